@@ -11,7 +11,6 @@ use gannet_parser::ast::Statement;
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_parser::lexer::Tok;
 use gannet_plan::{Entry, FrontCache, Local, Plan, PlanCache, PlanKey};
-use gannet_runtime::WallTime;
 use gannet_telemetry::{Counter, DigestKey, DigestTexts};
 use gannet_types::charset::Charset;
 use gannet_types::{CollationId, Result, Value};
@@ -224,7 +223,7 @@ impl Session {
             (key, normal) = (WITHHELD, stands.into());
         }
         let texts = DigestTexts { digest: shown_digest(&normal), text: normal, sample };
-        stats.enter(key, schema, WallTime::now().micros(), texts)
+        stats.enter(key, schema, texts)
     }
 
     /// The values of the plan's parameters: literals of the text, and the client's.

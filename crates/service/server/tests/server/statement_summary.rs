@@ -1,7 +1,7 @@
 //! What performance_schema's summaries say of statements and connections.
 
-use crate::common::{Running, error, one, rows, run};
-use gannet_wire::client::Arg;
+use crate::common::{Running, error, one, options, rows, run};
+use gannet_wire::client::{Arg, Connection, Options};
 
 /// Statements, and others that have the same digest.
 const ALIKE: &[&[&str]] = &[
@@ -15,7 +15,7 @@ const ALIKE: &[&[&str]] = &[
     &["SELECT nothing FROM t"],
 ];
 
-fn digest_of(c: &mut gannet_wire::client::Connection, sql: &str) -> String {
+fn digest_of(c: &mut Connection, sql: &str) -> String {
     one(c, &format!("SELECT STATEMENT_DIGEST('{}')", sql.replace('\'', "''")))
 }
 
@@ -50,6 +50,13 @@ fn a_digest_is_the_statements() {
         "SELECT COUNT_STAR FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST = '{digest}'"
     );
     assert_eq!(one(&mut c, &count), "1");
+    // What a session holds counts from zero after TRUNCATE.
+    for n in [1, 2] {
+        run(&mut c, "TRUNCATE performance_schema.events_statements_summary_by_digest");
+        assert!(rows(&mut c, &count).is_empty());
+        (0..n).for_each(|_| drop(c.execute(&s, &[Arg::Int(1)]).unwrap()));
+        assert_eq!(one(&mut c, &count), n.to_string());
+    }
     // The text is read in its own character set.
     let latin1 = "SELECT STATEMENT_DIGEST(CONVERT('SELECT `ä`' USING latin1)) = STATEMENT_DIGEST('SELECT `ä`')";
     assert_eq!(one(&mut c, latin1), "1");
@@ -69,4 +76,27 @@ fn texts_that_are_withheld_have_one_digest() {
          FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST_TEXT LIKE '<%'",
     );
     assert_eq!(found, [["2", "<a text with an error, which may hold a password>", "1"]]);
+}
+
+#[test]
+fn truncating_needs_drop() {
+    const DIGESTS: &str = "TRUNCATE TABLE performance_schema.events_statements_summary_by_digest";
+    const WAITS: &str = "TRUNCATE TABLE performance_schema.events_waits_summary_global_by_event_name";
+    let r = Running::start();
+    let mut root = r.connect();
+    for sql in [
+        "CREATE USER u",
+        "GRANT SELECT ON performance_schema.events_statements_summary_by_digest TO u",
+        "GRANT DROP ON performance_schema.events_waits_summary_global_by_event_name TO u",
+        "SET GLOBAL super_read_only = ON",
+    ] {
+        run(&mut root, sql);
+    }
+    let mut c = Connection::connect(&r.socket(), &Options { user: "u".into(), ..options() }).unwrap();
+    assert_eq!(error(&mut c, DIGESTS), 1142);
+    assert_eq!(error(&mut c, "TRUNCATE TABLE performance_schema.setup_actors"), 1142);
+    assert_eq!(error(&mut c, "TRUNCATE TABLE performance_schema.nothing"), 1142);
+    // It changes no data.
+    run(&mut c, WAITS);
+    run(&mut root, DIGESTS);
 }

@@ -474,6 +474,7 @@ errors! {
     1677 "HY000" ReplicaConversionFailed "Column {} of table '{}.{}' cannot be converted from type '{}' to type '{}'";
     1679 "HY000" InsideTransactionPreventsSwitchBinlogFormat "Cannot modify @@session.binlog_format inside a transaction";
     1681 "HY000" WarnDeprecatedSyntaxNoReplacement "'{}' is deprecated and will be removed in a future release.";
+    1683 "HY000" WrongPerfschemaUsage "Invalid performance_schema usage.";
     1685 "HY000" InsideTransactionPreventsSwitchBinlogDirect "Cannot modify @@session.binlog_direct_non_transactional_updates inside a transaction";
     1687 "42000" SpatialMustHaveGeomCol "A SPATIAL index may only contain a geometrical type column";
     1688 "HY000" TooLongIndexComment "Comment for index '{}' is too long (max = {})";
