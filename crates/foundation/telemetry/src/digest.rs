@@ -376,6 +376,7 @@ pub struct StatementStats<S> {
     max_text: usize,
     shards: [CachePadded<RwLock<Shard<S>>>; SHARDS],
     size: AtomicUsize,
+    lost: AtomicU64,
     others: DigestHandle<S>,
 }
 
@@ -392,6 +393,7 @@ impl<S: Clone> StatementStats<S> {
             max_text,
             shards: std::array::from_fn(|_| CachePadded::new(RwLock::new(HashMap::new()))),
             size: AtomicUsize::new(0),
+            lost: AtomicU64::new(0),
             others: DigestHandle(Arc::new(Entry::new(None, String::new()))),
         }
     }
@@ -414,6 +416,7 @@ impl<S: Clone> StatementStats<S> {
         }
         if self.size.fetch_add(1, Relaxed) >= self.max_digests.load(Relaxed) {
             self.size.fetch_sub(1, Relaxed);
+            self.lost.fetch_add(1, Relaxed);
             return self.others.clone();
         }
         let texts = DigestTexts { text: cut(texts.text, self.max_text), ..texts };
@@ -425,6 +428,11 @@ impl<S: Clone> StatementStats<S> {
     /// Digests kept.
     pub fn len(&self) -> usize {
         self.size.load(Relaxed)
+    }
+
+    /// How often there was no room for another digest.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Relaxed)
     }
 
     /// True when no digest is kept.
@@ -509,7 +517,7 @@ mod tests {
             let texts = DigestTexts { text: i.to_string(), ..DigestTexts::<()>::default() };
             stats.enter(DigestKey(i << 60), "", texts).record(&Execution { error: true, ..Default::default() });
         }
-        assert_eq!(stats.len(), 2);
+        assert_eq!((stats.len(), stats.lost()), (2, 8));
         let all = stats.snapshot();
         assert_eq!(all.len(), 3);
         let others = all.iter().find(|s| s.texts.is_none()).unwrap();

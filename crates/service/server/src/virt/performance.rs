@@ -5,11 +5,11 @@ use super::innodb::tree_names;
 use super::runtime::{lock_id, process_row, visible};
 use super::{Emit, Equals, maybe, member, text};
 use crate::session::state::State;
+use gannet_core::Core;
 use gannet_core::accounts::Privilege;
-use gannet_core::registry::Entry;
+use gannet_core::tallies::By;
 use gannet_engine::lock::{LockKind, MdlMode, Mode, Party};
 use gannet_types::{Result, Value};
-use std::collections::BTreeMap;
 
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
@@ -58,16 +58,16 @@ tables! {
         OBJECT_TYPE: enumeration(&["EVENT", "FUNCTION", "PROCEDURE", "TABLE", "TRIGGER"]).not_null(),
         OBJECT_SCHEMA: NAME, OBJECT_NAME: NAME.not_null(), ENABLED: YES_NO.not_null(), TIMED: YES_NO.not_null(),
     }
-    accounts by accounts {
+    accounts by accounts, reset by forget_accounts {
         USER: fixed(32).utf8mb4_bin(), HOST: fixed(255).ascii(), CURRENT_CONNECTIONS: BIGINT.not_null(),
         TOTAL_CONNECTIONS: BIGINT.not_null(), MAX_SESSION_CONTROLLED_MEMORY: UBIGINT.not_null(),
         MAX_SESSION_TOTAL_MEMORY: UBIGINT.not_null(),
     }
-    users by users {
+    users by users, reset by forget_users {
         USER: fixed(32).utf8mb4_bin(), CURRENT_CONNECTIONS: BIGINT.not_null(), TOTAL_CONNECTIONS: BIGINT.not_null(),
         MAX_SESSION_CONTROLLED_MEMORY: UBIGINT.not_null(), MAX_SESSION_TOTAL_MEMORY: UBIGINT.not_null(),
     }
-    hosts by hosts {
+    hosts by hosts, reset by forget_hosts {
         HOST: fixed(255).ascii(), CURRENT_CONNECTIONS: BIGINT.not_null(), TOTAL_CONNECTIONS: BIGINT.not_null(),
         MAX_SESSION_CONTROLLED_MEMORY: UBIGINT.not_null(), MAX_SESSION_TOTAL_MEMORY: UBIGINT.not_null(),
     }
@@ -275,40 +275,45 @@ pub(super) fn setup_objects(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Re
     Ok(())
 }
 
-/// Sessions now, by a part of their identity. Those that have ended are not kept.
-fn connections(state: &State, key: impl Fn(&Entry) -> Vec<String>) -> Result<BTreeMap<Vec<String>, i64>> {
+/// Connections by a part of their identity; the columns of it, and what is counted. Threads of the server are nobody's.
+fn connections(state: &State, by: By, emit: Emit<'_>) -> Result<()> {
     state.privileges().require(Privilege::Process)?;
-    let mut counts = BTreeMap::new();
-    for e in state.server.registry.all() {
-        *counts.entry(key(&e)).or_insert(0) += 1;
-    }
-    Ok(counts)
-}
-
-fn host_of(e: &Entry) -> String {
-    let host = e.who().host;
-    host.rsplit_once(':').map_or(host.clone(), |(h, _)| h.to_string())
-}
-
-fn emit_connections(counts: BTreeMap<Vec<String>, i64>, emit: Emit<'_>) -> Result<()> {
-    for (key, n) in counts {
-        let mut row: Vec<Value> = key.iter().map(|k| text(k)).collect();
-        row.extend([Value::Int(n), Value::Int(n), Value::UInt(0), Value::UInt(0)]);
+    for c in state.server.registry.tallies.all(by) {
+        let (user, host) = (maybe(c.user.as_deref()), maybe(c.host.as_deref()));
+        let mut row = match by {
+            By::Account => vec![user, host],
+            By::User => vec![user],
+            By::Host => vec![host],
+        };
+        row.extend([c.current, c.total].map(|n| Value::Int(n as i64)));
+        row.extend([Value::UInt(0), Value::UInt(0)]);
         emit(&row)?;
     }
     Ok(())
 }
 
 pub(super) fn accounts(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    emit_connections(connections(state, |e| vec![e.who().user, host_of(e)])?, emit)
+    connections(state, By::Account, emit)
 }
 
 pub(super) fn users(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    emit_connections(connections(state, |e| vec![e.who().user])?, emit)
+    connections(state, By::User, emit)
 }
 
 pub(super) fn hosts(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    emit_connections(connections(state, |e| vec![host_of(e)])?, emit)
+    connections(state, By::Host, emit)
+}
+
+pub(super) fn forget_accounts(server: &Core) {
+    server.registry.tallies.truncate(By::Account);
+}
+
+pub(super) fn forget_users(server: &Core) {
+    server.registry.tallies.truncate(By::User);
+}
+
+pub(super) fn forget_hosts(server: &Core) {
+    server.registry.tallies.truncate(By::Host);
 }
 
 /// The session's own: those of others are their own business.

@@ -2,6 +2,7 @@
 
 use crate::common::{Running, error, one, options, rows, run};
 use gannet_wire::client::{Arg, Connection, Options};
+use gannet_wire::flags::com;
 
 /// Statements, and others that have the same digest.
 const ALIKE: &[&[&str]] = &[
@@ -99,4 +100,73 @@ fn truncating_needs_drop() {
     // It changes no data.
     run(&mut c, WAITS);
     run(&mut root, DIGESTS);
+}
+
+/// Users of `performance_schema.TABLE` with their connections now and in all, without those that nobody has.
+fn counted(c: &mut Connection, columns: &str, table: &str) -> Vec<Vec<String>> {
+    let sql = format!(
+        "SELECT {columns}, CURRENT_CONNECTIONS, TOTAL_CONNECTIONS FROM performance_schema.{table} \
+         HAVING CONCAT_WS('', {columns}) <> '' ORDER BY 1, 2"
+    );
+    rows(c, &sql)
+}
+
+#[test]
+fn connections_that_have_ended_are_remembered() {
+    let r = Running::start();
+    let mut c = r.connect();
+    for sql in
+        ["CREATE USER u", "CREATE USER v IDENTIFIED WITH mysql_native_password", "TRUNCATE performance_schema.accounts"]
+    {
+        run(&mut c, sql);
+    }
+    let of = |user: &str| Options { user: user.into(), ..options() };
+    let kept = Connection::connect(&r.tcp(), &of("u")).unwrap();
+    for _ in 0..3 {
+        Connection::connect(&r.socket(), &of("u")).unwrap().quit().unwrap();
+    }
+    let nobody = "SELECT CURRENT_CONNECTIONS, TOTAL_CONNECTIONS FROM performance_schema.users WHERE USER IS NULL";
+    let before: u64 = rows(&mut c, nobody)[0][1].parse().unwrap();
+    let wrong = Options { password: "x".into(), ..of("v") };
+    assert_eq!(Connection::connect(&r.socket(), &wrong).map(|_| ()).unwrap_err().code(), Some(1045));
+    let mut changed = Connection::connect(&r.socket(), &of("u")).unwrap();
+    changed.command(com::CHANGE_USER, b"v\0\0\0\x2d\0mysql_native_password\0").unwrap();
+    assert_eq!(changed.receive().unwrap()[0], 0);
+    // A connection is counted as ended a moment after its client has gone.
+    let row = |cells: &[&str]| cells.iter().map(|c| c.to_string()).collect::<Vec<_>>();
+    let accounts = [["root", "localhost", "1", "1"], ["u", "localhost", "1", "5"], ["v", "localhost", "1", "1"]];
+    let accounts: Vec<_> = accounts.iter().map(|cells| row(cells)).collect();
+    let users: Vec<_> = [["root", "1"], ["u", "1"], ["v", "1"]].iter().map(|cells| row(cells)).collect();
+    for _ in 0..100 {
+        if counted(&mut c, "USER, HOST", "accounts") == accounts {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(counted(&mut c, "USER, HOST", "accounts"), accounts);
+    let now: Vec<Vec<String>> = counted(&mut c, "USER", "users").into_iter().map(|r| r[..2].to_vec()).collect();
+    assert_eq!(now, users);
+    assert_eq!(rows(&mut c, nobody)[0][1].parse::<u64>().unwrap(), before + 1);
+    assert_eq!(counted(&mut c, "HOST", "hosts")[0][..2], row(&["localhost", "3"]));
+
+    drop(kept);
+    changed.quit().unwrap();
+    for (table, columns) in [("accounts", "USER, HOST"), ("users", "USER"), ("hosts", "HOST")] {
+        let alone = || row(&[if table == "hosts" { "localhost" } else { "root" }, "1", "1"]);
+        let mut seen = Vec::new();
+        for _ in 0..100 {
+            run(&mut c, &format!("TRUNCATE performance_schema.{table}"));
+            seen = counted(&mut c, columns, table);
+            seen.iter_mut().filter(|_| table == "accounts").for_each(|r| drop(r.remove(1)));
+            if seen == [alone()] {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        assert_eq!(seen, [alone()], "{table}");
+    }
+    for lost in ["accounts", "users", "hosts", "digest"] {
+        let status = format!("SHOW GLOBAL STATUS LIKE 'Performance_schema_{lost}_lost'");
+        assert_eq!(rows(&mut c, &status)[0][1], "0");
+    }
 }
