@@ -48,7 +48,7 @@ struct Ledger {
 pub struct Tallies([Mutex<Ledger>; ALL.len()]);
 
 /// Connections of one account, user or host.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// `None`: not counted by it, or nobody.
     pub user: Option<String>,

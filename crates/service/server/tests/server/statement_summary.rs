@@ -1,6 +1,8 @@
 //! What performance_schema's summaries say of statements and connections.
 
 use crate::common::{Running, error, one, options, rows, run};
+use gannet_core::tallies::By;
+use gannet_core::vars::{Live, VarValue};
 use gannet_wire::client::{Arg, Connection, Options};
 use gannet_wire::flags::com;
 
@@ -125,8 +127,9 @@ fn connections_that_have_ended_are_remembered() {
     for _ in 0..3 {
         Connection::connect(&r.socket(), &of("u")).unwrap().quit().unwrap();
     }
-    let nobody = "SELECT CURRENT_CONNECTIONS, TOTAL_CONNECTIONS FROM performance_schema.users WHERE USER IS NULL";
-    let before: u64 = rows(&mut c, nobody)[0][1].parse().unwrap();
+    // The row of nobody has the server's threads too, those of other tests' servers among them.
+    let nobody = || r.server().shared().registry.tallies.all(By::User)[0].total;
+    let before = nobody();
     let wrong = Options { password: "x".into(), ..of("v") };
     assert_eq!(Connection::connect(&r.socket(), &wrong).map(|_| ()).unwrap_err().code(), Some(1045));
     let mut changed = Connection::connect(&r.socket(), &of("u")).unwrap();
@@ -146,7 +149,10 @@ fn connections_that_have_ended_are_remembered() {
     assert_eq!(counted(&mut c, "USER, HOST", "accounts"), accounts);
     let now: Vec<Vec<String>> = counted(&mut c, "USER", "users").into_iter().map(|r| r[..2].to_vec()).collect();
     assert_eq!(now, users);
-    assert_eq!(rows(&mut c, nobody)[0][1].parse::<u64>().unwrap(), before + 1);
+    assert_eq!(nobody(), before + 1);
+    let of_nobody =
+        "SELECT CURRENT_CONNECTIONS > 5, TOTAL_CONNECTIONS > 5 FROM performance_schema.users WHERE USER IS NULL";
+    assert_eq!(rows(&mut c, of_nobody), [["1", "1"]]);
     assert_eq!(counted(&mut c, "HOST", "hosts")[0][..2], row(&["localhost", "3"]));
 
     drop(kept);
@@ -169,4 +175,49 @@ fn connections_that_have_ended_are_remembered() {
         let status = format!("SHOW GLOBAL STATUS LIKE 'Performance_schema_{lost}_lost'");
         assert_eq!(rows(&mut c, &status)[0][1], "0");
     }
+}
+
+#[test]
+fn the_servers_own_threads_are_listed() {
+    let r = Running::start();
+    let mut c = r.connect();
+    let own = rows(
+        &mut c,
+        "SELECT NAME, THREAD_OS_ID, PROCESSLIST_ID FROM performance_schema.threads WHERE TYPE = 'BACKGROUND'",
+    );
+    for kind in [
+        "thread/sql/main",
+        "thread/innodb/log_writer_thread",
+        "thread/innodb/log_checkpointer_thread",
+        "thread/innodb/page_flush_coordinator_thread",
+        "thread/innodb/srv_purge_thread",
+        "thread/innodb/dict_stats_thread",
+        "thread/gannet/scrubber",
+        "thread/gannet/worker",
+        "thread/gannet/accept",
+    ] {
+        let of: Vec<_> = own.iter().filter(|row| row[0] == kind).collect();
+        assert!(!of.is_empty(), "{kind}: {own:?}");
+        // Other tests' servers may end meanwhile.
+        let runs = |id: &str| std::path::Path::new("/proc/self/task").join(id).exists();
+        assert!(of.iter().any(|row| runs(&row[1]) && row[2] == "NULL"), "{of:?}");
+    }
+    let numbers =
+        "SELECT COUNT(*) - COUNT(DISTINCT THREAD_ID), SUM(THREAD_ID = CONNECTION_ID()) FROM performance_schema.threads";
+    assert_eq!(rows(&mut c, numbers), [["0", "1"]]);
+    let tcp = Connection::connect(&r.tcp(), &options()).unwrap();
+    let kinds = rows(
+        &mut c,
+        "SELECT CONNECTION_TYPE, THREAD_OS_ID FROM performance_schema.threads WHERE TYPE = 'FOREGROUND' ORDER BY THREAD_ID",
+    );
+    assert_eq!(kinds, [["Socket", "NULL"], ["TCP/IP", "NULL"]]);
+    drop(tcp);
+}
+
+#[test]
+fn a_connection_with_its_own_thread_tells_its_number() {
+    let r = Running::configured(|o| o.set(Live::ThreadHandling, VarValue::text("one-thread-per-connection")));
+    let sql = "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()";
+    let id = one(&mut r.connect(), sql);
+    assert!(id.parse::<u32>().is_ok_and(|id| id > 0), "{id}");
 }
