@@ -22,24 +22,22 @@ pub fn run(args: &[String]) -> Result<(), String> {
     let server = Server::start(options)?;
     print!("{}", server.banner());
     let shared = server.core().clone();
-    std::thread::Builder::new()
-        .name("signals".into())
-        .spawn(move || {
-            let mut asked = false;
-            for signal in signals.forever() {
-                if signal == SIGHUP {
-                    continue;
-                }
-                if asked {
-                    // Asked twice: the store is crash-safe.
-                    std::process::exit(1);
-                }
-                asked = true;
-                shared.log.note("a signal asks the server to shut down");
-                shared.request_stop();
+    let started = gannet_runtime::start_thread("signals", None, move || {
+        let mut asked = false;
+        for signal in signals.forever() {
+            if signal == SIGHUP {
+                continue;
             }
-        })
-        .map_err(|e| format!("cannot start a thread: {e}"))?;
+            if asked {
+                // Asked twice: the store is crash-safe.
+                std::process::exit(1);
+            }
+            asked = true;
+            shared.log.note("a signal asks the server to shut down");
+            shared.request_stop();
+        }
+    });
+    started.map_err(|e| format!("cannot start a thread: {e}"))?;
     server.wait();
     server.stop();
     Ok(())

@@ -22,6 +22,7 @@ pub mod sim;
 mod spawn;
 mod stack;
 mod task;
+mod threads;
 mod time;
 mod together;
 mod worker;
@@ -42,6 +43,7 @@ pub use task::{
     Interrupt, InterruptMask, TaskContext, Unpark, Waker, context, interrupted, interruption, mask_interrupts, park,
     site, slot, slot_count, waker, yield_if_due, yield_now,
 };
+pub use threads::{ThreadInfo, start_thread, threads};
 pub use time::{WallTime, now_ns, random_u64, sleep};
 pub use together::together;
 pub use worker::{IoMode, RecvMode, SendMode, WorkerOptions, Workers};

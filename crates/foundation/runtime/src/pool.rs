@@ -55,8 +55,7 @@ impl Pool {
         }
         state.threads += 1;
         drop(state);
-        let thread = std::thread::Builder::new().name(self.name.into()).stack_size(STACK);
-        if thread.spawn(|| self.run()).is_err() {
+        if crate::start_thread(self.name, Some(STACK), || self.run()).is_err() {
             let mut state = self.lock();
             state.threads -= 1;
             if state.threads == 0

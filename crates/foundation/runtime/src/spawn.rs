@@ -6,7 +6,7 @@ use gannet_telemetry::Wait;
 
 use crate::task::{ContextInner, Route};
 use crate::worker::{Message, WorkerShared, Workers};
-use crate::{TaskContext, Unpark, Waker, cx, mask_interrupts, park, waker};
+use crate::{TaskContext, Unpark, Waker, cx, mask_interrupts, park, start_thread, waker};
 
 type Outcome<T> = Result<T, Box<dyn Any + Send>>;
 
@@ -125,13 +125,11 @@ pub fn spawn<T: Send + 'static>(name: &str, f: impl FnOnce() -> T + Send + 'stat
         crate::sim::spawn_task(name, c.0, move || run_and_publish(&s, f));
         return JoinHandle { state, context, thread: None };
     }
-    let thread = std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(move || {
-            cx::adopt(Some(c.0));
-            run_and_publish(&s, f);
-        })
-        .unwrap_or_else(|e| panic!("cannot start the thread {name}: {e}"));
+    let started = start_thread(name, None, move || {
+        cx::adopt(Some(c.0));
+        run_and_publish(&s, f);
+    });
+    let thread = started.unwrap_or_else(|e| panic!("cannot start the thread {name}: {e}"));
     JoinHandle { state, context, thread: Some(thread) }
 }
 

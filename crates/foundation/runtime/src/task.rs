@@ -243,6 +243,8 @@ pub(crate) struct ContextInner {
     /// The wait event + 1 while parked, else 0; and since when. Written by the task, read by anybody.
     waiting: AtomicU32,
     waiting_since: AtomicU64,
+    /// Of a task that is a connection with a thread of its own, that thread's number; else 0.
+    pub(crate) os_thread: AtomicU32,
     pub(crate) route: Route,
     /// See [`TaskContext::set_last_word`].
     pub(crate) last_word: OnceLock<Weak<dyn LastWord>>,
@@ -255,6 +257,7 @@ impl ContextInner {
             masked: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
             waiting_since: AtomicU64::new(0),
+            os_thread: AtomicU32::new(0),
             route,
             last_word: OnceLock::new(),
         })
@@ -310,6 +313,11 @@ impl TaskContext {
         {
             crate::serve::shutdown_read(fd.as_raw_fd());
         }
+    }
+
+    /// The system's number of the thread that a connection has for itself; `None` for what runs on a worker.
+    pub fn os_thread(&self) -> Option<u32> {
+        Some(self.0.os_thread.load(Relaxed)).filter(|id| *id != 0)
     }
 
     /// Takes back an interruption, for instance [`Interrupt::Query`] when the statement has ended.

@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use gannet_base::CachePadded;
 use gannet_base::slot::{self, MAX_SLOTS};
-use gannet_base::sync::OnceLock;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use gannet_base::sync::{Mutex, OnceLock};
 
 use crate::{Counter, Scope, Wait, session};
 
@@ -136,6 +136,32 @@ pub fn wait_totals() -> Vec<WaitTotals> {
     sums
 }
 
+/// [`wait_totals`] since the last reset.
+#[derive(Default)]
+pub struct WaitSummary {
+    /// The totals at the last reset; empty before.
+    before: Mutex<Vec<WaitTotals>>,
+}
+
+impl WaitSummary {
+    /// All wait events' totals, in the order of [`Wait::ALL`].
+    pub fn totals(&self) -> Vec<WaitTotals> {
+        let before = self.before.lock();
+        let mut now = wait_totals();
+        for (n, b) in now.iter_mut().zip(&*before) {
+            n.count = n.count.wrapping_sub(b.count);
+            n.ns = n.ns.wrapping_sub(b.ns);
+        }
+        now
+    }
+
+    /// Counts from zero again.
+    pub fn reset(&self) {
+        let mut before = self.before.lock();
+        *before = wait_totals();
+    }
+}
+
 static MAX_CONNECTED: AtomicU64 = AtomicU64::new(0);
 static LONGEST_ROW_LOCK_US: AtomicU64 = AtomicU64::new(0);
 
@@ -186,5 +212,11 @@ mod tests {
         waited(Wait::Purge, 7);
         let w = wait_totals().into_iter().find(|w| w.wait == Wait::Purge).unwrap();
         assert_eq!((w.count, w.ns), (2, 12));
+        let summary = WaitSummary::default();
+        let of = |all: Vec<WaitTotals>| all.into_iter().find(|w| w.wait == Wait::Purge).map(|w| (w.count, w.ns));
+        assert_eq!(of(summary.totals()), Some((2, 12)));
+        summary.reset();
+        waited(Wait::Purge, 4);
+        assert_eq!((of(summary.totals()), of(wait_totals())), (Some((1, 4)), Some((3, 16))));
     }
 }

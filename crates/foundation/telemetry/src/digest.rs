@@ -1,27 +1,32 @@
 //! Statistics per statement digest, in fixed memory.
 //!
-//! A digest is a 128-bit hash of a statement's normalised text. The plan cache holds a [`DigestHandle`] with the plan,
-//! so a hit costs no look-up here: the executing thread adds to a block that only it writes. Threads with a slot number
+//! The key is a 128-bit hash of a statement's normalised text; the digest that is shown is made once, with the entry.
+//! The plan cache holds a [`DigestHandle`] with the plan, so a hit costs no look-up here: the executing thread adds to
+//! a block that only it writes. Threads with a slot number
 //! beyond the first 32 (one thread a connection) share one block per digest and pay for atomic additions.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use gannet_base::CachePadded;
 use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use gannet_base::sync::{Arc, OnceLock, RwLock};
+use gannet_base::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use crate::histogram::SharedHistogram;
 use crate::{Counter, Histogram};
 
-/// A 128-bit statement digest.
+/// What statements are grouped by: a 128-bit hash of the normalised text, which is not shown.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Digest(pub u128);
+pub struct DigestKey(pub u128);
 
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
-    }
+/// What is kept of the first statement of a digest.
+#[derive(Clone, Debug, Default)]
+pub struct DigestTexts<S> {
+    /// The digest as it is shown.
+    pub digest: String,
+    /// Normalised text, which the store cuts to its bound.
+    pub text: String,
+    /// The statement as it was written, as far as it may be kept.
+    pub sample: S,
 }
 
 /// Counters of a session of which each digest has its part: scans, sorts, temporary tables.
@@ -63,37 +68,66 @@ pub struct Execution {
     pub end_unix_us: u64,
 }
 
+/// `Block::min_ns` before the first execution.
+const NEVER: u64 = u64::MAX;
+
 macro_rules! fields {
-    ($($field:ident),*) => {
-        struct Block { digest: Option<Digest>, $($field: AtomicU64,)* work: [AtomicU64; WORK.len()], min_ns: AtomicU64, max_ns: AtomicU64, last_seen_us: AtomicU64, latency: SharedHistogram }
+    ($($(#[$doc:meta])* $field:ident),* $(,)?) => {
+        /// Sums over executions.
+        #[derive(Clone, Default, Debug)]
+        pub struct Sums {
+            $($(#[$doc])* pub $field: u64,)*
+            /// Sums of the counters [`WORK`].
+            pub work: [u64; WORK.len()],
+            /// Distribution of latencies.
+            pub latency: Histogram,
+        }
+
+        impl Sums {
+            /// What was added since `before`, an earlier state.
+            fn since(&mut self, before: &Sums) {
+                $(self.$field = self.$field.saturating_sub(before.$field);)*
+                self.work.iter_mut().zip(&before.work).for_each(|(n, b)| *n = n.saturating_sub(*b));
+                self.latency.since(&before.latency);
+            }
+        }
+
+        /// Executions by one thread. Sums only grow: no other thread can set them back without losing an addition.
+        struct Block {
+            key: Option<DigestKey>,
+            $($field: AtomicU64,)*
+            work: [AtomicU64; WORK.len()],
+            latency: SharedHistogram,
+            /// Since the entry was reset, as the following two.
+            min_ns: AtomicU64,
+            max_ns: AtomicU64,
+            first_seen_us: AtomicU64,
+            last_seen_us: AtomicU64,
+            /// When the first execution ended, and how long it took.
+            began_us: AtomicU64,
+            began_ns: AtomicU64,
+        }
 
         impl Block {
-            fn new(digest: Option<Digest>) -> Self {
+            fn new(key: Option<DigestKey>) -> Self {
                 Block {
-                    digest,
+                    key,
                     $($field: AtomicU64::new(0),)*
                     work: std::array::from_fn(|_| AtomicU64::new(0)),
-                    min_ns: AtomicU64::new(u64::MAX), max_ns: AtomicU64::new(0), last_seen_us: AtomicU64::new(0),
                     latency: SharedHistogram::new(),
+                    min_ns: AtomicU64::new(NEVER),
+                    max_ns: AtomicU64::new(0),
+                    first_seen_us: AtomicU64::new(0),
+                    last_seen_us: AtomicU64::new(0),
+                    began_us: AtomicU64::new(0),
+                    began_ns: AtomicU64::new(0),
                 }
             }
 
-            fn add_to<S>(&self, s: &mut DigestSnapshot<S>) {
+            fn add_to(&self, s: &mut Sums) {
                 $(s.$field += self.$field.load(Relaxed);)*
                 s.work.iter_mut().zip(&self.work).for_each(|(sum, n)| *sum += n.load(Relaxed));
-                s.min_ns = s.min_ns.min(self.min_ns.load(Relaxed));
-                s.max_ns = s.max_ns.max(self.max_ns.load(Relaxed));
-                s.last_seen_us = s.last_seen_us.max(self.last_seen_us.load(Relaxed));
                 self.latency.add_to(&mut s.latency);
-            }
-
-            fn reset(&self) {
-                $(self.$field.store(0, Relaxed);)*
-                self.work.iter().for_each(|n| n.store(0, Relaxed));
-                self.min_ns.store(u64::MAX, Relaxed);
-                self.max_ns.store(0, Relaxed);
-                self.last_seen_us.store(0, Relaxed);
-                self.latency.reset();
             }
 
             // The calling thread is the only writer.
@@ -103,7 +137,11 @@ macro_rules! fields {
                 for (sum, n) in self.work.iter().zip(e.work.iter().flatten()) {
                     sum.store(sum.load(Relaxed).wrapping_add(*n), Relaxed);
                 }
-                if e.latency_ns < self.min_ns.load(Relaxed) { self.min_ns.store(e.latency_ns, Relaxed); }
+                let least = self.min_ns.load(Relaxed);
+                if e.latency_ns < least {
+                    self.min_ns.store(e.latency_ns, Relaxed);
+                    if least == NEVER { self.begin(e); }
+                }
                 if e.latency_ns > self.max_ns.load(Relaxed) { self.max_ns.store(e.latency_ns, Relaxed); }
                 if e.end_unix_us > self.last_seen_us.load(Relaxed) {
                     self.last_seen_us.store(e.end_unix_us, Relaxed);
@@ -116,7 +154,7 @@ macro_rules! fields {
                 for (sum, n) in self.work.iter().zip(e.work.iter().flatten()) {
                     sum.fetch_add(*n, Relaxed);
                 }
-                self.min_ns.fetch_min(e.latency_ns, Relaxed);
+                if self.min_ns.fetch_min(e.latency_ns, Relaxed) == NEVER { self.begin(e); }
                 self.max_ns.fetch_max(e.latency_ns, Relaxed);
                 self.last_seen_us.fetch_max(e.end_unix_us, Relaxed);
                 self.latency.record_shared(e.latency_ns);
@@ -128,9 +166,46 @@ macro_rules! fields {
     };
 }
 
-fields!(count, errors, warnings, rows_sent, rows_examined, rows_affected, no_index, total_ns, locks_ns);
+fields! {
+    /// Executions.
+    count,
+    /// Of these, with an error.
+    errors,
+    /// Warnings raised.
+    warnings,
+    /// Rows in result sets.
+    rows_sent,
+    /// Rows read.
+    rows_examined,
+    /// Rows changed.
+    rows_affected,
+    /// Executions that used no index.
+    no_index,
+    /// Total latency in nanoseconds.
+    total_ns,
+    /// Of these, waiting for locks of rows and tables.
+    locks_ns,
+}
 
 impl Block {
+    /// The first execution since the entry was made or reset.
+    #[cold]
+    fn begin(&self, e: &Execution) {
+        self.first_seen_us.store(e.end_unix_us, Relaxed);
+        if self.began_us.load(Relaxed) == 0 {
+            self.began_us.store(e.end_unix_us, Relaxed);
+            self.began_ns.store(e.latency_ns, Relaxed);
+        }
+    }
+
+    /// Forgets what is no sum.
+    fn restart(&self) {
+        self.min_ns.store(NEVER, Relaxed);
+        self.max_ns.store(0, Relaxed);
+        self.first_seen_us.store(0, Relaxed);
+        self.last_seen_us.store(0, Relaxed);
+    }
+
     /// `owned`: no other thread writes to it.
     #[inline]
     fn record(&self, owned: bool, e: &Execution) {
@@ -159,66 +234,47 @@ impl Added {
 #[derive(Clone, Debug)]
 pub struct DigestSnapshot<S> {
     /// `None` for the row that stands for all statements beyond the memory bound.
-    pub digest: Option<Digest>,
+    pub texts: Option<DigestTexts<S>>,
     /// Default database of the statement.
     pub schema: String,
-    /// Normalised text.
-    pub text: String,
-    /// One statement of this digest as it was written (cut to the store's bound).
-    pub sample: S,
-    /// First execution, microseconds since 1970.
+    /// When the first execution ended, microseconds since 1970; 0 without any.
     pub first_seen_us: u64,
-    /// Last execution, microseconds since 1970.
+    /// When the last execution ended, microseconds since 1970.
     pub last_seen_us: u64,
-    /// Executions.
-    pub count: u64,
-    /// Of these, with an error.
-    pub errors: u64,
-    /// Warnings raised.
-    pub warnings: u64,
-    /// Rows in result sets.
-    pub rows_sent: u64,
-    /// Rows read.
-    pub rows_examined: u64,
-    /// Rows changed.
-    pub rows_affected: u64,
-    /// Executions that used no index.
-    pub no_index: u64,
-    /// Sums of the counters [`WORK`].
-    pub work: [u64; WORK.len()],
-    /// Total latency in nanoseconds.
-    pub total_ns: u64,
-    /// Of these, waiting for locks of rows and tables.
-    pub locks_ns: u64,
+    /// When the execution of the sample ended, microseconds since 1970.
+    pub sample_seen_us: u64,
+    /// Its latency in nanoseconds.
+    pub sample_ns: u64,
     /// Least latency in nanoseconds; `u64::MAX` when never executed.
     pub min_ns: u64,
     /// Greatest latency in nanoseconds.
     pub max_ns: u64,
-    /// Distribution of latencies.
-    pub latency: Histogram,
+    /// Sums over the executions.
+    pub sums: Sums,
 }
 
 /// Slots with a block of their own.
 const OWN_BLOCKS: usize = 32;
 
 struct Entry<S> {
-    digest: Option<Digest>,
+    /// `None`: the row of all others.
+    key: Option<DigestKey>,
+    /// The same.
+    texts: Option<DigestTexts<S>>,
     schema: String,
-    text: String,
-    sample: S,
-    first_seen_us: AtomicU64,
+    /// The sums when the entry was reset.
+    before: Mutex<Option<Box<Sums>>>,
     own: [OnceLock<Arc<CachePadded<Block>>>; OWN_BLOCKS],
     shared: OnceLock<Arc<CachePadded<Block>>>,
 }
 
 impl<S: Clone> Entry<S> {
-    fn new(digest: Option<Digest>, schema: String, text: String, sample: S, now_us: u64) -> Self {
+    fn new(key: Option<DigestKey>, texts: Option<DigestTexts<S>>, schema: String) -> Self {
         Entry {
-            digest,
+            key,
+            texts,
             schema,
-            text,
-            sample,
-            first_seen_us: AtomicU64::new(now_us),
+            before: Mutex::new(None),
             own: [const { OnceLock::new() }; OWN_BLOCKS],
             shared: OnceLock::new(),
         }
@@ -228,30 +284,42 @@ impl<S: Clone> Entry<S> {
         self.own.iter().chain([&self.shared]).filter_map(|b| b.get().map(|b| &b.0))
     }
 
+    /// All that was ever added.
+    fn sums(&self) -> Sums {
+        let mut sums = Sums::default();
+        self.blocks().for_each(|b| b.add_to(&mut sums));
+        sums
+    }
+
     fn snapshot(&self) -> DigestSnapshot<S> {
-        let mut s = DigestSnapshot {
-            digest: self.digest,
+        let mut sums = self.sums();
+        if let Some(before) = &*self.before.lock() {
+            sums.since(before);
+        }
+        let each = |of: fn(&Block) -> &AtomicU64| self.blocks().map(move |b| of(b).load(Relaxed));
+        let last_seen_us = each(|b| &b.last_seen_us).max().unwrap_or(0);
+        let first_seen_us = each(|b| &b.first_seen_us).filter(|us| *us > 0).min();
+        let began = self.blocks().map(|b| (b.began_us.load(Relaxed), b.began_ns.load(Relaxed)));
+        let (sample_seen_us, sample_ns) = began.filter(|(us, _)| *us > 0).min().unwrap_or_default();
+        DigestSnapshot {
+            texts: self.texts.clone(),
             schema: self.schema.clone(),
-            text: self.text.clone(),
-            sample: self.sample.clone(),
-            first_seen_us: self.first_seen_us.load(Relaxed),
-            last_seen_us: 0,
-            count: 0,
-            errors: 0,
-            warnings: 0,
-            rows_sent: 0,
-            rows_examined: 0,
-            rows_affected: 0,
-            no_index: 0,
-            work: [0; WORK.len()],
-            total_ns: 0,
-            locks_ns: 0,
-            min_ns: u64::MAX,
-            max_ns: 0,
-            latency: Histogram::new(),
-        };
-        self.blocks().for_each(|b| b.add_to(&mut s));
-        s
+            // An execution that ended during a reset is not noted as the first.
+            first_seen_us: first_seen_us.unwrap_or(last_seen_us),
+            last_seen_us,
+            sample_seen_us,
+            sample_ns,
+            min_ns: each(|b| &b.min_ns).min().unwrap_or(NEVER),
+            max_ns: each(|b| &b.max_ns).max().unwrap_or(0),
+            sums,
+        }
+    }
+
+    /// From here on it says what comes, while others go on adding.
+    fn restart(&self) {
+        let mut before = self.before.lock();
+        *before = Some(Box::new(self.sums()));
+        self.blocks().for_each(Block::restart);
     }
 }
 
@@ -284,14 +352,14 @@ impl<S: Clone> DigestHandle<S> {
     fn place(&self) -> (&Arc<CachePadded<Block>>, bool) {
         let own = self.0.own.get(gannet_base::slot::current());
         (
-            own.unwrap_or(&self.0.shared).get_or_init(|| Arc::new(CachePadded::new(Block::new(self.0.digest)))),
+            own.unwrap_or(&self.0.shared).get_or_init(|| Arc::new(CachePadded::new(Block::new(self.0.key)))),
             own.is_some(),
         )
     }
 
-    /// The digest; `None` for the row of all others.
-    pub fn digest(&self) -> Option<Digest> {
-        self.0.digest
+    /// The key of the digest; `None` for the row of all others.
+    pub fn key(&self) -> Option<DigestKey> {
+        self.0.key
     }
 
     /// The sums at this moment.
@@ -307,9 +375,9 @@ pub struct DigestPlace {
 }
 
 impl DigestPlace {
-    /// The digest; `None` for the row of all others.
-    pub fn digest(&self) -> Option<Digest> {
-        self.block.0.digest
+    /// The key of the digest; `None` for the row of all others.
+    pub fn key(&self) -> Option<DigestKey> {
+        self.block.0.key
     }
 
     /// [`DigestHandle::record`]. By the thread that called [`DigestHandle::here`].
@@ -326,15 +394,16 @@ pub struct StatementStats<S> {
     max_text: usize,
     shards: [CachePadded<RwLock<Shard<S>>>; SHARDS],
     size: AtomicUsize,
+    lost: AtomicU64,
     others: DigestHandle<S>,
 }
 
 const SHARDS: usize = 16;
 
 /// By digest and default database.
-type Shard<S> = HashMap<(Digest, String), DigestHandle<S>>;
+type Shard<S> = HashMap<(DigestKey, String), DigestHandle<S>>;
 
-impl<S: Clone + Default> StatementStats<S> {
+impl<S: Clone> StatementStats<S> {
     /// An empty store for at most `max_digests` digests whose normalised texts are cut to `max_text` bytes.
     pub fn new(max_digests: usize, max_text: usize) -> Self {
         StatementStats {
@@ -342,44 +411,43 @@ impl<S: Clone + Default> StatementStats<S> {
             max_text,
             shards: std::array::from_fn(|_| CachePadded::new(RwLock::new(HashMap::new()))),
             size: AtomicUsize::new(0),
-            others: DigestHandle(Arc::new(Entry::new(None, String::new(), String::new(), S::default(), 0))),
+            lost: AtomicU64::new(0),
+            others: DigestHandle(Arc::new(Entry::new(None, None, String::new()))),
         }
     }
 
-    /// The handle of a digest in a schema, made if it is new. `texts` gives the normalised text and a sample; it is
-    /// called only when the digest is new. For plan cache misses, not for every execution.
-    pub fn handle(
-        &self,
-        digest: Digest,
-        schema: &str,
-        now_unix_us: u64,
-        texts: impl FnOnce() -> (String, S),
-    ) -> DigestHandle<S> {
-        let shard = &self.shards[(digest.0 >> 64) as usize % SHARDS];
-        let key = (digest, schema.to_owned());
-        if let Some(found) = shard.read().get(&key) {
-            return found.clone();
-        }
-        let (text, sample) = texts();
-        let mut map = shard.write();
+    fn shard(&self, key: DigestKey) -> &RwLock<Shard<S>> {
+        &self.shards[(key.0 >> 64) as usize % SHARDS].0
+    }
+
+    /// The handle of a digest in a schema. For plan cache misses, not for every execution.
+    pub fn find(&self, key: DigestKey, schema: &str) -> Option<DigestHandle<S>> {
+        self.shard(key).read().get(&(key, schema.to_owned())).cloned()
+    }
+
+    /// The handle of a digest in a schema, made if it is new.
+    pub fn enter(&self, key: DigestKey, schema: &str, texts: DigestTexts<S>) -> DigestHandle<S> {
+        let mut map = self.shard(key).write();
+        let key = (key, schema.to_owned());
         if let Some(found) = map.get(&key) {
             return found.clone();
         }
         if self.size.fetch_add(1, Relaxed) >= self.max_digests.load(Relaxed) {
             self.size.fetch_sub(1, Relaxed);
-            let _ = self.others.0.first_seen_us.compare_exchange(0, now_unix_us, Relaxed, Relaxed);
+            self.lost.fetch_add(1, Relaxed);
             return self.others.clone();
         }
-        let text = cut(text, self.max_text);
-        let made = DigestHandle(Arc::new(Entry::new(Some(digest), key.1.clone(), text, sample, now_unix_us)));
+        let texts = DigestTexts { text: cut(texts.text, self.max_text), ..texts };
+        let made = DigestHandle(Arc::new(Entry::new(Some(key.0), Some(texts), key.1.clone())));
         map.insert(key, made.clone());
         made
     }
 
-    /// The normalised text of a digest, if it is kept.
-    pub fn text_of(&self, digest: Digest) -> Option<String> {
-        let shard = self.shards[(digest.0 >> 64) as usize % SHARDS].read();
-        shard.iter().find(|((d, _), _)| *d == digest).map(|(_, handle)| handle.0.text.clone())
+    /// What is kept of a digest, in whatever schema: as it is shown, and its normalised text.
+    pub fn known(&self, key: DigestKey) -> Option<(String, String)> {
+        let shard = self.shard(key).read();
+        let (_, handle) = shard.iter().find(|((k, _), _)| *k == key)?;
+        handle.0.texts.as_ref().map(|t| (t.digest.clone(), t.text.clone()))
     }
 
     /// Digests kept.
@@ -387,35 +455,37 @@ impl<S: Clone + Default> StatementStats<S> {
         self.size.load(Relaxed)
     }
 
+    /// How often there was no room for another digest.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Relaxed)
+    }
+
     /// True when no digest is kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All digests' sums at this moment, in no order; the row of the others, if it was used, last.
+    /// The sums of all digests that were executed, at this moment, in no order; the row of the others last.
     pub fn snapshot(&self) -> Vec<DigestSnapshot<S>> {
         let mut handles = Vec::new();
         for shard in &self.shards {
             handles.extend(shard.read().values().cloned());
         }
-        let mut all: Vec<_> = handles.iter().map(DigestHandle::snapshot).collect();
-        let others = self.others.snapshot();
-        if others.count > 0 {
-            all.push(others);
-        }
-        all
+        handles.push(self.others.clone());
+        handles.iter().map(DigestHandle::snapshot).filter(|s| s.sums.count > 0).collect()
     }
 
-    /// Forgets all digests (TRUNCATE of the summary table). Handles held by plans go on counting unseen until the plan
-    /// is made anew: the plan cache is to be emptied with it. Executions running meanwhile may be lost or kept.
+    /// Forgets all executions (TRUNCATE of the summary table). Of digests that plans and prepared statements hold, the
+    /// entry stays, with its sample. Executions that end meanwhile may be lost or kept.
     pub fn clear(&self) {
         for shard in &self.shards {
             let mut map = shard.write();
-            self.size.fetch_sub(map.len(), Relaxed);
-            map.clear();
+            let all = map.len();
+            map.retain(|_, handle| Arc::strong_count(&handle.0) > 1);
+            self.size.fetch_sub(all - map.len(), Relaxed);
+            map.values().for_each(|handle| handle.0.restart());
         }
-        self.others.0.blocks().for_each(Block::reset);
-        self.others.0.first_seen_us.store(0, Relaxed);
+        self.others.0.restart();
     }
 }
 
@@ -434,7 +504,9 @@ mod tests {
     #[test]
     fn counts_and_merges() {
         let stats = StatementStats::new(2, 5);
-        let h = stats.handle(Digest(1), "test", 10, || ("SELECT ?".into(), "SELECT 1".to_string()));
+        let texts = |text: &str| DigestTexts { digest: "d".into(), text: text.into(), sample: "SELECT 1" };
+        let h = stats.enter(DigestKey(1), "test", texts("SELECT ?"));
+        assert!(stats.snapshot().is_empty(), "a statement that was prepared only");
         let threads: Vec<_> = (0..4)
             .map(|i| {
                 let h = h.clone();
@@ -443,7 +515,7 @@ mod tests {
                         h.record(&Execution {
                             latency_ns: 1000 * (i + 1),
                             rows_sent: 2,
-                            end_unix_us: i,
+                            end_unix_us: i + 1,
                             ..Default::default()
                         });
                     }
@@ -452,26 +524,54 @@ mod tests {
             .collect();
         threads.into_iter().for_each(|t| t.join().unwrap());
         let s = &stats.snapshot()[0];
-        assert_eq!((s.count, s.rows_sent, s.min_ns, s.max_ns, s.total_ns), (400, 800, 1000, 4000, 1_000_000));
-        assert_eq!((s.text.as_str(), s.latency.count(), s.first_seen_us, s.last_seen_us), ("SELEC", 400, 10, 3));
-        let again = stats.handle(Digest(1), "test", 11, || unreachable!());
-        assert!(Arc::ptr_eq(&h.0, &again.0));
+        let n = &s.sums;
+        assert_eq!((n.count, n.rows_sent, s.min_ns, s.max_ns, n.total_ns), (400, 800, 1000, 4000, 1_000_000));
+        let text = s.texts.as_ref().map_or("", |t| &t.text);
+        assert_eq!((text, n.latency.count(), s.last_seen_us), ("SELEC", 400, 4));
+        // A thread may have ended before another begins, which then adds to the same block.
+        assert_eq!((s.first_seen_us, s.sample_ns), (s.sample_seen_us, 1000 * s.sample_seen_us));
+        let again = [stats.find(DigestKey(1), "test").unwrap(), stats.enter(DigestKey(1), "test", texts("x"))];
+        assert!(again.iter().all(|a| Arc::ptr_eq(&h.0, &a.0)));
+        assert!(stats.find(DigestKey(1), "other").is_none());
     }
 
     #[test]
     fn memory_is_bounded() {
         let stats = StatementStats::new(2, 100);
         for i in 0..10u128 {
-            stats
-                .handle(Digest(i << 60), "", 1, || (i.to_string(), String::new()))
-                .record(&Execution { error: true, ..Default::default() });
+            let texts = DigestTexts { text: i.to_string(), ..DigestTexts::<()>::default() };
+            stats.enter(DigestKey(i << 60), "", texts).record(&Execution { error: true, ..Default::default() });
         }
-        assert_eq!(stats.len(), 2);
+        assert_eq!((stats.len(), stats.lost()), (2, 8));
         let all = stats.snapshot();
         assert_eq!(all.len(), 3);
-        let others = all.iter().find(|s| s.digest.is_none()).unwrap();
-        assert_eq!((others.count, others.errors), (8, 8));
+        let others = all.iter().find(|s| s.texts.is_none()).unwrap();
+        assert_eq!((others.sums.count, others.sums.errors), (8, 8));
         stats.clear();
         assert!(stats.is_empty() && stats.snapshot().is_empty());
+    }
+
+    #[test]
+    fn what_is_held_counts_from_zero_again() {
+        let stats = StatementStats::new(5, 100);
+        let held = stats.enter(DigestKey(1), "", DigestTexts::<()>::default());
+        stats.enter(DigestKey(2), "", DigestTexts::default()).record(&Execution::default());
+        let slow = Execution { latency_ns: 1 << 20, rows_sent: 3, end_unix_us: 7, ..Default::default() };
+        let quick = Execution { latency_ns: 1 << 10, rows_sent: 1, end_unix_us: 9, ..Default::default() };
+        (0..1000).for_each(|_| held.record(&slow));
+        // One writer goes on while it is reset: what it adds is added to nothing else.
+        let here = held.here();
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..20).for_each(|_| stats.clear()));
+            (0..1000).for_each(|_| here.record(&slow));
+        });
+        assert!(held.snapshot().sums.count <= 1000);
+        stats.clear();
+        assert!(stats.snapshot().is_empty() && stats.len() == 1);
+        here.record(&quick);
+        let s = &stats.snapshot()[0];
+        assert_eq!((s.sums.count, s.sums.rows_sent, s.sums.total_ns, s.sums.latency.count()), (1, 1, 1 << 10, 1));
+        assert_eq!((s.min_ns, s.max_ns, s.first_seen_us, s.last_seen_us), (1 << 10, 1 << 10, 9, 9));
+        assert_eq!((s.sample_seen_us, s.sample_ns), (7, 1 << 20));
     }
 }

@@ -61,6 +61,11 @@ impl Histogram {
         self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
     }
 
+    /// Leaves what was added since `before`, an earlier state.
+    pub(crate) fn since(&mut self, before: &Histogram) {
+        self.counts.iter_mut().zip(&before.counts).for_each(|(n, b)| *n = n.saturating_sub(*b));
+    }
+
     /// Durations recorded.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
@@ -113,10 +118,6 @@ impl SharedHistogram {
 
     pub(crate) fn add_to(&self, sum: &mut Histogram) {
         sum.counts.iter_mut().zip(&self.counts).for_each(|(a, b)| *a += b.load(Relaxed) as u64);
-    }
-
-    pub(crate) fn reset(&self) {
-        self.counts.iter().for_each(|c| c.store(0, Relaxed));
     }
 }
 

@@ -13,11 +13,13 @@ mod session;
 mod waits;
 
 pub use blocks::{
-    WaitTotals, add, add_all, count, longest_row_lock_us, max_connections_seen, note_connections, note_row_lock, sub,
-    total, totals, wait_totals, waited,
+    WaitSummary, WaitTotals, add, add_all, count, longest_row_lock_us, max_connections_seen, note_connections,
+    note_row_lock, sub, total, totals, wait_totals, waited,
 };
 pub use counters::{Counter, Kind, Scope};
-pub use digest::{Digest, DigestHandle, DigestPlace, DigestSnapshot, Execution, StatementStats, WORK};
+pub use digest::{
+    DigestHandle, DigestKey, DigestPlace, DigestSnapshot, DigestTexts, Execution, StatementStats, Sums, WORK,
+};
 pub use events::{Events, Severity};
 pub use histogram::{BUCKETS, Histogram};
 pub use session::{Current, SessionCounters, put_aside, take_up};

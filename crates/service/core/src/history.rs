@@ -10,7 +10,7 @@ use gannet_base::Sequence;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use gannet_parser::{LexMode, digest};
-use gannet_telemetry::{Digest, Execution, WORK};
+use gannet_telemetry::{DigestKey, Execution, WORK};
 use gannet_types::ErrorCode;
 use std::collections::VecDeque;
 use std::sync::OnceLock;
@@ -30,7 +30,7 @@ const FIGURES: usize = 8;
 /// What a session's statement leaves when it has ended.
 pub struct Ended<'a> {
     pub execution: &'a Execution,
-    pub digest: Option<Digest>,
+    pub digest: Option<DigestKey>,
     /// When it began, as `now_ns` tells.
     pub started_ns: u64,
     /// `CatalogSnapshot::schema_id` of the default database.
@@ -50,7 +50,7 @@ pub struct Event {
     pub thread: u64,
     pub started_ns: u64,
     pub execution: Execution,
-    pub digest: Option<Digest>,
+    pub digest: Option<DigestKey>,
     pub schema: u32,
     pub statement: u64,
     pub command: Activity,
@@ -110,10 +110,10 @@ impl Event {
         }
     }
 
-    /// The digest and its text as they follow from the statement; nothing where its text was cut or is withheld.
-    pub fn own_digest(&self) -> Option<(Digest, String)> {
-        let known = self.is_whole() && !self.text().is_withheld();
-        known.then(|| digest::digest(&self.raw, self.mode)).map(|d| (Digest(d.hash), d.text))
+    /// The normalised text as it follows from the statement; nothing where that was cut or is withheld.
+    pub fn normalised(&self) -> Option<String> {
+        let known = self.is_whole() && self.text().withheld().is_none();
+        known.then(|| digest::digest(&self.raw, self.mode).text)
     }
 
     fn is_whole(&self) -> bool {
@@ -147,6 +147,8 @@ pub struct History {
     places: OnceLock<Box<[Place; KEPT]>>,
     /// Statements so far. Its session writes it.
     count: AtomicU64,
+    /// The last one up to this is not shown as the current one.
+    forgotten: AtomicU64,
 }
 
 /// What the process list has of the statement that ends.
@@ -199,7 +201,7 @@ fn execution(f: [u64; FIGURES], work: [u64; WORK.len()]) -> (Execution, Activity
 
 impl Default for History {
     fn default() -> Self {
-        History { places: OnceLock::new(), count: AtomicU64::new(0) }
+        History { places: OnceLock::new(), count: AtomicU64::new(0), forgotten: AtomicU64::new(0) }
     }
 }
 
@@ -233,7 +235,7 @@ impl Place {
                 thread,
                 started_ns: load(&self.started_ns),
                 execution,
-                digest: (digest != 0).then_some(Digest(digest)),
+                digest: (digest != 0).then_some(DigestKey(digest)),
                 schema: self.schema.load(Relaxed),
                 statement: load(&self.statement),
                 command,
@@ -307,8 +309,13 @@ impl History {
 
     /// The last one that has ended.
     pub fn last(&self, thread: u64, mode: LexMode) -> Option<Event> {
-        let at = self.count.load(Relaxed).checked_sub(1)?;
+        let at = self.count.load(Relaxed).checked_sub(1).filter(|at| *at >= self.forgotten.load(Relaxed))?;
         self.places.get()?[(at % KEPT as u64) as usize].read(thread, mode)
+    }
+
+    /// The last one that has ended is not shown as the current one any more.
+    pub fn forget_last(&self) {
+        self.forgotten.store(self.count.load(Relaxed), Relaxed);
     }
 
     /// Forgets them; those that end meanwhile may stay.

@@ -14,7 +14,7 @@ use gannet_parser::lexer::{Lexer, Tok, Token};
 const SECRET: &[u8] = b"<secret>";
 
 /// Stands for a text that is not kept.
-const WITHHELD: &[u8] = b"<a text with an error, which may hold a password>";
+const WITHHELD: &str = "<a text with an error, which may hold a password>";
 
 /// The digests of the server, with samples that may be shown.
 pub type StatementStats = gannet_telemetry::StatementStats<KeptText>;
@@ -40,7 +40,7 @@ impl KeptText {
                     rest = next;
                 }
                 Err(_) => {
-                    out.extend_from_slice(if may_hold_secret(rest) { WITHHELD } else { rest });
+                    out.extend_from_slice(if may_hold_secret(rest) { WITHHELD.as_bytes() } else { rest });
                     break;
                 }
             }
@@ -67,9 +67,9 @@ impl KeptText {
         self
     }
 
-    /// Nothing of the text is kept: its digest is not shown either.
-    pub fn is_withheld(&self) -> bool {
-        self.0 == WITHHELD
+    /// The text that stands in its place, if nothing of the text is kept: its digest is not shown either.
+    pub fn withheld(&self) -> Option<&'static str> {
+        (self.0 == WITHHELD.as_bytes()).then_some(WITHHELD)
     }
 }
 
@@ -272,7 +272,7 @@ mod tests {
         for text in statements {
             let shown = kept(text);
             assert!(!shown.contains("hush") && !shown.contains("68757368"), "{text}: {shown}");
-            let withheld = shown.as_bytes().ends_with(WITHHELD);
+            let withheld = shown.ends_with(WITHHELD);
             assert!(withheld || shown.contains("seen") || !text.contains("seen"), "{text}: {shown}");
         }
     }

@@ -25,6 +25,7 @@ mod startup;
 pub mod statement_log;
 pub mod statistics;
 pub mod status;
+pub mod tallies;
 pub mod timers;
 pub mod tls;
 pub mod user_locks;

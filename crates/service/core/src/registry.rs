@@ -7,6 +7,7 @@ pub use crate::activity::Activity;
 use crate::consumers::Consumers;
 use crate::history::{Ended, Event, History, LongHistory, Running, TEXT_BYTES};
 use crate::kept::KeptText;
+use crate::tallies::{Counted, Tallies};
 use gannet_base::Sequence;
 use gannet_base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_base::sync::{Mutex, RwLock};
@@ -57,6 +58,8 @@ pub struct Entry {
     pub attributes: Mutex<Arc<[Attribute]>>,
     /// Where it comes from; empty for a UNIX socket.
     pub address: String,
+    /// As what it is counted; `None` when it has ended.
+    counted: Mutex<Option<Counted>>,
     /// How far its login is: see [`Progress`].
     progress: AtomicU8,
     /// How its packets are compressed.
@@ -259,9 +262,10 @@ impl Entry {
         self.who.read().clone()
     }
 
-    /// The session logged in or changed user.
-    pub fn set_who(&self, who: Who) {
-        *self.who.write() = who;
+    /// Where the client is, without a port: `localhost`, or an address, for addresses have no names here.
+    pub fn host(&self) -> &str {
+        let remote = !self.address.is_empty() && !self.who.read().host.starts_with("localhost");
+        if remote { &self.address } else { "localhost" }
     }
 
     /// The session changed its database.
@@ -323,6 +327,8 @@ pub struct Registry {
     pub consumers: Consumers,
     /// Statements of all sessions, while that is asked for.
     pub long_history: LongHistory,
+    /// Connections by account, user and host.
+    pub tallies: Tallies,
 }
 
 impl Registry {
@@ -346,6 +352,7 @@ impl Registry {
             who: RwLock::new(who),
             attributes: Mutex::new(Arc::new([])),
             address,
+            counted: Mutex::new(Some(self.tallies.count(None))),
             progress: AtomicU8::new(progress as u8),
             compression: OnceLock::new(),
             tls: OnceLock::new(),
@@ -365,6 +372,15 @@ impl Registry {
         let mut map = self.map.lock();
         map.insert(id, entry.clone());
         (entry, map.len())
+    }
+
+    /// The client of a connection has logged in or changed user.
+    pub fn known_as(&self, entry: &Entry, who: Who) {
+        let counted = self.tallies.count(Some((&who.user, entry.host())));
+        if let Some(before) = &mut *entry.counted.lock() {
+            before.becomes(counted);
+        }
+        *entry.who.write() = who;
     }
 
     /// The client of a connection has begun to log in.
@@ -420,6 +436,8 @@ impl Registry {
     /// A connection ended.
     pub fn leave(&self, id: u64) {
         let gone = self.map.lock().remove(&id);
+        // Lists may hold the entry for a while.
+        drop(gone.as_ref().and_then(|e| e.counted.lock().take()));
         if gone.is_some_and(|e| e.progress.load(Relaxed) == Progress::In as u8) {
             self.inside.fetch_sub(1, Relaxed);
         }

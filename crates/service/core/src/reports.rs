@@ -8,6 +8,7 @@ use gannet_engine::lock::{LockKind, Mode};
 use gannet_exec::foreign::Refused;
 use gannet_schema::CatalogSnapshot;
 use gannet_schema::show::foreign_key_text;
+use gannet_telemetry::WaitSummary;
 use std::fmt::Write;
 
 /// Bytes of a statement that are kept, as many as InnoDB keeps.
@@ -18,6 +19,8 @@ const KEY: usize = 64;
 /// Reports that are kept until the next of their kind.
 #[derive(Default)]
 pub struct Reports {
+    /// Waits since the summary of them was truncated.
+    pub waits: WaitSummary,
     foreign_key: Mutex<Option<String>>,
 }
 

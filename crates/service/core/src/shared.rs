@@ -50,7 +50,7 @@ pub struct Core {
     pub accounts: Accounts,
     /// Connections.
     pub registry: Registry,
-    /// What SHOW ENGINE INNODB STATUS keeps.
+    /// What SHOW ENGINE INNODB STATUS and summaries keep.
     pub reports: Reports,
     /// Prepared branches of distributed transactions.
     pub branches: Branches,

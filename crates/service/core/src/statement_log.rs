@@ -10,6 +10,7 @@ use crate::vars::{GlobalVars, Live, VarSet, VarValue};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use gannet_runtime::fs::{Readers, plain_file};
+use gannet_telemetry::Counter;
 use gannet_types::{Result, SqlError, sql_err};
 use std::fs::File;
 use std::io::{self, Write};
@@ -21,6 +22,25 @@ const SLOW: u8 = 2;
 const NOT_USING_INDEXES: u8 = 4;
 const ADMINISTRATION: u8 = 8;
 const RAW: u8 = 16;
+const EXTRA: u8 = 32;
+
+/// What `log_slow_extra` adds of a session's counters, in MySQL's order and under MySQL's names.
+pub const EXTRA_COUNTS: [(&str, Counter); 14] = [
+    ("Bytes_received", Counter::BytesReceived),
+    ("Read_first", Counter::HandlerReadFirst),
+    ("Read_last", Counter::HandlerReadLast),
+    ("Read_key", Counter::HandlerReadKey),
+    ("Read_next", Counter::HandlerReadNext),
+    ("Read_prev", Counter::HandlerReadPrev),
+    ("Read_rnd", Counter::HandlerReadRnd),
+    ("Read_rnd_next", Counter::HandlerReadRndNext),
+    ("Sort_merge_passes", Counter::SortMergePasses),
+    ("Sort_range_count", Counter::SortRange),
+    ("Sort_rows", Counter::SortRows),
+    ("Sort_scan_count", Counter::SortScan),
+    ("Created_tmp_disk_tables", Counter::CreatedTmpDiskTables),
+    ("Created_tmp_tables", Counter::CreatedTmpTables),
+];
 
 /// Both logs.
 pub struct StatementLogs {
@@ -52,6 +72,16 @@ pub struct Sender<'a> {
     pub database: &'a str,
 }
 
+/// What `log_slow_extra` adds.
+pub struct Extra {
+    /// The error that the statement ended with; 0 without one.
+    pub error: u16,
+    /// That error, if it was stopped.
+    pub killed: u16,
+    /// What the statement counted of [`EXTRA_COUNTS`].
+    pub counts: [u64; EXTRA_COUNTS.len()],
+}
+
 /// A statement for the slow query log.
 pub struct Slow<'a> {
     pub sender: Sender<'a>,
@@ -62,6 +92,7 @@ pub struct Slow<'a> {
     pub locks_ns: u64,
     pub rows_sent: u64,
     pub rows_examined: u64,
+    pub extra: Option<Extra>,
     pub text: &'a KeptText,
 }
 
@@ -137,6 +168,7 @@ impl StatementLogs {
         for (id, bit) in [
             (Live::LogQueriesNotUsingIndexes, NOT_USING_INDEXES),
             (Live::LogSlowAdminStatements, ADMINISTRATION),
+            (Live::LogSlowExtra, EXTRA),
             (Live::LogRaw, RAW),
         ] {
             bits |= if is(id) { bit } else { 0 };
@@ -188,6 +220,12 @@ impl StatementLogs {
         self.on.load(Relaxed) & ADMINISTRATION != 0
     }
 
+    /// Does the slow query log have the counts of each statement?
+    #[inline]
+    pub fn extra(&self) -> bool {
+        self.on.load(Relaxed) & (SLOW | EXTRA) == SLOW | EXTRA
+    }
+
     /// Are passwords written as they came?
     pub fn raw(&self) -> bool {
         self.on.load(Relaxed) & RAW != 0
@@ -210,7 +248,7 @@ impl StatementLogs {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let mut entry = format!(
             "# Time: {}\n# User@Host: {account}[{user}] @ {host} [{address}]  Id: {id:5}\n\
-             # Query_time: {:.6}  Lock_time: {:.6} Rows_sent: {}  Rows_examined: {}\n",
+             # Query_time: {:.6}  Lock_time: {:.6} Rows_sent: {}  Rows_examined: {}",
             timestamp(s.ended_us as i64),
             seconds(s.latency_ns),
             seconds(s.locks_ns),
@@ -218,16 +256,30 @@ impl StatementLogs {
             s.rows_examined
         )
         .into_bytes();
-        let started = (s.ended_us - (s.latency_ns / 1000).min(s.ended_us)) / 1_000_000;
+        let started_us = s.ended_us - (s.latency_ns / 1000).min(s.ended_us);
+        if let Some(extra) = &s.extra {
+            entry.extend_from_slice(extra.text(id, started_us, s.ended_us).as_bytes());
+        }
+        entry.push(b'\n');
         let mut log = self.slow.lock();
         if !database.is_empty() && log.database != database {
             entry.extend_from_slice(format!("use {database};\n").as_bytes());
             log.database = database.to_string();
         }
-        entry.extend_from_slice(format!("SET timestamp={started};\n").as_bytes());
+        entry.extend_from_slice(format!("SET timestamp={};\n", started_us / 1_000_000).as_bytes());
         entry.extend_from_slice(s.text.bytes());
         entry.extend_from_slice(b";\n");
         log.append(&entry);
+    }
+}
+
+impl Extra {
+    fn text(&self, id: u64, started_us: u64, ended_us: u64) -> String {
+        let mut text = format!(" Thread_id: {id} Errno: {} Killed: {}", self.error, self.killed);
+        for ((name, _), n) in EXTRA_COUNTS.iter().zip(self.counts) {
+            text += &format!(" {name}: {n}");
+        }
+        text + &format!(" Start: {} End: {}", timestamp(started_us as i64), timestamp(ended_us as i64))
     }
 }
 

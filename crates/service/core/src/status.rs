@@ -2,6 +2,7 @@
 
 use crate::Core;
 use crate::registry::{Activity, Entry};
+use crate::tallies::By;
 use gannet_base::PAGE_SIZE;
 use gannet_engine::{Beyond, ConsumerStatus, Engine, EngineStatus, RecoveryStatus, ScrubStatus, SpaceUsage};
 use gannet_telemetry::{Counter, Kind, Scope, SessionCounters, longest_row_lock_us, max_connections_seen, totals};
@@ -99,14 +100,11 @@ const NEVER: &[&str] = &[
     "Open_tables",
     "Opened_files",
     "Opened_tables",
-    "Performance_schema_accounts_lost",
     "Performance_schema_cond_classes_lost",
     "Performance_schema_cond_instances_lost",
-    "Performance_schema_digest_lost",
     "Performance_schema_file_classes_lost",
     "Performance_schema_file_handles_lost",
     "Performance_schema_file_instances_lost",
-    "Performance_schema_hosts_lost",
     "Performance_schema_index_stat_lost",
     "Performance_schema_locker_lost",
     "Performance_schema_memory_classes_lost",
@@ -129,7 +127,6 @@ const NEVER: &[&str] = &[
     "Performance_schema_table_lock_stat_lost",
     "Performance_schema_thread_classes_lost",
     "Performance_schema_thread_instances_lost",
-    "Performance_schema_users_lost",
     "Replica_open_temp_tables",
     "Secondary_engine_execution_count",
     "Select_range_check",
@@ -246,6 +243,10 @@ const FIGURES: &[Figure] = figures! {
     Uptime_since_flush_status: |t| t.server.uptime_since_flush_s();
     Max_used_connections: |_t| max_connections_seen();
     Threads_running: |t| t.server.registry.all().iter().filter(|e| e.activity().0 != Activity::Sleep).count() as u64;
+    Performance_schema_accounts_lost: |t| t.server.registry.tallies.lost(By::Account);
+    Performance_schema_users_lost: |t| t.server.registry.tallies.lost(By::User);
+    Performance_schema_hosts_lost: |t| t.server.registry.tallies.lost(By::Host);
+    Performance_schema_digest_lost: |t| t.server.stats.lost();
     Threads_cached: |_t| 0;
     Slow_launch_threads: |_t| 0;
     Ssl_cipher: |t| t.tls.map_or("", |a| &*a.cipher);

@@ -63,7 +63,7 @@ impl Timers {
             let due = self.due.clone();
             let (tx, rx) = std::sync::mpsc::channel();
             // The thread is not joined: it ends with the process, and holds nothing that has to be released.
-            let started = std::thread::Builder::new().name("timers".into()).spawn(move || {
+            let started = gannet_runtime::start_thread("timers", None, move || {
                 let _ = tx.send(waker());
                 run(&due);
             });

@@ -25,8 +25,8 @@ fn hex_of(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// SHA-256 in lower-case hexadecimal.
-pub(crate) fn sha256_hex(bytes: &[u8]) -> Vec<u8> {
-    hex_of(&sha2::Sha256::digest(bytes)).to_ascii_lowercase()
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    format!("{:x}", sha2::Sha256::digest(bytes))
 }
 
 fn hex_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {

@@ -31,6 +31,7 @@ pub use def::{
     Accumulator, AggregateDef, AggregateKernel, ArgInfo, Arity, Call, CallStates, Eval, EvalContext, FunctionDef,
     Kernel, Part, RuleContext, SessionInfo, Stability, TypeRule,
 };
+pub use encode::sha256_hex;
 
 use gannet_types::{
     SqlType,

@@ -50,7 +50,7 @@ asks_server! {
 /// SHA-256 of the digest text, in hexadecimal.
 fn statement_digest(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let text = cx.session.server_function("STATEMENT_DIGEST_TEXT", args)?;
-    Ok(rules::string(call, crate::encode::sha256_hex(&rules::bytes_of(&text))))
+    Ok(rules::string(call, crate::encode::sha256_hex(&rules::bytes_of(&text)).into_bytes()))
 }
 
 fn load_file_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {

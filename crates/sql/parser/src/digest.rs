@@ -364,7 +364,8 @@ fn is_operand_position(last: Option<&Norm>) -> bool {
 /// Does a keyword that may be an identifier look like one?
 fn is_name(last: Option<&Norm>, next: Token) -> bool {
     let before = match last {
-        None => false,
+        // A statement begins with its verb.
+        None => return false,
         Some(Norm::Plain(Tok::Word, kw, ..)) => matches!(
             kw,
             Kw::FROM
@@ -514,6 +515,8 @@ mod tests {
             ("select @@version_comment limit 1", "SELECT @@`version_comment` LIMIT ?"),
             ("select @a, t.status, status from t", "SELECT @? , `t` . `status` , `status` FROM `t`"),
             ("show status like 'x'", "SHOW STATUS LIKE ?"),
+            ("truncate table t", "TRUNCATE TABLE `t`"),
+            ("commit", "COMMIT"),
             ("select null, a is null", "SELECT ? , `a` IS NULL"),
             ("update t set a = null /* c */ where b <=> 'x'", "UPDATE `t` SET `a` = ? WHERE `b` <=> ?"),
             ("select 1; select 2", "SELECT ?"),

@@ -144,8 +144,7 @@ impl Listener {
         };
         let shared = Arc::new(Shared { socket, stop: AtomicBool::new(false), wake, open: AtomicUsize::new(0) });
         let s = shared.clone();
-        let thread =
-            std::thread::Builder::new().name("accept".into()).spawn(move || accept_loop(&s, &options, &factory))?;
+        let thread = crate::start_thread("accept", None, move || accept_loop(&s, &options, &factory))?;
         Ok(Listener { addr, shared, thread: Some(thread) })
     }
 

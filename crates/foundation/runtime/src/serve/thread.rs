@@ -6,16 +6,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use gannet_base::sync::atomic::Ordering::Relaxed;
 use gannet_telemetry::Wait;
 
 use super::conn::{Conn, Link, Peer, RECV_CHUNK};
 use super::{Next, Ready, Service, socket, watch};
 use crate::task::TaskContext;
+use crate::threads::os_thread;
 use crate::{Interrupt, cx, mask_interrupts, now_ns, park, sim, waker};
 
 /// Serves one accepted connection to its end on the calling thread.
 pub(super) fn run(fd: OwnedFd, peer: Peer, context: TaskContext, service: Box<dyn Service>) {
     cx::adopt(Some(context.0.clone()));
+    context.0.os_thread.store(os_thread(), Relaxed);
     let fd = Arc::new(fd);
     // From now on a kill ends the thread's wait for the client too.
     context.0.route.set_socket(Some(fd.clone()));

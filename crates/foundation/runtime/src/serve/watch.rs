@@ -33,7 +33,7 @@ fn start() -> io::Result<Watch> {
         }
         OwnedFd::from_raw_fd(fd)
     };
-    std::thread::Builder::new().name("peer-watch".into()).stack_size(128 << 10).spawn(run)?;
+    crate::start_thread("peer-watch", Some(128 << 10), run)?;
     Ok(Watch { epoll, contexts: Mutex::default() })
 }
 

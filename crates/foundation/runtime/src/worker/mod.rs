@@ -201,7 +201,7 @@ impl Workers {
         for index in 0..count {
             let shared = WorkerShared::new()?;
             let (s, o, tx) = (shared.clone(), options.clone(), tx.clone());
-            let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
+            let thread = crate::start_thread(&format!("worker-{index}"), None, move || {
                 crate::stack::watch_thread();
                 let driver = match new_driver(&o, &s) {
                     Ok(driver) => driver,

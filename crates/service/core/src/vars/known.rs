@@ -316,7 +316,6 @@ pub const TUNING: &[VarDef] = &[
     boolean("log_bin_trust_function_creators", Global, false).tuning(),
     text("log_error_services", Global, "log_filter_internal; log_sink_internal").tuning(),
     text("log_error_suppression_list", Global, "").tuning(),
-    boolean("log_slow_extra", Global, false).tuning(),
     boolean("log_slow_replica_statements", Global, false).tuning(),
     boolean("log_statements_unsafe_for_binlog", Global, true).tuning(),
     int("log_throttle_queries_not_using_indexes", Global, 0, 0, 4294967295).tuning(),

@@ -62,6 +62,7 @@ live! {
     LogOutput = text("log_output", Global, "FILE").then(Then::StatementLogs).help("where statements are logged: FILE or NONE");
     LogQueriesNotUsingIndexes = boolean("log_queries_not_using_indexes", Global, false).then(Then::StatementLogs).help("they are slow, too");
     LogSlowAdminStatements = boolean("log_slow_admin_statements", Global, false).then(Then::StatementLogs).help("ALTER TABLE and the like may be slow, too");
+    LogSlowExtra = boolean("log_slow_extra", Global, false).then(Then::StatementLogs).help("the slow query log has the counts of each statement");
     LogRaw = boolean("log_raw", Global, false).then(Then::StatementLogs).help("write passwords to the logs of statements");
     SqlLogOff = boolean("sql_log_off", Both, false);
     MinExaminedRowLimit = int("min_examined_row_limit", Both, 0, 0, MAX).help("slow statements that examine fewer rows are not logged");

@@ -3,7 +3,7 @@
 use super::Session;
 use super::exchange::HeaderCache;
 use super::locks::PlanLocks;
-use super::text::lex_mode;
+use super::text::{lex_mode, shown_digest};
 use gannet_core::kept::{DigestHandle, KeptText};
 use gannet_core::kinds::counter;
 use gannet_parser::Notice;
@@ -11,8 +11,7 @@ use gannet_parser::ast::Statement;
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_parser::lexer::Tok;
 use gannet_plan::{Entry, FrontCache, Local, Plan, PlanCache, PlanKey};
-use gannet_runtime::WallTime;
-use gannet_telemetry::{Counter, Digest};
+use gannet_telemetry::{Counter, DigestKey, DigestTexts};
 use gannet_types::charset::Charset;
 use gannet_types::{CollationId, Result, Value};
 use std::cell::RefCell;
@@ -68,6 +67,9 @@ pub(super) fn with_scan<R>(secret: u64, f: impl FnOnce(&mut Scan) -> R) -> R {
 
 /// Longest sample of a statement that is kept with its digest, as in MySQL.
 const SAMPLE_BYTES: usize = 1024;
+
+/// The key of texts of which nothing is kept.
+const WITHHELD: DigestKey = DigestKey(0);
 
 impl Session {
     /// What a plan for a statement of this session depends on.
@@ -208,14 +210,20 @@ impl Session {
     /// The statistics' handle of a text.
     pub(crate) fn digest_handle(&self, text: &[u8]) -> DigestHandle {
         let mode = lex_mode(self.settings.sql_mode);
-        let digest = digest::digest(text, mode);
-        let schema = self.state.database.as_deref().unwrap_or_default();
-        self.server.stats.handle(Digest(digest.hash), schema, WallTime::now().micros(), || {
-            let sample = KeptText::of(text, mode).first(SAMPLE_BYTES);
-            // Without its literals a text that cannot be read may still hold a password: as a name.
-            let text = if sample.is_withheld() { sample.to_string() } else { digest.text };
-            (text, sample)
-        })
+        let digest::Digest { hash, text: mut normal } = digest::digest(text, mode);
+        let (stats, schema) = (&self.server.stats, self.state.database.as_deref().unwrap_or_default());
+        let mut key = DigestKey(hash);
+        if let Some(known) = stats.find(key, schema) {
+            return known;
+        }
+        let sample = KeptText::of(text, mode).first(SAMPLE_BYTES);
+        if let Some(stands) = sample.withheld() {
+            // Without its literals a text that cannot be read may still hold a password: as a name. A hash would tell it to
+            // anybody with a list of passwords, so that all such texts have one digest.
+            (key, normal) = (WITHHELD, stands.into());
+        }
+        let texts = DigestTexts { digest: shown_digest(&normal), text: normal, sample };
+        stats.enter(key, schema, texts)
     }
 
     /// The values of the plan's parameters: literals of the text, and the client's.

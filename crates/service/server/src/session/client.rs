@@ -285,11 +285,8 @@ impl Client {
         self.session.entry.keep_attributes(&attempt.hello.attributes);
         self.session.state.usage = usage;
         self.session.state.set_database(None);
-        self.session.entry.set_who(Who {
-            user: attempt.hello_user(),
-            host: self.session.entry.who().host,
-            database: None,
-        });
+        let who = Who { user: attempt.hello_user(), host: self.session.entry.who().host, database: None };
+        server.registry.known_as(&self.session.entry, who);
         if let Some(db) = &attempt.hello.database {
             self.session.use_database(&String::from_utf8_lossy(db))?;
             self.session.track.clear();

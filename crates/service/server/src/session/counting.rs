@@ -35,6 +35,6 @@ impl Session {
 
     /// The session's counters are zero again.
     pub(super) fn counters_reset(&mut self) {
-        (self.locks_seen_ns, self.work_seen) = (0, Default::default());
+        (self.locks_seen_ns, self.work_seen, self.extra_seen) = (0, Default::default(), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::state::State;
 use super::text::lex_mode;
+use gannet_types::charset::Charset;
 use gannet_types::{CollationId, Result, SqlError, SqlMode, Value, sql_err};
 
 fn text_of(value: &Value) -> Vec<u8> {
@@ -10,9 +11,19 @@ fn text_of(value: &Value) -> Vec<u8> {
     text
 }
 
+/// The text of a statement, which sessions read in utf8mb4.
+fn statement_of(value: &Value) -> Vec<u8> {
+    match value {
+        Value::Str(text, c) if c.charset() != Charset::Binary => {
+            c.charset().convert(text, Charset::Utf8mb4).bytes.into_owned()
+        }
+        other => text_of(other),
+    }
+}
+
 /// STATEMENT_DIGEST_TEXT. Error 3676 for what does not parse.
 pub(crate) fn statement_digest(state: &State, args: &[Value]) -> Result<Value> {
-    let Some(text) = args.first().map(text_of) else { return Ok(Value::Null) };
+    let Some(text) = args.first().map(statement_of) else { return Ok(Value::Null) };
     let names = text_of(&super::variables::value(state, false, "sql_mode")?);
     let mode = lex_mode(SqlMode::parse(&String::from_utf8_lossy(&names))?);
     gannet_parser::parse(&text, mode)

@@ -97,7 +97,7 @@ impl Session {
         let Some(left) = self.later.left.take() else { return Some(Err(SqlError::internal("no reply is left"))) };
         self.state.counters.enter();
         let outcome = committed.map(|_| left.done);
-        let digest = left.place.as_ref().and_then(DigestPlace::digest);
+        let digest = left.place.as_ref().and_then(DigestPlace::key);
         let record = |e: &_| left.place.iter().for_each(|place| place.record(e));
         Some(self.conclude(left.started, digest, record, &left.values, outcome))
     }

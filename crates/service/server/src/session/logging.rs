@@ -4,13 +4,13 @@ use super::Session;
 use super::running::Figures;
 use super::text::lex_mode;
 use gannet_core::kept::{KeptText, tokens, trimmed, word};
-use gannet_core::statement_log::{Argument, Sender, Slow};
+use gannet_core::statement_log::{Argument, EXTRA_COUNTS, Extra, Sender, Slow};
 use gannet_core::vars::{Live, VarValue};
 use gannet_parser::LexMode;
 use gannet_parser::lexer::{Tok, Token};
 use gannet_runtime::WallTime;
 use gannet_telemetry::{Counter, count};
-use gannet_types::{ErrorCode, Result, Value};
+use gannet_types::{ErrorCode, Result, SqlError, Value};
 use std::borrow::Cow;
 
 impl Session {
@@ -99,6 +99,7 @@ impl Session {
         values: &[Value],
         outcome: &Result<super::reply::Done>,
     ) {
+        let extra = if self.server.logs.extra() { extra(self, outcome.as_ref().err()) } else { None };
         let logs = &self.server.logs;
         let long = match &self.state.vars[Live::LongQueryTime] {
             VarValue::Double(seconds) => latency_ns as f64 > seconds * 1e9,
@@ -114,12 +115,12 @@ impl Session {
         }
         count(Counter::SlowQueries);
         if logs.slow() {
-            self.write_slow(latency_ns, locks_ns, figures, values);
+            self.write_slow(latency_ns, locks_ns, figures, values, extra);
         }
     }
 
     #[cold]
-    fn write_slow(&self, latency_ns: u64, locks_ns: u64, figures: &Figures, values: &[Value]) {
+    fn write_slow(&self, latency_ns: u64, locks_ns: u64, figures: &Figures, values: &[Value], extra: Option<Extra>) {
         let administration = self.server.logs.administration();
         let text = self.entry.kept(|text, mode| {
             let text = trimmed(text);
@@ -143,9 +144,29 @@ impl Session {
             locks_ns,
             rows_sent: figures.sent,
             rows_examined: figures.examined,
+            extra,
             text: &text,
         });
     }
+}
+
+/// A session's counters when it had run so many statements.
+pub(crate) type ExtraSeen = Option<Box<(u64, [u64; EXTRA_COUNTS.len()])>>;
+
+/// What the statement that ends has counted. `None`: it is not known, because the statement before it did not ask.
+#[cold]
+fn extra(session: &mut Session, error: Option<&SqlError>) -> Option<Extra> {
+    let (id, counters) = (session.state.statement_id, &session.state.counters);
+    let now = EXTRA_COUNTS.map(|(_, c)| counters.get(c));
+    let (seen_id, seen) = session.extra_seen.replace(Box::new((id, now))).map_or_else(Default::default, |seen| *seen);
+    let number = error.map_or(0, SqlError::number);
+    let stopped = [ErrorCode::QueryInterrupted, ErrorCode::QueryTimeout, ErrorCode::ServerShutdown];
+    let killed = error.is_some_and(|e| stopped.contains(&e.code()));
+    (seen_id + 1 == id).then(|| Extra {
+        error: number,
+        killed: if killed { number } else { 0 },
+        counts: std::array::from_fn(|i| now[i].wrapping_sub(seen[i])),
+    })
 }
 
 fn is_word(text: &[u8], t: &Token, words: &[&str]) -> bool {

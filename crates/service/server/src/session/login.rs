@@ -156,11 +156,8 @@ impl Login {
         let (server, plans) = (self.server.clone(), self.plans.clone());
         let mut session = Session::open(server, plans, entry.clone(), account, &attempt.hello, self.capabilities)?;
         session.came_as(&own);
-        entry.set_who(Who {
-            user: attempt.hello_user(),
-            host: entry.who().host,
-            database: session.state.database.clone(),
-        });
+        let who = Who { user: attempt.hello_user(), host: entry.who().host, database: session.state.database.clone() };
+        self.server.registry.known_as(entry, who);
         session.note_login("Connect", matches!(self.origin, Origin::Local(None)));
         session.greeted();
         let ok = reply::Ok { status: session.status_flags(), ..reply::Ok::default() };

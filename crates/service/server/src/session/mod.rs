@@ -122,6 +122,8 @@ pub(crate) struct Session {
     pub(crate) statements: Prepared,
     /// The counters of [`gannet_telemetry::WORK`] when a statement last looked.
     pub(crate) work_seen: [u64; gannet_telemetry::WORK.len()],
+    /// For `log_slow_extra`.
+    pub(crate) extra_seen: logging::ExtraSeen,
     /// The optimizer's passes.
     pub(crate) passes: gannet_plan::options::Passes,
     /// HANDLER.
@@ -261,6 +263,7 @@ impl Session {
             closing: false,
             locks_seen_ns: 0,
             work_seen: Default::default(),
+            extra_seen: None,
             mode_key: 0,
             isolation: gannet_engine::Isolation::default(),
             today_of_s: None,

@@ -26,7 +26,7 @@ use gannet_plan::physical::Op;
 use gannet_plan::plan::Intent;
 use gannet_plan::{Plan, PlanKind};
 use gannet_runtime::{Interrupt, now_ns};
-use gannet_telemetry::{Counter, Digest, Execution, count};
+use gannet_telemetry::{Counter, DigestKey, Execution, count};
 use gannet_types::charset::Charset;
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, sql_err};
 use std::borrow::Cow;
@@ -39,7 +39,7 @@ const MAX_REPLANS: u32 = 10;
 fn remember(
     session: &Session,
     started_ns: u64,
-    digest: Option<Digest>,
+    digest: Option<DigestKey>,
     execution: &Execution,
     error: Option<&SqlError>,
 ) {
@@ -263,7 +263,7 @@ impl Session {
             self.leave(lsn, started, handle, values, outcome?);
             return Ok(Done::default());
         }
-        let digest = handle.and_then(DigestHandle::digest);
+        let digest = handle.and_then(DigestHandle::key);
         self.conclude(started, digest, |e| handle.iter().for_each(|h| h.record(e)), values, outcome)
     }
 
@@ -271,7 +271,7 @@ impl Session {
     pub(super) fn conclude(
         &mut self,
         started: u64,
-        digest: Option<Digest>,
+        digest: Option<DigestKey>,
         record: impl FnOnce(&Execution),
         values: &[Value],
         outcome: Result<Done>,

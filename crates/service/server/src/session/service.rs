@@ -509,7 +509,9 @@ mod tests {
         let line = panic_line(7, &panic, b"CREATE USER u IDENTIFIED BY 'secret' COMMENT 'x'", mode);
         let head = "Connection 7 is closed: a panic while serving a connection, at src/a.rs:1:2: index out of bounds; its statement: ";
         assert!(line.starts_with(head), "{line}");
-        assert!(line.contains("IDENTIFIED BY ?") && line.contains("(digest ") && !line.contains("secret"), "{line}");
+        assert!(line.contains("IDENTIFIED BY ?") && !line.contains("secret"), "{line}");
+        let digest = gannet_functions::sha256_hex("CREATE USER `u` IDENTIFIED BY ? COMMENT ?".as_bytes());
+        assert!(line.ends_with(&format!("(digest {digest})")), "{line}");
         // A text that ends inside of a literal, and none at all.
         for text in [&b"SET PASSWORD = 'secret"[..], b"SELECT \"secret", b"SELECT x'secret", b""] {
             let line = panic_line(7, &panic, text, mode);

@@ -16,13 +16,29 @@ use gannet_exec::ddl::{self, DdlContext};
 use gannet_parser::ast::{self, Statement};
 use gannet_plan::Plan;
 use gannet_runtime::Interrupt;
-use gannet_schema::CatalogSnapshot;
+use gannet_schema::{CatalogSnapshot, RowSource};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, Value, sql_err};
 use std::sync::Arc;
 
 /// What a definition statement reports, the snapshot after it, and its query's plan if it was not used.
 pub(super) type Defined = (ddl::Done, Arc<CatalogSnapshot>, Option<(Plan, Vec<Value>)>);
+
+fn is_virtual(session: &Session, name: &ast::ObjectName) -> bool {
+    let schema = name.schema.as_ref().map_or(session.state.database.as_deref().unwrap_or_default(), |s| s);
+    gannet_schema::names::canonical_schema(schema) == "performance_schema"
+}
+
+/// TRUNCATE of a table of performance_schema: what was counted is forgotten. It changes no data, so that a server
+/// which is read only does it.
+fn truncate_virtual(session: &mut Session, name: &ast::ObjectName) -> Result<Done> {
+    let table = session.table_for(Some(Privilege::Drop.into()), "performance_schema", &name.name)?;
+    session.commit_implicitly()?;
+    match table.source {
+        RowSource::Virtual(number) if crate::virt::reset(&session.server, number) => Ok(Done::default()),
+        _ => Err(sql_err!(WrongPerfschemaUsage)),
+    }
+}
 
 impl Session {
     /// Runs a statement that is not planned.
@@ -186,6 +202,7 @@ impl Session {
                 self.require_read_write()?;
                 return self.drop_temporary(statement);
             }
+            Statement::Truncate(name) if is_virtual(self, name) => return truncate_virtual(self, name),
             _ => {}
         }
         // A READ ONLY transaction ends like others: its restriction does not matter then.

@@ -35,5 +35,10 @@ pub(crate) fn parse_error(e: ParseError) -> SqlError {
 pub(crate) fn in_log(statement: &[u8], mode: gannet_parser::LexMode) -> String {
     let digest = gannet_parser::digest::digest(statement, mode);
     let text: String = digest.text.chars().take(MAX_LOGGED).collect();
-    format!("its statement: {text} (digest {:032x})", digest.hash)
+    format!("its statement: {text} (digest {})", shown_digest(&digest.text))
+}
+
+/// The digest of a normalised text as it is shown everywhere, 64 hexadecimal digits: STATEMENT_DIGEST() of the statement.
+pub(crate) fn shown_digest(normal: &str) -> String {
+    gannet_functions::sha256_hex(normal.as_bytes())
 }

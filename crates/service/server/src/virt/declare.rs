@@ -12,6 +12,8 @@ pub(super) struct Written {
     pub(super) name: &'static str,
     pub(super) columns: &'static [(&'static str, Spec)],
     pub(super) rows: super::Rows,
+    /// What TRUNCATE does; empty: the table cannot be truncated.
+    pub(super) reset: &'static [super::Reset],
 }
 
 /// Tables of one schema:
@@ -20,15 +22,19 @@ pub(super) struct Written {
 /// tables! {
 ///     NAME_OF_THE_LIST in "schema":
 ///     TABLE by row_maker { COLUMN: TYPE, ... }
+///     TABLE by row_maker, reset by what_truncate_does { COLUMN: TYPE, ... }
 /// }
 /// ```
 macro_rules! tables {
-    ($list:ident in $schema:literal: $($table:ident by $rows:ident { $($column:ident: $spec:expr),* $(,)? })*) => {
+    ($list:ident in $schema:literal: $(
+        $table:ident by $rows:ident $(, reset by $reset:ident)? { $($column:ident: $spec:expr),* $(,)? }
+    )*) => {
         pub(super) const $list: &[super::declare::Written] = &[$(super::declare::Written {
             schema: $schema,
             name: stringify!($table),
             columns: &[$((stringify!($column), $spec)),*],
             rows: $rows,
+            reset: &[$($reset)?],
         }),*];
     };
 }

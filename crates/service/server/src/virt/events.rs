@@ -5,6 +5,8 @@ use super::innodb::tree_names;
 use super::runtime::{ps, visible};
 use super::{Emit, Equals, maybe, member, text};
 use crate::session::state::State;
+use crate::session::text::shown_digest;
+use gannet_core::Core;
 use gannet_core::consumers::Consumer;
 use gannet_core::history::Event;
 use gannet_core::registry::{Activity, Entry};
@@ -15,10 +17,10 @@ use gannet_types::{ErrorCode, Result, Value};
 use std::collections::BTreeMap;
 
 macro_rules! statements {
-    ($($table:ident by $rows:ident),*) => {
+    ($($table:ident by $rows:ident, reset by $reset:ident;)*) => {
         tables! {
             PERFORMANCE_SCHEMA in "performance_schema":
-            $($table by $rows {
+            $($table by $rows, reset by $reset {
                 THREAD_ID: UBIGINT.not_null(), EVENT_ID: UBIGINT.not_null(), END_EVENT_ID: UBIGINT,
                 EVENT_NAME: varchar(128).not_null(), SOURCE: NAME, TIMER_START: UBIGINT, TIMER_END: UBIGINT,
                 TIMER_WAIT: UBIGINT, LOCK_TIME: UBIGINT.not_null(), SQL_TEXT: LONGTEXT, DIGEST: NAME,
@@ -42,9 +44,9 @@ macro_rules! statements {
 }
 
 statements! {
-    events_statements_current by current,
-    events_statements_history by history,
-    events_statements_history_long by history_long
+    events_statements_current by current, reset by forget_current;
+    events_statements_history by history, reset by forget_history;
+    events_statements_history_long by history_long, reset by forget_history_long;
 }
 
 tables! {
@@ -103,6 +105,18 @@ fn history_long(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()>
     Ok(())
 }
 
+fn forget_current(core: &Core) {
+    core.registry.all().iter().for_each(|e| e.history.forget_last());
+}
+
+fn forget_history(core: &Core) {
+    core.registry.all().iter().for_each(|e| e.history.clear());
+}
+
+fn forget_history_long(core: &Core) {
+    core.registry.long_history.clear();
+}
+
 /// `running`: the session whose statement has not ended.
 fn row(state: &State, event: &Event, running: Option<&Entry>) -> Vec<Value> {
     let (e, n) = (&event.execution, Value::UInt);
@@ -111,8 +125,9 @@ fn row(state: &State, event: &Event, running: Option<&Entry>) -> Vec<Value> {
         n(WORK.iter().zip(added).find(|(of, _)| **of == c).map_or(0, |(_, n)| n))
     };
     // As it was counted, if it still is.
-    let counted = event.digest.and_then(|d| Some((d, state.server.stats.text_of(d)?)));
-    let (digest, digest_text) = counted.or_else(|| event.own_digest()).unzip();
+    let counted = event.digest.and_then(|key| state.server.stats.known(key));
+    let own = || event.normalised().map(|text| (shown_digest(&text), text));
+    let (digest, digest_text) = counted.or_else(own).unzip();
     let began = event.started_ns.saturating_sub(state.server.started_ns());
     let schema = match running {
         Some(entry) => entry.who().database,
@@ -130,7 +145,7 @@ fn row(state: &State, event: &Event, running: Option<&Entry>) -> Vec<Value> {
         ps(e.latency_ns),
         ps(e.locks_ns),
         text(&event.text().to_string()),
-        maybe(digest.map(|d| d.to_string()).as_deref()),
+        maybe(digest.as_deref()),
         maybe(digest_text.as_deref()),
         maybe(schema.as_deref()),
     ];

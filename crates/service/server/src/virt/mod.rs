@@ -17,6 +17,7 @@ pub(crate) use runtime::{process_row, visible};
 use crate::session::state::State;
 use declare::Written;
 use gannet_catalog::Catalog;
+use gannet_core::Core;
 use gannet_plan::plan::ResultColumn;
 use gannet_schema::{Column, ColumnDefault, RowSource, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
 use gannet_types::charset::Charset;
@@ -32,12 +33,16 @@ type Emit<'a> = &'a mut dyn FnMut(&[Value]) -> Result<()>;
 /// Makes rows. The equalities are a hint: the rows are filtered afterwards in any case.
 type Rows = fn(&mut State, &Equals<'_>, Emit<'_>) -> Result<()>;
 
+/// What TRUNCATE does to a table that may be truncated.
+type Reset = fn(&Core);
+
 /// A declared table.
 struct Declared {
     schema: &'static str,
     name: &'static str,
     columns: Vec<Column>,
     rows: Rows,
+    reset: &'static [Reset],
 }
 
 /// What a column is known to equal, and which columns are looked at.
@@ -92,7 +97,7 @@ fn declared() -> &'static [Declared] {
         let table = |w: &Written| {
             let own = own_collation(w.schema);
             let columns = w.columns.iter().map(|(name, spec)| declare::column(name, spec, own)).collect();
-            Declared { schema: w.schema, name: w.name, columns, rows: w.rows }
+            Declared { schema: w.schema, name: w.name, columns, rows: w.rows, reset: w.reset }
         };
         lists.into_iter().flatten().map(table).collect()
     })
@@ -148,6 +153,13 @@ pub(crate) fn rows(
         emit(row)
     };
     (table.rows)(state, &Equals { table, list: equals, wanted }, &mut checked)
+}
+
+/// TRUNCATE of virtual table `number`; false when it cannot be truncated.
+pub(crate) fn reset(server: &Core, number: u32) -> bool {
+    let reset = declared().get(number as usize).map_or(&[][..], |d| d.reset);
+    reset.iter().for_each(|forget| forget(server));
+    !reset.is_empty()
 }
 
 /// A stored table's column as a result describes it (COM_FIELD_LIST).

@@ -5,12 +5,12 @@ use super::innodb::tree_names;
 use super::runtime::{lock_id, process_row, visible};
 use super::{Emit, Equals, maybe, member, text};
 use crate::session::state::State;
+use gannet_core::Core;
 use gannet_core::accounts::Privilege;
 use gannet_core::consumers::Consumer;
-use gannet_core::registry::Entry;
+use gannet_core::tallies::{By, Counts};
 use gannet_engine::lock::{LockKind, MdlMode, Mode, Party};
 use gannet_types::{Result, Value};
-use std::collections::BTreeMap;
 
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
@@ -59,16 +59,16 @@ tables! {
         OBJECT_TYPE: enumeration(&["EVENT", "FUNCTION", "PROCEDURE", "TABLE", "TRIGGER"]).not_null(),
         OBJECT_SCHEMA: NAME, OBJECT_NAME: NAME.not_null(), ENABLED: YES_NO.not_null(), TIMED: YES_NO.not_null(),
     }
-    accounts by accounts {
+    accounts by accounts, reset by forget_accounts {
         USER: fixed(32).utf8mb4_bin(), HOST: fixed(255).ascii(), CURRENT_CONNECTIONS: BIGINT.not_null(),
         TOTAL_CONNECTIONS: BIGINT.not_null(), MAX_SESSION_CONTROLLED_MEMORY: UBIGINT.not_null(),
         MAX_SESSION_TOTAL_MEMORY: UBIGINT.not_null(),
     }
-    users by users {
+    users by users, reset by forget_users {
         USER: fixed(32).utf8mb4_bin(), CURRENT_CONNECTIONS: BIGINT.not_null(), TOTAL_CONNECTIONS: BIGINT.not_null(),
         MAX_SESSION_CONTROLLED_MEMORY: UBIGINT.not_null(), MAX_SESSION_TOTAL_MEMORY: UBIGINT.not_null(),
     }
-    hosts by hosts {
+    hosts by hosts, reset by forget_hosts {
         HOST: fixed(255).ascii(), CURRENT_CONNECTIONS: BIGINT.not_null(), TOTAL_CONNECTIONS: BIGINT.not_null(),
         MAX_SESSION_CONTROLLED_MEMORY: UBIGINT.not_null(), MAX_SESSION_TOTAL_MEMORY: UBIGINT.not_null(),
     }
@@ -80,33 +80,75 @@ tables! {
 /// Locks that are listed at most: a listing is bounded like everything else.
 const MOST_LOCKS: usize = 100_000;
 
+/// Threads that MySQL has too, by the names that the runtime knows them by; a number at the end apart.
+const NAMES: &[(&str, &str)] = &[
+    ("main", "thread/sql/main"),
+    ("signals", "thread/sql/signal_handler"),
+    ("init-file", "thread/sql/bootstrap"),
+    ("log writer", "thread/innodb/log_writer_thread"),
+    ("log files", "thread/innodb/log_files_governor_thread"),
+    ("checkpoint", "thread/innodb/log_checkpointer_thread"),
+    ("page cleaner", "thread/innodb/page_flush_coordinator_thread"),
+    ("purge", "thread/innodb/srv_purge_thread"),
+    ("rollback", "thread/innodb/trx_recovery_rollback_thread"),
+    ("statistics", "thread/innodb/dict_stats_thread"),
+];
+
+/// Background threads have numbers behind those of all connections.
+const FIRST_BACKGROUND: u64 = 1 << 32;
+
+/// The name of a thread as MySQL writes them.
+fn thread_name(name: &str) -> String {
+    let kind = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
+    let known = NAMES.iter().find(|(own, _)| *own == kind).map(|(_, shown)| shown.to_string());
+    known.unwrap_or_else(|| format!("thread/gannet/{}", kind.replace(['-', ' '], "_")))
+}
+
+/// What the server's own threads are: number, name, the system's number.
+fn background() -> impl Iterator<Item = (u64, String, u32)> {
+    let main = (FIRST_BACKGROUND, thread_name("main"), std::process::id());
+    let others = gannet_runtime::threads().into_iter();
+    std::iter::once(main).chain(others.map(|t| (FIRST_BACKGROUND + t.id, thread_name(&t.name), t.os_id)))
+}
+
+/// What the columns of `threads` behind PROCESSLIST_INFO say.
+fn thread_rest(background: bool, connection: Value, os_id: Option<u32>) -> [Value; 13] {
+    let zero = || Value::UInt(0);
+    [
+        if background { Value::Null } else { Value::UInt(FIRST_BACKGROUND) },
+        Value::Null,
+        member("threads", "INSTRUMENTED", "YES"),
+        member("threads", "HISTORY", "YES"),
+        connection,
+        os_id.map_or(Value::Null, |id| Value::UInt(id.into())),
+        text(if background { "SYS_default" } else { "USR_default" }),
+        member("threads", "EXECUTION_ENGINE", "PRIMARY"),
+        zero(),
+        zero(),
+        zero(),
+        zero(),
+        member("threads", "TELEMETRY_ACTIVE", "NO"),
+    ]
+}
+
 pub(super) fn threads(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for (id, name, os_id) in background() {
+        let mut row = vec![Value::UInt(id), text(&name), text("BACKGROUND")];
+        row.resize(11, Value::Null);
+        row.extend(thread_rest(true, Value::Null, Some(os_id)));
+        emit(&row)?;
+    }
     for e in visible(state) {
         let [id, user, host, db, command, time, state_text, info] = process_row(&e);
-        let kind = if matches!(&host, Value::Str(h, _) if h.contains(&b':')) { "TCP/IP" } else { "Socket" };
-        let yes = member("threads", "INSTRUMENTED", "YES");
-        let history = member("threads", "HISTORY", "YES");
-        let row =
-            [id.clone(), text("thread/sql/one_connection"), text("FOREGROUND"), id, user, host, db, command, time];
-        let zero = || Value::UInt(0);
-        let rest = [
-            state_text,
-            info,
-            Value::UInt(1),
-            Value::Null,
-            yes,
-            history,
-            text(kind),
-            Value::Null,
-            text("USR_default"),
-            member("threads", "EXECUTION_ENGINE", "PRIMARY"),
-            zero(),
-            zero(),
-            zero(),
-            zero(),
-            member("threads", "TELEMETRY_ACTIVE", "NO"),
-        ];
-        emit(&[&row[..], &rest].concat())?;
+        let kind = match (&host, e.tls.get()) {
+            (_, Some(_)) => "SSL/TLS",
+            (Value::Str(h, _), None) if h.contains(&b':') => "TCP/IP",
+            _ => "Socket",
+        };
+        let head = [id.clone(), text("thread/sql/one_connection"), text("FOREGROUND"), id];
+        let session = [user, host, db, command, time, state_text, info];
+        let rest = thread_rest(false, text(kind), e.context.os_thread());
+        emit(&[&head[..], &session, &rest].concat())?;
     }
     Ok(())
 }
@@ -278,40 +320,52 @@ pub(super) fn setup_objects(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Re
     Ok(())
 }
 
-/// Sessions now, by a part of their identity. Those that have ended are not kept.
-fn connections(state: &State, key: impl Fn(&Entry) -> Vec<String>) -> Result<BTreeMap<Vec<String>, i64>> {
+/// Connections by a part of their identity; the columns of it, and what is counted. Threads of the server are nobody's.
+fn connections(state: &State, by: By, emit: Emit<'_>) -> Result<()> {
     state.privileges().require(Privilege::Process)?;
-    let mut counts = BTreeMap::new();
-    for e in state.server.registry.all() {
-        *counts.entry(key(&e)).or_insert(0) += 1;
+    let mut all = state.server.registry.tallies.all(by);
+    if all.first().is_none_or(|c| c.user.is_some() || c.host.is_some()) {
+        all.insert(0, Counts::default());
     }
-    Ok(counts)
-}
-
-fn host_of(e: &Entry) -> String {
-    let host = e.who().host;
-    host.rsplit_once(':').map_or(host.clone(), |(h, _)| h.to_string())
-}
-
-fn emit_connections(counts: BTreeMap<Vec<String>, i64>, emit: Emit<'_>) -> Result<()> {
-    for (key, n) in counts {
-        let mut row: Vec<Value> = key.iter().map(|k| text(k)).collect();
-        row.extend([Value::Int(n), Value::Int(n), Value::UInt(0), Value::UInt(0)]);
+    let own = background().count() as u64;
+    all[0].current += own;
+    all[0].total += own;
+    for c in all {
+        let (user, host) = (maybe(c.user.as_deref()), maybe(c.host.as_deref()));
+        let mut row = match by {
+            By::Account => vec![user, host],
+            By::User => vec![user],
+            By::Host => vec![host],
+        };
+        row.extend([c.current, c.total].map(|n| Value::Int(n as i64)));
+        row.extend([Value::UInt(0), Value::UInt(0)]);
         emit(&row)?;
     }
     Ok(())
 }
 
 pub(super) fn accounts(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    emit_connections(connections(state, |e| vec![e.who().user, host_of(e)])?, emit)
+    connections(state, By::Account, emit)
 }
 
 pub(super) fn users(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    emit_connections(connections(state, |e| vec![e.who().user])?, emit)
+    connections(state, By::User, emit)
 }
 
 pub(super) fn hosts(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    emit_connections(connections(state, |e| vec![host_of(e)])?, emit)
+    connections(state, By::Host, emit)
+}
+
+pub(super) fn forget_accounts(server: &Core) {
+    server.registry.tallies.truncate(By::Account);
+}
+
+pub(super) fn forget_users(server: &Core) {
+    server.registry.tallies.truncate(By::User);
+}
+
+pub(super) fn forget_hosts(server: &Core) {
+    server.registry.tallies.truncate(By::Host);
 }
 
 /// The session's own: those of others are their own business.

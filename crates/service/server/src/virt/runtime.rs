@@ -4,12 +4,13 @@ use super::declare::{BIGINT, DATETIME, INT, LONGTEXT, NAME, SECONDS, UBIGINT, en
 use super::{Emit, Equals, maybe, member, micros, text};
 use crate::session::state::State;
 use crate::session::variables;
+use gannet_core::Core;
 use gannet_core::accounts::Privilege;
 use gannet_core::registry::{Activity, Entry};
 use gannet_core::status;
 use gannet_engine::{Isolation, lock::LockKind, lock::Party};
 use gannet_runtime::{WallTime, now_ns};
-use gannet_telemetry::{Counter, WORK, wait_totals};
+use gannet_telemetry::{Counter, WORK};
 use gannet_types::{DateTime, Result, Value};
 use std::sync::Arc;
 
@@ -54,7 +55,7 @@ tables! {
         VARIABLE_PATH: varchar(1024), MIN_VALUE: NAME, MAX_VALUE: NAME, SET_TIME: timestamp(6),
         SET_USER: fixed(32).utf8mb4_bin(), SET_HOST: fixed(255).ascii(),
     }
-    events_statements_summary_by_digest by digests {
+    events_statements_summary_by_digest by digests, reset by forget_digests {
         SCHEMA_NAME: NAME, DIGEST: NAME, DIGEST_TEXT: LONGTEXT, COUNT_STAR: UBIGINT.not_null(),
         SUM_TIMER_WAIT: UBIGINT.not_null(), MIN_TIMER_WAIT: UBIGINT.not_null(), AVG_TIMER_WAIT: UBIGINT.not_null(),
         MAX_TIMER_WAIT: UBIGINT.not_null(), SUM_LOCK_TIME: UBIGINT.not_null(), SUM_ERRORS: UBIGINT.not_null(),
@@ -89,7 +90,7 @@ tables! {
         COMMAND: varchar(16), TIME: BIGINT, STATE: NAME, INFO: LONGTEXT,
         EXECUTION_ENGINE: enumeration(&["PRIMARY", "SECONDARY"]),
     }
-    events_waits_summary_global_by_event_name by waits {
+    events_waits_summary_global_by_event_name by waits, reset by forget_waits {
         EVENT_NAME: varchar(128).not_null(), COUNT_STAR: UBIGINT.not_null(), SUM_TIMER_WAIT: UBIGINT.not_null(),
         MIN_TIMER_WAIT: UBIGINT.not_null(), AVG_TIMER_WAIT: UBIGINT.not_null(), MAX_TIMER_WAIT: UBIGINT.not_null(),
     }
@@ -150,25 +151,26 @@ pub(super) fn ps(ns: u64) -> Value {
 
 pub(super) fn digests(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for s in state.server.stats.snapshot() {
-        let n = Value::UInt;
+        let (n, sums) = (Value::UInt, &s.sums);
         let zero = || Value::UInt(0);
-        let work = |c| Value::UInt(WORK.iter().zip(s.work).find(|(of, _)| **of == c).map_or(0, |(_, n)| n));
-        let least = if s.count == 0 { 0 } else { s.min_ns };
+        let work = |c| Value::UInt(WORK.iter().zip(&sums.work).find(|(of, _)| **of == c).map_or(0, |(_, n)| *n));
+        let least = if sums.count == 0 { 0 } else { s.min_ns };
+        let texts = s.texts.as_ref();
         emit(&[
             if s.schema.is_empty() { Value::Null } else { text(&s.schema) },
-            s.digest.map_or(Value::Null, |d| text(&d.to_string())),
-            if s.digest.is_some() { text(&s.text) } else { Value::Null },
-            n(s.count),
-            ps(s.total_ns),
+            maybe(texts.map(|t| &*t.digest)),
+            maybe(texts.map(|t| &*t.text)),
+            n(sums.count),
+            ps(sums.total_ns),
             ps(least),
-            ps(s.total_ns.checked_div(s.count).unwrap_or(0)),
+            ps(sums.total_ns.checked_div(sums.count).unwrap_or(0)),
             ps(s.max_ns),
-            ps(s.locks_ns),
-            n(s.errors),
-            n(s.warnings),
-            n(s.rows_affected),
-            n(s.rows_sent),
-            n(s.rows_examined),
+            ps(sums.locks_ns),
+            n(sums.errors),
+            n(sums.warnings),
+            n(sums.rows_affected),
+            n(sums.rows_sent),
+            n(sums.rows_examined),
             work(Counter::CreatedTmpDiskTables),
             work(Counter::CreatedTmpTables),
             work(Counter::SelectFullJoin),
@@ -181,7 +183,7 @@ pub(super) fn digests(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
             work(Counter::SortRange),
             work(Counter::SortRows),
             work(Counter::SortScan),
-            n(s.no_index),
+            n(sums.no_index),
             zero(),
             zero(),
             zero(),
@@ -189,25 +191,33 @@ pub(super) fn digests(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
             zero(),
             micros(s.first_seen_us, 6),
             micros(s.last_seen_us, 6),
-            ps(s.latency.quantile(0.95)),
-            ps(s.latency.quantile(0.99)),
-            ps(s.latency.quantile(0.999)),
-            if s.digest.is_some() { text(&s.sample.to_string()) } else { Value::Null },
-            micros(s.first_seen_us, 6),
-            zero(),
+            ps(sums.latency.quantile(0.95)),
+            ps(sums.latency.quantile(0.99)),
+            ps(sums.latency.quantile(0.999)),
+            texts.map_or(Value::Null, |t| text(&t.sample.to_string())),
+            micros(s.sample_seen_us, 6),
+            ps(s.sample_ns),
         ])?;
     }
     Ok(())
 }
 
-pub(super) fn waits(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    for w in wait_totals() {
+pub(super) fn waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for w in state.server.reports.waits.totals() {
         let average = w.ns.checked_div(w.count).unwrap_or(0);
         // The least and the greatest wait are not recorded, so these columns are 0, as for events that never
         // happened.
         emit(&[text(w.wait.name()), Value::UInt(w.count), ps(w.ns), ps(0), ps(average), ps(0)])?;
     }
     Ok(())
+}
+
+pub(super) fn forget_digests(server: &Core) {
+    server.stats.clear();
+}
+
+pub(super) fn forget_waits(server: &Core) {
+    server.reports.waits.reset();
 }
 
 pub(super) fn attributes(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {

@@ -29,6 +29,7 @@ mod rights;
 mod statement_events;
 mod statement_logs;
 mod statement_rights;
+mod statement_summary;
 mod storage;
 mod tls;
 mod tracking;

@@ -150,6 +150,99 @@ fn slow_statements() {
     assert_eq!(locked, "1");
 }
 
+/// `use` where the schema is another than that of the entry before, whoever's it was; where the client is.
+#[test]
+fn schema_and_address() {
+    let r = Running::start();
+    let mut c = r.connect();
+    run_each(&mut c, &["CREATE DATABASE d1", "CREATE DATABASE d2", "SET GLOBAL slow_query_log_file = 's.log'"]);
+    run_each(&mut c, &["SET GLOBAL slow_query_log = ON", "SET long_query_time = 0"]);
+    let mut tcp = Connection::connect(&r.tcp(), &Options { database: Some("d1".into()), ..options() }).unwrap();
+    run(&mut tcp, "SET long_query_time = 0");
+    run_each(&mut tcp, &["DO 1", "DO 2"]);
+    run(&mut c, "DO 'no schema'");
+    run_each(&mut tcp, &["DO 3", "USE d2", "DO 4"]);
+    run(&mut c, "USE d2");
+    run(&mut c, "DO 5");
+    run_each(&mut tcp, &["USE d1", "DO 6"]);
+    // A new file begins anew.
+    run(&mut c, "FLUSH SLOW LOGS");
+    run(&mut c, "DO 7");
+    run(&mut c, "SET GLOBAL slow_query_log = OFF");
+    let seen = lines(&r, "s.log");
+    let told = |l: &&String| l.starts_with("DO ") || l.starts_with("use ");
+    let told: Vec<&str> = seen.iter().filter(told).map(|l| l.trim_end_matches(';')).collect();
+    let want = ["use d1", "DO 1", "DO 2", "DO 'no schema'", "DO 3", "use d2", "DO 4", "DO 5", "use d1", "DO 6"];
+    assert_eq!(told, [&want[..], &["use d2", "DO 7"]].concat());
+    let sender = |statement: &str| {
+        let at = seen.iter().position(|l| *l == statement).unwrap();
+        let line = seen[..at].iter().rev().find(|l| l.starts_with("# User@Host")).unwrap();
+        line.split("  Id:").next().unwrap().to_string()
+    };
+    assert_eq!(sender("DO 1;"), "# User@Host: root[root] @ localhost [127.0.0.1]");
+    assert_eq!(sender("DO 5;"), "# User@Host: root[root] @ localhost []");
+}
+
+#[test]
+fn counts_of_each_statement() {
+    let r = Running::start();
+    let mut c = r.connect();
+    run_each(
+        &mut c,
+        &[
+            "CREATE DATABASE d",
+            "USE d",
+            "CREATE TABLE t (id INT PRIMARY KEY, a INT)",
+            "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)",
+            "SET GLOBAL slow_query_log_file = 's.log', GLOBAL slow_query_log = ON",
+            "SET long_query_time = 0",
+            "DO 'plain'",
+            "SET GLOBAL log_slow_extra = ON",
+            "DO 'extra'",
+            "SELECT * FROM t ORDER BY a",
+            "SELECT * FROM t WHERE id = 2",
+        ],
+    );
+    let s = c.prepare("SELECT a, COUNT(*) FROM t WHERE id > ? GROUP BY a").unwrap();
+    c.execute(&s, &[Arg::Int(1)]).unwrap();
+    assert_eq!(error(&mut c, "SELECT nothing FROM t"), 1054);
+    run(&mut c, "SET max_execution_time = 50");
+    assert_eq!(
+        error(&mut c, "SELECT COUNT(*) FROM t a, t b, t c, t d, t e, t f, t g, t h, t i, t j, t k, t l, t m, t n, t o"),
+        3024
+    );
+    run(&mut c, "SET max_execution_time = 0, GLOBAL log_slow_extra = OFF");
+    run(&mut c, "DO 'plain again'");
+    run(&mut c, "SET GLOBAL slow_query_log = OFF");
+    let seen = lines(&r, "s.log");
+    let figures = |of: &str| {
+        let at = seen.iter().position(|l| l.starts_with(of)).unwrap();
+        let line = seen[..at].iter().rev().find(|l| l.starts_with("# Query_time")).unwrap();
+        let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+        words.chunks(2).map(|w| (w[0].trim_end_matches(':').to_string(), w[1].to_string())).collect::<Vec<_>>()
+    };
+    for plain in ["DO 'plain'", "DO 'plain again'"] {
+        assert_eq!(figures(plain).len(), 4, "{:?}", figures(plain));
+    }
+    let id = one(&mut c, "SELECT CONNECTION_ID()");
+    let of = |statement: &str, name: &str| {
+        let all = figures(statement);
+        all.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("{name} in {all:?}")).1.clone()
+    };
+    let sorted = "SELECT * FROM t ORDER BY a";
+    assert_eq!(
+        ["Thread_id", "Errno", "Killed", "Sort_rows", "Sort_scan_count"].map(|n| of(sorted, n)),
+        [&*id, "0", "0", "3", "1"]
+    );
+    assert_eq!(of(sorted, "Bytes_received"), (sorted.len() + 5).to_string());
+    let keyed = "SELECT * FROM t WHERE id = 2";
+    assert_eq!(["Read_key", "Read_rnd_next", "Sort_rows"].map(|n| of(keyed, n)), ["1", "0", "0"]);
+    assert_eq!(of("SELECT a, COUNT", "Created_tmp_tables"), "1");
+    assert_eq!(["Errno", "Killed"].map(|n| of("SELECT nothing", n)), ["1054", "0"]);
+    assert_eq!(["Errno", "Killed"].map(|n| of("SELECT COUNT(*) FROM t a", n)), ["3024", "3024"]);
+    assert!(of(keyed, "Start") <= of(keyed, "End") && of(keyed, "End").ends_with('Z'));
+}
+
 #[test]
 fn files_and_destinations() {
     let r = Running::start();
