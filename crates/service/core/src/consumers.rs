@@ -23,9 +23,18 @@ impl Consumer {
         })
     }
 
-    fn bit(self) -> u8 {
+    const fn bit(self) -> u8 {
         1 << self as u8
     }
+}
+
+/// Where a statement that ends is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// With its session.
+    pub own: bool,
+    /// With those of all sessions.
+    pub long: bool,
 }
 
 /// Which are on.
@@ -45,11 +54,14 @@ impl Consumers {
         self.0.load(Relaxed) & consumer.bit() != 0
     }
 
-    /// Statements leave something behind when they end.
+    /// What statements leave behind when they end.
     #[inline]
-    pub fn keep_statements(&self) -> bool {
-        let kept = [Consumer::StatementsCurrent, Consumer::StatementsHistory, Consumer::StatementsHistoryLong];
-        self.0.load(Relaxed) & kept.map(Consumer::bit).iter().fold(0, |all, bit| all | bit) != 0
+    pub fn of_ended(&self) -> Kept {
+        let bits = self.0.load(Relaxed);
+        Kept {
+            own: bits & (Consumer::StatementsCurrent.bit() | Consumer::StatementsHistory.bit()) != 0,
+            long: bits & Consumer::StatementsHistoryLong.bit() != 0,
+        }
     }
 
     /// Switches one.

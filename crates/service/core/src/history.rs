@@ -35,8 +35,6 @@ pub struct Ended<'a> {
     pub started_ns: u64,
     /// `CatalogSnapshot::schema_id` of the default database.
     pub schema: u32,
-    /// Its number in the session.
-    pub statement: u64,
     /// The error, and what was said of it.
     pub error: Option<(u16, &'a str)>,
 }
@@ -52,7 +50,6 @@ pub struct Event {
     pub execution: Execution,
     pub digest: Option<DigestKey>,
     pub schema: u32,
-    pub statement: u64,
     pub command: Activity,
     /// The error's number, 0 without one.
     pub error: u16,
@@ -81,7 +78,6 @@ impl Event {
             execution: Execution { latency_ns, ..Execution::default() },
             digest: None,
             schema: 0,
-            statement: number,
             command,
             error: 0,
             said: String::new(),
@@ -126,7 +122,6 @@ struct Place {
     sequence: Sequence,
     number: AtomicU64,
     started_ns: AtomicU64,
-    statement: AtomicU64,
     digest: [AtomicU64; 2],
     /// Which text `text` has: see [`Running::text`].
     which: AtomicU64,
@@ -211,7 +206,6 @@ impl Place {
             sequence: Sequence::new(),
             number: AtomicU64::new(0),
             started_ns: AtomicU64::new(0),
-            statement: AtomicU64::new(0),
             digest: Default::default(),
             which: AtomicU64::new(0),
             schema: AtomicU32::new(0),
@@ -237,7 +231,6 @@ impl Place {
                 execution,
                 digest: (digest != 0).then_some(DigestKey(digest)),
                 schema: self.schema.load(Relaxed),
-                statement: load(&self.statement),
                 command,
                 error,
                 said: String::new(),
@@ -274,7 +267,6 @@ impl History {
             }
             place.number.store(count + 1, Relaxed);
             place.started_ns.store(ended.started_ns, Relaxed);
-            place.statement.store(ended.statement, Relaxed);
             place.digest[0].store((digest >> 64) as u64, Relaxed);
             place.digest[1].store(digest as u64, Relaxed);
             place.schema.store(ended.schema, Relaxed);

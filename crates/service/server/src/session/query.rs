@@ -12,7 +12,6 @@ use super::reply::Reply;
 use super::reply::{OneRowSink, ResultSet, RowsSink};
 use super::running::Clock;
 use super::text::{lex_mode, parse_error};
-use gannet_core::consumers::Consumer;
 use gannet_core::history::Ended;
 use gannet_core::kept::DigestHandle;
 use gannet_core::kinds;
@@ -34,21 +33,10 @@ use std::borrow::Cow;
 /// How often a statement is planned again when its tables change between planning and locking.
 const MAX_REPLANS: u32 = 10;
 
-/// Leaves the statement for others to see.
-#[inline]
-fn remember(
-    session: &Session,
-    started_ns: u64,
-    digest: Option<DigestKey>,
-    execution: &Execution,
-    error: Option<&SqlError>,
-) {
-    let error = error.map(|e| (e.number(), e.message()));
-    let (schema, statement) = (session.state.database_id(), session.state.statement_id);
-    session.entry.ended(&Ended { execution, digest, started_ns, schema, statement, error });
-    if session.server.registry.consumers.is_on(Consumer::StatementsHistoryLong)
-        && let Some(event) = session.entry.last_event()
-    {
+/// Adds the statement that has ended to those of all sessions.
+#[cold]
+fn keep_long(session: &Session) {
+    if let Some(event) = session.entry.last_event() {
         session.server.registry.long_history.add(event);
     }
 }
@@ -311,8 +299,14 @@ impl Session {
             end_unix_us: ended_us,
         };
         record(&execution);
-        if self.server.registry.consumers.keep_statements() {
-            remember(self, started, digest, &execution, outcome.as_ref().err());
+        let kept = self.server.registry.consumers.of_ended();
+        if kept.own || kept.long {
+            let error = outcome.as_ref().err().map(|e| (e.number(), e.message()));
+            let schema = self.state.database_id();
+            self.entry.ended(&Ended { execution: &execution, digest, started_ns: started, schema, error });
+        }
+        if kept.long {
+            keep_long(self);
         }
         self.locks_seen_ns = self.locks_seen_ns.wrapping_add(locks_ns);
         self.check_slow(latency, locks_ns, &figures, values, &outcome);

@@ -175,7 +175,7 @@ fn row(state: &State, event: &Event, running: Option<&Entry>) -> Vec<Value> {
         Value::Null,
         Value::Null,
         Value::Int(0),
-        n(event.statement),
+        n(event.number),
         n(0),
         n(0),
         n(0),
