@@ -68,11 +68,8 @@ pub fn seeds() -> Vec<Vec<u8>> {
     ];
     let columns: Vec<Column<'_>> = types.iter().map(|ty| Column { name: "c", ty, visible: true }).collect();
     let table = Table { id: 5, schema: "s", name: "t", columns: &columns, primary_key: &[(0, 0)] };
-    let json = gannet_types::json::parse(b"{\"a\": [1, 2.5, \"x\", null]}").and_then(|j| Ok(j.to_text()));
-    let document = match json {
-        Ok(Ok(text)) => Value::Json(text),
-        _ => Value::Null,
-    };
+    let json = gannet_types::json::parse(b"{\"a\": [1, 2.5, \"x\", null]}").ok();
+    let document = json.and_then(|j| j.to_text().ok()).map_or(Value::Null, Value::Json);
     let decimal = Value::Decimal(Decimal::parse(b"-12.5").value);
     let row = [Value::Int(-1), Value::text("text"), decimal, document, Value::Time(Default::default(), 3)];
     let encoder = RowEncoder::new(types.iter().enumerate());

@@ -3,9 +3,11 @@
 //! Nothing here does I/O. Bytes from disk or network never cause a panic, and what they make is bounded by their length.
 
 pub mod decimal;
+pub mod derive;
 pub mod event;
 pub mod format;
 pub mod fuzzing;
+pub mod group;
 pub mod image;
 pub mod json;
 pub mod map;

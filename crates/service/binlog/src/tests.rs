@@ -317,7 +317,7 @@ fn events_there_and_back() {
         );
         for n in 0..file.len() - 4 {
             let cut = Event::first(&file[4..4 + n], checksum);
-            assert!(matches!(cut, Ok(_)), "{n}: {cut:?}");
+            assert!(cut.is_ok(), "{n}: {cut:?}");
         }
     }
 }
@@ -348,4 +348,170 @@ fn damage_is_found() {
     old.encode(&mut body);
     body.pop();
     assert_eq!(FormatDescription::decode(&body).unwrap(), old);
+}
+
+mod groups {
+    use crate::derive::{Deriver, Writer};
+    use crate::event::{Checksum, Event, kind};
+    use crate::format::Gtid;
+    use crate::group::{Frame, Gathered, Head, Present, Shape};
+    use crate::image::RowEncoder;
+    use crate::map::{Column, Metadata, Table};
+    use crate::rows::{Change, Columns};
+    use crate::show;
+    use gannet_types::gtid::{GtidSet, Uuid};
+    use gannet_types::{SqlType, TypeId, Value};
+    use std::io::Read;
+
+    fn shape(id: u64) -> Shape {
+        let ty = SqlType::new(TypeId::Int);
+        let columns = [Column { name: "a", ty: &ty, visible: true }];
+        let name = format!("t{id}");
+        let table = Table { id, schema: "d", name: &name, columns: &columns, primary_key: &[] };
+        let mut map = Vec::new();
+        table.encode(Metadata::Minimal, &mut map);
+        Shape { id, map: map.into(), encoder: RowEncoder::new([(0, &ty)].into_iter()), all: Columns::all(1) }
+    }
+
+    fn insert(into: &mut Gathered, undo: u64, shape: &Shape, n: i64) {
+        let present = Present { before: &shape.all, after: &shape.all };
+        into.row(undo..undo + 1, shape, Change::Write, present, (&[], &[Value::Int(n)]));
+    }
+
+    fn bytes(gathered: &mut Gathered, records: u64) -> Vec<u8> {
+        let head = Head { thread_id: 8, committed_us: 1_700_000_000_000_000, ..Head::default() };
+        let mut out = Vec::new();
+        gathered.take(records, head).unwrap().read_to_end(&mut out).unwrap();
+        out
+    }
+
+    fn deriver(checksum: Checksum) -> Deriver {
+        let writer = Writer { server_id: 1, uuid: Uuid([1; 16]), version: "8.4.0-gannet".into(), checksum };
+        Deriver::new(writer, 4, 0, GtidSet::default())
+    }
+
+    /// What SHOW BINLOG EVENTS would print, positions checked.
+    fn shown(payloads: &[Vec<u8>], checksum: Checksum) -> Vec<String> {
+        let mut d = deriver(checksum);
+        let mut out = Vec::new();
+        for (i, payload) in payloads.iter().enumerate() {
+            let before = out.len() as u64;
+            d.group(payload, 70 + i as u64, &mut out).unwrap();
+            let first = Event::first(&out[before as usize..], checksum).unwrap().unwrap();
+            assert_eq!(Gtid::decode(first.body).unwrap().size, out.len() as u64 - before);
+        }
+        assert_eq!(d.position(), 4 + out.len() as u64);
+        let (mut rest, mut shown, mut at) = (&out[..], Vec::new(), 4);
+        while let Some(event) = Event::first(rest, checksum).unwrap() {
+            rest = &rest[event.bytes.len()..];
+            at += event.bytes.len() as u32;
+            assert_eq!(event.header.end_position, at);
+            let name = kind::name(event.header.kind);
+            shown.push(format!("{name} {}", show::info(&event)).trim_end().to_owned());
+        }
+        assert!(rest.is_empty());
+        shown
+    }
+
+    #[test]
+    fn rows_become_events() {
+        let (a, b) = (shape(1), shape(2));
+        let mut g = Gathered::default();
+        g.begin_statement(5, 0, Some(b"INSERT".to_vec()));
+        (0..3).for_each(|i| insert(&mut g, i, &a, i as i64));
+        g.begin_statement(6, 0, None);
+        insert(&mut g, 3, &b, 1);
+        insert(&mut g, 4, &a, 1);
+        let payload = bytes(&mut g, 5);
+        for checksum in [Checksum::Crc32, Checksum::None] {
+            let events = [
+                "Gtid SET @@SESSION.GTID_NEXT= '01010101-0101-0101-0101-010101010101:1'",
+                "Query BEGIN",
+                "Rows_query # INSERT",
+                "Table_map table_id: 1 (d.t1)",
+                "Write_rows table_id: 1 flags: STMT_END_F",
+                "Table_map table_id: 2 (d.t2)",
+                "Write_rows table_id: 2 flags: STMT_END_F",
+                "Table_map table_id: 1 (d.t1)",
+                "Write_rows table_id: 1 flags: STMT_END_F",
+                "Xid COMMIT /* xid=70 */",
+            ];
+            assert_eq!(shown(std::slice::from_ref(&payload), checksum), events);
+        }
+        // What is left is as new.
+        assert!(g.is_empty() && g.take(0, Head::default()).is_none());
+    }
+
+    #[test]
+    fn what_is_rolled_back_goes() {
+        let (a, b) = (shape(1), shape(2));
+        let mut g = Gathered::default();
+        let mut without = Gathered::default();
+        for it in [&mut g, &mut without] {
+            it.begin_statement(5, 0, None);
+            insert(it, 0, &a, 1);
+            insert(it, 1, &a, 2);
+        }
+        // A statement that fails after two rows, a row that is taken back, and a savepoint.
+        g.begin_statement(6, 0, None);
+        insert(&mut g, 2, &a, 7);
+        insert(&mut g, 3, &b, 8);
+        g.settle(2);
+        for it in [&mut g, &mut without] {
+            it.begin_statement(7, 0, None);
+            insert(it, 2, &b, 3);
+        }
+        insert(&mut g, 3, &b, 9);
+        g.settle(3);
+        assert_eq!(bytes(&mut g, 3), bytes(&mut without, 3));
+        insert(&mut g, 0, &a, 1);
+        g.settle(0);
+        assert!(g.take(0, Head::default()).is_none());
+        insert(&mut g, 0, &a, 1);
+        assert!(g.take(0, Head::default()).is_none());
+    }
+
+    #[test]
+    fn long_events_are_split_and_numbers_follow() {
+        let a = shape(1);
+        let mut g = Gathered::default();
+        g.begin_statement(5, 0, None);
+        (0..4000).for_each(|i| insert(&mut g, i, &a, i as i64));
+        let long = bytes(&mut g, 4000);
+        let own = Head { gtid: Some((Uuid([2; 16]), 9)), ..Head::default() };
+        let mut empty = Vec::new();
+        g.take(0, own).unwrap().read_to_end(&mut empty).unwrap();
+        g.begin_statement(5, 0, None);
+        g.item(kind::QUERY, |o| {
+            let settings = crate::query::Settings::default();
+            crate::query::Query { thread_id: 1, seconds: 0, error: 0, schema: b"d", settings, text: b"DROP TABLE t" }
+                .encode(o);
+        });
+        let mut ddl = Vec::new();
+        g.take(0, Head { frame: Frame::Definition, ..Head::default() }).unwrap().read_to_end(&mut ddl).unwrap();
+        let shown = shown(&[long.clone(), empty, ddl, long], Checksum::Crc32);
+        let rows = shown.iter().filter(|e| e.starts_with("Write_rows")).count();
+        assert_eq!(rows, 6);
+        let ends = shown.iter().filter(|e| e.ends_with("STMT_END_F")).count();
+        assert_eq!(ends, 2);
+        let gtids: Vec<_> = shown.iter().filter(|e| e.starts_with("Gtid")).map(|e| &e[e.len() - 5..]).collect();
+        assert_eq!(gtids, ["01:1'", "02:9'", "01:2'", "01:3'"]);
+        assert!(shown.contains(&"Query use `d`; DROP TABLE t".to_owned()));
+    }
+
+    #[test]
+    fn damaged_groups_are_refused() {
+        let a = shape(1);
+        let mut g = Gathered::default();
+        insert(&mut g, 0, &a, 1);
+        let payload = bytes(&mut g, 1);
+        for n in 0..payload.len() {
+            let error = deriver(Checksum::None).group(&payload[..n], 1, &mut Vec::new()).unwrap_err();
+            assert!(matches!(error, gannet_base::DecodeError::Short { .. }), "{n}: {error}");
+        }
+        let mut longer = payload.clone();
+        longer.push(0);
+        let error = deriver(Checksum::None).group(&longer, 1, &mut Vec::new()).unwrap_err();
+        assert!(matches!(error, gannet_base::DecodeError::Invalid { what: "end of a group", .. }), "{error}");
+    }
 }
