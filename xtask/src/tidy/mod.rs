@@ -33,7 +33,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("exec", &["base", "telemetry", "runtime", "types", "parser", "functions", "schema", "catalog", "plan", "engine"]),
     ("wire", &["base", "types"]),
     ("binlog", &["base", "types"]),
-    ("core", &["base", "telemetry", "runtime", "types", "parser", "schema", "catalog", "exec", "engine", "wire"]),
+    (
+        "core",
+        &["base", "telemetry", "runtime", "types", "parser", "schema", "catalog", "exec", "engine", "wire", "binlog"],
+    ),
     (
         "server",
         &[

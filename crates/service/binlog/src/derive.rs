@@ -89,8 +89,8 @@ impl Deriver {
         (uuid, number)
     }
 
-    /// Appends the events of a group; `xid` is the commit's position in the log.
-    pub fn group(&mut self, payload: &[u8], xid: u64, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    /// Appends the events of a group; `xid` is the commit's position in the log. Gives its first event's body.
+    pub fn group(&mut self, payload: &[u8], xid: u64, out: &mut Vec<u8>) -> Result<Gtid, DecodeError> {
         let mut r = Reader::new(payload);
         let head = Head::decode(&mut r)?;
         let tail = self.writer.checksum.bytes();
@@ -139,6 +139,6 @@ impl Deriver {
         if between {
             self.appender.event(out, timestamp, kind::XID, 0, |o| o.extend_from_slice(&xid.to_le_bytes()));
         }
-        if r.is_empty() { Ok(()) } else { Err(r.invalid("end of a group")) }
+        if r.is_empty() { Ok(gtid) } else { Err(r.invalid("end of a group")) }
     }
 }

@@ -217,6 +217,16 @@ impl Consumer {
         }
     }
 
+    /// Waits until more of the log is durable, as [`Consumer::next`] does. False: no more will be.
+    pub fn wait(&self) -> Result<bool> {
+        Ok(self.follower.wait()?)
+    }
+
+    /// All commits that are durable up to here were returned.
+    pub fn at(&self) -> Lsn {
+        self.follower.at()
+    }
+
     /// The position up to which the log is dealt with, or the beginning of the oldest payload that is incomplete.
     fn position(&self, done: Lsn) -> Position {
         let first = self.begun.values().min_by_key(|b| b.start).filter(|_| !planted(Fault::LetGoEarly));

@@ -253,6 +253,11 @@ impl Engine {
         Ok(self.store.log.wait_durable(self.store.log.tail_lsn())?)
     }
 
+    /// All commits up to here are visible to new snapshots.
+    pub fn horizon(&self) -> Lsn {
+        self.store.log.horizon()
+    }
+
     /// Figures.
     pub fn status(&self) -> EngineStatus {
         let (s, pool) = (&*self.store, self.store.pool.status());

@@ -115,6 +115,10 @@ pub enum Then {
     Verbosity,
     /// `read_only` and `super_read_only` draw each other.
     ReadOnly,
+    /// Another value than the present one is refused with error 1235.
+    Fixed,
+    /// The binary log goes on in a new file.
+    BinlogFile,
     /// A character set brings its default collation, in the variable named.
     Collation(Live),
     /// A collation brings its character set, in the variable named.
