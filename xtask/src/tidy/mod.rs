@@ -52,6 +52,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "exec",
             "engine",
             "wire",
+            "binlog",
             "core",
         ],
     ),

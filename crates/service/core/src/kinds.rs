@@ -259,6 +259,7 @@ kinds! {
     BINLOG = missing("BINLOG").counted(Counter::ComBinlog);
     CLONE = missing("CLONE").counted(Counter::ComClone).with(Secrets::Literals);
     IMPORT_TABLE = missing("IMPORT TABLE");
+    PURGE_LOGS = session("PURGE BINARY LOGS").in_programs(Programs::All);
     REPLICATION = missing("replication").with(Secrets::Literals);
     SIGNAL = missing("SIGNAL");
 }
@@ -380,7 +381,10 @@ pub fn of(statement: &Statement) -> &'static Kind {
         Statement::SetPassword(_) => &SET_PASSWORD,
         Statement::SetRole(_) => &SET_ROLE,
         Statement::SetDefaultRole { .. } => &SET_DEFAULT_ROLE,
-        Statement::Replication(_) => &REPLICATION,
+        Statement::Replication(r) => match **r {
+            ast::Replication::PurgeLogs { .. } => &PURGE_LOGS,
+            _ => &REPLICATION,
+        },
         Statement::Signal(_) => &SIGNAL,
         Statement::GetDiagnostics(_) => &GET_DIAGNOSTICS,
         Statement::Empty => &EMPTY,

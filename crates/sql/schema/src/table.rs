@@ -77,6 +77,8 @@ pub struct Table {
     pub row_log: Option<Arc<RowLog>>,
     /// What the store has opened to reach the rows, its own to fill.
     pub opened: Attached,
+    /// How the binary log writes the rows, its own to fill.
+    pub logged: Attached,
     /// What the planner has made of the expressions or of the view's query, its own to fill.
     pub compiled: Attached,
 }
@@ -246,6 +248,7 @@ pub fn assemble(
         codecs,
         row_log: None,
         opened: Attached::default(),
+        logged: Attached::default(),
         compiled: Attached::default(),
     }
 }

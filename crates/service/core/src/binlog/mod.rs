@@ -61,6 +61,21 @@ struct Passed {
     gtid: (Uuid, u64),
 }
 
+/// Who reads the log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reader {
+    /// Its connection.
+    pub connection: u64,
+    /// `server_id`
+    pub server_id: u32,
+    /// `report_host`
+    pub host: String,
+    /// `report_port`
+    pub port: u16,
+    /// `server_uuid`; empty: it has not said so.
+    pub uuid: String,
+}
+
 #[derive(Default)]
 struct Shared {
     /// Oldest first. The last one is written.
@@ -76,6 +91,9 @@ struct Shared {
     /// Files that are being read: by whom.
     readers: Vec<(u64, u64)>,
     next_reader: u64,
+    /// Replicas that have said who they are, and readers.
+    replicas: Vec<Reader>,
+    dumps: Vec<Reader>,
     /// The exporter has ended.
     ended: bool,
 }
@@ -83,6 +101,7 @@ struct Shared {
 /// What all share of the binary log.
 pub struct Binlog {
     names: Names,
+    uuid: Uuid,
     shared: Mutex<Shared>,
     exporter: Mutex<Option<JoinHandle<()>>>,
 }
@@ -96,7 +115,12 @@ impl Binlog {
         log: Arc<ErrorLog>,
     ) -> Result<Arc<Binlog>, String> {
         let failed = |e: io::Error| format!("the binary log {} cannot be opened: {e}", names.basename().display());
-        let it = Arc::new(Binlog { names: names.clone(), shared: Mutex::default(), exporter: Mutex::new(None) });
+        let it = Arc::new(Binlog {
+            names: names.clone(),
+            uuid: globals().writer.uuid,
+            shared: Mutex::default(),
+            exporter: Mutex::new(None),
+        });
         let exporter = exporter::Exporter::open(engine, it.clone(), globals, log).map_err(failed)?;
         // The server's life begins a file.
         it.request_file(engine, ROTATE_START).map_err(|e| format!("the binary log cannot begin a file: {e}"))?;
@@ -229,6 +253,42 @@ impl Binlog {
         let id = shared.next_reader;
         shared.readers.push((id, number));
         FileReader { log: self.clone(), id }
+    }
+
+    /// This server's own transactions have it.
+    pub fn uuid(&self) -> Uuid {
+        self.uuid
+    }
+
+    /// A replica says who it is.
+    pub fn register(&self, reader: Reader) {
+        let mut shared = self.shared.lock();
+        shared.replicas.retain(|r| r.connection != reader.connection);
+        shared.replicas.push(reader);
+    }
+
+    /// A reader begins. Returns the connections of others that are the same one: by their uuid, or else their number.
+    pub fn begin_dump(&self, reader: Reader) -> Vec<u64> {
+        let mut shared = self.shared.lock();
+        let same = |r: &&Reader| {
+            let other = r.connection != reader.connection;
+            other && if reader.uuid.is_empty() { r.server_id == reader.server_id } else { r.uuid == reader.uuid }
+        };
+        let former: Vec<u64> = shared.dumps.iter().filter(same).map(|r| r.connection).collect();
+        shared.dumps.push(reader);
+        former
+    }
+
+    /// A connection's reading has ended.
+    pub fn unregister(&self, connection: u64) {
+        let mut shared = self.shared.lock();
+        shared.dumps.retain(|r| r.connection != connection);
+        shared.replicas.retain(|r| r.connection != connection);
+    }
+
+    /// SHOW REPLICAS: those that have said who they are.
+    pub fn replicas(&self) -> Vec<Reader> {
+        self.shared.lock().replicas.clone()
     }
 
     /// Drops the files before `number`, as far as nobody reads them. Returns the number up to which they are gone.

@@ -12,6 +12,7 @@
 
 use super::Session;
 use super::reply::Done;
+use gannet_binlog::group::Payload;
 use gannet_core::kept::DigestHandle;
 use gannet_core::vars::Live;
 use gannet_engine::Lsn;
@@ -65,11 +66,26 @@ impl Session {
 
     /// Commits the engine's transaction; waits for the log, or leaves that for later.
     pub(super) fn commit_transaction(&mut self) -> gannet_engine::Result<()> {
-        if !std::mem::take(&mut self.later.last) {
+        let last = std::mem::take(&mut self.later.last);
+        if let Some(payload) = self.take_logged() {
+            return self.commit_logged(last, payload);
+        }
+        if !last {
             return self.txn.commit().map(drop);
         }
         self.later.unsynced = self.txn.commit_unsynced()?;
         Ok(())
+    }
+
+    /// The same with what the commit carries for the binary log.
+    fn commit_logged(&mut self, last: bool, mut payload: Payload) -> gannet_engine::Result<()> {
+        let lsn = self.txn.commit_with_unsynced(&mut payload)?;
+        self.logged.reuse(payload);
+        if last {
+            self.later.unsynced = Some(lsn);
+            return Ok(());
+        }
+        self.txn.wait_commit(lsn)
     }
 
     /// Keeps the rest of a statement that has committed at `lsn`.

@@ -32,6 +32,7 @@
 //! | [`safety`] | `sql_safe_updates`, `max_join_size` |
 //! | [`track`] | session tracking |
 //! | [`later`] | replies that wait for the log |
+//! | [`logged`], [`words`], [`dump`], [`logs`] | the binary log: rows, definitions, readers, statements about it |
 
 mod accounts;
 pub(crate) mod admin;
@@ -45,6 +46,7 @@ mod components;
 mod counting;
 mod cursor;
 mod deprecated;
+mod dump;
 mod estimate;
 mod exchange;
 mod explain;
@@ -59,8 +61,10 @@ mod histogram;
 mod later;
 mod load;
 pub(crate) mod locks;
+mod logged;
 pub(crate) mod logging;
 pub(crate) mod login;
+mod logs;
 mod maintain;
 mod outfile;
 pub(crate) mod own;
@@ -164,6 +168,8 @@ pub(crate) struct Session {
     /// Derived from the variables; rebuilt when one of them changes.
     pub(crate) settings: Settings,
     pub(crate) txn: Txn,
+    /// Rows for the binary log.
+    pub(crate) logged: logged::Logged,
     /// XA.
     pub(crate) branch: branch::BranchState,
     pub(crate) tracker: track::Tracker,
@@ -270,6 +276,7 @@ impl Session {
             passes: gannet_plan::options::Passes::ALL,
             locked: Vec::new(),
             read_locked: false,
+            logged: logged::Logged::default(),
             branch: branch::BranchState::None,
             handlers: Vec::new(),
             dropped: Vec::new(),

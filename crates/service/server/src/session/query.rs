@@ -471,6 +471,9 @@ impl Session {
             self.server.timers.start(self.entry.context.clone(), limit)
         });
         self.start_settings();
+        if writes {
+            self.begin_logged();
+        }
         self.settings.insert_id =
             if matches!(plan.kind, PlanKind::Insert(_)) { std::mem::take(&mut self.state.next_insert_id) } else { 0 };
         self.state.running.insert_id_given = false;
@@ -485,6 +488,9 @@ impl Session {
         let outcome = locked.and_then(|()| {
             let shared = Shared::new(plan, &self.settings, params);
             let mut cx = Cx::new(&shared, &mut self.txn, &mut self.state, &mut self.running.warnings);
+            if writes {
+                cx.changes = self.logged.sink();
+            }
             let outcome = run(&mut cx, &mut self.buffers);
             self.running.figures.examined = cx.counts.examined;
             self.running.figures.sent = cx.counts.sent;

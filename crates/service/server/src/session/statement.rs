@@ -104,6 +104,10 @@ impl Session {
             Statement::AlterEvent(e) => self.alter_event(&e.name),
             Statement::Call { name, .. } => self.call(name),
             Statement::Empty => Err(sql_err!(EmptyQuery)),
+            Statement::Replication(r) => match &**r {
+                ast::Replication::PurgeLogs { to, before } => self.purge_binary_logs(to.as_deref(), before.as_ref()),
+                _ => unsupported(kinds::of(statement).name),
+            },
             Statement::CreateDatabase { .. }
             | Statement::AlterDatabase { .. }
             | Statement::DropDatabase { .. }
@@ -131,7 +135,6 @@ impl Session {
             | Statement::Binlog(_)
             | Statement::Clone(_)
             | Statement::ImportTable(_)
-            | Statement::Replication(_)
             | Statement::Signal(_)
             | Statement::GetDiagnostics(_) => unsupported(kinds::of(statement).name),
         }

@@ -161,6 +161,7 @@ impl Session {
         if !self.txn.is_active() {
             let autocommit = self.transaction.is_autocommit();
             let options = self.txn_options(autocommit);
+            self.logged.clear();
             self.txn.begin(options).map_err(from_engine)?;
             self.transaction.started = !autocommit;
         }
@@ -235,6 +236,7 @@ impl Session {
         self.transaction.explicit = true;
         self.transaction.read_only = begin.read_only.unwrap_or(self.transaction.read_only);
         if begin.consistent_snapshot {
+            self.logged.clear();
             self.txn.begin(options).map_err(from_engine)?;
             self.txn.consistent_snapshot();
             self.transaction.started = true;

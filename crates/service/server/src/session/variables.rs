@@ -147,6 +147,14 @@ pub(crate) fn session_value(state: &State, id: VarId) -> VarValue {
 
 /// The global value.
 pub(crate) fn global_value(state: &State, id: VarId) -> VarValue {
+    if let Some(log) = state.server.binlog() {
+        if id.is(Live::GtidExecuted) {
+            return VarValue::text(&log.executed(&state.server.engine).to_string());
+        }
+        if id.is(Live::GtidPurged) {
+            return VarValue::text(&log.purged().to_string());
+        }
+    }
     state.server.globals.get(id)
 }
 
