@@ -197,7 +197,8 @@ impl Exporter {
         }
     }
 
-    /// Derives the events of a commit. What is no group of the binary log is a definition of old, or of another consumer.
+    /// Derives the events of a commit. What is no group of the binary log is a definition of old, or of another
+    /// consumer.
     fn take(&mut self, committed: &Committed) -> io::Result<()> {
         match committed.payload.split_first() {
             Some((&GROUP, _)) => {
@@ -291,7 +292,8 @@ impl Exporter {
         Ok(())
     }
 
-    /// Writes what was gathered, and gives it to the readers. `all`: there is no commit that is durable and not in the files.
+    /// Writes what was gathered, and gives it to the readers. `all`: there is no commit that is durable and not in
+    /// the files.
     fn publish(&mut self, all: bool) -> io::Result<()> {
         self.write()?;
         let lsn = if all { self.lsn.max(self.consumer.at()) } else { self.lsn };

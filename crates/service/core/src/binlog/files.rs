@@ -1,6 +1,7 @@
 //! The files of the binary log: their names, the index, the exporter's state.
 //!
-//! `BASE.index` has the files' paths, oldest first, a line each. `BASE.state` says up to where they are durable, and goes on from there after
+//! `BASE.index` has the files' paths, oldest first, a line each. `BASE.state` says up to where they are durable, and
+//! goes on from there after
 //! a crash; what lies behind is cut off and derived from the log again. Little-endian, replaced by renaming:
 //!
 //! ```text
@@ -37,7 +38,8 @@ pub struct Names {
 }
 
 impl Names {
-    /// `--log-bin=base`: a path, whose last part is the files' name without an extension; relative to the data directory.
+    /// `--log-bin=base`: a path, whose last part is the files' name without an extension; relative to the data
+    /// directory.
     pub fn new(datadir: &Path, base: &str) -> Names {
         let path = datadir.join(if base.is_empty() { "binlog" } else { base });
         let dir = path.parent().map_or_else(|| datadir.to_path_buf(), Path::to_path_buf);

@@ -1,6 +1,7 @@
 //! Readers of the binary log: COM_REGISTER_SLAVE, COM_BINLOG_DUMP and COM_BINLOG_DUMP_GTID.
 //!
-//! A reader gets the events of one file after the other, each in a packet behind a zero, up to where the exporter has published; then it
+//! A reader gets the events of one file after the other, each in a packet behind a zero, up to where the exporter
+//! has published; then it
 //! waits there. Before a file comes a rotation to it that is in no file, and the file's description.
 
 use super::client::Client;
@@ -109,7 +110,8 @@ impl Client {
         sender.run(start, wire)
     }
 
-    /// A reader that comes again takes the place of its former self, whose connection it may have lost without the server's noticing.
+    /// A reader that comes again takes the place of its former self, whose connection it may have lost without the
+    /// server's noticing.
     fn displace(&self, log: &Binlog, server_id: u32) {
         let own = self.session.entry.id;
         let reader = Reader { connection: own, server_id, host: String::new(), port: 0, uuid: self.replica_uuid() };

@@ -1,4 +1,5 @@
-//! The rows of a session's transaction, for the binary log: gathered while statements change them, carried by the commit.
+//! The rows of a session's transaction, for the binary log: gathered while statements change them, carried by the
+//! commit.
 
 use super::Session;
 use gannet_binlog::group::{Gathered, Head, Payload, Present, Shape};
