@@ -1,10 +1,11 @@
-//! `cargo xtask clients`: real clients, installed from the distribution and the language registries, against a running server.
+//! `cargo xtask clients`: real clients, installed from the distribution and the language registries, against a running
+//! server.
 //!
 //! Each client is one script in `tests/clients/`. A script installs what it needs, finds the server through
 //! `GANNET_SOCKET`, `GANNET_PORT` and `GANNET_BIN`, and fails by its exit status. Its last line says what it did.
 //!
-//! The scripts in `tests/clients/suites/` run the tests of other projects, which takes minutes: only a filter that names the folder
-//! (`suites`, `suites/django`) runs them.
+//! The scripts in `tests/clients/suites/` run the tests of other projects, which takes minutes: only a filter that
+//! names the folder (`suites`, `suites/django`) runs them.
 
 use std::{
     fs,

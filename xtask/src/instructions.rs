@@ -1,8 +1,9 @@
-//! `cargo xtask instructions`: user-mode instructions of the server per event of sysbench's workloads, one connection, by callgrind.
+//! `cargo xtask instructions`: user-mode instructions of the server per event of sysbench's workloads, one connection,
+//! by callgrind.
 //!
-//! Two runs of a server under valgrind on copies of the same data differ only in the number of events; the difference divided by
-//! the difference of events is what one costs. Start, stop and preparing cancel out, and so does the first reading of the pages, which
-//! a query does before. Wants valgrind and sysbench.
+//! Two runs of a server under valgrind on copies of the same data differ only in the number of events; the difference
+//! divided by the difference of events is what one costs. Start, stop and preparing cancel out, and so does the first
+//! reading of the pages, which a query does before. Wants valgrind and sysbench.
 
 use crate::clients::build_release;
 use std::{
@@ -114,7 +115,8 @@ struct Server {
 }
 
 impl Server {
-    /// `launcher` is the binary, or what runs it. valgrind does not know that waiting in a ring blocks: workers use epoll.
+    /// `launcher` is the binary, or what runs it. valgrind does not know that waiting in a ring blocks: workers use
+    /// epoll.
     fn start(mut launcher: Command, data: &Path, dir: &Path) -> Result<Server, String> {
         let socket = dir.join("gannet.sock");
         let child = launcher

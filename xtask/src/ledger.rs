@@ -1,14 +1,15 @@
-//! `cargo xtask ledger`: sysbench against this build, MariaDB where it is installed, and other builds, in turn on one machine; the
-//! figures go to the end of `docs/ledger.csv`.
+//! `cargo xtask ledger`: sysbench against this build, MariaDB where it is installed, and other builds, in turn on one
+//! machine; the figures go to the end of `docs/ledger.csv`.
 //!
-//! Each server has data of its own: 8 tables of 100,000 rows in memory, 2 GiB of pool, 1 GiB of redo, every commit synced. A round runs
-//! every workload once on every server before the next round begins, so that a machine whose speed drifts is the same for all. Processor
-//! time is that of the server's process, all threads, over the workload.
+//! Each server has data of its own: 8 tables of 100,000 rows in memory, 2 GiB of pool, 1 GiB of redo, every commit
+//! synced. A round runs every workload once on every server before the next round begins, so that a machine whose speed
+//! drifts is the same for all. Processor time is that of the server's process, all threads, over the workload.
 //!
-//! The ledger has a line for each figure: `date,commit,what,figure,unit,command`. `commit` is a short hash, with `+` when the tree has
-//! changes. Of the rounds the median is kept, and of rates the least and the greatest, too. Each run adds the size of the stripped binary,
-//! and the share of processor time that a virtual machine's host took away meanwhile. `--build` measures a clean release build and one after
-//! a change of the binary's own crate, and no workload.
+//! The ledger has a line for each figure: `date,commit,what,figure,unit,command`. `commit` is a short hash, with `+`
+//! when the tree has changes. Of the rounds the median is kept, and of rates the least and the greatest, too. Each run
+//! adds the size of the stripped binary, and the share of processor time that a virtual machine's host took away
+//! meanwhile. `--build` measures a clean release build and one after a change of the binary's own crate, and no
+//! workload.
 
 use crate::clients::build_release;
 use std::{
