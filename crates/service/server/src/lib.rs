@@ -1,7 +1,6 @@
 //! The MySQL protocol: connections, login, packets, around the sessions of [`gannet_session`].
 //!
-//! *Invariants.* What a client may do is decided here, by what the core's accounts say. A connection costs no fiber and no thread while
-//! it idles.
+//! *Invariants.* No statement is run here. A connection costs no fiber and no thread while it idles.
 
 mod attempt;
 mod client;

@@ -1,8 +1,8 @@
-//! SQL without a protocol: the state that is carried from statement to statement, and what statements do. The crate's README
-//! explains the parts.
+//! SQL without a protocol: the state that is carried from statement to statement, and what statements do. The
+//! crate's README explains the parts.
 //!
-//! *Invariants.* What a client may do is decided here, by what the core's accounts say. A session that waits for its client costs no
-//! fiber and no thread.
+//! *Invariants.* What a client may do is decided here, by what the core's accounts say. A session that waits for
+//! its client costs no fiber and no thread.
 //!
 //! | module | what |
 //! |---|---|
