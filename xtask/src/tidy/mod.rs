@@ -38,7 +38,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["base", "telemetry", "runtime", "types", "parser", "schema", "catalog", "exec", "engine", "wire", "binlog"],
     ),
     (
-        "server",
+        "session",
         &[
             "base",
             "telemetry",
@@ -56,6 +56,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "core",
         ],
     ),
+    ("server", &["base", "telemetry", "runtime", "types", "parser", "schema", "catalog", "wire", "binlog", "core", "session"]),
     ("gannet", &["base", "runtime", "engine", "server", "wire"]),
     ("models", &["base", "telemetry"]),
     ("xtask", &["log", "page", "engine", "exec", "parser", "wire", "binlog"]),

@@ -3,8 +3,7 @@
 use gannet_engine::{EngineError, Lsn, Txn};
 
 /// The payload of the change's commit ([`gannet_engine::Txn::commit_with`]). Who runs the statement makes it, who
-/// follows the log knows its
-/// format.
+/// follows the log knows its format.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Words(pub Vec<u8>);
 

@@ -1,8 +1,8 @@
 //! The files of the binary log: their names, the index, the exporter's state.
 //!
 //! `BASE.index` has the files' paths, oldest first, a line each. `BASE.state` says up to where they are durable, and
-//! goes on from there after
-//! a crash; what lies behind is cut off and derived from the log again. Little-endian, replaced by renaming:
+//! goes on from there after a crash; what lies behind is cut off and derived from the log again. Little-endian,
+//! replaced by renaming:
 //!
 //! ```text
 //! 0   8 bytes "GNTBIN\r\n"

@@ -1,16 +1,13 @@
 //! The binary log: a view of the write-ahead log in MySQL's format.
 //!
 //! A commit carries its events ([`gannet_binlog::group`]) in the log. One task, the [`exporter`], follows the log
-//! behind its durable horizon
-//! and writes the files; numbers and positions follow from the order of commits. So files may lag, are never ahead
-//! of what is durable, and
-//! the same log gives the same bytes again.
+//! behind its durable horizon and writes the files; numbers and positions follow from the order of commits. So files
+//! may lag, are never ahead of what is durable, and the same log gives the same bytes again.
 //!
-//! INV-BIN-1: what readers are given (up to [`Place`]) is derived from durable commits only, in files whose
-//! beginning is durable.
-//! INV-BIN-2: the log's consumer lets go of commits only when they are durably in the files, and the state says so.
-//! INV-BIN-3: a file begins durably, with the state that names it, before anything of it, or the end of the file
-//! before it, is given away.
+//! INV-BIN-1: what readers are given (up to [`Place`]) is derived from durable commits only, in files whose beginning
+//! is durable. INV-BIN-2: the log's consumer lets go of commits only when they are durably in the files, and the
+//! state says so. INV-BIN-3: a file begins durably, with the state that names it, before anything of it, or the end
+//! of the file before it, is given away.
 
 mod exporter;
 mod files;
@@ -182,8 +179,7 @@ impl Binlog {
     }
 
     /// Waits until more than up to `place` can be read, or until `deadline` (of `now_ns`). False when the task is
-    /// interrupted or the
-    /// exporter has ended.
+    /// interrupted or the exporter has ended.
     pub fn wait_beyond(&self, place: Place, deadline: Option<u64>) -> bool {
         {
             let mut shared = self.shared.lock();
