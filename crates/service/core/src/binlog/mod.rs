@@ -11,6 +11,8 @@
 
 mod exporter;
 mod files;
+#[cfg(test)]
+mod tests;
 
 pub use files::{Front, Names};
 
