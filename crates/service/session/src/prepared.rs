@@ -181,7 +181,7 @@ impl Session {
         if self.is_planned_here(&made.statement) {
             let entry = self.plan_prepared(&mut made, &[], &[], 0)?;
             if super::query::writes_base(&entry.plan) {
-                self.require_read_write()?;
+                self.work.require_read_write()?;
             }
             markers = vec![SqlType::varchar(255, CollationId::DEFAULT); made.params.into()];
             for p in &entry.plan.params {
@@ -546,7 +546,7 @@ impl Session {
         if self.is_planned_here(&made.statement) {
             let entry = self.plan_prepared(&mut made, &[], &[], 0)?;
             if super::query::writes_base(&entry.plan) {
-                self.require_read_write()?;
+                self.work.require_read_write()?;
             }
             Self::keep_plan(&mut made, entry);
         }

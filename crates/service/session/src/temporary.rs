@@ -66,8 +66,8 @@ impl Session {
             return Err(sql_err!(OutOfResources));
         }
         let select = self.select_of(statement);
-        if select.is_err() && self.transaction.is_autocommit() {
-            self.unlock_statement();
+        if select.is_err() && self.work.is_autocommit() {
+            self.work.unlock_statement();
         }
         let select = select?;
         let mut own = self.server.engine.begin(self.own_options());
@@ -80,8 +80,8 @@ impl Session {
         let new = |t: &Arc<Table>| before.as_ref().is_none_or(|b| !b.values().any(|o| Arc::ptr_eq(o, t)));
         let created = snapshot.temporaries().and_then(|now| now.values().find(|t| new(t)).cloned());
         self.take_snapshot(snapshot);
-        if created.is_some() && !self.transaction.is_autocommit() {
-            self.transaction.created_temporary = true;
+        if created.is_some() && !self.work.is_autocommit() {
+            self.created_in = Some(self.work.transaction().number());
         }
         let (Some(table), Some((plan, params)), ast::CreateTableBody::Define { on_duplicate, .. }) =
             (created, select, &create.body)
@@ -107,8 +107,8 @@ impl Session {
         }
         let (done, snapshot, _) = defined?;
         self.take_snapshot(snapshot);
-        if !self.transaction.is_autocommit() {
-            self.transaction.dropped_temporary = true;
+        if !self.work.is_autocommit() {
+            self.dropped_in = Some(self.work.transaction().number());
         }
         self.discard_dropped();
         Ok(Done { affected: done.rows, ..Done::default() })
@@ -144,7 +144,7 @@ impl Session {
 
     /// Frees dropped temporary tables, unless an open transaction may have changed them.
     pub(super) fn discard_dropped(&mut self) {
-        if self.dropped.is_empty() || self.txn.is_active() {
+        if self.dropped.is_empty() || self.work.txn().is_active() {
             return;
         }
         let _mask = gannet_runtime::mask_interrupts();
