@@ -268,6 +268,14 @@ impl Work {
         }
     }
 
+    /// As inside a statement of another unit of work, with whose engine transaction this one's is exchanged meanwhile.
+    pub fn nested_in(&mut self, outer: &Work) {
+        (self.terms, self.read_locked) = (outer.terms, outer.read_locked);
+        let Transaction { started, read_only, isolation, .. } = outer.state;
+        let explicit = !outer.is_autocommit();
+        self.state = Transaction { explicit, started, read_only, isolation, ..Transaction::default() };
+    }
+
     /// Error 1792 in a transaction that is READ ONLY, or where the next one will be.
     pub fn require_read_write(&self) -> Result<()> {
         let next = self.state.next_read_only.unwrap_or(self.terms.read_only);

@@ -82,7 +82,7 @@ impl Client {
             return Some(rows.into_iter().find(|(n, _)| *n == name).map_or("?".into(), |(_, v)| v));
         }
         let core = &self.core;
-        let account = core.accounts.get("lines", "%").unwrap();
+        let account = core.accounts.get("beside", "%").unwrap();
         let work = self.work.get_or_insert_with(|| Work::begin(core, &account, 0));
         work.leave_waiting(true);
         let reply = command(work, &words).unwrap_or_else(|e| e.number().to_string());
@@ -199,8 +199,8 @@ fn another_protocol_reads_and_writes_as_sql_does() {
     for sql in [
         "CREATE DATABASE IF NOT EXISTS test",
         "CREATE TABLE test.kv (k VARCHAR(20) PRIMARY KEY, v VARCHAR(20) NOT NULL, KEY (v))",
-        "CREATE USER lines",
-        "GRANT SELECT ON test.kv TO lines",
+        "CREATE USER beside",
+        "GRANT SELECT ON test.kv TO beside",
         "SET GLOBAL lock_wait_timeout = 1",
     ] {
         run(&mut c, sql);
@@ -208,7 +208,7 @@ fn another_protocol_reads_and_writes_as_sql_does() {
     let mut other = Other::connect(&path);
     assert_eq!(other.ask("get a"), "-");
     assert_eq!(other.ask("set a 1"), "1142");
-    run(&mut c, "GRANT INSERT, UPDATE, DELETE ON test.kv TO lines");
+    run(&mut c, "GRANT INSERT, UPDATE, DELETE ON test.kv TO beside");
     assert_eq!(other.ask("set a 1"), "Inserted");
     assert_eq!(other.ask("set a 2"), "Replaced");
     assert_eq!(other.ask("add a 3"), "no");
@@ -271,8 +271,8 @@ fn another_protocol_has_the_accounts_limits_and_tries_again_after_deadlocks() {
         "CREATE DATABASE IF NOT EXISTS test",
         "CREATE TABLE test.kv (k VARCHAR(20) PRIMARY KEY, v VARCHAR(20) NOT NULL)",
         "INSERT INTO test.kv VALUES ('a', '0'), ('b', '0')",
-        "CREATE USER lines",
-        "GRANT ALL ON test.kv TO lines",
+        "CREATE USER beside",
+        "GRANT ALL ON test.kv TO beside",
     ] {
         run(&mut c, sql);
     }
@@ -288,7 +288,7 @@ fn another_protocol_has_the_accounts_limits_and_tries_again_after_deadlocks() {
     threads.into_iter().for_each(|t| t.join().unwrap());
     assert_eq!(one(&mut c, "SELECT GROUP_CONCAT(v) FROM test.kv"), "0,0");
 
-    run(&mut c, "ALTER USER lines WITH MAX_UPDATES_PER_HOUR 2");
+    run(&mut c, "ALTER USER beside WITH MAX_UPDATES_PER_HOUR 2");
     let mut other = Other::connect(&path);
     assert_eq!(other.ask("set a 1"), "Replaced");
     assert_eq!(other.ask("set a 2"), "Replaced");
