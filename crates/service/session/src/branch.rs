@@ -122,7 +122,7 @@ impl Session {
             return self.branch_lost();
         }
         let txn = self.work.give_away()?;
-        let tables = self.work.locked_tables();
+        let tables = self.locked_table_ids();
         let server = self.server.clone();
         if let Err((e, txn)) = server.branches.prepare(&server, &branch, txn, &tables) {
             self.work.take_back(Some(*txn));
@@ -180,7 +180,7 @@ impl Session {
             return Err(sql_err!(XaerOutside));
         }
         if commit {
-            self.work.pass_commit_gate()?;
+            self.work.locks().pass_commit_gate()?;
         }
         let server = self.server.clone();
         let outcome = server.branches.finish(&server, branch, commit);

@@ -49,7 +49,7 @@ impl Session {
         let mut all: Vec<(MdlObject, MdlMode)> = Vec::new();
         let shared = |t: &&PlanTable| !matches!(t.table.source, RowSource::Virtual(_)) && !t.table.temporary;
         for t in plan.tables.iter().filter(shared) {
-            let (object, mode) = (self.work.object(&t.table), mode(t.intent));
+            let (object, mode) = (self.server.lock_of(&t.table), mode(t.intent));
             match all.iter_mut().find(|(o, _)| *o == object) {
                 Some((_, m)) => *m = (*m).max(mode),
                 None => all.push((object, mode)),
@@ -91,7 +91,7 @@ impl Session {
         }
         if writes {
             // FLUSH TABLES WITH READ LOCK waits for sessions that may write, and these wait for it.
-            self.work.pass_write_gate(MdlDuration::Explicit)?;
+            self.work.locks().pass_write_gate(MdlDuration::Explicit)?;
         }
         resolved.sort_by_key(|(t, _, write, _)| (t.id, !write));
         for (i, (table, alias, write, named)) in resolved.iter().enumerate() {
@@ -104,8 +104,8 @@ impl Session {
             }
             let mode = if *write { MdlMode::Exclusive } else { MdlMode::NoWrite };
             if !matches!(table.source, RowSource::Virtual(_)) {
-                let object = self.work.object(table);
-                if let Err(e) = self.work.lock_object(object, mode, MdlDuration::Explicit) {
+                let object = self.server.lock_of(table);
+                if let Err(e) = self.work.locks().take(object, mode, MdlDuration::Explicit) {
                     self.unlock_tables();
                     return Err(e);
                 }
@@ -148,7 +148,7 @@ impl Session {
         let any = !self.locked.is_empty();
         if any {
             self.locked.clear();
-            self.work.unlock_explicit();
+            self.work.locks().release_tables();
         }
         any
     }
@@ -157,7 +157,18 @@ impl Session {
     pub(crate) fn lock_everything(&mut self) -> Result<()> {
         self.commit_implicitly()?;
         self.unlock_tables();
-        self.work.lock_everything()
+        self.work.locks().close_gates()
+    }
+
+    /// Ids of the tables that the session's transaction holds metadata locks on.
+    pub(crate) fn locked_table_ids(&self) -> Vec<u64> {
+        let own = self.entry.id;
+        let locks = self.server.engine.lock_table().metadata_locks();
+        let tables = locks.iter().filter(|l| l.granted && l.party.thread == own && l.object < 1 << 62);
+        let mut ids: Vec<u64> = tables.map(|l| l.object).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
     }
 
     /// Error 1099 for FLUSH TABLES of a table that LOCK TABLES has for reading.
@@ -180,7 +191,7 @@ impl Session {
             self.commit_implicitly()?;
         }
         self.locked.clear();
-        self.work.unlock_everything();
+        self.work.locks().release_explicit();
         Ok(())
     }
 
@@ -225,7 +236,7 @@ impl Session {
             self.check_locked(&plan.tables)?;
         }
         for (object, mode) in locks {
-            self.work.lock_object(*object, *mode, duration)?;
+            self.work.locks().take(*object, *mode, duration)?;
         }
         if self.state.snapshot.version() != self.server.catalog.version() {
             self.check_definitions(&plan.tables)?;
@@ -247,7 +258,7 @@ impl Session {
     /// transaction that runs the statement.
     pub(crate) fn lock_for_ddl(&mut self, statement: &Statement) -> Result<DdlLocks> {
         self.state.renew_snapshot();
-        let mut locks = DdlLocks { own: Vec::new(), related: Vec::new(), wait: self.work.table_wait() };
+        let mut locks = DdlLocks { own: Vec::new(), related: Vec::new(), wait: self.work.locks().wait };
         let database = self.state.database.clone().unwrap_or_default();
         let mut names: Vec<(String, String)> = ddl::locked_tables(statement)
             .into_iter()
@@ -268,7 +279,7 @@ impl Session {
         names.extend(ddl::related_tables(statement, &self.state.snapshot, &database));
         names.sort();
         names.dedup();
-        self.work.pass_write_gate(MdlDuration::Transaction)?;
+        self.work.locks().pass_write_gate(MdlDuration::Transaction)?;
         // The schema stays while something in it changes; dropping it waits for that.
         let mut schemas: Vec<&String> = names.iter().map(|(s, _)| s).collect();
         schemas.dedup();
@@ -278,14 +289,14 @@ impl Session {
             exclusive.chain(shared).map(|(s, m)| (name_id(s, ""), s, m)).collect();
         for (id, schema, mode) in schema_locks {
             let object = self.server.engine.lock_table().mdl_object(id, schema);
-            self.work.lock_object(object, mode, MdlDuration::Transaction)?;
+            self.work.locks().take(object, mode, MdlDuration::Transaction)?;
         }
         for table in &names {
             let (schema, name) = table;
             let objects = if own.contains(table) { &mut locks.own } else { &mut locks.related };
             let label = format!("{schema}.{name}");
             let by_name = self.server.engine.lock_table().mdl_object(name_id(schema, name), &label);
-            self.work.lock_object(by_name, MdlMode::Exclusive, MdlDuration::Transaction)?;
+            self.work.locks().take(by_name, MdlMode::Exclusive, MdlDuration::Transaction)?;
             objects.push(by_name);
             // With the name locked, the table that it names cannot change any more.
             self.state.renew_snapshot();
@@ -296,8 +307,8 @@ impl Session {
                     Some(l) if !l.write => return Err(sql_err!(TableNotLockedForWrite, name)),
                     _ => {}
                 }
-                let object = self.work.object(&t);
-                self.work.lock_object(object, MdlMode::Exclusive, MdlDuration::Transaction)?;
+                let object = self.server.lock_of(&t);
+                self.work.locks().take(object, MdlMode::Exclusive, MdlDuration::Transaction)?;
                 objects.push(object);
             } else if !self.locked.is_empty() && matches!(statement, Statement::CreateTable(_)) {
                 return Err(sql_err!(TableNotLocked, name));

@@ -458,8 +458,11 @@ impl Session {
         self.check_plan(plan, writes, writes_base)?;
         plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
         let mark = self.begin_statement()?;
-        let locked =
-            if writes_base { self.work.pass_write_gate(gannet_engine::lock::MdlDuration::Statement) } else { Ok(()) };
+        let locked = if writes_base {
+            self.work.locks().pass_write_gate(gannet_engine::lock::MdlDuration::Statement)
+        } else {
+            Ok(())
+        };
         let locked = locked.and_then(|()| self.lock_tables(plan, locks));
         let limit = match plan.max_execution_time {
             _ if writes => 0,

@@ -45,7 +45,7 @@ impl Session {
     #[inline]
     pub(crate) fn begin_statement(&mut self) -> Result<Savepoint> {
         let mark = self.work.begin_statement()?;
-        self.settings.unlock_unmatched = self.work.unlocks_unmatched();
+        self.settings.unlock_unmatched = self.work.transaction().unlocks_unmatched();
         Ok(mark)
     }
 

@@ -1,8 +1,8 @@
 //! Rows by their primary key, without SQL: for protocols that know keys and values.
 //!
-//! What SQL computes around a row is not done here, so that only tables take part for which there is nothing to compute: no
-//! generated columns (functional indexes among them), no checks, no foreign keys in either direction. Values are converted to the
-//! columns' types as by INSERT in strict mode.
+//! What SQL computes around a row is not done here, so that only tables take part for which there is nothing to
+//! compute: no generated columns (functional indexes among them), no checks, no foreign keys in either direction.
+//! Values are converted to the columns' types as by INSERT in strict mode.
 //!
 //! Metadata locks, gates and limits are not looked at here: a service takes its transaction and its [`RowWriter`] from
 //! `gannet_core::work::Work`, which has them.
@@ -63,8 +63,8 @@ fn refused(table: &Table, why: &str) -> SqlError {
 }
 
 impl KeyValueTable {
-    /// Error 1235 for a table with something that only SQL does. To be asked anew for each version of the dictionary; the caller
-    /// holds the table's metadata lock while it uses it.
+    /// Error 1235 for a table with something that only SQL does. To be asked anew for each version of the
+    /// dictionary; the caller holds the table's metadata lock while it uses it.
     pub fn new(table: Arc<Table>, snapshot: &CatalogSnapshot) -> Result<KeyValueTable> {
         let refuse = |why: &str| Err(refused(&table, why));
         if !table.source.is_engine() {
@@ -101,8 +101,8 @@ impl KeyValueTable {
         }
     }
 
-    /// Puts a row, a value for each column, in the place of the one with the same primary key, if there is one. Error 1062 when
-    /// another row has one of its unique keys. After an error nothing of it is there.
+    /// Puts a row, a value for each column, in the place of the one with the same primary key, if there is one.
+    /// Error 1062 when another row has one of its unique keys. After an error nothing of it is there.
     pub fn put(&self, to: &mut RowWriter<'_>, row: &[Value], zone: &TimeZone) -> Result<Put> {
         let (key, new) = self.whole_row(row, zone)?;
         statement(to, |to| {
@@ -116,8 +116,8 @@ impl KeyValueTable {
         })
     }
 
-    /// Adds a row, a value for each column. `false`, and nothing is done, when there is one with the same primary key, which is
-    /// locked then. Error 1062 when another row has one of its unique keys.
+    /// Adds a row, a value for each column. `false`, and nothing is done, when there is one with the same primary
+    /// key, which is locked then. Error 1062 when another row has one of its unique keys.
     pub fn add(&self, to: &mut RowWriter<'_>, row: &[Value], zone: &TimeZone) -> Result<bool> {
         let (key, new) = self.whole_row(row, zone)?;
         statement(to, |to| self.insert(to, &key, &new, zone))
@@ -132,9 +132,10 @@ impl KeyValueTable {
         })
     }
 
-    /// Looks at the row with this primary key, locked for change, and puts what `change` makes of it in its place; `None`
-    /// from `change` leaves it as it is. `None`: there is no such row. A counter, and a value that was read before and is
-    /// written if it is still the same, are this. Error 1235 when `change` gives it another primary key.
+    /// Looks at the row with this primary key, locked for change, and puts what `change` makes of it in its place;
+    /// `None` from `change` leaves it as it is. `None`: there is no such row. A counter, and a value that was read
+    /// before and is written if it is still the same, are this. Error 1235 when `change` gives it another primary
+    /// key.
     pub fn change(
         &self,
         to: &mut RowWriter<'_>,

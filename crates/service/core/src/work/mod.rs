@@ -1,8 +1,9 @@
 //! The unit of work: what everybody goes through who reads and writes tables.
 //!
 //! A [`Work`] is one engine transaction with all that the rules of the server add to it: metadata locks, the gates of
-//! FLUSH TABLES WITH READ LOCK, `read_only`, the limits of accounts, `lock_wait_timeout`, the retry after a deadlock, and a
-//! commit whose reply waits without a stack. A session of SQL has one, and so has a client of another protocol.
+//! FLUSH TABLES WITH READ LOCK, `read_only`, the limits of accounts, `lock_wait_timeout`, the retry after a
+//! deadlock, and a commit whose reply waits without a stack. A session of SQL has one, and so has a client of
+//! another protocol.
 //!
 //! | module | what |
 //! |---|---|
@@ -10,14 +11,14 @@
 //! | `locks` | metadata locks and gates |
 //! | `rows` | work without SQL: tables and their rows by key |
 //!
-//! *Invariants.* No row of a table is written before [`Work::pass_write_gate`], none is committed behind a closed gate.
-//! A metadata lock lasts at least as long as the changes that it covers are not decided.
+//! *Invariants.* No row of a table is written before [`Locks::pass_write_gate`], none is committed behind a closed
+//! gate. A metadata lock lasts at least as long as the changes that it covers are not decided.
 
 mod locks;
 mod rows;
 mod transaction;
 
-pub use locks::lock_error;
+pub use locks::{Locks, lock_error};
 pub use rows::{Mode, isolation};
 pub use transaction::Transaction;
 
@@ -73,8 +74,8 @@ pub struct Work {
 }
 
 impl Work {
-    /// The work of a session, which asks for its account itself, or of the server itself, which may do everything. `thread`:
-    /// of the connection, else 0. Nothing is begun.
+    /// The work of a session, which asks for its account itself, or of the server itself, which may do everything.
+    /// `thread`: of the connection, else 0. Nothing is begun.
     pub fn new(core: Arc<Core>, thread: u64, terms: Terms) -> Self {
         let mut txn = core.engine.begin(TxnOptions { owner_thread_id: thread, ..TxnOptions::default() });
         // It has written nothing: this cannot fail in a way that matters.
@@ -92,11 +93,6 @@ impl Work {
             writes_in: None,
             txn,
         }
-    }
-
-    /// What all services share.
-    pub fn core(&self) -> &Arc<Core> {
-        &self.core
     }
 
     /// The terms of the transactions to come.
@@ -128,15 +124,15 @@ impl Work {
         &mut self.txn
     }
 
-    /// Nothing but the reply follows the next commit: it need not wait for the log, and [`Work::unsynced`] says so. Until
-    /// `false` is given.
+    /// Nothing but the reply follows the next commit: it need not wait for the log, and [`Work::unsynced`] says so.
+    /// Until `false` is given.
     #[inline]
     pub fn leave_waiting(&mut self, later: bool) {
         self.later = later;
     }
 
-    /// The commit that has not waited for the log, if one has not. Its client must not be told before [`Work::poll`] says
-    /// so.
+    /// The commit that has not waited for the log, if one has not. Its client must not be told before
+    /// [`Work::poll`] says so.
     #[inline]
     pub fn unsynced(&mut self) -> Option<Lsn> {
         self.unsynced.take()

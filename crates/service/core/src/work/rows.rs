@@ -72,8 +72,8 @@ impl Holder {
 }
 
 impl Work {
-    /// The work of an account, in whatever protocol it has logged in. `thread`: number of its connection. Nothing is begun:
-    /// [`Work::lock`] does that.
+    /// The work of an account, in whatever protocol it has logged in. `thread`: number of its connection. Nothing
+    /// is begun: [`Work::lock`] does that.
     pub fn begin(core: &Arc<Core>, account: &Arc<Account>, thread: u64) -> Work {
         let get = |id: Live| core.globals.get(id);
         let terms = Terms {
@@ -90,17 +90,17 @@ impl Work {
         Work { holder, ..Work::new(core.clone(), thread, terms) }
     }
 
-    /// The rows of a table by key, by its newest definition. Errors 1049, 1146; 1235 for a table with something that only
-    /// SQL does. What the account may not do is said by [`Work::lock`].
+    /// The rows of a table by key, by its newest definition. Errors 1049, 1146; 1235 for a table with something
+    /// that only SQL does. What the account may not do is said by [`Work::lock`].
     pub fn table(&self, schema: &str, name: &str) -> Result<KeyValueTable> {
         let snapshot = self.core.catalog.snapshot();
         KeyValueTable::new(snapshot.require_table(schema, name)?.clone(), &snapshot)
     }
 
-    /// Locks a table's definition until the transaction ends, and begins one where none is open. Whoever writes passes what
-    /// stands before that: error 1290 under `read_only`, 1223 or a wait under FLUSH TABLES WITH READ LOCK, 1792 in a
-    /// read-only transaction, 1226 beyond the account's limits. Error 1142 without the privileges, 1205 and 1213 for waits,
-    /// 1615 when the definition is not the newest any more ([`Work::run`] tries again).
+    /// Locks a table's definition until the transaction ends, and begins one where none is open. Whoever writes
+    /// passes what stands before that: error 1290 under `read_only`, 1223 or a wait under FLUSH TABLES WITH READ
+    /// LOCK, 1792 in a read-only transaction, 1226 beyond the account's limits. Error 1142 without the privileges,
+    /// 1205 and 1213 for waits, 1615 when the definition is not the newest any more ([`Work::run`] tries again).
     pub fn lock(&mut self, table: &Arc<Table>, mode: Mode) -> Result<()> {
         if let Some(holder) = &mut self.holder {
             holder.require(&self.core, mode.needs(), table)?;
@@ -111,11 +111,12 @@ impl Work {
             if let Some(holder) = &self.holder {
                 holder.admit_writer(&self.core)?;
             }
-            self.pass_write_gate(MdlDuration::Transaction)?;
+            self.locks().pass_write_gate(MdlDuration::Transaction)?;
             self.writes_in = Some(self.state.number());
         }
         let lock = if mode == Mode::Write { MdlMode::Write } else { MdlMode::Read };
-        self.lock_object(self.object(table), lock, MdlDuration::Transaction)?;
+        let object = self.core.lock_of(table);
+        self.locks().take(object, lock, MdlDuration::Transaction)?;
         let snapshot = self.core.catalog.snapshot();
         match snapshot.table(&table.schema, &table.name) {
             Some(now) if Arc::ptr_eq(now, table) => Ok(()),

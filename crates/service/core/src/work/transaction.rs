@@ -66,6 +66,12 @@ impl Transaction {
         self.next_read_only
     }
 
+    /// Rows that a statement has locked and does not match are unlocked.
+    #[inline]
+    pub fn unlocks_unmatched(&self) -> bool {
+        self.isolation <= Isolation::ReadCommitted
+    }
+
     /// Numbers the transactions of a unit of work: another one for each that ends.
     pub fn number(&self) -> u64 {
         self.number
@@ -90,12 +96,6 @@ impl Work {
     #[inline]
     pub fn is_autocommit(&self) -> bool {
         self.terms.autocommit && !self.state.explicit
-    }
-
-    /// The engine's transaction unlocks rows that a statement does not match.
-    #[inline]
-    pub fn unlocks_unmatched(&self) -> bool {
-        self.state.isolation <= Isolation::ReadCommitted
     }
 
     fn options(&mut self, autocommit: bool) -> TxnOptions {
@@ -214,15 +214,15 @@ impl Work {
         self.state.read_only = read_only;
     }
 
-    /// Ends the open transaction, if there is one, and releases its locks. `payload`: for the consumers of the log, with a
-    /// commit.
+    /// Ends the open transaction, if there is one, and releases its locks. `payload`: for the consumers of the log,
+    /// with a commit.
     pub fn finish(&mut self, commit: bool, payload: Option<&mut dyn Read>) -> Result<()> {
         if self.txn.is_half_undone() {
             self.undo_ended()?;
         }
         let active = self.txn.is_active();
         if commit && active && self.txn.has_writes() {
-            self.pass_commit_gate()?;
+            self.locks().pass_commit_gate()?;
         }
         self.state.ended();
         let outcome = if active {
@@ -251,7 +251,7 @@ impl Work {
             self.txn.begin(options).map_err(from_engine)?;
         }
         if self.txn.has_writes() {
-            self.pass_commit_gate()?;
+            self.locks().pass_commit_gate()?;
         }
         self.unlock_statement();
         let options = TxnOptions { owner_thread_id: self.thread, ..TxnOptions::default() };
