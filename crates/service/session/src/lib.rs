@@ -123,6 +123,7 @@ pub struct Session {
     pub(crate) extra_seen: logging::ExtraSeen,
     /// The optimizer's passes.
     pub(crate) passes: gannet_plan::options::Passes,
+    pub(crate) temporaries: temporary::Temporaries,
     /// HANDLER.
     pub(crate) handlers: Vec<handler::Opened>,
     ended: bool,
@@ -151,11 +152,6 @@ pub struct Session {
     pub track: Vec<u8>,
     /// LOCK TABLES.
     pub(crate) locked: Vec<locks::Locked>,
-    /// The transactions in which CREATE and DROP TEMPORARY TABLE happened, which ROLLBACK does not undo.
-    pub(crate) created_in: Option<u64>,
-    pub(crate) dropped_in: Option<u64>,
-    /// Dropped temporary tables: freed when no transaction is open that may have changed them.
-    pub(crate) dropped: Vec<Arc<gannet_schema::Table>>,
     /// The second (since 1970 UTC) that `settings.today` was computed for.
     today_of_s: Option<i64>,
     /// Derived from the variables; rebuilt when one of them changes.
@@ -266,9 +262,7 @@ impl Session {
             locked: Vec::new(),
             branch: branch::BranchState::None,
             handlers: Vec::new(),
-            dropped: Vec::new(),
-            created_in: None,
-            dropped_in: None,
+            temporaries: temporary::Temporaries::default(),
             ended: false,
             work,
             state,

@@ -8,7 +8,6 @@ use gannet_engine::{Isolation, Savepoint};
 use gannet_parser::ast;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Result};
-use std::time::Duration;
 
 /// What the variables say of transactions.
 pub(crate) fn terms(vars: &SessionVars) -> Terms {
@@ -16,8 +15,8 @@ pub(crate) fn terms(vars: &SessionVars) -> Terms {
         isolation: work::isolation(vars[Live::TransactionIsolation].as_str()),
         read_only: vars[Live::TransactionReadOnly].as_bool(),
         autocommit: vars[Live::Autocommit].as_bool(),
-        row_wait: Duration::from_secs(vars[Live::InnodbLockWaitTimeout].as_u64()),
-        table_wait: Duration::from_secs(vars[Live::LockWaitTimeout].as_u64()),
+        row_wait_s: vars[Live::InnodbLockWaitTimeout].as_u64() as u32,
+        table_wait_s: vars[Live::LockWaitTimeout].as_u64() as u32,
     }
 }
 
@@ -71,8 +70,7 @@ impl Session {
     pub(crate) fn rollback(&mut self, completion: ast::Completion) -> Result<()> {
         count(Counter::ComRollback);
         let read_only = self.work.transaction().is_read_only();
-        let number = Some(self.work.transaction().number());
-        let (created, dropped) = (self.created_in == number, self.dropped_in == number);
+        let (created, dropped) = self.temporaries.changed_in(self.work.transaction());
         self.finish(false)?;
         if created {
             self.running.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithCreatedTempTable, &[]);

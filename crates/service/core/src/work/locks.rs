@@ -5,6 +5,7 @@ use crate::Core;
 use gannet_engine::lock::{LockError, LockOwner, MdlDuration, MdlMode, MdlObject, Wait};
 use gannet_schema::Table;
 use gannet_types::{Result, SqlError, sql_err};
+use std::time::Duration;
 
 /// A lock that was not granted as the client sees it.
 pub fn lock_error(e: LockError) -> SqlError {
@@ -37,7 +38,7 @@ impl Work {
     /// Its metadata locks.
     #[inline]
     pub fn locks(&mut self) -> Locks<'_> {
-        let wait = Wait::For(self.terms.table_wait);
+        let wait = Wait::For(Duration::from_secs(self.terms.table_wait_s.into()));
         Locks { core: &self.core, owner: self.txn.lock_owner(), wait, read_locked: &mut self.read_locked }
     }
 

@@ -30,7 +30,6 @@ use gannet_runtime::Waker;
 use gannet_types::Result;
 use std::io::Read;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// What transactions are begun with, unless they say otherwise.
 #[derive(Clone, Copy, Debug)]
@@ -41,10 +40,10 @@ pub struct Terms {
     pub read_only: bool,
     /// `autocommit`.
     pub autocommit: bool,
-    /// `innodb_lock_wait_timeout`: of rows.
-    pub row_wait: Duration,
-    /// `lock_wait_timeout`: of tables and gates.
-    pub table_wait: Duration,
+    /// `innodb_lock_wait_timeout`: of rows, seconds.
+    pub row_wait_s: u32,
+    /// `lock_wait_timeout`: of tables and gates, seconds.
+    pub table_wait_s: u32,
 }
 
 /// Whose work it is, where no session asks for that itself.
@@ -66,10 +65,10 @@ pub struct Work {
     read_locked: bool,
     /// The reply of the next commit may wait without a stack.
     later: bool,
-    /// A commit that has not waited.
-    unsynced: Option<Lsn>,
-    /// The transaction, by its number, in which a table was locked for writing.
-    writes_in: Option<u64>,
+    /// A commit that has not waited; zero: none.
+    unsynced: Lsn,
+    /// The transaction, by its number, in which a table was locked for writing; zero: none.
+    writes_in: u64,
     txn: Txn,
 }
 
@@ -89,8 +88,8 @@ impl Work {
             state,
             read_locked: false,
             later: false,
-            unsynced: None,
-            writes_in: None,
+            unsynced: Lsn::ZERO,
+            writes_in: 0,
             txn,
         }
     }
@@ -135,7 +134,8 @@ impl Work {
     /// [`Work::poll`] says so.
     #[inline]
     pub fn unsynced(&mut self) -> Option<Lsn> {
-        self.unsynced.take()
+        let commit = std::mem::take(&mut self.unsynced);
+        (!commit.is_zero()).then_some(commit)
     }
 
     /// Whether a commit is durable; `false`: not yet, and `waker` is used when it is time to ask again.
@@ -148,9 +148,9 @@ impl Work {
     fn commit_now(&mut self, payload: Option<&mut dyn Read>) -> gannet_engine::Result<()> {
         let later = std::mem::take(&mut self.later);
         match payload {
-            None if later => self.unsynced = self.txn.commit_unsynced()?,
+            None if later => self.unsynced = self.txn.commit_unsynced()?.unwrap_or_default(),
             None => drop(self.txn.commit()?),
-            Some(payload) if later => self.unsynced = Some(self.txn.commit_with_unsynced(payload)?),
+            Some(payload) if later => self.unsynced = self.txn.commit_with_unsynced(payload)?,
             Some(payload) => drop(self.txn.commit_with(payload)?),
         }
         Ok(())

@@ -12,7 +12,6 @@ use gannet_schema::Table;
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use std::io::Read;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// How often work is done again after a deadlock, or when a table's definition has changed, before the error is told.
 const MOST_TRIES: u32 = 10;
@@ -80,8 +79,8 @@ impl Work {
             isolation: isolation(get(Live::TransactionIsolation).as_str()),
             read_only: get(Live::TransactionReadOnly).as_bool(),
             autocommit: false,
-            row_wait: Duration::from_secs(get(Live::InnodbLockWaitTimeout).as_u64()),
-            table_wait: Duration::from_secs(get(Live::LockWaitTimeout).as_u64()),
+            row_wait_s: get(Live::InnodbLockWaitTimeout).as_u64() as u32,
+            table_wait_s: get(Live::LockWaitTimeout).as_u64() as u32,
         };
         let access = Access::new(&core.accounts, account, &account.grants.default_roles);
         let limited = account.policy.limits != [0; 4];
@@ -112,7 +111,7 @@ impl Work {
                 holder.admit_writer(&self.core)?;
             }
             self.locks().pass_write_gate(MdlDuration::Transaction)?;
-            self.writes_in = Some(self.state.number());
+            self.writes_in = self.state.number();
         }
         let lock = if mode == Mode::Write { MdlMode::Write } else { MdlMode::Read };
         let object = self.core.lock_of(table);
@@ -126,7 +125,7 @@ impl Work {
 
     /// Changes rows of the tables that are locked for writing.
     pub fn writer(&mut self) -> Result<RowWriter<'_>> {
-        if self.writes_in != Some(self.state.number()) {
+        if self.writes_in != self.state.number() {
             return Err(SqlError::internal("rows are to be written whose table is not locked for that"));
         }
         Ok(RowWriter { txn: &mut self.txn, sink: None, cascade: false })

@@ -17,9 +17,10 @@ use gannet_exec::error::from_engine;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use std::io::Read;
+use std::time::Duration;
 
 /// The state machine's state.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Transaction {
     /// BEGIN was given.
     explicit: bool,
@@ -33,12 +34,27 @@ pub struct Transaction {
     next_isolation: Option<Isolation>,
     next_read_only: Option<bool>,
     savepoints: Vec<(String, Savepoint)>,
-    /// How many have ended.
+    /// How many have ended, and one.
     number: u64,
 }
 
 /// How many savepoints a transaction may have: a bound on memory, far beyond what programs use.
 const MAX_SAVEPOINTS: usize = 100_000;
+
+impl Default for Transaction {
+    fn default() -> Self {
+        Self {
+            explicit: false,
+            started: false,
+            read_only: false,
+            isolation: Isolation::default(),
+            next_isolation: None,
+            next_read_only: None,
+            savepoints: Vec::new(),
+            number: 1,
+        }
+    }
+}
 
 impl Transaction {
     /// In a transaction that outlives the statement.
@@ -99,7 +115,7 @@ impl Work {
     }
 
     fn options(&mut self, autocommit: bool) -> TxnOptions {
-        let Terms { isolation, read_only, row_wait, .. } = self.terms;
+        let Terms { isolation, read_only, row_wait_s, .. } = self.terms;
         let t = &mut self.state;
         if !t.explicit {
             t.isolation = t.next_isolation.take().unwrap_or(isolation);
@@ -111,7 +127,7 @@ impl Work {
             read_only: false,
             autocommit,
             owner_thread_id: self.thread,
-            lock_wait_timeout: row_wait,
+            lock_wait_timeout: Duration::from_secs(row_wait_s.into()),
         }
     }
 
