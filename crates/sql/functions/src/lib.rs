@@ -11,6 +11,7 @@ mod crypt;
 mod def;
 mod encode;
 mod ids;
+mod implicit;
 mod info;
 pub mod json;
 mod math;
@@ -32,6 +33,7 @@ pub use def::{
     Kernel, Part, RuleContext, SessionInfo, Stability, TypeRule,
 };
 pub use encode::sha256_hex;
+pub use rules::source as argument_source;
 
 use gannet_types::{
     SqlType,
@@ -43,6 +45,7 @@ use std::{collections::HashMap, sync::LazyLock};
 static FAMILIES: &[&[FunctionDef]] = &[
     operators::FUNCTIONS,
     control::FUNCTIONS,
+    implicit::FUNCTIONS,
     info::FUNCTIONS,
     text::FUNCTIONS,
     search::FUNCTIONS,

@@ -132,8 +132,8 @@ fn like(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Valu
         }
     };
     let _ = cx;
-    let pattern = LikePattern::new(&rules::text_of(&args[1], &call.args[1], charset), escape, collation);
-    Ok(Value::from(pattern.matches(&rules::text_of(&args[0], &call.args[0], charset))))
+    let pattern = LikePattern::new(&rules::text_of(&args[1], &call.args[1], charset)?, escape, collation);
+    Ok(Value::from(pattern.matches(&rules::text_of(&args[0], &call.args[0], charset)?)))
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[

@@ -1,7 +1,8 @@
 //! Expressions.
 
 use super::literal::literal_class;
-use super::operand::{Operand, compare_op, hex_as_number};
+use super::operand::{Operand, compare_op, as_number};
+use super::query::Coercion;
 use super::scope::Clause;
 use super::{Binder, error};
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, Subquery, SubqueryKind};
@@ -257,7 +258,7 @@ impl Binder<'_> {
             _ => return Err(SqlError::internal("a comparison among the arithmetic operators")),
         };
         let numeric = name != "CONCAT";
-        let number = |b: Bound| if numeric { hex_as_number(b) } else { b };
+        let number = |b: Bound| if numeric { as_number(b) } else { b };
         self.call_named(name, vec![number(a), number(b)])
     }
 
@@ -344,7 +345,7 @@ impl Binder<'_> {
         let (low, high) = (self.beside_year(&arg, low)?, self.beside_year(&arg, high)?);
         let by = comparison_of_all(&arg, &[&low, &high], "between")?;
         let nullable = arg.ty().nullable || low.ty().nullable || high.ty().nullable;
-        let args = Box::new([self.in_domain(arg, by), self.in_domain(low, by), self.in_domain(high, by)]);
+        let args = Box::new(self.in_domain([arg, low, high], by, "between")?);
         let e = predicate(ExprKind::Between { by, negated, args }, nullable);
         Ok(Bound::new(fold::simplify(e)))
     }
@@ -397,9 +398,11 @@ impl Binder<'_> {
         let bound = self.list_beside_year(&arg, bound)?;
         let by = comparison_of_all(&arg, &bound.iter().collect::<Vec<_>>(), " IN ")?;
         let nullable = arg.ty().nullable || bound.iter().any(|b| b.ty().nullable);
-        let list: Box<[Expr]> = bound.into_iter().map(|b| self.in_domain(b, by)).collect();
+        let all = std::iter::once(arg).chain(bound).collect();
+        let mut list = self.all_in_domain(all, by, " IN ")?;
+        let arg = Box::new(list.remove(0));
         let constant_list = list.iter().all(Expr::is_execution_constant);
-        let arg = Box::new(self.in_domain(arg, by));
+        let list = list.into();
         Ok(predicate(ExprKind::In { by, negated, arg, list, constant_list }, nullable))
     }
 
@@ -433,7 +436,7 @@ impl Binder<'_> {
             let column = self.column(id);
             nullable |= needle.ty().nullable || column.ty().nullable;
             let by = comparison(&needle, &column, "=")?;
-            exprs.push(self.in_domain(needle, by));
+            exprs.push(self.beside_subquery(subplan, needle, column, by, "=")?);
             domains.push(by);
         }
         let kind = SubqueryKind::In { needle: exprs.into(), by: domains.into(), negated };
@@ -451,10 +454,41 @@ impl Binder<'_> {
         let needle = self.lifted(left)?;
         let subplan = self.subquery(query, Some(1))?;
         let id = self.arena.subqueries[subplan as usize].query.columns[0].id;
-        let by = comparison(&needle, &self.column(id), op.symbol())?;
-        let needle = Box::new(self.in_domain(needle, by));
+        let column = self.column(id);
+        let by = comparison(&needle, &column, op.symbol())?;
+        let needle = Box::new(self.beside_subquery(subplan, needle, column, by, op.symbol())?);
         let kind = SubqueryKind::Quantified { needle, by, op, all };
         Ok(self.subquery_expr(subplan, kind, boolean(true)))
+    }
+
+    /// What is compared with a column of a subquery; the column is made fit for the domain inside of the subquery.
+    fn beside_subquery(
+        &mut self,
+        subplan: u32,
+        needle: Bound,
+        column: Bound,
+        by: Comparison,
+        operation: &str,
+    ) -> Result<Expr> {
+        if let (Comparison::String(collation), &ExprKind::Column(id)) = (by, &column.expr.kind)
+            && super::fit::may_lose(column.ty(), collation)
+            && !column.ascii
+        {
+            let error = self.mix(&[needle.clone(), column.clone()], operation);
+            let mut query = self.arena.subqueries[subplan as usize].query.take();
+            let at = query.columns.iter().position(|c| c.id == id);
+            let mut types: Vec<SqlType> = query.columns.iter().map(|c| self.arena.types[c.id as usize].clone()).collect();
+            let mut errors = vec![None; types.len()];
+            if let Some(at) = at {
+                types[at].collation = collation;
+                errors[at] = Some(error);
+            }
+            let coerced = self.coerce(&mut query, &types, Coercion::Common(&errors));
+            self.arena.subqueries[subplan as usize].query = query;
+            coerced?;
+        }
+        let [needle, _] = self.in_domain([needle, column], by, operation)?;
+        Ok(needle)
     }
 
     /// A column of a subquery's only row.
@@ -502,6 +536,14 @@ impl Binder<'_> {
             return Ok(args);
         }
         let collation = gannet_types::collation::aggregate_all(&sources, operation)?.collation;
+        let args = match sources.iter().any(|s| !s.collation.charset().fits_in(collation.charset())) {
+            true => {
+                let text = |b: &Bound| is_stringy(b.ty());
+                let error = self.mix(&args.iter().filter(|b| text(b)).cloned().collect::<Vec<_>>(), operation);
+                args.into_iter().map(|b| self.fit(b, collation, &error)).collect::<Result<_>>()?
+            }
+            false => args,
+        };
         let fit = |b: Bound| {
             let own = b.ty();
             let member = matches!(own.id, TypeId::Enum | TypeId::Set);
@@ -522,7 +564,7 @@ impl Binder<'_> {
             ty.nullable = own.nullable;
             let (coercibility, ascii) = (b.coercibility, b.ascii);
             let expr = fold::simplify(Expr { kind: ExprKind::Cast(Box::new(b.expr)), ty });
-            Bound { expr, coercibility, ascii, hex: false }
+            Bound { expr, coercibility, ascii, hex: false, temporal: false }
         };
         Ok(args.into_iter().map(fit).collect())
     }
@@ -596,20 +638,26 @@ impl Binder<'_> {
             Some(operand) => comparison_of_all(operand, &whens.iter().collect::<Vec<_>>(), "case")?,
             None => Comparison::Integer,
         };
-        let mut branches = thens.clone();
+        let mut branches = thens;
         branches.extend(otherwise.clone());
         let (mut ty, source) = common_type(self.rule_context(), &branches, operation)?;
+        if is_stringy(&ty) {
+            branches = self.fit_all(branches, ty.collation, operation)?;
+        }
+        let otherwise = if otherwise.is_some() { branches.pop() } else { None };
         ty.nullable |= otherwise.is_none();
         let (coercibility, ascii) = (source.coercibility, source.ascii_only);
-        let whens = whens
-            .into_iter()
-            .map(|w| if operand.is_some() { self.in_domain(w, by) } else { w.expr })
-            .zip(thens.into_iter().map(|t| t.expr))
-            .collect();
-        let operand = operand.take().map(|o| Box::new(self.in_domain(o, by)));
+        let (operand, whens) = match operand {
+            Some(operand) => {
+                let mut all = self.all_in_domain(std::iter::once(operand).chain(whens).collect(), by, "case")?;
+                (Some(Box::new(all.remove(0))), all)
+            }
+            None => (None, whens.into_iter().map(|w| w.expr).collect()),
+        };
+        let whens = whens.into_iter().zip(branches.into_iter().map(|t| t.expr)).collect();
         let otherwise = otherwise.map(|o| Box::new(o.expr));
         let expr = Expr { kind: ExprKind::Case { operand, by, whens, otherwise }, ty };
-        Ok(Bound { expr: fold::simplify(expr), coercibility, ascii, hex: false })
+        Ok(Bound { expr: fold::simplify(expr), coercibility, ascii, hex: false, temporal: false })
     }
 
     fn cast(&mut self, cast: &ast::Cast) -> Result<Bound> {
@@ -630,7 +678,8 @@ impl Binder<'_> {
     }
 
     pub(super) fn cast_to(&mut self, arg: Bound, ty: SqlType) -> Bound {
-        let arg = if ty.id.is_numeric() { hex_as_number(arg) } else { arg };
+        // CAST reads the text of a computed date, as it does any text.
+        let arg = if ty.id.is_numeric() && !arg.temporal { as_number(arg) } else { arg };
         let mut bound = Bound::new(fold::simplify(Expr { kind: ExprKind::Cast(Box::new(arg.expr)), ty }));
         // A literal that was converted is none any more.
         if bound.coercibility == Coercibility::Coercible {
