@@ -64,7 +64,14 @@ fn temporal_number(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Res
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::new("FITTING TEXT", 3, 3, typed, fitting_text, "Text in another character set, or an error (internal)."),
+    FunctionDef::new(
+        "FITTING TEXT",
+        3,
+        3,
+        typed,
+        fitting_text,
+        "Text in another character set, or an error (internal).",
+    ),
     FunctionDef::new("STORED IN", 2, 2, typed, stored_in, "A value as a column keeps it (internal)."),
     FunctionDef::new("TEMPORAL NUMBER", 1, 1, double_rule, temporal_number, "A date's or time's number (internal)."),
 ];

@@ -122,6 +122,36 @@ pub fn text_source(cx: RuleContext, def: &FunctionDef, ty: &SqlType, args: &[Arg
 mod tests {
     use super::*;
 
+    /// Each function over a text of latin1 and one that has no place there, in every order: the result is an error, or has it.
+    #[test]
+    fn no_function_replaces_a_character() {
+        use gannet_types::{CollationId, Value, collation::Collation};
+        let latin1 = Collation::by_name("latin1_swedish_ci").expect("a collation").id;
+        let utf8 = CollationId::UTF8MB4_GENERAL_CI;
+        let kinds = [
+            (Value::Str("x".into(), latin1), SqlType::varchar(9, latin1), Coercibility::Implicit),
+            (Value::Str("\u{65e5}".into(), utf8), SqlType::varchar(9, utf8), Coercibility::Coercible),
+            (Value::Int(1), SqlType::BIGINT, Coercibility::Numeric),
+        ];
+        let mut texts = 0;
+        for def in functions().filter(|def| def.stability == Stability::Pure) {
+            let most = usize::from(def.arity.max.unwrap_or(4)).min(4);
+            for n in usize::from(def.arity.min).max(2)..=most {
+                for choice in 0..3usize.pow(n as u32) {
+                    let of = |i: usize| &kinds[choice / 3usize.pow(i as u32) % 3];
+                    let chosen: Vec<_> = (0..n).map(of).collect();
+                    if let Some(value) = testing::outcome(def, &chosen) {
+                        let text = rules::bytes_of(&value);
+                        let shown = String::from_utf8_lossy(&text);
+                        assert!(!text.contains(&b'?'), "{} of {chosen:?} is {shown}", def.name);
+                        texts += 1;
+                    }
+                }
+            }
+        }
+        assert!(texts > 1000, "only {texts} texts were made");
+    }
+
     #[test]
     fn no_name_is_declared_twice() {
         let names = functions().map(|def| 1 + def.aliases.len()).sum::<usize>();

@@ -122,7 +122,7 @@ fn like(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Valu
     let escape = match args.get(2) {
         None => Some('\\'),
         Some(value) => {
-            let text = rules::bytes_of(value).into_owned();
+            let text = rules::text_in(value, charset)?;
             let mut chars = charset.chars(&text);
             let first = chars.next();
             if chars.next().is_some() {

@@ -69,5 +69,4 @@ fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] =
-    &[FunctionDef::new("JSON_VALUE", 6, 6, value_rule, json_value, "What is at a path as an SQL value.")
-        .sees_null()];
+    &[FunctionDef::new("JSON_VALUE", 6, 6, value_rule, json_value, "What is at a path as an SQL value.").sees_null()];

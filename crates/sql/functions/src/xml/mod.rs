@@ -78,7 +78,7 @@ fn with_both(
     if !rules::fits(cx, bytes.len() as u64) {
         return rules::too_long(cx, "xml");
     }
-    let bytes = if charset == own { bytes } else { charset.convert(&bytes, own).bytes.into_owned() };
+    let bytes = if charset == own { bytes } else { charset.fit(&bytes, own)?.into_owned() };
     Ok(rules::string(call, bytes))
 }
 

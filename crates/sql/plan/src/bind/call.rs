@@ -15,7 +15,7 @@
 //! | `RAND(seed)`, the seed differing from row to row | `RAND OF ROW(seed)` |
 //! | `IF(a, b, c)`, `NULLIF(a, b)` | CASE |
 
-use super::operand::{Operand, compare_op, as_number};
+use super::operand::{Operand, as_number, compare_op};
 use super::{Binder, error};
 use crate::expr::{Aggregate, CompareOp, Expr, ExprKind, SortKey};
 use crate::fold;

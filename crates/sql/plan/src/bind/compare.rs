@@ -158,18 +158,18 @@ impl Binder<'_> {
 
 /// An operand whose text fits.
 fn one_in_domain(operand: Bound, by: Comparison) -> Expr {
-        match by {
-            Comparison::String(collation) => {
-                let ty = operand.ty();
-                let (from, to) = (ty.collation.charset(), collation.charset());
-                if ty.id.is_string() && from != to && !from.is_subset_of(to) && !operand.ascii {
-                    let mut ty = operand.ty().clone();
-                    ty.collation = collation;
-                    return fold::simplify(Expr { kind: ExprKind::Cast(Box::new(operand.expr)), ty });
-                }
-                operand.expr
+    match by {
+        Comparison::String(collation) => {
+            let ty = operand.ty();
+            let (from, to) = (ty.collation.charset(), collation.charset());
+            if ty.id.is_string() && from != to && !from.is_subset_of(to) && !operand.ascii {
+                let mut ty = operand.ty().clone();
+                ty.collation = collation;
+                return fold::simplify(Expr { kind: ExprKind::Cast(Box::new(operand.expr)), ty });
             }
-            Comparison::Integer | Comparison::Decimal | Comparison::Double => as_number(operand).expr,
-            _ => operand.expr,
+            operand.expr
         }
+        Comparison::Integer | Comparison::Decimal | Comparison::Double => as_number(operand).expr,
+        _ => operand.expr,
+    }
 }

@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::literal::literal_class;
-use super::operand::{Operand, compare_op, as_number};
+use super::operand::{Operand, as_number, compare_op};
 use super::query::Coercion;
 use super::scope::Clause;
 use super::{Binder, error};
@@ -207,6 +207,7 @@ impl Binder<'_> {
 
     /// `-arg`. A literal is negated at once, so that `-9223372036854775808` is a BIGINT.
     pub(super) fn negate(&mut self, arg: Bound) -> Result<Bound> {
+        let arg = if arg.temporal { as_number(arg) } else { arg };
         let value = match &arg.expr.kind {
             ExprKind::Literal(Value::Int(v)) => Some(match v.checked_neg() {
                 Some(n) => Value::Int(n),
@@ -477,7 +478,8 @@ impl Binder<'_> {
             let error = self.mix(&[needle.clone(), column.clone()], operation);
             let mut query = self.arena.subqueries[subplan as usize].query.take();
             let at = query.columns.iter().position(|c| c.id == id);
-            let mut types: Vec<SqlType> = query.columns.iter().map(|c| self.arena.types[c.id as usize].clone()).collect();
+            let mut types: Vec<SqlType> =
+                query.columns.iter().map(|c| self.arena.types[c.id as usize].clone()).collect();
             let mut errors = vec![None; types.len()];
             if let Some(at) = at {
                 types[at].collation = collation;
@@ -518,6 +520,11 @@ impl Binder<'_> {
         let mut args = self.same_collation(vec![arg, pattern], "like")?;
         if let Some(escape) = escape {
             let escape = self.pinned(|b| b.expr(escape))?;
+            let mut varies = !escape.expr.is_steady();
+            self.arena.columns_of(&escape.expr, &mut |_| varies = true);
+            if varies {
+                return Err(error(ErrorCode::WrongArguments, &[&"ESCAPE"]));
+            }
             if let ExprKind::Literal(Value::Str(text, collation)) = &escape.expr.kind
                 && collation.charset().char_count(text) > 1
             {

@@ -522,7 +522,9 @@ impl Binder<'_> {
         // A frame that begins at the current row ends there or behind it, one that begins behind it ends behind it.
         let backwards = match &frame.start {
             ast::FrameBound::CurrentRow => matches!(last, ast::FrameBound::Preceding(_)),
-            ast::FrameBound::Following(_) => matches!(last, ast::FrameBound::Preceding(_) | ast::FrameBound::CurrentRow),
+            ast::FrameBound::Following(_) => {
+                matches!(last, ast::FrameBound::Preceding(_) | ast::FrameBound::CurrentRow)
+            }
             _ => false,
         };
         if backwards {

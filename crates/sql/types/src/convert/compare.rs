@@ -192,9 +192,7 @@ pub fn coerce(v: ValueRef<'_>, how: CompareAs, cx: &mut Context<'_>) -> Result<V
             Value::Str((&*in_charset(v, &text, c)?).into(), c)
         }
         // It is equal to no date, and not unknown.
-        CompareAs::DateTime | CompareAs::Time if is_plain_number(v, how, cx) => {
-            Value::Double(to_f64(v, cx)?)
-        }
+        CompareAs::DateTime | CompareAs::Time if is_plain_number(v, how, cx) => Value::Double(to_f64(v, cx)?),
         CompareAs::DateTime => compared_datetime(v, cx)?.map_or(Value::Null, |(d, fsp)| Value::DateTime(d, fsp)),
         CompareAs::Time => to_time(v, cx)?.map_or(Value::Null, |(t, fsp)| Value::Time(t, fsp)),
         CompareAs::Json => Value::Json(super::to_json(v, cx)?.to_text()?),
