@@ -193,6 +193,7 @@ impl Binder<'_> {
             }
             UnaryOp::BitNot => {
                 let arg = self.expr(arg)?;
+                let arg = if arg.temporal { as_number(arg) } else { arg };
                 self.call_named("~", vec![arg])
             }
             UnaryOp::Binary => {
