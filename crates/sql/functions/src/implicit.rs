@@ -16,7 +16,7 @@ fn typed(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(args[0].ty.clone())
 }
 
-/// A text in the character set of the call's type; where it has no place there, the error which the other arguments tell.
+/// A text in the character set of the call's type, or the error which the other arguments tell.
 fn fitting_text(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let to = call.ty.collation;
     let text = rules::bytes_of(&args[0]);

@@ -122,7 +122,8 @@ pub fn text_source(cx: RuleContext, def: &FunctionDef, ty: &SqlType, args: &[Arg
 mod tests {
     use super::*;
 
-    /// Each function over a text of latin1 and one that has no place there, in every order: the result is an error, or has it.
+    /// Each function over a text of latin1 and one that has no place there, in every order: an error, or a text
+    /// with both.
     #[test]
     fn no_function_replaces_a_character() {
         use gannet_types::{CollationId, Value, collation::Collation};

@@ -1,5 +1,5 @@
-//! What stands together and is not alike: texts of several character sets, dates beside numbers, the rounds of a recursive common table
-//! expression and the part that they begin with; and windows, used or not.
+//! What stands together and is not alike: texts of several character sets, dates beside numbers, the rounds of
+//! a recursive common table expression and the part that they begin with; and windows, used or not.
 
 use super::{Random, STEPS, Step, Story, one, word};
 

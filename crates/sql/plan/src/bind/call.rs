@@ -15,6 +15,7 @@
 //! | `RAND(seed)`, the seed differing from row to row | `RAND OF ROW(seed)` |
 //! | `IF(a, b, c)`, `NULLIF(a, b)` | CASE |
 
+use super::fit::{fit_all, may_lose};
 use super::operand::{Operand, as_number, compare_op};
 use super::{Binder, error};
 use crate::expr::{Aggregate, CompareOp, Expr, ExprKind, SortKey};
@@ -70,7 +71,7 @@ impl Binder<'_> {
         };
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
         let mut ty = (def.rule)(self.rule_context(), &infos)?;
-        let args = self.fit_made_of(def, args, &ty)?;
+        let args = fit_made_of(self, def, args, &ty)?;
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
         // Functions that make text of something else make ASCII text: converted where ASCII is something else.
         let wide = (is_stringy(&ty) && ty.collation.charset().is_wide() && !(0..infos.len()).any(def.made_of))
@@ -103,20 +104,6 @@ impl Binder<'_> {
             bound.expr = fold::call(bound.expr, self.options);
         }
         Ok(bound)
-    }
-
-    /// The texts that the result is made of, in the result's character set.
-    fn fit_made_of(&mut self, def: &'static FunctionDef, mut args: Vec<Bound>, ty: &SqlType) -> Result<Vec<Bound>> {
-        let part = |(i, b): (usize, &Bound)| (def.made_of)(i) && super::fit::may_lose(b.ty(), ty.collation);
-        if !is_stringy(ty) || !args.iter().enumerate().any(part) {
-            return Ok(args);
-        }
-        let (at, parts): (Vec<_>, Vec<_>) = (0..).zip(&args).filter(|(i, _)| (def.made_of)(*i)).unzip();
-        let parts = parts.into_iter().cloned().collect();
-        for (i, part) in at.into_iter().zip(self.fit_all(parts, ty.collation, &def.name.to_lowercase())?) {
-            args[i] = part;
-        }
-        Ok(args)
     }
 
     pub(super) fn text(&self, text: &str) -> Bound {
@@ -419,7 +406,7 @@ impl Binder<'_> {
         }
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
         let ty = (def.rule)(self.rule_context(), &infos)?;
-        let args = if is_stringy(&ty) { self.fit_all(args, ty.collation, &name.to_lowercase())? } else { args };
+        let args = if is_stringy(&ty) { fit_all(self, args, ty.collation, &name.to_lowercase())? } else { args };
         let text = aggregated_text(&args);
         compares_values(def.name, &args)?;
         let separator = call.separator.as_ref().map(|s| String::from_utf8_lossy(s).into());
@@ -508,6 +495,25 @@ impl Binder<'_> {
         }
         (level.unwrap_or(own), level.is_some())
     }
+}
+
+/// The texts that the result is made of, in the result's character set.
+fn fit_made_of(
+    b: &mut Binder<'_>,
+    def: &'static FunctionDef,
+    mut args: Vec<Bound>,
+    ty: &SqlType,
+) -> Result<Vec<Bound>> {
+    let part = |(i, arg): (usize, &Bound)| (def.made_of)(i) && may_lose(arg.ty(), ty.collation);
+    if !is_stringy(ty) || !args.iter().enumerate().any(part) {
+        return Ok(args);
+    }
+    let (at, parts): (Vec<_>, Vec<_>) = (0..).zip(&args).filter(|(i, _)| (def.made_of)(*i)).unzip();
+    let parts = parts.into_iter().cloned().collect();
+    for (i, part) in at.into_iter().zip(fit_all(b, parts, ty.collation, &def.name.to_lowercase())?) {
+        args[i] = part;
+    }
+    Ok(args)
 }
 
 /// MIN and MAX compare their argument with itself, which a text of two collations does not allow. Error 1267.

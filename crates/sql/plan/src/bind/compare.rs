@@ -1,5 +1,6 @@
 //! Comparisons of values and rows: the domain, and operands made fit for it.
 
+use super::fit::fit_all;
 use super::operand::{Operand, as_number};
 use super::{Binder, error};
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind};
@@ -98,7 +99,7 @@ impl Binder<'_> {
         operation: &str,
     ) -> Result<Expr> {
         let nullable = op != CompareOp::NullSafeEq && (a.ty().nullable || b.ty().nullable);
-        let args = Box::new(self.in_domain([a, b], by, operation)?);
+        let args = Box::new(in_domain(self, [a, b], by, operation)?);
         Ok(predicate(ExprKind::Compare { op, by, args }, nullable))
     }
 
@@ -133,27 +134,32 @@ impl Binder<'_> {
             Ok(list)
         }
     }
+}
 
-    /// Makes the operands of an operation fit for its domain: text in the character set of the collation, hexadecimal literals as
-    /// numbers among numbers.
-    pub(super) fn in_domain<const N: usize>(
-        &mut self,
-        operands: [Bound; N],
-        by: Comparison,
-        operation: &str,
-    ) -> Result<[Expr; N]> {
-        let all = self.all_in_domain(operands.into(), by, operation)?;
-        all.try_into().map_err(|_| SqlError::internal("a comparison of another number of operands"))
-    }
+/// Makes the operands of an operation fit for its domain: text in the character set of the collation,
+/// hexadecimal literals as numbers among numbers.
+pub(super) fn in_domain<const N: usize>(
+    b: &mut Binder<'_>,
+    operands: [Bound; N],
+    by: Comparison,
+    operation: &str,
+) -> Result<[Expr; N]> {
+    let all = all_in_domain(b, operands.into(), by, operation)?;
+    all.try_into().map_err(|_| SqlError::internal("a comparison of another number of operands"))
+}
 
-    /// As [`Binder::in_domain`], of any number.
-    pub(super) fn all_in_domain(&mut self, operands: Vec<Bound>, by: Comparison, operation: &str) -> Result<Vec<Expr>> {
-        let operands = match by {
-            Comparison::String(collation) => self.fit_all(operands, collation, operation)?,
-            _ => operands,
-        };
-        Ok(operands.into_iter().map(|b| one_in_domain(b, by)).collect())
-    }
+/// As [`in_domain`], of any number.
+pub(super) fn all_in_domain(
+    b: &mut Binder<'_>,
+    operands: Vec<Bound>,
+    by: Comparison,
+    operation: &str,
+) -> Result<Vec<Expr>> {
+    let operands = match by {
+        Comparison::String(collation) => fit_all(b, operands, collation, operation)?,
+        _ => operands,
+    };
+    Ok(operands.into_iter().map(|o| one_in_domain(o, by)).collect())
 }
 
 /// An operand whose text fits.

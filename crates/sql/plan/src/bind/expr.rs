@@ -1,5 +1,7 @@
 //! Expressions.
 
+use super::compare::{all_in_domain, in_domain};
+use super::fit::{fit, fit_all, may_lose, mix};
 use super::literal::literal_class;
 use super::operand::{Operand, as_number, compare_op};
 use super::query::Coercion;
@@ -347,7 +349,7 @@ impl Binder<'_> {
         let (low, high) = (self.beside_year(&arg, low)?, self.beside_year(&arg, high)?);
         let by = comparison_of_all(&arg, &[&low, &high], "between")?;
         let nullable = arg.ty().nullable || low.ty().nullable || high.ty().nullable;
-        let args = Box::new(self.in_domain([arg, low, high], by, "between")?);
+        let args = Box::new(in_domain(self, [arg, low, high], by, "between")?);
         let e = predicate(ExprKind::Between { by, negated, args }, nullable);
         Ok(Bound::new(fold::simplify(e)))
     }
@@ -401,7 +403,7 @@ impl Binder<'_> {
         let by = comparison_of_all(&arg, &bound.iter().collect::<Vec<_>>(), " IN ")?;
         let nullable = arg.ty().nullable || bound.iter().any(|b| b.ty().nullable);
         let all = std::iter::once(arg).chain(bound).collect();
-        let mut list = self.all_in_domain(all, by, " IN ")?;
+        let mut list = all_in_domain(self, all, by, " IN ")?;
         let arg = Box::new(list.remove(0));
         let constant_list = list.iter().all(Expr::is_execution_constant);
         let list = list.into();
@@ -438,7 +440,7 @@ impl Binder<'_> {
             let column = self.column(id);
             nullable |= needle.ty().nullable || column.ty().nullable;
             let by = comparison(&needle, &column, "=")?;
-            exprs.push(self.beside_subquery(subplan, needle, column, by, "=")?);
+            exprs.push(beside_subquery(self, subplan, needle, column, by, "=")?);
             domains.push(by);
         }
         let kind = SubqueryKind::In { needle: exprs.into(), by: domains.into(), negated };
@@ -458,40 +460,9 @@ impl Binder<'_> {
         let id = self.arena.subqueries[subplan as usize].query.columns[0].id;
         let column = self.column(id);
         let by = comparison(&needle, &column, op.symbol())?;
-        let needle = Box::new(self.beside_subquery(subplan, needle, column, by, op.symbol())?);
+        let needle = Box::new(beside_subquery(self, subplan, needle, column, by, op.symbol())?);
         let kind = SubqueryKind::Quantified { needle, by, op, all };
         Ok(self.subquery_expr(subplan, kind, boolean(true)))
-    }
-
-    /// What is compared with a column of a subquery; the column is made fit for the domain inside of the subquery.
-    fn beside_subquery(
-        &mut self,
-        subplan: u32,
-        needle: Bound,
-        column: Bound,
-        by: Comparison,
-        operation: &str,
-    ) -> Result<Expr> {
-        if let (Comparison::String(collation), &ExprKind::Column(id)) = (by, &column.expr.kind)
-            && super::fit::may_lose(column.ty(), collation)
-            && !column.ascii
-        {
-            let error = self.mix(&[needle.clone(), column.clone()], operation);
-            let mut query = self.arena.subqueries[subplan as usize].query.take();
-            let at = query.columns.iter().position(|c| c.id == id);
-            let mut types: Vec<SqlType> =
-                query.columns.iter().map(|c| self.arena.types[c.id as usize].clone()).collect();
-            let mut errors = vec![None; types.len()];
-            if let Some(at) = at {
-                types[at].collation = collation;
-                errors[at] = Some(error);
-            }
-            let coerced = self.coerce(&mut query, &types, Coercion::Common(&errors));
-            self.arena.subqueries[subplan as usize].query = query;
-            coerced?;
-        }
-        let [needle, _] = self.in_domain([needle, column], by, operation)?;
-        Ok(needle)
     }
 
     /// A column of a subquery's only row.
@@ -547,8 +518,8 @@ impl Binder<'_> {
         let args = match sources.iter().any(|s| !s.collation.charset().fits_in(collation.charset())) {
             true => {
                 let text = |b: &Bound| is_stringy(b.ty());
-                let error = self.mix(&args.iter().filter(|b| text(b)).cloned().collect::<Vec<_>>(), operation);
-                args.into_iter().map(|b| self.fit(b, collation, &error)).collect::<Result<_>>()?
+                let error = mix(self, &args.iter().filter(|b| text(b)).cloned().collect::<Vec<_>>(), operation);
+                args.into_iter().map(|b| fit(self, b, collation, &error)).collect::<Result<_>>()?
             }
             false => args,
         };
@@ -642,26 +613,16 @@ impl Binder<'_> {
             ty.nullable = given.ty().nullable;
             *given = self.cast_to(given.clone(), ty);
         }
-        let by = match &operand {
-            Some(operand) => comparison_of_all(operand, &whens.iter().collect::<Vec<_>>(), "case")?,
-            None => Comparison::Integer,
-        };
+        let (operand, by, whens) = compared_with(self, operand, whens)?;
         let mut branches = thens;
         branches.extend(otherwise.clone());
         let (mut ty, source) = common_type(self.rule_context(), &branches, operation)?;
         if is_stringy(&ty) {
-            branches = self.fit_all(branches, ty.collation, operation)?;
+            branches = fit_all(self, branches, ty.collation, operation)?;
         }
         let otherwise = if otherwise.is_some() { branches.pop() } else { None };
         ty.nullable |= otherwise.is_none();
         let (coercibility, ascii) = (source.coercibility, source.ascii_only);
-        let (operand, whens) = match operand {
-            Some(operand) => {
-                let mut all = self.all_in_domain(std::iter::once(operand).chain(whens).collect(), by, "case")?;
-                (Some(Box::new(all.remove(0))), all)
-            }
-            None => (None, whens.into_iter().map(|w| w.expr).collect()),
-        };
         let whens = whens.into_iter().zip(branches.into_iter().map(|t| t.expr)).collect();
         let otherwise = otherwise.map(|o| Box::new(o.expr));
         let expr = Expr { kind: ExprKind::Case { operand, by, whens, otherwise }, ty };
@@ -761,4 +722,48 @@ fn hint_of(operand: &Operand) -> Option<SqlType> {
         Operand::Scalar(b) => Some(b.ty().clone()),
         Operand::Row(_) => None,
     }
+}
+
+/// The operand of a CASE, how it compares, and what with; without an operand the conditions.
+fn compared_with(
+    b: &mut Binder<'_>,
+    operand: Option<Bound>,
+    whens: Vec<Bound>,
+) -> Result<(Option<Box<Expr>>, Comparison, Vec<Expr>)> {
+    let Some(operand) = operand else {
+        return Ok((None, Comparison::Integer, whens.into_iter().map(|w| w.expr).collect()));
+    };
+    let by = comparison_of_all(&operand, &whens.iter().collect::<Vec<_>>(), "case")?;
+    let mut all = all_in_domain(b, std::iter::once(operand).chain(whens).collect(), by, "case")?;
+    Ok((Some(Box::new(all.remove(0))), by, all))
+}
+
+/// What is compared with a column of a subquery; the column is made fit for the domain inside of the subquery.
+fn beside_subquery(
+    b: &mut Binder<'_>,
+    subplan: u32,
+    needle: Bound,
+    column: Bound,
+    by: Comparison,
+    operation: &str,
+) -> Result<Expr> {
+    if let (Comparison::String(collation), &ExprKind::Column(id)) = (by, &column.expr.kind)
+        && may_lose(column.ty(), collation)
+        && !column.ascii
+    {
+        let error = mix(b, &[needle.clone(), column.clone()], operation);
+        let mut query = b.arena.subqueries[subplan as usize].query.take();
+        let at = query.columns.iter().position(|c| c.id == id);
+        let mut types: Vec<SqlType> = query.columns.iter().map(|c| b.arena.types[c.id as usize].clone()).collect();
+        let mut errors = vec![None; types.len()];
+        if let Some(at) = at {
+            types[at].collation = collation;
+            errors[at] = Some(error);
+        }
+        let coerced = b.coerce(&mut query, &types, Coercion::Common(&errors));
+        b.arena.subqueries[subplan as usize].query = query;
+        coerced?;
+    }
+    let [needle, _] = in_domain(b, [needle, column], by, operation)?;
+    Ok(needle)
 }

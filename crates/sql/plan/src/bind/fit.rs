@@ -10,46 +10,49 @@ use crate::typing::{Bound, info, is_stringy};
 use gannet_types::collation::mixed;
 use gannet_types::{CollationId, Result, SqlError, SqlType, TypeId, Value};
 
-impl Binder<'_> {
-    /// The operands of one operation in the character set of `to`, on which they agreed.
-    pub(super) fn fit_all(&mut self, operands: Vec<Bound>, to: CollationId, operation: &str) -> Result<Vec<Bound>> {
-        if !operands.iter().any(|b| may_lose(b.ty(), to)) {
-            return Ok(operands);
-        }
-        let error = self.mix(&operands, operation);
-        operands.into_iter().map(|b| self.fit(b, to, &error)).collect()
+/// The operands of one operation in the character set of `to`, on which they agreed.
+pub(super) fn fit_all(
+    b: &mut Binder<'_>,
+    operands: Vec<Bound>,
+    to: CollationId,
+    operation: &str,
+) -> Result<Vec<Bound>> {
+    if !operands.iter().any(|o| may_lose(o.ty(), to)) {
+        return Ok(operands);
     }
+    let error = mix(b, &operands, operation);
+    operands.into_iter().map(|operand| fit(b, operand, to, &error)).collect()
+}
 
-    /// The error that texts which do not go together are.
-    pub(super) fn mix(&self, operands: &[Bound], operation: &str) -> SqlError {
-        let cx = self.rule_context();
-        let sources: Vec<_> = operands.iter().map(|b| gannet_functions::argument_source(cx, &info(b))).collect();
-        mixed(&sources, operation)
+/// The error that texts which do not go together are.
+pub(super) fn mix(b: &Binder<'_>, operands: &[Bound], operation: &str) -> SqlError {
+    let cx = b.rule_context();
+    let sources: Vec<_> = operands.iter().map(|o| gannet_functions::argument_source(cx, &info(o))).collect();
+    mixed(&sources, operation)
+}
+
+/// One operand in the character set of `to`; `error` is that of the operation.
+pub(super) fn fit(b: &mut Binder<'_>, operand: Bound, to: CollationId, error: &SqlError) -> Result<Bound> {
+    if !may_lose(operand.ty(), to) {
+        return Ok(operand);
     }
-
-    /// One operand in the character set of `to`; `error` is that of the operation.
-    pub(super) fn fit(&mut self, operand: Bound, to: CollationId, error: &SqlError) -> Result<Bound> {
-        if !may_lose(operand.ty(), to) {
+    if let ExprKind::Param(n) = operand.expr.kind {
+        // Of a literal that is ASCII the plan is for others that are; any other is converted where it is used.
+        if operand.ascii
+            && let Some(Param::Literal { class, .. }) = b.arena.params.get_mut(n as usize)
+        {
+            *class = LiteralClass::Ascii;
             return Ok(operand);
         }
-        if let ExprKind::Param(n) = operand.expr.kind {
-            // Of a literal that is ASCII the plan is for others that are; any other is converted where it is used.
-            if operand.ascii
-                && let Some(Param::Literal { class, .. }) = self.arena.params.get_mut(n as usize)
-            {
-                *class = LiteralClass::Ascii;
-                return Ok(operand);
-            }
-            if let Some(Some(Value::Str(text, from))) = self.arena.seen.get(n as usize)
-                && from.charset().convert(text, to.charset()).lossy
-            {
-                return Err(error.clone());
-            }
-        } else if operand.ascii {
-            return Ok(operand);
+        if let Some(Some(Value::Str(text, from))) = b.arena.seen.get(n as usize)
+            && from.charset().convert(text, to.charset()).lossy
+        {
+            return Err(error.clone());
         }
-        Ok(Bound { expr: fitting(operand.expr, to, error)?, ..operand })
+    } else if operand.ascii {
+        return Ok(operand);
     }
+    Ok(Bound { expr: fitting(operand.expr, to, error)?, ..operand })
 }
 
 /// There are texts of the type which the character set of `to` has no place for.

@@ -4,7 +4,7 @@ use super::depend::determined;
 use super::scope::{Clause, Labels};
 use super::{Binder, error};
 use crate::expr::{Expr, ExprKind};
-use crate::logical::{Block, ColId, Label, RelKind};
+use crate::logical::{Arena, Block, ColId, Label, RelKind};
 use gannet_parser::ast;
 use gannet_types::{ErrorCode, Result, SqlError, SqlMode};
 
@@ -87,7 +87,7 @@ impl Binder<'_> {
             window.functions.iter_mut().flat_map(|(f, _)| &mut f.args).for_each(&mut replace);
         }
         if block.rollup {
-            self.keys_in_subqueries(block, &keys);
+            keys_in_subqueries(&mut self.arena, block, &keys);
         }
         for item in &block.items {
             self.arena.types[item.id as usize] = item.expr.ty.clone();
@@ -101,40 +101,6 @@ impl Binder<'_> {
         }
         self.order_by_groups(block);
         Ok(())
-    }
-
-    /// Subqueries over the rows of a rollup read its keys too, which are NULL in the rows of totals. (Without a rollup a key that is a
-    /// column has that column's name.)
-    fn keys_in_subqueries(&mut self, block: &Block, keys: &[(Expr, ColId)]) {
-        let column = |(key, id): &(Expr, ColId)| match key.kind {
-            ExprKind::Column(column) => Some((column, *id)),
-            _ => None,
-        };
-        let keys: Vec<(ColId, ColId)> = keys.iter().filter_map(column).collect();
-        let mut found = Vec::new();
-        let items = block.items.iter().map(|i| &i.expr);
-        for e in items.chain(&block.having).chain(block.order.iter().map(|k| &k.expr)) {
-            subqueries_of(e, &mut found);
-        }
-        let mut at = 0;
-        while let Some(number) = found.get(at).map(|n| *n as usize) {
-            at += 1;
-            let mut query = self.arena.subqueries[number].query.take();
-            query.for_each_expr(&mut |e| subqueries_of(e, &mut found));
-            let mut reads = false;
-            let types = &self.arena.types;
-            query.for_each_expr_mut(&mut |e| reads |= read_keys(e, &keys, types));
-            if reads {
-                query.columns.iter().for_each(|c| self.arena.types[c.id as usize].nullable = true);
-            }
-            let subquery = &mut self.arena.subqueries[number];
-            subquery.query = query;
-            subquery.free.iter_mut().for_each(|id| {
-                if let Some((_, key)) = keys.iter().find(|(column, _)| column == id) {
-                    *id = *key;
-                }
-            });
-        }
     }
 
     /// MySQL sorts for aggregates which it cannot keep in a temporary table; its clients see the groups in order.
@@ -219,6 +185,40 @@ impl Binder<'_> {
     }
 }
 
+/// Subqueries over the rows of a rollup read its keys too, which are NULL in the rows of totals. (Without a
+/// rollup a key that is a column has that column's name.)
+fn keys_in_subqueries(arena: &mut Arena, block: &Block, keys: &[(Expr, ColId)]) {
+    let column = |(key, id): &(Expr, ColId)| match key.kind {
+        ExprKind::Column(column) => Some((column, *id)),
+        _ => None,
+    };
+    let keys: Vec<(ColId, ColId)> = keys.iter().filter_map(column).collect();
+    let mut found = Vec::new();
+    let items = block.items.iter().map(|i| &i.expr);
+    for e in items.chain(&block.having).chain(block.order.iter().map(|k| &k.expr)) {
+        subqueries_of(e, &mut found);
+    }
+    let mut at = 0;
+    while let Some(number) = found.get(at).map(|n| *n as usize) {
+        at += 1;
+        let mut query = arena.subqueries[number].query.take();
+        query.for_each_expr(&mut |e| subqueries_of(e, &mut found));
+        let mut reads = false;
+        let types = &arena.types;
+        query.for_each_expr_mut(&mut |e| reads |= read_keys(e, &keys, types));
+        if reads {
+            query.columns.iter().for_each(|c| arena.types[c.id as usize].nullable = true);
+        }
+        let subquery = &mut arena.subqueries[number];
+        subquery.query = query;
+        subquery.free.iter_mut().for_each(|id| {
+            if let Some((_, key)) = keys.iter().find(|(column, _)| column == id) {
+                *id = *key;
+            }
+        });
+    }
+}
+
 /// The subqueries that stand in an expression, those not listed yet.
 fn subqueries_of(e: &Expr, found: &mut Vec<u32>) {
     if let ExprKind::Subquery(s) = &e.kind
@@ -229,7 +229,8 @@ fn subqueries_of(e: &Expr, found: &mut Vec<u32>) {
     e.for_each_child(|c| subqueries_of(c, found));
 }
 
-/// Makes an expression read the keys of a rollup where it reads the columns that they are of: what is made of them may be NULL.
+/// Makes an expression read the keys of a rollup where it reads the columns that they are of: what is made of
+/// them may be NULL.
 fn read_keys(e: &mut Expr, keys: &[(ColId, ColId)], types: &[gannet_types::SqlType]) -> bool {
     if let ExprKind::Column(id) = &mut e.kind {
         let Some((_, key)) = keys.iter().find(|(column, _)| column == id) else { return false };

@@ -36,7 +36,8 @@ pub(crate) fn compare_op(op: BinaryOp) -> Option<CompareOp> {
     })
 }
 
-/// An operand among numbers: hexadecimal and bit literals are unsigned integers, the text of a computed date is the date's number.
+/// An operand among numbers: hexadecimal and bit literals are unsigned integers, the text of a computed date is
+/// the date's number.
 pub(super) fn as_number(b: Bound) -> Bound {
     if b.temporal
         && b.ty().id.is_string()

@@ -1,10 +1,10 @@
 //! Query expressions: WITH, set operations, VALUES, subqueries.
 
-use super::fit::{fitting, may_lose};
+use super::fit::{fit_all, fitting, may_lose, mix};
 use super::scope::{Clause, Scope};
 use super::{Binder, error};
 use crate::expr::{Expr, ExprKind, SortKey};
-use crate::logical::{Body, ColId, CteQuery, Label, OutColumn, Query, Subselect};
+use crate::logical::{Arena, Body, ColId, CteQuery, Label, OutColumn, Query, Subselect};
 use crate::physical::SetOperation;
 use crate::plan::Intent;
 use crate::typing::{Bound, common_type, is_stringy};
@@ -130,7 +130,7 @@ impl Binder<'_> {
             let branch: Vec<Bound> = bound.iter().map(|r| r[c].clone()).collect();
             let (ty, text) = self.united(&branch)?;
             if is_stringy(&ty) {
-                let fit = self.fit_all(branch, ty.collation, "UNION")?;
+                let fit = fit_all(self, branch, ty.collation, "UNION")?;
                 bound.iter_mut().zip(fit).for_each(|(row, fit)| row[c] = fit);
             }
             let name: Box<str> = format!("column_{c}").into();
@@ -248,7 +248,7 @@ impl Binder<'_> {
             let (ty, text) = self.united(&branch)?;
             for (errors, part) in errors.iter_mut().zip(&branch) {
                 if is_stringy(&ty) && !part.ascii && may_lose(part.ty(), ty.collation) {
-                    errors[c] = Some(self.mix(&branch, "UNION"));
+                    errors[c] = Some(mix(self, &branch, "UNION"));
                 }
             }
             let name = inputs[0].columns[c].name.clone();
@@ -500,16 +500,7 @@ impl Binder<'_> {
         };
         super::from::rename(&mut base, &cte.columns)?;
         super::from::unique_names(&base)?;
-        for column in &base.columns {
-            let ty = &mut self.arena.types[column.id as usize];
-            // NULL alone is a text without room for a character.
-            if ty.id == TypeId::Null {
-                *ty = SqlType::varbinary(0);
-            }
-            ty.nullable = true;
-        }
-        let types: Vec<SqlType> = base.columns.iter().map(|c| self.arena.types[c.id as usize].clone()).collect();
-        let names: Vec<Box<str>> = base.columns.iter().map(|c| c.name.clone()).collect();
+        let (names, types) = kept_columns(&mut self.arena, &base);
         let number = self.add_cte(name, base);
         self.ctes.push((folded.to_owned(), number));
         let mut parts = Vec::new();
@@ -662,6 +653,20 @@ pub(super) struct Recursion {
     depth: usize,
     /// The CTE has been named.
     found: bool,
+}
+
+/// Names and types of the columns in which a recursive common table expression keeps its rows.
+fn kept_columns(arena: &mut Arena, base: &Query) -> (Vec<Box<str>>, Vec<SqlType>) {
+    let column = |c: &OutColumn| {
+        let ty = &mut arena.types[c.id as usize];
+        // NULL alone is a text without room for a character.
+        if ty.id == TypeId::Null {
+            *ty = SqlType::varbinary(0);
+        }
+        ty.nullable = true;
+        (c.name.clone(), ty.clone())
+    };
+    base.columns.iter().map(column).unzip()
 }
 
 /// SQL_CALC_FOUND_ROWS of the first SELECT counts for the set operation around it.

@@ -39,6 +39,38 @@ fn in_window<'b, R>(b: &mut Binder<'b>, f: impl FnOnce(&mut Binder<'b>) -> Resul
     result
 }
 
+/// Windows are what they have to be also where nobody uses them.
+fn check_named_windows(b: &mut Binder<'_>, select: &ast::Select) -> Result<()> {
+    for (name, _) in &select.windows {
+        window_over(b, &ast::WindowRef::Named(name.clone()))?;
+    }
+    Ok(())
+}
+
+/// What a window partitions by, orders by, and frames.
+fn window_over(b: &mut Binder<'_>, over: &ast::WindowRef) -> Result<(Vec<Expr>, Vec<SortKey>, Frame)> {
+    let spec = b.window_spec(over, 0)?;
+    let name = match over {
+        ast::WindowRef::Named(name) => &*name.text,
+        ast::WindowRef::Spec(_) => "<unnamed window>",
+    };
+    let bind = |b: &mut Binder<'_>, e: &ast::Expr| {
+        if super::call::position(e).is_some() {
+            return Err(error(ErrorCode::WindowIllegalOrderBy, &[&name]));
+        }
+        Ok(b.pinned(|b| b.expr(e))?.expr)
+    };
+    in_window(b, |b| {
+        let partition = spec.partition_by.iter().map(|e| bind(b, e)).collect::<Result<Vec<_>>>()?;
+        let mut order = Vec::with_capacity(spec.order_by.len());
+        for item in &spec.order_by {
+            order.push(SortKey { expr: bind(b, &item.expr)?, descending: item.desc });
+        }
+        let frame = b.frame(spec.frame.as_ref(), &order, name)?;
+        Ok((partition, order, frame))
+    })
+}
+
 fn window_name(func: WindowFunc) -> &'static str {
     match func {
         WindowFunc::RowNumber => "row_number",
@@ -142,7 +174,7 @@ impl Binder<'_> {
             conjuncts(bound, &mut block.having);
         }
         self.order_by(&query.order_by, &mut block)?;
-        self.check_named_windows(select)?;
+        check_named_windows(self, select)?;
         if let Some(limit) = &query.limit {
             block.limit = Some(self.limit_value(&limit.count)?);
             block.offset = limit.offset.as_ref().map(|o| self.limit_value(o)).transpose()?;
@@ -359,14 +391,6 @@ impl Binder<'_> {
         Ok(spec)
     }
 
-    /// Windows are what they have to be also where nobody uses them.
-    fn check_named_windows(&mut self, select: &ast::Select) -> Result<()> {
-        for (name, _) in &select.windows {
-            self.window_over(&ast::WindowRef::Named(name.clone()))?;
-        }
-        Ok(())
-    }
-
     pub(super) fn window_call(&mut self, call: &ast::WindowCall) -> Result<Bound> {
         let kind = match call.func {
             WindowFunc::RowNumber => WindowKind::RowNumber,
@@ -408,7 +432,7 @@ impl Binder<'_> {
                     let (common, source) = common_type(self.rule_context(), &alternatives, "lag")?;
                     if is_stringy(&common) {
                         let name = window_name(call.func).to_lowercase();
-                        let fit = self.fit_all(alternatives.into(), common.collation, &name)?;
+                        let fit = super::fit::fit_all(self, alternatives.into(), common.collation, &name)?;
                         for (arg, fit) in [0, 2].into_iter().zip(fit) {
                             args[arg] = fit;
                         }
@@ -455,7 +479,7 @@ impl Binder<'_> {
         text: (Coercibility, bool),
         over: &ast::WindowRef,
     ) -> Result<Bound> {
-        let (partition, order, frame) = self.window_over(over)?;
+        let (partition, order, frame) = window_over(self, over)?;
         let id = if is_stringy(&ty) {
             self.arena.text_column(ty.clone(), Label::Computed, text)
         } else {
@@ -471,30 +495,6 @@ impl Binder<'_> {
             }
         }
         Ok(self.column(id))
-    }
-
-    /// What a window partitions by, orders by, and frames.
-    fn window_over(&mut self, over: &ast::WindowRef) -> Result<(Vec<Expr>, Vec<SortKey>, Frame)> {
-        let spec = self.window_spec(over, 0)?;
-        let name = match over {
-            ast::WindowRef::Named(name) => &*name.text,
-            ast::WindowRef::Spec(_) => "<unnamed window>",
-        };
-        let bind = |b: &mut Self, e: &ast::Expr| {
-            if super::call::position(e).is_some() {
-                return Err(error(ErrorCode::WindowIllegalOrderBy, &[&name]));
-            }
-            Ok(b.pinned(|b| b.expr(e))?.expr)
-        };
-        in_window(self, |b| {
-            let partition = spec.partition_by.iter().map(|e| bind(b, e)).collect::<Result<Vec<_>>>()?;
-            let mut order = Vec::with_capacity(spec.order_by.len());
-            for item in &spec.order_by {
-                order.push(SortKey { expr: bind(b, &item.expr)?, descending: item.desc });
-            }
-            let frame = b.frame(spec.frame.as_ref(), &order, name)?;
-            Ok((partition, order, frame))
-        })
     }
 
     /// The frame. Without one: up to the current row's peers when there is an order, else the whole partition.

@@ -4,7 +4,7 @@
 use super::view::ThroughView;
 use super::{Binder, BoundTarget, error};
 use crate::expr::{Expr, ExprKind};
-use crate::logical::{Block, Body, ColId, Query, Rel, RelKind};
+use crate::logical::{Arena, Block, Body, ColId, Query, Rel, RelKind};
 use crate::options::Passes;
 use crate::rewrite::merge;
 use gannet_parser::ast;
@@ -22,10 +22,10 @@ pub(super) struct Named {
 
 /// A table that is looked for in subqueries.
 #[derive(Clone, Copy)]
-pub(super) struct Sought<'a> {
-    pub(super) table: TableId,
+struct Sought<'a> {
+    table: TableId,
     /// Under this name only.
-    pub(super) alias: Option<&'a str>,
+    alias: Option<&'a str>,
 }
 
 impl Binder<'_> {
@@ -55,7 +55,7 @@ impl Binder<'_> {
             let mut found = None;
             let mut look = |e: &Expr| {
                 if found.is_none() {
-                    found = self.read_in(e, sought);
+                    found = self.sought_in(e, sought);
                 }
             };
             if let Some(block) = block {
@@ -66,19 +66,8 @@ impl Binder<'_> {
                 return Err(self.read_target(shown, &reader, verb));
             }
         }
-        self.keep_derived();
+        keep_derived(&mut self.arena);
         Ok(())
-    }
-
-    /// Derived tables in the subqueries of a change have rows of their own, read before anything changes, unless a hint asks otherwise.
-    fn keep_derived(&mut self) {
-        for subquery in &mut self.arena.subqueries {
-            subquery.query.for_each_rel_mut(&mut |rel| {
-                if rel.view.is_none() && !matches!(rel.kind, RelKind::Base(_)) && rel.hints.merge.is_none() {
-                    rel.hints.merge = Some(false);
-                }
-            });
-        }
     }
 
     fn read_target(&self, shown: &Named, reader: &Named, verb: &str) -> gannet_types::SqlError {
@@ -93,14 +82,18 @@ impl Binder<'_> {
     }
 
     /// How the subqueries of an expression name a table, if they read it.
-    pub(super) fn read_in(&self, e: &Expr, table: Sought<'_>) -> Option<Named> {
+    pub(super) fn read_in(&self, e: &Expr, table: TableId) -> Option<Named> {
+        self.sought_in(e, Sought { table, alias: None })
+    }
+
+    fn sought_in(&self, e: &Expr, table: Sought<'_>) -> Option<Named> {
         let mut found = match &e.kind {
             ExprKind::Subquery(s) => self.read_by(&self.arena.subqueries[s.subplan as usize].query, table),
             _ => None,
         };
         e.for_each_child(|c| {
             if found.is_none() {
-                found = self.read_in(c, table);
+                found = self.sought_in(c, table);
             }
         });
         found
@@ -110,7 +103,7 @@ impl Binder<'_> {
         let mut found = None;
         let mut look = |e: &Expr| {
             if found.is_none() {
-                found = self.read_in(e, table);
+                found = self.sought_in(e, table);
             }
         };
         match &query.body {
@@ -189,5 +182,17 @@ impl Binder<'_> {
     pub(super) fn inserted(&self, slot: u32, name: &ast::ObjectName, view: Option<u32>) -> (TableId, Named) {
         let table = self.arena.tables[slot as usize].table.id;
         (table, Named { alias: name.name.text.clone(), view })
+    }
+}
+
+/// Derived tables in the subqueries of a change have rows of their own, read before anything changes, unless a
+/// hint asks otherwise.
+fn keep_derived(arena: &mut Arena) {
+    for subquery in &mut arena.subqueries {
+        subquery.query.for_each_rel_mut(&mut |rel| {
+            if rel.view.is_none() && !matches!(rel.kind, RelKind::Base(_)) && rel.hints.merge.is_none() {
+                rel.hints.merge = Some(false);
+            }
+        });
     }
 }

@@ -329,7 +329,7 @@ impl Binder<'_> {
             return Err(refused(ErrorCode::NonInsertableTable));
         }
         let table = self.arena.tables[base as usize].table.id;
-        if block.filter.iter().any(|e| self.read_in(e, super::target::Sought { table, alias: None }).is_some()) {
+        if block.filter.iter().any(|e| self.read_in(e, table).is_some()) {
             return Err(refused(ErrorCode::NonInsertableTable));
         }
         self.arena.tables[base as usize].intent = builder.intent;
