@@ -125,6 +125,9 @@ impl Session {
         let shared = digest::scan(&text, mode, &mut scan);
         let extent = if shared { Extent::Parameterised } else { Extent::Whole };
         let parsed = gannet_parser::parse_until(&text, mode, extent, gannet_exec::stopped).map_err(parse_error)?;
+        if matches!(parsed.statement, ast::Statement::Empty) {
+            return Err(sql_err!(EmptyQuery));
+        }
         if !kinds::of(&parsed.statement).prepared {
             return Err(sql_err!(UnsupportedPs));
         }
