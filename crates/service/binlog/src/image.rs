@@ -181,6 +181,30 @@ pub fn value(
             }
             Value::Bit(be(r, usize::from(bits.div_ceil(8)))? as u64, bits as u8)
         }
+        ColumnKind::Year
+        | ColumnKind::Date
+        | ColumnKind::Time(_)
+        | ColumnKind::DateTime(_)
+        | ColumnKind::Timestamp(_)
+        | ColumnKind::OldTime
+        | ColumnKind::OldDateTime
+        | ColumnKind::OldTimestamp => temporal(kind, r)?,
+        ColumnKind::VarChar(most) | ColumnKind::Char(most) => text(r, if most > 255 { 2 } else { 1 }, collation)?,
+        ColumnKind::Blob(n) => text(r, n, collation)?,
+        ColumnKind::Geometry(n) => text(r, n, CollationId::BINARY)?,
+        ColumnKind::Json(n) => {
+            let bad = invalid("document");
+            let length = le(r, n)? as usize;
+            let json = json::decode(r.bytes(length)?)?;
+            Value::Json(json.to_text().map_err(|_| bad)?)
+        }
+        ColumnKind::Enum(n) | ColumnKind::Set(n) => Value::UInt(le(r, n)?),
+    })
+}
+
+fn temporal(kind: ColumnKind, r: &mut Reader<'_>) -> Result<Value, DecodeError> {
+    let invalid = |what| r.invalid(what);
+    Ok(match kind {
         ColumnKind::Year => match r.u8()? {
             0 => Value::Year(0),
             n => Value::Year(1900 + u16::from(n)),
@@ -222,16 +246,7 @@ pub fn value(
             Value::Time(Time::new(v < 0, hour, minute, second, 0), 0)
         }
         ColumnKind::OldDateTime => old_datetime(r)?,
-        ColumnKind::VarChar(most) | ColumnKind::Char(most) => text(r, if most > 255 { 2 } else { 1 }, collation)?,
-        ColumnKind::Blob(n) => text(r, n, collation)?,
-        ColumnKind::Geometry(n) => text(r, n, CollationId::BINARY)?,
-        ColumnKind::Json(n) => {
-            let bad = invalid("document");
-            let length = le(r, n)? as usize;
-            let json = json::decode(r.bytes(length)?)?;
-            Value::Json(json.to_text().map_err(|_| bad)?)
-        }
-        ColumnKind::Enum(n) | ColumnKind::Set(n) => Value::UInt(le(r, n)?),
+        _ => return Err(invalid("kind of a column")),
     })
 }
 
