@@ -1,4 +1,5 @@
-//! From what commits carry to the events of a file, in the order of commits. All that is not in the payloads follows from that order: the
+//! From what commits carry to the events of a file, in the order of commits. All that is not in the payloads follows
+//! from that order: the
 //! same payloads give the same bytes.
 
 use crate::event::{Appender, Checksum, HEADER, MAGIC, flags, kind};
@@ -55,7 +56,8 @@ impl Deriver {
         &self.executed
     }
 
-    /// Appends the beginning of a file: the next events go into it. `created`: seconds since 1970, if the server has just been started,
+    /// Appends the beginning of a file: the next events go into it. `created`: seconds since 1970, if the server has
+    /// just been started,
     /// else 0.
     pub fn begin(&mut self, writer: Writer, timestamp: u32, created: u32, out: &mut Vec<u8>) {
         self.appender = Appender { server_id: writer.server_id, checksum: writer.checksum, position: 4 };

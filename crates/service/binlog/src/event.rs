@@ -11,7 +11,8 @@
 //! -4  u32  CRC-32 (IEEE) of all before, where the file's first event says that there are checksums
 //! ```
 //!
-//! A file begins with [`MAGIC`] and a format description event. Source: MySQL 8.4 Source Code Documentation, "Binary log event".
+//! A file begins with [`MAGIC`] and a format description event. Source: MySQL 8.4 Source Code Documentation, "Binary
+//! log event".
 
 use gannet_base::{DecodeError, Reader, Writer};
 
@@ -21,7 +22,8 @@ pub const MAGIC: [u8; 4] = [0xfe, b'b', b'i', b'n'];
 pub const HEADER: usize = 19;
 /// Size of a checksum.
 pub const CHECKSUM: usize = 4;
-/// Largest event that is taken from others: the largest value of `max_allowed_packet`, and room for what is around a row.
+/// Largest event that is taken from others: the largest value of `max_allowed_packet`, and room for what is around a
+/// row.
 pub const MAX_EVENT: u32 = (1 << 30) + (1 << 20);
 
 /// Kinds of events: MySQL's numbers.

@@ -118,7 +118,8 @@ impl<'a> Rotate<'a> {
     }
 }
 
-/// Appends the body of PREVIOUS_GTIDS: `u64` number of servers, then for each its uuid, `u64` number of intervals, and these as
+/// Appends the body of PREVIOUS_GTIDS: `u64` number of servers, then for each its uuid, `u64` number of intervals,
+/// and these as
 /// `u64` first, `u64` behind the last.
 pub fn put_gtids(set: &GtidSet, out: &mut Vec<u8>) {
     let servers: Vec<_> = set.iter().filter(|(sid, _)| sid.tag.is_empty()).collect();

@@ -1,4 +1,5 @@
-//! What a commit carries for the binary log: a transaction's events, without what follows from the order of commits (numbers, positions,
+//! What a commit carries for the binary log: a transaction's events, without what follows from the order of commits
+//! (numbers, positions,
 //! checksums). Little-endian:
 //!
 //! ```text
@@ -12,7 +13,8 @@
 //! ..  ...  items: kind (u8), seconds since 1970 (u32), length of the body (u32), body
 //! ```
 //!
-//! A GTID event goes before the items, then BEGIN unless they are a definition's or a branch's, and behind them XID, where there was BEGIN.
+//! A GTID event goes before the items, then BEGIN unless they are a definition's or a branch's, and behind them XID,
+//! where there was BEGIN.
 
 use crate::event::{HEADER, kind};
 use crate::image::RowEncoder;
@@ -180,7 +182,8 @@ struct Mark {
     at: usize,
 }
 
-/// Gathers the items of a transaction. A row that is rolled back goes: rows are entered with the undo records that undo them.
+/// Gathers the items of a transaction. A row that is rolled back goes: rows are entered with the undo records that
+/// undo them.
 #[derive(Debug, Default)]
 pub struct Gathered {
     bytes: Vec<u8>,

@@ -1,4 +1,5 @@
-//! Row images: the columns of a row that an event has, first a bit for each that is NULL (the first column in the lowest bit), then the
+//! Row images: the columns of a row that an event has, first a bit for each that is NULL (the first column in the
+//! lowest bit), then the
 //! values of the others.
 //!
 //! | column | value |
@@ -6,11 +7,13 @@
 //! | integers, FLOAT, DOUBLE, DATE (as a packed number) | 1 to 8 bytes, little-endian |
 //! | YEAR | a byte: years since 1900; 0 is year 0 |
 //! | DECIMAL | see [`decimal`] |
-//! | TIME, DATETIME, TIMESTAMP | 3, 5, 4 bytes, big-endian, so that they compare as bytes; then the fraction, 0 to 3 bytes |
+//! | TIME, DATETIME, TIMESTAMP | 3, 5, 4 bytes, big-endian, comparable as bytes; then 0 to 3 bytes of fraction |
 //! | BIT | big-endian |
 //! | ENUM, SET | little-endian number of a member; bits of members |
-//! | CHAR, VARCHAR, BINARY, VARBINARY | length in one byte, or two where the column may have more than 255; the bytes. CHAR and BINARY end before what pads them |
+//! | CHAR, VARCHAR, BINARY, VARBINARY | length in one byte, or two where there may be more than 255; the bytes |
 //! | TEXT, BLOB, JSON | length in 1 to 4 bytes; the bytes ([`json`] in binary) |
+//!
+//! CHAR and BINARY end before what pads them.
 
 use crate::map::ColumnKind;
 use crate::{decimal, json};
@@ -153,7 +156,8 @@ fn put_time(time: Time, fsp: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&(number + (0x80_0000 << (8 * n))).to_be_bytes()[5 - n..]);
 }
 
-/// Decodes the value of a column. Numbers of ENUM and SET are `UInt`; texts have the collation that is given; what was there before MySQL
+/// Decodes the value of a column. Numbers of ENUM and SET are `UInt`; texts have the collation that is given; what
+/// was there before MySQL
 /// 5.6 gives the types of today, an old TIMESTAMP too.
 pub fn value(
     kind: ColumnKind,

@@ -2,15 +2,17 @@
 //!
 //! | type | value |
 //! |---|---|
-//! | 0, 1 | object with 2-byte, 4-byte numbers (w): count, bytes of the whole, then for each key its offset (w) and length (2), for each value its type (1) and offset (w), the keys, the values |
-//! | 2, 3 | array, likewise: count, bytes of the whole, for each value its type and offset, the values |
+//! | 0, 1 | object: count; bytes of the whole; for each key its offset and `u16` length; for each value its type, offset |
+//! | 2, 3 | array: count; bytes of the whole; for each value its type, offset |
 //! | 4 | literal: 0 null, 1 true, 2 false |
 //! | 5 to 10 | i16, u16, i32, u32, i64, u64 |
 //! | 11 | f64 |
 //! | 12 | text: its length in groups of seven bits, the lowest first, then UTF-8 |
 //! | 15 | another type: MySQL's number of it, the length as above, the bytes |
 //!
-//! Offsets count from the container's count on. Literals and integers that fit stand in the place of their offset. Keys are ordered by
+//! Counts, sizes and offsets are 2 bytes wide in types 0 and 2, 4 in 1 and 3; keys and values follow. Offsets count
+//! from the container's count on. Literals and integers that fit stand in the place of their offset.
+//! Keys are ordered by
 //! length, then by bytes. Source: MySQL 8.4 Source Code Documentation, "json_binary.h".
 
 use crate::decimal;

@@ -1,6 +1,7 @@
 //! MySQL's binary log as pure state machines over bytes: events, row images, what a commit carries for it.
 //!
-//! Nothing here does I/O. Bytes from disk or network never cause a panic, and what they make is bounded by their length.
+//! Nothing here does I/O. Bytes from disk or network never cause a panic, and what they make is bounded by their
+//! length.
 
 pub mod decimal;
 pub mod derive;

@@ -9,7 +9,8 @@
 //! 13  ...  status variables; the schema's name, 0; the text to the end
 //! ```
 //!
-//! Status variables are a number each and what belongs to it. Readers stop at the first that they do not know, so they are in
+//! Status variables are a number each and what belongs to it. Readers stop at the first that they do not know, so
+//! they are in
 //! ascending order.
 
 use gannet_base::{DecodeError, Reader, Writer};
