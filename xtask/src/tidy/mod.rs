@@ -56,7 +56,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "core",
         ],
     ),
-    ("server", &["base", "telemetry", "runtime", "types", "parser", "schema", "catalog", "wire", "binlog", "core", "session"]),
+    (
+        "server",
+        &["base", "telemetry", "runtime", "types", "parser", "schema", "plan", "exec", "wire", "binlog", "core", "session"],
+    ),
     ("gannet", &["base", "runtime", "engine", "server", "wire"]),
     ("models", &["base", "telemetry"]),
     ("xtask", &["log", "page", "engine", "exec", "parser", "wire", "binlog"]),
