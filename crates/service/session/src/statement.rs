@@ -206,6 +206,9 @@ impl Session {
                 return self.drop_temporary(statement);
             }
             Statement::Truncate(name) if is_virtual(self, name) => return truncate_virtual(self, name),
+            Statement::CreateTable(c) if makes_rows(c) && self.is_logged() => {
+                return Err(sql_err!(GtidUnsafeCreateSelect));
+            }
             _ => {}
         }
         // A READ ONLY transaction ends like others: its restriction does not matter then.
@@ -375,4 +378,9 @@ impl Session {
             _ => error,
         }
     }
+}
+
+/// CREATE TABLE ... SELECT.
+fn makes_rows(create: &ast::CreateTable) -> bool {
+    matches!(&create.body, ast::CreateTableBody::Define { query: Some(_), .. })
 }

@@ -9,13 +9,18 @@ use gannet_core::vars::Live;
 use gannet_types::{Collation, CollationId};
 use std::io::Read;
 
+/// What stands for a password in a text that is kept.
+const SECRET: &[u8] = b"<secret>";
+
 /// The running statement as a group of its own; `None` when it is not logged.
 pub(super) fn words(session: &Session) -> Option<Words> {
     if !session.is_logged() {
         return None;
     }
     let text = session.entry.statement().map_or(Vec::new(), |text| text.bytes().to_vec());
-    Some(group_of(session, &text))
+    // Without its password it would be an error elsewhere.
+    let hidden = text.windows(SECRET.len()).any(|w| w == SECRET);
+    (!hidden).then(|| group_of(session, &text))
 }
 
 /// A statement as a group of its own.

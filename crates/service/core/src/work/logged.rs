@@ -116,6 +116,15 @@ impl Work {
         logged.gathered.take(self.txn.weight(), head)
     }
 
+    /// The open transaction has changes that are logged.
+    pub(super) fn has_logged(&mut self) -> bool {
+        let weight = self.txn.weight();
+        self.logged.as_deref_mut().is_some_and(|logged| {
+            logged.gathered.settle(weight);
+            !logged.gathered.is_empty()
+        })
+    }
+
     /// The memory of a payload that is in the log.
     pub(super) fn reuse_logged(&mut self, payload: Payload) {
         if let Some(logged) = &mut self.logged {

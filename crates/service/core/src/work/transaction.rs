@@ -264,6 +264,9 @@ impl Work {
 
     /// Gives the engine's transaction away, for a branch that is prepared; [`Work::take_back`] undoes that.
     pub fn give_away(&mut self) -> Result<Txn> {
+        if self.has_logged() {
+            return Err(SqlError::unsupported("XA PREPARE of changes that the binary log has"));
+        }
         if !self.txn.is_active() {
             let options = TxnOptions { owner_thread_id: self.thread, ..TxnOptions::default() };
             self.txn.begin(options).map_err(from_engine)?;
