@@ -5,6 +5,7 @@
 //! description.
 
 use crate::client::Client;
+use crate::wire::Wire;
 use gannet_base::DecodeError;
 use gannet_binlog::event::{HEADER, MAGIC, flags, kind, with_checksum};
 use gannet_binlog::format::{Gtid, Rotate, gtids};
@@ -14,7 +15,7 @@ use gannet_core::binlog::{Binlog, FileReader, Place, Reader};
 use gannet_core::registry::Activity;
 use gannet_runtime::{File, OpenOptions, now_ns};
 use gannet_session::reply::Done;
-use gannet_session::wire::Wire;
+
 use gannet_telemetry::{Counter, add};
 use gannet_types::gtid::{GtidSet, Source};
 use gannet_types::{Result, SqlError, sql_err};
