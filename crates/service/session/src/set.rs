@@ -120,6 +120,9 @@ impl Session {
         if matches!(scope, VarScope::Persist | VarScope::PersistOnly) && !self.may_persist(def, *scope) {
             return Err(read_only("non persistent"));
         }
+        if id.is(Live::SqlLogBin) && self.work.transaction().is_open() {
+            return Err(sql_err!(InsideTransactionPreventsSwitchSqlLogBin));
+        }
         if !global && RESTRICTED.contains(&def.name) && !p.may_set_restricted_variables() {
             let need = "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN";
             return Err(sql_err!(SpecificAccessDenied, need));

@@ -73,7 +73,15 @@ impl Exporter {
         errors: Arc<ErrorLog>,
     ) -> io::Result<Exporter> {
         let names = log.names.clone();
-        let state = names.load_state()?.unwrap_or_default();
+        names.make_dir()?;
+        let state = match names.load_state()? {
+            Some(state) => state,
+            None if names.load_index()?.is_empty() => State::default(),
+            None => {
+                let what = format!("{} lists files, and their state is lost: move them away", names.index().display());
+                return Err(io::Error::new(io::ErrorKind::NotFound, what));
+            }
+        };
         let capacity = engine.status().redo_capacity_bytes;
         let hold = Hold { bound_bytes: capacity / 2, beyond: Beyond::Brake };
         let consumer = engine.consumer(CONSUMER, hold).map_err(other)?;

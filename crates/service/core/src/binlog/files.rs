@@ -77,6 +77,11 @@ impl Names {
         self.dir.join(self.name(number))
     }
 
+    /// Makes the directory if need be.
+    pub fn make_dir(&self) -> io::Result<()> {
+        fs::create_dir_all(&self.dir)
+    }
+
     /// Replaces a small file.
     fn replace(&self, path: &Path, content: &[u8]) -> io::Result<()> {
         let new = path.with_extension("new");

@@ -42,6 +42,7 @@ impl ChangeSink for Logged {
     fn changed(&mut self, records: Range<u64>, change: &RowChange<'_>) -> Result<()> {
         // A replica's own foreign keys do the same there; temporary tables are nobody else's.
         if change.cascade || change.table.temporary {
+            self.gathered.settle(records.start);
             return Ok(());
         }
         let shapes = change.table.logged.get_or_try_init(|| Ok::<_, SqlError>(Shapes::default()))?;
@@ -84,8 +85,11 @@ impl Work {
             return;
         }
         let full = self.core.globals.get(Live::BinlogRowMetadata).as_str() == "FULL";
+        let weight = self.txn.weight();
         let logged = self.logged.get_or_insert_default();
         logged.on = statement.is_some();
+        // What was rolled back to a savepoint goes, before the statement's own records take its numbers.
+        logged.gathered.settle(weight);
         if let Some(LoggedStatement { now_s, flags, text }) = statement {
             logged.metadata = if full { Metadata::Full } else { Metadata::Minimal };
             logged.gathered.begin_statement(now_s, flags, text);

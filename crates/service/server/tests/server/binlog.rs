@@ -33,7 +33,9 @@ fn what_commits_is_there_and_nothing_else() {
     run(&mut c, "INSERT INTO tt VALUES (1)");
     run(&mut c, "INSERT INTO t VALUES (1, 'x'), (2, 'y')");
     assert_eq!(error(&mut c, "INSERT INTO t VALUES (3, 'z'), (1, 'x')"), 1062);
-    for sql in ["BEGIN", "INSERT INTO t VALUES (4, '')", "ROLLBACK", "SET sql_log_bin = 0", "DELETE FROM t WHERE a = 2"] {
+    run(&mut c, "BEGIN");
+    assert_eq!(error(&mut c, "SET sql_log_bin = 0"), 1694);
+    for sql in ["INSERT INTO t VALUES (4, '')", "ROLLBACK", "SET sql_log_bin = 0", "DELETE FROM t WHERE a = 2"] {
         run(&mut c, sql);
     }
     run(&mut c, "SET sql_log_bin = 1, binlog_rows_query_log_events = 1");
