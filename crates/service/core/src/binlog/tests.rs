@@ -139,19 +139,24 @@ fn verify(engine: &Engine, tree: &TreeHandle, log: &Binlog, oracle: &Mutex<Oracl
         rows.insert(u64::from_be_bytes(e.key[..8].try_into().unwrap()));
     }
     drop(t);
-    let mut o = oracle.lock().unwrap();
-    assert!(o.told.is_subset(&rows), "acknowledged and lost: {:?}", o.told.difference(&rows));
-    o.next = o.next.max(rows.last().map_or(0, |n| n + 1));
     let (files, executed) = log.state();
     let first = files.first().map_or(0, |f| f.number);
-    assert!(first <= o.purged.max(1), "file {first} is the first, and none before it was purged");
+    // No lock is held while a file is read: another task runs then.
+    let (given, purged) = {
+        let mut o = oracle.lock().unwrap();
+        assert!(o.told.is_subset(&rows), "acknowledged and lost: {:?}", o.told.difference(&rows));
+        o.next = o.next.max(rows.last().map_or(0, |n| n + 1));
+        o.files = o.files.max(files.len());
+        (o.given.clone(), o.purged)
+    };
+    assert!(first <= purged.max(1), "file {first} is the first, and none before it was purged");
     let (mut seen, mut before) = (BTreeSet::new(), GtidSet::default());
     let source = UUID.into();
     for (i, f) in files.iter().enumerate() {
         let mut bytes = vec![0; f.size as usize];
         let file = File::open(log.names().path(f.number), &OpenOptions::read()).unwrap();
         file.read_exact_at(&mut bytes, 0).unwrap();
-        if let Some(given) = o.given.get(&f.number) {
+        if let Some(given) = given.get(&f.number) {
             let same = |at: usize| given[at] == bytes[at] || (FLAGS..FLAGS + 2).contains(&at);
             assert!(given.len() <= bytes.len() && (0..given.len()).all(same), "file {} is another one", f.number);
         }
@@ -180,13 +185,12 @@ fn verify(engine: &Engine, tree: &TreeHandle, log: &Binlog, oracle: &Mutex<Oracl
         assert!(rest.is_empty(), "file {} ends within an event", f.number);
     }
     assert_eq!(before, executed);
-    if o.purged == 0 {
+    if purged == 0 {
         assert_eq!(seen, rows, "the tables and the events differ");
     } else {
         assert!(seen.is_subset(&rows));
     }
     assert_eq!(executed.count(), rows.len() as u64);
-    o.files = o.files.max(files.len());
 }
 
 fn life(seed: u64, mut state: u64, oracle: Arc<Mutex<Oracle>>, commits: u64) {
@@ -224,7 +228,10 @@ fn life(seed: u64, mut state: u64, oracle: Arc<Mutex<Oracle>>, commits: u64) {
                 read_on(&log, &oracle);
                 let Place { number, .. } = log.end();
                 let upto = number.saturating_sub(2);
-                oracle.lock().unwrap().purged = oracle.lock().unwrap().purged.max(upto);
+                {
+                    let mut o = oracle.lock().unwrap();
+                    o.purged = o.purged.max(upto);
+                }
                 log.purge(upto).unwrap();
             }
             _ => {
