@@ -13,9 +13,7 @@ use gannet_binlog::image::RowEncoder;
 use gannet_binlog::map::{Column, Metadata, Table, TableMap};
 use gannet_binlog::rows::{Change, Columns, Rows};
 use gannet_binlog::{Checksum, Event};
-use gannet_engine::{
-    Engine, EngineOptions, Insert, KeyRange, ScanOptions, TreeHandle, TreeId, TreeKind, TxnOptions,
-};
+use gannet_engine::{Engine, EngineOptions, Insert, KeyRange, ScanOptions, TreeHandle, TreeId, TreeKind, TxnOptions};
 use gannet_runtime::sim::{Faults, Sim, SimDisk};
 use gannet_runtime::{File, OpenOptions, spawn};
 use gannet_types::gtid::{GtidSet, Uuid};
