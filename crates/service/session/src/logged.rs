@@ -12,10 +12,10 @@ impl Session {
         self.server.binlog().is_some() && self.state.vars[Live::SqlLogBin].as_bool()
     }
 
-    /// A statement that changes rows begins.
+    /// A statement begins; `writes`: it may change rows.
     #[inline]
-    pub(super) fn log_rows(&mut self) {
-        if self.server.binlog().is_some() {
+    pub(super) fn log_rows(&mut self, writes: bool) {
+        if writes && self.server.binlog().is_some() {
             let statement = self.is_logged().then(|| self.logged_statement());
             self.work.log_rows(statement);
         }

@@ -474,9 +474,7 @@ impl Session {
             self.server.timers.start(self.entry.context.clone(), limit)
         });
         self.start_settings();
-        if writes {
-            self.log_rows();
-        }
+        self.log_rows(writes);
         self.settings.insert_id =
             if matches!(plan.kind, PlanKind::Insert(_)) { std::mem::take(&mut self.state.next_insert_id) } else { 0 };
         self.state.running.insert_id_given = false;
@@ -492,9 +490,7 @@ impl Session {
             let shared = Shared::new(plan, &self.settings, params);
             let (txn, changes) = self.work.writing();
             let mut cx = Cx::new(&shared, txn, &mut self.state, &mut self.running.warnings);
-            if writes {
-                cx.changes = changes;
-            }
+            cx.changes = changes.filter(|_| writes);
             let outcome = run(&mut cx, &mut self.buffers);
             self.running.figures.examined = cx.counts.examined;
             self.running.figures.sent = cx.counts.sent;

@@ -333,16 +333,10 @@ impl Txn {
     /// together with its only change, which stays as it is.
     pub fn commit_with(&mut self, payload: &mut dyn std::io::Read) -> Result<Lsn> {
         let lsn = self.commit_with_unsynced(payload)?;
-        self.wait_commit(lsn)?;
-        Ok(lsn)
-    }
-
-    /// Waits until what [`Txn::commit_with_unsynced`] has committed is as safe as `innodb_flush_log_at_trx_commit` says.
-    pub fn wait_commit(&self, lsn: Lsn) -> Result<()> {
         if !planted(Fault::TellEarly) {
             self.store().log.wait_commit(lsn)?;
         }
-        Ok(())
+        Ok(lsn)
     }
 
     /// [`Txn::commit_with`] without waiting for the log: see [`Txn::commit_unsynced`].

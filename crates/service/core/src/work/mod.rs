@@ -170,12 +170,12 @@ impl Work {
 
     /// The same with the rows for the binary log.
     fn commit_logged(&mut self, later: bool, mut payload: Payload) -> gannet_engine::Result<()> {
-        let lsn = self.txn.commit_with_unsynced(&mut payload)?;
-        self.reuse_logged(payload);
         if later {
-            self.unsynced = lsn;
-            return Ok(());
+            self.unsynced = self.txn.commit_with_unsynced(&mut payload)?;
+        } else {
+            self.txn.commit_with(&mut payload)?;
         }
-        self.txn.wait_commit(lsn)
+        self.reuse_logged(payload);
+        Ok(())
     }
 }
