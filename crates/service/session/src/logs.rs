@@ -172,7 +172,7 @@ impl Session {
             }
             (None, None) => 0,
         };
-        log.purge(upto).map_err(failed)?;
+        log.purge(&self.server.engine, upto).map_err(from_engine)?;
         Ok(Done::default())
     }
 

@@ -1,7 +1,7 @@
 //! The task that writes the files.
 
 use super::files::{Names, State};
-use super::{Binlog, CONSUMER, LogFile, Passed, Place, REMEMBERED, ROTATE_START, Settings};
+use super::{Binlog, CONSUMER, LogFile, PURGE, Passed, Place, REMEMBERED, ROTATE_START, Settings};
 use crate::log::ErrorLog;
 use gannet_base::Lsn;
 use gannet_binlog::derive::{Deriver, Writer};
@@ -47,6 +47,8 @@ pub(super) struct Exporter {
     stopped: bool,
     /// A file that has yet to begin.
     due: Option<Due>,
+    /// Files before this one have yet to go.
+    purge: Option<u64>,
     /// So much of the log may be kept before it is let go of.
     stride: u64,
 }
@@ -98,6 +100,7 @@ impl Exporter {
             time: 0,
             stopped: state.stopped,
             due: None,
+            purge: None,
             stride: capacity / 8,
             log,
             names,
@@ -179,16 +182,15 @@ impl Exporter {
     fn export(&mut self) -> io::Result<bool> {
         loop {
             while self.out.len() < BATCH {
-                if let Some(due) = self.due {
-                    self.next_file(due)?;
-                    self.due = None;
-                }
+                self.do_due()?;
                 let Some(committed) = self.consumer.poll().map_err(other)? else { break };
                 if committed.lsn > self.lsn {
                     self.take(&committed)?;
                 }
                 self.last = Some(committed);
             }
+            // What is due belongs to the commits that are about to be given away.
+            self.do_due()?;
             let more = self.out.len() >= BATCH;
             self.publish(!more)?;
             let kept = self.consumer.at().since(self.state.lsn);
@@ -203,6 +205,19 @@ impl Exporter {
                 return Ok(false);
             }
         }
+    }
+
+    /// Does what the last commit has asked for.
+    fn do_due(&mut self) -> io::Result<()> {
+        if let Some(due) = self.due {
+            self.next_file(due)?;
+            self.due = None;
+        }
+        if let Some(number) = self.purge {
+            self.log.purge_now(number)?;
+            self.purge = None;
+        }
+        Ok(())
     }
 
     /// Derives the events of a commit. What is no group of the binary log is a definition of old, or of another
@@ -224,10 +239,14 @@ impl Exporter {
                 }
             }
             Some((&ROTATE, rest)) => {
-                let (why, time) = rest.split_first().unwrap_or((&ROTATE_START, &[]));
-                let micros = time.first_chunk().map_or(0, |t| u64::from_le_bytes(*t));
-                self.time = (micros / 1_000_000) as u32;
-                self.due = Some(Due { lsn: committed.lsn, time: self.time, started: *why == ROTATE_START });
+                let (what, number) = rest.split_first().unwrap_or((&ROTATE_START, &[]));
+                let number = number.first_chunk().map_or(0, |n| u64::from_le_bytes(*n));
+                if *what == PURGE {
+                    self.purge = Some(number);
+                } else {
+                    self.time = (number / 1_000_000) as u32;
+                    self.due = Some(Due { lsn: committed.lsn, time: self.time, started: *what == ROTATE_START });
+                }
             }
             _ => {}
         }
@@ -372,6 +391,6 @@ impl Exporter {
             }
             upto = pair[1];
         }
-        self.log.purge(upto).map(drop)
+        self.log.purge_now(upto)
     }
 }

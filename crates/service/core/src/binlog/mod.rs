@@ -146,9 +146,13 @@ impl Binlog {
 
     /// Has a new file begin behind all commits so far. Returns the commit that says so.
     fn request_file(&self, engine: &Engine, why: u8) -> Result<Lsn, EngineError> {
-        let now = gannet_runtime::WallTime::now().micros();
-        let mut payload = vec![ROTATE, why];
-        payload.extend_from_slice(&now.to_le_bytes());
+        self.request(engine, why, gannet_runtime::WallTime::now().micros())
+    }
+
+    /// Asks the exporter for something, behind all commits so far. Returns the commit that says so.
+    fn request(&self, engine: &Engine, what: u8, number: u64) -> Result<Lsn, EngineError> {
+        let mut payload = vec![ROTATE, what];
+        payload.extend_from_slice(&number.to_le_bytes());
         let mut txn = engine.begin(TxnOptions::default());
         txn.commit_with(&mut &payload[..])
     }
@@ -295,29 +299,38 @@ impl Binlog {
         self.shared.lock().replicas.clone()
     }
 
-    /// Drops the files before `number`, as far as nobody reads them. Returns the number up to which they are gone.
-    pub fn purge(&self, number: u64) -> io::Result<u64> {
-        let (gone, left) = {
-            let mut shared = self.shared.lock();
+    /// Drops the files before `number`, as far as nobody reads them.
+    pub fn purge(&self, engine: &Engine, number: u64) -> Result<(), EngineError> {
+        let lsn = self.request(engine, PURGE, number)?;
+        self.wait_for(lsn);
+        Ok(())
+    }
+
+    /// The same, by the exporter, which alone changes the list of files.
+    fn purge_now(&self, number: u64) -> io::Result<()> {
+        let (gone, left): (Vec<u64>, Vec<u64>) = {
+            let shared = self.shared.lock();
             let current = shared.files.last().map_or(0, |f| f.number);
             let read = shared.readers.iter().map(|(_, n)| *n).min().unwrap_or(u64::MAX);
             let upto = number.min(current).min(read);
-            let at = shared.files.partition_point(|f| f.number < upto);
-            let left: Vec<u64> = shared.files[at..].iter().map(|f| f.number).collect();
-            self.names.store_index(left.iter().copied())?;
-            let gone: Vec<u64> = shared.files.drain(..at).map(|f| f.number).collect();
-            (gone, upto)
+            shared.files.iter().map(|f| f.number).partition(|n| *n < upto)
         };
+        if gone.is_empty() {
+            return Ok(());
+        }
+        self.names.store_index(left.iter().copied())?;
+        self.shared.lock().files.retain(|f| !gone.contains(&f.number));
         for number in gone {
             fs::remove_file(self.names.path(number))?;
         }
-        Ok(left)
+        Ok(())
     }
 }
 
-/// Why a file begins.
+/// What the exporter is asked for, in the order of commits: a file begins, or files go.
 const ROTATE_FLUSH: u8 = 0;
 const ROTATE_START: u8 = 1;
+const PURGE: u8 = 2;
 
 impl Shared {
     fn end(&self) -> Place {

@@ -119,9 +119,9 @@ fn read_on(log: &Binlog, oracle: &Mutex<Oracle>) {
         }
         drop(o);
         let mut bytes = vec![0; f.size as usize - had];
-        File::open(log.names().path(f.number), &OpenOptions::read())
-            .and_then(|file| file.read_exact_at(&mut bytes, had as u64))
-            .unwrap();
+        // It may have been purged meanwhile.
+        let Ok(file) = File::open(log.names().path(f.number), &OpenOptions::read()) else { continue };
+        file.read_exact_at(&mut bytes, had as u64).unwrap();
         let mut o = oracle.lock().unwrap();
         o.given.get_mut(&f.number).unwrap().extend_from_slice(&bytes);
     }
@@ -223,14 +223,13 @@ fn life(seed: u64, mut state: u64, oracle: Arc<Mutex<Oracle>>, commits: u64) {
         match dice(&mut state) % 4 {
             0 => log.flush(&engine).unwrap(),
             1 if seed.is_multiple_of(5) => {
-                read_on(&log, &oracle);
                 let Place { number, .. } = log.end();
                 let upto = number.saturating_sub(2);
                 {
                     let mut o = oracle.lock().unwrap();
                     o.purged = o.purged.max(upto);
                 }
-                log.purge(upto).unwrap();
+                log.purge(&engine, upto).unwrap();
             }
             _ => {
                 let _ = gannet_runtime::sleep(std::time::Duration::from_millis(dice(&mut state) % 20));
@@ -270,12 +269,12 @@ fn lives(seed: u64) -> usize {
 fn crashes_take_nothing_from_readers() {
     let (from, to) = match std::env::var("SEED") {
         Ok(seed) => (seed.parse().unwrap(), seed.parse::<u64>().unwrap() + 1),
-        Err(_) => (1, 9),
+        Err(_) => (1, 6),
     };
     let mut files = 0;
     for seed in from..to {
         eprintln!("SEED={seed}");
         files += lives(seed);
     }
-    assert!(files > 8, "hardly any file has begun: {files}");
+    assert!(files > to as usize - from as usize, "hardly any file has begun: {files}");
 }
