@@ -59,7 +59,7 @@ impl<'a> Edit<'a> {
         self.changes.push(change);
     }
 
-    fn schema(&self, name: &str) -> CatalogResult<Schema> {
+    pub(crate) fn schema(&self, name: &str) -> CatalogResult<Schema> {
         self.view.schema(name).cloned().ok_or_else(|| names::missing_schema(name).into())
     }
 
@@ -137,6 +137,7 @@ impl<'a> Edit<'a> {
             let key = dictionary_key(KIND_TABLE, &[name, &table.name]);
             self.txn.delete(self.catalog.tree(), &key)?;
         }
+        self.delete_programs(name)?;
         self.note(Change::DropSchema(schema.name));
         Ok(tables.len())
     }
@@ -192,6 +193,7 @@ impl<'a> Edit<'a> {
             source: RowSource::Engine,
             constraints: defined.constraints,
             temporary,
+            triggers: Box::default(),
         };
         let mut indexes = defined.indexes;
         self.create_index_trees(&mut indexes, defined.clustered, row.id(), temporary)?;
@@ -329,6 +331,7 @@ impl<'a> Edit<'a> {
             source: RowSource::View(Arc::new(view)),
             constraints: Constraints::default(),
             temporary: false,
+            triggers: Box::default(),
         };
         let table = assemble(parts, schema.name, name.into(), columns, Vec::new(), None, Arc::default());
         match old {

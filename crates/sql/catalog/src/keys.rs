@@ -11,6 +11,8 @@
 //! 5 table number    → table row of a temporary table: what a crash leaves of it is freed after the next start
 //! 6 table number    → statistics of the table
 //! 7 table number, column → histogram of the column
+//! 8 schema, kind, name → routine: kind is `f` or `p`, name is folded; the value begins with its name as written
+//! 9 schema, name    → event, likewise
 //! ```
 
 use gannet_schema::Table;
@@ -22,6 +24,8 @@ pub(crate) const KIND_BRANCH: u8 = 4;
 pub(crate) const KIND_TEMPORARY: u8 = 5;
 pub(crate) const KIND_FIGURES: u8 = 6;
 pub(crate) const KIND_HISTOGRAM: u8 = 7;
+pub(crate) const KIND_ROUTINE: u8 = 8;
+pub(crate) const KIND_EVENT: u8 = 9;
 
 /// Key of a dictionary row.
 pub(crate) fn dictionary_key(kind: u8, names: &[&str]) -> Vec<u8> {

@@ -12,6 +12,7 @@ mod error;
 mod follow;
 mod keys;
 mod open;
+mod programs;
 pub mod stats;
 mod trees;
 mod words;

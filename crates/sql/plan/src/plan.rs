@@ -194,6 +194,13 @@ pub enum Param {
         /// Type inferred from its context.
         ty: SqlType,
     },
+    /// A variable of the stored program whose statement this is, or a column of OLD or NEW.
+    Local {
+        /// Its place among the program's.
+        slot: u32,
+        /// Its declared type.
+        ty: SqlType,
+    },
 }
 
 /// Literals which are the same to a plan.

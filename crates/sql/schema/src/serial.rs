@@ -7,7 +7,7 @@
 //! schema  u8 version · varint id · u16 collation
 //! table   u8 version · varint id · varint schema id · u64 row tree · u8 flags · u16 collation · varint created
 //!         · text comment · options (count, name, text) · columns (count) · indexes (count) · clustered + 1
-//!         flags: 1 = view, whose definition ends the row
+//!         flags: 1 = view, whose definition follows; 2 = triggers, which end the row (`program.rs`)
 //! view    text query · u8 algorithm · text user · text host · u8 invoker · u8 check option · u8 updatable · u8 named · u16 collation
 //! column  text name · type · u8 flags · default · [generated text] · text comment
 //! type    u8 base · u8 flags · u8 scale · varint length · u16 collation · [members]
@@ -18,6 +18,7 @@
 
 use crate::column::{Column, ColumnDefault, Generated, MAX_COLUMNS};
 use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
+use crate::program::{decode_triggers, encode_triggers};
 use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
 use crate::table::{RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
 use crate::view::{CheckOption, View, ViewAlgorithm};
@@ -37,7 +38,7 @@ const MAX_VIEW: usize = 64 << 20;
 const MAX_MEMBERS: usize = 65535;
 const MAX_CONSTRAINTS: usize = 4096;
 
-type Decoded<T> = Result<T, DecodeError>;
+pub(crate) type Decoded<T> = Result<T, DecodeError>;
 
 fn version(r: &mut Reader<'_>) -> Decoded<u8> {
     match r.u8()? {
@@ -57,11 +58,11 @@ fn number(r: &mut Reader<'_>, what: &'static str) -> Decoded<u32> {
     u32::try_from(r.varint()?).map_err(|_| r.invalid(what))
 }
 
-fn text(r: &mut Reader<'_>, max: usize) -> Decoded<Box<str>> {
+pub(crate) fn text(r: &mut Reader<'_>, max: usize) -> Decoded<Box<str>> {
     Ok(r.prefixed_str(max)?.into())
 }
 
-fn collation(r: &mut Reader<'_>) -> Decoded<CollationId> {
+pub(crate) fn collation(r: &mut Reader<'_>) -> Decoded<CollationId> {
     let id = r.u16()?;
     Collation::by_id(id).map(|c| c.id).ok_or(r.invalid("collation"))
 }
@@ -88,7 +89,7 @@ pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
         .varint(table.id.0)
         .varint(u64::from(table.schema_id.0))
         .u64(table.row_tree.0)
-        .u8(u8::from(table.view().is_some()));
+        .u8(u8::from(table.view().is_some()) | u8::from(!table.triggers.is_empty()) << 1);
     w.u16(table.options.collation.0).varint(table.created).prefixed(table.options.comment.as_bytes());
     w.varint(table.options.create_options.len() as u64);
     for (name, value) in &table.options.create_options {
@@ -106,6 +107,9 @@ pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
     encode_constraints(&table.constraints, &mut w);
     if let Some(view) = table.view() {
         encode_view(view, &mut w);
+    }
+    if !table.triggers.is_empty() {
+        encode_triggers(&table.triggers, &mut w);
     }
 }
 
@@ -373,9 +377,8 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     let id = TableId(r.varint()?);
     let schema_id = SchemaId(number(&mut r, "schema id")?);
     let row_tree = TreeId(r.u64()?);
-    let is_view = match r.u8()? {
-        0 => false,
-        1 => true,
+    let (is_view, has_triggers) = match r.u8()? {
+        flags @ 0..=3 => (flags & 1 != 0, flags & 2 != 0),
         _ => return Err(r.invalid("table flags")),
     };
     let collation = collation(&mut r)?;
@@ -394,9 +397,11 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     }
     let constraints = if version == BARE { Constraints::default() } else { decode_constraints(&mut r, columns.len())? };
     let source = if is_view { RowSource::View(Arc::new(decode_view(&mut r)?)) } else { RowSource::Engine };
+    let triggers = if has_triggers { decode_triggers(&mut r)? } else { Box::default() };
     r.finish()?;
     let options = TableOptions { collation, comment, create_options };
-    let parts = TableParts { id, schema_id, row_tree, created, options, source, constraints, temporary: false };
+    let temporary = false;
+    let parts = TableParts { id, schema_id, row_tree, created, options, source, constraints, temporary, triggers };
     Ok(assemble(parts, schema.clone(), name.into(), columns, indexes, clustered, Arc::default()))
 }
 

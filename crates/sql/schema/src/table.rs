@@ -7,6 +7,7 @@ use crate::codec::Codecs;
 use crate::column::{Column, ColumnDefault};
 use crate::constraint::Constraints;
 use crate::index::{Index, IndexKind};
+use crate::program::Trigger;
 use crate::names::{eq_name, fold_name};
 use crate::row_log::RowLog;
 use crate::statistics::TableStatistics;
@@ -67,6 +68,8 @@ pub struct Table {
     pub constraints: Constraints,
     /// A temporary table: only one session knows it.
     pub temporary: bool,
+    /// Its triggers, in the order in which they fire among those of the same event and time.
+    pub triggers: Box<[Arc<Trigger>]>,
     /// Time of creation, seconds since 1970.
     pub created: u64,
     /// Folded column names, sorted, with their ordinals; filled for wide tables only.
@@ -181,6 +184,7 @@ impl Table {
             source: self.source.clone(),
             constraints: self.constraints.clone(),
             temporary: self.temporary,
+            triggers: self.triggers.clone(),
         }
     }
 }
@@ -204,6 +208,8 @@ pub struct TableParts {
     pub constraints: Constraints,
     /// See [`Table::temporary`].
     pub temporary: bool,
+    /// See [`Table::triggers`].
+    pub triggers: Box<[Arc<Trigger>]>,
 }
 
 /// Puts a table together from checked parts. The store makes tables of the engine; virtual tables and fixtures
@@ -241,6 +247,7 @@ pub fn assemble(
         source: parts.source,
         constraints: parts.constraints,
         temporary: parts.temporary,
+        triggers: parts.triggers,
         created: parts.created,
         by_name: by_name.into(),
         codecs,

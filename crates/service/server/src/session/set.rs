@@ -565,7 +565,7 @@ impl Session {
     pub(crate) fn note(&mut self, error: &SqlError) {
         if self.state.vars[Live::SqlNotes].as_bool() {
             let note =
-                Warning { level: gannet_types::Level::Note, code: error.code(), message: error.message().into() };
+                error.to_warning(gannet_types::Level::Note);
             self.running.warnings.push(note);
         }
     }

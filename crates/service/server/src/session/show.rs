@@ -585,7 +585,7 @@ impl Session {
         let wanted =
             self.running.warnings.iter().filter(|w| !errors_only || w.level == Level::Error).skip(skip).take(take);
         let row = |w: &gannet_types::Warning| {
-            vec![text(w.level.as_str()), Value::UInt(w.code.number().into()), Value::text(&w.message)]
+            vec![text(w.level.as_str()), Value::UInt(w.number().into()), Value::text(&w.message)]
         };
         let rows = wanted.map(row).collect();
         let columns = vec![

@@ -132,6 +132,7 @@ fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {
             create_options: Box::new([]),
         },
         temporary: false,
+        triggers: Box::default(),
         constraints: gannet_schema::Constraints::default(),
         source: RowSource::Virtual(number),
     };

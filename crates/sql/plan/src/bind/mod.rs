@@ -192,7 +192,7 @@ impl<'a> Binder<'a> {
     /// A new parameter.
     fn add_param(&mut self, param: Param, seen: Option<Value>) -> Expr {
         let ty = match &param {
-            Param::Literal { ty, .. } | Param::Marker { ty, .. } => ty.clone(),
+            Param::Literal { ty, .. } | Param::Marker { ty, .. } | Param::Local { ty, .. } => ty.clone(),
         };
         self.arena.params.push(param);
         self.arena.seen.push(seen);

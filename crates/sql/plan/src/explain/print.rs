@@ -70,7 +70,7 @@ impl Printer<'_> {
             }
             ExprKind::Param(n) => {
                 let _ = match self.plan.params.get(*n as usize) {
-                    Some(Param::Marker { .. }) | None => write!(out, "?{n}"),
+                    Some(Param::Marker { .. } | Param::Local { .. }) | None => write!(out, "?{n}"),
                     Some(Param::Literal { .. }) => write!(out, ":{n}"),
                 };
             }
