@@ -11,6 +11,7 @@ use gannet_base::{hash::HashMap, sync::Mutex};
 use gannet_engine::Txn;
 use gannet_functions::{CallStates, EvalContext, SessionInfo};
 use gannet_plan::plan::Plan;
+use gannet_schema::{Routine, Table, Trigger};
 use gannet_types::temporal::Locale;
 use gannet_types::{Date, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, Warning, Warnings, sql_err};
 
@@ -33,6 +34,29 @@ pub trait Session: SessionInfo {
         wanted: &[u32],
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<()>;
+    /// The value of a stored function. The default refuses with error 1235.
+    fn function_value(
+        &mut self,
+        txn: &mut Txn,
+        warnings: &mut Warnings,
+        routine: &std::sync::Arc<Routine>,
+        args: &[Value],
+    ) -> Result<Value> {
+        let _ = (txn, warnings, args);
+        Err(SqlError::unsupported(format_args!("the function {} here", routine.name)))
+    }
+    /// Fires a trigger for a row; BEFORE triggers may change `new`. The default refuses with error 1235.
+    fn fire_trigger(
+        &mut self,
+        txn: &mut Txn,
+        warnings: &mut Warnings,
+        trigger: (&std::sync::Arc<Table>, &std::sync::Arc<Trigger>),
+        old: Option<&[Value]>,
+        new: Option<&mut [Value]>,
+    ) -> Result<()> {
+        let _ = (txn, warnings, old, new);
+        Err(SqlError::unsupported(format_args!("the trigger {} here", trigger.1.name)))
+    }
     /// A foreign key refuses a row: SHOW ENGINE INNODB STATUS shows the last one.
     fn foreign_key_refused(&mut self, refused: &Refused<'_>);
 }

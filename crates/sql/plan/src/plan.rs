@@ -356,6 +356,8 @@ pub struct Uses {
     pub virtual_tables: bool,
     /// Views: their definers' rights count, not the session's.
     pub views: bool,
+    /// Stored functions, or triggers of tables that it changes.
+    pub programs: bool,
     /// Must not be put into the plan cache (SQL_NO_CACHE does not matter): e.g. temporary tables.
     pub uncacheable: bool,
 }

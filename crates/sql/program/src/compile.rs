@@ -176,7 +176,15 @@ impl Compiler<'_> {
 
     fn inner(&mut self, statement: Statement) -> u32 {
         let text = String::from_utf8_lossy(&printer::statement(&statement)).into();
-        self.statements.push(Inner { statement, scope: self.scope, text });
+        let mut statement = statement;
+        let mut into = None;
+        if let Statement::Query(query) = &mut statement
+            && let Some(SelectInto::Variables(targets)) =
+                query.into.take_if(|i| matches!(**i, SelectInto::Variables(_))).map(|i| *i)
+        {
+            into = Some(targets.into());
+        }
+        self.statements.push(Inner { statement, scope: self.scope, into, text });
         self.statements.len() as u32 - 1
     }
 

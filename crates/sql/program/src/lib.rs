@@ -18,7 +18,7 @@ pub use compile::{Source, compile};
 pub use condition::{Condition, Raised};
 pub use names::{Names, Rows};
 
-use gannet_parser::ast::{Expr, ParamMode, Query, Statement};
+use gannet_parser::ast::{Expr, IntoTarget, ParamMode, Query, Statement};
 use gannet_plan::Plan;
 use gannet_types::SqlType;
 use std::sync::{Arc, OnceLock};
@@ -109,8 +109,9 @@ pub struct Code {
     pub expr: Expr,
     /// What names mean in it.
     pub scope: u32,
-    /// Its plan, when that depends on the program alone; `Some(None)`: it does not.
-    pub plan: OnceLock<Option<Arc<Plan>>>,
+    /// Its plan, made under settings of the session with this hash, when it reads nothing but variables of the program;
+    /// `Some(None)`: it reads more.
+    pub plan: OnceLock<Option<(u64, Plan)>>,
 }
 
 /// A statement of a program.
@@ -120,6 +121,8 @@ pub struct Inner {
     pub statement: Statement,
     /// What names mean in it.
     pub scope: u32,
+    /// Of SELECT ... INTO variables: these. The statement is then without them.
+    pub into: Option<Box<[IntoTarget]>>,
     /// Its text, as the server prints it.
     pub text: Box<str>,
 }

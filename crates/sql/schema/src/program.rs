@@ -111,6 +111,15 @@ pub struct Routine {
     pub comment: Box<str>,
     /// What was made of its text, the compiler's own to fill.
     pub compiled: Attached,
+    /// What the planner knows of it, its own to fill.
+    pub called: Attached,
+}
+
+/// A routine is itself alone.
+impl PartialEq for Routine {
+    fn eq(&self, other: &Routine) -> bool {
+        std::ptr::eq(self, other)
+    }
 }
 
 /// What fires a trigger.
@@ -279,6 +288,7 @@ impl Routine {
             invoker: flags & 2 != 0,
             comment,
             compiled: Attached::default(),
+            called: Attached::default(),
         })
     }
 
@@ -296,6 +306,21 @@ impl Routine {
             access: self.access,
             invoker: self.invoker,
             comment: self.comment.clone(),
+            compiled: Attached::default(),
+            called: Attached::default(),
+        }
+    }
+}
+
+impl Trigger {
+    /// The same trigger before it is compiled, for another version of its table.
+    pub fn copy(&self) -> Trigger {
+        Trigger {
+            name: self.name.clone(),
+            made: self.made.clone(),
+            event: self.event,
+            after: self.after,
+            body: self.body.clone(),
             compiled: Attached::default(),
         }
     }

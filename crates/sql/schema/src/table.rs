@@ -7,7 +7,7 @@ use crate::codec::Codecs;
 use crate::column::{Column, ColumnDefault};
 use crate::constraint::Constraints;
 use crate::index::{Index, IndexKind};
-use crate::program::Trigger;
+use crate::program::{Trigger, TriggerEvent};
 use crate::names::{eq_name, fold_name};
 use crate::row_log::RowLog;
 use crate::statistics::TableStatistics;
@@ -152,6 +152,16 @@ impl Table {
         }
     }
 
+    /// The triggers of an event and time, in the order in which they fire.
+    pub fn triggers_of(&self, event: TriggerEvent, after: bool) -> impl Iterator<Item = &Arc<Trigger>> {
+        self.triggers.iter().filter(move |t| t.event == event && t.after == after)
+    }
+
+    /// The table has a trigger of an event, at whatever time.
+    pub fn fires(&self, event: TriggerEvent) -> bool {
+        self.triggers.iter().any(|t| t.event == event)
+    }
+
     /// Rows have a hidden id as key. The row tree's counter numbers it.
     pub fn has_hidden_key(&self) -> bool {
         self.clustered.is_none()
@@ -184,7 +194,7 @@ impl Table {
             source: self.source.clone(),
             constraints: self.constraints.clone(),
             temporary: self.temporary,
-            triggers: self.triggers.clone(),
+            triggers: self.triggers.iter().map(|t| Arc::new(t.copy())).collect(),
         }
     }
 }

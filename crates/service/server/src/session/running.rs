@@ -29,6 +29,14 @@ impl Clock {
 pub(crate) struct Running {
     /// Parameter values of the prepared statement that runs, when it is not planned as a whole: for the plans inside it.
     pub(crate) markers: Vec<Value>,
+    /// What names mean in the statement, when it is one of a stored program: `markers` are then the program's variables.
+    pub(crate) locals: Option<gannet_program::Names>,
+    /// Diagnostics areas of the handlers that are at work, innermost last.
+    pub(crate) stacked: Vec<super::diagnostics::Stacked>,
+    /// How often a statement of a program has cleared the diagnostics area.
+    pub(crate) clears: u64,
+    /// The procedures that run, outermost first.
+    pub(crate) calls: Vec<std::sync::Arc<gannet_schema::Routine>>,
     /// Bits of the next status word beyond those that follow from the state: MORE_RESULTS.
     pub(crate) extra_status: u16,
     /// SQL_CALC_FOUND_ROWS has counted.

@@ -10,6 +10,7 @@ mod delete;
 mod insert;
 mod load;
 pub(crate) mod rows;
+pub(crate) mod triggers;
 mod update;
 
 pub use delete::delete;

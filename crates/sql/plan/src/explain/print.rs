@@ -155,6 +155,9 @@ impl Printer<'_> {
             ExprKind::SetUserVar(name, value) => {
                 let _ = write!(out, "(@{name} := {})", self.expr(value, row));
             }
+            ExprKind::Routine(routine, args) => {
+                let _ = write!(out, "{}.{}({})", routine.schema, routine.name, self.list(args, row));
+            }
             ExprKind::SysVar { name, .. } => {
                 let _ = write!(out, "@@{name}");
             }

@@ -41,6 +41,7 @@ pub(crate) fn of<'p>(update: &'p Update, cx: &Cx<'_, 'p>) -> Option<(&'p TableSc
         && !update.ignore
         && !padding::is_on(cx)
         && !update.collect_first
+        && table.triggers.is_empty()
         && !target.moves;
     point.then_some((scan, table))
 }
