@@ -2,7 +2,9 @@
 
 use crate::catalog::Catalog;
 use crate::error::{CatalogError, CatalogResult};
-use crate::keys::{KIND_EVENT, KIND_FIGURES, KIND_HISTOGRAM, KIND_ROUTINE, KIND_SCHEMA, KIND_TABLE, KIND_TEMPORARY, key_names};
+use crate::keys::{
+    KIND_EVENT, KIND_FIGURES, KIND_HISTOGRAM, KIND_ROUTINE, KIND_SCHEMA, KIND_TABLE, KIND_TEMPORARY, key_names,
+};
 use crate::programs;
 use crate::stats;
 use gannet_engine::{Engine, EngineError, KeyRange, ScanOptions, TreeHandle, TreeId, TreeKind, TxnOptions};

@@ -40,7 +40,8 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
         }
         ExprKind::Call(def, args) => call(expr, def, args, batch, row, cx),
         ExprKind::Routine(routine, args) => {
-            let values = args.iter().map(|a| eval(a, batch, row, cx)).collect::<Result<smallvec::SmallVec<[Value; 4]>>>()?;
+            let values =
+                args.iter().map(|a| eval(a, batch, row, cx)).collect::<Result<smallvec::SmallVec<[Value; 4]>>>()?;
             let txn = cx.txn.get()?;
             cx.session.function_value(txn, cx.warnings, routine, &values)
         }

@@ -8,7 +8,7 @@ use crate::planner::{finish, result_columns};
 use crate::rewrite;
 use gannet_parser::ast::Query;
 use gannet_schema::{CatalogSnapshot, Table};
-use gannet_types::{Result, SqlError};
+use gannet_types::{Result, SqlError, SqlType};
 use std::sync::Arc;
 
 /// Plans the query of CREATE TABLE ... SELECT. Its reads lock what they see, as those of INSERT ... SELECT do.
@@ -96,12 +96,7 @@ pub(crate) fn called(routine: &gannet_schema::Routine) -> Result<&Called> {
         let parsed = gannet_parser::parse(text.as_bytes(), lex).map_err(|_| damaged())?;
         let gannet_parser::Statement::CreateRoutine(r) = parsed.statement else { return Err(damaged()) };
         let (ty, collation) = r.returns.as_ref().ok_or_else(damaged)?;
-        let context = crate::TypeContext {
-            column: "",
-            collation: routine.made.database,
-            sql_mode: mode,
-            notes: None,
-        };
+        let context = crate::TypeContext { column: "", collation: routine.made.database, sql_mode: mode, notes: None };
         let returns = crate::column_type(ty, collation.as_ref().map(|c| &*c.text), context)?;
         Ok(Called { params: r.params.len(), returns })
     })

@@ -461,9 +461,8 @@ impl Compiler<'_> {
     }
 
     fn leave(&mut self, name: &Ident, iterate: bool) -> Result<()> {
-        let fits = |l: &Label| {
-            l.name.as_ref().is_some_and(|n| eq_name(n, &name.text)) && !(iterate && l.begin.is_none())
-        };
+        let fits =
+            |l: &Label| l.name.as_ref().is_some_and(|n| eq_name(n, &name.text)) && !(iterate && l.begin.is_none());
         let word = if iterate { "ITERATE" } else { "LEAVE" };
         let at = self.labels.iter().rposition(fits).ok_or_else(|| sql_err!(SpLilabelMismatch, word, name))?;
         let (cursors, begin) = (self.labels[at].cursors, self.labels[at].begin);

@@ -123,7 +123,7 @@ impl PartialEq for Routine {
 }
 
 /// What fires a trigger.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum TriggerEvent {
     /// INSERT
     Insert,

@@ -18,8 +18,8 @@
 
 use crate::column::{Column, ColumnDefault, Generated, MAX_COLUMNS};
 use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
-use crate::program::{decode_triggers, encode_triggers};
 use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
+use crate::program::{decode_triggers, encode_triggers};
 use crate::table::{RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
 use crate::view::{CheckOption, View, ViewAlgorithm};
 use gannet_base::{DecodeError, Reader, TreeId, Writer};
@@ -85,11 +85,11 @@ pub fn decode_schema(name: &str, bytes: &[u8], system: bool) -> Decoded<Schema> 
 /// Encodes a table's row. Schema name and table name are the key.
 pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
     let mut w = Writer::new(out);
-    w.u8(VERSION)
-        .varint(table.id.0)
-        .varint(u64::from(table.schema_id.0))
-        .u64(table.row_tree.0)
-        .u8(u8::from(table.view().is_some()) | u8::from(!table.triggers.is_empty()) << 1);
+    w.u8(VERSION).varint(table.id.0).varint(u64::from(table.schema_id.0)).u64(table.row_tree.0).u8(u8::from(
+        table.view().is_some(),
+    ) | u8::from(
+        !table.triggers.is_empty(),
+    ) << 1);
     w.u16(table.options.collation.0).varint(table.created).prefixed(table.options.comment.as_bytes());
     w.varint(table.options.create_options.len() as u64);
     for (name, value) in &table.options.create_options {

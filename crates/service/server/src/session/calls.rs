@@ -15,7 +15,8 @@ use gannet_core::vars::{Live, VarValue};
 use gannet_engine::Txn;
 use gannet_exec::Rows;
 use gannet_parser::ast::{Expr, ObjectName, ParamMode, Statement};
-use gannet_plan::plan::ResultColumn;
+use gannet_plan::Plan;
+use gannet_plan::plan::{Intent, PlanTable, ResultColumn};
 use gannet_program::{Kind, Program, Slot, Source};
 use gannet_schema::{Made, Routine, RoutineKind, Table, Trigger, TriggerEvent};
 use gannet_types::charset::Charset;
@@ -89,7 +90,7 @@ pub(super) fn stored(text: &str, made: &Made) -> Result<Statement> {
 }
 
 /// The routine's program, compiled when it is first called.
-pub(super) fn compiled(routine: &Routine) -> Result<Arc<Program>> {
+pub(crate) fn compiled(routine: &Routine) -> Result<Arc<Program>> {
     let made = routine.compiled.get_or_try_init(|| -> Result<Arc<Program>> {
         let kind = routine.kind.word();
         let returns = if routine.returns.is_empty() { String::new() } else { format!(" RETURNS {}", routine.returns) };
@@ -123,8 +124,7 @@ pub(super) fn trigger_rows(table: &Table, event: TriggerEvent) -> (gannet_progra
         TriggerEvent::Delete => (Some(0), None),
         TriggerEvent::Update => (Some(0), Some(width)),
     };
-    let columns: Vec<Slot> =
-        table.columns.iter().map(|c| Slot { name: (&*c.name).into(), ty: c.ty.clone() }).collect();
+    let columns: Vec<Slot> = table.columns.iter().map(|c| Slot { name: (&*c.name).into(), ty: c.ty.clone() }).collect();
     let slots = match event {
         TriggerEvent::Update => columns.iter().chain(&columns).cloned().collect(),
         _ => columns.clone(),
@@ -137,7 +137,7 @@ pub(super) fn trigger_rows(table: &Table, event: TriggerEvent) -> (gannet_progra
 
 /// The trigger's program, compiled when it first fires on this version of its table.
 fn compiled_trigger(table: &Table, trigger: &Trigger) -> Result<Arc<Program>> {
-    let made = trigger.compiled.get_or_try_init(|| -> Result<(usize, Arc<Program>)> {
+    let made = trigger.compiled.get_or_try_init(|| -> Result<Arc<Program>> {
         let time = if trigger.after { "AFTER" } else { "BEFORE" };
         let event = trigger.event.word();
         let text = format!("CREATE TRIGGER g {time} {event} ON t FOR EACH ROW\n{}", trigger.body);
@@ -154,9 +154,9 @@ fn compiled_trigger(table: &Table, trigger: &Trigger) -> Result<Arc<Program>> {
             collation: trigger.made.database,
             rows: Some(trigger_rows(table, trigger.event)),
         })?;
-        Ok((table.columns.len(), Arc::new(program)))
+        Ok(Arc::new(program))
     })?;
-    Ok(made.1.clone())
+    Ok(made.clone())
 }
 
 impl Session {
@@ -370,6 +370,27 @@ impl Session {
         self.state.inside.push(inner);
     }
 
+    /// The statement is one whose functions and triggers may not change its tables.
+    pub(super) fn begin_using(&mut self, plan: &Plan) {
+        self.prepare_inside();
+        let tables = plan.tables.iter().filter(|t| !t.table.temporary).map(|t| t.table.id).collect();
+        self.state.using.push(tables);
+    }
+
+    /// Error 1442 for a table that a statement around this one uses.
+    pub(super) fn refuse_used(&self, plan: &Plan) -> Result<()> {
+        let written = |t: &&PlanTable| match t.intent {
+            Intent::Insert | Intent::Replace | Intent::Update | Intent::Delete => true,
+            Intent::Read | Intent::LockingRead | Intent::ForeignRead | Intent::ForeignWrite => false,
+        };
+        for t in plan.tables.iter().filter(written) {
+            if self.state.using.iter().any(|tables| tables.contains(&t.table.id)) {
+                return Err(sql_err!(CantUpdateUsedTableInSfOrTrg, t.table.name));
+            }
+        }
+        Ok(())
+    }
+
     #[cold]
     fn new_inside(&self) -> Box<Session> {
         let (server, plans, entry) = (self.server.clone(), self.plans.clone(), self.entry.clone());
@@ -469,7 +490,7 @@ impl State {
     }
 
     /// A function's value, for the executor.
-    pub(super) fn function_value(
+    pub(super) fn call_function(
         &mut self,
         txn: &mut Txn,
         warnings: &mut Warnings,
@@ -480,7 +501,7 @@ impl State {
     }
 
     /// Fires a trigger, for the executor.
-    pub(super) fn fire_trigger(
+    pub(super) fn call_trigger(
         &mut self,
         txn: &mut Txn,
         warnings: &mut Warnings,

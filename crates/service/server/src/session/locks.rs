@@ -422,3 +422,40 @@ impl Gate for DdlLocks {
         self.own.iter().try_for_each(|object| lock(*object)).map_err(lock_error)
     }
 }
+
+impl Session {
+    /// Locks the name of a stored program, for its definition; `""`: its schema alone.
+    pub(super) fn lock_program(&mut self, schema: &str, name: &str) -> Result<()> {
+        self.pass_write_gate(MdlDuration::Transaction)?;
+        let wait = self.metadata_wait();
+        let locks = self.server.engine.lock_table();
+        let objects = [
+            (locks.mdl_object(name_id(schema, ""), schema), MdlMode::Write),
+            (locks.mdl_object(name_id(schema, &format!("program {name}")), name), MdlMode::Exclusive),
+        ];
+        let wanted = if name.is_empty() { 1 } else { 2 };
+        for (object, mode) in objects.into_iter().take(wanted) {
+            self.txn.lock_owner().mdl_lock(object, mode, MdlDuration::Transaction, wait).map_err(lock_error)?;
+        }
+        Ok(())
+    }
+
+    /// Locks a table whose triggers change, as [`Session::lock_for_ddl`] does. Errors 1099, 1100 under LOCK TABLES.
+    pub(super) fn lock_for_trigger(&mut self, schema: &str, name: &str) -> Result<()> {
+        let wait = self.metadata_wait();
+        let by_name = self.server.engine.lock_table().mdl_object(name_id(schema, name), &format!("{schema}.{name}"));
+        let exclusive = |s: &Session, object| {
+            let lock = s.txn.lock_owner().mdl_lock(object, MdlMode::Exclusive, MdlDuration::Transaction, wait);
+            lock.map_err(lock_error)
+        };
+        exclusive(self, by_name)?;
+        self.state.renew_snapshot();
+        let Some(t) = self.state.snapshot.base_table(schema, name).cloned() else { return Ok(()) };
+        match self.locked.iter().find(|l| l.table == t.id) {
+            None if !self.locked.is_empty() => return Err(sql_err!(TableNotLocked, name)),
+            Some(l) if !l.write => return Err(sql_err!(TableNotLockedForWrite, name)),
+            _ => {}
+        }
+        exclusive(self, self.object(&t))
+    }
+}

@@ -40,12 +40,15 @@ mod bodies;
 pub(crate) mod branch;
 pub(crate) mod cached;
 mod callbacks;
+pub(crate) mod calls;
 pub(crate) mod client;
 mod components;
 mod counting;
 mod cursor;
 mod deprecated;
+pub(crate) mod diagnostics;
 mod estimate;
+mod events;
 mod exchange;
 mod explain;
 mod files;
@@ -78,8 +81,10 @@ pub(crate) mod service;
 pub(crate) mod set;
 pub(crate) mod setup;
 mod show;
+pub(crate) mod show_programs;
 pub(crate) mod state;
 pub(crate) mod statement;
+mod steps;
 mod temporary;
 pub(crate) mod text;
 mod track;
@@ -129,6 +134,8 @@ pub(crate) struct Session {
     /// HANDLER.
     pub(crate) handlers: Vec<handler::Opened>,
     ended: bool,
+    /// See [`Session::is_inside`].
+    inside: bool,
     pub(crate) plans: Arc<Plans>,
     /// What functions and the executor see. From its second part on: for every statement.
     pub(crate) state: State,
@@ -274,6 +281,7 @@ impl Session {
             handlers: Vec::new(),
             dropped: Vec::new(),
             ended: false,
+            inside: false,
             transaction: Transaction::default(),
             txn,
             state,

@@ -355,12 +355,23 @@ impl Session {
         let ast::SelectInto::Variables(targets) = into else {
             return self.run_into_file(plan, into, params);
         };
-        if targets.iter().any(|t| matches!(t, ast::IntoTarget::Local(_))) {
-            return Err(SqlError::unsupported("INTO variables of stored programs"));
-        }
         let locks = self.plan_locks(plan);
+        self.run_into_variables(plan, &locks, targets, params)
+    }
+
+    /// The same, with the locks at hand. Error 1222.
+    pub(super) fn run_into_variables(
+        &mut self,
+        plan: &Plan,
+        locks: &PlanLocks,
+        targets: &[ast::IntoTarget],
+        params: &[Value],
+    ) -> Result<Done> {
+        if targets.len() != plan.columns.len() {
+            return Err(sql_err!(WrongNumberOfColumnsInSelect));
+        }
         let mut sink = OneRowSink::default();
-        self.execute(plan, &locks, params, &mut sink)?;
+        self.execute(plan, locks, params, &mut sink)?;
         let found = u64::from(sink.row.is_some());
         if !self.running.counted_rows {
             self.state.found_rows = found;
@@ -369,9 +380,7 @@ impl Session {
             None => self.running.warnings.warn(ErrorCode::SpFetchNoData, &[]),
             Some(row) => {
                 for (target, value) in targets.iter().zip(row) {
-                    if let ast::IntoTarget::User(name) = target {
-                        self.assign(name, value)?;
-                    }
+                    self.assign_target(target, value)?;
                 }
             }
         }
@@ -458,6 +467,9 @@ impl Session {
         self.check_plan(plan, writes, writes_base)?;
         plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
         let mark = self.begin_statement()?;
+        if plan.uses.programs {
+            self.begin_using(plan);
+        }
         let locked =
             if writes_base { self.pass_write_gate(gannet_engine::lock::MdlDuration::Statement) } else { Ok(()) };
         let locked = locked.and_then(|()| self.lock_tables(plan, locks));
@@ -496,6 +508,9 @@ impl Session {
             }
             outcome
         });
+        if plan.uses.programs {
+            self.state.using.pop();
+        }
         if matches!(plan.kind, PlanKind::Delete(_)) {
             // LAST_INSERT_ID(n) there is for the session alone.
             self.state.running.insert_id_given = false;
@@ -520,6 +535,9 @@ impl Session {
         }
         if !matches!(self.branch, super::branch::BranchState::None) {
             self.check_branch(None)?;
+        }
+        if writes && self.inside {
+            self.refuse_used(plan)?;
         }
         if writes {
             if let Some(usage) = &self.state.usage {

@@ -35,8 +35,6 @@ pub(crate) struct Running {
     pub(crate) stacked: Vec<super::diagnostics::Stacked>,
     /// How often a statement of a program has cleared the diagnostics area.
     pub(crate) clears: u64,
-    /// The procedures that run, outermost first.
-    pub(crate) calls: Vec<std::sync::Arc<gannet_schema::Routine>>,
     /// Bits of the next status word beyond those that follow from the state: MORE_RESULTS.
     pub(crate) extra_status: u16,
     /// SQL_CALC_FOUND_ROWS has counted.

@@ -11,7 +11,7 @@ use gannet_exec::Session as _;
 use gannet_parser::ast::{Expr, LiteralValue, SetItem, SetValue, UnaryOp, VarScope};
 use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
-use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, TimeZone, Value, Warning, sql_err};
+use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, TimeZone, Value, sql_err};
 use gannet_wire::flags::cap;
 use gannet_wire::reply;
 
@@ -564,8 +564,7 @@ impl Session {
     /// A warning of level Note, unless `sql_notes` is off.
     pub(crate) fn note(&mut self, error: &SqlError) {
         if self.state.vars[Live::SqlNotes].as_bool() {
-            let note =
-                error.to_warning(gannet_types::Level::Note);
+            let note = error.to_warning(gannet_types::Level::Note);
             self.running.warnings.push(note);
         }
     }

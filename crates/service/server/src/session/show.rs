@@ -13,8 +13,9 @@ use crate::virt;
 use gannet_catalog::StoredTable;
 use gannet_core::accounts::{self, Privilege};
 use gannet_core::status;
-use gannet_parser::ast::{self, Ident, ObjectName, ProgramKind, Show, ShowFilter, ShowKind, Statement, VarScope};
+use gannet_parser::ast::{self, Ident, ObjectName, Show, ShowFilter, ShowKind, Statement, VarScope};
 use gannet_plan::plan::ResultColumn;
+use gannet_schema::RoutineKind;
 use gannet_schema::show::{ShowOptions, show_create_schema, show_create_table};
 use gannet_telemetry::{Counter, count};
 use gannet_types::collation::LikePattern;
@@ -374,10 +375,10 @@ impl Session {
                 let t = self.state.snapshot.require_table(&schema, &name)?.clone();
                 self.show_create_view(&t)
             }
-            ShowKind::CreateProcedure(name) => Err(self.show_create_program(ProgramKind::Procedure, name)?),
-            ShowKind::CreateFunction(name) => Err(self.show_create_program(ProgramKind::Function, name)?),
-            ShowKind::CreateTrigger(name) => Err(self.show_create_program(ProgramKind::Trigger, name)?),
-            ShowKind::CreateEvent(name) => Err(self.show_create_program(ProgramKind::Event, name)?),
+            ShowKind::CreateProcedure(name) => self.show_create_routine(RoutineKind::Procedure, name),
+            ShowKind::CreateFunction(name) => self.show_create_routine(RoutineKind::Function, name),
+            ShowKind::CreateTrigger(name) => self.show_create_trigger(name),
+            ShowKind::CreateEvent(name) => self.show_create_event(name),
             ShowKind::LogEvents { .. } => unsupported("SHOW BINLOG EVENTS"),
             ShowKind::Profile { types, query, limit } => self.show_profile(types, *query, limit.as_ref()),
             // As a MySQL that was built for use answers.

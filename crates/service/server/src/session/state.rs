@@ -31,6 +31,13 @@ pub(crate) struct State {
     pub(crate) user_locks: Vec<(String, u32)>,
     /// Query attributes of the statement that runs: name, and text or NULL.
     pub(crate) query_attributes: Vec<(Box<[u8]>, Value)>,
+    /// Sessions for the functions and triggers of its statements.
+    #[expect(clippy::vec_box, reason = "they are large, and move in and out for each call")]
+    pub(crate) inside: Vec<Box<super::Session>>,
+    /// Routines that run, outermost first.
+    pub(crate) calls: Vec<Arc<gannet_schema::Routine>>,
+    /// Tables of the statements whose functions and triggers run, outermost first.
+    pub(crate) using: Vec<Box<[gannet_schema::TableId]>>,
     /// What account and roles allow.
     pub(crate) access: Access,
     // The second part.
@@ -105,6 +112,9 @@ impl State {
             must_change_password: account
                 .must_change_password(server.globals.get(Live::DefaultPasswordLifetime).as_u64()),
             usage: None,
+            inside: Vec::new(),
+            calls: Vec::new(),
+            using: Vec::new(),
             snapshot: server.catalog.snapshot(),
             plan_salt: 0,
             vars,

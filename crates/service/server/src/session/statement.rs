@@ -1,7 +1,6 @@
 //! Statements that are not planned: transaction control, SET, USE, DDL, accounts, PREPARE, SHOW and others.
 
 use super::Session;
-use super::bodies;
 use super::locks::DdlLocks;
 use super::reply::{Done, Reply};
 use super::setup;
@@ -100,9 +99,9 @@ impl Session {
             Statement::TableMaintenance(m) => self.maintain(m, reply),
             Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, reply),
             Statement::DropProgram { kind, if_exists, name } => self.drop_program(*kind, *if_exists, name),
-            Statement::AlterRoutine { kind, name, .. } => self.alter_routine(*kind, name),
-            Statement::AlterEvent(e) => self.alter_event(&e.name),
-            Statement::Call { name, .. } => self.call(name),
+            Statement::AlterRoutine { kind, name, characteristics } => self.alter_routine(*kind, name, characteristics),
+            Statement::AlterEvent(e) => self.alter_event(e),
+            Statement::Call { name, args } => self.call(name, args, reply),
             Statement::Empty => Err(sql_err!(EmptyQuery)),
             Statement::CreateDatabase { .. }
             | Statement::AlterDatabase { .. }
@@ -117,9 +116,11 @@ impl Session {
             | Statement::CreateView(_)
             | Statement::DropView { .. } => self.ddl(statement, reply),
             Statement::Query(_) => Err(SqlError::internal("a statement for the planner came past it")),
-            Statement::CreateRoutine(_) | Statement::CreateTrigger(_) | Statement::CreateEvent(_) => {
-                bodies::refuse(statement)
-            }
+            Statement::CreateRoutine(r) => self.create_routine(r),
+            Statement::CreateTrigger(t) => self.create_trigger(t),
+            Statement::CreateEvent(e) => self.create_event(e),
+            Statement::Signal(s) => self.signal(s),
+            Statement::GetDiagnostics(get) => self.get_diagnostics(get),
             Statement::CreateLoadableFunction(_)
             | Statement::Compound(_)
             | Statement::Storage(_)
@@ -131,9 +132,7 @@ impl Session {
             | Statement::Binlog(_)
             | Statement::Clone(_)
             | Statement::ImportTable(_)
-            | Statement::Replication(_)
-            | Statement::Signal(_)
-            | Statement::GetDiagnostics(_) => unsupported(kinds::of(statement).name),
+            | Statement::Replication(_) => unsupported(kinds::of(statement).name),
         }
     }
 

@@ -12,10 +12,10 @@ use super::running::Clock;
 use gannet_core::kinds;
 use gannet_core::vars::Live;
 use gannet_exec::{Cx, ResultSink, Rows, Shared};
-use gannet_program::{Code, Inner, Place, Program, Raised, Slot, Step};
 use gannet_parser::ast::{IntoTarget, Statement};
 use gannet_plan::plan::{Param, ResultColumn};
 use gannet_plan::{Expr, Plan, PlanKey};
+use gannet_program::{Code, Inner, Place, Program, Raised, Slot, Step};
 use gannet_types::convert::{self, StoreTarget};
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, Warning, sql_err};
 use gannet_wire::flags::status;
@@ -199,7 +199,11 @@ impl Session {
                     warnings: &mut s.running.warnings,
                     stopped: gannet_exec::stopped,
                 };
-                let truth = convert::truth(value.as_ref(), &mut conversion)?;
+                let truth = match &value {
+                    Value::Null => None,
+                    Value::Int(n) => Some(*n != 0),
+                    other => convert::to_bool(other.as_ref(), &mut conversion)?,
+                };
                 Ok(if truth == Some(true) { Flow::Next } else { Flow::To(*otherwise) })
             }),
             Step::Jump(to) => Ok(Flow::To(*to)),
@@ -207,7 +211,7 @@ impl Session {
                 self.run_inner(program, frame, *number, reply)?;
                 Ok(Flow::Raised)
             }
-            Step::Open(cursor) => self.open_cursor(program, frame, *cursor).map(|()| Flow::Raised),
+            Step::Open(cursor) => self.open_rows(program, frame, *cursor).map(|()| Flow::Raised),
             Step::Fetch { cursor, into } => self.raising(|s| s.fetch(program, frame, *cursor, into)),
             Step::Close(cursor) => match frame.cursors[*cursor as usize].take() {
                 None => Err(sql_err!(SpCursorNotOpen)),
@@ -345,7 +349,7 @@ impl Session {
             && !plan.uses.user_variables
             && !plan.uses.system_variables
             && !plan.uses.uncacheable
-            && plan.routines.is_empty()
+            && !plan.uses.programs
             && plan.params.iter().all(|p| matches!(p, Param::Local { .. }));
         let _ = code.plan.set(alone.then_some((self.mode_key, plan)));
         Ok(())
@@ -516,7 +520,7 @@ impl Session {
 
     // ---- cursors ----
 
-    fn open_cursor(&mut self, program: &Arc<Program>, frame: &mut Frame, cursor: u32) -> Result<()> {
+    fn open_rows(&mut self, program: &Arc<Program>, frame: &mut Frame, cursor: u32) -> Result<()> {
         if frame.cursors[cursor as usize].is_some() {
             return Err(sql_err!(SpCursorAlreadyOpen));
         }

@@ -75,6 +75,15 @@ impl Transaction {
         self.ended();
     }
 
+    /// As inside a statement of a session with this transaction.
+    pub(crate) fn nested_in(&mut self, outer: &Transaction) {
+        self.autocommit = outer.autocommit;
+        self.explicit = !outer.is_autocommit();
+        self.started = outer.started;
+        self.read_only = outer.read_only;
+        self.isolation = outer.isolation;
+    }
+
     fn ended(&mut self) {
         self.explicit = false;
         self.started = false;
@@ -155,6 +164,9 @@ impl Session {
     /// A statement that uses tables begins. Returns the mark to roll back to when it fails.
     #[inline]
     pub(crate) fn begin_statement(&mut self) -> Result<Savepoint> {
+        if self.inside {
+            return Ok(self.txn.savepoint());
+        }
         if self.txn.is_half_undone() {
             self.undo_ended()?;
         }
@@ -171,6 +183,8 @@ impl Session {
     #[inline]
     pub(crate) fn end_statement<T>(&mut self, mark: Savepoint, outcome: Result<T>) -> Result<T> {
         match outcome {
+            // The statement around it ends both.
+            Ok(value) if self.inside => Ok(value),
             Ok(value) => {
                 let done = if self.transaction.is_autocommit() && !self.transaction.started {
                     self.transaction.read_only = false;
@@ -196,6 +210,12 @@ impl Session {
     fn fail_statement(&mut self, mark: Savepoint, error: &SqlError) {
         // This rollback is completed even if the session is to stop.
         let _mask = gannet_runtime::mask_interrupts();
+        if self.inside {
+            if self.txn.is_active() {
+                let _ = self.txn.rollback_to(mark);
+            }
+            return;
+        }
         if !self.txn.is_active() {
             // Victim of a deadlock: the engine has rolled the transaction back.
             self.transaction.ended();
@@ -268,6 +288,9 @@ impl Session {
     }
 
     pub(crate) fn finish(&mut self, commit: bool) -> Result<()> {
+        if self.inside {
+            return Err(sql_err!(CommitNotAllowedInSfOrTrg));
+        }
         if self.txn.is_half_undone() {
             self.undo_ended()?;
         }

@@ -79,7 +79,13 @@ impl SqlError {
     /// An error of `code` whose text is not the table's (texts that a client sends, texts of sub-cases).
     #[cold]
     pub fn with_message(code: ErrorCode, message: impl Into<Box<str>>) -> SqlError {
-        SqlError(Box::new(Inner { code, number: code.number(), sqlstate: code.sqlstate(), message: message.into(), items: None }))
+        SqlError(Box::new(Inner {
+            code,
+            number: code.number(),
+            sqlstate: code.sqlstate(),
+            message: message.into(),
+            items: None,
+        }))
     }
 
     /// An error of `SIGNAL`/`RESIGNAL`: any number, any SQLSTATE.
@@ -87,6 +93,11 @@ impl SqlError {
     pub fn signal(number: u16, sqlstate: [u8; 5], message: impl Into<Box<str>>) -> SqlError {
         let code = ErrorCode::from_number(number).unwrap_or(ErrorCode::SignalException);
         SqlError(Box::new(Inner { code, number, sqlstate, message: message.into(), items: None }))
+    }
+
+    /// Its condition items.
+    pub fn items(&self) -> Items {
+        self.0.items.as_deref().cloned().unwrap_or_default()
     }
 
     /// The same with condition items.
@@ -354,6 +365,15 @@ impl Warnings {
 
     pub fn is_empty(&self) -> bool {
         self.total == 0
+    }
+
+    /// Forgets a condition: of equal ones the last.
+    pub fn remove_last(&mut self, gone: &Warning) {
+        if let Some(at) = self.list.iter().rposition(|w| w == gone) {
+            self.list.remove(at);
+            self.total -= 1;
+            self.errors -= u64::from(gone.level == Level::Error);
+        }
     }
 
     /// Forgets the first `n` kept conditions, which belong to a handler that has ended.
