@@ -3,6 +3,7 @@
 //! *Invariants.* What a client may do is decided here, by what the core's accounts say. A connection costs no fiber and no thread while
 //! it idles.
 
+mod scheduler;
 mod server;
 mod session;
 mod virt;

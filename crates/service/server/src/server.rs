@@ -7,7 +7,8 @@ use crate::virt;
 use gannet_core::accounts::Account;
 use gannet_core::vars::{Live, VarValue};
 use gannet_core::{Core, Instance, ServerOptions};
-use gannet_runtime::Addr;
+use gannet_base::sync::Mutex;
+use gannet_runtime::{Addr, JoinHandle};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +17,8 @@ use std::sync::Arc;
 pub struct Server {
     instance: Instance,
     plans: Arc<Plans>,
+    /// The event scheduler.
+    scheduler: Mutex<Option<JoinHandle<()>>>,
     socket: Option<PathBuf>,
     tcp: Option<SocketAddr>,
 }
@@ -27,6 +30,7 @@ impl Server {
         let note = it.core().persisted.note();
         let ready = it.run_init_file().and_then(|()| it.listen()).and_then(|()| it.instance.write_pid());
         ready.map_err(|e| format!("{e}{note}"))?;
+        it.start_scheduler();
         Ok(it)
     }
 
@@ -57,7 +61,7 @@ impl Server {
                 ("Gannet_plan_cache_evictions", c.evictions),
             ]
         }));
-        Server { instance, plans, socket: None, tcp: None }
+        Server { instance, plans, scheduler: Mutex::new(None), socket: None, tcp: None }
     }
 
     /// A session without a client, with the rights of an account; it belongs to the task that asks for it. Error 1698 when there is no
@@ -94,6 +98,16 @@ impl Server {
             }
             Err(_) => Err(format!("--init-file={file}: a panic, see the log")),
         }
+    }
+
+    /// Starts the event scheduler, unless it is DISABLED.
+    fn start_scheduler(&self) {
+        if self.core().globals.get(Live::EventScheduler).as_str() == "DISABLED" {
+            return;
+        }
+        let (core, plans) = (self.core().clone(), self.plans.clone());
+        let task = gannet_runtime::spawn("events", move || crate::scheduler::run(&core, &plans));
+        *self.scheduler.lock() = Some(task);
     }
 
     fn listen(&mut self) -> Result<(), String> {
@@ -172,6 +186,11 @@ impl Server {
 
     /// Stops: no new connections, running statements are interrupted, everything is written back. Idempotent.
     pub fn stop(&self) {
+        let scheduler = self.scheduler.lock().take();
+        if let Some(task) = scheduler {
+            task.context().interrupt(gannet_runtime::Interrupt::Shutdown);
+            let _ = task.join();
+        }
         self.instance.stop();
     }
 }

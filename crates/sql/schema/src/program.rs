@@ -11,6 +11,7 @@
 //! ```
 
 use crate::serial::{Decoded, collation, text};
+use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_base::{Attached, DecodeError, Reader, Writer};
 use gannet_types::CollationId;
 use std::sync::Arc;
@@ -215,8 +216,9 @@ pub struct Event {
     pub comment: Box<str>,
     /// The body as written.
     pub body: Box<str>,
-    /// When it last began to run, microseconds since 1970 UTC; 0: never.
-    pub last_run_us: u64,
+    /// When it last began to run, microseconds since 1970 UTC; 0: never. All versions of the event share it; the
+    /// dictionary has it as of the last change.
+    pub last_run_us: Arc<AtomicU64>,
     /// What was made of its text, the compiler's own to fill.
     pub compiled: Attached,
 }
@@ -370,7 +372,7 @@ impl Event {
             }
         }
         w.prefixed(self.zone.as_bytes()).prefixed(self.comment.as_bytes()).prefixed(self.body.as_bytes());
-        w.varint(self.last_run_us);
+        w.varint(self.last_run_us.load(Ordering::Relaxed));
     }
 
     /// From its row.
@@ -391,7 +393,7 @@ impl Event {
             _ => return Err(r.invalid("schedule of an event")),
         };
         let (zone, comment, body) = (text(&mut r, MAX_NAME)?, text(&mut r, MAX_BODY)?, text(&mut r, MAX_BODY)?);
-        let last_run_us = r.varint()?;
+        let last_run_us = Arc::new(AtomicU64::new(r.varint()?));
         r.finish()?;
         Ok(Event {
             schema: schema.clone(),
@@ -420,7 +422,7 @@ impl Event {
             zone: self.zone.clone(),
             comment: self.comment.clone(),
             body: self.body.clone(),
-            last_run_us: self.last_run_us,
+            last_run_us: self.last_run_us.clone(),
             compiled: Attached::default(),
         }
     }

@@ -166,7 +166,6 @@ pub const TUNING: &[VarDef] = &[
     int("delayed_queue_size", Global, 1000, 1, MAX).tuning(),
     boolean("end_markers_in_json", Both, false).hintable().tuning(),
     int("explain_json_format_version", Both, 1, 1, 2).tuning(),
-    choice("event_scheduler", Global, "OFF", &["OFF", "ON", "DISABLED"]).default_only(),
     boolean("flush", Global, false).tuning(),
     int("flush_time", Global, 0, 0, 31536000).tuning(),
     text("ft_boolean_syntax", Global, "+ -><()~*:\"\"&|").tuning(),

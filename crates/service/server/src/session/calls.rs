@@ -18,7 +18,7 @@ use gannet_parser::ast::{Expr, ObjectName, ParamMode, Statement};
 use gannet_plan::Plan;
 use gannet_plan::plan::{Intent, PlanTable, ResultColumn};
 use gannet_program::{Kind, Program, Slot, Source};
-use gannet_schema::{Made, Routine, RoutineKind, Table, Trigger, TriggerEvent};
+use gannet_schema::{Event, Made, Routine, RoutineKind, Table, Trigger, TriggerEvent};
 use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, Result, SqlError, SqlMode, Value, Warnings, sql_err};
 use gannet_wire::flags::{cap, status};
@@ -159,6 +159,27 @@ fn compiled_trigger(table: &Table, trigger: &Trigger) -> Result<Arc<Program>> {
     Ok(made.clone())
 }
 
+fn compiled_event(event: &Event) -> Result<Arc<Program>> {
+    let made = event.compiled.get_or_try_init(|| -> Result<Arc<Program>> {
+        let text = format!("CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO\n{}", event.body);
+        let Statement::CreateEvent(e) = stored(&text, &event.made)? else {
+            return Err(SqlError::internal("the text of an event is another statement"));
+        };
+        let program = gannet_program::compile(&Source {
+            kind: Kind::Event,
+            name: &event.name,
+            params: &[],
+            returns: None,
+            body: &e.body.statement,
+            mode: SqlMode::from_bits(event.made.sql_mode).unwrap_or_default(),
+            collation: event.made.database,
+            rows: None,
+        })?;
+        Ok(Arc::new(program))
+    })?;
+    Ok(made.clone())
+}
+
 impl Session {
     /// It runs in the middle of another session's statement: a function's or trigger's.
     pub(crate) fn is_inside(&self) -> bool {
@@ -276,6 +297,20 @@ impl Session {
         self.running.extra_status = bits & status::MORE_RESULTS | self.running.extra_status & !status::MORE_RESULTS;
         (self.running.markers, self.running.locals, self.running.stacked) = (markers, locals, stacked);
         result
+    }
+
+    // ---- events ----
+
+    /// Runs an event's body.
+    pub(super) fn run_event(&mut self, event: &Arc<Event>, reply: &mut dyn Reply) -> Result<()> {
+        self.state.renew_snapshot();
+        let program = compiled_event(event)?;
+        let mut frame = Frame::new(program);
+        let outcome = self.within(&event.schema, &event.made, true, |s| {
+            s.require_on_schema(Privilege::Event.into(), &event.schema)?;
+            s.as_program(|s| s.run_program(&mut frame, reply))
+        });
+        outcome.map(drop)
     }
 
     // ---- the surroundings of a program ----

@@ -73,7 +73,7 @@ impl Session {
             zone,
             comment: comment_of(create.comment.as_deref()),
             body: create.body.text.0.clone(),
-            last_run_us: 0,
+            last_run_us: Default::default(),
             compiled: Default::default(),
         };
         self.define_program(&schema, "EVENT", name, |s, edit| match s.state.snapshot.event(&schema, name).cloned() {
@@ -138,7 +138,7 @@ impl Session {
                 }
             }
             event.zone = self.state.vars[Live::TimeZone].as_str().into();
-            event.last_run_us = 0;
+            event.last_run_us = Default::default();
         }
         if let Some(comment) = &alter.comment {
             event.comment = comment_of(Some(comment));

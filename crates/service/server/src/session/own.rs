@@ -171,6 +171,19 @@ impl OwnSession {
         discarded.failed.map_or(Ok(discarded.ended), |e| Err((discarded.ended, e)))
     }
 
+    /// Runs an event's body with its definer's rights. Gives the warnings that its last statement left.
+    pub(crate) fn run_event(&mut self, event: &Arc<gannet_schema::Event>) -> Result<Vec<gannet_types::Warning>> {
+        let session = &mut self.0;
+        session.entry.context.clear(Interrupt::Query);
+        session.state.running.clock = Clock::now();
+        session.state.counters.enter();
+        session.begins(gannet_core::registry::Activity::Query, event.body.as_bytes());
+        let outcome = session.run_event(event, &mut Discarded::default());
+        session.state.counters.leave();
+        session.entry.idle(now_ns());
+        outcome.map(|()| session.running.warnings.take())
+    }
+
     fn answer_to(&mut self, sql: &str, reply: &mut dyn Reply) {
         let session = &mut self.0;
         session.entry.context.clear(Interrupt::Query);

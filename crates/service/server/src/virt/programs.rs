@@ -8,6 +8,7 @@ use super::metadata::{CATALOG, numeric};
 use super::{Emit, Equals, maybe, member, micros, seconds, text, yes_no};
 use crate::session::show_programs::{may_read, mode_of, type_text, zone_of};
 use crate::session::state::State;
+use gannet_base::sync::atomic::Ordering;
 use gannet_core::accounts::Privilege;
 use gannet_schema::{EventSchedule, EventStatus, Made, Routine, RoutineKind, TriggerEvent};
 use gannet_types::{Result, SqlType, Timestamp, TypeId, Value};
@@ -279,7 +280,7 @@ fn events(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> 
                 EventStatus::Disabled => "DISABLED",
                 EventStatus::ReplicaSideDisabled => "REPLICA_SIDE_DISABLED",
             };
-            let last = i64::try_from(e.last_run_us).ok().filter(|n| *n > 0);
+            let last = i64::try_from(e.last_run_us.load(Ordering::Relaxed)).ok().filter(|n| *n > 0);
             let [client, connection, database] = surroundings(&e.made);
             emit(&[
                 text(CATALOG),
