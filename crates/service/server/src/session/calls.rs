@@ -220,8 +220,11 @@ impl Session {
         });
         self.state.calls.pop();
         outcome?;
-        for (out, slot) in outs.iter().zip(&frame.slots) {
-            self.give_out(out, slot.clone())?;
+        for ((out, value), slot) in outs.iter().zip(&frame.slots).zip(&program.slots) {
+            self.give_out(out, value.clone())?;
+            if let Out::Marker(n) = out {
+                self.running.outs.push((*n, slot.name.clone(), slot.ty.clone()));
+            }
         }
         let affected = u64::try_from(self.state.row_count).unwrap_or(0);
         Ok(Done { affected, insert_id: 0, ..Done::default() })

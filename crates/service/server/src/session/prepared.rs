@@ -27,7 +27,7 @@ use gannet_types::{
 };
 use gannet_wire::codec::Malformed;
 use gannet_wire::command::{self, Execute, ParamType};
-use gannet_wire::flags::ty;
+use gannet_wire::flags::{cap, status, ty};
 use gannet_wire::reply;
 use std::sync::Arc;
 
@@ -395,7 +395,7 @@ impl Session {
         self.state.renew_snapshot();
         if !self.is_planned_here(&s.statement) {
             count_statement(&s.statement);
-            return self.run_unplanned(s, bound, wire);
+            return self.run_unplanned(s, bound, None, wire);
         }
         let types_hash = types_hash(&s.types);
         let key = self.prepared_key(s, types_hash);
@@ -579,7 +579,7 @@ impl Session {
         self.state.renew_snapshot();
         count_statement(&s.statement);
         if !self.is_planned_here(&s.statement) {
-            return self.run_unplanned(s, bound, reply);
+            return self.run_unplanned(s, bound, Some(using), reply);
         }
         let markers: Vec<SqlType> = bound.iter().map(type_of).collect();
         let mut tries = 0;
@@ -598,12 +598,51 @@ impl Session {
     }
 
     /// Runs a statement that is not planned as a whole: the plans inside it find the parameters in [`Session::markers`].
-    fn run_unplanned(&mut self, s: &Statement_, markers: Vec<Value>, reply: &mut dyn Reply) -> Result<Done> {
+    fn run_unplanned(
+        &mut self,
+        s: &Statement_,
+        markers: Vec<Value>,
+        using: Option<&[ast::Ident]>,
+        reply: &mut dyn Reply,
+    ) -> Result<Done> {
         let statement = s.statement.clone();
         self.running.markers = markers;
         let outcome = self.perform(&statement, reply);
-        self.running.markers.clear();
+        let values = std::mem::take(&mut self.running.markers);
+        let outs = std::mem::take(&mut self.running.outs);
+        if outs.is_empty() || outcome.is_err() {
+            return outcome;
+        }
+        match using {
+            Some(names) => {
+                for (n, ..) in outs {
+                    let name = names.get(n as usize).map_or("", |name| &name.text);
+                    self.assign(name, values[n as usize].clone())?;
+                }
+            }
+            None if self.capabilities & cap::PS_MULTI_RESULTS != 0 => self.send_outs(&outs, &values, reply)?,
+            None => {}
+        }
         outcome
+    }
+
+    /// One more result set of one row before the end of a prepared CALL: the values of its OUT and INOUT parameters.
+    fn send_outs(
+        &mut self,
+        outs: &[(u32, Box<str>, SqlType)],
+        values: &[Value],
+        reply: &mut dyn Reply,
+    ) -> Result<()> {
+        let bits = self.running.extra_status;
+        self.running.extra_status |= status::MORE_RESULTS | status::PS_OUT_PARAMS;
+        let columns: Vec<_> = outs.iter().map(|(_, name, ty)| super::reply::plain_column(name, ty.clone())).collect();
+        let row: Vec<Value> = outs.iter().map(|(n, ..)| values[*n as usize].clone()).collect();
+        reply.begin(&columns, self.manner(), None)?;
+        reply.row(&row)?;
+        let (capabilities, status) = (self.capabilities, self.status_flags());
+        reply.end(&super::reply::Ended { done: &Done::ROWS, capabilities, status, warnings: 0, track: &[] });
+        self.running.extra_status = bits;
+        Ok(())
     }
 
     /// DEALLOCATE PREPARE.

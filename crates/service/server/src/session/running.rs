@@ -35,6 +35,8 @@ pub(crate) struct Running {
     pub(crate) stacked: Vec<super::diagnostics::Stacked>,
     /// How often a statement of a program has cleared the diagnostics area.
     pub(crate) clears: u64,
+    /// Parameters of a prepared CALL that got values: their places among `markers`, names and types.
+    pub(crate) outs: Vec<(u32, Box<str>, gannet_types::SqlType)>,
     /// Bits of the next status word beyond those that follow from the state: MORE_RESULTS.
     pub(crate) extra_status: u16,
     /// SQL_CALC_FOUND_ROWS has counted.

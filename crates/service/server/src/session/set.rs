@@ -355,6 +355,12 @@ impl Session {
         if is(Live::ResultsetMetadata) && text == "NONE" && self.capabilities & cap::OPTIONAL_RESULTSET_METADATA == 0 {
             return Err(sql_err!(ClientDoesNotSupport, "optional resultset metadata"));
         }
+        if is(Live::EventScheduler) {
+            let now = self.server.globals.get(Live::EventScheduler);
+            if text == "DISABLED" || now.as_str() == "DISABLED" {
+                return Err(sql_err!(OptionPreventsStatement, "--event-scheduler=DISABLED or --skip-grant-tables"));
+            }
+        }
         if is(Live::TimeZone) {
             let zone = TimeZone::parse(text)?;
             return Ok(VarValue::text(&zone.to_string()));

@@ -57,6 +57,13 @@ const STATEMENTS: &[(&str, &[&str], u16)] = &[
     // `secure_file_priv` is NULL: 1290.
     ("LOAD DATA INFILE '/tmp/nothing' INTO TABLE w.t", &["FILE ON *.*", "INSERT ON w.t"], 1290),
     ("SELECT a FROM w.t INTO OUTFILE '/tmp/nothing'", &["FILE ON *.*", "SELECT ON w.t"], 1290),
+    ("CREATE PROCEDURE w.made() SELECT 1", &["CREATE ROUTINE ON w.*"], 0),
+    ("CREATE FUNCTION w.made() RETURNS INT NO SQL RETURN 1", &["CREATE ROUTINE ON w.*"], 0),
+    ("CREATE TRIGGER w.made BEFORE INSERT ON w.t FOR EACH ROW SET @a = 1", &["TRIGGER ON w.t"], 0),
+    ("CREATE EVENT w.made ON SCHEDULE EVERY 1 DAY DO SELECT 1", &["EVENT ON w.*"], 0),
+    ("SIGNAL SQLSTATE '45000'", &[], 1644),
+    ("RESIGNAL", &[], 1645),
+    ("GET DIAGNOSTICS @a = NUMBER", &[], 0),
     ("CALL w.nothing()", &["EXECUTE ON w.*"], 1305),
     ("ALTER PROCEDURE w.nothing COMMENT ''", &["ALTER ROUTINE ON w.*"], 1305),
     ("ALTER FUNCTION w.nothing COMMENT ''", &["ALTER ROUTINE ON w.*"], 1305),
