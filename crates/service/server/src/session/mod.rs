@@ -18,6 +18,9 @@
 //! | [`prepared`] | prepared statements of both kinds |
 //! | [`cursor`] | cursors of the protocol |
 //! | [`statement`] | statements that are not planned |
+//! | [`programs`], [`events`], [`bodies`] | definitions of stored programs |
+//! | [`calls`], [`steps`], [`diagnostics`] | stored programs that run; their conditions |
+//! | [`show_programs`] | SHOW CREATE of them |
 //! | [`temporary`] | temporary tables |
 //! | [`transaction`] | the state machine of transactions |
 //! | [`locks`] | metadata locks |

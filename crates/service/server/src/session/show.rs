@@ -26,6 +26,11 @@ pub(super) fn column(name: &str, length: u32) -> ResultColumn {
     plain_column(name, SqlType::varchar(length, CollationId::UTF8MB3_GENERAL_CI))
 }
 
+/// A text as a literal.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
 pub(super) fn number(name: &str) -> ResultColumn {
     plain_column(name, SqlType::bigint_unsigned().not_null())
 }
@@ -91,7 +96,10 @@ impl Session {
             Some(filter) => Statement::Query(Box::new(filtered(*inner, like, filter))),
         };
         let saved = std::mem::replace(&mut self.settings.sql_mode, SqlMode::DEFAULT);
+        // Names are those of the server's own text, not of a program around the statement.
+        let locals = self.running.locals.take();
         let planned = self.make_inner_plan(&statement);
+        self.running.locals = locals;
         let outcome = planned.and_then(|(plan, params)| self.keep_rows(&plan, &params));
         self.settings.sql_mode = saved;
         let mut kept = outcome?;
@@ -254,33 +262,35 @@ impl Session {
                 self.select(&format!("SELECT {list} FROM information_schema.PLUGINS"), "Name", filter)
             }
             ShowKind::Triggers { schema, .. } => {
-                self.schema_of(schema.as_ref())?;
+                let schema = quoted(&self.schema_of(schema.as_ref())?);
                 let list = aliased(
                     "TRIGGER_NAME=Trigger, EVENT_MANIPULATION=Event, EVENT_OBJECT_TABLE=Table, ACTION_STATEMENT=Statement, \
                      ACTION_TIMING=Timing, CREATED=Created, SQL_MODE=sql_mode, DEFINER=Definer, \
                      CHARACTER_SET_CLIENT=character_set_client, COLLATION_CONNECTION=collation_connection, \
                      DATABASE_COLLATION=Database Collation",
                 );
-                self.select(&format!("SELECT {list} FROM information_schema.TRIGGERS"), "Table", filter)
+                self.select(&format!("SELECT {list} FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = {schema}"), "Table", filter)
             }
             ShowKind::Events { schema } => {
-                self.schema_of(schema.as_ref())?;
+                let schema = quoted(&self.schema_of(schema.as_ref())?);
                 let list = aliased(
                     "EVENT_SCHEMA=Db, EVENT_NAME=Name, DEFINER=Definer, TIME_ZONE=Time zone, EVENT_TYPE=Type, \
                      EXECUTE_AT=Execute at, INTERVAL_VALUE=Interval value, INTERVAL_FIELD=Interval field, STARTS=Starts, ENDS=Ends, \
                      STATUS=Status, ORIGINATOR=Originator, CHARACTER_SET_CLIENT=character_set_client, \
                      COLLATION_CONNECTION=collation_connection, DATABASE_COLLATION=Database Collation",
                 );
-                self.select(&format!("SELECT {list} FROM information_schema.EVENTS"), "Name", filter)
+                self.select(&format!("SELECT {list} FROM information_schema.EVENTS WHERE EVENT_SCHEMA = {schema}"), "Name", filter)
             }
             ShowKind::ProcedureStatus | ShowKind::FunctionStatus => {
+                let procedure = matches!(show.kind, ShowKind::ProcedureStatus);
+                let kind = if procedure { "PROCEDURE" } else { "FUNCTION" };
                 let list = aliased(
                     "ROUTINE_SCHEMA=Db, ROUTINE_NAME=Name, ROUTINE_TYPE=Type, DEFINER=Definer, LAST_ALTERED=Modified, \
                      CREATED=Created, SECURITY_TYPE=Security_type, ROUTINE_COMMENT=Comment, \
                      CHARACTER_SET_CLIENT=character_set_client, COLLATION_CONNECTION=collation_connection, \
                      DATABASE_COLLATION=Database Collation",
                 );
-                self.select(&format!("SELECT {list} FROM information_schema.ROUTINES"), "Name", filter)
+                self.select(&format!("SELECT {list} FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = '{kind}'"), "Name", filter)
             }
             ShowKind::OpenTables { schema } => self.open_tables(schema.as_ref(), filter),
             other => self.show_direct(other),
