@@ -375,7 +375,7 @@ impl Session {
     /// Takes the rights of a definer, unless they are the session's. Error 1449.
     fn become_account(&mut self, definer: &(Box<str>, Box<str>)) -> Result<Option<Box<Identity>>> {
         let (user, host) = (&*definer.0, &*definer.1);
-        if self.state.account.is(&Name::new(user, host)) {
+        if *self.state.account.user == *user && *self.state.account.host == *host {
             return Ok(None);
         }
         let account = self.server.accounts.get(user, host).ok_or_else(|| sql_err!(NoSuchUser, user, host))?;
@@ -415,6 +415,15 @@ impl Session {
         self.state.using.push(tables);
     }
 
+    /// It has ended.
+    pub(super) fn end_using(&mut self) {
+        self.state.using.pop();
+        if std::mem::take(&mut self.state.changed_inside) {
+            self.refresh();
+            self.state.changed_inside = self.inside;
+        }
+    }
+
     /// Error 1442 for a table that a statement around this one uses.
     pub(super) fn refuse_used(&self, plan: &Plan) -> Result<()> {
         let written = |t: &&PlanTable| match t.intent {
@@ -443,7 +452,8 @@ impl Session {
     /// A function's value.
     fn run_function(&mut self, routine: &Arc<Routine>, args: &[Value]) -> Result<Value> {
         let full = || format!("{}.{}", routine.schema, routine.name);
-        if !self.state.access.routine(&routine.schema, &routine.name, true).has(Privilege::Execute) {
+        let access = &self.state.access;
+        if !access.all && !access.routine(&routine.schema, &routine.name, true).has(Privilege::Execute) {
             let a = &self.state.account;
             return Err(sql_err!(ProcaccessDenied, "execute", a.user, self.state.host(), full()));
         }
@@ -484,8 +494,8 @@ impl Session {
             frame.slots[at..at + new.len()].clone_from_slice(new);
         }
         self.within(&table.schema, &trigger.made, true, |s| {
-            let access = s.state.access.table(&table.schema, &table.name);
-            if !access.has(Privilege::Trigger) {
+            let access = &s.state.access;
+            if !access.all && !access.table(&table.schema, &table.name).has(Privilege::Trigger) {
                 return Err(s.denied(Privilege::Trigger.into(), &table.name));
             }
             s.as_program(|s| s.run_program(&mut frame, &mut Nowhere))

@@ -509,7 +509,7 @@ impl Session {
             outcome
         });
         if plan.uses.programs {
-            self.state.using.pop();
+            self.end_using();
         }
         if matches!(plan.kind, PlanKind::Delete(_)) {
             // LAST_INSERT_ID(n) there is for the session alone.

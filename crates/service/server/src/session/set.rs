@@ -49,6 +49,7 @@ impl Session {
     /// beforehand.
     pub(crate) fn set(&mut self, items: &[SetItem]) -> Result<()> {
         count(Counter::ComSetOption);
+        self.state.changed_inside |= self.inside;
         for item in items {
             self.check_item(item)?;
         }

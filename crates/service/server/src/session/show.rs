@@ -26,11 +26,6 @@ pub(super) fn column(name: &str, length: u32) -> ResultColumn {
     plain_column(name, SqlType::varchar(length, CollationId::UTF8MB3_GENERAL_CI))
 }
 
-/// A text as a literal.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
-}
-
 pub(super) fn number(name: &str) -> ResultColumn {
     plain_column(name, SqlType::bigint_unsigned().not_null())
 }
@@ -262,7 +257,7 @@ impl Session {
                 self.select(&format!("SELECT {list} FROM information_schema.PLUGINS"), "Name", filter)
             }
             ShowKind::Triggers { schema, .. } => {
-                let schema = quoted(&self.schema_of(schema.as_ref())?);
+                let schema = quote(&self.schema_of(schema.as_ref())?);
                 let list = aliased(
                     "TRIGGER_NAME=Trigger, EVENT_MANIPULATION=Event, EVENT_OBJECT_TABLE=Table, ACTION_STATEMENT=Statement, \
                      ACTION_TIMING=Timing, CREATED=Created, SQL_MODE=sql_mode, DEFINER=Definer, \
@@ -272,7 +267,7 @@ impl Session {
                 self.select(&format!("SELECT {list} FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = {schema}"), "Table", filter)
             }
             ShowKind::Events { schema } => {
-                let schema = quoted(&self.schema_of(schema.as_ref())?);
+                let schema = quote(&self.schema_of(schema.as_ref())?);
                 let list = aliased(
                     "EVENT_SCHEMA=Db, EVENT_NAME=Name, DEFINER=Definer, TIME_ZONE=Time zone, EVENT_TYPE=Type, \
                      EXECUTE_AT=Execute at, INTERVAL_VALUE=Interval value, INTERVAL_FIELD=Interval field, STARTS=Starts, ENDS=Ends, \

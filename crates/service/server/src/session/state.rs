@@ -34,6 +34,8 @@ pub(crate) struct State {
     /// Sessions for the functions and triggers of its statements.
     #[expect(clippy::vec_box, reason = "they are large, and move in and out for each call")]
     pub(crate) inside: Vec<Box<super::Session>>,
+    /// A function or trigger has set a variable: what follows from it is for the session around it to see to.
+    pub(crate) changed_inside: bool,
     /// Routines that run, outermost first.
     pub(crate) calls: Vec<Arc<gannet_schema::Routine>>,
     /// Tables of the statements whose functions and triggers run, outermost first.
@@ -113,6 +115,7 @@ impl State {
                 .must_change_password(server.globals.get(Live::DefaultPasswordLifetime).as_u64()),
             usage: None,
             inside: Vec::new(),
+            changed_inside: false,
             calls: Vec::new(),
             using: Vec::new(),
             snapshot: server.catalog.snapshot(),

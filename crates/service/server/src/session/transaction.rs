@@ -81,6 +81,7 @@ impl Transaction {
         self.explicit = !outer.is_autocommit();
         self.started = outer.started;
         self.read_only = outer.read_only;
+        self.savepoints.clear();
         self.isolation = outer.isolation;
     }
 
@@ -424,6 +425,9 @@ impl Session {
 
     /// `SET autocommit`: turning it on commits the open transaction.
     pub(crate) fn set_autocommit(&mut self, on: bool) -> Result<()> {
+        if self.inside {
+            return Err(sql_err!(SpCantSetAutocommit));
+        }
         if on && !self.transaction.autocommit {
             self.commit_implicitly()?;
         }
