@@ -42,7 +42,8 @@ struct Run {
 /// Runs until the server stops.
 pub(crate) fn run(core: &Arc<Core>, plans: &Arc<Plans>) {
     let entry = core.registry.enter_own(gannet_runtime::context(), "event_scheduler");
-    let began_us = WallTime::now().micros() as i64;
+    // Events have whole seconds.
+    let began_us = WallTime::now().seconds() as i64 * 1_000_000;
     let mut planned: HashMap<(Arc<str>, Arc<str>), Planned> = HashMap::new();
     let mut version = None;
     let mut runs: Vec<Run> = Vec::new();
@@ -106,7 +107,7 @@ fn plan(
         let p = known.unwrap_or_else(|| {
             // A new event may be due at once; one from before the start is not made up for.
             let made = i64::try_from(event.made.changed_us).unwrap_or(0) / 1_000_000 * 1_000_000;
-            let from = if made >= began_us / 1_000_000 * 1_000_000 { made } else { now_us };
+            let from = if made >= began_us { made } else { now_us };
             let next_us = match event.schedule {
                 EventSchedule::At(at) => Some(at),
                 EventSchedule::Every { .. } => next(core, event, from),

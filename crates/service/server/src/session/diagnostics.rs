@@ -28,15 +28,15 @@ impl Session {
     /// SIGNAL, RESIGNAL.
     pub(super) fn signal(&mut self, signal: &Signal) -> Result<Done> {
         let active = self.running.stacked.last().cloned();
-        if signal.resignal && active.is_none() {
-            return Err(sql_err!(ResignalWithoutActiveHandler));
-        }
         let state = match &signal.condition {
             None => None,
             Some(ConditionValue::SqlState(state)) => Some(sqlstate(state)?),
             Some(ConditionValue::Named(name)) => return Err(sql_err!(SpCondMismatch, name)),
             Some(_) => return Err(sql_err!(SignalBadConditionType)),
         };
+        if signal.resignal && active.is_none() {
+            return Err(sql_err!(ResignalWithoutActiveHandler));
+        }
         let set = self.set_items(&signal.items)?;
         let (mut area, condition) = match (active.filter(|_| signal.resignal), state) {
             (Some(active), None) => {

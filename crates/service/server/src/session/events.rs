@@ -196,7 +196,8 @@ impl Session {
 
     /// When an event runs. Errors 1525, 1542, 1543.
     fn schedule(&mut self, schedule: &Schedule) -> Result<Timed> {
-        let now = i64::try_from(self.settings_now()).unwrap_or(i64::MAX);
+        // Events have whole seconds.
+        let now = i64::try_from(self.settings_now()).unwrap_or(i64::MAX).div_euclid(1_000_000) * 1_000_000;
         match schedule {
             Schedule::At(at) => {
                 let at = self.instant(at, "AT")?;
@@ -222,7 +223,7 @@ impl Session {
                 }
                 let starts = match starts {
                     Some(starts) => self.instant(starts, "STARTS")?,
-                    None => now.div_euclid(1_000_000) * 1_000_000,
+                    None => now,
                 };
                 let ends = ends.as_ref().map(|ends| self.instant(ends, "ENDS")).transpose()?;
                 if ends.is_some_and(|ends| ends <= starts) {

@@ -217,6 +217,8 @@ impl Session {
                 None => Err(sql_err!(SpCursorNotOpen)),
                 Some(open) => {
                     self.state.held.give(open.held);
+                    self.running.warnings.clear();
+                    self.running.clears += 1;
                     Ok(Flow::Next)
                 }
             },

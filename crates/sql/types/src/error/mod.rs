@@ -373,6 +373,7 @@ impl Warnings {
             self.list.remove(at);
             self.total -= 1;
             self.errors -= u64::from(gone.level == Level::Error);
+            self.kept = self.kept.min(self.total);
         }
     }
 
@@ -382,6 +383,7 @@ impl Warnings {
             self.total -= 1;
             self.errors -= u64::from(gone.level == Level::Error);
         }
+        self.kept = self.kept.min(self.total);
     }
 
     /// All conditions since the last `clear`, kept or not (`@@warning_count`).
