@@ -222,7 +222,10 @@ mod tests {
         // A month from 31 January 1970 is its last day, and the next the last of March.
         let january = 30 * 86_400 * S;
         assert_eq!(occurrence(Interval::Months(1), january, january + 1, &utc), Some((31 + 27) * 86_400 * S));
-        assert_eq!(occurrence(Interval::Months(1), january, (31 + 28) * 86_400 * S, &utc), Some((59 + 30) * 86_400 * S));
+        assert_eq!(
+            occurrence(Interval::Months(1), january, (31 + 28) * 86_400 * S, &utc),
+            Some((59 + 30) * 86_400 * S)
+        );
     }
 
     #[test]

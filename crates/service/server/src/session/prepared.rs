@@ -627,12 +627,7 @@ impl Session {
     }
 
     /// One more result set of one row before the end of a prepared CALL: the values of its OUT and INOUT parameters.
-    fn send_outs(
-        &mut self,
-        outs: &[(u32, Box<str>, SqlType)],
-        values: &[Value],
-        reply: &mut dyn Reply,
-    ) -> Result<()> {
+    fn send_outs(&mut self, outs: &[(u32, Box<str>, SqlType)], values: &[Value], reply: &mut dyn Reply) -> Result<()> {
         let bits = self.running.extra_status;
         self.running.extra_status |= status::MORE_RESULTS | status::PS_OUT_PARAMS;
         let columns: Vec<_> = outs.iter().map(|(_, name, ty)| super::reply::plain_column(name, ty.clone())).collect();

@@ -264,7 +264,11 @@ impl Session {
                      CHARACTER_SET_CLIENT=character_set_client, COLLATION_CONNECTION=collation_connection, \
                      DATABASE_COLLATION=Database Collation",
                 );
-                self.select(&format!("SELECT {list} FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = {schema}"), "Table", filter)
+                self.select(
+                    &format!("SELECT {list} FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = {schema}"),
+                    "Table",
+                    filter,
+                )
             }
             ShowKind::Events { schema } => {
                 let schema = quote(&self.schema_of(schema.as_ref())?);
@@ -274,7 +278,11 @@ impl Session {
                      STATUS=Status, ORIGINATOR=Originator, CHARACTER_SET_CLIENT=character_set_client, \
                      COLLATION_CONNECTION=collation_connection, DATABASE_COLLATION=Database Collation",
                 );
-                self.select(&format!("SELECT {list} FROM information_schema.EVENTS WHERE EVENT_SCHEMA = {schema}"), "Name", filter)
+                self.select(
+                    &format!("SELECT {list} FROM information_schema.EVENTS WHERE EVENT_SCHEMA = {schema}"),
+                    "Name",
+                    filter,
+                )
             }
             ShowKind::ProcedureStatus | ShowKind::FunctionStatus => {
                 let procedure = matches!(show.kind, ShowKind::ProcedureStatus);
@@ -285,7 +293,11 @@ impl Session {
                      CHARACTER_SET_CLIENT=character_set_client, COLLATION_CONNECTION=collation_connection, \
                      DATABASE_COLLATION=Database Collation",
                 );
-                self.select(&format!("SELECT {list} FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = '{kind}'"), "Name", filter)
+                self.select(
+                    &format!("SELECT {list} FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = '{kind}'"),
+                    "Name",
+                    filter,
+                )
             }
             ShowKind::OpenTables { schema } => self.open_tables(schema.as_ref(), filter),
             other => self.show_direct(other),

@@ -425,17 +425,19 @@ impl Session {
         self.begin_inner(&inner.statement);
         let mut between = Between { to: reply, open: false };
         // What is prepared knows no variables of the program.
-        let dynamic = matches!(
-            inner.statement,
-            Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Deallocate(_)
-        );
-        let outcome = if dynamic { self.perform(&inner.statement, &mut between) } else { self.in_program(program, frame, inner.scope, |s| {
-            if kinds::of(&inner.statement).way == kinds::Way::Planned && s.is_planned_here(&inner.statement) {
-                s.run_planned(program, number, inner, &mut between)
-            } else {
-                s.perform(&inner.statement, &mut between)
-            }
-        }) };
+        let dynamic =
+            matches!(inner.statement, Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Deallocate(_));
+        let outcome = if dynamic {
+            self.perform(&inner.statement, &mut between)
+        } else {
+            self.in_program(program, frame, inner.scope, |s| {
+                if kinds::of(&inner.statement).way == kinds::Way::Planned && s.is_planned_here(&inner.statement) {
+                    s.run_planned(program, number, inner, &mut between)
+                } else {
+                    s.perform(&inner.statement, &mut between)
+                }
+            })
+        };
         let failed_within = between.open && outcome.is_err();
         let outcome = outcome.map_err(|e| self.final_error(e));
         self.end_inner(&outcome);
