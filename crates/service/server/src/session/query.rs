@@ -474,7 +474,8 @@ impl Session {
             if writes_base { self.pass_write_gate(gannet_engine::lock::MdlDuration::Statement) } else { Ok(()) };
         let locked = locked.and_then(|()| self.lock_tables(plan, locks));
         let limit = match plan.max_execution_time {
-            _ if writes => 0,
+            // Inside a program the limit is none, or that of the statement around it.
+            _ if writes || self.inside || self.running.locals.is_some() => 0,
             Some(hinted) => u64::from(hinted),
             None => self.state.vars[Live::MaxExecutionTime].as_u64(),
         };

@@ -192,9 +192,14 @@ impl Session {
     /// A bare word is a name (`SET sql_mode = ansi`), everything else an expression.
     fn value_for_variable(&mut self, expr: &Expr) -> Result<Value> {
         match expr {
-            Expr::Column(c) if c.qualifier.is_none() => Ok(Value::text(&c.column)),
+            Expr::Column(c) if c.qualifier.is_none() && !self.is_local(&c.column) => Ok(Value::text(&c.column)),
             other => self.evaluate(other),
         }
+    }
+
+    /// A variable of the program whose statement runs has the name.
+    fn is_local(&self, name: &str) -> bool {
+        self.running.locals.as_ref().is_some_and(|names| names.slot(name).is_some())
     }
 
     /// The value of an expression outside a query. The common forms need no plan.

@@ -234,7 +234,11 @@ impl Binder<'_> {
             (None, None) => return Err(error(ErrorCode::NoDb, &[])),
         };
         if let Some(routine) = self.snapshot.routine(schema, RoutineKind::Function, &call.name.text) {
-            return self.routine(&routine.clone(), &call.args);
+            let routine = routine.clone();
+            if let Some(names) = &mut self.names {
+                names.routines.insert(call.span.start, (&*routine.schema).into());
+            }
+            return self.routine(&routine, &call.args);
         }
         let name = format!("{schema}.{}", call.name.text);
         Err(error(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name]))
