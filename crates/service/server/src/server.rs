@@ -89,7 +89,11 @@ impl Server {
         let task = gannet_runtime::spawn("init-file", move || {
             let mut session =
                 OwnSession::open(&core, &plans, Arc::new(Account::unchecked()), "boot").map_err(|e| (0, e))?;
-            session.execute(&text)
+            let mut ended = 0;
+            for piece in delimited(&text) {
+                ended += session.execute(piece).map_err(|(n, e)| (ended + n, e))?;
+            }
+            Ok(ended)
         });
         match task.join() {
             Ok(Ok(_)) => Ok(()),
@@ -195,6 +199,48 @@ impl Server {
     }
 }
 
+/// The pieces of a script between its DELIMITER lines and the delimiters that these name; those under `;` are left whole.
+fn delimited(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    let mut delimiter = ";";
+    let named = |line: &str| {
+        let word = line.trim_start().get(..9)?;
+        word.eq_ignore_ascii_case("delimiter").then_some(())
+    };
+    while !rest.is_empty() {
+        // Up to the next line that names another one.
+        let mut end = 0;
+        let line = rest.split_inclusive('\n').find(|line| named(line).is_some() || { end += line.len(); false });
+        let (section, behind) = rest.split_at(end);
+        match delimiter {
+            ";" => pieces.push(section),
+            other => pieces.extend(section.split(other)),
+        }
+        let Some(line) = line else { break };
+        delimiter = line.trim()[9..].trim();
+        if delimiter.is_empty() {
+            delimiter = ";";
+        }
+        rest = &behind[line.len()..];
+    }
+    pieces.retain(|piece| !piece.trim().is_empty());
+    pieces
+}
+
 fn shown_ip(ip: IpAddr) -> String {
     if ip.is_unspecified() { "127.0.0.1".into() } else { ip.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::delimited;
+
+    #[test]
+    fn scripts_name_their_delimiters() {
+        assert_eq!(delimited("select 1; select 2;"), ["select 1; select 2;"]);
+        let script = "select 1;\nDELIMITER //\ncreate procedure p() begin select 1; end//\nselect 2//\ndelimiter ;\nselect 3;\n";
+        let want = ["select 1;\n", "create procedure p() begin select 1; end", "\nselect 2", "select 3;\n"];
+        assert_eq!(delimited(script), want);
+    }
 }
