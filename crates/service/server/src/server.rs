@@ -1,14 +1,14 @@
 //! The MySQL protocol on a running server: its listeners, and what its sessions share beyond the core.
 
-use crate::session::cached::{Plans, forget_thread};
-use crate::session::own::OwnSession;
-use crate::session::service::{Connection, Connections};
-use crate::virt;
+use crate::service::{Connection, Connections};
 use gannet_base::sync::Mutex;
 use gannet_core::accounts::Account;
 use gannet_core::vars::{Live, VarValue};
 use gannet_core::{Core, Instance, ServerOptions};
 use gannet_runtime::{Addr, JoinHandle};
+use gannet_session::OwnSession;
+use gannet_session::cached::{Plans, forget_thread};
+use gannet_session::virt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl Server {
             return;
         }
         let (core, plans) = (self.core().clone(), self.plans.clone());
-        let task = gannet_runtime::spawn("events", move || crate::scheduler::run(&core, &plans));
+        let task = gannet_runtime::spawn("events", move || gannet_session::scheduler::run(&core, &plans));
         *self.scheduler.lock() = Some(task);
     }
 
@@ -211,7 +211,12 @@ fn delimited(text: &str) -> Vec<&str> {
     while !rest.is_empty() {
         // Up to the next line that names another one.
         let mut end = 0;
-        let line = rest.split_inclusive('\n').find(|line| named(line).is_some() || { end += line.len(); false });
+        let line = rest.split_inclusive('\n').find(|line| {
+            named(line).is_some() || {
+                end += line.len();
+                false
+            }
+        });
         let (section, behind) = rest.split_at(end);
         match delimiter {
             ";" => pieces.push(section),
@@ -239,7 +244,8 @@ mod tests {
     #[test]
     fn scripts_name_their_delimiters() {
         assert_eq!(delimited("select 1; select 2;"), ["select 1; select 2;"]);
-        let script = "select 1;\nDELIMITER //\ncreate procedure p() begin select 1; end//\nselect 2//\ndelimiter ;\nselect 3;\n";
+        let script =
+            "select 1;\nDELIMITER //\ncreate procedure p() begin select 1; end//\nselect 2//\ndelimiter ;\nselect 3;\n";
         let want = ["select 1;\n", "create procedure p() begin select 1; end", "\nselect 2", "select 3;\n"];
         assert_eq!(delimited(script), want);
     }
