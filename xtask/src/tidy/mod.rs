@@ -30,7 +30,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("schema", &["base", "types"]),
     ("catalog", &["base", "runtime", "types", "schema", "engine"]),
     ("plan", &["base", "telemetry", "types", "parser", "functions", "schema"]),
-    ("program", &["types", "parser", "schema", "plan"]),
+    ("program", &["base", "types", "parser", "schema", "plan"]),
     ("exec", &["base", "telemetry", "runtime", "types", "parser", "functions", "schema", "catalog", "plan", "engine"]),
     ("wire", &["base", "types"]),
     ("core", &["base", "telemetry", "runtime", "types", "parser", "schema", "catalog", "exec", "engine", "wire"]),

@@ -382,8 +382,7 @@ pub fn of(statement: &Statement) -> &'static Kind {
         Statement::SetRole(_) => &SET_ROLE,
         Statement::SetDefaultRole { .. } => &SET_DEFAULT_ROLE,
         Statement::Replication(_) => &REPLICATION,
-        Statement::Signal(s) if s.resignal => &RESIGNAL,
-        Statement::Signal(_) => &SIGNAL,
+        Statement::Signal(s) => [&SIGNAL, &RESIGNAL][usize::from(s.resignal)],
         Statement::GetDiagnostics(_) => &GET_DIAGNOSTICS,
         Statement::Empty => &EMPTY,
     }

@@ -199,7 +199,8 @@ impl Server {
     }
 }
 
-/// The pieces of a script between its DELIMITER lines and the delimiters that these name; those under `;` are left whole.
+/// The pieces of a script between its DELIMITER lines and the delimiters that these name; those under `;` are left
+/// whole.
 fn delimited(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;

@@ -1,8 +1,8 @@
 //! Calls of stored programs: CALL, functions in expressions, triggers.
 //!
-//! A procedure runs on the session as it is. A function or trigger runs in the middle of a statement, whose executor has the
-//! session's transaction and state in hand: these are moved into a session of their own ([`Session::prepare_inside`]) for
-//! the time of the call, and back.
+//! A procedure runs on the session as it is. A function or trigger runs in the middle of a statement, whose executor
+//! has the session's transaction and state in hand: these are moved into a session of their own
+//! ([`Session::prepare_inside`]) for the time of the call, and back.
 
 use super::Session;
 use super::exchange::{Exchange, HeaderCache};
@@ -184,6 +184,11 @@ impl Session {
     /// It runs in the middle of another session's statement: a function's or trigger's.
     pub(crate) fn is_inside(&self) -> bool {
         self.inside
+    }
+
+    /// The statement is one of a program: `max_execution_time` does not hold for it, or does for the statement around.
+    pub(crate) fn is_part(&self) -> bool {
+        self.inside || self.running.locals.is_some()
     }
 
     // ---- procedures ----
@@ -409,14 +414,26 @@ impl Session {
     }
 
     /// The statement is one whose functions and triggers may not change its tables.
+    #[inline]
     pub(super) fn begin_using(&mut self, plan: &Plan) {
+        if plan.uses.programs {
+            self.use_tables(plan);
+        }
+    }
+
+    #[cold]
+    fn use_tables(&mut self, plan: &Plan) {
         self.prepare_inside();
         let tables = plan.tables.iter().filter(|t| !t.table.temporary).map(|t| t.table.id).collect();
         self.state.using.push(tables);
     }
 
     /// It has ended.
-    pub(super) fn end_using(&mut self) {
+    #[inline]
+    pub(super) fn end_using(&mut self, plan: &Plan) {
+        if !plan.uses.programs {
+            return;
+        }
         self.state.using.pop();
         if std::mem::take(&mut self.state.changed_inside) {
             self.refresh();

@@ -4,7 +4,7 @@ use super::Session;
 use super::bodies;
 use super::calls::{self, collation_of};
 use super::reply::Done;
-use gannet_catalog::{CatalogError, CatalogResult, Edit};
+use gannet_catalog::{CatalogError, CatalogResult, Edit, set_triggers};
 use gannet_core::accounts::{Name, Privilege, Privileges, RoutineGrant};
 use gannet_core::vars::Live;
 use gannet_exec::error::from_catalog;
@@ -229,7 +229,7 @@ impl Session {
                 compiled: Default::default(),
             };
             let triggers = ordered(&table, trigger, create).map_err(CatalogError::Sql)?;
-            edit.set_triggers(&table, triggers)
+            set_triggers(edit, &table, triggers)
         })?;
         Ok(Done::default())
     }
@@ -268,7 +268,7 @@ impl Session {
             };
             let others = table.triggers.iter().filter(|t| !Arc::ptr_eq(t, trigger));
             let others = others.map(|t| Arc::new(t.copy())).collect();
-            edit.set_triggers(&table.clone(), others)
+            set_triggers(edit, &table.clone(), others)
         })?;
         Ok(Done::default())
     }
@@ -441,7 +441,8 @@ impl Session {
     }
 }
 
-/// A table's triggers with a new one: behind those of its event and time, or where FOLLOWS or PRECEDES wants it. Error 3011.
+/// A table's triggers with a new one: behind those of its event and time, or where FOLLOWS or PRECEDES wants it.
+/// Error 3011.
 fn ordered(table: &Table, trigger: Trigger, create: &CreateTrigger) -> Result<Vec<Arc<Trigger>>> {
     let same = |t: &Trigger| t.event == trigger.event && t.after == trigger.after;
     let mut all: Vec<Arc<Trigger>> = table.triggers.iter().map(|t| Arc::new(t.copy())).collect();

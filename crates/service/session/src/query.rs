@@ -467,15 +467,12 @@ impl Session {
         self.check_plan(plan, writes, writes_base)?;
         plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
         let mark = self.begin_statement()?;
-        if plan.uses.programs {
-            self.begin_using(plan);
-        }
+        self.begin_using(plan);
         let locked =
             if writes_base { self.pass_write_gate(gannet_engine::lock::MdlDuration::Statement) } else { Ok(()) };
         let locked = locked.and_then(|()| self.lock_tables(plan, locks));
         let limit = match plan.max_execution_time {
-            // Inside a program the limit is none, or that of the statement around it.
-            _ if writes || self.inside || self.running.locals.is_some() => 0,
+            _ if writes || self.is_part() => 0,
             Some(hinted) => u64::from(hinted),
             None => self.state.vars[Live::MaxExecutionTime].as_u64(),
         };
@@ -509,9 +506,7 @@ impl Session {
             }
             outcome
         });
-        if plan.uses.programs {
-            self.end_using();
-        }
+        self.end_using(plan);
         if matches!(plan.kind, PlanKind::Delete(_)) {
             // LAST_INSERT_ID(n) there is for the session alone.
             self.state.running.insert_id_given = false;

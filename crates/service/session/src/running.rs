@@ -29,7 +29,8 @@ impl Clock {
 pub struct Running {
     /// Parameter values of the prepared statement that runs, when it is not planned as a whole: for the plans inside it.
     pub markers: Vec<Value>,
-    /// What names mean in the statement, when it is one of a stored program: `markers` are then the program's variables.
+    /// What names mean in the statement, when it is one of a stored program: `markers` are then the program's
+    /// variables.
     pub(crate) locals: Option<gannet_program::Names>,
     /// Diagnostics areas of the handlers that are at work, innermost last.
     pub(crate) stacked: Vec<super::diagnostics::Stacked>,

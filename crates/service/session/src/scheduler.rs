@@ -1,8 +1,8 @@
 //! The event scheduler: a task that starts events when they are due.
 //!
-//! An event's times are computed, not kept: occurrence `k` of EVERY is STARTS + k intervals. Months and days count in the
-//! event's time zone, so that an event at noon stays at noon; hours and shorter units are elapsed time. What was due while
-//! the server stood still is not made up for; an AT that has passed meanwhile is dropped, or disabled.
+//! An event's times are computed, not kept: occurrence `k` of EVERY is STARTS + k intervals. Months and days count in
+//! the event's time zone, so that an event at noon stays at noon; hours and shorter units are elapsed time. What was
+//! due while the server stood still is not made up for; an AT that has passed meanwhile is dropped, or disabled.
 
 use crate::cached::Plans;
 use crate::own::OwnSession;

@@ -256,6 +256,19 @@ impl Session {
                 );
                 self.select(&format!("SELECT {list} FROM information_schema.PLUGINS"), "Name", filter)
             }
+            ShowKind::Triggers { .. }
+            | ShowKind::Events { .. }
+            | ShowKind::ProcedureStatus
+            | ShowKind::FunctionStatus => self.show_programs(show),
+            ShowKind::OpenTables { schema } => self.open_tables(schema.as_ref(), filter),
+            other => self.show_direct(other),
+        }
+    }
+
+    /// SHOW TRIGGERS, EVENTS, PROCEDURE STATUS, FUNCTION STATUS.
+    fn show_programs(&mut self, show: &Show) -> Result<RowsSink> {
+        let filter = show.filter.as_ref();
+        match &show.kind {
             ShowKind::Triggers { schema, .. } => {
                 let schema = quote(&self.schema_of(schema.as_ref())?);
                 let list = aliased(
@@ -299,8 +312,7 @@ impl Session {
                     filter,
                 )
             }
-            ShowKind::OpenTables { schema } => self.open_tables(schema.as_ref(), filter),
-            other => self.show_direct(other),
+            _ => unsupported("this SHOW"),
         }
     }
 

@@ -213,15 +213,7 @@ impl Session {
             }
             Step::Open(cursor) => self.open_rows(program, frame, *cursor).map(|()| Flow::Raised),
             Step::Fetch { cursor, into } => self.raising(|s| s.fetch(program, frame, *cursor, into)),
-            Step::Close(cursor) => match frame.cursors[*cursor as usize].take() {
-                None => Err(sql_err!(SpCursorNotOpen)),
-                Some(open) => {
-                    self.state.held.give(open.held);
-                    self.running.warnings.clear();
-                    self.running.clears += 1;
-                    Ok(Flow::Next)
-                }
-            },
+            Step::Close(cursor) => self.close_rows(frame, *cursor),
             Step::CloseAll(range) => {
                 for cursor in &mut frame.cursors[range.start as usize..range.end as usize] {
                     let held = cursor.take().map_or(0, |open| open.held);
@@ -568,6 +560,14 @@ impl Session {
         let mut sink = CursorSink { width: entry.plan.columns.len(), ..CursorSink::default() };
         self.execute(&entry.plan, &entry.digest.locks, &params, &mut sink)?;
         Ok(sink)
+    }
+
+    fn close_rows(&mut self, frame: &mut Frame, cursor: u32) -> Result<Flow> {
+        let open = frame.cursors[cursor as usize].take().ok_or_else(|| sql_err!(SpCursorNotOpen))?;
+        self.state.held.give(open.held);
+        self.running.warnings.clear();
+        self.running.clears += 1;
+        Ok(Flow::Next)
     }
 
     fn fetch(&mut self, program: &Program, frame: &mut Frame, cursor: u32, into: &[u32]) -> Result<Flow> {

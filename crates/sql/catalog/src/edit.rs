@@ -137,7 +137,7 @@ impl<'a> Edit<'a> {
             let key = dictionary_key(KIND_TABLE, &[name, &table.name]);
             self.txn.delete(self.catalog.tree(), &key)?;
         }
-        self.delete_programs(name)?;
+        crate::programs::delete_programs(self, name)?;
         self.note(Change::DropSchema(schema.name));
         Ok(tables.len())
     }

@@ -23,5 +23,6 @@ pub use catalog::Catalog;
 pub use edit::Edit;
 pub use error::{CatalogError, CatalogResult};
 pub use follow::Gate;
+pub use programs::set_triggers;
 pub use trees::{StoredTable, Trees};
 pub use words::Words;

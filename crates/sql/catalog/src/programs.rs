@@ -52,7 +52,7 @@ impl Edit<'_> {
         let mut row = Vec::new();
         Writer::new(&mut row).prefixed(routine.name.as_bytes());
         routine.encode(&mut row);
-        self.put(&routine_key(&routine), &row)?;
+        put(self, &routine_key(&routine), &row)?;
         self.note(Change::PutRoutine(Arc::new(routine)));
         Ok(())
     }
@@ -70,7 +70,7 @@ impl Edit<'_> {
         let mut row = Vec::new();
         Writer::new(&mut row).prefixed(event.name.as_bytes());
         event.encode(&mut row);
-        self.put(&event_key(&event.schema, &event.name), &row)?;
+        put(self, &event_key(&event.schema, &event.name), &row)?;
         self.note(Change::PutEvent(Arc::new(event)));
         Ok(())
     }
@@ -81,30 +81,30 @@ impl Edit<'_> {
         self.note(Change::DropEvent(event.clone()));
         Ok(())
     }
+}
 
-    fn put(&mut self, key: &[u8], row: &[u8]) -> CatalogResult<()> {
-        if self.txn.insert(self.catalog.tree(), key, row)? == Insert::Duplicate {
-            self.txn.update(self.catalog.tree(), key, row)?;
-        }
-        Ok(())
-    }
+/// The next version of a table, with these triggers.
+pub fn set_triggers(edit: &mut Edit<'_>, table: &Arc<Table>, triggers: Vec<Arc<Trigger>>) -> CatalogResult<()> {
+    let parts = TableParts { triggers: triggers.into(), ..table.parts() };
+    let (columns, indexes) = (table.columns.to_vec(), table.indexes.to_vec());
+    let (schema, name) = (table.schema.clone(), table.name.clone());
+    let next = assemble(parts, schema, name, columns, indexes, table.clustered, table.statistics.clone());
+    edit.update_table(next).map(|_| ())
+}
 
-    /// The next version of a table, with these triggers.
-    pub fn set_triggers(&mut self, table: &Arc<Table>, triggers: Vec<Arc<Trigger>>) -> CatalogResult<()> {
-        let parts = TableParts { triggers: triggers.into(), ..table.parts() };
-        let (columns, indexes) = (table.columns.to_vec(), table.indexes.to_vec());
-        let (schema, name) = (table.schema.clone(), table.name.clone());
-        let next = assemble(parts, schema, name, columns, indexes, table.clustered, table.statistics.clone());
-        self.update_table(next).map(|_| ())
+/// The routines and events of a schema that is dropped: the change that drops it takes them out of the snapshot.
+pub(crate) fn delete_programs(edit: &mut Edit<'_>, schema: &str) -> CatalogResult<()> {
+    let routines = edit.snapshot().routines(schema).map(|r| routine_key(r));
+    let events = edit.snapshot().events(schema).map(|e| event_key(schema, &e.name));
+    for key in routines.chain(events).collect::<Vec<_>>() {
+        edit.txn.delete(edit.catalog.tree(), &key)?;
     }
+    Ok(())
+}
 
-    /// The routines and events of a schema that is dropped: the change that drops it takes them out of the snapshot.
-    pub(crate) fn delete_programs(&mut self, schema: &str) -> CatalogResult<()> {
-        let routines = self.snapshot().routines(schema).map(|r| routine_key(r));
-        let events = self.snapshot().events(schema).map(|e| event_key(schema, &e.name));
-        for key in routines.chain(events).collect::<Vec<_>>() {
-            self.txn.delete(self.catalog.tree(), &key)?;
-        }
-        Ok(())
+fn put(edit: &mut Edit<'_>, key: &[u8], row: &[u8]) -> CatalogResult<()> {
+    if edit.txn.insert(edit.catalog.tree(), key, row)? == Insert::Duplicate {
+        edit.txn.update(edit.catalog.tree(), key, row)?;
     }
+    Ok(())
 }

@@ -22,8 +22,8 @@ impl Plan {
         self.is_current() && self.pins.iter().all(pinned) && self.params.iter().all(class)
     }
 
-    /// Values of the parameters, in order: literals of the text, then (by [`Param::Marker`]) the client's values, or those of a
-    /// program's variables. Error 1300 for text that
+    /// Values of the parameters, in order: literals of the text, then (by [`Param::Marker`]) the client's values, or
+    /// those of a program's variables. Error 1300 for text that
     /// is no text of the connection's character set.
     pub fn bind(
         &self,

@@ -8,7 +8,7 @@ use crate::planner::{finish, result_columns};
 use crate::rewrite;
 use gannet_parser::ast::Query;
 use gannet_schema::{CatalogSnapshot, Table};
-use gannet_types::{Result, SqlError, SqlType};
+use gannet_types::{Result, SqlError};
 use std::sync::Arc;
 
 /// Plans the query of CREATE TABLE ... SELECT. Its reads lock what they see, as those of INSERT ... SELECT do.
@@ -73,31 +73,4 @@ pub fn insert_rows_of(
         self_reference: false,
     };
     Ok(Plan { kind: PlanKind::Insert(Box::new(insert)), columns: Box::new([]), tables: tables.into(), ..plan })
-}
-
-/// What a call of a stored function has to know of it.
-pub(crate) struct Called {
-    /// How many parameters it has.
-    pub(crate) params: usize,
-    /// The type of its value.
-    pub(crate) returns: SqlType,
-}
-
-/// What a stored function takes and gives, read once from its text.
-pub(crate) fn called(routine: &gannet_schema::Routine) -> Result<&Called> {
-    routine.called.get_or_try_init(|| {
-        let text = format!("CREATE FUNCTION f({}) RETURNS {} RETURN 1", routine.params, routine.returns);
-        let mode = gannet_types::SqlMode::from_bits(routine.made.sql_mode).unwrap_or_default();
-        let lex = gannet_parser::LexMode {
-            ansi_quotes: mode.contains(gannet_types::SqlMode::ANSI_QUOTES),
-            ..gannet_parser::LexMode::default()
-        };
-        let damaged = || SqlError::internal("the text of a stored function cannot be read");
-        let parsed = gannet_parser::parse(text.as_bytes(), lex).map_err(|_| damaged())?;
-        let gannet_parser::Statement::CreateRoutine(r) = parsed.statement else { return Err(damaged()) };
-        let (ty, collation) = r.returns.as_ref().ok_or_else(damaged)?;
-        let context = crate::TypeContext { column: "", collation: routine.made.database, sql_mode: mode, notes: None };
-        let returns = crate::column_type(ty, collation.as_ref().map(|c| &*c.text), context)?;
-        Ok(Called { params: r.params.len(), returns })
-    })
 }

@@ -3,6 +3,7 @@
 use crate::condition::Condition;
 use crate::names::{self, Rows, Scope, Scopes};
 use crate::{Code, Cursor, Handler, Inner, Kind, Parameter, Place, Program, Reach, Slot, Step};
+use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_parser::ast::{
     self, BinaryOp, Compound, ConditionValue, Expr, HandlerKind, Ident, IntoTarget, RoutineParam, SelectInto, SetItem,
     SetValue, ShowKind, Statement, VarScope,
@@ -11,7 +12,6 @@ use gannet_parser::printer;
 use gannet_plan::{TypeContext, column_type};
 use gannet_schema::names::eq_name;
 use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlMode, SqlType, sql_err};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// What is compiled.
@@ -348,6 +348,39 @@ impl Compiler<'_> {
                 let branches = branches.iter().map(|(when, then)| (test(when), &**then)).collect();
                 self.branches(branches, otherwise.as_deref(), true)
             }
+            Compound::Loop { .. } | Compound::While { .. } | Compound::Repeat { .. } => self.loops(compound),
+            Compound::Leave(label) => self.leave(label, false),
+            Compound::Iterate(label) => self.leave(label, true),
+            Compound::Return(value) => {
+                if self.source.kind != Kind::Function {
+                    return Err(sql_err!(SpBadreturn));
+                }
+                self.returns = true;
+                let value = self.code(value);
+                self.step(Step::Return(value));
+                Ok(())
+            }
+            Compound::Open(name) => {
+                let cursor = self.cursor(name)?;
+                self.step(Step::Open(cursor));
+                Ok(())
+            }
+            Compound::Close(name) => {
+                let cursor = self.cursor(name)?;
+                self.step(Step::Close(cursor));
+                Ok(())
+            }
+            Compound::Fetch { cursor, into } => {
+                let cursor = self.cursor(cursor)?;
+                let into = into.iter().map(|name| self.slot(&name.text)).collect::<Result<_>>()?;
+                self.step(Step::Fetch { cursor, into });
+                Ok(())
+            }
+        }
+    }
+
+    fn loops(&mut self, compound: &Compound) -> Result<()> {
+        match compound {
             Compound::Loop { label, statements } => {
                 let begin = self.here();
                 self.begin_label(label.as_ref(), Some(begin))?;
@@ -379,33 +412,7 @@ impl Compiler<'_> {
                 self.end_label();
                 Ok(())
             }
-            Compound::Leave(label) => self.leave(label, false),
-            Compound::Iterate(label) => self.leave(label, true),
-            Compound::Return(value) => {
-                if self.source.kind != Kind::Function {
-                    return Err(sql_err!(SpBadreturn));
-                }
-                self.returns = true;
-                let value = self.code(value);
-                self.step(Step::Return(value));
-                Ok(())
-            }
-            Compound::Open(name) => {
-                let cursor = self.cursor(name)?;
-                self.step(Step::Open(cursor));
-                Ok(())
-            }
-            Compound::Close(name) => {
-                let cursor = self.cursor(name)?;
-                self.step(Step::Close(cursor));
-                Ok(())
-            }
-            Compound::Fetch { cursor, into } => {
-                let cursor = self.cursor(cursor)?;
-                let into = into.iter().map(|name| self.slot(&name.text)).collect::<Result<_>>()?;
-                self.step(Step::Fetch { cursor, into });
-                Ok(())
-            }
+            _ => Err(syntax("")),
         }
     }
 

@@ -203,8 +203,8 @@ impl Program {
         Names { scopes: self.names.clone(), scope }
     }
 
-    /// The handler that catches a condition raised by a step: the innermost block's first; in one block a number beats an
-    /// SQLSTATE, which beats a class.
+    /// The handler that catches a condition raised by a step: the innermost block's first; in one block a number
+    /// beats an SQLSTATE, which beats a class.
     pub fn handler(&self, place: Place, raised: &Raised) -> Option<&Handler> {
         let mut at = self.reach[place as usize];
         while let Some(reach) = self.reaches.get(at as usize).filter(|_| at != 0) {

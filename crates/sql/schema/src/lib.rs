@@ -10,6 +10,7 @@ mod codec;
 mod column;
 mod constraint;
 pub mod define;
+mod fields;
 pub mod histogram;
 mod index;
 pub mod names;

@@ -6,11 +6,12 @@
 //! routine  u8 version · made · text parameters · text returns · text body · u8 flags · u8 data access · text comment
 //!          flags: 1 = DETERMINISTIC, 2 = SQL SECURITY INVOKER
 //! trigger  text name · made · u8 event · u8 after · text body
-//! event    u8 version · made · u8 status · u8 preserve · schedule · text zone · text comment · text body · varint last run
+//! event    u8 version · made · u8 status · u8 preserve · schedule · text zone · text comment · text body
+//!          · varint last run
 //! schedule u8 0 · i64 at, or u8 1 · text amount · text unit · i64 starts · u8, i64 ends
 //! ```
 
-use crate::serial::{Decoded, collation, text};
+use crate::fields::{Decoded, collation, text};
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_base::{Attached, DecodeError, Reader, Writer};
 use gannet_types::CollationId;

@@ -18,6 +18,7 @@
 
 use crate::column::{Column, ColumnDefault, Generated, MAX_COLUMNS};
 use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
+use crate::fields::{Decoded, collation, text};
 use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
 use crate::program::{decode_triggers, encode_triggers};
 use crate::table::{RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
@@ -38,8 +39,6 @@ const MAX_VIEW: usize = 64 << 20;
 const MAX_MEMBERS: usize = 65535;
 const MAX_CONSTRAINTS: usize = 4096;
 
-pub(crate) type Decoded<T> = Result<T, DecodeError>;
-
 fn version(r: &mut Reader<'_>) -> Decoded<u8> {
     match r.u8()? {
         n @ (VERSION | BARE) => Ok(n),
@@ -56,15 +55,6 @@ fn count(r: &mut Reader<'_>, max: usize, what: &'static str) -> Decoded<usize> {
 
 fn number(r: &mut Reader<'_>, what: &'static str) -> Decoded<u32> {
     u32::try_from(r.varint()?).map_err(|_| r.invalid(what))
-}
-
-pub(crate) fn text(r: &mut Reader<'_>, max: usize) -> Decoded<Box<str>> {
-    Ok(r.prefixed_str(max)?.into())
-}
-
-pub(crate) fn collation(r: &mut Reader<'_>) -> Decoded<CollationId> {
-    let id = r.u16()?;
-    Collation::by_id(id).map(|c| c.id).ok_or(r.invalid("collation"))
 }
 
 /// Encodes a schema's row (its name is the key).

@@ -246,6 +246,28 @@ impl CatalogSnapshot {
         }
     }
 
+    fn apply_program(&mut self, change: Change) {
+        match change {
+            Change::PutRoutine(routine) => {
+                let key = (routine.kind, names::fold_name(&routine.name).into());
+                self.change(&routine.schema.clone(), |e| drop(Arc::make_mut(&mut e.routines).insert(key, routine)));
+            }
+            Change::DropRoutine(routine) => {
+                let key = (routine.kind, names::fold_name(&routine.name).into());
+                self.change(&routine.schema, |e| drop(Arc::make_mut(&mut e.routines).remove(&key)));
+            }
+            Change::PutEvent(event) => {
+                let key = names::fold_name(&event.name).into();
+                self.change(&event.schema.clone(), |e| drop(Arc::make_mut(&mut e.events).insert(key, event)));
+            }
+            Change::DropEvent(event) => {
+                let key: Box<str> = names::fold_name(&event.name).into();
+                self.change(&event.schema, |e| drop(Arc::make_mut(&mut e.events).remove(&key)));
+            }
+            _ => {}
+        }
+    }
+
     fn apply(&mut self, change: Change) {
         match change {
             Change::PutSchema(schema) => match self.schemas.get_mut(&schema.name) {
@@ -271,21 +293,8 @@ impl CatalogSnapshot {
                 }
                 self.schemas.remove(&name);
             }
-            Change::PutRoutine(routine) => {
-                let key = (routine.kind, names::fold_name(&routine.name).into());
-                self.change(&routine.schema.clone(), |e| drop(Arc::make_mut(&mut e.routines).insert(key, routine)));
-            }
-            Change::DropRoutine(routine) => {
-                let key = (routine.kind, names::fold_name(&routine.name).into());
-                self.change(&routine.schema, |e| drop(Arc::make_mut(&mut e.routines).remove(&key)));
-            }
-            Change::PutEvent(event) => {
-                let key = names::fold_name(&event.name).into();
-                self.change(&event.schema.clone(), |e| drop(Arc::make_mut(&mut e.events).insert(key, event)));
-            }
-            Change::DropEvent(event) => {
-                let key: Box<str> = names::fold_name(&event.name).into();
-                self.change(&event.schema, |e| drop(Arc::make_mut(&mut e.events).remove(&key)));
+            Change::PutRoutine(_) | Change::DropRoutine(_) | Change::PutEvent(_) | Change::DropEvent(_) => {
+                self.apply_program(change);
             }
             Change::PutTable(table) if table.temporary => {
                 let map = Arc::make_mut(self.temporary.get_or_insert_default());

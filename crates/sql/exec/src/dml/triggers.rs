@@ -6,7 +6,8 @@ use crate::context::Cx;
 use gannet_schema::{Table, TriggerEvent};
 use gannet_types::{Level, Result, SqlError, Value, sql_err};
 
-/// Fires the triggers of an event and time of plan table `slot` for one row. NEW comes back as BEFORE triggers leave it.
+/// Fires the triggers of an event and time of plan table `slot` for one row. NEW comes back as BEFORE triggers leave
+/// it.
 pub(crate) fn fire(
     slot: usize,
     (event, after): (TriggerEvent, bool),
@@ -28,8 +29,8 @@ pub(crate) fn before(table: &Table, event: TriggerEvent) -> bool {
     !table.triggers.is_empty() && table.triggers_of(event, false).next().is_some()
 }
 
-/// NULL in NOT NULL columns after BEFORE triggers: error 1048, or without strict mode a warning and the implicit default.
-/// `missing`: columns that the statement gave no value, which is error 1364.
+/// NULL in NOT NULL columns after BEFORE triggers: error 1048, or without strict mode a warning and the implicit
+/// default. `missing`: columns that the statement gave no value, which is error 1364.
 pub(crate) fn check_nulls(
     table: &Table,
     row: &mut [Value],

@@ -133,9 +133,7 @@ impl<'p> Run<'p> {
             return fire_after(target.table as usize, &old, &new, cx);
         }
         let savepoint = if self.update.ignore { Some(cx.txn.get()?.savepoint()) } else { None };
-        // A trigger may have changed any column.
-        let known = Some(target).filter(|_| !triggers::before(table, TriggerEvent::Update));
-        match write(table, &key, (&old, &new), known, &mut cx.row_writer()?)? {
+        match write(table, &key, (&old, &new), known(target, table), &mut cx.row_writer()?)? {
             Conflict::None => match foreign::updated(target.table as usize, &old, &new, cx) {
                 Ok(()) => {
                     self.changed += 1;
@@ -253,6 +251,11 @@ pub(crate) fn touch<'p>(
         return Ok(false);
     }
     Ok(true)
+}
+
+/// What is known of the columns that change: a trigger may have changed any.
+fn known<'p>(target: &'p UpdateTarget, table: &Table) -> Option<&'p UpdateTarget> {
+    Some(target).filter(|_| !triggers::before(table, TriggerEvent::Update))
 }
 
 /// Fires AFTER UPDATE: for every row that matched, changed or not.

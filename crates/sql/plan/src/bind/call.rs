@@ -24,9 +24,8 @@ use crate::make::not;
 use crate::typing::{Bound, comparison, info, is_stringy};
 use gannet_functions::{ArgInfo, FunctionDef, RuleContext, Stability};
 use gannet_parser::ast::{self, AggregateFunc, TrimSide};
-use gannet_schema::{Routine, RoutineKind};
+use gannet_schema::RoutineKind;
 use gannet_types::{Coercibility, CollationId, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
-use std::sync::Arc;
 
 impl Binder<'_> {
     pub(super) fn rule_context(&self) -> RuleContext {
@@ -238,30 +237,10 @@ impl Binder<'_> {
             if let Some(names) = &mut self.names {
                 names.routines.insert(call.span.start, (&*routine.schema).into());
             }
-            return self.routine(&routine, &call.args);
+            return super::routine::call(self, &routine, &call.args);
         }
         let name = format!("{schema}.{}", call.name.text);
         Err(error(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name]))
-    }
-
-    /// A stored function. Error 1318.
-    fn routine(&mut self, routine: &Arc<Routine>, args: &[ast::Expr]) -> Result<Bound> {
-        let called = crate::source::called(routine)?;
-        if called.params != args.len() {
-            let name = format!("{}.{}", routine.schema, routine.name);
-            return Err(error(ErrorCode::SpWrongNoOfArgs, &[&"FUNCTION", &name, &called.params, &args.len()]));
-        }
-        let args = args.iter().map(|a| Ok(self.expr(a)?.expr)).collect::<Result<_>>()?;
-        self.arena.uses.programs = true;
-        self.arena.uses.non_deterministic |= !routine.deterministic;
-        self.arena.effects.note_routine(routine);
-        let mut ty = called.returns.clone();
-        ty.nullable = true;
-        let mut bound = Bound::new(Expr { kind: ExprKind::Routine(routine.clone(), args), ty });
-        if is_stringy(bound.ty()) {
-            bound.coercibility = Coercibility::Coercible;
-        }
-        Ok(bound)
     }
 
     /// A value among JSON values: predicates and TRUE and FALSE are `true` and `false` there, not 1 and 0.

@@ -14,6 +14,7 @@ mod hints;
 pub(crate) mod literal;
 mod operand;
 mod query;
+mod routine;
 mod scope;
 pub(crate) mod select;
 mod target;

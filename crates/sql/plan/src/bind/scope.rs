@@ -394,7 +394,7 @@ impl Binder<'_> {
 
     /// What a column name means. Errors 1054, 1052, 1247.
     pub(super) fn resolve(&mut self, column: &ast::ColumnRef) -> Result<Bound> {
-        if let Some(local) = self.local(column)? {
+        if let Some(local) = local(self, column)? {
             return Ok(local);
         }
         let clause = self.clause();
@@ -441,21 +441,6 @@ impl Binder<'_> {
         Err(error(ErrorCode::BadField, &[&display(column), &clause.words()]))
     }
 
-    /// The variable of a stored program that a name means: it comes before columns. The queries of views know none.
-    pub(super) fn local(&mut self, column: &ast::ColumnRef) -> Result<Option<Bound>> {
-        let Some(locals) = self.options.locals.filter(|_| self.views.is_empty()) else { return Ok(None) };
-        let row = match &column.qualifier {
-            None => None,
-            Some(q) if q.schema.is_none() && (eq_name(&q.name.text, "OLD") || eq_name(&q.name.text, "NEW")) => {
-                Some(&*q.name.text)
-            }
-            Some(_) => return Ok(None),
-        };
-        let Some((slot, ty)) = locals.find(row, &column.column.text)? else { return Ok(None) };
-        let seen = self.options.values.get(slot as usize).cloned();
-        Ok(Some(Bound::new(self.add_param(crate::plan::Param::Local { slot, ty }, seen))))
-    }
-
     fn item_alias(&mut self, level: usize, item: usize, column: &ast::ColumnRef) -> Result<Bound> {
         let scope = &self.scopes[level];
         let item = &scope.items[item];
@@ -483,4 +468,19 @@ impl Binder<'_> {
         }
         bound
     }
+}
+
+/// The variable of a stored program that a name means: it comes before columns. The queries of views know none.
+pub(super) fn local(binder: &mut Binder<'_>, column: &ast::ColumnRef) -> Result<Option<Bound>> {
+    let Some(locals) = binder.options.locals.filter(|_| binder.views.is_empty()) else { return Ok(None) };
+    let row = match &column.qualifier {
+        None => None,
+        Some(q) if q.schema.is_none() && (eq_name(&q.name.text, "OLD") || eq_name(&q.name.text, "NEW")) => {
+            Some(&*q.name.text)
+        }
+        Some(_) => return Ok(None),
+    };
+    let Some((slot, ty)) = locals.find(row, &column.column.text)? else { return Ok(None) };
+    let seen = binder.options.values.get(slot as usize).cloned();
+    Ok(Some(Bound::new(binder.add_param(crate::plan::Param::Local { slot, ty }, seen))))
 }

@@ -149,21 +149,17 @@ impl Printer<'_> {
                     }
                 };
             }
-            ExprKind::UserVar(name) => {
-                let _ = write!(out, "@{name}");
+            ExprKind::UserVar(name) => out.push_str(&format!("@{name}")),
+            ExprKind::Routine(f, args) => {
+                let _ = write!(out, "{}.{}({})", f.schema, f.name, self.list(args, row));
             }
             ExprKind::SetUserVar(name, value) => {
                 let _ = write!(out, "(@{name} := {})", self.expr(value, row));
             }
-            ExprKind::Routine(routine, args) => {
-                let _ = write!(out, "{}.{}({})", routine.schema, routine.name, self.list(args, row));
-            }
             ExprKind::SysVar { name, .. } => {
                 let _ = write!(out, "@@{name}");
             }
-            ExprKind::Default { column, .. } => {
-                let _ = write!(out, "default({column})");
-            }
+            ExprKind::Default { column, .. } => out.push_str(&format!("default({column})")),
             ExprKind::Row(args) => self.joined(args, ",", row, out),
         }
     }
