@@ -23,10 +23,10 @@ use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Usin
 use crate::program::{decode_triggers, encode_triggers};
 use crate::table::{RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
 use crate::view::{CheckOption, View, ViewAlgorithm};
-use gannet_base::{DecodeError, Reader, TreeId, Writer};
+use gannet_base::{Reader, TreeId, Writer};
 use gannet_types::members::Members;
 use gannet_types::value::Text;
-use gannet_types::{Collation, CollationId, Date, DateTime, Decimal, SqlType, Time, Timestamp, TypeId, Value};
+use gannet_types::{Date, DateTime, Decimal, SqlType, Time, Timestamp, TypeId, Value};
 use std::sync::Arc;
 
 const VERSION: u8 = 2;
