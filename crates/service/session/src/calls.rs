@@ -407,8 +407,7 @@ impl Session {
         inner.charsets = self.charsets;
         inner.mode_key = self.mode_key;
         inner.passes = self.passes;
-        inner.isolation = self.isolation;
-        inner.transaction.nested_in(&self.transaction);
+        inner.work.nested_in(&self.work);
         inner.running.warnings = self.running.warnings.like();
         self.state.inside.push(inner);
     }
@@ -460,7 +459,6 @@ impl Session {
         let (server, plans, entry) = (self.server.clone(), self.plans.clone(), self.entry.clone());
         let hello = gannet_wire::handshake::Login::default();
         let mut inner = Box::new(Session::new(server, plans, entry, self.state.account.clone(), &hello, 0));
-        inner.idle_transaction();
         inner.inside = true;
         inner.ended = true;
         inner
@@ -536,7 +534,7 @@ impl State {
             return Err(SqlError::internal("a program without a session to run in"));
         };
         std::mem::swap(&mut inner.state, self);
-        std::mem::swap(&mut inner.txn, txn);
+        std::mem::swap(inner.work.txn_mut(), txn);
         let s = &inner.state;
         let before = (s.last_insert_id, s.found_rows, s.row_count, s.warning_count, s.error_count);
         let seen = (s.running.insert_id_given, s.running.over_tables);
@@ -544,7 +542,7 @@ impl State {
         let s = &mut inner.state;
         (s.last_insert_id, s.found_rows, s.row_count, s.warning_count, s.error_count) = before;
         (s.running.insert_id_given, s.running.over_tables) = seen;
-        std::mem::swap(&mut inner.txn, txn);
+        std::mem::swap(inner.work.txn_mut(), txn);
         std::mem::swap(&mut inner.state, self);
         if !inner.running.warnings.is_empty() {
             let fresh = inner.running.warnings.like();

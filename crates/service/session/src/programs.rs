@@ -348,7 +348,7 @@ impl Session {
     /// A definition ends the open transaction; what forbids it is said then.
     pub(super) fn begin_definition(&mut self) -> Result<()> {
         self.commit_implicitly()?;
-        self.require_read_write()?;
+        self.work.require_read_write()?;
         self.require_writable()?;
         self.state.renew_snapshot();
         Ok(())
@@ -389,7 +389,7 @@ impl Session {
     ) -> Result<()> {
         let begun = locked.and_then(|()| self.begin_statement().map(drop));
         if let Err(e) = begun {
-            self.unlock_transaction();
+            self.work.unlock_transaction();
             return Err(e);
         }
         self.start_settings();
@@ -399,13 +399,13 @@ impl Session {
         let temporaries = self.state.snapshot.temporaries().cloned();
         // The change looks at the session while the dictionary has its transaction.
         let idle = server.engine.begin(gannet_engine::TxnOptions::default());
-        let mut txn = std::mem::replace(&mut self.txn, idle);
-        self.idle_transaction();
+        let mut txn = std::mem::replace(self.work.txn_mut(), idle);
+        self.work.rest();
         let outcome = server.catalog.ddl_with(&mut txn, words.as_ref(), temporaries, |edit| change(self, edit));
-        self.txn = txn;
-        self.idle_transaction();
+        *self.work.txn_mut() = txn;
+        self.work.rest();
         self.commit_implicitly()?;
-        self.unlock_transaction();
+        self.work.unlock_transaction();
         let ((), snapshot) = outcome.map_err(from_catalog)?;
         self.take_snapshot(snapshot);
         Ok(())

@@ -247,7 +247,7 @@ impl Session {
         values: &[Value],
         outcome: Result<Done>,
     ) -> Result<Done> {
-        if let (Some(lsn), Ok(_)) = (self.later.unsynced.take(), &outcome) {
+        if let (Some(lsn), Ok(_)) = (self.work.unsynced(), &outcome) {
             self.leave(lsn, started, handle, values, outcome?);
             return Ok(Done::default());
         }
@@ -468,8 +468,11 @@ impl Session {
         plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
         let mark = self.begin_statement()?;
         self.begin_using(plan);
-        let locked =
-            if writes_base { self.pass_write_gate(gannet_engine::lock::MdlDuration::Statement) } else { Ok(()) };
+        let locked = if writes_base {
+            self.work.locks().pass_write_gate(gannet_engine::lock::MdlDuration::Statement)
+        } else {
+            Ok(())
+        };
         let locked = locked.and_then(|()| self.lock_tables(plan, locks));
         let limit = match plan.max_execution_time {
             _ if writes || self.is_part() => 0,
@@ -494,7 +497,7 @@ impl Session {
         }
         let outcome = locked.and_then(|()| {
             let shared = Shared::new(plan, &self.settings, params);
-            let mut cx = Cx::new(&shared, &mut self.txn, &mut self.state, &mut self.running.warnings);
+            let mut cx = Cx::new(&shared, self.work.txn_mut(), &mut self.state, &mut self.running.warnings);
             let outcome = run(&mut cx, &mut self.buffers);
             self.running.figures.examined = cx.counts.examined;
             self.running.figures.sent = cx.counts.sent;

@@ -270,7 +270,7 @@ impl Session {
         let error = self.final_error(error);
         let raised = Raised::from(&error);
         // Inside another statement there is nothing to go on with when its transaction is gone.
-        let gone = self.is_inside() && !self.txn.is_active() && error.code() == ErrorCode::LockDeadlock;
+        let gone = self.is_inside() && !self.work.txn().is_active() && error.code() == ErrorCode::LockDeadlock;
         let handler = program.handler(place, &raised).filter(|_| !raised.is_fatal() && !gone).map(|h| h.place);
         let Some(handler) = handler else { return Err(error) };
         let condition = error.to_warning(Level::Error);
@@ -328,7 +328,7 @@ impl Session {
         };
         let params: smallvec::SmallVec<[Value; 4]> = plan.params.iter().map(local).collect();
         let shared = Shared::new(plan, &self.settings, &params);
-        let mut cx = Cx::new(&shared, &mut self.txn, &mut self.state, &mut self.running.warnings);
+        let mut cx = Cx::new(&shared, self.work.txn_mut(), &mut self.state, &mut self.running.warnings);
         gannet_exec::value_of(expr, &mut cx)
     }
 
