@@ -5,11 +5,11 @@
 //! ([`Session::prepare_inside`]) for the time of the call, and back.
 
 use super::Session;
-use super::exchange::{Exchange, HeaderCache};
 use super::reply::{Done, Ended, Manner, Reply};
 use super::state::State;
 use super::steps::Frame;
 use super::text::{lex_mode, parse_error};
+use gannet_base::Attached;
 use gannet_core::accounts::{Access, Account, Name, Privilege};
 use gannet_core::vars::{Live, VarValue};
 use gannet_engine::Txn;
@@ -21,7 +21,6 @@ use gannet_program::{Kind, Program, Slot, Source};
 use gannet_schema::{Event, Made, Routine, RoutineKind, Table, Trigger, TriggerEvent};
 use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, Result, SqlError, SqlMode, Value, Warnings, sql_err};
-use gannet_wire::flags::{cap, status};
 use std::sync::Arc;
 
 /// Calls that may be nested, whatever they are of.
@@ -57,7 +56,7 @@ struct Identity {
 struct Nowhere;
 
 impl Reply for Nowhere {
-    fn begin(&mut self, _: &[ResultColumn], _: Manner, _: Option<&HeaderCache>) -> Result<()> {
+    fn begin(&mut self, _: &[ResultColumn], _: Manner, _: Option<&Attached>) -> Result<()> {
         Err(sql_err!(SpNoRetset, "function"))
     }
 
@@ -71,15 +70,7 @@ impl Reply for Nowhere {
 
     fn end(&mut self, _: &Ended<'_>) {}
 
-    fn error(&mut self, _: &SqlError, _: u32) {}
-
-    fn resumes(&self) -> bool {
-        false
-    }
-
-    fn client(&mut self) -> Option<Exchange<'_>> {
-        None
-    }
+    fn error(&mut self, _: &SqlError) {}
 }
 
 /// Parses the text of a program that was stored.
@@ -207,8 +198,7 @@ impl Session {
         if args.len() != program.params.len() {
             return Err(sql_err!(SpWrongNoOfArgs, "PROCEDURE", full, program.params.len(), args.len()));
         }
-        let many = cap::MULTI_RESULTS | cap::MULTI_STATEMENTS;
-        if program.rows && self.capabilities & many == 0 {
+        if program.rows && !self.abilities.multi_results {
             return Err(sql_err!(SpBadselect, full));
         }
         let limit = self.recursion_limit();
@@ -298,11 +288,11 @@ impl Session {
         let markers = std::mem::take(&mut self.running.markers);
         let locals = self.running.locals.take();
         let stacked = std::mem::take(&mut self.running.stacked);
-        let bits = self.running.extra_status;
+        let more = self.running.more;
         let clock = self.state.running.clock;
         let result = f(self);
         self.state.running.clock = clock;
-        self.running.extra_status = bits & status::MORE_RESULTS | self.running.extra_status & !status::MORE_RESULTS;
+        self.running.more = more;
         (self.running.markers, self.running.locals, self.running.stacked) = (markers, locals, stacked);
         result
     }
@@ -457,8 +447,8 @@ impl Session {
     #[cold]
     fn new_inside(&self) -> Box<Session> {
         let (server, plans, entry) = (self.server.clone(), self.plans.clone(), self.entry.clone());
-        let hello = gannet_wire::handshake::Login::default();
-        let mut inner = Box::new(Session::new(server, plans, entry, self.state.account.clone(), &hello, 0));
+        let opening = super::opening::Opening::default();
+        let mut inner = Box::new(Session::new(server, plans, entry, self.state.account.clone(), &opening));
         inner.inside = true;
         inner.ended = true;
         inner

@@ -38,8 +38,10 @@ pub struct Running {
     pub(crate) clears: u64,
     /// Parameters of a prepared CALL that got values: their places among `markers`, names and types.
     pub(crate) outs: Vec<(u32, Box<str>, gannet_types::SqlType)>,
-    /// Bits of the next status word beyond those that follow from the state: MORE_RESULTS.
-    pub extra_status: u16,
+    /// Another statement of the same text follows.
+    pub more: bool,
+    /// It dropped the default database.
+    pub database_dropped: bool,
     /// SQL_CALC_FOUND_ROWS has counted.
     pub counted_rows: bool,
     /// `max_execution_time` stopped it.

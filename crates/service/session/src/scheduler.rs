@@ -4,8 +4,7 @@
 //! the event's time zone, so that an event at noon stays at noon; hours and shorter units are elapsed time. What was
 //! due while the server stood still is not made up for; an AT that has passed meanwhile is dropped, or disabled.
 
-use crate::cached::Plans;
-use crate::own::OwnSession;
+use crate::Sessions;
 use crate::show_programs::zone_of;
 use gannet_base::sync::atomic::Ordering;
 use gannet_catalog::{CatalogResult, Edit};
@@ -40,7 +39,7 @@ struct Run {
 }
 
 /// Runs until the server stops.
-pub fn run(core: &Arc<Core>, plans: &Arc<Plans>) {
+pub fn run(core: &Arc<Core>, sessions: &Arc<Sessions>) {
     let entry = core.registry.enter_own(gannet_runtime::context(), "event_scheduler");
     // Events have whole seconds.
     let began_us = WallTime::now().seconds() as i64 * 1_000_000;
@@ -78,7 +77,7 @@ pub fn run(core: &Arc<Core>, plans: &Arc<Plans>) {
                 continue;
             }
             p.event.last_run_us.store(now_us as u64, Ordering::Relaxed);
-            runs.push(start(core, plans, &p.event));
+            runs.push(start(core, sessions, &p.event));
         }
     }
     for run in runs {
@@ -182,15 +181,15 @@ fn finish(core: &Core, event: &Arc<Event>) -> Result<(), SqlError> {
 }
 
 /// Starts an event on a task of its own.
-fn start(core: &Arc<Core>, plans: &Arc<Plans>, event: &Arc<Event>) -> Run {
+fn start(core: &Arc<Core>, sessions: &Arc<Sessions>, event: &Arc<Event>) -> Run {
     let (schema, name) = (event.schema.clone(), event.name.clone());
-    let (core, plans, event) = (core.clone(), plans.clone(), event.clone());
+    let (core, sessions, event) = (core.clone(), sessions.clone(), event.clone());
     let task = gannet_runtime::spawn("event", move || {
         let (user, host) = (&event.made.definer.0, &event.made.definer.1);
         let label = format!("[{user}@{host}][{}.{}]", event.schema, event.name);
         let account = core.accounts.get(user, host).ok_or_else(|| gannet_types::sql_err!(NoSuchUser, user, host));
         let outcome = account.and_then(|account| {
-            let mut session = OwnSession::open(&core, &plans, account, user)?;
+            let mut session = sessions.own_of(account, user)?;
             session.run_event(&event)
         });
         match outcome {

@@ -5,10 +5,10 @@
 
 use super::Session;
 use super::diagnostics::Stacked;
-use super::exchange::{Exchange, HeaderCache};
 use super::locks::is_stale;
 use super::reply::{Done, Ended, Manner, Reply};
 use super::running::Clock;
+use gannet_base::Attached;
 use gannet_core::kinds;
 use gannet_core::vars::Live;
 use gannet_exec::{Cx, ResultSink, Rows, Shared};
@@ -18,7 +18,6 @@ use gannet_plan::{Expr, Plan, PlanKey};
 use gannet_program::{Code, Inner, Place, Program, Raised, Slot, Step};
 use gannet_types::convert::{self, StoreTarget};
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, Warning, sql_err};
-use gannet_wire::flags::status;
 use std::sync::Arc;
 
 /// How often a statement is planned again when its tables change between planning and locking.
@@ -74,8 +73,8 @@ struct Between<'a> {
 }
 
 impl Reply for Between<'_> {
-    fn begin(&mut self, columns: &[ResultColumn], manner: Manner, header: Option<&HeaderCache>) -> Result<()> {
-        self.to.begin(columns, manner, header)?;
+    fn begin(&mut self, columns: &[ResultColumn], manner: Manner, place: Option<&Attached>) -> Result<()> {
+        self.to.begin(columns, manner, place)?;
         self.open = true;
         Ok(())
     }
@@ -93,17 +92,9 @@ impl Reply for Between<'_> {
         self.to.end(ended);
     }
 
-    fn error(&mut self, error: &SqlError, capabilities: u32) {
+    fn error(&mut self, error: &SqlError) {
         self.open = false;
-        self.to.error(error, capabilities);
-    }
-
-    fn resumes(&self) -> bool {
-        false
-    }
-
-    fn client(&mut self) -> Option<Exchange<'_>> {
-        self.to.client()
+        self.to.error(error);
     }
 }
 
@@ -434,9 +425,8 @@ impl Session {
         let outcome = outcome.map_err(|e| self.final_error(e));
         self.end_inner(&outcome);
         if failed_within || outcome.as_ref().is_ok_and(|done| done.rows) {
-            let (capabilities, status) = (self.capabilities, self.status_flags());
-            let warnings = self.running.warnings.raised();
-            reply.end(&Ended { done: &Done::ROWS, capabilities, status, warnings, track: &[] });
+            let (status, warnings) = (self.status(), self.running.warnings.raised());
+            reply.end(&Ended { done: &Done::ROWS, status, warnings, changes: &[] });
         }
         outcome.map(drop)
     }
@@ -450,7 +440,7 @@ impl Session {
             self.running.warnings.clear();
             self.running.clears += 1;
         }
-        self.running.extra_status |= status::MORE_RESULTS;
+        self.running.more = true;
         if !self.is_inside() {
             self.state.running.clock = Clock::now();
         }
