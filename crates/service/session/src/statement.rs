@@ -5,6 +5,7 @@ use super::locks::DdlLocks;
 use super::reply::{Done, Reply};
 use super::setup;
 use super::state::unsupported;
+use super::{branch, explain, grants, maintain};
 use gannet_catalog::Gate;
 use gannet_core::accounts::Privilege;
 use gannet_core::kinds;
@@ -61,7 +62,7 @@ impl Session {
             }
             Statement::Show(show) => self.show(show, reply),
             Statement::Describe { table, column } => self.describe(table, column.as_ref(), reply),
-            Statement::Explain(explain) => self.explain(explain, reply),
+            Statement::Explain(explain) => explain::explain(self, explain, reply),
             Statement::Kill { query, id } => self.kill_statement(*query, id),
             Statement::Prepare { name, source } => self.prepare_named(name, source),
             Statement::Execute { name, using } => self.execute_named(name, using, reply),
@@ -74,8 +75,8 @@ impl Session {
             Statement::DropRole { if_exists, roles } => self.drop_users(*if_exists, roles, true),
             Statement::SetRole(roles) => self.set_role(roles),
             Statement::SetDefaultRole { roles, users } => self.set_default_role(roles, users),
-            Statement::Grant(s) => self.grant(s),
-            Statement::Revoke(s) => self.revoke(s),
+            Statement::Grant(s) => grants::grant(self, s),
+            Statement::Revoke(s) => grants::revoke(self, s),
             Statement::Flush(s) => self.flush(&s.targets),
             Statement::Storage(s) if s.object == ast::StorageObject::Instance => self.alter_instance(s),
             Statement::Shutdown => {
@@ -92,11 +93,11 @@ impl Session {
             Statement::Reset(targets) => self.reset_statement(targets),
             Statement::Load(l) => self.load(l, reply),
             Statement::Handler(h) => self.handler(h, reply),
-            Statement::Xa(xa) => self.xa(xa, reply),
+            Statement::Xa(xa) => branch::xa(self, xa, reply),
             Statement::Install(i) => self.install(i),
             Statement::Uninstall(u) => self.uninstall(u),
             Statement::Help(mask) => self.help(mask, reply),
-            Statement::TableMaintenance(m) => self.maintain(m, reply),
+            Statement::TableMaintenance(m) => maintain::maintain(self, m, reply),
             Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, reply),
             Statement::DropProgram { kind, if_exists, name } => self.drop_program(*kind, *if_exists, name),
             Statement::AlterRoutine { kind, name, characteristics } => self.alter_routine(*kind, name, characteristics),
