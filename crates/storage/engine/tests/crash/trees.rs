@@ -263,8 +263,8 @@ fn change(
         _ => {
             let kind = if rnd(2) == 0 { TreeKind::Row } else { TreeKind::Index };
             let handle = t.create_tree(kind)?;
-            let many = rnd(5) == 0;
-            let entries = if many { 2_000 + rnd(2_000) } else { rnd(60) };
+            let many = rnd(8) == 0;
+            let entries = if many { 400 + rnd(400) } else { rnd(60) };
             let tree = Tree { id: handle.id(), kind, maker: tag, entries: entries as u32 };
             if many || rnd(2) == 0 {
                 tree.fill(t, &handle, [20_000, 200_000, 8 << 20][rnd(3) as usize])?;
