@@ -3,7 +3,7 @@
 //! | change | trees |
 //! |---|---|
 //! | names, defaults, comments, options, visibility, longer VARCHARs, more members of ENUM | all stay |
-//! | indexes | added ones are built by scan and sort, dropped ones freed |
+//! | indexes | added ones are built from sorted entries, dropped ones freed |
 //! | columns added, dropped, moved, converted; NULL to NOT NULL; another clustered key | all are new: the caller copies the rows |
 //!
 //! Trees are created and dropped inside the transaction that also changes the dictionary's row: at any crash there is
@@ -188,7 +188,7 @@ impl Edit<'_> {
         let Pending { old, table, copy, fresh, auto_increment, .. } = pending;
         if !fresh.is_empty() {
             let reader = self.reader(&table)?;
-            fresh.iter().try_for_each(|i| build::build_index(&reader, self.txn, &table, *i))?;
+            build::build_indexes(&reader, self.txn, &table, &fresh, self.workers)?;
         }
         stats::forget_columns(self.catalog, self.txn, &old, &table)?;
         let old_trees = old.trees(self.catalog.engine())?.clone();

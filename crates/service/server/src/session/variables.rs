@@ -35,6 +35,7 @@ pub(crate) fn settings(state: &State, capabilities: u32) -> Settings {
         foreign_key_checks: v[Live::ForeignKeyChecks].as_bool(),
         unlock_unmatched: false,
         parallel_workers: n(Live::ParallelWorkers),
+        ddl_threads: n(Live::InnodbDdlThreads),
     }
 }
 
