@@ -61,6 +61,7 @@ fn build(definition: &TableDefinition) -> Table {
         id: TableId(2000),
         schema_id: SchemaId(1025),
         row_tree: TreeId(7),
+        history: Arc::default(),
         created: 1_700_000_000,
         options: definition.options.clone(),
         temporary: false,

@@ -208,16 +208,17 @@ impl Shape {
         }
     }
 
-    /// The shape of an older definition, its columns in the order of the newest one, which has `width`.
-    fn older(definition: &OlderDefinition, width: usize) -> Shape {
+    /// The shape of an older definition, its columns in the order of the newest one, whose types are `newest`. What may differ between two
+    /// types whose values are the same bytes is the newest one's: collation, members.
+    fn older(definition: &OlderDefinition, newest: &[SqlType]) -> Shape {
         let types: Vec<SqlType> = definition.columns.iter().map(|(ty, _)| ty.clone()).collect();
         let mut shape = Shape::new(&types, definition.number);
         let absent =
             Column { kind: Kind::Absent, collation: CollationId::DEFAULT, null: NEVER_NULL, place: 0, members: None };
-        let mut columns = vec![absent; width];
+        let mut columns = vec![absent; newest.len()];
         for (column, (_, now)) in shape.columns.drain(..).zip(&definition.columns) {
-            if let Some(place) = now.and_then(|now| columns.get_mut(now)) {
-                *place = column;
+            if let Some((place, ty)) = now.and_then(|now| Some((columns.get_mut(now)?, newest.get(now)?))) {
+                *place = Column { collation: ty.collation, members: ty.members.clone(), ..column };
             }
         }
         shape.columns = columns;
@@ -312,7 +313,7 @@ impl RowLayout {
         history: &[OlderDefinition],
         defaults: Vec<Value>,
     ) -> RowLayout {
-        let mut older: Vec<Shape> = history.iter().map(|h| Shape::older(h, types.len())).collect();
+        let mut older: Vec<Shape> = history.iter().map(|h| Shape::older(h, types)).collect();
         older.sort_unstable_by_key(|s| s.header);
         let current = Shape::new(types, number);
         let word = if current.header.0 & (NAMED | MORE) == NAMED | MORE { u16::MAX } else { current.header.0 };

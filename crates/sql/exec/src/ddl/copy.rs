@@ -120,21 +120,29 @@ fn sources(pending: &Pending, cx: &mut DdlContext<'_>) -> Result<Vec<Source>> {
             None if column.auto_increment => Source::Numbered(None),
             Some((o, old)) if old.ty == column.ty => Source::Same(o),
             Some((o, _)) => Source::Converted(o),
-            None => match &column.default {
-                ColumnDefault::Null => Source::Constant(Value::Null),
-                ColumnDefault::None if column.nullable => Source::Constant(Value::Null),
-                ColumnDefault::Literal(value) => Source::Constant(value.clone()),
-                ColumnDefault::None => Source::Constant(convert::zero(&column.ty)),
-                ColumnDefault::CurrentTimestamp => {
-                    let now = Timestamp::from_unix_micros(cx.settings.now_us)
-                        .ok_or_else(|| SqlError::internal("the clock is out of range"))?;
-                    Source::Constant(store(Value::Timestamp(now, 6), column, 1, cx)?)
-                }
-                ColumnDefault::Expression(_) => Source::Computed,
-            },
+            None => constant(column, cx)?.map_or(Source::Computed, Source::Constant),
         });
     }
     Ok(sources)
+}
+
+/// What a new column is in all rows that there are; `None`: that has to be computed.
+pub(super) fn constant(column: &Column, cx: &mut DdlContext<'_>) -> Result<Option<Value>> {
+    if column.generated.is_some() || column.auto_increment {
+        return Ok(None);
+    }
+    Ok(match &column.default {
+        ColumnDefault::Null => Some(Value::Null),
+        ColumnDefault::None if column.nullable => Some(Value::Null),
+        ColumnDefault::Literal(value) => Some(value.clone()),
+        ColumnDefault::None => Some(convert::zero(&column.ty)),
+        ColumnDefault::CurrentTimestamp => {
+            let now = Timestamp::from_unix_micros(cx.settings.now_us)
+                .ok_or_else(|| SqlError::internal("the clock is out of range"))?;
+            Some(store(Value::Timestamp(now, 6), column, 1, cx)?)
+        }
+        ColumnDefault::Expression(_) => None,
+    })
 }
 
 fn value(
@@ -214,6 +222,18 @@ pub(super) fn store(value: Value, column: &Column, row: u64, cx: &mut DdlContext
         stopped: crate::context::stopped,
     };
     gannet_types::convert::store(value.as_ref(), &column.ty, StoreTarget { column: &column.name, row }, &mut context)
+}
+
+/// What [`copy_rows`] refuses of new columns, where the rows stay as they are.
+pub(super) fn check_kept_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
+    if pending.columns.iter().all(Option::is_some) {
+        return Ok(());
+    }
+    let engine = edit.txn().engine().clone();
+    let rows = pending.old.trees(&engine).map_err(from_engine)?.row.clone();
+    let reader = edit.reader(&pending.old).map_err(from_catalog)?;
+    let mut scan = reader.scan(&rows, KeyRange::ALL, ScanOptions::default()).map_err(from_engine)?;
+    if scan.next().map_err(from_engine)?.is_some() { check_zero_dates(pending, cx) } else { Ok(()) }
 }
 
 /// A new NOT NULL date column without DEFAULT would hold zero dates in the rows there are: error 1292 where the mode forbids them.
