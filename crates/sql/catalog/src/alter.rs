@@ -10,7 +10,7 @@
 //! Trees are created and dropped inside the transaction that also changes the dictionary's row: at any crash there is
 //! either the old table or the new one. Old trees are freed by purge when no snapshot needs them.
 
-use crate::build;
+use crate::build::{self, Load, NotLoaded};
 use crate::edit::Edit;
 use crate::error::{CatalogError, CatalogResult};
 use crate::keys::table_key;
@@ -260,11 +260,22 @@ impl Edit<'_> {
         })
     }
 
+    /// Begins to load the rows of an alteration that copies them, with its indexes; see [`Load::begin`].
+    pub fn load<'t>(&mut self, pending: &'t Pending, ordered: bool) -> CatalogResult<Load<'t>> {
+        Load::begin(self.txn, &pending.table, &pending.fresh, ordered)
+    }
+
+    /// Completes what [`Edit::load`] has begun.
+    pub fn finish_load(&mut self, load: Load<'_>) -> Result<(), NotLoaded> {
+        load.finish(self.txn, self.workers)
+    }
+
     /// Builds the new indexes, gives up the trees which the table no longer has, and puts the new version into the dictionary.
     /// `used` is the greatest AUTO_INCREMENT value among copied rows. Error 1062 for equal rows in a unique index.
     pub fn finish_alter(&mut self, pending: Pending, used: u64) -> CatalogResult<Arc<Table>> {
         let Pending { old, table, copy, fresh, auto_increment, .. } = pending;
-        if !fresh.is_empty() {
+        // Where the rows were copied, their indexes came with them.
+        if !fresh.is_empty() && !copy {
             let reader = self.reader(&table)?;
             build::build_indexes(&reader, self.txn, &table, &fresh, self.workers)?;
         }

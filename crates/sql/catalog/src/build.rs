@@ -1,7 +1,7 @@
-//! Building indexes over the rows that are there: one pass over the rows sorts the entries of all of them, then each tree is made
-//! bottom-up from its entries in order (`engine::Fill`).
+//! Building indexes over the rows that are there, or that come: one pass over the rows sorts the entries of all of them, then each tree is
+//! made bottom-up from its entries in order (`engine::Fill`).
 
-use crate::error::CatalogResult;
+use crate::error::{CatalogError, CatalogResult};
 use crate::trees::StoredTable;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -96,18 +96,35 @@ pub(crate) fn build_indexes(
         rows.failed.fetch_or(sorted.is_err(), Relaxed);
         sorted
     });
-    let sorted = all(sorted)?;
     let mut of_index: Vec<Vec<Sorter>> = positions.iter().map(|_| Vec::new()).collect();
-    for task in sorted {
+    for task in all(sorted)? {
         of_index.iter_mut().zip(task).for_each(|(sorters, sorter)| sorters.push(sorter));
     }
-    let fills = positions.iter().map(|p| Ok(txn.fill(&trees.indexes[*p])?)).collect::<CatalogResult<Vec<_>>>()?;
-    let work: Vec<Mutex<Option<(Vec<Sorter>, Fill)>>> =
-        of_index.into_iter().zip(fills).map(|work| Mutex::new(Some(work))).collect();
+    let fills = fills(txn, table, positions)?;
+    fill_indexes(fills.into_iter().zip(of_index).collect(), tasks).map_err(|fault| match fault {
+        Fault::Engine(e) => e.into(),
+        Fault::Duplicate(position, key) => match duplicate(reader, table, position, &key) {
+            Ok(error) => error.into(),
+            Err(error) => error,
+        },
+    })
+}
+
+/// An index's position, and what fills its tree.
+type Filled = (usize, Fill);
+
+fn fills(txn: &mut Txn, table: &Table, positions: &[usize]) -> CatalogResult<Vec<Filled>> {
+    let trees = table.trees(txn.engine())?;
+    positions.iter().map(|p| Ok((*p, txn.fill(&trees.indexes[*p])?))).collect()
+}
+
+/// Fills trees from what has been sorted for them, by so many tasks.
+fn fill_indexes(work: Vec<(Filled, Vec<Sorter>)>, tasks: usize) -> Result<(), Fault> {
+    let work: Vec<Mutex<Option<(Filled, Vec<Sorter>)>>> = work.into_iter().map(|w| Mutex::new(Some(w))).collect();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let built = gannet_runtime::together(tasks.min(work.len()), Wait::Parallel, |_| {
+    let built = gannet_runtime::together(tasks.min(work.len()).max(1), Wait::Parallel, |_| {
         while let Some(work) = work.get(next.fetch_add(1, Relaxed)).filter(|_| !failed.load(Relaxed)) {
-            let Some((sorters, fill)) = work.lock().take() else { continue };
+            let Some((fill, sorters)) = work.lock().take() else { continue };
             let built = Sorter::merge(sorters).map_err(Fault::from).and_then(|merge| fill_index(merge, fill));
             if let Err(fault) = built {
                 failed.store(true, Relaxed);
@@ -116,12 +133,87 @@ pub(crate) fn build_indexes(
         }
         Ok(())
     });
-    match all(built) {
-        Ok(_) => Ok(()),
-        Err(Fault::Engine(e)) => Err(e.into()),
-        Err(Fault::Duplicate(tree, key)) => {
-            let position = positions.iter().find(|p| trees.indexes[**p].id() == tree.id());
-            Err(duplicate(reader, table, position.copied().unwrap_or(0), &key)?.into())
+    all(built).map(drop)
+}
+
+/// The rows of a table, whose trees are new and empty, as they come; with its indexes.
+pub struct Load<'t> {
+    table: &'t Table,
+    makers: Vec<EntryMaker<'t>>,
+    sorters: Vec<Sorter>,
+    indexes: Vec<Filled>,
+    rows: Fill,
+    /// Rows that do not come in the order of their keys.
+    unordered: Option<Sorter>,
+    buffers: (Vec<u8>, Vec<u8>),
+}
+
+/// Why rows could not be loaded.
+#[derive(Debug)]
+pub enum NotLoaded {
+    /// Two rows have the key of this one, which is given as it is stored.
+    Duplicate(Vec<u8>),
+    /// Another error; 1062 for a secondary index.
+    Other(CatalogError),
+}
+
+impl<E: Into<CatalogError>> From<E> for NotLoaded {
+    fn from(e: E) -> NotLoaded {
+        NotLoaded::Other(e.into())
+    }
+}
+
+impl<'t> Load<'t> {
+    /// Begins to load a table that the transaction has made, with the indexes at `positions`; `ordered`: its rows come in the order of
+    /// their keys.
+    pub fn begin(txn: &mut Txn, table: &'t Table, positions: &[usize], ordered: bool) -> CatalogResult<Load<'t>> {
+        let trees = table.trees(txn.engine())?;
+        let space = txn.engine().sort_space(SORT_BYTES).share(positions.len() + usize::from(!ordered));
+        Ok(Load {
+            table,
+            makers: positions.iter().map(|p| EntryMaker::new(table, *p)).collect(),
+            sorters: positions.iter().map(|_| Sorter::new(space.clone())).collect(),
+            indexes: fills(txn, table, positions)?,
+            rows: txn.fill(&trees.row)?,
+            unordered: (!ordered).then(|| Sorter::new(space)),
+            buffers: Default::default(),
+        })
+    }
+
+    /// Takes a row, as it is stored.
+    pub fn row(&mut self, key: &[u8], row: &[u8]) -> Result<(), NotLoaded> {
+        match &mut self.unordered {
+            Some(sorter) => sorter.push(Item { key, unique: 0, value: row })?,
+            None if !self.rows.row(key, row)? => return Err(NotLoaded::Duplicate(row.to_vec())),
+            None => {}
+        }
+        let (entry, carried) = (&mut self.buffers.0, &mut self.buffers.1);
+        for (maker, sorter) in self.makers.iter().zip(&mut self.sorters) {
+            maker.entries((key, row), (entry, carried), &mut |item| Ok(sorter.push(item)?))?;
+        }
+        Ok(())
+    }
+
+    /// Completes the trees, those of indexes by so many tasks.
+    pub fn finish(self, txn: &mut Txn, tasks: usize) -> Result<(), NotLoaded> {
+        let Load { table, sorters, indexes, mut rows, unordered, .. } = self;
+        if let Some(sorter) = unordered {
+            let mut merge = Sorter::merge(vec![sorter])?;
+            while let Some(item) = merge.next()? {
+                if !rows.row(item.key, item.value)? {
+                    return Err(NotLoaded::Duplicate(item.value.to_vec()));
+                }
+            }
+        }
+        rows.finish()?;
+        let work = indexes.into_iter().zip(sorters.into_iter().map(|s| vec![s])).collect();
+        match fill_indexes(work, tasks) {
+            Ok(()) => Ok(()),
+            Err(Fault::Engine(e)) => Err(e.into()),
+            Err(Fault::Duplicate(position, key)) => {
+                let reader = SnapshotReader::of_now(txn, true)?;
+                Err(duplicate(&reader, table, position, &key)?.into())
+            }
         }
     }
 }
@@ -177,8 +269,8 @@ impl Rows<'_> {
 /// Why an index was not filled.
 enum Fault {
     Engine(EngineError),
-    /// In this tree two entries have the unique columns of this one.
-    Duplicate(TreeHandle, Vec<u8>),
+    /// In the index at this position two entries have the unique columns of this one.
+    Duplicate(usize, Vec<u8>),
 }
 
 impl From<EngineError> for Fault {
@@ -187,14 +279,14 @@ impl From<EngineError> for Fault {
     }
 }
 
-fn fill_index(mut merge: Merge, mut fill: Fill) -> Result<(), Fault> {
+fn fill_index(mut merge: Merge, (position, mut fill): Filled) -> Result<(), Fault> {
     // The unique part of the entry before, none where it may repeat.
     let mut last: Vec<u8> = Vec::new();
     while let Some(item) = merge.next()? {
         if item.unique > 0 {
             let prefix = &item.key[..item.unique];
             if last == prefix {
-                return Err(Fault::Duplicate(fill.tree().clone(), item.key.to_vec()));
+                return Err(Fault::Duplicate(position, item.key.to_vec()));
             }
             last.clear();
             last.extend_from_slice(prefix);

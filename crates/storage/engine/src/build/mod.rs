@@ -49,11 +49,6 @@ impl Txn {
 }
 
 impl Fill {
-    /// The tree.
-    pub fn tree(&self) -> &TreeHandle {
-        &self.tree
-    }
-
     /// The next entry of an index tree: the caller's key and the carried bytes. Keys ascend.
     pub fn entry(&mut self, key: &[u8], carried: &[u8]) -> Result<()> {
         self.tree.check(TreeKind::Index)?;
