@@ -19,8 +19,8 @@ use crate::trees::StoredTable;
 use gannet_engine::{Direction, Insert, KeyRange, ReadMode, ScanOptions, TreeId, TreeKind};
 use gannet_schema::names::fold_name;
 use gannet_schema::{
-    Change, Column, Constraints, Index, IndexDefinition, IndexKind, IndexPart, Table, TableDefinition, TableParts, assemble,
-    define, encode_table,
+    Change, Column, Constraints, Index, IndexDefinition, IndexKind, IndexPart, Table, TableDefinition, TableParts,
+    assemble, define, encode_table,
 };
 use gannet_types::{ErrorCode, SqlError, SqlType, TypeId, Value};
 use std::collections::HashMap;
@@ -100,7 +100,10 @@ fn same_values(old: &SqlType, new: &SqlType) -> bool {
     };
     let varying = |ty: &SqlType| {
         use TypeId::*;
-        matches!(ty.id, VarChar | TinyText | Text | MediumText | LongText | VarBinary | TinyBlob | Blob | MediumBlob | LongBlob)
+        matches!(
+            ty.id,
+            VarChar | TinyText | Text | MediumText | LongText | VarBinary | TinyBlob | Blob | MediumBlob | LongBlob
+        )
     };
     let utf8 = |ty: &SqlType| ty.collation.charset().name().starts_with("utf8mb");
     match (rank(old), rank(new)) {

@@ -47,12 +47,7 @@ fn key_parts(columns: &[Column], index: &Index) -> Box<[KeyPart]> {
 }
 
 impl Codecs {
-    pub(crate) fn new(
-        columns: &[Column],
-        indexes: &[Index],
-        clustered: Option<usize>,
-        history: &History,
-    ) -> Codecs {
+    pub(crate) fn new(columns: &[Column], indexes: &[Index], clustered: Option<usize>, history: &History) -> Codecs {
         let of_index = |i: usize| indexes[i].parts.iter().map(|p| p.column).collect::<Box<[u32]>>();
         let clustered_columns = clustered.map(of_index).unwrap_or_default();
         let clustered_parts = clustered.map(|i| key_parts(columns, &indexes[i])).unwrap_or_default();

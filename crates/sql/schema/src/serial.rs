@@ -469,7 +469,8 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     r.finish()?;
     let options = TableOptions { collation, comment, create_options };
     let history = Arc::new(history);
-    let parts = TableParts { id, schema_id, row_tree, history, created, options, source, constraints, temporary: false };
+    let parts =
+        TableParts { id, schema_id, row_tree, history, created, options, source, constraints, temporary: false };
     Ok(assemble(parts, schema.clone(), name.into(), columns, indexes, clustered, Arc::default()))
 }
 

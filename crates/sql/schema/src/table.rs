@@ -5,8 +5,8 @@
 
 use crate::codec::Codecs;
 use crate::column::{Column, ColumnDefault};
-use crate::history::History;
 use crate::constraint::Constraints;
+use crate::history::History;
 use crate::index::{Index, IndexKind};
 use crate::names::{eq_name, fold_name};
 use crate::row_log::RowLog;

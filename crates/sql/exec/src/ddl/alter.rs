@@ -95,7 +95,8 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
     maker.indexes(&alter.actions, cx)?;
     let mut alteration = maker.finish(schema.into(), edit.snapshot(), cx)?;
     asked.check_alteration(&alter.actions, &old, &alteration, cx)?;
-    alteration.rebuild = alteration.rebuild || !expressions::rows_keep(&old, &alteration.definition, &alteration.columns)?;
+    alteration.rebuild =
+        alteration.rebuild || !expressions::rows_keep(&old, &alteration.definition, &alteration.columns)?;
     let copies = |a: &AlterAction| matches!(a, AlterAction::Algorithm(word) if word.eq_ignore_ascii_case("COPY"));
     for (place, (column, origin)) in alteration.definition.columns.iter().zip(&alteration.columns).enumerate() {
         if origin.is_none()

@@ -9,7 +9,9 @@ use gannet_catalog::{Edit, NotLoaded, Pending, StoredTable};
 use gannet_engine::{KeyRange, ScanOptions};
 use gannet_schema::{Column, ColumnDefault, Table};
 use gannet_types::convert::{Context, StoreTarget};
-use gannet_types::{Date, DateTime, ErrorCode, Result, SqlError, SqlMode, SqlType, Timestamp, TypeId, Value, ValueRef, sql_err};
+use gannet_types::{
+    Date, DateTime, ErrorCode, Result, SqlError, SqlMode, SqlType, Timestamp, TypeId, Value, ValueRef, sql_err,
+};
 
 /// Where a column of the new version gets its values.
 enum Source {
