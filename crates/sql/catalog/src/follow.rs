@@ -140,9 +140,7 @@ impl Builder<'_> {
                 for entry in gone.iter().filter(|e| pass != Pass::Insert && !come.contains(e)) {
                     self.txn.index_delete(tree, &entry.key)?;
                 }
-                for Made { key, unique, carried } in
-                    come.iter().filter(|e| pass != Pass::Delete && !gone.contains(e))
-                {
+                for Made { key, unique, carried } in come.iter().filter(|e| pass != Pass::Delete && !gone.contains(e)) {
                     let item = Item { key, unique: *unique, value: carried };
                     build::insert((to, self.txn), (self.table, position), tree, item)?;
                 }

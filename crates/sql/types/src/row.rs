@@ -59,7 +59,10 @@ enum Kind {
     U24,
     U32,
     U64,
-    Decimal { len: u8, scale: u8 },
+    Decimal {
+        len: u8,
+        scale: u8,
+    },
     Float,
     Double,
     Date,

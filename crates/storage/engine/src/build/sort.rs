@@ -322,7 +322,11 @@ impl FileRun {
                 return Ok(true);
             }
             if self.at == self.end {
-                return if rest.is_empty() { Ok(false) } else { Err(EngineError::Damaged("a sort's file is cut short".into())) };
+                return if rest.is_empty() {
+                    Ok(false)
+                } else {
+                    Err(EngineError::Damaged("a sort's file is cut short".into()))
+                };
             }
             // Twice as much where one entry takes more than was read.
             let want = self.at_once.max(2 * rest.len()).min((self.end - self.at) as usize);
