@@ -264,7 +264,9 @@ fn seeds(default: u64, workloads: &[(&str, fn(u64, &mut Tally))]) {
     for ((name, _), tally) in workloads.iter().zip(tallies) {
         assert!(tally.transactions > 4 * tally.lives / 4 || tally.lives <= 8, "the runs are too short");
         // Rounds are cut short only where the file for what does not fit cannot be made or written: rare.
-        let needed = |path: usize| if path == Path::SharesGivenUp as usize { 400 } else { 20 };
+        // So are logs whose index does not fit, where trees are built past the log.
+        let rare = [(Path::SharesGivenUp as usize, 400), (Path::IndexWritten as usize, 100)];
+        let needed = |path: usize| rare.iter().find(|r| r.0 == path).map_or(20, |r| r.1);
         let here = (0..PATHS).filter(|&path| path <= Path::IndexWritten as usize || *name == "trees");
         let missing = { here }.find(|&path| tally.paths[path] == 0 && tally.seeds >= needed(path));
         // Those who follow the log take what recovery leaves, by whatever way.
