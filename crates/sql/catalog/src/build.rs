@@ -15,8 +15,8 @@ use gannet_types::{ErrorCode, SqlError, ValueRef, sql_err};
 /// Memory for the entries of all indexes that are built at once; what it does not hold goes to files.
 const SORT_BYTES: usize = 64 << 20;
 
-/// Rows below which one task builds.
-const ALONE_ROWS: u64 = 20_000;
+/// Rows below which one task builds; fewer where tests are to meet the other way.
+const ALONE_ROWS: u64 = if cfg!(debug_assertions) { 1_000 } else { 20_000 };
 
 /// Ranges of rows for each task, so that one with wide rows does not keep the others waiting.
 const RANGES: usize = 8;
