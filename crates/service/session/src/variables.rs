@@ -34,6 +34,7 @@ pub(crate) fn settings(state: &State, found_rows: bool) -> Settings {
         foreign_key_checks: v[Live::ForeignKeyChecks].as_bool(),
         unlock_unmatched: false,
         parallel_workers: n(Live::ParallelWorkers),
+        ddl_threads: n(Live::InnodbDdlThreads),
     }
 }
 

@@ -100,6 +100,8 @@ pub struct Settings {
     pub unlock_unmatched: bool,
     /// `gannet_parallel_workers`: tasks that a part of the statement may be shared out to; 1 = none but its own.
     pub parallel_workers: u64,
+    /// `innodb_ddl_threads`: tasks that build indexes.
+    pub ddl_threads: u64,
 }
 
 /// Counts of one execution.

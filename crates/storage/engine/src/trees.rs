@@ -111,6 +111,11 @@ impl TreeShared {
         self.rows[gannet_base::slot::current() % STRIPES].0.fetch_add(n, Relaxed);
     }
 
+    /// The transaction that made it; zero: unknown, as it is older than the start.
+    pub(crate) fn maker(&self) -> TrxId {
+        self.maker
+    }
+
     pub(crate) fn rows(&self) -> u64 {
         let changed: i64 = self.rows.iter().map(|c| c.0.load(Relaxed)).sum();
         (self.rows_at_open.load(Relaxed) + changed).max(0) as u64

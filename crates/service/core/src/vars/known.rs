@@ -207,7 +207,6 @@ pub const TUNING: &[VarDef] = &[
     text("innodb_data_file_path", Global, "ibdata1:12M:autoextend").persist_restricted().tuning().read_only(),
     text("innodb_data_home_dir", Global, "").persist_restricted().tuning().read_only(),
     int("innodb_ddl_buffer_size", Both, 1048576, 65536, 4294967295).tuning(),
-    int("innodb_ddl_threads", Both, 4, 1, 64).tuning(),
     boolean("innodb_deadlock_detect", Global, true).tuning(),
     boolean("innodb_dedicated_server", Global, false).persist_restricted().tuning().read_only(),
     choice("innodb_default_row_format", Global, "dynamic", &["redundant", "compact", "dynamic"]).tuning(),

@@ -267,6 +267,8 @@ live! {
         .help("memory for cached plans");
     StatementMemory = int("gannet_statement_memory", Both, 256 << 20, 16 << 10, 1 << 40)
         .help("memory for the sorts, hash tables and kept rows of a statement; more of them goes to tmpdir");
+    InnodbDdlThreads = int("innodb_ddl_threads", Both, 4, 1, 64)
+        .help("tasks that may build the indexes of a table together");
     ParallelWorkers = int("gannet_parallel_workers", Both, 1, 1, 1024)
         .help("workers that may count the rows of a table together; 1: the connection's own");
     TmpDiskLimit = int("gannet_tmp_disk_limit", Global, 64 << 30, 1 << 20, MAX).then(Then::TempLimits)

@@ -4,6 +4,7 @@
 //! a statement a row is atomic where the statement goes on after a failed row (IGNORE, REPLACE, ON DUPLICATE KEY
 //! UPDATE): a savepoint before the row.
 
+mod bulk;
 pub(crate) mod complete;
 pub(crate) mod defaults;
 mod delete;
@@ -15,6 +16,7 @@ mod update;
 
 pub use delete::delete;
 pub use insert::insert;
+pub(crate) use insert::insert_into_new;
 pub use load::{Load, check_load, load};
 pub use update::update;
 pub(crate) use update::write;
