@@ -9,6 +9,7 @@ pub(crate) mod defaults;
 mod delete;
 mod insert;
 mod load;
+mod point;
 pub(crate) mod rows;
 mod update;
 
