@@ -62,9 +62,12 @@ struct Space {
     goal: Vec<u8>,
 }
 
+/// A space moves in its box, from here to a cursor and back.
+type Spares = Vec<Box<Space>>;
+
 thread_local! {
-    /// Of cursors that are gone.
-    static SPARE: Cell<Vec<Box<Space>>> = const { Cell::new(Vec::new()) };
+    /// Of cursors that are gone. A cursor takes one as it is, in its box.
+    static SPARE: Cell<Spares> = const { Cell::new(Vec::new()) };
 }
 
 /// As many spaces a thread keeps.
