@@ -194,7 +194,19 @@ impl Column {
         *self = Column::Values(values);
     }
 
+    /// Makes room for so many rows more.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        match self {
+            Column::Int(v, _) => v.reserve(rows),
+            Column::Double(v, _) => v.reserve(rows),
+            Column::Text(t) => t.ends.reserve(rows),
+            Column::Values(v) => v.reserve(rows),
+            Column::Constant(..) => {}
+        }
+    }
+
     /// Appends row `i` of another column.
+    #[inline]
     pub fn push_from(&mut self, other: &Column, i: usize) {
         self.push(other.get(i));
     }

@@ -416,6 +416,40 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         }
     }
 
+    fn skip(&mut self, rows: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {
+        let plain = self.scan.filter.is_none()
+            && self.scan.index_filter.is_none()
+            && self.scan.lock.strength == LockStrength::None
+            && !matches!(self.access, Access::Point { .. })
+            && cx.txn.get()?.options().isolation < Isolation::Serializable;
+        let table = self.table(cx);
+        let mut skipped = 0;
+        while plain && skipped < rows && (self.open.is_some() || self.open_next(table, cx)?) {
+            // What is a candidate only has to be looked at.
+            if self.open.as_ref().is_some_and(Scan::must_verify) {
+                break;
+            }
+            let Some(mut scan) = self.open.take() else { break };
+            let before = skipped;
+            let more = loop {
+                if skipped == rows {
+                    break true;
+                }
+                if scan.next(cx.txn.get()?).map_err(from_engine)?.is_none() {
+                    break false;
+                }
+                skipped += 1;
+                if skipped.is_multiple_of(256) {
+                    cx.check_interrupt()?;
+                }
+            };
+            cx.counts.examined += skipped - before;
+            self.count_reads(skipped - before + u64::from(!more), self.secondary(table).is_some());
+            *if more { &mut self.open } else { &mut self.idle } = Some(scan);
+        }
+        Ok(skipped)
+    }
+
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
         let table = self.table(cx);
         let point = matches!(self.access, Access::Point { .. });
