@@ -101,7 +101,9 @@ impl Random {
 }
 
 fn fill(db: &mut Database) {
-    let run = |db: &mut Database, sql: &str| drop(db.run(sql).expect(sql));
+    let run = |db: &mut Database, sql: &str| {
+        db.run(sql).expect(sql);
+    };
     let t = "id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, KEY (k)";
     run(db, &format!("CREATE TABLE t ({t}) COLLATE utf8mb4_general_ci"));
     let w = "id INT PRIMARY KEY, a INT NOT NULL, b INT, s VARCHAR(40), u VARCHAR(40), d1 DATE, d2 DATE, t1 DATETIME, \
@@ -167,7 +169,9 @@ fn main() {
             once(&mut db);
         }
         if let Some(times) = times {
-            (0..times).for_each(|_| drop(once(&mut db)));
+            for _ in 0..times {
+                once(&mut db);
+            }
             continue;
         }
         let (begin, cpu) = (Instant::now(), cpu_us());
