@@ -9,8 +9,9 @@ pub fn run(words: &[String]) -> Result<(), String> {
         Some((name, rest)) if name == "connections" => connections::run(rest),
         Some((name, rest)) if name == "pressure" => pressure::run_words(rest),
         Some((name, rest)) if name == "micro" => micro::run(rest),
+        Some((name, rest)) if name == "insert" => micro::insert::run(rest),
         _ => {
-            let all = [tpcc::HELP, connections::HELP, pressure::HELP, micro::HELP];
+            let all = [tpcc::HELP, connections::HELP, pressure::HELP, micro::HELP, micro::insert::HELP];
             Err(format!("gannet bench knows these:\n\n{}", all.join("\n")))
         }
     }

@@ -3,6 +3,7 @@
 //! The tables are sysbench's, the shapes those of the field's microbenchmarks: reads and changes by key, by lists of
 //! keys, by ranges, and transactions made of these.
 
+pub mod insert;
 mod shapes;
 
 use crate::pressure::Random;
@@ -60,7 +61,7 @@ struct Server {
 }
 
 impl Options {
-    fn parse(args: &[String]) -> Outcome<(String, Options)> {
+    fn parse(args: &[String], help: &str) -> Outcome<(String, Options)> {
         let mut options = Options {
             servers: Vec::new(),
             login: Login { timeout: Some(Duration::from_secs(120)), ..Login::default() },
@@ -93,11 +94,11 @@ impl Options {
                 "rounds" => options.rounds = number()?.max(1) as usize,
                 "events" => options.events = Some(number()?),
                 "only" => options.only = value,
-                _ => return Err(format!("unknown option --{name}\n\n{HELP}")),
+                _ => return Err(format!("unknown option --{name}\n\n{help}")),
             }
         }
         if options.servers.is_empty() || !["prepare", "run", "all"].contains(&command.as_str()) {
-            return Err(HELP.to_owned());
+            return Err(help.to_owned());
         }
         Ok((command, options))
     }
@@ -123,7 +124,7 @@ pub fn run(args: &[String]) -> Outcome<()> {
         print!("{HELP}");
         return Ok(());
     }
-    let (command, options) = Options::parse(args)?;
+    let (command, options) = Options::parse(args, HELP)?;
     if command != "run" {
         options.servers.iter().try_for_each(|server| prepare(&options, server))?;
     }
@@ -181,12 +182,28 @@ struct Figure {
     cpu: f64,
 }
 
-fn measure(options: &Options) -> Outcome<()> {
-    let mut head = String::from("| shape |");
+fn print_head(of: &str, options: &Options) {
+    let mut head = format!("| {of} |");
     for server in &options.servers {
         let _ = write!(head, " {0}/s | {0} CPU us |", server.name);
     }
     println!("{head} rate | CPU |\n|---|{}--:|--:|", "--:|--:|".repeat(options.servers.len()));
+}
+
+/// The figures of all servers, and the first one's as multiples of the last one's.
+fn line(name: &str, figures: &[Figure]) -> String {
+    let mut line = format!("| {name} |");
+    for figure in figures {
+        let _ = write!(line, " {:.0} | {:.1} |", figure.rate, figure.cpu);
+    }
+    if let [first, .., last] = figures {
+        let _ = write!(line, " {:.2} | {:.2} |", first.rate / last.rate, first.cpu / last.cpu);
+    }
+    line
+}
+
+fn measure(options: &Options) -> Outcome<()> {
+    print_head("shape", options);
     let (mut rates, mut shares) = (Vec::new(), Vec::new());
     for shape in SHAPES.iter().filter(|s| s.name.contains(&options.only)) {
         let mut figures = vec![Vec::new(); options.servers.len()];
@@ -196,16 +213,11 @@ fn measure(options: &Options) -> Outcome<()> {
             }
         }
         let figures: Vec<Figure> = figures.iter_mut().map(median).collect();
-        let mut line = format!("| {} |", shape.name);
-        for figure in &figures {
-            let _ = write!(line, " {:.0} | {:.1} |", figure.rate, figure.cpu);
-        }
         if let [first, .., last] = &figures[..] {
-            let _ = write!(line, " {:.2} | {:.2} |", first.rate / last.rate, first.cpu / last.cpu);
             rates.push(first.rate / last.rate);
             shares.push(first.cpu / last.cpu);
         }
-        println!("{line}");
+        println!("{}", line(shape.name, &figures));
     }
     let mean = |all: &[f64]| (all.iter().map(|x| x.ln()).sum::<f64>() / all.len() as f64).exp();
     if !rates.is_empty() {

@@ -144,6 +144,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("DIV", 2, 2, int_div_rule, int_div, "Integer part of the quotient.").keeps_digits(),
     FunctionDef::new("%", 2, 2, rem_rule, rem, "Remainder, with the sign of the dividend.")
         .also(&["MOD"])
+        .kernel(Kernel::Remainder)
         .keeps_digits(),
     FunctionDef::new("NEGATIVE OF", 1, 1, negative_rule, negative, "The operand with its sign turned (prefix `-`).")
         .keeps_digits(),

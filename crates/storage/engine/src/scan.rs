@@ -89,8 +89,9 @@ struct Locking {
     /// gap locks of a scan are one interval. (No other transaction can insert at a key whose record is locked, so
     /// this makes no difference to others.)
     edge_locked: bool,
-    /// The candidate whose gap and record are locked.
+    /// The candidate whose gap and record are locked; the buffer for the next one's name.
     prepared: Option<Vec<u8>>,
+    spare: Vec<u8>,
     /// The gap up to this entry beyond the range (`Some(None)`: up to the end) is locked.
     closed: Option<Option<Vec<u8>>>,
     /// Whether this scan took the candidate's record lock, and what was held before.
@@ -159,6 +160,7 @@ impl Locking {
             looked: false,
             edge_locked: false,
             prepared: None,
+            spare: Vec::new(),
             closed: None,
             fresh: None,
             locked: 0,
@@ -426,6 +428,13 @@ impl Scan {
     }
 }
 
+/// A copy of bytes in a buffer that was used before.
+fn copied(mut buffer: Vec<u8>, bytes: &[u8]) -> Vec<u8> {
+    buffer.clear();
+    buffer.extend_from_slice(bytes);
+    buffer
+}
+
 /// What locks on an entry name: in index trees the key without the stamp.
 fn lock_name(kind: TreeKind, key: &[u8]) -> &[u8] {
     match kind {
@@ -471,7 +480,7 @@ impl Scan {
         let wait = LockWait::new(now_ns(), txn.options.lock_wait_timeout);
         let left =
             |l: &Locking| if l.policy == WaitPolicy::Wait && (!l.semi || l.insist) { wait.left() } else { Wait::No };
-        l.prepared = None;
+        l.spare = l.prepared.take().unwrap_or_default();
         l.fresh = None;
         l.back = None;
         if self.ends_at(l) {
@@ -483,9 +492,10 @@ impl Scan {
         loop {
             match self.find(txn, l)? {
                 Candidate::Inside(state) => {
-                    let name = lock_name(self.tree.kind(), self.cursor.key()).to_vec();
-                    if l.prepared.as_ref() != Some(&name) {
+                    let name = lock_name(self.tree.kind(), self.cursor.key());
+                    if l.prepared.as_deref() != Some(name) {
                         self.drop_candidate(txn, l);
+                        let name = copied(std::mem::take(&mut l.spare), name);
                         if !self.prepare(txn, l, name, state, left(l))? {
                             // Locked by another, and not to be waited for.
                             if self.pass(txn, l)? {
@@ -495,7 +505,7 @@ impl Scan {
                         continue;
                     }
                     match state {
-                        EntryState::Undecided(trx) => match txn.wait_trx(&self.tree, &name, trx, left(l)) {
+                        EntryState::Undecided(trx) => match txn.wait_trx(&self.tree, name, trx, left(l)) {
                             Ok(()) => {}
                             Err(EngineError::NoWait) if l.policy != WaitPolicy::NoWait => {
                                 self.drop_candidate(txn, l);
@@ -676,8 +686,9 @@ impl Scan {
     /// Makes the entry under the cursor the boundary.
     fn skip(&self, l: &mut Locking) {
         (l.insist, l.looked) = (false, false);
-        l.passed = Some(self.cursor.key().to_vec());
-        l.edge = Some(lock_name(self.tree.kind(), self.cursor.key()).to_vec());
+        let key = self.cursor.key();
+        l.passed = Some(copied(l.passed.take().unwrap_or_default(), key));
+        l.edge = Some(copied(l.edge.take().unwrap_or_default(), lock_name(self.tree.kind(), key)));
         l.edge_locked = false;
     }
 

@@ -57,7 +57,7 @@ fn delete_point<'p>(delete: &'p Delete, cx: &mut Cx<'_, 'p>) -> Result<Option<u6
         cx.counts.examined += 1;
         add_all([(Counter::HandlerReadKey, 1), (Counter::HandlerDelete, 1)]);
         deleted = 1;
-        foreign::deleted(slot as usize, found.old, cx).map(|()| Tried::Done)
+        foreign::deleted(slot as usize, found.old()?, cx).map(|()| Tried::Done)
     })?;
     Ok(done.then_some(deleted))
 }

@@ -19,15 +19,35 @@ use gannet_plan::{
 };
 use gannet_schema::Table;
 use gannet_types::{Result, Value};
+use std::cell::OnceCell;
 
 /// The newest version of the row, which matches.
 pub(super) struct Found<'a> {
     pub(super) tree: &'a TreeHandle,
     pub(super) key: &'a [u8],
     pub(super) stamp: RowStamp,
-    /// The row, and the same as a batch of one.
-    pub(super) old: &'a [Value],
-    pub(super) batch: &'a Batch,
+    /// The row as it is stored.
+    pub(super) payload: &'a [u8],
+    table: &'a Table,
+    /// Its values, and the same as a batch of one, where somebody has asked for them.
+    old: OnceCell<Vec<Value>>,
+    batch: OnceCell<Batch>,
+}
+
+impl Found<'_> {
+    /// The values of the row.
+    pub(super) fn old(&self) -> Result<&[Value]> {
+        if self.old.get().is_none() {
+            let _ = self.old.set(codec::decode_row(self.table, self.payload)?);
+        }
+        Ok(self.old.get().map(Vec::as_slice).unwrap_or_default())
+    }
+
+    /// The row as a batch.
+    pub(super) fn batch(&self) -> Result<&Batch> {
+        let columns = self.old()?.iter().map(|v| Column::Constant(v.clone(), 1));
+        Ok(self.batch.get_or_init(|| Batch { rows: 1, columns: columns.collect() }))
+    }
 }
 
 /// What came of an attempt to change it.
@@ -104,15 +124,13 @@ fn attempts<'p>(
         if cx.txn.get()?.get(tree, key, ReadMode::Newest, &mut buffer).map_err(from_engine)? != Read::Found {
             return Ok(false);
         }
-        let old = codec::decode_row(table, buffer.row())?;
-        let columns = old.iter().map(|v: &Value| Column::Constant(v.clone(), 1)).collect();
-        let batch = Batch { rows: 1, columns };
+        let (stamp, payload) = (buffer.stamp(), buffer.row());
+        let found = Found { tree, key, stamp, payload, table, old: OnceCell::new(), batch: OnceCell::new() };
         if let Some(filter) = &scan.filter
-            && !eval::is_true(filter, &batch, 0, cx)?
+            && !eval::is_true(filter, found.batch()?, 0, cx)?
         {
             return Ok(false);
         }
-        let found = Found { tree, key, stamp: buffer.stamp(), old: &old, batch: &batch };
         match change(&found, cx)? {
             Tried::Done => return Ok(true),
             Tried::Not => return Ok(false),

@@ -103,15 +103,15 @@ pub(crate) fn delete_row(table: &Table, key: &[u8], values: &[Value], to: &mut R
 
 /// As [`delete_row`], if the row is still the version that was found.
 pub(super) fn delete_if(table: &Table, found: &Found<'_>, to: &mut RowWriter<'_>) -> Result<Tried> {
-    let mark = to.mark();
+    let (mark, old) = (to.mark(), found.old()?);
     match to.txn.delete_if(found.tree, found.key, found.stamp).map_err(from_engine)? {
         Delete::Deleted => {}
         Delete::Missing => return Ok(Tried::Not),
         Delete::Changed => return Ok(Tried::Late),
     }
-    remove_entries(table, found.key, found.old, to.txn)?;
+    remove_entries(table, found.key, old, to.txn)?;
     to.note(table, found.key);
-    to.tell(mark, table, Images::Delete(found.old))?;
+    to.tell(mark, table, Images::Delete(old))?;
     Ok(Tried::Done)
 }
 

@@ -73,6 +73,8 @@ pub(super) struct TreeScan<'p> {
     open: Option<Scan>,
     /// A scan of a range that was read to its end, for the next one.
     idle: Option<Scan>,
+    /// A batch that was given back.
+    spare: Option<Batch>,
     rows: usize,
     /// The open range's first read, if it has not happened: it counts as this.
     first_read: Option<Counter>,
@@ -94,6 +96,7 @@ impl<'p> TreeScan<'p> {
             at: 0,
             open: None,
             idle: None,
+            spare: None,
             rows: FIRST_ROWS,
             first_read: None,
             single: false,
@@ -158,6 +161,14 @@ impl<'p> TreeScan<'p> {
         Ok(true)
     }
 
+    /// A batch without rows.
+    fn fresh(&mut self) -> Batch {
+        match self.spare.take() {
+            Some(spare) => spare.again(self.types),
+            None => Batch::for_types(self.types),
+        }
+    }
+
     /// Which range is the next one.
     fn number(&self) -> usize {
         if self.scan.reverse { self.bounds.len() - 1 - self.at } else { self.at }
@@ -199,8 +210,8 @@ impl<'p> TreeScan<'p> {
         }
         self.at = 1;
         count(Counter::HandlerReadKey);
+        let mut batch = self.fresh();
         let (Limit::Before(key), _) = self.bounds.get(0) else { return Ok(None) };
-        let mut batch = Batch::for_types(self.types);
         cx.counts.examined += 1;
         self.reader.fetch(table, key, None, &mut batch, cx)?;
         self.reader.pad(table, &mut batch, cx);
@@ -208,7 +219,11 @@ impl<'p> TreeScan<'p> {
             Some(filter) if batch.rows > 0 => eval::is_true(filter, &batch, 0, cx)?,
             _ => batch.rows > 0,
         };
-        Ok(kept.then_some(batch))
+        if kept {
+            return Ok(Some(batch));
+        }
+        self.spare = Some(batch);
+        Ok(None)
     }
 
     fn is_full(&self, batch: &Batch) -> bool {
@@ -416,6 +431,44 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         }
     }
 
+    fn recycle(&mut self, batch: Batch) {
+        self.spare = Some(batch).filter(|b| b.columns.len() == self.types.len());
+    }
+
+    fn skip(&mut self, rows: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {
+        let plain = self.scan.filter.is_none()
+            && self.scan.index_filter.is_none()
+            && self.scan.lock.strength == LockStrength::None
+            && !matches!(self.access, Access::Point { .. })
+            && cx.txn.get()?.options().isolation < Isolation::Serializable;
+        let table = self.table(cx);
+        let mut skipped = 0;
+        while plain && skipped < rows && (self.open.is_some() || self.open_next(table, cx)?) {
+            // What is a candidate only has to be looked at.
+            if self.open.as_ref().is_some_and(Scan::must_verify) {
+                break;
+            }
+            let Some(mut scan) = self.open.take() else { break };
+            let before = skipped;
+            let more = loop {
+                if skipped == rows {
+                    break true;
+                }
+                if scan.next(cx.txn.get()?).map_err(from_engine)?.is_none() {
+                    break false;
+                }
+                skipped += 1;
+                if skipped.is_multiple_of(256) {
+                    cx.check_interrupt()?;
+                }
+            };
+            cx.counts.examined += skipped - before;
+            self.count_reads(skipped - before + u64::from(!more), self.secondary(table).is_some());
+            *if more { &mut self.open } else { &mut self.idle } = Some(scan);
+        }
+        Ok(skipped)
+    }
+
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
         let table = self.table(cx);
         let point = matches!(self.access, Access::Point { .. });
@@ -423,7 +476,7 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         if point && self.scan.lock.strength == LockStrength::None && self.secondary(table).is_none() {
             return self.row(table, cx);
         }
-        let mut batch = Batch::for_types(self.types);
+        let mut batch = self.fresh();
         self.reader.taken = 0;
         let by_key = self.scan.lock.strength == LockStrength::None
             && self.secondary(table).is_none()
@@ -445,13 +498,19 @@ impl<'p> Operator<'p> for TreeScan<'p> {
             }
         }
         if batch.rows == 0 {
+            self.spare = Some(batch);
             return Ok(None);
         }
         self.rows = (self.rows * 2).min(BATCH_ROWS);
         self.reader.pad(table, &mut batch, cx);
         let Some(filter) = &self.scan.filter else { return Ok(Some(batch)) };
         let kept = vector::select(filter, &batch, cx)?;
-        Ok(Some(if kept.len() == batch.rows { batch } else { batch.gather(&kept) }))
+        if kept.len() == batch.rows {
+            return Ok(Some(batch));
+        }
+        let some = batch.gather(&kept);
+        self.spare = Some(batch);
+        Ok(Some(some))
     }
 }
 

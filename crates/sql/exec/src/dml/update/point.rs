@@ -6,9 +6,13 @@ use crate::dml::{
     point::{self, Found, Tried},
     rows::{self, Conflict, Write},
 };
-use crate::{codec, context::Cx, error::from_engine, foreign};
+use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, foreign};
 use gannet_engine::Update as Outcome;
-use gannet_plan::{physical::TableScan, plan::Update};
+use gannet_plan::{
+    expr::{Expr, ExprKind},
+    physical::TableScan,
+    plan::{Assignment, Update, UpdateTarget},
+};
 use gannet_schema::Table;
 use gannet_telemetry::{Counter, add_all};
 use gannet_types::{Result, Value};
@@ -37,8 +41,33 @@ pub(crate) fn run<'p>(
         && cx.changes.is_none()
         && table.row_log.is_none();
     let mut payload = Vec::new();
+    let mut in_place = ends && takes_patches(target, table, cx);
     point::run((scan, table), cx, |found, cx| {
-        let &Found { tree, key, stamp, old, batch } = found;
+        let &Found { tree, key, stamp, .. } = found;
+        if in_place {
+            let warned = cx.warnings.mark();
+            match patched(target, table, found, &mut payload, cx)? {
+                Some(false) => return Ok(Tried::Not),
+                Some(true) => {
+                    let written = cx.txn.get()?.update_and_commit_if(tree, key, stamp, &payload);
+                    return Ok(match written.map_err(from_engine)? {
+                        Outcome::Updated => {
+                            cx.counts.examined += 1;
+                            add_all([(Counter::HandlerReadKey, 1), (Counter::HandlerUpdate, 1)]);
+                            (run.matched, run.changed) = (1, 1);
+                            Tried::Done
+                        }
+                        Outcome::Changed => Tried::Late,
+                        Outcome::Missing => Tried::Not,
+                    });
+                }
+                None => {
+                    in_place = false;
+                    cx.warnings.back_to(warned);
+                }
+            }
+        }
+        let (old, batch) = (found.old()?, found.batch()?);
         run.matched = 1;
         let mut new = run.assign(target, table, old, batch, 0, cx)?;
         let options = Options { checks: &target.checks, inside: Some((batch, 0, 0)) };
@@ -64,6 +93,45 @@ pub(crate) fn run<'p>(
             }
         }
     })
+}
+
+/// The row may be changed in its stored form: its values stand for themselves, and nobody looks at the others.
+fn takes_patches(target: &UpdateTarget, table: &Table, cx: &Cx<'_, '_>) -> bool {
+    cx.shared.plan.tables[target.table as usize].exprs.is_none()
+        && target.checks.is_empty()
+        && !table.columns.iter().any(|c| c.on_update_now)
+        && target.assignments.iter().all(|a| a.value.as_ref().is_some_and(Expr::is_steady))
+        && !super::reads_assigned(target)
+}
+
+/// Makes the new row of the stored old one. `None`: it takes more than that; false: the row stays as it is.
+fn patched<'p>(
+    target: &'p UpdateTarget,
+    table: &Table,
+    found: &Found<'_>,
+    payload: &mut Vec<u8>,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Option<bool>> {
+    payload.clear();
+    payload.extend_from_slice(found.payload);
+    for Assignment { column, value } in &target.assignments {
+        let Some(expr) = value else { return Ok(None) };
+        let definition = &table.columns[*column as usize];
+        let constant = matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Param(_));
+        let value = if constant {
+            eval::eval(expr, &Batch::default(), 0, cx)?
+        } else {
+            eval::eval(expr, found.batch()?, 0, cx)?
+        };
+        if value.is_null() || expr.kind == ExprKind::Column(*column) {
+            return Ok(None);
+        }
+        let value = convert::store(value, &table.name, definition, 1, cx)?;
+        if !table.layout().patch(payload, *column as usize, value.as_ref())? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(payload != found.payload))
 }
 
 /// What follows the change of the row: index entries and foreign keys.
