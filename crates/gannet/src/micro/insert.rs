@@ -75,12 +75,15 @@ impl Run<'_> {
         let mut figures = Vec::new();
         let rows = self.options.rows as i64;
         figures.push(("load".to_owned(), self.timed(|| self.load(&mut c, rows))?));
-        figures.push(("three indexes".to_owned(), self.timed(|| {
-            for (n, columns) in INDEXES.iter().enumerate() {
-                query(&mut c, &format!("CREATE INDEX i{n} ON purchases {columns}"))?;
-            }
-            Ok(rows as u64)
-        })?));
+        figures.push((
+            "three indexes".to_owned(),
+            self.timed(|| {
+                for (n, columns) in INDEXES.iter().enumerate() {
+                    query(&mut c, &format!("CREATE INDEX i{n} ON purchases {columns}"))?;
+                }
+                Ok(rows as u64)
+            })?,
+        ));
         for size in [50, 5] {
             let name = format!("inserts and deletes, {size} a commit");
             figures.push((name, self.timed(|| self.churn(&mut c, size, None, &AtomicBool::new(false)))?));
@@ -103,8 +106,7 @@ impl Run<'_> {
         let first = self.next.fetch_add(rows, Relaxed);
         let mut sql = String::from("INSERT INTO purchases VALUES");
         for id in first..first + rows {
-            let (register, customer, product) =
-                (random.below(1000), random.below(100_000), random.below(10_000));
+            let (register, customer, product) = (random.below(1000), random.below(100_000), random.below(10_000));
             let (price, data) = (random.below(50_000) as f64 / 100.0, "x".repeat(10 + random.below(20)));
             let _ = write!(
                 sql,
@@ -132,7 +134,10 @@ impl Run<'_> {
             query(c, "BEGIN")?;
             query(c, &self.insert(size, &mut random))?;
             let from = self.oldest.fetch_add(size, Relaxed);
-            query(c, &format!("DELETE FROM purchases WHERE transactionid >= {from} AND transactionid < {}", from + size))?;
+            query(
+                c,
+                &format!("DELETE FROM purchases WHERE transactionid >= {from} AND transactionid < {}", from + size),
+            )?;
             query(c, "COMMIT")?;
             done += size as u64;
             if let Some(rate) = rate {
@@ -168,8 +173,7 @@ impl Run<'_> {
         };
         std::thread::scope(|scope| {
             let (stop, reader) = (&stop, &reader);
-            let readers: Vec<_> =
-                (0..self.options.clients).map(|n| scope.spawn(move || reader(n))).collect();
+            let readers: Vec<_> = (0..self.options.clients).map(|n| scope.spawn(move || reader(n))).collect();
             let figure = self.timed(|| {
                 self.churn(&mut connect()?, 10, Some(rate), stop)?;
                 Ok(total.load(Relaxed))

@@ -36,17 +36,17 @@ pub(crate) fn eval<'p>(
     let call = Call { ty: &expr.ty, args: &types, site: args.as_ptr() as usize };
     let from: SmallVec<[Argument<'_, 'p>; 4]> = args
         .iter()
-        .map(|arg| match &arg.kind {
-            ExprKind::Column(n) => Argument::Column(&batch.columns[*n as usize]),
-            _ => match if batch.rows > 1 { fixed(arg, cx) } else { None } {
-                Some(mut value) => {
-                    if !def.keeps_digits {
-                        value.settle(&arg.ty);
-                    }
-                    Argument::Constant(value)
+        .map(|arg| {
+            if let ExprKind::Column(n) = &arg.kind {
+                return Argument::Column(&batch.columns[*n as usize]);
+            }
+            let constant = if batch.rows > 1 { fixed(arg, cx) } else { None };
+            constant.map_or(Argument::Row(arg), |mut value| {
+                if !def.keeps_digits {
+                    value.settle(&arg.ty);
                 }
-                None => Argument::Row(arg),
-            },
+                Argument::Constant(value)
+            })
         })
         .collect();
     // Arithmetic of integers and doubles computes both operands, even if one is NULL: the other may be out of range.

@@ -91,7 +91,9 @@ fn arithmetic<'b>(op: ArithOp, a: &Operand<'_>, b: &Operand<'_>, rows: usize) ->
 /// Sums, differences, products and remainders of signed integers for every row; `None`: this needs to go row by row.
 pub(crate) fn column<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Option<Column> {
     match (&expr.kind, operand(expr, batch, cx)?) {
-        (ExprKind::Call(..), Operand::Column(values, nulls)) => Some(Column::Int(values.into_owned(), nulls.into_owned())),
+        (ExprKind::Call(..), Operand::Column(values, nulls)) => {
+            Some(Column::Int(values.into_owned(), nulls.into_owned()))
+        }
         _ => None,
     }
 }

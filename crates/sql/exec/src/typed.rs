@@ -61,7 +61,7 @@ fn bound<'p>(by: Comparison, column: &Expr, other: &'p Expr, cx: &mut Cx<'_, 'p>
             if matches!(&value, Value::Str(text, _) if !is_plain_date(text)) {
                 return Ok(None);
             }
-            let mut value = value;
+            let mut value = value.clone();
             constant_date(other, &mut value, column, cx)?;
             match value {
                 Value::Date(d) if is_real(d) => Some(Bound::Day(d, Ordering::Equal)),
@@ -216,6 +216,7 @@ fn compute<'p>(
     let (op, [left, right]) = (operator(def)?, args) else { return None };
     let settings = cx.shared.settings;
     if expr.ty.id != TypeId::Decimal
+        || op == ArithOp::Mod
         || gannet_types::check_stack().is_err()
         || arith_type(op, &left.ty, &right.ty, settings.sql_mode, settings.div_precision_increment).1 != Domain::Decimal
     {

@@ -4,12 +4,11 @@
 
 use crate::{
     batch::{BATCH_BYTES, Batch, Column},
+    calls,
     compare::{append_domain_key, compare, holds, truth},
     context::Cx,
-    calls,
     eval::{alternatives, branch_value, constant_date, eval as eval_row, fixed, in_set_of, quietly},
-    integers,
-    long,
+    integers, long,
     lookup::InSet,
     typed,
 };
@@ -89,6 +88,7 @@ fn case<'p>(
         .map(|branch| match branch {
             None => Some(Value::Null),
             Some(branch) => {
+                let branch: &'p Expr = branch;
                 let constant = matches!(branch.kind, ExprKind::Literal(_) | ExprKind::Param(_));
                 constant.then(|| quietly(cx, |cx| branch_value(expr, branch, batch, 0, cx))).flatten()
             }
@@ -464,11 +464,9 @@ fn select_between<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &m
         }
         _ => return select_rows(predicate, batch, rows, cx),
     };
-    let (Some(value), Some(low), Some(high)) = (
-        operand(&args[0], batch, zone, cx),
-        operand(&args[1], batch, zone, cx),
-        operand(&args[2], batch, zone, cx),
-    ) else {
+    let (Some(value), Some(low), Some(high)) =
+        (operand(&args[0], batch, zone, cx), operand(&args[1], batch, zone, cx), operand(&args[2], batch, zone, cx))
+    else {
         return select_rows(predicate, batch, rows, cx);
     };
     let mut kept = Vec::with_capacity(rows.len());

@@ -131,7 +131,7 @@ fn patched<'p>(
             return Ok(None);
         }
     }
-    Ok(Some(payload != found.payload))
+    Ok(Some(payload[..] != *found.payload))
 }
 
 /// What follows the change of the row: index entries and foreign keys.
