@@ -74,11 +74,12 @@ impl Tree {
         let pool = &*self.pool;
         let scan = ahead.is_some();
         let visit = |no: PageNo| if scan { pool.optimistic_scan(no) } else { pool.optimistic(no) };
-        if place.is_for(self, target) {
-            let guard = visit(place.page)?;
-            if guard.version() == place.version {
-                return Ok(guard);
-            }
+        // A page that is not to be had may be anything by now: the descent tells.
+        if place.is_for(self, target)
+            && let Ok(guard) = visit(place.page)
+            && guard.version() == place.version
+        {
+            return Ok(guard);
         }
         place.root = 0;
         place.bounds.clear();

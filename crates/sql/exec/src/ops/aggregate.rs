@@ -42,9 +42,11 @@ enum State {
     /// DISTINCT: the keys seen.
     Distinct(Box<(Box<dyn Accumulator>, Numbered)>),
     /// GROUP_CONCAT with ORDER BY: (sort key, arguments), added when the group ends.
-    Ordered(Box<(Box<dyn Accumulator>, SortedRows, Option<Numbered>)>),
+    Ordered(Box<Ordered>),
 }
 
+/// The rows so far, and with DISTINCT the keys seen.
+type Ordered = (Box<dyn Accumulator>, SortedRows, Option<Numbered>);
 type SortedRows = Vec<(Vec<u8>, Vec<Value>)>;
 
 struct Group {
@@ -327,26 +329,7 @@ impl<'p> Aggregation<'p> {
                     bytes = Numbered::cost(key.len());
                     add_row(state.as_mut(), columns, row, cx)?;
                 }
-                State::Ordered(ordered) => {
-                    let (_, rows, seen) = &mut **ordered;
-                    if let Some(seen) = seen {
-                        distinct_key(columns, aggregate, row, &mut self.key)?;
-                        if !seen.insert(&self.key).1 {
-                            continue;
-                        }
-                    }
-                    let values: Vec<Value> = columns.iter().map(|c| c.get(row).to_owned()).collect();
-                    let mut key = Vec::new();
-                    for (place, part) in aggregate.order.iter().enumerate() {
-                        let value = match &input.rest {
-                            Rest::Over(batch) => eval::eval(&part.expr, batch, row, cx)?,
-                            Rest::Done { order, .. } => order[n][place].get(row).to_owned(),
-                        };
-                        append_sort_key(value.as_ref(), &part.expr.ty, part.descending, &mut key)?;
-                    }
-                    bytes = key.len() + 96 + values.iter().map(crate::batch::value_bytes).sum::<usize>();
-                    rows.push((key, values));
-                }
+                State::Ordered(ordered) => bytes = self.keep_ordered(ordered, n, input, row, cx)?,
             }
             if bytes > 0 {
                 cx.reserve(bytes)?;
@@ -355,6 +338,36 @@ impl<'p> Aggregation<'p> {
             }
         }
         Ok(())
+    }
+
+    /// Keeps the arguments of an aggregate with an order, and their key, until the group ends; bytes that this takes.
+    fn keep_ordered(
+        &mut self,
+        (_, rows, seen): &mut Ordered,
+        n: usize,
+        input: &Input<'_>,
+        row: usize,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<usize> {
+        let (aggregate, columns) = (&self.plan.aggregates[n], &input.args[n]);
+        if let Some(seen) = seen {
+            distinct_key(columns, aggregate, row, &mut self.key)?;
+            if !seen.insert(&self.key).1 {
+                return Ok(0);
+            }
+        }
+        let values: Vec<Value> = columns.iter().map(|c| c.get(row).to_owned()).collect();
+        let mut key = Vec::new();
+        for (place, part) in aggregate.order.iter().enumerate() {
+            let value = match &input.rest {
+                Rest::Over(batch) => eval::eval(&part.expr, batch, row, cx)?,
+                Rest::Done { order, .. } => order[n][place].get(row).to_owned(),
+            };
+            append_sort_key(value.as_ref(), &part.expr.ty, part.descending, &mut key)?;
+        }
+        let bytes = key.len() + 96 + values.iter().map(crate::batch::value_bytes).sum::<usize>();
+        rows.push((key, values));
+        Ok(bytes)
     }
 
     /// Adds rows to their groups. `batch`: the rows as they came, to compute the columns that go to disk.
