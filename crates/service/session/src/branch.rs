@@ -1,0 +1,220 @@
+//! XA: a session's part in a distributed transaction.
+//!
+//! ```text
+//! none ── XA START ──▶ active ── XA END ──▶ idle ── XA PREPARE ──▶ (prepared: the server's, see gannet_core::xa)
+//!                                            └── XA COMMIT ... ONE PHASE, XA ROLLBACK ──▶ none
+//! ```
+
+use super::Session;
+use super::reply::plain_column;
+use super::reply::{Done, Reply};
+use super::show::table;
+use gannet_core::accounts::Privilege;
+use gannet_core::xa::Branch;
+use gannet_parser::ast::{self, Statement, Xa};
+use gannet_telemetry::{Counter, count};
+use gannet_types::{CollationId, Result, SqlType, Value, sql_err};
+
+/// Where the session is in its branch.
+#[derive(Debug, Default)]
+pub(crate) enum BranchState {
+    #[default]
+    None,
+    Active(Branch),
+    Idle(Branch),
+}
+
+impl BranchState {
+    fn name(&self) -> &'static str {
+        match self {
+            BranchState::None => "NON-EXISTING",
+            BranchState::Active(_) => "ACTIVE",
+            BranchState::Idle(_) => "IDLE",
+        }
+    }
+}
+
+impl Session {
+    /// Error 1399 for a statement that a branch under way does not allow.
+    #[cold]
+    pub(crate) fn check_branch(&self, statement: Option<&Statement>) -> Result<()> {
+        let refused = match (&self.branch, statement) {
+            (BranchState::None, _) | (_, Some(Statement::Xa(_))) => false,
+            // Rows are read and changed while the branch is active only.
+            (BranchState::Idle(_), None) => true,
+            // A deadlock has rolled the transaction back: nothing may go on as if it were there.
+            (BranchState::Active(_), None) if !self.work.transaction().is_open() => return Err(sql_err!(XaRbrollback)),
+            (BranchState::Active(_), None) => false,
+            (_, Some(s)) => gannet_core::kinds::of(s).commits,
+        };
+        if refused { Err(sql_err!(XaerRmfail, self.branch.name())) } else { Ok(()) }
+    }
+
+    /// XA.
+    pub(crate) fn xa(&mut self, xa: &Xa, reply: &mut dyn Reply) -> Result<Done> {
+        match xa {
+            Xa::Start { xid, join, resume } => self.xa_start(xid, *join || *resume)?,
+            Xa::End { xid, suspend, .. } => self.xa_end(xid, *suspend)?,
+            Xa::Prepare(xid) => self.xa_prepare(xid)?,
+            Xa::Commit { xid, one_phase } => self.xa_commit(xid, *one_phase)?,
+            Xa::Rollback(xid) => self.xa_rollback(xid)?,
+            Xa::Recover { convert_xid } => return self.xa_recover(*convert_xid, reply),
+        }
+        Ok(Done::default())
+    }
+
+    fn xa_start(&mut self, xid: &ast::Xid, join: bool) -> Result<()> {
+        count(Counter::ComXaStart);
+        if join {
+            // JOIN and RESUME have no meaning: a branch is one session's.
+            return Err(sql_err!(XaerInval));
+        }
+        if !matches!(self.branch, BranchState::None) {
+            return Err(sql_err!(XaerRmfail, self.branch.name()));
+        }
+        if self.work.transaction().is_open() || !self.locked.is_empty() {
+            return Err(sql_err!(XaerOutside));
+        }
+        let branch = Branch::from(xid);
+        self.server.branches.reserve(&branch)?;
+        if let Err(e) = self.begin(&ast::Begin { read_only: None, consistent_snapshot: false }) {
+            self.server.branches.release(&branch);
+            return Err(e);
+        }
+        self.branch = BranchState::Active(branch);
+        Ok(())
+    }
+
+    fn own_branch(&self) -> Option<&Branch> {
+        match &self.branch {
+            BranchState::None => None,
+            BranchState::Active(b) | BranchState::Idle(b) => Some(b),
+        }
+    }
+
+    fn xa_end(&mut self, xid: &ast::Xid, suspend: bool) -> Result<()> {
+        count(Counter::ComXaEnd);
+        if suspend {
+            return Err(sql_err!(XaerInval));
+        }
+        match &self.branch {
+            BranchState::Active(b) if *b == Branch::from(xid) => self.branch = BranchState::Idle(b.clone()),
+            BranchState::Active(_) => return Err(sql_err!(XaerNota)),
+            other => return Err(sql_err!(XaerRmfail, other.name())),
+        }
+        Ok(())
+    }
+
+    /// The session's own branch, idle and of this name.
+    fn idle_branch(&self, xid: &ast::Xid) -> Result<Branch> {
+        match &self.branch {
+            BranchState::Idle(b) if *b == Branch::from(xid) => Ok(b.clone()),
+            BranchState::Idle(_) => Err(sql_err!(XaerNota)),
+            other => Err(sql_err!(XaerRmfail, other.name())),
+        }
+    }
+
+    fn xa_prepare(&mut self, xid: &ast::Xid) -> Result<()> {
+        count(Counter::ComXaPrepare);
+        count(Counter::HandlerPrepare);
+        let branch = self.idle_branch(xid)?;
+        if !self.work.txn().is_active() && !self.work.transaction().is_open() {
+            return self.branch_lost();
+        }
+        let txn = self.work.give_away()?;
+        let tables = self.locked_table_ids();
+        let server = self.server.clone();
+        if let Err((e, txn)) = server.branches.prepare(&server, &branch, txn, &tables) {
+            self.work.take_back(Some(*txn));
+            return Err(e);
+        }
+        self.branch = BranchState::None;
+        self.work.take_back(None);
+        Ok(())
+    }
+
+    /// The branch's transaction was rolled back as a deadlock's victim or after a timeout.
+    fn branch_lost(&mut self) -> Result<()> {
+        self.forget_branch();
+        Err(sql_err!(XaRbrollback))
+    }
+
+    fn xa_commit(&mut self, xid: &ast::Xid, one_phase: bool) -> Result<()> {
+        count(Counter::ComXaCommit);
+        let branch = Branch::from(xid);
+        if one_phase {
+            match &self.branch {
+                BranchState::Idle(b) if *b == branch => {}
+                BranchState::None => return Err(sql_err!(XaerNota)),
+                other => return Err(sql_err!(XaerRmfail, other.name())),
+            }
+            if !self.work.transaction().is_open() {
+                return self.branch_lost();
+            }
+            self.finish(true)?;
+            self.forget_branch();
+            return Ok(());
+        }
+        if !matches!(self.branch, BranchState::None) {
+            return Err(sql_err!(XaerRmfail, self.branch.name()));
+        }
+        self.end_prepared(&branch, true)
+    }
+
+    fn xa_rollback(&mut self, xid: &ast::Xid) -> Result<()> {
+        count(Counter::ComXaRollback);
+        let branch = Branch::from(xid);
+        match &self.branch {
+            BranchState::Idle(b) if *b == branch => {
+                self.finish(false)?;
+                self.forget_branch();
+                Ok(())
+            }
+            BranchState::None => self.end_prepared(&branch, false),
+            other => Err(sql_err!(XaerRmfail, other.name())),
+        }
+    }
+
+    fn end_prepared(&mut self, branch: &Branch, commit: bool) -> Result<()> {
+        if self.work.transaction().is_open() {
+            return Err(sql_err!(XaerOutside));
+        }
+        if commit {
+            self.work.locks().pass_commit_gate()?;
+        }
+        let server = self.server.clone();
+        let outcome = server.branches.finish(&server, branch, commit);
+        self.work.unlock_statement();
+        outcome
+    }
+
+    /// The session's branch is over, or the session is: what is not prepared is rolled back by the caller.
+    pub(crate) fn forget_branch(&mut self) {
+        if let Some(b) = self.own_branch().cloned() {
+            self.server.branches.release(&b);
+        }
+        self.branch = BranchState::None;
+    }
+
+    fn xa_recover(&mut self, convert: bool, reply: &mut dyn Reply) -> Result<Done> {
+        count(Counter::ComXaRecover);
+        if !self.state.privileges().has(Privilege::XaRecoverAdmin) {
+            return Err(sql_err!(XaerRmerr));
+        }
+        let row = |b: Branch| {
+            let mut data = [&b.gtrid[..], &b.bqual].concat();
+            if convert {
+                data = data.iter().fold("0x".to_string(), |s, b| s + &format!("{b:02X}")).into_bytes();
+            }
+            let n = |n: usize| Value::Int(n as i64);
+            let data = Value::Str(data[..].into(), CollationId::UTF8MB3_GENERAL_CI);
+            vec![Value::Int(b.format as i64), n(b.gtrid.len()), n(b.bqual.len()), data]
+        };
+        let number = |name: &str| plain_column(name, SqlType::BIGINT.not_null());
+        let data =
+            plain_column("data", SqlType::varchar(if convert { 256 } else { 128 }, CollationId::UTF8MB3_GENERAL_CI));
+        let columns = vec![number("formatID"), number("gtrid_length"), number("bqual_length"), data];
+        let rows = self.server.branches.list().into_iter().map(row).collect();
+        self.send_table(&table(columns, rows), reply)
+    }
+}

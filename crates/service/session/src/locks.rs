@@ -1,0 +1,340 @@
+//! Metadata locks: a statement names the tables it uses before it looks at their definitions for good.
+
+use super::Session;
+use gannet_catalog::Gate;
+use gannet_core::accounts::Privilege;
+use gannet_core::work::lock_error;
+use gannet_engine::lock::{LockOwner, MdlDuration, MdlMode, MdlObject, Wait};
+use gannet_exec::ddl;
+use gannet_parser::ast::{Statement, TableLock, TableLockKind};
+use gannet_plan::Plan;
+use gannet_plan::plan::{Intent, PlanTable};
+use gannet_schema::{RowSource, Table, TableId};
+use gannet_types::{ErrorCode, Result, SqlError, sql_err};
+use std::sync::Arc;
+
+/// A table of LOCK TABLES.
+pub(crate) struct Locked {
+    pub(super) table: TableId,
+    alias: String,
+    pub(super) write: bool,
+}
+
+/// The locks that a plan needs; made once for a cached plan.
+pub(crate) type PlanLocks = Box<[(MdlObject, MdlMode)]>;
+
+/// A plan was made for definitions that are no longer the newest: plan again.
+pub(crate) fn is_stale(e: &SqlError) -> bool {
+    e.code() == ErrorCode::NeedReprepare
+}
+
+fn mode(intent: Intent) -> MdlMode {
+    match intent {
+        Intent::Read => MdlMode::Read,
+        _ => MdlMode::Write,
+    }
+}
+
+/// Ids of names that are not tables yet (CREATE, RENAME) and of schemas: hashes, apart from the tables' numbers.
+fn name_id(schema: &str, name: &str) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut h = DefaultHasher::new();
+    (schema, name).hash(&mut h);
+    h.finish() | 1 << 63
+}
+
+impl Session {
+    /// The locks of a plan, each table once in its strongest mode.
+    pub(crate) fn plan_locks(&self, plan: &Plan) -> PlanLocks {
+        let mut all: Vec<(MdlObject, MdlMode)> = Vec::new();
+        let shared = |t: &&PlanTable| !matches!(t.table.source, RowSource::Virtual(_)) && !t.table.temporary;
+        for t in plan.tables.iter().filter(shared) {
+            let (object, mode) = (self.server.lock_of(&t.table), mode(t.intent));
+            match all.iter_mut().find(|(o, _)| *o == object) {
+                Some((_, m)) => *m = (*m).max(mode),
+                None => all.push((object, mode)),
+            }
+        }
+        all.into()
+    }
+
+    /// LOCK TABLES: ends the transaction, releases earlier table locks, takes the new ones in an order that all
+    /// sessions follow.
+    pub(crate) fn lock_tables_explicitly(&mut self, wanted: &[TableLock]) -> Result<()> {
+        self.commit_implicitly()?;
+        self.unlock_tables();
+        let writes = wanted.iter().any(|w| w.kind == TableLockKind::Write);
+        if writes {
+            self.work.require_read_write()?;
+        }
+        let mut resolved = Vec::new();
+        for w in wanted {
+            let schema = match &w.table.schema {
+                Some(s) => s.text.to_string(),
+                None => self.state.require_database()?.to_string(),
+            };
+            if self.state.snapshot.temporary_table(&schema, &w.table.name).is_some() {
+                continue;
+            }
+            self.require_on_schema(Privilege::LockTables.into(), &schema)?;
+            self.refuse_virtual_lock(&schema, &w.table.name)?;
+            let table = self.table_for(Some(Privilege::Select.into()), &schema, &w.table.name)?;
+            let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
+            self.below(&table, w.kind == TableLockKind::Write, &mut resolved)?;
+            resolved.push((table, alias, w.kind == TableLockKind::Write, true));
+        }
+        // MySQL's system tables: when written, they are locked apart from all other tables.
+        let system = |(t, _, write, _): &&(Arc<Table>, String, bool, bool)| *write && *t.schema == *"mysql";
+        let written = resolved.iter().filter(system).count();
+        if written > 0 && written < resolved.len() {
+            return Err(sql_err!(WrongLockOfSystemTable));
+        }
+        if writes {
+            // FLUSH TABLES WITH READ LOCK waits for sessions that may write, and these wait for it.
+            self.work.locks().pass_write_gate(MdlDuration::Explicit)?;
+        }
+        resolved.sort_by_key(|(t, _, write, _)| (t.id, !write));
+        for (i, (table, alias, write, named)) in resolved.iter().enumerate() {
+            let same = |(t, a, _, n): &(Arc<Table>, String, bool, bool)| {
+                *n && t.schema == table.schema && gannet_schema::names::eq_name(a, alias)
+            };
+            if *named && resolved[..i].iter().any(same) {
+                self.unlock_tables();
+                return Err(sql_err!(NonuniqTable, alias));
+            }
+            let mode = if *write { MdlMode::Exclusive } else { MdlMode::NoWrite };
+            if !matches!(table.source, RowSource::Virtual(_)) {
+                let object = self.server.lock_of(table);
+                if let Err(e) = self.work.locks().take(object, mode, MdlDuration::Explicit) {
+                    self.unlock_tables();
+                    return Err(e);
+                }
+            }
+            self.locked.push(Locked { table: table.id, alias: alias.clone(), write: *write });
+        }
+        self.state.renew_snapshot();
+        Ok(())
+    }
+
+    /// Refuses to lock virtual tables: errors 1044 and 1142.
+    fn refuse_virtual_lock(&self, schema: &str, table: &str) -> Result<()> {
+        let a = &self.state.account;
+        match &*gannet_schema::names::canonical_schema(schema) {
+            "information_schema" => Err(sql_err!(DbaccessDenied, a.user, a.host, schema)),
+            "performance_schema" => {
+                Err(sql_err!(TableaccessDenied, "SELECT, LOCK TABLES", a.user, self.state.host(), table))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The tables that a view reads, and those of the views below it: they are locked with the view, under their own
+    /// names.
+    fn below(&self, table: &Table, write: bool, all: &mut Vec<(Arc<Table>, String, bool, bool)>) -> Result<()> {
+        let Some(view) = table.view() else { return Ok(()) };
+        for (schema, name) in gannet_plan::view_tables(&view.query)? {
+            let Some(t) = self.state.snapshot.table(&schema, &name).cloned() else { continue };
+            if all.iter().any(|(known, alias, ..)| known.id == t.id && **alias == *name) {
+                continue;
+            }
+            all.push((t.clone(), name.to_string(), write, false));
+            self.below(&t, write, all)?;
+        }
+        Ok(())
+    }
+
+    /// UNLOCK TABLES; true when there was something to unlock.
+    pub(crate) fn unlock_tables(&mut self) -> bool {
+        let any = !self.locked.is_empty();
+        if any {
+            self.locked.clear();
+            self.work.locks().release_tables();
+        }
+        any
+    }
+
+    /// FLUSH TABLES WITH READ LOCK: waits for statements that write, and lets none begin and none commit.
+    pub(crate) fn lock_everything(&mut self) -> Result<()> {
+        self.commit_implicitly()?;
+        self.unlock_tables();
+        self.work.locks().close_gates()
+    }
+
+    /// Ids of the tables that the session's transaction holds metadata locks on.
+    pub(crate) fn locked_table_ids(&self) -> Vec<u64> {
+        let own = self.entry.id;
+        let locks = self.server.engine.lock_table().metadata_locks();
+        let tables = locks.iter().filter(|l| l.granted && l.party.thread == own && l.object < 1 << 62);
+        let mut ids: Vec<u64> = tables.map(|l| l.object).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
+    /// Error 1099 for FLUSH TABLES of a table that LOCK TABLES has for reading.
+    pub(crate) fn check_flushed(&self, names: &[gannet_parser::ast::ObjectName]) -> Result<()> {
+        for n in names {
+            let schema = n.schema.as_ref().map(|s| &*s.text).or(self.state.database.as_deref()).unwrap_or_default();
+            let Some(t) = self.state.snapshot.table(schema, &n.name) else { continue };
+            match self.locked.iter().filter(|l| l.table == t.id).map(|l| l.write).max() {
+                Some(false) => return Err(sql_err!(TableNotLockedForWrite, n.name)),
+                None if !self.locked.is_empty() => return Err(sql_err!(TableNotLocked, n.name)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// UNLOCK TABLES.
+    pub(crate) fn unlock_explicitly(&mut self) -> Result<()> {
+        if !self.locked.is_empty() {
+            self.commit_implicitly()?;
+        }
+        self.locked.clear();
+        self.work.locks().release_explicit();
+        Ok(())
+    }
+
+    /// Under LOCK TABLES only locked tables may be used, and only those locked for writing may be written.
+    #[cold]
+    fn check_locked(&self, tables: &[PlanTable]) -> Result<()> {
+        let named = |t: &&PlanTable| {
+            !matches!(t.table.source, RowSource::Virtual(_))
+                && t.intent.is_named()
+                && t.through.is_none()
+                && !t.table.temporary
+        };
+        for t in tables.iter().filter(named) {
+            let same = |l: &&Locked| l.table == t.table.id && gannet_schema::names::eq_name(&l.alias, &t.alias);
+            let lock = self.locked.iter().find(same).ok_or_else(|| sql_err!(TableNotLocked, t.alias))?;
+            if mode(t.intent) == MdlMode::Write && t.intent != Intent::LockingRead && !lock.write {
+                return Err(sql_err!(TableNotLockedForWrite, t.alias));
+            }
+        }
+        Ok(())
+    }
+
+    /// Locks the tables of a plan. Error 1615 when the definition of one has changed.
+    #[inline]
+    pub(crate) fn lock_tables(&mut self, plan: &Plan, locks: &[(MdlObject, MdlMode)]) -> Result<()> {
+        let duration = if self.work.is_autocommit() { MdlDuration::Statement } else { MdlDuration::Transaction };
+        self.lock_tables_for(plan, locks, duration)
+    }
+
+    /// The same, for a time of the caller's choice.
+    #[inline]
+    pub(crate) fn lock_tables_for(
+        &mut self,
+        plan: &Plan,
+        locks: &[(MdlObject, MdlMode)],
+        duration: MdlDuration,
+    ) -> Result<()> {
+        if locks.is_empty() {
+            return Ok(());
+        }
+        if !self.locked.is_empty() {
+            self.check_locked(&plan.tables)?;
+        }
+        for (object, mode) in locks {
+            self.work.locks().take(*object, *mode, duration)?;
+        }
+        if self.state.snapshot.version() != self.server.catalog.version() {
+            self.check_definitions(&plan.tables)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn check_definitions(&mut self, tables: &[PlanTable]) -> Result<()> {
+        self.state.renew_snapshot();
+        let same = |t: &PlanTable| match self.state.snapshot.table(&t.table.schema, &t.table.name) {
+            Some(now) => Arc::ptr_eq(now, &t.table),
+            None => false,
+        };
+        if tables.iter().all(same) { Ok(()) } else { Err(sql_err!(NeedReprepare)) }
+    }
+
+    /// Locks what a definition statement changes, exclusively, in an order that all follow. They go with the
+    /// transaction that runs the statement.
+    pub(crate) fn lock_for_ddl(&mut self, statement: &Statement) -> Result<DdlLocks> {
+        self.state.renew_snapshot();
+        let mut locks = DdlLocks { own: Vec::new(), related: Vec::new(), wait: self.work.locks().wait };
+        let database = self.state.database.clone().unwrap_or_default();
+        let mut names: Vec<(String, String)> = ddl::locked_tables(statement)
+            .into_iter()
+            .map(|n| (n.schema.as_ref().map_or(database.to_string(), |s| s.text.to_string()), n.name.text.to_string()))
+            .collect();
+        if !matches!(statement, Statement::CreateTable(_) | Statement::RenameTable(_)) {
+            names.retain(|(s, n)| self.state.snapshot.temporary_table(s, n).is_none());
+            if names.is_empty() && !ddl::locked_tables(statement).is_empty() {
+                return Ok(locks);
+            }
+        }
+        let mut whole = None;
+        if let Statement::DropDatabase { name, .. } | Statement::CreateDatabase { name, .. } = statement {
+            whole = Some(name.text.to_string());
+            names.extend(self.state.snapshot.tables(name).iter().map(|t| (name.text.to_string(), t.name.to_string())));
+        }
+        let own = names.clone();
+        names.extend(ddl::related_tables(statement, &self.state.snapshot, &database));
+        names.sort();
+        names.dedup();
+        self.work.locks().pass_write_gate(MdlDuration::Transaction)?;
+        // The schema stays while something in it changes; dropping it waits for that.
+        let mut schemas: Vec<&String> = names.iter().map(|(s, _)| s).collect();
+        schemas.dedup();
+        let exclusive = whole.iter().map(|s| (s, MdlMode::Exclusive));
+        let shared = schemas.into_iter().filter(|s| whole.as_ref() != Some(*s)).map(|s| (s, MdlMode::Write));
+        let schema_locks: Vec<(u64, &String, MdlMode)> =
+            exclusive.chain(shared).map(|(s, m)| (name_id(s, ""), s, m)).collect();
+        for (id, schema, mode) in schema_locks {
+            let object = self.server.engine.lock_table().mdl_object(id, schema);
+            self.work.locks().take(object, mode, MdlDuration::Transaction)?;
+        }
+        for table in &names {
+            let (schema, name) = table;
+            let objects = if own.contains(table) { &mut locks.own } else { &mut locks.related };
+            let label = format!("{schema}.{name}");
+            let by_name = self.server.engine.lock_table().mdl_object(name_id(schema, name), &label);
+            self.work.locks().take(by_name, MdlMode::Exclusive, MdlDuration::Transaction)?;
+            objects.push(by_name);
+            // With the name locked, the table that it names cannot change any more.
+            self.state.renew_snapshot();
+            if let Some(t) = self.state.snapshot.base_table(schema, name).cloned() {
+                match self.locked.iter().find(|l| l.table == t.id) {
+                    _ if !own.contains(table) => {}
+                    None if !self.locked.is_empty() => return Err(sql_err!(TableNotLocked, name)),
+                    Some(l) if !l.write => return Err(sql_err!(TableNotLockedForWrite, name)),
+                    _ => {}
+                }
+                let object = self.server.lock_of(&t);
+                self.work.locks().take(object, MdlMode::Exclusive, MdlDuration::Transaction)?;
+                objects.push(object);
+            } else if !self.locked.is_empty() && matches!(statement, Statement::CreateTable(_)) {
+                return Err(sql_err!(TableNotLocked, name));
+            }
+        }
+        Ok(locks)
+    }
+}
+
+/// The exclusive locks that a definition statement has on tables.
+pub(crate) struct DdlLocks {
+    /// On those that it changes, by name and by number, in the order of locking.
+    own: Vec<MdlObject>,
+    /// On parents and children of these.
+    related: Vec<MdlObject>,
+    wait: Wait,
+}
+
+impl Gate for DdlLocks {
+    fn open(&mut self, owner: &LockOwner) {
+        let all = self.own.iter().chain(&self.related);
+        all.for_each(|object| owner.mdl_downgrade(*object, MdlMode::Upgradable));
+    }
+
+    fn close(&mut self, owner: &LockOwner) -> Result<()> {
+        let lock = |object| owner.mdl_lock(object, MdlMode::Exclusive, MdlDuration::Transaction, self.wait);
+        self.own.iter().try_for_each(|object| lock(*object)).map_err(lock_error)
+    }
+}

@@ -1,0 +1,200 @@
+//! Temporary tables: tables of one session, which hide others of their names.
+//!
+//! A temporary table has rows and indexes like any other, in trees of the engine, and a row in the dictionary under its number, so that the
+//! next start frees what a crash leaves. It is in no snapshot but its session's ([`gannet_schema::CatalogSnapshot::with_temporaries`]). CREATE
+//! and DROP TEMPORARY TABLE change the dictionary in a transaction of their own: the session's stays open. Its rows belong to the session's
+//! transactions and roll back with them; so the trees of a dropped one live until no transaction is open that may have changed them.
+
+use super::Session;
+use super::reply::{Done, Reply};
+use gannet_base::sync::atomic::{AtomicU64, Ordering};
+use gannet_core::work::Transaction;
+use gannet_engine::TxnOptions;
+use gannet_exec::ddl;
+use gannet_exec::error::from_catalog;
+use gannet_parser::ast::{self, Statement};
+use gannet_plan::Plan;
+use gannet_schema::{CatalogSnapshot, Table};
+use gannet_types::{Result, SqlError, sql_err};
+use std::sync::Arc;
+
+/// How many temporary tables a session may have: a bound on memory, far beyond what programs use.
+const MAX_TEMPORARY: usize = 10_000;
+
+/// Numbers sets of temporary tables.
+static SETS: AtomicU64 = AtomicU64::new(1);
+
+/// What a session has to remember of its temporary tables beside their definitions, which are in its snapshot.
+#[derive(Default)]
+pub(crate) struct Temporaries {
+    /// Dropped ones: freed when no transaction is open that may have changed them.
+    dropped: Vec<Arc<Table>>,
+    /// The transactions, by their numbers, in which CREATE and DROP TEMPORARY TABLE happened last; zero: none.
+    created_in: u64,
+    dropped_in: u64,
+}
+
+impl Temporaries {
+    /// Whether one was created and dropped in a transaction, which ROLLBACK does not undo.
+    pub(crate) fn changed_in(&self, transaction: &Transaction) -> (bool, bool) {
+        (self.created_in == transaction.number(), self.dropped_in == transaction.number())
+    }
+}
+
+impl Session {
+    fn own_options(&self) -> TxnOptions {
+        TxnOptions { owner_thread_id: self.entry.id, ..TxnOptions::default() }
+    }
+
+    /// Whether every table whose definition the statement changes is a temporary one.
+    pub(super) fn only_temporary(&self, statement: &Statement) -> bool {
+        if matches!(statement, Statement::CreateTable(_) | Statement::RenameTable(_)) {
+            return false;
+        }
+        let names = ddl::locked_tables(statement);
+        let database = self.state.database.as_deref().unwrap_or_default();
+        let schema = |n: &ast::ObjectName| n.schema.as_ref().map_or(database, |s| s).to_string();
+        !names.is_empty() && names.iter().all(|n| self.state.snapshot.temporary_table(&schema(n), &n.name).is_some())
+    }
+
+    /// CREATE TEMPORARY TABLE.
+    pub(super) fn create_temporary(
+        &mut self,
+        statement: &Statement,
+        create: &ast::CreateTable,
+        reply: &mut dyn Reply,
+    ) -> Result<Done> {
+        self.state.renew_snapshot();
+        self.refuse_system_schemas(statement)?;
+        self.make_temporary(statement, create, reply)
+    }
+
+    /// [`Session::create_temporary`], in whatever schema.
+    pub(super) fn make_temporary(
+        &mut self,
+        statement: &Statement,
+        create: &ast::CreateTable,
+        reply: &mut dyn Reply,
+    ) -> Result<Done> {
+        self.state.renew_snapshot();
+        if !matches!(self.branch, super::branch::BranchState::None) {
+            return Err(SqlError::unsupported("temporary tables in XA transactions"));
+        }
+        if self.state.snapshot.temporaries().is_some_and(|t| t.len() >= MAX_TEMPORARY) {
+            return Err(sql_err!(OutOfResources));
+        }
+        let select = self.select_of(statement);
+        if select.is_err() && self.work.is_autocommit() {
+            self.work.unlock_statement();
+        }
+        let select = select?;
+        let mut own = self.server.engine.begin(self.own_options());
+        let before = self.state.snapshot.temporaries().cloned();
+        let defined = self.define(statement, Some(&mut own), select, None);
+        if own.is_active() {
+            own.rollback().map_err(gannet_exec::error::from_engine)?;
+        }
+        let (done, snapshot, select) = defined?;
+        let new = |t: &Arc<Table>| before.as_ref().is_none_or(|b| !b.values().any(|o| Arc::ptr_eq(o, t)));
+        let created = snapshot.temporaries().and_then(|now| now.values().find(|t| new(t)).cloned());
+        self.take_snapshot(snapshot);
+        if created.is_some() && !self.work.is_autocommit() {
+            self.temporaries.created_in = self.work.transaction().number();
+        }
+        let (Some(table), Some((plan, params)), ast::CreateTableBody::Define { on_duplicate, .. }) =
+            (created, select, &create.body)
+        else {
+            return Ok(Done { affected: done.rows, info: done.info, ..Done::default() });
+        };
+        let filled = ddl::insert_plan(&table, plan, *on_duplicate, &self.state.snapshot)
+            .and_then(|plan| self.run_plan(&plan, None, &params, reply));
+        if filled.is_err() {
+            self.forget_temporary(&table);
+            self.discard_dropped();
+        }
+        filled
+    }
+
+    /// DROP TEMPORARY TABLE.
+    pub(super) fn drop_temporary(&mut self, statement: &Statement) -> Result<Done> {
+        self.state.renew_snapshot();
+        let mut own = self.server.engine.begin(self.own_options());
+        let defined = self.define(statement, Some(&mut own), None, None);
+        if own.is_active() {
+            own.rollback().map_err(gannet_exec::error::from_engine)?;
+        }
+        let (done, snapshot, _) = defined?;
+        self.take_snapshot(snapshot);
+        if !self.work.is_autocommit() {
+            self.temporaries.dropped_in = self.work.transaction().number();
+        }
+        self.discard_dropped();
+        Ok(Done { affected: done.rows, ..Done::default() })
+    }
+
+    /// Goes on with a snapshot which a statement of this session has made. Temporary tables that it no longer has are dropped.
+    pub(super) fn take_snapshot(&mut self, snapshot: Arc<CatalogSnapshot>) {
+        let before = std::mem::replace(&mut self.state.snapshot, snapshot);
+        let (old, new) = (before.temporaries(), self.state.snapshot.temporaries());
+        if let (Some(a), Some(b)) = (old, new)
+            && Arc::ptr_eq(a, b)
+        {
+            return;
+        }
+        self.tracker.change();
+        let stays = |t: &Arc<Table>| new.is_some_and(|n| n.values().any(|o| o.id == t.id));
+        let gone = old.iter().flat_map(|o| o.values()).filter(|t| !stays(t)).cloned();
+        self.temporaries.dropped.extend(gone.collect::<Vec<_>>());
+        // An odd multiplier spreads the number over the key.
+        self.state.plan_salt = match new {
+            None => 0,
+            Some(_) => SETS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        };
+    }
+
+    pub(super) fn forget_temporary(&mut self, table: &Table) {
+        let Some(all) = self.state.snapshot.temporaries() else { return };
+        let mut left = (**all).clone();
+        left.retain(|_, t| t.id != table.id);
+        let snapshot = self.state.snapshot.with_temporaries(Some(Arc::new(left)));
+        self.take_snapshot(Arc::new(snapshot));
+    }
+
+    /// Frees dropped temporary tables, unless an open transaction may have changed them.
+    pub(super) fn discard_dropped(&mut self) {
+        if self.temporaries.dropped.is_empty() || self.work.txn().is_active() {
+            return;
+        }
+        let _mask = gannet_runtime::mask_interrupts();
+        for table in std::mem::take(&mut self.temporaries.dropped) {
+            if let Err(e) = self.server.catalog.discard_temporary(&table).map_err(from_catalog) {
+                let id = self.entry.id;
+                self.server.log.error(format_args!(
+                    "connection {id}: the space of a dropped temporary table cannot be freed: {e}; the next start frees it"
+                ));
+            }
+        }
+    }
+
+    /// Drops them all when the session ends or is reset; no transaction is open.
+    pub(super) fn drop_all_temporary(&mut self) {
+        if self.state.snapshot.temporaries().is_some() {
+            let snapshot = self.state.snapshot.with_temporaries(None);
+            self.take_snapshot(Arc::new(snapshot));
+        }
+        self.discard_dropped();
+    }
+
+    /// Error 1137 for a plan that uses a temporary table twice.
+    pub(super) fn opened_once(&self, plan: Plan) -> Result<Plan> {
+        if self.state.snapshot.temporaries().is_none() {
+            return Ok(plan);
+        }
+        for (i, t) in plan.tables.iter().enumerate().filter(|(_, t)| t.table.temporary) {
+            if plan.tables[i + 1..].iter().any(|o| o.table.id == t.table.id) {
+                return Err(sql_err!(CantReopenTable, t.alias));
+            }
+        }
+        Ok(plan)
+    }
+}

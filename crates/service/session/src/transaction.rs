@@ -1,0 +1,150 @@
+//! Statements about transactions: BEGIN, COMMIT, ROLLBACK, savepoints, characteristics. The state machine is
+//! [`gannet_core::work`]'s.
+
+use super::Session;
+use gannet_core::vars::{Live, SessionVars};
+use gannet_core::work::{self, Terms};
+use gannet_engine::{Isolation, Savepoint};
+use gannet_parser::ast;
+use gannet_telemetry::{Counter, count};
+use gannet_types::{ErrorCode, Result};
+
+/// What the variables say of transactions.
+pub(crate) fn terms(vars: &SessionVars) -> Terms {
+    Terms {
+        isolation: work::isolation(vars[Live::TransactionIsolation].as_str()),
+        read_only: vars[Live::TransactionReadOnly].as_bool(),
+        autocommit: vars[Live::Autocommit].as_bool(),
+        row_wait_s: vars[Live::InnodbLockWaitTimeout].as_u64() as u32,
+        table_wait_s: vars[Live::LockWaitTimeout].as_u64() as u32,
+    }
+}
+
+/// The level's name in `@@transaction_isolation`.
+pub(crate) fn isolation_name(level: ast::Isolation) -> &'static str {
+    match level {
+        ast::Isolation::ReadUncommitted => "READ-UNCOMMITTED",
+        ast::Isolation::ReadCommitted => "READ-COMMITTED",
+        ast::Isolation::RepeatableRead => "REPEATABLE-READ",
+        ast::Isolation::Serializable => "SERIALIZABLE",
+    }
+}
+
+pub(crate) fn engine_isolation(level: ast::Isolation) -> Isolation {
+    match level {
+        ast::Isolation::ReadUncommitted => Isolation::ReadUncommitted,
+        ast::Isolation::ReadCommitted => Isolation::ReadCommitted,
+        ast::Isolation::RepeatableRead => Isolation::RepeatableRead,
+        ast::Isolation::Serializable => Isolation::Serializable,
+    }
+}
+
+impl Session {
+    /// A statement that uses tables begins. Returns the mark to roll back to when it fails.
+    #[inline]
+    pub(crate) fn begin_statement(&mut self) -> Result<Savepoint> {
+        let mark = self.work.begin_statement()?;
+        self.settings.unlock_unmatched = self.work.transaction().unlocks_unmatched();
+        Ok(mark)
+    }
+
+    /// BEGIN, START TRANSACTION.
+    pub(crate) fn begin(&mut self, begin: &ast::Begin) -> Result<()> {
+        count(Counter::ComBegin);
+        self.commit_implicitly()?;
+        self.unlock_tables();
+        self.track_begin(begin);
+        self.work.start(begin.read_only, begin.consistent_snapshot)
+    }
+
+    /// COMMIT.
+    pub(crate) fn commit(&mut self, completion: ast::Completion) -> Result<()> {
+        count(Counter::ComCommit);
+        let read_only = self.work.transaction().is_read_only();
+        self.finish(true)?;
+        self.complete(completion, read_only);
+        Ok(())
+    }
+
+    /// ROLLBACK.
+    pub(crate) fn rollback(&mut self, completion: ast::Completion) -> Result<()> {
+        count(Counter::ComRollback);
+        let read_only = self.work.transaction().is_read_only();
+        let (created, dropped) = self.temporaries.changed_in(self.work.transaction());
+        self.finish(false)?;
+        if created {
+            self.running.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithCreatedTempTable, &[]);
+        }
+        if dropped {
+            self.running.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithDroppedTempTable, &[]);
+        }
+        self.complete(completion, read_only);
+        Ok(())
+    }
+
+    /// Ends the open transaction, if there is one.
+    pub(crate) fn finish(&mut self, commit: bool) -> Result<()> {
+        let outcome = if commit { self.work.commit(None) } else { self.work.rollback() };
+        self.discard_dropped();
+        outcome
+    }
+
+    /// AND CHAIN, RELEASE, `completion_type`.
+    fn complete(&mut self, completion: ast::Completion, read_only: bool) {
+        let default = self.state.vars[Live::CompletionType].as_str();
+        let chain = completion.chain.unwrap_or(default == "CHAIN" && completion.release != Some(true));
+        let release = completion.release.unwrap_or(default == "RELEASE" && !chain);
+        if chain {
+            // The new transaction has the characteristics of the one that ended; its level is still set.
+            self.work.chain(read_only);
+        }
+        self.closing |= release;
+    }
+
+    /// Commits the open transaction: before DDL, account statements and the like.
+    pub(crate) fn commit_implicitly(&mut self) -> Result<()> {
+        self.finish(true)
+    }
+
+    /// Rolls the open transaction back when the session ends or is reset.
+    pub(crate) fn abandon_transaction(&mut self) {
+        if let Err(e) = self.finish(false) {
+            let id = self.entry.id;
+            self.server.log.error(format_args!("connection {id}: its open transaction cannot be rolled back: {e}"));
+        }
+    }
+
+    /// Error 1792 or 1290 when writing is not allowed now.
+    pub(crate) fn require_writable(&self) -> Result<()> {
+        self.work.require_read_write()?;
+        self.server.require_writable(self.state.privileges())
+    }
+
+    /// SAVEPOINT.
+    pub(crate) fn savepoint(&mut self, name: &str) -> Result<()> {
+        count(Counter::ComSavepoint);
+        self.work.savepoint(name)
+    }
+
+    /// ROLLBACK TO SAVEPOINT.
+    pub(crate) fn rollback_to(&mut self, name: &str) -> Result<()> {
+        count(Counter::ComRollbackToSavepoint);
+        self.work.rollback_to(name)
+    }
+
+    /// RELEASE SAVEPOINT.
+    pub(crate) fn release_savepoint(&mut self, name: &str) -> Result<()> {
+        count(Counter::ComReleaseSavepoint);
+        self.work.release_savepoint(name)
+    }
+
+    /// `SET autocommit`: turning it on commits the open transaction.
+    pub(crate) fn set_autocommit(&mut self, on: bool) -> Result<()> {
+        if on && !self.work.terms().autocommit {
+            self.commit_implicitly()?;
+        }
+        let terms = Terms { autocommit: on, ..*self.work.terms() };
+        self.work.set_terms(terms);
+        Ok(())
+    }
+}
