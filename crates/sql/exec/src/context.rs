@@ -122,6 +122,14 @@ pub trait Operator<'p> {
     /// How many rows the next call has to return at most. For scans that lock what they read: a row that is not
     /// needed must not be locked. Other operators may return more.
     fn want(&mut self, _rows: u64) {}
+    /// Goes past some of the rows that come next, without making them; how many, `rows` at most.
+    fn skip(&mut self, rows: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {
+        let _ = (rows, cx);
+        Ok(0)
+    }
+    /// Takes a batch back that it has given, to make the next one of it: what is opened for each row of another operator
+    /// would make one each time.
+    fn recycle(&mut self, _batch: Batch) {}
     /// The next rows; `None` at the end. A batch may be empty.
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>>;
 }

@@ -10,6 +10,7 @@ pub(crate) mod defaults;
 mod delete;
 mod insert;
 mod load;
+mod point;
 pub(crate) mod rows;
 pub(crate) mod triggers;
 mod update;

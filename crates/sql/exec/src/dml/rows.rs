@@ -1,6 +1,7 @@
 //! Rows of a table with all their index entries: what INSERT, UPDATE and DELETE have in common. No statement is needed, only a
 //! [`RowWriter`].
 
+use super::point::{Found, Tried};
 use crate::changes::{Images, RowWriter};
 use crate::{codec, error::from_engine};
 use gannet_engine::{Delete, IndexInsert, Insert, Read, ReadMode, RowBuf, Txn, Update};
@@ -100,19 +101,38 @@ pub(crate) fn delete_row(table: &Table, key: &[u8], values: &[Value], to: &mut R
     Ok(deleted)
 }
 
+/// As [`delete_row`], if the row is still the version that was found.
+pub(super) fn delete_if(table: &Table, found: &Found<'_>, to: &mut RowWriter<'_>) -> Result<Tried> {
+    let (mark, old) = (to.mark(), found.old()?);
+    match to.txn.delete_if(found.tree, found.key, found.stamp).map_err(from_engine)? {
+        Delete::Deleted => {}
+        Delete::Missing => return Ok(Tried::Not),
+        Delete::Changed => return Ok(Tried::Late),
+    }
+    remove_entries(table, found.key, old, to.txn)?;
+    to.note(table, found.key);
+    to.tell(mark, table, Images::Delete(old))?;
+    Ok(Tried::Done)
+}
+
 fn remove_row(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Result<bool> {
     match txn.delete(codec::row_tree(table, txn)?, key).map_err(from_engine)? {
         Delete::Deleted => {}
         Delete::Missing => return Ok(false),
         Delete::Changed => return Err(SqlError::internal("a delete without a condition found another version")),
     }
+    remove_entries(table, key, values, txn)?;
+    Ok(true)
+}
+
+fn remove_entries(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Result<()> {
     for number in 0..table.indexes.len() {
         if Some(number) != table.clustered {
             let entry = codec::index_entry(table, number, key, values)?;
             txn.index_delete(codec::index_tree(table, number, txn)?, &entry.key).map_err(from_engine)?;
         }
     }
-    Ok(true)
+    Ok(())
 }
 
 /// How the row tree is written by [`change_row`].
