@@ -147,6 +147,7 @@ fn is_fixed(expr: &Expr) -> bool {
         | ExprKind::UserVar(_)
         | ExprKind::SetUserVar(..)
         | ExprKind::SysVar { .. }
+        | ExprKind::Routine(..)
         | ExprKind::Default { .. } => false,
     };
     expr.for_each_child(|child| fixed = fixed && is_fixed(child));
