@@ -183,6 +183,12 @@ impl Server {
     }
 }
 
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
 /// The pieces of a script between its DELIMITER lines and the delimiters that these name; those under `;` are left
 /// whole.
 fn delimited(text: &str) -> Vec<&str> {

@@ -447,7 +447,7 @@ impl Session {
     #[cold]
     fn new_inside(&self) -> Box<Session> {
         let (server, plans, entry) = (self.server.clone(), self.plans.clone(), self.entry.clone());
-        let opening = super::opening::Opening::default();
+        let opening = super::Opening::default();
         let mut inner = Box::new(Session::new(server, plans, entry, self.state.account.clone(), &opening));
         inner.inside = true;
         inner.ended = true;

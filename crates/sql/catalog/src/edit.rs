@@ -2,7 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::error::{CatalogError, CatalogResult};
-use crate::keys::{KIND_SCHEMA, KIND_TABLE, dictionary_key, table_key};
+use crate::keys::{KIND_SCHEMA, KIND_TABLE, dictionary_key, event_key, routine_key, table_key};
 use crate::stats;
 use crate::trees::StoredTable;
 use gannet_engine::{Insert, Read, ReadMode, RowBuf, SnapshotReader, TreeHandle, TreeId, TreeKind, Txn};
@@ -144,7 +144,11 @@ impl<'a> Edit<'a> {
             let key = dictionary_key(KIND_TABLE, &[name, &table.name]);
             self.txn.delete(self.catalog.tree(), &key)?;
         }
-        crate::programs::delete_programs(self, name)?;
+        let routines = self.view.routines(name).map(|r| routine_key(r));
+        let events = self.view.events(name).map(|e| event_key(name, &e.name));
+        for key in routines.chain(events).collect::<Vec<_>>() {
+            self.txn.delete(self.catalog.tree(), &key)?;
+        }
         self.note(Change::DropSchema(schema.name));
         Ok(tables.len())
     }

@@ -15,7 +15,8 @@
 //! 9 schema, name    → event, likewise
 //! ```
 
-use gannet_schema::Table;
+use gannet_schema::names::fold_name;
+use gannet_schema::{Routine, RoutineKind, Table};
 
 pub(crate) const KIND_SCHEMA: u8 = 1;
 pub(crate) const KIND_TABLE: u8 = 2;
@@ -44,6 +45,23 @@ pub(crate) fn table_key(table: &Table) -> Vec<u8> {
     } else {
         dictionary_key(KIND_TABLE, &[&table.schema, &table.name])
     }
+}
+
+fn letter(kind: RoutineKind) -> &'static str {
+    match kind {
+        RoutineKind::Function => "f",
+        RoutineKind::Procedure => "p",
+    }
+}
+
+/// Key of a routine's row.
+pub(crate) fn routine_key(routine: &Routine) -> Vec<u8> {
+    dictionary_key(KIND_ROUTINE, &[&routine.schema, letter(routine.kind), &fold_name(&routine.name)])
+}
+
+/// Key of an event's row.
+pub(crate) fn event_key(schema: &str, name: &str) -> Vec<u8> {
+    dictionary_key(KIND_EVENT, &[schema, &fold_name(name)])
 }
 
 /// The names in a key.

@@ -2,29 +2,13 @@
 
 use crate::edit::Edit;
 use crate::error::CatalogResult;
-use crate::keys::{KIND_EVENT, KIND_ROUTINE, dictionary_key};
+use crate::keys::{event_key, routine_key};
 use gannet_base::{DecodeError, Reader, Writer};
 use gannet_engine::Insert;
-use gannet_schema::names::fold_name;
 use gannet_schema::{Change, Event, Routine, RoutineKind, Table, TableParts, Trigger, assemble};
 use std::sync::Arc;
 
 const MAX_NAME: usize = 1024;
-
-fn letter(kind: RoutineKind) -> &'static str {
-    match kind {
-        RoutineKind::Function => "f",
-        RoutineKind::Procedure => "p",
-    }
-}
-
-fn routine_key(routine: &Routine) -> Vec<u8> {
-    dictionary_key(KIND_ROUTINE, &[&routine.schema, letter(routine.kind), &fold_name(&routine.name)])
-}
-
-fn event_key(schema: &str, name: &str) -> Vec<u8> {
-    dictionary_key(KIND_EVENT, &[schema, &fold_name(name)])
-}
 
 pub(crate) fn decode_routine(schema: &str, letter: &str, bytes: &[u8]) -> Result<Routine, DecodeError> {
     let mut r = Reader::new(bytes);
@@ -90,16 +74,6 @@ pub fn set_triggers(edit: &mut Edit<'_>, table: &Arc<Table>, triggers: Vec<Arc<T
     let (schema, name) = (table.schema.clone(), table.name.clone());
     let next = assemble(parts, schema, name, columns, indexes, table.clustered, table.statistics.clone());
     edit.update_table(next).map(|_| ())
-}
-
-/// The routines and events of a schema that is dropped: the change that drops it takes them out of the snapshot.
-pub(crate) fn delete_programs(edit: &mut Edit<'_>, schema: &str) -> CatalogResult<()> {
-    let routines = edit.snapshot().routines(schema).map(|r| routine_key(r));
-    let events = edit.snapshot().events(schema).map(|e| event_key(schema, &e.name));
-    for key in routines.chain(events).collect::<Vec<_>>() {
-        edit.txn.delete(edit.catalog.tree(), &key)?;
-    }
-    Ok(())
 }
 
 fn put(edit: &mut Edit<'_>, key: &[u8], row: &[u8]) -> CatalogResult<()> {

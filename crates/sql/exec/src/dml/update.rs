@@ -139,12 +139,11 @@ impl<'p> Run<'p> {
                     self.changed += 1;
                     fire_after(target.table as usize, &old, &new, cx)?;
                     if let Some(read_key) = read_key {
-                        let mut new_key = key;
                         if table.clustered.is_some() {
-                            new_key.clear();
-                            codec::existing_row_key(table, &new, None, &mut new_key)?;
+                            key.clear();
+                            codec::existing_row_key(table, &new, None, &mut key)?;
                         }
-                        self.current.insert(read_key, (new_key, new));
+                        self.current.insert(read_key, (key, new));
                     }
                     Ok(())
                 }
