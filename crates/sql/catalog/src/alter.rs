@@ -221,19 +221,8 @@ impl Edit<'_> {
         let copy = rows == Rows::New;
         let clustered = clustered.unwrap_or(defined.clustered);
         let row_tree = if copy { self.new_tree(TreeKind::Row, old.temporary)?.id() } else { old.row_tree };
-        let mut fresh_trees: Vec<TreeId> = Vec::new();
-        for (position, index) in indexes.iter_mut().enumerate() {
-            let kept = origin(index).filter(|o| !copy && same_index(old, &old.indexes[*o], placed, index));
-            index.tree = match kept {
-                _ if Some(position) == clustered => row_tree,
-                Some(origin) if Some(origin) != old.clustered => old.indexes[origin].tree,
-                _ => {
-                    let tree = self.new_tree(TreeKind::Index, old.temporary)?.id();
-                    fresh_trees.push(tree);
-                    tree
-                }
-            };
-        }
+        let kept = |index: &Index| origin(index).filter(|o| !copy && same_index(old, &old.indexes[*o], placed, index));
+        let fresh_trees = self.index_trees(old, &mut indexes, clustered, row_tree, kept)?;
         let index_origins = indexes.iter().map(&origin).collect();
         let schema = self.hold_schema(&alteration.schema)?;
         let parts = TableParts {
@@ -261,6 +250,30 @@ impl Edit<'_> {
             auto_increment: definition.auto_increment,
             table: Arc::new(table),
         })
+    }
+
+    /// Gives indexes their trees: the old one where `kept` says which index it is, else new ones, which are returned.
+    fn index_trees(
+        &mut self,
+        old: &Table,
+        indexes: &mut [Index],
+        clustered: Option<usize>,
+        row_tree: TreeId,
+        kept: impl Fn(&Index) -> Option<usize>,
+    ) -> CatalogResult<Vec<TreeId>> {
+        let mut fresh = Vec::new();
+        for (position, index) in indexes.iter_mut().enumerate() {
+            index.tree = match kept(index) {
+                _ if Some(position) == clustered => row_tree,
+                Some(origin) if Some(origin) != old.clustered => old.indexes[origin].tree,
+                _ => {
+                    let tree = self.new_tree(TreeKind::Index, old.temporary)?.id();
+                    fresh.push(tree);
+                    tree
+                }
+            };
+        }
+        Ok(fresh)
     }
 
     /// Begins to load the rows of an alteration that copies them, with its indexes; see [`Load::begin`].

@@ -115,7 +115,7 @@ type Filled = (usize, Fill);
 
 fn fills(txn: &mut Txn, table: &Table, positions: &[usize]) -> CatalogResult<Vec<Filled>> {
     let trees = table.trees(txn.engine())?;
-    positions.iter().map(|p| Ok((*p, txn.fill(&trees.indexes[*p])?))).collect()
+    positions.iter().map(|p| Ok((*p, Fill::begin(txn, &trees.indexes[*p])?))).collect()
 }
 
 /// Fills trees from what has been sorted for them, by so many tasks.
@@ -174,7 +174,7 @@ impl<'t> Load<'t> {
             makers: positions.iter().map(|p| EntryMaker::new(table, *p)).collect(),
             sorters: positions.iter().map(|_| Sorter::new(space.clone())).collect(),
             indexes: fills(txn, table, positions)?,
-            rows: txn.fill(&trees.row)?,
+            rows: Fill::begin(txn, &trees.row)?,
             unordered: (!ordered).then(|| Sorter::new(space)),
             buffers: Default::default(),
         })

@@ -49,12 +49,7 @@ pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlCont
     let computed: Vec<bool> = sources.iter().map(|s| matches!(s, Source::Computed)).collect();
     while let Some(entry) = scan.next().map_err(from_engine)? {
         rows += 1;
-        if rows % 256 == 0 {
-            gannet_runtime::yield_if_due();
-            if gannet_runtime::interrupted() {
-                return Err(sql_err!(QueryInterrupted));
-            }
-        }
+        look_up(rows)?;
         if rows == 1 {
             check_zero_dates(pending, cx)?;
         }
@@ -100,6 +95,17 @@ pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlCont
         to.counter_raise(rows).map_err(from_engine)?;
     }
     Ok((rows, numbers.used))
+}
+
+/// Now and then lets others run. Error 1317 when the statement was killed.
+fn look_up(rows: u64) -> Result<()> {
+    if rows.is_multiple_of(256) {
+        gannet_runtime::yield_if_due();
+        if gannet_runtime::interrupted() {
+            return Err(sql_err!(QueryInterrupted));
+        }
+    }
+    Ok(())
 }
 
 /// What of a row can be taken over.

@@ -428,6 +428,11 @@ impl<'p> Run<'p> {
             self.stored();
             return Ok(());
         }
+        self.put(values, source, cx)
+    }
+
+    /// Inserts a row that no check refuses.
+    fn put(&mut self, values: Vec<Value>, source: Option<&[Value]>, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let on_conflict = self.insert.replace || !self.insert.on_duplicate.is_empty();
         let mut key = Vec::new();
         // REPLACE by the only unique key: for the statistics the row changes where it is.

@@ -30,15 +30,15 @@ pub struct Fill {
     value: Vec<u8>,
 }
 
-impl Txn {
-    /// Begins to fill a tree that this transaction has made and that has no entries.
+impl Fill {
+    /// Begins to fill a tree that the transaction has made and that has no entries.
     ///
     /// # Panics
     /// When another transaction has made it.
-    pub fn fill(&mut self, tree: &TreeHandle) -> Result<Fill> {
-        self.check_active()?;
+    pub fn begin(txn: &mut Txn, tree: &TreeHandle) -> Result<Fill> {
+        txn.check_active()?;
         tree.check_there()?;
-        let writer = self.own_id();
+        let writer = txn.own_id();
         gannet_base::check!(
             !writer.is_zero() && tree.shared.maker() == writer,
             "a tree is filled that the transaction has not made"
@@ -46,9 +46,7 @@ impl Txn {
         let builder = gannet_btree::Builder::new(&tree.shared.tree);
         Ok(Fill { tree: tree.clone(), writer, builder, key: Vec::new(), value: Vec::new() })
     }
-}
 
-impl Fill {
     /// The next entry of an index tree: the caller's key and the carried bytes. Keys ascend.
     pub fn entry(&mut self, key: &[u8], carried: &[u8]) -> Result<()> {
         self.tree.check(TreeKind::Index)?;

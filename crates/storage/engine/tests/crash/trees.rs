@@ -82,7 +82,7 @@ impl Tree {
             let (key, value) = self.entry(i);
             sorters[i as usize % 2].push(Item { key: &key, unique: 0, value: &value })?;
         }
-        let (mut merge, mut fill) = (Sorter::merge(sorters.into())?, t.fill(handle)?);
+        let (mut merge, mut fill) = (Sorter::merge(sorters.into())?, Fill::begin(t, handle)?);
         while let Some(item) = merge.next()? {
             match self.kind {
                 TreeKind::Row => assert!(fill.row(item.key, item.value)?),
