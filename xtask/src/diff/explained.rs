@@ -134,6 +134,23 @@ pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) ->
         return Some(why);
     }
     match (theme, outcomes) {
+        // Comparison of dates with numbers that are none: as numbers. Those beyond all dates are zero to MariaDB.
+        ("dates and numbers", [Outcome::Done(_), Outcome::Done(_)])
+            if ["99999999999999", "20209999", "30000000"].iter().any(|n| sql.contains(n)) =>
+        {
+            Some("MariaDB takes a number beyond all dates, or all times, for zero")
+        }
+        ("named windows", [Outcome::Refused(3580, _), Outcome::Refused(4009, _)]) => {
+            Some("MariaDB does not find a window that is made of itself")
+        }
+        ("named windows", [Outcome::Refused(3586, _), Outcome::Done(_)])
+            if sql.contains("FOLLOWING AND 1 PRECEDING") =>
+        {
+            Some("MariaDB takes frames from what follows to what precedes")
+        }
+        ("named windows", [Outcome::Refused(1054 | 3579..=3587, _), Outcome::Refused(1054 | 4009..=4021, _)]) => {
+            Some("which of several wrong windows is met first")
+        }
         // Reference manual, CREATE TABLE and Generated Columns: the only permitted value is DEFAULT.
         ("generated", [Outcome::Refused(3105, _), Outcome::Done(_) | Outcome::Refused(4025, _)]) => {
             Some("MariaDB takes a value for a generated column while no row gets it")

@@ -492,9 +492,7 @@ impl Binder<'_> {
         let mut args = self.same_collation(vec![arg, pattern], "like")?;
         if let Some(escape) = escape {
             let escape = self.pinned(|b| b.expr(escape))?;
-            let mut varies = !escape.expr.is_steady();
-            self.arena.columns_of(&escape.expr, &mut |_| varies = true);
-            if varies {
+            if varies(self, &escape.expr) {
                 return Err(error(ErrorCode::WrongArguments, &[&"ESCAPE"]));
             }
             if let ExprKind::Literal(Value::Str(text, collation)) = &escape.expr.kind
@@ -722,6 +720,14 @@ fn hint_of(operand: &Operand) -> Option<SqlType> {
         Operand::Scalar(b) => Some(b.ty().clone()),
         Operand::Row(_) => None,
     }
+}
+
+/// The value is not the same for all rows of the statement. (What is counted without a table is.)
+fn varies(b: &Binder<'_>, e: &Expr) -> bool {
+    let tables = b.scopes.iter().any(|s| !s.rels.is_empty());
+    let mut column = false;
+    b.arena.columns_of(e, &mut |_| column |= tables);
+    column || e.any(&mut |e| matches!(&e.kind, ExprKind::Call(def, _) if def.stability.varies()))
 }
 
 /// The operand of a CASE, how it compares, and what with; without an operand the conditions.
