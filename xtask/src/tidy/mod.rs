@@ -51,7 +51,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "core",
         ],
     ),
-    ("server", &["base", "telemetry", "runtime", "types", "parser", "schema", "catalog", "wire", "core", "session"]),
+    (
+        "server",
+        &["base", "telemetry", "runtime", "types", "parser", "schema", "plan", "exec", "wire", "core", "session"],
+    ),
     ("gannet", &["base", "runtime", "engine", "server", "wire"]),
     ("models", &["base", "telemetry"]),
     ("xtask", &["log", "page", "engine", "exec", "parser", "wire"]),
