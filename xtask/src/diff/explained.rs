@@ -124,15 +124,8 @@ fn view(sql: &str, ignore: bool, outcomes: &[Outcome; 2]) -> Option<&'static str
     }
 }
 
-/// As [`reason`], of a statement of a theme's round.
-pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
-    let ignore = sql.contains(" IGNORE ");
-    // There a statement has one value for one column.
-    if theme != "conversions"
-        && let Some(why) = reason_of_change(sql, outcomes)
-    {
-        return Some(why);
-    }
+/// As [`reason_of_step`], of the themes in `wide/mixes.rs`.
+fn of_mixes(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
     match (theme, outcomes) {
         // Comparison of dates with numbers that are none: as numbers. Those beyond all dates are zero to MariaDB.
         ("dates and numbers", [Outcome::Done(_), Outcome::Done(_)])
@@ -154,6 +147,20 @@ pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) ->
         ("named windows", [Outcome::Refused(1054 | 3579..=3587, _), Outcome::Refused(1054 | 4009..=4021, _)]) => {
             Some("which of several wrong windows is met first")
         }
+        _ => None,
+    }
+}
+
+/// As [`reason`], of a statement of a theme's round.
+pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
+    let ignore = sql.contains(" IGNORE ");
+    // There a statement has one value for one column.
+    if theme != "conversions"
+        && let Some(why) = reason_of_change(sql, outcomes)
+    {
+        return Some(why);
+    }
+    match (theme, outcomes) {
         // Reference manual, CREATE TABLE and Generated Columns: the only permitted value is DEFAULT.
         ("generated", [Outcome::Refused(3105, _), Outcome::Done(_) | Outcome::Refused(4025, _)]) => {
             Some("MariaDB takes a value for a generated column while no row gets it")
@@ -274,7 +281,7 @@ pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) ->
         ("altered", [Outcome::Refused(1170, _), _]) => {
             Some("MariaDB makes a prefix of a key on a column that becomes TEXT")
         }
-        _ => None,
+        _ => of_mixes(theme, sql, outcomes),
     }
 }
 
