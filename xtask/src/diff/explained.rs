@@ -133,6 +133,13 @@ fn of_mixes(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static 
         {
             Some("MariaDB takes a number beyond all dates, or all times, for zero")
         }
+        // Functions That Search JSON Values, JSON_VALUE(): as CAST(JSON_UNQUOTE(JSON_EXTRACT(...)) AS type) does it.
+        ("stored documents", [Outcome::Done(_), Outcome::Done(_)])
+            if sql.contains("JSON_VALUE(")
+                && differ_only(outcomes, |x, y| y == "NULL" && x.starts_with(['[', '{'])) =>
+        {
+            Some("MariaDB gives no text of an array or object by JSON_VALUE")
+        }
         ("dates and numbers", [Outcome::Done(_), Outcome::Done(_)]) if sql.contains("JOIN x b ON a.t ") => {
             Some("MariaDB takes a number beyond all dates, or all times, for zero")
         }
