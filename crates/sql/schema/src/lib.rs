@@ -34,7 +34,7 @@ pub use row_log::{RowLog, Touched};
 pub use rows::{IndexKey, ROW_ID_BYTES};
 pub use serial::{decode_schema, decode_table, encode_schema, encode_table};
 pub use snapshot::{CatalogSnapshot, Change, Temporaries};
-pub use statistics::{Figures, IndexFigures, TableStatistics};
+pub use statistics::{Figures, IndexFigures, TableStatistics, UNKNOWN_ROWS};
 pub use system::{FIRST_USER_ID, SYSTEM_SCHEMAS, base_snapshot, fixture_snapshot};
 pub use table::{RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
 pub use view::{CheckOption, View, ViewAlgorithm};

@@ -373,7 +373,7 @@ pub fn index_rows(table: &Table) -> Vec<IndexRow<'_>> {
     for index in &table.indexes {
         for (i, part) in index.parts.iter().enumerate() {
             let column = &table.columns[part.column as usize];
-            let distinct = figures.distinct(index.tree, i + 1);
+            let distinct = figures.distinct(index.tree, i + 1, figures.rows as f64);
             rows.push(IndexRow {
                 table: &table.name,
                 non_unique: !index.unique(),
