@@ -5,12 +5,13 @@ use crate::{
     changes::{ChangeSink, RowWriter},
     lookup::{Alternatives, InSet},
     refused::Refused,
-    spill::{Kept, Memory, TempSpace},
+    spill::{Allowance, Kept, Memory, TempSpace},
 };
 use gannet_base::{hash::HashMap, sync::Mutex};
 use gannet_engine::Txn;
 use gannet_functions::{CallStates, EvalContext, SessionInfo};
 use gannet_plan::plan::Plan;
+use gannet_types::room::Room;
 use gannet_types::temporal::Locale;
 use gannet_types::{Date, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, Warning, Warnings, sql_err};
 
@@ -208,6 +209,7 @@ pub struct Cx<'a, 'p> {
     pub(crate) in_sets: Option<HashMap<usize, InSet>>,
     pub(crate) alternatives: Option<HashMap<usize, Alternatives>>,
     call_states: CallStates,
+    states_held: usize,
     memory: Memory,
     /// Bytes of texts and documents in columns that were computed.
     pub(crate) computed: u64,
@@ -276,6 +278,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             in_sets: None,
             alternatives: None,
             call_states: CallStates::default(),
+            states_held: 0,
             memory: Memory::new(memory),
             computed: 0,
             computed_now: 0,
@@ -324,6 +327,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             strict: self.strict,
             warnings: self.warnings,
             stopped,
+            room: Room::FREE,
             states: &mut self.call_states,
             session: self.session,
         }
@@ -377,6 +381,26 @@ impl<'a, 'p> Cx<'a, 'p> {
             let session = &*self.session;
             self.memory.grant(|| session.temp_space());
         }
+    }
+
+    /// What one evaluation may take besides.
+    pub(crate) fn allowance(&mut self) -> Allowance {
+        let session = &*self.session;
+        self.memory.allowance(|| session.temp_space())
+    }
+
+    /// Calls keep more than is counted.
+    #[inline]
+    pub(crate) fn states_grew(&self) -> bool {
+        self.call_states.bytes() > self.states_held
+    }
+
+    /// Counts what calls keep with the memory held. Error 1038 as for [`Cx::reserve`].
+    #[cold]
+    pub(crate) fn hold_states(&mut self) -> Result<()> {
+        let kept = self.call_states.bytes();
+        let more = kept.saturating_sub(std::mem::replace(&mut self.states_held, kept));
+        self.reserve(more)
     }
 
     /// Takes note of a long value that was computed.
