@@ -8,6 +8,13 @@ pub fn run(words: &[String]) -> Result<(), String> {
         Some((name, rest)) if name == "tpcc" => tpcc::run(rest),
         Some((name, rest)) if name == "connections" => connections::run(rest),
         Some((name, rest)) if name == "pressure" => pressure::run_words(rest),
-        _ => Err(format!("gannet bench knows these:\n\n{}\n{}\n{}", tpcc::HELP, connections::HELP, pressure::HELP)),
+        other => {
+            let help = format!("gannet bench knows these:\n\n{}\n{}\n{}", tpcc::HELP, connections::HELP, pressure::HELP);
+            if other.is_some_and(|(word, _)| word == "--help") {
+                print!("{help}");
+                return Ok(());
+            }
+            Err(help)
+        }
     }
 }

@@ -140,6 +140,7 @@ impl Instance {
         // Numbers beyond those of tables and of hashed names.
         let write_gate = engine.lock_table().mdl_object(1 << 62, "global");
         let commit_gate = engine.lock_table().mdl_object(1 << 62 | 1, "commit");
+        let backup_gate = engine.lock_table().mdl_object(1 << 62 | 2, "backup");
         let core = Arc::new(Core {
             engine,
             catalog,
@@ -157,6 +158,7 @@ impl Instance {
             temp,
             write_gate,
             commit_gate,
+            backup_gate,
             stats: StatementStats::new(digests, 1024),
             user_locks: UserLocks::default(),
             timers: Timers::default(),
@@ -270,7 +272,7 @@ impl Instance {
         if let Some(path) = &self.pid_file {
             let _ = std::fs::remove_file(path);
         }
-        s.log.note("the server has stopped");
+        s.log.system("the server has stopped");
     }
 }
 

@@ -6,6 +6,7 @@
 //! column; or when it or one of its indexes has no figures yet.
 
 use crate::Core;
+use crate::release::Release;
 use crate::vars::Live;
 use gannet_catalog::{StoredTable, stats};
 use gannet_engine::{EngineError, TreeHandle, TreeId};
@@ -47,30 +48,16 @@ impl Wanted {
     }
 }
 
-/// Memory that statements have given back and that is not left to the allocator; and how often that is seen to.
-const MUCH: usize = 32 << 20;
-const RELEASE_NS: u64 = 5_000_000_000;
-const AFTER_NS: u64 = 1_000_000_000;
-
 /// The background task; ends when the server stops.
 pub fn run(shared: &Arc<Core>) {
     let mut watched: HashMap<TableId, Watched> = HashMap::new();
     let mut told = HashSet::new();
-    let (mut freed, mut release_at) = (0, 0);
+    let mut release = Release::default();
     while !shared.shutting_down() && !interrupted() {
         if park(Wait::StatisticsIdle, Some(now_ns() + PAUSE_NS)) == Unpark::Interrupted {
             break;
         }
-        let given_back = shared.temp.take_given_back();
-        if freed < MUCH && freed + given_back >= MUCH {
-            // A statement announces the release of memory shortly before it releases it.
-            release_at = release_at.max(now_ns() + AFTER_NS);
-        }
-        freed += given_back;
-        if freed >= MUCH && now_ns() >= release_at {
-            gannet_runtime::release_free_memory();
-            (freed, release_at) = (0, now_ns() + RELEASE_NS);
-        }
+        release.look(shared);
         // What a crash has left of temporary tables; tried again when it fails.
         let _ = shared.catalog.discard_left_over();
         look_at_all(shared, &mut watched);

@@ -438,3 +438,24 @@ impl FunctionDef {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_calls_keep_is_bounded() {
+        let call = |site| Call { ty: &SqlType::BIGINT, args: &[], site };
+        let mut states = CallStates::default();
+        for site in 1..=100 {
+            states.set(call(site), site, 1 << 20);
+        }
+        assert_eq!((states.bytes(), states.get::<usize>(call(64)).copied()), (MOST_KEPT, Some(64)));
+        assert_eq!(states.get::<usize>(call(65)), None);
+        // What is small is always kept, and what takes its place is counted once.
+        states.set(call(66), 66usize, 0);
+        states.set(call(1), 0usize, 1 << 19);
+        assert_eq!(states.get::<usize>(call(66)).copied(), Some(66));
+        assert_eq!(states.bytes(), MOST_KEPT - (1 << 19));
+    }
+}

@@ -6,6 +6,7 @@ use super::reply::Done;
 use super::reply::Reply;
 use super::reply::{RowsSink, plain_column};
 use super::state::text;
+use gannet_engine::lock::MdlDuration;
 use gannet_core::accounts::{Account, Grants, Name, Policy, Previous, Privilege, Privileges, Require, RoleGrant};
 use gannet_core::vars::Live;
 use gannet_parser::ast::{self, AuthSecret, RoleSelection, UserOption};
@@ -447,7 +448,10 @@ impl Session {
         self.commit_implicitly()?;
         self.require_writable()?;
         self.refuse_open(&put)?;
-        self.server.accounts.store(&self.server.catalog, super::words::words(self).as_ref(), put, remove)?;
+        self.pass_backup_gate(MdlDuration::Statement)?;
+        let stored = self.server.accounts.store(&self.server.catalog, super::words::words(self).as_ref(), put, remove);
+        self.txn.lock_owner().mdl_release(self.server.backup_gate, MdlDuration::Statement);
+        stored?;
         self.state.renew_access();
         Ok(Done::default())
     }

@@ -3,11 +3,13 @@
 use super::Session;
 use super::attempt::{Attempt, nonce};
 use super::exchange::Exchange;
+use super::own::Discarded;
 use super::reply::Done;
 use super::running::Clock;
 use super::wire::Wire;
 use gannet_core::accounts::{Origin, Privilege, Privileges};
 use gannet_core::registry::{Activity, Who};
+use gannet_core::vars::Live;
 use gannet_runtime::{Conn, Interrupt, Next, Wait, Waker, now_ns};
 use gannet_telemetry::{Counter, add, count};
 use gannet_types::{Result, SqlError, sql_err};
@@ -29,11 +31,13 @@ pub(crate) struct Client {
     nonce: [u8; gannet_wire::auth::NONCE],
     /// Reused from one result set to the next.
     formats: Vec<Format>,
+    /// It has sent no command yet.
+    fresh: bool,
 }
 
 impl Client {
     pub(crate) fn new(session: Session, nonce: [u8; gannet_wire::auth::NONCE]) -> Self {
-        Client { session, nonce, formats: Vec::new() }
+        Client { session, nonce, formats: Vec::new(), fresh: true }
     }
 
     /// Serves one command.
@@ -90,7 +94,35 @@ impl Client {
         if quit || self.session.closing || killed { Next::Close } else { Next::Idle }
     }
 
+    /// Runs the statements of `init_connect`, before the client's first command. Error 1184 when one fails.
+    fn init_connect(&mut self) -> Result<()> {
+        let text = self.session.server.globals.get(Live::InitConnect);
+        let session = &mut self.session;
+        if text.as_str().is_empty()
+            || session.state.privileges().may_administer_connections()
+            || session.state.must_change_password
+        {
+            return Ok(());
+        }
+        let mut discarded = Discarded::default();
+        let several = std::mem::replace(&mut session.multi_statements, true);
+        session.query(text.as_str().as_bytes(), &mut discarded);
+        session.multi_statements = several;
+        let Some(why) = discarded.failed else { return Ok(()) };
+        let (user, host) = session.state.user.rsplit_once('@').unwrap_or((&session.state.user, ""));
+        let database = session.state.database.as_deref().unwrap_or("unconnected");
+        let error = sql_err!(NewAbortingConnection, session.entry.id, database, user, host, "init_connect command failed");
+        session.server.log.warning(format_args!("{}: {}", error.message(), why.message()));
+        Err(error)
+    }
+
     fn dispatch(&mut self, command: Command<'_>, wire: &mut Wire<'_>) {
+        if std::mem::take(&mut self.fresh)
+            && let Err(e) = self.init_connect()
+        {
+            self.session.closing = true;
+            return self.session.fail(wire, e);
+        }
         match &command {
             Command::ProcessKill(_)
             | Command::ProcessInfo

@@ -173,8 +173,48 @@ impl Session {
                 // again only for a moment.
                 self.read_locked = self.close_gates().is_ok();
             }
+            self.keep_instance();
         }
         any
+    }
+
+    /// LOCK INSTANCE FOR BACKUP: changes of definitions and of accounts wait until UNLOCK INSTANCE; rows are changed on.
+    pub(crate) fn lock_instance(&mut self) -> Result<()> {
+        self.state.privileges().require(Privilege::BackupAdmin)?;
+        if !self.backup_locked {
+            let (gate, wait) = (self.server.backup_gate, self.metadata_wait());
+            let owner = self.txn.lock_owner();
+            owner.mdl_lock(gate, MdlMode::NoWrite, MdlDuration::Explicit, wait).map_err(lock_error)?;
+            self.backup_locked = true;
+        }
+        Ok(())
+    }
+
+    /// UNLOCK INSTANCE.
+    pub(crate) fn unlock_instance(&mut self) -> Result<()> {
+        self.state.privileges().require(Privilege::BackupAdmin)?;
+        if std::mem::take(&mut self.backup_locked) {
+            self.txn.lock_owner().mdl_release(self.server.backup_gate, MdlDuration::Explicit);
+        }
+        Ok(())
+    }
+
+    /// UNLOCK TABLES does not concern it. Another session can be in the way of taking it again only for a moment.
+    fn keep_instance(&mut self) {
+        if std::mem::take(&mut self.backup_locked) {
+            let (gate, wait) = (self.server.backup_gate, self.metadata_wait());
+            let taken = self.txn.lock_owner().mdl_lock(gate, MdlMode::NoWrite, MdlDuration::Explicit, wait);
+            self.backup_locked = taken.is_ok();
+        }
+    }
+
+    /// What LOCK INSTANCE FOR BACKUP of another session keeps waiting.
+    pub(crate) fn pass_backup_gate(&mut self, duration: MdlDuration) -> Result<()> {
+        if self.backup_locked {
+            return Ok(());
+        }
+        let (gate, wait) = (self.server.backup_gate, self.metadata_wait());
+        self.txn.lock_owner().mdl_lock(gate, MdlMode::Write, duration, wait).map_err(lock_error)
     }
 
     fn close_gates(&mut self) -> Result<()> {
@@ -234,6 +274,7 @@ impl Session {
         self.locked.clear();
         self.read_locked = false;
         self.txn.lock_owner().mdl_release_explicit();
+        self.keep_instance();
         Ok(())
     }
 
@@ -357,6 +398,7 @@ impl Session {
         names.sort();
         names.dedup();
         self.pass_write_gate(MdlDuration::Transaction)?;
+        self.pass_backup_gate(MdlDuration::Transaction)?;
         let wait = locks.wait;
         // The schema stays while something in it changes; dropping it waits for that.
         let mut schemas: Vec<&String> = names.iter().map(|(s, _)| s).collect();

@@ -146,6 +146,8 @@ pub(crate) struct Session {
     pub(crate) closing: bool,
     /// FLUSH TABLES WITH READ LOCK.
     pub(crate) read_locked: bool,
+    /// LOCK INSTANCE FOR BACKUP is in force.
+    pub(crate) backup_locked: bool,
     /// `@@transaction_isolation`, read from its name once.
     isolation: gannet_engine::Isolation,
     pub(crate) transaction: Transaction,
@@ -270,6 +272,7 @@ impl Session {
             passes: gannet_plan::options::Passes::ALL,
             locked: Vec::new(),
             read_locked: false,
+            backup_locked: false,
             branch: branch::BranchState::None,
             handlers: Vec::new(),
             dropped: Vec::new(),
@@ -439,6 +442,7 @@ impl Session {
             self.forget_branch();
             self.drop_all_temporary();
             self.read_locked = false;
+            self.backup_locked = false;
             self.unlock_tables();
             self.txn.lock_owner().mdl_release_explicit();
             self.statements.clear();

@@ -111,9 +111,9 @@ impl Reply for Kept {
 
 /// Counts what statements answer, and keeps the error.
 #[derive(Default)]
-struct Discarded {
+pub(super) struct Discarded {
     ended: u64,
-    failed: Option<SqlError>,
+    pub(super) failed: Option<SqlError>,
 }
 
 impl Reply for Discarded {

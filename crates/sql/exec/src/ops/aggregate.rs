@@ -103,7 +103,7 @@ pub struct Aggregation<'p> {
 impl<'p> Aggregation<'p> {
     pub fn new(input: BoxedOperator<'p>, plan: AggregationPlan<'p>, types: &'p [SqlType]) -> Self {
         let arg_types = plan.aggregates.iter().map(|a| a.args.iter().map(|e| e.ty.clone()).collect()).collect();
-        let growing = plan.aggregates.iter().map(|a| keeps_values(a)).collect();
+        let growing = plan.aggregates.iter().map(keeps_values).collect();
         Aggregation {
             input,
             plan,

@@ -75,7 +75,14 @@ impl Parser<'_> {
             Kw::PACK_KEYS => self.ternary_option(O::PackKeys)?,
             Kw::STATS_PERSISTENT => self.ternary_option(O::StatsPersistent)?,
             Kw::STATS_AUTO_RECALC => self.ternary_option(O::StatsAutoRecalc)?,
-            Kw::STATS_SAMPLE_PAGES => self.ternary_option(O::StatsSamplePages)?,
+            Kw::STATS_SAMPLE_PAGES => {
+                self.option_word();
+                let at = self.here();
+                match self.number_or_default()? {
+                    Some(0 | 0x1_0000..) => return self.error_at(ErrorKind::Syntax, at),
+                    pages => O::StatsSamplePages(pages),
+                }
+            }
             Kw::ROW_FORMAT => {
                 self.option_word();
                 O::RowFormat(self.any_word()?)
@@ -160,11 +167,15 @@ impl Parser<'_> {
         self.number().map(make)
     }
 
-    /// 0, 1 (any number) or DEFAULT
+    /// 0, 1 or DEFAULT
     #[inline(never)]
     fn ternary_option(&mut self, make: fn(Option<u64>) -> TableOption) -> Result<TableOption> {
         self.option_word();
-        self.number_or_default().map(make)
+        let at = self.here();
+        match self.number_or_default()? {
+            Some(2..) => self.error_at(ErrorKind::Syntax, at),
+            value => Ok(make(value)),
+        }
     }
 
     #[inline(never)]
