@@ -39,7 +39,8 @@ const DOCUMENTS: &[&str] = &[
     "docs/glossary.md",
 ];
 
-/// A document with its links to others of the package as they lie there; of links to anything else in the repository the text stays.
+/// A document with its links to others of the package as they lie there; of links to anything else in the repository
+/// the text stays.
 fn relinked(document: &str, text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -162,8 +163,12 @@ fn call(command: &mut Command) -> Result<(), String> {
 fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let done = command.output().map_err(|e| match (e.kind(), name.as_str()) {
-        (std::io::ErrorKind::NotFound, "objcopy" | "objdump") => format!("{name} is missing: it is in the package binutils"),
-        (std::io::ErrorKind::NotFound, "dpkg" | "dpkg-deb") => format!("{name} is missing: the package is made on Debian"),
+        (std::io::ErrorKind::NotFound, "objcopy" | "objdump") => {
+            format!("{name} is missing: it is in the package binutils")
+        }
+        (std::io::ErrorKind::NotFound, "dpkg" | "dpkg-deb") => {
+            format!("{name} is missing: the package is made on Debian")
+        }
         _ => format!("{name}: {e}"),
     })?;
     if !done.status.success() {
@@ -179,10 +184,14 @@ mod tests {
 
     #[test]
     fn links_lead_to_documents_of_the_package() {
-        let text = "See [operations](docs/operations.md#memory), [the lab](docs/lab/x.md) and [MySQL](https://mysql.com/a).";
+        let text =
+            "See [operations](docs/operations.md#memory), [the lab](docs/lab/x.md) and [MySQL](https://mysql.com/a).";
         let wanted = "See [operations](operations.md#memory), the lab and [MySQL](https://mysql.com/a).";
         assert_eq!(relinked("README.md", text), wanted);
-        assert_eq!(relinked("docs/faults.md", "[a](../README.md) [b](recovery.md) [c](#here)"), "[a](README.md) [b](recovery.md) [c](#here)");
+        assert_eq!(
+            relinked("docs/faults.md", "[a](../README.md) [b](recovery.md) [c](#here)"),
+            "[a](README.md) [b](recovery.md) [c](#here)"
+        );
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         for document in DOCUMENTS {
             let text = std::fs::read_to_string(root.join(document)).unwrap();

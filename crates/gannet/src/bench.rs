@@ -9,7 +9,8 @@ pub fn run(words: &[String]) -> Result<(), String> {
         Some((name, rest)) if name == "connections" => connections::run(rest),
         Some((name, rest)) if name == "pressure" => pressure::run_words(rest),
         other => {
-            let help = format!("gannet bench knows these:\n\n{}\n{}\n{}", tpcc::HELP, connections::HELP, pressure::HELP);
+            let help =
+                format!("gannet bench knows these:\n\n{}\n{}\n{}", tpcc::HELP, connections::HELP, pressure::HELP);
             if other.is_some_and(|(word, _)| word == "--help") {
                 print!("{help}");
                 return Ok(());

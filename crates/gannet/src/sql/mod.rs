@@ -45,7 +45,8 @@ pub fn run(args: &[String]) -> Result<(), String> {
         (None, true) => Style::Table,
         (None, false) => Style::Tabs,
     };
-    let mut client = Client { settings, connection, style, interactive, running: Arc::new(AtomicBool::new(false)), sources: 0 };
+    let mut client =
+        Client { settings, connection, style, interactive, running: Arc::new(AtomicBool::new(false)), sources: 0 };
     if let Some(text) = client.settings.execute.clone() {
         return client.feed(&mut text.as_bytes()).map(drop);
     }

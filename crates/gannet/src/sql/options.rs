@@ -114,7 +114,10 @@ mod tests {
         let s = parsed(&["-h127.0.0.1", "-P3307", "-uapp", "-psecret", "--execute=select 1", "-N", "shop"]);
         assert_eq!(s.address, Address::Tcp("127.0.0.1".into(), 3307));
         assert_eq!((s.login.user.as_str(), s.login.password.as_str()), ("app", "secret"));
-        assert_eq!((s.login.database.as_deref(), s.execute.as_deref(), s.names), (Some("shop"), Some("select 1"), false));
+        assert_eq!(
+            (s.login.database.as_deref(), s.execute.as_deref(), s.names),
+            (Some("shop"), Some("select 1"), false)
+        );
         assert_eq!(parsed(&["-S", "/run/s.sock", "-h", "x"]).address, Address::Unix("/run/s.sock".into()));
         assert!(parsed(&["--ssl"]).login.tls.is_some());
         let wrong: Vec<String> = vec!["--nonsense".into()];

@@ -130,7 +130,10 @@ fn vertical(out: &mut dyn Write, result: &ResultSet) -> io::Result<()> {
             let pad = " ".repeat(width - column.name.width());
             // Texts of several lines, as of SHOW CREATE TABLE, are shown as such.
             let text = match cell {
-                Cell::Bytes(bytes) if std::str::from_utf8(bytes).is_ok_and(|t| !t.chars().any(|c| c.is_control() && c != '\n' && c != '\t')) => {
+                Cell::Bytes(bytes)
+                    if std::str::from_utf8(bytes)
+                        .is_ok_and(|t| !t.chars().any(|c| c.is_control() && c != '\n' && c != '\t')) =>
+                {
                     String::from_utf8_lossy(bytes).into_owned()
                 }
                 other => readable(other, column),
@@ -150,7 +153,11 @@ mod tests {
         let text = |t: &str| Cell::Bytes(t.into());
         ResultSet {
             columns: vec![column("n", ty::LONG), column("text", ty::VAR_STRING)],
-            rows: vec![vec![text("1"), text("日本")], vec![text("100"), Cell::Null], vec![Cell::Null, text("a\tb\\\n")]],
+            rows: vec![
+                vec![text("1"), text("日本")],
+                vec![text("100"), Cell::Null],
+                vec![Cell::Null, text("a\tb\\\n")],
+            ],
             ..ResultSet::default()
         }
     }

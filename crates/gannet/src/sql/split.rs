@@ -77,27 +77,9 @@ impl Splitter {
         let mut at = 0;
         while at < line.len() {
             let rest = &line[at..];
-            match self.inside {
-                Inside::Quoted(quote) => {
-                    // A backslash takes the next byte with it, but not between backquotes.
-                    let n = if rest[0] == b'\\' && quote != b'`' { rest.len().min(2) } else { 1 };
-                    self.text.extend_from_slice(&rest[..n]);
-                    if rest[0] == quote {
-                        self.inside = Inside::Nothing;
-                    }
-                    at += n;
-                    continue;
-                }
-                Inside::Comment => {
-                    let n = if rest.starts_with(b"*/") { 2 } else { 1 };
-                    self.text.extend_from_slice(&rest[..n]);
-                    if n == 2 {
-                        self.inside = Inside::Nothing;
-                    }
-                    at += n;
-                    continue;
-                }
-                Inside::Nothing => {}
+            if self.inside != Inside::Nothing {
+                at += self.through(rest);
+                continue;
             }
             if rest.starts_with(&self.delimiter) {
                 at += self.delimiter.len();
@@ -138,6 +120,22 @@ impl Splitter {
         pieces
     }
 
+    /// Takes the next bytes of a text or comment; how many.
+    fn through(&mut self, rest: &[u8]) -> usize {
+        let (taken, ends) = match self.inside {
+            // A backslash takes the next byte with it, but not between backquotes.
+            Inside::Quoted(quote) if rest[0] == b'\\' && quote != b'`' => (rest.len().min(2), false),
+            Inside::Quoted(quote) => (1, rest[0] == quote),
+            _ if rest.starts_with(b"*/") => (2, true),
+            _ => (1, false),
+        };
+        self.text.extend_from_slice(&rest[..taken]);
+        if ends {
+            self.inside = Inside::Nothing;
+        }
+        taken
+    }
+
     /// What the end of the input leaves.
     pub(super) fn finish(&mut self) -> Option<Piece> {
         self.inside = Inside::Nothing;
@@ -157,7 +155,8 @@ impl Splitter {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
         let bare = word.trim_end_matches(';').to_ascii_lowercase();
-        let of = |command, argument: &str| Some(Some(Piece::Command(command, argument.trim_end_matches(';').to_owned())));
+        let of =
+            |command, argument: &str| Some(Some(Piece::Command(command, argument.trim_end_matches(';').to_owned())));
         match bare.as_str() {
             "delimiter" if !rest.is_empty() => {
                 self.delimiter = rest.as_bytes().to_vec();
@@ -205,7 +204,10 @@ mod tests {
         );
         assert_eq!(pieces("/*!40101 SET a=1; */;"), [statement("/*!40101 SET a=1; */", false, 1)]);
         assert_eq!(pieces("select 'two\nlines;' ;"), [statement("select 'two\nlines;'", false, 1)]);
-        assert_eq!(pieces("select 1-- 2\n;select 2--3;"), [statement("select 1", false, 1), statement("select 2--3", false, 2)]);
+        assert_eq!(
+            pieces("select 1-- 2\n;select 2--3;"),
+            [statement("select 1", false, 1), statement("select 2--3", false, 2)]
+        );
         assert_eq!(pieces("; ;\n;"), []);
     }
 

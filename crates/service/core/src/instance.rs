@@ -138,9 +138,8 @@ impl Instance {
         let facts = Facts { version, system_zone: TimeZone::system(), started_ns: now_ns() };
         let logs = StatementLogs::new(&datadir, crate::statement_log::header(&vars));
         // Numbers beyond those of tables and of hashed names.
-        let write_gate = engine.lock_table().mdl_object(1 << 62, "global");
-        let commit_gate = engine.lock_table().mdl_object(1 << 62 | 1, "commit");
-        let backup_gate = engine.lock_table().mdl_object(1 << 62 | 2, "backup");
+        let gate = |n: u64, name: &str| engine.lock_table().mdl_object(1 << 62 | n, name);
+        let (write_gate, commit_gate, backup_gate) = (gate(0, "global"), gate(1, "commit"), gate(2, "backup"));
         let core = Arc::new(Core {
             engine,
             catalog,

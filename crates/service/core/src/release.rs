@@ -1,8 +1,8 @@
 //! Gives memory that was freed back to the system: the allocator keeps it otherwise.
 //!
-//! Statements announce what they give back of their bounded memory. What nobody announces (texts, plans, closed prepared statements)
-//! shows in the size of the process: when it is much larger than it was at its least, beyond the pages of the pool, what is free is
-//! given back, less and less often while that does not make it smaller.
+//! Statements announce what they give back of their bounded memory. What nobody announces (texts, plans, closed
+//! prepared statements) shows in the size of the process: when it is much larger than it was at its least, beyond the
+//! pages of the pool, what is free is given back, less and less often while that does not make it smaller.
 
 use crate::Core;
 use gannet_base::PAGE_SIZE;

@@ -71,15 +71,18 @@ pub(crate) fn prepare_datadir(options: &ServerOptions) -> std::result::Result<Pa
     std::fs::canonicalize(&dir).map_err(|e| format!("cannot resolve {}: {e}", dir.display()))
 }
 
-/// What may be in a directory that holds no store yet: files of a start that was interrupted or refused, or that options name, and
-/// what a new file system has. (Of a store without its control file the engine says what is missing.)
-const EXPECTED: &[&str] = &["auto.cnf", "control", "data.gnt", "double.gnt", "log", "persisted-variables", "lost+found"];
+/// What may be in a directory that holds no store yet: files of a start that was interrupted or refused, or that
+/// options name, and what a new file system has. (Of a store without its control file the engine says what is
+/// missing.)
+const EXPECTED: &[&str] =
+    &["auto.cnf", "control", "data.gnt", "double.gnt", "log", "persisted-variables", "lost+found"];
 const EXPECTED_ENDS: &[&str] = &[".pem", ".log", ".pid", ".sock", ".lock", ".spill"];
 /// What MySQL and MariaDB have in their data directories.
-const OF_OTHERS: &[&str] = &["ibdata1", "mysql.ibd", "mysql", "ib_logfile0", "#innodb_redo", "aria_log_control", "undo001"];
+const OF_OTHERS: &[&str] =
+    &["ibdata1", "mysql.ibd", "mysql", "ib_logfile0", "#innodb_redo", "aria_log_control", "undo001"];
 
-/// Refuses a directory with files of others, such as a data directory of MySQL's, in which a new store would lie beside the data that
-/// was meant.
+/// Refuses a directory with files of others, such as a data directory of MySQL's, in which a new store would lie
+/// beside the data that was meant.
 fn refuse_foreign(options: &ServerOptions, dir: &Path) -> std::result::Result<(), String> {
     let entries = gannet_runtime::fs::read_dir(dir);
     let entries = entries.map_err(|e| format!("cannot look into the data directory {}: {e}", dir.display()))?;
@@ -100,7 +103,10 @@ fn refuse_foreign(options: &ServerOptions, dir: &Path) -> std::result::Result<()
         texts.into_iter().any(|text| Path::new(text).file_name().is_some_and(|n| n == name))
     };
     let expected = |name: &str| {
-        EXPECTED.contains(&name) || name.starts_with('.') || EXPECTED_ENDS.iter().any(|e| name.ends_with(e)) || named(name)
+        EXPECTED.contains(&name)
+            || name.starts_with('.')
+            || EXPECTED_ENDS.iter().any(|e| name.ends_with(e))
+            || named(name)
     };
     match names.iter().find(|n| !expected(n)) {
         None => Ok(()),

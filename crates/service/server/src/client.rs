@@ -57,7 +57,13 @@ impl Client {
         add(Counter::BytesReceived, packet.len() as u64 + 4);
         count(Counter::Queries);
         self.session.running.extra_status = 0;
-        self.dispatch(command, &mut wire);
+        match std::mem::take(&mut self.fresh).then(|| self.session.init_connect()) {
+            Some(Err(e)) => {
+                self.session.closing = true;
+                self.session.fail(&mut wire, e);
+            }
+            _ => self.dispatch(command, &mut wire),
+        }
         self.formats = std::mem::take(&mut wire.formats);
         if self.session.later.is_left() {
             self.session.state.counters.leave();
@@ -92,12 +98,6 @@ impl Client {
     }
 
     fn dispatch(&mut self, command: Command<'_>, wire: &mut Wire<'_>) {
-        if std::mem::take(&mut self.fresh)
-            && let Err(e) = self.session.init_connect()
-        {
-            self.session.closing = true;
-            return self.session.fail(wire, e);
-        }
         match &command {
             Command::ProcessKill(_)
             | Command::ProcessInfo

@@ -5,7 +5,7 @@ use super::reply::Done;
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_parser::ast::{self, FlushTarget};
 use gannet_telemetry::{Counter, count};
-use gannet_types::{Result, SqlError, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 
 impl Session {
     /// KILL.

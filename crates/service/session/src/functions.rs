@@ -74,7 +74,9 @@ pub(crate) fn roles_graphml(state: &State) -> String {
     if !may {
         return "<graphml />".into();
     }
-    let escaped = |name: &Name| name.ticked().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    let escaped = |name: &Name| {
+        name.ticked().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    };
     let mut nodes: Vec<Name> = Vec::new();
     let mut number = |name: &Name| match nodes.iter().position(|n| n == name) {
         Some(n) => n,
@@ -87,7 +89,7 @@ pub(crate) fn roles_graphml(state: &State) -> String {
     let mut count = 0;
     for account in state.server.accounts.list().iter() {
         for granted in &account.grants.roles {
-            let (from, to) = (number(&account.name), number(&granted.role));
+            let (from, to) = (number(&account.id()), number(&granted.role));
             let admin = u8::from(granted.admin);
             edges.push_str(&format!(
                 "    <edge id=\"e{count}\" source=\"n{from}\" target=\"n{to}\">\n      <data key=\"key0\">{admin}</data>\n    </edge>\n"

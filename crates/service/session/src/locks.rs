@@ -178,7 +178,8 @@ impl Session {
         any
     }
 
-    /// LOCK INSTANCE FOR BACKUP: changes of definitions and of accounts wait until UNLOCK INSTANCE; rows are changed on.
+    /// LOCK INSTANCE FOR BACKUP: changes of definitions and of accounts wait until UNLOCK INSTANCE; rows are changed
+    /// on.
     pub(crate) fn lock_instance(&mut self) -> Result<()> {
         self.state.privileges().require(Privilege::BackupAdmin)?;
         if !self.backup_locked {

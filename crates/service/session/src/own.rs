@@ -10,6 +10,7 @@ use super::reply::{Ended, Manner, Reply};
 use super::running::Clock;
 use gannet_core::Core;
 use gannet_core::accounts::Account;
+use gannet_core::vars::Live;
 use gannet_exec::Rows;
 use gannet_plan::plan::ResultColumn;
 use gannet_runtime::{Interrupt, now_ns};

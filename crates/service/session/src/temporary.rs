@@ -126,9 +126,8 @@ impl Session {
         let none = TemporaryTables::default();
         let (old, now) = (old.map_or(&none, |o| o), new.map_or(&none, |n| n));
         // Altered ones have their name still, renamed ones their number.
-        let stays = |t: &Table| {
-            now.get(&t.schema, &t.name).is_some_and(|n| n.id == t.id) || now.iter().any(|n| n.id == t.id)
-        };
+        let stays =
+            |t: &Table| now.get(&t.schema, &t.name).is_some_and(|n| n.id == t.id) || now.iter().any(|n| n.id == t.id);
         let gone: Vec<Arc<Table>> = old.beyond(now).filter(|t| !stays(t)).cloned().collect();
         self.dropped.extend(gone);
         // An odd multiplier spreads the number over the key.
@@ -188,8 +187,8 @@ impl Session {
     }
 }
 
-/// Takes note of how many rows the temporary tables have that a statement has changed: nobody samples them in the background, and a plan
-/// that was made for an empty one would stay.
+/// Takes note of how many rows the temporary tables have that a statement has changed: nobody samples them in the
+/// background, and a plan that was made for an empty one would stay.
 pub(super) fn recount(plan: &Plan) {
     for t in plan.tables.iter().filter(|t| t.table.temporary) {
         let Some(trees) = t.table.opened_trees() else { continue };

@@ -42,8 +42,8 @@ pub struct Call<'a> {
     pub site: usize,
 }
 
-/// What calls keep from row to row of one execution: the generator of `RAND(seed)`, a compiled pattern. What is large is
-/// kept up to a bound; beyond it, it is made anew for each row.
+/// What calls keep from row to row of one execution: the generator of `RAND(seed)`, a compiled pattern. What is large
+/// is kept up to a bound; beyond it, it is made anew for each row.
 #[derive(Default)]
 pub struct CallStates {
     kept: Option<HashMap<usize, (Box<dyn Any + Send>, usize)>>,

@@ -1,4 +1,5 @@
-//! Options of CREATE TABLE that are kept as they were given: how rows are stored has no meaning here, but SHOW CREATE TABLE repeats it.
+//! Options of CREATE TABLE that are kept as they were given: how rows are stored has no meaning here, but SHOW CREATE
+//! TABLE repeats it.
 
 /// The options in the order in which MySQL prints them, with the values that it does not print.
 const ORDER: &[(&str, &str)] = &[
@@ -29,7 +30,8 @@ pub type Kept = Box<[(Box<str>, Box<str>)]>;
 /// Each option once, the last that was given, in MySQL's order; only what is not the default.
 pub fn canonical(given: &[(Box<str>, Box<str>)]) -> Kept {
     let last = |name: &str| given.iter().rev().find(|(n, _)| **n == *name);
-    let known = ORDER.iter().filter_map(|(name, default)| last(name).filter(|(_, value)| **value != **default)).cloned();
+    let known =
+        ORDER.iter().filter_map(|(name, default)| last(name).filter(|(_, value)| **value != **default)).cloned();
     // None is unknown, but a definition loses nothing.
     let unknown = given.iter().filter(|(n, _)| !ORDER.iter().any(|(name, _)| **n == **name)).cloned();
     known.chain(unknown).collect()
@@ -52,7 +54,10 @@ mod tests {
         };
         assert_eq!(of(&[("ROW_FORMAT", "DYNAMIC"), ("CHECKSUM", "1")]), "CHECKSUM=1 ROW_FORMAT=DYNAMIC ");
         assert_eq!(of(&[("CHECKSUM", "1"), ("MAX_ROWS", "5"), ("CHECKSUM", "0"), ("MAX_ROWS", "7")]), "MAX_ROWS=7 ");
-        assert_eq!(of(&[("PACK_KEYS", "0"), ("STATS_PERSISTENT", "0"), ("KEY_BLOCK_SIZE", "0")]), "PACK_KEYS=0 STATS_PERSISTENT=0 ");
+        assert_eq!(
+            of(&[("PACK_KEYS", "0"), ("STATS_PERSISTENT", "0"), ("KEY_BLOCK_SIZE", "0")]),
+            "PACK_KEYS=0 STATS_PERSISTENT=0 "
+        );
         assert_eq!(of(&[("ROW_FORMAT", "COMPACT"), ("ROW_FORMAT", "DEFAULT")]), "");
     }
 }

@@ -28,7 +28,8 @@ pub struct CatalogSnapshot {
 /// The temporary tables of a session.
 pub type Temporaries = Arc<TemporaryTables>;
 
-/// Temporary tables by name. A copy shares the parts that do not change, so that one of many costs no more than one of few.
+/// Temporary tables by name. A copy shares the parts that do not change, so that one of many costs no more than one
+/// of few.
 #[derive(Clone, Debug, Default)]
 pub struct TemporaryTables {
     /// By the hash of the name; none until there is a table.
@@ -78,7 +79,9 @@ impl TemporaryTables {
 
     /// Definitions that are here and not in `other`.
     pub fn beyond<'a>(&'a self, other: &'a TemporaryTables) -> impl Iterator<Item = &'a Arc<Table>> {
-        let changed = move |(n, shard): &(usize, &'a Arc<Vec<Arc<Table>>>)| other.shards.get(*n).is_none_or(|o| !Arc::ptr_eq(o, shard));
+        let changed = move |(n, shard): &(usize, &'a Arc<Vec<Arc<Table>>>)| {
+            other.shards.get(*n).is_none_or(|o| !Arc::ptr_eq(o, shard))
+        };
         let known = move |t: &Arc<Table>| other.get(&t.schema, &t.name).is_some_and(|o| Arc::ptr_eq(o, t));
         self.shards.iter().enumerate().filter(changed).flat_map(|(_, s)| s.iter()).filter(move |t| !known(t))
     }

@@ -205,10 +205,11 @@ fn differs(a: u64, b: u64) -> bool {
 }
 
 impl Figures {
-    /// Distinct values of the first `parts` parts of the index with that tree, now that the table has so many rows. `None`: not known, as of
-    /// a table that was empty when it was looked at.
+    /// Distinct values of the first `parts` parts of the index with that tree, now that the table has so many rows.
+    /// `None`: not known, as of a table that was empty when it was looked at.
     ///
-    /// A table that has grown has more values than were counted, if it had many: of *n* rows with *n^x* values, *x* stays.
+    /// A table that has grown has more values than were counted, if it had many: of *n* rows with *n^x* values, *x*
+    /// stays.
     pub fn distinct(&self, tree: TreeId, parts: usize, rows: f64) -> Option<f64> {
         let index = self.indexes.iter().find(|i| i.tree == tree)?;
         let counted = index.distinct.get(parts.checked_sub(1)?).copied()?;

@@ -1,7 +1,9 @@
-//! Memory that one evaluation may take for what it builds: a document's tree, which may be fifty times as long as its text.
+//! Memory that one evaluation may take for what it builds: a document's tree, which may be fifty times as long as its
+//! text.
 //!
-//! Whoever evaluates knows the bounds and gives a [`Room`]; what builds something large from something small takes memory
-//! of it first. A document cannot be made without one. Nothing is given back in between: with the evaluation, all of it is.
+//! Whoever evaluates knows the bounds and gives a [`Room`]; what builds something large from something small takes
+//! memory of it first. A document cannot be made without one. Nothing is given back in between: with the evaluation,
+//! all of it is.
 
 use crate::error::Result;
 use crate::sql_err;

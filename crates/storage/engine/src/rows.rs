@@ -542,8 +542,8 @@ impl TreeHandle {
     /// [`TreeHandle::changes`] begins again at 0 there.
     pub const CHANGES: u64 = 1 << 24;
 
-    /// Entries inserted and deleted since the tree was opened, modulo [`TreeHandle::CHANGES`]. A change of an entry's key is both; a row
-    /// that changes in place is neither.
+    /// Entries inserted and deleted since the tree was opened, modulo [`TreeHandle::CHANGES`]. A change of an entry's
+    /// key is both; a row that changes in place is neither.
     pub fn changes(&self) -> u64 {
         self.shared.changes()
     }

@@ -78,8 +78,8 @@ pub(crate) struct TreeShared {
     /// The transaction that made it; zero for a tree that was there at the start, or that all snapshots may read.
     maker: TrxId,
     counter: Counter,
-    /// Entries inserted less entries deleted since `rows_at_open`, in the low [`NET_BITS`] bits, and how many there were of both, modulo
-    /// [`TreeHandle::CHANGES`], above: one addition counts both. One cell for some threads each.
+    /// Entries inserted less entries deleted since `rows_at_open`, in the low [`NET_BITS`] bits, and how many there
+    /// were of both, modulo [`TreeHandle::CHANGES`], above: one addition counts both. One cell for some threads each.
     rows: [CachePadded<AtomicI64>; STRIPES],
     rows_at_open: AtomicI64,
     table: Arc<OnceLock<Tree>>,

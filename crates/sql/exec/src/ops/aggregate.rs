@@ -336,16 +336,21 @@ impl<'p> Aggregation<'p> {
                     rows.push((key, values));
                 }
             }
-            if bytes > 0 {
-                cx.reserve(bytes)?;
-                group.held += bytes;
-                self.held += bytes;
-            } else if less > 0 {
-                // A shorter text is the least one now.
-                cx.release(less);
-                group.held = group.held.saturating_sub(less);
-                self.held = self.held.saturating_sub(less);
-            }
+            self.count(group, bytes, less, cx)?;
+        }
+        Ok(())
+    }
+
+    /// A group holds so many bytes more, or fewer: a shorter text is the least one now.
+    fn count(&mut self, group: &mut Group, more: usize, fewer: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if more > 0 {
+            cx.reserve(more)?;
+            group.held += more;
+            self.held += more;
+        } else if fewer > 0 {
+            cx.release(fewer);
+            group.held = group.held.saturating_sub(fewer);
+            self.held = self.held.saturating_sub(fewer);
         }
         Ok(())
     }

@@ -422,11 +422,11 @@ impl<'p> Partition<'_, 'p> {
                 value = Some(state.value(cx)?);
             }
             let value = value.clone().unwrap_or(Value::Null);
+            self.count(value.long_bytes(), cx)?;
             if backward {
-                self.count(value.long_bytes(), cx)?;
-                reversed.push(value);
+                reversed.push(value)
             } else {
-                self.put(out, value, cx)?;
+                out.push_value(value)
             }
             self.pause(k, cx)?;
         }

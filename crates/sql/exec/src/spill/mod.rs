@@ -113,7 +113,8 @@ impl TempSpace {
         if used <= limit {
             return Pressure::None;
         }
-        // What cannot go to disk is refused to whoever holds a good part of it, and to nearly everybody when that does not help.
+        // What cannot go to disk is refused to whoever holds a good part of it, and to nearly everybody when that
+        // does not help.
         Pressure::Over { most: if used / 2 > limit { LEAST_PRESSED } else { LEAST_HARD.max(limit / 16) } }
     }
 
@@ -243,8 +244,8 @@ fn refuses(limit: usize, pressure: Pressure, held: usize) -> bool {
     }
 }
 
-/// Memory that one evaluation takes for what it builds: counted against the statement's bound and all statements' together, and given back
-/// as a whole when it is dropped.
+/// Memory that one evaluation takes for what it builds: counted against the statement's bound and all statements'
+/// together, and given back as a whole when it is dropped.
 pub(crate) struct Allowance {
     /// What the statement holds besides.
     held: usize,

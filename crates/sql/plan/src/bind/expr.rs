@@ -629,7 +629,8 @@ impl Binder<'_> {
         Ok(self.cast_to(arg, ty))
     }
 
-    /// `AT TIME ZONE '+00:00'` or `'UTC'`: a TIMESTAMP as the DATETIME that it is there. Error 1298 for other zones, 1210 for what has none.
+    /// `AT TIME ZONE '+00:00'` or `'UTC'`: a TIMESTAMP as the DATETIME that it is there. Error 1298 for other zones,
+    /// 1210 for what has none.
     fn at_time_zone(&mut self, arg: Bound, zone: &str) -> Result<Bound> {
         if zone != "+00:00" && !zone.eq_ignore_ascii_case("utc") {
             return Err(sql_err!(UnknownTimeZone, zone));

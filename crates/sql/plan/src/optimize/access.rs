@@ -124,9 +124,9 @@ impl BaseRel {
         (f64::from(self.key_len(index)) / row).clamp(0.05, 0.95)
     }
 
-    /// The index that a scan of the whole table walks: the shortest one that has all columns needed. By the definitions and not by
-    /// figures, as in MySQL (`find_shortest_key`), so that equal tables are read in equal order. `None`: the row tree, also when the
-    /// index has all columns of the table.
+    /// The index that a scan of the whole table walks: the shortest one that has all columns needed. By the
+    /// definitions and not by figures, as in MySQL (`find_shortest_key`), so that equal tables are read in equal
+    /// order. `None`: the row tree, also when the index has all columns of the table.
     fn shortest(&self, passes: Passes) -> Option<usize> {
         if !passes.has(Passes::COVERING) || self.exclusive {
             return None;

@@ -275,10 +275,7 @@ impl Builder<'_> {
         let table = self.arena.tables[slot as usize].table.clone();
         let figures = table.statistics.figures();
         let virtual_source = table.source != RowSource::Engine;
-        let now = || self.options.estimator.and_then(|e| e.table_rows(&table));
-        let counted = if virtual_source { 100.0 } else { now().unwrap_or(figures.rows as f64) };
-        let empty = counted < 1.0;
-        let rows = if empty { UNKNOWN_ROWS as f64 } else { counted };
+        let (rows, empty) = self.rows_of(&table);
         let own = RelSet::one(i);
         let set_of = |e: &Expr| self.set_of(planned.block, e);
         let mut sargs: Vec<Sarg> = Vec::new();
@@ -345,6 +342,16 @@ impl Builder<'_> {
             reads: Default::default(),
             known: Default::default(),
         }
+    }
+
+    /// Rows that a table has now; and whether it has none: then so many are assumed.
+    fn rows_of(&self, table: &gannet_schema::Table) -> (f64, bool) {
+        if table.source != RowSource::Engine {
+            return (100.0, false);
+        }
+        let now = self.options.estimator.and_then(|e| e.table_rows(table));
+        let counted = now.unwrap_or_else(|| table.statistics.figures().rows as f64);
+        if counted < 1.0 { (UNKNOWN_ROWS as f64, true) } else { (counted, false) }
     }
 
     /// Share of a table's rows that satisfy a condition on one column, by the column's histogram.

@@ -288,7 +288,8 @@ impl Json {
         out
     }
 
-    /// `JSON_PRETTY`: a member or element a line, two spaces a level. Error 1038: with a hundred levels, a line of two hundred spaces for each number.
+    /// `JSON_PRETTY`: a member or element a line, two spaces a level. Error 1038: with a hundred levels, a line of
+    /// two hundred spaces for each number.
     pub fn pretty(&self, room: Room<'_>) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         self.write_pretty(&mut out, 0, &mut Pieces::of(room))?;
