@@ -1,7 +1,7 @@
 //! A session with its client: the commands of the protocol.
 
 use crate::attempt::Attempt;
-use gannet_core::accounts::{Origin, Privilege, Privileges, count_connection, nonce};
+use gannet_core::accounts::{Origin, Privilege, Privileges, count_connection, nonce, stands_in_for};
 use gannet_core::registry::{Activity, Who};
 use gannet_runtime::{Conn, Interrupt, Next, Wait, Waker, now_ns};
 use gannet_session::Session;
@@ -283,7 +283,7 @@ impl Client {
             verdict = attempt.feed(&server, &packet, &mut wire.writer())?;
         }
         let own = attempt.admitted(&server, verdict, self.session.entry.tls.get())?;
-        let account = crate::attempt::stands_in_for(&server, &own).unwrap_or_else(|| own.clone());
+        let account = stands_in_for(&server, &own).unwrap_or_else(|| own.clone());
         let usage = count_connection(&server, &account)?;
         self.session.state.account = account;
         self.session.state.release_locks();

@@ -1,9 +1,9 @@
 //! Logging in: from the greeting to a session, and COM_CHANGE_USER.
 
-use crate::attempt::{Attempt, stands_in_for};
+use crate::attempt::Attempt;
 use crate::client::Client;
 use gannet_core::Core;
-use gannet_core::accounts::{Origin, nonce};
+use gannet_core::accounts::{Origin, nonce, stands_in_for};
 use gannet_core::registry::{Entry, Who};
 use gannet_core::vars::Live;
 use gannet_session::Session;

@@ -448,9 +448,9 @@ impl Session {
         self.commit_implicitly()?;
         self.require_writable()?;
         self.refuse_open(&put)?;
-        self.pass_backup_gate(MdlDuration::Statement)?;
+        self.work.locks().pass_backup_gate(MdlDuration::Statement)?;
         let stored = self.server.accounts.store(&self.server.catalog, super::words::words(self).as_ref(), put, remove);
-        self.txn.lock_owner().mdl_release(self.server.backup_gate, MdlDuration::Statement);
+        self.work.locks().leave_backup_gate();
         stored?;
         self.state.renew_access();
         Ok(Done::default())

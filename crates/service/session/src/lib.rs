@@ -95,7 +95,7 @@ use gannet_core::Core;
 use gannet_core::accounts::Account;
 use gannet_core::registry::Entry;
 use gannet_core::vars::{Live, SessionVars, VarValue};
-use gannet_engine::{Txn, TxnOptions};
+use gannet_core::work::Work;
 use gannet_exec::{DirectBuffers, Settings};
 use gannet_runtime::{Conn, Interrupt};
 use gannet_types::charset::Charset;
@@ -108,7 +108,6 @@ use state::State;
 use std::collections::HashMap;
 use std::mem::offset_of;
 use std::sync::Arc;
-use transaction::Transaction;
 
 /// One session.
 ///
@@ -124,6 +123,7 @@ pub struct Session {
     pub(crate) extra_seen: logging::ExtraSeen,
     /// The optimizer's passes.
     pub(crate) passes: gannet_plan::options::Passes,
+    pub(crate) temporaries: temporary::Temporaries,
     /// HANDLER.
     pub(crate) handlers: Vec<handler::Opened>,
     ended: bool,
@@ -142,13 +142,8 @@ pub struct Session {
     pub multi_statements: bool,
     /// COMMIT RELEASE and KILL of oneself: close after the reply.
     pub closing: bool,
-    /// FLUSH TABLES WITH READ LOCK.
-    pub(crate) read_locked: bool,
-    /// LOCK INSTANCE FOR BACKUP is in force.
-    pub(crate) backup_locked: bool,
-    /// `@@transaction_isolation`, read from its name once.
-    isolation: gannet_engine::Isolation,
-    pub(crate) transaction: Transaction,
+    /// Transaction, metadata locks, gates.
+    pub(crate) work: Work,
     /// What waits for the log.
     pub later: later::Later,
     /// Of the statement that runs.
@@ -157,13 +152,10 @@ pub struct Session {
     pub track: Vec<u8>,
     /// LOCK TABLES.
     pub(crate) locked: Vec<locks::Locked>,
-    /// Dropped temporary tables: freed when no transaction is open that may have changed them.
-    pub(crate) dropped: Vec<Arc<gannet_schema::Table>>,
     /// The second (since 1970 UTC) that `settings.today` was computed for.
     today_of_s: Option<i64>,
     /// Derived from the variables; rebuilt when one of them changes.
     pub settings: Settings,
-    pub(crate) txn: Txn,
     /// XA.
     pub(crate) branch: branch::BranchState,
     pub(crate) tracker: track::Tracker,
@@ -211,7 +203,7 @@ impl Session {
     pub fn prefetch_behind(&self) {
         prefetch(&*self.entry, 0..128);
         self.state.counters.prefetch();
-        self.txn.prefetch();
+        self.work.txn().prefetch();
     }
 
     /// A session for an account that has logged in.
@@ -247,7 +239,7 @@ impl Session {
         capabilities: u32,
     ) -> Self {
         let vars = SessionVars::new(&server.globals);
-        let txn = server.engine.begin(TxnOptions { owner_thread_id: entry.id, ..TxnOptions::default() });
+        let work = Work::new(server.clone(), entry.id, transaction::terms(&vars));
         let state = State::new(server.clone(), entry.clone(), account, vars, hello);
         Self {
             capabilities,
@@ -265,18 +257,14 @@ impl Session {
             work_seen: Default::default(),
             extra_seen: None,
             mode_key: 0,
-            isolation: gannet_engine::Isolation::default(),
             today_of_s: None,
             passes: gannet_plan::options::Passes::ALL,
             locked: Vec::new(),
-            read_locked: false,
-            backup_locked: false,
             branch: branch::BranchState::None,
             handlers: Vec::new(),
-            dropped: Vec::new(),
+            temporaries: temporary::Temporaries::default(),
             ended: false,
-            transaction: Transaction::default(),
-            txn,
+            work,
             state,
             server,
             plans,
@@ -286,7 +274,6 @@ impl Session {
 
     /// Takes over what the login says: character sets, timeouts, the default database.
     fn begin_life(&mut self, hello: &handshake::Login) -> Result<()> {
-        self.idle_transaction();
         self.start_variables(hello);
         match hello.database.as_deref().filter(|d| !d.is_empty()) {
             Some(database) => self.use_database(&String::from_utf8_lossy(database)),
@@ -327,10 +314,9 @@ impl Session {
         self.settings = variables::settings(&self.state, self.capabilities);
         self.charsets = variables::charsets(&self.state.vars);
         self.running.warnings.set_limit(self.state.vars[Live::MaxErrorCount].as_u64() as usize);
-        self.transaction.autocommit = self.state.vars[Live::Autocommit].as_bool();
+        self.work.set_terms(transaction::terms(&self.state.vars));
         self.mode_key = variables::mode_key(&self.state.vars);
         self.passes = variables::passes(&self.state.vars);
-        self.isolation = transaction::session_isolation(&self.state.vars);
         self.today_of_s = None;
         self.entry.set_mode(text::lex_mode(self.settings.sql_mode));
         self.refresh_tracker();
@@ -367,12 +353,13 @@ impl Session {
     /// The status word of OK and EOF packets.
     pub fn status_flags(&self) -> u16 {
         let mut bits = self.running.extra_status;
-        if self.transaction.autocommit {
+        if self.work.terms().autocommit {
             bits |= status::AUTOCOMMIT;
         }
-        if self.transaction.is_open() {
+        let transaction = self.work.transaction();
+        if transaction.is_open() {
             bits |= status::IN_TRANS;
-            if self.transaction.read_only {
+            if transaction.is_read_only() {
                 bits |= status::IN_TRANS_READONLY;
             }
         }
@@ -421,7 +408,7 @@ impl Session {
         self.running.warnings.clear();
         self.track.clear();
         self.tracker = track::Tracker::default();
-        self.transaction = Transaction::default();
+        self.work.reset();
         self.start_variables(hello);
     }
 
@@ -439,10 +426,9 @@ impl Session {
             self.abandon_transaction();
             self.forget_branch();
             self.drop_all_temporary();
-            self.read_locked = false;
-            self.backup_locked = false;
-            self.unlock_tables();
-            self.txn.lock_owner().mdl_release_explicit();
+            self.locked.clear();
+            self.work.locks().unlock_instance();
+            self.work.locks().release_explicit();
             self.statements.clear();
             self.state.release_locks();
         }

@@ -3,7 +3,8 @@
 use super::Session;
 use gannet_catalog::Gate;
 use gannet_core::accounts::Privilege;
-use gannet_engine::lock::{LockError, LockOwner, MdlDuration, MdlMode, MdlObject, Wait};
+use gannet_core::work::lock_error;
+use gannet_engine::lock::{LockOwner, MdlDuration, MdlMode, MdlObject, Wait};
 use gannet_exec::ddl;
 use gannet_parser::ast::{Statement, TableLock, TableLockKind};
 use gannet_plan::Plan;
@@ -11,7 +12,6 @@ use gannet_plan::plan::{Intent, PlanTable};
 use gannet_schema::{RowSource, Table, TableId};
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A table of LOCK TABLES.
 pub(crate) struct Locked {
@@ -26,15 +26,6 @@ pub(crate) type PlanLocks = Box<[(MdlObject, MdlMode)]>;
 /// A plan was made for definitions that are no longer the newest: plan again.
 pub(crate) fn is_stale(e: &SqlError) -> bool {
     e.code() == ErrorCode::NeedReprepare
-}
-
-fn lock_error(e: LockError) -> SqlError {
-    match e {
-        LockError::WouldWait => sql_err!(LockNowait),
-        LockError::Timeout => sql_err!(LockWaitTimeout),
-        LockError::Deadlock => sql_err!(LockDeadlock),
-        LockError::Killed => sql_err!(QueryInterrupted),
-    }
 }
 
 fn mode(intent: Intent) -> MdlMode {
@@ -53,27 +44,18 @@ fn name_id(schema: &str, name: &str) -> u64 {
 }
 
 impl Session {
-    fn object(&self, t: &Table) -> MdlObject {
-        let name = format!("{}.{}", t.schema, t.name);
-        self.server.engine.lock_table().mdl_object(t.id.0, &name)
-    }
-
     /// The locks of a plan, each table once in its strongest mode.
     pub(crate) fn plan_locks(&self, plan: &Plan) -> PlanLocks {
         let mut all: Vec<(MdlObject, MdlMode)> = Vec::new();
         let shared = |t: &&PlanTable| !matches!(t.table.source, RowSource::Virtual(_)) && !t.table.temporary;
         for t in plan.tables.iter().filter(shared) {
-            let (object, mode) = (self.object(&t.table), mode(t.intent));
+            let (object, mode) = (self.server.lock_of(&t.table), mode(t.intent));
             match all.iter_mut().find(|(o, _)| *o == object) {
                 Some((_, m)) => *m = (*m).max(mode),
                 None => all.push((object, mode)),
             }
         }
         all.into()
-    }
-
-    fn metadata_wait(&self) -> Wait {
-        Wait::For(Duration::from_secs(self.state.vars[gannet_core::vars::Live::LockWaitTimeout].as_u64()))
     }
 
     /// LOCK TABLES: ends the transaction, releases earlier table locks, takes the new ones in an order that all
@@ -83,7 +65,7 @@ impl Session {
         self.unlock_tables();
         let writes = wanted.iter().any(|w| w.kind == TableLockKind::Write);
         if writes {
-            self.require_read_write()?;
+            self.work.require_read_write()?;
         }
         let mut resolved = Vec::new();
         for w in wanted {
@@ -109,7 +91,7 @@ impl Session {
         }
         if writes {
             // FLUSH TABLES WITH READ LOCK waits for sessions that may write, and these wait for it.
-            self.pass_write_gate(MdlDuration::Explicit)?;
+            self.work.locks().pass_write_gate(MdlDuration::Explicit)?;
         }
         resolved.sort_by_key(|(t, _, write, _)| (t.id, !write));
         for (i, (table, alias, write, named)) in resolved.iter().enumerate() {
@@ -122,11 +104,10 @@ impl Session {
             }
             let mode = if *write { MdlMode::Exclusive } else { MdlMode::NoWrite };
             if !matches!(table.source, RowSource::Virtual(_)) {
-                let (object, wait) = (self.object(table), self.metadata_wait());
-                let got = self.txn.lock_owner().mdl_lock(object, mode, MdlDuration::Explicit, wait);
-                if let Err(e) = got {
+                let object = self.server.lock_of(table);
+                if let Err(e) = self.work.locks().take(object, mode, MdlDuration::Explicit) {
                     self.unlock_tables();
-                    return Err(lock_error(e));
+                    return Err(e);
                 }
             }
             self.locked.push(Locked { table: table.id, alias: alias.clone(), write: *write });
@@ -167,62 +148,21 @@ impl Session {
         let any = !self.locked.is_empty();
         if any {
             self.locked.clear();
-            self.txn.lock_owner().mdl_release_explicit();
-            if self.read_locked {
-                // The global read lock stays until UNLOCK TABLES. Another session can be in the way of taking it
-                // again only for a moment.
-                self.read_locked = self.close_gates().is_ok();
-            }
-            self.keep_instance();
+            self.work.locks().release_tables();
         }
         any
     }
 
-    /// LOCK INSTANCE FOR BACKUP: changes of definitions and of accounts wait until UNLOCK INSTANCE; rows are changed
-    /// on.
+    /// LOCK INSTANCE FOR BACKUP.
     pub(crate) fn lock_instance(&mut self) -> Result<()> {
         self.state.privileges().require(Privilege::BackupAdmin)?;
-        if !self.backup_locked {
-            let (gate, wait) = (self.server.backup_gate, self.metadata_wait());
-            let owner = self.txn.lock_owner();
-            owner.mdl_lock(gate, MdlMode::NoWrite, MdlDuration::Explicit, wait).map_err(lock_error)?;
-            self.backup_locked = true;
-        }
-        Ok(())
+        self.work.locks().lock_instance()
     }
 
     /// UNLOCK INSTANCE.
     pub(crate) fn unlock_instance(&mut self) -> Result<()> {
         self.state.privileges().require(Privilege::BackupAdmin)?;
-        if std::mem::take(&mut self.backup_locked) {
-            self.txn.lock_owner().mdl_release(self.server.backup_gate, MdlDuration::Explicit);
-        }
-        Ok(())
-    }
-
-    /// UNLOCK TABLES does not concern it. Another session can be in the way of taking it again only for a moment.
-    fn keep_instance(&mut self) {
-        if std::mem::take(&mut self.backup_locked) {
-            let (gate, wait) = (self.server.backup_gate, self.metadata_wait());
-            let taken = self.txn.lock_owner().mdl_lock(gate, MdlMode::NoWrite, MdlDuration::Explicit, wait);
-            self.backup_locked = taken.is_ok();
-        }
-    }
-
-    /// What LOCK INSTANCE FOR BACKUP of another session keeps waiting.
-    pub(crate) fn pass_backup_gate(&mut self, duration: MdlDuration) -> Result<()> {
-        if self.backup_locked {
-            return Ok(());
-        }
-        let (gate, wait) = (self.server.backup_gate, self.metadata_wait());
-        self.txn.lock_owner().mdl_lock(gate, MdlMode::Write, duration, wait).map_err(lock_error)
-    }
-
-    fn close_gates(&mut self) -> Result<()> {
-        let wait = self.metadata_wait();
-        for gate in [self.server.write_gate, self.server.commit_gate] {
-            self.txn.lock_owner().mdl_lock(gate, MdlMode::NoWrite, MdlDuration::Explicit, wait).map_err(lock_error)?;
-        }
+        self.work.locks().unlock_instance();
         Ok(())
     }
 
@@ -230,16 +170,7 @@ impl Session {
     pub(crate) fn lock_everything(&mut self) -> Result<()> {
         self.commit_implicitly()?;
         self.unlock_tables();
-        if !self.read_locked
-            && let Err(e) = self.close_gates()
-        {
-            self.txn.lock_owner().mdl_release_explicit();
-            return Err(e);
-        }
-        self.read_locked = true;
-        // Commits may have passed the gates and not be on disk. Where the log can take no more, none of them will be.
-        let _ = self.server.engine.sync();
-        Ok(())
+        self.work.locks().close_gates()
     }
 
     /// Ids of the tables that the session's transaction holds metadata locks on.
@@ -273,29 +204,8 @@ impl Session {
             self.commit_implicitly()?;
         }
         self.locked.clear();
-        self.read_locked = false;
-        self.txn.lock_owner().mdl_release_explicit();
-        self.keep_instance();
+        self.work.locks().release_explicit();
         Ok(())
-    }
-
-    /// A statement that writes goes through the gate which FLUSH TABLES WITH READ LOCK closes.
-    pub(crate) fn pass_write_gate(&mut self, duration: MdlDuration) -> Result<()> {
-        if self.read_locked {
-            return Err(sql_err!(CantUpdateWithReadlock));
-        }
-        let (gate, wait) = (self.server.write_gate, self.metadata_wait());
-        self.txn.lock_owner().mdl_lock(gate, MdlMode::Write, duration, wait).map_err(lock_error)
-    }
-
-    /// The same for the commit of an open transaction that has written.
-    pub(crate) fn pass_commit_gate(&mut self) -> Result<()> {
-        let (gate, wait) = (self.server.commit_gate, self.metadata_wait());
-        let mode = MdlMode::Write;
-        if self.read_locked {
-            return Err(sql_err!(CantUpdateWithReadlock));
-        }
-        self.txn.lock_owner().mdl_lock(gate, mode, MdlDuration::Statement, wait).map_err(lock_error)
     }
 
     /// Under LOCK TABLES only locked tables may be used, and only those locked for writing may be written.
@@ -320,7 +230,7 @@ impl Session {
     /// Locks the tables of a plan. Error 1615 when the definition of one has changed.
     #[inline]
     pub(crate) fn lock_tables(&mut self, plan: &Plan, locks: &[(MdlObject, MdlMode)]) -> Result<()> {
-        let duration = if self.transaction.is_autocommit() { MdlDuration::Statement } else { MdlDuration::Transaction };
+        let duration = if self.work.is_autocommit() { MdlDuration::Statement } else { MdlDuration::Transaction };
         self.lock_tables_for(plan, locks, duration)
     }
 
@@ -338,9 +248,8 @@ impl Session {
         if !self.locked.is_empty() {
             self.check_locked(&plan.tables)?;
         }
-        let wait = self.metadata_wait();
         for (object, mode) in locks {
-            self.txn.lock_owner().mdl_lock(*object, *mode, duration, wait).map_err(lock_error)?;
+            self.work.locks().take(*object, *mode, duration)?;
         }
         if self.state.snapshot.version() != self.server.catalog.version() {
             self.check_definitions(&plan.tables)?;
@@ -358,26 +267,11 @@ impl Session {
         if tables.iter().all(same) { Ok(()) } else { Err(sql_err!(NeedReprepare)) }
     }
 
-    /// Releases the statement's locks; those of an open transaction stay.
-    #[inline]
-    pub(crate) fn unlock_statement(&mut self) {
-        self.txn.lock_owner().mdl_end_statement();
-    }
-
-    /// Locks of a transaction that has ended go. One that is half undone keeps them, as it keeps its rows: nobody may
-    /// define its tables anew.
-    #[inline]
-    pub(crate) fn unlock_transaction(&mut self) {
-        if !self.txn.is_half_undone() {
-            self.txn.lock_owner().mdl_end_transaction();
-        }
-    }
-
     /// Locks what a definition statement changes, exclusively, in an order that all follow. They go with the
     /// transaction that runs the statement.
     pub(crate) fn lock_for_ddl(&mut self, statement: &Statement) -> Result<DdlLocks> {
         self.state.renew_snapshot();
-        let mut locks = DdlLocks { own: Vec::new(), related: Vec::new(), wait: self.metadata_wait() };
+        let mut locks = DdlLocks { own: Vec::new(), related: Vec::new(), wait: self.work.locks().wait };
         let database = self.state.database.clone().unwrap_or_default();
         let mut names: Vec<(String, String)> = ddl::locked_tables(statement)
             .into_iter()
@@ -398,9 +292,8 @@ impl Session {
         names.extend(ddl::related_tables(statement, &self.state.snapshot, &database));
         names.sort();
         names.dedup();
-        self.pass_write_gate(MdlDuration::Transaction)?;
-        self.pass_backup_gate(MdlDuration::Transaction)?;
-        let wait = locks.wait;
+        self.work.locks().pass_write_gate(MdlDuration::Transaction)?;
+        self.work.locks().pass_backup_gate(MdlDuration::Transaction)?;
         // The schema stays while something in it changes; dropping it waits for that.
         let mut schemas: Vec<&String> = names.iter().map(|(s, _)| s).collect();
         schemas.dedup();
@@ -410,17 +303,14 @@ impl Session {
             exclusive.chain(shared).map(|(s, m)| (name_id(s, ""), s, m)).collect();
         for (id, schema, mode) in schema_locks {
             let object = self.server.engine.lock_table().mdl_object(id, schema);
-            self.txn.lock_owner().mdl_lock(object, mode, MdlDuration::Transaction, wait).map_err(lock_error)?;
+            self.work.locks().take(object, mode, MdlDuration::Transaction)?;
         }
         for table in &names {
             let (schema, name) = table;
             let objects = if own.contains(table) { &mut locks.own } else { &mut locks.related };
             let label = format!("{schema}.{name}");
             let by_name = self.server.engine.lock_table().mdl_object(name_id(schema, name), &label);
-            self.txn
-                .lock_owner()
-                .mdl_lock(by_name, MdlMode::Exclusive, MdlDuration::Transaction, wait)
-                .map_err(lock_error)?;
+            self.work.locks().take(by_name, MdlMode::Exclusive, MdlDuration::Transaction)?;
             objects.push(by_name);
             // With the name locked, the table that it names cannot change any more.
             self.state.renew_snapshot();
@@ -431,11 +321,8 @@ impl Session {
                     Some(l) if !l.write => return Err(sql_err!(TableNotLockedForWrite, name)),
                     _ => {}
                 }
-                let object = self.object(&t);
-                self.txn
-                    .lock_owner()
-                    .mdl_lock(object, MdlMode::Exclusive, MdlDuration::Transaction, wait)
-                    .map_err(lock_error)?;
+                let object = self.server.lock_of(&t);
+                self.work.locks().take(object, MdlMode::Exclusive, MdlDuration::Transaction)?;
                 objects.push(object);
             } else if !self.locked.is_empty() && matches!(statement, Statement::CreateTable(_)) {
                 return Err(sql_err!(TableNotLocked, name));

@@ -120,6 +120,9 @@ impl Session {
         let shared = digest::scan(&text, mode, &mut scan);
         let extent = if shared { Extent::Parameterised } else { Extent::Whole };
         let parsed = gannet_parser::parse_until(&text, mode, extent, gannet_exec::stopped).map_err(parse_error)?;
+        if matches!(parsed.statement, ast::Statement::Empty) {
+            return Err(sql_err!(EmptyQuery));
+        }
         if !kinds::of(&parsed.statement).prepared {
             return Err(sql_err!(UnsupportedPs));
         }
@@ -181,7 +184,7 @@ impl Session {
         if self.is_planned_here(&made.statement) {
             let entry = self.plan_prepared(&mut made, &[], &[], 0)?;
             if super::query::writes_base(&entry.plan) {
-                self.require_read_write()?;
+                self.work.require_read_write()?;
             }
             markers = vec![SqlType::varchar(255, CollationId::DEFAULT); made.params.into()];
             for p in &entry.plan.params {
@@ -546,7 +549,7 @@ impl Session {
         if self.is_planned_here(&made.statement) {
             let entry = self.plan_prepared(&mut made, &[], &[], 0)?;
             if super::query::writes_base(&entry.plan) {
-                self.require_read_write()?;
+                self.work.require_read_write()?;
             }
             Self::keep_plan(&mut made, entry);
         }

@@ -247,7 +247,7 @@ impl Session {
         values: &[Value],
         outcome: Result<Done>,
     ) -> Result<Done> {
-        if let (Some(lsn), Ok(_)) = (self.later.unsynced.take(), &outcome) {
+        if let (Some(lsn), Ok(_)) = (self.work.unsynced(), &outcome) {
             self.leave(lsn, started, handle, values, outcome?);
             return Ok(Done::default());
         }
@@ -458,8 +458,11 @@ impl Session {
         self.check_plan(plan, writes, writes_base)?;
         plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
         let mark = self.begin_statement()?;
-        let locked =
-            if writes_base { self.pass_write_gate(gannet_engine::lock::MdlDuration::Statement) } else { Ok(()) };
+        let locked = if writes_base {
+            self.work.locks().pass_write_gate(gannet_engine::lock::MdlDuration::Statement)
+        } else {
+            Ok(())
+        };
         let locked = locked.and_then(|()| self.lock_tables(plan, locks));
         let limit = match plan.max_execution_time {
             _ if writes => 0,
@@ -484,7 +487,7 @@ impl Session {
         }
         let outcome = locked.and_then(|()| {
             let shared = Shared::new(plan, &self.settings, params);
-            let mut cx = Cx::new(&shared, &mut self.txn, &mut self.state, &mut self.running.warnings);
+            let mut cx = Cx::new(&shared, self.work.txn_mut(), &mut self.state, &mut self.running.warnings);
             let outcome = run(&mut cx, &mut self.buffers);
             self.running.figures.examined = cx.counts.examined;
             self.running.figures.sent = cx.counts.sent;
@@ -501,7 +504,7 @@ impl Session {
             self.state.running.insert_id_given = false;
         }
         self.running.timed_out = timer.is_some_and(|t| t.fired());
-        let outcome = self.end_statement(mark, outcome);
+        let outcome = self.work.end_statement(mark, outcome);
         if writes && !writes_base {
             super::temporary::recount(plan);
         }

@@ -165,7 +165,9 @@ impl Session {
             }
             SetItem::Charset(charset) => self.character_set(charset.as_ref().map(|c| c.text.as_ref())),
             SetItem::Transaction { scope, isolation, read_only } => match scope {
-                VarScope::Implicit => self.set_next_transaction(*isolation, *read_only),
+                VarScope::Implicit => {
+                    self.work.set_next(isolation.map(super::transaction::engine_isolation), *read_only)
+                }
                 _ => {
                     let global = *scope == VarScope::Global;
                     if let Some(level) = isolation {

@@ -195,11 +195,11 @@ impl Session {
         self.check_ddl_privileges(statement)?;
         match statement {
             Statement::CreateTable(c) if c.temporary => {
-                self.require_read_write()?;
+                self.work.require_read_write()?;
                 return self.create_temporary(statement, c, reply);
             }
             Statement::DropTable { temporary: true, .. } => {
-                self.require_read_write()?;
+                self.work.require_read_write()?;
                 return self.drop_temporary(statement);
             }
             Statement::Truncate(name) if is_virtual(self, name) => return truncate_virtual(self, name),
@@ -207,7 +207,7 @@ impl Session {
         }
         // A READ ONLY transaction ends like others: its restriction does not matter then.
         self.commit_implicitly()?;
-        self.require_read_write()?;
+        self.work.require_read_write()?;
         if !self.only_temporary(statement) {
             self.require_writable()?;
         }
@@ -216,16 +216,16 @@ impl Session {
         let (locks, select) = match prepared.and_then(|prepared| self.begin_statement().map(|_| prepared)) {
             Ok(prepared) => prepared,
             Err(e) => {
-                self.unlock_transaction();
+                self.work.unlock_transaction();
                 return Err(e);
             }
         };
         self.state.running.insert_id_given = false;
         let mut gate = self.locked.is_empty().then_some(locks);
         let outcome = self.define(statement, None, select, gate.as_mut()).map(|(done, snapshot, _)| (done, snapshot));
-        self.idle_transaction();
+        self.work.rest();
         self.commit_implicitly()?;
-        self.unlock_transaction();
+        self.work.unlock_transaction();
         let (done, snapshot) = outcome?;
         self.take_snapshot(snapshot);
         self.discard_dropped();
@@ -275,7 +275,7 @@ impl Session {
             words,
             select,
         };
-        let txn = own.unwrap_or(&mut self.txn);
+        let txn = own.unwrap_or(self.work.txn_mut());
         let (done, snapshot) = ddl::run(statement, &self.server.catalog, txn, temporaries, &mut cx)?;
         Ok((done, snapshot, cx.select.take()))
     }
@@ -297,11 +297,8 @@ impl Session {
         let database = self.state.database.clone().unwrap_or_default();
         let schema = name.schema.as_ref().map_or(&*database, |s| s);
         let temporary = matches!(statement, Statement::CreateTable(c) if c.temporary);
-        let duration = if temporary && self.transaction.is_autocommit() {
-            MdlDuration::Statement
-        } else {
-            MdlDuration::Transaction
-        };
+        let duration =
+            if temporary && self.work.is_autocommit() { MdlDuration::Statement } else { MdlDuration::Transaction };
         let mut tries = 0;
         loop {
             self.state.renew_snapshot();

@@ -115,7 +115,7 @@ impl Session {
     }
 
     fn next_level(&self) -> String {
-        let next = self.transaction.next_isolation();
+        let next = self.work.transaction().next_isolation();
         next.map_or(String::new(), |l| format!("SET TRANSACTION ISOLATION LEVEL {}; ", level(l)))
     }
 
@@ -129,14 +129,14 @@ impl Session {
         if t.info == Info::Off {
             return;
         }
-        let open = self.transaction.is_open();
+        let open = self.work.transaction().is_open();
         t.sent |= rows;
         if !open {
             (t.read, t.wrote, t.sent) = (false, false, false);
         }
         let letter = |on: bool, letter: u8| if on { letter } else { b'_' };
         let letters = [
-            if self.transaction.is_explicit() { b'T' } else { letter(open, b'I') },
+            if self.work.transaction().is_explicit() { b'T' } else { letter(open, b'I') },
             b'_',
             letter(t.read, b'R'),
             b'_',
@@ -146,12 +146,12 @@ impl Session {
             letter(!self.locked.is_empty(), b'L'),
         ];
         if t.info == Info::Characteristics {
-            let text = match self.transaction.is_explicit() {
+            let text = match self.work.transaction().is_explicit() {
                 true if t.begun.is_empty() => "START TRANSACTION;".into(),
                 true => t.begun.clone(),
                 false => {
                     let mut text = self.next_level();
-                    if let Some(only) = self.transaction.next_read_only() {
+                    if let Some(only) = self.work.transaction().next_read_only() {
                         text.push_str(if only {
                             "SET TRANSACTION READ ONLY; "
                         } else {
@@ -163,7 +163,7 @@ impl Session {
                 }
             };
             let t = &mut self.tracker;
-            if !self.transaction.is_explicit() {
+            if !self.work.transaction().is_explicit() {
                 t.begun.clear();
             }
             if text != t.characteristics {

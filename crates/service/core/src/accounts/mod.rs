@@ -26,7 +26,7 @@ pub use account::{
     SchemaGrant, TableGrant,
 };
 pub use limits::{Limits, Usage};
-pub use login::{count_connection, nonce};
+pub use login::{Attempt, Way, authenticate, count_connection, nonce, stands_in_for};
 pub use origin::Origin;
 pub use privileges::{
     COLUMN_LEVEL, DB_ORDER, GRANT_ORDER, PRIVILEGES, Privilege, Privileges, ROUTINE_LEVEL, SCHEMA_LEVEL, TABLE_LEVEL,

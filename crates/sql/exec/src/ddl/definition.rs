@@ -239,7 +239,6 @@ impl<'a, 'b> Definer<'a, 'b> {
         }
         ty.nullable = made.nullable;
         made.ty = ty;
-        deprecated_counter(&made, self.cx);
         if let Some(generated) = &column.generated {
             let usage = Use::Generated(name.text.clone());
             extras.expressions.push((usage, generated.expr.clone()));
@@ -328,13 +327,6 @@ impl<'a, 'b> Definer<'a, 'b> {
             convert::store_constant(value, column, settings.sql_mode, &settings.time_zone).map_err(|_| invalid())?;
         notes.iter().for_each(|note| self.cx.warnings.push(note.clone()));
         Ok(Default::Literal(value))
-    }
-}
-
-/// Warns of AUTO_INCREMENT of a FLOAT or DOUBLE.
-pub(super) fn deprecated_counter(column: &Column, cx: &mut DdlContext<'_>) {
-    if column.auto_increment && matches!(column.ty.id, TypeId::Float | TypeId::Double) {
-        cx.warnings.warn(ErrorCode::WarnDeprecatedFloatAutoIncrement, &[&column.name]);
     }
 }
 
