@@ -6,11 +6,12 @@ mod split;
 
 use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use gannet_runtime::fs::{Readers, open_plain, read_plain, write_plain};
 use gannet_wire::client::{Address, Connection, Error, ResultSet};
 use options::{HELP, Settings};
 use print::Style;
 use rustyline::error::ReadlineError;
-use rustyline::history::{History, MemHistory};
+use rustyline::history::MemHistory;
 use signal_hook::{consts::SIGINT, iterator::Signals};
 use split::{Command, Piece, Splitter};
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
@@ -108,7 +109,7 @@ impl Client {
         let mut editor: rustyline::Editor<(), MemHistory> =
             rustyline::Editor::with_history(config, history).map_err(|e| format!("cannot use the terminal: {e}"))?;
         let remembered = history_file();
-        for line in remembered.iter().filter_map(|path| std::fs::read_to_string(path).ok()).flat_map(entries) {
+        for line in remembered.iter().filter_map(|path| read_plain(path).ok()).flat_map(|text| entries(&text)) {
             let _ = editor.add_history_entry(line);
         }
         let mut splitter = Splitter::default();
@@ -163,7 +164,7 @@ impl Client {
                 if self.sources >= MAX_SOURCES {
                     return Err(format!("{path}: too many files within files"));
                 }
-                let file = std::fs::File::open(&path).map_err(|e| format!("cannot open {path}: {e}"))?;
+                let file = open_plain(&path).map_err(|e| format!("cannot open {path}: {e}"))?;
                 self.sources += 1;
                 let outcome = self.feed(&mut BufReader::new(file));
                 self.sources -= 1;
@@ -249,8 +250,8 @@ fn history_file() -> Option<PathBuf> {
         .filter(|path| !path.as_os_str().is_empty())
 }
 
-fn entries(text: String) -> Vec<String> {
-    text.lines().map(str::to_owned).collect()
+fn entries(text: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(text).lines().map(str::to_owned).collect()
 }
 
 /// A line that may hold a password is not remembered.
@@ -261,8 +262,8 @@ fn is_secret(line: &str) -> bool {
 
 /// Writes the lines down, for their owner's eyes. A history that cannot be kept is no reason to fail.
 fn remember(path: &Path, history: &MemHistory) {
-    let text = history.iter().fold(String::new(), |text, line| text + line + "\n");
-    let _ = gannet_runtime::fs::write_plain(path, gannet_runtime::fs::Readers::Owner, text.as_bytes());
+    let text = history.into_iter().fold(String::new(), |text, line| text + line + "\n");
+    let _ = write_plain(path, Readers::Owner, text.as_bytes());
 }
 
 /// Where the server is when nothing is said.

@@ -68,7 +68,7 @@ impl Settings {
                 "--ssl" => drop(login.tls.get_or_insert_default()),
                 "--ssl-ca" => {
                     let path = value()?;
-                    let pem = std::fs::read(&path).map_err(|e| format!("cannot read {path}: {e}"))?;
+                    let pem = gannet_runtime::fs::read_plain(&path).map_err(|e| format!("cannot read {path}: {e}"))?;
                     login.tls = Some(Tls { ca: Some(pem), ..Tls::default() });
                 }
                 "--help" | "-?" => return Ok(None),
