@@ -114,7 +114,7 @@ impl Session {
         });
         match cached {
             Some(Some((entry, params))) => {
-                self.running.extra_status = 0;
+                (self.running.more, self.running.database_dropped) = (false, false);
                 self.running.warnings.clear();
                 self.warn_of(&entry.digest.notices);
                 self.state.profiles.stage("executing");
@@ -162,7 +162,7 @@ impl Session {
         };
         *consumed = parsed.consumed;
         let more = parsed.consumed < text.len();
-        self.running.extra_status = if more { gannet_wire::flags::status::MORE_RESULTS } else { 0 };
+        (self.running.more, self.running.database_dropped) = (more, false);
         let statement_text = &text[..parsed.consumed.min(text.len())];
         if more {
             self.begins(Activity::Query, statement_text);
@@ -334,7 +334,7 @@ impl Session {
         if let Some(into) = &plan.into {
             return self.run_into(plan, into, params);
         }
-        let header = cached.map(|c| &c.header);
+        let place = cached.map(|c| &c.place);
         let made;
         let locks = match cached {
             Some(c) => &c.locks,
@@ -344,7 +344,7 @@ impl Session {
             }
         };
         let (manner, left) = (self.manner(), self.select_limit(plan));
-        let mut sink = ResultSet { reply, manner, header, left, sent: 0 };
+        let mut sink = ResultSet { reply, manner, place, left, sent: 0 };
         let outcome = self.execute(plan, locks, params, &mut sink);
         let sent = sink.sent;
         self.done(outcome?, sent)

@@ -234,7 +234,7 @@ impl Session {
         {
             self.state.set_database(None);
             self.entry.set_database(None);
-            self.running.extra_status |= gannet_wire::flags::status::DB_DROPPED;
+            self.running.database_dropped = true;
         }
         let insert_id = self.insert_id(done.last_insert_id, done.last_row_id);
         Ok(Done { affected: done.rows, insert_id, info: done.info, ..Done::default() })
@@ -359,7 +359,7 @@ impl Session {
     }
 
     /// An interruption becomes the error that fits its reason.
-    pub(super) fn final_error(&mut self, error: SqlError) -> SqlError {
+    pub fn final_error(&mut self, error: SqlError) -> SqlError {
         if error.code() != ErrorCode::QueryInterrupted {
             return error;
         }

@@ -2,11 +2,10 @@
 //! and the state of its transaction.
 
 use super::Session;
+use super::reply::Change;
 use gannet_core::vars::Live;
 use gannet_engine::Isolation;
 use gannet_parser::ast;
-use gannet_wire::flags::cap;
-use gannet_wire::reply;
 
 /// `session_track_transaction_info`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd)]
@@ -83,7 +82,7 @@ fn level(isolation: Isolation) -> &'static str {
 impl Session {
     /// Takes over what the variables say.
     pub(super) fn refresh_tracker(&mut self) {
-        let able = self.capabilities & cap::SESSION_TRACK != 0;
+        let able = self.abilities.tracks;
         let vars = &self.state.vars;
         let t = &mut self.tracker;
         t.state_change = able && vars[Live::SessionTrackStateChange].as_bool();
@@ -124,7 +123,7 @@ impl Session {
     pub(super) fn track_statement(&mut self, rows: bool) {
         let t = &mut self.tracker;
         if std::mem::take(&mut t.changed) && t.state_change {
-            reply::put_state_change(&mut self.track);
+            self.changes.push(Change::State);
         }
         if t.info == Info::Off {
             return;
@@ -167,12 +166,12 @@ impl Session {
                 t.begun.clear();
             }
             if text != t.characteristics {
-                reply::put_transaction_characteristics(&mut self.track, text.as_bytes());
+                self.changes.push(Change::Characteristics(text.clone()));
                 t.characteristics = text;
             }
         }
         if letters != self.tracker.letters {
-            reply::put_transaction_state(&mut self.track, &letters);
+            self.changes.push(Change::Transaction(letters));
             self.tracker.letters = letters;
         }
     }

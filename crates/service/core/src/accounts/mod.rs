@@ -33,12 +33,13 @@ pub use privileges::{
     by_name, is_dynamic, name as privilege_name,
 };
 
+pub use gannet_wire::auth::{Plugin, Secret};
+
 use gannet_base::sync::RwLock;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use gannet_catalog::{Catalog, Words};
 use gannet_engine::{EngineError, TxnOptions};
 use gannet_types::{Result, SqlError, sql_err};
-use gannet_wire::auth::{Plugin, Secret};
 use std::sync::Arc;
 
 /// An entry of this name in the dictionary says that all accounts were dropped. No account has such a name.
