@@ -32,6 +32,8 @@ pub(crate) struct Client {
     capabilities: u32,
     /// Reused from one result set to the next.
     formats: Vec<Format>,
+    /// It has sent no command yet.
+    fresh: bool,
 }
 
 /// What a login's packet says to a session.
@@ -57,7 +59,7 @@ pub(crate) fn opening(hello: &handshake::Login, capabilities: u32) -> Opening {
 
 impl Client {
     pub(crate) fn new(session: Session, nonce: [u8; gannet_wire::auth::NONCE], capabilities: u32) -> Self {
-        Client { session, nonce, statements: Statements::default(), capabilities, formats: Vec::new() }
+        Client { session, nonce, statements: Statements::default(), capabilities, formats: Vec::new(), fresh: true }
     }
 
     /// Agreed with the client.
@@ -82,7 +84,13 @@ impl Client {
         let quit = matches!(command, Command::Quit);
         self.session.begins_command();
         add(Counter::BytesReceived, packet.len() as u64 + 4);
-        self.dispatch(command, &mut wire);
+        match std::mem::take(&mut self.fresh).then(|| self.session.init_connect()) {
+            Some(Err(e)) => {
+                self.session.closing = true;
+                self.session.fail(&mut wire, e);
+            }
+            _ => self.dispatch(command, &mut wire),
+        }
         self.formats = std::mem::take(&mut wire.formats);
         if self.session.is_left() {
             self.session.state.counters.leave();

@@ -9,6 +9,7 @@ use gannet_core::accounts::nonce;
 use gannet_core::accounts::{Account, Grants, Name, Policy, Previous, Privilege, Privileges, Require, RoleGrant};
 use gannet_core::accounts::{Plugin, Secret};
 use gannet_core::vars::Live;
+use gannet_engine::lock::MdlDuration;
 use gannet_parser::ast::{self, AuthSecret, RoleSelection, UserOption};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, Value, sql_err};
@@ -447,7 +448,10 @@ impl Session {
         self.commit_implicitly()?;
         self.require_writable()?;
         self.refuse_open(&put)?;
-        self.server.accounts.store(&self.server.catalog, super::words::words(self).as_ref(), put, remove)?;
+        self.work.locks().pass_backup_gate(MdlDuration::Statement)?;
+        let stored = self.server.accounts.store(&self.server.catalog, super::words::words(self).as_ref(), put, remove);
+        self.work.locks().leave_backup_gate();
+        stored?;
         self.state.renew_access();
         Ok(Done::default())
     }

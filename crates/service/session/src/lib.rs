@@ -453,6 +453,7 @@ impl Session {
             self.forget_branch();
             self.drop_all_temporary();
             self.locked.clear();
+            self.work.locks().unlock_instance();
             self.work.locks().release_explicit();
             self.statements.clear();
             self.state.release_locks();

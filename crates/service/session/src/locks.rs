@@ -153,6 +153,19 @@ impl Session {
         any
     }
 
+    /// LOCK INSTANCE FOR BACKUP.
+    pub(crate) fn lock_instance(&mut self) -> Result<()> {
+        self.state.privileges().require(Privilege::BackupAdmin)?;
+        self.work.locks().lock_instance()
+    }
+
+    /// UNLOCK INSTANCE.
+    pub(crate) fn unlock_instance(&mut self) -> Result<()> {
+        self.state.privileges().require(Privilege::BackupAdmin)?;
+        self.work.locks().unlock_instance();
+        Ok(())
+    }
+
     /// FLUSH TABLES WITH READ LOCK: waits for statements that write, and lets none begin and none commit.
     pub(crate) fn lock_everything(&mut self) -> Result<()> {
         self.commit_implicitly()?;
@@ -280,6 +293,7 @@ impl Session {
         names.sort();
         names.dedup();
         self.work.locks().pass_write_gate(MdlDuration::Transaction)?;
+        self.work.locks().pass_backup_gate(MdlDuration::Transaction)?;
         // The schema stays while something in it changes; dropping it waits for that.
         let mut schemas: Vec<&String> = names.iter().map(|(s, _)| s).collect();
         schemas.dedup();

@@ -516,6 +516,9 @@ impl Session {
         }
         self.running.timed_out = timer.is_some_and(|t| t.fired());
         let outcome = self.end_statement(mark, outcome);
+        if writes && !writes_base {
+            super::temporary::recount(plan);
+        }
         // A point select has counted itself.
         if !matches!(plan.kind, PlanKind::PointSelect(_)) {
             self.count_execution(plan, outcome.is_ok());

@@ -18,6 +18,9 @@ use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode,
 const DEPRECATED: &[&str] =
     &["binlog_format", "log_bin_trust_function_creators", "new", "profiling", "profiling_history_size"];
 
+/// What error 1227 says of variables that not everybody may set.
+const MAY_SET_RESTRICTED: &str = "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN";
+
 /// Session variables that need a privilege to set.
 const RESTRICTED: &[&str] = &[
     "binlog_direct_non_transactional_updates",
@@ -122,8 +125,7 @@ impl Session {
             return Err(read_only("non persistent"));
         }
         if !global && RESTRICTED.contains(&def.name) && !p.may_set_restricted_variables() {
-            let need = "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN";
-            return Err(sql_err!(SpecificAccessDenied, need));
+            return Err(sql_err!(SpecificAccessDenied, MAY_SET_RESTRICTED));
         }
         Ok(())
     }
@@ -250,6 +252,12 @@ impl Session {
             });
         };
         let checked = def.check(&value)?;
+        if def.bound && !global && checked.value.as_u64() > variables::global_value(&self.state, id).as_u64() {
+            // Nobody lifts the bound that is set for all.
+            if !self.state.privileges().may_set_restricted_variables() {
+                return Err(sql_err!(SpecificAccessDenied, MAY_SET_RESTRICTED));
+            }
+        }
         if let Some(asked) = &checked.adjusted {
             let strict = self.settings.sql_mode.contains(SqlMode::STRICT_ALL_TABLES);
             if strict {

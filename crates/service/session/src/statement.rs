@@ -103,6 +103,8 @@ impl Session {
             Statement::AlterRoutine { kind, name, characteristics } => self.alter_routine(*kind, name, characteristics),
             Statement::AlterEvent(e) => self.alter_event(e),
             Statement::Call { name, args } => self.call(name, args, reply),
+            Statement::LockInstance => self.lock_instance().map(|()| Done::default()),
+            Statement::UnlockInstance => self.unlock_instance().map(|()| Done::default()),
             Statement::Empty => Err(sql_err!(EmptyQuery)),
             Statement::CreateDatabase { .. }
             | Statement::AlterDatabase { .. }
@@ -125,8 +127,6 @@ impl Session {
             Statement::CreateLoadableFunction(_)
             | Statement::Compound(_)
             | Statement::Storage(_)
-            | Statement::LockInstance
-            | Statement::UnlockInstance
             | Statement::ExecuteImmediate(_)
             | Statement::KeyCache(_)
             | Statement::Restart

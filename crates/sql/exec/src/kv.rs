@@ -9,13 +9,18 @@
 
 use crate::changes::RowWriter;
 use crate::dml::rows::{self, Conflict, Write};
+use crate::spill::Allowance;
 use crate::{codec, context, convert::to_i128, error::from_engine};
 use gannet_catalog::StoredTable;
 use gannet_engine::{Read, ReadMode, RowBuf, Txn};
 use gannet_schema::{CatalogSnapshot, IndexKind, Table};
 use gannet_types::convert::{self, Context, StoreTarget};
+use gannet_types::room::Room;
 use gannet_types::{Date, Result, SqlError, SqlMode, TimeZone, Value, Warnings, sql_err};
 use std::sync::Arc;
+
+/// Memory for making one value.
+const VALUE_MEMORY: usize = 64 << 20;
 
 /// A table whose rows are read and written by their primary key.
 pub struct KeyValueTable {
@@ -248,6 +253,7 @@ impl KeyValueTable {
     fn converted(&self, column: usize, value: &Value, zone: &TimeZone) -> Result<Value> {
         let column = &self.table.columns[column];
         let mut warnings = Warnings::default();
+        let allowance = Allowance::alone(VALUE_MEMORY);
         let mut conversion = Context {
             mode: SqlMode::default(),
             zone,
@@ -255,6 +261,7 @@ impl KeyValueTable {
             strict: true,
             warnings: &mut warnings,
             stopped: context::stopped,
+            room: Room::of(&allowance),
         };
         convert::store(value.as_ref(), &column.ty, StoreTarget { column: &column.name, row: 1 }, &mut conversion)
     }

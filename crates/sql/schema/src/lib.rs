@@ -15,6 +15,7 @@ pub mod histogram;
 mod history;
 mod index;
 pub mod names;
+pub mod options;
 pub mod program;
 mod row_log;
 mod rows;
@@ -38,8 +39,8 @@ pub use program::{DataAccess, Event, EventSchedule, EventStatus, Made, Routine, 
 pub use row_log::{RowLog, Touched};
 pub use rows::{IndexKey, ROW_ID_BYTES};
 pub use serial::{decode_schema, decode_table, encode_schema, encode_table};
-pub use snapshot::{CatalogSnapshot, Change, Temporaries};
-pub use statistics::{Figures, IndexFigures, TableStatistics};
+pub use snapshot::{CatalogSnapshot, Change, Temporaries, TemporaryTables};
+pub use statistics::{Figures, IndexFigures, TableStatistics, UNKNOWN_ROWS};
 pub use system::{FIRST_USER_ID, SYSTEM_SCHEMAS, base_snapshot, fixture_snapshot};
 pub use table::{RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
 pub use view::{CheckOption, View, ViewAlgorithm};

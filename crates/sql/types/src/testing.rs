@@ -196,7 +196,7 @@ pub(crate) fn random_value(rng: &mut Rng, ty: &crate::SqlType) -> crate::Value {
         }
         TypeId::Json => {
             let json = crate::json::Json::Array(vec![crate::json::Json::String(rng.text(20).as_str().into())]);
-            Value::Json(json.to_text().unwrap())
+            Value::Json(json.to_text(crate::room::Room::FREE).unwrap())
         }
         id => {
             let mut bytes = if ty.collation.charset().max_len() >= 3 {
