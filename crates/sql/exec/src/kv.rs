@@ -107,7 +107,7 @@ impl KeyValueTable {
         let mark = to.txn.savepoint();
         let other = match rows::insert_row(table, key, new, true, to)? {
             Conflict::None => {
-                self.raise_counter(new, to.txn)?;
+                rows::raise_counter(table, new, to.txn)?;
                 return Ok(Put::Inserted);
             }
             Conflict::Duplicate { index, .. } => index,
@@ -127,14 +127,6 @@ impl KeyValueTable {
             Conflict::None => Ok(Put::Replaced),
             Conflict::Duplicate { index, .. } => Err(rows::duplicate_error(table, index, new, zone)),
         }
-    }
-
-    /// A given AUTO_INCREMENT value moves the counter.
-    fn raise_counter(&self, row: &[Value], txn: &Txn) -> Result<()> {
-        let used = self.table.auto_column.and_then(|c| to_i128(&row[c as usize]));
-        let Some(used) = used.and_then(|n| u64::try_from(n).ok()) else { return Ok(()) };
-        let tree = self.table.auto_counter(codec::trees(&self.table, txn)?);
-        tree.map_or(Ok(()), |tree| tree.counter_raise(used)).map_err(from_engine)
     }
 
     fn row_key(&self, values: &[Value]) -> Result<Vec<u8>> {

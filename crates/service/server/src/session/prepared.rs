@@ -65,7 +65,7 @@ pub(crate) struct Statement_ {
     long: Vec<Option<Vec<u8>>>,
     /// Bytes of these.
     long_held: usize,
-    /// Why more was not taken: the next execution fails.
+    /// Why something that was sent in pieces was not taken: executions fail until the statement is reset.
     long_refused: Option<SqlError>,
     plan: Option<Arc<CachedPlan>>,
     /// CURSOR_TYPE_READ_ONLY.
@@ -339,7 +339,7 @@ impl Session {
         self.state.statement_id += 1;
         wire.binary = true;
         s.cursor = None;
-        let outcome = match s.long_refused.take() {
+        let outcome = match s.long_refused.clone() {
             None if s.sets_variables => {
                 let statement = s.statement.clone();
                 self.with_hinted(&statement, |session| session.execute_statement(&mut s, &execute, wire))
@@ -383,7 +383,7 @@ impl Session {
         );
         match decoded {
             Ok(attributes) => self.keep_attributes(&attributes)?,
-            Err(Refused::Malformed) => return Err(sql_err!(WrongArguments, "mysqld_stmt_execute")),
+            Err(Refused::Malformed) => return Err(sql_err!(MalformedPacket)),
             Err(Refused::Sql(e)) => return Err(e),
         }
         for (i, data) in s.long.iter().enumerate() {
@@ -476,6 +476,7 @@ impl Session {
         let Some(Some(s)) = self.statements.by_id.get_mut(&id) else { return };
         let i = usize::from(parameter);
         if parameter >= s.params {
+            s.long_refused = Some(sql_err!(WrongArguments, "mysql_stmt_send_long_data"));
             return;
         }
         if s.long.len() <= i {

@@ -171,8 +171,13 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
             }
         }
         let columns: Option<Vec<u32>> = key.columns.iter().map(|c| moved(*c)).collect();
-        // An index made for the occasion does not count.
-        let there = |i: usize| pending.origins[i].is_some() || !new.indexes[i].generated;
+        // An index made for the occasion does not count, but one that a new foreign key brings.
+        let brought = |i: usize| {
+            let fresh = |k: &&ForeignKey| !old.constraints.foreign_keys.iter().any(|o| o.name == k.name);
+            let mut keys = new.constraints.foreign_keys.iter().filter(fresh);
+            keys.any(|k| new.indexes[i].parts.iter().map(|p| p.column).eq(k.columns.iter().copied()))
+        };
+        let there = |i: usize| pending.origins[i].is_some() || !new.indexes[i].generated || brought(i);
         if let Some(columns) = columns
             && !(0..new.indexes.len()).any(|i| gannet_schema::define::serves(&new.indexes[i], &columns) && there(i))
             && let Some(name) = gone(&key.columns)
