@@ -16,8 +16,19 @@ use std::time::Duration;
 /// A table of LOCK TABLES.
 pub(crate) struct Locked {
     pub(super) table: TableId,
+    /// Schema and name; `None`: dropped.
+    name: Option<(Arc<str>, Arc<str>)>,
     alias: String,
     pub(super) write: bool,
+}
+
+/// A table of LOCK TABLES while it is locked.
+struct Wanted {
+    table: Arc<Table>,
+    alias: String,
+    write: bool,
+    /// The statement names it; else a view does.
+    named: bool,
 }
 
 /// The locks that a plan needs; made once for a cached plan.
@@ -58,6 +69,11 @@ impl Session {
         self.server.engine.lock_table().mdl_object(t.id.0, &name)
     }
 
+    /// What stands for a name, whatever table has it.
+    fn object_of_name(&self, schema: &str, name: &str) -> MdlObject {
+        self.server.engine.lock_table().mdl_object(name_id(schema, name), &format!("{schema}.{name}"))
+    }
+
     /// The locks of a plan, each table once in its strongest mode.
     pub(crate) fn plan_locks(&self, plan: &Plan) -> PlanLocks {
         let mut all: Vec<(MdlObject, MdlMode)> = Vec::new();
@@ -76,16 +92,43 @@ impl Session {
         Wait::For(Duration::from_secs(self.state.vars[gannet_core::vars::Live::LockWaitTimeout].as_u64()))
     }
 
-    /// LOCK TABLES: ends the transaction, releases earlier table locks, takes the new ones in an order that all
-    /// sessions follow.
+    /// LOCK TABLES: ends the transaction, releases earlier table locks, takes the new ones in the order that definition
+    /// statements follow too. What is locked for writing is locked by name as well: its holder may define it anew
+    /// whoever waits for it.
     pub(crate) fn lock_tables_explicitly(&mut self, wanted: &[TableLock]) -> Result<()> {
         self.commit_implicitly()?;
         self.unlock_tables();
-        let writes = wanted.iter().any(|w| w.kind == TableLockKind::Write);
-        if writes {
+        loop {
+            self.state.renew_snapshot();
+            let resolved = self.resolve_locks(wanted)?;
+            let locked = self.lock_resolved(&resolved);
+            self.state.renew_snapshot();
+            // Whoever was waited for may have dropped or renamed a table.
+            let same = |w: &Wanted| {
+                let now = self.state.snapshot.base_table(&w.table.schema, &w.table.name);
+                now.is_some_and(|t| t.id == w.table.id) || matches!(w.table.source, RowSource::Virtual(_))
+            };
+            if locked.is_ok() && resolved.iter().all(same) {
+                let entry = |w: Wanted| Locked {
+                    table: w.table.id,
+                    name: Some((w.table.schema.clone(), w.table.name.clone())),
+                    alias: w.alias,
+                    write: w.write,
+                };
+                self.locked = resolved.into_iter().map(entry).collect();
+                return Ok(());
+            }
+            self.release_explicit();
+            locked?;
+        }
+    }
+
+    /// The tables of LOCK TABLES and those below its views. What the account may not do is refused.
+    fn resolve_locks(&self, wanted: &[TableLock]) -> Result<Vec<Wanted>> {
+        if wanted.iter().any(|w| w.kind == TableLockKind::Write) {
             self.require_read_write()?;
         }
-        let mut resolved = Vec::new();
+        let mut resolved: Vec<Wanted> = Vec::new();
         for w in wanted {
             let schema = match &w.table.schema {
                 Some(s) => s.text.to_string(),
@@ -98,41 +141,60 @@ impl Session {
             self.refuse_virtual_lock(&schema, &w.table.name)?;
             let table = self.table_for(Some(Privilege::Select.into()), &schema, &w.table.name)?;
             let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
-            self.below(&table, w.kind == TableLockKind::Write, &mut resolved)?;
-            resolved.push((table, alias, w.kind == TableLockKind::Write, true));
+            let write = w.kind == TableLockKind::Write;
+            self.below(&table, write, &mut resolved)?;
+            resolved.push(Wanted { table, alias, write, named: true });
         }
         // MySQL's system tables: when written, they are locked apart from all other tables.
-        let system = |(t, _, write, _): &&(Arc<Table>, String, bool, bool)| *write && *t.schema == *"mysql";
-        let written = resolved.iter().filter(system).count();
+        let written = resolved.iter().filter(|w| w.write && *w.table.schema == *"mysql").count();
         if written > 0 && written < resolved.len() {
             return Err(sql_err!(WrongLockOfSystemTable));
         }
-        if writes {
+        for (i, w) in resolved.iter().enumerate().filter(|(_, w)| w.named) {
+            let same = |o: &Wanted| {
+                o.named && o.table.schema == w.table.schema && gannet_schema::names::eq_name(&o.alias, &w.alias)
+            };
+            if resolved[..i].iter().any(same) {
+                return Err(sql_err!(NonuniqTable, w.alias));
+            }
+        }
+        Ok(resolved)
+    }
+
+    fn lock_resolved(&mut self, resolved: &[Wanted]) -> Result<()> {
+        if resolved.iter().any(|w| w.write) {
             // FLUSH TABLES WITH READ LOCK waits for sessions that may write, and these wait for it.
             self.pass_write_gate(MdlDuration::Explicit)?;
         }
-        resolved.sort_by_key(|(t, _, write, _)| (t.id, !write));
-        for (i, (table, alias, write, named)) in resolved.iter().enumerate() {
-            let same = |(t, a, _, n): &(Arc<Table>, String, bool, bool)| {
-                *n && t.schema == table.schema && gannet_schema::names::eq_name(a, alias)
-            };
-            if *named && resolved[..i].iter().any(same) {
-                self.unlock_tables();
-                return Err(sql_err!(NonuniqTable, alias));
-            }
-            let mode = if *write { MdlMode::Exclusive } else { MdlMode::NoWrite };
-            if !matches!(table.source, RowSource::Virtual(_)) {
-                let (object, wait) = (self.object(table), self.metadata_wait());
-                let got = self.txn.lock_owner().mdl_lock(object, mode, MdlDuration::Explicit, wait);
-                if let Err(e) = got {
-                    self.unlock_tables();
-                    return Err(lock_error(e));
-                }
-            }
-            self.locked.push(Locked { table: table.id, alias: alias.clone(), write: *write });
+        // By name, those for writing first, and behind them parents and children of these, whose definitions stay.
+        let mut all: Vec<(&str, &str, u8, Option<&Arc<Table>>)> = Vec::new();
+        let related: Vec<(Arc<str>, Arc<str>)> = resolved.iter().filter(|w| w.write).flat_map(|w| self.relatives(w)).collect();
+        for w in resolved.iter().filter(|w| !matches!(w.table.source, RowSource::Virtual(_))) {
+            all.push((&w.table.schema, &w.table.name, u8::from(!w.write), Some(&w.table)));
         }
-        self.state.renew_snapshot();
+        all.extend(related.iter().map(|(schema, name)| (&**schema, &**name, 2, None)));
+        all.sort_by_key(|(schema, name, class, _)| (*schema, *name, *class));
+        let wait = self.metadata_wait();
+        let lock = |object, mode| {
+            let owner = self.txn.lock_owner();
+            owner.mdl_lock(object, mode, MdlDuration::Explicit, wait).map_err(lock_error)
+        };
+        for (schema, name, class, table) in all {
+            if class != 1 {
+                lock(self.object_of_name(schema, name), MdlMode::Exclusive)?;
+            }
+            if let Some(table) = table {
+                lock(self.object(table), if class == 0 { MdlMode::Exclusive } else { MdlMode::NoWrite })?;
+            }
+        }
         Ok(())
+    }
+
+    /// Parents and children of a table.
+    fn relatives(&self, w: &Wanted) -> Vec<(Arc<str>, Arc<str>)> {
+        let children = self.state.snapshot.children(&w.table.schema, &w.table.name);
+        let parents = w.table.constraints.foreign_keys.iter().map(|k| (k.parent_schema.clone(), k.parent.clone()));
+        children.iter().map(|t| (t.schema.clone(), t.name.clone())).chain(parents).collect()
     }
 
     /// Refuses to lock virtual tables: errors 1044 and 1142.
@@ -149,14 +211,14 @@ impl Session {
 
     /// The tables that a view reads, and those of the views below it: they are locked with the view, under their own
     /// names.
-    fn below(&self, table: &Table, write: bool, all: &mut Vec<(Arc<Table>, String, bool, bool)>) -> Result<()> {
+    fn below(&self, table: &Table, write: bool, all: &mut Vec<Wanted>) -> Result<()> {
         let Some(view) = table.view() else { return Ok(()) };
         for (schema, name) in gannet_plan::view_tables(&view.query)? {
             let Some(t) = self.state.snapshot.table(&schema, &name).cloned() else { continue };
-            if all.iter().any(|(known, alias, ..)| known.id == t.id && **alias == *name) {
+            if all.iter().any(|w| w.table.id == t.id && *w.alias == *name) {
                 continue;
             }
-            all.push((t.clone(), name.to_string(), write, false));
+            all.push(Wanted { table: t.clone(), alias: name.to_string(), write, named: false });
             self.below(&t, write, all)?;
         }
         Ok(())
@@ -166,15 +228,56 @@ impl Session {
     pub(crate) fn unlock_tables(&mut self) -> bool {
         let any = !self.locked.is_empty();
         if any {
-            self.locked.clear();
-            self.txn.lock_owner().mdl_release_explicit();
-            if self.read_locked {
-                // The global read lock stays until UNLOCK TABLES. Another session can be in the way of taking it
-                // again only for a moment.
-                self.read_locked = self.close_gates().is_ok();
-            }
+            self.release_explicit();
         }
         any
+    }
+
+    fn release_explicit(&mut self) {
+        self.locked.clear();
+        self.txn.lock_owner().mdl_release_explicit();
+        if self.read_locked {
+            // The global read lock stays until UNLOCK TABLES. Another session can be in the way of taking it again
+            // only for a moment.
+            self.read_locked = self.close_gates().is_ok();
+        }
+    }
+
+    /// What a definition statement has done to tables of LOCK TABLES: those it dropped are free for others, those it
+    /// renamed are locked under their new names.
+    pub(super) fn follow_locked(&mut self, now: &gannet_schema::CatalogSnapshot) {
+        let mut locked = std::mem::take(&mut self.locked);
+        let mut freed = Vec::new();
+        for l in &mut locked {
+            let Some(name) = &mut l.name else { continue };
+            let is = now.table_by_id(l.table).map(|t| (t.schema.clone(), t.name.clone()));
+            if is.as_ref() == Some(name) {
+                continue;
+            }
+            freed.push(self.object_of_name(&name.0, &name.1));
+            match is {
+                None => {
+                    freed.push(self.server.engine.lock_table().mdl_object(l.table.0, &name.1));
+                    l.name = None;
+                }
+                Some(is) => {
+                    if gannet_schema::names::eq_name(&l.alias, &name.1) {
+                        l.alias = is.1.to_string();
+                    }
+                    *name = is;
+                }
+            }
+        }
+        if !freed.is_empty() {
+            let owner = self.txn.lock_owner();
+            freed.iter().for_each(|object| owner.mdl_release(*object, MdlDuration::Explicit));
+            // The statement has locked the new names itself, so that nobody is in the way.
+            for name in locked.iter().filter(|l| l.write).filter_map(|l| l.name.as_ref()) {
+                let object = self.object_of_name(&name.0, &name.1);
+                let _ = owner.mdl_lock(object, MdlMode::Exclusive, MdlDuration::Explicit, Wait::No);
+            }
+        }
+        self.locked = locked;
     }
 
     fn close_gates(&mut self) -> Result<()> {
@@ -369,15 +472,17 @@ impl Session {
             let object = self.server.engine.lock_table().mdl_object(id, schema);
             self.txn.lock_owner().mdl_lock(object, mode, MdlDuration::Transaction, wait).map_err(lock_error)?;
         }
+        let mut row = Vec::with_capacity(2 * names.len());
+        for (schema, name) in &names {
+            row.push(self.object_of_name(schema, name));
+            row.extend(self.state.snapshot.base_table(schema, name).map(|t| self.object(t)));
+        }
+        let mut row = self.txn.lock_owner().mdl_row(&row);
         for table in &names {
             let (schema, name) = table;
             let objects = if own.contains(table) { &mut locks.own } else { &mut locks.related };
-            let label = format!("{schema}.{name}");
-            let by_name = self.server.engine.lock_table().mdl_object(name_id(schema, name), &label);
-            self.txn
-                .lock_owner()
-                .mdl_lock(by_name, MdlMode::Exclusive, MdlDuration::Transaction, wait)
-                .map_err(lock_error)?;
+            let by_name = self.object_of_name(schema, name);
+            row.lock(by_name, MdlDuration::Transaction, wait).map_err(lock_error)?;
             objects.push(by_name);
             // With the name locked, the table that it names cannot change any more.
             self.state.renew_snapshot();
@@ -389,15 +494,13 @@ impl Session {
                     _ => {}
                 }
                 let object = self.object(&t);
-                self.txn
-                    .lock_owner()
-                    .mdl_lock(object, MdlMode::Exclusive, MdlDuration::Transaction, wait)
-                    .map_err(lock_error)?;
+                row.lock(object, MdlDuration::Transaction, wait).map_err(lock_error)?;
                 objects.push(object);
             } else if !self.locked.is_empty() && matches!(statement, Statement::CreateTable(_)) {
                 return Err(sql_err!(TableNotLocked, name));
             }
         }
+        drop(row);
         Ok(locks)
     }
 }

@@ -407,6 +407,7 @@ impl Session {
         self.forget_branch();
         self.unlock_tables();
         self.drop_all_temporary();
+        self.state.release_user_locks();
         let database = self.state.database.clone();
         let account = self.state.account.clone();
         let vars = SessionVars::new(&self.server.globals);

@@ -231,7 +231,7 @@ impl Session {
         values: &[Value],
         types_hash: u64,
     ) -> Result<Arc<CachedPlan>> {
-        let key = self.prepared_key(s, types_hash);
+        let key = self.plan_key(s.shape, types_hash);
         if let Some(plan) = s.plan.take_if(|p| p.key == key && p.plan.is_current()) {
             if plan.is_asked() {
                 return self.prepared_of_class(plan, s, (markers, values), key);
@@ -259,11 +259,8 @@ impl Session {
         given: (&[SqlType], &[Value]),
         key: PlanKey,
     ) -> Result<Arc<CachedPlan>> {
-        let own = std::mem::replace(&mut self.state.database, s.database.clone());
         let source = (!s.private).then_some((&*s.text, &*s.literals));
-        let made = self.make_plan(&s.statement, given, source);
-        self.state.database = own;
-        let plan = made?;
+        let plan = self.make_plan(&s.statement, given, source)?;
         Ok(if s.private {
             self.enter_private_plan(plan, key, &s.text, &s.statement)
         } else {
@@ -307,17 +304,36 @@ impl Session {
         s.plan = Some(entry).filter(|e| !e.plan.uses.user_variables);
     }
 
-    fn prepared_key(&self, s: &Statement_, types_hash: u64) -> PlanKey {
-        let same = match (&s.database, &self.state.database) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+    /// The statement was prepared in the database that is current.
+    #[inline]
+    fn is_at_home(&self, s: &Statement_) -> bool {
+        match (&s.database, &self.state.database) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
             (None, None) => true,
             _ => false,
-        };
-        let key = self.plan_key(s.shape, types_hash);
-        if same {
-            return key;
         }
-        PlanKey { database: self.state.snapshot.schema_id(s.database.as_deref()).0, ..key }
+    }
+
+    /// Runs with the database in force in which a statement was prepared. Whatever the statement is, its names are of
+    /// that database.
+    #[cold]
+    fn in_other_database<T>(&mut self, its: Option<Arc<str>>, run: impl FnOnce(&mut Self) -> T) -> T {
+        self.state.renew_snapshot();
+        let own = self.state.database.clone();
+        let there = |session: &Self, name: &Arc<str>| session.state.snapshot.schema(name).is_some();
+        // One that was dropped is none, for the statement and for the session.
+        let its = its.filter(|name| there(self, name));
+        self.state.set_database(its);
+        let outcome = run(self);
+        self.state.renew_snapshot();
+        let kept = own.clone().filter(|name| there(self, name));
+        self.running.extra_status &= !gannet_wire::flags::status::DB_DROPPED;
+        if own.is_some() && kept.is_none() {
+            self.running.extra_status |= gannet_wire::flags::status::DB_DROPPED;
+        }
+        self.entry.set_database(kept.clone());
+        self.state.set_database(kept);
+        outcome
     }
 
     /// COM_STMT_EXECUTE.
@@ -340,11 +356,8 @@ impl Session {
         wire.binary = true;
         s.cursor = None;
         let outcome = match s.long_refused.clone() {
-            None if s.sets_variables => {
-                let statement = s.statement.clone();
-                self.with_hinted(&statement, |session| session.execute_statement(&mut s, &execute, wire))
-            }
-            None => self.execute_statement(&mut s, &execute, wire),
+            None if self.is_at_home(&s) => self.execute_hinted(&mut s, &execute, wire),
+            None => self.in_other_database(s.database.clone(), |own| own.execute_hinted(&mut s, &execute, wire)),
             Some(refused) => Err(refused),
         };
         self.state.held.give(s.forget_long());
@@ -358,6 +371,15 @@ impl Session {
             *place = Some(s);
         }
         self.answer(wire, outcome);
+    }
+
+    #[inline]
+    fn execute_hinted(&mut self, s: &mut Statement_, execute: &Execute<'_>, wire: &mut Wire<'_>) -> Result<Done> {
+        if s.sets_variables {
+            let statement = s.statement.clone();
+            return self.with_hinted(&statement, |session| session.execute_statement(s, execute, wire));
+        }
+        self.execute_statement(s, execute, wire)
     }
 
     fn execute_statement(&mut self, s: &mut Statement_, execute: &Execute<'_>, wire: &mut Wire<'_>) -> Result<Done> {
@@ -398,7 +420,7 @@ impl Session {
             return self.run_unplanned(s, bound, wire);
         }
         let types_hash = types_hash(&s.types);
-        let key = self.prepared_key(s, types_hash);
+        let key = self.plan_key(s.shape, types_hash);
         let entry = match s.plan.take_if(|p| p.key == key && p.plan.is_current() && !p.is_asked()) {
             Some(plan) => plan,
             None => {
@@ -562,17 +584,24 @@ impl Session {
         let key = name.to_lowercase();
         let unknown = || sql_err!(UnknownStmtHandler, name, "EXECUTE");
         let mut s = self.statements.by_name.remove(&key).ok_or_else(unknown)?;
-        let outcome = if s.sets_variables {
-            let statement = s.statement.clone();
-            self.with_hinted(&statement, |session| session.execute_by_name(&mut s, using, reply))
-        } else {
+        let outcome = if self.is_at_home(&s) {
             self.execute_by_name(&mut s, using, reply)
+        } else {
+            self.in_other_database(s.database.clone(), |own| own.execute_by_name(&mut s, using, reply))
         };
         self.statements.by_name.insert(key, s);
         outcome
     }
 
     fn execute_by_name(&mut self, s: &mut Statement_, using: &[ast::Ident], reply: &mut dyn Reply) -> Result<Done> {
+        if s.sets_variables {
+            let statement = s.statement.clone();
+            return self.with_hinted(&statement, |session| session.execute_named_in(s, using, reply));
+        }
+        self.execute_named_in(s, using, reply)
+    }
+
+    fn execute_named_in(&mut self, s: &mut Statement_, using: &[ast::Ident], reply: &mut dyn Reply) -> Result<Done> {
         if using.len() != usize::from(s.params) {
             return Err(sql_err!(WrongArguments, "EXECUTE"));
         }

@@ -199,6 +199,11 @@ impl State {
         if let Some(usage) = self.usage.take() {
             usage.disconnect();
         }
+        self.release_user_locks();
+    }
+
+    /// RELEASE_ALL_LOCKS().
+    pub(crate) fn release_user_locks(&mut self) {
         for (name, _) in std::mem::take(&mut self.user_locks) {
             self.server.user_locks.release(&name, self.entry.id);
         }

@@ -225,6 +225,9 @@ impl Session {
         let outcome = self.define(statement, None, select, gate.as_mut()).map(|(done, snapshot, _)| (done, snapshot));
         self.idle_transaction();
         self.commit_implicitly()?;
+        if let Ok((_, snapshot)) = &outcome {
+            self.follow_locked(snapshot);
+        }
         self.unlock_transaction();
         let (done, snapshot) = outcome?;
         self.take_snapshot(snapshot);
