@@ -6,8 +6,7 @@
 
 use crate::changes::RowWriter;
 use crate::dml::rows::{self, Conflict, Write};
-use crate::{codec, context, convert::to_i128, error::from_engine};
-use gannet_catalog::StoredTable;
+use crate::{codec, context, error::from_engine};
 use gannet_engine::{Read, ReadMode, RowBuf, Txn};
 use gannet_schema::{CatalogSnapshot, IndexKind, Table};
 use gannet_types::convert::{self, Context, StoreTarget};

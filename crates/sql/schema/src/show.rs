@@ -39,6 +39,9 @@ fn name(out: &mut String, text: &str, options: &ShowOptions) {
     }
 }
 
+/// The table option that SHOW CREATE TABLE prints in a comment of its own, before the engine.
+pub const TABLESPACE: &str = "TABLESPACE";
+
 /// Text of `SHOW CREATE TABLE`.
 pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
     let mut out = String::with_capacity(256);
@@ -65,7 +68,11 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
             out.push_str(" /*!80016 NOT ENFORCED */");
         }
     }
-    out.push_str("\n) ENGINE=InnoDB");
+    out.push_str("\n)");
+    if let Some((_, space)) = table.options.create_options.iter().find(|(option, _)| **option == *TABLESPACE) {
+        let _ = write!(out, " /*!50100 TABLESPACE {space} */");
+    }
+    out.push_str(" ENGINE=InnoDB");
     if options.next_auto_increment > 1 && table.auto_column.is_some() {
         let _ = write!(out, " AUTO_INCREMENT={}", options.next_auto_increment);
     }
@@ -74,7 +81,7 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
     if !is_default_collation(collation) || collation == CollationId::UTF8MB4_0900_AI_CI {
         let _ = write!(out, " COLLATE={}", collation.get().name);
     }
-    for (option, value) in &table.options.create_options {
+    for (option, value) in table.options.create_options.iter().filter(|(option, _)| **option != *TABLESPACE) {
         let _ = write!(out, " {option}={value}");
     }
     if !table.options.comment.is_empty() {

@@ -133,7 +133,7 @@ impl Client {
             Command::InitDb(name) => {
                 self.session.begins(Activity::InitDb, name);
                 count(Counter::ComChangeDb);
-                let name = String::from_utf8_lossy(name).into_owned();
+                let name = self.session.name_of(name);
                 self.session.note_command("Init DB", &name);
                 let outcome = self.session.use_database(&name).map(|()| Done::default());
                 self.session.running.warnings.clear();
@@ -288,7 +288,7 @@ impl Client {
         let who = Who { user: attempt.hello_user(), host: self.session.entry.who().host, database: None };
         server.registry.known_as(&self.session.entry, who);
         if let Some(db) = &attempt.hello.database {
-            self.session.use_database(&String::from_utf8_lossy(db))?;
+            self.session.use_database(&self.session.name_of(db))?;
             self.session.track.clear();
         }
         Ok(())
@@ -298,8 +298,7 @@ impl Client {
     fn field_list(&mut self, table: &[u8], pattern: &[u8], wire: &mut Wire<'_>) -> Result<()> {
         self.session.state.renew_snapshot();
         let db = self.session.state.require_database()?.clone();
-        let name = String::from_utf8_lossy(table).into_owned();
-        let pattern = String::from_utf8_lossy(pattern).into_owned();
+        let (name, pattern) = (self.session.name_of(table), self.session.name_of(pattern));
         let table = self.session.table_for(None, &db, &name)?;
         let charsets = self.session.charsets;
         let mut w = wire.writer();
@@ -313,11 +312,7 @@ impl Client {
             }
             let described = crate::virt::result_column(&table, i as u32);
             let default = gannet_schema::show::column_default(column);
-            reply::column_with_default(
-                &mut w,
-                &super::wire::describe(&described, &charsets),
-                default.as_deref().map(str::as_bytes),
-            );
+            super::wire::put_column(&mut w, &described, &charsets, Some(default.as_deref()));
         }
         let ok = reply::Ok { status: self.session.status_flags(), ..reply::Ok::default() };
         reply::end_of_rows(&mut w, self.session.capabilities, &ok);

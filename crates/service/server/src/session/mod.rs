@@ -288,7 +288,7 @@ impl Session {
         self.idle_transaction();
         self.start_variables(hello);
         match hello.database.as_deref().filter(|d| !d.is_empty()) {
-            Some(database) => self.use_database(&String::from_utf8_lossy(database)),
+            Some(database) => self.use_database(&self.name_of(database)),
             None => Ok(()),
         }
     }

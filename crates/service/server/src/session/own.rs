@@ -3,6 +3,7 @@
 //! Such sessions are in the process list, can be killed, and keep variables, a transaction and temporary tables from
 //! statement to statement. They do not count as connections.
 
+use super::Charsets;
 use super::Session;
 use super::cached::Plans;
 use super::exchange::{Exchange, HeaderCache};
@@ -95,7 +96,7 @@ impl Reply for Kept {
         });
     }
 
-    fn error(&mut self, error: &SqlError, _: u32) {
+    fn error(&mut self, error: &SqlError, _: u32, _: &Charsets) {
         self.open = None;
         self.answers.push(Answer::Failed(error.clone()));
     }
@@ -133,7 +134,7 @@ impl Reply for Discarded {
         self.ended += 1;
     }
 
-    fn error(&mut self, error: &SqlError, _: u32) {
+    fn error(&mut self, error: &SqlError, _: u32, _: &Charsets) {
         self.failed = Some(error.clone());
     }
 

@@ -8,7 +8,7 @@ use super::reply::Done;
 use super::reply::Reply;
 use super::text::{lex_mode, parse_error};
 use super::variables::type_of;
-use super::wire::{Wire, describe};
+use super::wire::{Wire, put_column};
 use gannet_base::hash::HashMap;
 use gannet_base::sync::atomic::Ordering;
 use gannet_core::kept::DigestHandle;
@@ -205,13 +205,13 @@ impl Session {
         reply::prepared(&mut w, caps, id, columns.len() as u16, made.params, warnings);
         for ty in &markers {
             let marker = super::reply::plain_column("?", ty.clone());
-            reply::column(&mut w, &describe(&marker, &charsets));
+            put_column(&mut w, &marker, &charsets, None);
         }
         if !markers.is_empty() {
             reply::end_of_columns(&mut w, caps, status);
         }
         for c in &columns {
-            reply::column(&mut w, &describe(c, &charsets));
+            put_column(&mut w, c, &charsets, None);
         }
         if !columns.is_empty() {
             reply::end_of_columns(&mut w, caps, status);

@@ -72,6 +72,11 @@ impl Session {
         }
     }
 
+    /// A name that the client sent by itself, in its character set.
+    pub(crate) fn name_of(&self, sent: &[u8]) -> String {
+        String::from_utf8_lossy(&self.to_utf8(sent)).into_owned()
+    }
+
     /// Runs the first statement of `text`; `consumed` becomes where the next one begins. Sets MORE_RESULTS when there is one.
     fn run_text(&mut self, text: &[u8], consumed: &mut usize, reply: &mut dyn Reply) -> Result<Done> {
         if self.state.vars[Live::Profiling].as_bool() {
@@ -457,7 +462,10 @@ impl Session {
         let writes_base = writes_base(plan);
         self.check_plan(plan, writes, writes_base)?;
         plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
-        let mark = self.begin_statement()?;
+        // What reads no stored table begins no transaction.
+        let stored = |t: &gannet_plan::plan::PlanTable| !matches!(t.table.source, gannet_schema::RowSource::Virtual(_));
+        let apart = !self.txn.is_active() && !plan.tables.iter().any(stored);
+        let mark = if apart { None } else { Some(self.begin_statement()?) };
         let locked =
             if writes_base { self.pass_write_gate(gannet_engine::lock::MdlDuration::Statement) } else { Ok(()) };
         let locked = locked.and_then(|()| self.lock_tables(plan, locks));
@@ -501,7 +509,10 @@ impl Session {
             self.state.running.insert_id_given = false;
         }
         self.running.timed_out = timer.is_some_and(|t| t.fired());
-        let outcome = self.end_statement(mark, outcome);
+        let outcome = match mark {
+            Some(mark) => self.end_statement(mark, outcome),
+            None => outcome,
+        };
         // A point select has counted itself.
         if !matches!(plan.kind, PlanKind::PointSelect(_)) {
             self.count_execution(plan, outcome.is_ok());

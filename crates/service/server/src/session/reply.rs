@@ -83,7 +83,7 @@ pub(crate) trait Reply {
     fn end(&mut self, ended: &Ended<'_>);
 
     /// The statement has failed.
-    fn error(&mut self, error: &SqlError, capabilities: u32);
+    fn error(&mut self, error: &SqlError, capabilities: u32, charsets: &Charsets);
 
     /// What follows the commit of the last statement may be left for later: see [`super::later`].
     fn resumes(&self) -> bool;
@@ -216,7 +216,8 @@ impl Session {
         if error.code() == ErrorCode::InternalError {
             self.tell_internal(&error);
         }
-        reply.error(&error, self.capabilities);
+        let charsets = self.charsets;
+        reply.error(&error, self.capabilities, &charsets);
     }
 
     /// An error of the server's own is not the client's alone to know.

@@ -44,6 +44,82 @@ const RESTRICTED: &[&str] = &[
     "sql_generate_invisible_primary_key",
 ];
 
+/// Variables that name a character set; by number they take a collation's, as mysqlbinlog writes them.
+const CHARSETS: &[Live] = &[
+    Live::CharacterSetClient,
+    Live::CharacterSetConnection,
+    Live::CharacterSetResults,
+    Live::CharacterSetServer,
+    Live::CharacterSetDatabase,
+    Live::CharacterSetFilesystem,
+];
+
+/// Variables that name a collation.
+const COLLATIONS: &[Live] =
+    &[Live::CollationConnection, Live::CollationServer, Live::CollationDatabase, Live::DefaultCollationForUtf8mb4];
+
+/// A character set and its collation.
+const PAIRS: &[(Live, Live)] = &[
+    (Live::CharacterSetConnection, Live::CollationConnection),
+    (Live::CharacterSetServer, Live::CollationServer),
+    (Live::CharacterSetDatabase, Live::CollationDatabase),
+];
+
+/// The name behind the number of a collation, in variables of character sets and collations. A number of the one in a
+/// pair sets the other: it says both.
+fn named(id: VarId, value: Value) -> Result<(VarId, Value)> {
+    let number = match &value {
+        Value::Int(n) => n.to_string(),
+        Value::UInt(n) => n.to_string(),
+        _ => return Ok((id, value)),
+    };
+    let is = |live: &Live| id.is(*live);
+    let found = || number.parse().ok().and_then(Collation::by_id);
+    if COLLATIONS.iter().any(is) {
+        let found = found().ok_or_else(|| sql_err!(UnknownCollation, number))?;
+        return Ok((id, Value::text(found.name)));
+    }
+    if !CHARSETS.iter().any(is) {
+        return Ok((id, value));
+    }
+    let found = found().ok_or_else(|| sql_err!(UnknownCharacterSet, number))?;
+    Ok(match PAIRS.iter().find(|(charset, _)| id.is(*charset)) {
+        Some((_, collation)) => ((*collation).into(), Value::text(found.name)),
+        None => (id, Value::text(found.charset.name())),
+    })
+}
+
+/// What a text may not say, where MySQL has an error of its own for it.
+fn check_name(id: VarId, text: &str) -> Result<()> {
+    if id.is(Live::DefaultCollationForUtf8mb4) {
+        let found = Collation::by_name(text)?;
+        if !matches!(found.name, "utf8mb4_0900_ai_ci" | "utf8mb4_general_ci") {
+            return Err(sql_err!(InvalidDefaultUtf8mb4Collation, found.name));
+        }
+    }
+    // Every transaction is anonymous.
+    let named = |word: &str| text.eq_ignore_ascii_case(word);
+    if id.def().name == "gtid_next" && !named("AUTOMATIC") && !named("ANONYMOUS") {
+        return Err(SqlError::unsupported(format_args!("gtid_next = {text}")));
+    }
+    Ok(())
+}
+
+/// A set of GTIDs: `uuid[:tag]:n[-n]...`, more of them behind commas.
+fn is_gtid_set(text: &str) -> bool {
+    let number = |s: &str| !s.is_empty() && s.len() < 20 && s.bytes().all(|b| b.is_ascii_digit());
+    let range = |s: &str| s.split_once('-').map_or_else(|| number(s), |(from, to)| number(from) && number(to));
+    let uuid = |s: &str| {
+        let digits: Vec<char> = s.chars().filter(|c| *c != '-').collect();
+        digits.len() == 32 && digits.iter().all(char::is_ascii_hexdigit)
+    };
+    let tag = |s: &str| s.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && s.len() <= 32;
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).all(|part| {
+        let mut parts = part.split(':').map(str::trim);
+        parts.next().is_some_and(uuid) && parts.all(|p| range(p) || tag(p))
+    })
+}
+
 impl Session {
     /// SET. Items take effect in order; MySQL checks all before it sets any, and so does this for what can be checked
     /// beforehand.
@@ -242,6 +318,9 @@ impl Session {
                 (false, _) => def.initial.value(),
             });
         };
+        if let Value::Str(text, _) = &value {
+            check_name(id, &String::from_utf8_lossy(text))?;
+        }
         let checked = def.check(&value)?;
         if let Some(asked) = &checked.adjusted {
             let strict = self.settings.sql_mode.contains(SqlMode::STRICT_ALL_TABLES);
@@ -271,6 +350,9 @@ impl Session {
         if def.effect == Effect::DefaultOnly && checked.value != def.initial.value() {
             let shown = checked.value.display(&def.kind).unwrap_or_else(|| "NULL".into());
             return Err(SqlError::unsupported(format_args!("{} = {shown}", def.name)));
+        }
+        if def.name == "gtid_next" {
+            return Ok(VarValue::text(&checked.value.as_str().to_ascii_uppercase()));
         }
         Ok(checked.value)
     }
@@ -315,22 +397,14 @@ impl Session {
     fn validate(&self, id: VarId, value: &VarValue) -> Result<VarValue> {
         let text = value.as_str();
         let is = |live: Live| id.is(live);
-        let charsets = [
-            Live::CharacterSetClient,
-            Live::CharacterSetConnection,
-            Live::CharacterSetResults,
-            Live::CharacterSetServer,
-            Live::CharacterSetDatabase,
-        ];
-        let collations = [Live::CollationConnection, Live::CollationServer, Live::CollationDatabase];
-        if charsets.into_iter().any(is) && *value != VarValue::Null {
+        if CHARSETS.iter().any(|live| is(*live)) && *value != VarValue::Null {
             let charset = Charset::by_name(text)?;
             if is(Live::CharacterSetClient) && !charset.may_be_clients() {
                 return Err(sql_err!(WrongValueForVar, "character_set_client", charset.name()));
             }
             return Ok(VarValue::text(charset.name()));
         }
-        if collations.into_iter().any(is) {
+        if COLLATIONS.iter().any(|live| is(*live)) {
             return Ok(VarValue::text(Collation::by_name(text)?.name));
         }
         if is(Live::ProtocolCompressionAlgorithms) && crate::session::login::compression(text).is_none() {
@@ -363,9 +437,30 @@ impl Session {
     }
 
     fn set_global(&mut self, id: VarId, value: Option<Value>) -> Result<()> {
+        let (id, value) = match value {
+            Some(value) if id.def().name == "gtid_purged" => return self.purge_gtids(&value),
+            Some(value) => named(id, value).map(|(id, value)| (id, Some(value)))?,
+            None => (id, None),
+        };
         let value = self.checked(id, value, true)?;
         let value = self.validate(id, &value)?;
         self.install_global(id, value)
+    }
+
+    /// `SET GLOBAL gtid_purged`, the first lines of a dump of a server with GTIDs. There are none here: a warning says
+    /// that what the dump tells of them is not kept, and the dump goes on.
+    fn purge_gtids(&mut self, value: &Value) -> Result<()> {
+        let mut text = Vec::new();
+        value.write_text(&mut text);
+        let text = String::from_utf8_lossy(&text);
+        let set = text.trim().trim_start_matches('+');
+        if value.is_null() || !is_gtid_set(set) {
+            return Err(sql_err!(WrongValueForVar, "gtid_purged", text));
+        }
+        if !set.trim().is_empty() {
+            self.running.warnings.warn(ErrorCode::NotSupportedYet, &[&"GTIDs: gtid_purged is not kept"]);
+        }
+        Ok(())
     }
 
     fn install_global(&mut self, id: VarId, value: VarValue) -> Result<()> {
@@ -422,6 +517,10 @@ impl Session {
         if self.set_computed(id, &value)? {
             return Ok(());
         }
+        let (id, value) = match value {
+            Some(value) => named(id, value).map(|(id, value)| (id, Some(value)))?,
+            None => (id, None),
+        };
         let value = self.checked(id, value, false)?;
         let value = self.validate(id, &value)?;
         if id.is(Live::Autocommit) {
@@ -442,7 +541,7 @@ impl Session {
 
     /// Variables that are fields of the session rather than stored values.
     fn set_computed(&mut self, id: VarId, value: &Option<Value>) -> Result<bool> {
-        let State { fixed_time_us, last_insert_id, next_insert_id, .. } = &mut self.state;
+        let State { fixed_time_us, last_insert_id, next_insert_id, pseudo_thread_id, entry, .. } = &mut self.state;
         if id.is(Live::Timestamp) {
             *fixed_time_us = match value {
                 None => None,
@@ -456,9 +555,11 @@ impl Session {
         let target = match () {
             () if id.is(Live::LastInsertId) || id.is(Live::Identity) => last_insert_id,
             () if id.is(Live::InsertId) => next_insert_id,
+            () if id.is(Live::PseudoThreadId) => pseudo_thread_id,
             () => return Ok(false),
         };
         *target = match value {
+            None if id.is(Live::PseudoThreadId) => entry.id,
             None => 0,
             Some(v) => id.def().check(v)?.value.as_u64(),
         };
@@ -467,12 +568,7 @@ impl Session {
 
     /// A character set brings its default collation, a collation its character set.
     fn couple(&mut self, id: VarId, text: &str) {
-        let pairs = [
-            (Live::CharacterSetConnection, Live::CollationConnection),
-            (Live::CharacterSetServer, Live::CollationServer),
-            (Live::CharacterSetDatabase, Live::CollationDatabase),
-        ];
-        for (charset, collation) in pairs {
+        for &(charset, collation) in PAIRS {
             if id.is(charset)
                 && let Ok(cs) = Charset::by_name(text)
             {
