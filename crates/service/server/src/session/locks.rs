@@ -134,7 +134,7 @@ impl Session {
                 Some(s) => s.text.to_string(),
                 None => self.state.require_database()?.to_string(),
             };
-            if self.state.snapshot.temporary_table(&schema, &w.table.name).is_some() {
+            if self.state.snapshot.temporary_table(&schema, &w.table.name).is_some() || self.is_restored(&w.table) {
                 continue;
             }
             self.require_on_schema(Privilege::LockTables.into(), &schema)?;

@@ -65,6 +65,7 @@ mod maintain;
 mod outfile;
 pub(crate) mod own;
 mod planning;
+mod powers;
 pub(crate) mod prepared;
 mod privileges;
 mod profile;
@@ -72,6 +73,7 @@ mod profiles;
 mod programs;
 pub(crate) mod query;
 pub(crate) mod reply;
+mod restore;
 pub(crate) mod running;
 mod safety;
 pub(crate) mod service;
@@ -157,6 +159,8 @@ pub(crate) struct Session {
     pub(crate) track: Vec<u8>,
     /// LOCK TABLES.
     pub(crate) locked: Vec<locks::Locked>,
+    /// A dump of schema mysql that the session restores.
+    restoring: Option<Box<restore::Restoring>>,
     /// Dropped temporary tables: freed when no transaction is open that may have changed them.
     pub(crate) dropped: Vec<Arc<gannet_schema::Table>>,
     /// The second (since 1970 UTC) that `settings.today` was computed for.
@@ -272,6 +276,7 @@ impl Session {
             read_locked: false,
             branch: branch::BranchState::None,
             handlers: Vec::new(),
+            restoring: None,
             dropped: Vec::new(),
             ended: false,
             transaction: Transaction::default(),
@@ -407,6 +412,7 @@ impl Session {
         self.forget_branch();
         self.unlock_tables();
         self.drop_all_temporary();
+        self.restoring = None;
         self.state.release_user_locks();
         let database = self.state.database.clone();
         let account = self.state.account.clone();

@@ -194,12 +194,14 @@ impl Session {
         if global && !p.may_administer_variables() {
             return Err(sql_err!(SpecificAccessDenied, "SUPER or SYSTEM_VARIABLES_ADMIN"));
         }
+        if global {
+            self.check_global_variable(def.name)?;
+        }
         if matches!(scope, VarScope::Persist | VarScope::PersistOnly) && !self.may_persist(def, *scope) {
             return Err(read_only("non persistent"));
         }
-        if !global && RESTRICTED.contains(&def.name) && !p.may_set_restricted_variables() {
-            let need = "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN";
-            return Err(sql_err!(SpecificAccessDenied, need));
+        if !global && RESTRICTED.contains(&def.name) {
+            self.check_restricted_variable(def.name)?;
         }
         Ok(())
     }

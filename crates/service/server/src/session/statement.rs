@@ -45,6 +45,10 @@ impl Session {
     pub(crate) fn perform(&mut self, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
         self.check_password_expired(Some(statement))?;
         self.check_branch(Some(statement))?;
+        self.check_powers(statement)?;
+        if self.restoring.is_some() {
+            self.go_on_restoring(statement)?;
+        }
         match statement {
             Statement::Begin(b) => self.begin(b).map(|()| Done::default()),
             Statement::Commit(c) => self.last(reply.resumes(), |s| s.commit(*c)).map(|()| Done::default()),
@@ -193,6 +197,9 @@ impl Session {
     /// DDL: commits the open transaction, and runs in a transaction of its own.
     fn ddl(&mut self, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
         self.check_ddl_privileges(statement)?;
+        if let Some(done) = self.restore_definition(statement, reply)? {
+            return Ok(done);
+        }
         match statement {
             Statement::CreateTable(c) if c.temporary => {
                 self.require_read_write()?;
@@ -212,7 +219,10 @@ impl Session {
             self.require_writable()?;
         }
         self.refuse_system_schemas(statement)?;
-        let prepared = self.lock_for_ddl(statement).and_then(|locks| Ok((locks, self.select_of(statement)?)));
+        let prepared = self.lock_for_ddl(statement).and_then(|locks| {
+            self.check_view_definer(statement)?;
+            Ok((locks, self.select_of(statement)?))
+        });
         let (locks, select) = match prepared.and_then(|prepared| self.begin_statement().map(|_| prepared)) {
             Ok(prepared) => prepared,
             Err(e) => {

@@ -14,6 +14,7 @@ mod compression;
 mod cursors;
 mod cutover;
 mod definitions_agree;
+mod dynamic_privileges;
 mod effects_agree;
 mod gone_accounts;
 mod grant_tables;

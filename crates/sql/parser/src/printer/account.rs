@@ -183,6 +183,140 @@ impl Print for Revoke {
 impl Print for SetPassword {
     fn print(&self, sql: &mut Sql) {
         sql.s("set password").opt(" for ", &self.user);
+        match &self.password {
+            None => sql.s(" to random"),
+            Some(text) => sql.s(" = ").string(text),
+        };
+        sql.opt_string(" replace ", &self.replace).flag(self.retain_current, " retain current password");
+    }
+}
+
+impl Print for FactorAction {
+    fn print(&self, sql: &mut Sql) {
+        match &*self.verb.text.to_ascii_uppercase() {
+            "UNREGISTER" => sql.n(self.factor).s(" factor unregister"),
+            "INITIATE" => sql.n(self.factor).s(" factor initiate registration"),
+            "FINISH" => {
+                sql.n(self.factor).s(" factor finish registration set challenge_response as ");
+                match &self.auth {
+                    Some(Authentication { secret: AuthSecret::Hash(text), .. }) => sql.string(text),
+                    _ => sql,
+                }
+            }
+            _ => sql.s(&self.verb).s(" ").n(self.factor).s(" factor").opt(" ", &self.auth),
+        };
+    }
+}
+
+impl Print for Authentication {
+    fn print(&self, sql: &mut Sql) {
+        sql.s("identified");
+        if let Some(plugin) = &self.plugin {
+            sql.s(" with ").string(plugin.as_bytes());
+        }
+        match &self.secret {
+            AuthSecret::None => sql.s(""),
+            AuthSecret::Password(text) => sql.s(" by ").string(text),
+            AuthSecret::Random => sql.s(" by random password"),
+            AuthSecret::Hash(text) if self.plugin.is_some() => sql.s(" as ").string(text),
+            AuthSecret::Hash(text) => sql.s(" by password ").string(text),
+        };
+        sql.opt(" initial authentication ", &self.initial);
+    }
+}
+
+impl Print for Require {
+    fn print(&self, sql: &mut Sql) {
+        match self {
+            Require::None => sql.s("none"),
+            Require::Ssl => sql.s("ssl"),
+            Require::X509 => sql.s("x509"),
+            Require::Attributes(list) => {
+                for (i, (name, text)) in list.iter().enumerate() {
+                    sql.flag(i > 0, " ").s(name).s(" ").string(text.as_bytes());
+                }
+                sql
+            }
+        };
+    }
+}
+
+impl Print for UserOption {
+    fn print(&self, sql: &mut Sql) {
+        use UserOption as O;
+        match self {
+            O::PasswordExpire => sql.s(" password expire"),
+            O::PasswordExpireDefault => sql.s(" password expire default"),
+            O::PasswordExpireNever => sql.s(" password expire never"),
+            O::PasswordExpireInterval(n) => sql.s(" password expire interval ").n(*n).s(" day"),
+            O::PasswordHistory(n) => sql.n_or_default(" password history ", *n),
+            O::PasswordReuseInterval(n) => sql.n_or_default(" password reuse interval ", *n).flag(n.is_some(), " day"),
+            O::PasswordRequireCurrent(None) => sql.s(" password require current default"),
+            O::PasswordRequireCurrent(Some(true)) => sql.s(" password require current"),
+            O::PasswordRequireCurrent(Some(false)) => sql.s(" password require current optional"),
+            O::FailedLoginAttempts(n) => sql.s(" failed_login_attempts ").n(*n),
+            O::PasswordLockTime(None) => sql.s(" password_lock_time unbounded"),
+            O::PasswordLockTime(Some(n)) => sql.s(" password_lock_time ").n(*n),
+            O::AccountLock => sql.s(" account lock"),
+            O::AccountUnlock => sql.s(" account unlock"),
+        };
+    }
+}
+
+impl Print for GrantItems {
+    fn print(&self, sql: &mut Sql) {
+        match self {
+            GrantItems::Privileges { privileges, object, level } => {
+                sql.list(privileges, ",").s(" on ").s(match object {
+                    GrantObject::Unspecified => "",
+                    GrantObject::Table => "table ",
+                    GrantObject::Function => "function ",
+                    GrantObject::Procedure => "procedure ",
+                });
+                match level {
+                    GrantLevel::Global => sql.s("*.*"),
+                    GrantLevel::CurrentSchema => sql.s("*"),
+                    GrantLevel::Schema(schema) => sql.p(schema).s(".*"),
+                    GrantLevel::Object(name) => sql.p(name),
+                }
+            }
+            GrantItems::Roles(roles) => sql.list(roles, ","),
+            GrantItems::Proxy(account) => sql.s("proxy on ").p(account),
+            GrantItems::AllAndGrantOption => sql.s("all privileges, grant option"),
+        };
+    }
+}
+
+impl Print for Privilege {
+    fn print(&self, sql: &mut Sql) {
+        sql.s(&self.name).opt_parens(" ", &self.columns);
+    }
+}
+
+impl Print for Grant {
+    fn print(&self, sql: &mut Sql) {
+        sql.s("grant ").p(&self.items).s(" to ").list(&self.to, ",").opt(" require ", &self.require);
+        resources(&self.resources, sql);
+        if self.with_option {
+            let admin = matches!(self.items, GrantItems::Roles(_));
+            sql.flag(self.resources.is_empty(), " with").s(if admin { " admin option" } else { " grant option" });
+        }
+        if let Some((user, roles)) = &self.as_user {
+            sql.s(" as ").p(user).opt(" with role ", roles);
+        }
+    }
+}
+
+impl Print for Revoke {
+    fn print(&self, sql: &mut Sql) {
+        sql.s("revoke ").flag(self.if_exists, "if exists ").p(&self.items).s(" from ").list(&self.from, ",");
+        sql.flag(self.ignore_unknown_user, " ignore unknown user");
+    }
+}
+
+impl Print for SetPassword {
+    fn print(&self, sql: &mut Sql) {
+        sql.s("set password").opt(" for ", &self.user);
         match (&self.password, &self.function) {
             (None, _) => sql.s(" to random"),
             (Some(text), None) => sql.s(" = ").string(text),
