@@ -42,18 +42,18 @@ impl Session {
         (schema == Some(SCHEMA)).then_some(&*name.name.text)
     }
 
-    fn again(&self, name: &str) -> Option<&Again> {
+    fn made_again(&self, name: &str) -> Option<&Again> {
         self.restoring.as_ref()?.0.get(name)
     }
 
     /// A table that a dump makes again: there is nothing to lock.
     pub(super) fn is_restored(&self, name: &ast::ObjectName) -> bool {
-        self.restoring.is_some() && self.in_mysql(name).is_some_and(|name| self.again(name).is_some())
+        self.restoring.is_some() && self.in_mysql(name).is_some_and(|name| self.made_again(name).is_some())
     }
 
     /// A table that a dump makes again, whose rows are the server's own.
     pub(super) fn takes_no_rows(&self, name: &ast::ObjectName) -> bool {
-        let again = self.restoring.as_ref().and_then(|_| self.again(self.in_mysql(name)?));
+        let again = self.restoring.as_ref().and_then(|_| self.made_again(self.in_mysql(name)?));
         matches!(again, Some(Again::Own))
     }
 
@@ -65,7 +65,8 @@ impl Session {
             {
                 self.commit_implicitly()?;
                 self.require_writable()?;
-                for name in names.iter().filter_map(|n| self.in_mysql(n)) {
+                let names: Vec<&str> = names.iter().filter_map(|n| self.in_mysql(n)).collect();
+                for name in names {
                     if self.state.snapshot.table(SCHEMA, name).is_none() {
                         self.note(&sql_err!(BadTable, format!("{SCHEMA}.{name}")));
                     }
@@ -92,7 +93,7 @@ impl Session {
         }
         let grants = grant_tables::by_name(name);
         let there = self.state.snapshot.table(SCHEMA, name).is_some();
-        match self.again(name) {
+        match self.made_again(name) {
             Some(Again::Dropped) => {}
             _ if there && create.existence.if_exists => {
                 self.note(&sql_err!(TableExists, name));
@@ -143,7 +144,7 @@ impl Session {
             Statement::LockTables(list) if list.iter().all(|l| is_part(self, &l.table)) => return Ok(()),
             _ => false,
         };
-        let staged = |name: &str| matches!(self.again(name), Some(Again::Staged(..)));
+        let staged = |name: &str| matches!(self.made_again(name), Some(Again::Staged(..)));
         let ready = staged("user") && !self.own_rows("SELECT 1 FROM mysql.user LIMIT 1")?.rows.is_empty();
         if ready || asked { self.take_grants() } else { Ok(()) }
     }

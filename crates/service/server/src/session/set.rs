@@ -65,7 +65,7 @@ const PAIRS: &[(Live, Live)] = &[
     (Live::CharacterSetDatabase, Live::CollationDatabase),
 ];
 
-/// The name behind the number of a collation, in variables of character sets and collations. A number of the one in a
+/// The name behind the number of a language or a collation, in variables of languages, character sets and collations. A number of the one in a
 /// pair sets the other: it says both.
 fn named(id: VarId, value: Value) -> Result<(VarId, Value)> {
     let number = match &value {
@@ -75,6 +75,10 @@ fn named(id: VarId, value: Value) -> Result<(VarId, Value)> {
     };
     let is = |live: &Live| id.is(*live);
     let found = || number.parse().ok().and_then(Collation::by_id);
+    if id.is(Live::LcTimeNames) {
+        let name = number.parse().ok().and_then(|n: usize| gannet_types::temporal::LOCALE_NUMBERS.get(n));
+        return Ok((id, Value::text(name.ok_or_else(|| sql_err!(UnknownLocale, number))?)));
+    }
     if COLLATIONS.iter().any(is) {
         let found = found().ok_or_else(|| sql_err!(UnknownCollation, number))?;
         return Ok((id, Value::text(found.name)));

@@ -75,6 +75,12 @@ impl Transaction {
         self.ended();
     }
 
+    /// COMMIT and ROLLBACK end also a transaction that no statement has begun.
+    fn forget_next(&mut self) {
+        self.next_isolation = None;
+        self.next_read_only = None;
+    }
+
     fn ended(&mut self) {
         self.explicit = false;
         self.started = false;
@@ -247,6 +253,7 @@ impl Session {
         count(Counter::ComCommit);
         let read_only = self.transaction.read_only;
         self.finish(true)?;
+        self.transaction.forget_next();
         self.complete(completion, read_only);
         Ok(())
     }
@@ -263,6 +270,7 @@ impl Session {
         if dropped {
             self.running.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithDroppedTempTable, &[]);
         }
+        self.transaction.forget_next();
         self.complete(completion, read_only);
         Ok(())
     }
