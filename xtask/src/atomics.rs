@@ -1,9 +1,9 @@
 //! `cargo xtask atomics`: atomic read-modify-writes of the release binary per point select and per commit, by place.
 //!
-//! callgrind counts how often each instruction ran; those with a `lock` prefix (and `xchg` with memory) are what takes a cache line
-//! away from other cores. Reference counts, mutexes and libraries are seen like everything else. Two runs that differ only in their
-//! events are subtracted, as in `instructions`. A place that is not listed, or counts more than it may, is an error.
-//! Wants valgrind, sysbench and binutils.
+//! callgrind counts how often each instruction ran; those with a `lock` prefix (and `xchg` with memory) are what takes
+//! a cache line away from other cores. Reference counts, mutexes and libraries are seen like everything else. Two runs
+//! that differ only in their events are subtracted, as in `instructions`. A place that is not listed, or counts more
+//! than it may, is an error. Wants valgrind, sysbench and binutils.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,11 +18,13 @@ use crate::instructions::{Bench, EVENTS, in_scratch};
 struct Workload {
     name: &'static str,
     protocol: &'static str,
-    /// Place (a file below `crates/`, or the function where no file of ours is involved), at most per event, whose line it is.
+    /// Place (a file below `crates/`, or the function where no file of ours is involved), at most per event, whose line
+    /// it is.
     places: &'static [(&'static str, f64, &'static str)],
 }
 
-/// On lines that only the session or the worker itself writes, and that others read at most when a table changes or work is waiting.
+/// On lines that only the session or the worker itself writes, and that others read at most when a table changes or
+/// work is waiting.
 const OWN: &[(&str, f64, &str)] = &[
     ("(libc) __GI___libc_malloc", 1.0, "the thread's arena"),
     ("(libc) __GI___libc_realloc", 1.0, "the thread's arena"),
@@ -103,8 +105,8 @@ fn measure(bin: &Path, dir: &Path, filter: Option<&str>) -> Result<String, Strin
 /// How often the instruction at an address of an object file ran.
 type Executions = HashMap<(String, u64), u64>;
 
-/// From callgrind's format (manual, "Callgrind Format Specification") with addresses, uncompressed: `ob=` lines name the object,
-/// cost lines are `0xADDRESS line count`; the one after a `calls=` line belongs to the callee.
+/// From callgrind's format (manual, "Callgrind Format Specification") with addresses, uncompressed: `ob=` lines name
+/// the object, cost lines are `0xADDRESS line count`; the one after a `calls=` line belongs to the callee.
 fn executions(report: &str) -> Result<Executions, String> {
     let mut all = Executions::new();
     let (mut object, mut callee) = (String::new(), false);

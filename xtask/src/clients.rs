@@ -1,10 +1,11 @@
-//! `cargo xtask clients`: real clients, installed from the distribution and the language registries, against a running server.
+//! `cargo xtask clients`: real clients, installed from the distribution and the language registries, against a running
+//! server.
 //!
 //! Each client is one script in `tests/clients/`. A script installs what it needs, finds the server through
 //! `GANNET_SOCKET`, `GANNET_PORT` and `GANNET_BIN`, and fails by its exit status. Its last line says what it did.
 //!
-//! The scripts in `tests/clients/suites/` run the tests of other projects, which takes minutes: only a filter that names the folder
-//! (`suites`, `suites/django`) runs them.
+//! The scripts in `tests/clients/suites/` run the tests of other projects, which takes minutes: only a filter that
+//! names the folder (`suites`, `suites/django`) runs them.
 
 use std::{
     fs,
@@ -13,10 +14,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Builds the release binary, starts a server on a fresh directory and runs every script whose name contains `filter`.
-pub fn run(root: &Path, filter: Option<&str>) -> Result<String, String> {
+/// Builds the binary, starts a server on a fresh directory for every script whose name contains the filter, and runs
+/// it. With `--debug` the binary is that of the tests, with their assertions and without another build.
+pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
+    let debug = args.first().is_some_and(|a| a == "--debug");
+    let filter = args.get(usize::from(debug)).map(String::as_str);
     let scripts = scripts(&root.join("tests/clients"), filter)?;
-    let bin = build_release(root)?;
+    let bin = if debug { build_debug(root)? } else { build_release(root)? };
     let (mut passed, mut failed) = (0, Vec::new());
     for script in &scripts {
         let name = script.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -47,11 +51,22 @@ pub fn run(root: &Path, filter: Option<&str>) -> Result<String, String> {
 
 /// Builds the release binary; where it is.
 pub(crate) fn build_release(root: &Path) -> Result<PathBuf, String> {
-    let built = Command::new("cargo").args(["build", "--release", "--package", "gannet"]).current_dir(root).status();
+    build(root, &["build", "--release", "--package", "gannet"], "release")
+}
+
+/// The binary that the tests of `crates/gannet` run. Built with all the tests, because a build of its own would choose
+/// other features of the crates, and compile them again.
+fn build_debug(root: &Path) -> Result<PathBuf, String> {
+    build(root, &["test", "--no-run", "--quiet"], "debug")
+}
+
+fn build(root: &Path, command: &[&str], folder: &str) -> Result<PathBuf, String> {
+    let built = Command::new("cargo").args(command).current_dir(root).status();
     if !built.is_ok_and(|status| status.success()) {
-        return Err("the release build failed".to_owned());
+        return Err(format!("the {folder} build failed"));
     }
-    Ok(root.join("target/release/gannet"))
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), |dir| root.join(dir));
+    Ok(target.join(folder).join("gannet"))
 }
 
 fn scripts(dir: &Path, filter: Option<&str>) -> Result<Vec<PathBuf>, String> {

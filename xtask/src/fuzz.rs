@@ -1,7 +1,8 @@
-//! `cargo xtask fuzz`: the fuzz targets of `fuzz/` on the stable compiler. No coverage leads it: valid inputs are mutated, from a
-//! seed. A finding is kept in `target/fuzz/` and the line that replays it is printed.
+//! `cargo xtask fuzz`: the fuzz targets of `fuzz/` on the stable compiler. No coverage leads it: valid inputs are
+//! mutated, from a seed. A finding is kept in `target/fuzz/` and the line that replays it is printed.
 //!
-//! The targets `statements`, `prepared` and `changes` send their inputs to a server that is started for them (see `served`).
+//! The targets `statements`, `prepared` and `changes` send their inputs to a server that is started for them (see
+//! `served`).
 
 pub(crate) mod changes;
 mod mutate;

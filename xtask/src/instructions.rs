@@ -1,10 +1,18 @@
-//! `cargo xtask instructions`: user-mode instructions of the server per event of sysbench's workloads, one connection, by callgrind.
+//! `cargo xtask instructions`: user-mode instructions of the server per event of sysbench's workloads, one connection,
+//! by callgrind.
 //!
-//! Two runs of a server under valgrind on copies of the same data differ only in the number of events; the difference divided by
-//! the difference of events is what one costs. Start, stop and preparing cancel out, and so does the first reading of the pages, which
-//! a query does before. Wants valgrind and sysbench.
+//! Two runs of a server under valgrind on copies of the same data differ only in the number of events; the difference
+//! divided by the difference of events is what one costs. Start, stop and preparing cancel out, and so does the first
+//! reading of the pages, which a query does before. Wants valgrind and sysbench.
+//!
+//! `--accept` appends the figures to the ledger; `--gate` compares with its newest ones, and fails where a workload
+//! needs more than 2 % above.
 
-use crate::clients::build_release;
+use crate::{
+    clients::build_release,
+    figures::{newest, rows},
+    ledger::Entries,
+};
 use std::{
     fmt::Write,
     fs,
@@ -13,26 +21,58 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Workloads: name in sysbench, its protocol option.
-const WORKLOADS: &[(&str, &str)] = &[
-    ("oltp_point_select", "auto"),
-    ("oltp_point_select", "disable"),
-    ("oltp_read_only", "auto"),
-    ("oltp_update_index", "auto"),
-    ("oltp_update_non_index", "auto"),
-    ("oltp_insert", "auto"),
+/// Workloads: name in sysbench, its protocol option, name in the ledger.
+const WORKLOADS: &[(&str, &str, &str)] = &[
+    ("oltp_point_select", "auto", "point_select"),
+    ("oltp_point_select", "disable", "point_select text"),
+    ("oltp_read_only", "auto", "read_only"),
+    ("oltp_update_index", "auto", "update_index"),
+    ("oltp_update_non_index", "auto", "update_non_index"),
+    ("oltp_insert", "auto", "insert"),
 ];
+
+/// What a workload may need above the accepted figure.
+const MARGIN: f64 = 1.02;
 
 /// Events of the two runs.
 pub(crate) const EVENTS: [u64; 2] = [500, 2500];
 
-/// Measures every workload whose name contains `filter`.
-pub fn run(root: &Path, filter: Option<&str>) -> Result<String, String> {
-    if !WORKLOADS.iter().any(|(name, _)| filter.is_none_or(|f| name.contains(f))) {
-        let names: Vec<&str> = WORKLOADS.iter().map(|(name, _)| *name).collect();
-        return Err(format!("cargo xtask instructions [WORKLOAD]: a part of {}", names.join(", ")));
+/// Measures every workload whose name contains the filter, and with `--accept` or `--gate` all of them.
+pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
+    let option = args.first().map(String::as_str);
+    let filter = option.filter(|o| !matches!(*o, "--accept" | "--gate"));
+    if !WORKLOADS.iter().any(|(name, ..)| filter.is_none_or(|f| name.contains(f))) {
+        let names: Vec<&str> = WORKLOADS.iter().map(|(name, ..)| *name).collect();
+        return Err(format!("cargo xtask instructions [WORKLOAD | --accept | --gate]: a part of {}", names.join(", ")));
     }
-    in_scratch(root, "instructions", |bin, dir| measure(bin, dir, filter))
+    let mut counted = Vec::new();
+    let table = in_scratch(root, "instructions", |bin, dir| measure(bin, dir, filter, &mut counted))?;
+    match option {
+        Some("--accept") => {
+            let mut entries = Entries::new(root, "instructions", args)?;
+            counted.iter().for_each(|(what, n)| entries.add(what, n, "instructions"));
+            entries.append_to(&root.join("docs/ledger.csv"))?;
+        }
+        Some("--gate") => {
+            let ledger = rows(root)?;
+            let accepted = |what: &str| newest(&ledger, what, "instructions")?.figure.parse::<u64>().ok();
+            let above: Vec<String> = counted.iter().filter_map(|(what, n)| beyond(what, *n, accepted(what))).collect();
+            if !above.is_empty() {
+                return Err(format!("{table}\n{}", above.join("\n")));
+            }
+        }
+        _ => {}
+    }
+    Ok(table)
+}
+
+/// What there is to say of a workload that needs more than was accepted.
+fn beyond(what: &str, now: u64, accepted: Option<u64>) -> Option<String> {
+    match accepted {
+        None => Some(format!("{what}: no figure was accepted (cargo xtask instructions --accept)")),
+        Some(then) if now as f64 > then as f64 * MARGIN => Some(format!("{what}: {now} instructions, accepted {then}")),
+        Some(_) => None,
+    }
 }
 
 /// Builds the server and gives the work a directory that is removed after it.
@@ -50,10 +90,10 @@ pub(crate) fn in_scratch(
     outcome
 }
 
-fn measure(bin: &Path, dir: &Path, filter: Option<&str>) -> Result<String, String> {
+fn measure(bin: &Path, dir: &Path, filter: Option<&str>, all: &mut Vec<(&'static str, u64)>) -> Result<String, String> {
     let bench = Bench::prepare(bin, dir)?;
     let mut table = String::from("| workload | protocol | instructions an event |\n|---|---|--:|\n");
-    for (workload, protocol) in WORKLOADS.iter().filter(|(name, _)| filter.is_none_or(|f| name.contains(f))) {
+    for (workload, protocol, what) in WORKLOADS.iter().filter(|(name, ..)| filter.is_none_or(|f| name.contains(f))) {
         let mut counted = [0u64; 2];
         for (events, counted) in EVENTS.into_iter().zip(&mut counted) {
             let report = bench.run(workload, protocol, events, &[])?;
@@ -61,6 +101,7 @@ fn measure(bin: &Path, dir: &Path, filter: Option<&str>) -> Result<String, Strin
             *counted = total.ok_or("callgrind's report has no summary")?;
         }
         let each = counted[1].saturating_sub(counted[0]) / (EVENTS[1] - EVENTS[0]);
+        all.push((*what, each));
         let protocol = if *protocol == "auto" { "prepared" } else { "text" };
         let _ = writeln!(table, "| {workload} | {protocol} | {each} |");
     }
@@ -114,7 +155,8 @@ struct Server {
 }
 
 impl Server {
-    /// `launcher` is the binary, or what runs it. valgrind does not know that waiting in a ring blocks: workers use epoll.
+    /// `launcher` is the binary, or what runs it. valgrind does not know that waiting in a ring blocks: workers use
+    /// epoll.
     fn start(mut launcher: Command, data: &Path, dir: &Path) -> Result<Server, String> {
         let socket = dir.join("gannet.sock");
         let child = launcher
@@ -180,4 +222,16 @@ fn quiet(mut command: Command) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{command:?}: {}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beyond;
+
+    #[test]
+    fn two_percent_above_the_accepted_figure_fail() {
+        assert_eq!(beyond("insert", 1020, Some(1000)), None);
+        assert_eq!(beyond("insert", 1021, Some(1000)).as_deref(), Some("insert: 1021 instructions, accepted 1000"));
+        assert!(beyond("insert", 1, None).is_some_and(|fault| fault.contains("no figure was accepted")));
+    }
 }

@@ -1,16 +1,17 @@
-//! `cargo xtask ledger`: sysbench against this build, MariaDB where it is installed, and other builds, in turn on one machine; the
-//! figures go to the end of `docs/ledger.csv`.
+//! `cargo xtask ledger`: sysbench against this build, MariaDB where it is installed, and other builds, in turn on one
+//! machine; the figures go to the end of `docs/ledger.csv`.
 //!
-//! Each server has data of its own: 8 tables of 100,000 rows in memory, 2 GiB of pool, 1 GiB of redo, every commit synced. A round runs
-//! every workload once on every server before the next round begins, so that a machine whose speed drifts is the same for all. Processor
-//! time is that of the server's process, all threads, over the workload.
+//! Each server has data of its own: 8 tables of 100,000 rows in memory, 2 GiB of pool, 1 GiB of redo, every commit
+//! synced. A round runs every workload once on every server before the next round begins, so that a machine whose speed
+//! drifts is the same for all. Processor time is that of the server's process, all threads, over the workload.
 //!
-//! The ledger has a line for each figure: `date,commit,what,figure,unit,command`. `commit` is a short hash, with `+` when the tree has
-//! changes. Of the rounds the median is kept, and of rates the least and the greatest, too. Each run adds the size of the stripped binary,
-//! and the share of processor time that a virtual machine's host took away meanwhile. `--build` measures a clean release build and one after
-//! a change of the binary's own crate, and no workload.
+//! The ledger has a line for each figure: `date,commit,what,figure,unit,command`. `commit` is a short hash, with `+`
+//! when the tree has changes. Of the rounds the median is kept, and of rates the least and the greatest, too. Each run
+//! adds the size of the stripped binary, and the share of processor time that a virtual machine's host took away
+//! meanwhile. `--build` measures a clean release build and one after a change of the binary's own crate, and no
+//! workload. `--table` measures nothing: it writes the table of `docs/benchmarks.md` anew, of the newest figures.
 
-use crate::clients::build_release;
+use crate::{clients::build_release, figures};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -78,7 +79,7 @@ struct Run {
 }
 
 /// Lines of the ledger that one run adds.
-struct Entries {
+pub(crate) struct Entries {
     date: String,
     commit: String,
     command: String,
@@ -86,21 +87,21 @@ struct Entries {
 }
 
 impl Entries {
-    fn new(root: &Path, args: &[String]) -> Result<Entries, String> {
+    pub(crate) fn new(root: &Path, verb: &str, args: &[String]) -> Result<Entries, String> {
         // Where a binary lies says nothing to others.
         let shown = |arg: &String| arg.split_once("=/").map_or(arg.clone(), |(name, _)| format!("{name}=BINARY"));
         let shown: Vec<String> = args.iter().map(shown).collect();
-        let command = format!("cargo xtask ledger {}", shown.join(" ")).trim_end().to_owned();
+        let command = format!("cargo xtask {verb} {}", shown.join(" ")).trim_end().to_owned();
         Ok(Entries { date: output("date", &["+%F"], root)?, commit: build_name(root)?, command, lines: String::new() })
     }
 
-    fn add(&mut self, what: &str, figure: impl std::fmt::Display, unit: &str) {
+    pub(crate) fn add(&mut self, what: &str, figure: impl std::fmt::Display, unit: &str) {
         let fields = [&self.date, &self.commit, what, &figure.to_string(), unit, &self.command].map(field);
         self.lines.push_str(&fields.join(","));
         self.lines.push('\n');
     }
 
-    fn append_to(&self, path: &Path) -> Result<(), String> {
+    pub(crate) fn append_to(&self, path: &Path) -> Result<(), String> {
         let mut text = fs::read_to_string(path).unwrap_or_else(|_| format!("{HEAD}\n"));
         text.push_str(&self.lines);
         fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
@@ -114,8 +115,11 @@ fn field(text: &str) -> String {
 
 /// Measures, prints a table, and appends to the ledger.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
+    if args == ["--table"] {
+        return figures::write_table(root);
+    }
     let wish = Wish::parse(args)?;
-    let mut entries = Entries::new(root, args)?;
+    let mut entries = Entries::new(root, "ledger", args)?;
     let dir = std::env::temp_dir().join(format!("gannet-ledger-{}", std::process::id()));
     fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     let outcome = match wish.build {

@@ -7,6 +7,7 @@ pub mod clients;
 pub mod crash;
 pub mod diff;
 pub mod dist;
+mod figures;
 pub mod fuzz;
 pub mod instructions;
 pub mod isolation;

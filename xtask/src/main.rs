@@ -8,7 +8,9 @@ const USAGE: &str = "\
 cargo xtask VERB
 
   tidy [--bless]     house rules: layering, unsafe, file sizes, left-over markers (also run by cargo test)
-  clients [FILTER]   installs real clients and runs them against a running Gannet (tests/clients/*.sh)
+  clients [--debug] [FILTER]
+                     installs real clients and runs them against a running Gannet (tests/clients/*.sh), of the release
+                     build or the debug build
   fuzz [--target T] [--minutes M] [--seed N] [--input FILE]
                      mutated valid inputs into the decoders; without a target all of them, one after the other
   fuzz --target statements|prepared|changes [--minutes M] [--seed N] [--rounds N] [--findings N] [--server BINARY]
@@ -19,13 +21,15 @@ cargo xtask VERB
                      the real server under load, killed with -9; all that was acknowledged must be there, and all space given back
   diff --port-a A --port-b B [--seed N] [--statements N]   (or --socket-a, --socket-b)
                      random statements on two servers, Gannet and MariaDB; differences made small (--database, gannet_diff)
-  instructions [FILTER]   instructions of the server per event of sysbench's workloads (valgrind, sysbench)
+  instructions [FILTER | --accept | --gate]
+                     instructions of the server per event of sysbench's workloads (valgrind, sysbench); into the ledger;
+                     or compared with its newest: more than 2 % above fails
   atomics [FILTER]   its atomic read-modify-writes per point select and commit, by place; more than is listed fails
   isolation --port-a A [--port-b B] [--only TEXT] [--record]
                      what each isolation level gives, as named steps in all orders: server A against B or InnoDB's recorded lines
-  ledger [--seconds S] [--rounds N] [--threads T] [--only WORKLOAD] [--beside NAME=BINARY]... | --build
+  ledger [--seconds S] [--rounds N] [--threads T] [--only WORKLOAD] [--beside NAME=BINARY]... | --build | --table
                      sysbench against this build, MariaDB and other builds in turn, or the time of a release build;
-                     figures go to docs/ledger.csv
+                     figures go to docs/ledger.csv; --table writes the table of docs/benchmarks.md anew
   dist               the binary without symbols, its symbols, and a Debian package, in target/dist
   statements --server A --reference A FILE...
                      recorded statements against two servers: what differs, most frequent first
@@ -39,13 +43,13 @@ fn main() -> ExitCode {
         Some("crash") => crash::run(&xtask::root(), &args[1..]),
         Some("fuzz") => fuzz::run(&xtask::root(), &args[1..]),
         Some("diff") => diff::run(&args[1..]),
-        Some("instructions") => instructions::run(&xtask::root(), args.get(1).map(String::as_str)),
+        Some("instructions") => instructions::run(&xtask::root(), &args[1..]),
         Some("atomics") => atomics::run(&xtask::root(), args.get(1).map(String::as_str)),
         Some("statements") => statements::run(&args[1..]),
         Some("isolation") => isolation::run(&xtask::root(), &args[1..]),
         Some("ledger") => ledger::run(&xtask::root(), &args[1..]),
         Some("dist") => dist::run(&xtask::root()),
-        Some("clients") => clients::run(&xtask::root(), args.get(1).map(String::as_str)),
+        Some("clients") => clients::run(&xtask::root(), &args[1..]),
         _ => Err(USAGE.to_owned()),
     };
     match outcome {

@@ -1,6 +1,6 @@
-//! `cargo xtask sim`: the engine, and the whole server, in the simulation, with power cuts, failing disks and connections that are cut,
-//! compared with their oracles. Without `--workload` all of them in turn: two thirds of the time for the engine. `--workload planted`
-//! plants faults, each of which one of the seeds from 0 to 999 must find.
+//! `cargo xtask sim`: the engine, and the whole server, in the simulation, with power cuts, failing disks and
+//! connections that are cut, compared with their oracles. Without `--workload` all of them in turn: two thirds of the
+//! time for the engine. `--workload planted` plants faults, each of which one of the seeds from 0 to 999 must find.
 
 use std::{path::Path, process::Command};
 

@@ -1,6 +1,6 @@
-//! Recorded statements of real clients, replayed against two servers side by side: what one refuses or answers differently,
-//! most frequent first, but for what has a reason (`explained`), which is only counted. The files are an argument: one
-//! statement after the other, each ended by `;`, as a general log gives them.
+//! Recorded statements of real clients, replayed against two servers side by side: what one refuses or answers
+//! differently, most frequent first, but for what has a reason (`explained`), which is only counted. The files are an
+//! argument: one statement after the other, each ended by `;`, as a general log gives them.
 
 mod explained;
 
@@ -138,7 +138,8 @@ impl Side {
         Ok(self.connection.insert(connection))
     }
 
-    /// A new connection with the modes that both servers know, one clock and one character set, and no database but `test`.
+    /// A new connection with the modes that both servers know, one clock and one character set, and no database but
+    /// `test`.
     fn prepare(&mut self) -> Result<(), String> {
         self.connection = None;
         self.ask(MODES)?;

@@ -1,5 +1,5 @@
-//! What each client knows: its tables as they are by all that was acknowledged, and as they would be if the statement in flight took
-//! effect.
+//! What each client knows: its tables as they are by all that was acknowledged, and as they would be if the statement
+//! in flight took effect.
 
 use gannet_wire::client::{Connection, Error};
 use std::collections::BTreeMap;

@@ -1,8 +1,9 @@
-//! `cargo xtask crash`: the real binary under load, killed with -9 again and again; each time what clients were told must be there.
+//! `cargo xtask crash`: the real binary under load, killed with -9 again and again; each time what clients were told
+//! must be there.
 //!
-//! A round starts the server on the directory of the round before, compares every table with the ledger of its client (rows, indexes,
-//! columns, names), waits until the data file takes no more blocks than it says, lets the clients go on, kills the server, and runs
-//! `gannet check` with a time limit. Three kinds:
+//! A round starts the server on the directory of the round before, compares every table with the ledger of its client
+//! (rows, indexes, columns, names), waits until the data file takes no more blocks than it says, lets the clients go
+//! on, kills the server, and runs `gannet check` with a time limit. Three kinds:
 //!
 //! - `definitions`: CREATE, ALTER, DROP, RENAME and TRUNCATE beside transactions;
 //! - `recovery`: the same, and the next starts are killed too, some of them before the server answers;

@@ -1,4 +1,5 @@
-//! What the server has, compared with what clients know; and the blocks of the data file with what the server says of them.
+//! What the server has, compared with what clients know; and the blocks of the data file with what the server says of
+//! them.
 
 use gannet_wire::client::Connection;
 use std::os::unix::fs::MetadataExt;

@@ -173,8 +173,9 @@ pub(super) fn of_change(
     unsigned(statement, outcomes, pair)?.map_or_else(|| zero_dates(statement, pair, schema), |why| Ok(Some(why)))
 }
 
-/// A change that MariaDB makes as this server does when it has no index but the primary key to find rows by; or that both make alike
-/// then, as when rows of INSERT IGNORE ... SELECT have the same key, and which of them is read first is open.
+/// A change that MariaDB makes as this server does when it has no index but the primary key to find rows by; or that
+/// both make alike then, as when rows of INSERT IGNORE ... SELECT have the same key, and which of them is read first is
+/// open.
 fn index(sql: &str, outcomes: &[Outcome; 2], pair: &mut Pair, schema: &Schema) -> Result<Option<&'static str>, String> {
     if !matches!(outcomes, [Outcome::Done(_), Outcome::Done(_)]) {
         return Ok(None);
@@ -210,8 +211,9 @@ fn makes_the_same(sql: &str, pair: &mut Pair, schema: &Schema) -> Result<bool, S
     Ok(agree)
 }
 
-/// Which of two errors comes first, of a value that cannot be computed and of a duplicate: whether rows are made one by one
-/// or several together is each server's own affair. What the change computes is refused by both, when it is queried alone.
+/// Which of two errors comes first, of a value that cannot be computed and of a duplicate: whether rows are made one by
+/// one or several together is each server's own affair. What the change computes is refused by both, when it is queried
+/// alone.
 fn first_error(sql: &str, outcomes: &[Outcome; 2], pair: &mut Pair) -> Result<Option<&'static str>, String> {
     let [Outcome::Refused(a, _), Outcome::Refused(b, _)] = outcomes else { return Ok(None) };
     let error = match (*a, *b) {

@@ -106,7 +106,8 @@ fn view(sql: &str, ignore: bool, outcomes: &[Outcome; 2]) -> Option<&'static str
         [Outcome::Done(_), Outcome::Refused(1369, _)] if ignore => {
             Some("MariaDB does not pass over rows that a CHECK OPTION refuses")
         }
-        // Updatable and Insertable Views: for dependent subqueries in the select list, no data change statements are permitted.
+        // Updatable and Insertable Views: for dependent subqueries in the select list, no data change statements are
+        // permitted.
         [Outcome::Refused(1288, _), _] if sql.starts_with("UPDATE v8 ") => {
             Some("MariaDB changes views with dependent subqueries in the select list")
         }
@@ -263,8 +264,8 @@ fn keeps_orphans(a: &[Vec<String>], b: &[Vec<String>]) -> bool {
     a.len() < b.len() && a.iter().all(|row| b.contains(row)) && b.iter().all(orphan)
 }
 
-/// The counts of ON DUPLICATE KEY UPDATE differ by rows that MariaDB calls copied and not updated: it compares what stands in the
-/// place of a NULL, the engine does not.
+/// The counts of ON DUPLICATE KEY UPDATE differ by rows that MariaDB calls copied and not updated: it compares what
+/// stands in the place of a NULL, the engine does not.
 fn counts_null_twice(sql: &str, a: &ResultSet, b: &ResultSet) -> bool {
     let number = |name: &str| -> Option<u64> {
         a.ok.info.split_once(name)?.1.split(' ').find(|word| !word.is_empty())?.parse().ok()

@@ -90,7 +90,8 @@ impl Expr {
         if copy.parts[0].starts_with("INTERVAL(") { Expr::form(self.kind, "COALESCE(?, 0)", vec![copy]) } else { copy }
     }
 
-    /// With a subquery on the left of ALL, ANY and IN in COALESCE: MariaDB takes its NULL for true there when the right one is correlated.
+    /// With a subquery on the left of ALL, ANY and IN in COALESCE: MariaDB takes its NULL for true there when the right
+    /// one is correlated.
     pub(crate) fn settled(&self) -> Expr {
         let mut args: Vec<Expr> = self.args.iter().map(Expr::settled).collect();
         let right = self
@@ -104,8 +105,8 @@ impl Expr {
         Expr { kind: self.kind, parts: self.parts.clone(), args }
     }
 
-    /// With the place of an empty text right behind one character said: MariaDB compares the position with the length in bytes before it
-    /// counts from 0, and finds none behind a text without longer characters.
+    /// With the place of an empty text right behind one character said: MariaDB compares the position with the length
+    /// in bytes before it counts from 0, and finds none behind a text without longer characters.
     pub(crate) fn located(&self) -> Expr {
         let args: Vec<Expr> = self.args.iter().map(Expr::located).collect();
         if self.parts[0] == "LOCATE(" && self.parts.last().is_some_and(|p| p == ", 2)") {
@@ -118,7 +119,8 @@ impl Expr {
         }
     }
 
-    /// With texts in ELT(): beside numbers a member of an ENUM or SET is its number to MariaDB, and a text to this server.
+    /// With texts in ELT(): beside numbers a member of an ENUM or SET is its number to MariaDB, and a text to this
+    /// server.
     pub(crate) fn elt_of_texts(&self) -> Expr {
         let mut args: Vec<Expr> = self.args.iter().map(Expr::elt_of_texts).collect();
         if self.parts[0].starts_with("ELT(") {
@@ -597,8 +599,8 @@ impl<'s, 'r> Maker<'s, 'r> {
         }
     }
 
-    /// A YEAR column as a number: beside lists and bounds MariaDB makes years of all values, MySQL of constants alone, of integers in a list
-    /// never.
+    /// A YEAR column as a number: beside lists and bounds MariaDB makes years of all values, MySQL of constants alone,
+    /// of integers in a list never.
     pub(crate) fn plain_year(&self, e: Expr) -> Expr {
         let year = |(alias, table): &(String, Rc<Table>)| {
             table.columns.iter().any(|c| c.is_year() && c.value(alias) == e.text())

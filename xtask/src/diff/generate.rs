@@ -41,8 +41,8 @@ impl Column {
         Column { ty, ..Column::derived(name, kind) }
     }
 
-    /// The column as a value. What a BIT column shows depends on where it stands: on one server a number, on the other its
-    /// bytes.
+    /// The column as a value. What a BIT column shows depends on where it stands: on one server a number, on the other
+    /// its bytes.
     pub(crate) fn value(&self, alias: &str) -> String {
         let bits = self.ty.starts_with("BIT");
         if bits { format!("({alias}.{} + 0)", self.name) } else { format!("{alias}.{}", self.name) }

@@ -235,7 +235,8 @@ struct Manner {
     binary: bool,
 }
 
-/// Error numbers that say the same: about two, three or more operands (illegal mix of collations), or on each of the servers.
+/// Error numbers that say the same: about two, three or more operands (illegal mix of collations), or on each of the
+/// servers.
 fn family(code: u16) -> u16 {
     match code {
         1270 | 1271 => 1267,
@@ -354,8 +355,9 @@ impl Tally {
     }
 }
 
-/// Runs the verb. `--port-a`, `--port-b` (or `--socket-a`, `--socket-b`), `--seed`, `--statements`,
-/// `--differences` (after which it ends), `--database`, `--theme` (rounds of it alone; `queries` and `changes` are those without a theme).
+/// Runs the verb. `--port-a`, `--port-b` (or `--socket-a`, `--socket-b`), `--seed`, `--statements`, `--differences`
+/// (after which it ends), `--database`, `--theme` (rounds of it alone; `queries` and `changes` are those without a
+/// theme).
 pub fn run(args: &[String]) -> Result<String, String> {
     let option = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1));
     let number = |name: &str, otherwise: u64| match option(name) {

@@ -58,7 +58,8 @@ fn source(m: &mut Maker<'_, '_>, with: &mut Option<Expr>) -> (Expr, Rc<Table>) {
     (query, derived)
 }
 
-/// A derived table in parentheses. Its texts are columns of a table: of others it would be chance which of equal ones shows.
+/// A derived table in parentheses. Its texts are columns of a table: of others it would be chance which of equal ones
+/// shows.
 fn derived(m: &mut Maker<'_, '_>, table: &Table) -> (Expr, Rc<Table>) {
     let columns = |of: &[&Expr]| {
         let mut columns = vec![Column::derived("id", Kind::Int)];

@@ -1,5 +1,5 @@
-//! Target `changes`: UPDATE and DELETE over random joins. What they have to change is asked by a SELECT over the same joins before: after
-//! the statement every row of every table is as that says.
+//! Target `changes`: UPDATE and DELETE over random joins. What they have to change is asked by a SELECT over the same
+//! joins before: after the statement every row of every table is as that says.
 
 use super::served::{Found, Served};
 use crate::diff::Random;
@@ -8,11 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Statements of a round.
 const ROUND: usize = 60;
 
-/// Errors that a change may give where the query does not: of targets that may not be changed, names that are not one table's, and a plan
-/// that is expected to look at more rows than the tool allows.
+/// Errors that a change may give where the query does not: of targets that may not be changed, names that are not one
+/// table's, and a plan that is expected to look at more rows than the tool allows.
 const REFUSALS: [u16; 10] = [1052, 1054, 1066, 1093, 1104, 1109, 1288, 1393, 1443, 1706];
 
-/// Definitions of the tables: keys of every kind, and other numbers of columns. `n` is unique among all rows of all tables.
+/// Definitions of the tables: keys of every kind, and other numbers of columns. `n` is unique among all rows of all
+/// tables.
 const TABLES: [&str; 5] = [
     "(id INT PRIMARY KEY, v INT, w INT, n INT NOT NULL)",
     "(n INT NOT NULL, id INT, more VARCHAR(20) DEFAULT 'm', w INT, v INT, KEY (id))",

@@ -1,4 +1,5 @@
-//! A server that statements are sent to until it breaks: a lost connection, no answer, or an internal error is a finding.
+//! A server that statements are sent to until it breaks: a lost connection, no answer, or an internal error is a
+//! finding.
 
 use crate::diff::Random;
 use gannet_wire::client::{Address, Arg, Connection, Error, Options, ResultSet};

@@ -1,5 +1,5 @@
-//! Targets `statements` and `prepared`: what the test files say, slightly wrong, as text and prepared; and parameters wherever an
-//! expression may stand.
+//! Targets `statements` and `prepared`: what the test files say, slightly wrong, as text and prepared; and parameters
+//! wherever an expression may stand.
 
 use super::mutate::{mutant, stories, with_parameters};
 use super::served::{Found, Served, Value, is_harmless};
@@ -43,7 +43,8 @@ pub(super) fn statements(served: &mut Served, random: &mut Random) -> Result<(),
     Ok(())
 }
 
-/// Queries and changes over random tables with parameters instead of literals, and forms that have parameters in rare places.
+/// Queries and changes over random tables with parameters instead of literals, and forms that have parameters in rare
+/// places.
 pub(super) fn prepared(served: &mut Served, random: &mut Random) -> Result<(), Found> {
     let schema = Schema::new(random);
     for sql in schema.create().iter().chain(&schema.fill(random)) {

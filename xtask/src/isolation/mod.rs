@@ -1,8 +1,9 @@
 //! `cargo xtask isolation`: what each isolation level gives, as named steps in all orders against running servers.
 //!
-//! For each level, anomaly and way of reading (plain, sharing, for update, NOWAIT, SKIP LOCKED) the sessions' steps are taken in every order; what each step
-//! gives, whether it has to wait, and what is left in the end, makes a line. The lines of InnoDB (MariaDB 10.11) are in `tests/isolation/innodb.txt`; two running
-//! servers can be compared too. Differences with a reason are in `explained`.
+//! For each level, anomaly and way of reading (plain, sharing, for update, NOWAIT, SKIP LOCKED) the sessions' steps are
+//! taken in every order; what each step gives, whether it has to wait, and what is left in the end, makes a line. The
+//! lines of InnoDB (MariaDB 10.11) are in `tests/isolation/innodb.txt`; two running servers can be compared too.
+//! Differences with a reason are in `explained`.
 
 mod play;
 mod scenarios;
@@ -210,7 +211,8 @@ fn write(path: &Path, stage: &mut Stage) -> Result<String, String> {
     Ok(format!("{count} orders recorded in {}", path.display()))
 }
 
-/// Compares a running server with the recorded lines of InnoDB: the scenarios with one way of reading, and every `part`th of the other cases.
+/// Compares a running server with the recorded lines of InnoDB: the scenarios with one way of reading, and every
+/// `part`th of the other cases.
 pub fn check(address: &Address, path: &Path, part: usize) -> Result<Comparison, String> {
     let mut stage = Stage::open(address, "gannet_isolation")?;
     let mut reference = Reference::Recorded(read(path)?);

@@ -82,7 +82,8 @@ impl Session {
 pub(super) enum Played {
     /// All steps were taken; what happened, in one line.
     Whole(String),
-    /// The step at this place could not be taken: its session was waiting. Orders with the same beginning end there too.
+    /// The step at this place could not be taken: its session was waiting. Orders with the same beginning end there
+    /// too.
     Stuck(usize),
 }
 

@@ -1,7 +1,8 @@
 //! The anomalies as named steps.
 //!
-//! The names are those of Berenson et al., "A Critique of ANSI SQL Isolation Levels" (1995), and Adya's thesis (1999). Every session has
-//! begun a transaction before its first step; a snapshot is made by the first read. The table and its rows: see [`TABLE`].
+//! The names are those of Berenson et al., "A Critique of ANSI SQL Isolation Levels" (1995), and Adya's thesis (1999).
+//! Every session has begun a transaction before its first step; a snapshot is made by the first read. The table and its
+//! rows: see [`TABLE`].
 
 /// The table `t` of every scenario: three rows with room between and behind them.
 pub(super) const TABLE: &str =
@@ -28,7 +29,8 @@ const EVERY: &[Read] = &[PLAIN, SHARE, UPDATE, NOWAIT, SKIP];
 /// For scenarios without a read of their own.
 const NONE: &[Read] = &[("no", "")];
 
-/// Sessions and their steps; all orders of the steps are taken. A step that begins with SELECT gets the way of reading behind it.
+/// Sessions and their steps; all orders of the steps are taken. A step that begins with SELECT gets the way of reading
+/// behind it.
 pub(super) struct Scenario {
     pub(super) name: &'static str,
     pub(super) reads: &'static [Read],

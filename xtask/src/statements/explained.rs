@@ -1,6 +1,6 @@
-//! Differences with a reason. Each names a construct, and the answers that it explains: what fits none is a fault until somebody has
-//! looked at it. What a difference leaves behind is followed by table: a table that one side does not have, or with other
-//! rows, makes more statements differ.
+//! Differences with a reason. Each names a construct, and the answers that it explains: what fits none is a fault until
+//! somebody has looked at it. What a difference leaves behind is followed by table: a table that one side does not
+//! have, or with other rows, makes more statements differ.
 
 use super::Answer;
 use std::collections::BTreeSet;
@@ -106,7 +106,8 @@ const THEIR_TABLES: &[&str] = &[
     "tablespaces",
 ];
 
-/// Syntax of MySQL 8.4 that MariaDB 10.11 does not have (its manual, "Incompatibilities and Feature Differences"): error 1064 there.
+/// Syntax of MySQL 8.4 that MariaDB 10.11 does not have (its manual, "Incompatibilities and Feature Differences"):
+/// error 1064 there.
 const NOT_THEIRS: &[&str] = &[
     // Operators and functions of JSON.
     "->",

@@ -1,7 +1,8 @@
 //! Circles of files: in the crates listed here no file imports one that, by other files, imports it.
 //!
-//! An import is a path that begins with `crate`, `self` or `super`, in a `use` or in the code. It leads to the longest module that it
-//! names; a type that a parent module declares is nobody's file. Tests are left out.
+//! An import is a path that begins with `crate`, `self`, `super` or the name of a child module, in a `use` or in the
+//! code. It leads to the longest module that it names; a type that a parent module declares is nobody's file. Tests are
+//! left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +12,8 @@ const ORDERED: &[&str] = &[
     "foundation/runtime",
     "foundation/telemetry",
     "storage/btree",
+    "storage/buffer",
+    "storage/engine",
     "storage/lock",
     "storage/log",
     "storage/page",
@@ -19,17 +22,143 @@ const ORDERED: &[&str] = &[
     "sql/functions",
     "sql/plan",
     "sql/schema",
+    "sql/types",
     "service/core",
     "service/server",
     "service/wire",
 ];
 
-/// Circles that stay, because the data itself is one: the files of each, and why.
+/// Circles that stay, because the data itself is one: the files of each, and why. A circle may become smaller; a file
+/// that is not listed may not enter one.
 const KNOTS: &[(&str, &[&str], &str)] = &[
     (
         "foundation/runtime",
-        &["cx", "serve", "sim", "stack", "task", "time", "worker"],
+        &[
+            "cx",
+            "serve",
+            "serve/conn",
+            "serve/listener",
+            "serve/thread",
+            "sim",
+            "sim/disk",
+            "sim/net",
+            "sim/sched",
+            "stack",
+            "task",
+            "time",
+            "worker",
+            "worker/conns",
+            "worker/fiber",
+        ],
         "a task knows the worker or simulation that it runs on, and these run tasks; both serve connections",
+    ),
+    (
+        "sql/exec",
+        &["compare", "context", "long", "spill", "spill/dedup", "spill/kept", "spill/merge", "spill/partition"],
+        "an execution owns its temporary files, and what is written to them is counted to the execution",
+    ),
+    (
+        "sql/exec",
+        &[
+            "cte",
+            "eval",
+            "eval/alternatives",
+            "eval/subquery",
+            "integers",
+            "ops",
+            "ops/aggregate",
+            "ops/hash_join",
+            "ops/join",
+            "ops/json",
+            "ops/parallel",
+            "ops/rows",
+            "ops/scan",
+            "ops/scan/merge",
+            "ops/scan/skip",
+            "ops/set",
+            "ops/sort",
+            "ops/window",
+            "ops/window_rows",
+            "order",
+            "typed",
+            "vector",
+        ],
+        "operators evaluate expressions, and an expression may hold a subquery, which is operators: the recursion is SQL's",
+    ),
+    (
+        "sql/exec",
+        &["dml", "dml/delete", "dml/insert", "dml/load", "dml/update", "dml/update/point", "foreign"],
+        "a changed row changes others by its foreign keys, which are changed as rows are",
+    ),
+    (
+        "storage/buffer",
+        &["double", "pool", "space", "writeback"],
+        "the pool writes its frames back, and writing back takes frames from the pool",
+    ),
+    (
+        "storage/engine",
+        &[
+            "checkpoint",
+            "consumer",
+            "fuzzing",
+            "index",
+            "indexer",
+            "purge",
+            "recovery",
+            "redo",
+            "rollback",
+            "rows",
+            "scrub",
+            "store",
+            "trees",
+            "txn",
+            "writer",
+        ],
+        "the store starts the tasks that work on it, and a transaction is what it gives and what these roll back",
+    ),
+    (
+        "storage/engine",
+        &["row", "undo/record"],
+        "an undo record keeps the head of the row before it, and a row's head names its undo record",
+    ),
+    (
+        "sql/types",
+        &[
+            "collation",
+            "convert",
+            "convert/cast",
+            "convert/compare",
+            "convert/json",
+            "convert/number",
+            "convert/store",
+            "convert/time",
+            "json",
+            "json/parse",
+            "json/path",
+            "members",
+            "sqltype",
+            "temporal",
+            "temporal/format",
+            "value",
+        ],
+        "a value may be a document, whose scalars are values; conversions lead from any type to any other",
+    ),
+    (
+        "sql/types",
+        &["collation/tailoring", "collation/uca"],
+        "a tailored collation is made of the root's weights, and looks up what it does not tailor there",
+    ),
+    (
+        "sql/plan",
+        &[
+            "optimize",
+            "optimize/access",
+            "optimize/access/skip",
+            "optimize/block",
+            "optimize/block/scan",
+            "optimize/join",
+        ],
+        "a block is optimized table by table, and a table may be a block",
     ),
     (
         "storage/lock",
@@ -52,7 +181,8 @@ pub(super) fn check(sources: &[(String, String)], faults: &mut Vec<String>) {
             files.iter().map(|(module, text)| (module, imports(module, text, &files))).collect();
         for circle in circles(&arrows) {
             let names: Vec<String> = circle.iter().map(|m| m.join("/")).collect();
-            if !KNOTS.iter().any(|(of, files, _)| of == krate && names == *files) {
+            let known = |files: &&[&str]| names.iter().all(|name| files.contains(&name.as_str()));
+            if !KNOTS.iter().any(|(of, files, _)| of == krate && known(files)) {
                 faults.push(format!("{root}: files that import each other: {}", names.join(", ")));
             }
         }
@@ -77,8 +207,11 @@ fn product(text: &str) -> &str {
 fn imports(module: &Module, text: &str, files: &BTreeMap<Module, &str>) -> BTreeSet<Module> {
     let code: String = text.lines().map(|l| l.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join(" ");
     let mut found = BTreeSet::new();
-    for start in ["crate::", "super::", "self::"] {
-        for (at, _) in code.match_indices(start) {
+    let children =
+        files.keys().filter(|m| m.len() == module.len() + 1 && m.starts_with(module)).filter_map(|m| m.last());
+    let starts = ["crate", "super", "self"].into_iter().chain(children.map(String::as_str));
+    for start in starts.map(|name| format!("{name}::")) {
+        for (at, _) in code.match_indices(&start) {
             let inside = code[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ':'));
             if !inside {
                 expand(&code[at..], &mut Vec::new(), &mut |path| found.extend(resolve(module, path, files)));
@@ -197,19 +330,29 @@ mod tests {
             Vec::<String>::new()
         );
         assert_eq!(faults(&[deep, ("b.rs", "use crate::a::z;")]).len(), 1);
+        // A parent calls its child by the bare name.
+        for down in ["mod inner; fn f() { inner::g() }", "pub(crate) use inner::g;"] {
+            let back = ("a/inner.rs", "use crate::a::x;");
+            assert_eq!(faults(&[("a/mod.rs", down), back]).len(), 1, "{down}");
+            assert_eq!(faults(&[("a/mod.rs", "mod inner; fn f() { other::inner::g() }"), back]), Vec::<String>::new());
+        }
     }
 
     #[test]
-    fn a_knot_is_these_files_and_no_others() {
+    fn a_knot_takes_in_no_other_file() {
         for (krate, files, _) in KNOTS {
             let ring = |files: &[&str]| -> Vec<String> {
                 let next = files.iter().cycle().skip(1);
-                let texts: Vec<(String, String)> =
-                    files.iter().zip(next).map(|(f, to)| (format!("{f}.rs"), format!("use crate::{to};"))).collect();
+                let folders = files.iter().filter_map(|f| f.rsplit_once('/')).filter(|(of, _)| !files.contains(of));
+                let uses = |to: &str| format!("use crate::{};", to.replace('/', "::"));
+                let texts: Vec<(String, String)> = folders
+                    .map(|(of, _)| (format!("{of}.rs"), String::new()))
+                    .chain(files.iter().zip(next).map(|(f, to)| (format!("{f}.rs"), uses(to))))
+                    .collect();
                 faults_of(krate, &texts.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect::<Vec<_>>())
             };
             assert_eq!(ring(files), Vec::<String>::new());
-            assert_eq!(ring(&files[1..]).len(), 1, "{krate}: a smaller circle has to be entered as such");
+            assert_eq!(ring(&files[1..]), Vec::<String>::new(), "{krate}: it may become smaller");
             assert_eq!(ring(&[*files, &["zz"]].concat()).len(), 1, "{krate}");
         }
     }

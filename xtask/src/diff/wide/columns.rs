@@ -89,7 +89,8 @@ fn generated_step(random: &mut Random) -> Step {
 /// A type, and what may be written into it.
 type Filled = (&'static str, &'static [&'static str]);
 
-/// Groups of types that ALTER TABLE changes into each other. Across groups MariaDB converts by other rules than a store.
+/// Groups of types that ALTER TABLE changes into each other. Across groups MariaDB converts by other rules than a
+/// store.
 const GROUPS: &[&[Filled]] = &[
     &[
         ("INT", &["1", "-5", "2147483647", "127", "128", "70000", "0"]),
@@ -179,7 +180,8 @@ pub(super) fn altered(random: &mut Random) -> Story {
     Story { theme: "altered", setup: Vec::new(), steps, shown: vec!["SELECT * FROM t ORDER BY id".into()] }
 }
 
-/// Members of a list beside a YEAR: MariaDB makes years of all of them, MySQL of those that compare in one domain, but not as integers.
+/// Members of a list beside a YEAR: MariaDB makes years of all of them, MySQL of those that compare in one domain, but
+/// not as integers.
 fn one_of_years(random: &mut Random) -> &'static [&'static str] {
     const LISTS: &[&[&str]] = &[&["'2001'", "'69'", "'0'", "'1999'", "NULL"], &["2020", "1999", "2155", "NULL"]];
     let list: &&[&str] = random.pick(LISTS);

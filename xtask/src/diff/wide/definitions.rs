@@ -1,4 +1,5 @@
-//! Tables made from queries and other tables, renamed, and given other keys under data; changes of several tables at once.
+//! Tables made from queries and other tables, renamed, and given other keys under data; changes of several tables at
+//! once.
 
 use super::{Random, STEPS, Step, Story, one, small, word};
 

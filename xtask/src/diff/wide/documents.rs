@@ -110,8 +110,8 @@ pub(super) fn stored(random: &mut Random) -> Story {
     Story { theme: "stored documents", setup, steps, shown: vec!["SELECT id, d, n, s FROM j ORDER BY id".into()] }
 }
 
-/// True when the second server gives the first's rows once its documents have their members in the first's order. MySQL sorts them by
-/// length and bytes (The JSON Data Type, Normalization), MariaDB keeps them as they came.
+/// True when the second server gives the first's rows once its documents have their members in the first's order. MySQL
+/// sorts them by length and bytes (The JSON Data Type, Normalization), MariaDB keeps them as they came.
 pub(super) fn in_order(step: &Step, outcomes: &[Outcome; 2], pair: &mut Pair) -> Result<bool, String> {
     let Outcome::Done(rows) = pair.one(false, "SELECT id, d FROM j WHERE d IS NOT NULL")? else { return Ok(false) };
     let rows = rows.texts();
@@ -131,7 +131,8 @@ pub(super) fn in_order(step: &Step, outcomes: &[Outcome; 2], pair: &mut Pair) ->
     Ok(super::alike(step, &both))
 }
 
-/// True when the second server gives the first's rows once objects are compared member by member (JSON_OVERLAPS: true when any is in common).
+/// True when the second server gives the first's rows once objects are compared member by member (JSON_OVERLAPS: true
+/// when any is in common).
 pub(super) fn by_member(step: &Step, outcomes: &[Outcome; 2], pair: &mut Pair) -> Result<bool, String> {
     let Some(sql) = each_member(&step.sql) else { return Ok(false) };
     let again = pair.one(true, &sql)?;

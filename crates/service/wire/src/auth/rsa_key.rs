@@ -1,5 +1,9 @@
 //! The key pair with which a client sends a password over an open transport: RSA, OAEP with SHA-1, as
 //! `caching_sha2_password` prescribes; the password is XORed with the nonce first.
+//!
+//! An accepted risk: the time that `rsa` takes to decrypt depends on the key (RUSTSEC-2023-0071, the Marvin attack), so
+//! that who can measure very many logins exactly might decrypt one recorded login. The key lives as long as the
+//! server's process, a client over TLS or a socket never uses it, and a password that matters belongs into TLS.
 
 use super::NONCE;
 use rsa::pkcs8::{DecodePublicKey, EncodePublicKey, LineEnding};
