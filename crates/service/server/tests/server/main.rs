@@ -28,6 +28,7 @@ mod persisted;
 mod plans_agree;
 mod protocol;
 mod reports;
+mod restore;
 mod rights;
 mod statement_events;
 mod statement_logs;
