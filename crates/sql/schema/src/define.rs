@@ -221,9 +221,8 @@ fn needed_indexes(definition: &TableDefinition) -> Vec<IndexDefinition> {
     let gives_way = |at: usize, own: &IndexDefinition| {
         own.generated
             && all.iter().enumerate().any(|(i, other)| {
-                let whole = other.parts.iter().zip(&own.parts).all(|(o, p)| {
-                    eq_name(&o.0, &p.0) && o.1.is_none() && !o.2
-                });
+                let whole =
+                    other.parts.iter().zip(&own.parts).all(|(o, p)| eq_name(&o.0, &p.0) && o.1.is_none() && !o.2);
                 let lasts = !other.generated || (other.parts.len(), i) > (own.parts.len(), at);
                 i != at && other.parts.len() >= own.parts.len() && whole && lasts
             })

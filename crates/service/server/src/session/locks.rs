@@ -168,7 +168,8 @@ impl Session {
         }
         // By name, those for writing first, and behind them parents and children of these, whose definitions stay.
         let mut all: Vec<(&str, &str, u8, Option<&Arc<Table>>)> = Vec::new();
-        let related: Vec<(Arc<str>, Arc<str>)> = resolved.iter().filter(|w| w.write).flat_map(|w| self.relatives(w)).collect();
+        let related: Vec<(Arc<str>, Arc<str>)> =
+            resolved.iter().filter(|w| w.write).flat_map(|w| self.relatives(w)).collect();
         for w in resolved.iter().filter(|w| !matches!(w.table.source, RowSource::Virtual(_))) {
             all.push((&w.table.schema, &w.table.name, u8::from(!w.write), Some(&w.table)));
         }
@@ -180,8 +181,10 @@ impl Session {
             owner.mdl_lock(object, mode, MdlDuration::Explicit, wait).map_err(lock_error)
         };
         for (schema, name, class, table) in all {
-            if class != 1 {
-                lock(self.object_of_name(schema, name), MdlMode::Exclusive)?;
+            match class {
+                0 => lock(self.object_of_name(schema, name), MdlMode::Exclusive)?,
+                2 => lock(self.object_of_name(schema, name), MdlMode::Read)?,
+                _ => {}
             }
             if let Some(table) = table {
                 lock(self.object(table), if class == 0 { MdlMode::Exclusive } else { MdlMode::NoWrite })?;

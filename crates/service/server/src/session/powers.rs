@@ -53,9 +53,7 @@ impl Session {
                 Replication::PurgeLogs { .. } => &[P::Super, P::BinlogAdmin],
             },
             Statement::Storage(s) => return self.require_any(of_storage(s)),
-            Statement::TableMaintenance(m)
-                if m.kind == ast::MaintenanceKind::Optimize && m.no_write_to_binlog =>
-            {
+            Statement::TableMaintenance(m) if m.kind == ast::MaintenanceKind::Optimize && m.no_write_to_binlog => {
                 &[P::OptimizeLocalTable]
             }
             Statement::Reset(targets) if targets.iter().any(|t| !matches!(t, ast::ResetTarget::Persist { .. })) => {
@@ -144,7 +142,9 @@ impl Session {
 fn of_storage(s: &ast::StorageStatement) -> &'static [Privilege] {
     use Privilege as P;
     match s.object {
-        StorageObject::Tablespace | StorageObject::UndoTablespace | StorageObject::LogfileGroup => &[P::CreateTablespace],
+        StorageObject::Tablespace | StorageObject::UndoTablespace | StorageObject::LogfileGroup => {
+            &[P::CreateTablespace]
+        }
         StorageObject::Server | StorageObject::SpatialReferenceSystem => &[P::Super],
         StorageObject::ResourceGroup if s.verb == StorageVerb::Set => &[P::ResourceGroupAdmin, P::ResourceGroupUser],
         StorageObject::ResourceGroup => &[P::ResourceGroupAdmin],

@@ -37,7 +37,8 @@ fn names_and_messages_are_the_clients() {
     let mut root = session(&r, "utf8mb4");
     run(&mut root, "CREATE DATABASE `dü`");
     run(&mut root, "CREATE TABLE `dü`.`tü` (`cü` INT DEFAULT 5, `日` INT)");
-    let (latin, utf8) = (|s: &str| s.chars().map(|c| c as u32 as u8).collect::<Vec<u8>>(), |s: &str| s.as_bytes().to_vec());
+    let (latin, utf8) =
+        (|s: &str| s.chars().map(|c| c as u32 as u8).collect::<Vec<u8>>(), |s: &str| s.as_bytes().to_vec());
     // An alias, and a table's column.
     assert_eq!(column(&mut session(&r, "latin1"), com::QUERY, &latin("SELECT 1 AS ü"), 1).2, latin("ü"));
     assert_eq!(column(&mut session(&r, "utf8mb3"), com::QUERY, &utf8("SELECT 1 AS ü"), 1).2, utf8("ü"));
@@ -55,7 +56,9 @@ fn names_and_messages_are_the_clients() {
         let mut c = session(&r, "latin1");
         run(&mut c, &format!("SET character_set_results = {results}"));
         assert_eq!(column(&mut c, com::QUERY, &latin("SELECT 1 AS ü"), 1).2, utf8("ü"));
-        assert!(message(&mut session(&r, "utf8mb4"), &utf8("SELECT * FROM `ü`.`t`")).windows(2).any(|w| w == utf8("ü")));
+        assert!(
+            message(&mut session(&r, "utf8mb4"), &utf8("SELECT * FROM `ü`.`t`")).windows(2).any(|w| w == utf8("ü"))
+        );
     }
     // Messages; what a character set does not have is told by its number.
     let told = |names: &str, sql: &[u8]| {

@@ -60,7 +60,10 @@ fn the_atomic_cut_over() {
         let (mut watcher, mut holder, mut magic) = (connect(&r), connect(&r), connect(&r));
         run(&mut holder, "DO GET_LOCK('gh-ost.1.lock', 0)");
         run(&mut holder, "SET SESSION lock_wait_timeout = 6");
-        run(&mut holder, "CREATE TABLE _t_del (id INT AUTO_INCREMENT PRIMARY KEY) ENGINE = InnoDB COMMENT = 'ghost-cut-over-sentry'");
+        run(
+            &mut holder,
+            "CREATE TABLE _t_del (id INT AUTO_INCREMENT PRIMARY KEY) ENGINE = InnoDB COMMENT = 'ghost-cut-over-sentry'",
+        );
         run(&mut holder, "LOCK /* gh-ost */ TABLES d.t WRITE, d._t_del WRITE");
         std::thread::scope(|s| {
             let early = waits(s, &r, &mut watcher, "INSERT INTO t (v) VALUES (10)");
@@ -143,7 +146,8 @@ fn the_holder_goes_first() {
     ];
     for (table, other) in [("t", "_t_gho"), ("_t_gho", "t")] {
         for definition in DEFINITIONS {
-            for waiting in ["ALTER TABLE {} ADD x INT", "DROP TABLE {}", "RENAME TABLE {} TO away", "TRUNCATE TABLE {}"] {
+            for waiting in ["ALTER TABLE {} ADD x INT", "DROP TABLE {}", "RENAME TABLE {} TO away", "TRUNCATE TABLE {}"]
+            {
                 // One server for all takes a tenth of the time.
                 static WORLD: std::sync::OnceLock<Running> = std::sync::OnceLock::new();
                 let r = WORLD.get_or_init(world);

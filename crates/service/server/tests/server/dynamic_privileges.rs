@@ -68,11 +68,7 @@ const NOTHING: &[(&str, &str)] = &[
 
 const DENIED: &[u16] = &[1044, 1045, 1095, 1142, 1227, 1401, 1410];
 
-const SCENE: &[&str] = &[
-    "DROP VIEW IF EXISTS w.made",
-    "DROP USER IF EXISTS fit, made",
-    "CREATE USER fit",
-];
+const SCENE: &[&str] = &["DROP VIEW IF EXISTS w.made", "DROP USER IF EXISTS fit, made", "CREATE USER fit"];
 
 fn login(r: &Running, user: &str) -> Connection {
     Connection::connect(&r.socket(), &Options { user: user.into(), ..options() }).expect("it logs in")

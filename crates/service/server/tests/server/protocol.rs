@@ -250,7 +250,8 @@ fn long_data_beyond_the_limit_fails_the_execution() {
 #[test]
 fn executions_without_names_count_their_parameters() {
     let r = Running::start();
-    let mut c = Connection::connect(&r.socket(), &Options { capabilities: cap::QUERY_ATTRIBUTES, ..options() }).unwrap();
+    let mut c =
+        Connection::connect(&r.socket(), &Options { capabilities: cap::QUERY_ATTRIBUTES, ..options() }).unwrap();
     let s = c.prepare("SELECT ?").unwrap();
     let head = [&s.id.to_le_bytes()[..], &[0, 1, 0, 0, 0]].concat();
     for (flag, value) in [(1, 7), (2, 8), (255, 9)] {

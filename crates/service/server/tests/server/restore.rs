@@ -41,12 +41,17 @@ fn table(c: &mut Connection, name: &str, client: Client, out: &mut String) {
     let create = rows(c, &format!("SHOW CREATE TABLE `{name}`")).remove(0).remove(1);
     let log = matches!(name, "general_log" | "slow_log");
     let statistics = client == Client::MySql && name.starts_with("innodb_");
-    let charset = if client == Client::MySql { "/*!50503 SET character_set_client = utf8mb4 */" } else { "/*!40101 SET character_set_client = utf8 */" };
+    let charset = if client == Client::MySql {
+        "/*!50503 SET character_set_client = utf8mb4 */"
+    } else {
+        "/*!40101 SET character_set_client = utf8 */"
+    };
     if !log && !statistics {
         writeln!(out, "DROP TABLE IF EXISTS `{name}`;").unwrap();
     }
     writeln!(out, "/*!40101 SET @saved_cs_client     = @@character_set_client */;\n{charset};").unwrap();
-    let create = if log || statistics { create.replacen("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1) } else { create };
+    let create =
+        if log || statistics { create.replacen("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1) } else { create };
     writeln!(out, "{create};\n/*!40101 SET character_set_client = @saved_cs_client */;").unwrap();
     if log {
         return;
@@ -106,7 +111,8 @@ fn dump(c: &mut Connection, client: Client) -> String {
             }
             let columns: Vec<String> =
                 rows(c, &format!("SHOW COLUMNS FROM `{name}`")).iter().map(|r| format!("1 AS `{}`", r[0])).collect();
-            writeln!(out, "/*!50001 DROP VIEW IF EXISTS `{name}`*/;\nSET @saved_cs_client = @@character_set_client;").unwrap();
+            writeln!(out, "/*!50001 DROP VIEW IF EXISTS `{name}`*/;\nSET @saved_cs_client = @@character_set_client;")
+                .unwrap();
             writeln!(out, "/*!50001 CREATE VIEW `{name}` AS SELECT {}*/;", columns.join(", ")).unwrap();
             let create = rows(c, &format!("SHOW CREATE VIEW `{name}`")).remove(0).remove(1);
             let (head, rest) = create.split_once(" DEFINER=").unwrap();
@@ -144,10 +150,15 @@ fn state(r: &Running) -> Vec<Vec<String>> {
         let mut created = rows(&mut root, &format!("SHOW CREATE USER {account}"));
         all.append(&mut created);
     }
-    for name in ["user", "db", "tables_priv", "columns_priv", "global_grants", "role_edges", "default_roles", "proxies_priv"] {
+    for name in
+        ["user", "db", "tables_priv", "columns_priv", "global_grants", "role_edges", "default_roles", "proxies_priv"]
+    {
         all.extend(rows(&mut root, &format!("SELECT * FROM mysql.{name}")));
     }
-    all.extend(rows(&mut root, "SELECT TABLE_SCHEMA, TABLE_NAME, DEFINER, SECURITY_TYPE FROM information_schema.VIEWS ORDER BY 1, 2"));
+    all.extend(rows(
+        &mut root,
+        "SELECT TABLE_SCHEMA, TABLE_NAME, DEFINER, SECURITY_TYPE FROM information_schema.VIEWS ORDER BY 1, 2",
+    ));
     all.extend(rows(&mut root, "SELECT * FROM app.t"));
     let mut web = login(r, "web", "web's secret");
     all.extend(rows(&mut web, "SELECT v FROM app.v"));
@@ -179,7 +190,8 @@ fn the_dump_of_everything_is_restored() {
         assert_eq!(state(&empty), before, "{client:?}");
         // The dump of the copy is the same.
         let again = dump(&mut empty.connect(), client);
-        let of_copy = |text: &str| text.lines().filter(|l| !l.contains("innodb_")).map(String::from).collect::<Vec<_>>();
+        let of_copy =
+            |text: &str| text.lines().filter(|l| !l.contains("innodb_")).map(String::from).collect::<Vec<_>>();
         assert_eq!(of_copy(&again), of_copy(&text));
         r.restart();
         assert_eq!(state(&r), before);
@@ -214,7 +226,10 @@ fn single_grant_tables_wait_for_flush_privileges() {
     run(&mut c, "GRANT SELECT ON d.* TO a@localhost");
     run(&mut c, "DROP TABLE IF EXISTS mysql.db");
     run(&mut c, &create);
-    run(&mut c, "INSERT INTO mysql.db (Host, Db, User, Insert_priv) VALUES ('localhost', 'd', 'a', 'Y'), ('localhost', 'd', 'nobody', 'Y')");
+    run(
+        &mut c,
+        "INSERT INTO mysql.db (Host, Db, User, Insert_priv) VALUES ('localhost', 'd', 'a', 'Y'), ('localhost', 'd', 'nobody', 'Y')",
+    );
     let grants = |r: &Running| rows(&mut r.connect(), "SHOW GRANTS FOR a@localhost").remove(1);
     assert_eq!(grants(&r), ["GRANT SELECT ON `d`.* TO `a`@`localhost`"]);
     run(&mut c, "FLUSH PRIVILEGES");
