@@ -25,6 +25,7 @@ const ORDERED: &[&str] = &[
     "sql/types",
     "service/core",
     "service/server",
+    "service/session",
     "service/wire",
 ];
 

@@ -34,7 +34,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("wire", &["base", "types"]),
     ("core", &["base", "telemetry", "runtime", "types", "parser", "schema", "catalog", "exec", "engine", "wire"]),
     (
-        "server",
+        "session",
         &[
             "base",
             "telemetry",
@@ -51,6 +51,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "core",
         ],
     ),
+    ("server", &["base", "telemetry", "runtime", "types", "parser", "schema", "catalog", "wire", "core", "session"]),
     ("gannet", &["base", "runtime", "engine", "server", "wire"]),
     ("models", &["base", "telemetry"]),
     ("xtask", &["log", "page", "engine", "exec", "parser", "wire"]),

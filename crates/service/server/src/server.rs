@@ -1,13 +1,13 @@
 //! The MySQL protocol on a running server: its listeners, and what its sessions share beyond the core.
 
-use crate::session::cached::{Plans, forget_thread};
-use crate::session::own::OwnSession;
-use crate::session::service::{Connection, Connections};
-use crate::virt;
+use crate::service::{Connection, Connections};
 use gannet_core::accounts::Account;
 use gannet_core::vars::{Live, VarValue};
 use gannet_core::{Core, Instance, ServerOptions};
 use gannet_runtime::Addr;
+use gannet_session::OwnSession;
+use gannet_session::cached::{Plans, forget_thread};
+use gannet_session::virt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

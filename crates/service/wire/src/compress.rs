@@ -19,6 +19,21 @@ const MIN_LENGTH: usize = 50;
 /// at most. What does not get shorter travels plain, so it always fits.
 const PIECE: usize = MAX_PAYLOAD;
 
+/// What `protocol_compression_algorithms` allows: capability bits, and whether clients may do without. `None`: it names
+/// something else, or nothing.
+pub fn allowed(list: &str) -> Option<(u32, bool)> {
+    let (mut bits, mut plain) = (0, false);
+    for name in list.split(',').map(|n| n.trim().to_ascii_lowercase()) {
+        match name.as_str() {
+            "zlib" => bits |= cap::COMPRESS,
+            "zstd" => bits |= cap::ZSTD_COMPRESSION,
+            "uncompressed" => plain = true,
+            _ => return None,
+        }
+    }
+    Some((bits, plain))
+}
+
 /// How packets are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {

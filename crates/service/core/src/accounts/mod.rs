@@ -6,6 +6,7 @@
 //! | `privileges` | what there is to grant |
 //! | `access` | what a session may do: its account and its active roles, merged |
 //! | `limits` | failed logins, resource limits |
+//! | `login` | what every login has in common |
 //! | `origin` | hosts and their patterns |
 //!
 //! The catalog stores an account as one record each; in memory they are an immutable list, which a change replaces. A
@@ -15,6 +16,7 @@
 mod access;
 mod account;
 mod limits;
+mod login;
 mod origin;
 mod privileges;
 
@@ -24,6 +26,7 @@ pub use account::{
     SchemaGrant, TableGrant,
 };
 pub use limits::{Limits, Usage};
+pub use login::{count_connection, nonce};
 pub use origin::Origin;
 pub use privileges::{
     COLUMN_LEVEL, DB_ORDER, GRANT_ORDER, PRIVILEGES, Privilege, Privileges, ROUTINE_LEVEL, SCHEMA_LEVEL, TABLE_LEVEL,

@@ -1,0 +1,320 @@
+//! A session with its client: the commands of the protocol.
+
+use crate::attempt::Attempt;
+use gannet_core::accounts::{Origin, Privilege, Privileges, count_connection, nonce};
+use gannet_core::registry::{Activity, Who};
+use gannet_runtime::{Conn, Interrupt, Next, Wait, Waker, now_ns};
+use gannet_session::Session;
+use gannet_session::exchange::{packets, read_packet};
+use gannet_session::reply::Done;
+use gannet_session::running::Clock;
+use gannet_session::wire::Wire;
+use gannet_telemetry::{Counter, add, count};
+use gannet_types::{Result, sql_err};
+use gannet_wire::auth::Verdict;
+use gannet_wire::command::Command;
+use gannet_wire::flags::cap;
+use gannet_wire::handshake;
+use gannet_wire::reply;
+use gannet_wire::value::Format;
+
+/// Largest packet of a client that has not logged in.
+pub(crate) const LOGIN_PACKET: usize = 256 * 1024;
+
+/// A session with its client.
+pub(crate) struct Client {
+    pub(crate) session: Session,
+    /// The greeting's challenge.
+    nonce: [u8; gannet_wire::auth::NONCE],
+    /// Reused from one result set to the next.
+    formats: Vec<Format>,
+}
+
+impl Client {
+    pub(crate) fn new(session: Session, nonce: [u8; gannet_wire::auth::NONCE]) -> Self {
+        Client { session, nonce, formats: Vec::new() }
+    }
+
+    /// Serves one command.
+    pub(crate) fn command(&mut self, packet: &[u8], conn: &mut Conn, sequence: &mut u8) -> Next {
+        self.session.prefetch_behind();
+        // KILL QUERY between statements has no statement to kill.
+        conn.begin_statement();
+        self.session.state.running.clock = Clock::now();
+        let mut wire = self.wire(conn, sequence);
+        let command = match Command::decode(packet, self.session.capabilities) {
+            Ok(command) => command,
+            Err(_) => {
+                self.session.fail(&mut wire, sql_err!(MalformedPacket));
+                wire.exchange.conn.end_statement();
+                return Next::Idle;
+            }
+        };
+        let quit = matches!(command, Command::Quit);
+        self.session.state.counters.enter();
+        add(Counter::BytesReceived, packet.len() as u64 + 4);
+        count(Counter::Queries);
+        self.session.running.extra_status = 0;
+        self.dispatch(command, &mut wire);
+        self.formats = std::mem::take(&mut wire.formats);
+        if self.session.later.is_left() {
+            self.session.state.counters.leave();
+            return Next::Later(Wait::LogFlush);
+        }
+        self.end_command(&mut wire, quit)
+    }
+
+    /// Goes on with a statement whose rest was left, when the log is durable: [`gannet_runtime::Service::resume`].
+    pub(crate) fn resume(&mut self, conn: &mut Conn, sequence: &mut u8, waker: &Waker) -> Option<Next> {
+        let outcome = self.session.resume(waker)?;
+        let mut wire = self.wire(conn, sequence);
+        self.session.answer(&mut wire, outcome);
+        self.formats = std::mem::take(&mut wire.formats);
+        Some(self.end_command(&mut wire, false))
+    }
+
+    /// The reply is written.
+    pub(crate) fn end_command(&mut self, wire: &mut Wire<'_>, quit: bool) -> Next {
+        wire.exchange.conn.end_statement();
+        add(Counter::BytesSent, wire.exchange.conn.out().len() as u64);
+        self.session.state.counters.leave();
+        self.session.entry.idle(match self.session.state.running.clock.ended_ns {
+            0 => now_ns(),
+            ended_ns => ended_ns,
+        });
+        let killed = matches!(
+            wire.exchange.conn.context().pending(),
+            Some(Interrupt::Connection | Interrupt::Shutdown | Interrupt::PeerGone)
+        );
+        if quit || self.session.closing || killed { Next::Close } else { Next::Idle }
+    }
+
+    fn dispatch(&mut self, command: Command<'_>, wire: &mut Wire<'_>) {
+        match &command {
+            Command::ProcessKill(_)
+            | Command::ProcessInfo
+            | Command::Shutdown
+            | Command::Debug
+            | Command::Refresh(_) => {
+                // Statements look for newer rights where they take their snapshot.
+                self.session.state.renew_snapshot();
+            }
+            _ => {}
+        }
+        match command {
+            Command::Query { sql, attributes } if attributes.is_empty() => self.session.query(sql, wire),
+            Command::Query { sql, attributes } => {
+                match self.session.keep_attributes(&attributes) {
+                    Ok(()) => self.session.query(sql, wire),
+                    Err(e) => self.session.fail(wire, e),
+                }
+                self.session.state.query_attributes.clear();
+            }
+            Command::Execute(execute) => self.session.execute_prepared(execute, wire),
+            Command::Prepare(sql) => self.session.prepare(sql, wire),
+            Command::CloseStatement(id) => {
+                self.session.note_command("Close stmt", "");
+                self.session.close_prepared(id);
+            }
+            Command::SendLongData { statement, parameter, data } => self.session.long_data(statement, parameter, data),
+            Command::ResetStatement(id) => {
+                self.session.note_command("Reset stmt", "");
+                let outcome = self.session.reset_prepared(id);
+                self.session.answer(wire, outcome);
+            }
+            Command::Fetch { statement, rows } => self.session.fetch_prepared(statement, rows, wire),
+            Command::Ping => {
+                count(Counter::ComAdminCommands);
+                self.session.note_command("Ping", "");
+                self.session.begins(Activity::Other, b"");
+                self.session.answer(wire, Ok(Done::default()));
+            }
+            Command::InitDb(name) => {
+                self.session.begins(Activity::InitDb, name);
+                count(Counter::ComChangeDb);
+                let name = self.session.name_of(name);
+                self.session.note_command("Init DB", &name);
+                let outcome = self.session.use_database(&name).map(|()| Done::default());
+                self.session.running.warnings.clear();
+                self.session.answer(wire, outcome);
+            }
+            Command::Quit => self.session.note_command("Quit", ""),
+            Command::ResetConnection => {
+                count(Counter::ComAdminCommands);
+                self.session.note_command("Reset Connection", "");
+                let hello = self.as_hello();
+                self.session.reset(&hello);
+                self.session.answer(wire, Ok(Done::default()));
+            }
+            Command::ChangeUser(body) => self.change_user(body, wire),
+            Command::SetOption(option) => {
+                count(Counter::ComSetOption);
+                match option {
+                    0 => self.session.multi_statements = true,
+                    1 => self.session.multi_statements = false,
+                    _ => return self.session.fail(wire, sql_err!(UnknownCom)),
+                }
+                let status = self.session.status_flags();
+                // The reply is an EOF packet, or OK for clients without EOF.
+                let ok = reply::Ok { status, ..reply::Ok::default() };
+                reply::end_of_rows(&mut wire.writer(), self.session.capabilities, &ok);
+            }
+            Command::Statistics => {
+                count(Counter::ComShowStatus);
+                self.session.note_command("Statistics", "");
+                let text = gannet_core::status::one_line(&self.session.server);
+                wire.writer().packet(text.as_bytes());
+            }
+            Command::FieldList { table, pattern } => {
+                self.session.note_command("Field List", &String::from_utf8_lossy(table));
+                self.session.begins(Activity::FieldList, table);
+                let outcome = self.field_list(table, pattern, wire);
+                if let Err(e) = outcome {
+                    self.session.fail(wire, e);
+                }
+            }
+            Command::ProcessKill(id) => {
+                let outcome = self.session.kill(id.into(), false).map(|()| Done::default());
+                self.session.answer(wire, outcome);
+            }
+            Command::ProcessInfo => {
+                let outcome = self.session.show_processlist(false, wire);
+                self.session.answer(wire, outcome);
+            }
+            Command::Shutdown => {
+                let outcome = self.session.shutdown_server();
+                let closing = outcome.is_ok();
+                if closing {
+                    // Clients of this command expect EOF.
+                    let ok = reply::Ok { status: self.session.status_flags(), ..reply::Ok::default() };
+                    reply::end_of_rows(&mut wire.writer(), self.session.capabilities, &ok);
+                } else {
+                    self.session.answer(wire, outcome);
+                }
+                self.session.closing |= closing;
+            }
+            Command::Debug => {
+                count(Counter::ComAdminCommands);
+                let outcome = self.session.state.privileges().require(Privilege::Super).map(|()| Done::default());
+                self.session.server.log.note("COM_DEBUG dumps nothing: see SHOW ENGINE INNODB STATUS");
+                self.session.answer(wire, outcome);
+            }
+            Command::Refresh(bits) => {
+                let required = self.session.state.privileges().require(Privilege::Reload);
+                let outcome = required.and_then(|()| self.session.flush(&gannet_session::admin::refreshed(bits)));
+                self.session.answer(wire, outcome);
+            }
+            Command::Unknown(_) => self.session.fail(wire, sql_err!(UnknownCom)),
+        }
+    }
+
+    /// The replies of a command.
+    pub(crate) fn wire<'a>(&mut self, conn: &'a mut Conn, sequence: &'a mut u8) -> Wire<'a> {
+        Wire::new(conn, sequence, std::mem::take(&mut self.formats))
+    }
+
+    /// The session as if it had just logged in: for COM_RESET_CONNECTION.
+    fn as_hello(&self) -> handshake::Login {
+        let user = self.session.state.user.rsplit_once('@').map_or("", |(u, _)| u);
+        handshake::Login {
+            capabilities: self.session.capabilities,
+            user: user.as_bytes().to_vec(),
+            ..handshake::Login::default()
+        }
+    }
+
+    /// COM_CHANGE_USER: authenticates anew; failure ends the connection.
+    fn change_user(&mut self, body: &[u8], wire: &mut Wire<'_>) {
+        count(Counter::ComAdminCommands);
+        self.session.begins(Activity::ChangeUser, b"");
+        match self.authenticate_again(body, wire) {
+            Ok(()) => {
+                self.session
+                    .note_login("Change user", matches!(wire.exchange.conn.peer(), gannet_runtime::Peer::Unix { .. }));
+                self.session.answer(wire, Ok(Done::default()));
+            }
+            Err(error) => {
+                self.session.note_command("Change user", error.message());
+                self.session.fail(wire, error);
+                self.session.closing = true;
+            }
+        }
+    }
+
+    fn authenticate_again(&mut self, body: &[u8], wire: &mut Wire<'_>) -> Result<()> {
+        let hello = handshake::Login::read_change_user(body, self.session.capabilities)
+            .map_err(|_| sql_err!(MalformedPacket))?;
+        let (origin, secure) = match wire.exchange.conn.peer() {
+            gannet_runtime::Peer::Unix { .. } => (Origin::Local(None), true),
+            gannet_runtime::Peer::Tcp { peer, .. } => {
+                let ip = peer.ip().to_canonical();
+                (
+                    if ip.is_loopback() { Origin::Local(Some(ip)) } else { Origin::Remote(ip) },
+                    self.session.entry.tls.get().is_some(),
+                )
+            }
+        };
+        let (hello, nonce) = if self.session.capabilities & cap::PLUGIN_AUTH != 0 {
+            // A switch brings a new nonce, whatever the response was made from.
+            let passwordless = matches!(hello.response.as_slice(), [] | [0]);
+            let plugin = hello.plugin.filter(|_| passwordless).or(Some(b"".to_vec()));
+            (handshake::Login { plugin, ..hello }, nonce())
+        } else {
+            // Such a client cannot be switched: it has answered the greeting's.
+            (hello, self.nonce)
+        };
+        let server = self.session.server.clone();
+        let (mut attempt, mut verdict) = {
+            let mut w = wire.writer();
+            Attempt::start(&server, hello, origin, nonce, secure, &mut w)?
+        };
+        while verdict == Verdict::More {
+            let lenient = self.session.entry.compression.get().is_some();
+            let mut decoder = packets(LOGIN_PACKET, lenient);
+            let packet = read_packet(&mut wire.exchange, self.session.net_read_timeout_s(), &mut decoder)?;
+            verdict = attempt.feed(&server, &packet, &mut wire.writer())?;
+        }
+        let own = attempt.admitted(&server, verdict, self.session.entry.tls.get())?;
+        let account = crate::attempt::stands_in_for(&server, &own).unwrap_or_else(|| own.clone());
+        let usage = count_connection(&server, &account)?;
+        self.session.state.account = account;
+        self.session.state.release_locks();
+        self.session.reset(&attempt.hello);
+        self.session.came_as(&own);
+        self.session.entry.keep_attributes(&attempt.hello.attributes);
+        self.session.state.usage = usage;
+        self.session.state.set_database(None);
+        let who = Who { user: attempt.hello_user(), host: self.session.entry.who().host, database: None };
+        server.registry.known_as(&self.session.entry, who);
+        if let Some(db) = &attempt.hello.database {
+            self.session.use_database(&self.session.name_of(db))?;
+            self.session.track.clear();
+        }
+        Ok(())
+    }
+
+    /// COM_FIELD_LIST: the columns of a table, which `mysql` asks for completion.
+    fn field_list(&mut self, table: &[u8], pattern: &[u8], wire: &mut Wire<'_>) -> Result<()> {
+        self.session.state.renew_snapshot();
+        let db = self.session.state.require_database()?.clone();
+        let (name, pattern) = (self.session.name_of(table), self.session.name_of(pattern));
+        let table = self.session.table_for(None, &db, &name)?;
+        let charsets = self.session.charsets;
+        let mut w = wire.writer();
+        for (i, column) in table.columns.iter().enumerate() {
+            if column.hidden || !pattern.is_empty() && !gannet_core::names::like(&pattern, &column.name) {
+                continue;
+            }
+            let rights = |t: &gannet_schema::Table| self.session.state.access.column(&t.schema, &t.name, &column.name);
+            if !table.temporary && !self.session.state.access.all && rights(&table) == Privileges::NONE {
+                continue;
+            }
+            let described = gannet_session::virt::result_column(&table, i as u32);
+            let default = gannet_schema::show::column_default(column);
+            gannet_session::wire::put_column(&mut w, &described, &charsets, Some(default.as_deref()));
+        }
+        let ok = reply::Ok { status: self.session.status_flags(), ..reply::Ok::default() };
+        reply::end_of_rows(&mut w, self.session.capabilities, &ok);
+        Ok(())
+    }
+}

@@ -1,0 +1,244 @@
+//! The plan cache as a session uses it: the worker's own part of it, keys, plans that enter it, and values for their parameters.
+
+use super::Session;
+use super::exchange::HeaderCache;
+use super::locks::PlanLocks;
+use super::text::{lex_mode, shown_digest};
+use gannet_core::kept::{DigestHandle, KeptText};
+use gannet_core::kinds::counter;
+use gannet_parser::Notice;
+use gannet_parser::ast::Statement;
+use gannet_parser::digest::{self, LiteralToken, Scan};
+use gannet_parser::lexer::Tok;
+use gannet_plan::{Entry, FrontCache, Local, Plan, PlanCache, PlanKey};
+use gannet_telemetry::{Counter, DigestKey, DigestTexts};
+use gannet_types::charset::Charset;
+use gannet_types::{CollationId, Result, Value};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// What a cached plan carries besides the plan.
+#[derive(Debug)]
+pub struct Cached {
+    pub digest: Handle,
+    pub header: HeaderCache,
+    pub locks: PlanLocks,
+    pub counter: Option<Counter>,
+    /// Deprecated syntax of the text: each text that arrives with it is warned of it.
+    pub notices: Box<[Notice]>,
+}
+
+/// A digest's handle that can be printed.
+#[derive(Clone)]
+pub struct Handle(pub DigestHandle);
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DigestHandle")
+    }
+}
+
+/// Cached plans of all sessions.
+pub type Plans = PlanCache<Cached>;
+
+/// The shared cache's entries.
+pub type CachedPlan = Entry<Cached>;
+
+thread_local! {
+    /// This worker's cache, and its scanner's buffers.
+    static FRONT: RefCell<FrontCache<Cached>> = RefCell::new(FrontCache::new(512));
+    static SCAN: RefCell<Option<Scan>> = const { RefCell::new(None) };
+}
+
+/// Forgets what the calling thread keeps for its server: the machine it simulated is another one now, with other trees under the same
+/// numbers.
+pub fn forget_thread() {
+    drop(FRONT.replace(FrontCache::new(512)));
+    drop(SCAN.take());
+}
+
+/// Moves the scanner's buffers out of the worker's storage while they are used: a statement may park.
+pub(super) fn with_scan<R>(secret: u64, f: impl FnOnce(&mut Scan) -> R) -> R {
+    let mut scan = SCAN.with(|s| s.borrow_mut().take()).unwrap_or_else(|| Scan::new(secret));
+    let result = f(&mut scan);
+    SCAN.with(|s| *s.borrow_mut() = Some(scan));
+    result
+}
+
+/// Longest sample of a statement that is kept with its digest, as in MySQL.
+const SAMPLE_BYTES: usize = 1024;
+
+/// The key of texts of which nothing is kept.
+const WITHHELD: DigestKey = DigestKey(0);
+
+impl Session {
+    /// What a plan for a statement of this session depends on.
+    pub fn plan_key(&self, shape: u128, parameter_types: u64) -> PlanKey {
+        PlanKey {
+            shape,
+            database: self.state.database_id(),
+            catalog_version: self.state.snapshot.version(),
+            mode: self.mode_key ^ self.state.plan_salt,
+            collation: self.literal_collation().0,
+            parameter_types,
+        }
+    }
+
+    /// Collation of literals.
+    pub fn literal_collation(&self) -> CollationId {
+        self.charsets.connection
+    }
+
+    /// Collation of literals in definitions, whose text is kept as UTF-8: where literals are in another character set, the default.
+    pub fn definition_collation(&self) -> CollationId {
+        let c = self.charsets.connection;
+        match c.charset() {
+            Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => c,
+            _ => CollationId::DEFAULT,
+        }
+    }
+
+    /// The cached plan of a text; of a class, when one is given.
+    pub(super) fn find_plan(
+        &self,
+        key: &PlanKey,
+        scan: &Scan,
+        text: &[u8],
+        class: Option<u64>,
+    ) -> Option<Local<Cached>> {
+        let fits = |plan: &Plan| plan.fits(text, &scan.literals) && class.is_none_or(|c| c == plan.selectivity);
+        // The shared map's locks are taken, and plans released, while the worker's own table is not borrowed.
+        if let Some(local) = FRONT.with(|front| front.borrow_mut().get(key, fits)) {
+            return Some(local);
+        }
+        let entry = self.plans.get(key, fits)?;
+        let (local, _goes) = FRONT.with(|front| front.borrow_mut().put(entry));
+        Some(local)
+    }
+
+    /// The plan that is right for the literals at hand, when `entry` is dear or was seen to read too much: see
+    /// [`gannet_plan::dive`]. `None`: it has to be made.
+    #[cold]
+    pub(super) fn plan_of_class(
+        &self,
+        entry: Local<Cached>,
+        key: &PlanKey,
+        scan: &Scan,
+        text: &[u8],
+    ) -> Option<Local<Cached>> {
+        let Ok(params) = self.bind(&entry.plan, &scan.literals, text, &[]) else { return Some(entry) };
+        let class = entry.plan.class_of(&params, self, &self.settings.time_zone);
+        if class == entry.plan.selectivity {
+            return Some(entry);
+        }
+        let other = self.find_plan(key, scan, text, Some(class));
+        other.or_else(|| self.plans.is_full(key).then_some(entry))
+    }
+
+    /// The plan for `key`, from the caches, for a statement whose literals are fixed.
+    pub fn find_prepared_plan(
+        &self,
+        key: &PlanKey,
+        text: &[u8],
+        literals: &[LiteralToken],
+        class: Option<u64>,
+    ) -> Option<Arc<CachedPlan>> {
+        let right = |plan: &Plan| class.is_none_or(|c| c == plan.selectivity);
+        self.plans.get(key, |plan| plan.fits(text, literals) && right(plan))
+    }
+
+    /// Makes the plan of a text that was not found, and puts it into the caches.
+    pub(super) fn plan_text(
+        &mut self,
+        statement: &Statement,
+        notices: &[Notice],
+        text: &[u8],
+    ) -> Result<(Arc<CachedPlan>, Vec<Value>)> {
+        let secret = self.server.scan_secret;
+        let mode = lex_mode(self.settings.sql_mode);
+        with_scan(secret, |scan| {
+            digest::scan(text, mode, scan);
+            let plan = self.make_plan(statement, (&[], &[]), Some((text, &scan.literals)))?;
+            let key = self.plan_key(scan.shape, 0);
+            let entry = self.enter_plan(plan, key, text, &scan.literals, statement, notices);
+            let params = self.bind(&entry.plan, &scan.literals, text, &[])?;
+            Ok((entry, params))
+        })
+    }
+
+    /// Puts a plan into the shared cache, unless it is good for this execution only.
+    pub fn enter_plan(
+        &self,
+        plan: Plan,
+        key: PlanKey,
+        text: &[u8],
+        literals: &[LiteralToken],
+        statement: &Statement,
+        notices: &[Notice],
+    ) -> Arc<CachedPlan> {
+        let cached = Cached {
+            digest: Handle(self.digest_handle(text)),
+            header: HeaderCache::default(),
+            locks: self.plan_locks(&plan),
+            counter: counter(statement),
+            notices: notices.into(),
+        };
+        if plan.uses.uncacheable || plan.uses.user_variables || has_adjacent_strings(text, literals) {
+            return Arc::new(Entry::alone(key, plan, cached));
+        }
+        self.plans.insert(key, plan, cached)
+    }
+
+    /// An entry for one session: its text is not for the cache.
+    pub fn enter_private_plan(&self, plan: Plan, key: PlanKey, text: &[u8], statement: &Statement) -> Arc<CachedPlan> {
+        let cached = Cached {
+            digest: Handle(self.digest_handle(text)),
+            header: HeaderCache::default(),
+            locks: self.plan_locks(&plan),
+            counter: counter(statement),
+            notices: Box::new([]),
+        };
+        Arc::new(Entry::alone(key, plan, cached))
+    }
+
+    /// The statistics' handle of a text.
+    pub fn digest_handle(&self, text: &[u8]) -> DigestHandle {
+        let mode = lex_mode(self.settings.sql_mode);
+        let digest::Digest { hash, text: mut normal } = digest::digest(text, mode);
+        let (stats, schema) = (&self.server.stats, self.state.database.as_deref().unwrap_or_default());
+        let mut key = DigestKey(hash);
+        if let Some(known) = stats.find(key, schema) {
+            return known;
+        }
+        let sample = KeptText::of(text, mode).first(SAMPLE_BYTES);
+        if let Some(stands) = sample.withheld() {
+            // Without its literals a text that cannot be read may still hold a password: as a name. A hash would tell it to
+            // anybody with a list of passwords, so that all such texts have one digest.
+            (key, normal) = (WITHHELD, stands.into());
+        }
+        let texts = DigestTexts { digest: shown_digest(&normal), text: normal, sample };
+        stats.enter(key, schema, texts)
+    }
+
+    /// The values of the plan's parameters: literals of the text, and the client's.
+    pub fn bind(&self, plan: &Plan, literals: &[LiteralToken], text: &[u8], markers: &[Value]) -> Result<Vec<Value>> {
+        let mut values = Vec::with_capacity(plan.params.len());
+        let mode = lex_mode(self.settings.sql_mode);
+        plan.bind(text, literals, mode, self.literal_collation(), markers, &mut values)?;
+        Ok(values)
+    }
+}
+
+/// `'a' 'b'` is one literal in the tree and two in the text: such statements are not cached.
+fn has_adjacent_strings(text: &[u8], literals: &[LiteralToken]) -> bool {
+    literals.windows(2).any(|w| {
+        let [a, b] = w else { return false };
+        let between = &text[a.end as usize..b.start as usize];
+        let string = |t: &LiteralToken| matches!(t.kind, Tok::Str | Tok::NStr);
+        string(a)
+            && string(b)
+            && !between
+                .iter()
+                .any(|c| matches!(c, b',' | b'(' | b')' | b'=' | b'<' | b'>') || c.is_ascii_alphanumeric())
+    })
+}

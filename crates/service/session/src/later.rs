@@ -1,0 +1,104 @@
+//! Replies that wait for the log. A commit is in the log, and visible to others, before it is on disk. The rest of
+//! its statement, the figures and the reply, needs no stack to wait on: [`Session::resume`] does it when the log is
+//! durable. With a thousand sessions that commit, each of a thousand stacks would have left the caches when its
+//! session goes on.
+//!
+//! ```text
+//!   command ──▶ … ──▶ commit_transaction ──▶ … ──▶ finish_statement ──▶ Next::Later
+//!                      in the log: `unsynced`       the rest: `left`        │ the log is there
+//!                                                                          ▼
+//!                                            Next::Idle ◀── conclude, answer: resume
+//! ```
+
+use super::Session;
+use super::reply::Done;
+use gannet_core::kept::DigestHandle;
+use gannet_core::vars::Live;
+use gannet_engine::Lsn;
+use gannet_exec::error::from_engine;
+use gannet_runtime::Waker;
+use gannet_telemetry::DigestPlace;
+use gannet_types::{Result, SqlError, Value};
+use gannet_wire::flags::status;
+
+/// What a session has of that.
+#[derive(Default)]
+pub struct Later {
+    /// Nothing but figures and the reply follow the next commit.
+    last: bool,
+    /// The statement that runs has committed, and not waited.
+    pub(super) unsynced: Option<Lsn>,
+    /// The rest of the statement.
+    left: Option<Left>,
+}
+
+/// The rest of a statement.
+struct Left {
+    /// The commit.
+    lsn: Lsn,
+    started: u64,
+    place: Option<DigestPlace>,
+    /// Of its markers, for the slow query log.
+    values: Vec<Value>,
+    done: Done,
+}
+
+impl Later {
+    /// The reply of the command that ran waits for the log.
+    pub fn is_left(&self) -> bool {
+        self.left.is_some()
+    }
+}
+
+impl Session {
+    /// Runs what may leave its reply for later, where that `resumes`: the last that a command does.
+    pub(super) fn last<R>(&mut self, resumes: bool, f: impl FnOnce(&mut Self) -> R) -> R {
+        // The stages of a profile are those of a statement that runs without interruption.
+        let more = !resumes
+            || self.running.extra_status & status::MORE_RESULTS != 0
+            || self.state.vars[Live::Profiling].as_bool();
+        self.later.last = !more;
+        let result = f(self);
+        self.later.last = false;
+        result
+    }
+
+    /// Commits the engine's transaction; waits for the log, or leaves that for later.
+    pub(super) fn commit_transaction(&mut self) -> gannet_engine::Result<()> {
+        if !std::mem::take(&mut self.later.last) {
+            return self.txn.commit().map(drop);
+        }
+        self.later.unsynced = self.txn.commit_unsynced()?;
+        Ok(())
+    }
+
+    /// Keeps the rest of a statement that has committed at `lsn`.
+    pub(super) fn leave(
+        &mut self,
+        lsn: Lsn,
+        started: u64,
+        handle: Option<&DigestHandle>,
+        values: &[Value],
+        done: Done,
+    ) {
+        let place = handle.map(DigestHandle::here);
+        let values = if self.server.logs.slow() { values.to_vec() } else { Vec::new() };
+        self.later.left = Some(Left { lsn, started, place, values, done });
+    }
+
+    /// The outcome of the statement whose rest was left, when the log is durable; `None`: not yet, and `waker` is
+    /// used when it is time to ask again.
+    pub fn resume(&mut self, waker: &Waker) -> Option<Result<Done>> {
+        let lsn = self.later.left.as_ref().map_or(Lsn::ZERO, |left| left.lsn);
+        let committed = match self.txn.poll_commit(lsn, waker) {
+            Ok(false) => return None,
+            outcome => outcome.map_err(from_engine),
+        };
+        let Some(left) = self.later.left.take() else { return Some(Err(SqlError::internal("no reply is left"))) };
+        self.state.counters.enter();
+        let outcome = committed.map(|_| left.done);
+        let digest = left.place.as_ref().and_then(DigestPlace::key);
+        let record = |e: &_| left.place.iter().for_each(|place| place.record(e));
+        Some(self.conclude(left.started, digest, record, &left.values, outcome))
+    }
+}

@@ -1,0 +1,473 @@
+//! SQL without a protocol: the state that is carried from statement to statement, and what statements do. The
+//! crate's README explains the parts.
+//!
+//! *Invariants.* What a client may do is decided here, by what the core's accounts say. A session that waits for
+//! its client costs no fiber and no thread.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`own`] | a session without a client |
+//! | [`virt`] | the virtual tables |
+//! | [`reply`], [`wire`] | where answers go; the answers of the protocol |
+//! | [`running`] | what belongs to the statement that runs |
+//! | [`query`] | running: a text, a statement, a plan |
+//! | [`cached`] | the plan cache |
+//! | [`deprecated`] | warnings of deprecated syntax |
+//! | [`profile`] | SHOW PROFILES |
+//! | [`planning`] | plans |
+//! | [`prepared`] | prepared statements of both kinds |
+//! | [`cursor`] | cursors of the protocol |
+//! | [`statement`] | statements that are not planned |
+//! | [`temporary`] | temporary tables |
+//! | [`transaction`] | the state machine of transactions |
+//! | [`locks`] | metadata locks |
+//! | [`set`] | SET |
+//! | [`show`] | SHOW |
+//! | [`accounts`], [`grants`] | accounts and roles; GRANT, REVOKE |
+//! | [`grant_tables`] | changes of mysql.user and the other grant tables |
+//! | [`privileges`] | what statements need |
+//! | [`files`], [`load`], [`outfile`] | files of the server; LOAD DATA; SELECT ... INTO OUTFILE |
+//! | [`maintain`] | ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE |
+//! | [`admin`] | KILL, FLUSH, SHUTDOWN |
+//! | [`safety`] | `sql_safe_updates`, `max_join_size` |
+//! | [`track`] | session tracking |
+//! | [`later`] | replies that wait for the log |
+
+mod accounts;
+pub mod admin;
+mod bodies;
+mod branch;
+pub mod cached;
+mod callbacks;
+mod components;
+mod counting;
+mod cursor;
+mod deprecated;
+mod estimate;
+pub mod exchange;
+mod explain;
+mod files;
+mod functions;
+mod grant_tables;
+mod grants;
+mod handler;
+mod help;
+mod hinted;
+mod histogram;
+pub mod later;
+mod load;
+mod locks;
+mod logging;
+mod maintain;
+mod outfile;
+mod own;
+mod planning;
+mod powers;
+mod prepared;
+mod privileges;
+mod profile;
+mod profiles;
+mod programs;
+mod query;
+pub mod reply;
+mod restore;
+pub mod running;
+mod safety;
+mod set;
+mod setup;
+mod show;
+mod state;
+mod statement;
+mod temporary;
+pub mod text;
+mod track;
+mod transaction;
+
+mod user_locks;
+mod variables;
+pub mod virt;
+pub mod wire;
+mod words;
+
+pub use own::{Answer, OwnSession};
+
+use cached::Plans;
+use gannet_base::prefetch;
+use gannet_core::Core;
+use gannet_core::accounts::Account;
+use gannet_core::registry::Entry;
+use gannet_core::vars::{Live, SessionVars, VarValue};
+use gannet_engine::{Txn, TxnOptions};
+use gannet_exec::{DirectBuffers, Settings};
+use gannet_runtime::{Conn, Interrupt};
+use gannet_types::charset::Charset;
+use gannet_types::{Collation, CollationId, Result, SqlError, sql_err};
+use gannet_wire::flags::{cap, status};
+use gannet_wire::handshake;
+use prepared::Prepared;
+use running::Running;
+use state::State;
+use std::collections::HashMap;
+use std::mem::offset_of;
+use std::sync::Arc;
+use transaction::Transaction;
+
+/// One session.
+///
+/// The order in memory is deliberate: what every statement touches lies together. With a thousand connections all of
+/// it has left the processor's own caches when the next statement arrives, and each line costs a wait.
+#[repr(C)]
+pub struct Session {
+    pub(crate) buffers: DirectBuffers,
+    pub(crate) statements: Prepared,
+    /// The counters of [`gannet_telemetry::WORK`] when a statement last looked.
+    pub(crate) work_seen: [u64; gannet_telemetry::WORK.len()],
+    /// For `log_slow_extra`.
+    pub(crate) extra_seen: logging::ExtraSeen,
+    /// The optimizer's passes.
+    pub(crate) passes: gannet_plan::options::Passes,
+    /// HANDLER.
+    pub(crate) handlers: Vec<handler::Opened>,
+    ended: bool,
+    pub(crate) plans: Arc<Plans>,
+    /// What functions and the executor see. From its second part on: for every statement.
+    pub state: State,
+    pub server: Arc<Core>,
+    pub entry: Arc<Entry>,
+    /// Hash of the variables that plans depend on.
+    pub(crate) mode_key: u64,
+    /// What its statements so far have waited for locks.
+    pub(crate) locks_seen_ns: u64,
+    pub capabilities: u32,
+    pub charsets: Charsets,
+    /// COM_SET_OPTION or CLIENT_MULTI_STATEMENTS.
+    pub multi_statements: bool,
+    /// COMMIT RELEASE and KILL of oneself: close after the reply.
+    pub closing: bool,
+    /// FLUSH TABLES WITH READ LOCK.
+    pub(crate) read_locked: bool,
+    /// `@@transaction_isolation`, read from its name once.
+    isolation: gannet_engine::Isolation,
+    pub(crate) transaction: Transaction,
+    /// What waits for the log.
+    pub later: later::Later,
+    /// Of the statement that runs.
+    pub running: Running,
+    /// Encoded session state changes for the next OK packet.
+    pub track: Vec<u8>,
+    /// LOCK TABLES.
+    pub(crate) locked: Vec<locks::Locked>,
+    /// A dump of schema mysql that the session restores.
+    restoring: Option<Box<restore::Restoring>>,
+    /// Dropped temporary tables: freed when no transaction is open that may have changed them.
+    pub(crate) dropped: Vec<Arc<gannet_schema::Table>>,
+    /// The second (since 1970 UTC) that `settings.today` was computed for.
+    today_of_s: Option<i64>,
+    /// Derived from the variables; rebuilt when one of them changes.
+    pub settings: Settings,
+    pub(crate) txn: Txn,
+    /// XA.
+    pub(crate) branch: branch::BranchState,
+    pub(crate) tracker: track::Tracker,
+}
+
+/// Character sets of the conversation.
+#[derive(Clone, Copy, Debug)]
+pub struct Charsets {
+    /// The character set in which statements arrive.
+    pub(crate) client: Charset,
+    /// Literals have this collation.
+    pub(crate) connection: CollationId,
+    /// The character set to which results are converted; `None`: they are sent as they are stored.
+    pub(crate) results: Option<Charset>,
+}
+
+impl Charsets {
+    /// Collation id that result columns of type text carry.
+    pub fn result_collation(&self, own: CollationId) -> u16 {
+        match self.results {
+            None | Some(Charset::Binary) => own.0,
+            Some(to) if own.charset() == Charset::Binary => {
+                let _ = to;
+                CollationId::BINARY.0
+            }
+            Some(to) if to == self.connection.charset() => self.connection.0,
+            Some(to) => Collation::default_of(to).id.0,
+        }
+    }
+}
+
+impl Session {
+    /// What every statement touches of a session, and of its state from the rights on.
+    const HOT: std::ops::Range<usize> =
+        offset_of!(Session, state) + offset_of!(State, server) - 16..offset_of!(Session, tracker) + 1;
+
+    /// A request has arrived: asks for what all of them touch.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch(self, Self::HOT);
+    }
+
+    /// The same for what is behind its pointers.
+    #[inline]
+    pub fn prefetch_behind(&self) {
+        prefetch(&*self.entry, 0..128);
+        self.state.counters.prefetch();
+        self.txn.prefetch();
+    }
+
+    /// A session for an account that has logged in.
+    pub fn open(
+        server: Arc<Core>,
+        plans: Arc<Plans>,
+        entry: Arc<Entry>,
+        account: Arc<Account>,
+        hello: &handshake::Login,
+        capabilities: u32,
+    ) -> Result<Self> {
+        let limit = server.globals.get(Live::MaxConnections).as_u64() as usize;
+        // One more connection is for administrators.
+        let extra = usize::from(account.grants.global.may_administer_connections());
+        if !server.registry.let_in(&entry, limit + extra) {
+            return Err(sql_err!(ConCount));
+        }
+        let usage = gannet_core::accounts::count_connection(&server, &account)?;
+        let mut it = Self::new(server, plans, entry, account, hello, capabilities);
+        it.state.usage = usage;
+        it.entry.keep_attributes(&hello.attributes);
+        it.begin_life(hello)?;
+        Ok(it)
+    }
+
+    /// A session that has done nothing yet.
+    fn new(
+        server: Arc<Core>,
+        plans: Arc<Plans>,
+        entry: Arc<Entry>,
+        account: Arc<Account>,
+        hello: &handshake::Login,
+        capabilities: u32,
+    ) -> Self {
+        let vars = SessionVars::new(&server.globals);
+        let txn = server.engine.begin(TxnOptions { owner_thread_id: entry.id, ..TxnOptions::default() });
+        let state = State::new(server.clone(), entry.clone(), account, vars, hello);
+        Self {
+            capabilities,
+            settings: variables::settings(&state, capabilities),
+            charsets: variables::charsets(&state.vars),
+            buffers: DirectBuffers::default(),
+            running: Running::default(),
+            statements: Prepared::default(),
+            track: Vec::new(),
+            tracker: track::Tracker::default(),
+            later: later::Later::default(),
+            multi_statements: capabilities & cap::MULTI_STATEMENTS != 0,
+            closing: false,
+            locks_seen_ns: 0,
+            work_seen: Default::default(),
+            extra_seen: None,
+            mode_key: 0,
+            isolation: gannet_engine::Isolation::default(),
+            today_of_s: None,
+            passes: gannet_plan::options::Passes::ALL,
+            locked: Vec::new(),
+            read_locked: false,
+            branch: branch::BranchState::None,
+            handlers: Vec::new(),
+            restoring: None,
+            dropped: Vec::new(),
+            ended: false,
+            transaction: Transaction::default(),
+            txn,
+            state,
+            server,
+            plans,
+            entry,
+        }
+    }
+
+    /// Takes over what the login says: character sets, timeouts, the default database.
+    fn begin_life(&mut self, hello: &handshake::Login) -> Result<()> {
+        self.idle_transaction();
+        self.start_variables(hello);
+        match hello.database.as_deref().filter(|d| !d.is_empty()) {
+            Some(database) => self.use_database(&self.name_of(database)),
+            None => Ok(()),
+        }
+    }
+
+    /// `@@proxy_user`: the account that the client logged in to, when the session has another account's rights.
+    pub fn came_as(&mut self, own: &Account) {
+        if !self.state.account.is(&own.id()) {
+            self.state.vars.set(Live::ProxyUser, VarValue::text(&own.id().quoted()));
+        }
+    }
+
+    /// Variables that a login sets: the client's collation, the timeouts of interactive clients.
+    fn start_variables(&mut self, hello: &handshake::Login) {
+        let known = Collation::by_id(hello.collation).filter(|c| hello.collation != 0 && c.charset.may_be_clients());
+        let collation = known.unwrap_or_else(|| self.server.collation());
+        self.set_names(collation.charset, collation);
+        if self.capabilities & cap::INTERACTIVE != 0 {
+            let seconds = self.state.vars[Live::InteractiveTimeout].clone();
+            self.state.vars.set(Live::WaitTimeout, seconds);
+        }
+        self.refresh();
+    }
+
+    /// SET NAMES without its checks.
+    pub fn set_names(&mut self, charset: Charset, collation: &'static Collation) {
+        let name = VarValue::text(charset.name());
+        for id in [Live::CharacterSetClient, Live::CharacterSetConnection, Live::CharacterSetResults] {
+            self.state.vars.set(id, name.clone());
+        }
+        self.state.vars.set(Live::CollationConnection, VarValue::text(collation.name));
+    }
+
+    /// Takes over what the variables say.
+    pub fn refresh(&mut self) {
+        self.settings = variables::settings(&self.state, self.capabilities);
+        self.charsets = variables::charsets(&self.state.vars);
+        self.running.warnings.set_limit(self.state.vars[Live::MaxErrorCount].as_u64() as usize);
+        self.transaction.autocommit = self.state.vars[Live::Autocommit].as_bool();
+        self.mode_key = variables::mode_key(&self.state.vars);
+        self.passes = variables::passes(&self.state.vars);
+        self.isolation = transaction::session_isolation(&self.state.vars);
+        self.today_of_s = None;
+        self.entry.set_mode(text::lex_mode(self.settings.sql_mode));
+        self.refresh_tracker();
+    }
+
+    /// The greeting of a new session is over: nothing in it is reported as a change.
+    pub fn greeted(&mut self) {
+        self.track.clear();
+    }
+
+    /// Capabilities agreed with the client.
+    pub fn capabilities(&self) -> u32 {
+        self.capabilities
+    }
+
+    /// `max_allowed_packet`.
+    pub fn max_packet(&self) -> usize {
+        self.state.vars[Live::MaxAllowedPacket].as_u64() as usize
+    }
+
+    pub fn net_read_timeout_s(&self) -> u64 {
+        self.state.vars[Live::NetReadTimeout].as_u64()
+    }
+
+    /// `net_write_timeout`.
+    pub fn write_timeout_ns(&self) -> u64 {
+        self.state.vars[Live::NetWriteTimeout].as_u64() * 1_000_000_000
+    }
+
+    pub fn idle_timeout_s(&self) -> u64 {
+        self.state.vars[Live::WaitTimeout].as_u64()
+    }
+
+    /// The status word of OK and EOF packets.
+    pub fn status_flags(&self) -> u16 {
+        let mut bits = self.running.extra_status;
+        if self.transaction.autocommit {
+            bits |= status::AUTOCOMMIT;
+        }
+        if self.transaction.is_open() {
+            bits |= status::IN_TRANS;
+            if self.transaction.read_only {
+                bits |= status::IN_TRANS_READONLY;
+            }
+        }
+        if self.settings.sql_mode.contains(gannet_types::SqlMode::NO_BACKSLASH_ESCAPES) {
+            bits |= status::NO_BACKSLASH_ESCAPES;
+        }
+        bits
+    }
+
+    /// Makes `name` the default database; `""` leaves none.
+    pub fn use_database(&mut self, name: &str) -> Result<()> {
+        if name.is_empty() {
+            return Err(sql_err!(NoDb));
+        }
+        self.state.renew_snapshot();
+        self.require_entry(name)?;
+        let schema = self.state.snapshot.schema(name).ok_or_else(|| gannet_schema::names::missing_schema(name))?;
+        let (name, collation) = (schema.name.clone(), schema.collation);
+        self.state.set_database(Some(name.clone()));
+        self.state.vars.set(Live::CharacterSetDatabase, VarValue::text(collation.charset().name()));
+        self.state.vars.set(Live::CollationDatabase, VarValue::text(collation.get().name));
+        self.entry.set_database(Some(name.clone()));
+        self.tracker.change();
+        if self.capabilities & cap::SESSION_TRACK != 0 && self.state.vars[Live::SessionTrackSchema].as_bool() {
+            gannet_wire::reply::put_schema_change(&mut self.track, name.as_bytes());
+        }
+        Ok(())
+    }
+
+    /// COM_RESET_CONNECTION, and the second half of COM_CHANGE_USER: as after a login, but without one.
+    pub fn reset(&mut self, hello: &handshake::Login) {
+        self.abandon_transaction();
+        self.forget_branch();
+        self.unlock_tables();
+        self.drop_all_temporary();
+        self.restoring = None;
+        self.state.release_user_locks();
+        let database = self.state.database.clone();
+        let account = self.state.account.clone();
+        let vars = SessionVars::new(&self.server.globals);
+        let usage = self.state.usage.take();
+        self.state = State::new(self.server.clone(), self.entry.clone(), account, vars, hello);
+        self.state.usage = usage;
+        self.counters_reset();
+        self.state.set_database(database);
+        self.statements.clear();
+        self.handlers.clear();
+        self.running.warnings.clear();
+        self.track.clear();
+        self.tracker = track::Tracker::default();
+        self.transaction = Transaction::default();
+        self.start_variables(hello);
+    }
+
+    /// The error that the client is told when its connection ends for a reason of the server.
+    pub fn farewell(&self, conn: &Conn) -> Option<SqlError> {
+        match conn.context().pending()? {
+            Interrupt::Shutdown => Some(sql_err!(ServerShutdown)),
+            _ => None,
+        }
+    }
+
+    /// Ends the session when the connection is over: releases everything. Idempotent.
+    pub fn end(&mut self) {
+        if !std::mem::replace(&mut self.ended, true) {
+            self.abandon_transaction();
+            self.forget_branch();
+            self.drop_all_temporary();
+            self.read_locked = false;
+            self.unlock_tables();
+            self.txn.lock_owner().mdl_release_explicit();
+            self.statements.clear();
+            self.state.release_locks();
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// User variables of a session, by lower-case name.
+pub type UserVariables = HashMap<String, gannet_types::Value>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_every_statement_touches_lies_on_eighteen_lines() {
+        let size = Session::HOT.len();
+        assert!(size <= 18 * 64, "{size} bytes");
+    }
+}

@@ -1,0 +1,154 @@
+//! LOAD DATA: where the bytes come from. The server's own file, or the client's (LOCAL), which it sends packet by packet when it is asked:
+//!
+//! ```text
+//! server  0xFB file name              → client
+//! client  bytes of the file, packets  → server
+//! client  empty packet: the end       → server
+//! server  OK or error                 → client
+//! ```
+//!
+//! A client that cannot open its file sends the end at once. After an error the rest of the file is read and thrown away, so that the
+//! connection stays usable. A name is the client's business: it is bound by its own rules about what it sends.
+
+use super::Session;
+use super::exchange::{Exchange, packets, read_packet};
+use super::files;
+use super::reply::Done;
+use super::reply::Reply;
+use gannet_core::vars::Live;
+use gannet_exec::file::{Format, Input};
+use gannet_exec::{Load, Outcome};
+use gannet_parser::ast;
+use gannet_runtime::File;
+use gannet_types::charset::Charset;
+use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, sql_err};
+use gannet_wire::frame::Decoder;
+
+/// Bytes read from a file at a time.
+const CHUNK: usize = 64 * 1024;
+
+/// A file of the server's.
+struct ServerFile {
+    file: File,
+    offset: u64,
+}
+
+impl Input for ServerFile {
+    fn read(&mut self, buffer: &mut Vec<u8>) -> Result<bool> {
+        let old = buffer.len();
+        buffer.resize(old + CHUNK, 0);
+        let read = self.file.read_at(&mut buffer[old..], self.offset);
+        let n = read.map_err(|e| SqlError::with_message(ErrorCode::EeRead, format!("Error reading file: {e}")))?;
+        buffer.truncate(old + n);
+        self.offset += n as u64;
+        Ok(n > 0)
+    }
+}
+
+/// A file that the client sends.
+struct ClientFile<'a> {
+    client: Exchange<'a>,
+    timeout_s: u64,
+    decoder: Decoder,
+    over: bool,
+    lost: bool,
+}
+
+impl Input for ClientFile<'_> {
+    fn read(&mut self, buffer: &mut Vec<u8>) -> Result<bool> {
+        if self.over {
+            return Ok(false);
+        }
+        match read_packet(&mut self.client, self.timeout_s, &mut self.decoder) {
+            Ok(packet) => {
+                self.over = packet.is_empty();
+                buffer.extend_from_slice(&packet);
+                Ok(!self.over)
+            }
+            // The statement was killed. The client goes on sending; `drain` takes that.
+            Err(e) if e.code() == ErrorCode::QueryInterrupted => Err(e),
+            Err(e) => {
+                (self.over, self.lost) = (true, true);
+                Err(e)
+            }
+        }
+    }
+}
+
+impl ClientFile<'_> {
+    /// Reads what the client still sends. The statement is over by then: nothing is left that KILL QUERY could stop.
+    fn drain(&mut self) {
+        self.client.conn.end_statement();
+        let mut rest = Vec::new();
+        while matches!(self.read(&mut rest), Ok(true)) {
+            rest.clear();
+        }
+    }
+}
+
+impl Session {
+    /// LOAD DATA.
+    pub(super) fn load(&mut self, load: &ast::Load, reply: &mut dyn Reply) -> Result<Done> {
+        if load.xml {
+            return Err(SqlError::unsupported("LOAD XML"));
+        }
+        let allowed = self.capabilities & gannet_wire::flags::cap::LOCAL_FILES != 0
+            && self.server.globals.get(Live::LocalInfile).as_bool();
+        match load.local {
+            true if !allowed => return Err(sql_err!(ClientLocalFilesDisabled)),
+            true => {}
+            false => files::require_file_privilege(&self.state)?,
+        }
+        let backslash = !self.settings.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES);
+        let format = Format::new(&load.format, backslash)?;
+        let collation = self.file_collation(load.charset.as_ref())?;
+        let mut tries = 0;
+        loop {
+            self.state.renew_snapshot();
+            let (plan, fields) = self.make_load_plan(load)?;
+            let statement = Load { fields: &fields, format: &format, collation, skip_lines: load.ignore_lines };
+            gannet_exec::check_load(&statement, &plan)?;
+            let locks = self.plan_locks(&plan);
+            let mut lost = false;
+            let outcome = if load.local {
+                let client = reply.client().ok_or_else(|| sql_err!(ClientLocalFilesDisabled))?;
+                let timeout_s = self.net_read_timeout_s();
+                let decoder = packets(self.max_packet(), self.entry.compression.get().is_some());
+                let mut source = ClientFile { client, timeout_s, decoder, over: false, lost: false };
+                let outcome = self.execute_with(&plan, &locks, &[], |cx, _| {
+                    let mut request = vec![0xFB];
+                    request.extend_from_slice(load.file.as_bytes());
+                    source.client.writer().packet(&request);
+                    let outcome = gannet_exec::load(&statement, &mut source, cx);
+                    source.drain();
+                    outcome.map(Outcome::Affected)
+                });
+                lost = source.lost;
+                outcome
+            } else {
+                let mut source = ServerFile { file: files::open(&self.state, &load.file)?, offset: 0 };
+                self.execute_with(&plan, &locks, &[], |cx, _| {
+                    gannet_exec::load(&statement, &mut source, cx).map(Outcome::Affected)
+                })
+            };
+            // The stream of packets is broken: nothing after it can be understood.
+            self.closing |= lost;
+            match outcome {
+                Err(e) if super::locks::is_stale(&e) && tries < 10 => tries += 1,
+                outcome => return self.done(outcome?, 0),
+            }
+        }
+    }
+
+    /// Of the texts in a file: CHARACTER SET, else `character_set_database`.
+    fn file_collation(&self, given: Option<&ast::Ident>) -> Result<CollationId> {
+        if let Some(name) = given {
+            return Ok(Collation::default_of(Charset::by_name(name)?).id);
+        }
+        let name = super::variables::value(&self.state, false, "character_set_database")?;
+        let mut text = Vec::new();
+        name.write_text(&mut text);
+        let charset = Charset::by_name(&String::from_utf8_lossy(&text)).unwrap_or(Charset::Utf8mb4);
+        Ok(Collation::default_of(charset).id)
+    }
+}

@@ -1,0 +1,193 @@
+//! Sessions without a client: statements run in this process, with an account's rights.
+//!
+//! Such sessions are in the process list, can be killed, and keep variables, a transaction and temporary tables from
+//! statement to statement. They do not count as connections.
+
+use super::Charsets;
+use super::Session;
+use super::cached::Plans;
+use super::exchange::{Exchange, HeaderCache};
+use super::reply::{Ended, Manner, Reply};
+use super::running::Clock;
+use gannet_core::Core;
+use gannet_core::accounts::Account;
+use gannet_exec::Rows;
+use gannet_plan::plan::ResultColumn;
+use gannet_runtime::{Interrupt, now_ns};
+use gannet_telemetry::{Counter, count};
+use gannet_types::{Result, SqlError, Value, sql_err};
+use gannet_wire::flags::cap;
+use gannet_wire::handshake;
+use std::sync::Arc;
+
+/// A session without a client. It belongs to the task that opened it.
+pub struct OwnSession(Session);
+
+/// What a statement answered.
+#[derive(Debug)]
+pub enum Answer {
+    /// A result set.
+    Rows {
+        /// Names of its columns.
+        columns: Vec<String>,
+        /// Its rows.
+        rows: Vec<Vec<Value>>,
+    },
+    /// It has changed something, or had nothing to say.
+    Done {
+        /// Rows that it changed.
+        affected: u64,
+        /// The first value that AUTO_INCREMENT gave.
+        insert_id: u64,
+        /// Number of warnings.
+        warnings: u64,
+    },
+    /// It has failed; nothing behind it has run.
+    Failed(SqlError),
+}
+
+/// Rows that the answers of one text may have together.
+const MAX_ROWS: usize = 1_000_000;
+
+/// Keeps what statements answer.
+#[derive(Default)]
+struct Kept {
+    answers: Vec<Answer>,
+    /// The result set that is under way.
+    open: Option<(Vec<String>, Vec<Vec<Value>>)>,
+    rows: usize,
+}
+
+impl Kept {
+    fn keep(&mut self, row: Vec<Value>) -> Result<()> {
+        self.rows += 1;
+        if self.rows > MAX_ROWS {
+            return Err(sql_err!(OutOfResources));
+        }
+        if let Some((_, rows)) = &mut self.open {
+            rows.push(row);
+        }
+        Ok(())
+    }
+}
+
+impl Reply for Kept {
+    fn begin(&mut self, columns: &[ResultColumn], _: Manner, _: Option<&HeaderCache>) -> Result<()> {
+        self.open = Some((columns.iter().map(|c| c.name.to_string()).collect(), Vec::new()));
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: Rows<'_>, count: usize) -> Result<()> {
+        (0..count).try_for_each(|i| self.keep((0..rows.width()).map(|c| rows.value(i, c).to_owned()).collect()))
+    }
+
+    fn row(&mut self, row: &[Value]) -> Result<()> {
+        self.keep(row.to_vec())
+    }
+
+    fn end(&mut self, ended: &Ended<'_>) {
+        self.answers.push(match self.open.take() {
+            Some((columns, rows)) => Answer::Rows { columns, rows },
+            None => Answer::Done {
+                affected: ended.done.affected,
+                insert_id: ended.done.insert_id,
+                warnings: ended.warnings,
+            },
+        });
+    }
+
+    fn error(&mut self, error: &SqlError, _: u32, _: &Charsets) {
+        self.open = None;
+        self.answers.push(Answer::Failed(error.clone()));
+    }
+
+    fn resumes(&self) -> bool {
+        false
+    }
+
+    fn client(&mut self) -> Option<Exchange<'_>> {
+        None
+    }
+}
+
+/// Counts what statements answer, and keeps the error.
+#[derive(Default)]
+struct Discarded {
+    ended: u64,
+    failed: Option<SqlError>,
+}
+
+impl Reply for Discarded {
+    fn begin(&mut self, _: &[ResultColumn], _: Manner, _: Option<&HeaderCache>) -> Result<()> {
+        Ok(())
+    }
+
+    fn rows(&mut self, _: Rows<'_>, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &[Value]) -> Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, _: &Ended<'_>) {
+        self.ended += 1;
+    }
+
+    fn error(&mut self, error: &SqlError, _: u32, _: &Charsets) {
+        self.failed = Some(error.clone());
+    }
+
+    fn resumes(&self) -> bool {
+        false
+    }
+
+    fn client(&mut self) -> Option<Exchange<'_>> {
+        None
+    }
+}
+
+impl OwnSession {
+    /// A session with the rights of `account`, shown as `user`.
+    pub fn open(core: &Arc<Core>, plans: &Arc<Plans>, account: Arc<Account>, user: &str) -> Result<Self> {
+        let entry = core.registry.enter_own(gannet_runtime::context(), user);
+        let hello = handshake::Login { user: user.into(), ..handshake::Login::default() };
+        let mut session = Session::new(core.clone(), plans.clone(), entry, account, &hello, cap::MULTI_STATEMENTS);
+        session.begin_life(&hello)?;
+        Ok(OwnSession(session))
+    }
+
+    /// Runs the statements of a text, up to the first that fails, and keeps what they answer: a million rows at most.
+    pub fn run(&mut self, sql: &str) -> Vec<Answer> {
+        let mut kept = Kept::default();
+        self.answer_to(sql, &mut kept);
+        kept.answers
+    }
+
+    /// Runs the statements of a text, up to the first that fails, and drops their rows. The error comes with the
+    /// number of statements that ended before.
+    pub fn execute(&mut self, sql: &str) -> std::result::Result<u64, (u64, SqlError)> {
+        let mut discarded = Discarded::default();
+        self.answer_to(sql, &mut discarded);
+        discarded.failed.map_or(Ok(discarded.ended), |e| Err((discarded.ended, e)))
+    }
+
+    fn answer_to(&mut self, sql: &str, reply: &mut dyn Reply) {
+        let session = &mut self.0;
+        session.entry.context.clear(Interrupt::Query);
+        session.state.running.clock = Clock::now();
+        session.state.counters.enter();
+        count(Counter::Queries);
+        session.running.extra_status = 0;
+        session.query(sql.as_bytes(), reply);
+        session.state.counters.leave();
+        session.entry.idle(now_ns());
+    }
+}
+
+impl Drop for OwnSession {
+    fn drop(&mut self) {
+        self.0.end();
+        self.0.server.registry.leave(self.0.entry.id);
+    }
+}

@@ -1,0 +1,329 @@
+//! Tables of MySQL that are truly empty here: nothing of what they list exists.
+
+use super::declare::{
+    ABSENT, BIGINT, DATETIME, DOUBLE, INT, JSON, LONGTEXT, MEDIUMBLOB, MEDIUMTEXT, NAME, SQL_MODE, TEXT, UBIGINT, UINT,
+    UTINYINT, YES_NO, enumeration, fixed, time, timestamp, tinyint, varchar,
+};
+use super::{Emit, Equals};
+use crate::state::State;
+use gannet_types::Result;
+
+fn no_rows(_: &mut State, _: &Equals<'_>, _: Emit<'_>) -> Result<()> {
+    Ok(())
+}
+
+tables! {
+    INFORMATION_SCHEMA in "information_schema":
+    ROUTINES by no_rows {
+        SPECIFIC_NAME: NAME.not_null(), ROUTINE_CATALOG: NAME.bin().not_null(), ROUTINE_SCHEMA: NAME.bin().not_null(),
+        ROUTINE_NAME: NAME.not_null(), ROUTINE_TYPE: enumeration(&["FUNCTION", "PROCEDURE"]).bin().not_null(),
+        DATA_TYPE: LONGTEXT.bin(), CHARACTER_MAXIMUM_LENGTH: BIGINT, CHARACTER_OCTET_LENGTH: BIGINT,
+        NUMERIC_PRECISION: UINT, NUMERIC_SCALE: UINT, DATETIME_PRECISION: UINT, CHARACTER_SET_NAME: NAME,
+        COLLATION_NAME: NAME, DTD_IDENTIFIER: LONGTEXT.bin(), ROUTINE_BODY: varchar(8).not_null().empty(),
+        ROUTINE_DEFINITION: LONGTEXT.bin(), EXTERNAL_NAME: ABSENT, EXTERNAL_LANGUAGE: NAME.bin().not_null(),
+        PARAMETER_STYLE: varchar(3).not_null().empty(), IS_DETERMINISTIC: varchar(3).not_null().empty(),
+        SQL_DATA_ACCESS: enumeration(&["CONTAINS SQL", "NO SQL", "READS SQL DATA", "MODIFIES SQL DATA"]).bin().not_null(),
+        SQL_PATH: ABSENT, SECURITY_TYPE: enumeration(&["DEFAULT", "INVOKER", "DEFINER"]).bin().not_null(),
+        CREATED: timestamp(0).not_null(), LAST_ALTERED: timestamp(0).not_null(), SQL_MODE: SQL_MODE.bin().not_null(),
+        ROUTINE_COMMENT: TEXT.bin().not_null(), DEFINER: varchar(288).bin().not_null(),
+        CHARACTER_SET_CLIENT: NAME.not_null(), COLLATION_CONNECTION: NAME.not_null(),
+        DATABASE_COLLATION: NAME.not_null(),
+    }
+    PARAMETERS by no_rows {
+        SPECIFIC_CATALOG: NAME.bin().not_null(), SPECIFIC_SCHEMA: NAME.bin().not_null(), SPECIFIC_NAME: NAME.not_null(),
+        ORDINAL_POSITION: UBIGINT.not_null().empty(), PARAMETER_MODE: varchar(5).bin(), PARAMETER_NAME: NAME,
+        DATA_TYPE: LONGTEXT.bin(), CHARACTER_MAXIMUM_LENGTH: BIGINT, CHARACTER_OCTET_LENGTH: BIGINT,
+        NUMERIC_PRECISION: UINT, NUMERIC_SCALE: BIGINT, DATETIME_PRECISION: UINT, CHARACTER_SET_NAME: NAME,
+        COLLATION_NAME: NAME, DTD_IDENTIFIER: MEDIUMTEXT.bin().not_null(),
+        ROUTINE_TYPE: enumeration(&["FUNCTION", "PROCEDURE"]).bin().not_null(),
+    }
+    TRIGGERS by no_rows {
+        TRIGGER_CATALOG: NAME.bin().not_null(), TRIGGER_SCHEMA: NAME.bin().not_null(), TRIGGER_NAME: NAME.not_null(),
+        EVENT_MANIPULATION: enumeration(&["INSERT", "UPDATE", "DELETE"]).bin().not_null(),
+        EVENT_OBJECT_CATALOG: NAME.bin().not_null(), EVENT_OBJECT_SCHEMA: NAME.bin().not_null(),
+        EVENT_OBJECT_TABLE: NAME.bin().not_null(), ACTION_ORDER: UINT.not_null(), ACTION_CONDITION: ABSENT,
+        ACTION_STATEMENT: LONGTEXT.bin().not_null(), ACTION_ORIENTATION: varchar(3).not_null().empty(),
+        ACTION_TIMING: enumeration(&["BEFORE", "AFTER"]).bin().not_null(), ACTION_REFERENCE_OLD_TABLE: ABSENT,
+        ACTION_REFERENCE_NEW_TABLE: ABSENT, ACTION_REFERENCE_OLD_ROW: varchar(3).not_null().empty(),
+        ACTION_REFERENCE_NEW_ROW: varchar(3).not_null().empty(), CREATED: timestamp(2).not_null(),
+        SQL_MODE: SQL_MODE.bin().not_null(), DEFINER: varchar(288).bin().not_null(),
+        CHARACTER_SET_CLIENT: NAME.not_null(), COLLATION_CONNECTION: NAME.not_null(),
+        DATABASE_COLLATION: NAME.not_null(),
+    }
+    EVENTS by no_rows {
+        EVENT_CATALOG: NAME.bin().not_null(), EVENT_SCHEMA: NAME.bin().not_null(), EVENT_NAME: NAME.not_null(),
+        DEFINER: varchar(288).bin().not_null(), TIME_ZONE: NAME.bin().not_null(),
+        EVENT_BODY: varchar(3).not_null().empty(), EVENT_DEFINITION: LONGTEXT.bin().not_null(),
+        EVENT_TYPE: varchar(9).not_null().empty(), EXECUTE_AT: DATETIME, INTERVAL_VALUE: varchar(256),
+        INTERVAL_FIELD: enumeration(&["YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "WEEK", "SECOND", "MICROSECOND", "YEAR_MONTH", "DAY_HOUR", "DAY_MINUTE", "DAY_SECOND", "HOUR_MINUTE", "HOUR_SECOND", "MINUTE_SECOND", "DAY_MICROSECOND", "HOUR_MICROSECOND", "MINUTE_MICROSECOND", "SECOND_MICROSECOND"]).bin(),
+        SQL_MODE: SQL_MODE.bin().not_null(), STARTS: DATETIME, ENDS: DATETIME,
+        STATUS: varchar(21).bin().not_null().empty(), ON_COMPLETION: varchar(12).not_null().empty(),
+        CREATED: timestamp(0).not_null(), LAST_ALTERED: timestamp(0).not_null(), LAST_EXECUTED: DATETIME,
+        EVENT_COMMENT: varchar(2048).bin().not_null(), ORIGINATOR: UINT.not_null(),
+        CHARACTER_SET_CLIENT: NAME.not_null(), COLLATION_CONNECTION: NAME.not_null(),
+        DATABASE_COLLATION: NAME.not_null(),
+    }
+    FILES by no_rows {
+        FILE_ID: BIGINT, FILE_NAME: TEXT.bin(), FILE_TYPE: varchar(256), TABLESPACE_NAME: varchar(268).bin().not_null(),
+        TABLE_CATALOG: fixed(0).not_null().empty(), TABLE_SCHEMA: ABSENT, TABLE_NAME: ABSENT,
+        LOGFILE_GROUP_NAME: varchar(256), LOGFILE_GROUP_NUMBER: BIGINT, ENGINE: NAME.not_null(), FULLTEXT_KEYS: ABSENT,
+        DELETED_ROWS: ABSENT, UPDATE_COUNT: ABSENT, FREE_EXTENTS: BIGINT, TOTAL_EXTENTS: BIGINT, EXTENT_SIZE: BIGINT,
+        INITIAL_SIZE: BIGINT, MAXIMUM_SIZE: BIGINT, AUTOEXTEND_SIZE: BIGINT, CREATION_TIME: ABSENT,
+        LAST_UPDATE_TIME: ABSENT, LAST_ACCESS_TIME: ABSENT, RECOVER_TIME: ABSENT, TRANSACTION_COUNTER: ABSENT,
+        VERSION: BIGINT, ROW_FORMAT: varchar(256), TABLE_ROWS: ABSENT, AVG_ROW_LENGTH: ABSENT, DATA_LENGTH: ABSENT,
+        MAX_DATA_LENGTH: ABSENT, INDEX_LENGTH: ABSENT, DATA_FREE: BIGINT, CREATE_TIME: ABSENT, UPDATE_TIME: ABSENT,
+        CHECK_TIME: ABSENT, CHECKSUM: ABSENT, STATUS: varchar(256), EXTRA: varchar(256),
+    }
+    OPTIMIZER_TRACE by no_rows {
+        QUERY: varchar(65535).not_null().empty(), TRACE: varchar(65535).not_null().empty(),
+        MISSING_BYTES_BEYOND_MAX_MEM_SIZE: INT.not_null().empty(),
+        INSUFFICIENT_PRIVILEGES: tinyint(1).not_null().empty(),
+    }
+    TABLESPACES_EXTENSIONS by no_rows {
+        TABLESPACE_NAME: varchar(268).bin().not_null(), ENGINE_ATTRIBUTE: JSON,
+    }
+    VIEW_ROUTINE_USAGE by no_rows {
+        TABLE_CATALOG: NAME.bin().not_null(), TABLE_SCHEMA: NAME.bin().not_null(), TABLE_NAME: NAME.bin().not_null(),
+        SPECIFIC_CATALOG: NAME.bin().not_null(), SPECIFIC_SCHEMA: NAME.bin().not_null(), SPECIFIC_NAME: NAME.not_null(),
+    }
+    ST_GEOMETRY_COLUMNS by no_rows {
+        TABLE_CATALOG: NAME.bin().not_null(), TABLE_SCHEMA: NAME.bin().not_null(), TABLE_NAME: NAME.bin().not_null(),
+        COLUMN_NAME: NAME, SRS_NAME: varchar(80), SRS_ID: UINT, GEOMETRY_TYPE_NAME: LONGTEXT.bin(),
+    }
+    ST_SPATIAL_REFERENCE_SYSTEMS by no_rows {
+        SRS_NAME: varchar(80).not_null(), SRS_ID: UINT.not_null(), ORGANIZATION: varchar(256),
+        ORGANIZATION_COORDSYS_ID: UINT, DEFINITION: varchar(4096).bin().not_null(), DESCRIPTION: varchar(2048).bin(),
+    }
+    ST_UNITS_OF_MEASURE by no_rows {
+        UNIT_NAME: varchar(255).utf8mb4(), UNIT_TYPE: varchar(7).utf8mb4(), CONVERSION_FACTOR: DOUBLE,
+        DESCRIPTION: varchar(255).utf8mb4(),
+    }
+    INNODB_FOREIGN by no_rows {
+        ID: varchar(129), FOR_NAME: varchar(129), REF_NAME: varchar(129), N_COLS: BIGINT.not_null(),
+        TYPE: UBIGINT.not_null(),
+    }
+    INNODB_FOREIGN_COLS by no_rows {
+        ID: varchar(129), FOR_COL_NAME: NAME.not_null(), REF_COL_NAME: NAME.not_null(), POS: UINT.not_null(),
+    }
+    INNODB_VIRTUAL by no_rows {
+        TABLE_ID: UBIGINT.not_null(), POS: UINT.not_null(), BASE_POS: UINT.not_null(),
+    }
+    INNODB_DATAFILES by no_rows {
+        SPACE: BIGINT, PATH: varchar(512).not_null(),
+    }
+    INNODB_TABLESPACES by no_rows {
+        SPACE: UINT.not_null(), NAME: varchar(655).not_null(), FLAG: UINT.not_null(), ROW_FORMAT: varchar(22),
+        PAGE_SIZE: UINT.not_null(), ZIP_PAGE_SIZE: UINT.not_null(), SPACE_TYPE: varchar(10),
+        FS_BLOCK_SIZE: UINT.not_null(), FILE_SIZE: UBIGINT.not_null(), ALLOCATED_SIZE: UBIGINT.not_null(),
+        AUTOEXTEND_SIZE: UBIGINT.not_null(), SERVER_VERSION: varchar(10), SPACE_VERSION: UINT.not_null(),
+        ENCRYPTION: varchar(1), STATE: varchar(10),
+    }
+    INNODB_TABLESPACES_BRIEF by no_rows {
+        SPACE: BIGINT, NAME: varchar(268).not_null(), PATH: varchar(512).not_null(), FLAG: BIGINT,
+        SPACE_TYPE: varchar(7).not_null(),
+    }
+    INNODB_TEMP_TABLE_INFO by no_rows {
+        TABLE_ID: UBIGINT.not_null(), NAME: NAME, N_COLS: UINT.not_null(), SPACE: UINT.not_null(),
+    }
+    INNODB_SESSION_TEMP_TABLESPACES by no_rows {
+        ID: UINT.not_null(), SPACE: UINT.not_null(), PATH: varchar(4001).not_null(), SIZE: UBIGINT.not_null(),
+        STATE: varchar(192).not_null(), PURPOSE: varchar(192).not_null(),
+    }
+    INNODB_BUFFER_PAGE by no_rows {
+        POOL_ID: UBIGINT.not_null(), BLOCK_ID: UBIGINT.not_null(), SPACE: UBIGINT.not_null(),
+        PAGE_NUMBER: UBIGINT.not_null(), PAGE_TYPE: NAME, FLUSH_TYPE: UBIGINT.not_null(), FIX_COUNT: UBIGINT.not_null(),
+        IS_HASHED: varchar(3), NEWEST_MODIFICATION: UBIGINT.not_null(), OLDEST_MODIFICATION: UBIGINT.not_null(),
+        ACCESS_TIME: UBIGINT.not_null(), TABLE_NAME: varchar(1024), INDEX_NAME: varchar(1024),
+        NUMBER_RECORDS: UBIGINT.not_null(), DATA_SIZE: UBIGINT.not_null(), COMPRESSED_SIZE: UBIGINT.not_null(),
+        PAGE_STATE: NAME, IO_FIX: NAME, IS_OLD: varchar(3), FREE_PAGE_CLOCK: UBIGINT.not_null(), IS_STALE: varchar(3),
+    }
+    INNODB_BUFFER_PAGE_LRU by no_rows {
+        POOL_ID: UBIGINT.not_null(), LRU_POSITION: UBIGINT.not_null(), SPACE: UBIGINT.not_null(),
+        PAGE_NUMBER: UBIGINT.not_null(), PAGE_TYPE: NAME, FLUSH_TYPE: UBIGINT.not_null(), FIX_COUNT: UBIGINT.not_null(),
+        IS_HASHED: varchar(3), NEWEST_MODIFICATION: UBIGINT.not_null(), OLDEST_MODIFICATION: UBIGINT.not_null(),
+        ACCESS_TIME: UBIGINT.not_null(), TABLE_NAME: varchar(1024), INDEX_NAME: varchar(1024),
+        NUMBER_RECORDS: UBIGINT.not_null(), DATA_SIZE: UBIGINT.not_null(), COMPRESSED_SIZE: UBIGINT.not_null(),
+        COMPRESSED: varchar(3), IO_FIX: NAME, IS_OLD: varchar(3), FREE_PAGE_CLOCK: UBIGINT.not_null(),
+    }
+    INNODB_CACHED_INDEXES by no_rows {
+        SPACE_ID: UINT.not_null(), INDEX_ID: UBIGINT.not_null(), N_CACHED_PAGES: UBIGINT.not_null(),
+    }
+    INNODB_CMP by no_rows {
+        page_size: INT.not_null(), compress_ops: INT.not_null(), compress_ops_ok: INT.not_null(),
+        compress_time: INT.not_null(), uncompress_ops: INT.not_null(), uncompress_time: INT.not_null(),
+    }
+    INNODB_CMP_RESET by no_rows {
+        page_size: INT.not_null(), compress_ops: INT.not_null(), compress_ops_ok: INT.not_null(),
+        compress_time: INT.not_null(), uncompress_ops: INT.not_null(), uncompress_time: INT.not_null(),
+    }
+    INNODB_CMPMEM by no_rows {
+        page_size: INT.not_null(), buffer_pool_instance: INT.not_null(), pages_used: INT.not_null(),
+        pages_free: INT.not_null(), relocation_ops: BIGINT.not_null(), relocation_time: INT.not_null(),
+    }
+    INNODB_CMPMEM_RESET by no_rows {
+        page_size: INT.not_null(), buffer_pool_instance: INT.not_null(), pages_used: INT.not_null(),
+        pages_free: INT.not_null(), relocation_ops: BIGINT.not_null(), relocation_time: INT.not_null(),
+    }
+    INNODB_CMP_PER_INDEX by no_rows {
+        database_name: varchar(192).not_null(), table_name: varchar(192).not_null(),
+        index_name: varchar(192).not_null(), compress_ops: INT.not_null(), compress_ops_ok: INT.not_null(),
+        compress_time: INT.not_null(), uncompress_ops: INT.not_null(), uncompress_time: INT.not_null(),
+    }
+    INNODB_CMP_PER_INDEX_RESET by no_rows {
+        database_name: varchar(192).not_null(), table_name: varchar(192).not_null(),
+        index_name: varchar(192).not_null(), compress_ops: INT.not_null(), compress_ops_ok: INT.not_null(),
+        compress_time: INT.not_null(), uncompress_ops: INT.not_null(), uncompress_time: INT.not_null(),
+    }
+    INNODB_FT_CONFIG by no_rows {
+        KEY: varchar(193).not_null(), VALUE: varchar(193).not_null(),
+    }
+    INNODB_FT_DEFAULT_STOPWORD by no_rows {
+        value: varchar(18).not_null(),
+    }
+    INNODB_FT_DELETED by no_rows {
+        DOC_ID: UBIGINT.not_null(),
+    }
+    INNODB_FT_BEING_DELETED by no_rows {
+        DOC_ID: UBIGINT.not_null(),
+    }
+    INNODB_FT_INDEX_CACHE by no_rows {
+        WORD: varchar(337).not_null(), FIRST_DOC_ID: UBIGINT.not_null(), LAST_DOC_ID: UBIGINT.not_null(),
+        DOC_COUNT: UBIGINT.not_null(), DOC_ID: UBIGINT.not_null(), POSITION: UBIGINT.not_null(),
+    }
+    INNODB_FT_INDEX_TABLE by no_rows {
+        WORD: varchar(337).not_null(), FIRST_DOC_ID: UBIGINT.not_null(), LAST_DOC_ID: UBIGINT.not_null(),
+        DOC_COUNT: UBIGINT.not_null(), DOC_ID: UBIGINT.not_null(), POSITION: UBIGINT.not_null(),
+    }
+}
+
+tables! {
+    PERFORMANCE_SCHEMA in "performance_schema":
+    setup_threads by no_rows {
+        NAME: varchar(128).not_null(), ENABLED: YES_NO.not_null(), HISTORY: YES_NO.not_null(),
+        PROPERTIES: varchar(96).not_null(), VOLATILITY: INT.not_null(), DOCUMENTATION: LONGTEXT,
+    }
+    keyring_keys by no_rows {
+        KEY_ID: varchar(255).not_null(), KEY_OWNER: varchar(255), BACKEND_KEY_ID: varchar(255),
+    }
+    replication_connection_configuration by no_rows {
+        CHANNEL_NAME: fixed(64).not_null(), HOST: fixed(255).ascii().not_null(), PORT: INT.not_null(),
+        USER: fixed(32).utf8mb4_bin().not_null(), NETWORK_INTERFACE: fixed(60).not_null(),
+        AUTO_POSITION: enumeration(&["1", "0"]).not_null(),
+    }
+    replication_connection_status by no_rows {
+        CHANNEL_NAME: fixed(64).not_null(), GROUP_NAME: fixed(36).not_null(), SOURCE_UUID: fixed(36).not_null(),
+        THREAD_ID: UBIGINT, SERVICE_STATE: enumeration(&["ON", "OFF", "CONNECTING"]).not_null(),
+        COUNT_RECEIVED_HEARTBEATS: UBIGINT.not_null(), LAST_HEARTBEAT_TIMESTAMP: timestamp(6).not_null(),
+        RECEIVED_TRANSACTION_SET: LONGTEXT.not_null(), LAST_ERROR_NUMBER: INT.not_null(),
+        LAST_ERROR_MESSAGE: varchar(1024).not_null(), LAST_ERROR_TIMESTAMP: timestamp(6).not_null(),
+    }
+    replication_applier_status by no_rows {
+        CHANNEL_NAME: fixed(64).not_null(), SERVICE_STATE: enumeration(&["ON", "OFF"]).not_null(),
+        REMAINING_DELAY: UINT, COUNT_TRANSACTIONS_RETRIES: UBIGINT.not_null(),
+    }
+    replication_applier_configuration by no_rows {
+        CHANNEL_NAME: fixed(64).not_null(), DESIRED_DELAY: INT.not_null(), PRIVILEGE_CHECKS_USER: LONGTEXT,
+        REQUIRE_ROW_FORMAT: YES_NO.not_null(),
+        REQUIRE_TABLE_PRIMARY_KEY_CHECK: enumeration(&["STREAM", "ON", "OFF", "GENERATE"]).not_null(),
+        ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_TYPE: enumeration(&["OFF", "LOCAL", "UUID"]).not_null(),
+        ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE: LONGTEXT,
+    }
+    replication_applier_status_by_coordinator by no_rows {
+        CHANNEL_NAME: fixed(64).not_null(), THREAD_ID: UBIGINT, SERVICE_STATE: enumeration(&["ON", "OFF"]).not_null(),
+        LAST_ERROR_NUMBER: INT.not_null(), LAST_ERROR_MESSAGE: varchar(1024).not_null(),
+        LAST_ERROR_TIMESTAMP: timestamp(6).not_null(), LAST_PROCESSED_TRANSACTION: fixed(57),
+        LAST_PROCESSED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        LAST_PROCESSED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        LAST_PROCESSED_TRANSACTION_START_BUFFER_TIMESTAMP: timestamp(6).not_null(),
+        LAST_PROCESSED_TRANSACTION_END_BUFFER_TIMESTAMP: timestamp(6).not_null(), PROCESSING_TRANSACTION: fixed(57),
+        PROCESSING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        PROCESSING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        PROCESSING_TRANSACTION_START_BUFFER_TIMESTAMP: timestamp(6).not_null(),
+    }
+    replication_applier_status_by_worker by no_rows {
+        CHANNEL_NAME: fixed(64).not_null(), WORKER_ID: UBIGINT.not_null(), THREAD_ID: UBIGINT,
+        SERVICE_STATE: enumeration(&["ON", "OFF"]).not_null(), LAST_ERROR_NUMBER: INT.not_null(),
+        LAST_ERROR_MESSAGE: varchar(1024).not_null(), LAST_ERROR_TIMESTAMP: timestamp(6).not_null(),
+        LAST_APPLIED_TRANSACTION: fixed(57),
+        LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP: timestamp(6).not_null(),
+        LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP: timestamp(6).not_null(), APPLYING_TRANSACTION: fixed(57),
+        APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        APPLYING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        APPLYING_TRANSACTION_START_APPLY_TIMESTAMP: timestamp(6).not_null(),
+        LAST_APPLIED_TRANSACTION_RETRIES_COUNT: UBIGINT.not_null(),
+        LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER: INT.not_null(),
+        LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE: varchar(1024),
+        LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP: timestamp(6).not_null(),
+        APPLYING_TRANSACTION_RETRIES_COUNT: UBIGINT.not_null(),
+        APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER: INT.not_null(),
+        APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE: varchar(1024),
+        APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP: timestamp(6).not_null(),
+    }
+    replication_group_member_stats by no_rows {
+        CHANNEL_NAME: fixed(64).not_null(), VIEW_ID: fixed(60).not_null(), MEMBER_ID: fixed(36).not_null(),
+        COUNT_TRANSACTIONS_IN_QUEUE: UBIGINT.not_null(), COUNT_TRANSACTIONS_CHECKED: UBIGINT.not_null(),
+        COUNT_CONFLICTS_DETECTED: UBIGINT.not_null(), COUNT_TRANSACTIONS_ROWS_VALIDATING: UBIGINT.not_null(),
+        TRANSACTIONS_COMMITTED_ALL_MEMBERS: LONGTEXT.not_null(), LAST_CONFLICT_FREE_TRANSACTION: LONGTEXT.not_null(),
+        COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE: UBIGINT.not_null(),
+        COUNT_TRANSACTIONS_REMOTE_APPLIED: UBIGINT.not_null(), COUNT_TRANSACTIONS_LOCAL_PROPOSED: UBIGINT.not_null(),
+        COUNT_TRANSACTIONS_LOCAL_ROLLBACK: UBIGINT.not_null(),
+    }
+    replication_group_members by no_rows {
+        CHANNEL_NAME: fixed(64).not_null(), MEMBER_ID: fixed(36).not_null(), MEMBER_HOST: fixed(255).not_null(),
+        MEMBER_PORT: INT, MEMBER_STATE: fixed(64).not_null(), MEMBER_ROLE: fixed(64).not_null(),
+        MEMBER_VERSION: fixed(64).not_null(), MEMBER_COMMUNICATION_STACK: fixed(64).not_null(),
+    }
+    clone_status by no_rows {
+        ID: INT, PID: INT, STATE: fixed(16), BEGIN_TIME: timestamp(3), END_TIME: timestamp(3), SOURCE: varchar(512),
+        DESTINATION: varchar(512), ERROR_NO: INT, ERROR_MESSAGE: varchar(512), BINLOG_FILE: varchar(512),
+        BINLOG_POSITION: BIGINT, GTID_EXECUTED: varchar(4096),
+    }
+}
+
+tables! {
+    MYSQL in "mysql":
+    func by no_rows {
+        name: fixed(64).not_null(), ret: tinyint(0).not_null(), dl: fixed(128).not_null(),
+        type: enumeration(&["function", "aggregate"]).not_null(),
+    }
+    plugin by no_rows {
+        name: NAME.not_null(), dl: varchar(128).not_null(),
+    }
+    servers by no_rows {
+        Server_name: fixed(64).not_null(), Host: fixed(255).ascii().not_null(), Db: fixed(64).not_null(),
+        Username: fixed(64).not_null(), Password: fixed(64).not_null(), Port: INT.not_null(),
+        Socket: fixed(64).not_null(), Wrapper: fixed(64).not_null(), Owner: fixed(64).not_null(),
+    }
+    time_zone by no_rows {
+        Time_zone_id: UINT.not_null(), Use_leap_seconds: enumeration(&["Y", "N"]).not_null(),
+    }
+    time_zone_leap_second by no_rows {
+        Transition_time: BIGINT.not_null(), Correction: INT.not_null(),
+    }
+    time_zone_name by no_rows {
+        Name: fixed(64).not_null(), Time_zone_id: UINT.not_null(),
+    }
+    time_zone_transition by no_rows {
+        Time_zone_id: UINT.not_null(), Transition_time: BIGINT.not_null(), Transition_type_id: UINT.not_null(),
+    }
+    time_zone_transition_type by no_rows {
+        Time_zone_id: UINT.not_null(), Transition_type_id: UINT.not_null(), Offset: INT.not_null(),
+        Is_DST: UTINYINT.not_null(), Abbreviation: fixed(8).not_null(),
+    }
+    general_log by no_rows {
+        event_time: timestamp(6).not_null(), user_host: MEDIUMTEXT.not_null(), thread_id: UBIGINT.not_null(),
+        server_id: UINT.not_null(), command_type: NAME.not_null(), argument: MEDIUMBLOB.not_null(),
+    }
+    slow_log by no_rows {
+        start_time: timestamp(6).not_null(), user_host: MEDIUMTEXT.not_null(), query_time: time(6).not_null(),
+        lock_time: time(6).not_null(), rows_sent: INT.not_null(), rows_examined: INT.not_null(),
+        db: varchar(512).not_null(), last_insert_id: INT.not_null(), insert_id: INT.not_null(),
+        server_id: UINT.not_null(), sql_text: MEDIUMBLOB.not_null(), thread_id: UBIGINT.not_null(),
+    }
+    gtid_executed by no_rows {
+        source_uuid: fixed(36).not_null(), interval_start: BIGINT.not_null(), interval_end: BIGINT.not_null(),
+        gtid_tag: fixed(32).not_null(),
+    }
+}

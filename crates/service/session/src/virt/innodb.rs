@@ -1,0 +1,417 @@
+//! information_schema.INNODB_*: the storage engine's own view, where Gannet has what InnoDB has.
+
+use super::declare::{BIGINT, DATETIME, DOUBLE, FLOAT, INT, NAME, TEXT, UBIGINT, UINT, enumeration, varchar};
+use super::metadata::{PAGE_BYTES, each_table, sizes};
+use super::{Emit, Equals, maybe, micros, text};
+use crate::state::State;
+use gannet_catalog::StoredTable;
+use gannet_core::accounts::Privilege;
+use gannet_schema::{IndexKind, RowSource, Table};
+use gannet_telemetry::{Counter, total};
+use gannet_types::{Result, TypeId, Value};
+
+tables! {
+    INFORMATION_SCHEMA in "information_schema":
+    GANNET_RECOVERY by recovery {
+        PHASE: varchar(16).not_null(), STATE: enumeration(&["waiting", "running", "done"]).not_null(),
+        UNIT: varchar(16).not_null(), UNITS_DONE: UBIGINT.not_null(), UNITS_TOTAL: UBIGINT.not_null(),
+        PERCENT: DOUBLE.not_null(), UNITS_PER_SECOND: DOUBLE.not_null(), SECONDS: DOUBLE.not_null(),
+        ETA_SECONDS: DOUBLE,
+    }
+    INNODB_TABLES by tables {
+        TABLE_ID: UBIGINT.not_null(), NAME: varchar(655).not_null(), FLAG: INT.not_null(), N_COLS: INT.not_null(),
+        SPACE: BIGINT.not_null(), ROW_FORMAT: varchar(12), ZIP_PAGE_SIZE: UINT.not_null(), SPACE_TYPE: varchar(10),
+        INSTANT_COLS: INT.not_null(), TOTAL_ROW_VERSIONS: INT.not_null(),
+    }
+    INNODB_TABLESTATS by table_stats {
+        TABLE_ID: UBIGINT.not_null(), NAME: varchar(193).not_null(), STATS_INITIALIZED: varchar(193).not_null(),
+        NUM_ROWS: UBIGINT.not_null(), CLUST_INDEX_SIZE: UBIGINT.not_null(), OTHER_INDEX_SIZE: UBIGINT.not_null(),
+        MODIFIED_COUNTER: UBIGINT.not_null(), AUTOINC: UBIGINT.not_null(), REF_COUNT: INT.not_null(),
+    }
+    INNODB_COLUMNS by columns {
+        TABLE_ID: UBIGINT.not_null(), NAME: varchar(193).not_null(), POS: UBIGINT.not_null(), MTYPE: INT.not_null(),
+        PRTYPE: INT.not_null(), LEN: INT.not_null(), HAS_DEFAULT: INT.not_null(), DEFAULT_VALUE: TEXT,
+    }
+    INNODB_INDEXES by indexes {
+        INDEX_ID: UBIGINT.not_null(), NAME: varchar(193).not_null(), TABLE_ID: UBIGINT.not_null(), TYPE: INT.not_null(),
+        N_FIELDS: INT.not_null(), PAGE_NO: INT.not_null(), SPACE: INT.not_null(), MERGE_THRESHOLD: INT.not_null(),
+    }
+    INNODB_FIELDS by fields {
+        INDEX_ID: UBIGINT, NAME: NAME.not_null(), POS: UBIGINT.not_null(),
+    }
+    INNODB_METRICS by metrics {
+        NAME: varchar(193).not_null(), SUBSYSTEM: varchar(193).not_null(), COUNT: BIGINT.not_null(), MAX_COUNT: BIGINT,
+        MIN_COUNT: BIGINT, AVG_COUNT: FLOAT, COUNT_RESET: BIGINT.not_null(), MAX_COUNT_RESET: BIGINT,
+        MIN_COUNT_RESET: BIGINT, AVG_COUNT_RESET: FLOAT, TIME_ENABLED: DATETIME, TIME_DISABLED: DATETIME,
+        TIME_ELAPSED: BIGINT, TIME_RESET: DATETIME, STATUS: varchar(193).not_null(), TYPE: varchar(193).not_null(),
+        COMMENT: varchar(193).not_null(),
+    }
+    INNODB_BUFFER_POOL_STATS by buffer_pool_stats {
+        POOL_ID: UBIGINT.not_null(), POOL_SIZE: UBIGINT.not_null(), FREE_BUFFERS: UBIGINT.not_null(),
+        DATABASE_PAGES: UBIGINT.not_null(), OLD_DATABASE_PAGES: UBIGINT.not_null(),
+        MODIFIED_DATABASE_PAGES: UBIGINT.not_null(), PENDING_DECOMPRESS: UBIGINT.not_null(),
+        PENDING_READS: UBIGINT.not_null(), PENDING_FLUSH_LRU: UBIGINT.not_null(),
+        PENDING_FLUSH_LIST: UBIGINT.not_null(), PAGES_MADE_YOUNG: UBIGINT.not_null(),
+        PAGES_NOT_MADE_YOUNG: UBIGINT.not_null(), PAGES_MADE_YOUNG_RATE: FLOAT.not_null(),
+        PAGES_MADE_NOT_YOUNG_RATE: FLOAT.not_null(), NUMBER_PAGES_READ: UBIGINT.not_null(),
+        NUMBER_PAGES_CREATED: UBIGINT.not_null(), NUMBER_PAGES_WRITTEN: UBIGINT.not_null(),
+        PAGES_READ_RATE: FLOAT.not_null(), PAGES_CREATE_RATE: FLOAT.not_null(), PAGES_WRITTEN_RATE: FLOAT.not_null(),
+        NUMBER_PAGES_GET: UBIGINT.not_null(), HIT_RATE: UBIGINT.not_null(),
+        YOUNG_MAKE_PER_THOUSAND_GETS: UBIGINT.not_null(), NOT_YOUNG_MAKE_PER_THOUSAND_GETS: UBIGINT.not_null(),
+        NUMBER_PAGES_READ_AHEAD: UBIGINT.not_null(), NUMBER_READ_AHEAD_EVICTED: UBIGINT.not_null(),
+        READ_AHEAD_RATE: FLOAT.not_null(), READ_AHEAD_EVICTED_RATE: FLOAT.not_null(), LRU_IO_TOTAL: UBIGINT.not_null(),
+        LRU_IO_CURRENT: UBIGINT.not_null(), UNCOMPRESS_TOTAL: UBIGINT.not_null(),
+        UNCOMPRESS_CURRENT: UBIGINT.not_null(),
+    }
+}
+
+fn n(n: u64) -> Value {
+    Value::UInt(n)
+}
+
+/// Calls `each` for every stored table.
+fn stored(state: &mut State, equals: &Equals<'_>, mut each: impl FnMut(&State, &Table) -> Result<()>) -> Result<()> {
+    state.privileges().require(Privilege::Process)?;
+    let state = &*state;
+    each_table(state, equals, ("", ""), |_, t| if t.source == RowSource::Engine { each(state, t) } else { Ok(()) })
+}
+
+fn full_name(t: &Table) -> String {
+    format!("{}/{}", t.schema, t.name)
+}
+
+pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    stored(state, equals, |_, t| {
+        // InnoDB counts three columns of its own; flag 33 is DYNAMIC.
+        let columns = t.columns.len() as i64 + 3;
+        let (flag, space) = (Value::Int(33), Value::Int(t.row_tree.0 as i64));
+        let row = [n(t.id.0), text(&full_name(t)), flag, Value::Int(columns), space, text("Dynamic"), n(0)];
+        let rest = [text("Single"), Value::Int(0), Value::Int(0)];
+        emit(&[&row[..], &rest].concat())
+    })
+}
+
+pub(super) fn table_stats(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    stored(state, equals, |state, t| {
+        let s = sizes(state, t);
+        let opened = t.opened_trees().is_some();
+        emit(&[
+            n(t.id.0),
+            text(&full_name(t)),
+            text("Initialized"),
+            n(s.rows),
+            n(s.data / PAGE_BYTES),
+            n(s.indexes / PAGE_BYTES),
+            n(0),
+            n(s.auto_increment.unwrap_or(0)),
+            Value::Int(opened.into()),
+        ])
+    })
+}
+
+/// InnoDB's main types: 1 VARCHAR, 2 CHAR, 3 FIXBINARY, 4 BINARY, 5 BLOB, 6 INT, 9 FLOAT, 10 DOUBLE, 12 VARMYSQL, 13 MYSQL.
+fn main_type(id: TypeId, binary: bool) -> i64 {
+    match id {
+        TypeId::VarChar => 12,
+        TypeId::Char => 13,
+        TypeId::VarBinary => 4,
+        TypeId::Float => 9,
+        TypeId::Double => 10,
+        id if id.is_lob() => 5,
+        TypeId::Decimal | TypeId::Bit | TypeId::Binary | TypeId::Time | TypeId::DateTime | TypeId::Timestamp => 3,
+        _ if binary => 3,
+        _ => 6,
+    }
+}
+
+pub(super) fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    stored(state, equals, |_, t| {
+        for (i, c) in t.columns.iter().enumerate() {
+            let precise = i64::from(!c.nullable) << 8 | i64::from(c.ty.unsigned) << 9;
+            emit(&[
+                n(t.id.0),
+                text(&c.name),
+                n(i as u64),
+                Value::Int(main_type(c.ty.id, false)),
+                Value::Int(precise),
+                Value::Int(c.ty.length.into()),
+                Value::Int(0),
+                Value::Null,
+            ])?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn indexes(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    stored(state, equals, |_, t| {
+        if t.clustered.is_none() {
+            let row =
+                [n(t.row_tree.0), text("GEN_CLUST_INDEX"), n(t.id.0), Value::Int(1), Value::Int(0), Value::Int(-1)];
+            emit(&[&row[..], &[Value::Int(t.row_tree.0 as i64), Value::Int(50)]].concat())?;
+        }
+        for (i, index) in t.indexes.iter().enumerate() {
+            // 1: clustered and generated, 2: unique, 3: primary.
+            let kind = match (index.kind, t.clustered == Some(i)) {
+                (IndexKind::Primary, _) => 3,
+                (_, true) => 3,
+                (IndexKind::Unique, _) => 2,
+                _ => 0,
+            };
+            emit(&[
+                n(index.tree.0),
+                text(&index.name),
+                n(t.id.0),
+                Value::Int(kind),
+                Value::Int(index.parts.len() as i64),
+                // Root pages move here: none to name.
+                Value::Int(-1),
+                Value::Int(t.row_tree.0 as i64),
+                Value::Int(50),
+            ])?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn fields(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    stored(state, equals, |_, t| {
+        for index in &t.indexes {
+            for (i, part) in index.parts.iter().enumerate() {
+                emit(&[n(index.tree.0), text(&t.columns[part.column as usize].name), n(i as u64)])?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Counters of the same meaning as InnoDB's: name, subsystem, counter, comment.
+const METRICS: &[(&str, &str, Counter, &str)] = &[
+    (
+        "buffer_pool_reads",
+        "buffer",
+        Counter::InnodbBufferPoolReads,
+        "Number of reads directly from disk (innodb_buffer_pool_reads)",
+    ),
+    (
+        "buffer_pool_read_requests",
+        "buffer",
+        Counter::InnodbBufferPoolReadRequests,
+        "Number of logical read requests (innodb_buffer_pool_read_requests)",
+    ),
+    (
+        "buffer_pool_write_requests",
+        "buffer",
+        Counter::InnodbBufferPoolWriteRequests,
+        "Number of write requests (innodb_buffer_pool_write_requests)",
+    ),
+    (
+        "buffer_pool_wait_free",
+        "buffer",
+        Counter::InnodbBufferPoolWaitFree,
+        "Number of times waited for free buffer (innodb_buffer_pool_wait_free)",
+    ),
+    (
+        "buffer_pool_read_ahead",
+        "buffer",
+        Counter::InnodbBufferPoolReadAhead,
+        "Number of pages read as read ahead (innodb_buffer_pool_read_ahead)",
+    ),
+    ("buffer_pages_created", "buffer", Counter::InnodbPagesCreated, "Number of pages created (innodb_pages_created)"),
+    ("buffer_pages_written", "buffer", Counter::InnodbPagesWritten, "Number of pages written (innodb_pages_written)"),
+    ("buffer_pages_read", "buffer", Counter::InnodbPagesRead, "Number of pages read (innodb_pages_read)"),
+    ("buffer_data_reads", "buffer", Counter::InnodbDataRead, "Amount of data read in bytes (innodb_data_reads)"),
+    (
+        "buffer_data_written",
+        "buffer",
+        Counter::InnodbDataWritten,
+        "Amount of data written in bytes (innodb_data_written)",
+    ),
+    ("os_data_reads", "os", Counter::InnodbDataReads, "Number of reads initiated (innodb_data_reads)"),
+    ("os_data_writes", "os", Counter::InnodbDataWrites, "Number of writes initiated (innodb_data_writes)"),
+    ("os_data_fsyncs", "os", Counter::InnodbDataFsyncs, "Number of fsync() calls (innodb_data_fsyncs)"),
+    ("os_log_bytes_written", "os", Counter::InnodbOsLogWritten, "Bytes of log written (innodb_os_log_written)"),
+    ("os_log_fsyncs", "os", Counter::InnodbOsLogFsyncs, "Number of fsync log writes (innodb_os_log_fsyncs)"),
+    ("log_waits", "log", Counter::InnodbLogWaits, "Number of log waits due to small log buffer (innodb_log_waits)"),
+    (
+        "log_write_requests",
+        "log",
+        Counter::InnodbLogWriteRequests,
+        "Number of log write requests (innodb_log_write_requests)",
+    ),
+    ("log_writes", "log", Counter::InnodbLogWrites, "Number of log writes (innodb_log_writes)"),
+    ("lock_deadlocks", "lock", Counter::InnodbDeadlocks, "Number of deadlocks"),
+    ("lock_timeouts", "lock", Counter::LockTimeouts, "Number of lock timeouts"),
+    (
+        "lock_row_lock_waits",
+        "lock",
+        Counter::InnodbRowLockWaits,
+        "Number of times a row lock had to be waited for (innodb_row_lock_waits)",
+    ),
+    ("trx_rw_commits", "transaction", Counter::TransactionsCommitted, "Number of read-write transactions  committed"),
+    ("trx_rollbacks", "transaction", Counter::TransactionsRolledBack, "Number of transactions rolled back"),
+    ("index_page_splits", "index", Counter::PageSplits, "Number of index page splits"),
+    ("index_page_merge_successful", "index", Counter::PageMerges, "Number of successful index page merges"),
+    ("dml_reads", "dml", Counter::InnodbRowsRead, "Number of rows read"),
+    ("dml_inserts", "dml", Counter::InnodbRowsInserted, "Number of rows inserted"),
+    ("dml_deletes", "dml", Counter::InnodbRowsDeleted, "Number of rows deleted"),
+    ("dml_updates", "dml", Counter::InnodbRowsUpdated, "Number of rows updated"),
+];
+
+pub(super) fn metrics(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    state.privileges().require(Privilege::Process)?;
+    let s = state.server.engine.status();
+    let age = s.log_lsn.0.saturating_sub(s.checkpoint_lsn.0);
+    let values = [
+        (
+            "buffer_pool_size",
+            "server",
+            s.pool_pages * PAGE_BYTES,
+            "Server buffer pool size (all buffer pools) in bytes",
+        ),
+        (
+            "buffer_pool_pages_total",
+            "buffer",
+            s.pool_pages,
+            "Total buffer pool size in pages (innodb_buffer_pool_pages_total)",
+        ),
+        (
+            "buffer_pool_pages_data",
+            "buffer",
+            s.pool_resident,
+            "Buffer pages containing data (innodb_buffer_pool_pages_data)",
+        ),
+        (
+            "buffer_pool_pages_dirty",
+            "buffer",
+            s.pool_dirty,
+            "Buffer pages currently dirty (innodb_buffer_pool_pages_dirty)",
+        ),
+        (
+            "buffer_pool_bytes_dirty",
+            "buffer",
+            s.pool_dirty * PAGE_BYTES,
+            "Buffer bytes currently dirty (innodb_buffer_pool_bytes_dirty)",
+        ),
+        (
+            "buffer_pool_pages_free",
+            "buffer",
+            s.pool_pages.saturating_sub(s.pool_resident),
+            "Buffer pages currently free (innodb_buffer_pool_pages_free)",
+        ),
+        ("log_lsn_current", "log", s.log_lsn.0, "Current LSN value"),
+        ("log_lsn_last_flush", "log", s.durable_lsn.0, "LSN of Last flush"),
+        ("log_lsn_last_checkpoint", "log", s.checkpoint_lsn.0, "LSN at last checkpoint"),
+        ("log_lsn_checkpoint_age", "log", age, "Current LSN value minus LSN at last checkpoint"),
+        (
+            "log_max_modified_age_async",
+            "log",
+            s.redo_capacity_bytes / 8 * 7,
+            "Maximum LSN difference; when exceeded, start asynchronous preflush",
+        ),
+        ("log_checkpoints", "log", s.checkpoints, "Number of checkpoints"),
+        ("trx_rseg_history_len", "transaction", s.history_length, "Length of the TRX_RSEG_HISTORY list"),
+        ("trx_active_transactions", "transaction", s.active_writers, "Number of active transactions"),
+    ];
+    let started = state.server.started().micros();
+    let mut row = |name: &str, subsystem: &str, count: u64, kind: &str, comment: &str| {
+        let count = Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
+        let zone = state.server.facts.system_zone.clone();
+        let enabled = match micros(started, 0) {
+            Value::Timestamp(t, _) => Value::DateTime(t.to_local(&zone), 0),
+            other => other,
+        };
+        let none = || Value::Null;
+        emit(&[
+            text(name),
+            text(subsystem),
+            count.clone(),
+            none(),
+            none(),
+            none(),
+            count,
+            none(),
+            none(),
+            none(),
+            enabled,
+            none(),
+            Value::Int(state.server.uptime_s() as i64),
+            none(),
+            text("enabled"),
+            text(kind),
+            text(comment),
+        ])
+    };
+    for (name, subsystem, value, comment) in values {
+        row(name, subsystem, value, "value", comment)?;
+    }
+    for (name, subsystem, counter, comment) in METRICS {
+        row(name, subsystem, total(*counter), "status_counter", comment)?;
+    }
+    Ok(())
+}
+
+pub(super) fn buffer_pool_stats(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    state.privileges().require(Privilege::Process)?;
+    let s = state.server.engine.status();
+    let uptime = state.server.uptime_s().max(1) as f64;
+    let (read, made, written) =
+        (total(Counter::InnodbPagesRead), total(Counter::InnodbPagesCreated), total(Counter::InnodbPagesWritten));
+    let gets = total(Counter::InnodbBufferPoolReadRequests);
+    let hits = 1000 - (read.saturating_mul(1000)).checked_div(gets).unwrap_or(0).min(1000);
+    let rate = |n: u64| Value::Float((n as f64 / uptime) as f32);
+    let mut row = vec![
+        n(0),
+        n(s.pool_pages),
+        n(s.pool_pages.saturating_sub(s.pool_resident)),
+        n(s.pool_resident),
+        n(0),
+        n(s.pool_dirty),
+    ];
+    // No compressed pages, no young and old sublists.
+    row.extend([0, 0, 0, 0, 0, 0].map(n));
+    row.extend([rate(0), rate(0), n(read), n(made), n(written), rate(read), rate(made), rate(written)]);
+    row.extend([n(gets), n(hits), n(0), n(0), n(total(Counter::InnodbBufferPoolReadAhead)), n(0)]);
+    row.extend([rate(total(Counter::InnodbBufferPoolReadAhead)), rate(0), n(0), n(0), n(0), n(0)]);
+    emit(&row)
+}
+
+/// How far recovery is: a row for each of its steps.
+pub(super) fn recovery(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    state.privileges().require(Privilege::Process)?;
+    for step in state.server.engine.recovery_steps() {
+        let at = match (step.begun, step.ended) {
+            (_, true) => "done",
+            (true, false) => "running",
+            (false, false) => "waiting",
+        };
+        emit(&[
+            text(step.name),
+            super::member("GANNET_RECOVERY", "STATE", at),
+            text(step.unit),
+            n(step.done),
+            n(step.total),
+            Value::Double(step.percent()),
+            Value::Double(step.rate()),
+            Value::Double(step.seconds),
+            step.eta_seconds().map_or(Value::Null, Value::Double),
+        ])?;
+    }
+    Ok(())
+}
+
+/// The table and the index that a tree belongs to.
+pub(super) fn tree_names(state: &State) -> std::collections::HashMap<u64, (Value, Value, Value)> {
+    let mut names = std::collections::HashMap::new();
+    for s in state.snapshot.schemas() {
+        for t in state.snapshot.tables(&s.name).iter().filter(|t| t.source == RowSource::Engine) {
+            let entry = |index: Option<&str>| (text(&t.schema), text(&t.name), maybe(index));
+            let clustered = t.clustered_index().map_or("GEN_CLUST_INDEX", |i| &i.name);
+            names.insert(t.row_tree.0, entry(Some(clustered)));
+            for i in t.indexes.iter().filter(|i| i.tree != t.row_tree) {
+                names.insert(i.tree.0, entry(Some(&i.name)));
+            }
+        }
+    }
+    names
+}

@@ -1,0 +1,387 @@
+//! performance_schema: threads, locks, what is set up, which accounts were connected.
+
+use super::declare::{BIGINT, INT, LONGBLOB, LONGTEXT, NAME, UBIGINT, YES_NO, enumeration, fixed, varchar};
+use super::innodb::tree_names;
+use super::runtime::{lock_id, process_row, visible};
+use super::{Emit, Equals, maybe, member, text};
+use crate::state::State;
+use gannet_core::Core;
+use gannet_core::accounts::Privilege;
+use gannet_core::consumers::Consumer;
+use gannet_core::tallies::{By, Counts};
+use gannet_engine::lock::{LockKind, MdlMode, Mode, Party};
+use gannet_types::{Result, Value};
+
+tables! {
+    PERFORMANCE_SCHEMA in "performance_schema":
+    threads by threads {
+        THREAD_ID: UBIGINT.not_null(), NAME: varchar(128).not_null(), TYPE: varchar(10).not_null(),
+        PROCESSLIST_ID: UBIGINT, PROCESSLIST_USER: varchar(32).utf8mb4_bin(), PROCESSLIST_HOST: varchar(255).ascii(),
+        PROCESSLIST_DB: NAME, PROCESSLIST_COMMAND: varchar(16), PROCESSLIST_TIME: BIGINT, PROCESSLIST_STATE: NAME,
+        PROCESSLIST_INFO: LONGTEXT, PARENT_THREAD_ID: UBIGINT, ROLE: NAME, INSTRUMENTED: YES_NO.not_null(),
+        HISTORY: YES_NO.not_null(), CONNECTION_TYPE: varchar(16), THREAD_OS_ID: UBIGINT, RESOURCE_GROUP: NAME,
+        EXECUTION_ENGINE: enumeration(&["PRIMARY", "SECONDARY"]), CONTROLLED_MEMORY: UBIGINT.not_null(),
+        MAX_CONTROLLED_MEMORY: UBIGINT.not_null(), TOTAL_MEMORY: UBIGINT.not_null(),
+        MAX_TOTAL_MEMORY: UBIGINT.not_null(), TELEMETRY_ACTIVE: YES_NO.not_null(),
+    }
+    data_locks by data_locks {
+        ENGINE: varchar(32).not_null(), ENGINE_LOCK_ID: varchar(128).not_null(), ENGINE_TRANSACTION_ID: UBIGINT,
+        THREAD_ID: UBIGINT, EVENT_ID: UBIGINT, OBJECT_SCHEMA: NAME, OBJECT_NAME: NAME, PARTITION_NAME: NAME,
+        SUBPARTITION_NAME: NAME, INDEX_NAME: NAME, OBJECT_INSTANCE_BEGIN: UBIGINT.not_null(),
+        LOCK_TYPE: varchar(32).not_null(), LOCK_MODE: varchar(32).not_null(), LOCK_STATUS: varchar(32).not_null(),
+        LOCK_DATA: varchar(8192),
+    }
+    data_lock_waits by data_lock_waits {
+        ENGINE: varchar(32).not_null(), REQUESTING_ENGINE_LOCK_ID: varchar(128).not_null(),
+        REQUESTING_ENGINE_TRANSACTION_ID: UBIGINT, REQUESTING_THREAD_ID: UBIGINT, REQUESTING_EVENT_ID: UBIGINT,
+        REQUESTING_OBJECT_INSTANCE_BEGIN: UBIGINT.not_null(), BLOCKING_ENGINE_LOCK_ID: varchar(128).not_null(),
+        BLOCKING_ENGINE_TRANSACTION_ID: UBIGINT, BLOCKING_THREAD_ID: UBIGINT, BLOCKING_EVENT_ID: UBIGINT,
+        BLOCKING_OBJECT_INSTANCE_BEGIN: UBIGINT.not_null(),
+    }
+    metadata_locks by metadata_locks {
+        OBJECT_TYPE: varchar(64).not_null(), OBJECT_SCHEMA: NAME, OBJECT_NAME: NAME, COLUMN_NAME: NAME,
+        OBJECT_INSTANCE_BEGIN: UBIGINT.not_null(), LOCK_TYPE: varchar(32).not_null(),
+        LOCK_DURATION: varchar(32).not_null(), LOCK_STATUS: varchar(32).not_null(), SOURCE: NAME,
+        OWNER_THREAD_ID: UBIGINT, OWNER_EVENT_ID: UBIGINT,
+    }
+    setup_actors by setup_actors {
+        HOST: fixed(255).ascii().not_null(), USER: fixed(32).utf8mb4_bin().not_null(),
+        ROLE: fixed(32).utf8mb4_bin().not_null(), ENABLED: YES_NO.not_null(), HISTORY: YES_NO.not_null(),
+    }
+    setup_consumers by setup_consumers {
+        NAME: NAME.not_null(), ENABLED: YES_NO.not_null(),
+    }
+    setup_instruments by setup_instruments {
+        NAME: varchar(128).not_null(), ENABLED: YES_NO.not_null(), TIMED: YES_NO, PROPERTIES: varchar(96).not_null(),
+        FLAGS: varchar(96), VOLATILITY: INT.not_null(), DOCUMENTATION: LONGTEXT,
+    }
+    setup_objects by setup_objects {
+        OBJECT_TYPE: enumeration(&["EVENT", "FUNCTION", "PROCEDURE", "TABLE", "TRIGGER"]).not_null(),
+        OBJECT_SCHEMA: NAME, OBJECT_NAME: NAME.not_null(), ENABLED: YES_NO.not_null(), TIMED: YES_NO.not_null(),
+    }
+    accounts by accounts, reset by forget_accounts {
+        USER: fixed(32).utf8mb4_bin(), HOST: fixed(255).ascii(), CURRENT_CONNECTIONS: BIGINT.not_null(),
+        TOTAL_CONNECTIONS: BIGINT.not_null(), MAX_SESSION_CONTROLLED_MEMORY: UBIGINT.not_null(),
+        MAX_SESSION_TOTAL_MEMORY: UBIGINT.not_null(),
+    }
+    users by users, reset by forget_users {
+        USER: fixed(32).utf8mb4_bin(), CURRENT_CONNECTIONS: BIGINT.not_null(), TOTAL_CONNECTIONS: BIGINT.not_null(),
+        MAX_SESSION_CONTROLLED_MEMORY: UBIGINT.not_null(), MAX_SESSION_TOTAL_MEMORY: UBIGINT.not_null(),
+    }
+    hosts by hosts, reset by forget_hosts {
+        HOST: fixed(255).ascii(), CURRENT_CONNECTIONS: BIGINT.not_null(), TOTAL_CONNECTIONS: BIGINT.not_null(),
+        MAX_SESSION_CONTROLLED_MEMORY: UBIGINT.not_null(), MAX_SESSION_TOTAL_MEMORY: UBIGINT.not_null(),
+    }
+    user_variables_by_thread by user_variables {
+        THREAD_ID: UBIGINT.not_null(), VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: LONGBLOB,
+    }
+}
+
+/// Locks that are listed at most: a listing is bounded like everything else.
+const MOST_LOCKS: usize = 100_000;
+
+/// Threads that MySQL has too, by the names that the runtime knows them by; a number at the end apart.
+const NAMES: &[(&str, &str)] = &[
+    ("main", "thread/sql/main"),
+    ("signals", "thread/sql/signal_handler"),
+    ("init-file", "thread/sql/bootstrap"),
+    ("log writer", "thread/innodb/log_writer_thread"),
+    ("log files", "thread/innodb/log_files_governor_thread"),
+    ("checkpoint", "thread/innodb/log_checkpointer_thread"),
+    ("page cleaner", "thread/innodb/page_flush_coordinator_thread"),
+    ("purge", "thread/innodb/srv_purge_thread"),
+    ("rollback", "thread/innodb/trx_recovery_rollback_thread"),
+    ("statistics", "thread/innodb/dict_stats_thread"),
+];
+
+/// Background threads have numbers behind those of all connections.
+const FIRST_BACKGROUND: u64 = 1 << 32;
+
+/// The name of a thread as MySQL writes them.
+fn thread_name(name: &str) -> String {
+    let kind = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
+    let known = NAMES.iter().find(|(own, _)| *own == kind).map(|(_, shown)| shown.to_string());
+    known.unwrap_or_else(|| format!("thread/gannet/{}", kind.replace(['-', ' '], "_")))
+}
+
+/// What the server's own threads are: number, name, the system's number.
+fn background() -> impl Iterator<Item = (u64, String, u32)> {
+    let main = (FIRST_BACKGROUND, thread_name("main"), std::process::id());
+    let others = gannet_runtime::threads().into_iter();
+    std::iter::once(main).chain(others.map(|t| (FIRST_BACKGROUND + t.id, thread_name(&t.name), t.os_id)))
+}
+
+/// What the columns of `threads` behind PROCESSLIST_INFO say.
+fn thread_rest(background: bool, connection: Value, os_id: Option<u32>) -> [Value; 13] {
+    let zero = || Value::UInt(0);
+    [
+        if background { Value::Null } else { Value::UInt(FIRST_BACKGROUND) },
+        Value::Null,
+        member("threads", "INSTRUMENTED", "YES"),
+        member("threads", "HISTORY", "YES"),
+        connection,
+        os_id.map_or(Value::Null, |id| Value::UInt(id.into())),
+        text(if background { "SYS_default" } else { "USR_default" }),
+        member("threads", "EXECUTION_ENGINE", "PRIMARY"),
+        zero(),
+        zero(),
+        zero(),
+        zero(),
+        member("threads", "TELEMETRY_ACTIVE", "NO"),
+    ]
+}
+
+pub(super) fn threads(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for (id, name, os_id) in background() {
+        let mut row = vec![Value::UInt(id), text(&name), text("BACKGROUND")];
+        row.resize(11, Value::Null);
+        row.extend(thread_rest(true, Value::Null, Some(os_id)));
+        emit(&row)?;
+    }
+    for e in visible(state) {
+        let [id, user, host, db, command, time, state_text, info] = process_row(&e);
+        let kind = match (&host, e.tls.get()) {
+            (_, Some(_)) => "SSL/TLS",
+            (Value::Str(h, _), None) if h.contains(&b':') => "TCP/IP",
+            _ => "Socket",
+        };
+        let head = [id.clone(), text("thread/sql/one_connection"), text("FOREGROUND"), id];
+        let session = [user, host, db, command, time, state_text, info];
+        let rest = thread_rest(false, text(kind), e.context.os_thread());
+        emit(&[&head[..], &session, &rest].concat())?;
+    }
+    Ok(())
+}
+
+fn party(p: &Party) -> [Value; 2] {
+    [Value::UInt(gannet_core::status::shown_trx(p.trx, p.owner)), Value::UInt(p.thread)]
+}
+
+fn hex(key: &[u8]) -> String {
+    let shown = &key[..key.len().min(64)];
+    shown.iter().fold("0x".to_string(), |s, b| s + &format!("{b:02X}"))
+}
+
+fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Shared => "S",
+        Mode::Exclusive => "X",
+    }
+}
+
+pub(super) fn data_locks(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let names = tree_names(state);
+    for l in state.server.engine.lock_table().locks(MOST_LOCKS) {
+        let (tree, mode, data) = match &l.kind {
+            LockKind::Record { tree, key, mode } => (*tree, format!("{},REC_NOT_GAP", mode_name(*mode)), hex(key)),
+            LockKind::Gap { tree, high, .. } => {
+                let data = high.as_ref().map_or("supremum pseudo-record".to_string(), |(k, _)| hex(k));
+                (*tree, "X,GAP".to_string(), data)
+            }
+            // The rows up to this one, and the gaps before them.
+            LockKind::Rows { tree, high, mode, .. } => {
+                let data = high.as_ref().map_or("supremum pseudo-record".to_string(), |(k, _)| hex(k));
+                (*tree, mode_name(*mode).to_string(), data)
+            }
+            LockKind::Insert { tree, key } => (*tree, "X,GAP,INSERT_INTENTION".to_string(), hex(key)),
+            LockKind::Transaction { .. } | LockKind::Metadata { .. } => continue,
+        };
+        let null = || (Value::Null, Value::Null, Value::Null);
+        let (schema, table, index) = names.get(&tree.0).cloned().unwrap_or_else(null);
+        let [trx, thread] = party(&l.party);
+        emit(&[
+            text("INNODB"),
+            text(&lock_id(&l.party, &l.kind)),
+            trx,
+            thread,
+            Value::Null,
+            schema,
+            table,
+            Value::Null,
+            Value::Null,
+            index,
+            Value::UInt(tree.0),
+            text("RECORD"),
+            text(&mode),
+            text(if l.granted { "GRANTED" } else { "WAITING" }),
+            text(&data),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn data_lock_waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for w in state.server.engine.lock_table().waits() {
+        if matches!(w.waits_for, LockKind::Metadata { .. }) {
+            continue;
+        }
+        let wanted = lock_id(&w.party, &w.waits_for);
+        for b in &w.blockers {
+            let [trx, thread] = party(&w.party);
+            let [blocking_trx, blocking_thread] = party(b);
+            emit(&[
+                text("INNODB"),
+                text(&wanted),
+                trx,
+                thread,
+                Value::Null,
+                Value::UInt(0),
+                text(&lock_id(b, &w.waits_for)),
+                blocking_trx,
+                blocking_thread,
+                Value::Null,
+                Value::UInt(0),
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn metadata_locks(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for l in state.server.engine.lock_table().metadata_locks() {
+        let (schema, table) = match l.name.split_once('.') {
+            Some((s, t)) => (s, Some(t)),
+            None => (&*l.name, None),
+        };
+        let mode = match l.mode {
+            MdlMode::Read => "SHARED_READ",
+            MdlMode::Write => "SHARED_WRITE",
+            MdlMode::NoWrite => "SHARED_READ_ONLY",
+            MdlMode::Exclusive => "EXCLUSIVE",
+            MdlMode::Upgradable => "SHARED_UPGRADABLE",
+        };
+        emit(&[
+            text(if table.is_some() { "TABLE" } else { "SCHEMA" }),
+            text(schema),
+            maybe(table),
+            Value::Null,
+            Value::UInt(l.object),
+            text(mode),
+            text("TRANSACTION"),
+            text(if l.granted { "GRANTED" } else { "PENDING" }),
+            text(""),
+            Value::UInt(l.party.thread),
+            Value::UInt(0),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn setup_actors(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let yes = |c: &'static str| member("setup_actors", c, "YES");
+    emit(&[text("%"), text("%"), text("%"), yes("ENABLED"), yes("HISTORY")])
+}
+
+/// What is collected. Those of statements can be switched: see `session/setup.rs`.
+pub(super) fn setup_consumers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    const CONSUMERS: [(&str, bool); 17] = [
+        ("events_stages_current", false),
+        ("events_stages_history", false),
+        ("events_stages_history_long", false),
+        ("events_statements_cpu", false),
+        ("events_statements_current", true),
+        ("events_statements_history", true),
+        ("events_statements_history_long", true),
+        ("events_transactions_current", false),
+        ("events_transactions_history", false),
+        ("events_transactions_history_long", false),
+        ("events_waits_current", true),
+        ("events_waits_history", false),
+        ("events_waits_history_long", false),
+        ("global_instrumentation", true),
+        ("thread_instrumentation", true),
+        ("statements_digest", true),
+        ("events_waits_summary", true),
+    ];
+    for (name, collected) in CONSUMERS {
+        let switched = Consumer::by_name(name).is_none_or(|c| state.server.registry.consumers.is_on(c));
+        let on = collected && switched;
+        emit(&[text(name), member("setup_consumers", "ENABLED", if on { "YES" } else { "NO" })])?;
+    }
+    Ok(())
+}
+
+/// One instrument a wait event: all are counted, always.
+pub(super) fn setup_instruments(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for w in gannet_telemetry::wait_totals() {
+        let yes = |c: &'static str| member("setup_instruments", c, "YES");
+        let (enabled, timed) = (yes("ENABLED"), yes("TIMED"));
+        emit(&[text(w.wait.name()), enabled, timed, text(""), Value::Null, Value::Int(0), Value::Null])?;
+    }
+    Ok(())
+}
+
+pub(super) fn setup_objects(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for (schema, on) in [("mysql", "NO"), ("performance_schema", "NO"), ("information_schema", "NO"), ("%", "YES")] {
+        let flag = |c: &'static str| member("setup_objects", c, on);
+        let kind = member("setup_objects", "OBJECT_TYPE", "TABLE");
+        emit(&[kind, text(schema), text("%"), flag("ENABLED"), flag("TIMED")])?;
+    }
+    Ok(())
+}
+
+/// Connections by a part of their identity; the columns of it, and what is counted. Threads of the server are nobody's.
+fn connections(state: &State, by: By, emit: Emit<'_>) -> Result<()> {
+    state.privileges().require(Privilege::Process)?;
+    let mut all = state.server.registry.tallies.all(by);
+    if all.first().is_none_or(|c| c.user.is_some() || c.host.is_some()) {
+        all.insert(0, Counts::default());
+    }
+    let own = background().count() as u64;
+    all[0].current += own;
+    all[0].total += own;
+    for c in all {
+        let (user, host) = (maybe(c.user.as_deref()), maybe(c.host.as_deref()));
+        let mut row = match by {
+            By::Account => vec![user, host],
+            By::User => vec![user],
+            By::Host => vec![host],
+        };
+        row.extend([c.current, c.total].map(|n| Value::Int(n as i64)));
+        row.extend([Value::UInt(0), Value::UInt(0)]);
+        emit(&row)?;
+    }
+    Ok(())
+}
+
+pub(super) fn accounts(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    connections(state, By::Account, emit)
+}
+
+pub(super) fn users(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    connections(state, By::User, emit)
+}
+
+pub(super) fn hosts(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    connections(state, By::Host, emit)
+}
+
+pub(super) fn forget_accounts(server: &Core) {
+    server.registry.tallies.truncate(By::Account);
+}
+
+pub(super) fn forget_users(server: &Core) {
+    server.registry.tallies.truncate(By::User);
+}
+
+pub(super) fn forget_hosts(server: &Core) {
+    server.registry.tallies.truncate(By::Host);
+}
+
+/// The session's own: those of others are their own business.
+pub(super) fn user_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let id = state.entry.id;
+    let mut all: Vec<(&String, &Value)> = state.user_vars.iter().collect();
+    all.sort_by_key(|(n, _)| *n);
+    for (name, value) in all {
+        let shown = if value.is_null() {
+            Value::Null
+        } else {
+            let mut bytes = Vec::new();
+            value.write_text(&mut bytes);
+            Value::bytes(&bytes)
+        };
+        emit(&[Value::UInt(id), text(name), shown])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,378 @@
+//! Rows about what the server does: sessions, statements, waits, variables, status, accounts.
+
+use super::declare::{BIGINT, DATETIME, INT, LONGTEXT, NAME, SECONDS, UBIGINT, enumeration, fixed, timestamp, varchar};
+use super::{Emit, Equals, maybe, member, micros, text};
+use crate::state::State;
+use crate::variables;
+use gannet_core::Core;
+use gannet_core::accounts::Privilege;
+use gannet_core::registry::{Activity, Entry};
+use gannet_core::status;
+use gannet_engine::{Isolation, lock::LockKind, lock::Party};
+use gannet_runtime::{WallTime, now_ns};
+use gannet_telemetry::{Counter, WORK};
+use gannet_types::{DateTime, Result, Value};
+use std::sync::Arc;
+
+tables! {
+    INFORMATION_SCHEMA in "information_schema":
+    PROCESSLIST by processlist {
+        ID: UBIGINT.not_null().empty(), USER: varchar(32).not_null().empty(), HOST: varchar(261).not_null().empty(),
+        DB: NAME.empty(), COMMAND: varchar(16).not_null().empty(), TIME: INT.not_null().empty(), STATE: NAME.empty(),
+        INFO: varchar(65535).empty(),
+    }
+    INNODB_TRX by innodb_trx {
+        trx_id: UBIGINT.not_null(), trx_state: varchar(13).not_null(), trx_started: DATETIME.not_null(),
+        trx_requested_lock_id: varchar(126), trx_wait_started: DATETIME, trx_weight: UBIGINT.not_null(),
+        trx_mysql_thread_id: UBIGINT.not_null(), trx_query: varchar(1024), trx_operation_state: NAME,
+        trx_tables_in_use: UBIGINT.not_null(), trx_tables_locked: UBIGINT.not_null(),
+        trx_lock_structs: UBIGINT.not_null(), trx_lock_memory_bytes: UBIGINT.not_null(),
+        trx_rows_locked: UBIGINT.not_null(), trx_rows_modified: UBIGINT.not_null(),
+        trx_concurrency_tickets: UBIGINT.not_null(), trx_isolation_level: varchar(16).not_null(),
+        trx_unique_checks: INT.not_null(), trx_foreign_key_checks: INT.not_null(),
+        trx_last_foreign_key_error: varchar(256), trx_adaptive_hash_latched: INT.not_null(),
+        trx_adaptive_hash_timeout: UBIGINT.not_null(), trx_is_read_only: INT.not_null(),
+        trx_autocommit_non_locking: INT.not_null(), trx_schedule_weight: UBIGINT,
+    }
+    PROFILING by profiling {
+        QUERY_ID: INT.not_null().empty(), SEQ: INT.not_null().empty(), STATE: varchar(30).not_null().empty(),
+        DURATION: SECONDS.not_null().empty(), CPU_USER: SECONDS.empty(), CPU_SYSTEM: SECONDS.empty(),
+        CONTEXT_VOLUNTARY: INT.empty(), CONTEXT_INVOLUNTARY: INT.empty(), BLOCK_OPS_IN: INT.empty(),
+        BLOCK_OPS_OUT: INT.empty(), MESSAGES_SENT: INT.empty(), MESSAGES_RECEIVED: INT.empty(),
+        PAGE_FAULTS_MAJOR: INT.empty(), PAGE_FAULTS_MINOR: INT.empty(), SWAPS: INT.empty(),
+        SOURCE_FUNCTION: varchar(30).empty(), SOURCE_FILE: varchar(20).empty(), SOURCE_LINE: INT.empty(),
+    }
+}
+
+tables! {
+    PERFORMANCE_SCHEMA in "performance_schema":
+    persisted_variables by persisted_variables {
+        VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: varchar(1024),
+    }
+    variables_info by variables_info {
+        VARIABLE_NAME: NAME.not_null(),
+        VARIABLE_SOURCE: enumeration(&["COMPILED", "GLOBAL", "SERVER", "EXPLICIT", "EXTRA", "USER", "LOGIN", "COMMAND_LINE", "PERSISTED", "DYNAMIC"]),
+        VARIABLE_PATH: varchar(1024), MIN_VALUE: NAME, MAX_VALUE: NAME, SET_TIME: timestamp(6),
+        SET_USER: fixed(32).utf8mb4_bin(), SET_HOST: fixed(255).ascii(),
+    }
+    events_statements_summary_by_digest by digests, reset by forget_digests {
+        SCHEMA_NAME: NAME, DIGEST: NAME, DIGEST_TEXT: LONGTEXT, COUNT_STAR: UBIGINT.not_null(),
+        SUM_TIMER_WAIT: UBIGINT.not_null(), MIN_TIMER_WAIT: UBIGINT.not_null(), AVG_TIMER_WAIT: UBIGINT.not_null(),
+        MAX_TIMER_WAIT: UBIGINT.not_null(), SUM_LOCK_TIME: UBIGINT.not_null(), SUM_ERRORS: UBIGINT.not_null(),
+        SUM_WARNINGS: UBIGINT.not_null(), SUM_ROWS_AFFECTED: UBIGINT.not_null(), SUM_ROWS_SENT: UBIGINT.not_null(),
+        SUM_ROWS_EXAMINED: UBIGINT.not_null(), SUM_CREATED_TMP_DISK_TABLES: UBIGINT.not_null(),
+        SUM_CREATED_TMP_TABLES: UBIGINT.not_null(), SUM_SELECT_FULL_JOIN: UBIGINT.not_null(),
+        SUM_SELECT_FULL_RANGE_JOIN: UBIGINT.not_null(), SUM_SELECT_RANGE: UBIGINT.not_null(),
+        SUM_SELECT_RANGE_CHECK: UBIGINT.not_null(), SUM_SELECT_SCAN: UBIGINT.not_null(),
+        SUM_SORT_MERGE_PASSES: UBIGINT.not_null(), SUM_SORT_RANGE: UBIGINT.not_null(),
+        SUM_SORT_ROWS: UBIGINT.not_null(), SUM_SORT_SCAN: UBIGINT.not_null(), SUM_NO_INDEX_USED: UBIGINT.not_null(),
+        SUM_NO_GOOD_INDEX_USED: UBIGINT.not_null(), SUM_CPU_TIME: UBIGINT.not_null(),
+        MAX_CONTROLLED_MEMORY: UBIGINT.not_null(), MAX_TOTAL_MEMORY: UBIGINT.not_null(),
+        COUNT_SECONDARY: UBIGINT.not_null(), FIRST_SEEN: timestamp(6).not_null(), LAST_SEEN: timestamp(6).not_null(),
+        QUANTILE_95: UBIGINT.not_null(), QUANTILE_99: UBIGINT.not_null(), QUANTILE_999: UBIGINT.not_null(),
+        QUERY_SAMPLE_TEXT: LONGTEXT, QUERY_SAMPLE_SEEN: timestamp(6).not_null(),
+        QUERY_SAMPLE_TIMER_WAIT: UBIGINT.not_null(),
+    }
+    global_status by global_status {
+        VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: varchar(1024),
+    }
+    session_status by session_status {
+        VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: varchar(1024),
+    }
+    global_variables by global_variables {
+        VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: varchar(1024),
+    }
+    session_variables by session_variables {
+        VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: varchar(1024),
+    }
+    processlist by processlist_ps {
+        ID: UBIGINT.not_null(), USER: varchar(32).utf8mb4_bin(), HOST: varchar(261).ascii(), DB: NAME,
+        COMMAND: varchar(16), TIME: BIGINT, STATE: NAME, INFO: LONGTEXT,
+        EXECUTION_ENGINE: enumeration(&["PRIMARY", "SECONDARY"]),
+    }
+    events_waits_summary_global_by_event_name by waits, reset by forget_waits {
+        EVENT_NAME: varchar(128).not_null(), COUNT_STAR: UBIGINT.not_null(), SUM_TIMER_WAIT: UBIGINT.not_null(),
+        MIN_TIMER_WAIT: UBIGINT.not_null(), AVG_TIMER_WAIT: UBIGINT.not_null(), MAX_TIMER_WAIT: UBIGINT.not_null(),
+    }
+    session_account_connect_attrs by account_attributes {
+        PROCESSLIST_ID: UBIGINT.not_null(), ATTR_NAME: varchar(32).not_null(), ATTR_VALUE: varchar(1024),
+        ORDINAL_POSITION: INT,
+    }
+    session_connect_attrs by attributes {
+        PROCESSLIST_ID: UBIGINT.not_null(), ATTR_NAME: varchar(32).not_null(), ATTR_VALUE: varchar(1024),
+        ORDINAL_POSITION: INT,
+    }
+}
+
+/// The sessions that this one may see: all of them with PROCESS, else those of the same user.
+pub(crate) fn visible(state: &State) -> Vec<Arc<Entry>> {
+    let mut all = state.server.registry.all();
+    if !state.privileges().has(Privilege::Process) {
+        let own = state.entry.who().user;
+        all.retain(|e| e.who().user == own);
+    }
+    all
+}
+
+/// One row of the process list: id, user, host, database, command, seconds, state, text.
+pub(crate) fn process_row(e: &Entry) -> [Value; 8] {
+    let who = e.who();
+    let (activity, since) = e.activity();
+    let info = e.info().map(|i| text(&i.to_string()));
+    [
+        Value::UInt(e.id),
+        text(&who.user),
+        text(&who.host),
+        maybe(who.database.as_deref()),
+        text(activity.name()),
+        Value::Int((now_ns().saturating_sub(since) / 1_000_000_000) as i64),
+        if activity == Activity::Sleep { text("") } else { text(e.state()) },
+        info.unwrap_or(Value::Null),
+    ]
+}
+
+pub(super) fn processlist(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    visible(state).iter().try_for_each(|e| emit(&process_row(e)))
+}
+
+pub(super) fn processlist_ps(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for e in visible(state) {
+        let mut row = process_row(&e).to_vec();
+        row.push(member("processlist", "EXECUTION_ENGINE", "PRIMARY"));
+        emit(&row)?;
+    }
+    Ok(())
+}
+
+/// Nanoseconds as performance_schema counts: picoseconds.
+pub(super) fn ps(ns: u64) -> Value {
+    Value::UInt(ns.saturating_mul(1000))
+}
+
+pub(super) fn digests(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for s in state.server.stats.snapshot() {
+        let (n, sums) = (Value::UInt, &s.sums);
+        let zero = || Value::UInt(0);
+        let work = |c| Value::UInt(WORK.iter().zip(&sums.work).find(|(of, _)| **of == c).map_or(0, |(_, n)| *n));
+        let least = if sums.count == 0 { 0 } else { s.min_ns };
+        let texts = s.texts.as_ref();
+        emit(&[
+            if s.schema.is_empty() { Value::Null } else { text(&s.schema) },
+            maybe(texts.map(|t| &*t.digest)),
+            maybe(texts.map(|t| &*t.text)),
+            n(sums.count),
+            ps(sums.total_ns),
+            ps(least),
+            ps(sums.total_ns.checked_div(sums.count).unwrap_or(0)),
+            ps(s.max_ns),
+            ps(sums.locks_ns),
+            n(sums.errors),
+            n(sums.warnings),
+            n(sums.rows_affected),
+            n(sums.rows_sent),
+            n(sums.rows_examined),
+            work(Counter::CreatedTmpDiskTables),
+            work(Counter::CreatedTmpTables),
+            work(Counter::SelectFullJoin),
+            work(Counter::SelectFullRangeJoin),
+            work(Counter::SelectRange),
+            // Joins that look for an access anew for each row: there is no such thing here.
+            zero(),
+            work(Counter::SelectScan),
+            work(Counter::SortMergePasses),
+            work(Counter::SortRange),
+            work(Counter::SortRows),
+            work(Counter::SortScan),
+            n(sums.no_index),
+            zero(),
+            zero(),
+            zero(),
+            zero(),
+            zero(),
+            micros(s.first_seen_us, 6),
+            micros(s.last_seen_us, 6),
+            ps(sums.latency.quantile(0.95)),
+            ps(sums.latency.quantile(0.99)),
+            ps(sums.latency.quantile(0.999)),
+            texts.map_or(Value::Null, |t| text(&t.sample.to_string())),
+            micros(s.sample_seen_us, 6),
+            ps(s.sample_ns),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for w in state.server.reports.waits.totals() {
+        let average = w.ns.checked_div(w.count).unwrap_or(0);
+        // The least and the greatest wait are not recorded, so these columns are 0, as for events that never
+        // happened.
+        emit(&[text(w.wait.name()), Value::UInt(w.count), ps(w.ns), ps(0), ps(average), ps(0)])?;
+    }
+    Ok(())
+}
+
+pub(super) fn forget_digests(server: &Core) {
+    server.stats.clear();
+}
+
+pub(super) fn forget_waits(server: &Core) {
+    server.reports.waits.reset();
+}
+
+pub(super) fn attributes(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    attributes_of(state, |_| true, emit)
+}
+
+pub(super) fn account_attributes(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let user = state.entry.who().user;
+    attributes_of(state, |e| e.who().user == user, emit)
+}
+
+fn attributes_of(state: &State, wanted: impl Fn(&Entry) -> bool, emit: Emit<'_>) -> Result<()> {
+    for entry in state.server.registry.all().iter().filter(|e| wanted(e)) {
+        let all = entry.attributes.lock().clone();
+        for (i, (name, value)) in all.iter().enumerate() {
+            let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value));
+            emit(&[Value::UInt(entry.id), text(&name), text(&value), Value::Int(i as i64)])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn global_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let wanted = |name: &str| state.running.wants(name);
+    status::rows(&state.server, None, None, wanted).iter().try_for_each(|(n, v)| emit(&[text(n), text(v)]))
+}
+
+pub(super) fn session_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let wanted = |name: &str| state.running.wants(name);
+    for (name, value) in status::rows(&state.server, Some(&state.counters), Some(&state.entry), wanted) {
+        match name {
+            "Last_query_cost" => emit(&[text(name), text(&format!("{:.6}", state.last_query_cost))])?,
+            _ => emit(&[text(name), text(&value)])?,
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn global_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    variables::rows(state, true).into_iter().try_for_each(|(n, v)| emit(&[text(n), text(v.as_deref().unwrap_or(""))]))
+}
+
+pub(super) fn session_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    variables::rows(state, false).into_iter().try_for_each(|(n, v)| emit(&[text(n), text(v.as_deref().unwrap_or(""))]))
+}
+
+pub(super) fn persisted_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for (name, p) in state.server.persisted.all() {
+        let kind = gannet_core::vars::find(name).map_or(gannet_core::vars::Kind::Text, |id| id.def().kind);
+        emit(&[text(name), maybe(p.value.display(&kind).as_deref())])?;
+    }
+    Ok(())
+}
+
+pub(super) fn variables_info(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    use gannet_core::vars::Kind;
+    let server = state.server.clone();
+    for (name, id) in gannet_core::vars::sorted() {
+        let def = id.def();
+        let kept = server.persisted.get(*id).filter(|_| server.persisted.holds(*id));
+        let setter = server.globals.setter(*id);
+        let source = match (&setter, &kept) {
+            (Some(_), _) => "DYNAMIC",
+            (None, Some(_)) => "PERSISTED",
+            _ if server.started_with[id.index()] != def.initial.value() => "COMMAND_LINE",
+            _ => "COMPILED",
+        };
+        let (min, max) = match def.kind {
+            Kind::Int { min, max, .. } => (min.to_string(), max.to_string()),
+            Kind::Double { min, max } => (min.to_string(), max.to_string()),
+            _ => ("0".into(), "0".into()),
+        };
+        let by = setter.map(|s| (s.at_us, s.user, s.host)).or(kept.map(|p| (p.at_us, p.user, p.host)));
+        let (at, user, host) = by.map_or((Value::Null, None, None), |(t, u, h)| (micros(t, 6), Some(u), Some(h)));
+        emit(&[
+            text(name),
+            member("variables_info", "VARIABLE_SOURCE", source),
+            text(""),
+            text(&min),
+            text(&max),
+            at,
+            maybe(user.as_deref()),
+            maybe(host.as_deref()),
+        ])?;
+    }
+    Ok(())
+}
+
+/// The stages that SHOW PROFILE shows, of all statements that are kept.
+pub(super) fn profiling(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for (query, sequence, stage, duration) in state.profiles.rows() {
+        let mut row = vec![Value::UInt(query), Value::UInt(sequence), text(stage), duration];
+        row.resize(18, Value::Null);
+        emit(&row)?;
+    }
+    Ok(())
+}
+
+pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    state.privileges().require(Privilege::Process)?;
+    let zone = state.server.facts.system_zone.clone();
+    let local = |ns: u64| {
+        let at = gannet_types::Timestamp::from_unix_micros(WallTime::of(ns).micros() as i64);
+        Value::DateTime(at.map_or(DateTime::new(0, 0, 0, 0, 0, 0, 0), |s| s.to_local(&zone)), 0)
+    };
+    for t in state.server.engine.transactions(10_000) {
+        let entry = state.server.registry.get(t.owner_thread_id);
+        let waits = t.locks.as_ref().and_then(|l| {
+            let (kind, since) = l.waits.as_ref().filter(|(kind, _)| !matches!(kind, LockKind::Metadata { .. }))?;
+            Some((text(&lock_id(&l.party, kind)), local(*since)))
+        });
+        let kind = match (t.rolling_back, &waits) {
+            (true, _) => "ROLLING BACK",
+            (false, Some(_)) => "LOCK WAIT",
+            _ => "RUNNING",
+        };
+        // A single statement that has not written began when the session began it.
+        let started =
+            if t.started_ns == 0 { entry.as_ref().map_or_else(now_ns, |e| e.activity().1) } else { t.started_ns };
+        let query = entry.as_ref().and_then(|e| e.info()).map(|i| i.first(1024).to_string());
+        let (rows, trees, bytes) =
+            t.locks.as_ref().map_or((0, 0, 0), |l| (l.records as u64, l.gap_trees as u64, l.bytes as u64));
+        let level = match t.isolation {
+            Isolation::ReadUncommitted => "READ UNCOMMITTED",
+            Isolation::ReadCommitted => "READ COMMITTED",
+            Isolation::RepeatableRead => "REPEATABLE READ",
+            Isolation::Serializable => "SERIALIZABLE",
+        };
+        let reads = t.id.0 == 0;
+        let (requested, wait_started) = waits.unwrap_or((Value::Null, Value::Null));
+        let n = Value::UInt;
+        let mut row = vec![
+            n(gannet_core::status::shown_trx(t.id, t.lock_owner)),
+            text(kind),
+            local(started),
+            requested,
+            wait_started,
+            n(t.undo_records + rows),
+            n(t.owner_thread_id),
+            maybe(query.as_deref()),
+            Value::Null,
+        ];
+        row.extend([0, 0, rows + trees, bytes, rows, t.undo_records, 0].map(Value::UInt));
+        row.extend([text(level), Value::Int(1), Value::Int(1), Value::Null, Value::Int(0), n(0)]);
+        let (read_only, snapshot_only) =
+            (t.read_only || reads && t.autocommit, reads && t.autocommit && rows + trees == 0);
+        row.extend([Value::Int(read_only.into()), Value::Int(snapshot_only.into()), Value::Null]);
+        emit(&row)?;
+    }
+    Ok(())
+}
+
+pub(super) fn lock_id(p: &Party, kind: &LockKind) -> String {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut h = DefaultHasher::new();
+    format!("{kind:?}").hash(&mut h);
+    format!("{}:{:016x}", p.owner, h.finish())
+}
