@@ -132,7 +132,7 @@ impl Client {
             Command::InitDb(name) => {
                 self.session.begins(Activity::InitDb, name);
                 count(Counter::ComChangeDb);
-                let name = self.session.name_of(name);
+                let name = gannet_session::name_of(&self.session, name);
                 self.session.note_command("Init DB", &name);
                 let outcome = self.session.use_database(&name).map(|()| Done::default());
                 self.session.running.warnings.clear();
@@ -287,7 +287,7 @@ impl Client {
         let who = Who { user: attempt.hello_user(), host: self.session.entry.who().host, database: None };
         server.registry.known_as(&self.session.entry, who);
         if let Some(db) = &attempt.hello.database {
-            self.session.use_database(&self.session.name_of(db))?;
+            self.session.use_database(&gannet_session::name_of(&self.session, db))?;
             self.session.track.clear();
         }
         Ok(())
@@ -297,7 +297,8 @@ impl Client {
     fn field_list(&mut self, table: &[u8], pattern: &[u8], wire: &mut Wire<'_>) -> Result<()> {
         self.session.state.renew_snapshot();
         let db = self.session.state.require_database()?.clone();
-        let (name, pattern) = (self.session.name_of(table), self.session.name_of(pattern));
+        let (name, pattern) =
+            (gannet_session::name_of(&self.session, table), gannet_session::name_of(&self.session, pattern));
         let table = self.session.table_for(None, &db, &name)?;
         let charsets = self.session.charsets;
         let mut w = wire.writer();

@@ -19,6 +19,7 @@ use gannet_parser::ast::{self, Statement};
 use gannet_types::json::{self, Json};
 use gannet_types::{Result, SqlType, TimeZone, Timestamp, Value, sql_err};
 use gannet_wire::auth::{Plugin, Secret};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A grant table.
@@ -173,9 +174,9 @@ impl Session {
         };
         let schema = name.schema.as_ref().map(|s| &*s.text).or(self.state.database.as_deref());
         match (schema?, statement) {
-            ("mysql", Statement::Insert(i)) if self.takes_no_rows(&i.table) => Some(Made::Own),
+            ("mysql", Statement::Insert(i)) if takes_no_rows(self, &i.table) => Some(Made::Own),
             // A dump's rows are collected.
-            ("mysql", _) if self.is_restored(name) => None,
+            ("mysql", _) if is_restored(self, name) => None,
             ("mysql", _) => TABLES.iter().find(|t| *t.name == *name.name.text).map(Made::Grants),
             ("performance_schema", Statement::Update(_)) => {
                 name.name.text.eq_ignore_ascii_case(CONSUMERS).then_some(Made::Consumers)
@@ -256,42 +257,76 @@ impl Session {
         self.state.renew_access();
         Ok(done)
     }
+}
 
-    /// The rows of grant tables become others, all at once. The session's own account stays as it is if the rows do not
-    /// have it. Rows without an account are passed over.
-    pub(super) fn replace_grants(&mut self, mut tables: Vec<(&'static GrantTable, RowsSink)>) -> Result<()> {
-        tables.sort_by_key(|(table, _)| TABLES.iter().position(|t| t.name == table.name));
-        let own = self.state.account.id();
-        let mut before = Vec::with_capacity(tables.len());
-        for (table, _) in &tables {
-            before.push(self.own_rows(&format!("SELECT * FROM mysql.{}", table.name))?);
-        }
-        self.commit_implicitly()?;
-        let zone = &self.settings.time_zone;
-        let mut list: Vec<Arc<Account>> = self.server.accounts.list().to_vec();
-        let (mut touched, mut removed): (Vec<Name>, Vec<Name>) = (Vec::new(), Vec::new());
-        let mut kept = None;
-        for ((table, after), before) in tables.iter().zip(&before) {
-            if table.name == "user" && !Rows(after, zone).iter().any(|r| r.account(table) == own) {
-                kept = Some(&own);
-            }
-            let (put, remove) = changed(table, &list, &Rows(before, zone), &Rows(after, zone), Some(kept))?;
-            for account in put {
-                touched.push(account.id());
-                match list.iter_mut().find(|a| a.is(&account.id())) {
-                    Some(old) => *old = account,
-                    None => list.push(account),
-                }
-            }
-            list.retain(|a| !remove.iter().any(|name| a.is(name)));
-            removed.extend(remove);
-        }
-        let put: Vec<Arc<Account>> = list.into_iter().filter(|a| touched.contains(&a.id())).collect();
-        self.refuse_open(&put)?;
-        self.server.accounts.store(&self.server.catalog, super::words::words(self).as_ref(), put, &removed)?;
-        self.state.renew_access();
-        Ok(())
+/// The rows of grant tables become others, all at once. The session's own account stays as it is if the rows do not
+/// have it. Rows without an account are passed over.
+pub(super) fn replace_grants(session: &mut Session, mut tables: Vec<(&'static GrantTable, RowsSink)>) -> Result<()> {
+    tables.sort_by_key(|(table, _)| TABLES.iter().position(|t| t.name == table.name));
+    let own = session.state.account.id();
+    let mut before = Vec::with_capacity(tables.len());
+    for (table, _) in &tables {
+        before.push(session.own_rows(&format!("SELECT * FROM mysql.{}", table.name))?);
     }
+    session.commit_implicitly()?;
+    let zone = &session.settings.time_zone;
+    let mut list: Vec<Arc<Account>> = session.server.accounts.list().to_vec();
+    let (mut touched, mut removed): (Vec<Name>, Vec<Name>) = (Vec::new(), Vec::new());
+    let mut kept = None;
+    for ((table, after), before) in tables.iter().zip(&before) {
+        if table.name == "user" && !Rows(after, zone).iter().any(|r| r.account(table) == own) {
+            kept = Some(&own);
+        }
+        let (put, remove) = changed(table, &list, &Rows(before, zone), &Rows(after, zone), Some(kept))?;
+        for account in put {
+            touched.push(account.id());
+            match list.iter_mut().find(|a| a.is(&account.id())) {
+                Some(old) => *old = account,
+                None => list.push(account),
+            }
+        }
+        list.retain(|a| !remove.iter().any(|name| a.is(name)));
+        removed.extend(remove);
+    }
+    let put: Vec<Arc<Account>> = list.into_iter().filter(|a| touched.contains(&a.id())).collect();
+    session.refuse_open(&put)?;
+    session.server.accounts.store(&session.server.catalog, super::words::words(session).as_ref(), put, &removed)?;
+    session.state.renew_access();
+    Ok(())
+}
+
+/// Tables of schema mysql that the session has dropped.
+#[derive(Default)]
+pub(crate) struct Restoring(pub(super) BTreeMap<String, Again>);
+
+/// What became of one.
+pub(super) enum Again {
+    Dropped,
+    /// A grant table, with what collects its rows.
+    Staged(&'static GrantTable, Arc<gannet_schema::Table>),
+    /// A table whose rows are the server's own.
+    Own,
+}
+
+/// The table's name, if it is in schema mysql.
+pub(super) fn in_mysql<'n>(session: &Session, name: &'n ast::ObjectName) -> Option<&'n str> {
+    let schema = name.schema.as_ref().map(|s| &*s.text).or(session.state.database.as_deref());
+    (schema == Some("mysql")).then_some(&*name.name.text)
+}
+
+pub(super) fn made_again<'s>(session: &'s Session, name: &str) -> Option<&'s Again> {
+    session.restoring.as_ref()?.0.get(name)
+}
+
+/// A table that a dump makes again: there is nothing to lock.
+pub(super) fn is_restored(session: &Session, name: &ast::ObjectName) -> bool {
+    session.restoring.is_some() && in_mysql(session, name).is_some_and(|name| made_again(session, name).is_some())
+}
+
+/// A table that a dump makes again, whose rows are the server's own.
+pub(super) fn takes_no_rows(session: &Session, name: &ast::ObjectName) -> bool {
+    let again = session.restoring.as_ref().and_then(|_| made_again(session, in_mysql(session, name)?));
+    matches!(again, Some(Again::Own))
 }
 
 /// The grant table of a name.

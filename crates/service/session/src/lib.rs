@@ -90,6 +90,7 @@ pub mod wire;
 mod words;
 
 pub use own::{Answer, OwnSession};
+pub use query::name_of;
 
 use cached::Plans;
 use gannet_base::prefetch;
@@ -158,7 +159,7 @@ pub struct Session {
     /// LOCK TABLES.
     pub(crate) locked: Vec<locks::Locked>,
     /// A dump of schema mysql that the session restores.
-    restoring: Option<Box<restore::Restoring>>,
+    restoring: Option<Box<grant_tables::Restoring>>,
     /// Dropped temporary tables: freed when no transaction is open that may have changed them.
     pub(crate) dropped: Vec<Arc<gannet_schema::Table>>,
     /// The second (since 1970 UTC) that `settings.today` was computed for.
@@ -291,7 +292,7 @@ impl Session {
         self.idle_transaction();
         self.start_variables(hello);
         match hello.database.as_deref().filter(|d| !d.is_empty()) {
-            Some(database) => self.use_database(&self.name_of(database)),
+            Some(database) => self.use_database(&query::name_of(self, database)),
             None => Ok(()),
         }
     }

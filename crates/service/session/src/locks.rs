@@ -3,7 +3,7 @@
 use super::Session;
 use gannet_catalog::Gate;
 use gannet_core::accounts::Privilege;
-use gannet_engine::lock::{LockError, LockOwner, MdlDuration, MdlMode, MdlObject, Wait};
+use gannet_engine::lock::{LockError, LockOwner, MdlDuration, MdlMode, MdlObject, MdlRow, Wait};
 use gannet_exec::ddl;
 use gannet_parser::ast::{Statement, TableLock, TableLockKind};
 use gannet_plan::Plan;
@@ -69,11 +69,6 @@ impl Session {
         self.server.engine.lock_table().mdl_object(t.id.0, &name)
     }
 
-    /// What stands for a name, whatever table has it.
-    fn object_of_name(&self, schema: &str, name: &str) -> MdlObject {
-        self.server.engine.lock_table().mdl_object(name_id(schema, name), &format!("{schema}.{name}"))
-    }
-
     /// The locks of a plan, each table once in its strongest mode.
     pub(crate) fn plan_locks(&self, plan: &Plan) -> PlanLocks {
         let mut all: Vec<(MdlObject, MdlMode)> = Vec::new();
@@ -100,8 +95,8 @@ impl Session {
         self.unlock_tables();
         loop {
             self.state.renew_snapshot();
-            let resolved = self.resolve_locks(wanted)?;
-            let locked = self.lock_resolved(&resolved);
+            let resolved = resolve_locks(self, wanted)?;
+            let locked = lock_resolved(self, &resolved);
             self.state.renew_snapshot();
             // Whoever was waited for may have dropped or renamed a table.
             let same = |w: &Wanted| {
@@ -118,86 +113,9 @@ impl Session {
                 self.locked = resolved.into_iter().map(entry).collect();
                 return Ok(());
             }
-            self.release_explicit();
+            release_explicit(self);
             locked?;
         }
-    }
-
-    /// The tables of LOCK TABLES and those below its views. What the account may not do is refused.
-    fn resolve_locks(&self, wanted: &[TableLock]) -> Result<Vec<Wanted>> {
-        if wanted.iter().any(|w| w.kind == TableLockKind::Write) {
-            self.require_read_write()?;
-        }
-        let mut resolved: Vec<Wanted> = Vec::new();
-        for w in wanted {
-            let schema = match &w.table.schema {
-                Some(s) => s.text.to_string(),
-                None => self.state.require_database()?.to_string(),
-            };
-            if self.state.snapshot.temporary_table(&schema, &w.table.name).is_some() || self.is_restored(&w.table) {
-                continue;
-            }
-            self.require_on_schema(Privilege::LockTables.into(), &schema)?;
-            self.refuse_virtual_lock(&schema, &w.table.name)?;
-            let table = self.table_for(Some(Privilege::Select.into()), &schema, &w.table.name)?;
-            let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
-            let write = w.kind == TableLockKind::Write;
-            self.below(&table, write, &mut resolved)?;
-            resolved.push(Wanted { table, alias, write, named: true });
-        }
-        // MySQL's system tables: when written, they are locked apart from all other tables.
-        let written = resolved.iter().filter(|w| w.write && *w.table.schema == *"mysql").count();
-        if written > 0 && written < resolved.len() {
-            return Err(sql_err!(WrongLockOfSystemTable));
-        }
-        for (i, w) in resolved.iter().enumerate().filter(|(_, w)| w.named) {
-            let same = |o: &Wanted| {
-                o.named && o.table.schema == w.table.schema && gannet_schema::names::eq_name(&o.alias, &w.alias)
-            };
-            if resolved[..i].iter().any(same) {
-                return Err(sql_err!(NonuniqTable, w.alias));
-            }
-        }
-        Ok(resolved)
-    }
-
-    fn lock_resolved(&mut self, resolved: &[Wanted]) -> Result<()> {
-        if resolved.iter().any(|w| w.write) {
-            // FLUSH TABLES WITH READ LOCK waits for sessions that may write, and these wait for it.
-            self.pass_write_gate(MdlDuration::Explicit)?;
-        }
-        // By name, those for writing first, and behind them parents and children of these, whose definitions stay.
-        let mut all: Vec<(&str, &str, u8, Option<&Arc<Table>>)> = Vec::new();
-        let related: Vec<(Arc<str>, Arc<str>)> =
-            resolved.iter().filter(|w| w.write).flat_map(|w| self.relatives(w)).collect();
-        for w in resolved.iter().filter(|w| !matches!(w.table.source, RowSource::Virtual(_))) {
-            all.push((&w.table.schema, &w.table.name, u8::from(!w.write), Some(&w.table)));
-        }
-        all.extend(related.iter().map(|(schema, name)| (&**schema, &**name, 2, None)));
-        all.sort_by_key(|(schema, name, class, _)| (*schema, *name, *class));
-        let wait = self.metadata_wait();
-        let lock = |object, mode| {
-            let owner = self.txn.lock_owner();
-            owner.mdl_lock(object, mode, MdlDuration::Explicit, wait).map_err(lock_error)
-        };
-        for (schema, name, class, table) in all {
-            match class {
-                0 => lock(self.object_of_name(schema, name), MdlMode::Exclusive)?,
-                2 => lock(self.object_of_name(schema, name), MdlMode::Read)?,
-                _ => {}
-            }
-            if let Some(table) = table {
-                lock(self.object(table), if class == 0 { MdlMode::Exclusive } else { MdlMode::NoWrite })?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Parents and children of a table.
-    fn relatives(&self, w: &Wanted) -> Vec<(Arc<str>, Arc<str>)> {
-        let children = self.state.snapshot.children(&w.table.schema, &w.table.name);
-        let parents = w.table.constraints.foreign_keys.iter().map(|k| (k.parent_schema.clone(), k.parent.clone()));
-        children.iter().map(|t| (t.schema.clone(), t.name.clone())).chain(parents).collect()
     }
 
     /// Refuses to lock virtual tables: errors 1044 and 1142.
@@ -231,56 +149,9 @@ impl Session {
     pub(crate) fn unlock_tables(&mut self) -> bool {
         let any = !self.locked.is_empty();
         if any {
-            self.release_explicit();
+            release_explicit(self);
         }
         any
-    }
-
-    fn release_explicit(&mut self) {
-        self.locked.clear();
-        self.txn.lock_owner().mdl_release_explicit();
-        if self.read_locked {
-            // The global read lock stays until UNLOCK TABLES. Another session can be in the way of taking it again
-            // only for a moment.
-            self.read_locked = self.close_gates().is_ok();
-        }
-    }
-
-    /// What a definition statement has done to tables of LOCK TABLES: those it dropped are free for others, those it
-    /// renamed are locked under their new names.
-    pub(super) fn follow_locked(&mut self, now: &gannet_schema::CatalogSnapshot) {
-        let mut locked = std::mem::take(&mut self.locked);
-        let mut freed = Vec::new();
-        for l in &mut locked {
-            let Some(name) = &mut l.name else { continue };
-            let is = now.table_by_id(l.table).map(|t| (t.schema.clone(), t.name.clone()));
-            if is.as_ref() == Some(name) {
-                continue;
-            }
-            freed.push(self.object_of_name(&name.0, &name.1));
-            match is {
-                None => {
-                    freed.push(self.server.engine.lock_table().mdl_object(l.table.0, &name.1));
-                    l.name = None;
-                }
-                Some(is) => {
-                    if gannet_schema::names::eq_name(&l.alias, &name.1) {
-                        l.alias = is.1.to_string();
-                    }
-                    *name = is;
-                }
-            }
-        }
-        if !freed.is_empty() {
-            let owner = self.txn.lock_owner();
-            freed.iter().for_each(|object| owner.mdl_release(*object, MdlDuration::Explicit));
-            // The statement has locked the new names itself, so that nobody is in the way.
-            for name in locked.iter().filter(|l| l.write).filter_map(|l| l.name.as_ref()) {
-                let object = self.object_of_name(&name.0, &name.1);
-                let _ = owner.mdl_lock(object, MdlMode::Exclusive, MdlDuration::Explicit, Wait::No);
-            }
-        }
-        self.locked = locked;
     }
 
     fn close_gates(&mut self) -> Result<()> {
@@ -477,14 +348,14 @@ impl Session {
         }
         let mut row = Vec::with_capacity(2 * names.len());
         for (schema, name) in &names {
-            row.push(self.object_of_name(schema, name));
+            row.push(object_of_name(self, schema, name));
             row.extend(self.state.snapshot.base_table(schema, name).map(|t| self.object(t)));
         }
-        let mut row = self.txn.lock_owner().mdl_row(&row);
+        let mut row = MdlRow::new(self.txn.lock_owner(), &row);
         for table in &names {
             let (schema, name) = table;
             let objects = if own.contains(table) { &mut locks.own } else { &mut locks.related };
-            let by_name = self.object_of_name(schema, name);
+            let by_name = object_of_name(self, schema, name);
             row.lock(by_name, MdlDuration::Transaction, wait).map_err(lock_error)?;
             objects.push(by_name);
             // With the name locked, the table that it names cannot change any more.
@@ -505,6 +376,137 @@ impl Session {
         }
         drop(row);
         Ok(locks)
+    }
+}
+
+/// The tables of LOCK TABLES and those below its views. What the account may not do is refused.
+fn resolve_locks(session: &Session, wanted: &[TableLock]) -> Result<Vec<Wanted>> {
+    if wanted.iter().any(|w| w.kind == TableLockKind::Write) {
+        session.require_read_write()?;
+    }
+    let mut resolved: Vec<Wanted> = Vec::new();
+    for w in wanted {
+        let schema = match &w.table.schema {
+            Some(s) => s.text.to_string(),
+            None => session.state.require_database()?.to_string(),
+        };
+        if session.state.snapshot.temporary_table(&schema, &w.table.name).is_some()
+            || super::grant_tables::is_restored(session, &w.table)
+        {
+            continue;
+        }
+        session.require_on_schema(Privilege::LockTables.into(), &schema)?;
+        session.refuse_virtual_lock(&schema, &w.table.name)?;
+        let table = session.table_for(Some(Privilege::Select.into()), &schema, &w.table.name)?;
+        let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
+        let write = w.kind == TableLockKind::Write;
+        session.below(&table, write, &mut resolved)?;
+        resolved.push(Wanted { table, alias, write, named: true });
+    }
+    // MySQL's system tables: when written, they are locked apart from all other tables.
+    let written = resolved.iter().filter(|w| w.write && *w.table.schema == *"mysql").count();
+    if written > 0 && written < resolved.len() {
+        return Err(sql_err!(WrongLockOfSystemTable));
+    }
+    for (i, w) in resolved.iter().enumerate().filter(|(_, w)| w.named) {
+        let same = |o: &Wanted| {
+            o.named && o.table.schema == w.table.schema && gannet_schema::names::eq_name(&o.alias, &w.alias)
+        };
+        if resolved[..i].iter().any(same) {
+            return Err(sql_err!(NonuniqTable, w.alias));
+        }
+    }
+    Ok(resolved)
+}
+
+fn lock_resolved(session: &mut Session, resolved: &[Wanted]) -> Result<()> {
+    if resolved.iter().any(|w| w.write) {
+        // FLUSH TABLES WITH READ LOCK waits for sessions that may write, and these wait for it.
+        session.pass_write_gate(MdlDuration::Explicit)?;
+    }
+    // By name, those for writing first, and behind them parents and children of these, whose definitions stay.
+    let mut all: Vec<(&str, &str, u8, Option<&Arc<Table>>)> = Vec::new();
+    let related: Vec<(Arc<str>, Arc<str>)> =
+        resolved.iter().filter(|w| w.write).flat_map(|w| relatives(session, w)).collect();
+    for w in resolved.iter().filter(|w| !matches!(w.table.source, RowSource::Virtual(_))) {
+        all.push((&w.table.schema, &w.table.name, u8::from(!w.write), Some(&w.table)));
+    }
+    all.extend(related.iter().map(|(schema, name)| (&**schema, &**name, 2, None)));
+    all.sort_by_key(|(schema, name, class, _)| (*schema, *name, *class));
+    let wait = session.metadata_wait();
+    let lock = |object, mode| {
+        let owner = session.txn.lock_owner();
+        owner.mdl_lock(object, mode, MdlDuration::Explicit, wait).map_err(lock_error)
+    };
+    for (schema, name, class, table) in all {
+        match class {
+            0 => lock(object_of_name(session, schema, name), MdlMode::Exclusive)?,
+            2 => lock(object_of_name(session, schema, name), MdlMode::Read)?,
+            _ => {}
+        }
+        if let Some(table) = table {
+            lock(session.object(table), if class == 0 { MdlMode::Exclusive } else { MdlMode::NoWrite })?;
+        }
+    }
+    Ok(())
+}
+
+/// Parents and children of a table.
+fn relatives(session: &Session, w: &Wanted) -> Vec<(Arc<str>, Arc<str>)> {
+    let children = session.state.snapshot.children(&w.table.schema, &w.table.name);
+    let parents = w.table.constraints.foreign_keys.iter().map(|k| (k.parent_schema.clone(), k.parent.clone()));
+    children.iter().map(|t| (t.schema.clone(), t.name.clone())).chain(parents).collect()
+}
+
+/// What a definition statement has done to tables of LOCK TABLES: those it dropped are free for others, those it
+/// renamed are locked under their new names.
+pub(super) fn follow_locked(session: &mut Session, now: &gannet_schema::CatalogSnapshot) {
+    let mut locked = std::mem::take(&mut session.locked);
+    let mut freed = Vec::new();
+    for l in &mut locked {
+        let Some(name) = &mut l.name else { continue };
+        let is = now.table_by_id(l.table).map(|t| (t.schema.clone(), t.name.clone()));
+        if is.as_ref() == Some(name) {
+            continue;
+        }
+        freed.push(object_of_name(session, &name.0, &name.1));
+        match is {
+            None => {
+                freed.push(session.server.engine.lock_table().mdl_object(l.table.0, &name.1));
+                l.name = None;
+            }
+            Some(is) => {
+                if gannet_schema::names::eq_name(&l.alias, &name.1) {
+                    l.alias = is.1.to_string();
+                }
+                *name = is;
+            }
+        }
+    }
+    if !freed.is_empty() {
+        let owner = session.txn.lock_owner();
+        freed.iter().for_each(|object| owner.mdl_release(*object, MdlDuration::Explicit));
+        // The statement has locked the new names itself, so that nobody is in the way.
+        for name in locked.iter().filter(|l| l.write).filter_map(|l| l.name.as_ref()) {
+            let object = object_of_name(session, &name.0, &name.1);
+            let _ = owner.mdl_lock(object, MdlMode::Exclusive, MdlDuration::Explicit, Wait::No);
+        }
+    }
+    session.locked = locked;
+}
+
+/// What stands for a name, whatever table has it.
+fn object_of_name(session: &Session, schema: &str, name: &str) -> MdlObject {
+    session.server.engine.lock_table().mdl_object(name_id(schema, name), &format!("{schema}.{name}"))
+}
+
+fn release_explicit(session: &mut Session) {
+    session.locked.clear();
+    session.txn.lock_owner().mdl_release_explicit();
+    if session.read_locked {
+        // The global read lock stays until UNLOCK TABLES. Another session can be in the way of taking it again
+        // only for a moment.
+        session.read_locked = session.close_gates().is_ok();
     }
 }
 

@@ -304,38 +304,6 @@ impl Session {
         s.plan = Some(entry).filter(|e| !e.plan.uses.user_variables);
     }
 
-    /// The statement was prepared in the database that is current.
-    #[inline]
-    fn is_at_home(&self, s: &Statement_) -> bool {
-        match (&s.database, &self.state.database) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
-            (None, None) => true,
-            _ => false,
-        }
-    }
-
-    /// Runs with the database in force in which a statement was prepared. Whatever the statement is, its names are of
-    /// that database.
-    #[cold]
-    fn in_other_database<T>(&mut self, its: Option<Arc<str>>, run: impl FnOnce(&mut Self) -> T) -> T {
-        self.state.renew_snapshot();
-        let own = self.state.database.clone();
-        let there = |session: &Self, name: &Arc<str>| session.state.snapshot.schema(name).is_some();
-        // One that was dropped is none, for the statement and for the session.
-        let its = its.filter(|name| there(self, name));
-        self.state.set_database(its);
-        let outcome = run(self);
-        self.state.renew_snapshot();
-        let kept = own.clone().filter(|name| there(self, name));
-        self.running.extra_status &= !gannet_wire::flags::status::DB_DROPPED;
-        if own.is_some() && kept.is_none() {
-            self.running.extra_status |= gannet_wire::flags::status::DB_DROPPED;
-        }
-        self.entry.set_database(kept.clone());
-        self.state.set_database(kept);
-        outcome
-    }
-
     /// COM_STMT_EXECUTE.
     pub fn execute_prepared(&mut self, execute: Execute<'_>, wire: &mut Wire<'_>) {
         count(Counter::ComStmtExecute);
@@ -356,8 +324,8 @@ impl Session {
         wire.binary = true;
         s.cursor = None;
         let outcome = match s.long_refused.clone() {
-            None if self.is_at_home(&s) => self.execute_hinted(&mut s, &execute, wire),
-            None => self.in_other_database(s.database.clone(), |own| own.execute_hinted(&mut s, &execute, wire)),
+            None if is_at_home(self, &s) => execute_hinted(self, &mut s, &execute, wire),
+            None => in_other_database(self, s.database.clone(), |own| execute_hinted(own, &mut s, &execute, wire)),
             Some(refused) => Err(refused),
         };
         self.state.held.give(s.forget_long());
@@ -371,15 +339,6 @@ impl Session {
             *place = Some(s);
         }
         self.answer(wire, outcome);
-    }
-
-    #[inline]
-    fn execute_hinted(&mut self, s: &mut Statement_, execute: &Execute<'_>, wire: &mut Wire<'_>) -> Result<Done> {
-        if s.sets_variables {
-            let statement = s.statement.clone();
-            return self.with_hinted(&statement, |session| session.execute_statement(s, execute, wire));
-        }
-        self.execute_statement(s, execute, wire)
     }
 
     fn execute_statement(&mut self, s: &mut Statement_, execute: &Execute<'_>, wire: &mut Wire<'_>) -> Result<Done> {
@@ -584,21 +543,13 @@ impl Session {
         let key = name.to_lowercase();
         let unknown = || sql_err!(UnknownStmtHandler, name, "EXECUTE");
         let mut s = self.statements.by_name.remove(&key).ok_or_else(unknown)?;
-        let outcome = if self.is_at_home(&s) {
-            self.execute_by_name(&mut s, using, reply)
+        let outcome = if is_at_home(self, &s) {
+            execute_by_name(self, &mut s, using, reply)
         } else {
-            self.in_other_database(s.database.clone(), |own| own.execute_by_name(&mut s, using, reply))
+            in_other_database(self, s.database.clone(), |own| execute_by_name(own, &mut s, using, reply))
         };
         self.statements.by_name.insert(key, s);
         outcome
-    }
-
-    fn execute_by_name(&mut self, s: &mut Statement_, using: &[ast::Ident], reply: &mut dyn Reply) -> Result<Done> {
-        if s.sets_variables {
-            let statement = s.statement.clone();
-            return self.with_hinted(&statement, |session| session.execute_named_in(s, using, reply));
-        }
-        self.execute_named_in(s, using, reply)
     }
 
     fn execute_named_in(&mut self, s: &mut Statement_, using: &[ast::Ident], reply: &mut dyn Reply) -> Result<Done> {
@@ -646,6 +597,65 @@ impl Session {
         self.statements.give_back(1);
         Ok(Done::default())
     }
+}
+
+/// The statement was prepared in the database that is current.
+#[inline]
+fn is_at_home(session: &Session, s: &Statement_) -> bool {
+    match (&s.database, &session.state.database) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// Runs with the database in force in which a statement was prepared. Whatever the statement is, its names are of
+/// that database.
+#[cold]
+fn in_other_database<T>(session: &mut Session, its: Option<Arc<str>>, run: impl FnOnce(&mut Session) -> T) -> T {
+    session.state.renew_snapshot();
+    let own = session.state.database.clone();
+    let there = |session: &Session, name: &Arc<str>| session.state.snapshot.schema(name).is_some();
+    // One that was dropped is none, for the statement and for the session.
+    let its = its.filter(|name| there(session, name));
+    session.state.set_database(its);
+    let outcome = run(session);
+    session.state.renew_snapshot();
+    let kept = own.clone().filter(|name| there(session, name));
+    session.running.extra_status &= !gannet_wire::flags::status::DB_DROPPED;
+    if own.is_some() && kept.is_none() {
+        session.running.extra_status |= gannet_wire::flags::status::DB_DROPPED;
+    }
+    session.entry.set_database(kept.clone());
+    session.state.set_database(kept);
+    outcome
+}
+
+#[inline]
+fn execute_hinted(
+    session: &mut Session,
+    s: &mut Statement_,
+    execute: &Execute<'_>,
+    wire: &mut Wire<'_>,
+) -> Result<Done> {
+    if s.sets_variables {
+        let statement = s.statement.clone();
+        return session.with_hinted(&statement, |session| session.execute_statement(s, execute, wire));
+    }
+    session.execute_statement(s, execute, wire)
+}
+
+fn execute_by_name(
+    session: &mut Session,
+    s: &mut Statement_,
+    using: &[ast::Ident],
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    if s.sets_variables {
+        let statement = s.statement.clone();
+        return session.with_hinted(&statement, |session| session.execute_named_in(s, using, reply));
+    }
+    session.execute_named_in(s, using, reply)
 }
 
 /// Why parameters were refused.

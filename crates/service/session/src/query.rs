@@ -62,7 +62,7 @@ impl Session {
     }
 
     /// The statement's text in the server's character set.
-    pub(crate) fn to_utf8<'t>(&self, sql: &'t [u8]) -> Cow<'t, [u8]> {
+    pub fn to_utf8<'t>(&self, sql: &'t [u8]) -> Cow<'t, [u8]> {
         match self.charsets.client {
             Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => Cow::Borrowed(sql),
             other => match other.convert(sql, Charset::Utf8mb4).bytes {
@@ -70,11 +70,6 @@ impl Session {
                 Cow::Owned(bytes) => Cow::Owned(bytes),
             },
         }
-    }
-
-    /// A name that the client sent by itself, in its character set.
-    pub fn name_of(&self, sent: &[u8]) -> String {
-        String::from_utf8_lossy(&self.to_utf8(sent)).into_owned()
     }
 
     /// Runs the first statement of `text`; `consumed` becomes where the next one begins. Sets MORE_RESULTS when there is one.
@@ -462,9 +457,7 @@ impl Session {
         let writes_base = writes_base(plan);
         self.check_plan(plan, writes, writes_base)?;
         plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
-        // What reads no stored table begins no transaction.
-        let stored = |t: &gannet_plan::plan::PlanTable| !matches!(t.table.source, gannet_schema::RowSource::Virtual(_));
-        let apart = !self.txn.is_active() && !plan.tables.iter().any(stored);
+        let apart = !self.txn.is_active() && !reads_stored(plan);
         let mark = if apart { None } else { Some(self.begin_statement()?) };
         let locked =
             if writes_base { self.pass_write_gate(gannet_engine::lock::MdlDuration::Statement) } else { Ok(()) };
@@ -582,6 +575,16 @@ impl Session {
         let kept = self.keep_rows(&plan, &params)?;
         Ok(kept.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null))
     }
+}
+
+/// A name that the client sent by itself, in its character set.
+pub fn name_of(session: &Session, sent: &[u8]) -> String {
+    String::from_utf8_lossy(&session.to_utf8(sent)).into_owned()
+}
+
+/// Whether anything that is stored is read: else there is nothing to be in a transaction about.
+fn reads_stored(plan: &Plan) -> bool {
+    plan.tables.iter().any(|t| !matches!(t.table.source, gannet_schema::RowSource::Virtual(_)))
 }
 
 /// The plan changes rows of tables that are not the session's own.

@@ -2,6 +2,7 @@
 
 use super::Session;
 use super::components::variable;
+use super::powers;
 use super::state::State;
 use super::transaction::isolation_name;
 use super::variables;
@@ -109,6 +110,22 @@ fn check_name(id: VarId, text: &str) -> Result<()> {
     Ok(())
 }
 
+/// `SET GLOBAL gtid_purged`, the first lines of a dump of a server with GTIDs. There are none here: a warning says
+/// that what the dump tells of them is not kept, and the dump goes on.
+fn purge_gtids(session: &mut Session, value: &Value) -> Result<()> {
+    let mut text = Vec::new();
+    value.write_text(&mut text);
+    let text = String::from_utf8_lossy(&text);
+    let set = text.trim().trim_start_matches('+');
+    if value.is_null() || !is_gtid_set(set) {
+        return Err(sql_err!(WrongValueForVar, "gtid_purged", text));
+    }
+    if !set.trim().is_empty() {
+        session.running.warnings.warn(ErrorCode::NotSupportedYet, &[&"GTIDs: gtid_purged is not kept"]);
+    }
+    Ok(())
+}
+
 /// A set of GTIDs: `uuid[:tag]:n[-n]...`, more of them behind commas.
 fn is_gtid_set(text: &str) -> bool {
     let number = |s: &str| !s.is_empty() && s.len() < 20 && s.bytes().all(|b| b.is_ascii_digit());
@@ -199,13 +216,13 @@ impl Session {
             return Err(sql_err!(SpecificAccessDenied, "SUPER or SYSTEM_VARIABLES_ADMIN"));
         }
         if global {
-            self.check_global_variable(def.name)?;
+            powers::check_global_variable(self, def.name)?;
         }
         if matches!(scope, VarScope::Persist | VarScope::PersistOnly) && !self.may_persist(def, *scope) {
             return Err(read_only("non persistent"));
         }
         if !global && RESTRICTED.contains(&def.name) {
-            self.check_restricted_variable(def.name)?;
+            powers::check_restricted_variable(self, def.name)?;
         }
         Ok(())
     }
@@ -444,29 +461,13 @@ impl Session {
 
     fn set_global(&mut self, id: VarId, value: Option<Value>) -> Result<()> {
         let (id, value) = match value {
-            Some(value) if id.def().name == "gtid_purged" => return self.purge_gtids(&value),
+            Some(value) if id.def().name == "gtid_purged" => return purge_gtids(self, &value),
             Some(value) => named(id, value).map(|(id, value)| (id, Some(value)))?,
             None => (id, None),
         };
         let value = self.checked(id, value, true)?;
         let value = self.validate(id, &value)?;
         self.install_global(id, value)
-    }
-
-    /// `SET GLOBAL gtid_purged`, the first lines of a dump of a server with GTIDs. There are none here: a warning says
-    /// that what the dump tells of them is not kept, and the dump goes on.
-    fn purge_gtids(&mut self, value: &Value) -> Result<()> {
-        let mut text = Vec::new();
-        value.write_text(&mut text);
-        let text = String::from_utf8_lossy(&text);
-        let set = text.trim().trim_start_matches('+');
-        if value.is_null() || !is_gtid_set(set) {
-            return Err(sql_err!(WrongValueForVar, "gtid_purged", text));
-        }
-        if !set.trim().is_empty() {
-            self.running.warnings.warn(ErrorCode::NotSupportedYet, &[&"GTIDs: gtid_purged is not kept"]);
-        }
-        Ok(())
     }
 
     fn install_global(&mut self, id: VarId, value: VarValue) -> Result<()> {

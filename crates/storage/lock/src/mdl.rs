@@ -10,7 +10,7 @@
 //! `slot_users`.
 //! INV-MDL-2: requests that have to wait are served in three classes, each in order: those that raise a lock, those
 //! for exclusive locks (DDL goes before statements that came earlier), and the rest.
-//! INV-MDL-3: an owner that takes several locks in a row ([`LockOwner::mdl_row`]) and had to wait for one of them has a
+//! INV-MDL-3: an owner that takes several locks in a row ([`MdlRow`]) and had to wait for one of them has a
 //! place in the lines of all that follow before any other lock of the releasing owner is released. Nobody comes in
 //! between when UNLOCK TABLES releases several tables that a RENAME waits for.
 
@@ -502,60 +502,7 @@ impl LockOwner {
         duration: MdlDuration,
         wait: Wait,
     ) -> Result<(), LockError> {
-        self.mdl_lock_in(object, mode, duration, wait, None)
-    }
-
-    /// A row of locks, of which these objects are the next: see [`MdlRow`].
-    pub fn mdl_row(&self, objects: &[MdlObject]) -> MdlRow<'_> {
-        let number = self.inner.row.load(Relaxed) + 1;
-        self.inner.row.store(number, SeqCst);
-        MdlRow { owner: self, number, objects: objects.into(), at: 0 }
-    }
-
-    fn mdl_lock_in(
-        &self,
-        object: MdlObject,
-        mode: MdlMode,
-        duration: MdlDuration,
-        wait: Wait,
-        row: Option<Ahead>,
-    ) -> Result<(), LockError> {
-        let mut raise = false;
-        let mut old = None;
-        {
-            let uses = self.inner.uses.lock();
-            for (i, u) in uses.iter().enumerate().filter(|(_, u)| u.object == object) {
-                if u.mode.covers(mode) && u.duration >= duration {
-                    return Ok(());
-                }
-                raise = true;
-                if u.duration == duration && mode.covers(u.mode) {
-                    old = Some(i);
-                }
-            }
-        }
-        let place = match self.publish(object, mode) {
-            Some(place) => place,
-            None => self.enter_object(object, (mode, raise), wait, row)?,
-        };
-        let new = Use { object, mode, duration, place };
-        let replaced = {
-            let mut uses = self.inner.uses.lock();
-            match old {
-                Some(i) => Some(std::mem::replace(&mut uses[i], new)),
-                None => {
-                    if uses.capacity() == 0 {
-                        *uses = SPARE.take();
-                    }
-                    uses.push(new);
-                    None
-                }
-            }
-        };
-        if let Some(replaced) = replaced {
-            self.end_use(&replaced);
-        }
-        Ok(())
+        lock_in(self, object, (mode, duration), wait, None)
     }
 
     /// The fast way, for readers and writers of rows: publishes the use in a slot.
@@ -727,6 +674,52 @@ impl LockOwner {
     }
 }
 
+/// [`LockOwner::mdl_lock`], maybe as one of a row.
+fn lock_in(
+    owner: &LockOwner,
+    object: MdlObject,
+    (mode, duration): (MdlMode, MdlDuration),
+    wait: Wait,
+    row: Option<Ahead>,
+) -> Result<(), LockError> {
+    let mut raise = false;
+    let mut old = None;
+    {
+        let uses = owner.inner.uses.lock();
+        for (i, u) in uses.iter().enumerate().filter(|(_, u)| u.object == object) {
+            if u.mode.covers(mode) && u.duration >= duration {
+                return Ok(());
+            }
+            raise = true;
+            if u.duration == duration && mode.covers(u.mode) {
+                old = Some(i);
+            }
+        }
+    }
+    let place = match owner.publish(object, mode) {
+        Some(place) => place,
+        None => owner.enter_object(object, (mode, raise), wait, row)?,
+    };
+    let new = Use { object, mode, duration, place };
+    let replaced = {
+        let mut uses = owner.inner.uses.lock();
+        match old {
+            Some(i) => Some(std::mem::replace(&mut uses[i], new)),
+            None => {
+                if uses.capacity() == 0 {
+                    *uses = SPARE.take();
+                }
+                uses.push(new);
+                None
+            }
+        }
+    };
+    if let Some(replaced) = replaced {
+        owner.end_use(&replaced);
+    }
+    Ok(())
+}
+
 /// Locks that an owner takes in a row, exclusively: what a definition statement changes. When the owner has waited for
 /// one of them, it has a place in the line of each that follows (INV-MDL-3). The places that were not used go with
 /// the row; the locks stay.
@@ -737,13 +730,20 @@ pub struct MdlRow<'a> {
     at: usize,
 }
 
-impl MdlRow<'_> {
+impl<'a> MdlRow<'a> {
+    /// Begins a row of these objects. An owner has one at a time.
+    pub fn new(owner: &'a LockOwner, objects: &[MdlObject]) -> Self {
+        let number = owner.inner.row.load(Relaxed) + 1;
+        owner.inner.row.store(number, SeqCst);
+        MdlRow { owner, number, objects: objects.into(), at: 0 }
+    }
+
     /// Takes a lock of the row, in its order. An object that the row does not name may come in between.
     pub fn lock(&mut self, object: MdlObject, duration: MdlDuration, wait: Wait) -> Result<(), LockError> {
         let found = self.objects[self.at..].iter().position(|o| *o == object);
         self.at += found.map_or(0, |i| i + 1);
         let ahead = Ahead { number: self.number, objects: self.objects.clone(), from: self.at };
-        self.owner.mdl_lock_in(object, MdlMode::Exclusive, duration, wait, Some(ahead))
+        lock_in(self.owner, object, (MdlMode::Exclusive, duration), wait, Some(ahead))
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use crate::Mode::Exclusive;
 use crate::tests::{LONG, SHORT, row_of, setup, until, waited, waited_for, waiting};
-use crate::{LockError, MdlDuration, MdlMode, Wait};
+use crate::{LockError, MdlDuration, MdlMode, MdlRow, Wait};
 
 const TX: MdlDuration = MdlDuration::Transaction;
 const ST: MdlDuration = MdlDuration::Statement;
@@ -218,7 +218,7 @@ fn nobody_comes_into_a_row_of_locks() {
             })
         });
         let rename = waiting(s, &o[3], || {
-            let mut row = o[3].mdl_row(&objects);
+            let mut row = MdlRow::new(&o[3], &objects);
             objects.iter().for_each(|object| row.lock(*object, TX, LONG).unwrap());
             drop(row);
             let came = order.fetch_add(1, SeqCst);
@@ -238,7 +238,7 @@ fn nobody_comes_into_a_row_of_locks() {
     o[1].mdl_lock(objects[1], MdlMode::Write, TX, Wait::No).unwrap();
     std::thread::scope(|s| {
         let rename = waiting(s, &o[3], || {
-            let mut row = o[3].mdl_row(&objects);
+            let mut row = MdlRow::new(&o[3], &objects);
             row.lock(objects[0], TX, LONG).unwrap();
             row.lock(objects[1], TX, SHORT)
         });
@@ -261,7 +261,7 @@ fn a_deadlock_through_a_place() {
     std::thread::scope(|s| {
         let writer = waiting(s, &o[1], || o[1].mdl_lock(objects[2], MdlMode::Write, TX, LONG));
         let rename = waiting(s, &o[2], || {
-            let mut row = o[2].mdl_row(&objects);
+            let mut row = MdlRow::new(&o[2], &objects);
             let got = objects.iter().try_for_each(|object| row.lock(*object, TX, LONG));
             drop(row);
             o[2].mdl_end_transaction();
