@@ -30,6 +30,7 @@ pub mod timers;
 pub mod tls;
 pub mod user_locks;
 pub mod vars;
+pub mod work;
 pub mod xa;
 
 pub use instance::Instance;

@@ -1,6 +1,6 @@
 //! What everything that serves clients shares.
 
-use crate::accounts::Accounts;
+use crate::accounts::{Accounts, Privileges};
 use crate::kept::StatementStats;
 use crate::log::ErrorLog;
 use crate::registry::Registry;
@@ -21,7 +21,7 @@ use gannet_exec::TempSpace;
 use gannet_runtime::{WallTime, now_ns};
 use gannet_telemetry::totals;
 use gannet_types::charset::Charset;
-use gannet_types::{Collation, CollationId, Result, TimeZone};
+use gannet_types::{Collation, CollationId, Result, TimeZone, sql_err};
 use gannet_wire::auth::RsaKey;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -120,6 +120,20 @@ impl Core {
         self.read_only.load(Ordering::Relaxed)
     }
 
+    /// Error 1290 when `read_only` or `super_read_only` keeps an account with these global privileges from writing.
+    pub fn require_writable(&self, privileges: Privileges) -> Result<()> {
+        if !self.is_read_only() {
+            return Ok(());
+        }
+        if self.globals.get(Live::SuperReadOnly).as_bool() {
+            return Err(sql_err!(OptionPreventsStatement, "--super-read-only"));
+        }
+        if privileges.may_administer_connections() {
+            return Ok(());
+        }
+        Err(sql_err!(OptionPreventsStatement, "--read-only"))
+    }
+
     pub fn listens_beyond_loopback(&self) -> bool {
         self.beyond_loopback
     }
@@ -196,7 +210,7 @@ impl Core {
         match then {
             Then::MandatoryRoles => {
                 let roles = crate::accounts::parse_role_list(value.as_str());
-                let wrong = || gannet_types::sql_err!(WrongValueForVar, "mandatory_roles", value.as_str());
+                let wrong = || sql_err!(WrongValueForVar, "mandatory_roles", value.as_str());
                 self.accounts.set_mandatory(roles.ok_or_else(wrong)?);
             }
             Then::PartialRevokes => self.accounts.set_partial_revokes(value.as_bool())?,

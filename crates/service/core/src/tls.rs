@@ -83,6 +83,11 @@ impl ServerTls {
     }
 }
 
+/// `protocol_compression_algorithms`: a list of algorithms that there are.
+pub fn check_compression(list: &str) -> bool {
+    gannet_wire::compress::allowed(list).is_some()
+}
+
 /// `tls_version` names versions that are there, or none.
 pub fn check_version(list: &str) -> bool {
     let known = |v: &str| ["", "tlsv1.2", "tlsv1.3"].contains(&v.trim().to_ascii_lowercase().as_str());

@@ -1,14 +1,15 @@
 //! A session with its client: the commands of the protocol.
 
 use crate::attempt::Attempt;
-use gannet_core::accounts::{Origin, Privilege, Privileges, count_connection, nonce};
+use crate::exchange::{packets, read_packet};
+use crate::prepared::{Statements, keep_attributes};
+use crate::wire::Wire;
+use gannet_core::accounts::{Origin, Privilege, Privileges, count_connection, nonce, stands_in_for};
 use gannet_core::registry::{Activity, Who};
-use gannet_runtime::{Conn, Interrupt, Next, Wait, Waker, now_ns};
+use gannet_runtime::{Conn, Interrupt, Next, Wait, Waker};
 use gannet_session::Session;
-use gannet_session::exchange::{packets, read_packet};
 use gannet_session::reply::Done;
-use gannet_session::running::Clock;
-use gannet_session::wire::Wire;
+use gannet_session::{Abilities, Opening};
 use gannet_telemetry::{Counter, add, count};
 use gannet_types::{Result, sql_err};
 use gannet_wire::auth::Verdict;
@@ -26,23 +27,49 @@ pub(crate) struct Client {
     pub(crate) session: Session,
     /// The greeting's challenge.
     nonce: [u8; gannet_wire::auth::NONCE],
+    pub(crate) statements: Statements,
+    /// Agreed with the client.
+    capabilities: u32,
     /// Reused from one result set to the next.
     formats: Vec<Format>,
 }
 
+/// What a login's packet says to a session.
+pub(crate) fn opening(hello: &handshake::Login, capabilities: u32) -> Opening {
+    let has = |bit: u32| capabilities & bit != 0;
+    Opening {
+        user: String::from_utf8_lossy(&hello.user).into_owned(),
+        database: hello.database.as_deref().map(|d| String::from_utf8_lossy(d).into_owned()),
+        collation: hello.collation,
+        attributes: hello.attributes.clone(),
+        abilities: Abilities {
+            found_rows: has(cap::FOUND_ROWS),
+            interactive: has(cap::INTERACTIVE),
+            multi_statements: has(cap::MULTI_STATEMENTS),
+            tracks: has(cap::SESSION_TRACK),
+            sends_files: has(cap::LOCAL_FILES),
+            omits_metadata: has(cap::OPTIONAL_RESULTSET_METADATA),
+        },
+    }
+}
+
 impl Client {
-    pub(crate) fn new(session: Session, nonce: [u8; gannet_wire::auth::NONCE]) -> Self {
-        Client { session, nonce, formats: Vec::new() }
+    pub(crate) fn new(session: Session, nonce: [u8; gannet_wire::auth::NONCE], capabilities: u32) -> Self {
+        Client { session, nonce, statements: Statements::default(), capabilities, formats: Vec::new() }
+    }
+
+    /// Agreed with the client.
+    pub(crate) fn capabilities(&self) -> u32 {
+        self.capabilities
     }
 
     /// Serves one command.
     pub(crate) fn command(&mut self, packet: &[u8], conn: &mut Conn, sequence: &mut u8) -> Next {
-        self.session.prefetch_behind();
+        self.session.arrives();
         // KILL QUERY between statements has no statement to kill.
         conn.begin_statement();
-        self.session.state.running.clock = Clock::now();
         let mut wire = self.wire(conn, sequence);
-        let command = match Command::decode(packet, self.session.capabilities) {
+        let command = match Command::decode(packet, self.capabilities) {
             Ok(command) => command,
             Err(_) => {
                 self.session.fail(&mut wire, sql_err!(MalformedPacket));
@@ -51,13 +78,11 @@ impl Client {
             }
         };
         let quit = matches!(command, Command::Quit);
-        self.session.state.counters.enter();
+        self.session.begins_command();
         add(Counter::BytesReceived, packet.len() as u64 + 4);
-        count(Counter::Queries);
-        self.session.running.extra_status = 0;
         self.dispatch(command, &mut wire);
         self.formats = std::mem::take(&mut wire.formats);
-        if self.session.later.is_left() {
+        if self.session.is_left() {
             self.session.state.counters.leave();
             return Next::Later(Wait::LogFlush);
         }
@@ -77,16 +102,12 @@ impl Client {
     pub(crate) fn end_command(&mut self, wire: &mut Wire<'_>, quit: bool) -> Next {
         wire.exchange.conn.end_statement();
         add(Counter::BytesSent, wire.exchange.conn.out().len() as u64);
-        self.session.state.counters.leave();
-        self.session.entry.idle(match self.session.state.running.clock.ended_ns {
-            0 => now_ns(),
-            ended_ns => ended_ns,
-        });
+        let closing = self.session.ends_command();
         let killed = matches!(
             wire.exchange.conn.context().pending(),
             Some(Interrupt::Connection | Interrupt::Shutdown | Interrupt::PeerGone)
         );
-        if quit || self.session.closing || killed { Next::Close } else { Next::Idle }
+        if quit || closing || killed { Next::Close } else { Next::Idle }
     }
 
     fn dispatch(&mut self, command: Command<'_>, wire: &mut Wire<'_>) {
@@ -104,25 +125,18 @@ impl Client {
         match command {
             Command::Query { sql, attributes } if attributes.is_empty() => self.session.query(sql, wire),
             Command::Query { sql, attributes } => {
-                match self.session.keep_attributes(&attributes) {
+                match keep_attributes(&mut self.session, &attributes) {
                     Ok(()) => self.session.query(sql, wire),
                     Err(e) => self.session.fail(wire, e),
                 }
                 self.session.state.query_attributes.clear();
             }
-            Command::Execute(execute) => self.session.execute_prepared(execute, wire),
-            Command::Prepare(sql) => self.session.prepare(sql, wire),
-            Command::CloseStatement(id) => {
-                self.session.note_command("Close stmt", "");
-                self.session.close_prepared(id);
-            }
-            Command::SendLongData { statement, parameter, data } => self.session.long_data(statement, parameter, data),
-            Command::ResetStatement(id) => {
-                self.session.note_command("Reset stmt", "");
-                let outcome = self.session.reset_prepared(id);
-                self.session.answer(wire, outcome);
-            }
-            Command::Fetch { statement, rows } => self.session.fetch_prepared(statement, rows, wire),
+            Command::Execute(_)
+            | Command::Prepare(_)
+            | Command::CloseStatement(_)
+            | Command::SendLongData { .. }
+            | Command::ResetStatement(_)
+            | Command::Fetch { .. } => self.prepared(command, wire),
             Command::Ping => {
                 count(Counter::ComAdminCommands);
                 self.session.note_command("Ping", "");
@@ -142,8 +156,8 @@ impl Client {
             Command::ResetConnection => {
                 count(Counter::ComAdminCommands);
                 self.session.note_command("Reset Connection", "");
-                let hello = self.as_hello();
-                self.session.reset(&hello);
+                let opening = self.as_opening();
+                self.reset(&opening);
                 self.session.answer(wire, Ok(Done::default()));
             }
             Command::ChangeUser(body) => self.change_user(body, wire),
@@ -154,10 +168,10 @@ impl Client {
                     1 => self.session.multi_statements = false,
                     _ => return self.session.fail(wire, sql_err!(UnknownCom)),
                 }
-                let status = self.session.status_flags();
+                let status = wire.word(self.session.status());
                 // The reply is an EOF packet, or OK for clients without EOF.
                 let ok = reply::Ok { status, ..reply::Ok::default() };
-                reply::end_of_rows(&mut wire.writer(), self.session.capabilities, &ok);
+                reply::end_of_rows(&mut wire.writer(), self.capabilities, &ok);
             }
             Command::Statistics => {
                 count(Counter::ComShowStatus);
@@ -186,8 +200,8 @@ impl Client {
                 let closing = outcome.is_ok();
                 if closing {
                     // Clients of this command expect EOF.
-                    let ok = reply::Ok { status: self.session.status_flags(), ..reply::Ok::default() };
-                    reply::end_of_rows(&mut wire.writer(), self.session.capabilities, &ok);
+                    let ok = reply::Ok { status: wire.word(self.session.status()), ..reply::Ok::default() };
+                    reply::end_of_rows(&mut wire.writer(), self.capabilities, &ok);
                 } else {
                     self.session.answer(wire, outcome);
                 }
@@ -208,19 +222,47 @@ impl Client {
         }
     }
 
+    /// A command about a prepared statement.
+    fn prepared(&mut self, command: Command<'_>, wire: &mut Wire<'_>) {
+        let (all, session) = (&mut self.statements, &mut self.session);
+        match command {
+            Command::Execute(execute) => all.execute(session, &execute, wire),
+            Command::Prepare(sql) => all.prepare(session, sql, wire),
+            Command::CloseStatement(id) => {
+                session.note_command("Close stmt", "");
+                all.close(session, id);
+            }
+            Command::SendLongData { statement, parameter, data } => all.long_data(session, statement, parameter, data),
+            Command::ResetStatement(id) => {
+                session.note_command("Reset stmt", "");
+                let outcome = all.reset(session, id);
+                session.answer(wire, outcome);
+            }
+            Command::Fetch { statement, rows } => all.fetch(session, statement, rows, wire),
+            _ => session.fail(wire, sql_err!(UnknownCom)),
+        }
+    }
+
     /// The replies of a command.
     pub(crate) fn wire<'a>(&mut self, conn: &'a mut Conn, sequence: &'a mut u8) -> Wire<'a> {
-        Wire::new(conn, sequence, std::mem::take(&mut self.formats))
+        Wire::new(conn, sequence, std::mem::take(&mut self.formats), self.capabilities)
     }
 
     /// The session as if it had just logged in: for COM_RESET_CONNECTION.
-    fn as_hello(&self) -> handshake::Login {
+    fn as_opening(&self) -> Opening {
         let user = self.session.state.user.rsplit_once('@').map_or("", |(u, _)| u);
-        handshake::Login {
-            capabilities: self.session.capabilities,
-            user: user.as_bytes().to_vec(),
-            ..handshake::Login::default()
-        }
+        Opening { user: user.into(), ..opening(&handshake::Login::default(), self.capabilities) }
+    }
+
+    fn reset(&mut self, opening: &Opening) {
+        self.statements.clear();
+        self.session.reset(opening);
+    }
+
+    /// The connection is over.
+    pub(crate) fn end(&mut self) {
+        self.session.end();
+        self.statements.clear();
     }
 
     /// COM_CHANGE_USER: authenticates anew; failure ends the connection.
@@ -242,8 +284,8 @@ impl Client {
     }
 
     fn authenticate_again(&mut self, body: &[u8], wire: &mut Wire<'_>) -> Result<()> {
-        let hello = handshake::Login::read_change_user(body, self.session.capabilities)
-            .map_err(|_| sql_err!(MalformedPacket))?;
+        let hello =
+            handshake::Login::read_change_user(body, self.capabilities).map_err(|_| sql_err!(MalformedPacket))?;
         let (origin, secure) = match wire.exchange.conn.peer() {
             gannet_runtime::Peer::Unix { .. } => (Origin::Local(None), true),
             gannet_runtime::Peer::Tcp { peer, .. } => {
@@ -254,7 +296,7 @@ impl Client {
                 )
             }
         };
-        let (hello, nonce) = if self.session.capabilities & cap::PLUGIN_AUTH != 0 {
+        let (hello, nonce) = if self.capabilities & cap::PLUGIN_AUTH != 0 {
             // A switch brings a new nonce, whatever the response was made from.
             let passwordless = matches!(hello.response.as_slice(), [] | [0]);
             let plugin = hello.plugin.filter(|_| passwordless).or(Some(b"".to_vec()));
@@ -275,11 +317,11 @@ impl Client {
             verdict = attempt.feed(&server, &packet, &mut wire.writer())?;
         }
         let own = attempt.admitted(&server, verdict, self.session.entry.tls.get())?;
-        let account = crate::attempt::stands_in_for(&server, &own).unwrap_or_else(|| own.clone());
+        let account = stands_in_for(&server, &own).unwrap_or_else(|| own.clone());
         let usage = count_connection(&server, &account)?;
         self.session.state.account = account;
         self.session.state.release_locks();
-        self.session.reset(&attempt.hello);
+        self.reset(&opening(&attempt.hello, self.capabilities));
         self.session.came_as(&own);
         self.session.entry.keep_attributes(&attempt.hello.attributes);
         self.session.state.usage = usage;
@@ -288,7 +330,7 @@ impl Client {
         server.registry.known_as(&self.session.entry, who);
         if let Some(db) = &attempt.hello.database {
             self.session.use_database(&gannet_session::name_of(&self.session, db))?;
-            self.session.track.clear();
+            self.session.greeted();
         }
         Ok(())
     }
@@ -300,7 +342,7 @@ impl Client {
         let (name, pattern) =
             (gannet_session::name_of(&self.session, table), gannet_session::name_of(&self.session, pattern));
         let table = self.session.table_for(None, &db, &name)?;
-        let charsets = self.session.charsets;
+        let (charsets, word) = (self.session.charsets, wire.word(self.session.status()));
         let mut w = wire.writer();
         for (i, column) in table.columns.iter().enumerate() {
             if column.hidden || !pattern.is_empty() && !gannet_core::names::like(&pattern, &column.name) {
@@ -312,10 +354,10 @@ impl Client {
             }
             let described = gannet_session::virt::result_column(&table, i as u32);
             let default = gannet_schema::show::column_default(column);
-            gannet_session::wire::put_column(&mut w, &described, &charsets, Some(default.as_deref()));
+            crate::wire::put_column(&mut w, &described, &charsets, Some(default.as_deref()));
         }
-        let ok = reply::Ok { status: self.session.status_flags(), ..reply::Ok::default() };
-        reply::end_of_rows(&mut w, self.session.capabilities, &ok);
+        let ok = reply::Ok { status: word, ..reply::Ok::default() };
+        reply::end_of_rows(&mut w, self.capabilities, &ok);
         Ok(())
     }
 }

@@ -4,12 +4,16 @@
 
 mod attempt;
 mod client;
+mod cursor;
+mod exchange;
 mod login;
+mod prepared;
 mod server;
 mod service;
 mod transport;
+mod wire;
 
 pub use gannet_core::{MYSQL_VERSION, Request, ServerOptions, help};
 pub use gannet_core::{accounts, check, kept, kinds, log, options, registry, vars, xa};
-pub use gannet_session::{Answer, OwnSession};
+pub use gannet_session::{Answer, OwnSession, Sessions};
 pub use server::Server;

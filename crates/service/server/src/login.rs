@@ -1,13 +1,13 @@
 //! Logging in: from the greeting to a session, and COM_CHANGE_USER.
 
-use crate::attempt::{Attempt, stands_in_for};
-use crate::client::Client;
+use crate::attempt::Attempt;
+use crate::client::{Client, opening};
+use crate::wire;
 use gannet_core::Core;
-use gannet_core::accounts::{Origin, nonce};
+use gannet_core::accounts::{Origin, nonce, stands_in_for};
 use gannet_core::registry::{Entry, Who};
 use gannet_core::vars::Live;
-use gannet_session::Session;
-use gannet_session::cached::Plans;
+use gannet_session::Sessions;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::auth::{NONCE, Plugin, Verdict};
@@ -34,7 +34,7 @@ pub(crate) enum LoginStep {
 /// A login under way.
 pub(crate) struct Login {
     server: Arc<Core>,
-    plans: Arc<Plans>,
+    sessions: Arc<Sessions>,
     origin: Origin,
     /// The transport cannot be overheard.
     secure: bool,
@@ -55,15 +55,14 @@ fn offered(server: &Core) -> u32 {
 impl Login {
     /// Writes the greeting.
     pub(crate) fn greet(
-        server: Arc<Core>,
-        plans: Arc<Plans>,
+        sessions: Arc<Sessions>,
         origin: Origin,
         secure: bool,
         id: u64,
         out: &mut Vec<u8>,
         sequence: &mut u8,
     ) -> Self {
-        let nonce = nonce();
+        let (server, nonce) = (sessions.core().clone(), nonce());
         let collation = server.default_collation();
         let greeting = Greeting {
             version: server.facts.version.clone(),
@@ -75,7 +74,7 @@ impl Login {
             plugin: Plugin::Sha2.name().into(),
         };
         greeting.write(&mut Writer::new(out, sequence));
-        Self { server, plans, origin, secure, tls: false, nonce, capabilities: 0, attempt: None }
+        Self { server, sessions, origin, secure, tls: false, nonce, capabilities: 0, attempt: None }
     }
 
     /// Those agreed with the client, once it has spoken.
@@ -138,15 +137,16 @@ impl Login {
         let Some(attempt) = self.attempt.take() else { return Err(sql_err!(Handshake)) };
         let own = attempt.admitted(&self.server, verdict, entry.tls.get())?;
         let account = stands_in_for(&self.server, &own).unwrap_or_else(|| own.clone());
-        let (server, plans) = (self.server.clone(), self.plans.clone());
-        let mut session = Session::open(server, plans, entry.clone(), account, &attempt.hello, self.capabilities)?;
+        let opening = opening(&attempt.hello, self.capabilities);
+        let mut session = self.sessions.open(entry.clone(), account, &opening)?;
         session.came_as(&own);
         let who = Who { user: attempt.hello_user(), host: entry.who().host, database: session.state.database.clone() };
         self.server.registry.known_as(entry, who);
         session.note_login("Connect", matches!(self.origin, Origin::Local(None)));
         session.greeted();
-        let ok = reply::Ok { status: session.status_flags(), ..reply::Ok::default() };
+        let status = wire::word(session.status());
+        let ok = reply::Ok { status, ..reply::Ok::default() };
         reply::ok(&mut Writer::new(out, sequence), self.capabilities, &ok);
-        Ok(LoginStep::Ready(Box::new(Client::new(session, self.nonce))))
+        Ok(LoginStep::Ready(Box::new(Client::new(session, self.nonce, self.capabilities))))
     }
 }

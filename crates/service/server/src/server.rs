@@ -5,9 +5,8 @@ use gannet_core::accounts::Account;
 use gannet_core::vars::{Live, VarValue};
 use gannet_core::{Core, Instance, ServerOptions};
 use gannet_runtime::Addr;
-use gannet_session::OwnSession;
-use gannet_session::cached::{Plans, forget_thread};
-use gannet_session::virt;
+use gannet_session::Sessions;
+use gannet_session::cached::forget_thread;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use std::sync::Arc;
 /// A running server that speaks MySQL.
 pub struct Server {
     instance: Instance,
-    plans: Arc<Plans>,
+    sessions: Arc<Sessions>,
     socket: Option<PathBuf>,
     tcp: Option<SocketAddr>,
 }
@@ -40,32 +39,18 @@ impl Server {
     /// A client of a server inside a simulation.
     #[doc(hidden)]
     pub fn connect_simulated(&self) -> gannet_runtime::sim::SimClient {
-        let (core, plans) = (self.core().clone(), self.plans.clone());
-        gannet_runtime::sim::connect(|peer, context| Box::new(Connection::new(core, plans, peer, context)))
+        let sessions = self.sessions.clone();
+        gannet_runtime::sim::connect(|peer, context| Box::new(Connection::new(sessions, peer, context)))
     }
 
     fn over(instance: Instance) -> Server {
-        let core = instance.core();
-        virt::publish(&core.catalog);
-        let plans = Arc::new(Plans::new(core.globals.get(Live::PlanCacheSize).as_u64() as usize));
-        let counted = plans.clone();
-        core.add_figures(Box::new(move || {
-            let c = counted.counters();
-            vec![
-                ("Gannet_plan_cache_entries", c.entries),
-                ("Gannet_plan_cache_bytes", c.bytes),
-                ("Gannet_plan_cache_evictions", c.evictions),
-            ]
-        }));
-        Server { instance, plans, socket: None, tcp: None }
+        let sessions = Sessions::over(instance.core());
+        Server { instance, sessions, socket: None, tcp: None }
     }
 
-    /// A session without a client, with the rights of an account; it belongs to the task that asks for it. Error 1698 when there is no
-    /// such account.
-    pub fn session(&self, user: &str, host: &str) -> gannet_types::Result<OwnSession> {
-        let account = self.core().accounts.get(user, host);
-        let account = account.ok_or_else(|| gannet_types::sql_err!(AccessDeniedNoPassword, user, host))?;
-        OwnSession::open(self.core(), &self.plans, account, user)
+    /// The sessions: for services beside this one, which run SQL without a client.
+    pub fn sessions(&self) -> &Arc<Sessions> {
+        &self.sessions
     }
 
     /// Runs the statements of `init_file`, with all rights, before a client can connect. The first statement that
@@ -80,11 +65,10 @@ impl Server {
         if text.trim().is_empty() {
             return Ok(());
         }
-        let (core, plans) = (self.core().clone(), self.plans.clone());
+        let sessions = self.sessions.clone();
         // On a task of its own: it may wait.
         let task = gannet_runtime::spawn("init-file", move || {
-            let mut session =
-                OwnSession::open(&core, &plans, Arc::new(Account::unchecked()), "boot").map_err(|e| (0, e))?;
+            let mut session = sessions.own_of(Arc::new(Account::unchecked()), "boot").map_err(|e| (0, e))?;
             session.execute(&text)
         });
         match task.join() {
@@ -99,7 +83,7 @@ impl Server {
     fn listen(&mut self) -> Result<(), String> {
         let core = self.core();
         let socket = PathBuf::from(core.globals.get(Live::Socket).as_str());
-        let factory = Arc::new(Connections { core: core.clone(), plans: self.plans.clone() });
+        let factory = Arc::new(Connections { sessions: self.sessions.clone() });
         for at in core.addresses()? {
             if let Addr::Tcp(at) = self.instance.add_listener(&Addr::Tcp(at), factory.clone())? {
                 self.tcp.get_or_insert(at);

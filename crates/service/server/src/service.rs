@@ -1,6 +1,7 @@
 //! A connection: packets in, replies out, from the greeting to the end.
 
 use crate::client::{Client, LOGIN_PACKET};
+use crate::exchange::frame_error;
 use crate::login::{Login, LoginStep};
 use crate::transport;
 use gannet_core::Core;
@@ -9,8 +10,7 @@ use gannet_core::registry::{Activity, Entry};
 use gannet_core::statement_log::Argument;
 use gannet_core::vars::Live;
 use gannet_runtime::{Conn, Factory, Interrupt, Next, Panicked, Peer, Ready, Service, TaskContext, Waker, now_ns};
-use gannet_session::cached::Plans;
-use gannet_session::exchange::frame_error;
+use gannet_session::Sessions;
 use gannet_session::text::in_log;
 use gannet_telemetry::{Counter, add, count, note_connections, sub};
 use gannet_types::{ErrorCode, SqlError, sql_err};
@@ -22,13 +22,12 @@ use std::sync::Arc;
 
 /// Makes a [`Connection`] for each client.
 pub(crate) struct Connections {
-    pub(crate) core: Arc<Core>,
-    pub(crate) plans: Arc<Plans>,
+    pub(crate) sessions: Arc<Sessions>,
 }
 
 impl Factory for Connections {
     fn connect(&self, peer: &Peer, context: &TaskContext) -> Option<Box<dyn Service>> {
-        Some(Box::new(Connection::new(self.core.clone(), self.plans.clone(), peer, context)))
+        Some(Box::new(Connection::new(self.sessions.clone(), peer, context)))
     }
 }
 
@@ -41,7 +40,7 @@ const LAST_WORDS_NS: u64 = 1_000_000_000;
 /// A client's connection.
 pub(crate) struct Connection {
     server: Arc<Core>,
-    plans: Arc<Plans>,
+    sessions: Arc<Sessions>,
     entry: Arc<Entry>,
     decoder: Decoder,
     sequence: u8,
@@ -71,7 +70,8 @@ enum Phase {
 }
 
 impl Connection {
-    pub(crate) fn new(server: Arc<Core>, plans: Arc<Plans>, peer: &Peer, context: &TaskContext) -> Self {
+    pub(crate) fn new(sessions: Arc<Sessions>, peer: &Peer, context: &TaskContext) -> Self {
+        let server = sessions.core().clone();
         let origin = origin(peer);
         let host = match peer {
             Peer::Tcp { peer, .. } if matches!(origin, Origin::Local(_)) => format!("localhost:{}", peer.port()),
@@ -109,7 +109,7 @@ impl Connection {
         };
         Self {
             server,
-            plans,
+            sessions,
             entry,
             decoder: Decoder::new(LOGIN_PACKET),
             sequence: 0,
@@ -232,7 +232,7 @@ impl Connection {
             LoginStep::Ready(client) => {
                 self.note_handshake(conn, true);
                 self.decoder.set_limit(client.session.max_packet());
-                if let Some(algorithm) = Algorithm::agreed(client.session.capabilities()) {
+                if let Some(algorithm) = Algorithm::agreed(client.capabilities()) {
                     // OK itself is not compressed.
                     if conn.flush().is_err() {
                         return Next::Close;
@@ -322,7 +322,7 @@ impl Connection {
     /// Writes an error outside any command.
     fn say(&mut self, conn: &mut Conn, error: &SqlError) {
         let capabilities = match &self.phase {
-            Phase::Ready(client) => client.session.capabilities(),
+            Phase::Ready(client) => client.capabilities(),
             Phase::Login(login) => login.capabilities(),
             _ => 0,
         };
@@ -402,8 +402,7 @@ impl Service for Connection {
         if matches!(self.phase, Phase::Greet) {
             self.deadline(conn);
             let login = Login::greet(
-                self.server.clone(),
-                self.plans.clone(),
+                self.sessions.clone(),
                 origin(conn.peer()),
                 matches!(conn.peer(), Peer::Unix { .. }),
                 self.entry.id,
@@ -473,7 +472,7 @@ impl Service for Connection {
                 self.say(conn, &error);
             }
             if let Phase::Ready(client) = &mut self.phase {
-                client.session.end();
+                client.end();
             }
         }
         self.leave();

@@ -7,11 +7,11 @@ use super::reply::{RowsSink, plain_column};
 use super::state::text;
 use gannet_core::accounts::nonce;
 use gannet_core::accounts::{Account, Grants, Name, Policy, Previous, Privilege, Privileges, Require, RoleGrant};
+use gannet_core::accounts::{Plugin, Secret};
 use gannet_core::vars::Live;
 use gannet_parser::ast::{self, AuthSecret, RoleSelection, UserOption};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, Value, sql_err};
-use gannet_wire::auth::{Plugin, Secret};
 use std::sync::Arc;
 
 /// What an IDENTIFIED clause contains.

@@ -11,8 +11,6 @@ use super::reply::{Done, Reply};
 use super::show::table;
 use gannet_core::accounts::Privilege;
 use gannet_core::xa::Branch;
-use gannet_engine::TxnOptions;
-use gannet_exec::error::from_engine;
 use gannet_parser::ast::{self, Statement, Xa};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{CollationId, Result, SqlType, Value, sql_err};
@@ -45,7 +43,7 @@ impl Session {
             // Rows are read and changed while the branch is active only.
             (BranchState::Idle(_), None) => true,
             // A deadlock has rolled the transaction back: nothing may go on as if it were there.
-            (BranchState::Active(_), None) if !self.transaction.is_open() => return Err(sql_err!(XaRbrollback)),
+            (BranchState::Active(_), None) if !self.work.transaction().is_open() => return Err(sql_err!(XaRbrollback)),
             (BranchState::Active(_), None) => false,
             (_, Some(s)) => gannet_core::kinds::of(s).commits,
         };
@@ -74,7 +72,7 @@ impl Session {
         if !matches!(self.branch, BranchState::None) {
             return Err(sql_err!(XaerRmfail, self.branch.name()));
         }
-        if self.transaction.is_open() || !self.locked.is_empty() {
+        if self.work.transaction().is_open() || !self.locked.is_empty() {
             return Err(sql_err!(XaerOutside));
         }
         let branch = Branch::from(xid);
@@ -120,28 +118,18 @@ impl Session {
         count(Counter::ComXaPrepare);
         count(Counter::HandlerPrepare);
         let branch = self.idle_branch(xid)?;
-        if !self.txn.is_active() && !self.transaction.is_open() {
+        if !self.work.txn().is_active() && !self.work.transaction().is_open() {
             return self.branch_lost();
         }
-        if !self.txn.is_active() {
-            let options = TxnOptions { owner_thread_id: self.entry.id, ..TxnOptions::default() };
-            self.txn.begin(options).map_err(from_engine)?;
-        }
-        if self.txn.has_writes() {
-            self.pass_commit_gate()?;
-        }
-        self.unlock_statement();
+        let txn = self.work.give_away()?;
         let tables = self.locked_table_ids();
-        let mut next = self.server.engine.begin(TxnOptions { owner_thread_id: self.entry.id, ..TxnOptions::default() });
-        next.rollback().map_err(from_engine)?;
-        let txn = std::mem::replace(&mut self.txn, next);
         let server = self.server.clone();
         if let Err((e, txn)) = server.branches.prepare(&server, &branch, txn, &tables) {
-            self.txn = *txn;
+            self.work.take_back(Some(*txn));
             return Err(e);
         }
         self.branch = BranchState::None;
-        self.transaction.detached();
+        self.work.take_back(None);
         Ok(())
     }
 
@@ -160,7 +148,7 @@ impl Session {
                 BranchState::None => return Err(sql_err!(XaerNota)),
                 other => return Err(sql_err!(XaerRmfail, other.name())),
             }
-            if !self.transaction.is_open() {
+            if !self.work.transaction().is_open() {
                 return self.branch_lost();
             }
             self.finish(true)?;
@@ -188,15 +176,15 @@ impl Session {
     }
 
     fn end_prepared(&mut self, branch: &Branch, commit: bool) -> Result<()> {
-        if self.transaction.is_open() {
+        if self.work.transaction().is_open() {
             return Err(sql_err!(XaerOutside));
         }
         if commit {
-            self.pass_commit_gate()?;
+            self.work.locks().pass_commit_gate()?;
         }
         let server = self.server.clone();
         let outcome = server.branches.finish(&server, branch, commit);
-        self.unlock_statement();
+        self.work.unlock_statement();
         outcome
     }
 

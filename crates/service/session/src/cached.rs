@@ -1,9 +1,9 @@
 //! The plan cache as a session uses it: the worker's own part of it, keys, plans that enter it, and values for their parameters.
 
 use super::Session;
-use super::exchange::HeaderCache;
 use super::locks::PlanLocks;
 use super::text::{lex_mode, shown_digest};
+use gannet_base::Attached;
 use gannet_core::kept::{DigestHandle, KeptText};
 use gannet_core::kinds::counter;
 use gannet_parser::Notice;
@@ -21,7 +21,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Cached {
     pub digest: Handle,
-    pub header: HeaderCache,
+    /// What a service keeps of the plan's result.
+    pub place: Attached,
     pub locks: PlanLocks,
     pub counter: Option<Counter>,
     /// Deprecated syntax of the text: each text that arrives with it is warned of it.
@@ -178,7 +179,7 @@ impl Session {
     ) -> Arc<CachedPlan> {
         let cached = Cached {
             digest: Handle(self.digest_handle(text)),
-            header: HeaderCache::default(),
+            place: Attached::default(),
             locks: self.plan_locks(&plan),
             counter: counter(statement),
             notices: notices.into(),
@@ -193,7 +194,7 @@ impl Session {
     pub fn enter_private_plan(&self, plan: Plan, key: PlanKey, text: &[u8], statement: &Statement) -> Arc<CachedPlan> {
         let cached = Cached {
             digest: Handle(self.digest_handle(text)),
-            header: HeaderCache::default(),
+            place: Attached::default(),
             locks: self.plan_locks(&plan),
             counter: counter(statement),
             notices: Box::new([]),

@@ -15,10 +15,10 @@ use gannet_core::accounts::{
     self, Account, ColumnGrant, DB_ORDER, GRANT_ORDER, Name, Previous, Privilege, Privileges, ProxyGrant, Require,
     Restriction, RoleGrant, RoutineGrant,
 };
+use gannet_core::accounts::{Plugin, Secret};
 use gannet_parser::ast::{self, Statement};
 use gannet_types::json::{self, Json};
 use gannet_types::{Result, SqlType, TimeZone, Timestamp, Value, sql_err};
-use gannet_wire::auth::{Plugin, Secret};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

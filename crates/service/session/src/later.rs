@@ -4,7 +4,7 @@
 //! session goes on.
 //!
 //! ```text
-//!   command ──▶ … ──▶ commit_transaction ──▶ … ──▶ finish_statement ──▶ Next::Later
+//!   command ──▶ … ──▶ Work::commit ──▶ … ──▶ finish_statement ──▶ Next::Later
 //!                      in the log: `unsynced`       the rest: `left`        │ the log is there
 //!                                                                          ▼
 //!                                            Next::Idle ◀── conclude, answer: resume
@@ -15,19 +15,13 @@ use super::reply::Done;
 use gannet_core::kept::DigestHandle;
 use gannet_core::vars::Live;
 use gannet_engine::Lsn;
-use gannet_exec::error::from_engine;
 use gannet_runtime::Waker;
 use gannet_telemetry::DigestPlace;
 use gannet_types::{Result, SqlError, Value};
-use gannet_wire::flags::status;
 
 /// What a session has of that.
 #[derive(Default)]
 pub struct Later {
-    /// Nothing but figures and the reply follow the next commit.
-    last: bool,
-    /// The statement that runs has committed, and not waited.
-    pub(super) unsynced: Option<Lsn>,
     /// The rest of the statement.
     left: Option<Left>,
 }
@@ -54,22 +48,11 @@ impl Session {
     /// Runs what may leave its reply for later, where that `resumes`: the last that a command does.
     pub(super) fn last<R>(&mut self, resumes: bool, f: impl FnOnce(&mut Self) -> R) -> R {
         // The stages of a profile are those of a statement that runs without interruption.
-        let more = !resumes
-            || self.running.extra_status & status::MORE_RESULTS != 0
-            || self.state.vars[Live::Profiling].as_bool();
-        self.later.last = !more;
+        let more = !resumes || self.running.more || self.state.vars[Live::Profiling].as_bool();
+        self.work.leave_waiting(!more);
         let result = f(self);
-        self.later.last = false;
+        self.work.leave_waiting(false);
         result
-    }
-
-    /// Commits the engine's transaction; waits for the log, or leaves that for later.
-    pub(super) fn commit_transaction(&mut self) -> gannet_engine::Result<()> {
-        if !std::mem::take(&mut self.later.last) {
-            return self.txn.commit().map(drop);
-        }
-        self.later.unsynced = self.txn.commit_unsynced()?;
-        Ok(())
     }
 
     /// Keeps the rest of a statement that has committed at `lsn`.
@@ -90,9 +73,9 @@ impl Session {
     /// used when it is time to ask again.
     pub fn resume(&mut self, waker: &Waker) -> Option<Result<Done>> {
         let lsn = self.later.left.as_ref().map_or(Lsn::ZERO, |left| left.lsn);
-        let committed = match self.txn.poll_commit(lsn, waker) {
+        let committed = match self.work.poll(lsn, waker) {
             Ok(false) => return None,
-            outcome => outcome.map_err(from_engine),
+            outcome => outcome,
         };
         let Some(left) = self.later.left.take() else { return Some(Err(SqlError::internal("no reply is left"))) };
         self.state.counters.enter();

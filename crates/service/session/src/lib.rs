@@ -8,7 +8,8 @@
 //! |---|---|
 //! | [`own`] | a session without a client |
 //! | [`virt`] | the virtual tables |
-//! | [`reply`], [`wire`] | where answers go; the answers of the protocol |
+//! | [`opening`] | who opens a session, and what he can do; sessions of a core |
+//! | [`reply`] | where answers go |
 //! | [`running`] | what belongs to the statement that runs |
 //! | [`query`] | running: a text, a statement, a plan |
 //! | [`cached`] | the plan cache |
@@ -16,7 +17,6 @@
 //! | [`profile`] | SHOW PROFILES |
 //! | [`planning`] | plans |
 //! | [`prepared`] | prepared statements of both kinds |
-//! | [`cursor`] | cursors of the protocol |
 //! | [`statement`] | statements that are not planned |
 //! | [`temporary`] | temporary tables |
 //! | [`transaction`] | the state machine of transactions |
@@ -41,10 +41,8 @@ pub mod cached;
 mod callbacks;
 mod components;
 mod counting;
-mod cursor;
 mod deprecated;
 mod estimate;
-pub mod exchange;
 mod explain;
 mod files;
 mod functions;
@@ -59,6 +57,7 @@ mod load;
 mod locks;
 mod logging;
 mod maintain;
+mod opening;
 mod outfile;
 mod own;
 mod planning;
@@ -86,11 +85,13 @@ mod transaction;
 mod user_locks;
 mod variables;
 pub mod virt;
-pub mod wire;
 mod words;
 
+pub use opening::{Abilities, Opening, Sessions};
 pub use own::{Answer, OwnSession};
+pub use prepared::{Prepared, Values};
 pub use query::name_of;
+pub use reply::Reply;
 
 use cached::Plans;
 use gannet_base::prefetch;
@@ -98,20 +99,19 @@ use gannet_core::Core;
 use gannet_core::accounts::Account;
 use gannet_core::registry::Entry;
 use gannet_core::vars::{Live, SessionVars, VarValue};
-use gannet_engine::{Txn, TxnOptions};
+use gannet_core::work::Work;
 use gannet_exec::{DirectBuffers, Settings};
-use gannet_runtime::{Conn, Interrupt};
+use gannet_runtime::{Conn, Interrupt, now_ns};
+use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, Result, SqlError, sql_err};
-use gannet_wire::flags::{cap, status};
-use gannet_wire::handshake;
-use prepared::Prepared;
+use prepared::Named;
+use reply::{Change, Status};
 use running::Running;
 use state::State;
 use std::collections::HashMap;
 use std::mem::offset_of;
 use std::sync::Arc;
-use transaction::Transaction;
 
 /// One session.
 ///
@@ -120,13 +120,14 @@ use transaction::Transaction;
 #[repr(C)]
 pub struct Session {
     pub(crate) buffers: DirectBuffers,
-    pub(crate) statements: Prepared,
+    pub(crate) statements: Named,
     /// The counters of [`gannet_telemetry::WORK`] when a statement last looked.
     pub(crate) work_seen: [u64; gannet_telemetry::WORK.len()],
     /// For `log_slow_extra`.
     pub(crate) extra_seen: logging::ExtraSeen,
     /// The optimizer's passes.
     pub(crate) passes: gannet_plan::options::Passes,
+    pub(crate) temporaries: temporary::Temporaries,
     /// HANDLER.
     pub(crate) handlers: Vec<handler::Opened>,
     ended: bool,
@@ -139,34 +140,28 @@ pub struct Session {
     pub(crate) mode_key: u64,
     /// What its statements so far have waited for locks.
     pub(crate) locks_seen_ns: u64,
-    pub capabilities: u32,
+    pub(crate) abilities: Abilities,
     pub charsets: Charsets,
     /// COM_SET_OPTION or CLIENT_MULTI_STATEMENTS.
     pub multi_statements: bool,
     /// COMMIT RELEASE and KILL of oneself: close after the reply.
     pub closing: bool,
-    /// FLUSH TABLES WITH READ LOCK.
-    pub(crate) read_locked: bool,
-    /// `@@transaction_isolation`, read from its name once.
-    isolation: gannet_engine::Isolation,
-    pub(crate) transaction: Transaction,
+    /// Transaction, metadata locks, gates.
+    pub(crate) work: Work,
     /// What waits for the log.
     pub later: later::Later,
     /// Of the statement that runs.
     pub running: Running,
-    /// Encoded session state changes for the next OK packet.
-    pub track: Vec<u8>,
+    /// Changes of the session that the next answer tells of.
+    pub(crate) changes: Vec<Change>,
     /// LOCK TABLES.
     pub(crate) locked: Vec<locks::Locked>,
     /// A dump of schema mysql that the session restores.
     restoring: Option<Box<grant_tables::Restoring>>,
-    /// Dropped temporary tables: freed when no transaction is open that may have changed them.
-    pub(crate) dropped: Vec<Arc<gannet_schema::Table>>,
     /// The second (since 1970 UTC) that `settings.today` was computed for.
     today_of_s: Option<i64>,
     /// Derived from the variables; rebuilt when one of them changes.
     pub settings: Settings,
-    pub(crate) txn: Txn,
     /// XA.
     pub(crate) branch: branch::BranchState,
     pub(crate) tracker: track::Tracker,
@@ -176,11 +171,11 @@ pub struct Session {
 #[derive(Clone, Copy, Debug)]
 pub struct Charsets {
     /// The character set in which statements arrive.
-    pub(crate) client: Charset,
+    pub client: Charset,
     /// Literals have this collation.
-    pub(crate) connection: CollationId,
+    pub connection: CollationId,
     /// The character set to which results are converted; `None`: they are sent as they are stored.
-    pub(crate) results: Option<Charset>,
+    pub results: Option<Charset>,
 }
 
 impl Charsets {
@@ -214,7 +209,35 @@ impl Session {
     pub fn prefetch_behind(&self) {
         prefetch(&*self.entry, 0..128);
         self.state.counters.prefetch();
-        self.txn.prefetch();
+        self.work.txn().prefetch();
+    }
+
+    /// A command has arrived, and its clock runs.
+    pub fn arrives(&mut self) {
+        self.prefetch_behind();
+        self.state.running.clock = running::Clock::now();
+    }
+
+    /// A command begins that is understood.
+    pub fn begins_command(&mut self) {
+        self.state.counters.enter();
+        count(Counter::Queries);
+        (self.running.more, self.running.database_dropped) = (false, false);
+    }
+
+    /// The rest of the command waits for the log: [`Session::resume`] does it.
+    pub fn is_left(&self) -> bool {
+        self.later.is_left()
+    }
+
+    /// A command has ended. `true`: the session is to be closed.
+    pub fn ends_command(&mut self) -> bool {
+        self.state.counters.leave();
+        self.entry.idle(match self.state.running.clock.ended_ns {
+            0 => now_ns(),
+            ended_ns => ended_ns,
+        });
+        self.closing
     }
 
     /// A session for an account that has logged in.
@@ -223,8 +246,7 @@ impl Session {
         plans: Arc<Plans>,
         entry: Arc<Entry>,
         account: Arc<Account>,
-        hello: &handshake::Login,
-        capabilities: u32,
+        opening: &Opening,
     ) -> Result<Self> {
         let limit = server.globals.get(Live::MaxConnections).as_u64() as usize;
         // One more connection is for administrators.
@@ -233,53 +255,44 @@ impl Session {
             return Err(sql_err!(ConCount));
         }
         let usage = gannet_core::accounts::count_connection(&server, &account)?;
-        let mut it = Self::new(server, plans, entry, account, hello, capabilities);
+        let mut it = Self::new(server, plans, entry, account, opening);
         it.state.usage = usage;
-        it.entry.keep_attributes(&hello.attributes);
-        it.begin_life(hello)?;
+        it.entry.keep_attributes(&opening.attributes);
+        it.begin_life(opening)?;
         Ok(it)
     }
 
     /// A session that has done nothing yet.
-    fn new(
-        server: Arc<Core>,
-        plans: Arc<Plans>,
-        entry: Arc<Entry>,
-        account: Arc<Account>,
-        hello: &handshake::Login,
-        capabilities: u32,
-    ) -> Self {
+    fn new(server: Arc<Core>, plans: Arc<Plans>, entry: Arc<Entry>, account: Arc<Account>, opening: &Opening) -> Self {
+        let abilities = opening.abilities;
         let vars = SessionVars::new(&server.globals);
-        let txn = server.engine.begin(TxnOptions { owner_thread_id: entry.id, ..TxnOptions::default() });
-        let state = State::new(server.clone(), entry.clone(), account, vars, hello);
+        let work = Work::new(server.clone(), entry.id, transaction::terms(&vars));
+        let state = State::new(server.clone(), entry.clone(), account, vars, &opening.user);
         Self {
-            capabilities,
-            settings: variables::settings(&state, capabilities),
+            abilities,
+            settings: variables::settings(&state, abilities.found_rows),
             charsets: variables::charsets(&state.vars),
             buffers: DirectBuffers::default(),
             running: Running::default(),
-            statements: Prepared::default(),
-            track: Vec::new(),
+            statements: Named::default(),
+            changes: Vec::new(),
             tracker: track::Tracker::default(),
             later: later::Later::default(),
-            multi_statements: capabilities & cap::MULTI_STATEMENTS != 0,
+            multi_statements: abilities.multi_statements,
             closing: false,
             locks_seen_ns: 0,
             work_seen: Default::default(),
             extra_seen: None,
             mode_key: 0,
-            isolation: gannet_engine::Isolation::default(),
             today_of_s: None,
             passes: gannet_plan::options::Passes::ALL,
             locked: Vec::new(),
-            read_locked: false,
             branch: branch::BranchState::None,
             handlers: Vec::new(),
             restoring: None,
-            dropped: Vec::new(),
+            temporaries: temporary::Temporaries::default(),
             ended: false,
-            transaction: Transaction::default(),
-            txn,
+            work,
             state,
             server,
             plans,
@@ -288,11 +301,10 @@ impl Session {
     }
 
     /// Takes over what the login says: character sets, timeouts, the default database.
-    fn begin_life(&mut self, hello: &handshake::Login) -> Result<()> {
-        self.idle_transaction();
-        self.start_variables(hello);
-        match hello.database.as_deref().filter(|d| !d.is_empty()) {
-            Some(database) => self.use_database(&query::name_of(self, database)),
+    fn begin_life(&mut self, opening: &Opening) -> Result<()> {
+        self.start_variables(opening);
+        match opening.database.as_deref().filter(|d| !d.is_empty()) {
+            Some(database) => self.use_database(database),
             None => Ok(()),
         }
     }
@@ -305,11 +317,12 @@ impl Session {
     }
 
     /// Variables that a login sets: the client's collation, the timeouts of interactive clients.
-    fn start_variables(&mut self, hello: &handshake::Login) {
-        let known = Collation::by_id(hello.collation).filter(|c| hello.collation != 0 && c.charset.may_be_clients());
+    fn start_variables(&mut self, opening: &Opening) {
+        let id = opening.collation;
+        let known = Collation::by_id(id).filter(|c| id != 0 && c.charset.may_be_clients());
         let collation = known.unwrap_or_else(|| self.server.collation());
         self.set_names(collation.charset, collation);
-        if self.capabilities & cap::INTERACTIVE != 0 {
+        if self.abilities.interactive {
             let seconds = self.state.vars[Live::InteractiveTimeout].clone();
             self.state.vars.set(Live::WaitTimeout, seconds);
         }
@@ -327,13 +340,12 @@ impl Session {
 
     /// Takes over what the variables say.
     pub fn refresh(&mut self) {
-        self.settings = variables::settings(&self.state, self.capabilities);
+        self.settings = variables::settings(&self.state, self.abilities.found_rows);
         self.charsets = variables::charsets(&self.state.vars);
         self.running.warnings.set_limit(self.state.vars[Live::MaxErrorCount].as_u64() as usize);
-        self.transaction.autocommit = self.state.vars[Live::Autocommit].as_bool();
+        self.work.set_terms(transaction::terms(&self.state.vars));
         self.mode_key = variables::mode_key(&self.state.vars);
         self.passes = variables::passes(&self.state.vars);
-        self.isolation = transaction::session_isolation(&self.state.vars);
         self.today_of_s = None;
         self.entry.set_mode(text::lex_mode(self.settings.sql_mode));
         self.refresh_tracker();
@@ -341,12 +353,7 @@ impl Session {
 
     /// The greeting of a new session is over: nothing in it is reported as a change.
     pub fn greeted(&mut self) {
-        self.track.clear();
-    }
-
-    /// Capabilities agreed with the client.
-    pub fn capabilities(&self) -> u32 {
-        self.capabilities
+        self.changes.clear();
     }
 
     /// `max_allowed_packet`.
@@ -367,22 +374,18 @@ impl Session {
         self.state.vars[Live::WaitTimeout].as_u64()
     }
 
-    /// The status word of OK and EOF packets.
-    pub fn status_flags(&self) -> u16 {
-        let mut bits = self.running.extra_status;
-        if self.transaction.autocommit {
-            bits |= status::AUTOCOMMIT;
+    /// What a client is told of the session.
+    pub fn status(&self) -> Status {
+        let transaction = self.work.transaction();
+        let in_transaction = transaction.is_open();
+        Status {
+            autocommit: self.work.terms().autocommit,
+            in_transaction,
+            read_only: in_transaction && transaction.is_read_only(),
+            no_backslash_escapes: self.settings.sql_mode.contains(gannet_types::SqlMode::NO_BACKSLASH_ESCAPES),
+            more: self.running.more,
+            database_dropped: self.running.database_dropped,
         }
-        if self.transaction.is_open() {
-            bits |= status::IN_TRANS;
-            if self.transaction.read_only {
-                bits |= status::IN_TRANS_READONLY;
-            }
-        }
-        if self.settings.sql_mode.contains(gannet_types::SqlMode::NO_BACKSLASH_ESCAPES) {
-            bits |= status::NO_BACKSLASH_ESCAPES;
-        }
-        bits
     }
 
     /// Makes `name` the default database; `""` leaves none.
@@ -399,14 +402,14 @@ impl Session {
         self.state.vars.set(Live::CollationDatabase, VarValue::text(collation.get().name));
         self.entry.set_database(Some(name.clone()));
         self.tracker.change();
-        if self.capabilities & cap::SESSION_TRACK != 0 && self.state.vars[Live::SessionTrackSchema].as_bool() {
-            gannet_wire::reply::put_schema_change(&mut self.track, name.as_bytes());
+        if self.abilities.tracks && self.state.vars[Live::SessionTrackSchema].as_bool() {
+            self.changes.push(Change::Schema(name));
         }
         Ok(())
     }
 
     /// COM_RESET_CONNECTION, and the second half of COM_CHANGE_USER: as after a login, but without one.
-    pub fn reset(&mut self, hello: &handshake::Login) {
+    pub fn reset(&mut self, opening: &Opening) {
         self.abandon_transaction();
         self.forget_branch();
         self.unlock_tables();
@@ -417,17 +420,17 @@ impl Session {
         let account = self.state.account.clone();
         let vars = SessionVars::new(&self.server.globals);
         let usage = self.state.usage.take();
-        self.state = State::new(self.server.clone(), self.entry.clone(), account, vars, hello);
+        self.state = State::new(self.server.clone(), self.entry.clone(), account, vars, &opening.user);
         self.state.usage = usage;
         self.counters_reset();
         self.state.set_database(database);
         self.statements.clear();
         self.handlers.clear();
         self.running.warnings.clear();
-        self.track.clear();
+        self.changes.clear();
         self.tracker = track::Tracker::default();
-        self.transaction = Transaction::default();
-        self.start_variables(hello);
+        self.work.reset();
+        self.start_variables(opening);
     }
 
     /// The error that the client is told when its connection ends for a reason of the server.
@@ -444,9 +447,8 @@ impl Session {
             self.abandon_transaction();
             self.forget_branch();
             self.drop_all_temporary();
-            self.read_locked = false;
-            self.unlock_tables();
-            self.txn.lock_owner().mdl_release_explicit();
+            self.locked.clear();
+            self.work.locks().release_explicit();
             self.statements.clear();
             self.state.release_locks();
         }

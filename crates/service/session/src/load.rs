@@ -1,20 +1,10 @@
-//! LOAD DATA: where the bytes come from. The server's own file, or the client's (LOCAL), which it sends packet by packet when it is asked:
-//!
-//! ```text
-//! server  0xFB file name              → client
-//! client  bytes of the file, packets  → server
-//! client  empty packet: the end       → server
-//! server  OK or error                 → client
-//! ```
-//!
-//! A client that cannot open its file sends the end at once. After an error the rest of the file is read and thrown away, so that the
-//! connection stays usable. A name is the client's business: it is bound by its own rules about what it sends.
+//! LOAD DATA: where the bytes come from. The server's own file, or the client's (LOCAL), where there is a client that
+//! sends files.
 
 use super::Session;
-use super::exchange::{Exchange, packets, read_packet};
 use super::files;
 use super::reply::Done;
-use super::reply::Reply;
+use super::reply::{Reading, Reply};
 use gannet_core::vars::Live;
 use gannet_exec::file::{Format, Input};
 use gannet_exec::{Load, Outcome};
@@ -22,7 +12,6 @@ use gannet_parser::ast;
 use gannet_runtime::File;
 use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, sql_err};
-use gannet_wire::frame::Decoder;
 
 /// Bytes read from a file at a time.
 const CHUNK: usize = 64 * 1024;
@@ -45,55 +34,13 @@ impl Input for ServerFile {
     }
 }
 
-/// A file that the client sends.
-struct ClientFile<'a> {
-    client: Exchange<'a>,
-    timeout_s: u64,
-    decoder: Decoder,
-    over: bool,
-    lost: bool,
-}
-
-impl Input for ClientFile<'_> {
-    fn read(&mut self, buffer: &mut Vec<u8>) -> Result<bool> {
-        if self.over {
-            return Ok(false);
-        }
-        match read_packet(&mut self.client, self.timeout_s, &mut self.decoder) {
-            Ok(packet) => {
-                self.over = packet.is_empty();
-                buffer.extend_from_slice(&packet);
-                Ok(!self.over)
-            }
-            // The statement was killed. The client goes on sending; `drain` takes that.
-            Err(e) if e.code() == ErrorCode::QueryInterrupted => Err(e),
-            Err(e) => {
-                (self.over, self.lost) = (true, true);
-                Err(e)
-            }
-        }
-    }
-}
-
-impl ClientFile<'_> {
-    /// Reads what the client still sends. The statement is over by then: nothing is left that KILL QUERY could stop.
-    fn drain(&mut self) {
-        self.client.conn.end_statement();
-        let mut rest = Vec::new();
-        while matches!(self.read(&mut rest), Ok(true)) {
-            rest.clear();
-        }
-    }
-}
-
 impl Session {
     /// LOAD DATA.
     pub(super) fn load(&mut self, load: &ast::Load, reply: &mut dyn Reply) -> Result<Done> {
         if load.xml {
             return Err(SqlError::unsupported("LOAD XML"));
         }
-        let allowed = self.capabilities & gannet_wire::flags::cap::LOCAL_FILES != 0
-            && self.server.globals.get(Live::LocalInfile).as_bool();
+        let allowed = self.abilities.sends_files && self.server.globals.get(Live::LocalInfile).as_bool();
         match load.local {
             true if !allowed => return Err(sql_err!(ClientLocalFilesDisabled)),
             true => {}
@@ -111,20 +58,14 @@ impl Session {
             let locks = self.plan_locks(&plan);
             let mut lost = false;
             let outcome = if load.local {
-                let client = reply.client().ok_or_else(|| sql_err!(ClientLocalFilesDisabled))?;
-                let timeout_s = self.net_read_timeout_s();
-                let decoder = packets(self.max_packet(), self.entry.compression.get().is_some());
-                let mut source = ClientFile { client, timeout_s, decoder, over: false, lost: false };
-                let outcome = self.execute_with(&plan, &locks, &[], |cx, _| {
-                    let mut request = vec![0xFB];
-                    request.extend_from_slice(load.file.as_bytes());
-                    source.client.writer().packet(&request);
-                    let outcome = gannet_exec::load(&statement, &mut source, cx);
-                    source.drain();
+                let reading = Reading { timeout_s: self.net_read_timeout_s(), max_packet: self.max_packet() };
+                let mut source = reply.client_file(reading).ok_or_else(|| sql_err!(ClientLocalFilesDisabled))?;
+                self.execute_with(&plan, &locks, &[], |cx, _| {
+                    source.ask(load.file.as_bytes());
+                    let outcome = gannet_exec::load(&statement, &mut *source, cx);
+                    lost = !source.drain();
                     outcome.map(Outcome::Affected)
-                });
-                lost = source.lost;
-                outcome
+                })
             } else {
                 let mut source = ServerFile { file: files::open(&self.state, &load.file)?, offset: 0 };
                 self.execute_with(&plan, &locks, &[], |cx, _| {

@@ -2,8 +2,10 @@
 
 use super::Session;
 use gannet_catalog::Gate;
+use gannet_core::Core;
 use gannet_core::accounts::Privilege;
-use gannet_engine::lock::{LockError, LockOwner, MdlDuration, MdlMode, MdlObject, MdlRow, Wait};
+use gannet_core::work::lock_error;
+use gannet_engine::lock::{LockOwner, MdlDuration, MdlMode, MdlObject, Wait};
 use gannet_exec::ddl;
 use gannet_parser::ast::{Statement, TableLock, TableLockKind};
 use gannet_plan::Plan;
@@ -11,7 +13,6 @@ use gannet_plan::plan::{Intent, PlanTable};
 use gannet_schema::{RowSource, Table, TableId};
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A table of LOCK TABLES.
 pub(crate) struct Locked {
@@ -39,15 +40,6 @@ pub(crate) fn is_stale(e: &SqlError) -> bool {
     e.code() == ErrorCode::NeedReprepare
 }
 
-fn lock_error(e: LockError) -> SqlError {
-    match e {
-        LockError::WouldWait => sql_err!(LockNowait),
-        LockError::Timeout => sql_err!(LockWaitTimeout),
-        LockError::Deadlock => sql_err!(LockDeadlock),
-        LockError::Killed => sql_err!(QueryInterrupted),
-    }
-}
-
 fn mode(intent: Intent) -> MdlMode {
     match intent {
         Intent::Read => MdlMode::Read,
@@ -64,27 +56,18 @@ fn name_id(schema: &str, name: &str) -> u64 {
 }
 
 impl Session {
-    fn object(&self, t: &Table) -> MdlObject {
-        let name = format!("{}.{}", t.schema, t.name);
-        self.server.engine.lock_table().mdl_object(t.id.0, &name)
-    }
-
     /// The locks of a plan, each table once in its strongest mode.
     pub(crate) fn plan_locks(&self, plan: &Plan) -> PlanLocks {
         let mut all: Vec<(MdlObject, MdlMode)> = Vec::new();
         let shared = |t: &&PlanTable| !matches!(t.table.source, RowSource::Virtual(_)) && !t.table.temporary;
         for t in plan.tables.iter().filter(shared) {
-            let (object, mode) = (self.object(&t.table), mode(t.intent));
+            let (object, mode) = (self.server.lock_of(&t.table), mode(t.intent));
             match all.iter_mut().find(|(o, _)| *o == object) {
                 Some((_, m)) => *m = (*m).max(mode),
                 None => all.push((object, mode)),
             }
         }
         all.into()
-    }
-
-    fn metadata_wait(&self) -> Wait {
-        Wait::For(Duration::from_secs(self.state.vars[gannet_core::vars::Live::LockWaitTimeout].as_u64()))
     }
 
     /// LOCK TABLES: ends the transaction, releases earlier table locks, takes the new ones in the order that definition
@@ -113,7 +96,8 @@ impl Session {
                 self.locked = resolved.into_iter().map(entry).collect();
                 return Ok(());
             }
-            release_explicit(self);
+            self.locked.clear();
+            self.work.locks().release_tables();
             locked?;
         }
     }
@@ -149,33 +133,17 @@ impl Session {
     pub(crate) fn unlock_tables(&mut self) -> bool {
         let any = !self.locked.is_empty();
         if any {
-            release_explicit(self);
+            self.locked.clear();
+            self.work.locks().release_tables();
         }
         any
-    }
-
-    fn close_gates(&mut self) -> Result<()> {
-        let wait = self.metadata_wait();
-        for gate in [self.server.write_gate, self.server.commit_gate] {
-            self.txn.lock_owner().mdl_lock(gate, MdlMode::NoWrite, MdlDuration::Explicit, wait).map_err(lock_error)?;
-        }
-        Ok(())
     }
 
     /// FLUSH TABLES WITH READ LOCK: waits for statements that write, and lets none begin and none commit.
     pub(crate) fn lock_everything(&mut self) -> Result<()> {
         self.commit_implicitly()?;
         self.unlock_tables();
-        if !self.read_locked
-            && let Err(e) = self.close_gates()
-        {
-            self.txn.lock_owner().mdl_release_explicit();
-            return Err(e);
-        }
-        self.read_locked = true;
-        // Commits may have passed the gates and not be on disk. Where the log can take no more, none of them will be.
-        let _ = self.server.engine.sync();
-        Ok(())
+        self.work.locks().close_gates()
     }
 
     /// Ids of the tables that the session's transaction holds metadata locks on.
@@ -209,28 +177,8 @@ impl Session {
             self.commit_implicitly()?;
         }
         self.locked.clear();
-        self.read_locked = false;
-        self.txn.lock_owner().mdl_release_explicit();
+        self.work.locks().release_explicit();
         Ok(())
-    }
-
-    /// A statement that writes goes through the gate which FLUSH TABLES WITH READ LOCK closes.
-    pub(crate) fn pass_write_gate(&mut self, duration: MdlDuration) -> Result<()> {
-        if self.read_locked {
-            return Err(sql_err!(CantUpdateWithReadlock));
-        }
-        let (gate, wait) = (self.server.write_gate, self.metadata_wait());
-        self.txn.lock_owner().mdl_lock(gate, MdlMode::Write, duration, wait).map_err(lock_error)
-    }
-
-    /// The same for the commit of an open transaction that has written.
-    pub(crate) fn pass_commit_gate(&mut self) -> Result<()> {
-        let (gate, wait) = (self.server.commit_gate, self.metadata_wait());
-        let mode = MdlMode::Write;
-        if self.read_locked {
-            return Err(sql_err!(CantUpdateWithReadlock));
-        }
-        self.txn.lock_owner().mdl_lock(gate, mode, MdlDuration::Statement, wait).map_err(lock_error)
     }
 
     /// Under LOCK TABLES only locked tables may be used, and only those locked for writing may be written.
@@ -255,7 +203,7 @@ impl Session {
     /// Locks the tables of a plan. Error 1615 when the definition of one has changed.
     #[inline]
     pub(crate) fn lock_tables(&mut self, plan: &Plan, locks: &[(MdlObject, MdlMode)]) -> Result<()> {
-        let duration = if self.transaction.is_autocommit() { MdlDuration::Statement } else { MdlDuration::Transaction };
+        let duration = if self.work.is_autocommit() { MdlDuration::Statement } else { MdlDuration::Transaction };
         self.lock_tables_for(plan, locks, duration)
     }
 
@@ -273,9 +221,8 @@ impl Session {
         if !self.locked.is_empty() {
             self.check_locked(&plan.tables)?;
         }
-        let wait = self.metadata_wait();
         for (object, mode) in locks {
-            self.txn.lock_owner().mdl_lock(*object, *mode, duration, wait).map_err(lock_error)?;
+            self.work.locks().take(*object, *mode, duration)?;
         }
         if self.state.snapshot.version() != self.server.catalog.version() {
             self.check_definitions(&plan.tables)?;
@@ -293,26 +240,11 @@ impl Session {
         if tables.iter().all(same) { Ok(()) } else { Err(sql_err!(NeedReprepare)) }
     }
 
-    /// Releases the statement's locks; those of an open transaction stay.
-    #[inline]
-    pub(crate) fn unlock_statement(&mut self) {
-        self.txn.lock_owner().mdl_end_statement();
-    }
-
-    /// Locks of a transaction that has ended go. One that is half undone keeps them, as it keeps its rows: nobody may
-    /// define its tables anew.
-    #[inline]
-    pub(crate) fn unlock_transaction(&mut self) {
-        if !self.txn.is_half_undone() {
-            self.txn.lock_owner().mdl_end_transaction();
-        }
-    }
-
     /// Locks what a definition statement changes, exclusively, in an order that all follow. They go with the
     /// transaction that runs the statement.
     pub(crate) fn lock_for_ddl(&mut self, statement: &Statement) -> Result<DdlLocks> {
         self.state.renew_snapshot();
-        let mut locks = DdlLocks { own: Vec::new(), related: Vec::new(), wait: self.metadata_wait() };
+        let mut locks = DdlLocks { own: Vec::new(), related: Vec::new(), wait: self.work.locks().wait };
         let database = self.state.database.clone().unwrap_or_default();
         let mut names: Vec<(String, String)> = ddl::locked_tables(statement)
             .into_iter()
@@ -333,8 +265,7 @@ impl Session {
         names.extend(ddl::related_tables(statement, &self.state.snapshot, &database));
         names.sort();
         names.dedup();
-        self.pass_write_gate(MdlDuration::Transaction)?;
-        let wait = locks.wait;
+        self.work.locks().pass_write_gate(MdlDuration::Transaction)?;
         // The schema stays while something in it changes; dropping it waits for that.
         let mut schemas: Vec<&String> = names.iter().map(|(s, _)| s).collect();
         schemas.dedup();
@@ -344,18 +275,19 @@ impl Session {
             exclusive.chain(shared).map(|(s, m)| (name_id(s, ""), s, m)).collect();
         for (id, schema, mode) in schema_locks {
             let object = self.server.engine.lock_table().mdl_object(id, schema);
-            self.txn.lock_owner().mdl_lock(object, mode, MdlDuration::Transaction, wait).map_err(lock_error)?;
+            self.work.locks().take(object, mode, MdlDuration::Transaction)?;
         }
         let mut row = Vec::with_capacity(2 * names.len());
         for (schema, name) in &names {
-            row.push(object_of_name(self, schema, name));
-            row.extend(self.state.snapshot.base_table(schema, name).map(|t| self.object(t)));
+            row.push(object_of_name(&self.server, schema, name));
+            row.extend(self.state.snapshot.base_table(schema, name).map(|t| self.server.lock_of(t)));
         }
-        let mut row = MdlRow::new(self.txn.lock_owner(), &row);
+        let wait = locks.wait;
+        let mut row = self.work.locks().row(&row);
         for table in &names {
             let (schema, name) = table;
             let objects = if own.contains(table) { &mut locks.own } else { &mut locks.related };
-            let by_name = object_of_name(self, schema, name);
+            let by_name = object_of_name(&self.server, schema, name);
             row.lock(by_name, MdlDuration::Transaction, wait).map_err(lock_error)?;
             objects.push(by_name);
             // With the name locked, the table that it names cannot change any more.
@@ -367,7 +299,7 @@ impl Session {
                     Some(l) if !l.write => return Err(sql_err!(TableNotLockedForWrite, name)),
                     _ => {}
                 }
-                let object = self.object(&t);
+                let object = self.server.lock_of(&t);
                 row.lock(object, MdlDuration::Transaction, wait).map_err(lock_error)?;
                 objects.push(object);
             } else if !self.locked.is_empty() && matches!(statement, Statement::CreateTable(_)) {
@@ -382,7 +314,7 @@ impl Session {
 /// The tables of LOCK TABLES and those below its views. What the account may not do is refused.
 fn resolve_locks(session: &Session, wanted: &[TableLock]) -> Result<Vec<Wanted>> {
     if wanted.iter().any(|w| w.kind == TableLockKind::Write) {
-        session.require_read_write()?;
+        session.work.require_read_write()?;
     }
     let mut resolved: Vec<Wanted> = Vec::new();
     for w in wanted {
@@ -422,7 +354,7 @@ fn resolve_locks(session: &Session, wanted: &[TableLock]) -> Result<Vec<Wanted>>
 fn lock_resolved(session: &mut Session, resolved: &[Wanted]) -> Result<()> {
     if resolved.iter().any(|w| w.write) {
         // FLUSH TABLES WITH READ LOCK waits for sessions that may write, and these wait for it.
-        session.pass_write_gate(MdlDuration::Explicit)?;
+        session.work.locks().pass_write_gate(MdlDuration::Explicit)?;
     }
     // By name, those for writing first, and behind them parents and children of these, whose definitions stay.
     let mut all: Vec<(&str, &str, u8, Option<&Arc<Table>>)> = Vec::new();
@@ -433,19 +365,17 @@ fn lock_resolved(session: &mut Session, resolved: &[Wanted]) -> Result<()> {
     }
     all.extend(related.iter().map(|(schema, name)| (&**schema, &**name, 2, None)));
     all.sort_by_key(|(schema, name, class, _)| (*schema, *name, *class));
-    let wait = session.metadata_wait();
-    let lock = |object, mode| {
-        let owner = session.txn.lock_owner();
-        owner.mdl_lock(object, mode, MdlDuration::Explicit, wait).map_err(lock_error)
-    };
+    let core = session.server.clone();
+    let locks = session.work.locks();
+    let lock = |object, mode| locks.take(object, mode, MdlDuration::Explicit);
     for (schema, name, class, table) in all {
         match class {
-            0 => lock(object_of_name(session, schema, name), MdlMode::Exclusive)?,
-            2 => lock(object_of_name(session, schema, name), MdlMode::Read)?,
+            0 => lock(object_of_name(&core, schema, name), MdlMode::Exclusive)?,
+            2 => lock(object_of_name(&core, schema, name), MdlMode::Read)?,
             _ => {}
         }
         if let Some(table) = table {
-            lock(session.object(table), if class == 0 { MdlMode::Exclusive } else { MdlMode::NoWrite })?;
+            lock(core.lock_of(table), if class == 0 { MdlMode::Exclusive } else { MdlMode::NoWrite })?;
         }
     }
     Ok(())
@@ -469,7 +399,7 @@ pub(super) fn follow_locked(session: &mut Session, now: &gannet_schema::CatalogS
         if is.as_ref() == Some(name) {
             continue;
         }
-        freed.push(object_of_name(session, &name.0, &name.1));
+        freed.push(object_of_name(&session.server, &name.0, &name.1));
         match is {
             None => {
                 freed.push(session.server.engine.lock_table().mdl_object(l.table.0, &name.1));
@@ -484,30 +414,20 @@ pub(super) fn follow_locked(session: &mut Session, now: &gannet_schema::CatalogS
         }
     }
     if !freed.is_empty() {
-        let owner = session.txn.lock_owner();
-        freed.iter().for_each(|object| owner.mdl_release(*object, MdlDuration::Explicit));
+        let locks = session.work.locks();
+        locks.release(&freed);
         // The statement has locked the new names itself, so that nobody is in the way.
         for name in locked.iter().filter(|l| l.write).filter_map(|l| l.name.as_ref()) {
-            let object = object_of_name(session, &name.0, &name.1);
-            let _ = owner.mdl_lock(object, MdlMode::Exclusive, MdlDuration::Explicit, Wait::No);
+            let object = object_of_name(&session.server, &name.0, &name.1);
+            let _ = locks.take(object, MdlMode::Exclusive, MdlDuration::Explicit);
         }
     }
     session.locked = locked;
 }
 
 /// What stands for a name, whatever table has it.
-fn object_of_name(session: &Session, schema: &str, name: &str) -> MdlObject {
-    session.server.engine.lock_table().mdl_object(name_id(schema, name), &format!("{schema}.{name}"))
-}
-
-fn release_explicit(session: &mut Session) {
-    session.locked.clear();
-    session.txn.lock_owner().mdl_release_explicit();
-    if session.read_locked {
-        // The global read lock stays until UNLOCK TABLES. Another session can be in the way of taking it again
-        // only for a moment.
-        session.read_locked = session.close_gates().is_ok();
-    }
+fn object_of_name(core: &Core, schema: &str, name: &str) -> MdlObject {
+    core.engine.lock_table().mdl_object(name_id(schema, name), &format!("{schema}.{name}"))
 }
 
 /// The exclusive locks that a definition statement has on tables.

@@ -24,7 +24,7 @@ impl Session {
 
     /// Notes a command with the text of a statement.
     #[inline]
-    pub(crate) fn note_text(&self, command: &str, text: &[u8]) {
+    pub fn note_text(&self, command: &str, text: &[u8]) {
         if self.server.logs.general() {
             self.write_text(command, text);
         }

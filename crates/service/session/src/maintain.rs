@@ -126,7 +126,7 @@ impl Session {
     }
 
     fn stale_values(&mut self, t: &Arc<gannet_schema::Table>) -> Result<Vec<String>> {
-        let settings = super::variables::settings(&self.state, self.capabilities);
+        let settings = super::variables::settings(&self.state, self.abilities.found_rows);
         let evaluation = Evaluation { session: &mut self.state, settings: &settings };
         gannet_exec::check::stale_values(t, &self.server.engine, evaluation)
     }

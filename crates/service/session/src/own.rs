@@ -3,21 +3,16 @@
 //! Such sessions are in the process list, can be killed, and keep variables, a transaction and temporary tables from
 //! statement to statement. They do not count as connections.
 
-use super::Charsets;
-use super::Session;
 use super::cached::Plans;
-use super::exchange::{Exchange, HeaderCache};
 use super::reply::{Ended, Manner, Reply};
-use super::running::Clock;
+use super::{Abilities, Charsets, Opening, Session};
+use gannet_base::Attached;
 use gannet_core::Core;
 use gannet_core::accounts::Account;
 use gannet_exec::Rows;
 use gannet_plan::plan::ResultColumn;
-use gannet_runtime::{Interrupt, now_ns};
-use gannet_telemetry::{Counter, count};
+use gannet_runtime::Interrupt;
 use gannet_types::{Result, SqlError, Value, sql_err};
-use gannet_wire::flags::cap;
-use gannet_wire::handshake;
 use std::sync::Arc;
 
 /// A session without a client. It belongs to the task that opened it.
@@ -72,7 +67,7 @@ impl Kept {
 }
 
 impl Reply for Kept {
-    fn begin(&mut self, columns: &[ResultColumn], _: Manner, _: Option<&HeaderCache>) -> Result<()> {
+    fn begin(&mut self, columns: &[ResultColumn], _: Manner, _: Option<&Attached>) -> Result<()> {
         self.open = Some((columns.iter().map(|c| c.name.to_string()).collect(), Vec::new()));
         Ok(())
     }
@@ -96,54 +91,51 @@ impl Reply for Kept {
         });
     }
 
-    fn error(&mut self, error: &SqlError, _: u32, _: &Charsets) {
+    fn error(&mut self, error: &SqlError, _: &Charsets) {
         self.open = None;
         self.answers.push(Answer::Failed(error.clone()));
     }
-
-    fn resumes(&self) -> bool {
-        false
-    }
-
-    fn client(&mut self) -> Option<Exchange<'_>> {
-        None
-    }
 }
 
-/// Counts what statements answer, and keeps the error.
-#[derive(Default)]
-struct Discarded {
+/// Counts what statements answer, and keeps the error; rows go on one by one, or are dropped.
+struct Each<'a> {
     ended: u64,
     failed: Option<SqlError>,
+    row: Option<&'a mut dyn FnMut(&[Value]) -> Result<()>>,
+    values: Vec<Value>,
 }
 
-impl Reply for Discarded {
-    fn begin(&mut self, _: &[ResultColumn], _: Manner, _: Option<&HeaderCache>) -> Result<()> {
+impl Each<'_> {
+    fn outcome(self) -> std::result::Result<u64, (u64, SqlError)> {
+        self.failed.map_or(Ok(self.ended), |e| Err((self.ended, e)))
+    }
+}
+
+impl Reply for Each<'_> {
+    fn begin(&mut self, _: &[ResultColumn], _: Manner, _: Option<&Attached>) -> Result<()> {
         Ok(())
     }
 
-    fn rows(&mut self, _: Rows<'_>, _: usize) -> Result<()> {
+    fn rows(&mut self, rows: Rows<'_>, count: usize) -> Result<()> {
+        let Some(row) = &mut self.row else { return Ok(()) };
+        for i in 0..count {
+            self.values.clear();
+            self.values.extend((0..rows.width()).map(|c| rows.value(i, c).to_owned()));
+            row(&self.values)?;
+        }
         Ok(())
     }
 
-    fn row(&mut self, _: &[Value]) -> Result<()> {
-        Ok(())
+    fn row(&mut self, row: &[Value]) -> Result<()> {
+        self.row.as_mut().map_or(Ok(()), |f| f(row))
     }
 
     fn end(&mut self, _: &Ended<'_>) {
         self.ended += 1;
     }
 
-    fn error(&mut self, error: &SqlError, _: u32, _: &Charsets) {
+    fn error(&mut self, error: &SqlError, _: &Charsets) {
         self.failed = Some(error.clone());
-    }
-
-    fn resumes(&self) -> bool {
-        false
-    }
-
-    fn client(&mut self) -> Option<Exchange<'_>> {
-        None
     }
 }
 
@@ -151,9 +143,10 @@ impl OwnSession {
     /// A session with the rights of `account`, shown as `user`.
     pub fn open(core: &Arc<Core>, plans: &Arc<Plans>, account: Arc<Account>, user: &str) -> Result<Self> {
         let entry = core.registry.enter_own(gannet_runtime::context(), user);
-        let hello = handshake::Login { user: user.into(), ..handshake::Login::default() };
-        let mut session = Session::new(core.clone(), plans.clone(), entry, account, &hello, cap::MULTI_STATEMENTS);
-        session.begin_life(&hello)?;
+        let abilities = Abilities { multi_statements: true, ..Abilities::default() };
+        let opening = Opening { user: user.into(), abilities, ..Opening::default() };
+        let mut session = Session::new(core.clone(), plans.clone(), entry, account, &opening);
+        session.begin_life(&opening)?;
         Ok(OwnSession(session))
     }
 
@@ -167,21 +160,36 @@ impl OwnSession {
     /// Runs the statements of a text, up to the first that fails, and drops their rows. The error comes with the
     /// number of statements that ended before.
     pub fn execute(&mut self, sql: &str) -> std::result::Result<u64, (u64, SqlError)> {
-        let mut discarded = Discarded::default();
-        self.answer_to(sql, &mut discarded);
-        discarded.failed.map_or(Ok(discarded.ended), |e| Err((discarded.ended, e)))
+        let mut each = Each { ended: 0, failed: None, row: None, values: Vec::new() };
+        self.answer_to(sql, &mut each);
+        each.outcome()
     }
 
-    fn answer_to(&mut self, sql: &str, reply: &mut dyn Reply) {
+    /// The same, but `row` gets the rows one by one, as they are made: none is kept. An error of `row` fails the
+    /// statement.
+    pub fn each_row(
+        &mut self,
+        sql: &str,
+        mut row: impl FnMut(&[Value]) -> Result<()>,
+    ) -> std::result::Result<u64, (u64, SqlError)> {
+        let mut each = Each { ended: 0, failed: None, row: Some(&mut row), values: Vec::new() };
+        self.answer_to(sql, &mut each);
+        each.outcome()
+    }
+
+    /// Runs the statements of a text, up to the first that fails; `reply` gets what they answer, row by row.
+    pub fn answer_to(&mut self, sql: &str, reply: &mut dyn Reply) {
         let session = &mut self.0;
         session.entry.context.clear(Interrupt::Query);
-        session.state.running.clock = Clock::now();
-        session.state.counters.enter();
-        count(Counter::Queries);
-        session.running.extra_status = 0;
+        session.arrives();
+        session.begins_command();
         session.query(sql.as_bytes(), reply);
-        session.state.counters.leave();
-        session.entry.idle(now_ns());
+        session.ends_command();
+    }
+
+    /// Makes a database the default one. Errors 1044, 1049.
+    pub fn use_database(&mut self, name: &str) -> Result<()> {
+        self.0.use_database(name)
     }
 }
 

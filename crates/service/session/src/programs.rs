@@ -68,7 +68,7 @@ impl Session {
     fn changed_program(&mut self, kind: ProgramKind, name: &ObjectName) -> Result<SqlError> {
         let schema = self.program_schema(name)?;
         self.commit_implicitly()?;
-        self.require_read_write()?;
+        self.work.require_read_write()?;
         self.require_writable()?;
         match kind {
             ProgramKind::Procedure | ProgramKind::Function => {

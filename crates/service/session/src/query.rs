@@ -114,7 +114,7 @@ impl Session {
         });
         match cached {
             Some(Some((entry, params))) => {
-                self.running.extra_status = 0;
+                (self.running.more, self.running.database_dropped) = (false, false);
                 self.running.warnings.clear();
                 self.warn_of(&entry.digest.notices);
                 self.state.profiles.stage("executing");
@@ -162,7 +162,7 @@ impl Session {
         };
         *consumed = parsed.consumed;
         let more = parsed.consumed < text.len();
-        self.running.extra_status = if more { gannet_wire::flags::status::MORE_RESULTS } else { 0 };
+        (self.running.more, self.running.database_dropped) = (more, false);
         let statement_text = &text[..parsed.consumed.min(text.len())];
         if more {
             self.begins(Activity::Query, statement_text);
@@ -247,7 +247,7 @@ impl Session {
         values: &[Value],
         outcome: Result<Done>,
     ) -> Result<Done> {
-        if let (Some(lsn), Ok(_)) = (self.later.unsynced.take(), &outcome) {
+        if let (Some(lsn), Ok(_)) = (self.work.unsynced(), &outcome) {
             self.leave(lsn, started, handle, values, outcome?);
             return Ok(Done::default());
         }
@@ -334,7 +334,7 @@ impl Session {
         if let Some(into) = &plan.into {
             return self.run_into(plan, into, params);
         }
-        let header = cached.map(|c| &c.header);
+        let place = cached.map(|c| &c.place);
         let made;
         let locks = match cached {
             Some(c) => &c.locks,
@@ -344,7 +344,7 @@ impl Session {
             }
         };
         let (manner, left) = (self.manner(), self.select_limit(plan));
-        let mut sink = ResultSet { reply, manner, header, left, sent: 0 };
+        let mut sink = ResultSet { reply, manner, place, left, sent: 0 };
         let outcome = self.execute(plan, locks, params, &mut sink);
         let sent = sink.sent;
         self.done(outcome?, sent)
@@ -457,10 +457,13 @@ impl Session {
         let writes_base = writes_base(plan);
         self.check_plan(plan, writes, writes_base)?;
         plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
-        let apart = !self.txn.is_active() && !reads_stored(plan);
+        let apart = self.work.is_idle() && !reads_stored(plan);
         let mark = if apart { None } else { Some(self.begin_statement()?) };
-        let locked =
-            if writes_base { self.pass_write_gate(gannet_engine::lock::MdlDuration::Statement) } else { Ok(()) };
+        let locked = if writes_base {
+            self.work.locks().pass_write_gate(gannet_engine::lock::MdlDuration::Statement)
+        } else {
+            Ok(())
+        };
         let locked = locked.and_then(|()| self.lock_tables(plan, locks));
         let limit = match plan.max_execution_time {
             _ if writes => 0,
@@ -485,7 +488,7 @@ impl Session {
         }
         let outcome = locked.and_then(|()| {
             let shared = Shared::new(plan, &self.settings, params);
-            let mut cx = Cx::new(&shared, &mut self.txn, &mut self.state, &mut self.running.warnings);
+            let mut cx = Cx::new(&shared, self.work.txn_mut(), &mut self.state, &mut self.running.warnings);
             let outcome = run(&mut cx, &mut self.buffers);
             self.running.figures.examined = cx.counts.examined;
             self.running.figures.sent = cx.counts.sent;
@@ -503,7 +506,7 @@ impl Session {
         }
         self.running.timed_out = timer.is_some_and(|t| t.fired());
         let outcome = match mark {
-            Some(mark) => self.end_statement(mark, outcome),
+            Some(mark) => self.work.end_statement(mark, outcome),
             None => outcome,
         };
         // A point select has counted itself.

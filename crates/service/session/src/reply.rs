@@ -3,14 +3,15 @@
 
 use super::Charsets;
 use super::Session;
-use super::exchange::{Exchange, HeaderCache};
+use gannet_base::Attached;
 use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
+use gannet_exec::file::Input;
 use gannet_exec::{ResultSink, Rows};
 use gannet_plan::plan::ResultColumn;
 use gannet_types::charset::Charset;
 use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, Value, sql_err};
-use gannet_wire::flags::cap;
+use std::sync::Arc;
 
 /// The effects of a statement or command, before they are put into a packet.
 #[derive(Debug, Default)]
@@ -35,22 +36,64 @@ impl Done {
 /// How a session's answers are put.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
-    pub capabilities: u32,
+    /// In which character set results are sent.
     pub charsets: Charsets,
-    /// The status word.
-    pub status: u16,
+    /// Of the session, as the result set begins.
+    pub status: Status,
     /// Columns are described.
     pub metadata: bool,
-    /// `net_write_timeout`.
+    /// `net_write_timeout`: how long who reads the answers may take for what is sent at once.
     pub write_timeout_ns: u64,
+}
+
+/// What a client is told of the session with each answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// `autocommit` is on.
+    pub autocommit: bool,
+    /// A transaction is open that outlives the statement.
+    pub in_transaction: bool,
+    /// That may not write.
+    pub read_only: bool,
+    /// The backslash is a character like others in literals.
+    pub no_backslash_escapes: bool,
+    /// Another statement of the same text follows.
+    pub more: bool,
+    /// The default database was dropped.
+    pub database_dropped: bool,
+}
+
+impl Status {
+    const PLAIN: Status = Status {
+        autocommit: false,
+        in_transaction: false,
+        read_only: false,
+        no_backslash_escapes: false,
+        more: false,
+        database_dropped: false,
+    };
+}
+
+/// A change of the session's state that whoever asked for it is told of (`session_track_...`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The default database.
+    Schema(Arc<str>),
+    /// A system variable, and its value now.
+    Variable(&'static str, String),
+    /// Something of the state.
+    State,
+    /// The state of the transaction, a letter for each of eight properties.
+    Transaction([u8; 8]),
+    /// The statements that begin a transaction like this one.
+    Characteristics(String),
 }
 
 impl Manner {
     /// Before a result set has said how.
-    pub(super) const PLAIN: Manner = Manner {
-        capabilities: 0,
+    pub const PLAIN: Manner = Manner {
         charsets: Charsets { client: Charset::Utf8mb4, connection: CollationId::DEFAULT, results: None },
-        status: 0,
+        status: Status::PLAIN,
         metadata: true,
         write_timeout_ns: 60_000_000_000,
     };
@@ -58,20 +101,40 @@ impl Manner {
 
 /// How a statement ended, when it did not fail.
 pub struct Ended<'a> {
+    /// What it did.
     pub done: &'a Done,
-    pub capabilities: u32,
-    /// The status word.
-    pub status: u16,
+    /// Of the session now.
+    pub status: Status,
+    /// How many warnings it raised.
     pub warnings: u64,
-    /// Encoded changes of the session's state.
-    pub track: &'a [u8],
+    /// What has changed that is to be told.
+    pub changes: &'a [Change],
 }
 
-/// Where the answers of a session's statements go. A statement answers with any number of result sets (`begin`, rows, `end`), or with
-/// one `end`; an `error` ends it, too, in the middle of a result set as well.
+/// How a client's file is read (LOAD DATA LOCAL).
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// `net_read_timeout`, seconds.
+    pub timeout_s: u64,
+    /// `max_allowed_packet`.
+    pub max_packet: usize,
+}
+
+/// A file that a client sends.
+pub trait ClientFile: Input {
+    /// Asks the client for the file of this name.
+    fn ask(&mut self, name: &[u8]);
+
+    /// Reads and drops what the client still sends. `false`: nothing that it says from now on can be understood.
+    fn drain(&mut self) -> bool;
+}
+
+/// Where the answers of a session's statements go. A statement answers with any number of result sets (`begin`,
+/// rows, `end`), or with one `end`; an `error` ends it, too, in the middle of a result set as well.
 pub trait Reply {
-    /// A result set begins. `header`: where its encoded columns are kept for the next execution of its plan.
-    fn begin(&mut self, columns: &[ResultColumn], manner: Manner, header: Option<&HeaderCache>) -> Result<()>;
+    /// A result set begins. `place`: where something may be kept for the next execution of its plan; the one service
+    /// that sends to clients of SQL does that.
+    fn begin(&mut self, columns: &[ResultColumn], manner: Manner, place: Option<&Attached>) -> Result<()>;
 
     /// The first `count` rows of a batch.
     fn rows(&mut self, rows: Rows<'_>, count: usize) -> Result<()>;
@@ -83,20 +146,24 @@ pub trait Reply {
     fn end(&mut self, ended: &Ended<'_>);
 
     /// The statement has failed.
-    fn error(&mut self, error: &SqlError, capabilities: u32, charsets: &Charsets);
+    fn error(&mut self, error: &SqlError, charsets: &Charsets);
 
     /// What follows the commit of the last statement may be left for later: see [`super::later`].
-    fn resumes(&self) -> bool;
+    fn resumes(&self) -> bool {
+        false
+    }
 
-    /// The client, when there is one that can be asked for data (LOAD DATA LOCAL).
-    fn client(&mut self) -> Option<Exchange<'_>>;
+    /// What can be asked for a file of the client's, where there is a client that sends files.
+    fn client_file(&mut self, _: Reading) -> Option<Box<dyn ClientFile + '_>> {
+        None
+    }
 }
 
 /// The sink of one result set on its way to a reply.
 pub struct ResultSet<'a> {
     pub reply: &'a mut dyn Reply,
     pub manner: Manner,
-    pub header: Option<&'a HeaderCache>,
+    pub place: Option<&'a Attached>,
     /// `sql_select_limit`: rows that may still be sent.
     pub left: u64,
     pub sent: u64,
@@ -104,7 +171,7 @@ pub struct ResultSet<'a> {
 
 impl ResultSink for ResultSet<'_> {
     fn begin(&mut self, columns: &[ResultColumn]) -> Result<()> {
-        self.reply.begin(columns, self.manner, self.header)
+        self.reply.begin(columns, self.manner, self.place)
     }
 
     fn rows(&mut self, rows: Rows<'_>) -> Result<()> {
@@ -201,10 +268,9 @@ impl Session {
                 if self.tracker.on {
                     self.track_statement(done.rows);
                 }
-                let (capabilities, status) = (self.capabilities, self.status_flags());
-                let warnings = self.running.warnings.raised();
-                reply.end(&Ended { done: &done, capabilities, status, warnings, track: &self.track });
-                self.track.clear();
+                let (status, warnings) = (self.status(), self.running.warnings.raised());
+                reply.end(&Ended { done: &done, status, warnings, changes: &self.changes });
+                self.changes.clear();
             }
             Err(error) => self.fail(reply, error),
         }
@@ -217,7 +283,7 @@ impl Session {
             self.tell_internal(&error);
         }
         let charsets = self.charsets;
-        reply.error(&error, self.capabilities, &charsets);
+        reply.error(&error, &charsets);
     }
 
     /// An error of the server's own is not the client's alone to know.
@@ -230,16 +296,14 @@ impl Session {
 
     /// Does the client want its results described? `resultset_metadata`.
     pub fn metadata(&self) -> bool {
-        self.capabilities & cap::OPTIONAL_RESULTSET_METADATA == 0
-            || self.state.vars[Live::ResultsetMetadata].as_str() != "NONE"
+        !self.abilities.omits_metadata || self.state.vars[Live::ResultsetMetadata].as_str() != "NONE"
     }
 
     /// How answers are put for this client.
     pub fn manner(&self) -> Manner {
         Manner {
-            capabilities: self.capabilities,
             charsets: self.charsets,
-            status: self.status_flags(),
+            status: self.status(),
             metadata: self.metadata(),
             write_timeout_ns: self.write_timeout_ns(),
         }

@@ -29,8 +29,10 @@ impl Clock {
 pub struct Running {
     /// Parameter values of the prepared statement that runs, when it is not planned as a whole: for the plans inside it.
     pub markers: Vec<Value>,
-    /// Bits of the next status word beyond those that follow from the state: MORE_RESULTS.
-    pub extra_status: u16,
+    /// Another statement of the same text follows.
+    pub more: bool,
+    /// It dropped the default database.
+    pub database_dropped: bool,
     /// SQL_CALC_FOUND_ROWS has counted.
     pub counted_rows: bool,
     /// `max_execution_time` stopped it.

@@ -3,6 +3,7 @@
 use super::Session;
 use super::components::variable;
 use super::powers;
+use super::reply::Change;
 use super::state::State;
 use super::transaction::isolation_name;
 use super::variables;
@@ -13,8 +14,6 @@ use gannet_parser::ast::{Expr, LiteralValue, SetItem, SetValue, UnaryOp, VarScop
 use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, TimeZone, Value, Warning, sql_err};
-use gannet_wire::flags::cap;
-use gannet_wire::reply;
 
 /// Variables that MySQL 8.4 takes with warning 1287, and nothing takes the place of.
 const DEPRECATED: &[&str] =
@@ -262,7 +261,9 @@ impl Session {
             }
             SetItem::Charset(charset) => self.character_set(charset.as_ref().map(|c| c.text.as_ref())),
             SetItem::Transaction { scope, isolation, read_only } => match scope {
-                VarScope::Implicit => self.set_next_transaction(*isolation, *read_only),
+                VarScope::Implicit => {
+                    self.work.set_next(isolation.map(super::transaction::engine_isolation), *read_only)
+                }
                 _ => {
                     let global = *scope == VarScope::Global;
                     if let Some(level) = isolation {
@@ -430,7 +431,7 @@ impl Session {
         if COLLATIONS.iter().any(|live| is(*live)) {
             return Ok(VarValue::text(Collation::by_name(text)?.name));
         }
-        if is(Live::ProtocolCompressionAlgorithms) && gannet_wire::compress::allowed(text).is_none() {
+        if is(Live::ProtocolCompressionAlgorithms) && !gannet_core::tls::check_compression(text) {
             return Err(sql_err!(WrongValueForVar, "protocol_compression_algorithms", text));
         }
         if is(Live::LogOutput) {
@@ -449,7 +450,7 @@ impl Session {
         if is(Live::TlsVersion) && !gannet_core::tls::check_version(text) {
             return Err(sql_err!(WrongValueForVar, "tls_version", text));
         }
-        if is(Live::ResultsetMetadata) && text == "NONE" && self.capabilities & cap::OPTIONAL_RESULTSET_METADATA == 0 {
+        if is(Live::ResultsetMetadata) && text == "NONE" && !self.abilities.omits_metadata {
             return Err(sql_err!(ClientDoesNotSupport, "optional resultset metadata"));
         }
         if is(Live::TimeZone) {
@@ -651,7 +652,7 @@ impl Session {
     /// Notes the new value for the client's session tracking, when it asked for this variable.
     fn tracked(&mut self, id: VarId) {
         self.tracker.change();
-        if self.capabilities & cap::SESSION_TRACK == 0 {
+        if !self.abilities.tracks {
             return;
         }
         let list = self.state.vars[Live::SessionTrackSystemVariables].as_str();
@@ -661,7 +662,7 @@ impl Session {
             return;
         }
         let value = variables::session_value(&self.state, id).display(&id.def().kind).unwrap_or_default();
-        reply::put_variable_change(&mut self.track, name.as_bytes(), value.as_bytes());
+        self.changes.push(Change::Variable(name, value));
     }
 
     /// A warning of level Note, unless `sql_notes` is off.

@@ -9,7 +9,6 @@ use gannet_core::vars::{Live, SessionVars};
 use gannet_schema::CatalogSnapshot;
 use gannet_telemetry::SessionCounters;
 use gannet_types::{CollationId, Result, SqlError, Value, sql_err};
-use gannet_wire::handshake;
 use std::sync::Arc;
 
 /// Identity, variables, counters; separate from the transaction so that both can be borrowed at once.
@@ -79,13 +78,7 @@ impl State {
         self.held.take(bytes, usize::try_from(limit.saturating_mul(2)).unwrap_or(usize::MAX))
     }
 
-    pub fn new(
-        server: Arc<Core>,
-        entry: Arc<Entry>,
-        account: Arc<Account>,
-        vars: SessionVars,
-        hello: &handshake::Login,
-    ) -> Self {
+    pub fn new(server: Arc<Core>, entry: Arc<Entry>, account: Arc<Account>, vars: SessionVars, user: &str) -> Self {
         let host = entry.who().host;
         let host = match host.rsplit_once(':') {
             Some((h, port)) if port.bytes().all(|b| b.is_ascii_digit()) => h.trim_matches(['[', ']']).to_string(),
@@ -98,7 +91,7 @@ impl State {
             account.grants.default_roles.iter().filter(|r| granted.contains(r)).cloned().collect()
         };
         Self {
-            user: format!("{}@{host}", String::from_utf8_lossy(&hello.user)),
+            user: format!("{user}@{host}"),
             current_user: account.name(),
             database: None,
             database_id: 0,

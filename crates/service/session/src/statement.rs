@@ -197,11 +197,11 @@ impl Session {
         }
         match statement {
             Statement::CreateTable(c) if c.temporary => {
-                self.require_read_write()?;
+                self.work.require_read_write()?;
                 return self.create_temporary(statement, c, reply);
             }
             Statement::DropTable { temporary: true, .. } => {
-                self.require_read_write()?;
+                self.work.require_read_write()?;
                 return self.drop_temporary(statement);
             }
             Statement::Truncate(name) if is_virtual(self, name) => return truncate_virtual(self, name),
@@ -209,7 +209,7 @@ impl Session {
         }
         // A READ ONLY transaction ends like others: its restriction does not matter then.
         self.commit_implicitly()?;
-        self.require_read_write()?;
+        self.work.require_read_write()?;
         if !self.only_temporary(statement) {
             self.require_writable()?;
         }
@@ -221,19 +221,19 @@ impl Session {
         let (locks, select) = match prepared.and_then(|prepared| self.begin_statement().map(|_| prepared)) {
             Ok(prepared) => prepared,
             Err(e) => {
-                self.unlock_transaction();
+                self.work.unlock_transaction();
                 return Err(e);
             }
         };
         self.state.running.insert_id_given = false;
         let mut gate = self.locked.is_empty().then_some(locks);
         let outcome = self.define(statement, None, select, gate.as_mut()).map(|(done, snapshot, _)| (done, snapshot));
-        self.idle_transaction();
+        self.work.rest();
         self.commit_implicitly()?;
         if let Ok((_, snapshot)) = &outcome {
             super::locks::follow_locked(self, snapshot);
         }
-        self.unlock_transaction();
+        self.work.unlock_transaction();
         let (done, snapshot) = outcome?;
         self.take_snapshot(snapshot);
         self.discard_dropped();
@@ -242,7 +242,7 @@ impl Session {
         {
             self.state.set_database(None);
             self.entry.set_database(None);
-            self.running.extra_status |= gannet_wire::flags::status::DB_DROPPED;
+            self.running.database_dropped = true;
         }
         let insert_id = self.insert_id(done.last_insert_id, done.last_row_id);
         Ok(Done { affected: done.rows, insert_id, info: done.info, ..Done::default() })
@@ -283,7 +283,7 @@ impl Session {
             words,
             select,
         };
-        let txn = own.unwrap_or(&mut self.txn);
+        let txn = own.unwrap_or(self.work.txn_mut());
         let (done, snapshot) = ddl::run(statement, &self.server.catalog, txn, temporaries, &mut cx)?;
         Ok((done, snapshot, cx.select.take()))
     }
@@ -305,11 +305,8 @@ impl Session {
         let database = self.state.database.clone().unwrap_or_default();
         let schema = name.schema.as_ref().map_or(&*database, |s| s);
         let temporary = matches!(statement, Statement::CreateTable(c) if c.temporary);
-        let duration = if temporary && self.transaction.is_autocommit() {
-            MdlDuration::Statement
-        } else {
-            MdlDuration::Transaction
-        };
+        let duration =
+            if temporary && self.work.is_autocommit() { MdlDuration::Statement } else { MdlDuration::Transaction };
         let mut tries = 0;
         loop {
             self.state.renew_snapshot();
@@ -370,7 +367,7 @@ impl Session {
     }
 
     /// An interruption becomes the error that fits its reason.
-    pub(super) fn final_error(&mut self, error: SqlError) -> SqlError {
+    pub fn final_error(&mut self, error: SqlError) -> SqlError {
         if error.code() != ErrorCode::QueryInterrupted {
             return error;
         }

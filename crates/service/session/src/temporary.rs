@@ -8,6 +8,7 @@
 use super::Session;
 use super::reply::{Done, Reply};
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
+use gannet_core::work::Transaction;
 use gannet_engine::TxnOptions;
 use gannet_exec::ddl;
 use gannet_exec::error::from_catalog;
@@ -22,6 +23,23 @@ const MAX_TEMPORARY: usize = 10_000;
 
 /// Numbers sets of temporary tables.
 static SETS: AtomicU64 = AtomicU64::new(1);
+
+/// What a session has to remember of its temporary tables beside their definitions, which are in its snapshot.
+#[derive(Default)]
+pub(crate) struct Temporaries {
+    /// Dropped ones: freed when no transaction is open that may have changed them.
+    dropped: Vec<Arc<Table>>,
+    /// The transactions, by their numbers, in which CREATE and DROP TEMPORARY TABLE happened last; zero: none.
+    created_in: u64,
+    dropped_in: u64,
+}
+
+impl Temporaries {
+    /// Whether one was created and dropped in a transaction, which ROLLBACK does not undo.
+    pub(crate) fn changed_in(&self, transaction: &Transaction) -> (bool, bool) {
+        (self.created_in == transaction.number(), self.dropped_in == transaction.number())
+    }
+}
 
 impl Session {
     fn own_options(&self) -> TxnOptions {
@@ -66,8 +84,8 @@ impl Session {
             return Err(sql_err!(OutOfResources));
         }
         let select = self.select_of(statement);
-        if select.is_err() && self.transaction.is_autocommit() {
-            self.unlock_statement();
+        if select.is_err() && self.work.is_autocommit() {
+            self.work.unlock_statement();
         }
         let select = select?;
         let mut own = self.server.engine.begin(self.own_options());
@@ -80,8 +98,8 @@ impl Session {
         let new = |t: &Arc<Table>| before.as_ref().is_none_or(|b| !b.values().any(|o| Arc::ptr_eq(o, t)));
         let created = snapshot.temporaries().and_then(|now| now.values().find(|t| new(t)).cloned());
         self.take_snapshot(snapshot);
-        if created.is_some() && !self.transaction.is_autocommit() {
-            self.transaction.created_temporary = true;
+        if created.is_some() && !self.work.is_autocommit() {
+            self.temporaries.created_in = self.work.transaction().number();
         }
         let (Some(table), Some((plan, params)), ast::CreateTableBody::Define { on_duplicate, .. }) =
             (created, select, &create.body)
@@ -107,8 +125,8 @@ impl Session {
         }
         let (done, snapshot, _) = defined?;
         self.take_snapshot(snapshot);
-        if !self.transaction.is_autocommit() {
-            self.transaction.dropped_temporary = true;
+        if !self.work.is_autocommit() {
+            self.temporaries.dropped_in = self.work.transaction().number();
         }
         self.discard_dropped();
         Ok(Done { affected: done.rows, ..Done::default() })
@@ -126,7 +144,7 @@ impl Session {
         self.tracker.change();
         let stays = |t: &Arc<Table>| new.is_some_and(|n| n.values().any(|o| o.id == t.id));
         let gone = old.iter().flat_map(|o| o.values()).filter(|t| !stays(t)).cloned();
-        self.dropped.extend(gone.collect::<Vec<_>>());
+        self.temporaries.dropped.extend(gone.collect::<Vec<_>>());
         // An odd multiplier spreads the number over the key.
         self.state.plan_salt = match new {
             None => 0,
@@ -144,11 +162,11 @@ impl Session {
 
     /// Frees dropped temporary tables, unless an open transaction may have changed them.
     pub(super) fn discard_dropped(&mut self) {
-        if self.dropped.is_empty() || self.txn.is_active() {
+        if self.temporaries.dropped.is_empty() || self.work.txn().is_active() {
             return;
         }
         let _mask = gannet_runtime::mask_interrupts();
-        for table in std::mem::take(&mut self.dropped) {
+        for table in std::mem::take(&mut self.temporaries.dropped) {
             if let Err(e) = self.server.catalog.discard_temporary(&table).map_err(from_catalog) {
                 let id = self.entry.id;
                 self.server.log.error(format_args!(

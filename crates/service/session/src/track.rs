@@ -2,11 +2,10 @@
 //! and the state of its transaction.
 
 use super::Session;
+use super::reply::Change;
 use gannet_core::vars::Live;
 use gannet_engine::Isolation;
 use gannet_parser::ast;
-use gannet_wire::flags::cap;
-use gannet_wire::reply;
 
 /// `session_track_transaction_info`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd)]
@@ -83,7 +82,7 @@ fn level(isolation: Isolation) -> &'static str {
 impl Session {
     /// Takes over what the variables say.
     pub(super) fn refresh_tracker(&mut self) {
-        let able = self.capabilities & cap::SESSION_TRACK != 0;
+        let able = self.abilities.tracks;
         let vars = &self.state.vars;
         let t = &mut self.tracker;
         t.state_change = able && vars[Live::SessionTrackStateChange].as_bool();
@@ -115,7 +114,7 @@ impl Session {
     }
 
     fn next_level(&self) -> String {
-        let next = self.transaction.next_isolation();
+        let next = self.work.transaction().next_isolation();
         next.map_or(String::new(), |l| format!("SET TRANSACTION ISOLATION LEVEL {}; ", level(l)))
     }
 
@@ -124,19 +123,19 @@ impl Session {
     pub(super) fn track_statement(&mut self, rows: bool) {
         let t = &mut self.tracker;
         if std::mem::take(&mut t.changed) && t.state_change {
-            reply::put_state_change(&mut self.track);
+            self.changes.push(Change::State);
         }
         if t.info == Info::Off {
             return;
         }
-        let open = self.transaction.is_open();
+        let open = self.work.transaction().is_open();
         t.sent |= rows;
         if !open {
             (t.read, t.wrote, t.sent) = (false, false, false);
         }
         let letter = |on: bool, letter: u8| if on { letter } else { b'_' };
         let letters = [
-            if self.transaction.is_explicit() { b'T' } else { letter(open, b'I') },
+            if self.work.transaction().is_explicit() { b'T' } else { letter(open, b'I') },
             b'_',
             letter(t.read, b'R'),
             b'_',
@@ -146,12 +145,12 @@ impl Session {
             letter(!self.locked.is_empty(), b'L'),
         ];
         if t.info == Info::Characteristics {
-            let text = match self.transaction.is_explicit() {
+            let text = match self.work.transaction().is_explicit() {
                 true if t.begun.is_empty() => "START TRANSACTION;".into(),
                 true => t.begun.clone(),
                 false => {
                     let mut text = self.next_level();
-                    if let Some(only) = self.transaction.next_read_only() {
+                    if let Some(only) = self.work.transaction().next_read_only() {
                         text.push_str(if only {
                             "SET TRANSACTION READ ONLY; "
                         } else {
@@ -163,16 +162,16 @@ impl Session {
                 }
             };
             let t = &mut self.tracker;
-            if !self.transaction.is_explicit() {
+            if !self.work.transaction().is_explicit() {
                 t.begun.clear();
             }
             if text != t.characteristics {
-                reply::put_transaction_characteristics(&mut self.track, text.as_bytes());
+                self.changes.push(Change::Characteristics(text.clone()));
                 t.characteristics = text;
             }
         }
         if letters != self.tracker.letters {
-            reply::put_transaction_state(&mut self.track, &letters);
+            self.changes.push(Change::Transaction(letters));
             self.tracker.letters = letters;
         }
     }

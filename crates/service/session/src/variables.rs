@@ -10,10 +10,9 @@ use gannet_plan::options::Passes;
 use gannet_types::charset::Charset;
 use gannet_types::temporal::Locale;
 use gannet_types::{Collation, CollationId, Result, SqlMode, SqlType, TimeZone, TypeId, Value, sql_err};
-use gannet_wire::flags::cap;
 
 /// What statements take from the variables.
-pub(crate) fn settings(state: &State, capabilities: u32) -> Settings {
+pub(crate) fn settings(state: &State, found_rows: bool) -> Settings {
     let v = &state.vars;
     let n = |id: Live| v[id].as_u64();
     Settings {
@@ -31,7 +30,7 @@ pub(crate) fn settings(state: &State, capabilities: u32) -> Settings {
         insert_id: 0,
         memory_limit: n(Live::StatementMemory) as usize,
         cte_max_recursion_depth: n(Live::CteMaxRecursionDepth),
-        count_found_rows: capabilities & cap::FOUND_ROWS != 0,
+        count_found_rows: found_rows,
         foreign_key_checks: v[Live::ForeignKeyChecks].as_bool(),
         unlock_unmatched: false,
         parallel_workers: n(Live::ParallelWorkers),

@@ -6,7 +6,7 @@ use common::{Database, Recorder, code};
 use gannet_catalog::Words;
 use gannet_engine::{Beyond, Hold, ReadMode, TxnOptions};
 use gannet_exec::changes::{ChangeSink, RowWriter};
-use gannet_exec::kv::{KeyValueTable, Put};
+use gannet_exec::kv::{KeyValueTable, Put, Swap};
 use gannet_types::{CollationId, ErrorCode, SqlMode, TimeZone, Value};
 
 fn database(name: &str) -> Database {
@@ -143,6 +143,46 @@ fn what_a_sink_refuses_is_not_done() {
     db.recorder = None;
     db.run("update p set v = 3 where id = 1").unwrap();
     assert_eq!(db.rows("p"), [[Value::Int(1), Value::Int(3)]]);
+}
+
+#[test]
+fn rows_by_key_are_changed_under_conditions() {
+    let mut db = database("conditions");
+    db.run("insert into t (id, u, v) values (1, 1, 'one'), (2, 2, 'two')").unwrap();
+    let zone = TimeZone::UTC;
+    let t = KeyValueTable::new(db.table("t"), &db.catalog.snapshot()).unwrap();
+    let row = |id: i64, u: i64, v: &str| vec![Value::Int(id), Value::Int(u), Value::text(v)];
+    let mut recorder = Recorder::default();
+    let mut txn = db.catalog.engine().begin(TxnOptions::default());
+    let mut to = RowWriter { txn: &mut txn, sink: Some(&mut recorder as &mut dyn ChangeSink), cascade: false };
+    let to = &mut to;
+    let twice = ErrorCode::DupEntry;
+    assert!(!t.add(to, &row(1, 9, "there"), &zone).unwrap());
+    assert_eq!(t.add(to, &row(3, 1, "the first has it"), &zone).unwrap_err().code(), twice);
+    assert!(t.add(to, &row(3, 3, "three"), &zone).unwrap());
+    assert_eq!(t.replace(to, &row(4, 4, "not there"), &zone).unwrap(), None);
+    assert_eq!(t.replace(to, &row(3, 2, "the second has it"), &zone).unwrap_err().code(), twice);
+    assert_eq!(t.replace(to, &row(3, 30, "drei"), &zone).unwrap(), Some(Put::Replaced));
+    assert_eq!(t.replace(to, &row(3, 30, "drei"), &zone).unwrap(), Some(Put::Same));
+    let swap = |to: &mut RowWriter<'_>, old: &[Value], new: &[Value]| t.compare_and_set(to, (old, new), &zone);
+    assert_eq!(swap(to, &row(1, 1, "eins"), &row(1, 1, "uno")).unwrap(), Swap::Other);
+    assert_eq!(swap(to, &row(4, 4, ""), &row(4, 4, "uno")).unwrap(), Swap::Missing);
+    assert_eq!(swap(to, &row(1, 1, "one"), &row(1, 2, "uno")).unwrap_err().code(), twice);
+    assert_eq!(swap(to, &row(1, 1, "one"), &row(1, 10, "uno")).unwrap(), Swap::Done);
+    let change =
+        |to: &mut RowWriter<'_>, id: i64, new: Option<Vec<Value>>| t.change(to, &[Value::Int(id)], &zone, |_| Ok(new));
+    assert_eq!(change(to, 4, None).unwrap(), None);
+    assert_eq!(change(to, 2, None).unwrap(), Some(Put::Same));
+    assert_eq!(change(to, 2, Some(row(5, 2, ""))).unwrap_err().code(), ErrorCode::NotSupportedYet);
+    assert_eq!(change(to, 2, Some(row(2, 20, "zwei"))).unwrap(), Some(Put::Replaced));
+    assert!(!t.delete(to, &[Value::Int(4)], &zone).unwrap());
+    assert!(t.delete(to, &[Value::Int(3)], &zone).unwrap());
+    // The row that was added is gone, two are others.
+    assert_eq!(recorder.standing.take(txn.weight()).count(), 5);
+    txn.commit().unwrap();
+    db.recorder = None;
+    assert_eq!(db.run("update t set v = 'dos' where u = 20").unwrap(), 1);
+    assert_eq!(db.rows("t"), [row(1, 10, "uno"), row(2, 20, "dos")]);
 }
 
 #[test]

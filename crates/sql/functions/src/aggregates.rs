@@ -394,10 +394,10 @@ impl Accumulator for GroupConcat {
         let charset = self.collation.charset();
         self.rows += 1;
         if std::mem::replace(&mut self.started, true) {
-            self.text.extend_from_slice(&rules::text_in(separator, charset));
+            self.text.extend_from_slice(&rules::text_in(separator, charset)?);
         }
         for (part, ty) in parts.iter().zip(&self.types) {
-            self.text.extend_from_slice(&rules::text_of(part, ty, charset));
+            self.text.extend_from_slice(&rules::text_of(part, ty, charset)?);
         }
         let limit = usize::try_from(cx.group_concat_max_len).unwrap_or(usize::MAX);
         if self.text.len() > limit {

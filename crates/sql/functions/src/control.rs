@@ -42,7 +42,15 @@ fn chosen(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], i: usize) ->
             _ => {}
         }
     }
-    if same { Ok(value.clone()) } else { convert::cast(value.as_ref(), call.ty, &mut cx.conversion()) }
+    if same {
+        return Ok(value.clone());
+    }
+    if let Value::Str(text, own) = value
+        && call.ty.id.is_string()
+    {
+        own.charset().fit(text, call.ty.collation.charset())?;
+    }
+    convert::cast(value.as_ref(), call.ty, &mut cx.conversion())
 }
 
 fn if_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {

@@ -8,6 +8,7 @@ use gannet_base::sync::{
     OnceLock,
     atomic::{AtomicU64, Ordering},
 };
+use gannet_types::gtid::{GtidSet, Uuid};
 use gannet_types::{CollationId, Result, SqlType, TypeId, Value, charset::Charset, sql_err};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -16,18 +17,6 @@ const GREGORIAN_TICKS: u64 = 0x01B2_1DD2_1381_4000;
 
 fn uuid_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(SqlType::varchar(36, CollationId::UTF8MB3_GENERAL_CI).not_null())
-}
-
-fn dashed(bytes: [u8; 16]) -> String {
-    let mut out = String::with_capacity(36);
-    for (i, b) in bytes.iter().enumerate() {
-        if matches!(i, 4 | 6 | 8 | 10) {
-            out.push('-');
-        }
-        out.push(char::from_digit(u32::from(b >> 4), 16).unwrap_or('0'));
-        out.push(char::from_digit(u32::from(b & 15), 16).unwrap_or('0'));
-    }
-    out
 }
 
 /// Version 1 (RFC 9562, 5.1): time, and random bits for the clock sequence and the node (a multicast address, as 6.10 has it),
@@ -43,7 +32,7 @@ fn uuid(cx: &mut EvalContext<'_>, call: Call<'_>, _: &[Value]) -> Result<Value> 
     bytes[8..10].copy_from_slice(&((a >> 32) as u16 & 0x3FFF | 0x8000).to_be_bytes());
     bytes[10..].copy_from_slice(&b.to_be_bytes()[2..]);
     bytes[10] |= 1;
-    Ok(string(call, dashed(bytes).as_bytes()))
+    Ok(string(call, Uuid(bytes).to_string().as_bytes()))
 }
 
 fn uuid_short_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
@@ -62,27 +51,6 @@ fn uuid_short(cx: &mut EvalContext<'_>, _: Call<'_>, _: &[Value]) -> Result<Valu
         _ => 0,
     };
     Ok(Value::UInt((server & 255) << 56 | count))
-}
-
-/// The bytes of a UUID's text: 32 digits, with the four dashes or without, with braces around the dashes or without.
-fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
-    let text = match text.len() {
-        38 if text.starts_with(b"{") && text.ends_with(b"}") => &text[1..37],
-        36 | 32 => text,
-        _ => return None,
-    };
-    if text.len() == 36 && [8, 13, 18, 23].iter().any(|i| text[*i] != b'-') {
-        return None;
-    }
-    let dash = |i: &usize| text.len() == 36 && matches!(i, 8 | 13 | 18 | 23);
-    let digits: Option<Vec<u8>> =
-        (0..text.len()).filter(|i| !dash(i)).map(|i| char::from(text[i]).to_digit(16).map(|d| d as u8)).collect();
-    let digits = digits?;
-    let mut out = [0; 16];
-    for (byte, pair) in out.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = pair[0] << 4 | pair[1];
-    }
-    Some(out)
 }
 
 /// The time's high part first: values of later times come later in an index.
@@ -123,7 +91,7 @@ fn uuid_to_bin(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
         return Ok(Value::Null);
     }
     let text = own_text(call, args, 0);
-    let bytes = parse_uuid(&text).ok_or_else(|| wrong_string(&text, "uuid_to_bin"))?;
+    let bytes = Uuid::parse(&text).ok_or_else(|| wrong_string(&text, "uuid_to_bin"))?.0;
     let bytes = if flag(cx, args.get(1))? { swapped(bytes) } else { bytes };
     Ok(Value::bytes(&bytes))
 }
@@ -139,7 +107,7 @@ fn bin_to_uuid(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
     let text = own_text(call, args, 0);
     let bytes: [u8; 16] = text[..].try_into().map_err(|_| wrong_string(&text, "bin_to_uuid"))?;
     let bytes = if flag(cx, args.get(1))? { unswapped(bytes) } else { bytes };
-    Ok(string(call, dashed(bytes).as_bytes()))
+    Ok(string(call, Uuid(bytes).to_string().as_bytes()))
 }
 
 fn bool_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
@@ -147,7 +115,30 @@ fn bool_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 }
 
 fn is_uuid(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    Ok(Value::from(parse_uuid(&own_text(call, args, 0)).is_some()))
+    Ok(Value::from(Uuid::parse(&own_text(call, args, 0)).is_some()))
+}
+
+/// Error 1772 for text that is no set of GTIDs.
+fn gtids(call: Call<'_>, args: &[Value], i: usize) -> Result<GtidSet> {
+    let text = own_text(call, args, i);
+    GtidSet::parse(&text)
+        .ok_or_else(|| sql_err!(MalformedGtidSetSpecification, gannet_types::convert::printable(&text, 200)))
+}
+
+fn gtid_subset(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    Ok(Value::from(gtids(call, args, 0)?.is_subset(&gtids(call, args, 1)?)))
+}
+
+fn gtid_subtract_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    let length = args.first().map_or(0, |a| u64::from(a.ty.display_chars()));
+    // Entries of one uuid may be printed apart from each other.
+    Ok(ascii_type(cx, (length * 2).max(64), true))
+}
+
+fn gtid_subtract(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let mut left = gtids(call, args, 0)?;
+    left.subtract(&gtids(call, args, 1)?);
+    Ok(string(call, left.to_string().as_bytes()))
 }
 
 /// Warning 1411 for text that is no address, in quotes of its own.
@@ -337,6 +328,15 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         .sees_null(),
     FunctionDef::new("BIN_TO_UUID", 1, 2, bin_to_uuid_rule, bin_to_uuid, "Text of a UUID's bytes.").sees_null(),
     FunctionDef::new("IS_UUID", 1, 1, bool_rule, is_uuid, "Is the text a UUID?"),
+    FunctionDef::new("GTID_SUBSET", 2, 2, bool_rule, gtid_subset, "Are all GTIDs of the first set in the second?"),
+    FunctionDef::new(
+        "GTID_SUBTRACT",
+        2,
+        2,
+        gtid_subtract_rule,
+        gtid_subtract,
+        "GTIDs of the first set that are not in the second.",
+    ),
     FunctionDef::new("INET_ATON", 1, 1, inet_aton_rule, inet_aton, "Number of an IPv4 address."),
     FunctionDef::new("INET_NTOA", 1, 1, inet_ntoa_rule, inet_ntoa, "IPv4 address of a number."),
     FunctionDef::new("INET6_ATON", 1, 1, inet6_aton_rule, inet6_aton, "Bytes of an IPv6 or IPv4 address."),
@@ -372,6 +372,24 @@ mod tests {
             ("UUID_TO_BIN('x')", "ERROR 1411"),
             ("BIN_TO_UUID(NULL, 1)", "NULL"),
             ("BIN_TO_UUID(x'00')", "ERROR 1411"),
+        ]);
+    }
+
+    #[test]
+    fn gtids() {
+        let a = "3E11FA47-71CA-11E1-9E33-C80AA9429562";
+        let of = |text: &str| text.replace('@', a);
+        let lower = a.to_lowercase();
+        check(&[
+            (&of("GTID_SUBSET('@:23', '@:21-57')"), "1"),
+            (&of("GTID_SUBSET('@:23-58', '@:21-57')"), "0"),
+            (&of("GTID_SUBSET('', '@:1')"), "1"),
+            ("GTID_SUBSET(NULL, '')", "NULL"),
+            (&of("GTID_SUBSET('@', '')"), "ERROR 1772"),
+            (&of("GTID_SUBTRACT('@:21-57', '@:20-25:57')"), &format!("{lower}:26-56")),
+            (&of("GTID_SUBTRACT('@:21-57', '@:1-100')"), ""),
+            ("GTID_SUBTRACT('', NULL)", "NULL"),
+            ("GTID_SUBTRACT('', 'x')", "ERROR 1772"),
         ]);
     }
 

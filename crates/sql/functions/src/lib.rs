@@ -11,6 +11,7 @@ mod crypt;
 mod def;
 mod encode;
 mod ids;
+mod implicit;
 mod info;
 pub mod json;
 mod math;
@@ -32,6 +33,7 @@ pub use def::{
     Kernel, Part, RuleContext, SessionInfo, Stability, TypeRule,
 };
 pub use encode::sha256_hex;
+pub use rules::source as argument_source;
 
 use gannet_types::{
     SqlType,
@@ -43,6 +45,7 @@ use std::{collections::HashMap, sync::LazyLock};
 static FAMILIES: &[&[FunctionDef]] = &[
     operators::FUNCTIONS,
     control::FUNCTIONS,
+    implicit::FUNCTIONS,
     info::FUNCTIONS,
     text::FUNCTIONS,
     search::FUNCTIONS,
@@ -118,6 +121,37 @@ pub fn text_source(cx: RuleContext, def: &FunctionDef, ty: &SqlType, args: &[Arg
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Each function over a text of latin1 and one that has no place there, in every order: an error, or a text
+    /// with both.
+    #[test]
+    fn no_function_replaces_a_character() {
+        use gannet_types::{CollationId, Value, collation::Collation};
+        let latin1 = Collation::by_name("latin1_swedish_ci").expect("a collation").id;
+        let utf8 = CollationId::UTF8MB4_GENERAL_CI;
+        let kinds = [
+            (Value::Str("x".into(), latin1), SqlType::varchar(9, latin1), Coercibility::Implicit),
+            (Value::Str("\u{65e5}".into(), utf8), SqlType::varchar(9, utf8), Coercibility::Coercible),
+            (Value::Int(1), SqlType::BIGINT, Coercibility::Numeric),
+        ];
+        let mut texts = 0;
+        for def in functions().filter(|def| def.stability == Stability::Pure) {
+            let most = usize::from(def.arity.max.unwrap_or(4)).min(4);
+            for n in usize::from(def.arity.min).max(2)..=most {
+                for choice in 0..3usize.pow(n as u32) {
+                    let of = |i: usize| &kinds[choice / 3usize.pow(i as u32) % 3];
+                    let chosen: Vec<_> = (0..n).map(of).collect();
+                    if let Some(value) = testing::outcome(def, &chosen) {
+                        let text = rules::bytes_of(&value);
+                        let shown = String::from_utf8_lossy(&text);
+                        assert!(!text.contains(&b'?'), "{} of {chosen:?} is {shown}", def.name);
+                        texts += 1;
+                    }
+                }
+            }
+        }
+        assert!(texts > 1000, "only {texts} texts were made");
+    }
 
     #[test]
     fn no_name_is_declared_twice() {

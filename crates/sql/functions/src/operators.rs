@@ -122,7 +122,7 @@ fn like(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Valu
     let escape = match args.get(2) {
         None => Some('\\'),
         Some(value) => {
-            let text = rules::bytes_of(value).into_owned();
+            let text = rules::text_in(value, charset)?;
             let mut chars = charset.chars(&text);
             let first = chars.next();
             if chars.next().is_some() {
@@ -132,21 +132,25 @@ fn like(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Valu
         }
     };
     let _ = cx;
-    let pattern = LikePattern::new(&rules::text_of(&args[1], &call.args[1], charset), escape, collation);
-    Ok(Value::from(pattern.matches(&rules::text_of(&args[0], &call.args[0], charset))))
+    let pattern = LikePattern::new(&rules::text_of(&args[1], &call.args[1], charset)?, escape, collation);
+    Ok(Value::from(pattern.matches(&rules::text_of(&args[0], &call.args[0], charset)?)))
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::new("+", 2, 2, add_rule, add, "Sum.").kernel(Kernel::Add).keeps_digits(),
-    FunctionDef::new("-", 2, 2, sub_rule, sub, "Difference.").kernel(Kernel::Subtract).keeps_digits(),
-    FunctionDef::new("*", 2, 2, mul_rule, mul, "Product.").kernel(Kernel::Multiply).keeps_digits(),
-    FunctionDef::new("/", 2, 2, div_rule, div, "Quotient; NULL for division by zero.").keeps_digits(),
-    FunctionDef::new("DIV", 2, 2, int_div_rule, int_div, "Integer part of the quotient.").keeps_digits(),
+    FunctionDef::new("+", 2, 2, add_rule, add, "Sum.").kernel(Kernel::Add).keeps_digits().takes_numbers(),
+    FunctionDef::new("-", 2, 2, sub_rule, sub, "Difference.").kernel(Kernel::Subtract).keeps_digits().takes_numbers(),
+    FunctionDef::new("*", 2, 2, mul_rule, mul, "Product.").kernel(Kernel::Multiply).keeps_digits().takes_numbers(),
+    FunctionDef::new("/", 2, 2, div_rule, div, "Quotient; NULL for division by zero.").keeps_digits().takes_numbers(),
+    FunctionDef::new("DIV", 2, 2, int_div_rule, int_div, "Integer part of the quotient.")
+        .keeps_digits()
+        .takes_numbers(),
     FunctionDef::new("%", 2, 2, rem_rule, rem, "Remainder, with the sign of the dividend.")
         .also(&["MOD"])
-        .keeps_digits(),
+        .keeps_digits()
+        .takes_numbers(),
     FunctionDef::new("NEGATIVE OF", 1, 1, negative_rule, negative, "The operand with its sign turned (prefix `-`).")
-        .keeps_digits(),
+        .keeps_digits()
+        .takes_numbers(),
     FunctionDef::new("&", 2, 2, bit_rule, bit_and, "Bitwise and."),
     FunctionDef::new("|", 2, 2, bit_rule, bit_or, "Bitwise or."),
     FunctionDef::new("^", 2, 2, bit_rule, bit_xor, "Bitwise exclusive or."),

@@ -202,12 +202,12 @@ fn substr_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 }
 
 /// Text for the result, which is UTF-8 here.
-fn from_utf8(call: Call<'_>, text: &str) -> Value {
+fn from_utf8(call: Call<'_>, text: &str) -> Result<Value> {
     let charset = call.ty.collation.charset();
     if charset == Charset::Binary {
-        return string(call, text.as_bytes());
+        return Ok(string(call, text.as_bytes()));
     }
-    string(call, &Charset::Utf8mb4.convert(text.as_bytes(), charset).bytes[..])
+    Ok(string(call, &Charset::Utf8mb4.fit(text.as_bytes(), charset)?[..]))
 }
 
 fn regexp_substr(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
@@ -216,7 +216,7 @@ fn regexp_substr(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Re
     let from = offset(cx, &subject, args.get(2))?;
     let nth = args.get(3).map_or(Ok(1), |n| count_arg(cx, n))?;
     let found = with_regex(cx, call, &pattern, flags, &subject, |re| nth_match(re, &subject, from, nth))?;
-    Ok(found.map_or(Value::Null, |(start, end)| from_utf8(call, &subject[start..end])))
+    found.map_or(Ok(Value::Null), |(start, end)| from_utf8(call, &subject[start..end]))
 }
 
 fn replace_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
@@ -333,7 +333,7 @@ fn regexp_replace(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> R
     let limit = cx.max_allowed_packet;
     let done = with_regex(cx, call, &pattern, flags, &subject, |re| replaced(re, &subject, &by, from, nth, limit))?;
     match done {
-        Some(text) => Ok(from_utf8(call, &text)),
+        Some(text) => from_utf8(call, &text),
         None => Err(sql_err!(RegexpBufferOverflow)),
     }
 }

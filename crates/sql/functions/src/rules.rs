@@ -51,7 +51,7 @@ pub(crate) fn double(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
 }
 
 /// Where an argument's collation comes from; arguments which are no text take the connection's.
-pub(crate) fn source(cx: RuleContext, a: &ArgInfo<'_>) -> CollationSource {
+pub fn source(cx: RuleContext, a: &ArgInfo<'_>) -> CollationSource {
     match a.ty.id {
         TypeId::Json => CollationSource::new(CollationId::UTF8MB4_BIN, Coercibility::Implicit),
         TypeId::Null => CollationSource::new(cx.collation, Coercibility::Ignorable),
@@ -146,18 +146,18 @@ pub(crate) fn fsp_of(arg: &ArgInfo<'_>) -> u8 {
     }
 }
 
-/// The text of a value in a character set.
-pub(crate) fn text_in(value: &Value, charset: Charset) -> Cow<'_, [u8]> {
-    match value {
-        Value::Str(text, own) => own.charset().convert(text, charset).bytes,
+/// The text of a value in a character set. Error 3854 where it has no place there.
+pub(crate) fn text_in(value: &Value, charset: Charset) -> Result<Cow<'_, [u8]>> {
+    Ok(match value {
+        Value::Str(text, own) => own.charset().fit(text, charset)?,
         Value::Json(stored) => {
             let mut text = Vec::new();
             gannet_types::json::Json::write_stored(stored, &mut text);
-            Cow::Owned(Charset::Utf8mb4.convert(&text, charset).bytes.into_owned())
+            Cow::Owned(Charset::Utf8mb4.fit(&text, charset)?.into_owned())
         }
         Value::Enum(..) | Value::Set(..) => {
             let name = bytes_of(value);
-            Cow::Owned(Charset::Utf8mb4.convert(&name, charset).bytes.into_owned())
+            Cow::Owned(Charset::Utf8mb4.fit(&name, charset)?.into_owned())
         }
         Value::Bit(..) => bytes_of(value),
         other => {
@@ -165,25 +165,34 @@ pub(crate) fn text_in(value: &Value, charset: Charset) -> Cow<'_, [u8]> {
             other.write_text(&mut out);
             if charset.is_wide() { Cow::Owned(charset.ascii(&out).into_owned()) } else { Cow::Owned(out) }
         }
+    })
+}
+
+/// An error number that the binder left for the evaluation.
+pub(crate) fn number_of(value: &Value) -> Option<u16> {
+    match value {
+        Value::UInt(n) => u16::try_from(*n).ok(),
+        Value::Int(n) => u16::try_from(*n).ok(),
+        _ => None,
     }
 }
 
 /// The text of a value of a type in a character set, with the decimals and zeros that the type asks for.
-pub(crate) fn text_of<'v>(value: &'v Value, ty: &SqlType, charset: Charset) -> Cow<'v, [u8]> {
+pub(crate) fn text_of<'v>(value: &'v Value, ty: &SqlType, charset: Charset) -> Result<Cow<'v, [u8]>> {
     match value.shown_as(ty) {
-        Some(text) => Cow::Owned(charset.ascii(&text).into_owned()),
+        Some(text) => Ok(Cow::Owned(charset.ascii(&text).into_owned())),
         None => text_in(value, charset),
     }
 }
 
 /// An argument's text in the result's character set.
-pub(crate) fn arg_text<'v>(call: Call<'_>, args: &'v [Value], i: usize) -> Cow<'v, [u8]> {
+pub(crate) fn arg_text<'v>(call: Call<'_>, args: &'v [Value], i: usize) -> Result<Cow<'v, [u8]>> {
     text_of(&args[i], &call.args[i], call.ty.collation.charset())
 }
 
-/// An argument's text in its own character set.
+/// An argument's text in its own character set, where all of it has its place.
 pub(crate) fn own_text<'v>(call: Call<'_>, args: &'v [Value], i: usize) -> Cow<'v, [u8]> {
-    text_of(&args[i], &call.args[i], charset_of(&call.args[i]))
+    text_of(&args[i], &call.args[i], charset_of(&call.args[i])).unwrap_or_else(|_| bytes_of(&args[i]))
 }
 
 /// The character set of a value's text: what is no text is ASCII.

@@ -78,11 +78,11 @@ fn ascii_classes(collation: CollationId) -> Option<&'static [u8; 128]> {
 }
 
 /// All texts in the character set in which they compare.
-fn compared(call: Call<'_>, args: &[Value], indexes: &[usize]) -> (CollationId, Vec<Vec<u8>>) {
+fn compared(call: Call<'_>, args: &[Value], indexes: &[usize]) -> Result<(CollationId, Vec<Vec<u8>>)> {
     let types: Vec<SqlType> = indexes.iter().map(|i| call.args[*i].clone()).collect();
     let collation = collation_of(&types);
-    let text = |i: &usize| text_of(&args[*i], &call.args[*i], collation.charset()).into_owned();
-    (collation, indexes.iter().map(text).collect())
+    let text = |i: &usize| Ok(text_of(&args[*i], &call.args[*i], collation.charset())?.into_owned());
+    Ok((collation, indexes.iter().map(text).collect::<Result<_>>()?))
 }
 
 fn locate_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
@@ -99,7 +99,7 @@ fn position(
     text: usize,
     start: i64,
 ) -> Result<Value> {
-    let (collation, texts) = compared(call, args, &[what, text]);
+    let (collation, texts) = compared(call, args, &[what, text])?;
     let (what, text) = (&texts[0], &texts[1]);
     let charset = collation.charset();
     let Ok(start) = usize::try_from(start - 1) else { return Ok(Value::Int(0)) };
@@ -136,7 +136,7 @@ fn strcmp_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 }
 
 fn strcmp(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let (collation, texts) = compared(call, args, &[0, 1]);
+    let (collation, texts) = compared(call, args, &[0, 1])?;
     match collation.get().compare_until(&texts[0], &texts[1], cx.stopped) {
         Some(order) => Ok(Value::Int(order as i64)),
         None => Err(gannet_types::sql_err!(QueryInterrupted)),
@@ -167,7 +167,7 @@ fn count_of(cx: &EvalContext<'_>, found: impl Iterator<Item = usize>) -> Result<
 
 /// Occurrences compare byte by byte, whatever the collation.
 fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let (text, from, to) = (arg_text(call, args, 0), arg_text(call, args, 1), arg_text(call, args, 2));
+    let (text, from, to) = (arg_text(call, args, 0)?, arg_text(call, args, 1)?, arg_text(call, args, 2)?);
     if from.is_empty() {
         return Ok(string(call, &text[..]));
     }
@@ -200,7 +200,7 @@ fn substring_index_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType
 }
 
 fn substring_index(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let (text, delimiter) = (arg_text(call, args, 0), arg_text(call, args, 1));
+    let (text, delimiter) = (arg_text(call, args, 0)?, arg_text(call, args, 1)?);
     let count = count_arg(cx, &args[2])?;
     if count == 0 || delimiter.is_empty() {
         return Ok(string(call, &b""[..]));
@@ -242,7 +242,7 @@ fn field(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Val
     let types = call.args;
     let found = if types.iter().all(is_stringy) {
         let all: Vec<usize> = (0..args.len()).collect();
-        let (collation, texts) = compared(call, args, &all);
+        let (collation, texts) = compared(call, args, &all)?;
         (1..args.len()).find(|i| !args[*i].is_null() && collation.get().equal(&texts[0], &texts[*i]))
     } else if types.iter().any(|t| t.id == TypeId::Double || t.id == TypeId::Float || is_stringy(t)) {
         let wanted = rules::double_arg(cx, &args[0])?;
@@ -284,7 +284,7 @@ fn elt(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value
     }
     let n = count_arg(cx, &args[0])?;
     match usize::try_from(n).ok().filter(|n| (1..args.len()).contains(n)) {
-        Some(n) if !args[n].is_null() => Ok(string(call, arg_text(call, args, n).into_owned())),
+        Some(n) if !args[n].is_null() => Ok(string(call, arg_text(call, args, n)?.into_owned())),
         _ => Ok(Value::Null),
     }
 }
@@ -295,7 +295,7 @@ fn find_in_set_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 }
 
 fn find_in_set(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let (collation, texts) = compared(call, args, &[0, 1]);
+    let (collation, texts) = compared(call, args, &[0, 1])?;
     let (what, list) = (&texts[0], &texts[1]);
     // MySQL does not look for what has more bytes than the list.
     if list.is_empty() || list.len() < what.len() {
@@ -320,7 +320,7 @@ fn make_set(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<
     }
     let bits = convert::to_u64(args[0].as_ref(), &mut cx.conversion())?;
     let chosen = (1..args.len().min(65)).filter(|i| bits >> (i - 1) & 1 == 1 && !args[*i].is_null());
-    let parts: Vec<Cow<'_, [u8]>> = chosen.map(|i| arg_text(call, args, i)).collect();
+    let parts = chosen.map(|i| arg_text(call, args, i)).collect::<Result<Vec<Cow<'_, [u8]>>>>()?;
     if !rules::fits(cx, parts.iter().map(|p| p.len() as u64 + 1).sum()) {
         return rules::too_long(cx, "make_set");
     }
@@ -341,8 +341,8 @@ fn export_set_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 
 fn export_set(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let bits = convert::to_u64(args[0].as_ref(), &mut cx.conversion())?;
-    let (on, off) = (arg_text(call, args, 1), arg_text(call, args, 2));
-    let separator = if args.len() > 3 { arg_text(call, args, 3) } else { call.ty.collation.charset().ascii(b",") };
+    let (on, off) = (arg_text(call, args, 1)?, arg_text(call, args, 2)?);
+    let separator = if args.len() > 3 { arg_text(call, args, 3)? } else { call.ty.collation.charset().ascii(b",") };
     let count = match args.get(4) {
         Some(n) => count_arg(cx, n)?,
         None => 64,

@@ -450,6 +450,26 @@ pub(crate) fn check_in(evaluator: &mut Evaluator, rows: &[(&str, &str)]) {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// A call of a function over values of types and coercibilities: `None` for an error or a result that is no text.
+pub(crate) fn outcome(def: &FunctionDef, args: &[&(Value, SqlType, Coercibility)]) -> Option<Value> {
+    let mut evaluator = Evaluator::default();
+    let source = |a: &&(Value, SqlType, Coercibility)| CollationSource::new(a.1.collation, a.2);
+    let sources: Vec<CollationSource> = args.iter().map(source).collect();
+    let infos: Vec<ArgInfo<'_>> =
+        args.iter().zip(&sources).map(|(a, s)| ArgInfo { ty: &a.1, constant: None, collation: *s }).collect();
+    let rules = RuleContext {
+        sql_mode: SqlMode::DEFAULT,
+        div_precision_increment: 4,
+        collation: CollationId::DEFAULT,
+        locale: gannet_types::temporal::Locale::ENGLISH,
+    };
+    let ty = (def.rule)(rules, &infos).ok()?;
+    let types: Vec<SqlType> = args.iter().map(|a| a.1.clone()).collect();
+    let values: Vec<Value> = args.iter().map(|a| a.0.clone()).collect();
+    let call = Call { ty: &ty, args: &types, site: 0 };
+    (def.eval)(&mut evaluator.context(), call, &values).ok().filter(|v| matches!(v, Value::Str(..)))
+}
+
 /// Checks a table of expressions and result types.
 pub(crate) fn check_types(rows: &[(&str, &str)]) {
     let mut wrong = String::new();

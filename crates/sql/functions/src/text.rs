@@ -19,7 +19,7 @@ fn concat_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 }
 
 fn concat(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let parts: Vec<Cow<'_, [u8]>> = (0..args.len()).map(|i| arg_text(call, args, i)).collect();
+    let parts = (0..args.len()).map(|i| arg_text(call, args, i)).collect::<Result<Vec<Cow<'_, [u8]>>>>()?;
     join(cx, call, "concat", &parts, b"")
 }
 
@@ -56,9 +56,9 @@ fn concat_ws(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
     if args[0].is_null() {
         return Ok(Value::Null);
     }
-    let separator = arg_text(call, args, 0);
+    let separator = arg_text(call, args, 0)?;
     let present = (1..args.len()).filter(|i| !args[*i].is_null());
-    let parts: Vec<Cow<'_, [u8]>> = present.map(|i| arg_text(call, args, i)).collect();
+    let parts = present.map(|i| arg_text(call, args, i)).collect::<Result<Vec<Cow<'_, [u8]>>>>()?;
     join(cx, call, "concat_ws", &parts, &separator)
 }
 
@@ -87,19 +87,19 @@ fn same_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 
 fn upper(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let mut out = Vec::new();
-    to_upper(call.ty.collation.get(), &arg_text(call, args, 0), &mut out);
+    to_upper(call.ty.collation.get(), &arg_text(call, args, 0)?, &mut out);
     Ok(string(call, out))
 }
 
 fn lower(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let mut out = Vec::new();
-    to_lower(call.ty.collation.get(), &arg_text(call, args, 0), &mut out);
+    to_lower(call.ty.collation.get(), &arg_text(call, args, 0)?, &mut out);
     Ok(string(call, out))
 }
 
 fn reverse(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let charset = call.ty.collation.charset();
-    let text = arg_text(call, args, 0);
+    let text = arg_text(call, args, 0)?;
     let mut out = vec![0; text.len()];
     let (mut from, mut to) = (0, text.len());
     while from < text.len() {
@@ -144,7 +144,7 @@ fn substring(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
         Some(n) => count_arg(cx, n)?,
         None => i64::MAX,
     };
-    let text = arg_text(call, args, 0);
+    let text = arg_text(call, args, 0)?;
     if start == 0 || count <= 0 {
         return Ok(string(call, &b""[..]));
     }
@@ -169,14 +169,14 @@ fn left_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 
 fn left(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let count = count_arg(cx, &args[1])?;
-    let text = arg_text(call, args, 0);
+    let text = arg_text(call, args, 0)?;
     Ok(string(call, slice(call.ty.collation.charset(), &text, 0, to_usize(count))))
 }
 
 fn right(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let charset = call.ty.collation.charset();
     let count = to_usize(count_arg(cx, &args[1])?);
-    let text = arg_text(call, args, 0);
+    let text = arg_text(call, args, 0)?;
     let skip = charset.char_count(&text).saturating_sub(count);
     Ok(string(call, &text[charset.prefix_len(&text, skip)..]))
 }
@@ -187,8 +187,8 @@ fn trim_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 }
 
 fn trim_ends(call: Call<'_>, args: &[Value], leading: bool, trailing: bool) -> Result<Value> {
-    let text = arg_text(call, args, 0);
-    let remove = if args.len() > 1 { arg_text(call, args, 1) } else { call.ty.collation.charset().ascii(b" ") };
+    let text = arg_text(call, args, 0)?;
+    let remove = if args.len() > 1 { arg_text(call, args, 1)? } else { call.ty.collation.charset().ascii(b" ") };
     let mut rest = &text[..];
     if !remove.is_empty() {
         while leading && let Some(shorter) = rest.strip_prefix(&remove[..]) {
@@ -231,7 +231,7 @@ fn repeat_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 fn pad(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], name: &str, in_front: bool) -> Result<Value> {
     let charset = call.ty.collation.charset();
     let count = count_arg(cx, &args[1])?;
-    let (text, pad) = (arg_text(call, args, 0), arg_text(call, args, 2));
+    let (text, pad) = (arg_text(call, args, 0)?, arg_text(call, args, 2)?);
     let Ok(count) = u64::try_from(count) else { return Ok(Value::Null) };
     let have = charset.char_count(&text) as u64;
     if count <= have {
@@ -283,7 +283,7 @@ fn repeated(cx: &mut EvalContext<'_>, call: Call<'_>, name: &str, text: &[u8], c
 
 fn repeat(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let count = count_arg(cx, &args[1])?;
-    repeated(cx, call, "repeat", &arg_text(call, args, 0), count)
+    repeated(cx, call, "repeat", &arg_text(call, args, 0)?, count)
 }
 
 /// A number of times or characters, of whatever it is made; 0 for what is no number.
@@ -324,7 +324,7 @@ fn insert_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 fn insert(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let charset = call.ty.collation.charset();
     let (start, count) = (count_arg(cx, &args[1])?, count_arg(cx, &args[2])?);
-    let (text, new) = (arg_text(call, args, 0), arg_text(call, args, 3));
+    let (text, new) = (arg_text(call, args, 0)?, arg_text(call, args, 3)?);
     if start < 1 || start as u64 > charset.char_count(&text) as u64 {
         return Ok(string(call, &text[..]));
     }
@@ -379,7 +379,7 @@ fn quote(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Val
         return Ok(string(call, &*call.ty.collation.charset().ascii(b"NULL")));
     }
     let charset = call.ty.collation.charset();
-    let text = arg_text(call, args, 0);
+    let text = arg_text(call, args, 0)?;
     let text = charset.narrow(&text);
     let special = text.iter().filter(|b| matches!(b, b'\\' | b'\'' | 0 | 0x1A)).count();
     if !rules::fits(cx, (text.len() + special + 2) as u64) {
@@ -425,7 +425,7 @@ fn sound(c: char) -> Option<u8> {
 fn soundex(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let charset = call.ty.collation.charset();
     let unit = charset.unit();
-    let text = arg_text(call, args, 0);
+    let text = arg_text(call, args, 0)?;
     let mut letters = charset.chars(&text).filter(|c| c.is_alphabetic());
     let mut out = Vec::new();
     let Some(first) = letters.next() else { return Ok(string(call, out)) };

@@ -15,6 +15,9 @@ use std::collections::HashMap;
 /// Computing with longer texts is the executor's, which lets others run meanwhile and can be interrupted.
 const LONG: usize = 4096;
 
+/// The least `max_allowed_packet` there may be: what is longer is for the executor to allow.
+const LEAST_PACKET: usize = 1024;
+
 fn is_long(value: &Value) -> bool {
     value.long_bytes() > LONG
 }
@@ -318,7 +321,7 @@ fn cast_literal(v: &Value, ty: &SqlType) -> Option<Expr> {
     if ty.id.is_temporal() && digits > usize::from(ty.scale) {
         return None;
     }
-    let long = is_long(v) || ty.id == TypeId::Binary && ty.length as usize > LONG;
+    let long = is_long(v) || ty.id == TypeId::Binary && ty.length as usize > LEAST_PACKET;
     // Whether a fraction is cut or rounded depends on the SQL mode.
     let fraction = ty.id.is_temporal() && matches!(v, Value::Str(text, _) if text.contains(&b'.'));
     if long || fraction || matches!(ty.id, TypeId::Timestamp | TypeId::Json) || matches!(v, Value::Time(..)) {
@@ -355,7 +358,7 @@ pub(crate) fn call(e: Expr, options: &PlanOptions<'_>) -> Expr {
         today: Date::new(1970, 1, 1),
         div_precision_increment: options.div_precision_increment,
         group_concat_max_len: 1024,
-        max_allowed_packet: LONG as u64,
+        max_allowed_packet: LEAST_PACKET as u64,
         default_week_format: 0,
         locale: options.locale,
         strict: false,

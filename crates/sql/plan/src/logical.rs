@@ -101,6 +101,21 @@ pub(crate) struct Query {
     pub(crate) select: u32,
 }
 
+impl Query {
+    /// The query; one without rows and columns stays.
+    pub(crate) fn take(&mut self) -> Query {
+        let empty = Query {
+            body: Body::Values(Vec::new()),
+            columns: Vec::new(),
+            order: Vec::new(),
+            limit: None,
+            offset: None,
+            select: self.select,
+        };
+        std::mem::replace(self, empty)
+    }
+}
+
 /// A column a query delivers.
 #[derive(Clone, Debug)]
 pub(crate) struct OutColumn {
@@ -466,6 +481,20 @@ impl Query {
             Body::Set { inputs, .. } => inputs.iter().for_each(|q| q.for_each_expr(f)),
             Body::Values(rows) => rows.iter().flatten().for_each(f),
             Body::Json(document, _) => f(document),
+        }
+    }
+
+    /// Calls `f` with each relation of the query and of its derived tables.
+    pub(crate) fn for_each_rel_mut(&mut self, f: &mut impl FnMut(&mut Rel)) {
+        match &mut self.body {
+            Body::Block(block) => block.rels.iter_mut().for_each(|rel| {
+                f(rel);
+                if let RelKind::Derived(query) = &mut rel.kind {
+                    query.for_each_rel_mut(f);
+                }
+            }),
+            Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| q.for_each_rel_mut(f)),
+            Body::Values(_) | Body::Json(..) => {}
         }
     }
 

@@ -16,7 +16,7 @@ impl Plan {
         let class = |p: &Param| match p {
             Param::Marker { .. } => true,
             Param::Literal { ordinal, class, .. } => {
-                literals.get(*ordinal as usize).is_some_and(|t| token_class(t.kind, t.raw(text)) == *class)
+                literals.get(*ordinal as usize).is_some_and(|t| is_of_class(t.kind, t.raw(text), *class))
             }
         };
         self.is_current() && self.pins.iter().all(pinned) && self.params.iter().all(class)
@@ -44,6 +44,14 @@ impl Plan {
             });
         }
         Ok(())
+    }
+}
+
+/// The literal token is one of the class.
+fn is_of_class(kind: Tok, raw: &[u8], class: LiteralClass) -> bool {
+    match class {
+        LiteralClass::Ascii => kind == Tok::Str && raw.is_ascii(),
+        class => token_class(kind, raw) == class,
     }
 }
 
@@ -77,7 +85,7 @@ fn token_value(class: LiteralClass, raw: &[u8], mode: LexMode, collation: Collat
         }
         LiteralClass::Decimal(_) => Value::Decimal(Decimal::parse(raw).value),
         LiteralClass::Float => Value::Double(gannet_types::convert::float::parse_double(raw).0),
-        LiteralClass::String => {
+        LiteralClass::String | LiteralClass::Ascii => {
             let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
             let plain = !inner.iter().any(|b| matches!(b, b'\\' | b'\'' | b'"'));
             let owned;

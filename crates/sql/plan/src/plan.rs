@@ -209,6 +209,8 @@ pub enum LiteralClass {
     Float,
     /// Text without an introducer.
     String,
+    /// Such text of ASCII characters only, for which a plan is that relies on it.
+    Ascii,
     /// Anything else; never lifted.
     Other,
 }

@@ -14,6 +14,8 @@ pub(crate) struct Bound {
     pub(crate) ascii: bool,
     /// A hexadecimal or bit literal: a number among numbers.
     pub(crate) hex: bool,
+    /// Text that a function made of a date or time: its number among numbers.
+    pub(crate) temporal: bool,
 }
 
 impl Bound {
@@ -27,7 +29,7 @@ impl Bound {
             _ if expr.ty.is_text() || expr.ty.id.is_string() || expr.ty.id == TypeId::Bit => Coercibility::Implicit,
             _ => Coercibility::Numeric,
         };
-        Bound { expr, coercibility, ascii: false, hex: false }
+        Bound { expr, coercibility, ascii: false, hex: false, temporal: false }
     }
 
     pub(crate) fn source(&self) -> CollationSource {

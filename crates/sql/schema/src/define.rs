@@ -340,8 +340,7 @@ pub fn define_column(given: &ColumnDefinition) -> Result<Column> {
         return Err(error(ErrorCode::InvalidOnUpdate, &[&column.name]));
     }
     if column.auto_increment {
-        let numeric = column.ty.id.is_integer() || matches!(column.ty.id, TypeId::Float | TypeId::Double);
-        if !numeric || column.generated.is_some() {
+        if !column.ty.id.is_integer() || column.generated.is_some() {
             return Err(error(ErrorCode::WrongFieldSpec, &[&column.name]));
         }
         column.nullable = false;

@@ -321,6 +321,30 @@ impl Charset {
         self == to || to == Binary || self == Ascii && !to.is_wide() || (self, to) == (Utf8mb3, Utf8mb4)
     }
 
+    /// Has every text of `self` a counterpart in `to`? Bytes are checked where they become text.
+    pub fn fits_in(self, to: Charset) -> bool {
+        use Charset::*;
+        let whole = |c: Charset| matches!(c, Utf8mb4 | Utf16 | Utf16le | Utf32);
+        let plane = |c: Charset| matches!(c, Utf8mb3 | Ucs2);
+        self == Binary || self.is_subset_of(to) || whole(to) || plane(to) && !whole(self)
+    }
+
+    /// As [`Charset::convert`], where a character that has no place in `to` is an error instead of a `?`: 3854.
+    pub fn fit(self, bytes: &[u8], to: Charset) -> Result<Cow<'_, [u8]>> {
+        let converted = self.convert(bytes, to);
+        if converted.lossy && !self.fits_in(to) { Err(self.misfit(bytes, to)) } else { Ok(converted.bytes) }
+    }
+
+    #[cold]
+    fn misfit(self, bytes: &[u8], to: Charset) -> crate::SqlError {
+        const SHOWN: usize = 64;
+        let shown = &bytes[..bytes.len().min(SHOWN)];
+        let hex = |b: &u8| if (0x20..0x7F).contains(b) { char::from(*b).to_string() } else { format!("\\x{b:02X}") };
+        let text: String = shown.iter().map(hex).collect();
+        let rest = if shown.len() < bytes.len() { "..." } else { "" };
+        sql_err!(CannotConvertString, format_args!("{text}{rest}"), self.name(), to.name())
+    }
+
     /// Is `c` in front of the text, and not what malformed bytes there are decoded as?
     fn begins_with(self, text: &[u8], c: char) -> bool {
         let mut own = Vec::with_capacity(4);

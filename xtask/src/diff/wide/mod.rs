@@ -7,6 +7,7 @@ mod columns;
 mod definitions;
 mod documents;
 mod keys;
+mod mixes;
 mod sessions;
 mod values;
 mod views;
@@ -119,6 +120,10 @@ const THEMES: &[Theme] = &[
     changes::several_tables,
     changes::variables,
     changes::locking,
+    mixes::texts,
+    mixes::dates,
+    mixes::recursive,
+    mixes::windows,
 ];
 
 /// The round of a seed.
@@ -142,6 +147,13 @@ fn common(code: u16) -> u16 {
         4025 => 3819,
         // A value for a generated column.
         1906 => 3105,
+        // Windows that are not what they have to be.
+        4009 => 3579,
+        4011 => 3581,
+        4012 => 3583,
+        4013 => 3582,
+        4014 => 3586,
+        4020 | 4021 => 3587,
         code => code,
     }
 }

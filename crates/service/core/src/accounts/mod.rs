@@ -26,19 +26,20 @@ pub use account::{
     SchemaGrant, TableGrant,
 };
 pub use limits::{Limits, Usage};
-pub use login::{count_connection, nonce};
+pub use login::{Attempt, Way, authenticate, count_connection, nonce, stands_in_for};
 pub use origin::Origin;
 pub use privileges::{
     COLUMN_LEVEL, DB_ORDER, GRANT_ORDER, PRIVILEGES, Privilege, Privileges, ROUTINE_LEVEL, SCHEMA_LEVEL, TABLE_LEVEL,
     by_name, is_dynamic, name as privilege_name,
 };
 
+pub use gannet_wire::auth::{Plugin, Secret};
+
 use gannet_base::sync::RwLock;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use gannet_catalog::{Catalog, Words};
 use gannet_engine::{EngineError, TxnOptions};
 use gannet_types::{Result, SqlError, sql_err};
-use gannet_wire::auth::{Plugin, Secret};
 use std::sync::Arc;
 
 /// An entry of this name in the dictionary says that all accounts were dropped. No account has such a name.

@@ -42,7 +42,7 @@ fn the_servers_own_sessions_are_no_connections() {
     let _alone = crate::alone();
     let r = Running::start();
     let mut c = r.connect();
-    let own = r.server().session("root", "localhost").unwrap();
+    let own = r.server().sessions().own("root", "localhost").unwrap();
     assert_eq!(rows(&mut c, "SHOW STATUS LIKE 'Threads_connected'"), [["Threads_connected", "1"]]);
     drop(own);
     let other = r.connect();

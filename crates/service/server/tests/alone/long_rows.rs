@@ -1,6 +1,8 @@
-//! Rows of megabytes, stored and computed: a statement holds a few of them at once, however many it goes through.
+//! Rows of megabytes, stored and computed, and millions of short ones: a statement holds a few of them at once, however
+//! many it goes through.
 
 use crate::common::{Running, run};
+use gannet_types::{Value, sql_err};
 use gannet_wire::client::Connection;
 use gannet_wire::flags::com;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -100,4 +102,39 @@ fn few_are_held_at_once() {
         }
         assert!(greedy.is_empty(), "{greedy:#?}");
     });
+}
+
+#[test]
+fn rows_come_one_by_one_and_none_is_kept() {
+    let _alone = crate::alone();
+    let r = Running::start();
+    let digits = "(VALUES ROW(0), ROW(1), ROW(2), ROW(3), ROW(4), ROW(5), ROW(6), ROW(7), ROW(8), ROW(9))";
+    let from = |n: usize| (0..n).map(|i| format!("{digits} t{i}")).collect::<Vec<_>>().join(" CROSS JOIN ");
+    // More rows than a session keeps.
+    let sql = format!("SELECT t0.column_0 FROM {} CROSS JOIN (VALUES ROW(0), ROW(1)) AS twice", from(6));
+    let sessions = r.server().sessions().clone();
+    let task = gannet_runtime::spawn("rows", move || {
+        let mut s = sessions.own("root", "localhost").unwrap();
+        let (before, mut most, mut rows, mut sum) = (resident(), 0, 0u64, 0i64);
+        let ended = s.each_row(&sql, |row| {
+            rows += 1;
+            sum += i64::from(row[0] != Value::Int(0));
+            if rows % 100_000 == 0 {
+                most = most.max(resident());
+            }
+            Ok(())
+        });
+        assert_eq!(ended.unwrap(), 1);
+        assert_eq!((rows, sum), (2_000_000, 1_800_000));
+        assert!(most < before + MOST_BYTES, "{before} bytes, then {most}");
+        // Whoever takes the rows may end the statement, and the session goes on.
+        let mut left = 10;
+        let stopped = s.each_row("SELECT 1; SELECT 2 UNION ALL SELECT 3", |_| {
+            left -= 1;
+            if left == 7 { Err(sql_err!(OutOfResources)) } else { Ok(()) }
+        });
+        assert_eq!(stopped.map_err(|(ended, e)| (ended, e.number())), Err((1, 1041)));
+        assert_eq!(s.execute("SELECT 4").unwrap(), 1);
+    });
+    task.join().unwrap();
 }

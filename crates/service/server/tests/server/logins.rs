@@ -1,6 +1,8 @@
 //! Logins that are slow, silent, many or of old clients.
 
 use crate::common::{Running, one, options, run};
+use gannet_core::Core;
+use gannet_core::accounts::{Origin, Way, authenticate};
 use gannet_server::vars::{Live, VarValue};
 use gannet_wire::auth::{self, NONCE};
 use gannet_wire::client::{Connection, Options};
@@ -10,6 +12,7 @@ use gannet_wire::handshake::{Greeting, Login};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Both ways to serve connections, few sessions at a time.
@@ -198,4 +201,61 @@ fn old_clients_change_their_user() {
         assert!(refused == error || (user == "nobody" && refused == 1251), "{user}: {refused}");
         assert_eq!(old.stream.read(&mut [0; 1]).unwrap(), 0);
     }
+}
+
+/// What a service without the handshake's packets is told of a login: 0, or the number of the error.
+fn log_in(core: &Arc<Core>, user: &'static str, password: &'static str, secure: bool) -> u16 {
+    let core = core.clone();
+    let task = gannet_runtime::spawn("login", move || {
+        let way = Way::default();
+        let login = authenticate(&core, (user, password.as_bytes()), Origin::Local(None), secure, way);
+        login.map_or_else(|e| e.number(), |account| if account.user == user { 0 } else { u16::MAX })
+    });
+    task.join().unwrap()
+}
+
+#[test]
+fn any_service_logs_clients_in_as_the_handshake_does() {
+    let r = Running::start();
+    let mut c = r.connect();
+    for sql in [
+        "CREATE USER sha2@localhost IDENTIFIED BY 'right'",
+        "CREATE USER native@localhost IDENTIFIED WITH mysql_native_password BY 'right'",
+        "CREATE USER sha256@localhost IDENTIFIED WITH sha256_password BY 'right'",
+        "CREATE USER guarded@localhost IDENTIFIED BY 'right' FAILED_LOGIN_ATTEMPTS 2 PASSWORD_LOCK_TIME 1",
+        "CREATE USER locked@localhost IDENTIFIED BY 'right' ACCOUNT LOCK",
+        "CREATE USER tls@localhost IDENTIFIED BY 'right' REQUIRE SSL",
+        "CREATE USER old@localhost IDENTIFIED BY 'right' PASSWORD EXPIRE",
+        "CREATE USER open@localhost",
+    ] {
+        run(&mut c, sql);
+    }
+    let core = r.server().core();
+    for user in ["sha2", "native", "sha256"] {
+        // The second time there is a digest in memory.
+        assert_eq!([(); 2].map(|()| log_in(core, user, "right", true)), [0, 0], "{user}");
+        assert_eq!(["wrong", ""].map(|p| log_in(core, user, p, true)), [1045, 1045], "{user}");
+    }
+    for (user, password, expected) in [
+        ("open", "", 0),
+        ("open", "some", 1045),
+        ("nobody", "some", 1045),
+        ("locked", "right", 3118),
+        ("locked", "wrong", 1045),
+        ("tls", "right", 1045),
+        ("old", "right", 1862),
+        ("guarded", "wrong", 1045),
+        ("guarded", "wrong", 3955),
+        ("guarded", "right", 3955),
+    ] {
+        assert_eq!(log_in(core, user, password, true), expected, "{user} {password}");
+    }
+    run(&mut c, "ALTER USER sha2@localhost IDENTIFIED BY 'new' RETAIN CURRENT PASSWORD");
+    assert_eq!(["new", "right", "old"].map(|p| log_in(core, "sha2", p, true)), [0, 0, 1045]);
+    // Whoever guesses waits longer each time, a name without an account among them.
+    let start = Instant::now();
+    (0..4).for_each(|_| assert_eq!(log_in(core, "nobody", "guess", true), 1045));
+    assert!(start.elapsed() >= Duration::from_millis(500), "{:?}", start.elapsed());
+    run(&mut c, "SET GLOBAL require_secure_transport = 1");
+    assert_eq!([true, false].map(|secure| log_in(core, "open", "", secure)), [0, 3159]);
 }

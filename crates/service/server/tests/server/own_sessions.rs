@@ -52,8 +52,8 @@ fn it_has_the_rights_of_its_account_and_keeps_what_sessions_keep() {
     let r = Running::start();
     let mut c = r.connect();
     fill(&mut c);
-    assert_eq!(r.server().session("nobody", "%").err().map(|e| e.number()), Some(1698));
-    let mut s = r.server().session("app", "%").unwrap();
+    assert_eq!(r.server().sessions().own("nobody", "%").err().map(|e| e.number()), Some(1698));
+    let mut s = r.server().sessions().own("app", "%").unwrap();
     assert_eq!(value(&mut s, "SELECT CURRENT_USER()"), "app@%");
     assert_eq!(code(&mut s, "SELECT * FROM secret.t"), 1142);
     assert_eq!(code(&mut s, "DELETE FROM d.t"), 1142);
@@ -100,7 +100,7 @@ fn it_is_killed_like_others() {
     let r = Running::start();
     let mut c = r.connect();
     run(&mut c, "CREATE USER app");
-    let mut s = r.server().session("app", "%").unwrap();
+    let mut s = r.server().sessions().own("app", "%").unwrap();
     let id = value(&mut s, "SELECT CONNECTION_ID()");
     let killer = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(50));
@@ -150,7 +150,7 @@ fn init_file_runs_before_anybody_can_connect_with_all_rights() {
     .unwrap();
     {
         let server = start(&data, &file).unwrap();
-        let mut s = server.session("root", "localhost").unwrap();
+        let mut s = server.sessions().own("root", "localhost").unwrap();
         assert_eq!(value(&mut s, "SELECT s FROM made.t"), "a;b");
         assert_eq!(value(&mut s, "SELECT @@max_connections"), "77");
         assert_eq!(value(&mut s, "SELECT LENGTH(authentication_string) > 0 FROM mysql.user WHERE user = 'root'"), "1");
@@ -168,7 +168,7 @@ fn init_file_runs_before_anybody_can_connect_with_all_rights() {
     // What ran before it stays, and the store is well.
     std::fs::write(&file, "").unwrap();
     let server = start(&data, &file).unwrap();
-    let mut s = server.session("root", "localhost").unwrap();
+    let mut s = server.sessions().own("root", "localhost").unwrap();
     assert_eq!(value(&mut s, "SELECT COUNT(*) FROM made.t"), "2");
     drop((s, server));
     std::fs::remove_dir_all(&dir).unwrap();

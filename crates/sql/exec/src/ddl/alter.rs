@@ -694,8 +694,11 @@ fn convert_column(column: &mut Column, to: CollationId) -> Result<()> {
     if let ColumnDefault::Literal(value) = &column.default
         && let gannet_types::Value::Str(bytes, from) = value
     {
-        let converted = from.charset().convert(bytes, to.charset()).bytes;
-        column.default = ColumnDefault::Literal(gannet_types::Value::Str((&*converted).into(), to));
+        let converted = from.charset().convert(bytes, to.charset());
+        if converted.lossy {
+            return Err(sql_err!(InvalidDefault, column.name));
+        }
+        column.default = ColumnDefault::Literal(gannet_types::Value::Str((&*converted.bytes).into(), to));
     }
     Ok(())
 }

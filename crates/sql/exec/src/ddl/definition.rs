@@ -242,7 +242,6 @@ impl<'a, 'b> Definer<'a, 'b> {
         }
         ty.nullable = made.nullable;
         made.ty = ty;
-        deprecated_counter(&made, self.cx);
         if let Some(generated) = &column.generated {
             let usage = Use::Generated(name.text.clone());
             extras.expressions.push((usage, generated.expr.clone()));
@@ -337,13 +336,6 @@ impl<'a, 'b> Definer<'a, 'b> {
 /// A tablespace that every server has.
 fn is_common_tablespace(name: &str) -> bool {
     ["innodb_system", "innodb_file_per_table", "innodb_temporary"].iter().any(|n| n.eq_ignore_ascii_case(name))
-}
-
-/// Warns of AUTO_INCREMENT of a FLOAT or DOUBLE.
-pub(super) fn deprecated_counter(column: &Column, cx: &mut DdlContext<'_>) {
-    if column.auto_increment && matches!(column.ty.id, TypeId::Float | TypeId::Double) {
-        cx.warnings.warn(ErrorCode::WarnDeprecatedFloatAutoIncrement, &[&column.name]);
-    }
 }
 
 /// Warns of what is deprecated in the type of a column that another table or a query brings.

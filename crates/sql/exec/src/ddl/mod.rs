@@ -343,7 +343,6 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
             }
             let definition = definition::like(&other, &name);
             for column in &definition.columns {
-                definition::deprecated_counter(&column.column, cx);
                 definition::deprecated_type(&column.column, cx);
             }
             definition

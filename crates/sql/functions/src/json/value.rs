@@ -1,4 +1,4 @@
-//! JSON_VALUE: a scalar at a path as an SQL value.
+//! JSON_VALUE: what is at a path as an SQL value.
 
 use super::*;
 
@@ -42,7 +42,8 @@ fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
     if call.ty.id == TypeId::Json {
         return result(value);
     }
-    if !value.is_scalar() {
+    // Of an array or object there is its text.
+    if !value.is_scalar() && !call.ty.id.is_string() {
         return handled(4, sql_err!(WrongJsonTableValue, "json_value"));
     }
     let scalar = match value {
@@ -50,7 +51,10 @@ fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
         Json::Bool(b) if !call.ty.id.is_string() => Value::Int(i64::from(*b)),
         other if call.ty.id.is_string() => {
             let mut out = Vec::new();
-            other.write_scalar(&mut out, false);
+            match other.is_scalar() {
+                true => other.write_scalar(&mut out, false),
+                false => other.write(&mut out),
+            }
             text(out)
         }
         other => Value::Json(other.to_text()?),
@@ -65,5 +69,4 @@ fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] =
-    &[FunctionDef::new("JSON_VALUE", 6, 6, value_rule, json_value, "The scalar at a path as an SQL value.")
-        .sees_null()];
+    &[FunctionDef::new("JSON_VALUE", 6, 6, value_rule, json_value, "What is at a path as an SQL value.").sees_null()];

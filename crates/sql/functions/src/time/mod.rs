@@ -126,7 +126,8 @@ fn datetime_value(cx: &EvalContext<'_>, datetime: DateTime, fsp: u8) -> Value {
 
 /// The format argument as a Rust string.
 fn utf8(value: &Value) -> String {
-    String::from_utf8_lossy(&rules::text_in(value, gannet_types::charset::Charset::Utf8mb4)).into_owned()
+    let text = rules::text_in(value, gannet_types::charset::Charset::Utf8mb4);
+    String::from_utf8_lossy(&text.unwrap_or_else(|_| rules::bytes_of(value))).into_owned()
 }
 
 /// Text of ASCII or UTF-8 in a result's character set.

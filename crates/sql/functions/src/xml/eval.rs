@@ -264,7 +264,7 @@ impl Evaluation<'_, '_> {
             Value::Int(v) => Val::Number(*v as f64),
             Value::UInt(v) => Val::Number(*v as f64),
             Value::Double(v) => Val::Number(*v),
-            other => Val::Text(rules::text_in(other, self.charset).into_owned()),
+            other => Val::Text(rules::text_in(other, self.charset)?.into_owned()),
         })
     }
 

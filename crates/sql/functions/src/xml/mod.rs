@@ -29,7 +29,7 @@ fn working_charset(own: Charset) -> Charset {
 fn rule(cx: RuleContext, args: &[ArgInfo<'_>], name: &str) -> Result<SqlType> {
     let collation = rules::common_collation(cx, args, name)?;
     if let Some(path) = args[1].constant.filter(|p| !p.is_null()) {
-        xpath::parse(&rules::text_in(path, working_charset(collation.charset())))?;
+        xpath::parse(&rules::text_in(path, working_charset(collation.charset()))?)?;
     }
     Ok(text_type(u64::from(u32::MAX), collation, true))
 }
@@ -54,7 +54,7 @@ fn with_both(
     }
     let own = call.ty.collation.charset();
     let charset = working_charset(own);
-    let path = rules::text_of(&args[1], &call.args[1], charset).into_owned();
+    let path = rules::text_of(&args[1], &call.args[1], charset)?.into_owned();
     let expr = match cx.states.get::<Kept>(call) {
         Some(kept) if kept.path == path => kept.expr.clone(),
         _ => {
@@ -66,7 +66,7 @@ fn with_both(
     if args.iter().any(Value::is_null) {
         return Ok(Value::Null);
     }
-    let source = rules::text_of(&args[0], &call.args[0], charset).into_owned();
+    let source = rules::text_of(&args[0], &call.args[0], charset)?.into_owned();
     let document = match parse(source) {
         Ok(document) => document,
         Err(what) => {
@@ -78,7 +78,7 @@ fn with_both(
     if !rules::fits(cx, bytes.len() as u64) {
         return rules::too_long(cx, "xml");
     }
-    let bytes = if charset == own { bytes } else { charset.convert(&bytes, own).bytes.into_owned() };
+    let bytes = if charset == own { bytes } else { charset.fit(&bytes, own)?.into_owned() };
     Ok(rules::string(call, bytes))
 }
 
@@ -95,7 +95,7 @@ fn extract(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<V
 
 /// One node that the path leads to is replaced; with none or several the text stays as it is.
 fn update(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let replacement = |charset| rules::text_of(&args[2], &call.args[2], charset).into_owned();
+    let replacement = |charset| rules::text_of(&args[2], &call.args[2], charset);
     with_both(cx, call, args, |cx, charset, expr, document| {
         if !expr.is_nodes() {
             return Ok(None);
@@ -105,7 +105,7 @@ fn update(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Va
         let [(node, _)] = nodes[..] else { return Ok(Some(document.source.clone())) };
         let (start, end) = document.range(node);
         let mut out = document.source[..start].to_vec();
-        out.extend_from_slice(&replacement(charset));
+        out.extend_from_slice(&replacement(charset)?);
         out.extend_from_slice(&document.source[end..]);
         Ok(Some(out))
     })

@@ -15,7 +15,8 @@
 //! | `RAND(seed)`, the seed differing from row to row | `RAND OF ROW(seed)` |
 //! | `IF(a, b, c)`, `NULLIF(a, b)` | CASE |
 
-use super::operand::{Operand, compare_op, hex_as_number};
+use super::fit::{fit_all, may_lose};
+use super::operand::{Operand, as_number, compare_op};
 use super::{Binder, error};
 use crate::expr::{Aggregate, CompareOp, Expr, ExprKind, SortKey};
 use crate::fold;
@@ -59,7 +60,7 @@ impl Binder<'_> {
         if !def.arity.accepts(args.len()) {
             return Err(error(ErrorCode::WrongParamcountToNativeFct, &[&def.name]));
         }
-        let args = if def.takes_numbers { args.into_iter().map(hex_as_number).collect() } else { args };
+        let args = if def.takes_numbers { args.into_iter().map(as_number).collect() } else { args };
         let args = if reads_ascii(def.name) { args.into_iter().map(|a| self.narrow(a)).collect() } else { args };
         // FIELD compares numbers as soon as one of its arguments is one.
         let all_texts = def.name != "FIELD" || args.iter().all(|a| !a.ty().id.is_numeric());
@@ -70,6 +71,8 @@ impl Binder<'_> {
         };
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
         let mut ty = (def.rule)(self.rule_context(), &infos)?;
+        let args = fit_made_of(self, def, args, &ty)?;
+        let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
         // Functions that make text of something else make ASCII text: converted where ASCII is something else.
         let wide = (is_stringy(&ty) && ty.collation.charset().is_wide() && !(0..infos.len()).any(def.made_of))
             .then(|| ty.clone());
@@ -95,6 +98,7 @@ impl Binder<'_> {
         let mut bound = Bound::new(expr);
         if let Some(source) = source {
             (bound.coercibility, bound.ascii) = (source.coercibility, source.ascii_only);
+            bound.temporal = computes_dates(def.name);
         }
         if self.options.passes.has(crate::options::Passes::FOLD) {
             bound.expr = fold::call(bound.expr, self.options);
@@ -296,7 +300,7 @@ impl Binder<'_> {
                 let b = self.beside_year(&a, b)?;
                 let compared = self.beside_year(&b, a.clone())?;
                 let by = comparison(&compared, &b, "nullif")?;
-                let equal = Bound::new(self.compare_in(CompareOp::Eq, by, compared, b));
+                let equal = Bound::new(self.compare_in(CompareOp::Eq, by, compared, b, "nullif")?);
                 let null = Bound::new(crate::make::constant(Value::Null));
                 self.case_of(None, vec![equal], vec![null], Some(a), "nullif")?
             }
@@ -402,6 +406,7 @@ impl Binder<'_> {
         }
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
         let ty = (def.rule)(self.rule_context(), &infos)?;
+        let args = if is_stringy(&ty) { fit_all(self, args, ty.collation, &name.to_lowercase())? } else { args };
         let text = aggregated_text(&args);
         compares_values(def.name, &args)?;
         let separator = call.separator.as_ref().map(|s| String::from_utf8_lossy(s).into());
@@ -440,7 +445,7 @@ impl Binder<'_> {
                 return self.json_value_arg(a);
             }
             let arg = self.expr(a)?;
-            Ok(if numeric { hex_as_number(arg) } else { arg })
+            Ok(if numeric { as_number(arg) } else { arg })
         });
         let mut args = args.collect::<Result<Vec<_>>>()?;
         let mut order = Vec::new();
@@ -471,9 +476,9 @@ impl Binder<'_> {
         if call.func == AggregateFunc::GroupConcat {
             let separator = call.separator.as_ref().map_or(",".into(), |s| String::from_utf8_lossy(s));
             let value = super::literal::text_value(separator.as_bytes(), self.collation)?;
-            let mut separator = Bound::new(crate::make::constant(value));
-            separator.ascii = true;
-            args.push(separator);
+            let mut bound = Bound::new(crate::make::constant(value));
+            bound.ascii = separator.is_ascii();
+            args.push(bound);
         }
         Ok((args, order))
     }
@@ -490,6 +495,25 @@ impl Binder<'_> {
         }
         (level.unwrap_or(own), level.is_some())
     }
+}
+
+/// The texts that the result is made of, in the result's character set.
+fn fit_made_of(
+    b: &mut Binder<'_>,
+    def: &'static FunctionDef,
+    mut args: Vec<Bound>,
+    ty: &SqlType,
+) -> Result<Vec<Bound>> {
+    let part = |(i, arg): (usize, &Bound)| (def.made_of)(i) && may_lose(arg.ty(), ty.collation);
+    if !is_stringy(ty) || !args.iter().enumerate().any(part) {
+        return Ok(args);
+    }
+    let (at, parts): (Vec<_>, Vec<_>) = (0..).zip(&args).filter(|(i, _)| (def.made_of)(*i)).unzip();
+    let parts = parts.into_iter().cloned().collect();
+    for (i, part) in at.into_iter().zip(fit_all(b, parts, ty.collation, &def.name.to_lowercase())?) {
+        args[i] = part;
+    }
+    Ok(args)
 }
 
 /// MIN and MAX compare their argument with itself, which a text of two collations does not allow. Error 1267.
@@ -586,6 +610,11 @@ fn passes_through(name: &str) -> bool {
         "BIT_COUNT",
     ];
     NAMES.contains(&name)
+}
+
+/// Functions whose text is that of a date or time, where their argument is a text or number.
+fn computes_dates(name: &str) -> bool {
+    matches!(name, "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" | "ADDTIME" | "SUBTIME")
 }
 
 /// Functions that read a notation made of ASCII characters.

@@ -1,12 +1,13 @@
 //! Comparisons of values and rows: the domain, and operands made fit for it.
 
-use super::operand::{Operand, hex_as_number};
+use super::fit::fit_all;
+use super::operand::{Operand, as_number};
 use super::{Binder, error};
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind};
 use crate::fold;
 use crate::make::{and, or, predicate};
 use crate::typing::{Bound, comparison};
-use gannet_types::{ErrorCode, Result, TypeId};
+use gannet_types::{ErrorCode, Result, SqlError, TypeId};
 
 /// Columns up to which an order of rows is written out as a disjunction, whose alternatives may be ranges of an index.
 const WIDE_ROW: usize = 16;
@@ -85,14 +86,21 @@ impl Binder<'_> {
         let b = self.beside_year(&a, b)?;
         let a = self.beside_year(&b, a)?;
         let by = comparison(&a, &b, op.symbol())?;
-        Ok(self.compare_in(op, by, a, b))
+        self.compare_in(op, by, a, b, op.symbol())
     }
 
     /// A comparison in a domain that was found before.
-    pub(super) fn compare_in(&mut self, op: CompareOp, by: Comparison, a: Bound, b: Bound) -> Expr {
+    pub(super) fn compare_in(
+        &mut self,
+        op: CompareOp,
+        by: Comparison,
+        a: Bound,
+        b: Bound,
+        operation: &str,
+    ) -> Result<Expr> {
         let nullable = op != CompareOp::NullSafeEq && (a.ty().nullable || b.ty().nullable);
-        let args = Box::new([self.in_domain(a, by), self.in_domain(b, by)]);
-        predicate(ExprKind::Compare { op, by, args }, nullable)
+        let args = Box::new(in_domain(self, [a, b], by, operation)?);
+        Ok(predicate(ExprKind::Compare { op, by, args }, nullable))
     }
 
     /// A constant beside a YEAR column: two digits are a year, as they would be stored.
@@ -126,22 +134,48 @@ impl Binder<'_> {
             Ok(list)
         }
     }
+}
 
-    /// Makes an operand fit for a domain: text in the character set of the collation, hexadecimal literals as numbers among numbers.
-    pub(super) fn in_domain(&mut self, operand: Bound, by: Comparison) -> Expr {
-        match by {
-            Comparison::String(collation) => {
-                let ty = operand.ty();
-                let (from, to) = (ty.collation.charset(), collation.charset());
-                if ty.id.is_string() && from != to && !from.is_subset_of(to) && !operand.ascii {
-                    let mut ty = operand.ty().clone();
-                    ty.collation = collation;
-                    return fold::simplify(Expr { kind: ExprKind::Cast(Box::new(operand.expr)), ty });
-                }
-                operand.expr
+/// Makes the operands of an operation fit for its domain: text in the character set of the collation,
+/// hexadecimal literals as numbers among numbers.
+pub(super) fn in_domain<const N: usize>(
+    b: &mut Binder<'_>,
+    operands: [Bound; N],
+    by: Comparison,
+    operation: &str,
+) -> Result<[Expr; N]> {
+    let all = all_in_domain(b, operands.into(), by, operation)?;
+    all.try_into().map_err(|_| SqlError::internal("a comparison of another number of operands"))
+}
+
+/// As [`in_domain`], of any number.
+pub(super) fn all_in_domain(
+    b: &mut Binder<'_>,
+    operands: Vec<Bound>,
+    by: Comparison,
+    operation: &str,
+) -> Result<Vec<Expr>> {
+    let operands = match by {
+        Comparison::String(collation) => fit_all(b, operands, collation, operation)?,
+        _ => operands,
+    };
+    Ok(operands.into_iter().map(|o| one_in_domain(o, by)).collect())
+}
+
+/// An operand whose text fits.
+fn one_in_domain(operand: Bound, by: Comparison) -> Expr {
+    match by {
+        Comparison::String(collation) => {
+            let ty = operand.ty();
+            let (from, to) = (ty.collation.charset(), collation.charset());
+            if ty.id.is_string() && from != to && !from.is_subset_of(to) && !operand.ascii {
+                let mut ty = operand.ty().clone();
+                ty.collation = collation;
+                return fold::simplify(Expr { kind: ExprKind::Cast(Box::new(operand.expr)), ty });
             }
-            Comparison::Integer | Comparison::Decimal | Comparison::Double => hex_as_number(operand).expr,
-            _ => operand.expr,
+            operand.expr
         }
+        Comparison::Integer | Comparison::Decimal | Comparison::Double => as_number(operand).expr,
+        _ => operand.expr,
     }
 }

@@ -301,7 +301,7 @@ impl Binder<'_> {
         let value = self.lifted(e);
         self.hint = None;
         let value = value?;
-        Ok(Some(if target.ty.id.is_numeric() { super::operand::hex_as_number(value).expr } else { value.expr }))
+        Ok(Some(if target.ty.id.is_numeric() { super::operand::as_number(value).expr } else { value.expr }))
     }
 
     /// All that a query reads is locked, its subqueries' reads too.

@@ -1,7 +1,10 @@
 //! Expressions.
 
+use super::compare::{all_in_domain, in_domain};
+use super::fit::{fit, fit_all, may_lose, mix};
 use super::literal::literal_class;
-use super::operand::{Operand, compare_op, hex_as_number};
+use super::operand::{Operand, as_number, compare_op};
+use super::query::Coercion;
 use super::scope::Clause;
 use super::{Binder, error};
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, Subquery, SubqueryKind};
@@ -192,6 +195,7 @@ impl Binder<'_> {
             }
             UnaryOp::BitNot => {
                 let arg = self.expr(arg)?;
+                let arg = if arg.temporal { as_number(arg) } else { arg };
                 self.call_named("~", vec![arg])
             }
             UnaryOp::Binary => {
@@ -206,6 +210,7 @@ impl Binder<'_> {
 
     /// `-arg`. A literal is negated at once, so that `-9223372036854775808` is a BIGINT.
     pub(super) fn negate(&mut self, arg: Bound) -> Result<Bound> {
+        let arg = if arg.temporal { as_number(arg) } else { arg };
         let value = match &arg.expr.kind {
             ExprKind::Literal(Value::Int(v)) => Some(match v.checked_neg() {
                 Some(n) => Value::Int(n),
@@ -257,7 +262,7 @@ impl Binder<'_> {
             _ => return Err(SqlError::internal("a comparison among the arithmetic operators")),
         };
         let numeric = name != "CONCAT";
-        let number = |b: Bound| if numeric { hex_as_number(b) } else { b };
+        let number = |b: Bound| if numeric { as_number(b) } else { b };
         self.call_named(name, vec![number(a), number(b)])
     }
 
@@ -344,7 +349,7 @@ impl Binder<'_> {
         let (low, high) = (self.beside_year(&arg, low)?, self.beside_year(&arg, high)?);
         let by = comparison_of_all(&arg, &[&low, &high], "between")?;
         let nullable = arg.ty().nullable || low.ty().nullable || high.ty().nullable;
-        let args = Box::new([self.in_domain(arg, by), self.in_domain(low, by), self.in_domain(high, by)]);
+        let args = Box::new(in_domain(self, [arg, low, high], by, "between")?);
         let e = predicate(ExprKind::Between { by, negated, args }, nullable);
         Ok(Bound::new(fold::simplify(e)))
     }
@@ -397,9 +402,11 @@ impl Binder<'_> {
         let bound = self.list_beside_year(&arg, bound)?;
         let by = comparison_of_all(&arg, &bound.iter().collect::<Vec<_>>(), " IN ")?;
         let nullable = arg.ty().nullable || bound.iter().any(|b| b.ty().nullable);
-        let list: Box<[Expr]> = bound.into_iter().map(|b| self.in_domain(b, by)).collect();
+        let all = std::iter::once(arg).chain(bound).collect();
+        let mut list = all_in_domain(self, all, by, " IN ")?;
+        let arg = Box::new(list.remove(0));
         let constant_list = list.iter().all(Expr::is_execution_constant);
-        let arg = Box::new(self.in_domain(arg, by));
+        let list = list.into();
         Ok(predicate(ExprKind::In { by, negated, arg, list, constant_list }, nullable))
     }
 
@@ -433,7 +440,7 @@ impl Binder<'_> {
             let column = self.column(id);
             nullable |= needle.ty().nullable || column.ty().nullable;
             let by = comparison(&needle, &column, "=")?;
-            exprs.push(self.in_domain(needle, by));
+            exprs.push(beside_subquery(self, subplan, needle, column, by, "=")?);
             domains.push(by);
         }
         let kind = SubqueryKind::In { needle: exprs.into(), by: domains.into(), negated };
@@ -451,8 +458,9 @@ impl Binder<'_> {
         let needle = self.lifted(left)?;
         let subplan = self.subquery(query, Some(1))?;
         let id = self.arena.subqueries[subplan as usize].query.columns[0].id;
-        let by = comparison(&needle, &self.column(id), op.symbol())?;
-        let needle = Box::new(self.in_domain(needle, by));
+        let column = self.column(id);
+        let by = comparison(&needle, &column, op.symbol())?;
+        let needle = Box::new(beside_subquery(self, subplan, needle, column, by, op.symbol())?);
         let kind = SubqueryKind::Quantified { needle, by, op, all };
         Ok(self.subquery_expr(subplan, kind, boolean(true)))
     }
@@ -484,6 +492,11 @@ impl Binder<'_> {
         let mut args = self.same_collation(vec![arg, pattern], "like")?;
         if let Some(escape) = escape {
             let escape = self.pinned(|b| b.expr(escape))?;
+            let mut varies = !escape.expr.is_steady();
+            self.arena.columns_of(&escape.expr, &mut |_| varies = true);
+            if varies {
+                return Err(error(ErrorCode::WrongArguments, &[&"ESCAPE"]));
+            }
             if let ExprKind::Literal(Value::Str(text, collation)) = &escape.expr.kind
                 && collation.charset().char_count(text) > 1
             {
@@ -502,6 +515,14 @@ impl Binder<'_> {
             return Ok(args);
         }
         let collation = gannet_types::collation::aggregate_all(&sources, operation)?.collation;
+        let args = match sources.iter().any(|s| !s.collation.charset().fits_in(collation.charset())) {
+            true => {
+                let text = |b: &Bound| is_stringy(b.ty());
+                let error = mix(self, &args.iter().filter(|b| text(b)).cloned().collect::<Vec<_>>(), operation);
+                args.into_iter().map(|b| fit(self, b, collation, &error)).collect::<Result<_>>()?
+            }
+            false => args,
+        };
         let fit = |b: Bound| {
             let own = b.ty();
             let member = matches!(own.id, TypeId::Enum | TypeId::Set);
@@ -522,7 +543,7 @@ impl Binder<'_> {
             ty.nullable = own.nullable;
             let (coercibility, ascii) = (b.coercibility, b.ascii);
             let expr = fold::simplify(Expr { kind: ExprKind::Cast(Box::new(b.expr)), ty });
-            Bound { expr, coercibility, ascii, hex: false }
+            Bound { expr, coercibility, ascii, hex: false, temporal: false }
         };
         Ok(args.into_iter().map(fit).collect())
     }
@@ -592,24 +613,20 @@ impl Binder<'_> {
             ty.nullable = given.ty().nullable;
             *given = self.cast_to(given.clone(), ty);
         }
-        let by = match &operand {
-            Some(operand) => comparison_of_all(operand, &whens.iter().collect::<Vec<_>>(), "case")?,
-            None => Comparison::Integer,
-        };
-        let mut branches = thens.clone();
+        let (operand, by, whens) = compared_with(self, operand, whens)?;
+        let mut branches = thens;
         branches.extend(otherwise.clone());
         let (mut ty, source) = common_type(self.rule_context(), &branches, operation)?;
+        if is_stringy(&ty) {
+            branches = fit_all(self, branches, ty.collation, operation)?;
+        }
+        let otherwise = if otherwise.is_some() { branches.pop() } else { None };
         ty.nullable |= otherwise.is_none();
         let (coercibility, ascii) = (source.coercibility, source.ascii_only);
-        let whens = whens
-            .into_iter()
-            .map(|w| if operand.is_some() { self.in_domain(w, by) } else { w.expr })
-            .zip(thens.into_iter().map(|t| t.expr))
-            .collect();
-        let operand = operand.take().map(|o| Box::new(self.in_domain(o, by)));
+        let whens = whens.into_iter().zip(branches.into_iter().map(|t| t.expr)).collect();
         let otherwise = otherwise.map(|o| Box::new(o.expr));
         let expr = Expr { kind: ExprKind::Case { operand, by, whens, otherwise }, ty };
-        Ok(Bound { expr: fold::simplify(expr), coercibility, ascii, hex: false })
+        Ok(Bound { expr: fold::simplify(expr), coercibility, ascii, hex: false, temporal: false })
     }
 
     fn cast(&mut self, cast: &ast::Cast) -> Result<Bound> {
@@ -630,7 +647,8 @@ impl Binder<'_> {
     }
 
     pub(super) fn cast_to(&mut self, arg: Bound, ty: SqlType) -> Bound {
-        let arg = if ty.id.is_numeric() { hex_as_number(arg) } else { arg };
+        // CAST reads the text of a computed date, as it does any text.
+        let arg = if ty.id.is_numeric() && !arg.temporal { as_number(arg) } else { arg };
         let mut bound = Bound::new(fold::simplify(Expr { kind: ExprKind::Cast(Box::new(arg.expr)), ty }));
         // A literal that was converted is none any more.
         if bound.coercibility == Coercibility::Coercible {
@@ -704,4 +722,48 @@ fn hint_of(operand: &Operand) -> Option<SqlType> {
         Operand::Scalar(b) => Some(b.ty().clone()),
         Operand::Row(_) => None,
     }
+}
+
+/// The operand of a CASE, how it compares, and what with; without an operand the conditions.
+fn compared_with(
+    b: &mut Binder<'_>,
+    operand: Option<Bound>,
+    whens: Vec<Bound>,
+) -> Result<(Option<Box<Expr>>, Comparison, Vec<Expr>)> {
+    let Some(operand) = operand else {
+        return Ok((None, Comparison::Integer, whens.into_iter().map(|w| w.expr).collect()));
+    };
+    let by = comparison_of_all(&operand, &whens.iter().collect::<Vec<_>>(), "case")?;
+    let mut all = all_in_domain(b, std::iter::once(operand).chain(whens).collect(), by, "case")?;
+    Ok((Some(Box::new(all.remove(0))), by, all))
+}
+
+/// What is compared with a column of a subquery; the column is made fit for the domain inside of the subquery.
+fn beside_subquery(
+    b: &mut Binder<'_>,
+    subplan: u32,
+    needle: Bound,
+    column: Bound,
+    by: Comparison,
+    operation: &str,
+) -> Result<Expr> {
+    if let (Comparison::String(collation), &ExprKind::Column(id)) = (by, &column.expr.kind)
+        && may_lose(column.ty(), collation)
+        && !column.ascii
+    {
+        let error = mix(b, &[needle.clone(), column.clone()], operation);
+        let mut query = b.arena.subqueries[subplan as usize].query.take();
+        let at = query.columns.iter().position(|c| c.id == id);
+        let mut types: Vec<SqlType> = query.columns.iter().map(|c| b.arena.types[c.id as usize].clone()).collect();
+        let mut errors = vec![None; types.len()];
+        if let Some(at) = at {
+            types[at].collation = collation;
+            errors[at] = Some(error);
+        }
+        let coerced = b.coerce(&mut query, &types, Coercion::Common(&errors));
+        b.arena.subqueries[subplan as usize].query = query;
+        coerced?;
+    }
+    let [needle, _] = in_domain(b, [needle, column], by, operation)?;
+    Ok(needle)
 }

@@ -4,7 +4,7 @@ use super::depend::determined;
 use super::scope::{Clause, Labels};
 use super::{Binder, error};
 use crate::expr::{Expr, ExprKind};
-use crate::logical::{Block, ColId, Label, RelKind};
+use crate::logical::{Arena, Block, ColId, Label, RelKind};
 use gannet_parser::ast;
 use gannet_types::{ErrorCode, Result, SqlError, SqlMode};
 
@@ -85,6 +85,9 @@ impl Binder<'_> {
             window.partition.iter_mut().for_each(&mut replace);
             window.order.iter_mut().for_each(|k| replace(&mut k.expr));
             window.functions.iter_mut().flat_map(|(f, _)| &mut f.args).for_each(&mut replace);
+        }
+        if block.rollup {
+            keys_in_subqueries(&mut self.arena, block, &keys);
         }
         for item in &block.items {
             self.arena.types[item.id as usize] = item.expr.ty.clone();
@@ -180,6 +183,65 @@ impl Binder<'_> {
             _ => format!("{}.{column}", rel.alias),
         }
     }
+}
+
+/// Subqueries over the rows of a rollup read its keys too, which are NULL in the rows of totals. (Without a
+/// rollup a key that is a column has that column's name.)
+fn keys_in_subqueries(arena: &mut Arena, block: &Block, keys: &[(Expr, ColId)]) {
+    let column = |(key, id): &(Expr, ColId)| match key.kind {
+        ExprKind::Column(column) => Some((column, *id)),
+        _ => None,
+    };
+    let keys: Vec<(ColId, ColId)> = keys.iter().filter_map(column).collect();
+    let mut found = Vec::new();
+    let items = block.items.iter().map(|i| &i.expr);
+    for e in items.chain(&block.having).chain(block.order.iter().map(|k| &k.expr)) {
+        subqueries_of(e, &mut found);
+    }
+    let mut at = 0;
+    while let Some(number) = found.get(at).map(|n| *n as usize) {
+        at += 1;
+        let mut query = arena.subqueries[number].query.take();
+        query.for_each_expr(&mut |e| subqueries_of(e, &mut found));
+        let mut reads = false;
+        let types = &arena.types;
+        query.for_each_expr_mut(&mut |e| reads |= read_keys(e, &keys, types));
+        if reads {
+            query.columns.iter().for_each(|c| arena.types[c.id as usize].nullable = true);
+        }
+        let subquery = &mut arena.subqueries[number];
+        subquery.query = query;
+        subquery.free.iter_mut().for_each(|id| {
+            if let Some((_, key)) = keys.iter().find(|(column, _)| column == id) {
+                *id = *key;
+            }
+        });
+    }
+}
+
+/// The subqueries that stand in an expression, those not listed yet.
+fn subqueries_of(e: &Expr, found: &mut Vec<u32>) {
+    if let ExprKind::Subquery(s) = &e.kind
+        && !found.contains(&s.subplan)
+    {
+        found.push(s.subplan);
+    }
+    e.for_each_child(|c| subqueries_of(c, found));
+}
+
+/// Makes an expression read the keys of a rollup where it reads the columns that they are of: what is made of
+/// them may be NULL.
+fn read_keys(e: &mut Expr, keys: &[(ColId, ColId)], types: &[gannet_types::SqlType]) -> bool {
+    if let ExprKind::Column(id) = &mut e.kind {
+        let Some((_, key)) = keys.iter().find(|(column, _)| column == id) else { return false };
+        *id = *key;
+        e.ty = types[*key as usize].clone();
+        return true;
+    }
+    let mut reads = false;
+    e.for_each_child_mut(|c| reads |= read_keys(c, keys, types));
+    e.ty.nullable |= reads;
+    reads
 }
 
 /// Replaces group keys inside an expression by the columns which hold them.

@@ -204,7 +204,7 @@ impl Binder<'_> {
             LiteralClass::Decimal(scale) => SqlType::decimal(DECIMAL_DIGITS as u8 + scale, scale),
             LiteralClass::Float => SqlType::DOUBLE,
             LiteralClass::String => SqlType::varchar(255, self.options.collation),
-            LiteralClass::Other => return self.pin_literal(literal),
+            LiteralClass::Ascii | LiteralClass::Other => return self.pin_literal(literal),
         };
         let ascii = matches!(&value, Value::Str(text, _) if text.is_ascii());
         let param = Param::Literal { ordinal, class, ty: ty.not_null() };

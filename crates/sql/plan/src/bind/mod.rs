@@ -8,6 +8,7 @@ mod compare;
 mod depend;
 mod dml;
 mod expr;
+mod fit;
 mod from;
 mod group;
 mod hints;

@@ -36,8 +36,16 @@ pub(crate) fn compare_op(op: BinaryOp) -> Option<CompareOp> {
     })
 }
 
-/// Hexadecimal and bit literals are unsigned integers among numbers.
-pub(super) fn hex_as_number(b: Bound) -> Bound {
+/// An operand among numbers: hexadecimal and bit literals are unsigned integers, the text of a computed date is
+/// the date's number.
+pub(super) fn as_number(b: Bound) -> Bound {
+    if b.temporal
+        && b.ty().id.is_string()
+        && let Some(def) = gannet_functions::function("TEMPORAL NUMBER")
+    {
+        let ty = SqlType { nullable: b.ty().nullable, ..SqlType::DOUBLE };
+        return Bound::new(Expr { kind: ExprKind::Call(def, [b.expr].into()), ty });
+    }
     if !b.hex {
         return b;
     }

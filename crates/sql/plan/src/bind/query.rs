@@ -1,15 +1,16 @@
 //! Query expressions: WITH, set operations, VALUES, subqueries.
 
+use super::fit::{fit_all, fitting, may_lose, mix};
 use super::scope::{Clause, Scope};
 use super::{Binder, error};
 use crate::expr::{Expr, ExprKind, SortKey};
-use crate::logical::{Body, ColId, CteQuery, Label, OutColumn, Query, Subselect};
+use crate::logical::{Arena, Body, ColId, CteQuery, Label, OutColumn, Query, Subselect};
 use crate::physical::SetOperation;
 use crate::plan::Intent;
-use crate::typing::{Bound, common_type};
+use crate::typing::{Bound, common_type, is_stringy};
 use gannet_parser::ast::{self, QueryBody, SetOp};
 use gannet_schema::names::{eq_name, fold_name};
-use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType};
+use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
 
 /// Set operations inside of each other: a chain in which the operators change nests to the left.
 const MAX_SET_DEPTH: u32 = 64;
@@ -128,6 +129,10 @@ impl Binder<'_> {
         for c in 0..width {
             let branch: Vec<Bound> = bound.iter().map(|r| r[c].clone()).collect();
             let (ty, text) = self.united(&branch)?;
+            if is_stringy(&ty) {
+                let fit = fit_all(self, branch, ty.collation, "UNION")?;
+                bound.iter_mut().zip(fit).for_each(|(row, fit)| row[c] = fit);
+            }
             let name: Box<str> = format!("column_{c}").into();
             columns.push(OutColumn { name, id: self.arena.text_column(ty.clone(), Label::Computed, text) });
             types.push(ty);
@@ -237,15 +242,21 @@ impl Binder<'_> {
         }
         let mut columns = Vec::with_capacity(width);
         let mut types: Vec<SqlType> = Vec::with_capacity(width);
+        let mut errors: Vec<Vec<Option<SqlError>>> = vec![vec![None; width]; inputs.len()];
         for c in 0..width {
             let branch: Vec<Bound> = inputs.iter().map(|q| self.column(q.columns[c].id)).collect();
             let (ty, text) = self.united(&branch)?;
+            for (errors, part) in errors.iter_mut().zip(&branch) {
+                if is_stringy(&ty) && !part.ascii && may_lose(part.ty(), ty.collation) {
+                    errors[c] = Some(mix(self, &branch, "UNION"));
+                }
+            }
             let name = inputs[0].columns[c].name.clone();
             columns.push(OutColumn { name, id: self.arena.text_column(ty.clone(), Label::Computed, text) });
             types.push(ty);
         }
-        for input in &mut inputs {
-            self.coerce(input, &types);
+        for (input, errors) in inputs.iter_mut().zip(&errors) {
+            self.coerce(input, &types, Coercion::Common(errors))?;
         }
         let select = inputs[0].select;
         let count_all = take_count(&mut inputs[0]);
@@ -254,24 +265,18 @@ impl Binder<'_> {
     }
 
     /// Makes a query deliver the given types.
-    pub(super) fn coerce(&mut self, query: &mut Query, types: &[SqlType]) {
-        let same = |a: &SqlType, b: &SqlType| {
-            a.id == b.id
-                && a.unsigned == b.unsigned
-                && a.scale == b.scale
-                && a.collation == b.collation
-                && a.members == b.members
-        };
+    pub(super) fn coerce(&mut self, query: &mut Query, types: &[SqlType], how: Coercion<'_>) -> Result<()> {
+        let same = |a: &SqlType, b: &SqlType| how.stays(a, b);
         let fits = query.columns.iter().zip(types).all(|(c, ty)| same(&self.arena.types[c.id as usize], ty));
         if fits {
-            return;
+            return Ok(());
         }
         match &mut query.body {
             Body::Block(block) if !block.distinct => {
-                for ((item, column), ty) in block.items.iter_mut().zip(&mut query.columns).zip(types) {
+                for (i, ((item, column), ty)) in block.items.iter_mut().zip(&mut query.columns).zip(types).enumerate() {
                     if !same(&item.expr.ty, ty) {
                         let expr = std::mem::replace(&mut item.expr, crate::make::constant(gannet_types::Value::Null));
-                        item.expr = convert(expr, ty);
+                        item.expr = how.convert(i, expr, ty)?;
                         // Other clauses may read the item under its old id.
                         item.id = self.arena.column(ty.clone(), Label::Computed);
                         column.id = item.id;
@@ -280,30 +285,23 @@ impl Binder<'_> {
             }
             Body::Values(rows) => {
                 for row in rows {
-                    for (e, ty) in row.iter_mut().zip(types) {
+                    for (i, (e, ty)) in row.iter_mut().zip(types).enumerate() {
                         let expr = std::mem::replace(e, crate::make::constant(gannet_types::Value::Null));
-                        *e = convert(expr, ty);
+                        *e = how.convert(i, expr, ty)?;
                     }
                 }
                 for (column, ty) in query.columns.iter().zip(types) {
                     self.arena.types[column.id as usize] = ty.clone();
                 }
             }
-            _ => self.wrap(query, types),
+            _ => self.wrap(query, types, how)?,
         }
+        Ok(())
     }
 
     /// Puts a SELECT around a query that converts its columns.
-    fn wrap(&mut self, query: &mut Query, types: &[SqlType]) {
-        let empty = Query {
-            body: Body::Values(Vec::new()),
-            columns: Vec::new(),
-            order: Vec::new(),
-            limit: None,
-            offset: None,
-            select: query.select,
-        };
-        let inner = std::mem::replace(query, empty);
+    fn wrap(&mut self, query: &mut Query, types: &[SqlType], how: Coercion<'_>) -> Result<()> {
+        let inner = query.take();
         let width = inner.columns.len() as u32;
         let mut first = 0;
         for (i, column) in inner.columns.iter().enumerate() {
@@ -315,17 +313,12 @@ impl Binder<'_> {
         }
         let mut block = super::select::empty_block(inner.select);
         let inner_select = inner.select;
-        query.columns = inner
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(i, c)| {
-                let expr = convert(self.arena.expr(first + i as u32), &types[i]);
-                let id = self.arena.column(types[i].clone(), Label::Computed);
-                block.items.push(crate::logical::Item { expr, id });
-                OutColumn { name: c.name.clone(), id }
-            })
-            .collect();
+        for (i, (column, ty)) in inner.columns.iter().zip(types).enumerate() {
+            let expr = how.convert(i, self.arena.expr(first + i as u32), ty)?;
+            let id = self.arena.column(ty.clone(), Label::Computed);
+            block.items.push(crate::logical::Item { expr, id });
+            query.columns.push(OutColumn { name: column.name.clone(), id });
+        }
         block.rels.push(crate::logical::Rel {
             alias: "".into(),
             kind: crate::logical::RelKind::Derived(Box::new(inner)),
@@ -338,6 +331,7 @@ impl Binder<'_> {
         });
         block.from = Some(crate::logical::From::Rel(0));
         query.body = Body::Block(Box::new(block));
+        Ok(())
     }
 
     /// ORDER BY and LIMIT of a set operation or VALUES: names, positions, and expressions of its columns.
@@ -506,10 +500,7 @@ impl Binder<'_> {
         };
         super::from::rename(&mut base, &cte.columns)?;
         super::from::unique_names(&base)?;
-        for column in &base.columns {
-            self.arena.types[column.id as usize].nullable = true;
-        }
-        let types: Vec<SqlType> = base.columns.iter().map(|c| self.arena.types[c.id as usize].clone()).collect();
+        let (names, types) = kept_columns(&mut self.arena, &base);
         let number = self.add_cte(name, base);
         self.ctes.push((folded.to_owned(), number));
         let mut parts = Vec::new();
@@ -535,7 +526,7 @@ impl Binder<'_> {
             {
                 return Err(error(ErrorCode::CteRecursiveForbidsAggregation, &[name]));
             }
-            self.coerce(&mut part, &types);
+            self.coerce(&mut part, &types, Coercion::Stored(&names))?;
             parts.push(part);
         }
         self.ctes.pop();
@@ -604,6 +595,48 @@ impl Binder<'_> {
     pub(super) const READ: Intent = Intent::Read;
 }
 
+/// How the columns of a query become those of a set operation, or of a table that keeps their rows.
+#[derive(Clone, Copy)]
+pub(super) enum Coercion<'a> {
+    /// Values of the common type; the error of text that has no place in its character set, by column.
+    Common(&'a [Option<SqlError>]),
+    /// As values are stored in columns of these names: errors 1264, 1265, 1366, 1406 where SQL mode is strict.
+    Stored(&'a [Box<str>]),
+}
+
+impl Coercion<'_> {
+    /// A value of type `from` is one of type `to` as it is.
+    fn stays(self, from: &SqlType, to: &SqlType) -> bool {
+        let same = from.id == to.id
+            && from.unsigned == to.unsigned
+            && from.scale == to.scale
+            && from.collation == to.collation
+            && from.members == to.members;
+        match self {
+            Coercion::Common(_) => same,
+            // A DECIMAL, as a text, may be longer than its column.
+            Coercion::Stored(_) => same && (to.id.is_integer() || to.id.is_temporal() || to.id == TypeId::Double),
+        }
+    }
+
+    fn convert(self, column: usize, e: Expr, ty: &SqlType) -> Result<Expr> {
+        match self {
+            Coercion::Common(errors) => match &errors[column] {
+                Some(error) => Ok(convert(fitting(e, ty.collation, error)?, ty)),
+                None => Ok(convert(e, ty)),
+            },
+            Coercion::Stored(names) => {
+                let Some(def) = gannet_functions::function("STORED IN") else {
+                    return Err(SqlError::internal("a value without a way into its column"));
+                };
+                let name = crate::make::constant(Value::text(&names[column]));
+                let ty = SqlType { nullable: true, ..ty.clone() };
+                Ok(Expr { kind: ExprKind::Call(def, [e, name].into()), ty })
+            }
+        }
+    }
+}
+
 /// Where the query that is bound next is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Place {
@@ -620,6 +653,20 @@ pub(super) struct Recursion {
     depth: usize,
     /// The CTE has been named.
     found: bool,
+}
+
+/// Names and types of the columns in which a recursive common table expression keeps its rows.
+fn kept_columns(arena: &mut Arena, base: &Query) -> (Vec<Box<str>>, Vec<SqlType>) {
+    let column = |c: &OutColumn| {
+        let ty = &mut arena.types[c.id as usize];
+        // NULL alone is a text without room for a character.
+        if ty.id == TypeId::Null {
+            *ty = SqlType::varbinary(0);
+        }
+        ty.nullable = true;
+        (c.name.clone(), ty.clone())
+    };
+    base.columns.iter().map(column).unzip()
 }
 
 /// SQL_CALC_FOUND_ROWS of the first SELECT counts for the set operation around it.

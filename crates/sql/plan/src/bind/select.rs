@@ -39,6 +39,38 @@ fn in_window<'b, R>(b: &mut Binder<'b>, f: impl FnOnce(&mut Binder<'b>) -> Resul
     result
 }
 
+/// Windows are what they have to be also where nobody uses them.
+fn check_named_windows(b: &mut Binder<'_>, select: &ast::Select) -> Result<()> {
+    for (name, _) in &select.windows {
+        window_over(b, &ast::WindowRef::Named(name.clone()))?;
+    }
+    Ok(())
+}
+
+/// What a window partitions by, orders by, and frames.
+fn window_over(b: &mut Binder<'_>, over: &ast::WindowRef) -> Result<(Vec<Expr>, Vec<SortKey>, Frame)> {
+    let spec = b.window_spec(over, 0)?;
+    let name = match over {
+        ast::WindowRef::Named(name) => &*name.text,
+        ast::WindowRef::Spec(_) => "<unnamed window>",
+    };
+    let bind = |b: &mut Binder<'_>, e: &ast::Expr| {
+        if super::call::position(e).is_some() {
+            return Err(error(ErrorCode::WindowIllegalOrderBy, &[&name]));
+        }
+        Ok(b.pinned(|b| b.expr(e))?.expr)
+    };
+    in_window(b, |b| {
+        let partition = spec.partition_by.iter().map(|e| bind(b, e)).collect::<Result<Vec<_>>>()?;
+        let mut order = Vec::with_capacity(spec.order_by.len());
+        for item in &spec.order_by {
+            order.push(SortKey { expr: bind(b, &item.expr)?, descending: item.desc });
+        }
+        let frame = b.frame(spec.frame.as_ref(), &order, name)?;
+        Ok((partition, order, frame))
+    })
+}
+
 fn window_name(func: WindowFunc) -> &'static str {
     match func {
         WindowFunc::RowNumber => "row_number",
@@ -142,6 +174,7 @@ impl Binder<'_> {
             conjuncts(bound, &mut block.having);
         }
         self.order_by(&query.order_by, &mut block)?;
+        check_named_windows(self, select)?;
         if let Some(limit) = &query.limit {
             block.limit = Some(self.limit_value(&limit.count)?);
             block.offset = limit.offset.as_ref().map(|o| self.limit_value(o)).transpose()?;
@@ -397,6 +430,13 @@ impl Binder<'_> {
                 if let Some(default) = args.get(2) {
                     let alternatives = [args[0].clone(), default.clone()];
                     let (common, source) = common_type(self.rule_context(), &alternatives, "lag")?;
+                    if is_stringy(&common) {
+                        let name = window_name(call.func).to_lowercase();
+                        let fit = super::fit::fit_all(self, alternatives.into(), common.collation, &name)?;
+                        for (arg, fit) in [0, 2].into_iter().zip(fit) {
+                            args[arg] = fit;
+                        }
+                    }
                     (ty, text) = (common, (source.coercibility, source.ascii_only));
                 }
                 ty.nullable = true;
@@ -415,7 +455,7 @@ impl Binder<'_> {
         if call.distinct {
             return Err(SqlError::unsupported("<window function>(DISTINCT ..)"));
         }
-        if !call.order_by.is_empty() || call.separator.is_some() {
+        if def.name == "GROUP_CONCAT" {
             return Err(SqlError::unsupported("GROUP_CONCAT as a window function"));
         }
         let name = def.name.to_lowercase();
@@ -439,22 +479,7 @@ impl Binder<'_> {
         text: (Coercibility, bool),
         over: &ast::WindowRef,
     ) -> Result<Bound> {
-        let spec = self.window_spec(over, 0)?;
-        let bind = |b: &mut Self, e: &ast::Expr| {
-            if super::call::position(e).is_some() {
-                return Err(error(ErrorCode::WindowIllegalOrderBy, &[&"<unnamed window>"]));
-            }
-            Ok(b.pinned(|b| b.expr(e))?.expr)
-        };
-        let (partition, order, frame) = in_window(self, |b| {
-            let partition = spec.partition_by.iter().map(|e| bind(b, e)).collect::<Result<Vec<_>>>()?;
-            let mut order = Vec::with_capacity(spec.order_by.len());
-            for item in &spec.order_by {
-                order.push(SortKey { expr: bind(b, &item.expr)?, descending: item.desc });
-            }
-            let frame = b.frame(spec.frame.as_ref(), &order)?;
-            Ok((partition, order, frame))
-        })?;
+        let (partition, order, frame) = window_over(self, over)?;
         let id = if is_stringy(&ty) {
             self.arena.text_column(ty.clone(), Label::Computed, text)
         } else {
@@ -473,7 +498,7 @@ impl Binder<'_> {
     }
 
     /// The frame. Without one: up to the current row's peers when there is an order, else the whole partition.
-    fn frame(&mut self, frame: Option<&ast::WindowFrame>, order: &[SortKey]) -> Result<Frame> {
+    fn frame(&mut self, frame: Option<&ast::WindowFrame>, order: &[SortKey], name: &str) -> Result<Frame> {
         let Some(frame) = frame else {
             let end = if order.is_empty() { FrameBound::UnboundedFollowing } else { FrameBound::CurrentRow };
             return Ok(Frame { unit: FrameUnit::Range, start: FrameBound::UnboundedPreceding, end });
@@ -486,22 +511,37 @@ impl Binder<'_> {
             ast::FrameUnit::Range => FrameUnit::Range,
             ast::FrameUnit::Groups => return Err(SqlError::unsupported("GROUPS")),
         };
-        let unnamed = "<unnamed window>";
+        let current = ast::FrameBound::CurrentRow;
+        let last = frame.end.as_ref().unwrap_or(&current);
         if matches!(frame.start, ast::FrameBound::UnboundedFollowing) {
-            return Err(error(ErrorCode::WindowFrameStartIllegal, &[&unnamed]));
+            return Err(error(ErrorCode::WindowFrameStartIllegal, &[&name]));
         }
-        if matches!(frame.end, Some(ast::FrameBound::UnboundedPreceding)) {
-            return Err(error(ErrorCode::WindowFrameEndIllegal, &[&unnamed]));
+        if matches!(last, ast::FrameBound::UnboundedPreceding) {
+            return Err(error(ErrorCode::WindowFrameEndIllegal, &[&name]));
         }
-        let start = self.frame_bound(&frame.start, unit, order)?;
-        let end = match &frame.end {
-            None => FrameBound::CurrentRow,
-            Some(end) => self.frame_bound(end, unit, order)?,
+        // A frame that begins at the current row ends there or behind it, one that begins behind it ends behind it.
+        let backwards = match &frame.start {
+            ast::FrameBound::CurrentRow => matches!(last, ast::FrameBound::Preceding(_)),
+            ast::FrameBound::Following(_) => {
+                matches!(last, ast::FrameBound::Preceding(_) | ast::FrameBound::CurrentRow)
+            }
+            _ => false,
         };
+        if backwards {
+            return Err(error(ErrorCode::WindowFrameIllegal, &[&name]));
+        }
+        let start = self.frame_bound(&frame.start, unit, order, name)?;
+        let end = self.frame_bound(last, unit, order, name)?;
         Ok(Frame { unit, start, end })
     }
 
-    fn frame_bound(&mut self, bound: &ast::FrameBound, unit: FrameUnit, order: &[SortKey]) -> Result<FrameBound> {
+    fn frame_bound(
+        &mut self,
+        bound: &ast::FrameBound,
+        unit: FrameUnit,
+        order: &[SortKey],
+        name: &str,
+    ) -> Result<FrameBound> {
         let (offset, preceding) = match bound {
             ast::FrameBound::UnboundedPreceding => return Ok(FrameBound::UnboundedPreceding),
             ast::FrameBound::UnboundedFollowing => return Ok(FrameBound::UnboundedFollowing),
@@ -509,10 +549,9 @@ impl Binder<'_> {
             ast::FrameBound::Preceding(offset) => (offset, true),
             ast::FrameBound::Following(offset) => (offset, false),
         };
-        let unnamed = "<unnamed window>";
         let amount = self.pinned(|b| b.expr(&offset.amount))?;
         if !amount.expr.is_execution_constant() {
-            return Err(error(ErrorCode::WindowRangeBoundNotConstant, &[&unnamed]));
+            return Err(error(ErrorCode::WindowRangeBoundNotConstant, &[&name]));
         }
         let negative = match &amount.expr.kind {
             ExprKind::Literal(Value::Int(v)) => *v < 0,
@@ -522,25 +561,25 @@ impl Binder<'_> {
             _ => false,
         };
         if negative {
-            return Err(error(ErrorCode::WindowFrameIllegal, &[&unnamed]));
+            return Err(error(ErrorCode::WindowFrameIllegal, &[&name]));
         }
         if unit == FrameUnit::Rows {
             if offset.unit.is_some() {
-                return Err(error(ErrorCode::WindowRowsIntervalUse, &[&unnamed]));
+                return Err(error(ErrorCode::WindowRowsIntervalUse, &[&name]));
             }
             let bound = amount.expr;
             return Ok(if preceding { FrameBound::Preceding(bound) } else { FrameBound::Following(bound) });
         }
         // RANGE: the bound's value is the order key minus or plus the amount.
-        let [key] = order else { return Err(error(ErrorCode::WindowRangeFrameOrderType, &[&unnamed])) };
+        let [key] = order else { return Err(error(ErrorCode::WindowRangeFrameOrderType, &[&name])) };
         let temporal = key.expr.ty.id.is_temporal();
         if temporal != offset.unit.is_some() {
             let code =
                 if temporal { ErrorCode::WindowRangeFrameTemporalType } else { ErrorCode::WindowRangeFrameNumericType };
-            return Err(error(code, &[&unnamed]));
+            return Err(error(code, &[&name]));
         }
         if !temporal && !key.expr.ty.id.is_numeric() {
-            return Err(error(ErrorCode::WindowRangeFrameOrderType, &[&unnamed]));
+            return Err(error(ErrorCode::WindowRangeFrameOrderType, &[&name]));
         }
         let back = preceding != key.descending;
         let key = Bound::new(key.expr.clone());

@@ -4,11 +4,12 @@
 use super::view::ThroughView;
 use super::{Binder, BoundTarget, error};
 use crate::expr::{Expr, ExprKind};
-use crate::logical::{Block, Body, ColId, Query, Rel, RelKind};
+use crate::logical::{Arena, Block, Body, ColId, Query, Rel, RelKind};
 use crate::options::Passes;
 use crate::rewrite::merge;
 use gannet_parser::ast;
 use gannet_schema::TableId;
+use gannet_schema::names::eq_name;
 use gannet_types::{ErrorCode, Result};
 
 /// How a statement names a table, and the view that the name means, if it does.
@@ -17,6 +18,14 @@ pub(super) struct Named {
     pub(super) alias: Box<str>,
     /// Plan table.
     pub(super) view: Option<u32>,
+}
+
+/// A table that is looked for in subqueries.
+#[derive(Clone, Copy)]
+struct Sought<'a> {
+    table: TableId,
+    /// Under this name only.
+    alias: Option<&'a str>,
 }
 
 impl Binder<'_> {
@@ -33,17 +42,20 @@ impl Binder<'_> {
     /// A subquery of the block, or of `values`, reads a table that the statement changes. Errors 1093, 1443; they name `shown`, which
     /// for UPDATE is the first table of the statement.
     pub(super) fn refuse_read_targets(
-        &self,
+        &mut self,
         block: Option<&Block>,
         values: &[&Expr],
         targets: &[(TableId, Named)],
         verb: &str,
     ) -> Result<()> {
         for (table, shown) in targets {
+            // What INSERT reads under another name are the rows that were there before.
+            let alias = (verb == "INSERT" && shown.view.is_none()).then_some(&*shown.alias);
+            let sought = Sought { table: *table, alias };
             let mut found = None;
             let mut look = |e: &Expr| {
                 if found.is_none() {
-                    found = self.read_in(e, *table);
+                    found = self.sought_in(e, sought);
                 }
             };
             if let Some(block) = block {
@@ -54,6 +66,7 @@ impl Binder<'_> {
                 return Err(self.read_target(shown, &reader, verb));
             }
         }
+        keep_derived(&mut self.arena);
         Ok(())
     }
 
@@ -70,23 +83,27 @@ impl Binder<'_> {
 
     /// How the subqueries of an expression name a table, if they read it.
     pub(super) fn read_in(&self, e: &Expr, table: TableId) -> Option<Named> {
+        self.sought_in(e, Sought { table, alias: None })
+    }
+
+    fn sought_in(&self, e: &Expr, table: Sought<'_>) -> Option<Named> {
         let mut found = match &e.kind {
             ExprKind::Subquery(s) => self.read_by(&self.arena.subqueries[s.subplan as usize].query, table),
             _ => None,
         };
         e.for_each_child(|c| {
             if found.is_none() {
-                found = self.read_in(c, table);
+                found = self.sought_in(c, table);
             }
         });
         found
     }
 
-    fn read_by(&self, query: &Query, table: TableId) -> Option<Named> {
+    fn read_by(&self, query: &Query, table: Sought<'_>) -> Option<Named> {
         let mut found = None;
         let mut look = |e: &Expr| {
             if found.is_none() {
-                found = self.read_in(e, table);
+                found = self.sought_in(e, table);
             }
         };
         match &query.body {
@@ -107,18 +124,19 @@ impl Binder<'_> {
     }
 
     /// A derived table that has rows of its own has read the table before it is changed.
-    fn read_of(&self, rel: &Rel, table: TableId) -> Option<Named> {
+    fn read_of(&self, rel: &Rel, table: Sought<'_>) -> Option<Named> {
         let merges = |query: &Query| {
             let wanted = match rel.hints.merge {
                 Some(asked) => asked,
-                None => self.options.passes.has(Passes::DERIVED_MERGE),
+                None => rel.view.is_some() && self.options.passes.has(Passes::DERIVED_MERGE),
             };
             wanted && merge::can_merge(query)
         };
         match &rel.kind {
             RelKind::Base(slot) => {
-                let found = self.arena.tables[*slot as usize].table.id == table;
-                found.then(|| Named { alias: rel.alias.clone(), view: None })
+                let found = self.arena.tables[*slot as usize].table.id == table.table;
+                let other = table.alias.is_some_and(|alias| !eq_name(alias, &rel.alias));
+                (found && !other).then(|| Named { alias: rel.alias.clone(), view: None })
             }
             RelKind::Derived(query) if merges(query) => {
                 let below = self.read_by(query, table)?;
@@ -164,5 +182,17 @@ impl Binder<'_> {
     pub(super) fn inserted(&self, slot: u32, name: &ast::ObjectName, view: Option<u32>) -> (TableId, Named) {
         let table = self.arena.tables[slot as usize].table.id;
         (table, Named { alias: name.name.text.clone(), view })
+    }
+}
+
+/// Derived tables in the subqueries of a change have rows of their own, read before anything changes, unless a
+/// hint asks otherwise.
+fn keep_derived(arena: &mut Arena) {
+    for subquery in &mut arena.subqueries {
+        subquery.query.for_each_rel_mut(&mut |rel| {
+            if rel.view.is_none() && !matches!(rel.kind, RelKind::Base(_)) && rel.hints.merge.is_none() {
+                rel.hints.merge = Some(false);
+            }
+        });
     }
 }

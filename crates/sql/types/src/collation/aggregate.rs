@@ -95,8 +95,9 @@ pub fn aggregate_for(sources: &[CollationSource], purpose: Purpose, operation: &
     Ok(merged)
 }
 
+/// The error of texts that do not go together: 1267 names two of them, 1270 three, 1271 none.
 #[cold]
-fn mixed(sources: &[CollationSource], operation: &str) -> SqlError {
+pub fn mixed(sources: &[CollationSource], operation: &str) -> SqlError {
     let name = |s: &CollationSource| s.collation.get().name;
     match sources {
         [a, b] => {

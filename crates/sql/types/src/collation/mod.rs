@@ -17,7 +17,7 @@ use crate::charset::Charset;
 use crate::convert::Stopped;
 use crate::error::Result;
 use crate::sql_err;
-pub use aggregate::{Coercibility, CollationSource, Purpose, aggregate, aggregate_all, aggregate_for};
+pub use aggregate::{Coercibility, CollationSource, Purpose, aggregate, aggregate_all, aggregate_for, mixed};
 pub use case::{to_lower, to_upper};
 pub use keys::CutKeys;
 pub use like::LikePattern;

@@ -96,7 +96,10 @@ pub fn compare(a: ValueRef<'_>, b: ValueRef<'_>, how: CompareAs, cx: &mut Contex
         }
         CompareAs::Text(collation) => {
             let (x, y) = (to_text(&a.localize(cx.zone)), to_text(&b.localize(cx.zone)));
-            collation.compare(&in_charset(a, &x, collation), &in_charset(b, &y, collation))
+            collation.compare(&in_charset(a, &x, collation)?, &in_charset(b, &y, collation)?)
+        }
+        CompareAs::DateTime | CompareAs::Time if is_plain_number(a, how, cx) || is_plain_number(b, how, cx) => {
+            return compare(a, b, number_domain(a, b), cx);
         }
         CompareAs::DateTime => {
             let (Some((x, _)), Some((y, _))) = (compared_datetime(a, cx)?, compared_datetime(b, cx)?) else {
@@ -112,6 +115,22 @@ pub fn compare(a: ValueRef<'_>, b: ValueRef<'_>, how: CompareAs, cx: &mut Contex
     }))
 }
 
+/// A number that is no date, or no time: what is compared with it is a number, too.
+fn is_plain_number(v: ValueRef<'_>, how: CompareAs, cx: &Context<'_>) -> bool {
+    use ValueRef::{Decimal, Double, Float, Int, UInt};
+    matches!(v, Int(_) | UInt(_) | Decimal(_) | Double(_) | Float(_))
+        && match how {
+            CompareAs::DateTime => super::time::read_datetime(v, DateFlags::LAX, cx).is_none(),
+            CompareAs::Time => super::time::read_time(v, cx).is_none_or(|t| t.out_of_range),
+            _ => false,
+        }
+}
+
+fn number_domain(a: ValueRef<'_>, b: ValueRef<'_>) -> CompareAs {
+    let inexact = |v| matches!(v, ValueRef::Double(_) | ValueRef::Float(_) | ValueRef::Str(..));
+    if inexact(a) || inexact(b) { CompareAs::Double } else { CompareAs::Decimal }
+}
+
 /// A value as it is compared with dates: a year is its first moment, before all days of it.
 fn compared_datetime(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Option<(DateTime, u8)>> {
     match v {
@@ -120,14 +139,14 @@ fn compared_datetime(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Option<(Da
     }
 }
 
-/// Text of a value in the character set of a collation.
-fn in_charset<'t>(v: ValueRef<'_>, text: &'t [u8], collation: CollationId) -> std::borrow::Cow<'t, [u8]> {
+/// Text of a value in the character set of a collation. Error 3854 where it has no place there.
+fn in_charset<'t>(v: ValueRef<'_>, text: &'t [u8], collation: CollationId) -> Result<std::borrow::Cow<'t, [u8]>> {
     let from = match v {
         ValueRef::Str(_, c) => c.charset(),
         ValueRef::Enum(..) | ValueRef::Set(..) => Charset::Utf8mb4,
         _ => Charset::Ascii,
     };
-    from.convert(text, collation.charset()).bytes
+    from.fit(text, collation.charset())
 }
 
 /// The frequent cases, without a context: operands that are what they are compared as.
@@ -170,8 +189,10 @@ pub fn coerce(v: ValueRef<'_>, how: CompareAs, cx: &mut Context<'_>) -> Result<V
         CompareAs::Double => Value::Double(to_f64(v.localize(cx.zone), cx)?),
         CompareAs::Text(c) => {
             let text = to_text(&v.localize(cx.zone));
-            Value::Str((&*in_charset(v, &text, c)).into(), c)
+            Value::Str((&*in_charset(v, &text, c)?).into(), c)
         }
+        // It is equal to no date, and not unknown.
+        CompareAs::DateTime | CompareAs::Time if is_plain_number(v, how, cx) => Value::Double(to_f64(v, cx)?),
         CompareAs::DateTime => compared_datetime(v, cx)?.map_or(Value::Null, |(d, fsp)| Value::DateTime(d, fsp)),
         CompareAs::Time => to_time(v, cx)?.map_or(Value::Null, |(t, fsp)| Value::Time(t, fsp)),
         CompareAs::Json => Value::Json(super::to_json(v, cx)?.to_text()?),

@@ -1,6 +1,7 @@
 //! Any value as a date or time.
 
 use super::{Context, to_text};
+use crate::collation::CollationId;
 use crate::decimal::Decimal;
 use crate::error::Result;
 use crate::mode::SqlMode;
@@ -40,12 +41,18 @@ pub(super) fn read_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &Context<'_>)
         ValueRef::Int(n) => number_to_datetime(n, flags)?,
         ValueRef::UInt(n) => number_to_datetime(i64::try_from(n).ok()?, flags)?,
         ValueRef::Year(y) => number_to_datetime(i64::from(y), flags)?,
+        ValueRef::Enum(..) | ValueRef::Set(..) => {
+            return read_datetime(ValueRef::Str(&to_text(&v), CollationId::UTF8MB4_BIN), flags, cx);
+        }
         ValueRef::Decimal(d) => number_with_fraction(&d, flags)?,
         ValueRef::Double(d) => number_with_fraction(&Decimal::from_f64(d)?, flags)?,
         ValueRef::Float(d) => number_with_fraction(&Decimal::from_f64(f64::from(d))?, flags)?,
         _ => return None,
     };
     let d = parsed.value;
+    // What is a date already may have been stored under ALLOW_INVALID_DATES.
+    let typed = matches!(v, ValueRef::Date(_) | ValueRef::DateTime(..) | ValueRef::Timestamp(..));
+    let flags = DateFlags { allow_invalid: flags.allow_invalid || typed, ..flags };
     flags.accepts(d.year(), d.month(), d.day()).then_some(parsed)
 }
 
@@ -137,6 +144,7 @@ pub(super) fn read_time(v: ValueRef<'_>, cx: &Context<'_>) -> Option<ParsedTime>
         ValueRef::Date(_) => plain(Time::ZERO, 0),
         ValueRef::Json(stored) => return read_time(super::json::temporal(stored)?.as_ref(), cx),
         ValueRef::Str(text, c) => return parse_time_as(&c.charset().narrow(text), cut),
+        ValueRef::Enum(..) | ValueRef::Set(..) => return parse_time_as(&to_text(&v), cut),
         ValueRef::Int(n) => number_to_time(n)?,
         ValueRef::UInt(n) => number_to_time(i64::try_from(n).unwrap_or(i64::MAX))?,
         ValueRef::Year(y) => number_to_time(i64::from(y))?,
@@ -174,7 +182,7 @@ pub fn to_time(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Option<(Time, u8
         cx.truncated("time", &to_text(&v))?;
     }
     // A text is brought into range, a number is none.
-    let text = matches!(v, ValueRef::Str(..) | ValueRef::Json(_));
+    let text = matches!(v, ValueRef::Str(..) | ValueRef::Enum(..) | ValueRef::Set(..) | ValueRef::Json(_));
     Ok((text || !p.out_of_range).then_some((p.value, p.fsp)))
 }
 

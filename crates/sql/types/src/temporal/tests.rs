@@ -243,13 +243,15 @@ fn time_zones() {
         ("+05:30", "+05:30"),
         ("-8:00", "-08:00"),
         ("+14:00", "+14:00"),
+        ("-00:00", "+00:00"),
+        ("+5:3", "+05:03"),
         ("Europe/Berlin", "Europe/Berlin"),
         ("UTC", "UTC"),
         ("system", "SYSTEM"),
     ] {
         assert_eq!(TimeZone::parse(text).unwrap().to_string(), shown);
     }
-    for text in ["+14:01", "-14:00", "-00:00", "+1:2", "5:00", "Nowhere/Else", "", "+a:00", "+05:60", "+é:00"] {
+    for text in ["+14:01", "-14:00", "+1:", "+00005:00", "5:00", "Nowhere/Else", "", "+a:00", "+05:60", "+é:00"] {
         assert_eq!(TimeZone::parse(text).unwrap_err().number(), 1298, "{text}");
     }
     let berlin = TimeZone::parse("Europe/Berlin").unwrap();

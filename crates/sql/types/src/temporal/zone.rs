@@ -25,7 +25,7 @@ impl TimeZone {
         TimeZone::System(jiff::tz::TimeZone::try_system().unwrap_or(jiff::tz::TimeZone::UTC))
     }
 
-    /// `[+-]H:MM` (-13:59 ..= +14:00), or a name. `SYSTEM` is the caller's to recognise with [`TimeZone::system`] kept from the start;
+    /// `[+-]H:M` (-13:59 ..= +14:00), or a name. `SYSTEM` is the caller's to recognise with [`TimeZone::system`] kept from the start;
     /// here it is looked up anew. Error 1298.
     pub fn parse(text: &str) -> Result<TimeZone> {
         let unknown = || sql_err!(UnknownTimeZone, text);
@@ -34,16 +34,15 @@ impl TimeZone {
         }
         if let Some(sign) = text.bytes().next().filter(|b| matches!(b, b'+' | b'-')) {
             let (hours, minutes) = text[1..].split_once(':').ok_or_else(unknown)?;
-            let digits = |t: &str, n: std::ops::RangeInclusive<usize>| {
-                n.contains(&t.len()) && t.bytes().all(|b| b.is_ascii_digit())
-            };
-            if !digits(hours, 1..=2) || !digits(minutes, 2..=2) {
+            // Leading zeros do not matter, nor whether they are there.
+            let digits = |t: &str| (1..=4).contains(&t.len()) && t.bytes().all(|b| b.is_ascii_digit());
+            if !digits(hours) || !digits(minutes) {
                 return Err(unknown());
             }
             let (h, m): (i32, i32) = (hours.parse().map_err(|_| unknown())?, minutes.parse().map_err(|_| unknown())?);
             let offset = h * 3600 + m * 60;
             let offset = if sign == b'-' { -offset } else { offset };
-            let ok = m < 60 && (-(13 * 3600 + 59 * 60)..=14 * 3600).contains(&offset) && !(offset == 0 && sign == b'-');
+            let ok = m < 60 && (-(13 * 3600 + 59 * 60)..=14 * 3600).contains(&offset);
             return if ok { Ok(TimeZone::Fixed(offset)) } else { Err(unknown()) };
         }
         if text.len() > 64 {

@@ -1,18 +1,19 @@
-//! Replies by the protocol: result sets encoded straight into the connection's output buffer, which is sent when it is full; OK, the end
-//! of rows, errors.
+//! Replies by the protocol: result sets encoded straight into the connection's output buffer, which is sent when it
+//! is full; OK, the end of rows, errors.
 
-use super::Charsets;
-use super::exchange::{Exchange, HeaderCache};
-use super::reply::{Ended, Manner, Reply};
+use crate::exchange::{Exchange, HeaderCache, Upload};
+use gannet_base::Attached;
 use gannet_exec::Rows;
 use gannet_plan::plan::ResultColumn;
 use gannet_runtime::{Conn, now_ns};
+use gannet_session::Charsets;
+use gannet_session::reply::{Change, ClientFile, Ended, Manner, Reading, Reply, Status};
 use gannet_telemetry::{Counter, add};
 use gannet_types::charset::Charset;
 use gannet_types::{Result, SqlError, SqlType, TypeId, Value, ValueRef, sql_err};
 use gannet_wire::codec::put_lenenc;
 use gannet_wire::compress::Algorithm;
-use gannet_wire::flags::cap;
+use gannet_wire::flags::{cap, status};
 use gannet_wire::frame::{MAX_PAYLOAD, Writer};
 use gannet_wire::reply::{self, Column};
 use gannet_wire::row::BinaryRow;
@@ -31,9 +32,35 @@ pub struct Wire<'a> {
     pub binary: bool,
     /// Of the result set that is sent. The buffer is reused from statement to statement.
     pub formats: Vec<Format>,
+    /// Agreed with the client.
+    capabilities: u32,
     manner: Manner,
+    /// Bits of the status word that are not of the session: of cursors.
+    pub(crate) bits: u16,
     /// Values may be long.
     long: bool,
+}
+
+/// The status word of OK and EOF packets, as far as a session says it.
+pub(crate) fn word(s: Status) -> u16 {
+    let bit = |on: bool, bit: u16| if on { bit } else { 0 };
+    bit(s.autocommit, status::AUTOCOMMIT)
+        | bit(s.in_transaction, status::IN_TRANS)
+        | bit(s.read_only, status::IN_TRANS_READONLY)
+        | bit(s.no_backslash_escapes, status::NO_BACKSLASH_ESCAPES)
+        | bit(s.more, status::MORE_RESULTS)
+        | bit(s.database_dropped, status::DB_DROPPED)
+}
+
+/// Writes a change of the session's state.
+fn put_change(change: &Change, out: &mut Vec<u8>) {
+    match change {
+        Change::Schema(name) => reply::put_schema_change(out, name.as_bytes()),
+        Change::Variable(name, value) => reply::put_variable_change(out, name.as_bytes(), value.as_bytes()),
+        Change::State => reply::put_state_change(out),
+        Change::Transaction(letters) => reply::put_transaction_state(out, letters),
+        Change::Characteristics(text) => reply::put_transaction_characteristics(out, text.as_bytes()),
+    }
 }
 
 /// Where names and messages, which are UTF-8, have to be converted for a client: to what.
@@ -42,7 +69,7 @@ fn other_than_utf8(charsets: &Charsets) -> Option<Charset> {
 }
 
 /// Writes the definition of a result column, names in `character_set_results`. `default`: for COM_FIELD_LIST.
-pub fn put_column(w: &mut Writer<'_>, c: &ResultColumn, charsets: &Charsets, default: Option<Option<&str>>) {
+pub(crate) fn put_column(w: &mut Writer<'_>, c: &ResultColumn, charsets: &Charsets, default: Option<Option<&str>>) {
     let column = describe(c, charsets);
     let put = |w: &mut Writer<'_>, column: &Column<'_>, text: &dyn Fn(&str) -> Vec<u8>| match default {
         None => reply::column(w, column),
@@ -104,8 +131,19 @@ fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
 }
 
 impl<'a> Wire<'a> {
-    pub fn new(conn: &'a mut Conn, sequence: &'a mut u8, formats: Vec<Format>) -> Self {
-        Wire { exchange: Exchange { conn, sequence }, binary: false, formats, manner: Manner::PLAIN, long: false }
+    pub(crate) fn new(conn: &'a mut Conn, sequence: &'a mut u8, formats: Vec<Format>, capabilities: u32) -> Self {
+        let exchange = Exchange { conn, sequence };
+        Wire { exchange, binary: false, formats, capabilities, manner: Manner::PLAIN, bits: 0, long: false }
+    }
+
+    /// Those agreed with the client.
+    pub(crate) fn capabilities(&self) -> u32 {
+        self.capabilities
+    }
+
+    /// The status word of OK and EOF packets.
+    pub(crate) fn word(&self, s: Status) -> u16 {
+        self.bits | word(s)
     }
 
     pub fn writer(&mut self) -> Writer<'_> {
@@ -127,8 +165,8 @@ impl<'a> Wire<'a> {
             return Ok(());
         }
         self.flush(false)?;
-        // A client that reads as fast as rows are made never lets the flush wait, and rows that are kept (of a cursor, of SHOW) come
-        // from nothing that looks.
+        // A client that reads as fast as rows are made never lets the flush wait, and rows that are kept (of a
+        // cursor, of SHOW) come from nothing that looks.
         gannet_runtime::yield_if_due();
         if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted)) } else { Ok(()) }
     }
@@ -144,10 +182,11 @@ impl<'a> Wire<'a> {
         })
     }
 
-    /// Writes a payload of any length, sending it as it goes: the output buffer does not grow with it. To a client that compresses it
-    /// goes in one: there are some (Connector/Python) that expect a packet in two compressed ones at most.
+    /// Writes a payload of any length, sending it as it goes: the output buffer does not grow with it. To a client
+    /// that compresses it goes in one: there are some (Connector/Python) that expect a packet in two compressed
+    /// ones at most.
     fn payload<'p>(&mut self, total: usize, parts: impl Iterator<Item = &'p [u8]>) -> Result<()> {
-        let in_pieces = Algorithm::agreed(self.manner.capabilities).is_none();
+        let in_pieces = Algorithm::agreed(self.capabilities).is_none();
         let mut last = self.writer().announce(total);
         let (mut room, mut left) = (last, total - last);
         for mut part in parts {
@@ -172,14 +211,16 @@ impl<'a> Wire<'a> {
         // The session may have been killed meanwhile.
         if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted)) } else { Ok(()) }
     }
+
     fn header(&mut self, columns: &[ResultColumn], cache: Option<&HeaderCache>) {
         let manner = self.manner;
         let plain = matches!(manner.charsets.results, Some(Charset::Utf8mb4)) && *self.exchange.sequence == 1;
-        let optional = manner.capabilities & cap::OPTIONAL_RESULTSET_METADATA != 0;
-        let deprecate = manner.capabilities & cap::DEPRECATE_EOF != 0;
+        let optional = self.capabilities & cap::OPTIONAL_RESULTSET_METADATA != 0;
+        let deprecate = self.capabilities & cap::DEPRECATE_EOF != 0;
         let Some(cache) = cache.filter(|_| plain && manner.metadata && columns.len() < 200) else {
             return self.write_header(columns);
         };
+        let word = self.word(manner.status);
         let slot = usize::from(optional) | usize::from(deprecate) << 1;
         match cache.encoded[slot].get() {
             Some(bytes) => {
@@ -187,7 +228,7 @@ impl<'a> Wire<'a> {
                 out.extend_from_slice(bytes);
                 if !deprecate {
                     let end = out.len();
-                    out[end - 2..].copy_from_slice(&manner.status.to_le_bytes());
+                    out[end - 2..].copy_from_slice(&word.to_le_bytes());
                 }
                 *self.exchange.sequence += columns.len() as u8 + 1 + u8::from(!deprecate);
             }
@@ -201,7 +242,7 @@ impl<'a> Wire<'a> {
 
     /// The columns of a result set, without their end.
     pub fn describe_columns(&mut self, columns: &[ResultColumn]) {
-        let Manner { capabilities, charsets, metadata, .. } = self.manner;
+        let (capabilities, Manner { charsets, metadata, .. }) = (self.capabilities, self.manner);
         let mut w = self.writer();
         reply::column_count(&mut w, capabilities, columns.len(), metadata);
         for c in columns.iter().filter(|_| metadata) {
@@ -211,8 +252,8 @@ impl<'a> Wire<'a> {
 
     fn write_header(&mut self, columns: &[ResultColumn]) {
         self.describe_columns(columns);
-        let Manner { capabilities, status, .. } = self.manner;
-        reply::end_of_columns(&mut self.writer(), capabilities, status);
+        let (capabilities, word) = (self.capabilities, self.word(self.manner.status));
+        reply::end_of_columns(&mut self.writer(), capabilities, word);
     }
 
     /// A row that is encoded already, of a cursor.
@@ -283,8 +324,9 @@ impl<'a> Wire<'a> {
 }
 
 impl Reply for Wire<'_> {
-    fn begin(&mut self, columns: &[ResultColumn], manner: Manner, header: Option<&HeaderCache>) -> Result<()> {
+    fn begin(&mut self, columns: &[ResultColumn], manner: Manner, place: Option<&Attached>) -> Result<()> {
         self.manner = manner;
+        let header = place.map(HeaderCache::at);
         let formats = || columns.iter().map(|c| Format::of(&c.ty));
         let long = || columns.iter().any(|c| c.ty.max_bytes() > LONG as u64);
         self.formats.clear();
@@ -312,25 +354,27 @@ impl Reply for Wire<'_> {
     }
 
     fn end(&mut self, ended: &Ended<'_>) {
-        let Ended { done, capabilities, status, warnings, track } = ended;
+        let Ended { done, status, warnings, changes } = ended;
+        let (mut track, capabilities) = (Vec::new(), self.capabilities);
+        changes.iter().for_each(|change| put_change(change, &mut track));
         let ok = reply::Ok {
             affected: done.affected,
             insert_id: done.insert_id,
-            status: *status,
+            status: self.word(*status),
             warnings: (*warnings).min(u64::from(u16::MAX)) as u16,
             info: done.info.as_bytes(),
-            state: track,
+            state: &track,
         };
         let mut w = self.writer();
         if done.rows {
-            reply::end_of_rows(&mut w, *capabilities, &ok);
+            reply::end_of_rows(&mut w, capabilities, &ok);
         } else {
-            reply::ok(&mut w, *capabilities, &ok);
+            reply::ok(&mut w, capabilities, &ok);
         }
     }
 
-    fn error(&mut self, error: &SqlError, capabilities: u32, charsets: &Charsets) {
-        let message = message_bytes(error.message(), charsets);
+    fn error(&mut self, error: &SqlError, charsets: &Charsets) {
+        let (capabilities, message) = (self.capabilities, message_bytes(error.message(), charsets));
         reply::err_bytes(&mut self.writer(), capabilities, error.number(), &error.sqlstate(), &message);
     }
 
@@ -338,7 +382,9 @@ impl Reply for Wire<'_> {
         true
     }
 
-    fn client(&mut self) -> Option<Exchange<'_>> {
-        Some(Exchange { conn: self.exchange.conn, sequence: self.exchange.sequence })
+    fn client_file(&mut self, reading: Reading) -> Option<Box<dyn ClientFile + '_>> {
+        let compressed = Algorithm::agreed(self.capabilities).is_some();
+        let Exchange { conn, sequence } = &mut self.exchange;
+        Some(Box::new(Upload::new(Exchange { conn, sequence }, reading, compressed)))
     }
 }

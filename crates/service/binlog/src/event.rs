@@ -1,0 +1,311 @@
+//! The frame of an event, and where one ends in a stream of them. Little-endian:
+//!
+//! ```text
+//! 0   u32  seconds since 1970: of the statement
+//! 4   u8   kind
+//! 5   u32  server id
+//! 9   u32  size in bytes, this header and the checksum included
+//! 13  u32  position in the file behind the event, modulo 2^32; 0 in events that were never in a file
+//! 17  u16  flags
+//! 19  ...  body
+//! -4  u32  CRC-32 (IEEE) of all before, where the file's first event says that there are checksums
+//! ```
+//!
+//! A file begins with [`MAGIC`] and a format description event. Source: MySQL 8.4 Source Code Documentation, "Binary
+//! log event".
+
+use gannet_base::{DecodeError, Reader, Writer};
+
+/// The first bytes of a file.
+pub const MAGIC: [u8; 4] = [0xfe, b'b', b'i', b'n'];
+/// Size of an event's header.
+pub const HEADER: usize = 19;
+/// Size of a checksum.
+pub const CHECKSUM: usize = 4;
+/// Largest event that is taken from others: the largest value of `max_allowed_packet`, and room for what is around a
+/// row.
+pub const MAX_EVENT: u32 = (1 << 30) + (1 << 20);
+
+/// Kinds of events: MySQL's numbers.
+pub mod kind {
+    pub const QUERY: u8 = 2;
+    pub const STOP: u8 = 3;
+    pub const ROTATE: u8 = 4;
+    pub const INTVAR: u8 = 5;
+    pub const RAND: u8 = 13;
+    pub const USER_VAR: u8 = 14;
+    pub const FORMAT_DESCRIPTION: u8 = 15;
+    pub const XID: u8 = 16;
+    pub const BEGIN_LOAD_QUERY: u8 = 17;
+    pub const EXECUTE_LOAD_QUERY: u8 = 18;
+    pub const TABLE_MAP: u8 = 19;
+    pub const WRITE_ROWS_V1: u8 = 23;
+    pub const UPDATE_ROWS_V1: u8 = 24;
+    pub const DELETE_ROWS_V1: u8 = 25;
+    pub const INCIDENT: u8 = 26;
+    pub const HEARTBEAT: u8 = 27;
+    pub const IGNORABLE: u8 = 28;
+    pub const ROWS_QUERY: u8 = 29;
+    pub const WRITE_ROWS: u8 = 30;
+    pub const UPDATE_ROWS: u8 = 31;
+    pub const DELETE_ROWS: u8 = 32;
+    pub const GTID: u8 = 33;
+    pub const ANONYMOUS_GTID: u8 = 34;
+    pub const PREVIOUS_GTIDS: u8 = 35;
+    pub const TRANSACTION_CONTEXT: u8 = 36;
+    pub const VIEW_CHANGE: u8 = 37;
+    pub const XA_PREPARE: u8 = 38;
+    pub const PARTIAL_UPDATE_ROWS: u8 = 39;
+    pub const TRANSACTION_PAYLOAD: u8 = 40;
+    pub const HEARTBEAT_V2: u8 = 41;
+    pub const GTID_TAGGED: u8 = 42;
+    pub const MARIADB_ANNOTATE_ROWS: u8 = 160;
+    pub const MARIADB_BINLOG_CHECKPOINT: u8 = 161;
+    pub const MARIADB_GTID: u8 = 162;
+    pub const MARIADB_GTID_LIST: u8 = 163;
+    pub const MARIADB_START_ENCRYPTION: u8 = 164;
+
+    /// The name in SHOW BINLOG EVENTS.
+    pub fn name(kind: u8) -> &'static str {
+        match kind {
+            QUERY => "Query",
+            STOP => "Stop",
+            ROTATE => "Rotate",
+            INTVAR => "Intvar",
+            RAND => "RAND",
+            USER_VAR => "User var",
+            FORMAT_DESCRIPTION => "Format_desc",
+            XID => "Xid",
+            BEGIN_LOAD_QUERY => "Begin_load_query",
+            EXECUTE_LOAD_QUERY => "Execute_load_query",
+            TABLE_MAP => "Table_map",
+            WRITE_ROWS_V1 => "Write_rows_v1",
+            UPDATE_ROWS_V1 => "Update_rows_v1",
+            DELETE_ROWS_V1 => "Delete_rows_v1",
+            INCIDENT => "Incident",
+            HEARTBEAT | HEARTBEAT_V2 => "Heartbeat",
+            IGNORABLE => "Ignorable",
+            ROWS_QUERY => "Rows_query",
+            WRITE_ROWS => "Write_rows",
+            UPDATE_ROWS => "Update_rows",
+            DELETE_ROWS => "Delete_rows",
+            GTID => "Gtid",
+            ANONYMOUS_GTID => "Anonymous_Gtid",
+            PREVIOUS_GTIDS => "Previous_gtids",
+            TRANSACTION_CONTEXT => "Transaction_context",
+            VIEW_CHANGE => "View_change",
+            XA_PREPARE => "XA_prepare",
+            PARTIAL_UPDATE_ROWS => "Update_rows_partial",
+            TRANSACTION_PAYLOAD => "Transaction_payload",
+            GTID_TAGGED => "Gtid_tagged_log_event",
+            MARIADB_ANNOTATE_ROWS => "Annotate_rows",
+            MARIADB_BINLOG_CHECKPOINT => "Binlog_checkpoint",
+            MARIADB_GTID => "Gtid",
+            MARIADB_GTID_LIST => "Gtid_list",
+            MARIADB_START_ENCRYPTION => "Start_encryption",
+            _ => "Unknown",
+        }
+    }
+}
+
+/// Flags of events.
+pub mod flags {
+    /// In a format description: the file has not been closed. The checksum is that of the event without it.
+    pub const IN_USE: u16 = 1;
+    /// Made for the reader: it is in no file.
+    pub const ARTIFICIAL: u16 = 32;
+    /// Whoever does not know the kind passes over it.
+    pub const IGNORABLE: u16 = 128;
+}
+
+/// `binlog_checksum`
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Checksum {
+    /// NONE
+    None,
+    /// CRC32
+    #[default]
+    Crc32,
+}
+
+impl Checksum {
+    /// Bytes at the end of each event.
+    pub fn bytes(self) -> usize {
+        match self {
+            Checksum::None => 0,
+            Checksum::Crc32 => CHECKSUM,
+        }
+    }
+
+    /// The number in a format description.
+    pub fn number(self) -> u8 {
+        match self {
+            Checksum::None => 0,
+            Checksum::Crc32 => 1,
+        }
+    }
+}
+
+/// An event's header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Header {
+    /// Seconds since 1970.
+    pub timestamp: u32,
+    /// See [`kind`].
+    pub kind: u8,
+    /// Of the server where it came into being.
+    pub server_id: u32,
+    /// In bytes, with header and checksum.
+    pub size: u32,
+    /// Behind it in the file.
+    pub end_position: u32,
+    /// See [`flags`].
+    pub flags: u16,
+}
+
+impl Header {
+    /// From the first bytes of an event. Refuses sizes that no event has.
+    pub fn decode(bytes: &[u8]) -> Result<Header, DecodeError> {
+        let mut r = Reader::new(bytes);
+        let header = Header {
+            timestamp: r.u32()?,
+            kind: r.u8()?,
+            server_id: r.u32()?,
+            size: r.u32()?,
+            end_position: r.u32()?,
+            flags: r.u16()?,
+        };
+        if header.size < HEADER as u32 || header.size > MAX_EVENT {
+            return Err(DecodeError::Invalid { at: 9, what: "size of an event" });
+        }
+        Ok(header)
+    }
+
+    /// Appends it.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let mut w = Writer::new(out);
+        w.u32(self.timestamp).u8(self.kind).u32(self.server_id).u32(self.size).u32(self.end_position).u16(self.flags);
+    }
+}
+
+/// An event in bytes that hold it.
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'a> {
+    /// Its header.
+    pub header: Header,
+    /// Behind the header, without the checksum.
+    pub body: &'a [u8],
+    /// All of it.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Event<'a> {
+    /// The event at the front of `bytes`; `None` when they end within it. Verifies its checksum.
+    pub fn first(bytes: &'a [u8], checksum: Checksum) -> Result<Option<Event<'a>>, DecodeError> {
+        if bytes.len() < HEADER {
+            return Ok(None);
+        }
+        let header = Header::decode(bytes)?;
+        let Some(bytes) = bytes.get(..header.size as usize) else { return Ok(None) };
+        // A format description has a checksum whatever it says of the others.
+        let described = header.kind == kind::FORMAT_DESCRIPTION;
+        let tail = if described { checksum_of_description(bytes) } else { checksum.bytes() };
+        let end = bytes.len() - tail;
+        if end < HEADER {
+            return Err(DecodeError::Short { at: bytes.len(), need: tail });
+        }
+        let (covered, sum) = bytes.split_at(end);
+        let event = Event { header, body: &covered[HEADER..], bytes };
+        if let Some(sum) = sum.first_chunk()
+            && u32::from_le_bytes(*sum) != checksum_over(covered)
+        {
+            return Err(DecodeError::Invalid { at: end, what: "checksum of an event" });
+        }
+        Ok(Some(event))
+    }
+}
+
+/// How many bytes of checksum a format description ends with: those of servers before MySQL 5.6.1 have none.
+fn checksum_of_description(bytes: &[u8]) -> usize {
+    let version = bytes.get(HEADER + 2..HEADER + 52).unwrap_or_default();
+    if crate::format::version_number(version) >= 50601 { CHECKSUM } else { 0 }
+}
+
+/// CRC-32 of an event without its checksum. A format description's is that of a closed file.
+fn checksum_over(event: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    match event.first_chunk::<HEADER>() {
+        Some(header) if header[4] == kind::FORMAT_DESCRIPTION => {
+            let mut header = *header;
+            header[17] &= !(flags::IN_USE as u8);
+            hasher.update(&header);
+            hasher.update(&event[HEADER..]);
+        }
+        _ => hasher.update(event),
+    }
+    hasher.finalize()
+}
+
+/// Appends events, and counts positions.
+#[derive(Clone, Copy, Debug)]
+pub struct Appender {
+    /// The server that writes.
+    pub server_id: u32,
+    /// What events end with.
+    pub checksum: Checksum,
+    /// Where the next event begins in the file.
+    pub position: u64,
+}
+
+impl Appender {
+    /// Appends an event whose body `write` makes. Gives its size.
+    pub fn event(
+        &mut self,
+        out: &mut Vec<u8>,
+        timestamp: u32,
+        kind: u8,
+        flags: u16,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> usize {
+        let start = out.len();
+        out.resize(start + HEADER, 0);
+        write(out);
+        self.close(out, start, Header { timestamp, kind, server_id: self.server_id, flags, ..Header::default() })
+    }
+
+    /// Fills in the header of the event that begins at `start`, and appends the checksum. Gives its size.
+    pub fn close(&mut self, out: &mut Vec<u8>, start: usize, header: Header) -> usize {
+        // A format description ends with a checksum always, as its readers do not know yet.
+        let described = header.kind == kind::FORMAT_DESCRIPTION;
+        let tail = if described { CHECKSUM } else { self.checksum.bytes() };
+        let size = out.len() - start + tail;
+        self.position += size as u64;
+        let mut head = Vec::with_capacity(HEADER);
+        Header { size: size as u32, end_position: self.position as u32, ..header }.encode(&mut head);
+        out[start..start + HEADER].copy_from_slice(&head);
+        if tail > 0 {
+            let sum = checksum_over(&out[start..]);
+            out.extend_from_slice(&sum.to_le_bytes());
+        }
+        size
+    }
+}
+
+/// Appends an event of a stream for a reader that wants other checksums than its file has.
+pub fn with_checksum(event: &Event<'_>, from: Checksum, to: Checksum, out: &mut Vec<u8>) {
+    if from == to || event.header.kind == kind::FORMAT_DESCRIPTION {
+        out.extend_from_slice(event.bytes);
+        return;
+    }
+    let start = out.len();
+    out.resize(start + HEADER, 0);
+    out.extend_from_slice(event.body);
+    let size = HEADER + event.body.len() + to.bytes();
+    let mut head = Vec::with_capacity(HEADER);
+    Header { size: size as u32, ..event.header }.encode(&mut head);
+    out[start..start + HEADER].copy_from_slice(&head);
+    if to == Checksum::Crc32 {
+        let sum = checksum_over(&out[start..]);
+        out.extend_from_slice(&sum.to_le_bytes());
+    }
+}

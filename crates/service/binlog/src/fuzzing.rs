@@ -1,0 +1,101 @@
+//! Entry points for fuzzing: any bytes in, no panic out.
+
+use crate::event::{Checksum, Event, HEADER, MAGIC, kind};
+use crate::format::{FormatDescription, Gtid, Rotate, XaPrepare, gtids};
+use crate::map::TableMap;
+use crate::query::Query;
+use crate::rows::Rows;
+
+/// A file, or a part of one: all events of it are decoded, with and without checksums.
+pub fn file(data: &[u8]) {
+    let data = data.strip_prefix(&MAGIC).unwrap_or(data);
+    for checksum in [Checksum::None, Checksum::Crc32] {
+        let (mut rest, mut checksum, mut map) = (data, checksum, None);
+        while let Ok(Some(event)) = Event::first(rest, checksum) {
+            rest = &rest[event.bytes.len()..];
+            if event.header.kind == kind::FORMAT_DESCRIPTION
+                && let Ok(described) = FormatDescription::decode(event.body)
+            {
+                checksum = described.checksum;
+            }
+            body(event.header.kind, event.body, &mut map);
+        }
+    }
+    // Bodies are reached whatever the frames are: mutations break their checksums.
+    if let (Some(k), Some(rest)) = (data.get(4), data.get(HEADER..)) {
+        body(*k, rest, &mut None);
+    }
+}
+
+fn body(k: u8, body: &[u8], map: &mut Option<TableMap>) {
+    match k {
+        kind::FORMAT_DESCRIPTION => drop(FormatDescription::decode(body)),
+        kind::PREVIOUS_GTIDS => drop(gtids(body)),
+        kind::GTID | kind::ANONYMOUS_GTID => drop(Gtid::decode(body)),
+        kind::QUERY => drop(Query::decode(body)),
+        kind::ROTATE => drop(Rotate::decode(body)),
+        kind::XA_PREPARE => drop(XaPrepare::decode(body)),
+        kind::TABLE_MAP => *map = TableMap::decode(body).ok(),
+        _ => {
+            if let (Ok(Some(mut rows)), Some(map)) = (Rows::decode(k, body), map.as_ref()) {
+                while let Ok(Some(_)) = rows.next(map) {}
+            }
+        }
+    }
+}
+
+/// Binary JSON, and texts of GTID sets.
+pub fn values(data: &[u8]) {
+    let _ = crate::json::decode(data);
+    if let Some(set) = gannet_types::gtid::GtidSet::parse(data) {
+        assert_eq!(gannet_types::gtid::GtidSet::parse(set.to_string().as_bytes()), Some(set));
+    }
+}
+
+/// A file with an event of each kind, for [`file`].
+pub fn seeds() -> Vec<Vec<u8>> {
+    use crate::event::Appender;
+    use crate::image::RowEncoder;
+    use crate::map::{Column, Metadata, Table};
+    use crate::rows::{Change, Columns, put_head};
+    use gannet_types::{CollationId, Decimal, SqlType, TypeId, Value};
+    let types = [
+        SqlType::new(TypeId::Int),
+        SqlType::varchar(300, CollationId::DEFAULT),
+        SqlType::decimal(12, 3),
+        SqlType::new(TypeId::Json),
+        SqlType::temporal(TypeId::Time, 3),
+    ];
+    let columns: Vec<Column<'_>> = types.iter().map(|ty| Column { name: "c", ty, visible: true }).collect();
+    let table = Table { id: 5, schema: "s", name: "t", columns: &columns, primary_key: &[(0, 0)] };
+    let json = gannet_types::json::parse(b"{\"a\": [1, 2.5, \"x\", null]}").ok();
+    let document = json.and_then(|j| j.to_text().ok()).map_or(Value::Null, Value::Json);
+    let decimal = Value::Decimal(Decimal::parse(b"-12.5").value);
+    let row = [Value::Int(-1), Value::text("text"), decimal, document, Value::Time(Default::default(), 3)];
+    let encoder = RowEncoder::new(types.iter().enumerate());
+    let mut out = MAGIC.to_vec();
+    let mut appender = Appender { server_id: 1, checksum: Checksum::Crc32, position: 4 };
+    let described = FormatDescription::new("8.4.0", 0, Checksum::Crc32);
+    appender.event(&mut out, 0, kind::FORMAT_DESCRIPTION, 0, |o| described.encode(o));
+    appender.event(&mut out, 0, kind::GTID, 0, |o| Gtid { size: 300, ..Gtid::default() }.encode(o));
+    appender.event(&mut out, 0, kind::TABLE_MAP, 0, |o| table.encode(Metadata::Full, o));
+    appender.event(&mut out, 0, kind::UPDATE_ROWS, 0, |o| {
+        let all = Columns::all(types.len());
+        put_head(5, 1, types.len(), &all, Some(&all), o);
+        (0..2).for_each(|_| encoder.encode(&row, |_| true, o));
+    });
+    appender.event(&mut out, 0, Change::Write.kind(), 0, |o| {
+        put_head(5, 1, types.len(), &Columns::all(types.len()), None, o);
+        encoder.encode(&row, |_| true, o);
+    });
+    let mut document = Vec::new();
+    crate::json::encode(&gannet_types::json::Json::Array(vec![gannet_types::json::Json::Int(1); 3]), &mut document);
+    let set = b"3E11FA47-71CA-11E1-9E33-C80AA9429562:1-5:9".to_vec();
+    vec![out, document, set]
+}
+
+/// Both, for one target.
+pub fn check(data: &[u8]) {
+    file(data);
+    values(data);
+}

@@ -1,0 +1,406 @@
+//! What a commit carries for the binary log: a transaction's events, without what follows from the order of commits
+//! (numbers, positions,
+//! checksums). Little-endian:
+//!
+//! ```text
+//! 0   u8   2
+//! 1   u8   1: a GTID of its own; 2: a definition, which ends with its statement; 4: a branch that is prepared
+//! 2   u32  connection id
+//! 6   u64  microseconds since 1970: of the commit
+//! 14  u64  bytes of all items
+//! 22  u32  number of items
+//! 26 [uuid, u64 number]
+//! ..  ...  items: kind (u8), seconds since 1970 (u32), length of the body (u32), body
+//! ```
+//!
+//! A GTID event goes before the items, then BEGIN unless they are a definition's or a branch's, and behind them XID,
+//! where there was BEGIN.
+
+use crate::event::{HEADER, kind};
+use crate::image::RowEncoder;
+use crate::rows::{Change, Columns, flags, put_head};
+use gannet_base::{DecodeError, Reader, Writer};
+use gannet_types::Value;
+use gannet_types::gtid::Uuid;
+use std::ops::Range;
+
+/// First byte of a payload.
+pub const GROUP: u8 = 2;
+/// First byte of the payload that has a new file begin.
+pub const ROTATE: u8 = 3;
+
+const OWN_GTID: u8 = 1;
+const DEFINITION: u8 = 2;
+const PREPARED: u8 = 4;
+/// Bytes before the items, without a GTID.
+const HEAD: usize = 26;
+const GTID: usize = 24;
+/// Bytes before an item's body.
+const ITEM: usize = 9;
+/// Where the flags stand in the body of rows.
+const ROWS_FLAGS: usize = 6;
+/// No more rows are added to an event of this size: `binlog_row_event_max_size`.
+const EVENT: usize = 8192;
+
+/// How a group stands among its events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Frame {
+    /// Rows, between BEGIN and XID.
+    #[default]
+    Rows,
+    /// A statement that commits itself.
+    Definition,
+    /// From XA START to the event that prepares the branch.
+    Prepared,
+}
+
+/// The first part of a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Head {
+    /// What stands around the items.
+    pub frame: Frame,
+    /// Of the connection.
+    pub thread_id: u32,
+    /// Microseconds since 1970.
+    pub committed_us: u64,
+    /// Bytes of all items.
+    pub bytes: u64,
+    /// How many.
+    pub items: u32,
+    /// Of `gtid_next`, or the first server.
+    pub gtid: Option<(Uuid, u64)>,
+}
+
+impl Head {
+    /// Appends it.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let frame = match self.frame {
+            Frame::Rows => 0,
+            Frame::Definition => DEFINITION,
+            Frame::Prepared => PREPARED,
+        };
+        let own = if self.gtid.is_some() { OWN_GTID } else { 0 };
+        let mut w = Writer::new(out);
+        w.u8(GROUP).u8(frame | own).u32(self.thread_id).u64(self.committed_us).u64(self.bytes).u32(self.items);
+        if let Some((uuid, number)) = self.gtid {
+            w.bytes(&uuid.0).u64(number);
+        }
+    }
+
+    /// Reads it; the items follow.
+    pub fn decode(r: &mut Reader<'_>) -> Result<Head, DecodeError> {
+        let [kind, bits] = r.array()?;
+        if kind != GROUP || bits & !(OWN_GTID | DEFINITION | PREPARED) != 0 {
+            return Err(r.invalid("group of the binary log"));
+        }
+        let frame = match bits & !OWN_GTID {
+            0 => Frame::Rows,
+            DEFINITION => Frame::Definition,
+            PREPARED => Frame::Prepared,
+            _ => return Err(r.invalid("group of the binary log")),
+        };
+        let (thread_id, committed_us, bytes, items) = (r.u32()?, r.u64()?, r.u64()?, r.u32()?);
+        let gtid = if bits & OWN_GTID != 0 { Some((Uuid(r.array()?), r.u64()?)) } else { None };
+        Ok(Head { frame, thread_id, committed_us, bytes, items, gtid })
+    }
+
+    /// Bytes that it takes.
+    pub fn len(&self) -> usize {
+        HEAD + if self.gtid.is_some() { GTID } else { 0 }
+    }
+
+    /// It is never empty.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Bytes of the items as events.
+    pub fn event_bytes(&self, tail: usize) -> u64 {
+        let items = u64::from(self.items);
+        (self.bytes + items * (HEADER + tail) as u64).saturating_sub(items * ITEM as u64)
+    }
+}
+
+/// An event to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Item<'a> {
+    /// Of the event.
+    pub kind: u8,
+    /// Seconds since 1970.
+    pub timestamp: u32,
+    /// Its body.
+    pub body: &'a [u8],
+}
+
+impl<'a> Item<'a> {
+    /// Reads the next.
+    pub fn decode(r: &mut Reader<'a>) -> Result<Item<'a>, DecodeError> {
+        let (kind, timestamp, length) = (r.u8()?, r.u32()?, r.u32()?);
+        Ok(Item { kind, timestamp, body: r.bytes(length as usize)? })
+    }
+}
+
+/// What the rows of a table are logged by.
+#[derive(Debug)]
+pub struct Shape {
+    /// The number in its events.
+    pub id: u64,
+    /// Body of its table map.
+    pub map: Box<[u8]>,
+    /// Its images.
+    pub encoder: RowEncoder,
+    /// All its columns.
+    pub all: Columns,
+}
+
+/// The columns in the images of a change.
+#[derive(Clone, Copy)]
+pub struct Present<'a> {
+    /// In the image before; of an insert, in its only one.
+    pub before: &'a Columns,
+    /// In the image after, of an update.
+    pub after: &'a Columns,
+}
+
+/// The rows event that is being filled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Open {
+    /// Where its item begins.
+    at: usize,
+    table: u64,
+    change: Change,
+}
+
+/// Where a row ends.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    /// Undo records of the transaction up to it.
+    records: u64,
+    len: usize,
+    items: u32,
+    /// The item that it is in.
+    at: usize,
+}
+
+/// Gathers the items of a transaction. A row that is rolled back goes: rows are entered with the undo records that
+/// undo them.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    bytes: Vec<u8>,
+    items: u32,
+    marks: Vec<Mark>,
+    /// Marks of statements that have ended: the last row of each is enough, as savepoints lie between statements.
+    ended: usize,
+    open: Option<Open>,
+    /// Of the statement that runs.
+    timestamp: u32,
+    flags: u16,
+    /// Text of the statement that runs, and where it stands before its rows.
+    text: Option<Vec<u8>>,
+    text_at: Option<usize>,
+}
+
+impl Gathered {
+    /// A statement begins; its text where `binlog_rows_query_log_events` asks for it. Flags are those of rows events.
+    pub fn begin_statement(&mut self, timestamp: u32, flags: u16, text: Option<Vec<u8>>) {
+        self.close();
+        if self.marks.len() > self.ended + 1
+            && let Some(last) = self.marks.last().copied()
+        {
+            self.marks.truncate(self.ended);
+            self.marks.push(last);
+        }
+        self.ended = self.marks.len();
+        (self.timestamp, self.flags, self.text, self.text_at) = (timestamp, flags, text, None);
+    }
+
+    /// Nothing was gathered, or nothing stands.
+    pub fn is_empty(&self) -> bool {
+        self.items == 0
+    }
+
+    /// Bytes of memory that it holds.
+    pub fn len(&self) -> usize {
+        self.bytes.len() + self.marks.len() * size_of::<Mark>()
+    }
+
+    /// Adds a changed row; `records` are its undo records in the transaction.
+    pub fn row(
+        &mut self,
+        records: Range<u64>,
+        shape: &Shape,
+        change: Change,
+        present: Present<'_>,
+        (before, after): (&[Value], &[Value]),
+    ) {
+        self.settle(records.start);
+        let fits = |o: &Open| o.table == shape.id && o.change == change && self.bytes.len() - o.at < EVENT;
+        let at = match self.open.filter(fits) {
+            Some(open) => open.at,
+            None => self.open_rows(shape, change, present),
+        };
+        match change {
+            Change::Write => shape.encoder.encode(after, |i| present.before.has(i), &mut self.bytes),
+            Change::Delete => shape.encoder.encode(before, |i| present.before.has(i), &mut self.bytes),
+            Change::Update => {
+                shape.encoder.encode(before, |i| present.before.has(i), &mut self.bytes);
+                shape.encoder.encode(after, |i| present.after.has(i), &mut self.bytes);
+            }
+        }
+        self.marks.push(Mark { records: records.end, len: self.bytes.len(), items: self.items, at });
+    }
+
+    /// Begins a rows event, behind a table map unless the one before is of the same table and statement.
+    fn open_rows(&mut self, shape: &Shape, change: Change, present: Present<'_>) -> usize {
+        let mapped = self.open.is_some_and(|o| o.table == shape.id);
+        self.end_item();
+        if !mapped {
+            self.end_statement();
+            if self.text_at.is_none_or(|at| at >= self.bytes.len())
+                && let Some(text) = self.text.take()
+            {
+                self.text_at = Some(self.bytes.len());
+                self.item(kind::ROWS_QUERY, |out| crate::format::put_rows_query(&text, out));
+                self.text = Some(text);
+            }
+            self.item(kind::TABLE_MAP, |out| out.extend_from_slice(&shape.map));
+        }
+        let at = self.bytes.len();
+        self.bytes.resize(at + ITEM, 0);
+        let after = (change == Change::Update).then_some(present.after);
+        put_head(shape.id, self.flags, shape.encoder.len(), present.before, after, &mut self.bytes);
+        fill(&mut self.bytes, at, change.kind(), self.timestamp);
+        self.items += 1;
+        self.open = Some(Open { at, table: shape.id, change });
+        at
+    }
+
+    /// Adds a whole item.
+    pub fn item(&mut self, kind: u8, write: impl FnOnce(&mut Vec<u8>)) {
+        let at = self.bytes.len();
+        self.bytes.resize(at + ITEM, 0);
+        write(&mut self.bytes);
+        self.items += 1;
+        fill(&mut self.bytes, at, kind, self.timestamp);
+    }
+
+    /// The rows event that was filled is complete, and stays the last.
+    fn end_item(&mut self) {
+        if let Some(open) = self.open {
+            set_length(&mut self.bytes, open.at);
+        }
+    }
+
+    /// The last rows event is the last of its statement: readers forget the table maps behind it.
+    fn end_statement(&mut self) {
+        if let Some(open) = self.open.take()
+            && let Some(flag) = self.bytes.get_mut(open.at + ITEM + ROWS_FLAGS)
+        {
+            *flag |= flags::STATEMENT_END as u8;
+        }
+    }
+
+    fn close(&mut self) {
+        self.end_item();
+        self.end_statement();
+    }
+
+    /// Drops the rows beyond the transaction's first `records` undo records.
+    pub fn settle(&mut self, records: u64) {
+        if self.marks.last().is_none_or(|m| m.records <= records) {
+            return;
+        }
+        let stand = self.marks.partition_point(|m| m.records <= records);
+        let last = stand.checked_sub(1).map(|i| self.marks[i]);
+        self.marks.truncate(stand);
+        self.ended = self.ended.min(stand);
+        self.open = None;
+        let Some(last) = last else {
+            self.bytes.clear();
+            self.items = 0;
+            return;
+        };
+        self.bytes.truncate(last.len);
+        self.items = last.items;
+        // Its event ends here now, and what follows begins with a table map.
+        set_length(&mut self.bytes, last.at);
+        self.bytes[last.at + ITEM + ROWS_FLAGS] |= flags::STATEMENT_END as u8;
+    }
+
+    /// Takes the group of a transaction with so many undo records, and begins anew. `None`: there are no rows.
+    pub fn take(&mut self, records: u64, head: Head) -> Option<Payload> {
+        self.settle(records);
+        self.close();
+        let bytes = std::mem::take(&mut self.bytes);
+        let items = std::mem::take(&mut self.items);
+        self.marks.clear();
+        (self.ended, self.text) = (0, None);
+        if items == 0 && head.gtid.is_none() {
+            self.bytes = bytes;
+            self.bytes.clear();
+            return None;
+        }
+        let mut front = Vec::with_capacity(HEAD + GTID);
+        Head { bytes: bytes.len() as u64, items, ..head }.encode(&mut front);
+        Some(Payload { front, bytes, at: 0 })
+    }
+
+    /// Gives the memory of a payload back, for the next transaction.
+    pub fn reuse(&mut self, payload: Payload) {
+        if self.bytes.capacity() == 0 && payload.bytes.capacity() <= 1 << 16 {
+            self.bytes = payload.bytes;
+            self.bytes.clear();
+        }
+    }
+
+    /// Drops everything: the transaction is rolled back.
+    pub fn clear(&mut self) {
+        self.settle(0);
+        (self.open, self.text) = (None, None);
+    }
+}
+
+/// Fills in the front of the item that begins at `at` and ends with the bytes.
+fn fill(bytes: &mut [u8], at: usize, kind: u8, timestamp: u32) {
+    bytes[at] = kind;
+    bytes[at + 1..at + 5].copy_from_slice(&timestamp.to_le_bytes());
+    set_length(bytes, at);
+}
+
+fn set_length(bytes: &mut [u8], at: usize) {
+    let length = (bytes.len() - at - ITEM) as u32;
+    bytes[at + 5..at + ITEM].copy_from_slice(&length.to_le_bytes());
+}
+
+/// A group, to be read by the commit.
+#[derive(Debug)]
+pub struct Payload {
+    front: Vec<u8>,
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl Payload {
+    /// Its size.
+    pub fn len(&self) -> usize {
+        self.front.len() + self.bytes.len()
+    }
+
+    /// It is never empty.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+}
+
+impl std::io::Read for Payload {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let rest = match self.front.get(self.at..) {
+            Some(rest) if !rest.is_empty() => rest,
+            _ => self.bytes.get(self.at - self.front.len()..).unwrap_or_default(),
+        };
+        let n = rest.len().min(out.len());
+        out[..n].copy_from_slice(&rest[..n]);
+        self.at += n;
+        Ok(n)
+    }
+}

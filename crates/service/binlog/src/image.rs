@@ -1,0 +1,292 @@
+//! Row images: the columns of a row that an event has, first a bit for each that is NULL (the first column in the
+//! lowest bit), then the
+//! values of the others.
+//!
+//! | column | value |
+//! |---|---|
+//! | integers, FLOAT, DOUBLE, DATE (as a packed number) | 1 to 8 bytes, little-endian |
+//! | YEAR | a byte: years since 1900; 0 is year 0 |
+//! | DECIMAL | see [`decimal`] |
+//! | TIME, DATETIME, TIMESTAMP | 3, 5, 4 bytes, big-endian, comparable as bytes; then 0 to 3 bytes of fraction |
+//! | BIT | big-endian |
+//! | ENUM, SET | little-endian number of a member; bits of members |
+//! | CHAR, VARCHAR, BINARY, VARBINARY | length in one byte, or two where there may be more than 255; the bytes |
+//! | TEXT, BLOB, JSON | length in 1 to 4 bytes; the bytes ([`json`] in binary) |
+//!
+//! CHAR and BINARY end before what pads them.
+
+use crate::map::ColumnKind;
+use crate::{decimal, json};
+use gannet_base::{DecodeError, Reader};
+use gannet_types::json::Json;
+use gannet_types::{CollationId, Date, DateTime, SqlType, Time, Timestamp, TypeId, Value};
+
+/// Units of the fraction that 1, 2 and 3 bytes count, in microseconds.
+const FRACTION_UNIT: [i64; 4] = [1_000_000, 10_000, 100, 1];
+
+/// A column's values: from a row to an event.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    /// Position in the row.
+    at: u32,
+    kind: ColumnKind,
+    /// What pads it to its length.
+    pad: Option<u8>,
+}
+
+/// Encodes the rows of a table.
+#[derive(Clone, Debug)]
+pub struct RowEncoder {
+    columns: Box<[Column]>,
+}
+
+impl RowEncoder {
+    /// For a table's logged columns: positions in its rows, and types.
+    pub fn new<'a>(columns: impl Iterator<Item = (usize, &'a SqlType)>) -> RowEncoder {
+        let column = |(at, ty): (usize, &SqlType)| Column {
+            at: at as u32,
+            kind: ColumnKind::of(ty),
+            pad: match ty.id {
+                TypeId::Char => Some(b' '),
+                TypeId::Binary => Some(0),
+                _ => None,
+            },
+        };
+        RowEncoder { columns: columns.map(column).collect() }
+    }
+
+    /// Number of columns in events.
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// There are no columns.
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// Appends the image of those columns of a row that `present` names, by their number in events.
+    pub fn encode(&self, row: &[Value], present: impl Fn(usize) -> bool, out: &mut Vec<u8>) {
+        let nulls = out.len();
+        let count = (0..self.columns.len()).filter(|i| present(*i)).count();
+        // Bits beyond the last column are set.
+        out.resize(nulls + count.div_ceil(8), 0xFF);
+        let mut bit = 0;
+        for (i, column) in self.columns.iter().enumerate() {
+            if !present(i) {
+                continue;
+            }
+            match row.get(column.at as usize) {
+                None | Some(Value::Null) => {}
+                Some(value) => {
+                    out[nulls + bit / 8] &= !(1 << (bit % 8));
+                    column.put(value, out);
+                }
+            }
+            bit += 1;
+        }
+    }
+}
+
+impl Column {
+    fn put(&self, value: &Value, out: &mut Vec<u8>) {
+        match (self.kind, value) {
+            (ColumnKind::Int(n), Value::Int(v)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
+            (ColumnKind::Int(n), Value::UInt(v)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
+            (ColumnKind::VarChar(most), Value::Str(text, _)) => sized(text, if most > 255 { 2 } else { 1 }, out),
+            (ColumnKind::Char(most), Value::Str(text, _)) => {
+                let pad = self.pad.unwrap_or(b' ');
+                let kept = text.iter().rposition(|b| *b != pad).map_or(0, |i| i + 1);
+                sized(&text[..kept], if most > 255 { 2 } else { 1 }, out);
+            }
+            (ColumnKind::Blob(n), Value::Str(text, _)) => sized(text, usize::from(n), out),
+            (ColumnKind::Json(n), Value::Json(stored)) => {
+                let start = out.len();
+                out.resize(start + usize::from(n), 0);
+                // Stored documents can be read: they were made by the server.
+                json::encode(&Json::decode(stored).unwrap_or(Json::Null), out);
+                let length = out.len() - start - usize::from(n);
+                out[start..start + usize::from(n)].copy_from_slice(&length.to_le_bytes()[..usize::from(n)]);
+            }
+            (ColumnKind::Decimal(precision, scale), Value::Decimal(v)) => decimal::encode(v, precision, scale, out),
+            (ColumnKind::Float, Value::Float(v)) => out.extend_from_slice(&v.to_le_bytes()),
+            (ColumnKind::Double, Value::Double(v)) => out.extend_from_slice(&v.to_le_bytes()),
+            (ColumnKind::Date, Value::Date(v)) => out.extend_from_slice(&v.packed().to_le_bytes()[..3]),
+            (ColumnKind::Year, Value::Year(v)) => out.push(v.saturating_sub(1900) as u8),
+            (ColumnKind::Time(fsp), Value::Time(v, _)) => put_time(*v, fsp, out),
+            (ColumnKind::DateTime(fsp), Value::DateTime(v, _)) => {
+                let whole = (v.packed() >> 24) + (1 << 39);
+                out.extend_from_slice(&whole.to_be_bytes()[3..]);
+                put_fraction(i64::from(v.micros()), fsp, out);
+            }
+            (ColumnKind::Timestamp(fsp), Value::Timestamp(v, _)) => {
+                let micros = v.unix_micros();
+                out.extend_from_slice(&((micros / 1_000_000) as u32).to_be_bytes());
+                put_fraction(micros % 1_000_000, fsp, out);
+            }
+            (ColumnKind::Bit(bits), Value::Bit(v, _)) => {
+                let n = usize::from(bits).div_ceil(8).min(8);
+                out.extend_from_slice(&v.to_be_bytes()[8 - n..]);
+            }
+            (ColumnKind::Enum(n), Value::Enum(v, _)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
+            (ColumnKind::Set(n), Value::Set(v, _)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
+            // A stored row has values of its columns' types; the encoding of another would be of the wrong size.
+            (kind, value) => gannet_base::check!(false, "a {kind:?} column has {value:?}"),
+        }
+    }
+}
+
+fn sized(bytes: &[u8], n: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice(&bytes.len().to_le_bytes()[..n]);
+    out.extend_from_slice(bytes);
+}
+
+fn put_fraction(micros: i64, fsp: u8, out: &mut Vec<u8>) {
+    let n = usize::from(fsp.min(6).div_ceil(2));
+    out.extend_from_slice(&(micros / FRACTION_UNIT[n]).to_be_bytes()[8 - n..]);
+}
+
+/// Whole seconds are floored, the fraction counts up from there; all of it is one number with an offset.
+fn put_time(time: Time, fsp: u8, out: &mut Vec<u8>) {
+    let n = usize::from(fsp.min(6).div_ceil(2));
+    let magnitude = time.packed().abs();
+    let (whole, micros) = (magnitude >> 24, magnitude & 0xFF_FFFF);
+    let number = (whole << (8 * n)) | (micros / FRACTION_UNIT[n]);
+    let number = if time.packed() < 0 { -number } else { number };
+    out.extend_from_slice(&(number + (0x80_0000 << (8 * n))).to_be_bytes()[5 - n..]);
+}
+
+/// Decodes the value of a column. Numbers of ENUM and SET are `UInt`; texts have the collation that is given; what
+/// was there before MySQL
+/// 5.6 gives the types of today, an old TIMESTAMP too.
+pub fn value(
+    kind: ColumnKind,
+    unsigned: bool,
+    collation: CollationId,
+    r: &mut Reader<'_>,
+) -> Result<Value, DecodeError> {
+    let invalid = |what| r.invalid(what);
+    Ok(match kind {
+        ColumnKind::Int(n) => {
+            let v = le(r, n)?;
+            let unused = 64 - 8 * u32::from(n);
+            if unsigned { Value::UInt(v) } else { Value::Int((v << unused) as i64 >> unused) }
+        }
+        ColumnKind::Float => Value::Float(f32::from_le_bytes(r.array()?)),
+        ColumnKind::Double => Value::Double(f64::from_le_bytes(r.array()?)),
+        ColumnKind::Decimal(precision, scale) => {
+            let bad = invalid("decimal");
+            let bytes = r.bytes(decimal::len(precision, scale))?;
+            Value::Decimal(decimal::decode(bytes, precision, scale).ok_or(bad)?)
+        }
+        ColumnKind::Bit(bits) => {
+            if bits == 0 || bits > 64 {
+                return Err(invalid("width of a BIT"));
+            }
+            Value::Bit(be(r, usize::from(bits.div_ceil(8)))? as u64, bits as u8)
+        }
+        ColumnKind::Year
+        | ColumnKind::Date
+        | ColumnKind::Time(_)
+        | ColumnKind::DateTime(_)
+        | ColumnKind::Timestamp(_)
+        | ColumnKind::OldTime
+        | ColumnKind::OldDateTime
+        | ColumnKind::OldTimestamp => temporal(kind, r)?,
+        ColumnKind::VarChar(most) | ColumnKind::Char(most) => text(r, if most > 255 { 2 } else { 1 }, collation)?,
+        ColumnKind::Blob(n) => text(r, n, collation)?,
+        ColumnKind::Geometry(n) => text(r, n, CollationId::BINARY)?,
+        ColumnKind::Json(n) => {
+            let bad = invalid("document");
+            let length = le(r, n)? as usize;
+            let json = json::decode(r.bytes(length)?)?;
+            Value::Json(json.to_text().map_err(|_| bad)?)
+        }
+        ColumnKind::Enum(n) | ColumnKind::Set(n) => Value::UInt(le(r, n)?),
+    })
+}
+
+fn temporal(kind: ColumnKind, r: &mut Reader<'_>) -> Result<Value, DecodeError> {
+    let invalid = |what| r.invalid(what);
+    Ok(match kind {
+        ColumnKind::Year => match r.u8()? {
+            0 => Value::Year(0),
+            n => Value::Year(1900 + u16::from(n)),
+        },
+        ColumnKind::Date => {
+            let bad = invalid("date");
+            Value::Date(Date::from_packed(le(r, 3)? as u32).ok_or(bad)?)
+        }
+        ColumnKind::Time(fsp) => {
+            let (bad, n) = (invalid("time"), usize::from(fsp.div_ceil(2)));
+            let number = be(r, 3 + n)? - (0x80_0000 << (8 * n));
+            let (whole, fraction) = (number.abs() >> (8 * n), number.abs() & ((1 << (8 * n)) - 1));
+            let packed = whole << 24 | (fraction * FRACTION_UNIT[n]).min(999_999);
+            Value::Time(Time::from_packed(if number < 0 { -packed } else { packed }).ok_or(bad)?, fsp)
+        }
+        ColumnKind::DateTime(fsp) => {
+            let bad = invalid("datetime");
+            let whole = be(r, 5)? - (1 << 39);
+            let packed = whole << 24 | fraction(r, fsp)?;
+            Value::DateTime(DateTime::from_packed(packed).ok_or(bad)?, fsp)
+        }
+        ColumnKind::Timestamp(fsp) => {
+            let bad = invalid("timestamp");
+            let micros = be(r, 4)? * 1_000_000 + fraction(r, fsp)?;
+            timestamp(micros, fsp).ok_or(bad)?
+        }
+        ColumnKind::OldTimestamp => {
+            let bad = invalid("timestamp");
+            timestamp(i64::from(r.u32()?) * 1_000_000, 0).ok_or(bad)?
+        }
+        ColumnKind::OldTime => {
+            let bad = invalid("time");
+            let v = (le(r, 3)? << 40) as i64 >> 40;
+            let n = v.unsigned_abs() as u32;
+            let (hour, minute, second) = (n / 10000, n / 100 % 100, n % 100);
+            if hour > 838 || minute > 59 || second > 59 {
+                return Err(bad);
+            }
+            Value::Time(Time::new(v < 0, hour, minute, second, 0), 0)
+        }
+        ColumnKind::OldDateTime => old_datetime(r)?,
+        _ => return Err(invalid("kind of a column")),
+    })
+}
+
+fn timestamp(micros: i64, fsp: u8) -> Option<Value> {
+    let at = if micros == 0 { Some(Timestamp::ZERO) } else { Timestamp::from_unix_micros(micros) };
+    at.map(|t| Value::Timestamp(t, fsp))
+}
+
+fn old_datetime(r: &mut Reader<'_>) -> Result<Value, DecodeError> {
+    let bad = r.invalid("datetime");
+    let v = r.u64()?;
+    let (date, time) = (v / 1_000_000, (v % 1_000_000) as u32);
+    let (year, month, day) = (date / 10000, (date / 100 % 100) as u32, (date % 100) as u32);
+    let (hour, minute, second) = (time / 10000, time / 100 % 100, time % 100);
+    if year > 9999 || month > 12 || day > 31 || hour > 23 || minute > 59 || second > 59 {
+        return Err(bad);
+    }
+    Ok(Value::DateTime(DateTime::new(year as u32, month, day, hour, minute, second, 0), 0))
+}
+
+fn text(r: &mut Reader<'_>, n: u8, collation: CollationId) -> Result<Value, DecodeError> {
+    let length = le(r, n)? as usize;
+    Ok(Value::Str(r.bytes(length)?.into(), collation))
+}
+
+/// The next `n` bytes, at most 8, as a little-endian number.
+fn le(r: &mut Reader<'_>, n: u8) -> Result<u64, DecodeError> {
+    Ok(r.bytes(usize::from(n.min(8)))?.iter().rev().fold(0, |v, b| v << 8 | u64::from(*b)))
+}
+
+/// The next `n` bytes, at most 8, as a big-endian number.
+fn be(r: &mut Reader<'_>, n: usize) -> Result<i64, DecodeError> {
+    Ok(r.bytes(n.min(8))?.iter().fold(0, |v, b| v << 8 | i64::from(*b)))
+}
+
+fn fraction(r: &mut Reader<'_>, fsp: u8) -> Result<i64, DecodeError> {
+    let n = usize::from(fsp.min(6).div_ceil(2));
+    Ok((be(r, n)? * FRACTION_UNIT[n]).min(999_999))
+}

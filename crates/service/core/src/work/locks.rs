@@ -1,0 +1,131 @@
+//! Metadata locks and gates of a unit of work.
+
+use super::Work;
+use crate::Core;
+use gannet_engine::lock::{LockError, LockOwner, MdlDuration, MdlMode, MdlObject, MdlRow, Wait};
+use gannet_schema::Table;
+use gannet_types::{Result, SqlError, sql_err};
+use std::time::Duration;
+
+/// A lock that was not granted as the client sees it.
+pub fn lock_error(e: LockError) -> SqlError {
+    match e {
+        LockError::WouldWait => sql_err!(LockNowait),
+        LockError::Timeout => sql_err!(LockWaitTimeout),
+        LockError::Deadlock => sql_err!(LockDeadlock),
+        LockError::Killed => sql_err!(QueryInterrupted),
+    }
+}
+
+impl Core {
+    /// A table as something that can be locked.
+    pub fn lock_of(&self, t: &Table) -> MdlObject {
+        self.engine.lock_table().mdl_object(t.id.0, &format!("{}.{}", t.schema, t.name))
+    }
+}
+
+/// The metadata locks of a unit of work.
+pub struct Locks<'w> {
+    core: &'w Core,
+    owner: &'w LockOwner,
+    /// How long it waits for one: `lock_wait_timeout`.
+    pub wait: Wait,
+    /// FLUSH TABLES WITH READ LOCK is its own.
+    read_locked: &'w mut bool,
+}
+
+impl Work {
+    /// Its metadata locks.
+    #[inline]
+    pub fn locks(&mut self) -> Locks<'_> {
+        let wait = Wait::For(Duration::from_secs(self.terms.table_wait_s.into()));
+        Locks { core: &self.core, owner: self.txn.lock_owner(), wait, read_locked: &mut self.read_locked }
+    }
+
+    /// Releases the statement's locks; those of an open transaction stay.
+    #[inline]
+    pub fn unlock_statement(&mut self) {
+        self.txn.lock_owner().mdl_end_statement();
+    }
+
+    /// Locks of a transaction that has ended go. One that is half undone keeps them, as it keeps its rows: nobody may
+    /// define its tables anew.
+    #[inline]
+    pub fn unlock_transaction(&mut self) {
+        if !self.txn.is_half_undone() {
+            self.txn.lock_owner().mdl_end_transaction();
+        }
+    }
+}
+
+impl<'w> Locks<'w> {
+    /// Begins to take locks in a row, of these objects.
+    pub fn row(&self, objects: &[MdlObject]) -> MdlRow<'w> {
+        MdlRow::new(self.owner, objects)
+    }
+
+    /// Releases the explicit locks on objects.
+    pub fn release(&self, objects: &[MdlObject]) {
+        objects.iter().for_each(|object| self.owner.mdl_release(*object, MdlDuration::Explicit));
+    }
+
+    /// Takes a metadata lock. Errors 1205, 1213, 1317.
+    #[inline]
+    pub fn take(&self, object: MdlObject, mode: MdlMode, duration: MdlDuration) -> Result<()> {
+        self.owner.mdl_lock(object, mode, duration, self.wait).map_err(lock_error)
+    }
+
+    /// Whoever writes goes through the gate which FLUSH TABLES WITH READ LOCK closes. Error 1223 for who has closed it.
+    #[inline]
+    pub fn pass_write_gate(&self, duration: MdlDuration) -> Result<()> {
+        self.pass(self.core.write_gate, duration)
+    }
+
+    /// The same for the commit of an open transaction that has written.
+    pub fn pass_commit_gate(&self) -> Result<()> {
+        self.pass(self.core.commit_gate, MdlDuration::Statement)
+    }
+
+    #[inline]
+    fn pass(&self, gate: MdlObject, duration: MdlDuration) -> Result<()> {
+        if *self.read_locked {
+            return Err(sql_err!(CantUpdateWithReadlock));
+        }
+        self.take(gate, MdlMode::Write, duration)
+    }
+
+    /// FLUSH TABLES WITH READ LOCK: waits for statements that write, and lets none begin and none commit. No
+    /// transaction of its own is open, and none of its other locks is explicit.
+    pub fn close_gates(&mut self) -> Result<()> {
+        if !*self.read_locked
+            && let Err(e) = self.take_gates()
+        {
+            self.owner.mdl_release_explicit();
+            return Err(e);
+        }
+        *self.read_locked = true;
+        // Commits may have passed the gates and not be on disk. Where the log can take no more, none of them will be.
+        let _ = self.core.engine.sync();
+        Ok(())
+    }
+
+    fn take_gates(&self) -> Result<()> {
+        let close = |gate| self.take(gate, MdlMode::NoWrite, MdlDuration::Explicit);
+        [self.core.write_gate, self.core.commit_gate].into_iter().try_for_each(close)
+    }
+
+    /// Releases the explicit locks on tables (LOCK TABLES); the gates stay closed.
+    pub fn release_tables(&mut self) {
+        self.owner.mdl_release_explicit();
+        if *self.read_locked {
+            // Another session can be in the way of taking them again only for a moment.
+            *self.read_locked = self.take_gates().is_ok();
+        }
+    }
+
+    /// Releases all explicit locks, and opens the gates.
+    pub fn release_explicit(&mut self) {
+        *self.read_locked = false;
+        self.owner.mdl_release_explicit();
+    }
+}

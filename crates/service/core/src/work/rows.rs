@@ -1,0 +1,162 @@
+//! Work without SQL: a protocol of its own locks a table and reads and writes its rows by key.
+
+use super::{Holder, Terms, Work};
+use crate::Core;
+use crate::accounts::{Access, Account, Privilege, Privileges};
+use crate::vars::Live;
+use gannet_engine::Isolation;
+use gannet_engine::lock::{MdlDuration, MdlMode};
+use gannet_exec::changes::RowWriter;
+use gannet_exec::kv::KeyValueTable;
+use gannet_schema::Table;
+use gannet_types::{ErrorCode, Result, SqlError, sql_err};
+use std::io::Read;
+use std::sync::Arc;
+
+/// How often work is done again after a deadlock, or when a table's definition has changed, before the error is told.
+const MOST_TRIES: u32 = 10;
+
+/// What a table is locked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Rows are read: SELECT.
+    Read,
+    /// Rows are read and written: SELECT, INSERT, UPDATE and DELETE.
+    Write,
+}
+
+impl Mode {
+    fn needs(self) -> Privileges {
+        match self {
+            Mode::Read => Privilege::Select.into(),
+            Mode::Write => {
+                Privileges::of(&[Privilege::Select, Privilege::Insert, Privilege::Update, Privilege::Delete])
+            }
+        }
+    }
+}
+
+/// The level with this name in `transaction_isolation`.
+pub fn isolation(name: &str) -> Isolation {
+    match name {
+        "READ-UNCOMMITTED" => Isolation::ReadUncommitted,
+        "READ-COMMITTED" => Isolation::ReadCommitted,
+        "SERIALIZABLE" => Isolation::Serializable,
+        _ => Isolation::RepeatableRead,
+    }
+}
+
+impl Holder {
+    /// Who writes does that where `read_only` allows it, and counts it.
+    fn admit_writer(&self, core: &Core) -> Result<()> {
+        core.require_writable(self.access.global)?;
+        self.usage.as_ref().map_or(Ok(()), |usage| usage.take(&self.account, 1))
+    }
+
+    /// Error 1142.
+    fn require(&mut self, core: &Core, need: Privileges, table: &Table) -> Result<()> {
+        if self.access.version != core.accounts.version() {
+            if let Some(now) = core.accounts.get(&self.account.user, &self.account.host) {
+                self.account = now;
+            }
+            self.access = Access::new(&core.accounts, &self.account, &self.account.grants.default_roles);
+        }
+        let missing = need.without(self.access.table(&table.schema, &table.name));
+        if missing == Privileges::NONE {
+            return Ok(());
+        }
+        let (words, a) = (missing.words(), &self.account);
+        Err(sql_err!(TableaccessDenied, words, a.user, a.host, table.name))
+    }
+}
+
+impl Work {
+    /// The work of an account, in whatever protocol it has logged in. `thread`: number of its connection. Nothing
+    /// is begun: [`Work::lock`] does that.
+    pub fn begin(core: &Arc<Core>, account: &Arc<Account>, thread: u64) -> Work {
+        let get = |id: Live| core.globals.get(id);
+        let terms = Terms {
+            isolation: isolation(get(Live::TransactionIsolation).as_str()),
+            read_only: get(Live::TransactionReadOnly).as_bool(),
+            autocommit: false,
+            row_wait_s: get(Live::InnodbLockWaitTimeout).as_u64() as u32,
+            table_wait_s: get(Live::LockWaitTimeout).as_u64() as u32,
+        };
+        let access = Access::new(&core.accounts, account, &account.grants.default_roles);
+        let limited = account.policy.limits != [0; 4];
+        let usage = limited.then(|| core.accounts.limits.usage(account));
+        let holder = Some(Box::new(Holder { account: account.clone(), access, usage }));
+        Work { holder, ..Work::new(core.clone(), thread, terms) }
+    }
+
+    /// The rows of a table by key, by its newest definition. Errors 1049, 1146; 1235 for a table with something
+    /// that only SQL does. What the account may not do is said by [`Work::lock`].
+    pub fn table(&self, schema: &str, name: &str) -> Result<KeyValueTable> {
+        let snapshot = self.core.catalog.snapshot();
+        KeyValueTable::new(snapshot.require_table(schema, name)?.clone(), &snapshot)
+    }
+
+    /// Locks a table's definition until the transaction ends, and begins one where none is open. Whoever writes
+    /// passes what stands before that: error 1290 under `read_only`, 1223 or a wait under FLUSH TABLES WITH READ
+    /// LOCK, 1792 in a read-only transaction, 1226 beyond the account's limits. Error 1142 without the privileges,
+    /// 1205 and 1213 for waits, 1615 when the definition is not the newest any more ([`Work::run`] tries again).
+    pub fn lock(&mut self, table: &Arc<Table>, mode: Mode) -> Result<()> {
+        if let Some(holder) = &mut self.holder {
+            holder.require(&self.core, mode.needs(), table)?;
+        }
+        let _mark = self.begin_statement()?;
+        if mode == Mode::Write {
+            self.require_read_write()?;
+            if let Some(holder) = &self.holder {
+                holder.admit_writer(&self.core)?;
+            }
+            self.locks().pass_write_gate(MdlDuration::Transaction)?;
+            self.writes_in = self.state.number();
+        }
+        let lock = if mode == Mode::Write { MdlMode::Write } else { MdlMode::Read };
+        let object = self.core.lock_of(table);
+        self.locks().take(object, lock, MdlDuration::Transaction)?;
+        let snapshot = self.core.catalog.snapshot();
+        match snapshot.table(&table.schema, &table.name) {
+            Some(now) if Arc::ptr_eq(now, table) => Ok(()),
+            _ => Err(sql_err!(NeedReprepare)),
+        }
+    }
+
+    /// Changes rows of the tables that are locked for writing.
+    pub fn writer(&mut self) -> Result<RowWriter<'_>> {
+        if self.writes_in != self.state.number() {
+            return Err(SqlError::internal("rows are to be written whose table is not locked for that"));
+        }
+        Ok(RowWriter { txn: &mut self.txn, sink: None, cascade: false })
+    }
+
+    /// Commits: waits for the log, or leaves that ([`Work::leave_waiting`]). `payload`: for the consumers of the log.
+    pub fn commit(&mut self, payload: Option<&mut dyn Read>) -> Result<()> {
+        self.finish(true, payload)
+    }
+
+    /// Undoes everything of the open transaction.
+    pub fn rollback(&mut self) -> Result<()> {
+        self.finish(false, None)
+    }
+
+    /// Does a whole transaction: `f`, and the commit. After an error all is undone; after a deadlock, or when a table's
+    /// definition has changed, it is done again.
+    pub fn run<T>(&mut self, mut f: impl FnMut(&mut Work) -> Result<T>) -> Result<T> {
+        if let Some(Holder { account, usage: Some(usage), .. }) = self.holder.as_deref() {
+            usage.take(account, 0)?;
+        }
+        let mut tries = 1;
+        loop {
+            let outcome = f(self).and_then(|value| self.commit(None).map(|()| value));
+            let Err(e) = outcome else { return outcome };
+            self.rollback()?;
+            if !matches!(e.code(), ErrorCode::LockDeadlock | ErrorCode::NeedReprepare) || tries == MOST_TRIES {
+                self.leave_waiting(false);
+                return Err(e);
+            }
+            tries += 1;
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! The state machine of transactions: autocommit, BEGIN, statements, savepoints, characteristics.
+//!
+//! ```text
+//!              BEGIN                     COMMIT, ROLLBACK, implicit commit, deadlock
+//!   none ─────────────────▶ explicit ─────────────────────────────────────────────▶ none
+//!     │ statement, autocommit=1: begun and ended with it
+//!     └ statement, autocommit=0 ─▶ implicit ──────────────────(as above)───────────▶ none
+//! ```
+//!
+//! The engine's transaction begins with the first statement that needs one, so that BEGIN costs nothing.
+
+use super::{Terms, Work};
+use crate::vars::Live;
+use gannet_engine::plant::{Fault, planted};
+use gannet_engine::{Isolation, Savepoint, Txn, TxnOptions};
+use gannet_exec::error::from_engine;
+use gannet_telemetry::{Counter, count};
+use gannet_types::{ErrorCode, Result, SqlError, sql_err};
+use std::io::Read;
+use std::time::Duration;
+
+/// The state machine's state.
+#[derive(Debug)]
+pub struct Transaction {
+    /// BEGIN was given.
+    explicit: bool,
+    /// The engine's transaction is active and lives longer than a statement.
+    started: bool,
+    /// It may not write.
+    read_only: bool,
+    /// Level of the open transaction.
+    isolation: Isolation,
+    /// SET TRANSACTION: for the next transaction only.
+    next_isolation: Option<Isolation>,
+    next_read_only: Option<bool>,
+    savepoints: Vec<(String, Savepoint)>,
+    /// How many have ended, and one.
+    number: u64,
+}
+
+/// How many savepoints a transaction may have: a bound on memory, far beyond what programs use.
+const MAX_SAVEPOINTS: usize = 100_000;
+
+impl Default for Transaction {
+    fn default() -> Self {
+        Self {
+            explicit: false,
+            started: false,
+            read_only: false,
+            isolation: Isolation::default(),
+            next_isolation: None,
+            next_read_only: None,
+            savepoints: Vec::new(),
+            number: 1,
+        }
+    }
+}
+
+impl Transaction {
+    /// In a transaction that outlives the statement.
+    pub fn is_open(&self) -> bool {
+        self.explicit || self.started
+    }
+
+    /// BEGIN was given.
+    pub fn is_explicit(&self) -> bool {
+        self.explicit
+    }
+
+    /// The open one may not write.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// What SET TRANSACTION set for the next transaction.
+    pub fn next_isolation(&self) -> Option<Isolation> {
+        self.next_isolation
+    }
+
+    /// READ ONLY or READ WRITE of SET TRANSACTION, for the next transaction.
+    pub fn next_read_only(&self) -> Option<bool> {
+        self.next_read_only
+    }
+
+    /// Rows that a statement has locked and does not match are unlocked.
+    #[inline]
+    pub fn unlocks_unmatched(&self) -> bool {
+        self.isolation <= Isolation::ReadCommitted
+    }
+
+    /// Numbers the transactions of a unit of work: another one for each that ends.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn ended(&mut self) {
+        self.explicit = false;
+        self.started = false;
+        self.read_only = false;
+        self.savepoints.clear();
+        self.number += 1;
+    }
+
+    fn find_savepoint(&self, name: &str) -> Result<usize> {
+        let found = self.savepoints.iter().position(|(n, _)| n.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| sql_err!(SpDoesNotExist, "SAVEPOINT", name))
+    }
+}
+
+impl Work {
+    /// The next statement is a transaction by itself.
+    #[inline]
+    pub fn is_autocommit(&self) -> bool {
+        self.terms.autocommit && !self.state.explicit
+    }
+
+    fn options(&mut self, autocommit: bool) -> TxnOptions {
+        let Terms { isolation, read_only, row_wait_s, .. } = self.terms;
+        let t = &mut self.state;
+        if !t.explicit {
+            t.isolation = t.next_isolation.take().unwrap_or(isolation);
+            t.read_only = t.next_read_only.take().unwrap_or(read_only);
+        }
+        TxnOptions {
+            isolation: t.isolation,
+            // What it means is decided here: temporary tables may be written all the same.
+            read_only: false,
+            autocommit,
+            owner_thread_id: self.thread,
+            lock_wait_timeout: Duration::from_secs(row_wait_s.into()),
+        }
+    }
+
+    /// Tries again to undo a transaction that has ended for the client; one that is open awaits its ROLLBACK.
+    #[cold]
+    fn undo_ended(&mut self) -> Result<()> {
+        if !self.state.started {
+            let _mask = gannet_runtime::mask_interrupts();
+            self.txn.rollback().map_err(from_engine)?;
+            self.unlock_transaction();
+        }
+        Ok(())
+    }
+
+    /// A statement that uses tables begins. Returns the mark to roll back to when it fails.
+    #[inline]
+    pub fn begin_statement(&mut self) -> Result<Savepoint> {
+        if self.txn.is_half_undone() {
+            self.undo_ended()?;
+        }
+        if !self.txn.is_active() {
+            let autocommit = self.is_autocommit();
+            let options = self.options(autocommit);
+            self.txn.begin(options).map_err(from_engine)?;
+            self.state.started = !autocommit;
+        }
+        Ok(self.txn.begin_statement())
+    }
+
+    /// Ends the statement. Returns its outcome, or the commit's error.
+    #[inline]
+    pub fn end_statement<T>(&mut self, mark: Savepoint, outcome: Result<T>) -> Result<T> {
+        match outcome {
+            Ok(value) => {
+                let done = if self.is_autocommit() && !self.state.started {
+                    self.state.read_only = false;
+                    self.commit_now(None)
+                } else {
+                    self.txn.end_statement()
+                };
+                self.unlock_statement();
+                done.map_err(from_engine)?;
+                Ok(value)
+            }
+            Err(error) => {
+                self.fail_statement(mark, &error);
+                Err(error)
+            }
+        }
+    }
+
+    #[cold]
+    fn fail_statement(&mut self, mark: Savepoint, error: &SqlError) {
+        // This rollback is completed even if the session is to stop.
+        let _mask = gannet_runtime::mask_interrupts();
+        if !self.txn.is_active() {
+            // Victim of a deadlock: the engine has rolled the transaction back.
+            self.state.ended();
+            self.unlock_transaction();
+            return;
+        }
+        let whole = error.code() == ErrorCode::LockWaitTimeout
+            && self.core.globals.get(Live::InnodbRollbackOnTimeout).as_bool();
+        let undone = if whole || !self.state.started {
+            self.state.ended();
+            let done = self.txn.rollback();
+            self.unlock_transaction();
+            done
+        } else {
+            let kept = planted(Fault::KeepFailed);
+            let undone = if kept { Ok(()) } else { self.txn.rollback_to(mark) };
+            let undone = undone.and_then(|()| self.txn.end_statement());
+            self.unlock_statement();
+            undone
+        };
+        if let Err(e) = undone {
+            let id = self.thread;
+            self.core.log.error(format_args!(
+                "connection {id}: the changes of a failed statement cannot be undone: {e}; nothing but ROLLBACK is possible in its \
+                 transaction, and its rows stay locked until that succeeds"
+            ));
+        }
+    }
+
+    /// BEGIN, START TRANSACTION: no transaction is open. `snapshot`: the engine's begins now, with a view of now.
+    pub fn start(&mut self, read_only: Option<bool>, snapshot: bool) -> Result<()> {
+        let options = self.options(false);
+        self.chain(read_only.unwrap_or(self.state.read_only));
+        if snapshot {
+            self.txn.begin(options).map_err(from_engine)?;
+            self.txn.consistent_snapshot();
+            self.state.started = true;
+        }
+        Ok(())
+    }
+
+    /// COMMIT AND CHAIN, ROLLBACK AND CHAIN: a transaction with the level of the one that has ended.
+    pub fn chain(&mut self, read_only: bool) {
+        self.state.explicit = true;
+        self.state.read_only = read_only;
+    }
+
+    /// Ends the open transaction, if there is one, and releases its locks. `payload`: for the consumers of the log,
+    /// with a commit.
+    pub fn finish(&mut self, commit: bool, payload: Option<&mut dyn Read>) -> Result<()> {
+        if self.txn.is_half_undone() {
+            self.undo_ended()?;
+        }
+        let active = self.txn.is_active();
+        if commit && active && self.txn.has_writes() {
+            self.locks().pass_commit_gate()?;
+        }
+        self.state.ended();
+        let outcome = if active {
+            count(if commit { Counter::HandlerCommit } else { Counter::HandlerRollback });
+            let _mask = (!commit).then(gannet_runtime::mask_interrupts);
+            if commit { self.commit_now(payload) } else { self.txn.rollback() }.map_err(from_engine)
+        } else {
+            Ok(())
+        };
+        self.unlock_transaction();
+        outcome
+    }
+
+    /// COMMIT and ROLLBACK end also a transaction that no statement has begun: what was set for the next one counts no
+    /// more.
+    pub fn forget_next(&mut self) {
+        (self.state.next_isolation, self.state.next_read_only) = (None, None);
+    }
+
+    /// A statement that reads no stored table needs no transaction: none is open that it could be in.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        !self.txn.is_active()
+    }
+
+    /// Rolls the engine's transaction back, which belongs to no statement and no open transaction.
+    pub fn rest(&mut self) {
+        if self.txn.is_active() {
+            // An error is kept as the transaction's state, which the next statement asks for.
+            let _half_undone = self.txn.rollback();
+        }
+    }
+
+    /// Gives the engine's transaction away, for a branch that is prepared; [`Work::take_back`] undoes that.
+    pub fn give_away(&mut self) -> Result<Txn> {
+        if !self.txn.is_active() {
+            let options = TxnOptions { owner_thread_id: self.thread, ..TxnOptions::default() };
+            self.txn.begin(options).map_err(from_engine)?;
+        }
+        if self.txn.has_writes() {
+            self.locks().pass_commit_gate()?;
+        }
+        self.unlock_statement();
+        let options = TxnOptions { owner_thread_id: self.thread, ..TxnOptions::default() };
+        let mut next = self.core.engine.begin(options);
+        next.rollback().map_err(from_engine)?;
+        Ok(std::mem::replace(&mut self.txn, next))
+    }
+
+    /// The engine's transaction is back; `None`: it was taken for good.
+    pub fn take_back(&mut self, txn: Option<Txn>) {
+        match txn {
+            Some(txn) => self.txn = txn,
+            None => self.state.ended(),
+        }
+    }
+
+    /// As inside a statement of another unit of work, with whose engine transaction this one's is exchanged meanwhile.
+    pub fn nested_in(&mut self, outer: &Work) {
+        (self.terms, self.read_locked) = (outer.terms, outer.read_locked);
+        let Transaction { started, read_only, isolation, .. } = outer.state;
+        let explicit = !outer.is_autocommit();
+        self.state = Transaction { explicit, started, read_only, isolation, ..Transaction::default() };
+    }
+
+    /// Error 1792 in a transaction that is READ ONLY, or where the next one will be.
+    pub fn require_read_write(&self) -> Result<()> {
+        let next = self.state.next_read_only.unwrap_or(self.terms.read_only);
+        let read_only = if self.state.is_open() { self.state.read_only } else { next };
+        if read_only { Err(sql_err!(CantExecuteInReadOnlyTransaction)) } else { Ok(()) }
+    }
+
+    /// SAVEPOINT.
+    pub fn savepoint(&mut self, name: &str) -> Result<()> {
+        if self.is_autocommit() {
+            return Ok(());
+        }
+        if self.txn.is_active() {
+            count(Counter::HandlerSavepoint);
+        }
+        let mark = self.begin_statement()?;
+        let t = &mut self.state;
+        t.savepoints.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
+        if t.savepoints.len() >= MAX_SAVEPOINTS {
+            return Err(sql_err!(OutOfResources));
+        }
+        t.savepoints.push((name.to_string(), mark));
+        Ok(())
+    }
+
+    /// ROLLBACK TO SAVEPOINT.
+    pub fn rollback_to(&mut self, name: &str) -> Result<()> {
+        let at = self.state.find_savepoint(name)?;
+        count(Counter::HandlerSavepointRollback);
+        let mark = self.state.savepoints[at].1;
+        self.state.savepoints.truncate(at + 1);
+        let _mask = gannet_runtime::mask_interrupts();
+        self.txn.rollback_to(mark).map_err(from_engine)
+    }
+
+    /// RELEASE SAVEPOINT.
+    pub fn release_savepoint(&mut self, name: &str) -> Result<()> {
+        let at = self.state.find_savepoint(name)?;
+        self.state.savepoints.truncate(at);
+        Ok(())
+    }
+
+    /// SET TRANSACTION without a scope: for the next transaction only. Error 1568 in a transaction.
+    pub fn set_next(&mut self, isolation: Option<Isolation>, read_only: Option<bool>) -> Result<()> {
+        if self.state.is_open() {
+            return Err(sql_err!(CantChangeTxCharacteristics));
+        }
+        self.state.next_isolation = isolation.or(self.state.next_isolation);
+        self.state.next_read_only = read_only.or(self.state.next_read_only);
+        Ok(())
+    }
+
+    /// Forgets what SET TRANSACTION has set, and where a transaction was; none is open.
+    pub fn reset(&mut self) {
+        self.state = Transaction { number: self.state.number, ..Transaction::default() };
+    }
+}

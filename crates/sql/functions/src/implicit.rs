@@ -1,0 +1,77 @@
+//! What the binder puts around values by itself. No statement can name these functions.
+
+use crate::{
+    def::{ArgInfo, Call, EvalContext, FunctionDef, RuleContext},
+    rules,
+};
+use gannet_types::{
+    ErrorCode, Result, SqlError, SqlType, Value,
+    charset::Charset,
+    convert::{self, StoreTarget},
+    temporal::{DateFlags, parse_datetime, parse_time_as},
+};
+
+/// The binder gives the type.
+fn typed(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(args[0].ty.clone())
+}
+
+/// A text in the character set of the call's type, or the error which the other arguments tell.
+fn fitting_text(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let to = call.ty.collation;
+    let text = rules::bytes_of(&args[0]);
+    let from = match &args[0] {
+        Value::Str(_, own) => own.charset(),
+        Value::Enum(..) | Value::Set(..) => Charset::Utf8mb4,
+        _ => Charset::Ascii,
+    };
+    let converted = from.convert(&text, to.charset());
+    if converted.lossy {
+        let number = rules::number_of(&args[1]).unwrap_or_default();
+        let code = ErrorCode::from_number(number).unwrap_or(ErrorCode::CantAggregateNcollations);
+        return Err(SqlError::with_message(code, String::from_utf8_lossy(&rules::bytes_of(&args[2]))));
+    }
+    Ok(Value::Str((&*converted.bytes).into(), to))
+}
+
+/// A value as a column of the call's type keeps it; the second argument is the column's name.
+fn stored_in(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let name = rules::bytes_of(&args[1]);
+    let name = String::from_utf8_lossy(&name);
+    let at = StoreTarget { column: &name, row: 1 };
+    let strict = cx.strict || cx.sql_mode.is_strict();
+    let mut conversion = cx.conversion();
+    conversion.strict = strict;
+    convert::store(args[0].as_ref(), call.ty, at, &mut conversion)
+}
+
+fn double_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(SqlType { nullable: args[0].ty.nullable, ..SqlType::DOUBLE })
+}
+
+/// The number of a date or time that came as text: of `2020-02-29` it is 20200229, of `10:00:00` it is 100000.
+fn temporal_number(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
+    let text = rules::text_in(&args[0], Charset::Utf8mb4)?;
+    let moment = match text.get(4) {
+        Some(b'-') => parse_datetime(&text, DateFlags::LAX).map(|at| match at.date_only {
+            true => Value::Date(at.value.date()),
+            false => Value::DateTime(at.value, at.fsp),
+        }),
+        _ => parse_time_as(&text, false).map(|at| Value::Time(at.value, at.fsp)),
+    };
+    let Some(moment) = moment else { return rules::double_arg(cx, &args[0]).map(Value::Double) };
+    Ok(Value::Double(convert::to_f64(moment.as_ref(), &mut cx.conversion())?))
+}
+
+pub(crate) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::new(
+        "FITTING TEXT",
+        3,
+        3,
+        typed,
+        fitting_text,
+        "Text in another character set, or an error (internal).",
+    ),
+    FunctionDef::new("STORED IN", 2, 2, typed, stored_in, "A value as a column keeps it (internal)."),
+    FunctionDef::new("TEMPORAL NUMBER", 1, 1, double_rule, temporal_number, "A date's or time's number (internal)."),
+];
