@@ -209,7 +209,7 @@ kinds! {
     EXPLAIN_CONNECTION = session("EXPLAIN FOR CONNECTION").counted(Counter::ComExplainOther).in_programs(Programs::Rows);
     DESCRIBE = session("DESCRIBE").in_programs(Programs::Rows);
     HELP = session("HELP").counted(Counter::ComHelp).in_programs(Programs::Nowhere("HELP"));
-    USE = session("USE").counted(Counter::ComChangeDb).in_programs(Programs::Nowhere("USE"));
+    USE = session("USE").not_prepared().counted(Counter::ComChangeDb).in_programs(Programs::Nowhere("USE"));
     KILL = session("KILL");
     PREPARE = session("PREPARE").not_prepared().with(Secrets::Texts).in_programs(Programs::Procedures("Dynamic SQL"));
     EXECUTE = session("EXECUTE").not_prepared().in_programs(Programs::Procedures("Dynamic SQL"));

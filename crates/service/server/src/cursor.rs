@@ -162,7 +162,7 @@ impl Reply for IntoCursor<'_, '_> {
         self.wire.end(ended);
     }
 
-    fn error(&mut self, error: &SqlError) {
-        self.wire.error(error);
+    fn error(&mut self, error: &SqlError, charsets: &Charsets) {
+        self.wire.error(error, charsets);
     }
 }

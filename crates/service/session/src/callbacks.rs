@@ -13,7 +13,7 @@ impl SessionInfo for State {
         self.database.as_deref()
     }
     fn connection_id(&self) -> u64 {
-        self.entry.id
+        self.pseudo_thread_id
     }
     fn user(&self) -> &str {
         &self.user

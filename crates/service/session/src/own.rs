@@ -5,7 +5,7 @@
 
 use super::cached::Plans;
 use super::reply::{Ended, Manner, Reply};
-use super::{Abilities, Opening, Session};
+use super::{Abilities, Charsets, Opening, Session};
 use gannet_base::Attached;
 use gannet_core::Core;
 use gannet_core::accounts::Account;
@@ -92,7 +92,7 @@ impl Reply for Kept {
         });
     }
 
-    fn error(&mut self, error: &SqlError) {
+    fn error(&mut self, error: &SqlError, _: &Charsets) {
         self.open = None;
         self.answers.push(Answer::Failed(error.clone()));
     }
@@ -135,7 +135,7 @@ impl Reply for Each<'_> {
         self.ended += 1;
     }
 
-    fn error(&mut self, error: &SqlError) {
+    fn error(&mut self, error: &SqlError, _: &Charsets) {
         self.failed = Some(error.clone());
     }
 }

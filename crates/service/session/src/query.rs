@@ -62,7 +62,7 @@ impl Session {
     }
 
     /// The statement's text in the server's character set.
-    pub(crate) fn to_utf8<'t>(&self, sql: &'t [u8]) -> Cow<'t, [u8]> {
+    pub fn to_utf8<'t>(&self, sql: &'t [u8]) -> Cow<'t, [u8]> {
         match self.charsets.client {
             Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => Cow::Borrowed(sql),
             other => match other.convert(sql, Charset::Utf8mb4).bytes {
@@ -466,7 +466,8 @@ impl Session {
         let writes_base = writes_base(plan);
         self.check_plan(plan, writes, writes_base)?;
         plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
-        let mark = self.begin_statement()?;
+        let apart = self.work.is_idle() && !reads_stored(plan) && !plan.uses.programs;
+        let mark = if apart { None } else { Some(self.begin_statement()?) };
         self.begin_using(plan);
         let locked = if writes_base {
             self.work.locks().pass_write_gate(gannet_engine::lock::MdlDuration::Statement)
@@ -515,7 +516,10 @@ impl Session {
             self.state.running.insert_id_given = false;
         }
         self.running.timed_out = timer.is_some_and(|t| t.fired());
-        let outcome = self.end_statement(mark, outcome);
+        let outcome = match mark {
+            Some(mark) => self.end_statement(mark, outcome),
+            None => outcome,
+        };
         if writes && !writes_base {
             super::temporary::recount(plan);
         }
@@ -591,6 +595,16 @@ impl Session {
         let kept = self.keep_rows(&plan, &params)?;
         Ok(kept.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null))
     }
+}
+
+/// A name that the client sent by itself, in its character set.
+pub fn name_of(session: &Session, sent: &[u8]) -> String {
+    String::from_utf8_lossy(&session.to_utf8(sent)).into_owned()
+}
+
+/// Whether anything that is stored is read: else there is nothing to be in a transaction about.
+fn reads_stored(plan: &Plan) -> bool {
+    plan.tables.iter().any(|t| !matches!(t.table.source, gannet_schema::RowSource::Virtual(_)))
 }
 
 /// The plan changes rows of tables that are not the session's own.

@@ -45,6 +45,8 @@ impl Session {
     pub(crate) fn perform(&mut self, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
         self.check_password_expired(Some(statement))?;
         self.check_branch(Some(statement))?;
+        super::powers::check_powers(self, statement)?;
+        super::restore::go_on(self, statement)?;
         match statement {
             Statement::Begin(b) => self.begin(b).map(|()| Done::default()),
             Statement::Commit(c) => self.last(reply.resumes(), |s| s.commit(*c)).map(|()| Done::default()),
@@ -85,10 +87,7 @@ impl Session {
                 Ok(done)
             }
             Statement::LockTables(list) => self.lock_tables_explicitly(list).map(|()| Done::default()),
-            Statement::UnlockTables => {
-                self.unlock_explicitly()?;
-                Ok(Done::default())
-            }
+            Statement::UnlockTables => self.unlock_explicitly().map(|()| Done::default()),
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => setup::change(self, statement, reply),
             Statement::Reset(targets) => self.reset_statement(targets),
             Statement::Load(l) => self.load(l, reply),
@@ -193,6 +192,9 @@ impl Session {
     /// DDL: commits the open transaction, and runs in a transaction of its own.
     fn ddl(&mut self, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
         self.check_ddl_privileges(statement)?;
+        if let Some(done) = super::restore::definition(self, statement, reply)? {
+            return Ok(done);
+        }
         match statement {
             Statement::CreateTable(c) if c.temporary => {
                 self.work.require_read_write()?;
@@ -212,7 +214,10 @@ impl Session {
             self.require_writable()?;
         }
         self.refuse_system_schemas(statement)?;
-        let prepared = self.lock_for_ddl(statement).and_then(|locks| Ok((locks, self.select_of(statement)?)));
+        let prepared = self.lock_for_ddl(statement).and_then(|locks| {
+            super::powers::check_view_definer(self, statement)?;
+            Ok((locks, self.select_of(statement)?))
+        });
         let (locks, select) = match prepared.and_then(|prepared| self.begin_statement().map(|_| prepared)) {
             Ok(prepared) => prepared,
             Err(e) => {
@@ -225,6 +230,9 @@ impl Session {
         let outcome = self.define(statement, None, select, gate.as_mut()).map(|(done, snapshot, _)| (done, snapshot));
         self.work.rest();
         self.commit_implicitly()?;
+        if let Ok((_, snapshot)) = &outcome {
+            super::locks::follow_locked(self, snapshot);
+        }
         self.work.unlock_transaction();
         let (done, snapshot) = outcome?;
         self.take_snapshot(snapshot);

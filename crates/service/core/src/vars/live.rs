@@ -225,7 +225,7 @@ live! {
     RandSeed2 = int("rand_seed2", Session, 0, 0, 4_294_967_295);
     WarningCount = int("warning_count", Session, 0, 0, MAX).fact();
     ErrorCount = int("error_count", Session, 0, 0, MAX).fact();
-    PseudoThreadId = int("pseudo_thread_id", Session, 0, 0, 4_294_967_295).fact();
+    PseudoThreadId = int("pseudo_thread_id", Session, 0, 0, 4_294_967_295);
     StatementId = int("statement_id", Session, 0, 0, MAX).fact();
     ExternalUser = null_text("external_user", Session).fact();
     CheckProxyUsers = boolean("check_proxy_users", Global, false).help("logins of plugins that allow it take the rights of the account they have PROXY on");

@@ -52,7 +52,7 @@ const STATEMENTS: &[(&str, &[&str], u16)] = &[
     ("DROP INDEX k ON w.s", &["INDEX ON w.s"], 0),
     ("CREATE VIEW w.made AS SELECT a FROM w.t", &["CREATE VIEW ON w.*", "SELECT ON w.t"], 0),
     ("CREATE OR REPLACE VIEW w.v AS SELECT b FROM w.t", &["CREATE VIEW, DROP ON w.v", "SELECT ON w.t"], 0),
-    ("ALTER VIEW w.v AS SELECT b FROM w.t", &["CREATE VIEW, DROP ON w.v", "SELECT ON w.t"], 0),
+    ("ALTER VIEW w.v AS SELECT b FROM w.t", &["CREATE VIEW, DROP ON w.v", "SELECT ON w.t", "SET_ANY_DEFINER ON *.*", "SYSTEM_USER ON *.*"], 0),
     ("DROP VIEW w.v", &["DROP ON w.v"], 0),
     // `secure_file_priv` is NULL: 1290.
     ("LOAD DATA INFILE '/tmp/nothing' INTO TABLE w.t", &["FILE ON *.*", "INSERT ON w.t"], 1290),
