@@ -148,7 +148,7 @@ impl Session {
         if text.as_str().is_empty() || exempt {
             return Ok(());
         }
-        let mut discarded = Discarded::default();
+        let mut discarded = Each { ended: 0, failed: None, row: None, values: Vec::new() };
         let several = std::mem::replace(&mut self.multi_statements, true);
         self.query(text.as_str().as_bytes(), &mut discarded);
         self.multi_statements = several;

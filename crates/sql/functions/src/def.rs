@@ -453,7 +453,8 @@ mod tests {
 
     #[test]
     fn what_calls_keep_is_bounded() {
-        let call = |site| Call { ty: &SqlType::BIGINT, args: &[], site };
+        let bigint = SqlType::BIGINT;
+        let call = |site| Call { ty: &bigint, args: &[], site };
         let mut states = CallStates::default();
         for site in 1..=100 {
             states.set(call(site), site, 1 << 20);

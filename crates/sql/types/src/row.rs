@@ -657,14 +657,14 @@ mod tests {
             let (mut payload, mut wanted) = (Vec::new(), Vec::new());
             layout.encode_values(&values, &mut payload).unwrap();
             let before = payload.clone();
-            let col = rng.below(types.len() as u64) as usize;
+            let col = rng.below(types.len());
             values[col] = random_value(rng, &types[col]);
             layout.encode_values(&values, &mut wanted).unwrap();
             let done = layout.patch(&mut payload, col, values[col].as_ref()).unwrap();
             assert_eq!(payload, if done { &wanted[..] } else { &before[..] }, "{types:?}, column {col}");
             patched += u32::from(done);
             // Bytes that are cut give an error or nothing, and no panic.
-            let cut = rng.below(payload.len() as u64) as usize;
+            let cut = rng.below(payload.len());
             let _ = layout.patch(&mut payload[..cut], col, values[col].as_ref());
         });
         assert!(patched > 500, "{patched}");
