@@ -178,7 +178,7 @@ fn changed() -> Table {
         let mut before = table.columns.to_vec();
         before.remove(i % before.len());
         let at = i as u32 % width;
-        let came: Vec<Option<u32>> = (0..width).map(|o| (o != at).then_some(if o < at { o } else { o - 1 })).collect();
+        let came: Vec<Option<u32>> = (0..width).map(|o| (o != at).then(|| if o < at { o } else { o - 1 })).collect();
         let went: Vec<Option<u32>> = (0..width).filter(|o| *o != at).map(Some).collect();
         history = history.next(&table.columns, &went, &[]).unwrap();
         history = history.next(&before, &came, &[(at, Value::Null)]).unwrap();
