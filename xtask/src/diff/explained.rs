@@ -140,6 +140,12 @@ fn of_mixes(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static 
         {
             Some("MariaDB gives no text of an array or object by JSON_VALUE")
         }
+        // Date and Time Functions, DATE_ADD().
+        ("recursive types", [Outcome::Done(_), Outcome::Done(_)])
+            if sql.contains(", t FROM x") && sql.contains("INTERVAL 1 DAY") =>
+        {
+            Some("a TIME plus days is a DATETIME to MySQL, whose time of day stays")
+        }
         ("dates and numbers", [Outcome::Done(_), Outcome::Done(_)]) if sql.contains("JOIN x b ON a.t ") => {
             Some("MariaDB takes a number beyond all dates, or all times, for zero")
         }
