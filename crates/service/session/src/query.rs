@@ -505,9 +505,7 @@ impl Session {
         }
         self.running.timed_out = timer.is_some_and(|t| t.fired());
         let outcome = self.work.end_statement(mark, outcome);
-        if writes && !writes_base {
-            super::temporary::recount(plan);
-        }
+        super::temporary::recount(plan, writes && !writes_base);
         // A point select has counted itself.
         if !matches!(plan.kind, PlanKind::PointSelect(_)) {
             self.count_execution(plan, outcome.is_ok());

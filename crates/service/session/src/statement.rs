@@ -103,8 +103,8 @@ impl Session {
             Statement::AlterRoutine { kind, name, .. } => self.alter_routine(*kind, name),
             Statement::AlterEvent(e) => self.alter_event(&e.name),
             Statement::Call { name, .. } => self.call(name),
-            Statement::LockInstance => self.lock_instance().map(|()| Done::default()),
-            Statement::UnlockInstance => self.unlock_instance().map(|()| Done::default()),
+            Statement::LockInstance => super::locks::instance(self, true),
+            Statement::UnlockInstance => super::locks::instance(self, false),
             Statement::Empty => Err(sql_err!(EmptyQuery)),
             Statement::CreateDatabase { .. }
             | Statement::AlterDatabase { .. }
