@@ -139,8 +139,10 @@ impl Instance {
         let logs = StatementLogs::new(&datadir, crate::statement_log::header(&vars));
         // Numbers beyond those of tables and of hashed names.
         let gate = |n: u64, name: &str| engine.lock_table().mdl_object(1 << 62 | n, name);
-        let (write_gate, commit_gate, backup_gate) = (gate(0, "global"), gate(1, "commit"), gate(2, "backup"));
         let core = Arc::new(Core {
+            write_gate: gate(0, "global"),
+            commit_gate: gate(1, "commit"),
+            backup_gate: gate(2, "backup"),
             engine,
             catalog,
             persisted,
@@ -155,9 +157,6 @@ impl Instance {
             log,
             logs,
             temp,
-            write_gate,
-            commit_gate,
-            backup_gate,
             stats: StatementStats::new(digests, 1024),
             user_locks: UserLocks::default(),
             timers: Timers::default(),

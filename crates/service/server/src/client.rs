@@ -84,7 +84,7 @@ impl Client {
         let quit = matches!(command, Command::Quit);
         self.session.begins_command();
         add(Counter::BytesReceived, packet.len() as u64 + 4);
-        match std::mem::take(&mut self.fresh).then(|| self.session.init_connect()) {
+        match std::mem::take(&mut self.fresh).then(|| gannet_session::init_connect(&mut self.session)) {
             Some(Err(e)) => {
                 self.session.closing = true;
                 self.session.fail(&mut wire, e);

@@ -97,7 +97,7 @@ pub mod virt;
 mod words;
 
 pub use opening::{Abilities, Opening, Sessions};
-pub use own::{Answer, OwnSession};
+pub use own::{Answer, OwnSession, init_connect};
 pub use prepared::{Prepared, Values};
 pub use query::name_of;
 pub use reply::Reply;

@@ -1,6 +1,7 @@
 //! Metadata locks: a statement names the tables it uses before it looks at their definitions for good.
 
 use super::Session;
+use super::reply::Done;
 use gannet_catalog::Gate;
 use gannet_core::Core;
 use gannet_core::accounts::Privilege;
@@ -53,6 +54,18 @@ fn name_id(schema: &str, name: &str) -> u64 {
     let mut h = DefaultHasher::new();
     (schema, name).hash(&mut h);
     h.finish() | 1 << 63
+}
+
+/// LOCK INSTANCE FOR BACKUP, UNLOCK INSTANCE.
+pub(crate) fn instance(session: &mut Session, lock: bool) -> Result<Done> {
+    session.state.privileges().require(Privilege::BackupAdmin)?;
+    let mut locks = session.work.locks();
+    if lock {
+        locks.lock_instance()?
+    } else {
+        locks.unlock_instance()
+    }
+    Ok(Done::default())
 }
 
 impl Session {
@@ -137,19 +150,6 @@ impl Session {
             self.work.locks().release_tables();
         }
         any
-    }
-
-    /// LOCK INSTANCE FOR BACKUP.
-    pub(crate) fn lock_instance(&mut self) -> Result<()> {
-        self.state.privileges().require(Privilege::BackupAdmin)?;
-        self.work.locks().lock_instance()
-    }
-
-    /// UNLOCK INSTANCE.
-    pub(crate) fn unlock_instance(&mut self) -> Result<()> {
-        self.state.privileges().require(Privilege::BackupAdmin)?;
-        self.work.locks().unlock_instance();
-        Ok(())
     }
 
     /// FLUSH TABLES WITH READ LOCK: waits for statements that write, and lets none begin and none commit.

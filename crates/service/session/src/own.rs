@@ -140,25 +140,23 @@ impl Reply for Each<'_> {
     }
 }
 
-impl Session {
-    /// Runs the statements of `init_connect`, before the client's first command. Error 1184 when one fails.
-    pub fn init_connect(&mut self) -> Result<()> {
-        let text = self.server.globals.get(Live::InitConnect);
-        let exempt = self.state.privileges().may_administer_connections() || self.state.must_change_password;
-        if text.as_str().is_empty() || exempt {
-            return Ok(());
-        }
-        let mut discarded = Each { ended: 0, failed: None, row: None, values: Vec::new() };
-        let several = std::mem::replace(&mut self.multi_statements, true);
-        self.query(text.as_str().as_bytes(), &mut discarded);
-        self.multi_statements = several;
-        let Some(why) = discarded.failed else { return Ok(()) };
-        let (user, host) = self.state.user.rsplit_once('@').unwrap_or((&self.state.user, ""));
-        let database = self.state.database.as_deref().unwrap_or("unconnected");
-        let error = sql_err!(NewAbortingConnection, self.entry.id, database, user, host, "init_connect command failed");
-        self.server.log.warning(format_args!("{}: {}", error.message(), why.message()));
-        Err(error)
+/// Runs the statements of `init_connect`, before the client's first command. Error 1184 when one fails.
+pub fn init_connect(session: &mut Session) -> Result<()> {
+    let text = session.server.globals.get(Live::InitConnect);
+    let exempt = session.state.privileges().may_administer_connections() || session.state.must_change_password;
+    if text.as_str().is_empty() || exempt {
+        return Ok(());
     }
+    let mut discarded = Each { ended: 0, failed: None, row: None, values: Vec::new() };
+    let several = std::mem::replace(&mut session.multi_statements, true);
+    session.query(text.as_str().as_bytes(), &mut discarded);
+    session.multi_statements = several;
+    let Some(why) = discarded.failed else { return Ok(()) };
+    let (user, host) = session.state.user.rsplit_once('@').unwrap_or((&session.state.user, ""));
+    let database = session.state.database.as_deref().unwrap_or("unconnected");
+    let error = sql_err!(NewAbortingConnection, session.entry.id, database, user, host, "init_connect command failed");
+    session.server.log.warning(format_args!("{}: {}", error.message(), why.message()));
+    Err(error)
 }
 
 impl OwnSession {

@@ -520,9 +520,7 @@ impl Session {
             Some(mark) => self.end_statement(mark, outcome),
             None => outcome,
         };
-        if writes && !writes_base {
-            super::temporary::recount(plan);
-        }
+        super::temporary::recount(plan, writes && !writes_base);
         // A point select has counted itself.
         if !matches!(plan.kind, PlanKind::PointSelect(_)) {
             self.count_execution(plan, outcome.is_ok());

@@ -102,8 +102,8 @@ impl Session {
             Statement::AlterRoutine { kind, name, characteristics } => self.alter_routine(*kind, name, characteristics),
             Statement::AlterEvent(e) => self.alter_event(e),
             Statement::Call { name, args } => self.call(name, args, reply),
-            Statement::LockInstance => self.lock_instance().map(|()| Done::default()),
-            Statement::UnlockInstance => self.unlock_instance().map(|()| Done::default()),
+            Statement::LockInstance => super::locks::instance(self, true),
+            Statement::UnlockInstance => super::locks::instance(self, false),
             Statement::Empty => Err(sql_err!(EmptyQuery)),
             Statement::CreateDatabase { .. }
             | Statement::AlterDatabase { .. }

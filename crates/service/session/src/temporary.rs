@@ -207,8 +207,10 @@ impl Session {
 
 /// Takes note of how many rows the temporary tables have that a statement has changed: nobody samples them in the
 /// background, and a plan that was made for an empty one would stay.
-pub(super) fn recount(plan: &Plan) {
-    for t in plan.tables.iter().filter(|t| t.table.temporary) {
+/// `writes`: it may have changed some.
+#[inline]
+pub(super) fn recount(plan: &Plan, writes: bool) {
+    for t in plan.tables.iter().filter(|t| writes && t.table.temporary) {
         let Some(trees) = t.table.opened_trees() else { continue };
         let (rows, before) = (trees.row.approximate_rows(), t.table.statistics.figures().rows);
         if rows.abs_diff(before) > before / 10 {

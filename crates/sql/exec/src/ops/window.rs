@@ -400,11 +400,7 @@ impl<'p> Partition<'_, 'p> {
                     (_, false) => wanted.start == taken.start && wanted.end >= taken.end,
                     (_, true) => wanted.end == taken.end && wanted.start <= taken.start,
                 };
-                let moved = !backward
-                    && !taken.is_empty()
-                    && wanted.start >= taken.start
-                    && wanted.start < taken.end
-                    && wanted.end >= taken.end;
+                let moved = !backward && taken.contains(&wanted.start) && wanted.end >= taken.end;
                 let moved = grows || moved && state.remove_all(self.rows, n, taken.start..wanted.start, cx)?;
                 let new = match (moved, backward) {
                     (true, false) => taken.end..wanted.end,

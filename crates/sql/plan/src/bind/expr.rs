@@ -636,7 +636,7 @@ impl Binder<'_> {
         }
         let mut arg = self.expr(&cast.expr)?;
         if let Some(zone) = &cast.at_time_zone {
-            arg = self.at_time_zone(arg, zone)?;
+            arg = at_time_zone(self, arg, zone)?;
         }
         let mut ty = super::types::cast_type(&cast.to, &arg, matches!(cast.expr, ast::Expr::Literal(_)), self.options)?;
         if ty.id == TypeId::Json && super::call::is_truth(&cast.expr) {
@@ -645,21 +645,6 @@ impl Binder<'_> {
         let strict = ty.id.is_string() && self.options.sql_mode.is_strict();
         ty.nullable = arg.ty().nullable || ty.id.is_temporal() || ty.id == TypeId::Json || strict;
         Ok(self.cast_to(arg, ty))
-    }
-
-    /// `AT TIME ZONE '+00:00'` or `'UTC'`: a TIMESTAMP as the DATETIME that it is there. Error 1298 for other zones,
-    /// 1210 for what has none.
-    fn at_time_zone(&mut self, arg: Bound, zone: &str) -> Result<Bound> {
-        if zone != "+00:00" && !zone.eq_ignore_ascii_case("utc") {
-            return Err(sql_err!(UnknownTimeZone, zone));
-        }
-        if arg.ty().id != TypeId::Timestamp {
-            return Err(sql_err!(WrongArguments, "CAST AT TIME ZONE: the value is no TIMESTAMP"));
-        }
-        let ty = SqlType::varchar(64, gannet_types::CollationId::DEFAULT);
-        let own = Bound::new(Expr { kind: ExprKind::SysVar { global: false, name: "time_zone".into() }, ty });
-        let there = Bound::new(crate::make::constant(Value::text("+00:00")));
-        self.call_named("CONVERT_TZ", vec![arg, own, there])
     }
 
     pub(super) fn cast_to(&mut self, arg: Bound, ty: SqlType) -> Bound {
@@ -790,4 +775,19 @@ fn beside_subquery(
     }
     let [needle, _] = in_domain(b, [needle, column], by, operation)?;
     Ok(needle)
+}
+
+/// `AT TIME ZONE '+00:00'` or `'UTC'`: a TIMESTAMP as the DATETIME that it is there. Error 1298 for other zones,
+/// 1210 for what has none.
+fn at_time_zone(binder: &mut Binder<'_>, arg: Bound, zone: &str) -> Result<Bound> {
+    if zone != "+00:00" && !zone.eq_ignore_ascii_case("utc") {
+        return Err(sql_err!(UnknownTimeZone, zone));
+    }
+    if arg.ty().id != TypeId::Timestamp {
+        return Err(sql_err!(WrongArguments, "CAST AT TIME ZONE: the value is no TIMESTAMP"));
+    }
+    let ty = SqlType::varchar(64, gannet_types::CollationId::DEFAULT);
+    let own = Bound::new(Expr { kind: ExprKind::SysVar { global: false, name: "time_zone".into() }, ty });
+    let there = Bound::new(crate::make::constant(Value::text("+00:00")));
+    binder.call_named("CONVERT_TZ", vec![arg, own, there])
 }

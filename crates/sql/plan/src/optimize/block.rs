@@ -20,7 +20,7 @@ use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SortKey};
 use crate::fold;
 use crate::logical::{Block, ColId, OrderKind, Rel, RelKind, Semijoin, conjuncts};
 use crate::make::and;
-use crate::options::Passes;
+use crate::options::{Passes, PlanOptions};
 use crate::physical::{Access, JoinKind, LockStrength, LockWait, Op, Physical, ROW_ID, Ranges};
 use gannet_functions::AggregateKernel;
 use gannet_schema::{RowSource, UNKNOWN_ROWS};
@@ -275,7 +275,7 @@ impl Builder<'_> {
         let table = self.arena.tables[slot as usize].table.clone();
         let figures = table.statistics.figures();
         let virtual_source = table.source != RowSource::Engine;
-        let (rows, empty) = self.rows_of(&table);
+        let (rows, empty) = rows_of(self.options, &table);
         let own = RelSet::one(i);
         let set_of = |e: &Expr| self.set_of(planned.block, e);
         let mut sargs: Vec<Sarg> = Vec::new();
@@ -342,16 +342,6 @@ impl Builder<'_> {
             reads: Default::default(),
             known: Default::default(),
         }
-    }
-
-    /// Rows that a table has now; and whether it has none: then so many are assumed.
-    fn rows_of(&self, table: &gannet_schema::Table) -> (f64, bool) {
-        if table.source != RowSource::Engine {
-            return (100.0, false);
-        }
-        let now = self.options.estimator.and_then(|e| e.table_rows(table));
-        let counted = now.unwrap_or_else(|| table.statistics.figures().rows as f64);
-        if counted < 1.0 { (UNKNOWN_ROWS as f64, true) } else { (counted, false) }
     }
 
     /// Share of a table's rows that satisfy a condition on one column, by the column's histogram.
@@ -672,4 +662,14 @@ fn group_order_serves(planned: &Planned<'_>) -> bool {
     let same =
         |(key, made): (&SortKey, &(ColId, bool))| key.expr.kind == ExprKind::Column(made.0) && key.descending == made.1;
     order.len() <= planned.group_order.len() && order.iter().zip(&planned.group_order).all(same)
+}
+
+/// Rows that a table has now; and whether it has none: then so many are assumed.
+fn rows_of(options: &PlanOptions<'_>, table: &gannet_schema::Table) -> (f64, bool) {
+    if table.source != RowSource::Engine {
+        return (100.0, false);
+    }
+    let now = options.estimator.and_then(|e| e.table_rows(table));
+    let counted = now.unwrap_or_else(|| table.statistics.figures().rows as f64);
+    if counted < 1.0 { (UNKNOWN_ROWS as f64, true) } else { (counted, false) }
 }
