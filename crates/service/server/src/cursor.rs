@@ -8,6 +8,7 @@ use gannet_base::Attached;
 use gannet_exec::spill::{TempFile, damaged};
 use gannet_exec::{Rows, TempSpace};
 use gannet_plan::plan::ResultColumn;
+use gannet_session::Charsets;
 use gannet_session::Reply;
 use gannet_session::reply::{Ended, Manner};
 use gannet_types::{Result, SqlError, Value, ValueRef, sql_err};

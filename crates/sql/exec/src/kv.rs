@@ -183,7 +183,7 @@ impl KeyValueTable {
     fn insert(&self, to: &mut RowWriter<'_>, key: &[u8], new: &[Value], zone: &TimeZone) -> Result<bool> {
         let mark = to.txn.savepoint();
         match rows::insert_row(&self.table, key, new, true, to)? {
-            Conflict::None => self.raise_counter(new, to.txn).map(|()| true),
+            Conflict::None => rows::raise_counter(&self.table, new, to.txn).map(|()| true),
             Conflict::Duplicate { index, .. } if index != self.index => {
                 Err(rows::duplicate_error(&self.table, index, new, zone))
             }
