@@ -17,6 +17,7 @@ use gannet_core::kept::DigestHandle;
 use gannet_core::kinds;
 use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
+use gannet_engine::Savepoint;
 use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink, Shared};
 use gannet_parser::Extent;
 use gannet_parser::ast::{self, Statement};
@@ -466,8 +467,7 @@ impl Session {
         let writes_base = writes_base(plan);
         self.check_plan(plan, writes, writes_base)?;
         plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
-        let apart = self.work.is_idle() && !reads_stored(plan) && !plan.uses.programs;
-        let mark = if apart { None } else { Some(self.begin_statement()?) };
+        let mark = begin_over(self, plan)?;
         self.begin_using(plan);
         let locked = if writes_base {
             self.work.locks().pass_write_gate(gannet_engine::lock::MdlDuration::Statement)
@@ -516,10 +516,7 @@ impl Session {
             self.state.running.insert_id_given = false;
         }
         self.running.timed_out = timer.is_some_and(|t| t.fired());
-        let outcome = match mark {
-            Some(mark) => self.end_statement(mark, outcome),
-            None => outcome,
-        };
+        let outcome = end_over(self, mark, outcome);
         super::temporary::recount(plan, writes && !writes_base);
         // A point select has counted itself.
         if !matches!(plan.kind, PlanKind::PointSelect(_)) {
@@ -600,9 +597,23 @@ pub fn name_of(session: &Session, sent: &[u8]) -> String {
     String::from_utf8_lossy(&session.to_utf8(sent)).into_owned()
 }
 
-/// Whether anything that is stored is read: else there is nothing to be in a transaction about.
-fn reads_stored(plan: &Plan) -> bool {
-    plan.tables.iter().any(|t| !matches!(t.table.source, gannet_schema::RowSource::Virtual(_)))
+/// A statement begins. Where nothing that is stored is read, there is nothing to be in a transaction about: `None`.
+#[inline]
+fn begin_over(session: &mut Session, plan: &Plan) -> Result<Option<Savepoint>> {
+    let stored = |t: &gannet_plan::plan::PlanTable| !matches!(t.table.source, gannet_schema::RowSource::Virtual(_));
+    match session.work.txn().is_active() || plan.uses.programs || plan.tables.iter().any(stored) {
+        true => session.begin_statement().map(Some),
+        false => Ok(None),
+    }
+}
+
+/// What [`begin_over`] has begun ends.
+#[inline]
+fn end_over<T>(session: &mut Session, mark: Option<Savepoint>, outcome: Result<T>) -> Result<T> {
+    match mark {
+        Some(mark) => session.end_statement(mark, outcome),
+        None => outcome,
+    }
 }
 
 /// The plan changes rows of tables that are not the session's own.

@@ -258,12 +258,6 @@ impl Work {
         (self.state.next_isolation, self.state.next_read_only) = (None, None);
     }
 
-    /// A statement that reads no stored table needs no transaction: none is open that it could be in.
-    #[inline]
-    pub fn is_idle(&self) -> bool {
-        !self.txn.is_active()
-    }
-
     /// Rolls the engine's transaction back, which belongs to no statement and no open transaction.
     pub fn rest(&mut self) {
         if self.txn.is_active() {
