@@ -5,6 +5,7 @@ use gannet_binlog::rows::flags;
 use gannet_core::vars::Live;
 use gannet_core::work::LoggedStatement;
 use gannet_runtime::WallTime;
+use gannet_types::{Result, SqlError};
 
 impl Session {
     /// What the session does now is logged.
@@ -19,6 +20,14 @@ impl Session {
             let statement = self.is_logged().then(|| self.logged_statement());
             self.work.log_rows(statement);
         }
+    }
+
+    /// Error 1235 for changes of a function or trigger: its rows would not be in the log.
+    pub(super) fn refuse_unlogged(&self) -> Result<()> {
+        if self.inside && self.is_logged() {
+            return Err(SqlError::unsupported("changes by functions and triggers with --log-bin"));
+        }
+        Ok(())
     }
 
     fn logged_statement(&self) -> LoggedStatement {
