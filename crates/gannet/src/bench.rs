@@ -10,9 +10,14 @@ pub fn run(words: &[String]) -> Result<(), String> {
         Some((name, rest)) if name == "pressure" => pressure::run_words(rest),
         Some((name, rest)) if name == "micro" => micro::run(rest),
         Some((name, rest)) if name == "insert" => micro::insert::run(rest),
-        _ => {
+        other => {
             let all = [tpcc::HELP, connections::HELP, pressure::HELP, micro::HELP, micro::insert::HELP];
-            Err(format!("gannet bench knows these:\n\n{}", all.join("\n")))
+            let help = format!("gannet bench knows these:\n\n{}", all.join("\n"));
+            if other.is_some_and(|(word, _)| word == "--help") {
+                print!("{help}");
+                return Ok(());
+            }
+            Err(help)
         }
     }
 }

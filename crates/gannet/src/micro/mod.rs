@@ -212,7 +212,7 @@ fn measure(options: &Options) -> Outcome<()> {
                 figures.push(load(options, server, shape).map_err(|e| format!("{}: {e}", shape.name))?);
             }
         }
-        let figures: Vec<Figure> = figures.iter_mut().map(median).collect();
+        let figures: Vec<Figure> = figures.iter_mut().map(|f| median(f)).collect();
         if let [first, .., last] = &figures[..] {
             rates.push(first.rate / last.rate);
             shares.push(first.cpu / last.cpu);
@@ -226,7 +226,7 @@ fn measure(options: &Options) -> Outcome<()> {
     Ok(())
 }
 
-fn median(figures: &mut Vec<Figure>) -> Figure {
+fn median(figures: &mut [Figure]) -> Figure {
     let middle = |mut all: Vec<f64>| {
         all.sort_unstable_by(f64::total_cmp);
         all[all.len() / 2]

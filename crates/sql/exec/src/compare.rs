@@ -3,7 +3,6 @@
 
 use crate::{batch::Column, context::Cx, long, long::shorter};
 use gannet_plan::expr::{CompareOp, Comparison};
-use gannet_types::json::Json;
 use gannet_types::{
     Result, SqlType, TypeId, ValueRef,
     convert::{self, CompareAs},
@@ -238,9 +237,10 @@ fn append_ordered(value: ValueRef<'_>, ty: &SqlType, out: &mut Vec<u8>) {
 
 /// The order of JSON values; bytes that are none order behind all.
 fn append_json(stored: &[u8], out: &mut Vec<u8>) {
-    match Json::decode(stored) {
-        Ok(json) => gannet_types::json::sort_key(&json, out),
-        Err(_) => out.push(0xFF),
+    let start = out.len();
+    if gannet_types::json::sort_key_stored(stored, out).is_none() {
+        out.truncate(start);
+        out.push(0xFF);
     }
 }
 

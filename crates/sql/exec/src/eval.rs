@@ -40,6 +40,12 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
             eval(expr, batch, row, cx)
         }
         ExprKind::Call(def, args) => call(expr, def, args, batch, row, cx),
+        ExprKind::Routine(routine, args) => {
+            let values =
+                args.iter().map(|a| eval(a, batch, row, cx)).collect::<Result<smallvec::SmallVec<[Value; 4]>>>()?;
+            let txn = cx.txn.get()?;
+            cx.session.function_value(txn, cx.warnings, routine, &values)
+        }
         ExprKind::And(args) => junction(args, false, batch, row, cx),
         ExprKind::Or(args) if args.len() >= alternatives::LONG_OR => alternatives::value(args, batch, row, cx),
         ExprKind::Or(args) => junction(args, true, batch, row, cx),
@@ -141,6 +147,7 @@ fn is_fixed(expr: &Expr) -> bool {
         | ExprKind::UserVar(_)
         | ExprKind::SetUserVar(..)
         | ExprKind::SysVar { .. }
+        | ExprKind::Routine(..)
         | ExprKind::Default { .. } => false,
     };
     expr.for_each_child(|child| fixed = fixed && is_fixed(child));

@@ -42,6 +42,6 @@ pub use deprecated::deprecation;
 pub use direct::DirectBuffers;
 pub use dml::{Affected, Load, check_load, load};
 pub use profile::Profile;
-pub use run::{Outcome, analyze, run};
+pub use run::{Outcome, analyze, only_value, run, value_of};
 pub use sink::{ResultSink, RowSource, Rows};
 pub use spill::TempSpace;

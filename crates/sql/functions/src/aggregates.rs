@@ -258,7 +258,7 @@ impl Accumulator for Extreme {
     }
 
     fn memory_bytes(&self) -> usize {
-        96
+        96 + self.best.as_ref().map_or(0, Value::long_bytes)
     }
 }
 

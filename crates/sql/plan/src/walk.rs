@@ -16,7 +16,11 @@ impl Expr {
             | ExprKind::UserVar(_)
             | ExprKind::SysVar { .. }
             | ExprKind::Default { .. } => {}
-            ExprKind::Call(_, args) | ExprKind::And(args) | ExprKind::Or(args) | ExprKind::Row(args) => {
+            ExprKind::Call(_, args)
+            | ExprKind::Routine(_, args)
+            | ExprKind::And(args)
+            | ExprKind::Or(args)
+            | ExprKind::Row(args) => {
                 args.iter().for_each(f);
             }
             ExprKind::Not(arg) | ExprKind::IsNull { arg, .. } | ExprKind::Cast(arg) | ExprKind::SetUserVar(_, arg) => {
@@ -57,7 +61,11 @@ impl Expr {
             | ExprKind::UserVar(_)
             | ExprKind::SysVar { .. }
             | ExprKind::Default { .. } => {}
-            ExprKind::Call(_, args) | ExprKind::And(args) | ExprKind::Or(args) | ExprKind::Row(args) => {
+            ExprKind::Call(_, args)
+            | ExprKind::Routine(_, args)
+            | ExprKind::And(args)
+            | ExprKind::Or(args)
+            | ExprKind::Row(args) => {
                 args.iter_mut().for_each(f);
             }
             ExprKind::Not(arg) | ExprKind::IsNull { arg, .. } | ExprKind::Cast(arg) | ExprKind::SetUserVar(_, arg) => {
@@ -103,6 +111,7 @@ impl Expr {
         !self.any(&mut |e| match &e.kind {
             ExprKind::Subquery(_) | ExprKind::SetUserVar(..) | ExprKind::UserVar(_) => true,
             ExprKind::Call(def, _) => def.stability.varies(),
+            ExprKind::Routine(routine, _) => !routine.deterministic,
             _ => false,
         })
     }
@@ -118,6 +127,7 @@ impl Expr {
             | ExprKind::SetUserVar(..)
             | ExprKind::Default { .. } => true,
             ExprKind::Call(def, _) => def.stability.varies(),
+            ExprKind::Routine(routine, _) => !routine.deterministic,
             _ => false,
         })
     }

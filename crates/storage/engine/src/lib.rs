@@ -11,6 +11,7 @@
 //! Every call may park (page faults, row locks, durability). All of it works from plain threads, from fibers of
 //! `runtime`'s workers, and inside the simulation.
 
+mod build;
 mod check;
 mod checkpoint;
 mod consumer;
@@ -50,6 +51,7 @@ mod undo;
 mod waiting;
 mod writer;
 
+pub use build::{Fill, Item, Merge, SortSpace, Sorter};
 pub use check::StoreCheck;
 pub use consumer::{Committed, Consumer};
 pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats};

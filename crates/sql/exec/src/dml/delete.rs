@@ -3,7 +3,7 @@
 use super::{
     Affected,
     point::{self, Tried},
-    rows,
+    rows, triggers,
 };
 use crate::{
     batch::{Batch, Column},
@@ -14,6 +14,7 @@ use crate::{
 };
 use gannet_base::hash::HashSet;
 use gannet_plan::plan::Delete;
+use gannet_schema::TriggerEvent;
 use gannet_telemetry::{Counter, add_all, count};
 use gannet_types::{ErrorCode, Level, Result, Value};
 
@@ -26,7 +27,9 @@ pub fn delete<'p>(delete: &'p Delete, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     }
     let mut deleted = 0;
     let mut operator = ops::build(&delete.input, false)?;
-    if delete.collect_first || delete.targets.len() > 1 {
+    let plan = cx.shared.plan;
+    let fires = |(t, _): &(u32, u32)| plan.tables[*t as usize].table.fires(TriggerEvent::Delete);
+    if delete.collect_first || delete.targets.len() > 1 || delete.targets.iter().any(fires) {
         let mut batches = collect(delete, &mut operator, cx)?;
         for batch in &batches {
             deleted += delete_batch(delete, batch, cx)?;
@@ -137,12 +140,16 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> R
             }
             let savepoint =
                 if delete.ignore && plan.tables[slot].links.is_some() { Some(cx.txn.get()?.savepoint()) } else { None };
+            triggers::fire(slot, (TriggerEvent::Delete, false), Some(&values), None, cx)?;
             count(Counter::HandlerDelete);
             if !rows::delete_row(table, &key, &values, &mut cx.row_writer()?)? {
                 continue;
             }
             match (foreign::deleted(slot, &values, cx), savepoint) {
-                (Ok(()), _) => deleted += 1,
+                (Ok(()), _) => {
+                    triggers::fire(slot, (TriggerEvent::Delete, true), Some(&values), None, cx)?;
+                    deleted += 1;
+                }
                 (Err(error), Some(savepoint)) if error.code() == ErrorCode::RowIsReferenced2 => {
                     cx.txn.get()?.rollback_to(savepoint).map_err(from_engine)?;
                     cx.warnings.push(error.to_warning(Level::Warning));

@@ -70,6 +70,7 @@ pub(super) fn of<'p>(input: &'p Physical, slot: u32, cx: &Cx<'_, 'p>) -> Option<
         && scan.index.map(|i| i as usize) == table.clustered
         && matches!(scan.lock.wait, LockWait::Wait | LockWait::IfMatched)
         && scan.columns.len() == table.columns.len()
+        && table.triggers.is_empty()
         && !padding::is_on(cx);
     point.then_some((scan, table))
 }

@@ -3,7 +3,8 @@
 
 use super::point::{Found, Tried};
 use crate::changes::{Images, RowWriter};
-use crate::{codec, error::from_engine};
+use crate::{codec, convert, error::from_engine};
+use gannet_catalog::StoredTable as _;
 use gannet_engine::{Delete, IndexInsert, Insert, Read, ReadMode, RowBuf, Txn, Update};
 use gannet_schema::{Index, Table};
 use gannet_types::{Result, SqlError, TimeZone, Value, sql_err};
@@ -180,9 +181,28 @@ pub(crate) fn change_row(
             return Ok(Conflict::Duplicate { index: number, row_key });
         }
     }
+    pass_counter(table, old, new, to.txn)?;
     to.note(table, key);
     to.tell(mark, table, Images::Update(old, new))?;
     Ok(Conflict::None)
+}
+
+/// A change that gives the row another AUTO_INCREMENT value moves the counter beyond it.
+#[inline]
+fn pass_counter(table: &Table, old: &[Value], new: &[Value], txn: &Txn) -> Result<()> {
+    match table.auto_column {
+        Some(column) if old[column as usize] != new[column as usize] => raise_counter(table, new, txn),
+        _ => Ok(()),
+    }
+}
+
+/// Moves the counter of the table beyond the AUTO_INCREMENT value that a row was given.
+#[cold]
+pub(crate) fn raise_counter(table: &Table, row: &[Value], txn: &Txn) -> Result<()> {
+    let used = table.auto_column.and_then(|c| convert::to_i128(&row[c as usize]));
+    let Some(used) = used.and_then(|n| u64::try_from(n).ok()) else { return Ok(()) };
+    let tree = table.auto_counter(codec::trees(table, txn)?);
+    tree.map_or(Ok(()), |tree| tree.counter_raise(used)).map_err(from_engine)
 }
 
 /// Replaces a row by one with another key.
@@ -198,6 +218,7 @@ pub(crate) fn move_row(
     }
     let conflict = add_row(table, new_key, new, false, to.txn)?;
     if let Conflict::None = conflict {
+        pass_counter(table, old, new, to.txn)?;
         to.note(table, old_key);
         to.note(table, new_key);
         to.tell(mark, table, Images::Update(old, new))?;

@@ -20,7 +20,7 @@ use crate::{
 use gannet_functions::{Accumulator, AggregateKernel, Call};
 use gannet_plan::expr::{Aggregate, Expr};
 use gannet_telemetry::Counter;
-use gannet_types::{Result, SqlType, Value, ValueRef};
+use gannet_types::{Result, SqlType, TypeId, Value, ValueRef};
 use std::collections::VecDeque;
 
 /// What to group, from the plan node.
@@ -110,7 +110,7 @@ pub struct Aggregation<'p> {
 impl<'p> Aggregation<'p> {
     pub fn new(input: BoxedOperator<'p>, plan: AggregationPlan<'p>, types: &'p [SqlType]) -> Self {
         let arg_types = plan.aggregates.iter().map(|a| a.args.iter().map(|e| e.ty.clone()).collect()).collect();
-        let growing = plan.aggregates.iter().map(|a| GROWING.contains(&a.def.name)).collect();
+        let growing = plan.aggregates.iter().map(keeps_values).collect();
         Aggregation {
             input,
             plan,
@@ -295,7 +295,7 @@ impl<'p> Aggregation<'p> {
     ) -> Result<()> {
         for (n, aggregate) in self.plan.aggregates.iter().enumerate() {
             let columns = &input.args[n];
-            let mut bytes = 0;
+            let (mut bytes, mut less) = (0, 0);
             match &mut group.states[n] {
                 State::Count(count) => {
                     if columns.iter().all(|c| !c.get(row).is_null()) {
@@ -305,7 +305,8 @@ impl<'p> Aggregation<'p> {
                 State::Boxed(state) if self.growing[n] => {
                     let before = state.memory_bytes();
                     add_row(state.as_mut(), columns, row, cx)?;
-                    bytes = state.memory_bytes().saturating_sub(before);
+                    let after = state.memory_bytes();
+                    (bytes, less) = (after.saturating_sub(before), before.saturating_sub(after));
                 }
                 State::Boxed(state) => add_row(state.as_mut(), columns, row, cx)?,
                 State::Distinct(distinct) => {
@@ -331,11 +332,21 @@ impl<'p> Aggregation<'p> {
                 }
                 State::Ordered(ordered) => bytes = self.keep_ordered(ordered, n, input, row, cx)?,
             }
-            if bytes > 0 {
-                cx.reserve(bytes)?;
-                group.held += bytes;
-                self.held += bytes;
-            }
+            self.count(group, bytes, less, cx)?;
+        }
+        Ok(())
+    }
+
+    /// A group holds so many bytes more, or fewer: a shorter text is the least one now.
+    fn count(&mut self, group: &mut Group, more: usize, fewer: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if more > 0 {
+            cx.reserve(more)?;
+            group.held += more;
+            self.held += more;
+        } else if fewer > 0 {
+            cx.release(fewer);
+            group.held = group.held.saturating_sub(fewer);
+            self.held = self.held.saturating_sub(fewer);
         }
         Ok(())
     }
@@ -643,6 +654,13 @@ impl<'p> Aggregation<'p> {
         }
         Ok(out)
     }
+}
+
+/// The state's size depends on the values: they are texts or documents, or are collected.
+fn keeps_values(a: &Aggregate) -> bool {
+    let text = |e: &Expr| e.ty.id.is_string() || e.ty.id == TypeId::Json;
+    GROWING.contains(&a.def.name)
+        || matches!(a.def.kernel, AggregateKernel::Min | AggregateKernel::Max) && a.args.iter().any(text)
 }
 
 /// Aggregates that keep what they are given.

@@ -208,6 +208,7 @@ impl Database {
             foreign_key_checks: true,
             unlock_unmatched: false,
             parallel_workers: 1,
+            ddl_threads: 2,
         };
         Database {
             dir: None,

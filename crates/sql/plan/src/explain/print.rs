@@ -70,7 +70,7 @@ impl Printer<'_> {
             }
             ExprKind::Param(n) => {
                 let _ = match self.plan.params.get(*n as usize) {
-                    Some(Param::Marker { .. }) | None => write!(out, "?{n}"),
+                    Some(Param::Marker { .. } | Param::Local { .. }) | None => write!(out, "?{n}"),
                     Some(Param::Literal { .. }) => write!(out, ":{n}"),
                 };
             }
@@ -149,8 +149,9 @@ impl Printer<'_> {
                     }
                 };
             }
-            ExprKind::UserVar(name) => {
-                let _ = write!(out, "@{name}");
+            ExprKind::UserVar(name) => out.push_str(&format!("@{name}")),
+            ExprKind::Routine(f, args) => {
+                let _ = write!(out, "{}.{}({})", f.schema, f.name, self.list(args, row));
             }
             ExprKind::SetUserVar(name, value) => {
                 let _ = write!(out, "(@{name} := {})", self.expr(value, row));
@@ -158,9 +159,7 @@ impl Printer<'_> {
             ExprKind::SysVar { name, .. } => {
                 let _ = write!(out, "@@{name}");
             }
-            ExprKind::Default { column, .. } => {
-                let _ = write!(out, "default({column})");
-            }
+            ExprKind::Default { column, .. } => out.push_str(&format!("default({column})")),
             ExprKind::Row(args) => self.joined(args, ",", row, out),
         }
     }
