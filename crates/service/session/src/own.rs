@@ -147,11 +147,11 @@ pub fn init_connect(session: &mut Session) -> Result<()> {
     if text.as_str().is_empty() || exempt {
         return Ok(());
     }
-    let mut discarded = Discarded::default();
+    let mut each = Each { ended: 0, failed: None, row: None, values: Vec::new() };
     let several = std::mem::replace(&mut session.multi_statements, true);
-    session.query(text.as_str().as_bytes(), &mut discarded);
+    session.query(text.as_str().as_bytes(), &mut each);
     session.multi_statements = several;
-    let Some(why) = discarded.failed else { return Ok(()) };
+    let Err((_, why)) = each.outcome() else { return Ok(()) };
     let (user, host) = session.state.user.rsplit_once('@').unwrap_or((&session.state.user, ""));
     let database = session.state.database.as_deref().unwrap_or("unconnected");
     let error = sql_err!(NewAbortingConnection, session.entry.id, database, user, host, "init_connect command failed");
