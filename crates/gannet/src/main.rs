@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod connections;
+mod micro;
 mod pressure;
 mod serve;
 mod sql;

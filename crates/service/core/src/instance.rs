@@ -281,6 +281,7 @@ fn open_engine(vars: &VarSet, datadir: &Path, log: &Arc<ErrorLog>) -> std::resul
         redo_capacity_bytes: get(Live::InnodbRedoLogCapacity).as_u64(),
         flush_policy: flush_policy(get(Live::InnodbFlushLogAtTrxCommit)),
         scrub_pages_per_second: get(Live::ScrubPages).as_u64(),
+        sort_dir: Some(Path::new(get(Live::Tmpdir).as_str()).join("#tmp")),
         events: ErrorLog::events(log),
         ..EngineOptions::new(datadir)
     })

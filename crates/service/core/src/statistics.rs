@@ -89,9 +89,12 @@ impl Watched {
         let others = trees.indexes.iter().filter(|t| t.id() != trees.row.id());
         let now: Vec<u64> = std::iter::once(&trees.row).chain(others).map(TreeHandle::changes).collect();
         let taking = table.statistics.taking();
-        if self.last.len() != now.len() || self.taking != taking {
+        let known = self.last.len() == now.len();
+        if !known || self.taking != taking {
+            // Figures taken between two looks: what has changed between these counts as newer, since it may be.
             (self.taking, self.changed) = (taking, vec![0; now.len()]);
-        } else {
+        }
+        if known {
             for (changed, (now, last)) in self.changed.iter_mut().zip(now.iter().zip(&self.last)) {
                 *changed += now.wrapping_sub(*last) % TreeHandle::CHANGES;
             }

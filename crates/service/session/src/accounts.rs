@@ -400,10 +400,9 @@ impl Session {
         let old = self.server.accounts.get(&name.user, &name.host).ok_or_else(|| sql_err!(PasswordNoMatch))?;
         self.guard_system_user(&old)?;
         let plugin = old.secret.plugin();
-        let (clear, random) = match (&s.password, &s.function) {
-            (_, Some(f)) if !f.eq_ignore_ascii_case("PASSWORD") => return Err(SqlError::unsupported(f)),
-            (Some(p), _) => (p.to_vec(), false),
-            (None, _) => (random_password(self.state.vars[Live::GeneratedRandomPasswordLength].as_u64()), true),
+        let (clear, random) = match &s.password {
+            Some(p) => (p.to_vec(), false),
+            None => (random_password(self.state.vars[Live::GeneratedRandomPasswordLength].as_u64()), true),
         };
         self.check_current(&old, s.replace.as_deref())?;
         if !random {
@@ -444,6 +443,11 @@ impl Session {
     pub(crate) fn store_accounts(&mut self, put: Vec<Arc<Account>>, remove: &[Name]) -> Result<Done> {
         if self.server.accounts.skipped() {
             return Err(sql_err!(OptionPreventsStatement, "--skip-grant-tables"));
+        }
+        for name in put.iter().map(|a| a.id()).chain(remove.iter().cloned()) {
+            if let Some(old) = self.server.accounts.get(&name.user, &name.host) {
+                self.guard_system_user(&old)?;
+            }
         }
         self.commit_implicitly()?;
         self.require_writable()?;

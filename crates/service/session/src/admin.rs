@@ -13,7 +13,11 @@ impl Session {
         count(Counter::ComKill);
         let entry = self.server.registry.get(id).ok_or_else(|| sql_err!(NoSuchThread, id))?;
         let user = self.state.user.rsplit_once('@').map_or("", |(u, _)| u);
-        if entry.who().user != user && !self.state.privileges().may_administer_connections() {
+        let whose = entry.who().user;
+        if whose != user
+            && !(self.state.privileges().may_administer_connections()
+                && super::powers::may_end_session_of(self, &whose))
+        {
             return Err(sql_err!(KillDenied, id));
         }
         self.server.registry.kill(id, query_only);

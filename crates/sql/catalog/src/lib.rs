@@ -12,15 +12,18 @@ mod error;
 mod follow;
 mod keys;
 mod open;
+mod programs;
 pub mod stats;
 mod trees;
 mod words;
 
 pub use accounts::Accounts;
 pub use alter::{Alteration, Pending};
+pub use build::{Load, NotLoaded};
 pub use catalog::Catalog;
 pub use edit::Edit;
 pub use error::{CatalogError, CatalogResult};
 pub use follow::Gate;
+pub use programs::set_triggers;
 pub use trees::{StoredTable, Trees};
 pub use words::Words;

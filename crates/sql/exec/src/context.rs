@@ -11,6 +11,7 @@ use gannet_base::{hash::HashMap, sync::Mutex};
 use gannet_engine::Txn;
 use gannet_functions::{CallStates, EvalContext, SessionInfo};
 use gannet_plan::plan::Plan;
+use gannet_schema::{Routine, Table, Trigger};
 use gannet_types::room::Room;
 use gannet_types::temporal::Locale;
 use gannet_types::{Date, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, Warning, Warnings, sql_err};
@@ -34,6 +35,29 @@ pub trait Session: SessionInfo {
         wanted: &[u32],
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<()>;
+    /// The value of a stored function. The default refuses with error 1235.
+    fn function_value(
+        &mut self,
+        txn: &mut Txn,
+        warnings: &mut Warnings,
+        routine: &std::sync::Arc<Routine>,
+        args: &[Value],
+    ) -> Result<Value> {
+        let _ = (txn, warnings, args);
+        Err(SqlError::unsupported(format_args!("the function {} here", routine.name)))
+    }
+    /// Fires a trigger for a row; BEFORE triggers may change `new`. The default refuses with error 1235.
+    fn fire_trigger(
+        &mut self,
+        txn: &mut Txn,
+        warnings: &mut Warnings,
+        trigger: (&std::sync::Arc<Table>, &std::sync::Arc<Trigger>),
+        old: Option<&[Value]>,
+        new: Option<&mut [Value]>,
+    ) -> Result<()> {
+        let _ = (txn, warnings, old, new);
+        Err(SqlError::unsupported(format_args!("the trigger {} here", trigger.1.name)))
+    }
     /// A foreign key refuses a row: SHOW ENGINE INNODB STATUS shows the last one.
     fn foreign_key_refused(&mut self, refused: &Refused<'_>);
 }
@@ -77,6 +101,8 @@ pub struct Settings {
     pub unlock_unmatched: bool,
     /// `gannet_parallel_workers`: tasks that a part of the statement may be shared out to; 1 = none but its own.
     pub parallel_workers: u64,
+    /// `innodb_ddl_threads`: tasks that build indexes.
+    pub ddl_threads: u64,
 }
 
 /// Counts of one execution.
@@ -97,6 +123,14 @@ pub trait Operator<'p> {
     /// How many rows the next call has to return at most. For scans that lock what they read: a row that is not
     /// needed must not be locked. Other operators may return more.
     fn want(&mut self, _rows: u64) {}
+    /// Goes past some of the rows that come next, without making them; how many, `rows` at most.
+    fn skip(&mut self, rows: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {
+        let _ = (rows, cx);
+        Ok(0)
+    }
+    /// Takes a batch back that it has given, to make the next one of it: what is opened for each row of another operator
+    /// would make one each time.
+    fn recycle(&mut self, _batch: Batch) {}
     /// The next rows; `None` at the end. A batch may be empty.
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>>;
 }

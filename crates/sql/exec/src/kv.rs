@@ -10,8 +10,7 @@
 use crate::changes::RowWriter;
 use crate::dml::rows::{self, Conflict, Write};
 use crate::spill::Allowance;
-use crate::{codec, context, convert::to_i128, error::from_engine};
-use gannet_catalog::StoredTable;
+use crate::{codec, context, error::from_engine};
 use gannet_engine::{Read, ReadMode, RowBuf, Txn};
 use gannet_schema::{CatalogSnapshot, IndexKind, Table};
 use gannet_types::convert::{self, Context, StoreTarget};
@@ -189,7 +188,7 @@ impl KeyValueTable {
     fn insert(&self, to: &mut RowWriter<'_>, key: &[u8], new: &[Value], zone: &TimeZone) -> Result<bool> {
         let mark = to.txn.savepoint();
         match rows::insert_row(&self.table, key, new, true, to)? {
-            Conflict::None => self.raise_counter(new, to.txn).map(|()| true),
+            Conflict::None => rows::raise_counter(&self.table, new, to.txn).map(|()| true),
             Conflict::Duplicate { index, .. } if index != self.index => {
                 Err(rows::duplicate_error(&self.table, index, new, zone))
             }
@@ -234,14 +233,6 @@ impl KeyValueTable {
             values[*column as usize] = self.converted(*column as usize, value, zone)?;
         }
         self.row_key(&values)
-    }
-
-    /// A given AUTO_INCREMENT value moves the counter.
-    fn raise_counter(&self, row: &[Value], txn: &Txn) -> Result<()> {
-        let used = self.table.auto_column.and_then(|c| to_i128(&row[c as usize]));
-        let Some(used) = used.and_then(|n| u64::try_from(n).ok()) else { return Ok(()) };
-        let tree = self.table.auto_counter(codec::trees(&self.table, txn)?);
-        tree.map_or(Ok(()), |tree| tree.counter_raise(used)).map_err(from_engine)
     }
 
     fn row_key(&self, values: &[Value]) -> Result<Vec<u8>> {

@@ -2,7 +2,7 @@
 
 use gannet_types::temporal::Locale;
 use gannet_types::{
-    CollationId, Date, Result, SqlMode, SqlType, TimeZone, Value, Warnings, collation::CollationSource,
+    CollationId, Date, Result, SqlMode, SqlType, TimeZone, Value, ValueRef, Warnings, collation::CollationSource,
     convert::Context, room::Room,
 };
 use std::{any::Any, collections::HashMap};
@@ -136,6 +136,8 @@ pub enum Kernel {
     Subtract,
     /// `a * b`
     Multiply,
+    /// `a % b`
+    Remainder,
     /// The first argument that is not NULL; those behind it are not evaluated.
     FirstKnown,
     /// BENCHMARK: the second argument is evaluated as often as the first one says.
@@ -238,6 +240,12 @@ pub enum Part {
 pub trait Accumulator: Send + Sync {
     /// Takes one row's arguments.
     fn add(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<()>;
+    /// Takes the one argument of a row, if that needs neither a conversion nor a warning, and cannot fail. False: it has
+    /// not, and [`add`](Self::add) is to be called.
+    fn take(&mut self, value: ValueRef<'_>) -> bool {
+        let _ = value;
+        false
+    }
     /// Takes one row out again that was added. False: it cannot be done exactly, and nothing changed.
     fn remove(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<bool> {
         let _ = (cx, args);
@@ -445,7 +453,8 @@ mod tests {
 
     #[test]
     fn what_calls_keep_is_bounded() {
-        let call = |site| Call { ty: &SqlType::BIGINT, args: &[], site };
+        let bigint = SqlType::BIGINT;
+        let call = |site| Call { ty: &bigint, args: &[], site };
         let mut states = CallStates::default();
         for site in 1..=100 {
             states.set(call(site), site, 1 << 20);

@@ -32,9 +32,11 @@ pub fn canonical(given: &[(Box<str>, Box<str>)]) -> Kept {
     let last = |name: &str| given.iter().rev().find(|(n, _)| **n == *name);
     let known =
         ORDER.iter().filter_map(|(name, default)| last(name).filter(|(_, value)| **value != **default)).cloned();
-    // None is unknown, but a definition loses nothing.
-    let unknown = given.iter().filter(|(n, _)| !ORDER.iter().any(|(name, _)| **n == **name)).cloned();
-    known.chain(unknown).collect()
+    // What has no place in the order keeps the one that it was given in.
+    let others = given.iter().enumerate().filter(|(i, (n, _))| {
+        !ORDER.iter().any(|(name, _)| **n == **name) && !given[i + 1..].iter().any(|(later, _)| later == n)
+    });
+    known.chain(others.map(|(_, option)| option.clone())).collect()
 }
 
 /// Is the option printed behind the table's comment?
@@ -59,5 +61,6 @@ mod tests {
             "PACK_KEYS=0 STATS_PERSISTENT=0 "
         );
         assert_eq!(of(&[("ROW_FORMAT", "COMPACT"), ("ROW_FORMAT", "DEFAULT")]), "");
+        assert_eq!(of(&[("TABLESPACE", "a"), ("CHECKSUM", "1"), ("TABLESPACE", "b")]), "CHECKSUM=1 TABLESPACE=b ");
     }
 }

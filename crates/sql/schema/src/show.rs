@@ -40,6 +40,9 @@ fn name(out: &mut String, text: &str, options: &ShowOptions) {
     }
 }
 
+/// The table option that SHOW CREATE TABLE prints in a comment of its own, before the engine.
+pub const TABLESPACE: &str = "TABLESPACE";
+
 /// Text of `SHOW CREATE TABLE`.
 pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
     let mut out = String::with_capacity(256);
@@ -66,7 +69,11 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
             out.push_str(" /*!80016 NOT ENFORCED */");
         }
     }
-    out.push_str("\n) ENGINE=InnoDB");
+    out.push_str("\n)");
+    if let Some((_, space)) = table.options.create_options.iter().find(|(option, _)| **option == *TABLESPACE) {
+        let _ = write!(out, " /*!50100 TABLESPACE {space} */");
+    }
+    out.push_str(" ENGINE=InnoDB");
     if options.next_auto_increment > 1 && table.auto_column.is_some() {
         let _ = write!(out, " AUTO_INCREMENT={}", options.next_auto_increment);
     }
@@ -76,7 +83,8 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
         let _ = write!(out, " COLLATE={}", collation.get().name);
     }
     let kept = crate::options::canonical(&table.options.create_options);
-    let (behind, before): (Vec<_>, Vec<_>) = kept.iter().partition(|(option, _)| is_behind_comment(option));
+    let kept = kept.iter().filter(|(option, _)| **option != *TABLESPACE);
+    let (behind, before): (Vec<_>, Vec<_>) = kept.partition(|(option, _)| is_behind_comment(option));
     for (option, value) in before {
         let _ = write!(out, " {option}={value}");
     }

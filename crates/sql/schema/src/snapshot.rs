@@ -1,6 +1,7 @@
 //! An immutable state of the dictionary.
 
 use crate::names::{self, canonical_schema};
+use crate::program::{Event, Routine, RoutineKind, Trigger};
 use crate::table::{Schema, SchemaId, Table, TableId};
 use gannet_types::{ErrorCode, Result, SqlError};
 use std::collections::BTreeMap;
@@ -95,6 +96,10 @@ struct SchemaEntry {
     schema: Schema,
     shards: Box<[Arc<Shard>]>,
     count: usize,
+    /// Procedures and functions, by folded name.
+    routines: Arc<BTreeMap<(RoutineKind, Box<str>), Arc<Routine>>>,
+    /// Events, by folded name.
+    events: Arc<BTreeMap<Box<str>, Arc<Event>>>,
     /// The tables by name, from when somebody asked for the list; goes when the tables change.
     sorted: OnceLock<Box<[Arc<Table>]>>,
 }
@@ -116,6 +121,14 @@ pub enum Change {
     PutTable(Arc<Table>),
     /// Removes a table.
     DropTable(Arc<str>, Arc<str>),
+    /// Adds or replaces a routine.
+    PutRoutine(Arc<Routine>),
+    /// Removes a routine.
+    DropRoutine(Arc<Routine>),
+    /// Adds or replaces an event.
+    PutEvent(Arc<Event>),
+    /// Removes an event.
+    DropEvent(Arc<Event>),
     /// Removes a temporary table.
     DropTemporary(Arc<str>, Arc<str>),
 }
@@ -240,6 +253,37 @@ impl CatalogSnapshot {
         }
     }
 
+    /// A routine by name, whatever its case.
+    pub fn routine(&self, schema: &str, kind: RoutineKind, name: &str) -> Option<&Arc<Routine>> {
+        let routines = &self.entry(schema)?.routines;
+        if routines.is_empty() {
+            return None;
+        }
+        routines.get(&(kind, names::fold_name(name).into()))
+    }
+
+    /// The routines of a schema: procedures by name, then functions.
+    pub fn routines(&self, schema: &str) -> impl Iterator<Item = &Arc<Routine>> {
+        self.entry(schema).into_iter().flat_map(|e| e.routines.values())
+    }
+
+    /// An event by name, whatever its case.
+    pub fn event(&self, schema: &str, name: &str) -> Option<&Arc<Event>> {
+        self.entry(schema)?.events.get(&*names::fold_name(name))
+    }
+
+    /// The events of a schema, by name.
+    pub fn events(&self, schema: &str) -> impl Iterator<Item = &Arc<Event>> {
+        self.entry(schema).into_iter().flat_map(|e| e.events.values())
+    }
+
+    /// A trigger of a schema by name, and its table; walks the schema's tables.
+    pub fn trigger(&self, schema: &str, name: &str) -> Option<(&Arc<Table>, &Arc<Trigger>)> {
+        let tables = self.entry(schema)?.shards.iter().flat_map(|s| s.values());
+        let mut with = tables.filter(|t| !t.triggers.is_empty());
+        with.find_map(|t| t.triggers.iter().find(|g| names::eq_name(&g.name, name)).map(|g| (t, g)))
+    }
+
     /// A table by its number; walks all tables.
     pub fn table_by_id(&self, id: TableId) -> Option<&Arc<Table>> {
         self.all_tables().find(|t| t.id == id)
@@ -255,6 +299,34 @@ impl CatalogSnapshot {
         next
     }
 
+    fn change(&mut self, schema: &str, change: impl FnOnce(&mut SchemaEntry)) {
+        if let Some(entry) = self.schemas.get_mut(schema) {
+            change(Arc::make_mut(entry));
+        }
+    }
+
+    fn apply_program(&mut self, change: Change) {
+        match change {
+            Change::PutRoutine(routine) => {
+                let key = (routine.kind, names::fold_name(&routine.name).into());
+                self.change(&routine.schema.clone(), |e| drop(Arc::make_mut(&mut e.routines).insert(key, routine)));
+            }
+            Change::DropRoutine(routine) => {
+                let key = (routine.kind, names::fold_name(&routine.name).into());
+                self.change(&routine.schema, |e| drop(Arc::make_mut(&mut e.routines).remove(&key)));
+            }
+            Change::PutEvent(event) => {
+                let key = names::fold_name(&event.name).into();
+                self.change(&event.schema.clone(), |e| drop(Arc::make_mut(&mut e.events).insert(key, event)));
+            }
+            Change::DropEvent(event) => {
+                let key: Box<str> = names::fold_name(&event.name).into();
+                self.change(&event.schema, |e| drop(Arc::make_mut(&mut e.events).remove(&key)));
+            }
+            _ => {}
+        }
+    }
+
     fn apply(&mut self, change: Change) {
         match change {
             Change::PutSchema(schema) => match self.schemas.get_mut(&schema.name) {
@@ -263,8 +335,15 @@ impl CatalogSnapshot {
                     let empty = Arc::new(Shard::new());
                     let shards = (0..SHARDS).map(|_| empty.clone()).collect();
                     let name = schema.name.clone();
-                    self.schemas
-                        .insert(name, Arc::new(SchemaEntry { schema, shards, count: 0, sorted: OnceLock::new() }));
+                    let entry = SchemaEntry {
+                        schema,
+                        shards,
+                        count: 0,
+                        routines: Arc::default(),
+                        events: Arc::default(),
+                        sorted: OnceLock::new(),
+                    };
+                    self.schemas.insert(name, Arc::new(entry));
                 }
             },
             Change::DropSchema(name) => {
@@ -272,6 +351,9 @@ impl CatalogSnapshot {
                     self.link(&table, false);
                 }
                 self.schemas.remove(&name);
+            }
+            Change::PutRoutine(_) | Change::DropRoutine(_) | Change::PutEvent(_) | Change::DropEvent(_) => {
+                self.apply_program(change);
             }
             Change::PutTable(table) if table.temporary => {
                 Arc::make_mut(self.temporary.get_or_insert_default()).put(table);

@@ -6,8 +6,10 @@
 use crate::codec::Codecs;
 use crate::column::{Column, ColumnDefault};
 use crate::constraint::Constraints;
+use crate::history::History;
 use crate::index::{Index, IndexKind};
 use crate::names::{eq_name, fold_name};
+use crate::program::{Trigger, TriggerEvent};
 use crate::row_log::RowLog;
 use crate::statistics::TableStatistics;
 use crate::view::View;
@@ -55,6 +57,8 @@ pub struct Table {
     pub clustered: Option<usize>,
     /// The clustered tree.
     pub row_tree: TreeId,
+    /// The definitions that its rows may have been written with.
+    pub history: Arc<History>,
     /// The AUTO_INCREMENT column.
     pub auto_column: Option<u32>,
     /// Statistics, shared by all versions of the table.
@@ -67,6 +71,8 @@ pub struct Table {
     pub constraints: Constraints,
     /// A temporary table: only one session knows it.
     pub temporary: bool,
+    /// Its triggers, in the order in which they fire among those of the same event and time.
+    pub triggers: Box<[Arc<Trigger>]>,
     /// Time of creation, seconds since 1970.
     pub created: u64,
     /// Folded column names, sorted, with their ordinals; filled for wide tables only.
@@ -149,6 +155,16 @@ impl Table {
         }
     }
 
+    /// The triggers of an event and time, in the order in which they fire.
+    pub fn triggers_of(&self, event: TriggerEvent, after: bool) -> impl Iterator<Item = &Arc<Trigger>> {
+        self.triggers.iter().filter(move |t| t.event == event && t.after == after)
+    }
+
+    /// The table has a trigger of an event, at whatever time.
+    pub fn fires(&self, event: TriggerEvent) -> bool {
+        self.triggers.iter().any(|t| t.event == event)
+    }
+
     /// Rows have a hidden id as key. The row tree's counter numbers it.
     pub fn has_hidden_key(&self) -> bool {
         self.clustered.is_none()
@@ -176,11 +192,13 @@ impl Table {
             id: self.id,
             schema_id: self.schema_id,
             row_tree: self.row_tree,
+            history: self.history.clone(),
             created: self.created,
             options: self.options.clone(),
             source: self.source.clone(),
             constraints: self.constraints.clone(),
             temporary: self.temporary,
+            triggers: self.triggers.iter().map(|t| Arc::new(t.copy())).collect(),
         }
     }
 }
@@ -194,6 +212,8 @@ pub struct TableParts {
     pub schema_id: SchemaId,
     /// The clustered tree.
     pub row_tree: TreeId,
+    /// The definitions that its rows may have been written with.
+    pub history: Arc<History>,
     /// Seconds since 1970.
     pub created: u64,
     /// Options.
@@ -204,6 +224,8 @@ pub struct TableParts {
     pub constraints: Constraints,
     /// See [`Table::temporary`].
     pub temporary: bool,
+    /// See [`Table::triggers`].
+    pub triggers: Box<[Arc<Trigger>]>,
 }
 
 /// Puts a table together from checked parts. The store makes tables of the engine; virtual tables and fixtures
@@ -225,7 +247,7 @@ pub fn assemble(
         by_name.sort();
     }
     let auto_column = columns.iter().position(|c| c.auto_increment).map(|i| i as u32);
-    let codecs = Codecs::new(&columns, &indexes, clustered);
+    let codecs = Codecs::new(&columns, &indexes, clustered, &parts.history);
     Table {
         id: parts.id,
         schema_id: parts.schema_id,
@@ -235,12 +257,14 @@ pub fn assemble(
         indexes: indexes.into(),
         clustered,
         row_tree: parts.row_tree,
+        history: parts.history,
         auto_column,
         statistics,
         options: parts.options,
         source: parts.source,
         constraints: parts.constraints,
         temporary: parts.temporary,
+        triggers: parts.triggers,
         created: parts.created,
         by_name: by_name.into(),
         codecs,

@@ -90,7 +90,7 @@ impl Rng {
 }
 
 /// Runs `test` for many seeds, or the one of `GANNET_SEED`.
-pub(crate) fn seeds(count: u64, test: impl Fn(&mut Rng)) {
+pub(crate) fn seeds(count: u64, mut test: impl FnMut(&mut Rng)) {
     if let Some(seed) = std::env::var("GANNET_SEED").ok().and_then(|s| s.parse().ok()) {
         test(&mut Rng::new(seed));
         return;

@@ -24,9 +24,9 @@ use crate::writer::Writer;
 use crate::{EngineError, LockMode, Result, RowStamp, TreeHandle, TreeKind, Txn};
 
 /// Bytes of a long row that stay in the leaf.
-const INLINE_HEAD: usize = 512;
+pub(crate) const INLINE_HEAD: usize = 512;
 /// Longest row.
-const MAX_ROW: usize = (4 << 30) - 1024;
+pub(crate) const MAX_ROW: usize = (4 << 30) - 1024;
 
 /// Outcome of [`Txn::insert`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -123,6 +123,11 @@ impl TreeShared {
         self.rows[gannet_base::slot::current() % STRIPES].0.fetch_add((1 << NET_BITS) + n, Relaxed);
     }
 
+    /// The transaction that made it; zero: unknown, as it is older than the start.
+    pub(crate) fn maker(&self) -> TrxId {
+        self.maker
+    }
+
     pub(crate) fn rows(&self) -> u64 {
         let net: i64 = self.rows.iter().map(|c| split_count(c.0.load(Relaxed)).0).sum();
         (self.rows_at_open.load(Relaxed) + net).max(0) as u64

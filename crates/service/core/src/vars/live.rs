@@ -44,6 +44,10 @@ const BLOCK_MODES: &[&str] = &[
 ];
 
 live! {
+    // Stored programs.
+    AutomaticSpPrivileges = boolean("automatic_sp_privileges", Global, true).help("who makes a routine may execute and change it");
+    EventScheduler = choice("event_scheduler", Global, "ON", &["OFF", "ON", "DISABLED"]).help("run events when they are due; DISABLED at the start: never");
+    MaxSpRecursionDepth = int("max_sp_recursion_depth", Both, 0, 0, 255).help("how often a procedure may call itself");
     // Where the server is and listens.
     Datadir = text("datadir", Global, "./gannet-data").persist_restricted().read_only().help("directory of the data; created when missing");
     Port = int("port", Global, 3306, 0, 65535).persist_restricted().read_only().help("TCP port; 0 lets the system choose one");
@@ -221,7 +225,7 @@ live! {
     RandSeed2 = int("rand_seed2", Session, 0, 0, 4_294_967_295);
     WarningCount = int("warning_count", Session, 0, 0, MAX).fact();
     ErrorCount = int("error_count", Session, 0, 0, MAX).fact();
-    PseudoThreadId = int("pseudo_thread_id", Session, 0, 0, 4_294_967_295).fact();
+    PseudoThreadId = int("pseudo_thread_id", Session, 0, 0, 4_294_967_295);
     StatementId = int("statement_id", Session, 0, 0, MAX).fact();
     ExternalUser = null_text("external_user", Session).fact();
     CheckProxyUsers = boolean("check_proxy_users", Global, false).help("logins of plugins that allow it take the rights of the account they have PROXY on");
@@ -264,6 +268,8 @@ live! {
         .help("memory for cached plans");
     StatementMemory = int("gannet_statement_memory", Both, 256 << 20, 16 << 10, 1 << 40).bound()
         .help("memory for the sorts, hash tables and kept rows of a statement; more of them goes to tmpdir");
+    InnodbDdlThreads = int("innodb_ddl_threads", Both, 4, 1, 64)
+        .help("tasks that may build the indexes of a table together");
     ParallelWorkers = int("gannet_parallel_workers", Both, 1, 1, 1024).bound()
         .help("workers that may count the rows of a table together; 1: the connection's own");
     TmpDiskLimit = int("gannet_tmp_disk_limit", Global, 64 << 30, 1 << 20, MAX).then(Then::TempLimits)

@@ -2,7 +2,7 @@
 
 use super::Work;
 use crate::Core;
-use gannet_engine::lock::{LockError, LockOwner, MdlDuration, MdlMode, MdlObject, Wait};
+use gannet_engine::lock::{LockError, LockOwner, MdlDuration, MdlMode, MdlObject, MdlRow, Wait};
 use gannet_schema::Table;
 use gannet_types::{Result, SqlError, sql_err};
 use std::time::Duration;
@@ -61,7 +61,17 @@ impl Work {
     }
 }
 
-impl Locks<'_> {
+impl<'w> Locks<'w> {
+    /// Begins to take locks in a row, of these objects.
+    pub fn row(&self, objects: &[MdlObject]) -> MdlRow<'w> {
+        MdlRow::new(self.owner, objects)
+    }
+
+    /// Releases the explicit locks on objects.
+    pub fn release(&self, objects: &[MdlObject]) {
+        objects.iter().for_each(|object| self.owner.mdl_release(*object, MdlDuration::Explicit));
+    }
+
     /// Takes a metadata lock. Errors 1205, 1213, 1317.
     #[inline]
     pub fn take(&self, object: MdlObject, mode: MdlMode, duration: MdlDuration) -> Result<()> {

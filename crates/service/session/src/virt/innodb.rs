@@ -89,7 +89,7 @@ pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
         let columns = t.columns.len() as i64 + 3;
         let (flag, space) = (Value::Int(33), Value::Int(t.row_tree.0 as i64));
         let row = [n(t.id.0), text(&full_name(t)), flag, Value::Int(columns), space, text("Dynamic"), n(0)];
-        let rest = [text("Single"), Value::Int(0), Value::Int(0)];
+        let rest = [text("Single"), Value::Int(0), Value::Int(t.history.number.into())];
         emit(&[&row[..], &rest].concat())
     })
 }

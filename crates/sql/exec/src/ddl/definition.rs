@@ -152,6 +152,12 @@ impl<'a, 'b> Definer<'a, 'b> {
                 TableOption::Connection(text) => {
                     keep("CONNECTION", quoted(&String::from_utf8_lossy(text)));
                 }
+                // There is one data file.
+                TableOption::Tablespace(name) if is_common_tablespace(name) => {
+                    let mut quoted = String::new();
+                    gannet_schema::names::quote_identifier(&mut quoted, name, '`');
+                    keep(gannet_schema::show::TABLESPACE, quoted);
+                }
                 TableOption::Encryption(value) if value.eq_ignore_ascii_case("n") => {}
                 other => return Err(SqlError::unsupported(format_args!("table option {}", option_name(other)))),
             }
@@ -328,6 +334,11 @@ impl<'a, 'b> Definer<'a, 'b> {
         notes.iter().for_each(|note| self.cx.warnings.push(note.clone()));
         Ok(Default::Literal(value))
     }
+}
+
+/// A tablespace that every server has.
+fn is_common_tablespace(name: &str) -> bool {
+    ["innodb_system", "innodb_file_per_table", "innodb_temporary"].iter().any(|n| n.eq_ignore_ascii_case(name))
 }
 
 /// Warns of what is deprecated in the type of a column that another table or a query brings.

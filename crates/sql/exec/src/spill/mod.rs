@@ -246,7 +246,7 @@ fn refuses(limit: usize, pressure: Pressure, held: usize) -> bool {
 
 /// Memory that one evaluation takes for what it builds: counted against the statement's bound and all statements'
 /// together, and given back as a whole when it is dropped.
-pub(crate) struct Allowance {
+pub struct Allowance {
     /// What the statement holds besides.
     held: usize,
     limit: usize,
@@ -257,7 +257,7 @@ pub(crate) struct Allowance {
 
 impl Allowance {
     /// Of a statement that holds nothing else and is not counted with others.
-    pub(crate) fn alone(limit: usize) -> Allowance {
+    pub fn alone(limit: usize) -> Allowance {
         Allowance::of(limit, 0, None)
     }
 

@@ -120,12 +120,14 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
     });
     let figures = Figures { rows, pages: rows / 80 + 1, indexes: figures.collect(), taken: 1 };
     let parts = TableParts {
+        history: Default::default(),
         id: TableId(number),
         schema_id: SchemaId(1024),
         row_tree,
         created: 0,
         options,
         temporary: false,
+        triggers: Box::default(),
         constraints: gannet_schema::Constraints::default(),
         source: RowSource::Engine,
     };

@@ -442,7 +442,7 @@ impl Store<'_, '_, '_> {
                 let (column, row) = (self.at.column, self.at.row);
                 let message = format!("Incorrect date value: '{text}' for column '{column}' at row {row}");
                 let code = ErrorCode::TruncatedWrongValue;
-                self.cx.warnings.push(Warning { level: Level::Note, code, message: message.into() });
+                self.cx.warnings.push(Warning::with_message(Level::Note, code, message));
             }
             return Ok(Value::Date(rounded.date()));
         }

@@ -419,6 +419,8 @@ errors! {
     1585 "HY000" NativeFctNameCollision "This function '{}' has the same name as a native function";
     1586 "23000" DupEntryWithKeyName "Duplicate entry '{}' for key '{}'";
     1587 "HY000" BinlogPurgeEmfile "Too many files opened, please execute the command again";
+    1588 "HY000" EventCannotCreateInThePast "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was dropped immediately after creation.";
+    1589 "HY000" EventCannotAlterInThePast "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was not changed. Specify a time in the future.";
     1592 "HY000" BinlogUnsafeStatement "Unsafe statement written to the binary log using statement format since BINLOG_FORMAT = STATEMENT. {}";
     1598 "HY000" BinlogLoggingImpossible "Binary logging not possible. Message: {}";
     1606 "HY000" TrgCantOpenTable "Triggers: can't open table {}";
@@ -483,6 +485,7 @@ errors! {
     1751 "HY000" WarningNotCompleteRollbackWithCreatedTempTable "The creation of some temporary tables could not be rolled back.";
     1752 "HY000" WarningNotCompleteRollbackWithDroppedTempTable "Some temporary tables were dropped, but these operations could not be rolled back.";
     1753 "HY000" MtsFeatureIsNotSupported "{} is not supported in multi-threaded replica mode. {}";
+    1758 "35000" DaInvalidConditionNumber "Invalid condition number";
     1761 "23000" ForeignDuplicateKeyWithChildInfo "Foreign key constraint for table '{}', record '{}' would lead to a duplicate entry in table '{}', key '{}'";
     1765 "HY000" VariableNotSettableInSfOrTrigger "The system variable {} cannot be set in stored functions or triggers.";
     1766 "HY000" VariableNotSettableInTransaction "The system variable {} cannot be set when there is an ongoing transaction.";
@@ -554,6 +557,7 @@ errors! {
     3004 "0Z002" GetStackedDaWithoutActiveHandler "GET STACKED DIAGNOSTICS when handler not active";
     3005 "HY000" WarnLegacySyntaxConverted "{} is no longer supported. The statement was converted to {}.";
     3008 "HY000" FkDepthExceeded "Foreign key cascade delete/update exceeds max depth of {}.";
+    3011 "HY000" ReferencedTrgDoesNotExist "Referenced trigger '{}' for the given action time and event type does not exist.";
     3012 "HY000" ExplainNotSupported "EXPLAIN FOR CONNECTION command is supported only for SELECT/UPDATE/INSERT/DELETE/REPLACE";
     3013 "HY000" InvalidFieldSize "Invalid size for column '{}'.";
     3014 "HY000" MissingHaCreateOption "Table storage engine '{}' found required create option missing";
