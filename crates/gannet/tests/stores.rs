@@ -48,6 +48,9 @@ fn holds_everything(server: &Server, killed: bool) {
     // What it had left to do is done, and it takes what is new.
     db.query("XA COMMIT 'branch'").expect("the prepared branch");
     assert_eq!(one(&mut db, "SELECT b FROM no_key WHERE a = -1"), "prepared");
+    // Its rows are of the first definition, and read as those of a later one.
+    db.query("ALTER TABLE no_key ADD later INT NOT NULL DEFAULT 9 FIRST, ALGORITHM=INSTANT").expect("a column");
+    assert_eq!(one(&mut db, "SELECT SUM(later) FROM no_key WHERE a > 0"), "3276");
     db.query("DELETE FROM parent WHERE id = 1").expect("a cascade");
     assert_eq!(one(&mut db, "SELECT COUNT(*) FROM child WHERE parent_id = 1"), "0");
     db.query("INSERT INTO kinds (i, c, v) VALUES (-1, 'new', 'row')").expect("a row");

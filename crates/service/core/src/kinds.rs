@@ -198,6 +198,8 @@ kinds! {
     RELEASE_SAVEPOINT = session("RELEASE SAVEPOINT");
     XA = session("XA");
     LOCK_TABLES = session("LOCK TABLES").counted(Counter::ComLockTables).commits().in_programs(Programs::Nowhere("LOCK"));
+    LOCK_INSTANCE = session("LOCK INSTANCE").in_programs(Programs::Nowhere("LOCK INSTANCE"));
+    UNLOCK_INSTANCE = session("UNLOCK INSTANCE").in_programs(Programs::Nowhere("UNLOCK INSTANCE"));
     UNLOCK_TABLES = session("UNLOCK TABLES").counted(Counter::ComUnlockTables).in_programs(Programs::Nowhere("UNLOCK"));
     SET = session("SET").with(Secrets::Texts);
     SET_STATEMENT = session("SET STATEMENT").with(Secrets::Texts);
@@ -207,7 +209,7 @@ kinds! {
     EXPLAIN_CONNECTION = session("EXPLAIN FOR CONNECTION").counted(Counter::ComExplainOther).in_programs(Programs::Rows);
     DESCRIBE = session("DESCRIBE").in_programs(Programs::Rows);
     HELP = session("HELP").counted(Counter::ComHelp).in_programs(Programs::Nowhere("HELP"));
-    USE = session("USE").counted(Counter::ComChangeDb).in_programs(Programs::Nowhere("USE"));
+    USE = session("USE").not_prepared().counted(Counter::ComChangeDb).in_programs(Programs::Nowhere("USE"));
     KILL = session("KILL");
     PREPARE = session("PREPARE").not_prepared().with(Secrets::Texts).in_programs(Programs::Procedures("Dynamic SQL"));
     EXECUTE = session("EXECUTE").not_prepared().in_programs(Programs::Procedures("Dynamic SQL"));
@@ -251,8 +253,6 @@ kinds! {
     DROP_EVENT = session("DROP EVENT").counted(Counter::ComDropEvent).commits().logged(Logged::Text);
     COMPOUND = missing("stored programs").with(Secrets::Literals);
     STORAGE = missing("tablespaces, servers and resource groups").with(Secrets::Literals);
-    LOCK_INSTANCE = missing("LOCK INSTANCE");
-    UNLOCK_INSTANCE = missing("LOCK INSTANCE");
     EXECUTE_IMMEDIATE = missing("EXECUTE IMMEDIATE").with(Secrets::Texts).in_programs(Programs::Procedures("Dynamic SQL"));
     KEY_CACHE = missing("key caches").in_programs(Programs::Rows);
     RESTART = missing("RESTART").counted(Counter::ComRestart);

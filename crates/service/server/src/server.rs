@@ -143,12 +143,19 @@ impl Server {
         let mut out = format!("Gannet {} is ready.\n", s.facts.version);
         // Clients look for the socket of their distribution's server when they are told nothing.
         let mut ways = Vec::new();
+        let secure = s.globals.get(Live::RequireSecureTransport).as_bool();
         if let Some(at) = self.tcp {
             let port = if at.port() == 3306 { String::new() } else { format!(" -P{}", at.port()) };
-            ways.push(format!("-h{}{port} -uroot", shown_ip(at.ip())));
+            // Clients that do not encrypt by themselves are refused.
+            let encrypted = if secure { " --ssl-mode=REQUIRED" } else { "" };
+            ways.push(format!("-h{}{port} -uroot{encrypted}", shown_ip(at.ip())));
         }
         if let Some(path) = &self.socket {
             ways.push(format!("-S {} -uroot", path.display()));
+        }
+        if secure {
+            // What needs no certificate comes first.
+            ways.reverse();
         }
         for (n, way) in ways.iter().enumerate() {
             out.push_str(&format!("  {}  mysql {way}\n", if n == 0 { "connect:" } else { "        " }));
@@ -156,6 +163,7 @@ impl Server {
         out.push_str(&format!("  data:     {} (buffer pool {pool} MiB)\n", datadir.as_str()));
         let way = ways.first().map_or("-uroot", |w| w);
         out.push_str(&format!("  stop:     Ctrl-C, or  mysqladmin {way} shutdown\n"));
+        out.push_str("  client:   gannet sql, where there is no mysql\n");
         if let Some(open) = s.accounts.open_account() {
             out.push_str(&format!("  note:     {open} has no password; it is reachable from this machine only\n"));
         }

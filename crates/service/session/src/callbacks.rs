@@ -13,7 +13,7 @@ impl SessionInfo for State {
         self.database.as_deref()
     }
     fn connection_id(&self) -> u64 {
-        self.entry.id
+        self.pseudo_thread_id
     }
     fn user(&self) -> &str {
         &self.user
@@ -80,6 +80,7 @@ impl SessionInfo for State {
                 }
                 _ => Value::Null,
             }),
+            "ROLES_GRAPHML" => Ok(text(&super::functions::roles_graphml(self))),
             "PS_CURRENT_THREAD_ID" => Ok(Value::UInt(self.entry.id)),
             "PS_THREAD_ID" => super::functions::thread_id(self, args),
             _ => super::user_locks::call(self, name, args),

@@ -4,11 +4,11 @@
 //! has the session's transaction and state in hand: these are moved into a session of their own
 //! ([`Session::prepare_inside`]) for the time of the call, and back.
 
-use super::Session;
 use super::reply::{Done, Ended, Manner, Reply};
 use super::state::State;
 use super::steps::Frame;
 use super::text::{lex_mode, parse_error};
+use super::{Charsets, Session};
 use gannet_base::Attached;
 use gannet_core::accounts::{Access, Account, Name, Privilege};
 use gannet_core::vars::{Live, VarValue};
@@ -70,7 +70,7 @@ impl Reply for Nowhere {
 
     fn end(&mut self, _: &Ended<'_>) {}
 
-    fn error(&mut self, _: &SqlError) {}
+    fn error(&mut self, _: &SqlError, _: &Charsets) {}
 }
 
 /// Parses the text of a program that was stored.

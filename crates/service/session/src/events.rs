@@ -10,6 +10,7 @@ use gannet_parser::ast::{self, AlterEvent, CreateEvent, ObjectName, Schedule};
 use gannet_program::{Kind, Source};
 use gannet_schema::{Event, EventSchedule, EventStatus, names};
 use gannet_types::convert::{self, StoreTarget};
+use gannet_types::room::Room;
 use gannet_types::temporal::{Interval, IntervalUnit};
 use gannet_types::{ErrorCode, Result, SqlType, TypeId, Value, sql_err};
 
@@ -251,6 +252,7 @@ impl Session {
             strict: true,
             warnings: &mut warnings,
             stopped: gannet_exec::stopped,
+            room: Room::FREE,
         };
         let at = StoreTarget { column: word, row: 1 };
         let ty = SqlType::temporal(TypeId::Timestamp, 0);

@@ -67,6 +67,7 @@ mod opening;
 mod outfile;
 mod own;
 mod planning;
+mod powers;
 mod prepared;
 mod privileges;
 mod profile;
@@ -74,6 +75,7 @@ mod profiles;
 mod programs;
 mod query;
 pub mod reply;
+mod restore;
 pub mod running;
 mod safety;
 pub mod scheduler;
@@ -95,8 +97,9 @@ pub mod virt;
 mod words;
 
 pub use opening::{Abilities, Opening, Sessions};
-pub use own::{Answer, OwnSession};
+pub use own::{Answer, OwnSession, init_connect};
 pub use prepared::{Prepared, Values};
+pub use query::name_of;
 pub use reply::Reply;
 
 use cached::Plans;
@@ -164,6 +167,8 @@ pub struct Session {
     pub(crate) changes: Vec<Change>,
     /// LOCK TABLES.
     pub(crate) locked: Vec<locks::Locked>,
+    /// A dump of schema mysql that the session restores.
+    restoring: Option<Box<grant_tables::Restoring>>,
     /// The second (since 1970 UTC) that `settings.today` was computed for.
     today_of_s: Option<i64>,
     /// Derived from the variables; rebuilt when one of them changes.
@@ -295,6 +300,7 @@ impl Session {
             locked: Vec::new(),
             branch: branch::BranchState::None,
             handlers: Vec::new(),
+            restoring: None,
             temporaries: temporary::Temporaries::default(),
             ended: false,
             inside: false,
@@ -421,6 +427,8 @@ impl Session {
         self.forget_branch();
         self.unlock_tables();
         self.drop_all_temporary();
+        self.restoring = None;
+        self.state.release_user_locks();
         let database = self.state.database.clone();
         let account = self.state.account.clone();
         let vars = SessionVars::new(&self.server.globals);
@@ -453,6 +461,7 @@ impl Session {
             self.forget_branch();
             self.drop_all_temporary();
             self.locked.clear();
+            self.work.locks().unlock_instance();
             self.work.locks().release_explicit();
             self.statements.clear();
             self.state.release_locks();

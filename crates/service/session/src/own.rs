@@ -5,10 +5,11 @@
 
 use super::cached::Plans;
 use super::reply::{Ended, Manner, Reply};
-use super::{Abilities, Opening, Session};
+use super::{Abilities, Charsets, Opening, Session};
 use gannet_base::Attached;
 use gannet_core::Core;
 use gannet_core::accounts::Account;
+use gannet_core::vars::Live;
 use gannet_exec::Rows;
 use gannet_plan::plan::ResultColumn;
 use gannet_runtime::Interrupt;
@@ -91,7 +92,7 @@ impl Reply for Kept {
         });
     }
 
-    fn error(&mut self, error: &SqlError) {
+    fn error(&mut self, error: &SqlError, _: &Charsets) {
         self.open = None;
         self.answers.push(Answer::Failed(error.clone()));
     }
@@ -134,9 +135,28 @@ impl Reply for Each<'_> {
         self.ended += 1;
     }
 
-    fn error(&mut self, error: &SqlError) {
+    fn error(&mut self, error: &SqlError, _: &Charsets) {
         self.failed = Some(error.clone());
     }
+}
+
+/// Runs the statements of `init_connect`, before the client's first command. Error 1184 when one fails.
+pub fn init_connect(session: &mut Session) -> Result<()> {
+    let text = session.server.globals.get(Live::InitConnect);
+    let exempt = session.state.privileges().may_administer_connections() || session.state.must_change_password;
+    if text.as_str().is_empty() || exempt {
+        return Ok(());
+    }
+    let mut discarded = Each { ended: 0, failed: None, row: None, values: Vec::new() };
+    let several = std::mem::replace(&mut session.multi_statements, true);
+    session.query(text.as_str().as_bytes(), &mut discarded);
+    session.multi_statements = several;
+    let Some(why) = discarded.failed else { return Ok(()) };
+    let (user, host) = session.state.user.rsplit_once('@').unwrap_or((&session.state.user, ""));
+    let database = session.state.database.as_deref().unwrap_or("unconnected");
+    let error = sql_err!(NewAbortingConnection, session.entry.id, database, user, host, "init_connect command failed");
+    session.server.log.warning(format_args!("{}: {}", error.message(), why.message()));
+    Err(error)
 }
 
 impl OwnSession {

@@ -9,6 +9,7 @@ use super::reply::Reply;
 use super::reply::{RowsSink, plain_column};
 use super::state::{text, unsupported};
 use super::text::{lex_mode, parse_error};
+use super::{explain, grants};
 use crate::virt;
 use gannet_catalog::StoredTable;
 use gannet_core::accounts::{self, Privilege};
@@ -76,7 +77,7 @@ impl Session {
         match statement {
             Statement::Show(show) => Ok(self.show_rows(show)?.columns),
             Statement::Describe { table, column } => Ok(self.describe_rows(table, column.as_ref())?.columns),
-            Statement::Explain(e) => self.explain_columns(e),
+            Statement::Explain(e) => explain::explain_columns(self, e),
             _ => Ok(Vec::new()),
         }
     }
@@ -332,7 +333,7 @@ impl Session {
             ShowKind::CreateUser(account) => {
                 let a = self.account_of(account)?;
                 let head = format!("CREATE USER for {}", a.name());
-                Ok(table(vec![column(&head, 4096)], vec![vec![text(&self.show_create_user(&a))]]))
+                Ok(table(vec![column(&head, 4096)], vec![vec![text(&grants::show_create_user(self, &a))]]))
             }
             ShowKind::Grants { user, using, .. } => {
                 count(Counter::ComShowGrants);
@@ -346,7 +347,7 @@ impl Session {
                     roles.clone_from(&self.state.roles);
                 }
                 let head = format!("Grants for {}", a.name());
-                let rows = self.grant_lines(&a, &roles).iter().map(|l| vec![text(l)]).collect();
+                let rows = grants::grant_lines(self, &a, &roles).iter().map(|l| vec![text(l)]).collect();
                 Ok(table(vec![column(&head, 1024)], rows))
             }
             ShowKind::Privileges => {

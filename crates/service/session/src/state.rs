@@ -63,6 +63,8 @@ pub struct State {
     /// `SET timestamp`, microseconds.
     pub(crate) fixed_time_us: Option<i64>,
     pub(crate) statement_id: u64,
+    /// `SET pseudo_thread_id`: what CONNECTION_ID() says.
+    pub(crate) pseudo_thread_id: u64,
     /// `ROW_COUNT()` of the statement before.
     pub(crate) row_count: i64,
     pub(crate) warning_count: u64,
@@ -126,6 +128,7 @@ impl State {
             warning_count: 0,
             error_count: 0,
             statement_id: 0,
+            pseudo_thread_id: entry.id,
             user_locks: Vec::new(),
             counters: SessionCounters::new(),
             last_query_cost: 0.0,
@@ -205,6 +208,11 @@ impl State {
         if let Some(usage) = self.usage.take() {
             usage.disconnect();
         }
+        self.release_user_locks();
+    }
+
+    /// RELEASE_ALL_LOCKS().
+    pub(crate) fn release_user_locks(&mut self) {
         for (name, _) in std::mem::take(&mut self.user_locks) {
             self.server.user_locks.release(&name, self.entry.id);
         }

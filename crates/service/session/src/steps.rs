@@ -3,20 +3,22 @@
 //! A [`Frame`] is a program that runs. While one of its statements runs, its variables are the statement's parameters
 //! (`Running::markers`), and `Running::locals` says which names mean them.
 
-use super::Session;
 use super::diagnostics::Stacked;
 use super::locks::is_stale;
 use super::reply::{Done, Ended, Manner, Reply};
 use super::running::Clock;
+use super::{Charsets, Session};
 use gannet_base::Attached;
 use gannet_core::kinds;
 use gannet_core::vars::Live;
+use gannet_exec::spill::Allowance;
 use gannet_exec::{Cx, ResultSink, Rows, Shared};
 use gannet_parser::ast::{IntoTarget, Statement};
 use gannet_plan::plan::{Param, ResultColumn};
 use gannet_plan::{Expr, Plan, PlanKey};
 use gannet_program::{Code, Inner, Place, Program, Raised, Slot, Step};
 use gannet_types::convert::{self, StoreTarget};
+use gannet_types::room::Room;
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, Warning, sql_err};
 use std::sync::Arc;
 
@@ -92,9 +94,9 @@ impl Reply for Between<'_> {
         self.to.end(ended);
     }
 
-    fn error(&mut self, error: &SqlError) {
+    fn error(&mut self, error: &SqlError, charsets: &Charsets) {
         self.open = false;
-        self.to.error(error);
+        self.to.error(error, charsets);
     }
 }
 
@@ -189,6 +191,7 @@ impl Session {
                     strict: false,
                     warnings: &mut s.running.warnings,
                     stopped: gannet_exec::stopped,
+                    room: Room::FREE,
                 };
                 let truth = match &value {
                     Value::Null => None,
@@ -359,6 +362,8 @@ impl Session {
         if value.is_null() {
             return Ok(value);
         }
+        let memory = self.state.vars[Live::StatementMemory].as_u64();
+        let allowance = Allowance::alone(usize::try_from(memory).unwrap_or(usize::MAX));
         let mut conversion = convert::Context {
             mode: self.settings.sql_mode,
             zone: &self.settings.time_zone,
@@ -366,6 +371,7 @@ impl Session {
             strict: self.settings.sql_mode.is_strict(),
             warnings: &mut self.running.warnings,
             stopped: gannet_exec::stopped,
+            room: Room::of(&allowance),
         };
         convert::store(value.as_ref(), &to.ty, StoreTarget { column: &to.name, row: 1 }, &mut conversion)
     }

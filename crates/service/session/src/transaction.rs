@@ -78,6 +78,7 @@ impl Session {
         count(Counter::ComCommit);
         let read_only = self.work.transaction().is_read_only();
         self.finish(true)?;
+        self.work.forget_next();
         self.complete(completion, read_only);
         Ok(())
     }
@@ -94,6 +95,7 @@ impl Session {
         if dropped {
             self.running.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithDroppedTempTable, &[]);
         }
+        self.work.forget_next();
         self.complete(completion, read_only);
         Ok(())
     }

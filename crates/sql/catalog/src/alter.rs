@@ -3,13 +3,14 @@
 //! | change | trees |
 //! |---|---|
 //! | names, defaults, comments, options, visibility, longer VARCHARs, more members of ENUM | all stay |
-//! | indexes | added ones are built by scan and sort, dropped ones freed |
-//! | columns added, dropped, moved, converted; NULL to NOT NULL; another clustered key | all are new: the caller copies the rows |
+//! | columns added with a constant, dropped, moved, widened as far as their values stay the same bytes; NOT NULL to NULL | all stay: the rows name the definition that they were written with (`schema::History`) |
+//! | indexes | added ones are built from sorted entries, dropped ones freed |
+//! | columns computed or converted; NULL to NOT NULL; another clustered key | all are new: the caller copies the rows |
 //!
 //! Trees are created and dropped inside the transaction that also changes the dictionary's row: at any crash there is
 //! either the old table or the new one. Old trees are freed by purge when no snapshot needs them.
 
-use crate::build;
+use crate::build::{self, Load, NotLoaded};
 use crate::edit::Edit;
 use crate::error::{CatalogError, CatalogResult};
 use crate::keys::table_key;
@@ -18,8 +19,8 @@ use crate::trees::StoredTable;
 use gannet_engine::{Direction, Insert, KeyRange, ReadMode, ScanOptions, TreeId, TreeKind};
 use gannet_schema::names::fold_name;
 use gannet_schema::{
-    Change, Column, Constraints, Index, IndexDefinition, IndexKind, Table, TableDefinition, TableParts, assemble,
-    define, encode_table,
+    Change, Column, Constraints, Index, IndexDefinition, IndexKind, IndexPart, Table, TableDefinition, TableParts,
+    assemble, define, encode_table,
 };
 use gannet_types::{ErrorCode, SqlError, SqlType, TypeId, Value};
 use std::collections::HashMap;
@@ -34,6 +35,8 @@ pub struct Alteration {
     pub columns: Vec<Option<u32>>,
     /// For each index of the definition: the position it had.
     pub indexes: Vec<Option<usize>>,
+    /// What a new column of the definition reads as in the rows there are, by its place: where that is the same in all of them.
+    pub constants: Vec<(u32, Value)>,
     /// Make everything anew (FORCE, ENGINE).
     pub rebuild: bool,
     /// Schema afterwards.
@@ -85,20 +88,89 @@ fn same_rows(old: &SqlType, new: &SqlType) -> bool {
     }
 }
 
+/// Values of type `old`, as they lie in a row, are values of type `new`, if one knows that they were written with type `old`.
+fn same_values(old: &SqlType, new: &SqlType) -> bool {
+    let wider = SqlType { nullable: new.nullable, ..old.clone() };
+    if old.nullable && !new.nullable {
+        return false;
+    }
+    let rank = |ty: &SqlType| {
+        let ranks = [TypeId::TinyInt, TypeId::SmallInt, TypeId::MediumInt, TypeId::Int, TypeId::BigInt];
+        ranks.iter().position(|id| *id == ty.id)
+    };
+    let varying = |ty: &SqlType| {
+        use TypeId::*;
+        matches!(
+            ty.id,
+            VarChar | TinyText | Text | MediumText | LongText | VarBinary | TinyBlob | Blob | MediumBlob | LongBlob
+        )
+    };
+    let utf8 = |ty: &SqlType| ty.collation.charset().name().starts_with("utf8mb");
+    match (rank(old), rank(new)) {
+        (Some(a), Some(b)) => return a <= b && old.unsigned == new.unsigned,
+        (None, None) => {}
+        _ => return false,
+    }
+    if varying(old) && varying(new) {
+        let charsets = (old.collation.charset(), new.collation.charset());
+        let same = charsets.0 == charsets.1 || utf8(old) && new.collation.charset().name() == "utf8mb4";
+        return same && new.max_bytes() >= old.max_bytes() && (new.id != TypeId::VarChar || new.length >= old.length);
+    }
+    if (old.id, new.id) == (TypeId::Decimal, TypeId::Decimal) {
+        return old.scale == new.scale && old.length <= new.length && old.unsigned == new.unsigned;
+    }
+    same_rows(&wider, new)
+}
+
 /// Keys over type `old` are keys over type `new`.
 fn same_keys(old: &SqlType, new: &SqlType) -> bool {
     same_rows(old, new) && old.collation == new.collation
 }
 
-/// Index `a` of one version and `b` of the next have the same entries, columns being where they were.
-fn same_index(old: &Table, a: &Index, columns: &[Column], b: &Index) -> bool {
-    let ty = |c: u32| (&old.columns[c as usize].ty, &columns[c as usize].ty);
-    a.parts == b.parts
-        && a.unique() == b.unique()
-        && a.parts.iter().all(|p| {
-            let (old, new) = ty(p.column);
-            same_keys(old, new)
-        })
+/// Index `a` of one version and `b` of the next, whose columns were at `origins`, have the same entries.
+fn same_index(old: &Table, a: &Index, (columns, origins): (&[Column], &[Option<u32>]), b: &Index) -> bool {
+    let same = |(a, b): (&IndexPart, &IndexPart)| {
+        origins.get(b.column as usize) == Some(&Some(a.column))
+            && (a.prefix, a.descending) == (b.prefix, b.descending)
+            && same_keys(&old.columns[a.column as usize].ty, &columns[b.column as usize].ty)
+    };
+    a.parts.len() == b.parts.len() && a.unique() == b.unique() && a.parts.iter().zip(&b.parts).all(same)
+}
+
+/// How the rows of the next version come to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    /// They are those of the old one.
+    Same,
+    /// The same, and earlier rows name an earlier definition.
+    Older,
+    /// They are copied.
+    New,
+}
+
+/// Of a version with these columns.
+fn rows_of(old: &Table, columns: &[Column], alteration: &Alteration) -> Rows {
+    if alteration.rebuild || alteration.columns.len() != columns.len() {
+        return Rows::New;
+    }
+    let in_place = columns.len() == old.columns.len()
+        && alteration.columns.iter().enumerate().all(|(i, c)| *c == Some(i as u32))
+        && old.columns.iter().zip(columns).all(|(a, b)| {
+            same_rows(&a.ty, &b.ty) && a.auto_increment == b.auto_increment && a.generated == b.generated
+        });
+    if in_place {
+        return Rows::Same;
+    }
+    let stays = |(i, (column, origin)): (usize, (&Column, &Option<u32>))| match origin {
+        Some(origin) => {
+            let old = &old.columns[*origin as usize];
+            same_values(&old.ty, &column.ty)
+                && old.auto_increment == column.auto_increment
+                && old.generated == column.generated
+        }
+        None => alteration.constants.iter().any(|(place, _)| *place as usize == i),
+    };
+    if columns.iter().zip(&alteration.columns).enumerate().all(stays) { Rows::Older } else { Rows::New }
 }
 
 impl Edit<'_> {
@@ -115,19 +187,16 @@ impl Edit<'_> {
         }
         let mut indexes = defined.indexes;
         let columns = defined.columns;
-        let in_place = alteration.columns.len() == old.columns.len()
-            && alteration.columns.iter().enumerate().all(|(i, c)| *c == Some(i as u32))
-            && old.columns.iter().zip(&columns).all(|(a, b)| {
-                same_rows(&a.ty, &b.ty) && a.auto_increment == b.auto_increment && a.generated == b.generated
-            });
+        let mut rows = rows_of(old, &columns, &alteration);
+        let placed = (&columns[..], &alteration.columns[..]);
         let origin = |index: &Index| origins.get(&*fold_name(&index.name)).copied();
         // The rows keep their key if it is still a key: a unique key that would be promoted in a new table stays secondary.
         let primary = indexes.iter().position(|i| i.kind == IndexKind::Primary);
         let stays = |i: &Index| {
-            origin(i) == old.clustered && same_index(old, &old.indexes[old.clustered.unwrap_or(0)], &columns, i)
+            origin(i) == old.clustered && same_index(old, &old.indexes[old.clustered.unwrap_or(0)], placed, i)
         };
         let clustered = match old.clustered {
-            _ if !in_place || alteration.rebuild => None,
+            _ if rows == Rows::New => None,
             None => primary.is_none().then_some(None),
             Some(_) => match primary {
                 Some(p) => stays(&indexes[p]).then_some(Some(p)),
@@ -138,32 +207,33 @@ impl Edit<'_> {
                 }
             },
         };
-        let copy = clustered.is_none();
+        let history = match rows {
+            Rows::Older if clustered.is_some() => {
+                old.history.next(&old.columns, &alteration.columns, &alteration.constants)
+            }
+            _ => Some(old.history.clone()),
+        };
+        // A number that no row has can name no row.
+        let clustered = clustered.filter(|_| history.is_some());
+        if clustered.is_none() {
+            rows = Rows::New;
+        }
+        let copy = rows == Rows::New;
         let clustered = clustered.unwrap_or(defined.clustered);
         let row_tree = if copy { self.new_tree(TreeKind::Row, old.temporary)?.id() } else { old.row_tree };
-        let mut fresh_trees: Vec<TreeId> = Vec::new();
-        for (position, index) in indexes.iter_mut().enumerate() {
-            let kept = origin(index).filter(|o| !copy && same_index(old, &old.indexes[*o], &columns, index));
-            index.tree = match kept {
-                _ if Some(position) == clustered => row_tree,
-                Some(origin) if Some(origin) != old.clustered => old.indexes[origin].tree,
-                _ => {
-                    let tree = self.new_tree(TreeKind::Index, old.temporary)?.id();
-                    fresh_trees.push(tree);
-                    tree
-                }
-            };
-        }
+        let kept = |index: &Index| origin(index).filter(|o| !copy && same_index(old, &old.indexes[*o], placed, index));
+        let fresh_trees = self.index_trees(old, &mut indexes, clustered, row_tree, kept)?;
         let index_origins = indexes.iter().map(&origin).collect();
         let schema = self.hold_schema(&alteration.schema)?;
         let parts = TableParts {
             schema_id: schema.id,
             row_tree,
+            history: if copy { Arc::default() } else { history.unwrap_or_default() },
             options: definition.options.clone(),
             constraints: Constraints { partition: old.constraints.partition.clone(), ..defined.constraints },
             ..old.parts()
         };
-        let statistics = if !copy && old.statistics.histograms().is_empty() {
+        let statistics = if rows == Rows::Same && old.statistics.histograms().is_empty() {
             old.statistics.clone()
         } else {
             old.statistics.altered(&old.columns, &columns, &alteration.columns, copy)
@@ -182,13 +252,48 @@ impl Edit<'_> {
         })
     }
 
+    /// Gives indexes their trees: the old one where `kept` says which index it is, else new ones, which are returned.
+    fn index_trees(
+        &mut self,
+        old: &Table,
+        indexes: &mut [Index],
+        clustered: Option<usize>,
+        row_tree: TreeId,
+        kept: impl Fn(&Index) -> Option<usize>,
+    ) -> CatalogResult<Vec<TreeId>> {
+        let mut fresh = Vec::new();
+        for (position, index) in indexes.iter_mut().enumerate() {
+            index.tree = match kept(index) {
+                _ if Some(position) == clustered => row_tree,
+                Some(origin) if Some(origin) != old.clustered => old.indexes[origin].tree,
+                _ => {
+                    let tree = self.new_tree(TreeKind::Index, old.temporary)?.id();
+                    fresh.push(tree);
+                    tree
+                }
+            };
+        }
+        Ok(fresh)
+    }
+
+    /// Begins to load the rows of an alteration that copies them, with its indexes; see [`Load::begin`].
+    pub fn load<'t>(&mut self, pending: &'t Pending, ordered: bool) -> CatalogResult<Load<'t>> {
+        Load::begin(self.txn, &pending.table, &pending.fresh, ordered)
+    }
+
+    /// Completes what [`Edit::load`] has begun.
+    pub fn finish_load(&mut self, load: Load<'_>) -> Result<(), NotLoaded> {
+        load.finish(self.txn, self.workers)
+    }
+
     /// Builds the new indexes, gives up the trees which the table no longer has, and puts the new version into the dictionary.
     /// `used` is the greatest AUTO_INCREMENT value among copied rows. Error 1062 for equal rows in a unique index.
     pub fn finish_alter(&mut self, pending: Pending, used: u64) -> CatalogResult<Arc<Table>> {
         let Pending { old, table, copy, fresh, auto_increment, .. } = pending;
-        if !fresh.is_empty() {
+        // Where the rows were copied, their indexes came with them.
+        if !fresh.is_empty() && !copy {
             let reader = self.reader(&table)?;
-            fresh.iter().try_for_each(|i| build::build_index(&reader, self.txn, &table, *i))?;
+            build::build_indexes(&reader, self.txn, &table, &fresh, self.workers)?;
         }
         stats::forget_columns(self.catalog, self.txn, &old, &table)?;
         let old_trees = old.trees(self.catalog.engine())?.clone();
@@ -312,6 +417,7 @@ impl Alteration {
             definition: TableDefinition::of(table),
             columns: (0..table.columns.len() as u32).map(Some).collect(),
             indexes: (0..table.indexes.len()).map(Some).collect(),
+            constants: Vec::new(),
             rebuild: false,
             schema: table.schema.clone(),
         }

@@ -1,28 +1,33 @@
-//! Building an index over the rows that are there: scan, sort, insert in order.
+//! Building indexes over the rows that are there, or that come: one pass over the rows sorts the entries of all of them, then each tree is
+//! made bottom-up from its entries in order (`engine::Fill`).
 
-use crate::error::CatalogResult;
+use crate::error::{CatalogError, CatalogResult};
 use crate::trees::StoredTable;
-use gannet_engine::{Cut, IndexInsert, KeyRange, ScanOptions, SnapshotReader, TreeHandle, Txn};
+use gannet_base::sync::Mutex;
+use gannet_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use gannet_engine::{
+    Cut, EngineError, Fill, IndexInsert, Item, KeyRange, Merge, ScanOptions, SnapshotReader, Sorter, TreeHandle, Txn,
+};
+use gannet_runtime::Wait;
 use gannet_schema::Table;
 use gannet_types::{ErrorCode, SqlError, ValueRef, sql_err};
 
-/// Memory for one sorted run. A larger table is inserted in several runs, each in key order.
-const RUN_BYTES: usize = 64 << 20;
+/// Memory for the entries of all indexes that are built at once; what it does not hold goes to files.
+const SORT_BYTES: usize = 64 << 20;
 
-/// Entries sorted without a look at interruptions: some milliseconds.
-const SORT_PIECE: usize = 32 << 10;
+/// Rows below which one task builds; fewer where tests are to meet the other way.
+const ALONE_ROWS: u64 = if cfg!(debug_assertions) { 1_000 } else { 20_000 };
+
+/// Ranges of rows for each task, so that one with wide rows does not keep the others waiting.
+const RANGES: usize = 8;
+
+/// Columns of an entry that are read from a row once; further ones, which hardly any index has, each time they are asked for.
+const AT_ONCE: usize = 16;
 
 /// Error 1317 when the statement was killed; lets other fibers run.
 pub(crate) fn check_interrupt() -> CatalogResult<()> {
     gannet_runtime::yield_if_due();
     if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted).into()) } else { Ok(()) }
-}
-
-struct Run {
-    /// Keys and carried bytes, one after the other.
-    bytes: Vec<u8>,
-    /// Start, key length, length of the unique prefix (0: do not check), carried length.
-    entries: Vec<(usize, u32, u32, u32)>,
 }
 
 /// Makes the entries of an index from rows as they are stored.
@@ -39,84 +44,272 @@ impl EntryMaker<'_> {
         EntryMaker { table, position, columns }
     }
 
-    /// Appends the entry's key and carried bytes. Returns the key's length, and how much of it is unique: nothing if it may repeat.
-    pub(crate) fn append(&self, row_key: &[u8], row: &[u8], out: &mut Vec<u8>) -> CatalogResult<(usize, usize)> {
-        let (layout, start) = (self.table.layout(), out.len());
+    /// Gives `put` the row's entries: here there is one. `key` and `carried` are buffers.
+    pub(crate) fn entries(
+        &self,
+        (row_key, row): (&[u8], &[u8]),
+        (key, carried): (&mut Vec<u8>, &mut Vec<u8>),
+        put: &mut dyn FnMut(Item<'_>) -> CatalogResult<()>,
+    ) -> CatalogResult<()> {
+        key.clear();
+        carried.clear();
+        let layout = self.table.layout();
+        let mut values = [ValueRef::Null; AT_ONCE];
         // A damaged row is found here, once; afterwards its columns can be read.
-        for column in &self.columns {
-            layout.get(row, *column).map_err(SqlError::from)?;
+        for (i, column) in self.columns.iter().enumerate() {
+            let value = layout.get(row, *column).map_err(SqlError::from)?;
+            if let Some(place) = values.get_mut(i) {
+                *place = value;
+            }
         }
-        let value = |i: usize| layout.get(row, i).unwrap_or(ValueRef::Null);
-        let made = self.table.index_key(self.position, value, row_key, out)?;
-        let key_len = out.len() - start;
-        self.table.index_carried(self.position, value, out)?;
+        let value = |column: usize| match self.columns.iter().take(AT_ONCE).position(|c| *c == column) {
+            Some(i) => values[i],
+            None => layout.get(row, column).unwrap_or(ValueRef::Null),
+        };
+        let made = self.table.index_key(self.position, value, row_key, key)?;
+        self.table.index_carried(self.position, value, carried)?;
         let unique = self.table.indexes[self.position].unique() && !made.has_null;
-        Ok((key_len, if unique { made.prefix_len } else { 0 }))
+        put(Item { key, unique: if unique { made.prefix_len } else { 0 }, value: carried })
     }
 }
 
-/// Fills index `position`, whose tree is new and empty, from the rows that `reader` sees. Error 1062 for duplicates of a unique index.
-pub(crate) fn build_index(reader: &SnapshotReader, txn: &mut Txn, table: &Table, position: usize) -> CatalogResult<()> {
-    let trees = table.trees(txn.engine())?;
-    let mut run = Run { bytes: Vec::new(), entries: Vec::new() };
-    let options = ScanOptions { sequential: true, ..ScanOptions::default() };
-    let mut scan = reader.scan(&trees.row, KeyRange::ALL, options)?;
-    let maker = EntryMaker::new(table, position);
-    while let Some(entry) = scan.next()? {
-        if run.entries.len().is_multiple_of(256) {
-            check_interrupt()?;
-        }
-        let start = run.bytes.len();
-        let (key_len, prefix) = maker.append(entry.key, entry.value, &mut run.bytes)?;
-        let carried_len = run.bytes.len() - start - key_len;
-        run.entries.push((start, key_len as u32, prefix as u32, carried_len as u32));
-        if run.bytes.len() + run.entries.len() * 24 > RUN_BYTES {
-            insert_run((reader, txn), table, position, &trees.indexes[position], &mut run)?;
-        }
-    }
-    insert_run((reader, txn), table, position, &trees.indexes[position], &mut run)
-}
-
-fn insert_run(
-    (reader, txn): (&SnapshotReader, &mut Txn),
+/// Fills indexes, whose trees are new and empty, from the rows that `reader` sees, with `workers` tasks at most. Error 1062 for
+/// duplicates of a unique index.
+pub(crate) fn build_indexes(
+    reader: &SnapshotReader,
+    txn: &mut Txn,
     table: &Table,
-    position: usize,
-    tree: &TreeHandle,
-    run: &mut Run,
+    positions: &[usize],
+    workers: usize,
 ) -> CatalogResult<()> {
-    let bytes = &run.bytes;
-    let key = |e: &(usize, u32, u32, u32)| &bytes[e.0..e.0 + e.1 as usize];
-    for piece in run.entries.chunks_mut(SORT_PIECE) {
-        piece.sort_unstable_by(|a, b| key(a).cmp(key(b)));
-        check_interrupt()?;
+    if positions.is_empty() {
+        return Ok(());
     }
-    // The stable sort merges pieces that are in order: a few comparisons an entry.
-    run.entries.sort_by(|a, b| key(a).cmp(key(b)));
-    for (i, entry) in run.entries.iter().enumerate() {
-        if i.is_multiple_of(64) {
-            check_interrupt()?;
+    let trees = table.trees(txn.engine())?;
+    let tasks = if trees.row.approximate_rows() < ALONE_ROWS { 1 } else { workers.max(1) };
+    let cuts = if tasks == 1 { Vec::new() } else { reader.cuts(&trees.row, tasks * RANGES)? };
+    let rows = Rows { reader, table, positions, cuts, next: AtomicUsize::new(0), failed: AtomicBool::new(false) };
+    let space = txn.engine().sort_space(SORT_BYTES).share(tasks * positions.len());
+    let sorted = gannet_runtime::together(tasks, Wait::Parallel, |_| {
+        let sorters = positions.iter().map(|_| Sorter::new(space.clone())).collect();
+        let sorted = rows.sort(sorters);
+        rows.failed.fetch_or(sorted.is_err(), Relaxed);
+        sorted
+    });
+    let mut of_index: Vec<Vec<Sorter>> = positions.iter().map(|_| Vec::new()).collect();
+    for task in all(sorted)? {
+        of_index.iter_mut().zip(task).for_each(|(sorters, sorter)| sorters.push(sorter));
+    }
+    let fills = fills(txn, table, positions)?;
+    fill_indexes(fills.into_iter().zip(of_index).collect(), tasks).map_err(|fault| match fault {
+        Fault::Engine(e) => e.into(),
+        Fault::Duplicate(position, key) => match duplicate(reader, table, position, &key) {
+            Ok(error) => error.into(),
+            Err(error) => error,
+        },
+    })
+}
+
+/// An index's position, and what fills its tree.
+type Filled = (usize, Fill);
+
+fn fills(txn: &mut Txn, table: &Table, positions: &[usize]) -> CatalogResult<Vec<Filled>> {
+    let trees = table.trees(txn.engine())?;
+    positions.iter().map(|p| Ok((*p, Fill::begin(txn, &trees.indexes[*p])?))).collect()
+}
+
+/// Fills trees from what has been sorted for them, by so many tasks.
+fn fill_indexes(work: Vec<(Filled, Vec<Sorter>)>, tasks: usize) -> Result<(), Fault> {
+    let work: Vec<Mutex<Option<(Filled, Vec<Sorter>)>>> = work.into_iter().map(|w| Mutex::new(Some(w))).collect();
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let built = gannet_runtime::together(tasks.min(work.len()).max(1), Wait::Parallel, |_| {
+        while let Some(work) = work.get(next.fetch_add(1, Relaxed)).filter(|_| !failed.load(Relaxed)) {
+            let Some((fill, sorters)) = work.lock().take() else { continue };
+            let built = Sorter::merge(sorters).map_err(Fault::from).and_then(|merge| fill_index(merge, fill));
+            if let Err(fault) = built {
+                failed.store(true, Relaxed);
+                return Err(fault);
+            }
         }
-        let key = key(entry);
-        let carried_start = entry.0 + entry.1 as usize;
-        let carried = &bytes[carried_start..carried_start + entry.3 as usize];
-        insert((reader, txn), (table, position), tree, (key, entry.2 as usize, carried))?;
+        Ok(())
+    });
+    all(built).map(drop)
+}
+
+/// The rows of a table, whose trees are new and empty, as they come; with its indexes.
+pub struct Load<'t> {
+    table: &'t Table,
+    makers: Vec<EntryMaker<'t>>,
+    sorters: Vec<Sorter>,
+    indexes: Vec<Filled>,
+    rows: Fill,
+    /// Rows that do not come in the order of their keys.
+    unordered: Option<Sorter>,
+    buffers: (Vec<u8>, Vec<u8>),
+}
+
+/// Why rows could not be loaded.
+#[derive(Debug)]
+pub enum NotLoaded {
+    /// Two rows have the key of this one, which is given as it is stored.
+    Duplicate(Vec<u8>),
+    /// Another error; 1062 for a secondary index.
+    Other(CatalogError),
+}
+
+impl<E: Into<CatalogError>> From<E> for NotLoaded {
+    fn from(e: E) -> NotLoaded {
+        NotLoaded::Other(e.into())
     }
-    run.bytes.clear();
-    run.entries.clear();
+}
+
+impl<'t> Load<'t> {
+    /// Begins to load a table that the transaction has made, with the indexes at `positions`; `ordered`: its rows come in the order of
+    /// their keys.
+    pub fn begin(txn: &mut Txn, table: &'t Table, positions: &[usize], ordered: bool) -> CatalogResult<Load<'t>> {
+        let trees = table.trees(txn.engine())?;
+        let space = txn.engine().sort_space(SORT_BYTES).share(positions.len() + usize::from(!ordered));
+        Ok(Load {
+            table,
+            makers: positions.iter().map(|p| EntryMaker::new(table, *p)).collect(),
+            sorters: positions.iter().map(|_| Sorter::new(space.clone())).collect(),
+            indexes: fills(txn, table, positions)?,
+            rows: Fill::begin(txn, &trees.row)?,
+            unordered: (!ordered).then(|| Sorter::new(space)),
+            buffers: Default::default(),
+        })
+    }
+
+    /// Takes a row, as it is stored.
+    pub fn row(&mut self, key: &[u8], row: &[u8]) -> Result<(), NotLoaded> {
+        match &mut self.unordered {
+            Some(sorter) => sorter.push(Item { key, unique: 0, value: row })?,
+            None if !self.rows.row(key, row)? => return Err(NotLoaded::Duplicate(row.to_vec())),
+            None => {}
+        }
+        let (entry, carried) = (&mut self.buffers.0, &mut self.buffers.1);
+        for (maker, sorter) in self.makers.iter().zip(&mut self.sorters) {
+            maker.entries((key, row), (entry, carried), &mut |item| Ok(sorter.push(item)?))?;
+        }
+        Ok(())
+    }
+
+    /// Completes the trees, those of indexes by so many tasks.
+    pub fn finish(self, txn: &mut Txn, tasks: usize) -> Result<(), NotLoaded> {
+        let Load { table, sorters, indexes, mut rows, unordered, .. } = self;
+        if let Some(sorter) = unordered {
+            let mut merge = Sorter::merge(vec![sorter])?;
+            while let Some(item) = merge.next()? {
+                if !rows.row(item.key, item.value)? {
+                    return Err(NotLoaded::Duplicate(item.value.to_vec()));
+                }
+            }
+        }
+        rows.finish()?;
+        let work = indexes.into_iter().zip(sorters.into_iter().map(|s| vec![s])).collect();
+        match fill_indexes(work, tasks) {
+            Ok(()) => Ok(()),
+            Err(Fault::Engine(e)) => Err(e.into()),
+            Err(Fault::Duplicate(position, key)) => {
+                let reader = SnapshotReader::of_now(txn, true)?;
+                Err(duplicate(&reader, table, position, &key)?.into())
+            }
+        }
+    }
+}
+
+/// What all tasks have made, or the first one's error. An interruption follows from what has befallen another, perhaps.
+fn all<T, E>(outcomes: Vec<Result<T, E>>) -> Result<Vec<T>, E> {
+    outcomes.into_iter().collect()
+}
+
+/// Rows that several tasks sort the entries of.
+struct Rows<'a> {
+    reader: &'a SnapshotReader,
+    table: &'a Table,
+    positions: &'a [usize],
+    /// Range `i` lies between cuts `i - 1` and `i`.
+    cuts: Vec<Vec<u8>>,
+    /// The next range that nobody has.
+    next: AtomicUsize,
+    /// A task has met an error: the others need not go on.
+    failed: AtomicBool,
+}
+
+impl Rows<'_> {
+    /// Puts the entries of ranges into sorters, one for each index, while there are any.
+    fn sort(&self, mut sorters: Vec<Sorter>) -> CatalogResult<Vec<Sorter>> {
+        let makers: Vec<EntryMaker<'_>> = self.positions.iter().map(|p| EntryMaker::new(self.table, *p)).collect();
+        let trees = self.table.trees(self.reader.engine())?;
+        let (mut key, mut carried) = (Vec::new(), Vec::new());
+        let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+        loop {
+            let range = self.next.fetch_add(1, Relaxed);
+            if range > self.cuts.len() || self.failed.load(Relaxed) {
+                return Ok(sorters);
+            }
+            let from = range.checked_sub(1).map_or(Cut::Start, |before| Cut::Before(&self.cuts[before]));
+            let to = self.cuts.get(range).map_or(Cut::End, |cut| Cut::Before(cut));
+            let mut scan = self.reader.scan(&trees.row, KeyRange::new(from, to), options)?;
+            let mut rows = 0_usize;
+            while let Some(row) = scan.next()? {
+                rows += 1;
+                if rows.is_multiple_of(256) {
+                    check_interrupt()?;
+                }
+                for (maker, sorter) in makers.iter().zip(&mut sorters) {
+                    let mut put = |item: Item<'_>| Ok(sorter.push(item)?);
+                    maker.entries((row.key, row.value), (&mut key, &mut carried), &mut put)?;
+                }
+            }
+        }
+    }
+}
+
+/// Why an index was not filled.
+enum Fault {
+    Engine(EngineError),
+    /// In the index at this position two entries have the unique columns of this one.
+    Duplicate(usize, Vec<u8>),
+}
+
+impl From<EngineError> for Fault {
+    fn from(e: EngineError) -> Fault {
+        Fault::Engine(e)
+    }
+}
+
+fn fill_index(mut merge: Merge, (position, mut fill): Filled) -> Result<(), Fault> {
+    // The unique part of the entry before, none where it may repeat.
+    let mut last: Vec<u8> = Vec::new();
+    while let Some(item) = merge.next()? {
+        if item.unique > 0 {
+            let prefix = &item.key[..item.unique];
+            if last == prefix {
+                return Err(Fault::Duplicate(position, item.key.to_vec()));
+            }
+            last.clear();
+            last.extend_from_slice(prefix);
+        }
+        fill.entry(item.key, item.value)?;
+    }
+    fill.finish()?;
     Ok(())
 }
 
-/// Inserts an entry (key, bytes of it that are unique, carried bytes) of index `position`. Error 1062 when they are there.
+/// Inserts an entry of index `position`. Error 1062 when its unique columns are there.
 pub(crate) fn insert(
     (reader, txn): (&SnapshotReader, &mut Txn),
     (table, position): (&Table, usize),
     tree: &TreeHandle,
-    (key, prefix, carried): (&[u8], usize, &[u8]),
+    item: Item<'_>,
 ) -> CatalogResult<()> {
-    if prefix == 0 {
-        txn.index_insert(tree, key, carried)?;
-    } else if let IndexInsert::Duplicate { .. } = txn.index_insert_unique(tree, prefix, key, carried, false)? {
-        return Err(duplicate(reader, table, position, key)?.into());
+    if item.unique == 0 {
+        txn.index_insert(tree, item.key, item.value)?;
+    } else if let IndexInsert::Duplicate { .. } =
+        txn.index_insert_unique(tree, item.unique, item.key, item.value, false)?
+    {
+        return Err(duplicate(reader, table, position, item.key)?.into());
     }
     Ok(())
 }

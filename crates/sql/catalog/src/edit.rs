@@ -21,6 +21,8 @@ pub struct Edit<'a> {
     changes: Vec<Change>,
     /// Tables that others see in a version for the time of the change: if it fails, they get these back.
     pub(crate) lent: Vec<Arc<Table>>,
+    /// Tasks that may build indexes.
+    pub(crate) workers: usize,
 }
 
 fn sql(code: ErrorCode, args: &[&dyn std::fmt::Display]) -> CatalogError {
@@ -29,7 +31,12 @@ fn sql(code: ErrorCode, args: &[&dyn std::fmt::Display]) -> CatalogError {
 
 impl<'a> Edit<'a> {
     pub(crate) fn new(catalog: &'a Catalog, txn: &'a mut Txn, snapshot: &CatalogSnapshot) -> Edit<'a> {
-        Edit { catalog, txn, view: snapshot.clone(), changes: Vec::new(), lent: Vec::new() }
+        Edit { catalog, txn, view: snapshot.clone(), changes: Vec::new(), lent: Vec::new(), workers: 1 }
+    }
+
+    /// Lets so many tasks build indexes.
+    pub fn set_workers(&mut self, workers: usize) {
+        self.workers = workers.max(1);
     }
 
     /// What is to be published when the change succeeds, and what when it fails.
@@ -192,6 +199,7 @@ impl<'a> Edit<'a> {
             id: TableId(self.catalog.next_id()?),
             schema_id: schema.id,
             row_tree: row.id(),
+            history: Arc::default(),
             created: now,
             options: definition.options.clone(),
             source: RowSource::Engine,
@@ -330,6 +338,7 @@ impl<'a> Edit<'a> {
             id: TableId(self.catalog.next_id()?),
             schema_id: schema.id,
             row_tree: TreeId::ZERO,
+            history: Arc::default(),
             created: now,
             options,
             source: RowSource::View(Arc::new(view)),
@@ -364,7 +373,7 @@ impl<'a> Edit<'a> {
         let row = self.new_tree(TreeKind::Row, old.temporary)?;
         let mut indexes = old.indexes.to_vec();
         self.create_index_trees(&mut indexes, old.clustered, row.id(), old.temporary)?;
-        let parts = TableParts { row_tree: row.id(), ..old.parts() };
+        let parts = TableParts { row_tree: row.id(), history: Arc::default(), ..old.parts() };
         let empty = Figures { rows: 0, pages: 1, indexes: Vec::new(), taken: 0 };
         let statistics = Arc::new(old.statistics.moved(empty));
         let columns = old.columns.to_vec();
@@ -393,24 +402,23 @@ impl<'a> Edit<'a> {
         let statistics = old.statistics.clone();
         let table = assemble(parts, target.name, to_name.into(), columns, indexes, old.clustered, statistics);
         let table = self.replace_table(&old, Arc::new(table))?;
-        self.repoint_children(&old, &table)
+        let origins: Vec<Option<u32>> = (0..table.columns.len() as u32).map(Some).collect();
+        self.repoint_children(&old, &table, &origins)
     }
 
-    /// Foreign keys that refer to `old` refer to `new` from now on, column by column.
-    pub fn repoint_children(&mut self, old: &Table, new: &Table) -> CatalogResult<()> {
-        let renamed = |name: &Arc<str>| match old.column(name) {
-            Some(ordinal) => new.columns.get(ordinal as usize).map_or(name.clone(), |c| c.name.clone()),
-            None => name.clone(),
+    /// Foreign keys that refer to `old` refer to `new` from now on; `origins` says of each new column which one of the old table it was.
+    pub fn repoint_children(&mut self, old: &Table, new: &Table, origins: &[Option<u32>]) -> CatalogResult<()> {
+        let renamed = |name: &Arc<str>| {
+            let ordinal = old.column(name);
+            let place = origins.iter().position(|o| o.is_some() && *o == ordinal);
+            place.and_then(|place| new.columns.get(place)).map_or(name.clone(), |c| c.name.clone())
         };
-        let same_columns = old.columns.len() == new.columns.len();
         for child in self.view.children(&old.schema, &old.name) {
             let mut constraints = child.constraints.clone();
             for key in &mut constraints.foreign_keys {
                 if key.parent_schema == old.schema && key.parent == old.name {
                     (key.parent_schema, key.parent) = (new.schema.clone(), new.name.clone());
-                    if same_columns {
-                        key.parent_columns = key.parent_columns.iter().map(renamed).collect();
-                    }
+                    key.parent_columns = key.parent_columns.iter().map(renamed).collect();
                 }
             }
             let parts = TableParts { constraints, ..child.parts() };

@@ -16,7 +16,7 @@ use crate::build::{self, EntryMaker, check_interrupt};
 use crate::edit::Edit;
 use crate::error::CatalogResult;
 use crate::trees::StoredTable;
-use gannet_engine::{Cut, KeyRange, ScanOptions, SnapshotReader, SnapshotScan, Txn, lock::LockOwner};
+use gannet_engine::{Cut, Item, KeyRange, ScanOptions, SnapshotReader, SnapshotScan, Txn, lock::LockOwner};
 use gannet_schema::{Change, RowLog, Table, Touched};
 use gannet_types::{Result as SqlResult, SqlError};
 use std::sync::Arc;
@@ -49,9 +49,7 @@ impl Edit<'_> {
         let mut now = self.reader(&pending.old)?;
         gate.open(self.txn.lock_owner());
         let mut builder = Builder { table: &pending.table, txn: self.txn, log: &log };
-        for position in &fresh {
-            build::build_index(&now, builder.txn, &pending.table, *position)?;
-        }
+        build::build_indexes(&now, builder.txn, &pending.table, &fresh, self.workers)?;
         for _ in 0..ROUNDS {
             let rows;
             (now, rows) = builder.follow(now, &fresh)?;
@@ -137,20 +135,14 @@ impl Builder<'_> {
                 (false, _) => std::cmp::Ordering::Greater,
             };
             if order.is_ne() || old.row != new.row {
-                let gone = if order.is_le() { old.entry(&maker)? } else { None };
-                let come = if order.is_ge() { new.entry(&maker)? } else { None };
-                if gone != come {
-                    if let Some((entry, key_len, _)) = gone
-                        && pass != Pass::Insert
-                    {
-                        self.txn.index_delete(tree, &entry[..key_len])?;
-                    }
-                    if let Some((entry, key_len, prefix)) = come
-                        && pass != Pass::Delete
-                    {
-                        let (key, carried) = entry.split_at(key_len);
-                        build::insert((to, self.txn), (self.table, position), tree, (key, prefix, carried))?;
-                    }
+                let gone = if order.is_le() { old.entries(&maker)? } else { Vec::new() };
+                let come = if order.is_ge() { new.entries(&maker)? } else { Vec::new() };
+                for entry in gone.iter().filter(|e| pass != Pass::Insert && !come.contains(e)) {
+                    self.txn.index_delete(tree, &entry.key)?;
+                }
+                for Made { key, unique, carried } in come.iter().filter(|e| pass != Pass::Delete && !gone.contains(e)) {
+                    let item = Item { key, unique: *unique, value: carried };
+                    build::insert((to, self.txn), (self.table, position), tree, item)?;
                 }
             }
             if order.is_le() {
@@ -191,10 +183,22 @@ impl Side {
         Ok(())
     }
 
-    /// The row's entry: key and carried bytes, length of the key, and how much of it is unique.
-    fn entry(&self, maker: &EntryMaker<'_>) -> CatalogResult<Option<(Vec<u8>, usize, usize)>> {
-        let mut entry = Vec::new();
-        let (key_len, prefix) = maker.append(&self.key, &self.row, &mut entry)?;
-        Ok(Some((entry, key_len, prefix)))
+    /// The row's entries.
+    fn entries(&self, maker: &EntryMaker<'_>) -> CatalogResult<Vec<Made>> {
+        let (mut made, mut key, mut carried) = (Vec::new(), Vec::new(), Vec::new());
+        maker.entries((&self.key, &self.row), (&mut key, &mut carried), &mut |item| {
+            made.push(Made { key: item.key.to_vec(), unique: item.unique, carried: item.value.to_vec() });
+            Ok(())
+        })?;
+        Ok(made)
     }
+}
+
+/// An entry of a row.
+#[derive(PartialEq, Eq)]
+struct Made {
+    key: Vec<u8>,
+    /// Bytes of the key that no other entry may have; zero: it may repeat.
+    unique: usize,
+    carried: Vec<u8>,
 }

@@ -19,6 +19,7 @@ mod words;
 
 pub use accounts::Accounts;
 pub use alter::{Alteration, Pending};
+pub use build::{Load, NotLoaded};
 pub use catalog::Catalog;
 pub use edit::Edit;
 pub use error::{CatalogError, CatalogResult};

@@ -107,7 +107,7 @@ impl Expr {
     }
 
     /// Computing it once more, or less often, changes nothing. Of subqueries and user variables that is not said.
-    pub(crate) fn is_steady(&self) -> bool {
+    pub fn is_steady(&self) -> bool {
         !self.any(&mut |e| match &e.kind {
             ExprKind::Subquery(_) | ExprKind::SetUserVar(..) | ExprKind::UserVar(_) => true,
             ExprKind::Call(def, _) => def.stability.varies(),

@@ -1,6 +1,7 @@
 //! What coding a table's rows and keys needs of its definition, prepared once. `rows.rs` codes with it.
 
 use crate::column::Column;
+use crate::history::History;
 use crate::index::{Index, IndexPart};
 use gannet_types::SqlType;
 use gannet_types::key::KeyPart;
@@ -46,8 +47,7 @@ fn key_parts(columns: &[Column], index: &Index) -> Box<[KeyPart]> {
 }
 
 impl Codecs {
-    pub(crate) fn new(columns: &[Column], indexes: &[Index], clustered: Option<usize>) -> Codecs {
-        let types: Vec<SqlType> = columns.iter().map(|c| c.ty.clone()).collect();
+    pub(crate) fn new(columns: &[Column], indexes: &[Index], clustered: Option<usize>, history: &History) -> Codecs {
         let of_index = |i: usize| indexes[i].parts.iter().map(|p| p.column).collect::<Box<[u32]>>();
         let clustered_columns = clustered.map(of_index).unwrap_or_default();
         let clustered_parts = clustered.map(|i| key_parts(columns, &indexes[i])).unwrap_or_default();
@@ -59,7 +59,7 @@ impl Codecs {
             IndexCodec::secondary(columns, of_index(i), parts, &clustered_columns, &clustered_parts)
         };
         let indexes = (0..indexes.len()).map(codec).collect();
-        Codecs { layout: RowLayout::new(&types), clustered: clustered_columns, clustered_parts, indexes }
+        Codecs { layout: history.layout(columns), clustered: clustered_columns, clustered_parts, indexes }
     }
 }
 

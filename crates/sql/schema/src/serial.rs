@@ -8,6 +8,8 @@
 //! table   u8 version · varint id · varint schema id · u64 row tree · u8 flags · u16 collation · varint created
 //!         · text comment · options (count, name, text) · columns (count) · indexes (count) · clustered + 1
 //!         flags: 1 = view, whose definition follows; 2 = triggers, which end the row (`program.rs`)
+//!         · in format 3 the history: varint number · types (count) · earlier definitions (count: varint number, columns (count: varint
+//!         type's place among those, varint ordinal + 1)) · defaults (count: varint ordinal, value)
 //! view    text query · u8 algorithm · text user · text host · u8 invoker · u8 check option · u8 updatable · u8 named · u16 collation
 //! column  text name · type · u8 flags · default · [generated text] · text comment
 //! type    u8 base · u8 flags · u8 scale · varint length · u16 collation · [members]
@@ -19,17 +21,21 @@
 use crate::column::{Column, ColumnDefault, Generated, MAX_COLUMNS};
 use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
 use crate::fields::{Decoded, collation, text};
+use crate::history::History;
 use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
 use crate::program::{decode_triggers, encode_triggers};
 use crate::table::{RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
 use crate::view::{CheckOption, View, ViewAlgorithm};
 use gannet_base::{Reader, TreeId, Writer};
 use gannet_types::members::Members;
+use gannet_types::row::{MAX_DEFINITION, OlderDefinition};
 use gannet_types::value::Text;
 use gannet_types::{Date, DateTime, Decimal, SqlType, Time, Timestamp, TypeId, Value};
 use std::sync::Arc;
 
 const VERSION: u8 = 2;
+/// Format of a table that was changed without writing its rows anew.
+const CHANGED: u8 = 3;
 /// Format without constraints.
 const BARE: u8 = 1;
 const MAX_NAME: usize = 1024;
@@ -38,10 +44,12 @@ const MAX_TEXT: usize = 1 << 20;
 const MAX_VIEW: usize = 64 << 20;
 const MAX_MEMBERS: usize = 65535;
 const MAX_CONSTRAINTS: usize = 4096;
+/// Types of all columns that a table ever had.
+const MAX_TYPES: usize = 1 << 20;
 
 fn version(r: &mut Reader<'_>) -> Decoded<u8> {
     match r.u8()? {
-        n @ (VERSION | BARE) => Ok(n),
+        n @ (VERSION | BARE | CHANGED) => Ok(n),
         _ => Err(r.invalid("version of a dictionary row")),
     }
 }
@@ -75,11 +83,13 @@ pub fn decode_schema(name: &str, bytes: &[u8], system: bool) -> Decoded<Schema> 
 /// Encodes a table's row. Schema name and table name are the key.
 pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
     let mut w = Writer::new(out);
-    w.u8(VERSION).varint(table.id.0).varint(u64::from(table.schema_id.0)).u64(table.row_tree.0).u8(u8::from(
-        table.view().is_some(),
-    ) | u8::from(
-        !table.triggers.is_empty(),
-    ) << 1);
+    let changed = table.history.number > 0;
+    let flags = u8::from(table.view().is_some()) | u8::from(!table.triggers.is_empty()) << 1;
+    w.u8(if changed { CHANGED } else { VERSION })
+        .varint(table.id.0)
+        .varint(u64::from(table.schema_id.0))
+        .u64(table.row_tree.0)
+        .u8(flags);
     w.u16(table.options.collation.0).varint(table.created).prefixed(table.options.comment.as_bytes());
     w.varint(table.options.create_options.len() as u64);
     for (name, value) in &table.options.create_options {
@@ -101,6 +111,68 @@ pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
     if !table.triggers.is_empty() {
         encode_triggers(&table.triggers, &mut w);
     }
+    if changed {
+        encode_history(&table.history, &mut w);
+    }
+}
+
+fn encode_history(history: &History, w: &mut Writer<'_>) {
+    let mut types: Vec<&SqlType> = Vec::new();
+    let mut places: Vec<u64> = Vec::new();
+    for (ty, _) in history.older.iter().flat_map(|o| &o.columns) {
+        // From the end: what the definition before had in this place.
+        let place = types.iter().rposition(|t| **t == *ty).unwrap_or_else(|| {
+            types.push(ty);
+            types.len() - 1
+        });
+        places.push(place as u64);
+    }
+    w.varint(u64::from(history.number)).varint(types.len() as u64);
+    for ty in types {
+        encode_type(ty, w);
+    }
+    let mut places = places.into_iter();
+    w.varint(history.older.len() as u64);
+    for older in &history.older {
+        w.varint(u64::from(older.number)).varint(older.columns.len() as u64);
+        for ((_, now), place) in older.columns.iter().zip(&mut places) {
+            w.varint(place).varint(now.map_or(0, |ordinal| ordinal as u64 + 1));
+        }
+    }
+    w.varint(history.defaults.len() as u64);
+    for (ordinal, value) in &history.defaults {
+        encode_value(value, w.varint(u64::from(*ordinal)));
+    }
+}
+
+fn decode_history(r: &mut Reader<'_>, columns: &[Column]) -> Decoded<History> {
+    let newest = number(r, "number of a definition")?;
+    let n = count(r, MAX_TYPES, "number of types")?;
+    let types = (0..n).map(|_| decode_type(r)).collect::<Decoded<Vec<SqlType>>>()?;
+    let n = count(r, MAX_DEFINITION as usize, "number of definitions")?;
+    let mut older: Vec<OlderDefinition> = Vec::new();
+    for _ in 0..n {
+        let number = number(r, "number of a definition")?;
+        if number >= newest || older.last().is_some_and(|o| o.number >= number) {
+            return Err(r.invalid("order of definitions"));
+        }
+        let width = count(r, MAX_COLUMNS, "number of columns")?;
+        let column = |r: &mut Reader<'_>| {
+            let ty = types.get(r.varint()? as usize).cloned().ok_or(r.invalid("type"))?;
+            let now = (r.varint()? as usize).checked_sub(1);
+            if now.is_some_and(|n| n >= columns.len()) { Err(r.invalid("ordinal")) } else { Ok((ty, now)) }
+        };
+        older.push(OlderDefinition { number, columns: (0..width).map(|_| column(r)).collect::<Decoded<_>>()? });
+    }
+    let n = count(r, columns.len(), "number of defaults")?;
+    let mut defaults: Vec<(u32, Value)> = Vec::new();
+    for _ in 0..n {
+        let ordinal = number(r, "ordinal")?;
+        let after = defaults.last().is_none_or(|d| d.0 < ordinal);
+        let column = columns.get(ordinal as usize).filter(|_| after).ok_or(r.invalid("ordinal"))?;
+        defaults.push((ordinal, decode_value(r, &column.ty)?));
+    }
+    Ok(History { number: newest, older, defaults })
 }
 
 fn encode_view(view: &View, w: &mut Writer<'_>) {
@@ -388,10 +460,13 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     let constraints = if version == BARE { Constraints::default() } else { decode_constraints(&mut r, columns.len())? };
     let source = if is_view { RowSource::View(Arc::new(decode_view(&mut r)?)) } else { RowSource::Engine };
     let triggers = if has_triggers { decode_triggers(&mut r)? } else { Box::default() };
+    let history = if version == CHANGED { decode_history(&mut r, &columns)? } else { History::default() };
     r.finish()?;
     let options = TableOptions { collation, comment, create_options };
+    let history = Arc::new(history);
     let temporary = false;
-    let parts = TableParts { id, schema_id, row_tree, created, options, source, constraints, temporary, triggers };
+    let parts =
+        TableParts { id, schema_id, row_tree, history, created, options, source, constraints, temporary, triggers };
     Ok(assemble(parts, schema.clone(), name.into(), columns, indexes, clustered, Arc::default()))
 }
 

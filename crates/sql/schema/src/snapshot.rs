@@ -27,7 +27,66 @@ pub struct CatalogSnapshot {
 }
 
 /// The temporary tables of a session.
-pub type Temporaries = Arc<BTreeMap<QualifiedName, Arc<Table>>>;
+pub type Temporaries = Arc<TemporaryTables>;
+
+/// Temporary tables by name. A copy shares the parts that do not change, so that one of many costs no more than one
+/// of few.
+#[derive(Clone, Debug, Default)]
+pub struct TemporaryTables {
+    /// By the hash of the name; none until there is a table.
+    shards: Vec<Arc<Vec<Arc<Table>>>>,
+    count: usize,
+}
+
+impl TemporaryTables {
+    /// A table by name.
+    pub fn get(&self, schema: &str, name: &str) -> Option<&Arc<Table>> {
+        self.shards.get(shard_of(name))?.iter().find(|t| *t.name == *name && *t.schema == *schema)
+    }
+
+    /// All, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.shards.iter().flat_map(|s| s.iter())
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// There is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    fn put(&mut self, table: Arc<Table>) {
+        self.remove(&table.schema, &table.name);
+        if self.shards.is_empty() {
+            self.shards = vec![Arc::default(); SHARDS];
+        }
+        Arc::make_mut(&mut self.shards[shard_of(&table.name)]).push(table);
+        self.count += 1;
+    }
+
+    /// Takes a table out.
+    pub fn remove(&mut self, schema: &str, name: &str) {
+        if self.get(schema, name).is_none() {
+            return;
+        }
+        let shard = Arc::make_mut(&mut self.shards[shard_of(name)]);
+        shard.retain(|t| *t.name != *name || *t.schema != *schema);
+        self.count -= 1;
+    }
+
+    /// Definitions that are here and not in `other`.
+    pub fn beyond<'a>(&'a self, other: &'a TemporaryTables) -> impl Iterator<Item = &'a Arc<Table>> {
+        let changed = move |(n, shard): &(usize, &'a Arc<Vec<Arc<Table>>>)| {
+            other.shards.get(*n).is_none_or(|o| !Arc::ptr_eq(o, shard))
+        };
+        let known = move |t: &Arc<Table>| other.get(&t.schema, &t.name).is_some_and(|o| Arc::ptr_eq(o, t));
+        self.shards.iter().enumerate().filter(changed).flat_map(|(_, s)| s.iter()).filter(move |t| !known(t))
+    }
+}
 
 /// Schema and table.
 type QualifiedName = (Arc<str>, Arc<str>);
@@ -109,7 +168,7 @@ impl CatalogSnapshot {
 
     /// A temporary table.
     pub fn temporary_table(&self, schema: &str, name: &str) -> Option<&Arc<Table>> {
-        self.temporary.as_ref()?.get(&(Arc::from(schema), Arc::from(name)))
+        self.temporary.as_ref()?.get(schema, name)
     }
 
     /// The temporary tables.
@@ -297,12 +356,11 @@ impl CatalogSnapshot {
                 self.apply_program(change);
             }
             Change::PutTable(table) if table.temporary => {
-                let map = Arc::make_mut(self.temporary.get_or_insert_default());
-                map.insert((table.schema.clone(), table.name.clone()), table);
+                Arc::make_mut(self.temporary.get_or_insert_default()).put(table);
             }
             Change::DropTemporary(schema, name) => {
                 if let Some(temporary) = &mut self.temporary {
-                    Arc::make_mut(temporary).remove(&(schema, name));
+                    Arc::make_mut(temporary).remove(&schema, &name);
                 }
             }
             Change::PutTable(table) => {

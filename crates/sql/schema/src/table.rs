@@ -6,6 +6,7 @@
 use crate::codec::Codecs;
 use crate::column::{Column, ColumnDefault};
 use crate::constraint::Constraints;
+use crate::history::History;
 use crate::index::{Index, IndexKind};
 use crate::names::{eq_name, fold_name};
 use crate::program::{Trigger, TriggerEvent};
@@ -56,6 +57,8 @@ pub struct Table {
     pub clustered: Option<usize>,
     /// The clustered tree.
     pub row_tree: TreeId,
+    /// The definitions that its rows may have been written with.
+    pub history: Arc<History>,
     /// The AUTO_INCREMENT column.
     pub auto_column: Option<u32>,
     /// Statistics, shared by all versions of the table.
@@ -189,6 +192,7 @@ impl Table {
             id: self.id,
             schema_id: self.schema_id,
             row_tree: self.row_tree,
+            history: self.history.clone(),
             created: self.created,
             options: self.options.clone(),
             source: self.source.clone(),
@@ -208,6 +212,8 @@ pub struct TableParts {
     pub schema_id: SchemaId,
     /// The clustered tree.
     pub row_tree: TreeId,
+    /// The definitions that its rows may have been written with.
+    pub history: Arc<History>,
     /// Seconds since 1970.
     pub created: u64,
     /// Options.
@@ -241,7 +247,7 @@ pub fn assemble(
         by_name.sort();
     }
     let auto_column = columns.iter().position(|c| c.auto_increment).map(|i| i as u32);
-    let codecs = Codecs::new(&columns, &indexes, clustered);
+    let codecs = Codecs::new(&columns, &indexes, clustered, &parts.history);
     Table {
         id: parts.id,
         schema_id: parts.schema_id,
@@ -251,6 +257,7 @@ pub fn assemble(
         indexes: indexes.into(),
         clustered,
         row_tree: parts.row_tree,
+        history: parts.history,
         auto_column,
         statistics,
         options: parts.options,

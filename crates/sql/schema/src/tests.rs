@@ -61,6 +61,7 @@ fn build(definition: &TableDefinition) -> Table {
         id: TableId(2000),
         schema_id: SchemaId(1025),
         row_tree: TreeId(7),
+        history: Arc::default(),
         created: 1_700_000_000,
         options: definition.options.clone(),
         temporary: false,
@@ -169,6 +170,36 @@ fn show_create_is_what_mysql_prints() {
     );
 }
 
+/// The same with a thousand definitions before: a column came, and another went, again and again.
+fn changed() -> Table {
+    let table = rich();
+    let width = table.columns.len() as u32;
+    let mut history = Arc::new(History::default());
+    for i in 0..500 {
+        let mut before = table.columns.to_vec();
+        before.remove(i % before.len());
+        let at = i as u32 % width;
+        let came: Vec<Option<u32>> = (0..width).map(|o| (o != at).then(|| if o < at { o } else { o - 1 })).collect();
+        let went: Vec<Option<u32>> = (0..width).filter(|o| *o != at).map(Some).collect();
+        history = history.next(&table.columns, &went, &[]).unwrap();
+        history = history.next(&before, &came, &[(at, Value::Null)]).unwrap();
+    }
+    let (schema, name, statistics) = (table.schema.clone(), table.name.clone(), table.statistics.clone());
+    let parts = TableParts { history, ..table.parts() };
+    assemble(parts, schema, name, table.columns.to_vec(), table.indexes.to_vec(), table.clustered, statistics)
+}
+
+#[test]
+fn histories_survive_encoding() {
+    let table = changed();
+    let mut bytes = Vec::new();
+    encode_table(&table, &mut bytes);
+    assert!(bytes.len() < 2 * 1000 * (table.columns.len() + 3) + 4000, "{} bytes", bytes.len());
+    let again = decode_table(&"test".into(), "t", &bytes).unwrap();
+    assert_eq!((again.history.number, again.history.older.len()), (1000, 1000));
+    assert!(again.history == table.history);
+}
+
 #[test]
 fn rows_survive_encoding() {
     let table = rich();
@@ -196,8 +227,15 @@ fn rows_survive_encoding() {
 /// Damaged rows are errors, or other tables: never a panic, never much memory.
 #[test]
 fn damaged_rows_do_not_panic() {
+    let mut short = rich();
+    short.history = History::default().next(&short.columns, &[Some(0), None], &[(1, Value::Null)]).unwrap();
+    damage(&rich());
+    damage(&short);
+}
+
+fn damage(table: &Table) {
     let mut bytes = Vec::new();
-    encode_table(&rich(), &mut bytes);
+    encode_table(table, &mut bytes);
     for cut in 0..bytes.len() {
         let decoded = decode_table(&"test".into(), "t", &bytes[..cut]);
         assert!(matches!(decoded, Err(DecodeError::Short { .. })), "cut at {cut}");

@@ -13,6 +13,7 @@ pub mod json;
 pub mod key;
 pub mod members;
 pub mod mode;
+pub mod room;
 pub mod row;
 pub mod sqltype;
 pub mod temporal;

@@ -8,15 +8,19 @@
 //! | `descend` | from the root to a node, optimistically, with the node's bounds |
 //! | `write` | a leaf latched for a change, with room assured |
 //! | `split`, `merge` | changes of structure, each a mini-transaction of its own |
-//! | [`Cursor`] | scans over private copies of leaves |
+//! | [`Builder`] | an empty tree filled bottom-up from sorted entries |
+//! | [`Cursor`] | scans over private copies of entries |
+//! | [`Place`] | the leaf that was visited last, for who goes to keys close to each other |
 //! | `overflow` | chains of pages for long values |
 //! | `estimate`, `verify` | figures for the optimizer; checking a whole tree |
 
+mod build;
 mod cursor;
 mod descend;
 mod estimate;
 mod merge;
 mod overflow;
+mod place;
 mod split;
 mod verify;
 mod write;
@@ -29,10 +33,12 @@ use gannet_buffer::{Error, Mtr, Pool, Reservation, Stop};
 use gannet_page::{Node, PageBytes, PageOp};
 use gannet_telemetry::{Counter, count};
 
+pub use build::Builder;
 pub use cursor::Cursor;
 pub use estimate::{RangeEstimate, TreeStats};
 pub use gannet_page::MAX_KEY;
 pub use gannet_page::node::MAX_ENTRY;
+pub use place::Place;
 pub use verify::TreeCheck;
 pub use write::Leaf;
 

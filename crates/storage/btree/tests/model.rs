@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Rng, store};
-use gannet_btree::{MAX_ENTRY, MAX_KEY, Tree};
+use gannet_btree::{Builder, MAX_ENTRY, MAX_KEY, Tree};
 use gannet_buffer::Error;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -228,4 +228,101 @@ fn too_long_is_refused() {
     tree.put(b"k", &vec![1; MAX_ENTRY - 1]).unwrap();
     tree.put(b"l", &vec![1; MAX_ENTRY - 1]).unwrap();
     assert_eq!(tree.check_tree(|_, _| ()).unwrap().entries, 2);
+}
+
+/// Builds a tree from `n` sorted keys of a shape, and changes it afterwards as any other.
+fn build(seed: u64, n: usize, value_max: u64, mut key: impl FnMut(&mut Rng) -> Vec<u8>) {
+    let s = store(128);
+    let (mut rng, mut model) = (Rng(seed), Model::new());
+    while model.len() < n {
+        let k = key(&mut rng);
+        let len = rng.below(value_max + 1).min((MAX_ENTRY - k.len()) as u64) as usize;
+        model.insert(k, vec![rng.0 as u8; len]);
+    }
+    let tree = Tree::create(&s.pool).unwrap();
+    let mut builder = Builder::new(&tree);
+    for (k, v) in &model {
+        assert!(builder.push(k, v).unwrap());
+        assert!(!builder.push(k, v).unwrap(), "a key that is there already is not taken");
+    }
+    assert!(tree.cursor_is_empty(), "nothing leads to what is not finished");
+    assert_eq!(builder.finish().unwrap(), n as u64);
+    compare(&tree, &model);
+    for _ in 0..500 {
+        let k = key(&mut rng);
+        if rng.below(2) == 0 {
+            assert_eq!(tree.put(&k, &[1, 2, 3]).unwrap(), model.insert(k, vec![1, 2, 3]).is_some());
+        } else {
+            let k = model.range(k.clone()..).next().map_or(k, |(k, _)| k.clone());
+            assert_eq!(tree.delete(&k).unwrap(), model.remove(&k).is_some());
+        }
+    }
+    compare(&tree, &model);
+    // What is given up gives its extents back, and its chains are found by no one.
+    let (before, doomed) = (s.pool.space().usage(tree.id()), Tree::create(&s.pool).unwrap());
+    let mut builder = Builder::new(&doomed);
+    for (k, v) in &model {
+        assert!(builder.push(k, v).unwrap());
+    }
+    drop(builder);
+    doomed.free(|_| Ok(())).unwrap();
+    assert_eq!(s.pool.space().usage(tree.id()).named, before.named);
+    assert_eq!(s.pool.space().owners().iter().filter(|o| **o == doomed.id()).count(), 0);
+}
+
+trait IsEmpty {
+    fn cursor_is_empty(&self) -> bool;
+}
+
+impl IsEmpty for Tree {
+    fn cursor_is_empty(&self) -> bool {
+        let mut cursor = self.cursor();
+        cursor.set_range(None, None);
+        !cursor.next().unwrap()
+    }
+}
+
+#[test]
+fn built_trees_are_trees() {
+    for n in [0, 1, 2, 300, 3_000, 40_000] {
+        build(n as u64, n, 20, |rng| rng.below(1 << 40).to_be_bytes().to_vec());
+    }
+    // Long common prefixes that change in the middle of a leaf.
+    build(11, 5_000, 300, |rng| {
+        let mut key = vec![b'a' + rng.below(2) as u8; 40 + 400 * rng.below(2) as usize];
+        key.extend_from_slice(&rng.below(100_000).to_be_bytes());
+        key
+    });
+    build(12, 3_000, 40, |rng| {
+        let len = rng.below(60) as usize;
+        (0..len).map(|_| b'a' + rng.below(2) as u8).collect()
+    });
+    // Two entries a leaf, and two children an inner node.
+    build(13, 150, 8000, |rng| vec![rng.below(250) as u8; MAX_KEY - rng.below(9) as usize]);
+    build(14, 400, 100, |rng| {
+        let mut key = vec![7; MAX_KEY - 8];
+        key.extend_from_slice(&rng.below(100_000).to_be_bytes());
+        key
+    });
+}
+
+#[test]
+fn built_chains_are_read() {
+    let s = store(128);
+    let tree = Tree::create(&s.pool).unwrap();
+    let mut builder = Builder::new(&tree);
+    let value = |i: u32| vec![i as u8; 10 + (i as usize * 7919) % 70_000];
+    let mut firsts = Vec::new();
+    for i in 0..100_u32 {
+        let first = builder.chain(&value(i)).unwrap();
+        assert!(builder.push(&i.to_be_bytes(), &first.0.to_le_bytes()).unwrap());
+        firsts.push(first);
+    }
+    builder.finish().unwrap();
+    for (i, first) in firsts.into_iter().enumerate() {
+        let mut out = Vec::new();
+        tree.read_chain(first, usize::MAX >> 1, &mut out).unwrap();
+        assert!(out == value(i as u32));
+    }
+    tree.check_tree(|_, _| ()).unwrap();
 }

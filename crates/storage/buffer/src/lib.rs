@@ -37,7 +37,7 @@ pub use guard::{ExclusiveGuard, OptimisticGuard, SharedGuard};
 pub use mtr::{Mtr, PageRef, decode_payload};
 pub use pool::{NEVER_WRITTEN, Pool, PoolOptions, PoolStatus, Priority, RedoSource};
 pub use scrub::{OnDisk, OnDiskBuf};
-pub use space::{META_PAGES, Reservation, Space, SpaceUsage, TreePages};
+pub use space::{BuiltExtents, META_PAGES, Reservation, Space, SpaceUsage, TreePages};
 pub use wal::Wal;
 
 /// Whether optimistic reads take shared latches in this build.

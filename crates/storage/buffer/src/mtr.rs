@@ -199,6 +199,15 @@ impl<'p> Mtr<'p> {
         self.emptied.push(extent);
     }
 
+    /// Notes that an extent belongs to `owner`, with pages that are in the data file. See [`BuiltExtents`](crate::BuiltExtents).
+    pub(crate) fn own_extent(&mut self, extent: u64, owner: TreeId, used: u64) {
+        let (map_no, index) = map_of(PageNo(extent * gannet_page::raw::EXTENT_PAGES));
+        let map = self.latch_map(map_no);
+        let old = gannet_page::raw::extent(self.page(map), index);
+        gannet_base::check!(old.used == 0, "INV-SPACE-1: an extent in use is given out");
+        self.apply(map, &PageOp::SetExtent { index: index as u16, owner, used });
+    }
+
     fn latch_map(&mut self, no: PageNo) -> PageRef {
         debug_assert!(
             self.pages.iter().all(|p| p.page_type() != Some(PageType::SpaceMap) || p.page_no() <= no),

@@ -26,7 +26,10 @@ use crate::{Error, ExclusiveGuard, Mtr, Pool, Stop};
 /// Pages kept for the engine's directories, at fixed places: used from the start, to be formatted with [`Mtr::create`].
 pub const META_PAGES: std::ops::Range<u64> = 2..EXTENT_PAGES;
 
+mod build;
 mod open;
+
+pub use build::BuiltExtents;
 
 const EXTENT_BYTES: u64 = EXTENT_PAGES * PAGE_SIZE as u64;
 /// How many free extents at most stay allocated in the file rather than become holes; no more than a part of the
@@ -43,6 +46,8 @@ const RUN: u64 = 16;
 const PUNCH_AGAIN_NS: u64 = 5_000_000_000;
 /// Owner in memory of an extent that is retired.
 const RETIRED: TreeId = TreeId::MAX;
+/// Owner in memory of an extent whose pages are being written past the pool: no reader, no check and no map knows of it yet.
+const BUILT: TreeId = TreeId(u64::MAX - 1);
 
 /// What a tree has.
 #[derive(Default)]

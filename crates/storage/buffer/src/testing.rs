@@ -1,5 +1,6 @@
 //! A log in memory and a redo source over it, for tests of this crate and of those above.
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 
 use gannet_base::sync::atomic::{AtomicU64, Ordering::*};
@@ -9,6 +10,20 @@ use gannet_log::LogError;
 use gannet_page::{Corrupt, PageBuf, PageOp, redo};
 
 use crate::{RedoSource, Wal};
+
+thread_local! {
+    static UNSYNCED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A fault for the simulation to find, in debug builds: extents that are written past the pool are not synced.
+pub fn leave_built_unsynced(planted: bool) {
+    UNSYNCED.set(planted);
+}
+
+/// Whether that fault is planted.
+pub(crate) fn built_unsynced() -> bool {
+    cfg!(debug_assertions) && UNSYNCED.get()
+}
 
 /// Keeps every record. A record is durable when a caller has waited for it.
 pub struct MemoryLog {

@@ -33,7 +33,7 @@ const MAX_DELETER: usize = 1 + 8;
 pub(crate) const OVERHEAD: usize = MAX_STAMP + MAX_DELETER;
 
 /// Appends the stamp of an inserter.
-fn put_stamp(inserter: TrxId, key: &mut Vec<u8>) {
+pub(crate) fn put_stamp(inserter: TrxId, key: &mut Vec<u8>) {
     gannet_base::check!(inserter.0 >> 61 == 0, "transaction id {inserter} is too great for a stamp");
     let n = (64 - inserter.0.leading_zeros() as usize + 3).div_ceil(8);
     let stamp = (inserter.0 << 3 | (n as u64 - 1)).to_be_bytes();

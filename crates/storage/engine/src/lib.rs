@@ -11,6 +11,7 @@
 //! Every call may park (page faults, row locks, durability). All of it works from plain threads, from fibers of
 //! `runtime`'s workers, and inside the simulation.
 
+mod build;
 mod check;
 mod checkpoint;
 mod consumer;
@@ -50,11 +51,13 @@ mod undo;
 mod waiting;
 mod writer;
 
+pub use build::{Fill, Item, Merge, SortSpace, Sorter};
 pub use check::StoreCheck;
 pub use consumer::{Committed, Consumer};
 pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats};
 pub use error::{EngineError, Result};
 pub use gannet_base::{Lsn, PageNo, TreeId, TrxId};
+pub use gannet_btree::Place;
 pub use gannet_buffer::SpaceUsage;
 /// Metadata locks, and the owner of locks that a [`Txn`] lends for them.
 pub use gannet_lock as lock;

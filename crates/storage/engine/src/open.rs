@@ -92,6 +92,7 @@ fn prepare(options: &EngineOptions, opened: &Opened) -> Result<(Arc<Store>, Vec<
         orphans: Mutex::new(Vec::new()),
         chains: Mutex::new(Vec::new()),
         events: options.events.clone(),
+        sort_dir: options.sort_dir.clone().unwrap_or_else(|| options.datadir.clone()),
         stopped: AtomicBool::new(false),
     });
     // The losers are entered before any reader runs, because their stamps are their locks.

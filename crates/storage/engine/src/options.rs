@@ -55,6 +55,8 @@ pub struct EngineOptions {
     pub redo_memory_bytes: u64,
     /// Pages a second that the scrubber may verify ([`Engine::set_scrub_pace`](crate::Engine::set_scrub_pace)); 0 = none.
     pub scrub_pages_per_second: u64,
+    /// Directory for the files of sorts; it exists. `None`: the store's.
+    pub sort_dir: Option<PathBuf>,
     /// Where recovery, checkpoint, purge and log tell what a person should know.
     pub events: Events,
 }
@@ -73,6 +75,7 @@ impl EngineOptions {
             redo_index_bytes: 32 << 20,
             redo_memory_bytes: 0,
             scrub_pages_per_second: 0,
+            sort_dir: None,
             events: Events::default(),
         }
     }

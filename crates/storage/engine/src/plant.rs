@@ -33,6 +33,8 @@ pub enum Fault {
     SpillLeavesOut,
     /// A payload's last piece and its commit are not one reservation in the log.
     PayloadApart,
+    /// The log tells of a tree's extents before their pages, which were written past it, are on disk.
+    BuildUnsynced,
     /// A consumer lets go of the log up to where it has read, whatever was begun before.
     LetGoEarly,
 }
@@ -55,10 +57,14 @@ pub enum Path {
     Early,
     /// The index of the log did not fit the memory.
     IndexWritten,
+    /// A sort put entries into a file.
+    SortSpilled,
+    /// A sort had more runs than it could merge at once.
+    SortMergedTwice,
 }
 
 /// How many [`Path`]s there are.
-pub const PATHS: usize = Path::IndexWritten as usize + 1;
+pub const PATHS: usize = Path::SortMergedTwice as usize + 1;
 
 thread_local! {
     static PLANTED: Cell<Option<Fault>> = const { Cell::new(None) };
@@ -68,6 +74,7 @@ thread_local! {
 /// Plants a fault in this thread's engines, or takes it out.
 pub fn plant(fault: Option<Fault>) {
     PLANTED.set(fault);
+    gannet_buffer::testing::leave_built_unsynced(fault == Some(Fault::BuildUnsynced));
 }
 
 /// Whether this fault is planted.

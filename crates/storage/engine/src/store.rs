@@ -1,5 +1,7 @@
 //! What all transactions of an engine share.
 
+use std::path::PathBuf;
+
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use gannet_base::sync::{Arc, Mutex};
 use gannet_base::{Lsn, TrxId};
@@ -39,6 +41,8 @@ pub(crate) struct Store {
     /// Where commits began whose payload for the log's consumers takes more than one record.
     pub(crate) chains: Mutex<Vec<Lsn>>,
     pub(crate) events: Events,
+    /// Where sorts put what the memory does not hold.
+    pub(crate) sort_dir: PathBuf,
     /// Set once by shutdown.
     pub(crate) stopped: AtomicBool,
 }

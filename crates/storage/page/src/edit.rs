@@ -148,6 +148,42 @@ pub(crate) fn format(
     Ok(())
 }
 
+/// What a node is, beside its entries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NodeHead {
+    /// Its own number.
+    pub no: PageNo,
+    /// The tree it belongs to.
+    pub owner: TreeId,
+    /// Height above the leaves.
+    pub level: u8,
+    /// Inner node: the leftmost child; zero in a leaf.
+    pub leftmost: PageNo,
+}
+
+/// Makes a page that no log record describes a node with these entries: `(key without the prefix, value)`, in key order. What
+/// [`PageOp::FormatNode`](crate::PageOp) does without the encoding in between.
+pub fn build_node<'a>(
+    page: &mut PageBuf,
+    head: NodeHead,
+    prefix: &[u8],
+    entries: impl Iterator<Item = (&'a [u8], &'a [u8])> + Clone,
+) -> Result<(), Corrupt> {
+    let NodeHead { no, owner, level, leftmost } = head;
+    if level as usize > MAX_LEVEL || (level == 0) != leftmost.is_zero() || prefix.len() > PAGE_SIZE - SLOTS {
+        return Err(Corrupt::new("impossible node in a format operation"));
+    }
+    let used: usize = entries.clone().map(|(suffix, value)| entry_space(suffix.len(), value.len())).sum();
+    if used + prefix.len() > PAGE_SIZE - SLOTS {
+        return Err(Corrupt::new("entries do not fit the node"));
+    }
+    page.format(PageType::Node, no, owner);
+    page.put_u16(LEVEL, level as usize);
+    page.put_u64(LEFTMOST, leftmost.0);
+    fill(page, prefix, entries);
+    Ok(())
+}
+
 /// Writes prefix, slots and heap of an empty node.
 fn fill<'a>(page: &mut PageBuf, prefix: &[u8], entries: impl Iterator<Item = (&'a [u8], &'a [u8])>) {
     let end = PAGE_SIZE - prefix.len();

@@ -81,6 +81,15 @@ pub fn seal(page: &mut [u8]) {
     page[CRC..CRC + 4].copy_from_slice(&crc.to_le_bytes());
 }
 
+/// [`PageBuf::set_lsn`] for a page in a batch of pages.
+///
+/// # Panics
+/// When `page` is not a page long.
+pub fn stamp(page: &mut [u8], lsn: Lsn) {
+    assert_eq!(page.len(), PAGE_SIZE);
+    page[LSN..LSN + 8].copy_from_slice(&lsn.0.to_le_bytes());
+}
+
 impl PageBuf {
     /// A blank page on the heap.
     pub fn boxed() -> Box<PageBuf> {
@@ -138,6 +147,11 @@ impl PageBuf {
     /// The page's own number.
     pub fn page_no(&self) -> PageNo {
         PageNo(u64::from_le_bytes(self.get(PAGE_NO)))
+    }
+
+    /// Gives the page its number: of pages that are made before their place is known.
+    pub fn set_page_no(&mut self, no: PageNo) {
+        self.put_u64(PAGE_NO, no.0);
     }
 
     /// The tree the page belongs to.

@@ -25,6 +25,7 @@ mod redo;
 
 pub use bytes::PageBytes;
 pub use check::check;
+pub use edit::{NodeHead, build_node};
 pub use gannet_base::{Lsn, PAGE_SIZE, PageNo, TreeId};
 pub use header::{HEADER_SIZE, PageBuf, PageType};
 pub use node::{MAX_KEY, Node};

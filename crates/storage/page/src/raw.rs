@@ -66,6 +66,17 @@ pub(crate) fn format_overflow(
     Ok(())
 }
 
+/// Makes a page that no log record describes a link of an overflow chain: what [`PageOp::FormatOverflow`](crate::PageOp) does.
+pub fn build_overflow(
+    page: &mut PageBuf,
+    no: PageNo,
+    owner: TreeId,
+    next: PageNo,
+    bytes: &[u8],
+) -> Result<(), Corrupt> {
+    format_overflow(page, no, owner, next, bytes)
+}
+
 /// An overflow page's next page and how many bytes it holds (clamped).
 pub fn overflow<P: PageBytes + ?Sized>(page: &P) -> Result<(PageNo, usize), Corrupt> {
     if page.u8_at(crate::header::TYPE) != PageType::Overflow as u8 {

@@ -112,7 +112,8 @@ live! {
     InteractiveTimeout = int("interactive_timeout", Both, 28800, 1, 31_536_000)
         .help("wait_timeout of clients that call themselves interactive");
     ConnectTimeout = int("connect_timeout", Global, 10, 2, 31_536_000).help("seconds a client has to log in");
-    InitConnect = text("init_connect", Global, "").default_only();
+    InitConnect = text("init_connect", Global, "")
+        .help("statements that each session begins with; not those of accounts with CONNECTION_ADMIN");
     DefaultAuthenticationPlugin = text("authentication_policy", Global, "*,,").default_only();
     SkipNameResolve = boolean("skip_name_resolve", Global, true).read_only().tuning();
     RequireSecureTransport = boolean("require_secure_transport", Global, false)
@@ -224,7 +225,7 @@ live! {
     RandSeed2 = int("rand_seed2", Session, 0, 0, 4_294_967_295);
     WarningCount = int("warning_count", Session, 0, 0, MAX).fact();
     ErrorCount = int("error_count", Session, 0, 0, MAX).fact();
-    PseudoThreadId = int("pseudo_thread_id", Session, 0, 0, 4_294_967_295).fact();
+    PseudoThreadId = int("pseudo_thread_id", Session, 0, 0, 4_294_967_295);
     StatementId = int("statement_id", Session, 0, 0, MAX).fact();
     ExternalUser = null_text("external_user", Session).fact();
     CheckProxyUsers = boolean("check_proxy_users", Global, false).help("logins of plugins that allow it take the rights of the account they have PROXY on");
@@ -265,9 +266,11 @@ live! {
     MaxDigestLength = int("max_digest_length", Global, 1024, 0, 1 << 20).read_only();
     PlanCacheSize = int("gannet_plan_cache_size", Global, 32 << 20, 1 << 20, 1 << 36).read_only()
         .help("memory for cached plans");
-    StatementMemory = int("gannet_statement_memory", Both, 256 << 20, 16 << 10, 1 << 40)
+    StatementMemory = int("gannet_statement_memory", Both, 256 << 20, 16 << 10, 1 << 40).bound()
         .help("memory for the sorts, hash tables and kept rows of a statement; more of them goes to tmpdir");
-    ParallelWorkers = int("gannet_parallel_workers", Both, 1, 1, 1024)
+    InnodbDdlThreads = int("innodb_ddl_threads", Both, 4, 1, 64)
+        .help("tasks that may build the indexes of a table together");
+    ParallelWorkers = int("gannet_parallel_workers", Both, 1, 1, 1024).bound()
         .help("workers that may count the rows of a table together; 1: the connection's own");
     TmpDiskLimit = int("gannet_tmp_disk_limit", Global, 64 << 30, 1 << 20, MAX).then(Then::TempLimits)
         .help("bytes that the temporary files of all statements may have together");

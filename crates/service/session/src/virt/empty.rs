@@ -73,9 +73,6 @@ tables! {
         SPACE: BIGINT, NAME: varchar(268).not_null(), PATH: varchar(512).not_null(), FLAG: BIGINT,
         SPACE_TYPE: varchar(7).not_null(),
     }
-    INNODB_TEMP_TABLE_INFO by no_rows {
-        TABLE_ID: UBIGINT.not_null(), NAME: NAME, N_COLS: UINT.not_null(), SPACE: UINT.not_null(),
-    }
     INNODB_SESSION_TEMP_TABLESPACES by no_rows {
         ID: UINT.not_null(), SPACE: UINT.not_null(), PATH: varchar(4001).not_null(), SIZE: UBIGINT.not_null(),
         STATE: varchar(192).not_null(), PURPOSE: varchar(192).not_null(),

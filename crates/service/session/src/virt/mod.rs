@@ -124,6 +124,7 @@ pub fn publish(catalog: &Catalog) {
 
 fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {
     let parts = TableParts {
+        history: Default::default(),
         id: TableId(FIRST_ID + u64::from(number)),
         schema_id,
         row_tree: gannet_engine::TreeId(0),

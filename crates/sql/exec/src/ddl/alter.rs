@@ -95,9 +95,21 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
     maker.indexes(&alter.actions, cx)?;
     let mut alteration = maker.finish(schema.into(), edit.snapshot(), cx)?;
     asked.check_alteration(&alter.actions, &old, &alteration, cx)?;
-    alteration.rebuild = alteration.rebuild || !expressions::rows_keep(&old, &alteration.definition)?;
+    alteration.rebuild =
+        alteration.rebuild || !expressions::rows_keep(&old, &alteration.definition, &alteration.columns)?;
     let copies = |a: &AlterAction| matches!(a, AlterAction::Algorithm(word) if word.eq_ignore_ascii_case("COPY"));
-    let how = How { counted: alter.actions.iter().any(copies), beside_writers: asked.lets_writers_in() };
+    for (place, (column, origin)) in alteration.definition.columns.iter().zip(&alteration.columns).enumerate() {
+        if origin.is_none()
+            && let Some(value) = copy::constant(&column.column, cx)?
+        {
+            alteration.constants.push((place as u32, value));
+        }
+    }
+    let how = How {
+        counted: alter.actions.iter().any(copies),
+        beside_writers: asked.lets_writers_in(),
+        instant: asked.is_instant() && !old.temporary,
+    };
     run(&old, alteration, how, edit, cx)
 }
 
@@ -107,6 +119,8 @@ struct How {
     counted: bool,
     /// Others may change rows while indexes are built.
     beside_writers: bool,
+    /// The rows must stay as they are.
+    instant: bool,
 }
 
 /// Carries an alteration out.
@@ -125,8 +139,13 @@ fn run(
     foreign::check_alter(&pending, edit.snapshot(), cx)?;
     foreign::check_new(&pending.table, Some(old), edit.snapshot(), cx)?;
     let (mut rows, mut used) = (0, 0);
+    if pending.copy && how.instant {
+        return Err(sql_err!(AlterOperationNotSupported, "ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"));
+    }
     if pending.copy {
         (rows, used) = copy::copy_rows(&pending, edit, cx)?;
+    } else {
+        copy::check_kept_rows(&pending, edit, cx)?;
     }
     if how.beside_writers
         && indexes_alone(&pending)
@@ -136,8 +155,9 @@ fn run(
     }
     foreign::check_rows(&pending, edit, cx)?;
     let counted = pending.copy && (how.counted || old.temporary || converts(&pending));
+    let origins = pending.columns.clone();
     let table = sql(edit.finish_alter(pending, used))?;
-    sql(edit.repoint_children(old, &table))?;
+    sql(edit.repoint_children(old, &table, &origins))?;
     let affected = if counted { rows } else { 0 };
     let info = format!("Records: {affected}  Duplicates: 0  Warnings: {}", cx.warnings.total());
     Ok(Done { rows: affected, info, ..Done::default() })
@@ -216,13 +236,8 @@ impl Maker<'_> {
         if given(|o| matches!(o, TableOption::Comment(_))) {
             self.definition.options.comment = made.comment;
         }
-        let mut kept: Vec<(Box<str>, Box<str>)> = table.create_options.to_vec();
-        let dropped = options.iter().filter_map(default_option);
-        let dropped: Vec<&str> = dropped.collect();
-        let replaced = |n: &str| dropped.contains(&n) || made.create_options.iter().any(|(m, _)| **m == *n);
-        kept.retain(|(n, _)| !replaced(n));
-        kept.extend(made.create_options.iter().filter(|(n, v)| !(&**n == "ROW_FORMAT" && &**v == "DEFAULT")).cloned());
-        self.definition.options.create_options = kept.into();
+        let both = [&*table.create_options, &*made.create_options].concat();
+        self.definition.options.create_options = gannet_schema::options::canonical(&both);
         self.definition.auto_increment = auto_increment;
         Ok(())
     }
@@ -522,6 +537,7 @@ impl Maker<'_> {
         }
         definition.indexes = indexes;
         Ok(Alteration {
+            constants: Vec::new(),
             columns: self.slots.iter().map(|s| s.origin).collect(),
             definition,
             indexes: origins,
@@ -647,17 +663,6 @@ fn check_names(actions: &[AlterAction], old: &Table, cx: &mut DdlContext<'_>) ->
         }
     }
     Ok(())
-}
-
-/// Options whose DEFAULT takes a kept one away.
-fn default_option(option: &TableOption) -> Option<&'static str> {
-    match option {
-        TableOption::PackKeys(None) => Some("PACK_KEYS"),
-        TableOption::StatsPersistent(None) => Some("STATS_PERSISTENT"),
-        TableOption::StatsAutoRecalc(None) => Some("STATS_AUTO_RECALC"),
-        TableOption::StatsSamplePages(None) => Some("STATS_SAMPLE_PAGES"),
-        _ => None,
-    }
 }
 
 /// CONVERT TO CHARACTER SET: a text column gets the collation; a TEXT type that would hold fewer characters becomes a larger one.

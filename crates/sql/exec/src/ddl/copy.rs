@@ -1,15 +1,19 @@
 //! The rows of an altered table, from the old trees into the new ones.
 
 use super::DdlContext;
+use crate::spill::Allowance;
 use crate::{
     codec, convert,
     error::{from_catalog, from_engine},
 };
-use gannet_catalog::{Edit, Pending, StoredTable};
-use gannet_engine::{Insert, KeyRange, ScanOptions};
+use gannet_catalog::{Edit, NotLoaded, Pending, StoredTable};
+use gannet_engine::{KeyRange, ScanOptions};
 use gannet_schema::{Column, ColumnDefault, Table};
 use gannet_types::convert::{Context, StoreTarget};
-use gannet_types::{Date, DateTime, ErrorCode, Result, SqlError, SqlMode, SqlType, Timestamp, TypeId, Value, sql_err};
+use gannet_types::room::Room;
+use gannet_types::{
+    Date, DateTime, ErrorCode, Result, SqlError, SqlMode, SqlType, Timestamp, TypeId, Value, ValueRef, sql_err,
+};
 
 /// Where a column of the new version gets its values.
 enum Source {
@@ -25,7 +29,8 @@ enum Source {
     Computed,
 }
 
-/// Copies all rows into the pending version's row tree, in the order of the old one. Returns their number and the greatest AUTO_INCREMENT value.
+/// Copies all rows into the pending version's trees, indexes included. Returns their number and the greatest AUTO_INCREMENT value. Error
+/// 1062 for two rows with one key.
 pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<(u64, u64)> {
     let engine = edit.txn().engine().clone();
     let (old, new) = (&*pending.old, &*pending.table);
@@ -35,6 +40,8 @@ pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlCont
     let reader = edit.reader(old).map_err(from_catalog)?;
     let options = ScanOptions { sequential: true, ..ScanOptions::default() };
     let mut scan = reader.scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
+    let mut load = edit.load(pending, keeps_order(pending)).map_err(from_catalog)?;
+    let how = Kept::of(&sources, old, new);
     let mut rows = 0;
     let step = cx.settings.auto_increment_increment.max(1);
     let offset = cx.settings.auto_increment_offset.clamp(1, step);
@@ -44,45 +51,119 @@ pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlCont
     let computed: Vec<bool> = sources.iter().map(|s| matches!(s, Source::Computed)).collect();
     while let Some(entry) = scan.next().map_err(from_engine)? {
         rows += 1;
-        if rows % 256 == 0 {
-            gannet_runtime::yield_if_due();
-            if gannet_runtime::interrupted() {
-                return Err(sql_err!(QueryInterrupted));
-            }
-        }
+        look_up(rows)?;
         if rows == 1 {
             check_zero_dates(pending, cx)?;
         }
-        let values = codec::decode_row(old, entry.value)?;
-        let hidden = if old.has_hidden_key() { old.row_id_of_key(entry.key) } else { None };
-        let mut row = Vec::with_capacity(new.columns.len());
-        for (source, column) in sources.iter().zip(&new.columns) {
-            row.push(value(source, column, old, &values, rows, &mut numbers, cx)?);
+        payload.clear();
+        match how {
+            Kept::Rows if expressions.is_none() => payload.extend_from_slice(entry.value),
+            Kept::Rows | Kept::Values if expressions.is_none() => {
+                let value = |i: usize| match &sources[i] {
+                    Source::Same(o) => old.layout().get(entry.value, *o).unwrap_or(ValueRef::Null),
+                    Source::Constant(value) => value.as_ref(),
+                    _ => ValueRef::Null,
+                };
+                (0..old.columns.len()).try_for_each(|i| old.layout().get(entry.value, i).map(drop))?;
+                new.layout().encode_with(value, &mut payload)?;
+            }
+            _ => {
+                let values = codec::decode_row(old, entry.value)?;
+                let mut row = Vec::with_capacity(new.columns.len());
+                for (source, column) in sources.iter().zip(&new.columns) {
+                    row.push(value(source, column, old, &values, rows, &mut numbers, cx)?);
+                }
+                if let Some(expressions) = &expressions {
+                    expressions.complete(&mut row, &computed, rows, edit.txn(), cx)?;
+                }
+                codec::encode_row(new, &row, &mut payload)?;
+            }
         }
-        if let Some(expressions) = &expressions {
-            expressions.complete(&mut row, &computed, rows, edit.txn(), cx)?;
-        }
+        let stored = |i: usize| new.layout().get(&payload, i).unwrap_or(ValueRef::Null);
         if let Some(column) = new.auto_column {
-            numbers.note(&row[column as usize]);
+            numbers.note(&stored(column as usize).to_owned());
         }
         key.clear();
-        payload.clear();
         if !new.has_hidden_key() {
-            new.clustered_key(|i| row[i].as_ref(), &mut key)?;
-        } else if let Some(id) = hidden {
-            new.row_id_key(id, &mut key);
+            new.clustered_key(stored, &mut key)?;
         } else {
-            new.row_id_key(rows, &mut key);
+            let hidden = if old.has_hidden_key() { old.row_id_of_key(entry.key) } else { None };
+            new.row_id_key(hidden.unwrap_or(rows), &mut key);
         }
-        codec::encode_row(new, &row, &mut payload)?;
-        if edit.txn().insert(&to, &key, &payload).map_err(from_engine)? == Insert::Duplicate {
-            return Err(duplicate(new, &row, cx));
-        }
+        load.row(&key, &payload).map_err(|e| not_loaded(e, new, cx))?;
     }
+    edit.finish_load(load).map_err(|e| not_loaded(e, new, cx))?;
     if new.has_hidden_key() && !old.has_hidden_key() {
         to.counter_raise(rows).map_err(from_engine)?;
     }
     Ok((rows, numbers.used))
+}
+
+/// Now and then lets others run. Error 1317 when the statement was killed.
+fn look_up(rows: u64) -> Result<()> {
+    if rows.is_multiple_of(256) {
+        gannet_runtime::yield_if_due();
+        if gannet_runtime::interrupted() {
+            return Err(sql_err!(QueryInterrupted));
+        }
+    }
+    Ok(())
+}
+
+/// What of a row can be taken over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// Its bytes.
+    Rows,
+    /// The bytes of its values.
+    Values,
+    /// Some values are made anew.
+    Nothing,
+}
+
+impl Kept {
+    fn of(sources: &[Source], old: &Table, new: &Table) -> Kept {
+        if !sources.iter().all(|s| matches!(s, Source::Same(_) | Source::Constant(_))) {
+            return Kept::Nothing;
+        }
+        let places = sources.iter().enumerate().all(|(i, s)| matches!(s, Source::Same(o) if *o == i));
+        let same = places && old.columns.len() == new.columns.len() && old.history.number == 0;
+        if same { Kept::Rows } else { Kept::Values }
+    }
+}
+
+/// Rows that are read in the order of the old key are in the order of the new one.
+fn keeps_order(pending: &Pending) -> bool {
+    let (old, new) = (&*pending.old, &*pending.table);
+    if new.has_hidden_key() {
+        return true;
+    }
+    let part = |table: &Table, i: usize| {
+        table.clustered_index().and_then(|index| index.parts.get(i)).map(|p| (p.column, p.prefix, p.descending))
+    };
+    let parts = new.clustered_index().map_or(0, |index| index.parts.len());
+    let same = |i| match (part(old, i), part(new, i)) {
+        (Some(a), Some(b)) => {
+            pending.columns[b.0 as usize] == Some(a.0)
+                && (a.1, a.2) == (b.1, b.2)
+                && old.columns[a.0 as usize].ty == new.columns[b.0 as usize].ty
+        }
+        _ => false,
+    };
+    old.clustered_columns().len() == parts && (0..parts).all(same)
+}
+
+fn not_loaded(error: NotLoaded, table: &Table, cx: &DdlContext<'_>) -> SqlError {
+    match error {
+        NotLoaded::Duplicate(row) => {
+            let index = table.clustered.unwrap_or(0);
+            let zone = &cx.settings.time_zone;
+            let value = |i| table.layout().get(&row, i).unwrap_or(ValueRef::Null).localize(zone);
+            let text = table.duplicate_text(index, value);
+            sql_err!(DupEntry, text, format_args!("{}.{}", table.name, table.indexes[index].name))
+        }
+        NotLoaded::Other(error) => from_catalog(error),
+    }
 }
 
 struct Numbers {
@@ -120,21 +201,29 @@ fn sources(pending: &Pending, cx: &mut DdlContext<'_>) -> Result<Vec<Source>> {
             None if column.auto_increment => Source::Numbered(None),
             Some((o, old)) if old.ty == column.ty => Source::Same(o),
             Some((o, _)) => Source::Converted(o),
-            None => match &column.default {
-                ColumnDefault::Null => Source::Constant(Value::Null),
-                ColumnDefault::None if column.nullable => Source::Constant(Value::Null),
-                ColumnDefault::Literal(value) => Source::Constant(value.clone()),
-                ColumnDefault::None => Source::Constant(convert::zero(&column.ty)),
-                ColumnDefault::CurrentTimestamp => {
-                    let now = Timestamp::from_unix_micros(cx.settings.now_us)
-                        .ok_or_else(|| SqlError::internal("the clock is out of range"))?;
-                    Source::Constant(store(Value::Timestamp(now, 6), column, 1, cx)?)
-                }
-                ColumnDefault::Expression(_) => Source::Computed,
-            },
+            None => constant(column, cx)?.map_or(Source::Computed, Source::Constant),
         });
     }
     Ok(sources)
+}
+
+/// What a new column is in all rows that there are; `None`: that has to be computed.
+pub(super) fn constant(column: &Column, cx: &mut DdlContext<'_>) -> Result<Option<Value>> {
+    if column.generated.is_some() || column.auto_increment {
+        return Ok(None);
+    }
+    Ok(match &column.default {
+        ColumnDefault::Null => Some(Value::Null),
+        ColumnDefault::None if column.nullable => Some(Value::Null),
+        ColumnDefault::Literal(value) => Some(value.clone()),
+        ColumnDefault::None => Some(convert::zero(&column.ty)),
+        ColumnDefault::CurrentTimestamp => {
+            let now = Timestamp::from_unix_micros(cx.settings.now_us)
+                .ok_or_else(|| SqlError::internal("the clock is out of range"))?;
+            Some(store(Value::Timestamp(now, 6), column, 1, cx)?)
+        }
+        ColumnDefault::Expression(_) => None,
+    })
 }
 
 fn value(
@@ -205,6 +294,7 @@ fn null(column: &Column, old: &SqlType, row: u64, cx: &mut DdlContext<'_>) -> Re
 
 /// Converts a value by the session's sql_mode.
 pub(super) fn store(value: Value, column: &Column, row: u64, cx: &mut DdlContext<'_>) -> Result<Value> {
+    let allowance = Allowance::alone(cx.settings.memory_limit);
     let mut context = Context {
         mode: cx.settings.sql_mode,
         zone: &cx.settings.time_zone,
@@ -212,8 +302,21 @@ pub(super) fn store(value: Value, column: &Column, row: u64, cx: &mut DdlContext
         strict: cx.settings.sql_mode.is_strict(),
         warnings: cx.warnings,
         stopped: crate::context::stopped,
+        room: Room::of(&allowance),
     };
     gannet_types::convert::store(value.as_ref(), &column.ty, StoreTarget { column: &column.name, row }, &mut context)
+}
+
+/// What [`copy_rows`] refuses of new columns, where the rows stay as they are.
+pub(super) fn check_kept_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
+    if pending.columns.iter().all(Option::is_some) {
+        return Ok(());
+    }
+    let engine = edit.txn().engine().clone();
+    let rows = pending.old.trees(&engine).map_err(from_engine)?.row.clone();
+    let reader = edit.reader(&pending.old).map_err(from_catalog)?;
+    let mut scan = reader.scan(&rows, KeyRange::ALL, ScanOptions::default()).map_err(from_engine)?;
+    if scan.next().map_err(from_engine)?.is_some() { check_zero_dates(pending, cx) } else { Ok(()) }
 }
 
 /// A new NOT NULL date column without DEFAULT would hold zero dates in the rows there are: error 1292 where the mode forbids them.
@@ -239,10 +342,4 @@ fn check_zero_dates(pending: &Pending, cx: &mut DdlContext<'_>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn duplicate(table: &Table, row: &[Value], cx: &DdlContext<'_>) -> SqlError {
-    let index = table.clustered.unwrap_or(0);
-    let text = table.duplicate_text(index, |i| row[i].as_ref().localize(&cx.settings.time_zone));
-    sql_err!(DupEntry, text, format_args!("{}.{}", table.name, table.indexes[index].name))
 }

@@ -481,13 +481,27 @@ pub(super) fn parse(text: &str) -> Result<Expr> {
 }
 
 /// Rows of the table hold what the expressions of its next version give. What the actions of an ALTER say of it would be a long
-/// list; what the expressions of both versions are bound to decides.
-pub(super) fn rows_keep(old: &Arc<Table>, next: &TableDefinition) -> Result<bool> {
+/// list; what the expressions of both versions are bound to decides. `origins` says of each column of the next one which one it was.
+pub(super) fn rows_keep(old: &Arc<Table>, next: &TableDefinition, origins: &[Option<u32>]) -> Result<bool> {
     if !old.has_expressions() && next.checks.is_empty() {
         return Ok(true);
     }
     let defined = gannet_schema::define::define(next)?;
-    gannet_plan::rows_keep(old, &scratch_of(&defined.columns, defined.constraints, next.options.collation))
+    if defined.columns.len() != origins.len() {
+        return Ok(false);
+    }
+    // The old columns in their new places: a new one's is kept by a column that no expression names, and those that go come last.
+    let mut columns = Vec::with_capacity(old.columns.len());
+    for (place, (origin, column)) in origins.iter().zip(&defined.columns).enumerate() {
+        columns.push(match origin {
+            Some(origin) => old.columns[*origin as usize].clone(),
+            None => Column { name: format!("\u{1}{place}").into(), generated: None, ..column.clone() },
+        });
+    }
+    let gone = old.columns.iter().enumerate().filter(|(o, _)| !origins.contains(&Some(*o as u32)));
+    columns.extend(gone.map(|(_, column)| Column { generated: None, ..column.clone() }));
+    let placed = scratch_of(&columns, old.constraints.clone(), old.options.collation);
+    gannet_plan::rows_keep(&placed, &scratch_of(&defined.columns, defined.constraints, next.options.collation))
 }
 
 /// A table that exists nowhere, to bind expressions over columns.
@@ -497,6 +511,7 @@ pub(super) fn scratch(columns: &[Column], collation: CollationId) -> Arc<Table> 
 
 fn scratch_of(columns: &[Column], constraints: Constraints, collation: CollationId) -> Arc<Table> {
     let parts = TableParts {
+        history: Default::default(),
         id: TableId(0),
         schema_id: SchemaId(0),
         row_tree: gannet_engine::TreeId::ZERO,

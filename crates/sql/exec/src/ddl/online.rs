@@ -109,6 +109,11 @@ fn validates(action: &AlterAction) -> bool {
 }
 
 impl Asked {
+    /// The rows must stay as they are.
+    pub(super) fn is_instant(self) -> bool {
+        self.algorithm == Algorithm::Instant
+    }
+
     /// Nobody has asked for writers to be kept out.
     pub(super) fn lets_writers_in(self) -> bool {
         matches!(self.lock, Lock::None | Lock::Default) && self.algorithm != Algorithm::Copy

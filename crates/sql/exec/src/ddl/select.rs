@@ -185,7 +185,7 @@ pub(super) fn fill(plan: &Plan, params: &[Value], edit: &mut Edit<'_>, cx: &mut 
     let PlanKind::Insert(insert) = &plan.kind else { return Err(SqlError::internal("not an INSERT")) };
     let shared = Shared::new(plan, cx.settings, params);
     let mut run = Cx::new(&shared, edit.txn(), cx.session, cx.warnings);
-    let affected = dml::insert(insert, &mut run)?;
+    let affected = dml::insert_into_new(insert, &mut run)?;
     let dml::Affected { rows, last_insert_id, last_row_id, info } = affected;
     Ok(Done { rows, info, last_insert_id, last_row_id })
 }

@@ -2,6 +2,7 @@
 
 use super::{
     Affected,
+    bulk::Bulk,
     complete::{self, Options},
     defaults,
     rows::{self, Conflict},
@@ -17,11 +18,23 @@ use gannet_types::{ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, s
 
 /// Runs INSERT or REPLACE.
 pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
+    run(insert, false, cx)
+}
+
+/// Runs the INSERT of CREATE TABLE ... SELECT: the transaction has made the table, which is empty.
+pub(crate) fn insert_into_new<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
+    run(insert, true, cx)
+}
+
+fn run<'p>(insert: &'p Insert, new: bool, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     let plan = cx.shared.plan;
     let table = &*plan.tables[insert.table as usize].table;
     cx.ignore = insert.ignore;
     cx.strict = cx.shared.settings.sql_mode.is_strict() && !cx.ignore;
     let mut run = Run::new(insert, table, 1, cx);
+    if new && plan.tables[insert.table as usize].links.is_none() {
+        run.bulk = Bulk::begin(insert, table, cx)?;
+    }
     match &insert.source {
         InsertSource::Values(lists) => {
             run.expected = lists.len() as u64;
@@ -54,6 +67,9 @@ pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
                 }
             }
         }
+    }
+    if let Some(bulk) = run.bulk.take() {
+        bulk.finish(cx)?;
     }
     Ok(run.finish(cx))
 }
@@ -103,6 +119,8 @@ pub(super) struct Run<'p> {
     expected: u64,
     /// BEFORE INSERT triggers.
     before: bool,
+    /// Takes the rows of a new table.
+    bulk: Option<Bulk<'p>>,
 }
 
 impl<'p> Run<'p> {
@@ -122,6 +140,7 @@ impl<'p> Run<'p> {
             forced: Some(cx.shared.settings.insert_id).filter(|n| *n != 0),
             expected,
             before: triggers::before(table, TriggerEvent::Insert),
+            bulk: None,
         }
     }
 
@@ -401,6 +420,19 @@ impl<'p> Run<'p> {
             return Err(error);
         }
         self.last_row_id = self.number_of(&values);
+        if let Some(bulk) = &mut self.bulk {
+            count(Counter::HandlerWrite);
+            bulk.row(&values, cx)?;
+            self.affected += 1;
+            self.raise_counter(cx)?;
+            self.stored();
+            return Ok(());
+        }
+        self.put(values, source, cx)
+    }
+
+    /// Inserts a row that no check refuses.
+    fn put(&mut self, values: Vec<Value>, source: Option<&[Value]>, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let on_conflict = self.insert.replace || !self.insert.on_duplicate.is_empty();
         let mut key = Vec::new();
         // REPLACE by the only unique key: for the statistics the row changes where it is.

@@ -4,17 +4,20 @@
 //! a statement a row is atomic where the statement goes on after a failed row (IGNORE, REPLACE, ON DUPLICATE KEY
 //! UPDATE): a savepoint before the row.
 
+mod bulk;
 pub(crate) mod complete;
 pub(crate) mod defaults;
 mod delete;
 mod insert;
 mod load;
+mod point;
 pub(crate) mod rows;
 pub(crate) mod triggers;
 mod update;
 
 pub use delete::delete;
 pub use insert::insert;
+pub(crate) use insert::insert_into_new;
 pub use load::{Load, check_load, load};
 pub use update::update;
 pub(crate) use update::write;

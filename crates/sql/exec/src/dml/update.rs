@@ -21,7 +21,7 @@ use crate::{
 };
 use gannet_engine::Savepoint;
 use gannet_plan::{
-    expr::ExprKind,
+    expr::{Expr, ExprKind},
     plan::{Assignment, Update, UpdateTarget},
 };
 use gannet_schema::{Table, TriggerEvent};
@@ -184,8 +184,11 @@ impl<'p> Run<'p> {
     ) -> Result<Vec<Value>> {
         let mut new = old.to_vec();
         let offset = target.offset as usize;
-        let mut columns: Vec<Column> =
-            batch.columns.iter().map(|c| Column::Constant(c.get(row).to_owned(), 1)).collect();
+        // The row with what was assigned so far, where a later assignment reads that.
+        let mut seen = reads_assigned(target).then(|| Batch {
+            rows: 1,
+            columns: batch.columns.iter().map(|c| Column::Constant(c.get(row).to_owned(), 1)).collect(),
+        });
         for assignment in &target.assignments {
             let column = assignment.column as usize;
             let definition = &table.columns[column];
@@ -194,9 +197,10 @@ impl<'p> Run<'p> {
                 // `SET c = c`: the value stays, even where it could not be stored anew.
                 Some(expr) if expr.kind == ExprKind::Column((offset + column) as u32) => new[column].clone(),
                 Some(expr) => {
-                    let seen = Batch { rows: 1, columns };
-                    let value = eval::eval(expr, &seen, 0, cx)?;
-                    columns = seen.columns;
+                    let value = match &seen {
+                        Some(seen) => eval::eval(expr, seen, 0, cx)?,
+                        None => eval::eval(expr, batch, row, cx)?,
+                    };
                     if value.is_null() && triggers::before(table, TriggerEvent::Update) {
                         value
                     } else if value.is_null() && !definition.nullable {
@@ -210,11 +214,31 @@ impl<'p> Run<'p> {
                     }
                 }
             };
-            columns[offset + column] = Column::Constant(value.clone(), 1);
+            if let Some(seen) = &mut seen {
+                seen.columns[offset + column] = Column::Constant(value.clone(), 1);
+            }
             new[column] = value;
         }
         Ok(new)
     }
+}
+
+/// One of the assignments reads a column that one before it has assigned, or may do so.
+fn reads_assigned(target: &UpdateTarget) -> bool {
+    fn reads(expr: &Expr, assigned: &dyn Fn(u32) -> bool) -> bool {
+        let mut found = match expr.kind {
+            ExprKind::Column(n) => assigned(n),
+            ExprKind::Subquery(_) => true,
+            _ => false,
+        };
+        expr.for_each_child(|child| found = found || reads(child, assigned));
+        found
+    }
+    let later = target.assignments.iter().enumerate().skip(1);
+    later.filter_map(|(n, a)| Some((n, a.value.as_ref()?))).any(|(n, expr)| {
+        let assigned = |column: u32| target.assignments[..n].iter().any(|a| a.column + target.offset == column);
+        reads(expr, &assigned)
+    })
 }
 
 /// True when the row changes; then ON UPDATE CURRENT_TIMESTAMP columns that were not assigned get the statement's time, and generated columns

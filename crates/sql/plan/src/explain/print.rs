@@ -54,6 +54,17 @@ impl Printer<'_> {
         out.push(')');
     }
 
+    /// A function, or the value around which the binder put one.
+    fn call(&self, e: &Expr, name: &str, args: &[Expr], row: &Names) -> String {
+        match (name, args) {
+            ("FITTING TEXT", [text, ..]) => {
+                format!("convert({} using {})", self.expr(text, row), e.ty.collation.charset().name())
+            }
+            ("STORED IN" | "TEMPORAL NUMBER", [value, ..]) => self.expr(value, row),
+            _ => format!("{}({})", name.to_lowercase(), self.list(args, row)),
+        }
+    }
+
     fn write(&self, e: &Expr, row: &Names, out: &mut String) {
         match &e.kind {
             ExprKind::Literal(v) => {
@@ -113,7 +124,7 @@ impl Printer<'_> {
                 if word == "LIKE" {
                     return self.joined(&args[..2], "like", row, out);
                 }
-                let _ = write!(out, "{}({})", word.to_lowercase(), self.list(args, row));
+                out.push_str(&self.call(e, word, args, row));
             }
             ExprKind::Case { operand, whens, otherwise, .. } => {
                 out.push_str("(case");

@@ -120,6 +120,7 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
     });
     let figures = Figures { rows, pages: rows / 80 + 1, indexes: figures.collect(), taken: 1 };
     let parts = TableParts {
+        history: Default::default(),
         id: TableId(number),
         schema_id: SchemaId(1024),
         row_tree,

@@ -1,28 +1,6 @@
 //! The table of errors. A row: number, SQLSTATE, variant, message format with `{}` for each argument. Rows are in number order.
 
-macro_rules! errors {
-    ($($number:literal $state:literal $name:ident $format:literal;)*) => {
-        /// A MySQL error. The variant is MySQL's symbol `ER_...` in camel case.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-        #[repr(u16)]
-        pub enum ErrorCode {
-            $(#[doc = $format] $name = $number,)*
-        }
-
-        impl ErrorCode {
-            /// All rows, by number.
-            pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name),*];
-            pub(super) const STATES: &'static [[u8; 5]] = &[$(state($state)),*];
-            pub(super) const FORMATS: &'static [&'static str] = &[$($format),*];
-        }
-    };
-}
-
-const fn state(text: &str) -> [u8; 5] {
-    let b = text.as_bytes();
-    assert!(b.len() == 5, "an SQLSTATE has five characters");
-    [b[0], b[1], b[2], b[3], b[4]]
-}
+use super::state;
 
 errors! {
     1 "HY000" EeCantcreatefile "Can't create/write to file '{}' ({})";
@@ -794,7 +772,9 @@ errors! {
     3962 "HY000" WarnDeprecatedInnerInto "The INTO clause is deprecated inside query blocks of query expressions with set operations. Consider placing the INTO clause at the end instead.";
     3966 "22035" MissingJsonValue "No value was found by '{}' on the specified path.";
     3967 "22034" MultipleJsonValues "More than one value was found by '{}' on the specified path.";
+    3980 "HY000" InvalidJsonAttribute "Invalid json attribute, error: \"{}\" at pos {}: '{}'";
     3982 "HY000" InvalidUserAttributeJson "The user attribute must be a valid JSON object";
+    3989 "HY000" SchemaReadOnly "Schema '{}' is in read only mode.";
     3995 "HY000" CharacterSetMismatch "Character set '{}' cannot be used in conjunction with '{}' in call to {}.";
     4027 "HY000" RoleGrantedToItself "User account {} is directly or indirectly granted to the role {}. The GRANT would create a loop";
     4028 "HY000" TableMustHaveAVisibleColumn "A table must have at least one visible column.";

@@ -2,6 +2,30 @@
 //!
 //! `codes.rs` holds the one table. `sql_err!(NoSuchTable, db, table)` builds an error from it.
 
+macro_rules! errors {
+    ($($number:literal $state:literal $name:ident $format:literal;)*) => {
+        /// A MySQL error. The variant is MySQL's symbol `ER_...` in camel case.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+        #[repr(u16)]
+        pub enum ErrorCode {
+            $(#[doc = $format] $name = $number,)*
+        }
+
+        impl ErrorCode {
+            /// All rows, by number.
+            pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name),*];
+            pub(super) const STATES: &'static [[u8; 5]] = &[$(state($state)),*];
+            pub(super) const FORMATS: &'static [&'static str] = &[$($format),*];
+        }
+    };
+}
+
+const fn state(text: &str) -> [u8; 5] {
+    let b = text.as_bytes();
+    assert!(b.len() == 5, "an SQLSTATE has five characters");
+    [b[0], b[1], b[2], b[3], b[4]]
+}
+
 mod codes;
 
 pub use codes::ErrorCode;

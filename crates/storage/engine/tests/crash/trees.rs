@@ -1,4 +1,5 @@
-//! Trees that are created, filled, changed and dropped inside transactions, some of them prepared first.
+//! Trees that are created, filled (entry by entry, or bottom-up from sorted entries), changed and dropped inside transactions, some of
+//! them prepared first.
 //!
 //! A row tree of names is the catalog: its rows say which trees there are and what is in them, by the number of the transaction that
 //! made each. Every change of a name is noted in its history; the surviving transactions say what must be there.
@@ -70,6 +71,25 @@ impl Tree {
             TreeKind::Row => assert_eq!(t.insert(handle, &key, &value)?, Insert::Inserted),
             TreeKind::Index => t.index_insert(handle, &key, &value)?,
         }
+        Ok(())
+    }
+
+    /// Puts all entries into the tree, which is new, by way of a sort with little memory or much.
+    fn fill(&self, t: &mut Txn, handle: &TreeHandle, memory: u64) -> Result<()> {
+        let space = t.engine().sort_space(memory as usize);
+        let mut sorters = [Sorter::new(space.clone()), Sorter::new(space)];
+        for i in (0..self.entries).rev() {
+            let (key, value) = self.entry(i);
+            sorters[i as usize % 2].push(Item { key: &key, unique: 0, value: &value })?;
+        }
+        let (mut merge, mut fill) = (Sorter::merge(sorters.into())?, Fill::begin(t, handle)?);
+        while let Some(item) = merge.next()? {
+            match self.kind {
+                TreeKind::Row => assert!(fill.row(item.key, item.value)?),
+                TreeKind::Index => fill.entry(item.key, item.value)?,
+            }
+        }
+        assert_eq!(fill.finish()?, u64::from(self.entries));
         Ok(())
     }
 }
@@ -243,8 +263,14 @@ fn change(
         _ => {
             let kind = if rnd(2) == 0 { TreeKind::Row } else { TreeKind::Index };
             let handle = t.create_tree(kind)?;
-            let tree = Tree { id: handle.id(), kind, maker: tag, entries: rnd(60) as u32 };
-            (0..tree.entries).try_for_each(|i| tree.put(t, &handle, i))?;
+            let many = rnd(8) == 0;
+            let entries = if many { 400 + rnd(400) } else { rnd(60) };
+            let tree = Tree { id: handle.id(), kind, maker: tag, entries: entries as u32 };
+            if many || rnd(2) == 0 {
+                tree.fill(t, &handle, [20_000, 200_000, 8 << 20][rnd(3) as usize])?;
+            } else {
+                (0..tree.entries).try_for_each(|i| tree.put(t, &handle, i))?;
+            }
             match t.insert(&base.names, &key(name), &tree.encode(tag))? {
                 Insert::Inserted => Some(tree),
                 Insert::Duplicate => panic!("name {name} came in spite of the lock"),

@@ -1,0 +1,382 @@
+//! Building a tree bottom-up from entries in key order.
+//!
+//! Each level has one node in the making. An entry that does not fit any more closes the leaf: what separates the two goes up as an
+//! entry of the node above, and so on. Nodes are filled up to [`FILL`], so that a change here and there does not split every leaf.
+//!
+//! Nodes are not changed in the pool. The first [`FEW`] leaves are kept; a tree that has no more is written as any other change is, page
+//! by page into the log. A larger one is written to extents of its own, past pool and log ([`BuiltExtents`]). The root, which is there
+//! already, gets its content last, in one mini-transaction: until then the tree is empty, and afterwards it is complete.
+//!
+//! A node's prefix is what its bounds have in common. The upper bound is known when the node is closed; up to then the next key stands for
+//! it, which has no less in common with the lower one. Where the prefix becomes shorter with the last key, entries may have to go
+//! to the next node (`Draft::cut`).
+
+use std::ops::Range;
+
+use gannet_base::{PAGE_SIZE, PageNo};
+use gannet_buffer::{BuiltExtents, Error};
+use gannet_page::node::{MAX_ENTRY, MAX_KEY, SPACE, common_prefix, entry_space, separator};
+use gannet_page::raw::{EXTENT_PAGES, OVERFLOW_SPACE};
+use gannet_page::{Node, NodeHead, PageBuf, PageOp};
+use gannet_runtime::AlignedBuf;
+
+use crate::Tree;
+
+/// Bytes of a node that are filled.
+const FILL: usize = SPACE / 16 * 15;
+/// Leaves of a tree that is written through the pool; fewer where tests are to meet the other way often.
+const FEW: usize = if cfg!(debug_assertions) { 5 } else { 32 };
+
+/// Where an entry lies in a draft's bytes: its key, then its value.
+#[derive(Clone, Copy)]
+struct Item {
+    at: u32,
+    key: u16,
+    value: u16,
+}
+
+impl Item {
+    fn key(self) -> Range<usize> {
+        self.at as usize..self.at as usize + self.key as usize
+    }
+
+    fn value(self) -> Range<usize> {
+        let at = self.key().end;
+        at..at + self.value as usize
+    }
+}
+
+/// A node in the making.
+#[derive(Default)]
+struct Draft {
+    /// Lower bound; empty at the left edge.
+    lower: Vec<u8>,
+    leftmost: PageNo,
+    bytes: Vec<u8>,
+    items: Vec<Item>,
+    /// What the entries take without a prefix.
+    space: usize,
+}
+
+impl Draft {
+    fn key(&self, i: usize) -> &[u8] {
+        &self.bytes[self.items[i].key()]
+    }
+
+    fn value(&self, i: usize) -> &[u8] {
+        &self.bytes[self.items[i].value()]
+    }
+
+    fn push(&mut self, key: &[u8], value: &[u8]) {
+        self.items.push(Item { at: self.bytes.len() as u32, key: key.len() as u16, value: value.len() as u16 });
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(value);
+        self.space += entry_space(key.len(), value.len());
+    }
+
+    /// Whether nothing is left to be put into a node.
+    fn is_empty(&self, level: usize) -> bool {
+        self.items.is_empty() && (level == 0 || self.leftmost.is_zero())
+    }
+
+    /// Bytes that the entries take with a prefix of `prefix` bytes, which is no longer than any of their keys.
+    fn used(&self, prefix: usize) -> usize {
+        self.space - self.items.len() * prefix + prefix
+    }
+
+    /// Whether another entry goes in.
+    fn has_room(&self, key: &[u8], value: &[u8]) -> bool {
+        let prefix = common_prefix(&self.lower, key);
+        self.used(prefix) + entry_space(key.len() - prefix, value.len()) <= FILL || self.items.is_empty()
+    }
+
+    /// How many entries the node gets if the next key is `next` (none: it is the last node), with the upper bound and prefix it has then.
+    fn cut(&self, level: usize, next: Option<&[u8]>) -> (usize, Option<Vec<u8>>, usize) {
+        let (mut n, mut space) = (self.items.len(), self.space);
+        let mut upper = next.map(|key| match level {
+            0 if n > 0 => separator(self.key(n - 1), key).to_vec(),
+            _ => key.to_vec(),
+        });
+        loop {
+            let prefix = upper.as_deref().map_or(0, |upper| common_prefix(&self.lower, upper));
+            if space - n * prefix + prefix <= SPACE || n <= 1 {
+                return (n, upper, prefix);
+            }
+            n -= 1;
+            let item = self.items[n];
+            space -= entry_space(item.key as usize, item.value as usize);
+            upper = Some(match level {
+                0 => separator(self.key(n - 1), self.key(n)).to_vec(),
+                _ => self.key(n).to_vec(),
+            });
+        }
+    }
+
+    /// The node of the first `n` entries.
+    fn write(&self, page: &mut PageBuf, head: NodeHead, n: usize, prefix: usize) {
+        let entries = (0..n).map(|i| (&self.key(i)[prefix..], self.value(i)));
+        let built = gannet_page::build_node(page, head, &self.lower[..prefix], entries);
+        gannet_base::check!(built.is_ok(), "a node that is built does not fit its page: {built:?}");
+    }
+
+    /// Takes the first `n` entries out: they are in a node. `upper` bounds it, and begins the next one.
+    fn go_on(&mut self, level: usize, n: usize, upper: Vec<u8>) {
+        let mut rest = Draft { lower: upper, ..Draft::default() };
+        // Above the leaves, the entry that parts two nodes is in neither: its child is the leftmost one of the second.
+        let parts = level > 0 && n < self.items.len();
+        if parts {
+            rest.leftmost = child(self.value(n));
+        }
+        for i in n + usize::from(parts)..self.items.len() {
+            rest.push(self.key(i), self.value(i));
+        }
+        std::mem::swap(self, &mut rest);
+        // The memory is that of the node before.
+        if self.items.is_empty() {
+            (self.bytes, self.items) = (rest.bytes, rest.items);
+            self.bytes.clear();
+            self.items.clear();
+        }
+    }
+}
+
+fn child(value: &[u8]) -> PageNo {
+    PageNo(value.first_chunk().map_or(0, |b| u64::from_le_bytes(*b)))
+}
+
+/// Where finished nodes go.
+enum Pages {
+    /// Leaves that are kept, each with its lower bound.
+    Kept(Vec<(Vec<u8>, Box<PageBuf>)>),
+    /// Through the pool.
+    Logged,
+    Extents(Extents),
+}
+
+/// Extents of the tree's own.
+struct Extents {
+    extents: BuiltExtents,
+    /// First page of the last one.
+    first: PageNo,
+    /// Its pages, and how many there are.
+    buf: AlignedBuf,
+    filled: usize,
+}
+
+impl Extents {
+    /// The place of the next page. What is full is written.
+    fn next(&mut self) -> Result<PageNo, Error> {
+        if self.first.is_zero() || self.filled == EXTENT_PAGES as usize {
+            self.write()?;
+            self.first = self.extents.reserve()?;
+        }
+        Ok(PageNo(self.first.0 + self.filled as u64))
+    }
+
+    /// Puts a page into the place that [`next`](Extents::next) has told.
+    fn put(&mut self, page: &PageBuf) {
+        let at = self.filled * PAGE_SIZE;
+        self.buf[at..at + PAGE_SIZE].copy_from_slice(page.bytes());
+        self.filled += 1;
+    }
+
+    fn write(&mut self) -> Result<(), Error> {
+        if self.filled > 0 {
+            self.extents.write(&mut self.buf, self.filled)?;
+        }
+        self.filled = 0;
+        Ok(())
+    }
+}
+
+/// Fills an empty tree. Dropped before [`finish`](Builder::finish) has returned, it leaves the tree empty, perhaps with pages that
+/// nothing leads to: the caller is going to free the tree.
+pub struct Builder {
+    tree: Tree,
+    levels: Vec<Draft>,
+    pages: Pages,
+    page: Box<PageBuf>,
+    last: Vec<u8>,
+    entries: u64,
+    /// Pages of overflow chains that went through the pool.
+    links: usize,
+}
+
+impl Builder {
+    /// A builder of a tree that is empty, and that nobody else changes.
+    pub fn new(tree: &Tree) -> Builder {
+        Builder {
+            tree: tree.clone(),
+            levels: vec![Draft::default()],
+            pages: Pages::Kept(Vec::new()),
+            page: PageBuf::boxed(),
+            last: Vec::new(),
+            entries: 0,
+            links: 0,
+        }
+    }
+
+    /// Entries so far.
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// The next entry. False: its key is not above the last one's, and it is not taken.
+    pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Error> {
+        if key.len() > MAX_KEY || key.len() + value.len() > MAX_ENTRY {
+            return Err(Error::TooLong { bytes: key.len() + value.len() });
+        }
+        if self.entries > 0 && key <= &self.last[..] {
+            return Ok(false);
+        }
+        self.add(0, key, value)?;
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        self.entries += 1;
+        Ok(true)
+    }
+
+    /// Writes `bytes` into an overflow chain of the tree, and returns its first page.
+    pub fn chain(&mut self, bytes: &[u8]) -> Result<PageNo, Error> {
+        self.links += bytes.len().div_ceil(OVERFLOW_SPACE);
+        if matches!(self.pages, Pages::Kept(_)) {
+            if self.links <= FEW {
+                return self.tree.write_chain(bytes, |_, _| Ok(()));
+            }
+            self.begin_extents()?;
+        }
+        let Pages::Extents(to) = &mut self.pages else { return self.tree.write_chain(bytes, |_, _| Ok(())) };
+        let mut next = PageNo::ZERO;
+        for part in bytes.chunks(OVERFLOW_SPACE).rev() {
+            let no = to.next()?;
+            let built = gannet_page::raw::build_overflow(&mut self.page, no, self.tree.id(), next, part);
+            gannet_base::check!(built.is_ok(), "an overflow page that is built does not fit: {built:?}");
+            to.put(&self.page);
+            next = no;
+        }
+        Ok(next)
+    }
+
+    fn add(&mut self, level: usize, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        while !self.levels[level].has_room(key, value) {
+            self.close(level, Some(key))?;
+        }
+        let draft = &mut self.levels[level];
+        if level > 0 && draft.leftmost.is_zero() {
+            draft.leftmost = child(value);
+        } else {
+            draft.push(key, value);
+        }
+        Ok(())
+    }
+
+    /// Closes the node in the making at `level`; `next` is the first key behind it. What does not fit begins the next one.
+    fn close(&mut self, level: usize, next: Option<&[u8]>) -> Result<(), Error> {
+        let draft = &self.levels[level];
+        let (n, upper, prefix) = draft.cut(level, next);
+        let (no, owner) = (PageNo::ZERO, self.tree.id());
+        draft.write(&mut self.page, NodeHead { no, owner, level: level as u8, leftmost: draft.leftmost }, n, prefix);
+        let lower = draft.lower.clone();
+        self.levels[level].go_on(level, n, upper.unwrap_or_default());
+        if let Pages::Kept(kept) = &mut self.pages {
+            if level == 0 && kept.len() < FEW {
+                kept.push((lower, std::mem::replace(&mut self.page, PageBuf::boxed())));
+                return Ok(());
+            }
+            let page = std::mem::replace(&mut self.page, PageBuf::boxed());
+            self.begin_extents()?;
+            self.page = page;
+        }
+        self.place(level, &lower)
+    }
+
+    /// From now on pages go past the pool; first those that were kept.
+    fn begin_extents(&mut self) -> Result<(), Error> {
+        let extents = BuiltExtents::new(self.tree.pool(), self.tree.id());
+        let buf = AlignedBuf::zeroed(EXTENT_PAGES as usize * PAGE_SIZE);
+        self.place_kept(Pages::Extents(Extents { extents, first: PageNo::ZERO, buf, filled: 0 }))
+    }
+
+    fn place_kept(&mut self, to: Pages) -> Result<(), Error> {
+        if let Pages::Kept(kept) = std::mem::replace(&mut self.pages, to) {
+            for (lower, page) in kept {
+                self.page = page;
+                self.place(0, &lower)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the node in `self.page` its place, and enters it in the node above.
+    fn place(&mut self, level: usize, lower: &[u8]) -> Result<(), Error> {
+        let no = match &mut self.pages {
+            Pages::Extents(to) => {
+                let no = to.next()?;
+                self.page.set_page_no(no);
+                to.put(&self.page);
+                no
+            }
+            Pages::Logged | Pages::Kept(_) => self.log_node()?,
+        };
+        if self.levels.len() == level + 1 {
+            self.levels.push(Draft::default());
+        }
+        self.add(level + 1, lower, &no.0.to_le_bytes())
+    }
+
+    /// Writes the node in `self.page` through the pool.
+    fn log_node(&self) -> Result<PageNo, Error> {
+        let pool = self.tree.pool();
+        let node = Node(&*self.page);
+        let mut entries = Vec::new();
+        node.encode_entries(0..node.count(), node.prefix_len(), &mut entries);
+        let (owner, level) = (self.tree.id(), node.level() as u8);
+        let leftmost = if level == 0 { PageNo::ZERO } else { node.child(0) };
+        let op = PageOp::FormatNode { owner, level, leftmost, prefix: node.prefix_bytes(), entries: &entries };
+        pool.run(|| {
+            let mut mtr = pool.mtr()?;
+            let mut pages = pool.reserve(owner, 1)?;
+            let page = mtr.take(&mut pages);
+            mtr.apply(page, &op);
+            let no = mtr.page_no(page);
+            mtr.commit();
+            Ok(no)
+        })
+    }
+
+    /// Completes the tree. When it returns, all pages that went past the log are on disk, and the root leads to all entries.
+    pub fn finish(mut self) -> Result<u64, Error> {
+        if matches!(self.pages, Pages::Kept(_)) {
+            self.place_kept(Pages::Logged)?;
+        }
+        let mut level = 0;
+        while level + 1 < self.levels.len() {
+            while !self.levels[level].is_empty(level) {
+                self.close(level, None)?;
+            }
+            level += 1;
+        }
+        if let Pages::Extents(mut to) = std::mem::replace(&mut self.pages, Pages::Logged) {
+            let last = if to.filled == 0 { EXTENT_PAGES } else { to.filled as u64 };
+            to.write()?;
+            to.extents.take(last)?;
+        }
+        let (pool, root, draft) = (self.tree.pool(), &self.levels[level], &mut self.page);
+        let (no, owner) = (self.tree.id().root(), self.tree.id());
+        root.write(draft, NodeHead { no, owner, level: level as u8, leftmost: root.leftmost }, root.items.len(), 0);
+        let mut entries = Vec::new();
+        Node(&**draft).encode_entries(0..root.items.len(), 0, &mut entries);
+        let op =
+            PageOp::FormatNode { owner, level: level as u8, leftmost: root.leftmost, prefix: &[], entries: &entries };
+        pool.run(|| {
+            let mut mtr = pool.mtr()?;
+            let page = mtr.latch(no)?;
+            let node = Node(mtr.page(page));
+            gannet_base::check!(node.count() == 0 && node.level() == 0, "a tree that is built has entries");
+            mtr.apply(page, &op);
+            mtr.commit();
+            Ok(())
+        })?;
+        Ok(self.entries)
+    }
+}

@@ -1,0 +1,134 @@
+//! Extents whose pages are written past the pool: of trees that are built from sorted entries, bottom-up.
+//!
+//! The order makes redo and undo of their content needless: the extents are set aside in memory only, their pages are written to the
+//! data file and synced, and then one record a region says whose the extents are. A crash before that record leaves free extents with
+//! meaningless bytes, as freed extents have; after it the pages are there.
+//!
+//! The pages carry the LSN up to which the log was durable when their extent was set aside. All records of the pages' earlier lives lie
+//! below: an extent becomes free when the record that freed it is durable. All records of this life lie above.
+
+use gannet_base::sync::Arc;
+use gannet_base::{Lsn, PAGE_SIZE, PageNo, TreeId};
+use gannet_page::raw::{EXTENT_PAGES, Extent, REGION_EXTENTS};
+use gannet_runtime::AlignedBuf;
+use gannet_telemetry::{Counter, add, count};
+
+use super::{BUILT, EXTENT_BYTES};
+use crate::{Error, Pool, Stop};
+
+/// Extents that are written before the data file is synced: the disk has something to do meanwhile, and the last sync is short.
+const SYNC_EACH: usize = 64;
+
+/// Extents set aside for a tree that is being built. What is not [taken](BuiltExtents::take) goes back on drop.
+pub struct BuiltExtents {
+    pool: Arc<Pool>,
+    owner: TreeId,
+    extents: Vec<u64>,
+    /// LSN of the pages of the last one.
+    lsn: Lsn,
+    unsynced: usize,
+}
+
+impl BuiltExtents {
+    /// None yet.
+    pub fn new(pool: &Arc<Pool>, owner: TreeId) -> BuiltExtents {
+        BuiltExtents { pool: pool.clone(), owner, extents: Vec::new(), lsn: Lsn::ZERO, unsynced: 0 }
+    }
+
+    /// Sets another extent aside and returns its first page. May park.
+    pub fn reserve(&mut self) -> Result<PageNo, Error> {
+        let pool = &*self.pool;
+        let e = pool.run(|| {
+            let mut inner = pool.space.inner.lock();
+            let Some(e) = inner.ready.pop_first() else {
+                inner.wants_ready = true;
+                return Err(Stop::Grow);
+            };
+            inner.extents[e as usize] = Extent { owner: BUILT, used: 0 };
+            Ok(e)
+        })?;
+        self.extents.push(e);
+        self.lsn = pool.wal.durable_lsn();
+        Ok(PageNo(e * EXTENT_PAGES))
+    }
+
+    /// Writes the first pages of the extent that was set aside last. Stamps and seals them.
+    pub fn write(&mut self, pages: &mut AlignedBuf, n: usize) -> Result<(), Error> {
+        let Some(&e) = self.extents.last() else { return Ok(()) };
+        let bytes = &mut pages[..n * PAGE_SIZE];
+        for page in bytes.chunks_exact_mut(PAGE_SIZE) {
+            gannet_page::header::stamp(page, self.lsn);
+            gannet_page::header::seal(page);
+        }
+        let pool = &*self.pool;
+        pool.file.write_at(bytes, e * EXTENT_BYTES).map_err(|error| Error::io("write the data file", error))?;
+        add(Counter::InnodbDataWrites, 1);
+        add(Counter::InnodbDataWritten, bytes.len() as u64);
+        add(Counter::InnodbPagesWritten, n as u64);
+        self.unsynced += 1;
+        if self.unsynced >= SYNC_EACH { self.sync() } else { Ok(()) }
+    }
+
+    fn sync(&mut self) -> Result<(), Error> {
+        self.unsynced = 0;
+        if crate::testing::built_unsynced() {
+            return Ok(());
+        }
+        count(Counter::InnodbDataFsyncs);
+        self.pool.file.sync_data().map_err(|e| self.pool.poison("sync the data file", &e))
+    }
+
+    /// Makes the extents the tree's: all pages of each, but of the last one the first `last` only. When it returns, their pages can be
+    /// read. After an error the extents that had become the tree's stay it.
+    pub fn take(mut self, last: u64) -> Result<(), Error> {
+        if self.unsynced > 0 {
+            self.sync()?;
+        }
+        let mut all = std::mem::take(&mut self.extents);
+        let used = |e: u64, end: Option<u64>| match Some(e) == end && last < EXTENT_PAGES {
+            true => (1 << last) - 1,
+            false => u64::MAX,
+        };
+        let end = all.last().copied();
+        all.sort_unstable();
+        let mut rest = all.chunk_by(|a, b| a / REGION_EXTENTS == b / REGION_EXTENTS);
+        let mut taken = 0;
+        let outcome = rest.try_for_each(|region| {
+            // What readers with outdated pointers have loaded is not what lies there now.
+            region.iter().for_each(|&e| self.pool.discard(PageNo(e * EXTENT_PAGES), EXTENT_PAGES));
+            let mut mtr = self.pool.mtr()?;
+            for &e in region {
+                self.pool.space.inner.lock().take_built(self.owner, e, used(e, end));
+                mtr.own_extent(e, self.owner, used(e, end));
+            }
+            mtr.commit();
+            taken += region.len();
+            Ok(())
+        });
+        self.extents = all.split_off(taken);
+        outcome
+    }
+}
+
+impl Drop for BuiltExtents {
+    fn drop(&mut self) {
+        let mut inner = self.pool.space.inner.lock();
+        for e in std::mem::take(&mut self.extents) {
+            inner.extents[e as usize] = Extent::default();
+            inner.sort_in(e);
+        }
+    }
+}
+
+impl super::Inner {
+    fn take_built(&mut self, tree: TreeId, e: u64, used: u64) {
+        self.own(tree, e);
+        self.extents[e as usize].used = used;
+        let t = self.trees.entry(tree).or_default();
+        t.used += u64::from(used.count_ones());
+        if used == u64::MAX {
+            t.open.remove(&e);
+        }
+        gannet_base::paranoid!(self.agrees(tree), "the space of tree {tree}");
+    }
+}

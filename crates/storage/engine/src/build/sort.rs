@@ -1,0 +1,495 @@
+//! Sorting entries by key: runs in memory, then in a file, then merged.
+//!
+//! An entry in memory and in the file: its key; `varint` of how much of it is unique; `varint` length of the value, value. In the file
+//! `varint` length of the key comes first. Nothing depends on the file: it is not synced, and has no name any more when it is used.
+
+use std::path::PathBuf;
+
+use gannet_base::sync::Arc;
+use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use gannet_base::{Reader, Writer};
+use gannet_page::node::common_prefix;
+use gannet_runtime::{File, OpenOptions, fs};
+
+use crate::plant::{Path, note};
+use crate::{EngineError, Result};
+
+/// Bytes written at once.
+const WRITE: usize = 1 << 20;
+/// Bytes of a run that are read at once, if memory allows.
+const READ: usize = 256 << 10;
+/// The fewest.
+const LEAST_READ: usize = 16 << 10;
+/// Bytes of memory an entry takes beside its own.
+const BESIDE: usize = size_of::<Place>();
+
+/// Memory and place of a sort.
+#[derive(Clone, Debug)]
+pub struct SortSpace {
+    /// Directory of its file.
+    pub dir: PathBuf,
+    /// Bytes of memory.
+    pub memory: usize,
+}
+
+impl SortSpace {
+    /// The same with a part of the memory.
+    pub fn share(&self, parts: usize) -> SortSpace {
+        SortSpace { dir: self.dir.clone(), memory: self.memory / parts.max(1) }
+    }
+}
+
+/// An entry that a [`Merge`] delivers.
+#[derive(Clone, Copy, Debug)]
+pub struct Item<'a> {
+    /// Its key.
+    pub key: &'a [u8],
+    /// Leading bytes of the key that no other entry may have; zero: the key may repeat.
+    pub unique: usize,
+    /// What goes with it.
+    pub value: &'a [u8],
+}
+
+/// Where an entry lies, and the bytes of its key that decide most comparisons.
+#[derive(Clone, Copy)]
+struct Place {
+    head: u64,
+    at: u32,
+    key: u32,
+}
+
+/// Entries in memory.
+#[derive(Default)]
+struct Run {
+    bytes: Vec<u8>,
+    places: Vec<Place>,
+}
+
+impl Run {
+    fn key(&self, place: Place) -> &[u8] {
+        &self.bytes[place.at as usize..(place.at + place.key) as usize]
+    }
+
+    fn sort(&mut self) {
+        let Some(first) = self.places.first().copied() else { return };
+        // What all keys begin with decides nothing.
+        let mut common = first.key as usize;
+        for place in &self.places {
+            common = common.min(common_prefix(&self.key(first)[..common], self.key(*place)));
+        }
+        let bytes = &self.bytes;
+        for place in &mut self.places {
+            let key = &bytes[place.at as usize..(place.at + place.key) as usize];
+            place.head = head(&key[common..]);
+        }
+        let rest = |p: &Place| {
+            let from = (common + 8).min(p.key as usize);
+            &bytes[p.at as usize + from..(p.at + p.key) as usize]
+        };
+        // Equal heads of keys of different lengths: the shorter one has zeros there, or ends.
+        self.places.sort_unstable_by(|a, b| {
+            a.head.cmp(&b.head).then_with(|| rest(a).cmp(rest(b))).then_with(|| a.key.cmp(&b.key))
+        });
+    }
+}
+
+/// The first bytes as a number that compares as they do; missing ones are zero.
+fn head(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk::<8>() {
+        Some(eight) => u64::from_be_bytes(*eight),
+        None => bytes.iter().enumerate().fold(0, |h, (i, b)| h | u64::from(*b) << (56 - 8 * i)),
+    }
+}
+
+/// A run in the file.
+#[derive(Clone, Copy)]
+struct Spilled {
+    at: u64,
+    len: u64,
+}
+
+/// The file of a sort.
+struct Spill {
+    file: Arc<File>,
+    len: u64,
+    buf: Vec<u8>,
+}
+
+fn failed(error: std::io::Error) -> EngineError {
+    match error.raw_os_error() {
+        Some(28 | 122) => EngineError::DiskFull,
+        _ => EngineError::Io(format!("cannot use a file for sorting: {error}")),
+    }
+}
+
+impl Spill {
+    fn open(space: &SortSpace) -> Result<Spill> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let path = space.dir.join(format!("sort-{}.spill", NEXT.fetch_add(1, Relaxed)));
+        let file = File::open(&path, &OpenOptions::read_write().create().truncate()).map_err(failed)?;
+        fs::remove_file(&path).map_err(failed)?;
+        note(Path::SortSpilled);
+        Ok(Spill { file: Arc::new(file), len: 0, buf: Vec::with_capacity(WRITE + LEAST_READ) })
+    }
+
+    fn put(&mut self, item: Item<'_>) -> Result<()> {
+        Writer::new(&mut self.buf).varint(item.key.len() as u64).bytes(item.key);
+        put_rest(item, &mut self.buf);
+        if self.buf.len() >= WRITE { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.write_at(&self.buf, self.len).map_err(failed)?;
+        self.len += self.buf.len() as u64;
+        self.buf.clear();
+        Ok(())
+    }
+
+    /// Writes a whole run.
+    fn run(&mut self, mut each: impl FnMut(&mut Spill) -> Result<()>) -> Result<Spilled> {
+        let at = self.len;
+        each(self)?;
+        self.flush()?;
+        Ok(Spilled { at, len: self.len - at })
+    }
+}
+
+fn put_rest(item: Item<'_>, out: &mut Vec<u8>) {
+    Writer::new(out).varint(item.unique as u64).varint(item.value.len() as u64).bytes(item.value);
+}
+
+/// Lets others run, and looks whether the task is to end.
+fn pause() -> Result<()> {
+    gannet_runtime::yield_if_due();
+    if gannet_runtime::interrupted() { Err(EngineError::Interrupted) } else { Ok(()) }
+}
+
+/// Takes entries in any order.
+pub struct Sorter {
+    space: SortSpace,
+    run: Run,
+    spill: Option<Spill>,
+    runs: Vec<Spilled>,
+}
+
+impl Sorter {
+    /// With nothing in it.
+    pub fn new(space: SortSpace) -> Sorter {
+        Sorter { space, run: Run::default(), spill: None, runs: Vec::new() }
+    }
+
+    /// Takes an entry.
+    pub fn push(&mut self, item: Item<'_>) -> Result<()> {
+        self.push_with(item.value, item.unique, |out| {
+            out.extend_from_slice(item.key);
+            Ok(())
+        })
+    }
+
+    /// Takes an entry whose key `write` appends to the buffer.
+    #[inline]
+    pub fn push_with(
+        &mut self,
+        value: &[u8],
+        unique: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let run = &mut self.run;
+        let at = run.bytes.len();
+        write(&mut run.bytes)?;
+        let key = run.bytes.len() - at;
+        run.places.push(Place { head: 0, at: at as u32, key: key as u32 });
+        put_rest(Item { key: &[], unique, value }, &mut run.bytes);
+        if run.bytes.len() + run.places.len() * BESIDE >= self.space.memory.clamp(1, u32::MAX as usize / 2) {
+            self.to_file()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is in memory as a run.
+    fn to_file(&mut self) -> Result<()> {
+        let mut run = std::mem::take(&mut self.run);
+        gannet_runtime::run_long(|| run.sort());
+        let spill = match &mut self.spill {
+            Some(spill) => spill,
+            none => none.insert(Spill::open(&self.space)?),
+        };
+        let written = spill.run(|spill| {
+            for (i, place) in run.places.iter().enumerate() {
+                if i % 4096 == 0 {
+                    pause()?;
+                }
+                spill.put(item(&run.bytes, *place))?;
+            }
+            Ok(())
+        })?;
+        self.runs.push(written);
+        run.bytes.clear();
+        run.places.clear();
+        self.run = run;
+        Ok(())
+    }
+
+    /// Ends the input of sorters and delivers what all of them have, in order.
+    pub fn merge(sorters: Vec<Sorter>) -> Result<Merge> {
+        let memory = sorters.iter().map(|s| s.space.memory).sum::<usize>();
+        let mut sources = Vec::new();
+        for mut sorter in sorters {
+            // A run in memory beside many in the file would leave no room for their buffers.
+            if sorter.spill.is_some() && !sorter.run.places.is_empty() {
+                sorter.to_file()?;
+            }
+            let Sorter { mut run, spill, runs, .. } = sorter;
+            if let Some(spill) = spill {
+                sources.extend(merged(spill, runs, memory)?);
+            } else if !run.places.is_empty() {
+                gannet_runtime::run_long(|| run.sort());
+                sources.push(Source::Memory { run, next: 0 });
+            }
+        }
+        Merge::new(sources)
+    }
+}
+
+/// The sources of a file's runs: so many that their buffers fit the memory. While there are more, some are merged into one.
+fn merged(mut spill: Spill, mut runs: Vec<Spilled>, memory: usize) -> Result<Vec<Source>> {
+    let most = (memory / 2 / LEAST_READ).max(2);
+    while runs.len() > most {
+        note(Path::SortMergedTwice);
+        let rest = runs.split_off(most);
+        let mut merge = Merge::new(sources(&spill.file, &runs, memory))?;
+        let one = spill.run(|to| {
+            while let Some(item) = merge.next()? {
+                to.put(item)?;
+            }
+            Ok(())
+        })?;
+        runs = rest;
+        runs.push(one);
+    }
+    Ok(sources(&spill.file, &runs, memory))
+}
+
+fn sources(file: &Arc<File>, runs: &[Spilled], memory: usize) -> Vec<Source> {
+    let at_once = (memory / 2 / runs.len().max(1)).clamp(LEAST_READ, READ);
+    let source = |run: &Spilled| Source::File(FileRun::new(file.clone(), *run, at_once));
+    runs.iter().map(source).collect()
+}
+
+fn item(bytes: &[u8], place: Place) -> Item<'_> {
+    let (key, rest) = bytes[place.at as usize..].split_at(place.key as usize);
+    let mut r = Reader::new(rest);
+    // Written by `put_rest`.
+    let unique = r.varint().unwrap_or(0) as usize;
+    let value = r.prefixed(usize::MAX).unwrap_or(&[]);
+    Item { key, unique, value }
+}
+
+/// Where parts of an entry lie in a buffer.
+#[derive(Clone, Copy, Default)]
+struct Parts {
+    key: (usize, usize),
+    unique: usize,
+    value: (usize, usize),
+}
+
+/// A run that is read from the file, piece by piece.
+struct FileRun {
+    file: Arc<File>,
+    /// What has not been read.
+    at: u64,
+    end: u64,
+    at_once: usize,
+    buf: Vec<u8>,
+    /// Where the next entry begins in the buffer.
+    next: usize,
+    parts: Parts,
+}
+
+impl FileRun {
+    fn new(file: Arc<File>, run: Spilled, at_once: usize) -> FileRun {
+        let (at, end) = (run.at, run.at + run.len);
+        FileRun { file, at, end, at_once, buf: Vec::new(), next: 0, parts: Parts::default() }
+    }
+
+    /// Goes to the next entry; false: there is none.
+    fn advance(&mut self) -> Result<bool> {
+        loop {
+            let rest = &self.buf[self.next..];
+            if let Some((parts, len)) = decode(rest, self.next) {
+                self.parts = parts;
+                self.next += len;
+                return Ok(true);
+            }
+            if self.at == self.end {
+                return if rest.is_empty() {
+                    Ok(false)
+                } else {
+                    Err(EngineError::Damaged("a sort's file is cut short".into()))
+                };
+            }
+            // Twice as much where one entry takes more than was read.
+            let want = self.at_once.max(2 * rest.len()).min((self.end - self.at) as usize);
+            self.buf.drain(..self.next);
+            self.next = 0;
+            let old = self.buf.len();
+            self.buf.resize(old + want, 0);
+            self.file.read_exact_at(&mut self.buf[old..], self.at).map_err(failed)?;
+            self.at += want as u64;
+        }
+    }
+
+    fn item(&self) -> Item<'_> {
+        let part = |(at, len): (usize, usize)| &self.buf[at..at + len];
+        Item { key: part(self.parts.key), unique: self.parts.unique, value: part(self.parts.value) }
+    }
+}
+
+/// The entry that `bytes` begin with, which lie at `at` of a buffer, and its length; `None`: they have not all of it.
+fn decode(bytes: &[u8], at: usize) -> Option<(Parts, usize)> {
+    let mut r = Reader::new(bytes);
+    let whole = bytes.len();
+    let key = r.prefixed(usize::MAX).ok()?.len();
+    let key_at = at + whole - r.remaining() - key;
+    let unique = r.varint().ok()? as usize;
+    let value = r.prefixed(usize::MAX).ok()?.len();
+    let len = whole - r.remaining();
+    Some((Parts { key: (key_at, key), unique, value: (at + len - value, value) }, len))
+}
+
+enum Source {
+    Memory { run: Run, next: usize },
+    File(FileRun),
+}
+
+impl Source {
+    fn advance(&mut self) -> Result<bool> {
+        match self {
+            Source::Memory { run, next } => {
+                *next += 1;
+                Ok(*next <= run.places.len())
+            }
+            Source::File(run) => run.advance(),
+        }
+    }
+
+    fn key(&self) -> &[u8] {
+        match self {
+            Source::Memory { run, next } => run.key(run.places[*next - 1]),
+            Source::File(run) => run.item().key,
+        }
+    }
+
+    fn item(&self) -> Item<'_> {
+        match self {
+            Source::Memory { run, next } => item(&run.bytes, run.places[*next - 1]),
+            Source::File(run) => run.item(),
+        }
+    }
+}
+
+/// Delivers entries in the order of their keys.
+pub struct Merge {
+    /// A heap by the key that each is at, the least first.
+    sources: Vec<Source>,
+    /// The first one's entry has been delivered.
+    delivered: bool,
+    count: usize,
+}
+
+impl Merge {
+    fn new(all: Vec<Source>) -> Result<Merge> {
+        let mut sources = Vec::with_capacity(all.len());
+        for mut source in all {
+            if source.advance()? {
+                sources.push(source);
+            }
+        }
+        let mut merge = Merge { sources, delivered: false, count: 0 };
+        for i in (0..merge.sources.len() / 2).rev() {
+            merge.sift(i);
+        }
+        Ok(merge)
+    }
+
+    /// Moves a source down to where it belongs.
+    fn sift(&mut self, mut i: usize) {
+        loop {
+            let least = (2 * i + 1..(2 * i + 3).min(self.sources.len()))
+                .min_by(|a, b| self.sources[*a].key().cmp(self.sources[*b].key()));
+            match least {
+                Some(child) if self.sources[child].key() < self.sources[i].key() => {
+                    self.sources.swap(i, child);
+                    i = child;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// The next entry. Error [`EngineError::Interrupted`] when the task is to end.
+    pub fn next(&mut self) -> Result<Option<Item<'_>>> {
+        self.count += 1;
+        if self.count.is_multiple_of(256) {
+            pause()?;
+        }
+        if std::mem::replace(&mut self.delivered, true) && !self.sources.is_empty() {
+            if !self.sources[0].advance()? {
+                self.sources.swap_remove(0);
+            }
+            self.sift(0);
+        }
+        Ok(self.sources.first().map(Source::item))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted(memory: usize, sorters: usize, entries: &[(Vec<u8>, Vec<u8>)]) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let space = SortSpace { dir: std::env::temp_dir(), memory };
+        let mut all: Vec<Sorter> = (0..sorters).map(|_| Sorter::new(space.clone())).collect();
+        for (i, (key, value)) in entries.iter().enumerate() {
+            let unique = key.len() / 2;
+            all[i % sorters].push(Item { key, unique, value }).unwrap();
+        }
+        let (mut merge, mut out) = (Sorter::merge(all).unwrap(), Vec::new());
+        while let Some(item) = merge.next().unwrap() {
+            assert_eq!(item.unique, item.key.len() / 2);
+            out.push((item.key.to_vec(), item.value.to_vec()));
+        }
+        out
+    }
+
+    #[test]
+    fn entries_come_in_order_from_memory_and_file() {
+        let mut x = 1_u64;
+        let mut random = move |n: u64| {
+            x = x.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+            (x >> 33) % n
+        };
+        let entries: Vec<(Vec<u8>, Vec<u8>)> = (0..20_000)
+            .map(|i: u32| {
+                let mut key = b"common".to_vec();
+                key.extend((0..random(14)).map(|_| random(3) as u8));
+                key.extend_from_slice(&i.to_be_bytes()[..if random(4) == 0 { 4 } else { 0 }]);
+                let value = vec![i as u8; if random(500) == 0 { 40_000 } else { random(9) as usize }];
+                (key, value)
+            })
+            .collect();
+        let mut expect = entries.clone();
+        expect.sort_by(|a, b| a.0.cmp(&b.0));
+        let keys = |v: &[(Vec<u8>, Vec<u8>)]| v.iter().map(|e| e.0.clone()).collect::<Vec<_>>();
+        for (memory, sorters) in [(64 << 20, 1), (64 << 20, 3), (100_000, 1), (300_000, 2), (20_000, 1)] {
+            let got = sorted(memory, sorters, &entries);
+            assert_eq!(keys(&got), keys(&expect), "{memory} bytes, {sorters} sorters");
+            let (mut a, mut b) = (got, expect.clone());
+            a.sort();
+            b.sort();
+            assert!(a == b);
+        }
+        assert!(crate::plant::taken()[Path::SortMergedTwice as usize] > 0, "more runs than can be merged at once");
+        assert!(sorted(1000, 2, &[]).is_empty());
+    }
+}
