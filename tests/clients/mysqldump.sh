@@ -10,4 +10,27 @@ dump() { mysqldump --no-defaults -uroot -S "$GANNET_SOCKET" --skip-comments --sk
 first=$(dump d1)
 printf '%s\n' "$first" | mysql --no-defaults -uroot -S "$GANNET_SOCKET" d2
 same "dump of the copy" "$first" "$(dump d2)"
-echo "mysqldump: the copy's dump is the same text"
+
+
+# Everything: accounts, views with definers, into the same server and into an empty one.
+sql "CREATE USER web@localhost IDENTIFIED BY 'secret', owner@localhost; GRANT SELECT ON d1.* TO owner@localhost; CREATE DEFINER = owner@localhost VIEW d1.v AS SELECT s FROM d1.a; GRANT SELECT ON d1.v TO web@localhost"
+dir=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill "$server"; rm -rf "$dir"' EXIT
+everything() { mysqldump --no-defaults -uroot -S "$1" --skip-comments --skip-dump-date --single-transaction --all-databases; }
+restored() { # restored SOCKET
+  same "view" "3" "$(mysql --no-defaults -uweb -psecret -S "$1" -N -B -e 'SELECT COUNT(*) FROM d1.v')"
+  same "accounts" "owner web" "$(mysql --no-defaults -uroot -S "$1" -N -B -e "SELECT GROUP_CONCAT(User ORDER BY User SEPARATOR ' ') FROM mysql.user WHERE User IN ('web', 'owner', 'later')")"
+}
+everything "$GANNET_SOCKET" > "$dir/all.sql"
+sql "CREATE USER later@localhost; DROP VIEW d1.v; DELETE FROM d1.a"
+mysql --no-defaults -uroot -S "$GANNET_SOCKET" < "$dir/all.sql"
+restored "$GANNET_SOCKET"
+"$GANNET_BIN" serve --datadir="$dir/data" --socket="$dir/other.sock" --skip-networking > "$dir/other.log" 2>&1 &
+server=$!
+GANNET_SOCKET=$dir/other.sock answers "SELECT 1"
+mysql --no-defaults -uroot -S "$dir/other.sock" < "$dir/all.sql"
+restored "$dir/other.sock"
+same "dump of the copy" "$(grep -v innodb_ "$dir/all.sql" | md5sum)" "$(everything "$dir/other.sock" | grep -v innodb_ | md5sum)"
+sql "DROP USER web@localhost, owner@localhost"
+echo "mysqldump: the copy's dump is the same text, and the dump of everything comes back"

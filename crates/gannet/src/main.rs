@@ -3,8 +3,10 @@
 mod bench;
 mod check;
 mod connections;
+mod micro;
 mod pressure;
 mod serve;
+mod sql;
 mod tpcc;
 
 use std::process::ExitCode;
@@ -13,10 +15,11 @@ const HELP: &str = "\
 Gannet, a relational database server that speaks MySQL.
 
 Usage: gannet [serve] [options]    serve MySQL clients (gannet serve --help)
+       gannet sql [options]        run statements on a server (gannet sql --help)
        gannet check --datadir=DIR  check a store that no server has open
        gannet bench tpcc|connections|pressure [options]
                                    measure a server (gannet bench tpcc --help, ...)
-       gannet --help | --version
+       gannet help [COMMAND] | version
 ";
 
 fn main() -> ExitCode {
@@ -26,11 +29,20 @@ fn main() -> ExitCode {
             "serve" => serve::run(rest),
             "bench" => bench::run(rest),
             "check" => check::run(rest),
-            "help" | "--help" | "-?" => {
-                print!("{HELP}");
-                Ok(())
-            }
-            "--version" | "-V" => {
+            "sql" => sql::run(rest),
+            // `gannet help serve` is `gannet serve --help`.
+            "help" | "--help" | "-?" => match rest.first().map(String::as_str) {
+                Some("serve") => serve::run(&["--help".into()]),
+                Some("bench") => bench::run(&["--help".into()]),
+                Some("check") => check::run(&["--help".into()]),
+                Some("sql") => sql::run(&["--help".into()]),
+                Some(other) => Err(format!("unknown command '{other}'\n\n{HELP}")),
+                None => {
+                    print!("{HELP}");
+                    Ok(())
+                }
+            },
+            "version" | "--version" | "-V" => {
                 println!("{}", serve::version());
                 Ok(())
             }

@@ -21,6 +21,8 @@ pub fn run(args: &[String]) -> Result<(), String> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|e| format!("cannot handle signals: {e}"))?;
     let server = Server::start(options)?;
     print!("{}", server.banner());
+    server.core().log.system(format_args!("{} is ready for connections", version()));
+    gannet_runtime::tell_service_manager("READY=1");
     let shared = server.core().clone();
     let started = gannet_runtime::start_thread("signals", None, move || {
         let mut asked = false;
@@ -33,12 +35,13 @@ pub fn run(args: &[String]) -> Result<(), String> {
                 std::process::exit(1);
             }
             asked = true;
-            shared.log.note("a signal asks the server to shut down");
+            shared.log.system("a signal asks the server to shut down");
             shared.request_stop();
         }
     });
     started.map_err(|e| format!("cannot start a thread: {e}"))?;
     server.wait();
+    gannet_runtime::tell_service_manager("STOPPING=1");
     server.stop();
     Ok(())
 }

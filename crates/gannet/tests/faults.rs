@@ -59,6 +59,33 @@ fn a_directory_in_use_is_refused() {
 }
 
 #[test]
+fn a_directory_of_others_is_refused_and_left_as_it_is() {
+    use std::os::unix::fs::PermissionsExt;
+    let cases = [
+        ("mysql", "ibdata1", "data directory of MySQL"),
+        ("mariadb", "aria_log_control", "data directory of MySQL"),
+        ("photos", "holiday.jpg", "files of others (such as 'holiday.jpg')"),
+    ];
+    for (name, file, says) in cases {
+        let dir = Dir::new(name);
+        let data = dir.data();
+        fs::create_dir_all(&data).expect("a directory");
+        fs::write(data.join("auto.cnf"), "[auto]\n").expect("a file");
+        fs::write(data.join(file), "x").expect("a file");
+        fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).expect("permissions");
+        let text = refused(&dir);
+        assert!(text.contains(says), "{name}: {text}");
+        assert_eq!(fs::read_dir(&data).expect("a directory").count(), 2, "{name}: something was made");
+        assert_eq!(fs::metadata(&data).expect("a directory").permissions().mode() & 0o777, 0o755, "{name}");
+        // What a refused start leaves, certificates, and what a new file system has, are no hindrance.
+        fs::remove_file(data.join(file)).expect("a file");
+        fs::write(data.join("ca.pem.old.pem"), "").expect("a file");
+        fs::create_dir(data.join("lost+found")).expect("a directory");
+        Server::start(&dir).stop();
+    }
+}
+
+#[test]
 fn missing_and_newer_files_are_refused() {
     let dir = store("missing", false);
     let data = dir.data();

@@ -124,6 +124,46 @@ fn view(sql: &str, ignore: bool, outcomes: &[Outcome; 2]) -> Option<&'static str
     }
 }
 
+/// As [`reason_of_step`], of the themes in `wide/mixes.rs`.
+fn of_mixes(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
+    match (theme, outcomes) {
+        // Comparison of dates with numbers that are none: as numbers. Those beyond all dates are zero to MariaDB.
+        ("dates and numbers", [Outcome::Done(_), Outcome::Done(_)])
+            if ["99999999999999", "20209999", "30000000"].iter().any(|n| sql.contains(n)) =>
+        {
+            Some("MariaDB takes a number beyond all dates, or all times, for zero")
+        }
+        // Functions That Search JSON Values, JSON_VALUE(): as CAST(JSON_UNQUOTE(JSON_EXTRACT(...)) AS type) does it.
+        ("stored documents", [Outcome::Done(_), Outcome::Done(_)])
+            if sql.contains("JSON_VALUE(")
+                && differ_only(outcomes, |x, y| y == "NULL" && x.starts_with(['[', '{'])) =>
+        {
+            Some("MariaDB gives no text of an array or object by JSON_VALUE")
+        }
+        // Date and Time Functions, DATE_ADD().
+        ("recursive types", [Outcome::Done(_), Outcome::Done(_)])
+            if sql.contains(", t FROM x") && sql.contains("INTERVAL 1 DAY") =>
+        {
+            Some("a TIME plus days is a DATETIME to MySQL, whose time of day stays")
+        }
+        ("dates and numbers", [Outcome::Done(_), Outcome::Done(_)]) if sql.contains("JOIN x b ON a.t ") => {
+            Some("MariaDB takes a number beyond all dates, or all times, for zero")
+        }
+        ("named windows", [Outcome::Refused(3580, _), Outcome::Refused(4009, _)]) => {
+            Some("MariaDB does not find a window that is made of itself")
+        }
+        ("named windows", [Outcome::Refused(3586, _), Outcome::Done(_)])
+            if sql.contains("FOLLOWING AND 1 PRECEDING") =>
+        {
+            Some("MariaDB takes frames from what follows to what precedes")
+        }
+        ("named windows", [Outcome::Refused(1054 | 3579..=3587, _), Outcome::Refused(1054 | 4009..=4021, _)]) => {
+            Some("which of several wrong windows is met first")
+        }
+        _ => None,
+    }
+}
+
 /// As [`reason`], of a statement of a theme's round.
 pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
     let ignore = sql.contains(" IGNORE ");
@@ -254,7 +294,7 @@ pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) ->
         ("altered", [Outcome::Refused(1170, _), _]) => {
             Some("MariaDB makes a prefix of a key on a column that becomes TEXT")
         }
-        _ => None,
+        _ => of_mixes(theme, sql, outcomes),
     }
 }
 

@@ -39,6 +39,16 @@ pub fn plain_file(readers: Readers) -> stdfs::OpenOptions {
     how
 }
 
+/// Reads a plain file as a whole.
+pub fn read_plain(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    stdfs::read(path)
+}
+
+/// A plain file to read from, as it comes.
+pub fn open_plain(path: impl AsRef<Path>) -> io::Result<stdfs::File> {
+    stdfs::File::open(path)
+}
+
 /// Writes a plain file as a whole.
 pub fn write_plain(path: impl AsRef<Path>, readers: Readers, content: &[u8]) -> io::Result<()> {
     let mut file = plain_file(readers).write(true).truncate(true).open(path)?;

@@ -32,7 +32,10 @@ pub use file::{File, OpenOptions};
 pub use gannet_base::slot::MAX_SLOTS;
 pub use gannet_telemetry::Wait;
 pub use monitor::Monitor;
-pub use os::{raise_descriptor_limit, release_free_memory, run_blocking, run_long};
+pub use os::{
+    raise_descriptor_limit, read_secret, release_free_memory, resident_bytes, run_blocking, run_long,
+    tell_service_manager,
+};
 pub use serve::{
     Addr, Conn, Factory, Listener, ListenerOptions, Next, Panicked, Peer, Ready, Service, ThreadHandling, Transport,
     remember_panics,

@@ -33,6 +33,60 @@ pub fn release_free_memory() {
     }
 }
 
+/// Asks the person at the terminal for a line that is not shown while it is typed.
+pub fn read_secret(prompt: &str) -> io::Result<String> {
+    use std::io::{BufRead, Write};
+    use std::os::fd::AsRawFd;
+    let terminal = std::fs::File::options().read(true).write(true).open("/dev/tty")?;
+    let fd = terminal.as_raw_fd();
+    // SAFETY: all zero bytes are a value of this plain structure.
+    let mut before: libc::termios = unsafe { std::mem::zeroed() };
+    // SAFETY: an open descriptor and a valid structure.
+    if unsafe { libc::tcgetattr(fd, &mut before) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut silent = before;
+    silent.c_lflag &= !libc::ECHO;
+    (&terminal).write_all(prompt.as_bytes())?;
+    let mut line = String::new();
+    // SAFETY: as above.
+    if unsafe { libc::tcsetattr(fd, libc::TCSAFLUSH, &silent) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let read = io::BufReader::new(&terminal).read_line(&mut line);
+    // SAFETY: as above.
+    unsafe { libc::tcsetattr(fd, libc::TCSAFLUSH, &before) };
+    (&terminal).write_all(b"\n")?;
+    read?;
+    line.truncate(line.trim_end_matches(['\r', '\n']).len());
+    Ok(line)
+}
+
+/// Tells the service manager that started this process (systemd's `Type=notify`), if one did: `READY=1`, `STOPPING=1`.
+pub fn tell_service_manager(state: &str) {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::{ffi::OsStrExt, net};
+    let Some(at) = std::env::var_os("NOTIFY_SOCKET") else { return };
+    let address = match at.as_bytes().strip_prefix(b"@") {
+        Some(name) => net::SocketAddr::from_abstract_name(name),
+        None => net::SocketAddr::from_pathname(&at),
+    };
+    // A manager that cannot be told waits in vain, and says so.
+    let _ = address.and_then(|to| net::UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &to));
+}
+
+/// Bytes of this process that are in memory; `None` where the system does not tell.
+pub fn resident_bytes() -> Option<u64> {
+    if crate::cx::simulated() {
+        return None;
+    }
+    let figures = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = figures.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    // SAFETY: a plain call.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    Some(pages * u64::try_from(page).ok()?)
+}
+
 /// Executes an operation, waiting without blocking other tasks: the count of bytes, or the error.
 pub(crate) fn perform(op: Op) -> io::Result<usize> {
     let mut result = [0];

@@ -49,6 +49,7 @@ waits! {
     /// The log writer: for something to write.
     LogIdle = "wait/idle/log_writer";
     StatisticsIdle = "wait/idle/statistics";
+    EventsIdle = "wait/idle/events";
     /// For a page being read by another task.
     PageRead = "wait/buffer/page_read";
     /// For a page latch.

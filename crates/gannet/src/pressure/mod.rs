@@ -158,14 +158,14 @@ fn number(connection: &mut Connection, sql: &str) -> Outcome<i64> {
 }
 
 /// Random numbers (xorshift64, Marsaglia 2003).
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn new(seed: usize) -> Random {
+    pub(crate) fn new(seed: usize) -> Random {
         Random((seed as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

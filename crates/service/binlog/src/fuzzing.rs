@@ -58,6 +58,8 @@ pub fn seeds() -> Vec<Vec<u8>> {
     use crate::image::RowEncoder;
     use crate::map::{Column, Metadata, Table};
     use crate::rows::{Change, Columns, put_head};
+    use gannet_types::json::Json;
+    use gannet_types::room::Room;
     use gannet_types::{CollationId, Decimal, SqlType, TypeId, Value};
     let types = [
         SqlType::new(TypeId::Int),
@@ -69,7 +71,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let columns: Vec<Column<'_>> = types.iter().map(|ty| Column { name: "c", ty, visible: true }).collect();
     let table = Table { id: 5, schema: "s", name: "t", columns: &columns, primary_key: &[(0, 0)] };
     let json = gannet_types::json::parse(b"{\"a\": [1, 2.5, \"x\", null]}").ok();
-    let document = json.and_then(|j| j.to_text().ok()).map_or(Value::Null, Value::Json);
+    let document = json.and_then(|j| j.to_text(gannet_types::room::Room::FREE).ok()).map_or(Value::Null, Value::Json);
     let decimal = Value::Decimal(Decimal::parse(b"-12.5").value);
     let row = [Value::Int(-1), Value::text("text"), decimal, document, Value::Time(Default::default(), 3)];
     let encoder = RowEncoder::new(types.iter().enumerate());
@@ -89,7 +91,10 @@ pub fn seeds() -> Vec<Vec<u8>> {
         encoder.encode(&row, |_| true, o);
     });
     let mut document = Vec::new();
-    crate::json::encode(&gannet_types::json::Json::Array(vec![gannet_types::json::Json::Int(1); 3]), &mut document);
+    crate::json::encode(
+        &gannet_types::json::Json::Array((0..3).map(gannet_types::json::Json::Int).collect()),
+        &mut document,
+    );
     let set = b"3E11FA47-71CA-11E1-9E33-C80AA9429562:1-5:9".to_vec();
     vec![out, document, set]
 }

@@ -19,6 +19,7 @@ use crate::map::ColumnKind;
 use crate::{decimal, json};
 use gannet_base::{DecodeError, Reader};
 use gannet_types::json::Json;
+use gannet_types::room::Room;
 use gannet_types::{CollationId, Date, DateTime, SqlType, Time, Timestamp, TypeId, Value};
 
 /// Units of the fraction that 1, 2 and 3 bytes count, in microseconds.
@@ -104,7 +105,7 @@ impl Column {
                 let start = out.len();
                 out.resize(start + usize::from(n), 0);
                 // Stored documents can be read: they were made by the server.
-                json::encode(&Json::decode(stored).unwrap_or(Json::Null), out);
+                json::encode(&Json::decode(stored, Room::FREE).unwrap_or(Json::Null), out);
                 let length = out.len() - start - usize::from(n);
                 out[start..start + usize::from(n)].copy_from_slice(&length.to_le_bytes()[..usize::from(n)]);
             }
@@ -200,7 +201,7 @@ pub fn value(
             let bad = invalid("document");
             let length = le(r, n)? as usize;
             let json = json::decode(r.bytes(length)?)?;
-            Value::Json(json.to_text().map_err(|_| bad)?)
+            Value::Json(json.to_text(Room::FREE).map_err(|_| bad)?)
         }
         ColumnKind::Enum(n) | ColumnKind::Set(n) => Value::UInt(le(r, n)?),
     })

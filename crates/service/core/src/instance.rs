@@ -138,9 +138,11 @@ impl Instance {
         let facts = Facts { version, system_zone: TimeZone::system(), started_ns: now_ns() };
         let logs = StatementLogs::new(&datadir, crate::statement_log::header(&vars));
         // Numbers beyond those of tables and of hashed names.
-        let write_gate = engine.lock_table().mdl_object(1 << 62, "global");
-        let commit_gate = engine.lock_table().mdl_object(1 << 62 | 1, "commit");
+        let gate = |n: u64, name: &str| engine.lock_table().mdl_object(1 << 62 | n, name);
         let core = Arc::new(Core {
+            write_gate: gate(0, "global"),
+            commit_gate: gate(1, "commit"),
+            backup_gate: gate(2, "backup"),
             engine,
             catalog,
             persisted,
@@ -155,8 +157,6 @@ impl Instance {
             log,
             logs,
             temp,
-            write_gate,
-            commit_gate,
             stats: StatementStats::new(digests, 1024),
             user_locks: UserLocks::default(),
             timers: Timers::default(),
@@ -270,7 +270,7 @@ impl Instance {
         if let Some(path) = &self.pid_file {
             let _ = std::fs::remove_file(path);
         }
-        s.log.note("the server has stopped");
+        s.log.system("the server has stopped");
     }
 }
 

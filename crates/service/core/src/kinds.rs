@@ -198,6 +198,8 @@ kinds! {
     RELEASE_SAVEPOINT = session("RELEASE SAVEPOINT");
     XA = session("XA");
     LOCK_TABLES = session("LOCK TABLES").counted(Counter::ComLockTables).commits().in_programs(Programs::Nowhere("LOCK"));
+    LOCK_INSTANCE = session("LOCK INSTANCE").in_programs(Programs::Nowhere("LOCK INSTANCE"));
+    UNLOCK_INSTANCE = session("UNLOCK INSTANCE").in_programs(Programs::Nowhere("UNLOCK INSTANCE"));
     UNLOCK_TABLES = session("UNLOCK TABLES").counted(Counter::ComUnlockTables).in_programs(Programs::Nowhere("UNLOCK"));
     SET = session("SET").with(Secrets::Texts);
     SET_STATEMENT = session("SET STATEMENT").with(Secrets::Texts);
@@ -207,7 +209,7 @@ kinds! {
     EXPLAIN_CONNECTION = session("EXPLAIN FOR CONNECTION").counted(Counter::ComExplainOther).in_programs(Programs::Rows);
     DESCRIBE = session("DESCRIBE").in_programs(Programs::Rows);
     HELP = session("HELP").counted(Counter::ComHelp).in_programs(Programs::Nowhere("HELP"));
-    USE = session("USE").counted(Counter::ComChangeDb).in_programs(Programs::Nowhere("USE"));
+    USE = session("USE").not_prepared().counted(Counter::ComChangeDb).in_programs(Programs::Nowhere("USE"));
     KILL = session("KILL");
     PREPARE = session("PREPARE").not_prepared().with(Secrets::Texts).in_programs(Programs::Procedures("Dynamic SQL"));
     EXECUTE = session("EXECUTE").not_prepared().in_programs(Programs::Procedures("Dynamic SQL"));
@@ -231,28 +233,26 @@ kinds! {
     SET_PASSWORD = session("SET PASSWORD").counted(Counter::ComSetPassword).commits().with(Secrets::Literals).logged(Logged::Text);
     SET_ROLE = session("SET ROLE").counted(Counter::ComSetRole);
     SET_DEFAULT_ROLE = session("SET DEFAULT ROLE").counted(Counter::ComAlterUserDefaultRole).commits().logged(Logged::Text);
-    GET_DIAGNOSTICS = missing("GET DIAGNOSTICS").counted(Counter::ComGetDiagnostics).keeps_diagnostics();
+    GET_DIAGNOSTICS = session("GET DIAGNOSTICS").not_prepared().counted(Counter::ComGetDiagnostics).keeps_diagnostics();
     EMPTY = session("an empty statement").counted(Counter::ComEmptyQuery).with(Secrets::Literals);
 
     CALL = session("CALL").counted(Counter::ComCallProcedure);
     CREATE_PROCEDURE =
-        missing("CREATE PROCEDURE and CREATE FUNCTION").counted(Counter::ComCreateProcedure).with(Secrets::Literals).in_programs(Programs::Makes("PROCEDURE"));
+        session("CREATE PROCEDURE").counted(Counter::ComCreateProcedure).not_prepared().with(Secrets::Literals).commits().logged(Logged::Text).in_programs(Programs::Makes("PROCEDURE"));
     CREATE_FUNCTION =
-        missing("CREATE PROCEDURE and CREATE FUNCTION").counted(Counter::ComCreateFunction).with(Secrets::Literals).in_programs(Programs::Makes("FUNCTION"));
-    ALTER_PROCEDURE = session("ALTER PROCEDURE").counted(Counter::ComAlterProcedure).commits().in_programs(Programs::Changes("PROCEDURE"));
-    ALTER_FUNCTION = session("ALTER FUNCTION").counted(Counter::ComAlterFunction).commits().in_programs(Programs::Changes("FUNCTION"));
+        session("CREATE FUNCTION").counted(Counter::ComCreateFunction).not_prepared().with(Secrets::Literals).commits().logged(Logged::Text).in_programs(Programs::Makes("FUNCTION"));
+    ALTER_PROCEDURE = session("ALTER PROCEDURE").counted(Counter::ComAlterProcedure).commits().in_programs(Programs::Changes("PROCEDURE")).logged(Logged::Text);
+    ALTER_FUNCTION = session("ALTER FUNCTION").counted(Counter::ComAlterFunction).commits().in_programs(Programs::Changes("FUNCTION")).logged(Logged::Text);
     CREATE_LOADABLE_FUNCTION = missing("CREATE FUNCTION ... SONAME");
-    CREATE_TRIGGER = missing("CREATE TRIGGER").counted(Counter::ComCreateTrigger).with(Secrets::Literals).in_programs(Programs::Makes("TRIGGER"));
-    CREATE_EVENT = missing("CREATE EVENT").counted(Counter::ComCreateEvent).with(Secrets::Literals).in_programs(Programs::Event);
-    ALTER_EVENT = session("ALTER EVENT").counted(Counter::ComAlterEvent).commits().with(Secrets::Literals);
-    DROP_PROCEDURE = session("DROP PROCEDURE").counted(Counter::ComDropProcedure).commits().in_programs(Programs::Changes("PROCEDURE"));
-    DROP_FUNCTION = session("DROP FUNCTION").counted(Counter::ComDropFunction).commits().in_programs(Programs::Changes("FUNCTION"));
-    DROP_TRIGGER = session("DROP TRIGGER").counted(Counter::ComDropTrigger).commits();
-    DROP_EVENT = session("DROP EVENT").counted(Counter::ComDropEvent).commits();
+    CREATE_TRIGGER = session("CREATE TRIGGER").counted(Counter::ComCreateTrigger).not_prepared().with(Secrets::Literals).commits().logged(Logged::Text).in_programs(Programs::Makes("TRIGGER"));
+    CREATE_EVENT = session("CREATE EVENT").counted(Counter::ComCreateEvent).not_prepared().with(Secrets::Literals).commits().logged(Logged::Text).in_programs(Programs::Event);
+    ALTER_EVENT = session("ALTER EVENT").counted(Counter::ComAlterEvent).commits().with(Secrets::Literals).logged(Logged::Text);
+    DROP_PROCEDURE = session("DROP PROCEDURE").counted(Counter::ComDropProcedure).commits().in_programs(Programs::Changes("PROCEDURE")).logged(Logged::Text);
+    DROP_FUNCTION = session("DROP FUNCTION").counted(Counter::ComDropFunction).commits().in_programs(Programs::Changes("FUNCTION")).logged(Logged::Text);
+    DROP_TRIGGER = session("DROP TRIGGER").counted(Counter::ComDropTrigger).commits().logged(Logged::Text);
+    DROP_EVENT = session("DROP EVENT").counted(Counter::ComDropEvent).commits().logged(Logged::Text);
     COMPOUND = missing("stored programs").with(Secrets::Literals);
     STORAGE = missing("tablespaces, servers and resource groups").with(Secrets::Literals);
-    LOCK_INSTANCE = missing("LOCK INSTANCE");
-    UNLOCK_INSTANCE = missing("LOCK INSTANCE");
     EXECUTE_IMMEDIATE = missing("EXECUTE IMMEDIATE").with(Secrets::Texts).in_programs(Programs::Procedures("Dynamic SQL"));
     KEY_CACHE = missing("key caches").in_programs(Programs::Rows);
     RESTART = missing("RESTART").counted(Counter::ComRestart);
@@ -260,7 +260,8 @@ kinds! {
     CLONE = missing("CLONE").counted(Counter::ComClone).with(Secrets::Literals);
     IMPORT_TABLE = missing("IMPORT TABLE");
     REPLICATION = missing("replication").with(Secrets::Literals);
-    SIGNAL = missing("SIGNAL");
+    SIGNAL = session("SIGNAL").not_prepared();
+    RESIGNAL = session("RESIGNAL").not_prepared().keeps_diagnostics();
 }
 
 /// The kind of a statement.
@@ -381,7 +382,7 @@ pub fn of(statement: &Statement) -> &'static Kind {
         Statement::SetRole(_) => &SET_ROLE,
         Statement::SetDefaultRole { .. } => &SET_DEFAULT_ROLE,
         Statement::Replication(_) => &REPLICATION,
-        Statement::Signal(_) => &SIGNAL,
+        Statement::Signal(s) => [&SIGNAL, &RESIGNAL][usize::from(s.resignal)],
         Statement::GetDiagnostics(_) => &GET_DIAGNOSTICS,
         Statement::Empty => &EMPTY,
     }

@@ -19,6 +19,7 @@ pub mod log;
 pub mod names;
 pub mod options;
 pub mod registry;
+mod release;
 pub mod reports;
 mod shared;
 mod startup;

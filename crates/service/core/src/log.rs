@@ -11,9 +11,11 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How bad it is.
+/// How bad it is, or how important.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
+    /// The server begins or ends: always written.
+    System = 0,
     /// Something failed.
     Error = 1,
     /// Something is not as it should be.
@@ -56,6 +58,11 @@ impl ErrorLog {
         })
     }
 
+    /// The server begins or ends.
+    pub fn system(&self, text: impl std::fmt::Display) {
+        self.write(Severity::System, &text);
+    }
+
     /// Something failed.
     pub fn error(&self, text: impl std::fmt::Display) {
         self.write(Severity::Error, &text);
@@ -77,6 +84,7 @@ impl ErrorLog {
         }
         let mut line = timestamp(gannet_runtime::WallTime::now().micros() as i64);
         line.push_str(match severity {
+            Severity::System => " [System] ",
             Severity::Error => " [ERROR] ",
             Severity::Warning => " [Warning] ",
             Severity::Note => " [Note] ",

@@ -66,6 +66,8 @@ pub struct Core {
     pub write_gate: gannet_engine::lock::MdlObject,
     /// The same for commits.
     pub commit_gate: gannet_engine::lock::MdlObject,
+    /// What definitions share, and LOCK INSTANCE FOR BACKUP has alone.
+    pub backup_gate: gannet_engine::lock::MdlObject,
     pub stats: StatementStats,
     pub user_locks: UserLocks,
     pub timers: Timers,

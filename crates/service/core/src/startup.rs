@@ -61,12 +61,61 @@ pub(crate) fn prepare_datadir(options: &ServerOptions) -> std::result::Result<Pa
     let dir = options.datadir();
     let made = gannet_runtime::fs::create_dir_all(&dir);
     made.map_err(|e| format!("cannot create the data directory {}: {e}", dir.display()))?;
+    // Before anything is changed: it may be somebody else's.
+    refuse_foreign(options, &dir)?;
     let meta = std::fs::metadata(&dir).map_err(|e| format!("cannot look at {}: {e}", dir.display()))?;
     if meta.permissions().mode() & 0o077 != 0 {
         let tightened = std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700));
         tightened.map_err(|e| format!("{} is open to others and cannot be closed: {e}", dir.display()))?;
     }
     std::fs::canonicalize(&dir).map_err(|e| format!("cannot resolve {}: {e}", dir.display()))
+}
+
+/// What may be in a directory that holds no store yet: files of a start that was interrupted or refused, or that
+/// options name, and what a new file system has. (Of a store without its control file the engine says what is
+/// missing.)
+const EXPECTED: &[&str] =
+    &["auto.cnf", "control", "data.gnt", "double.gnt", "log", "persisted-variables", "lost+found"];
+const EXPECTED_ENDS: &[&str] = &[".pem", ".log", ".pid", ".sock", ".lock", ".spill"];
+/// What MySQL and MariaDB have in their data directories.
+const OF_OTHERS: &[&str] =
+    &["ibdata1", "mysql.ibd", "mysql", "ib_logfile0", "#innodb_redo", "aria_log_control", "undo001"];
+
+/// Refuses a directory with files of others, such as a data directory of MySQL's, in which a new store would lie
+/// beside the data that was meant.
+fn refuse_foreign(options: &ServerOptions, dir: &Path) -> std::result::Result<(), String> {
+    let entries = gannet_runtime::fs::read_dir(dir);
+    let entries = entries.map_err(|e| format!("cannot look into the data directory {}: {e}", dir.display()))?;
+    let names: Vec<String> =
+        entries.iter().filter_map(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned()).collect();
+    if names.iter().any(|n| n == "control") {
+        return Ok(());
+    }
+    if let Some(found) = names.iter().find(|n| OF_OTHERS.contains(&n.as_str())) {
+        return Err(format!(
+            "{} is a data directory of MySQL or MariaDB (it has '{found}'), whose files Gannet does not read; start with an empty \
+             --datadir, dump the data from the other server with mysqldump, and load the dump with mysql (or gannet sql)",
+            dir.display()
+        ));
+    }
+    let named = |name: &str| {
+        let texts = options.vars.iter().map(VarValue::as_str).filter(|text| !text.is_empty());
+        texts.into_iter().any(|text| Path::new(text).file_name().is_some_and(|n| n == name))
+    };
+    let expected = |name: &str| {
+        EXPECTED.contains(&name)
+            || name.starts_with('.')
+            || EXPECTED_ENDS.iter().any(|e| name.ends_with(e))
+            || named(name)
+    };
+    match names.iter().find(|n| !expected(n)) {
+        None => Ok(()),
+        Some(found) => Err(format!(
+            "the data directory {} has files of others (such as '{found}') and no store (no file 'control'); start with an empty \
+             directory, or one that does not exist",
+            dir.display()
+        )),
+    }
 }
 
 pub(crate) fn open_log(options: &ServerOptions, datadir: &Path) -> std::result::Result<ErrorLog, String> {

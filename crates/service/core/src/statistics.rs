@@ -1,13 +1,15 @@
 //! Keeps statistics fresh in the background, so that plans are made for tables as they are, and stores them in the
 //! dictionary.
 //!
-//! Writing rows counts nothing for this: the engine knows each tree's rows anyway. A table is sampled again when its
-//! rows differ from the figures by a tenth, as in InnoDB, or when it or one of its indexes has none yet.
+//! Writing rows counts nothing more for this: the engine counts each tree's entries, and their changes, anyway. A table
+//! is sampled again when a tenth of its rows have changed, as in InnoDB: inserted, deleted, or updated in an indexed
+//! column; or when it or one of its indexes has no figures yet.
 
 use crate::Core;
+use crate::release::Release;
 use crate::vars::Live;
 use gannet_catalog::{StoredTable, stats};
-use gannet_engine::{EngineError, TreeId};
+use gannet_engine::{EngineError, TreeHandle, TreeId};
 use gannet_runtime::{Unpark, Wait, WallTime, interrupted, now_ns, park};
 use gannet_schema::{RowSource, Table, TableId};
 use std::collections::{HashMap, HashSet};
@@ -15,8 +17,8 @@ use std::sync::Arc;
 
 /// Pause between two looks at the tables in use.
 const PAUSE_NS: u64 = 500_000_000;
-/// Rows by which a small table may change without being looked at.
-const SLACK_ROWS: u64 = 50;
+/// A table that changes all the time is sampled so often at most, unless it was empty the last time.
+const AGAIN_NS: u64 = 2_000_000_000;
 /// A growing table's figures are written down so often at most: each time is a commit.
 const SAVE_NS: u64 = 10_000_000_000;
 
@@ -46,45 +48,78 @@ impl Wanted {
     }
 }
 
-/// Memory that statements have given back and that is not left to the allocator; and how often that is seen to.
-const MUCH: usize = 32 << 20;
-const RELEASE_NS: u64 = 5_000_000_000;
-const AFTER_NS: u64 = 1_000_000_000;
-
 /// The background task; ends when the server stops.
 pub fn run(shared: &Arc<Core>) {
-    let mut saved: HashMap<TableId, u64> = HashMap::new();
+    let mut watched: HashMap<TableId, Watched> = HashMap::new();
     let mut told = HashSet::new();
-    let (mut freed, mut release_at) = (0, 0);
+    let mut release = Release::default();
     while !shared.shutting_down() && !interrupted() {
         if park(Wait::StatisticsIdle, Some(now_ns() + PAUSE_NS)) == Unpark::Interrupted {
             break;
         }
-        let given_back = shared.temp.take_given_back();
-        if freed < MUCH && freed + given_back >= MUCH {
-            // A statement announces the release of memory shortly before it releases it.
-            release_at = release_at.max(now_ns() + AFTER_NS);
-        }
-        freed += given_back;
-        if freed >= MUCH && now_ns() >= release_at {
-            gannet_runtime::release_free_memory();
-            (freed, release_at) = (0, now_ns() + RELEASE_NS);
-        }
+        release.look(shared);
         // What a crash has left of temporary tables; tried again when it fails.
         let _ = shared.catalog.discard_left_over();
-        look_at_all(shared, &mut saved);
+        look_at_all(shared, &mut watched);
         tell_damage(shared, &mut told);
-        saved.retain(|_, at| now_ns() < *at + SAVE_NS);
     }
 }
 
-fn look_at_all(shared: &Arc<Core>, saved: &mut HashMap<TableId, u64>) {
+/// What is remembered of a table between two looks.
+#[derive(Default)]
+struct Watched {
+    /// Which figures its changes are counted from.
+    taking: u64,
+    /// Changes of its trees at the last look, the row tree's first.
+    last: Vec<u64>,
+    /// Changes since the figures were taken.
+    changed: Vec<u64>,
+    /// When it was sampled.
+    sampled_ns: u64,
+    /// When its figures were written down.
+    saved_ns: u64,
+    /// The round in which it was there.
+    round: u64,
+}
+
+impl Watched {
+    /// Counts on. Returns how many rows have changed since the figures were taken.
+    fn changed_rows(&mut self, table: &Table) -> u64 {
+        let Some(trees) = table.opened_trees() else { return 0 };
+        let others = trees.indexes.iter().filter(|t| t.id() != trees.row.id());
+        let now: Vec<u64> = std::iter::once(&trees.row).chain(others).map(TreeHandle::changes).collect();
+        let taking = table.statistics.taking();
+        let known = self.last.len() == now.len();
+        if !known || self.taking != taking {
+            // Figures taken between two looks: what has changed between these counts as newer, since it may be.
+            (self.taking, self.changed) = (taking, vec![0; now.len()]);
+        }
+        if known {
+            for (changed, (now, last)) in self.changed.iter_mut().zip(now.iter().zip(&self.last)) {
+                *changed += now.wrapping_sub(*last) % TreeHandle::CHANGES;
+            }
+        }
+        self.last = now;
+        let Some((rows, indexes)) = self.changed.split_first() else { return 0 };
+        // An updated row changes an index twice: an entry goes, another one comes.
+        rows + indexes.iter().map(|n| n.saturating_sub(*rows) / 2).max().unwrap_or(0)
+    }
+}
+
+fn look_at_all(shared: &Arc<Core>, watched: &mut HashMap<TableId, Watched>) {
     let snapshot = shared.catalog.snapshot();
+    let round = now_ns();
     for table in snapshot.all_tables() {
         if shared.shutting_down() || interrupted() {
             return;
         }
-        if is_stale(table) {
+        if table.source != RowSource::Engine || table.opened_trees().is_none() {
+            continue;
+        }
+        let watched = watched.entry(table.id).or_default();
+        watched.round = round;
+        if is_stale(table, watched) {
+            watched.sampled_ns = now_ns();
             let wanted = Wanted::of(shared, table);
             if wanted.automatic || is_unknown(table) {
                 // A table that is dropped meanwhile, or damaged, keeps the figures it has; statements report the
@@ -93,15 +128,16 @@ fn look_at_all(shared: &Arc<Core>, saved: &mut HashMap<TableId, u64>) {
                 let _ = stats::refresh(&shared.engine, table, now, wanted.places);
             }
         }
-        let due = || saved.get(&table.id).is_none_or(|at| now_ns() >= *at + SAVE_NS);
-        if table.statistics.is_unsaved() && due() && is_newest(shared, table) {
-            saved.insert(table.id, now_ns());
+        let due = watched.saved_ns == 0 || now_ns() >= watched.saved_ns + SAVE_NS;
+        if table.statistics.is_unsaved() && due && is_newest(shared, table) {
+            watched.saved_ns = now_ns();
             if Wanted::of(shared, table).persistent {
                 // Figures that cannot be saved now are sampled again after the next start.
                 let _ = shared.catalog.save_figures(table);
             }
         }
     }
+    watched.retain(|_, w| w.round == round);
 }
 
 /// Says in the log which tables have pages that the scrubber has found damaged, with the first page of each: once, until all are whole
@@ -133,14 +169,13 @@ fn is_newest(shared: &Core, table: &Table) -> bool {
     shared.catalog.snapshot().base_table(&table.schema, &table.name).is_some_and(|t| t.id == table.id)
 }
 
-fn is_stale(table: &Table) -> bool {
-    if table.source != RowSource::Engine {
-        return false;
-    }
+fn is_stale(table: &Table, watched: &mut Watched) -> bool {
     let Some(trees) = table.opened_trees() else { return false };
-    let rows = trees.row.approximate_rows();
-    let figures = table.statistics.figures();
-    is_unknown(table) || rows.abs_diff(figures.rows) > figures.rows / 10 + SLACK_ROWS
+    let changed = watched.changed_rows(table);
+    let (rows, figures) = (trees.row.approximate_rows(), table.statistics.figures());
+    let changed = changed.max(rows.abs_diff(figures.rows));
+    let rested = figures.rows == 0 || now_ns() >= watched.sampled_ns + AGAIN_NS;
+    is_unknown(table) || changed > figures.rows / 10 && rested
 }
 
 /// The table, or one of its indexes, was never looked at.

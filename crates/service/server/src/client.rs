@@ -32,6 +32,8 @@ pub(crate) struct Client {
     capabilities: u32,
     /// Reused from one result set to the next.
     formats: Vec<Format>,
+    /// It has sent no command yet.
+    fresh: bool,
 }
 
 /// What a login's packet says to a session.
@@ -46,6 +48,8 @@ pub(crate) fn opening(hello: &handshake::Login, capabilities: u32) -> Opening {
             found_rows: has(cap::FOUND_ROWS),
             interactive: has(cap::INTERACTIVE),
             multi_statements: has(cap::MULTI_STATEMENTS),
+            multi_results: has(cap::MULTI_RESULTS) || has(cap::MULTI_STATEMENTS),
+            takes_outs: has(cap::PS_MULTI_RESULTS),
             tracks: has(cap::SESSION_TRACK),
             sends_files: has(cap::LOCAL_FILES),
             omits_metadata: has(cap::OPTIONAL_RESULTSET_METADATA),
@@ -55,7 +59,7 @@ pub(crate) fn opening(hello: &handshake::Login, capabilities: u32) -> Opening {
 
 impl Client {
     pub(crate) fn new(session: Session, nonce: [u8; gannet_wire::auth::NONCE], capabilities: u32) -> Self {
-        Client { session, nonce, statements: Statements::default(), capabilities, formats: Vec::new() }
+        Client { session, nonce, statements: Statements::default(), capabilities, formats: Vec::new(), fresh: true }
     }
 
     /// Agreed with the client.
@@ -80,7 +84,13 @@ impl Client {
         let quit = matches!(command, Command::Quit);
         self.session.begins_command();
         add(Counter::BytesReceived, packet.len() as u64 + 4);
-        self.dispatch(command, &mut wire);
+        match std::mem::take(&mut self.fresh).then(|| gannet_session::init_connect(&mut self.session)) {
+            Some(Err(e)) => {
+                self.session.closing = true;
+                self.session.fail(&mut wire, e);
+            }
+            _ => self.dispatch(command, &mut wire),
+        }
         self.formats = std::mem::take(&mut wire.formats);
         if self.session.is_left() {
             self.session.state.counters.leave();
@@ -146,7 +156,7 @@ impl Client {
             Command::InitDb(name) => {
                 self.session.begins(Activity::InitDb, name);
                 count(Counter::ComChangeDb);
-                let name = String::from_utf8_lossy(name).into_owned();
+                let name = gannet_session::name_of(&self.session, name);
                 self.session.note_command("Init DB", &name);
                 let outcome = self.session.use_database(&name).map(|()| Done::default());
                 self.session.running.warnings.clear();
@@ -329,7 +339,7 @@ impl Client {
         let who = Who { user: attempt.hello_user(), host: self.session.entry.who().host, database: None };
         server.registry.known_as(&self.session.entry, who);
         if let Some(db) = &attempt.hello.database {
-            self.session.use_database(&String::from_utf8_lossy(db))?;
+            self.session.use_database(&gannet_session::name_of(&self.session, db))?;
             self.session.greeted();
         }
         Ok(())
@@ -339,8 +349,8 @@ impl Client {
     fn field_list(&mut self, table: &[u8], pattern: &[u8], wire: &mut Wire<'_>) -> Result<()> {
         self.session.state.renew_snapshot();
         let db = self.session.state.require_database()?.clone();
-        let name = String::from_utf8_lossy(table).into_owned();
-        let pattern = String::from_utf8_lossy(pattern).into_owned();
+        let (name, pattern) =
+            (gannet_session::name_of(&self.session, table), gannet_session::name_of(&self.session, pattern));
         let table = self.session.table_for(None, &db, &name)?;
         let (charsets, word) = (self.session.charsets, wire.word(self.session.status()));
         let mut w = wire.writer();
@@ -354,11 +364,7 @@ impl Client {
             }
             let described = gannet_session::virt::result_column(&table, i as u32);
             let default = gannet_schema::show::column_default(column);
-            reply::column_with_default(
-                &mut w,
-                &crate::wire::describe(&described, &charsets),
-                default.as_deref().map(str::as_bytes),
-            );
+            crate::wire::put_column(&mut w, &described, &charsets, Some(default.as_deref()));
         }
         let ok = reply::Ok { status: word, ..reply::Ok::default() };
         reply::end_of_rows(&mut w, self.capabilities, &ok);

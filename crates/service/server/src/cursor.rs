@@ -8,8 +8,8 @@ use gannet_base::Attached;
 use gannet_exec::spill::{TempFile, damaged};
 use gannet_exec::{Rows, TempSpace};
 use gannet_plan::plan::ResultColumn;
-use gannet_session::Reply;
 use gannet_session::reply::{Ended, Manner};
+use gannet_session::{Charsets, Reply};
 use gannet_types::{Result, SqlError, Value, ValueRef, sql_err};
 use gannet_wire::flags::status;
 use gannet_wire::row::BinaryRow;
@@ -162,7 +162,7 @@ impl Reply for IntoCursor<'_, '_> {
         self.wire.end(ended);
     }
 
-    fn error(&mut self, error: &SqlError) {
-        self.wire.error(error);
+    fn error(&mut self, error: &SqlError, charsets: &Charsets) {
+        self.wire.error(error, charsets);
     }
 }

@@ -1,7 +1,7 @@
 //! Prepared statements of the protocol: COM_STMT_...
 
 use crate::cursor::{Cursor, IntoCursor};
-use crate::wire::{Wire, describe};
+use crate::wire::{Wire, put_column};
 use gannet_base::hash::HashMap;
 use gannet_core::registry::Activity;
 use gannet_session::reply::{Done, plain_column};
@@ -32,7 +32,7 @@ struct Sent {
     long: Vec<Option<Vec<u8>>>,
     /// Bytes of these.
     long_held: usize,
-    /// Why more was not taken: the next execution fails.
+    /// Why something that was sent in pieces was not taken: executions fail until the statement is reset.
     long_refused: Option<SqlError>,
     /// CURSOR_TYPE_READ_ONLY.
     cursor: Option<Box<Cursor>>,
@@ -91,7 +91,7 @@ impl Values for Given<'_> {
         );
         match decoded {
             Ok(attributes) => keep_attributes(session, &attributes)?,
-            Err(Refused::Malformed) => return Err(sql_err!(WrongArguments, "mysqld_stmt_execute")),
+            Err(Refused::Malformed) => return Err(sql_err!(MalformedPacket)),
             Err(Refused::Sql(e)) => return Err(e),
         }
         for (i, data) in long.iter().enumerate() {
@@ -137,13 +137,13 @@ impl Statements {
         reply::prepared(&mut w, caps, id, columns.len() as u16, statement.markers(), warnings);
         for ty in markers {
             let marker = plain_column("?", ty.clone());
-            reply::column(&mut w, &describe(&marker, &charsets));
+            put_column(&mut w, &marker, &charsets, None);
         }
         if !markers.is_empty() {
             reply::end_of_columns(&mut w, caps, status);
         }
         for c in columns {
-            reply::column(&mut w, &describe(c, &charsets));
+            put_column(&mut w, c, &charsets, None);
         }
         if !columns.is_empty() {
             reply::end_of_columns(&mut w, caps, status);
@@ -165,7 +165,7 @@ impl Statements {
         };
         wire.binary = true;
         s.cursor = None;
-        let (capabilities, refused) = (wire.capabilities(), s.long_refused.take());
+        let (capabilities, refused) = (wire.capabilities(), s.long_refused.clone());
         let mut given = Given { execute, capabilities, types: &mut s.types, long: &s.long, refused };
         if execute.flags & command::CURSOR_READ_ONLY != 0 && s.statement.is_query() {
             let mut into = IntoCursor::new(wire, session.server.temp.clone());
@@ -193,6 +193,7 @@ impl Statements {
         let Some(Some(s)) = self.by_id.get_mut(&id) else { return };
         let i = usize::from(parameter);
         if parameter >= s.statement.markers() {
+            s.long_refused = Some(sql_err!(WrongArguments, "mysql_stmt_send_long_data"));
             return;
         }
         if s.long.len() <= i {

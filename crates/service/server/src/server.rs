@@ -1,10 +1,11 @@
 //! The MySQL protocol on a running server: its listeners, and what its sessions share beyond the core.
 
 use crate::service::{Connection, Connections};
+use gannet_base::sync::Mutex;
 use gannet_core::accounts::Account;
 use gannet_core::vars::{Live, VarValue};
 use gannet_core::{Core, Instance, ServerOptions};
-use gannet_runtime::Addr;
+use gannet_runtime::{Addr, JoinHandle};
 use gannet_session::Sessions;
 use gannet_session::cached::forget_thread;
 use std::net::{IpAddr, SocketAddr};
@@ -15,6 +16,8 @@ use std::sync::Arc;
 pub struct Server {
     instance: Instance,
     sessions: Arc<Sessions>,
+    /// The event scheduler.
+    scheduler: Mutex<Option<JoinHandle<()>>>,
     socket: Option<PathBuf>,
     tcp: Option<SocketAddr>,
 }
@@ -26,6 +29,7 @@ impl Server {
         let note = it.core().persisted.note();
         let ready = it.run_init_file().and_then(|()| it.listen()).and_then(|()| it.instance.write_pid());
         ready.map_err(|e| format!("{e}{note}"))?;
+        it.start_scheduler();
         Ok(it)
     }
 
@@ -45,7 +49,7 @@ impl Server {
 
     fn over(instance: Instance) -> Server {
         let sessions = Sessions::over(instance.core());
-        Server { instance, sessions, socket: None, tcp: None }
+        Server { instance, sessions, scheduler: Mutex::new(None), socket: None, tcp: None }
     }
 
     /// The sessions: for services beside this one, which run SQL without a client.
@@ -69,7 +73,11 @@ impl Server {
         // On a task of its own: it may wait.
         let task = gannet_runtime::spawn("init-file", move || {
             let mut session = sessions.own_of(Arc::new(Account::unchecked()), "boot").map_err(|e| (0, e))?;
-            session.execute(&text)
+            let mut ended = 0;
+            for piece in delimited(&text) {
+                ended += session.execute(piece).map_err(|(n, e)| (ended + n, e))?;
+            }
+            Ok(ended)
         });
         match task.join() {
             Ok(Ok(_)) => Ok(()),
@@ -78,6 +86,16 @@ impl Server {
             }
             Err(_) => Err(format!("--init-file={file}: a panic, see the log")),
         }
+    }
+
+    /// Starts the event scheduler, unless it is DISABLED.
+    fn start_scheduler(&self) {
+        if self.core().globals.get(Live::EventScheduler).as_str() == "DISABLED" {
+            return;
+        }
+        let (core, sessions) = (self.core().clone(), self.sessions.clone());
+        let task = gannet_runtime::spawn("events", move || gannet_session::scheduler::run(&core, &sessions));
+        *self.scheduler.lock() = Some(task);
     }
 
     fn listen(&mut self) -> Result<(), String> {
@@ -125,12 +143,19 @@ impl Server {
         let mut out = format!("Gannet {} is ready.\n", s.facts.version);
         // Clients look for the socket of their distribution's server when they are told nothing.
         let mut ways = Vec::new();
+        let secure = s.globals.get(Live::RequireSecureTransport).as_bool();
         if let Some(at) = self.tcp {
             let port = if at.port() == 3306 { String::new() } else { format!(" -P{}", at.port()) };
-            ways.push(format!("-h{}{port} -uroot", shown_ip(at.ip())));
+            // Clients that do not encrypt by themselves are refused.
+            let encrypted = if secure { " --ssl-mode=REQUIRED" } else { "" };
+            ways.push(format!("-h{}{port} -uroot{encrypted}", shown_ip(at.ip())));
         }
         if let Some(path) = &self.socket {
             ways.push(format!("-S {} -uroot", path.display()));
+        }
+        if secure {
+            // What needs no certificate comes first.
+            ways.reverse();
         }
         for (n, way) in ways.iter().enumerate() {
             out.push_str(&format!("  {}  mysql {way}\n", if n == 0 { "connect:" } else { "        " }));
@@ -138,6 +163,7 @@ impl Server {
         out.push_str(&format!("  data:     {} (buffer pool {pool} MiB)\n", datadir.as_str()));
         let way = ways.first().map_or("-uroot", |w| w);
         out.push_str(&format!("  stop:     Ctrl-C, or  mysqladmin {way} shutdown\n"));
+        out.push_str("  client:   gannet sql, where there is no mysql\n");
         if let Some(open) = s.accounts.open_account() {
             out.push_str(&format!("  note:     {open} has no password; it is reachable from this machine only\n"));
         }
@@ -156,10 +182,70 @@ impl Server {
 
     /// Stops: no new connections, running statements are interrupted, everything is written back. Idempotent.
     pub fn stop(&self) {
+        let scheduler = self.scheduler.lock().take();
+        if let Some(task) = scheduler {
+            task.context().interrupt(gannet_runtime::Interrupt::Shutdown);
+            let _ = task.join();
+        }
         self.instance.stop();
     }
 }
 
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The pieces of a script between its DELIMITER lines and the delimiters that these name; those under `;` are left
+/// whole.
+fn delimited(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    let mut delimiter = ";";
+    let named = |line: &str| {
+        let word = line.trim_start().get(..9)?;
+        word.eq_ignore_ascii_case("delimiter").then_some(())
+    };
+    while !rest.is_empty() {
+        // Up to the next line that names another one.
+        let mut end = 0;
+        let line = rest.split_inclusive('\n').find(|line| {
+            named(line).is_some() || {
+                end += line.len();
+                false
+            }
+        });
+        let (section, behind) = rest.split_at(end);
+        match delimiter {
+            ";" => pieces.push(section),
+            other => pieces.extend(section.split(other)),
+        }
+        let Some(line) = line else { break };
+        delimiter = line.trim()[9..].trim();
+        if delimiter.is_empty() {
+            delimiter = ";";
+        }
+        rest = &behind[line.len()..];
+    }
+    pieces.retain(|piece| !piece.trim().is_empty());
+    pieces
+}
+
 fn shown_ip(ip: IpAddr) -> String {
     if ip.is_unspecified() { "127.0.0.1".into() } else { ip.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::delimited;
+
+    #[test]
+    fn scripts_name_their_delimiters() {
+        assert_eq!(delimited("select 1; select 2;"), ["select 1; select 2;"]);
+        let script =
+            "select 1;\nDELIMITER //\ncreate procedure p() begin select 1; end//\nselect 2//\ndelimiter ;\nselect 3;\n";
+        let want = ["select 1;\n", "create procedure p() begin select 1; end", "\nselect 2", "select 3;\n"];
+        assert_eq!(delimited(script), want);
+    }
 }

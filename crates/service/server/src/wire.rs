@@ -50,6 +50,7 @@ pub(crate) fn word(s: Status) -> u16 {
         | bit(s.no_backslash_escapes, status::NO_BACKSLASH_ESCAPES)
         | bit(s.more, status::MORE_RESULTS)
         | bit(s.database_dropped, status::DB_DROPPED)
+        | bit(s.outs, status::PS_OUT_PARAMS)
 }
 
 /// Writes a change of the session's state.
@@ -63,8 +64,49 @@ fn put_change(change: &Change, out: &mut Vec<u8>) {
     }
 }
 
-/// The definition of a result column for a client.
-pub fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
+/// Where names and messages, which are UTF-8, have to be converted for a client: to what.
+fn other_than_utf8(charsets: &Charsets) -> Option<Charset> {
+    charsets.results.filter(|to| !matches!(to, Charset::Utf8mb4 | Charset::Binary))
+}
+
+/// Writes the definition of a result column, names in `character_set_results`. `default`: for COM_FIELD_LIST.
+pub(crate) fn put_column(w: &mut Writer<'_>, c: &ResultColumn, charsets: &Charsets, default: Option<Option<&str>>) {
+    let column = describe(c, charsets);
+    let put = |w: &mut Writer<'_>, column: &Column<'_>, text: &dyn Fn(&str) -> Vec<u8>| match default {
+        None => reply::column(w, column),
+        Some(default) => reply::column_with_default(w, column, default.map(text).as_deref()),
+    };
+    let Some(to) = other_than_utf8(charsets) else { return put(w, &column, &|text| text.into()) };
+    let converted = |name: &[u8]| Charset::Utf8mb4.convert(name, to).bytes.into_owned();
+    let [schema, table, org_table, name, org_name] =
+        [column.schema, column.table, column.org_table, column.name, column.org_name].map(converted);
+    let column =
+        Column { schema: &schema, table: &table, org_table: &org_table, name: &name, org_name: &org_name, ..column };
+    put(w, &column, &|text| converted(text.as_bytes()));
+}
+
+/// The text of an error in `character_set_results`. What that cannot say is told by its number, as in MySQL.
+fn message_bytes<'t>(text: &'t str, charsets: &Charsets) -> Cow<'t, [u8]> {
+    let text = &text[..text.floor_char_boundary(reply::MAX_MESSAGE)];
+    let Some(to) = other_than_utf8(charsets) else { return text.as_bytes().into() };
+    let whole = Charset::Utf8mb4.convert(text.as_bytes(), to);
+    if !whole.lossy {
+        return whole.bytes;
+    }
+    let mut told = String::with_capacity(text.len());
+    for c in text.chars() {
+        let fits = !Charset::Utf8mb4.convert(c.encode_utf8(&mut [0; 4]).as_bytes(), to).lossy;
+        match u32::from(c) {
+            _ if fits => told.push(c),
+            n if n < 0x1_0000 => told.push_str(&format!("\\{n:04X}")),
+            n => told.push_str(&format!("\\+{n:06X}")),
+        }
+    }
+    Charset::Utf8mb4.convert(told.as_bytes(), to).bytes.into_owned().into()
+}
+
+/// The definition of a result column for a client, names in UTF-8.
+fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
     let textual = c.ty.is_text() && c.ty.collation.charset() != Charset::Binary || c.ty.id == TypeId::Json;
     let collation = if textual { charsets.result_collation(c.ty.collation) } else { 63 };
     let width = match charsets.results {
@@ -205,7 +247,7 @@ impl<'a> Wire<'a> {
         let mut w = self.writer();
         reply::column_count(&mut w, capabilities, columns.len(), metadata);
         for c in columns.iter().filter(|_| metadata) {
-            reply::column(&mut w, &describe(c, &charsets));
+            put_column(&mut w, c, &charsets, None);
         }
     }
 
@@ -332,9 +374,9 @@ impl Reply for Wire<'_> {
         }
     }
 
-    fn error(&mut self, error: &SqlError) {
-        let capabilities = self.capabilities;
-        reply::err(&mut self.writer(), capabilities, error.number(), &error.sqlstate(), error.message());
+    fn error(&mut self, error: &SqlError, charsets: &Charsets) {
+        let (capabilities, message) = (self.capabilities, message_bytes(error.message(), charsets));
+        reply::err_bytes(&mut self.writer(), capabilities, error.number(), &error.sqlstate(), &message);
     }
 
     fn resumes(&self) -> bool {

@@ -9,6 +9,7 @@ use gannet_core::accounts::nonce;
 use gannet_core::accounts::{Account, Grants, Name, Policy, Previous, Privilege, Privileges, Require, RoleGrant};
 use gannet_core::accounts::{Plugin, Secret};
 use gannet_core::vars::Live;
+use gannet_engine::lock::MdlDuration;
 use gannet_parser::ast::{self, AuthSecret, RoleSelection, UserOption};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, Value, sql_err};
@@ -399,10 +400,9 @@ impl Session {
         let old = self.server.accounts.get(&name.user, &name.host).ok_or_else(|| sql_err!(PasswordNoMatch))?;
         self.guard_system_user(&old)?;
         let plugin = old.secret.plugin();
-        let (clear, random) = match (&s.password, &s.function) {
-            (_, Some(f)) if !f.eq_ignore_ascii_case("PASSWORD") => return Err(SqlError::unsupported(f)),
-            (Some(p), _) => (p.to_vec(), false),
-            (None, _) => (random_password(self.state.vars[Live::GeneratedRandomPasswordLength].as_u64()), true),
+        let (clear, random) = match &s.password {
+            Some(p) => (p.to_vec(), false),
+            None => (random_password(self.state.vars[Live::GeneratedRandomPasswordLength].as_u64()), true),
         };
         self.check_current(&old, s.replace.as_deref())?;
         if !random {
@@ -444,10 +444,18 @@ impl Session {
         if self.server.accounts.skipped() {
             return Err(sql_err!(OptionPreventsStatement, "--skip-grant-tables"));
         }
+        for name in put.iter().map(|a| a.id()).chain(remove.iter().cloned()) {
+            if let Some(old) = self.server.accounts.get(&name.user, &name.host) {
+                self.guard_system_user(&old)?;
+            }
+        }
         self.commit_implicitly()?;
         self.require_writable()?;
         self.refuse_open(&put)?;
-        self.server.accounts.store(&self.server.catalog, super::words::words(self).as_ref(), put, remove)?;
+        self.work.locks().pass_backup_gate(MdlDuration::Statement)?;
+        let stored = self.server.accounts.store(&self.server.catalog, super::words::words(self).as_ref(), put, remove);
+        self.work.locks().leave_backup_gate();
+        stored?;
         self.state.renew_access();
         Ok(Done::default())
     }

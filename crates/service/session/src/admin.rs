@@ -5,7 +5,7 @@ use super::reply::Done;
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_parser::ast::{self, FlushTarget};
 use gannet_telemetry::{Counter, count};
-use gannet_types::{Result, SqlError, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 
 impl Session {
     /// KILL.
@@ -13,7 +13,11 @@ impl Session {
         count(Counter::ComKill);
         let entry = self.server.registry.get(id).ok_or_else(|| sql_err!(NoSuchThread, id))?;
         let user = self.state.user.rsplit_once('@').map_or("", |(u, _)| u);
-        if entry.who().user != user && !self.state.privileges().may_administer_connections() {
+        let whose = entry.who().user;
+        if whose != user
+            && !(self.state.privileges().may_administer_connections()
+                && super::powers::may_end_session_of(self, &whose))
+        {
             return Err(sql_err!(KillDenied, id));
         }
         self.server.registry.kill(id, query_only);
@@ -28,7 +32,7 @@ impl Session {
     pub fn shutdown_server(&mut self) -> Result<Done> {
         count(Counter::ComShutdown);
         self.state.privileges().require(Privilege::Shutdown)?;
-        self.server.log.note(format_args!("{} asks the server to shut down", self.state.user));
+        self.server.log.system(format_args!("{} asks the server to shut down", self.state.user));
         self.server.request_stop();
         Ok(Done::default())
     }
@@ -85,14 +89,16 @@ impl Session {
                     self.check_flushed(names)?;
                     count(Counter::FlushCommands);
                 }
-                FlushTarget::Tables { for_export: true, .. } => {
-                    return Err(SqlError::unsupported("FLUSH TABLES ... FOR EXPORT"));
-                }
-                FlushTarget::Tables { names, .. } if names.is_empty() => {
+                FlushTarget::Tables { names, for_export: false, .. } if names.is_empty() => {
                     count(Counter::FlushCommands);
                     self.lock_everything()?;
                 }
-                FlushTarget::Tables { names, .. } => {
+                FlushTarget::Tables { names, for_export, .. } => {
+                    if *for_export {
+                        // The tables are locked as for an export, and have no files that could be copied.
+                        let what = "files of single tables (FLUSH TABLES ... FOR EXPORT only locks the tables)";
+                        self.running.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
+                    }
                     let lock = |n: &ast::ObjectName| ast::TableLock {
                         table: n.clone(),
                         alias: None,

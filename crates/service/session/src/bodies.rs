@@ -1,13 +1,12 @@
-//! Bodies of stored programs. None can be made, but MySQL's error about what may not stand in them comes first (manual,
-//! "Restrictions on Stored Programs").
+//! What may stand in the bodies of stored programs (manual, "Restrictions on Stored Programs").
 
 use gannet_core::kinds::{self, Programs};
-use gannet_parser::ast::{Compound, RoutineKind, Statement};
-use gannet_types::{Result, SqlError, sql_err};
+use gannet_parser::ast::{Compound, RoutineKind, SetItem, Statement};
+use gannet_types::{Result, sql_err};
 
 /// A kind of stored program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Program {
+pub(super) enum Program {
     Procedure,
     Function,
     Trigger,
@@ -41,19 +40,8 @@ impl Program {
     }
 }
 
-/// A statement that would make a program.
-pub(super) fn refuse<T>(statement: &Statement) -> Result<T> {
-    match statement {
-        Statement::CreateRoutine(r) => check(&r.body.statement, r.kind.into())?,
-        Statement::CreateTrigger(t) => check(&t.body.statement, Program::Trigger)?,
-        Statement::CreateEvent(e) => check(&e.body.statement, Program::Event)?,
-        _ => {}
-    }
-    Err(SqlError::unsupported(kinds::of(statement).name))
-}
-
 /// The error of the first statement that may not stand there. The parser bounds how deep statements are nested.
-fn check(statement: &Statement, program: Program) -> Result<()> {
+pub(super) fn check(statement: &Statement, program: Program) -> Result<()> {
     if let Statement::Compound(compound) = statement {
         return parts(compound).try_for_each(|part| check(part, program));
     }
@@ -74,6 +62,31 @@ fn check(statement: &Statement, program: Program) -> Result<()> {
         Statement::CreateTable(create) if create.temporary => Ok(()),
         Statement::DropTable { temporary: true, .. } => Ok(()),
         _ if inner && kind.commits => Err(sql_err!(CommitNotAllowedInSfOrTrg)),
+        _ => Ok(()),
+    }
+}
+
+/// Where a trigger sets columns of OLD, or of NEW when it is too late: errors 1362, 1363, 1054.
+pub(super) fn check_rows(statement: &Statement, rows: &gannet_program::Rows, after: bool) -> Result<()> {
+    match statement {
+        Statement::Compound(compound) => parts(compound).try_for_each(|part| check_rows(part, rows, after)),
+        Statement::Set(items) => items.iter().try_for_each(|item| match item {
+            SetItem::Variable { prefix: Some(prefix), at_at: false, .. } => {
+                let is = |word: &str| prefix.text.eq_ignore_ascii_case(word);
+                if is("OLD") && rows.old.is_some() {
+                    return Err(sql_err!(TrgCantChangeRow, "OLD", ""));
+                }
+                if is("NEW") && rows.new.is_some() && after {
+                    return Err(sql_err!(TrgCantChangeRow, "NEW", "after "));
+                }
+                if is("OLD") || is("NEW") && rows.new.is_none() {
+                    let word = prefix.text.to_uppercase();
+                    return Err(sql_err!(TrgNoSuchRowInTrg, word, format_args!("on {}", rows.event)));
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }),
         _ => Ok(()),
     }
 }

@@ -25,6 +25,13 @@ pub(crate) enum BranchState {
 }
 
 impl BranchState {
+    fn own(&self) -> Option<&Branch> {
+        match self {
+            BranchState::None => None,
+            BranchState::Active(b) | BranchState::Idle(b) => Some(b),
+        }
+    }
+
     fn name(&self) -> &'static str {
         match self {
             BranchState::None => "NON-EXISTING",
@@ -50,171 +57,163 @@ impl Session {
         if refused { Err(sql_err!(XaerRmfail, self.branch.name())) } else { Ok(()) }
     }
 
-    /// XA.
-    pub(crate) fn xa(&mut self, xa: &Xa, reply: &mut dyn Reply) -> Result<Done> {
-        match xa {
-            Xa::Start { xid, join, resume } => self.xa_start(xid, *join || *resume)?,
-            Xa::End { xid, suspend, .. } => self.xa_end(xid, *suspend)?,
-            Xa::Prepare(xid) => self.xa_prepare(xid)?,
-            Xa::Commit { xid, one_phase } => self.xa_commit(xid, *one_phase)?,
-            Xa::Rollback(xid) => self.xa_rollback(xid)?,
-            Xa::Recover { convert_xid } => return self.xa_recover(*convert_xid, reply),
-        }
-        Ok(Done::default())
-    }
-
-    fn xa_start(&mut self, xid: &ast::Xid, join: bool) -> Result<()> {
-        count(Counter::ComXaStart);
-        if join {
-            // JOIN and RESUME have no meaning: a branch is one session's.
-            return Err(sql_err!(XaerInval));
-        }
-        if !matches!(self.branch, BranchState::None) {
-            return Err(sql_err!(XaerRmfail, self.branch.name()));
-        }
-        if self.work.transaction().is_open() || !self.locked.is_empty() {
-            return Err(sql_err!(XaerOutside));
-        }
-        let branch = Branch::from(xid);
-        self.server.branches.reserve(&branch)?;
-        if let Err(e) = self.begin(&ast::Begin { read_only: None, consistent_snapshot: false }) {
-            self.server.branches.release(&branch);
-            return Err(e);
-        }
-        self.branch = BranchState::Active(branch);
-        Ok(())
-    }
-
-    fn own_branch(&self) -> Option<&Branch> {
-        match &self.branch {
-            BranchState::None => None,
-            BranchState::Active(b) | BranchState::Idle(b) => Some(b),
-        }
-    }
-
-    fn xa_end(&mut self, xid: &ast::Xid, suspend: bool) -> Result<()> {
-        count(Counter::ComXaEnd);
-        if suspend {
-            return Err(sql_err!(XaerInval));
-        }
-        match &self.branch {
-            BranchState::Active(b) if *b == Branch::from(xid) => self.branch = BranchState::Idle(b.clone()),
-            BranchState::Active(_) => return Err(sql_err!(XaerNota)),
-            other => return Err(sql_err!(XaerRmfail, other.name())),
-        }
-        Ok(())
-    }
-
-    /// The session's own branch, idle and of this name.
-    fn idle_branch(&self, xid: &ast::Xid) -> Result<Branch> {
-        match &self.branch {
-            BranchState::Idle(b) if *b == Branch::from(xid) => Ok(b.clone()),
-            BranchState::Idle(_) => Err(sql_err!(XaerNota)),
-            other => Err(sql_err!(XaerRmfail, other.name())),
-        }
-    }
-
-    fn xa_prepare(&mut self, xid: &ast::Xid) -> Result<()> {
-        count(Counter::ComXaPrepare);
-        count(Counter::HandlerPrepare);
-        let branch = self.idle_branch(xid)?;
-        if !self.work.txn().is_active() && !self.work.transaction().is_open() {
-            return self.branch_lost();
-        }
-        let txn = self.work.give_away()?;
-        let tables = self.locked_table_ids();
-        let server = self.server.clone();
-        if let Err((e, txn)) = server.branches.prepare(&server, &branch, txn, &tables) {
-            self.work.take_back(Some(*txn));
-            return Err(e);
-        }
-        self.branch = BranchState::None;
-        self.work.take_back(None);
-        Ok(())
-    }
-
-    /// The branch's transaction was rolled back as a deadlock's victim or after a timeout.
-    fn branch_lost(&mut self) -> Result<()> {
-        self.forget_branch();
-        Err(sql_err!(XaRbrollback))
-    }
-
-    fn xa_commit(&mut self, xid: &ast::Xid, one_phase: bool) -> Result<()> {
-        count(Counter::ComXaCommit);
-        let branch = Branch::from(xid);
-        if one_phase {
-            match &self.branch {
-                BranchState::Idle(b) if *b == branch => {}
-                BranchState::None => return Err(sql_err!(XaerNota)),
-                other => return Err(sql_err!(XaerRmfail, other.name())),
-            }
-            if !self.work.transaction().is_open() {
-                return self.branch_lost();
-            }
-            self.finish(true)?;
-            self.forget_branch();
-            return Ok(());
-        }
-        if !matches!(self.branch, BranchState::None) {
-            return Err(sql_err!(XaerRmfail, self.branch.name()));
-        }
-        self.end_prepared(&branch, true)
-    }
-
-    fn xa_rollback(&mut self, xid: &ast::Xid) -> Result<()> {
-        count(Counter::ComXaRollback);
-        let branch = Branch::from(xid);
-        match &self.branch {
-            BranchState::Idle(b) if *b == branch => {
-                self.finish(false)?;
-                self.forget_branch();
-                Ok(())
-            }
-            BranchState::None => self.end_prepared(&branch, false),
-            other => Err(sql_err!(XaerRmfail, other.name())),
-        }
-    }
-
-    fn end_prepared(&mut self, branch: &Branch, commit: bool) -> Result<()> {
-        if self.work.transaction().is_open() {
-            return Err(sql_err!(XaerOutside));
-        }
-        if commit {
-            self.work.locks().pass_commit_gate()?;
-        }
-        let server = self.server.clone();
-        let outcome = server.branches.finish(&server, branch, commit);
-        self.work.unlock_statement();
-        outcome
-    }
-
     /// The session's branch is over, or the session is: what is not prepared is rolled back by the caller.
     pub(crate) fn forget_branch(&mut self) {
-        if let Some(b) = self.own_branch().cloned() {
+        if let Some(b) = self.branch.own().cloned() {
             self.server.branches.release(&b);
         }
         self.branch = BranchState::None;
     }
+}
 
-    fn xa_recover(&mut self, convert: bool, reply: &mut dyn Reply) -> Result<Done> {
-        count(Counter::ComXaRecover);
-        if !self.state.privileges().has(Privilege::XaRecoverAdmin) {
-            return Err(sql_err!(XaerRmerr));
-        }
-        let row = |b: Branch| {
-            let mut data = [&b.gtrid[..], &b.bqual].concat();
-            if convert {
-                data = data.iter().fold("0x".to_string(), |s, b| s + &format!("{b:02X}")).into_bytes();
-            }
-            let n = |n: usize| Value::Int(n as i64);
-            let data = Value::Str(data[..].into(), CollationId::UTF8MB3_GENERAL_CI);
-            vec![Value::Int(b.format as i64), n(b.gtrid.len()), n(b.bqual.len()), data]
-        };
-        let number = |name: &str| plain_column(name, SqlType::BIGINT.not_null());
-        let data =
-            plain_column("data", SqlType::varchar(if convert { 256 } else { 128 }, CollationId::UTF8MB3_GENERAL_CI));
-        let columns = vec![number("formatID"), number("gtrid_length"), number("bqual_length"), data];
-        let rows = self.server.branches.list().into_iter().map(row).collect();
-        self.send_table(&table(columns, rows), reply)
+/// XA.
+pub(crate) fn xa(session: &mut Session, xa: &Xa, reply: &mut dyn Reply) -> Result<Done> {
+    match xa {
+        Xa::Start { xid, join, resume } => xa_start(session, xid, *join || *resume)?,
+        Xa::End { xid, suspend, .. } => xa_end(session, xid, *suspend)?,
+        Xa::Prepare(xid) => xa_prepare(session, xid)?,
+        Xa::Commit { xid, one_phase } => xa_commit(session, xid, *one_phase)?,
+        Xa::Rollback(xid) => xa_rollback(session, xid)?,
+        Xa::Recover { convert_xid } => return xa_recover(session, *convert_xid, reply),
     }
+    Ok(Done::default())
+}
+
+fn xa_start(session: &mut Session, xid: &ast::Xid, join: bool) -> Result<()> {
+    count(Counter::ComXaStart);
+    if join {
+        // JOIN and RESUME have no meaning: a branch is one session's.
+        return Err(sql_err!(XaerInval));
+    }
+    if !matches!(session.branch, BranchState::None) {
+        return Err(sql_err!(XaerRmfail, session.branch.name()));
+    }
+    if session.work.transaction().is_open() || !session.locked.is_empty() {
+        return Err(sql_err!(XaerOutside));
+    }
+    let branch = Branch::from(xid);
+    session.server.branches.reserve(&branch)?;
+    if let Err(e) = session.begin(&ast::Begin { read_only: None, consistent_snapshot: false }) {
+        session.server.branches.release(&branch);
+        return Err(e);
+    }
+    session.branch = BranchState::Active(branch);
+    Ok(())
+}
+
+fn xa_end(session: &mut Session, xid: &ast::Xid, suspend: bool) -> Result<()> {
+    count(Counter::ComXaEnd);
+    if suspend {
+        return Err(sql_err!(XaerInval));
+    }
+    match &session.branch {
+        BranchState::Active(b) if *b == Branch::from(xid) => session.branch = BranchState::Idle(b.clone()),
+        BranchState::Active(_) => return Err(sql_err!(XaerNota)),
+        other => return Err(sql_err!(XaerRmfail, other.name())),
+    }
+    Ok(())
+}
+
+/// The session's own branch, idle and of this name.
+fn idle_branch(session: &Session, xid: &ast::Xid) -> Result<Branch> {
+    match &session.branch {
+        BranchState::Idle(b) if *b == Branch::from(xid) => Ok(b.clone()),
+        BranchState::Idle(_) => Err(sql_err!(XaerNota)),
+        other => Err(sql_err!(XaerRmfail, other.name())),
+    }
+}
+
+fn xa_prepare(session: &mut Session, xid: &ast::Xid) -> Result<()> {
+    count(Counter::ComXaPrepare);
+    count(Counter::HandlerPrepare);
+    let branch = idle_branch(session, xid)?;
+    if !session.work.txn().is_active() && !session.work.transaction().is_open() {
+        return branch_lost(session);
+    }
+    let txn = session.work.give_away()?;
+    let tables = session.locked_table_ids();
+    let server = session.server.clone();
+    if let Err((e, txn)) = server.branches.prepare(&server, &branch, txn, &tables) {
+        session.work.take_back(Some(*txn));
+        return Err(e);
+    }
+    session.branch = BranchState::None;
+    session.work.take_back(None);
+    Ok(())
+}
+
+/// The branch's transaction was rolled back as a deadlock's victim or after a timeout.
+fn branch_lost(session: &mut Session) -> Result<()> {
+    session.forget_branch();
+    Err(sql_err!(XaRbrollback))
+}
+
+fn xa_commit(session: &mut Session, xid: &ast::Xid, one_phase: bool) -> Result<()> {
+    count(Counter::ComXaCommit);
+    let branch = Branch::from(xid);
+    if one_phase {
+        match &session.branch {
+            BranchState::Idle(b) if *b == branch => {}
+            BranchState::None => return Err(sql_err!(XaerNota)),
+            other => return Err(sql_err!(XaerRmfail, other.name())),
+        }
+        if !session.work.transaction().is_open() {
+            return branch_lost(session);
+        }
+        session.finish(true)?;
+        session.forget_branch();
+        return Ok(());
+    }
+    if !matches!(session.branch, BranchState::None) {
+        return Err(sql_err!(XaerRmfail, session.branch.name()));
+    }
+    end_prepared(session, &branch, true)
+}
+
+fn xa_rollback(session: &mut Session, xid: &ast::Xid) -> Result<()> {
+    count(Counter::ComXaRollback);
+    let branch = Branch::from(xid);
+    match &session.branch {
+        BranchState::Idle(b) if *b == branch => {
+            session.finish(false)?;
+            session.forget_branch();
+            Ok(())
+        }
+        BranchState::None => end_prepared(session, &branch, false),
+        other => Err(sql_err!(XaerRmfail, other.name())),
+    }
+}
+
+fn end_prepared(session: &mut Session, branch: &Branch, commit: bool) -> Result<()> {
+    if session.work.transaction().is_open() {
+        return Err(sql_err!(XaerOutside));
+    }
+    if commit {
+        session.work.locks().pass_commit_gate()?;
+    }
+    let server = session.server.clone();
+    let outcome = server.branches.finish(&server, branch, commit);
+    session.work.unlock_statement();
+    outcome
+}
+
+fn xa_recover(session: &mut Session, convert: bool, reply: &mut dyn Reply) -> Result<Done> {
+    count(Counter::ComXaRecover);
+    if !session.state.privileges().has(Privilege::XaRecoverAdmin) {
+        return Err(sql_err!(XaerRmerr));
+    }
+    let row = |b: Branch| {
+        let mut data = [&b.gtrid[..], &b.bqual].concat();
+        if convert {
+            data = data.iter().fold("0x".to_string(), |s, b| s + &format!("{b:02X}")).into_bytes();
+        }
+        let n = |n: usize| Value::Int(n as i64);
+        let data = Value::Str(data[..].into(), CollationId::UTF8MB3_GENERAL_CI);
+        vec![Value::Int(b.format as i64), n(b.gtrid.len()), n(b.bqual.len()), data]
+    };
+    let number = |name: &str| plain_column(name, SqlType::BIGINT.not_null());
+    let data = plain_column("data", SqlType::varchar(if convert { 256 } else { 128 }, CollationId::UTF8MB3_GENERAL_CI));
+    let columns = vec![number("formatID"), number("gtrid_length"), number("bqual_length"), data];
+    let rows = session.server.branches.list().into_iter().map(row).collect();
+    session.send_table(&table(columns, rows), reply)
 }

@@ -117,6 +117,16 @@ impl Session {
         Some(local)
     }
 
+    /// The cached plan of a statement of a program.
+    pub(super) fn find_step_plan(&self, key: &PlanKey) -> Option<Local<Cached>> {
+        if let Some(local) = FRONT.with(|front| front.borrow_mut().get(key, Plan::is_current)) {
+            return Some(local);
+        }
+        let entry = self.plans.get(key, Plan::is_current)?;
+        let (local, _goes) = FRONT.with(|front| front.borrow_mut().put(entry));
+        Some(local)
+    }
+
     /// The plan that is right for the literals at hand, when `entry` is dear or was seen to read too much: see
     /// [`gannet_plan::dive`]. `None`: it has to be made.
     #[cold]

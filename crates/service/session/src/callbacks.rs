@@ -6,13 +6,14 @@ use gannet_functions::SessionInfo;
 use gannet_runtime::{Interrupt, Unpark, Wait, now_ns, park};
 use gannet_schema::names::{MAX_IDENTIFIER_CHARS, ends_with_space};
 use gannet_types::{Result, Value, sql_err};
+use std::sync::Arc;
 
 impl SessionInfo for State {
     fn database(&self) -> Option<&str> {
         self.database.as_deref()
     }
     fn connection_id(&self) -> u64 {
-        self.entry.id
+        self.pseudo_thread_id
     }
     fn user(&self) -> &str {
         &self.user
@@ -79,6 +80,7 @@ impl SessionInfo for State {
                 }
                 _ => Value::Null,
             }),
+            "ROLES_GRAPHML" => Ok(text(&super::functions::roles_graphml(self))),
             "PS_CURRENT_THREAD_ID" => Ok(Value::UInt(self.entry.id)),
             "PS_THREAD_ID" => super::functions::thread_id(self, args),
             _ => super::user_locks::call(self, name, args),
@@ -128,6 +130,27 @@ impl gannet_exec::Session for State {
 
     fn system_variable(&mut self, global: bool, name: &str) -> Result<Value> {
         super::variables::value(self, global, name)
+    }
+
+    fn function_value(
+        &mut self,
+        txn: &mut gannet_engine::Txn,
+        warnings: &mut gannet_types::Warnings,
+        routine: &Arc<gannet_schema::Routine>,
+        args: &[Value],
+    ) -> Result<Value> {
+        self.call_function(txn, warnings, routine, args)
+    }
+
+    fn fire_trigger(
+        &mut self,
+        txn: &mut gannet_engine::Txn,
+        warnings: &mut gannet_types::Warnings,
+        trigger: (&Arc<gannet_schema::Table>, &Arc<gannet_schema::Trigger>),
+        old: Option<&[Value]>,
+        new: Option<&mut [Value]>,
+    ) -> Result<()> {
+        self.call_trigger(txn, warnings, trigger, old, new)
     }
 
     fn foreign_key_refused(&mut self, refused: &gannet_exec::foreign::Refused<'_>) {

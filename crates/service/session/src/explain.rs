@@ -22,170 +22,167 @@ use std::sync::Arc;
 /// Tables that change between planning and running: so often at most.
 const MAX_REPLANS: u32 = 10;
 
-impl Session {
-    /// EXPLAIN.
-    pub(crate) fn explain(&mut self, e: &ast::Explain, reply: &mut dyn Reply) -> Result<Done> {
-        let Some(rows) = self.in_schema(e, |s| s.explain_rows(e))? else { return Ok(Done::default()) };
-        let Some(variable) = &e.into else { return self.send_table(&rows, reply) };
-        let value = rows.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null);
-        self.state.set_user_variable(&variable.text, value)?;
-        Ok(Done::default())
-    }
+/// EXPLAIN.
+pub(crate) fn explain(session: &mut Session, e: &ast::Explain, reply: &mut dyn Reply) -> Result<Done> {
+    let Some(rows) = in_schema(session, e, |s| explain_rows(s, e))? else { return Ok(Done::default()) };
+    let Some(variable) = &e.into else { return session.send_table(&rows, reply) };
+    let value = rows.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null);
+    session.state.set_user_variable(&variable.text, value)?;
+    Ok(Done::default())
+}
 
-    /// Columns of EXPLAIN's result, for COM_STMT_PREPARE.
-    pub(super) fn explain_columns(&mut self, e: &ast::Explain) -> Result<Vec<ResultColumn>> {
-        if e.into.is_some() || matches!(e.target, ast::ExplainTarget::Connection(_)) {
-            return Ok(Vec::new());
-        }
-        if e.analyze {
-            return Ok(vec![text_column()]);
-        }
-        let rows = self.in_schema(e, |s| s.explain_rows(e))?;
-        Ok(rows.map_or(Vec::new(), |r| r.columns))
+/// Columns of EXPLAIN's result, for COM_STMT_PREPARE.
+pub(super) fn explain_columns(session: &mut Session, e: &ast::Explain) -> Result<Vec<ResultColumn>> {
+    if e.into.is_some() || matches!(e.target, ast::ExplainTarget::Connection(_)) {
+        return Ok(Vec::new());
     }
-
-    /// FOR SCHEMA: names without a schema belong to that one.
-    fn in_schema<R>(&mut self, e: &ast::Explain, run: impl FnOnce(&mut Session) -> Result<R>) -> Result<R> {
-        let Some(name) = &e.schema else { return run(self) };
-        self.state.renew_snapshot();
-        self.require_entry(name)?;
-        let schema = self.state.snapshot.schema(name).ok_or_else(|| sql_err!(BadDb, name.text))?.name.clone();
-        let saved = self.state.database.replace(Arc::from(&*schema));
-        let outcome = run(self);
-        self.state.database = saved;
-        outcome
+    if e.analyze {
+        return Ok(vec![text_column()]);
     }
+    let rows = in_schema(session, e, |s| explain_rows(s, e))?;
+    Ok(rows.map_or(Vec::new(), |r| r.columns))
+}
 
-    /// `None`: the connection asked about runs nothing.
-    fn explain_rows(&mut self, e: &ast::Explain) -> Result<Option<RowsSink>> {
-        let format = match &e.format {
-            Some(format) => format.text.to_ascii_uppercase(),
-            None if e.analyze && self.state.vars[Live::ExplainFormat].as_str() != "JSON" => "TREE".to_owned(),
-            None => self.state.vars[Live::ExplainFormat].as_str().to_owned(),
-        };
-        if !matches!(&*format, "TRADITIONAL" | "TRADITIONAL_STRICT" | "TREE" | "JSON") {
-            let named = e.format.as_ref().map_or(&*format, |f| &*f.text);
-            return Err(sql_err!(UnknownExplainFormat, named));
-        }
-        if e.into.is_some() && format != "JSON" {
-            return unsupported("EXPLAIN INTO in another format than JSON");
-        }
-        if e.analyze && format != "TREE" {
-            return unsupported(format!("EXPLAIN ANALYZE with {format} format"));
-        }
-        let other;
-        let statement = match &e.target {
-            ast::ExplainTarget::Statement(statement) => statement,
-            ast::ExplainTarget::Connection(_) if e.analyze => return unsupported("EXPLAIN ANALYZE FOR CONNECTION"),
-            ast::ExplainTarget::Connection(id) => match self.statement_of(*id)? {
-                None => return Ok(None),
-                Some((statement, database)) => {
-                    other = statement;
-                    let saved = std::mem::replace(&mut self.state.database, database);
-                    let rows = self.explain_statement(&other, &format);
-                    self.state.database = saved;
-                    return rows.map(Some);
-                }
-            },
-        };
-        if kinds::of(statement).way != Way::Planned {
-            return Err(SqlError::unsupported(kinds::of(statement).name));
-        }
-        if e.analyze {
-            self.explain_analyze(statement).map(Some)
-        } else {
-            self.explain_statement(statement, &format).map(Some)
-        }
+/// FOR SCHEMA: names without a schema belong to that one.
+fn in_schema<R>(session: &mut Session, e: &ast::Explain, run: impl FnOnce(&mut Session) -> Result<R>) -> Result<R> {
+    let Some(name) = &e.schema else { return run(session) };
+    session.state.renew_snapshot();
+    session.require_entry(name)?;
+    let schema = session.state.snapshot.schema(name).ok_or_else(|| sql_err!(BadDb, name.text))?.name.clone();
+    let saved = session.state.database.replace(Arc::from(&*schema));
+    let outcome = run(session);
+    session.state.database = saved;
+    outcome
+}
+
+/// `None`: the connection asked about runs nothing.
+fn explain_rows(session: &mut Session, e: &ast::Explain) -> Result<Option<RowsSink>> {
+    let format = match &e.format {
+        Some(format) => format.text.to_ascii_uppercase(),
+        None if e.analyze && session.state.vars[Live::ExplainFormat].as_str() != "JSON" => "TREE".to_owned(),
+        None => session.state.vars[Live::ExplainFormat].as_str().to_owned(),
+    };
+    if !matches!(&*format, "TRADITIONAL" | "TRADITIONAL_STRICT" | "TREE" | "JSON") {
+        let named = e.format.as_ref().map_or(&*format, |f| &*f.text);
+        return Err(sql_err!(UnknownExplainFormat, named));
     }
-
-    fn explain_statement(&mut self, statement: &Statement, format: &str) -> Result<RowsSink> {
-        self.state.renew_snapshot();
-        let (plan, _) = self.make_inner_plan(statement)?;
-        self.check_view_rights(&plan)?;
-        self.state.last_query_cost = plan.cost();
-        plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
-        let rows = match format {
-            "TREE" => return Ok(one_text(&tree(&plan, true))),
-            "JSON" => one_text(&json(&plan)),
-            _ => table(&plan),
-        };
-        if let Statement::Query(query) = statement {
-            let text = gannet_plan::explained(query, &self.state.snapshot, &self.plan_options(&[]))?;
-            self.running.warnings.note(ErrorCode::Yes, &[&text]);
-        }
-        Ok(rows)
+    if e.into.is_some() && format != "JSON" {
+        return unsupported("EXPLAIN INTO in another format than JSON");
     }
-
-    /// Runs a query, and reports what each of its operators did.
-    fn explain_analyze(&mut self, statement: &Statement) -> Result<RowsSink> {
-        let mut tries = 0;
-        loop {
-            self.state.renew_snapshot();
-            let (plan, params) = self.make_inner_plan(statement)?;
-            self.check_view_rights(&plan)?;
-            if !matches!(plan.kind, PlanKind::Query(_) | PlanKind::PointSelect(_)) || plan.into.is_some() {
-                return unsupported("EXPLAIN ANALYZE of other statements than SELECT without INTO");
+    if e.analyze && format != "TREE" {
+        return unsupported(format!("EXPLAIN ANALYZE with {format} format"));
+    }
+    let other;
+    let statement = match &e.target {
+        ast::ExplainTarget::Statement(statement) => statement,
+        ast::ExplainTarget::Connection(_) if e.analyze => return unsupported("EXPLAIN ANALYZE FOR CONNECTION"),
+        ast::ExplainTarget::Connection(id) => match statement_of(session, *id)? {
+            None => return Ok(None),
+            Some((statement, database)) => {
+                other = statement;
+                let saved = std::mem::replace(&mut session.state.database, database);
+                let rows = explain_statement(session, &other, &format);
+                session.state.database = saved;
+                return rows.map(Some);
             }
-            let locks = self.plan_locks(&plan);
-            let mut profile = None;
-            let outcome = self.execute_with(&plan, &locks, &params, |cx, _| {
-                profile = Some(gannet_exec::analyze(cx)?);
-                Ok(gannet_exec::Outcome::Rows { sent: 0 })
-            });
-            match outcome {
-                Err(e) if is_stale(&e) && tries < MAX_REPLANS => tries += 1,
-                Err(e) => return Err(e),
-                Ok(_) => {
-                    let profile = profile.unwrap_or_default();
-                    return Ok(one_text(&analyzed(&plan, &|node| profile.of(node))));
-                }
+        },
+    };
+    if kinds::of(statement).way != Way::Planned {
+        return Err(SqlError::unsupported(kinds::of(statement).name));
+    }
+    if e.analyze {
+        explain_analyze(session, statement).map(Some)
+    } else {
+        explain_statement(session, statement, &format).map(Some)
+    }
+}
+
+fn explain_statement(session: &mut Session, statement: &Statement, format: &str) -> Result<RowsSink> {
+    session.state.renew_snapshot();
+    let (plan, _) = session.make_inner_plan(statement)?;
+    check_view_rights(session, &plan)?;
+    session.state.last_query_cost = plan.cost();
+    plan.warnings.iter().for_each(|w| session.running.warnings.push(w.clone()));
+    let rows = match format {
+        "TREE" => return Ok(one_text(&tree(&plan, true))),
+        "JSON" => one_text(&json(&plan)),
+        _ => table(&plan),
+    };
+    if let Statement::Query(query) = statement {
+        let text = gannet_plan::explained(query, &session.state.snapshot, &session.plan_options(&[]))?;
+        session.running.warnings.note(ErrorCode::Yes, &[&text]);
+    }
+    Ok(rows)
+}
+
+/// Runs a query, and reports what each of its operators did.
+fn explain_analyze(session: &mut Session, statement: &Statement) -> Result<RowsSink> {
+    let mut tries = 0;
+    loop {
+        session.state.renew_snapshot();
+        let (plan, params) = session.make_inner_plan(statement)?;
+        check_view_rights(session, &plan)?;
+        if !matches!(plan.kind, PlanKind::Query(_) | PlanKind::PointSelect(_)) || plan.into.is_some() {
+            return unsupported("EXPLAIN ANALYZE of other statements than SELECT without INTO");
+        }
+        let locks = session.plan_locks(&plan);
+        let mut profile = None;
+        let outcome = session.execute_with(&plan, &locks, &params, |cx, _| {
+            profile = Some(gannet_exec::analyze(cx)?);
+            Ok(gannet_exec::Outcome::Rows { sent: 0 })
+        });
+        match outcome {
+            Err(e) if is_stale(&e) && tries < MAX_REPLANS => tries += 1,
+            Err(e) => return Err(e),
+            Ok(_) => {
+                let profile = profile.unwrap_or_default();
+                return Ok(one_text(&analyzed(&plan, &|node| profile.of(node))));
             }
         }
     }
+}
 
-    /// What another connection runs, and in which database. Errors 1094, 1227, and 3012 when it cannot be explained.
-    fn statement_of(&self, id: u64) -> Result<Option<(Statement, Option<Arc<str>>)>> {
-        let entry = self.server.registry.get(id).ok_or_else(|| sql_err!(NoSuchThread, id))?;
-        let who = entry.who();
-        if who.user != *self.state.account.user {
-            self.state.privileges().require(Privilege::Process)?;
+/// What another connection runs, and in which database. Errors 1094, 1227, and 3012 when it cannot be explained.
+fn statement_of(session: &Session, id: u64) -> Result<Option<(Statement, Option<Arc<str>>)>> {
+    let entry = session.server.registry.get(id).ok_or_else(|| sql_err!(NoSuchThread, id))?;
+    let who = entry.who();
+    if who.user != *session.state.account.user {
+        session.state.privileges().require(Privilege::Process)?;
+    }
+    let activity = entry.activity().0;
+    let Some(running) = entry.statement().filter(|_| activity != Activity::Sleep) else { return Ok(None) };
+    if activity != Activity::Query {
+        return Err(sql_err!(ExplainNotSupported));
+    }
+    // Parsed with the sql_mode of the session that asks: the other session's mode is not known here.
+    let parsed = gannet_parser::parse_one(running.bytes(), lex_mode(session.settings.sql_mode)).map_err(parse_error)?;
+    let explainable = kinds::of(&parsed.statement).way == Way::Planned;
+    if explainable && parsed.params == 0 {
+        Ok(Some((parsed.statement, who.database)))
+    } else {
+        Err(sql_err!(ExplainNotSupported))
+    }
+}
+
+/// Error 1345: a plan shows what is below a view, so EXPLAIN needs SHOW VIEW on the view and SELECT on the tables
+/// below.
+fn check_view_rights(session: &Session, plan: &Plan) -> Result<()> {
+    if session.state.access.all {
+        return Ok(());
+    }
+    for t in plan.tables.iter() {
+        let mut need = Privileges::NONE;
+        if t.table.view().is_some() {
+            need = Privileges::of(&[Privilege::Select, Privilege::ShowView]);
+        } else if t.through.is_some() && !matches!(t.table.source, gannet_schema::RowSource::Virtual(_)) {
+            need = Privilege::Select.into();
         }
-        let activity = entry.activity().0;
-        let Some(running) = entry.statement().filter(|_| activity != Activity::Sleep) else { return Ok(None) };
-        if activity != Activity::Query {
-            return Err(sql_err!(ExplainNotSupported));
-        }
-        // Parsed with the sql_mode of the session that asks: the other session's mode is not known here.
-        let parsed =
-            gannet_parser::parse_one(running.bytes(), lex_mode(self.settings.sql_mode)).map_err(parse_error)?;
-        let explainable = kinds::of(&parsed.statement).way == Way::Planned;
-        if explainable && parsed.params == 0 {
-            Ok(Some((parsed.statement, who.database)))
-        } else {
-            Err(sql_err!(ExplainNotSupported))
+        let have = session.state.access.any_column(&t.table.schema, &t.table.name);
+        if need.without(have) != Privileges::NONE {
+            return Err(SqlError::new(ErrorCode::ViewNoExplain, &[]));
         }
     }
-
-    /// Error 1345: a plan shows what is below a view, so EXPLAIN needs SHOW VIEW on the view and SELECT on the tables
-    /// below.
-    fn check_view_rights(&self, plan: &Plan) -> Result<()> {
-        if self.state.access.all {
-            return Ok(());
-        }
-        for t in plan.tables.iter() {
-            let mut need = Privileges::NONE;
-            if t.table.view().is_some() {
-                need = Privileges::of(&[Privilege::Select, Privilege::ShowView]);
-            } else if t.through.is_some() && !matches!(t.table.source, gannet_schema::RowSource::Virtual(_)) {
-                need = Privilege::Select.into();
-            }
-            let have = self.state.access.any_column(&t.table.schema, &t.table.name);
-            if need.without(have) != Privileges::NONE {
-                return Err(SqlError::new(ErrorCode::ViewNoExplain, &[]));
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 fn text_column() -> ResultColumn {

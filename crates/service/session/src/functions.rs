@@ -2,6 +2,7 @@
 
 use super::state::State;
 use super::text::lex_mode;
+use gannet_core::accounts::{Name, Privilege};
 use gannet_types::charset::Charset;
 use gannet_types::{CollationId, Result, SqlError, SqlMode, Value, sql_err};
 
@@ -65,4 +66,48 @@ pub(crate) fn thread_id(state: &State, args: &[Value]) -> Result<Value> {
         None => return Err(SqlError::internal("PS_THREAD_ID without an argument")),
     };
     Ok(state.server.registry.get(id).map_or(Value::Null, |entry| Value::UInt(entry.id)))
+}
+
+/// ROLES_GRAPHML: roles that are granted, as MySQL writes them; nothing but the root element without ROLE_ADMIN.
+pub(crate) fn roles_graphml(state: &State) -> String {
+    let may = state.privileges().has(Privilege::RoleAdmin) || state.privileges().has(Privilege::Super);
+    if !may {
+        return "<graphml />".into();
+    }
+    let escaped = |name: &Name| {
+        name.ticked().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    };
+    let mut nodes: Vec<Name> = Vec::new();
+    let mut number = |name: &Name| match nodes.iter().position(|n| n == name) {
+        Some(n) => n,
+        None => {
+            nodes.push(name.clone());
+            nodes.len() - 1
+        }
+    };
+    let mut edges = String::new();
+    let mut count = 0;
+    for account in state.server.accounts.list().iter() {
+        for granted in &account.grants.roles {
+            let (from, to) = (number(&account.id()), number(&granted.role));
+            let admin = u8::from(granted.admin);
+            edges.push_str(&format!(
+                "    <edge id=\"e{count}\" source=\"n{from}\" target=\"n{to}\">\n      <data key=\"key0\">{admin}</data>\n    </edge>\n"
+            ));
+            count += 1;
+        }
+    }
+    let nodes = nodes.iter().enumerate().map(|(n, name)| {
+        format!("    <node id=\"n{n}\">\n      <data key=\"key1\">{}</data>\n    </node>\n", escaped(name))
+    });
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\" \
+         xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
+         xsi:schemaLocation=\"http://graphml.graphdrawing.org/xmlns http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd\">\n  \
+         <key id=\"key0\" for=\"edge\" attr.name=\"color\" attr.type=\"int\" />\n  \
+         <key id=\"key1\" for=\"node\" attr.name=\"name\" attr.type=\"string\" />\n  \
+         <graph id=\"G\" edgedefault=\"directed\" parse.nodeids=\"canonical\" parse.edgeids=\"canonical\" parse.order=\"nodesfirst\">\n\
+         {}{edges}  </graph>\n</graphml>\n",
+        nodes.collect::<String>()
+    )
 }

@@ -19,6 +19,7 @@ use gannet_core::accounts::{Plugin, Secret};
 use gannet_parser::ast::{self, Statement};
 use gannet_types::json::{self, Json};
 use gannet_types::{Result, SqlType, TimeZone, Timestamp, Value, sql_err};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A grant table.
@@ -81,6 +82,8 @@ pub(crate) enum Made {
     Grants(&'static GrantTable),
     /// performance_schema.setup_consumers.
     Consumers,
+    /// One that a dump makes again: it takes no rows.
+    Own,
 }
 
 /// Rows of a grant table, and the session's time zone.
@@ -171,6 +174,9 @@ impl Session {
         };
         let schema = name.schema.as_ref().map(|s| &*s.text).or(self.state.database.as_deref());
         match (schema?, statement) {
+            ("mysql", Statement::Insert(i)) if takes_no_rows(self, &i.table) => Some(Made::Own),
+            // A dump's rows are collected.
+            ("mysql", _) if is_restored(self, name) => None,
             ("mysql", _) => TABLES.iter().find(|t| *t.name == *name.name.text).map(Made::Grants),
             ("performance_schema", Statement::Update(_)) => {
                 name.name.text.eq_ignore_ascii_case(CONSUMERS).then_some(Made::Consumers)
@@ -200,7 +206,7 @@ impl Session {
         let values = self.running.markers.clone();
         self.commit_implicitly()?;
         self.require_writable()?;
-        let copy = self.copy_grant_table(table, reply)?;
+        let copy = self.copy_grant_table(table, true, reply)?;
         let outcome = self.change_copy(statement, table, &values, reply);
         if outcome.is_err() {
             self.abandon_transaction();
@@ -210,8 +216,13 @@ impl Session {
         outcome
     }
 
-    /// A temporary table with the rows of a grant table, and of its name: the statement finds it in the table's place.
-    fn copy_grant_table(&mut self, table: &GrantTable, reply: &mut dyn Reply) -> Result<Arc<gannet_schema::Table>> {
+    /// A temporary table of a grant table's name, with its rows or without: statements find it in the table's place.
+    pub(super) fn copy_grant_table(
+        &mut self,
+        table: &GrantTable,
+        rows: bool,
+        reply: &mut dyn Reply,
+    ) -> Result<Arc<gannet_schema::Table>> {
         let GrantTable { name, key, columns, .. } = table;
         let stamped = matches!(*name, "tables_priv" | "columns_priv" | "procs_priv" | "proxies_priv");
         let columns: String = [*columns, if stamped { STAMP } else { "" }]
@@ -219,7 +230,8 @@ impl Session {
             .filter(|c| !c.is_empty())
             .map(|c| format!("{c}, "))
             .collect();
-        copy_table(self, "mysql", name, &format!("{columns}{key}"), reply)
+        let some = if rows { "" } else { " LIMIT 0" };
+        copy_table(self, ("mysql", name), &format!("{columns}{key}"), some, reply)
     }
 
     fn change_copy(
@@ -236,7 +248,7 @@ impl Session {
         self.commit_implicitly()?;
         let list = self.server.accounts.list();
         let zone = &self.settings.time_zone;
-        let (put, remove) = changed(table, &list, &Rows(&before, zone), &Rows(&after, zone))?;
+        let (put, remove) = changed(table, &list, &Rows(&before, zone), &Rows(&after, zone), None)?;
         self.refuse_open(&put)?;
         self.server.accounts.store(&self.server.catalog, super::words::words(self).as_ref(), put, &remove)?;
         if remove.iter().any(|name| self.state.account.is(name)) {
@@ -247,15 +259,90 @@ impl Session {
     }
 }
 
-/// A temporary table with the rows of a table of the server's own, and of its name.
+/// The rows of grant tables become others, all at once. The session's own account stays as it is if the rows do not
+/// have it. Rows without an account are passed over.
+pub(super) fn replace_grants(session: &mut Session, mut tables: Vec<(&'static GrantTable, RowsSink)>) -> Result<()> {
+    tables.sort_by_key(|(table, _)| TABLES.iter().position(|t| t.name == table.name));
+    let own = session.state.account.id();
+    let mut before = Vec::with_capacity(tables.len());
+    for (table, _) in &tables {
+        before.push(session.own_rows(&format!("SELECT * FROM mysql.{}", table.name))?);
+    }
+    session.commit_implicitly()?;
+    let zone = &session.settings.time_zone;
+    let mut list: Vec<Arc<Account>> = session.server.accounts.list().to_vec();
+    let (mut touched, mut removed): (Vec<Name>, Vec<Name>) = (Vec::new(), Vec::new());
+    let mut kept = None;
+    for ((table, after), before) in tables.iter().zip(&before) {
+        if table.name == "user" && !Rows(after, zone).iter().any(|r| r.account(table) == own) {
+            kept = Some(&own);
+        }
+        let (put, remove) = changed(table, &list, &Rows(before, zone), &Rows(after, zone), Some(kept))?;
+        for account in put {
+            touched.push(account.id());
+            match list.iter_mut().find(|a| a.is(&account.id())) {
+                Some(old) => *old = account,
+                None => list.push(account),
+            }
+        }
+        list.retain(|a| !remove.iter().any(|name| a.is(name)));
+        removed.extend(remove);
+    }
+    let put: Vec<Arc<Account>> = list.into_iter().filter(|a| touched.contains(&a.id())).collect();
+    session.refuse_open(&put)?;
+    session.server.accounts.store(&session.server.catalog, super::words::words(session).as_ref(), put, &removed)?;
+    session.state.renew_access();
+    Ok(())
+}
+
+/// Tables of schema mysql that the session has dropped.
+#[derive(Default)]
+pub(crate) struct Restoring(pub(super) BTreeMap<String, Again>);
+
+/// What became of one.
+pub(super) enum Again {
+    Dropped,
+    /// A grant table, with what collects its rows.
+    Staged(&'static GrantTable, Arc<gannet_schema::Table>),
+    /// A table whose rows are the server's own.
+    Own,
+}
+
+/// The table's name, if it is in schema mysql.
+pub(super) fn in_mysql<'n>(session: &Session, name: &'n ast::ObjectName) -> Option<&'n str> {
+    let schema = name.schema.as_ref().map(|s| &*s.text).or(session.state.database.as_deref());
+    (schema == Some("mysql")).then_some(&*name.name.text)
+}
+
+pub(super) fn made_again<'s>(session: &'s Session, name: &str) -> Option<&'s Again> {
+    session.restoring.as_ref()?.0.get(name)
+}
+
+/// A table that a dump makes again: there is nothing to lock.
+pub(super) fn is_restored(session: &Session, name: &ast::ObjectName) -> bool {
+    session.restoring.is_some() && in_mysql(session, name).is_some_and(|name| made_again(session, name).is_some())
+}
+
+/// A table that a dump makes again, whose rows are the server's own.
+pub(super) fn takes_no_rows(session: &Session, name: &ast::ObjectName) -> bool {
+    let again = session.restoring.as_ref().and_then(|_| made_again(session, in_mysql(session, name)?));
+    matches!(again, Some(Again::Own))
+}
+
+/// The grant table of a name.
+pub(super) fn by_name(name: &str) -> Option<&'static GrantTable> {
+    TABLES.iter().find(|t| t.name == name)
+}
+
+/// A temporary table with the rows of a table of the server's own, and of its name. `some`: which of them.
 pub(super) fn copy_table(
     session: &mut Session,
-    schema: &str,
-    name: &str,
+    (schema, name): (&str, &str),
     definition: &str,
+    some: &str,
     reply: &mut dyn Reply,
 ) -> Result<Arc<gannet_schema::Table>> {
-    let sql = format!("CREATE TEMPORARY TABLE {schema}.{name} ({definition}) SELECT * FROM {schema}.{name}");
+    let sql = format!("CREATE TEMPORARY TABLE {schema}.{name} ({definition}) SELECT * FROM {schema}.{name}{some}");
     let parsed = gannet_parser::parse(sql.as_bytes(), gannet_parser::LexMode::default());
     let statement = parsed.map_err(super::text::parse_error)?.statement;
     let Statement::CreateTable(create) = &statement else { return Err(sql_err!(Syntax)) };
@@ -277,12 +364,14 @@ pub(super) fn run_on_copy(
     session.run_plan(&plan, None, &params, reply)
 }
 
-/// The accounts that a statement has changed by their rows, and those that are gone.
+/// The accounts that a statement has changed by their rows, and those that are gone. `restored`: the rows are a dump's,
+/// and which account stays as it is.
 fn changed(
     table: &GrantTable,
     list: &[Arc<Account>],
     before: &Rows<'_>,
     after: &Rows<'_>,
+    restored: Option<Option<&Name>>,
 ) -> Result<(Vec<Arc<Account>>, Vec<Name>)> {
     let differs = |a: &Row<'_>, rows: &Rows<'_>| !rows.iter().any(|b| b.values == a.values);
     let new = after.iter().filter(|r| differs(r, before));
@@ -291,7 +380,7 @@ fn changed(
     names.sort();
     names.dedup();
     let (mut put, mut remove) = (Vec::new(), Vec::new());
-    for name in names {
+    for name in names.into_iter().filter(|n| restored.flatten() != Some(n)) {
         let rows: Vec<Row<'_>> = after.iter().filter(|r| r.account(table) == name).collect();
         let old = list.iter().find(|a| a.is(&name));
         let account = match (old, table.name, rows.is_empty()) {
@@ -305,6 +394,7 @@ fn changed(
             }
             // Rows without an account of their own: MySQL keeps them, without effect.
             (None, _, true) => continue,
+            (None, _, false) if restored.is_some() => continue,
             (None, _, false) => return Err(sql_err!(PasswordNoMatch)),
         };
         put.push(Arc::new(rebuilt(table, account, &rows, list)?));

@@ -37,431 +37,432 @@ impl Wanted {
 }
 
 impl Session {
-    fn wanted(&self, privileges: &[ast::Privilege], object: GrantObject, level: &GrantLevel) -> Result<Wanted> {
-        let routine = match object {
-            GrantObject::Function => Some(true),
-            GrantObject::Procedure => Some(false),
-            _ => None,
-        };
-        let default_schema = || self.state.require_database().map(|d| d.to_string());
-        let target = match level {
-            GrantLevel::Global => Target::Global,
-            GrantLevel::Schema(s) => Target::Schema(s.text.to_string()),
-            GrantLevel::CurrentSchema => Target::Schema(default_schema()?),
-            GrantLevel::Object(name) => {
-                let schema = name.schema.as_ref().map_or_else(default_schema, |s| Ok(s.text.to_string()))?;
-                match routine {
-                    Some(function) => Target::Routine(schema, name.name.text.to_string(), function),
-                    None => Target::Table(schema, name.name.text.to_string()),
-                }
-            }
-        };
-        let allowed = match &target {
-            Target::Global => Privileges::all(),
-            Target::Schema(_) => SCHEMA_LEVEL,
-            Target::Table(..) => TABLE_LEVEL,
-            Target::Routine(..) => ROUTINE_LEVEL,
-        };
-        let mut wanted = Wanted { target, set: Privileges::NONE, all: false, columns: Vec::new() };
-        for p in privileges {
-            if p.name.eq_ignore_ascii_case("ALL") {
-                wanted.all = true;
-                wanted.set = wanted.set.with(allowed.without(Privilege::GrantOption.into()));
-                continue;
-            }
-            let id = accounts::by_name(&p.name)?;
-            let set = Privileges::from(id);
-            if !p.columns.is_empty() {
-                if !matches!(wanted.target, Target::Table(..)) {
-                    return Err(sql_err!(WrongUsage, "COLUMN GRANT", "NON-COLUMN PRIVILEGES"));
-                }
-                if !COLUMN_LEVEL.contains(set) {
-                    return Err(sql_err!(WrongUsage, "COLUMN GRANT", "NON-COLUMN PRIVILEGES"));
-                }
-                for c in &p.columns {
-                    match wanted.columns.iter_mut().find(|(n, _)| gannet_schema::names::eq_name(n, c)) {
-                        Some((_, have)) => *have = have.with(set),
-                        None => wanted.columns.push((c.text.to_string(), set)),
-                    }
-                }
-                continue;
-            }
-            if !allowed.contains(set) {
-                return Err(match &wanted.target {
-                    _ if accounts::is_dynamic(id) => sql_err!(IllegalPrivilegeLevel, p.name),
-                    Target::Schema(_) => sql_err!(WrongUsage, "DB GRANT", "GLOBAL PRIVILEGES"),
-                    _ => sql_err!(IllegalGrantForTable),
-                });
-            }
-            wanted.set = wanted.set.with(set);
-        }
-        Ok(wanted)
-    }
-
-    /// Checks that the account has what it grants or revokes, with GRANT OPTION.
-    fn require_grantable(&self, w: &Wanted) -> Result<()> {
-        let access = &self.state.access;
-        if access.all {
-            return Ok(());
-        }
-        let a = &self.state.account;
-        let need = w.everything().with(Privilege::GrantOption.into());
-        match &w.target {
-            Target::Global => {
-                let fixed = Privileges::all_dynamic();
-                let (dynamic, rest) = (need.and(fixed), need.without(fixed));
-                let dynamic_ok = access.grantable().contains(dynamic) || w.all;
-                if access.global.contains(rest.without(if w.all { fixed } else { Privileges::NONE })) && dynamic_ok {
-                    return Ok(());
-                }
-                Err(sql_err!(AccessDenied, a.user, a.host, a.used_password()))
-            }
-            Target::Schema(s) => {
-                if access.schema_pattern(s).contains(need) {
-                    Ok(())
-                } else {
-                    Err(sql_err!(DbaccessDenied, a.user, a.host, s))
-                }
-            }
-            Target::Table(s, t) => {
-                let have = access.table(s, t);
-                let missing = w.set.with(Privilege::GrantOption.into()).without(have);
-                if missing != Privileges::NONE {
-                    return Err(self.denied(missing, t));
-                }
-                for (column, set) in &w.columns {
-                    let missing = set.without(access.column(s, t, column));
-                    if missing != Privileges::NONE {
-                        let host = self.state.host();
-                        return Err(sql_err!(ColumnaccessDenied, missing.words(), a.user, host, column, t));
-                    }
-                }
-                Ok(())
-            }
-            Target::Routine(s, name, function) => {
-                if access.routine(s, name, *function).contains(need) {
-                    Ok(())
-                } else {
-                    Err(sql_err!(ProcaccessDenied, "grant", a.user, self.state.host(), name))
-                }
-            }
-        }
-    }
-
     /// Error 1142 naming the privileges.
     pub(crate) fn denied(&self, missing: Privileges, table: &str) -> SqlError {
         sql_err!(TableaccessDenied, missing.words(), self.state.account.user, self.state.host(), table)
     }
+}
 
-    /// GRANT.
-    pub(crate) fn grant(&mut self, s: &ast::Grant) -> Result<Done> {
-        count(if matches!(s.items, ast::GrantItems::Roles(_)) { Counter::ComGrantRoles } else { Counter::ComGrant });
-        if s.as_user.is_some() || s.require.is_some() || !s.resources.is_empty() {
-            return Err(SqlError::unsupported("GRANT with AS, REQUIRE or resource limits"));
+fn wanted(session: &Session, privileges: &[ast::Privilege], object: GrantObject, level: &GrantLevel) -> Result<Wanted> {
+    let routine = match object {
+        GrantObject::Function => Some(true),
+        GrantObject::Procedure => Some(false),
+        _ => None,
+    };
+    let default_schema = || session.state.require_database().map(|d| d.to_string());
+    let target = match level {
+        GrantLevel::Global => Target::Global,
+        GrantLevel::Schema(s) => Target::Schema(s.text.to_string()),
+        GrantLevel::CurrentSchema => Target::Schema(default_schema()?),
+        GrantLevel::Object(name) => {
+            let schema = name.schema.as_ref().map_or_else(default_schema, |s| Ok(s.text.to_string()))?;
+            match routine {
+                Some(function) => Target::Routine(schema, name.name.text.to_string(), function),
+                None => Target::Table(schema, name.name.text.to_string()),
+            }
         }
-        let names: Vec<Name> = s.to.iter().map(|t| self.account_name(&t.account)).collect();
-        match &s.items {
-            GrantItems::Roles(roles) => return self.grant_roles(roles, &names, s.with_option),
-            GrantItems::Proxy(proxied) => return self.grant_proxy(proxied, s, &names),
-            GrantItems::AllAndGrantOption => return Err(sql_err!(Syntax)),
-            GrantItems::Privileges { .. } => {}
+    };
+    let allowed = match &target {
+        Target::Global => Privileges::all(),
+        Target::Schema(_) => SCHEMA_LEVEL,
+        Target::Table(..) => TABLE_LEVEL,
+        Target::Routine(..) => ROUTINE_LEVEL,
+    };
+    let mut wanted = Wanted { target, set: Privileges::NONE, all: false, columns: Vec::new() };
+    for p in privileges {
+        if p.name.eq_ignore_ascii_case("ALL") {
+            wanted.all = true;
+            wanted.set = wanted.set.with(allowed.without(Privilege::GrantOption.into()));
+            continue;
         }
-        let GrantItems::Privileges { privileges, object, level } = &s.items else { return Err(sql_err!(Syntax)) };
-        let w = self.wanted(privileges, *object, level)?;
-        self.require_grantable(&w)?;
-        self.check_target(&w)?;
-        let mut put: Vec<Arc<Account>> = Vec::new();
-        for (spec, name) in s.to.iter().zip(&names) {
-            let old = self.server.accounts.get(&name.user, &name.host);
-            let pending = put.iter().position(|a| a.is(name)).map(|at| put.remove(at));
-            let Some(old) = pending.or(old).filter(|_| spec.auth.is_empty()) else {
-                return Err(sql_err!(CantCreateUserWithGrant));
-            };
-            put.push(Arc::new(old.changed(|a| self.add(&mut a.grants, &w, s.with_option))));
+        let id = accounts::by_name(&p.name)?;
+        let set = Privileges::from(id);
+        if !p.columns.is_empty() {
+            if !matches!(wanted.target, Target::Table(..)) {
+                return Err(sql_err!(WrongUsage, "COLUMN GRANT", "NON-COLUMN PRIVILEGES"));
+            }
+            if !COLUMN_LEVEL.contains(set) {
+                return Err(sql_err!(WrongUsage, "COLUMN GRANT", "NON-COLUMN PRIVILEGES"));
+            }
+            for c in &p.columns {
+                match wanted.columns.iter_mut().find(|(n, _)| gannet_schema::names::eq_name(n, c)) {
+                    Some((_, have)) => *have = have.with(set),
+                    None => wanted.columns.push((c.text.to_string(), set)),
+                }
+            }
+            continue;
         }
-        self.store_accounts(put, &[])
+        if !allowed.contains(set) {
+            return Err(match &wanted.target {
+                _ if accounts::is_dynamic(id) => sql_err!(IllegalPrivilegeLevel, p.name),
+                Target::Schema(_) => sql_err!(WrongUsage, "DB GRANT", "GLOBAL PRIVILEGES"),
+                _ => sql_err!(IllegalGrantForTable),
+            });
+        }
+        wanted.set = wanted.set.with(set);
     }
+    Ok(wanted)
+}
 
-    /// Checks that the object exists; with CREATE a table may come later.
-    fn check_target(&self, w: &Wanted) -> Result<()> {
-        let Target::Table(schema, name) = &w.target else { return Ok(()) };
-        if w.set.has(Privilege::Create) && w.columns.is_empty() {
-            return Ok(());
-        }
-        let table = self.state.snapshot.require_table(schema, name)?;
-        match w.columns.iter().find(|(c, _)| table.column(c).is_none()) {
-            Some((c, _)) => Err(sql_err!(BadField, c, name)),
-            None => Ok(()),
-        }
+/// Checks that the account has what it grants or revokes, with GRANT OPTION.
+fn require_grantable(session: &Session, w: &Wanted) -> Result<()> {
+    let access = &session.state.access;
+    if access.all {
+        return Ok(());
     }
-
-    fn add(&self, g: &mut Grants, w: &Wanted, option: bool) {
-        let mut granted = if option { w.set.with(Privilege::GrantOption.into()) } else { w.set };
-        match &w.target {
-            Target::Global => {
-                // A restricted account passes its restrictions on with the privileges; an account without
-                // restrictions lifts them.
-                let fresh = granted.without(g.global);
-                g.restrictions.iter_mut().for_each(|r| r.privileges = r.privileges.without(granted));
-                g.restrictions.retain(|r| r.privileges != Privileges::NONE);
-                for own in self.state.access.restrictions() {
-                    g.restrict(&own.schema, |p| *p = p.with(own.privileges.and(fresh)));
-                }
-                let dynamic = w.set.and(Privileges::all_dynamic());
-                // GRANT OPTION of dynamic privileges belongs to each one by itself.
-                let fixed = granted.without(Privileges::all_dynamic());
-                let only_dynamic = dynamic != Privileges::NONE && w.set.without(dynamic) == Privileges::NONE;
-                g.global = g.global.with(dynamic).with(if only_dynamic { Privileges::NONE } else { fixed });
-                if option {
-                    g.grantable = g.grantable.with(dynamic);
-                }
+    let a = &session.state.account;
+    let need = w.everything().with(Privilege::GrantOption.into());
+    match &w.target {
+        Target::Global => {
+            let fixed = Privileges::all_dynamic();
+            let (dynamic, rest) = (need.and(fixed), need.without(fixed));
+            let dynamic_ok = access.grantable().contains(dynamic) || w.all;
+            if access.global.contains(rest.without(if w.all { fixed } else { Privileges::NONE })) && dynamic_ok {
+                return Ok(());
             }
-            Target::Schema(s) => {
-                let lifted = g.global.and(granted).without(g.global_in(s));
-                if lifted != Privileges::NONE {
-                    g.restrict(s, |p| *p = p.without(lifted));
-                    granted = granted.without(lifted);
-                }
-                if granted != Privileges::NONE {
-                    let _ = g.edit_schema(s, true, |p| *p = p.with(granted));
-                }
-            }
-            Target::Table(s, t) => {
-                let grantor = self.state.account.name();
-                let _ = g.edit_table(s, t, true, |t| {
-                    t.privileges = t.privileges.with(granted);
-                    (t.grantor, t.at) = (grantor, gannet_runtime::WallTime::now().seconds());
-                    for (column, set) in &w.columns {
-                        match t.columns.iter_mut().find(|c| gannet_schema::names::eq_name(&c.column, column)) {
-                            Some(c) => c.privileges = c.privileges.with(*set),
-                            None => t.columns.push(ColumnGrant { column: column.clone(), privileges: *set }),
-                        }
-                    }
-                });
-            }
-            Target::Routine(s, n, function) => {
-                match g.routines.iter_mut().find(|r| r.schema == *s && r.name == *n && r.function == *function) {
-                    Some(r) => r.privileges = r.privileges.with(granted),
-                    None => g.routines.push(RoutineGrant {
-                        schema: s.clone(),
-                        name: n.clone(),
-                        function: *function,
-                        privileges: granted,
-                    }),
-                }
-                g.routines.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
+            Err(sql_err!(AccessDenied, a.user, a.host, a.used_password()))
+        }
+        Target::Schema(s) => {
+            if access.schema_pattern(s).contains(need) {
+                Ok(())
+            } else {
+                Err(sql_err!(DbaccessDenied, a.user, a.host, s))
             }
         }
-    }
-
-    /// REVOKE.
-    pub(crate) fn revoke(&mut self, s: &ast::Revoke) -> Result<Done> {
-        count(match s.items {
-            ast::GrantItems::Roles(_) => Counter::ComRevokeRoles,
-            ast::GrantItems::AllAndGrantOption => Counter::ComRevokeAll,
-            _ => Counter::ComRevoke,
-        });
-        let names: Vec<Name> = s.from.iter().map(|a| self.account_name(a)).collect();
-        let w = match &s.items {
-            GrantItems::Roles(roles) => return self.revoke_roles(roles, &names, s),
-            GrantItems::Proxy(proxied) => return self.revoke_proxy(proxied, s, &names),
-            GrantItems::AllAndGrantOption => return self.revoke_everything(&names, s),
-            GrantItems::Privileges { privileges, object, level } => self.wanted(privileges, *object, level)?,
-        };
-        self.require_grantable(&w)?;
-        let mut put = Vec::new();
-        for name in &names {
-            let Some(old) = self.server.accounts.get(&name.user, &name.host) else {
-                if s.ignore_unknown_user {
-                    self.running
-                        .warnings
-                        .push(sql_err!(UserDoesNotExist, name.quoted()).to_warning(gannet_types::Level::Warning));
-                    continue;
-                }
-                return Err(sql_err!(NonexistingGrant, name.user, name.host));
-            };
-            let mut next = (*old).clone();
-            match remove(&mut next.grants, &w, self.server.accounts.partial_revokes()) {
-                Some(()) => put.push(Arc::new(next)),
-                None if s.if_exists => {
-                    let e = nonexisting(&w.target, name);
-                    self.running.warnings.push(e.to_warning(gannet_types::Level::Warning));
-                }
-                None => return Err(nonexisting(&w.target, name)),
+        Target::Table(s, t) => {
+            let have = access.table(s, t);
+            let missing = w.set.with(Privilege::GrantOption.into()).without(have);
+            if missing != Privileges::NONE {
+                return Err(session.denied(missing, t));
             }
-        }
-        self.store_accounts(put, &[])
-    }
-
-    /// Error 1698 for an account that lacks PROXY with GRANT OPTION on the other account. On itself every account has
-    /// it.
-    fn require_proxy(&self, proxied: &Name) -> Result<()> {
-        let a = &self.state.account;
-        if a.is(proxied) || self.state.access.passes_proxy_on(proxied) {
+            for (column, set) in &w.columns {
+                let missing = set.without(access.column(s, t, column));
+                if missing != Privileges::NONE {
+                    let host = session.state.host();
+                    return Err(sql_err!(ColumnaccessDenied, missing.words(), a.user, host, column, t));
+                }
+            }
             Ok(())
-        } else {
-            Err(sql_err!(AccessDeniedNoPassword, a.user, self.state.host()))
         }
-    }
-
-    /// GRANT PROXY ON account TO accounts.
-    fn grant_proxy(&mut self, proxied: &ast::Account, s: &ast::Grant, names: &[Name]) -> Result<Done> {
-        let proxied = self.account_name(proxied);
-        self.require_proxy(&proxied)?;
-        let grantor = self.state.account.name();
-        let mut put: Vec<Arc<Account>> = Vec::new();
-        for (spec, name) in s.to.iter().zip(names) {
-            let old = self.server.accounts.get(&name.user, &name.host).filter(|_| spec.auth.is_empty());
-            let Some(old) = old else { return Err(sql_err!(CantCreateUserWithGrant)) };
-            put.retain(|a| !a.is(name));
-            put.push(Arc::new(old.changed(|a| {
-                let list = &mut a.grants.proxies;
-                let option = s.with_option || list.iter().any(|p| p.proxied == proxied && p.option);
-                list.retain(|p| p.proxied != proxied);
-                let at = gannet_runtime::WallTime::now().seconds();
-                list.push(ProxyGrant { proxied: proxied.clone(), option, grantor: grantor.clone(), at });
-            })));
-        }
-        self.store_accounts(put, &[])
-    }
-
-    /// REVOKE PROXY ON account FROM accounts.
-    fn revoke_proxy(&mut self, proxied: &ast::Account, s: &ast::Revoke, names: &[Name]) -> Result<Done> {
-        let proxied = self.account_name(proxied);
-        self.require_proxy(&proxied)?;
-        let mut put = Vec::new();
-        for name in names {
-            let missing = sql_err!(NonexistingGrant, name.user, name.host);
-            match self.server.accounts.get(&name.user, &name.host) {
-                Some(old) if old.grants.proxies.iter().any(|p| p.proxied == proxied) => {
-                    put.push(Arc::new(old.changed(|a| a.grants.proxies.retain(|p| p.proxied != proxied))));
-                }
-                Some(_) if s.if_exists => self.running.warnings.push(missing.to_warning(gannet_types::Level::Warning)),
-                None if s.ignore_unknown_user => {
-                    let unknown = sql_err!(UserDoesNotExist, name.quoted());
-                    self.running.warnings.push(unknown.to_warning(gannet_types::Level::Warning));
-                }
-                _ => return Err(missing),
+        Target::Routine(s, name, function) => {
+            if access.routine(s, name, *function).contains(need) {
+                Ok(())
+            } else {
+                Err(sql_err!(ProcaccessDenied, "grant", a.user, session.state.host(), name))
             }
         }
-        self.store_accounts(put, &[])
     }
+}
 
-    /// REVOKE ALL PRIVILEGES, GRANT OPTION: everything but roles and PROXY.
-    fn revoke_everything(&mut self, names: &[Name], s: &ast::Revoke) -> Result<Done> {
-        if !self.state.privileges().has(Privilege::CreateUser) {
-            let p = self.state.privileges();
-            if !p.has(Privilege::Update) {
-                return Err(sql_err!(SpecificAccessDenied, "CREATE USER"));
-            }
-        }
-        let mut put = Vec::new();
-        for name in names {
-            match self.server.accounts.get(&name.user, &name.host) {
-                Some(old) => put.push(Arc::new(old.changed(|a| {
-                    let g = &mut a.grants;
-                    *g = Grants {
-                        roles: std::mem::take(&mut g.roles),
-                        default_roles: std::mem::take(&mut g.default_roles),
-                        proxies: std::mem::take(&mut g.proxies),
-                        ..Grants::default()
-                    };
-                }))),
-                None if s.ignore_unknown_user => self.note(&sql_err!(UserDoesNotExist, name.quoted())),
-                None => return Err(sql_err!(RevokeGrants)),
-            }
-        }
-        self.store_accounts(put, &[])
+/// GRANT.
+pub(crate) fn grant(session: &mut Session, s: &ast::Grant) -> Result<Done> {
+    count(if matches!(s.items, ast::GrantItems::Roles(_)) { Counter::ComGrantRoles } else { Counter::ComGrant });
+    if s.as_user.is_some() || s.require.is_some() || !s.resources.is_empty() {
+        return Err(SqlError::unsupported("GRANT with AS, REQUIRE or resource limits"));
     }
+    let names: Vec<Name> = s.to.iter().map(|t| session.account_name(&t.account)).collect();
+    match &s.items {
+        GrantItems::Roles(roles) => return grant_roles(session, roles, &names, s.with_option),
+        GrantItems::Proxy(proxied) => return grant_proxy(session, proxied, s, &names),
+        GrantItems::AllAndGrantOption => return Err(sql_err!(Syntax)),
+        GrantItems::Privileges { .. } => {}
+    }
+    let GrantItems::Privileges { privileges, object, level } = &s.items else { return Err(sql_err!(Syntax)) };
+    let w = wanted(session, privileges, *object, level)?;
+    require_grantable(session, &w)?;
+    check_target(session, &w)?;
+    let mut put: Vec<Arc<Account>> = Vec::new();
+    for (spec, name) in s.to.iter().zip(&names) {
+        let old = session.server.accounts.get(&name.user, &name.host);
+        let pending = put.iter().position(|a| a.is(name)).map(|at| put.remove(at));
+        let Some(old) = pending.or(old).filter(|_| spec.auth.is_empty()) else {
+            return Err(sql_err!(CantCreateUserWithGrant));
+        };
+        put.push(Arc::new(old.changed(|a| add(session, &mut a.grants, &w, s.with_option))));
+    }
+    session.store_accounts(put, &[])
+}
 
-    fn grant_roles(&mut self, roles: &[ast::Account], to: &[Name], admin: bool) -> Result<Done> {
-        let roles: Vec<Name> = roles.iter().map(|r| self.account_name(r)).collect();
-        for role in &roles {
-            self.require_role_admin(role)?;
-            self.require_role(role)?;
-        }
-        let mut put = Vec::new();
-        for name in to {
-            let old = self.require_role(name)?;
-            for role in &roles {
-                if role == name || self.server.accounts.would_loop(role, name) {
-                    return Err(sql_err!(RoleGrantedToItself, name.ticked(), role.ticked()));
-                }
+/// Checks that the object exists; with CREATE a table may come later.
+fn check_target(session: &Session, w: &Wanted) -> Result<()> {
+    let Target::Table(schema, name) = &w.target else { return Ok(()) };
+    if w.set.has(Privilege::Create) && w.columns.is_empty() {
+        return Ok(());
+    }
+    let table = session.state.snapshot.require_table(schema, name)?;
+    match w.columns.iter().find(|(c, _)| table.column(c).is_none()) {
+        Some((c, _)) => Err(sql_err!(BadField, c, name)),
+        None => Ok(()),
+    }
+}
+
+fn add(session: &Session, g: &mut Grants, w: &Wanted, option: bool) {
+    let mut granted = if option { w.set.with(Privilege::GrantOption.into()) } else { w.set };
+    match &w.target {
+        Target::Global => {
+            // A restricted account passes its restrictions on with the privileges; an account without
+            // restrictions lifts them.
+            let fresh = granted.without(g.global);
+            g.restrictions.iter_mut().for_each(|r| r.privileges = r.privileges.without(granted));
+            g.restrictions.retain(|r| r.privileges != Privileges::NONE);
+            for own in session.state.access.restrictions() {
+                g.restrict(&own.schema, |p| *p = p.with(own.privileges.and(fresh)));
             }
-            put.push(Arc::new(old.changed(|a| {
-                let list = &mut a.grants.roles;
-                for role in &roles {
-                    match list.iter_mut().find(|r| r.role == *role) {
-                        Some(r) => r.admin |= admin,
-                        None => list.push(RoleGrant { role: role.clone(), admin }),
+            let dynamic = w.set.and(Privileges::all_dynamic());
+            // GRANT OPTION of dynamic privileges belongs to each one by itself.
+            let fixed = granted.without(Privileges::all_dynamic());
+            let only_dynamic = dynamic != Privileges::NONE && w.set.without(dynamic) == Privileges::NONE;
+            g.global = g.global.with(dynamic).with(if only_dynamic { Privileges::NONE } else { fixed });
+            if option {
+                g.grantable = g.grantable.with(dynamic);
+            }
+        }
+        Target::Schema(s) => {
+            let lifted = g.global.and(granted).without(g.global_in(s));
+            if lifted != Privileges::NONE {
+                g.restrict(s, |p| *p = p.without(lifted));
+                granted = granted.without(lifted);
+            }
+            if granted != Privileges::NONE {
+                let _ = g.edit_schema(s, true, |p| *p = p.with(granted));
+            }
+        }
+        Target::Table(s, t) => {
+            let grantor = session.state.account.name();
+            let _ = g.edit_table(s, t, true, |t| {
+                t.privileges = t.privileges.with(granted);
+                (t.grantor, t.at) = (grantor, gannet_runtime::WallTime::now().seconds());
+                for (column, set) in &w.columns {
+                    match t.columns.iter_mut().find(|c| gannet_schema::names::eq_name(&c.column, column)) {
+                        Some(c) => c.privileges = c.privileges.with(*set),
+                        None => t.columns.push(ColumnGrant { column: column.clone(), privileges: *set }),
                     }
                 }
-                list.sort_by(|a, b| a.role.cmp(&b.role));
-            })));
+            });
         }
-        self.store_accounts(put, &[])
-    }
-
-    fn revoke_roles(&mut self, roles: &[ast::Account], from: &[Name], s: &ast::Revoke) -> Result<Done> {
-        let roles: Vec<Name> = roles.iter().map(|r| self.account_name(r)).collect();
-        for role in &roles {
-            self.require_role_admin(role)?;
-            if self.server.accounts.is_mandatory(role) {
-                return Err(sql_err!(MandatoryRole, role.ticked()));
+        Target::Routine(s, n, function) => {
+            match g.routines.iter_mut().find(|r| r.schema == *s && r.name == *n && r.function == *function) {
+                Some(r) => r.privileges = r.privileges.with(granted),
+                None => g.routines.push(RoutineGrant {
+                    schema: s.clone(),
+                    name: n.clone(),
+                    function: *function,
+                    privileges: granted,
+                }),
             }
-            if !s.if_exists {
-                self.require_role(role)?;
-            }
-        }
-        let mut put = Vec::new();
-        for name in from {
-            let Some(old) = self.server.accounts.get(&name.user, &name.host) else {
-                if s.ignore_unknown_user {
-                    self.note(&sql_err!(UserDoesNotExist, name.quoted()));
-                    continue;
-                }
-                return Err(sql_err!(UnknownAuthid, name.user, name.host));
-            };
-            put.push(Arc::new(old.changed(|a| {
-                a.grants.roles.retain(|r| !roles.contains(&r.role));
-                a.grants.default_roles.retain(|r| !roles.contains(r));
-            })));
-        }
-        let done = self.store_accounts(put, &[])?;
-        self.state.drop_lost_roles();
-        Ok(done)
-    }
-
-    /// SHOW GRANTS: its lines for an account with roles.
-    pub(crate) fn grant_lines(&self, account: &Arc<Account>, roles: &[Name]) -> Vec<String> {
-        let access = accounts::Access::new(&self.server.accounts, account, roles);
-        let name = account.id().ticked();
-        let mut merged = Grants::default();
-        for m in access.members() {
-            merge(&mut merged, &m.grants);
-        }
-        merged.restrictions = access.restrictions();
-        let granted = self.server.accounts.roles_of(account);
-        let lines = lines(&merged, &name, &granted, &account.grants.roles);
-        if self.settings.sql_mode.contains(gannet_types::SqlMode::ANSI_QUOTES) {
-            lines.into_iter().map(|l| l.replace('"', "\"\"").replace('`', "\"")).collect()
-        } else {
-            lines
+            g.routines.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
         }
     }
+}
 
-    /// SHOW CREATE USER.
-    pub(crate) fn show_create_user(&self, a: &Account) -> String {
-        let auth = a.secret.to_authentication_string();
-        let hash = match auth.is_empty() {
-            true => String::new(),
-            false if self.state.vars[Live::PrintIdentifiedWithAsHex].as_bool() => {
-                format!(" AS 0x{}", auth.iter().map(|b| format!("{b:02X}")).collect::<String>())
+/// REVOKE.
+pub(crate) fn revoke(session: &mut Session, s: &ast::Revoke) -> Result<Done> {
+    count(match s.items {
+        ast::GrantItems::Roles(_) => Counter::ComRevokeRoles,
+        ast::GrantItems::AllAndGrantOption => Counter::ComRevokeAll,
+        _ => Counter::ComRevoke,
+    });
+    let names: Vec<Name> = s.from.iter().map(|a| session.account_name(a)).collect();
+    let w = match &s.items {
+        GrantItems::Roles(roles) => return revoke_roles(session, roles, &names, s),
+        GrantItems::Proxy(proxied) => return revoke_proxy(session, proxied, s, &names),
+        GrantItems::AllAndGrantOption => return revoke_everything(session, &names, s),
+        GrantItems::Privileges { privileges, object, level } => wanted(session, privileges, *object, level)?,
+    };
+    require_grantable(session, &w)?;
+    let mut put = Vec::new();
+    for name in &names {
+        let Some(old) = session.server.accounts.get(&name.user, &name.host) else {
+            if s.ignore_unknown_user {
+                session
+                    .running
+                    .warnings
+                    .push(sql_err!(UserDoesNotExist, name.quoted()).to_warning(gannet_types::Level::Warning));
+                continue;
             }
-            false => format!(" AS '{}'", quote(&String::from_utf8_lossy(&auth))),
+            return Err(sql_err!(NonexistingGrant, name.user, name.host));
         };
-        create_user(a, &hash)
+        let mut next = (*old).clone();
+        match remove(&mut next.grants, &w, session.server.accounts.partial_revokes()) {
+            Some(()) => put.push(Arc::new(next)),
+            None if s.if_exists => {
+                let e = nonexisting(&w.target, name);
+                session.running.warnings.push(e.to_warning(gannet_types::Level::Warning));
+            }
+            None => return Err(nonexisting(&w.target, name)),
+        }
     }
+    session.store_accounts(put, &[])
+}
+
+/// Error 1698 for an account that lacks PROXY with GRANT OPTION on the other account. On itself every account has
+/// it.
+fn require_proxy(session: &Session, proxied: &Name) -> Result<()> {
+    let a = &session.state.account;
+    if a.is(proxied) || session.state.access.passes_proxy_on(proxied) {
+        Ok(())
+    } else {
+        Err(sql_err!(AccessDeniedNoPassword, a.user, session.state.host()))
+    }
+}
+
+/// GRANT PROXY ON account TO accounts.
+fn grant_proxy(session: &mut Session, proxied: &ast::Account, s: &ast::Grant, names: &[Name]) -> Result<Done> {
+    let proxied = session.account_name(proxied);
+    require_proxy(session, &proxied)?;
+    let grantor = session.state.account.name();
+    let mut put: Vec<Arc<Account>> = Vec::new();
+    for (spec, name) in s.to.iter().zip(names) {
+        let old = session.server.accounts.get(&name.user, &name.host).filter(|_| spec.auth.is_empty());
+        let Some(old) = old else { return Err(sql_err!(CantCreateUserWithGrant)) };
+        put.retain(|a| !a.is(name));
+        put.push(Arc::new(old.changed(|a| {
+            let list = &mut a.grants.proxies;
+            let option = s.with_option || list.iter().any(|p| p.proxied == proxied && p.option);
+            list.retain(|p| p.proxied != proxied);
+            let at = gannet_runtime::WallTime::now().seconds();
+            list.push(ProxyGrant { proxied: proxied.clone(), option, grantor: grantor.clone(), at });
+        })));
+    }
+    session.store_accounts(put, &[])
+}
+
+/// REVOKE PROXY ON account FROM accounts.
+fn revoke_proxy(session: &mut Session, proxied: &ast::Account, s: &ast::Revoke, names: &[Name]) -> Result<Done> {
+    let proxied = session.account_name(proxied);
+    require_proxy(session, &proxied)?;
+    let mut put = Vec::new();
+    for name in names {
+        let missing = sql_err!(NonexistingGrant, name.user, name.host);
+        match session.server.accounts.get(&name.user, &name.host) {
+            Some(old) if old.grants.proxies.iter().any(|p| p.proxied == proxied) => {
+                put.push(Arc::new(old.changed(|a| a.grants.proxies.retain(|p| p.proxied != proxied))));
+            }
+            Some(_) if s.if_exists => session.running.warnings.push(missing.to_warning(gannet_types::Level::Warning)),
+            None if s.ignore_unknown_user => {
+                let unknown = sql_err!(UserDoesNotExist, name.quoted());
+                session.running.warnings.push(unknown.to_warning(gannet_types::Level::Warning));
+            }
+            _ => return Err(missing),
+        }
+    }
+    session.store_accounts(put, &[])
+}
+
+/// REVOKE ALL PRIVILEGES, GRANT OPTION: everything but roles and PROXY.
+fn revoke_everything(session: &mut Session, names: &[Name], s: &ast::Revoke) -> Result<Done> {
+    if !session.state.privileges().has(Privilege::CreateUser) {
+        let p = session.state.privileges();
+        if !p.has(Privilege::Update) {
+            return Err(sql_err!(SpecificAccessDenied, "CREATE USER"));
+        }
+    }
+    let mut put = Vec::new();
+    for name in names {
+        match session.server.accounts.get(&name.user, &name.host) {
+            Some(old) => put.push(Arc::new(old.changed(|a| {
+                let g = &mut a.grants;
+                *g = Grants {
+                    roles: std::mem::take(&mut g.roles),
+                    default_roles: std::mem::take(&mut g.default_roles),
+                    proxies: std::mem::take(&mut g.proxies),
+                    ..Grants::default()
+                };
+            }))),
+            None if s.ignore_unknown_user => session.note(&sql_err!(UserDoesNotExist, name.quoted())),
+            None => return Err(sql_err!(RevokeGrants)),
+        }
+    }
+    session.store_accounts(put, &[])
+}
+
+fn grant_roles(session: &mut Session, roles: &[ast::Account], to: &[Name], admin: bool) -> Result<Done> {
+    let roles: Vec<Name> = roles.iter().map(|r| session.account_name(r)).collect();
+    for role in &roles {
+        session.require_role_admin(role)?;
+        session.require_role(role)?;
+    }
+    let mut put = Vec::new();
+    for name in to {
+        let old = session.require_role(name)?;
+        for role in &roles {
+            if role == name || session.server.accounts.would_loop(role, name) {
+                return Err(sql_err!(RoleGrantedToItself, name.ticked(), role.ticked()));
+            }
+        }
+        put.push(Arc::new(old.changed(|a| {
+            let list = &mut a.grants.roles;
+            for role in &roles {
+                match list.iter_mut().find(|r| r.role == *role) {
+                    Some(r) => r.admin |= admin,
+                    None => list.push(RoleGrant { role: role.clone(), admin }),
+                }
+            }
+            list.sort_by(|a, b| a.role.cmp(&b.role));
+        })));
+    }
+    session.store_accounts(put, &[])
+}
+
+fn revoke_roles(session: &mut Session, roles: &[ast::Account], from: &[Name], s: &ast::Revoke) -> Result<Done> {
+    let roles: Vec<Name> = roles.iter().map(|r| session.account_name(r)).collect();
+    for role in &roles {
+        session.require_role_admin(role)?;
+        if session.server.accounts.is_mandatory(role) {
+            return Err(sql_err!(MandatoryRole, role.ticked()));
+        }
+        if !s.if_exists {
+            session.require_role(role)?;
+        }
+    }
+    let mut put = Vec::new();
+    for name in from {
+        let Some(old) = session.server.accounts.get(&name.user, &name.host) else {
+            if s.ignore_unknown_user {
+                session.note(&sql_err!(UserDoesNotExist, name.quoted()));
+                continue;
+            }
+            return Err(sql_err!(UnknownAuthid, name.user, name.host));
+        };
+        put.push(Arc::new(old.changed(|a| {
+            a.grants.roles.retain(|r| !roles.contains(&r.role));
+            a.grants.default_roles.retain(|r| !roles.contains(r));
+        })));
+    }
+    let done = session.store_accounts(put, &[])?;
+    session.state.drop_lost_roles();
+    Ok(done)
+}
+
+/// SHOW GRANTS: its lines for an account with roles.
+pub(crate) fn grant_lines(session: &Session, account: &Arc<Account>, roles: &[Name]) -> Vec<String> {
+    let access = accounts::Access::new(&session.server.accounts, account, roles);
+    let name = account.id().ticked();
+    let mut merged = Grants::default();
+    for m in access.members() {
+        merge(&mut merged, &m.grants);
+    }
+    merged.restrictions = access.restrictions();
+    let granted = session.server.accounts.roles_of(account);
+    let lines = lines(&merged, &name, &granted, &account.grants.roles);
+    if session.settings.sql_mode.contains(gannet_types::SqlMode::ANSI_QUOTES) {
+        lines.into_iter().map(|l| l.replace('"', "\"\"").replace('`', "\"")).collect()
+    } else {
+        lines
+    }
+}
+
+/// SHOW CREATE USER.
+pub(crate) fn show_create_user(session: &Session, a: &Account) -> String {
+    let auth = a.secret.to_authentication_string();
+    let hash = match auth.is_empty() {
+        true => String::new(),
+        false if session.state.vars[Live::PrintIdentifiedWithAsHex].as_bool() => {
+            format!(" AS 0x{}", auth.iter().map(|b| format!("{b:02X}")).collect::<String>())
+        }
+        false => format!(" AS '{}'", quote(&String::from_utf8_lossy(&auth))),
+    };
+    create_user(a, &hash)
 }
 
 fn quote(s: &str) -> String {

@@ -23,139 +23,136 @@ const SAMPLE_ROWS: u64 = 500_000;
 /// A distinct value with its number of rows.
 type Counted = (Value, u64);
 
-impl Session {
-    /// UPDATE HISTOGRAM, DROP HISTOGRAM: one row a column.
-    pub(super) fn histograms(
-        &mut self,
-        m: &ast::TableMaintenance,
-        wanted: &ast::Histogram,
-        reply: &mut dyn Reply,
-    ) -> Result<Done> {
-        if wanted.data.is_some() {
-            return unsupported("ANALYZE TABLE ... UPDATE HISTOGRAM ... USING DATA");
-        }
-        let buckets = wanted.buckets.unwrap_or(DEFAULT_BUCKETS);
-        if !(1..=MAX_BUCKETS).contains(&buckets) {
-            return Err(sql_err!(DataOutOfRange, "Number of buckets", "ANALYZE TABLE"));
-        }
-        let mut rows = Vec::new();
-        let mut line = |label: &str, kind: &str, message: &str| {
-            rows.push(vec![text(label), text("histogram"), text(kind), text(message)]);
-        };
-        let [name] = &m.tables[..] else {
-            line("", "Error", "Only one table can be specified while modifying histogram statistics.");
-            return self.send_histograms(rows, reply);
-        };
-        let schema = match &name.schema {
-            Some(s) => s.text.to_string(),
-            None => self.state.require_database()?.to_string(),
-        };
-        self.require_on_table(Privileges::of(&[Privilege::Select, Privilege::Insert]), &schema, &name.name)?;
-        self.state.renew_snapshot();
-        let t = self.state.snapshot.require_table(&schema, &name.name).cloned()?;
-        let label = format!("{schema}.{}", name.name);
-        let refused = match &t.source {
-            RowSource::View(_) => Some("Cannot create histogram statistics for a view."),
-            _ if t.temporary => Some("Cannot create histogram statistics for a temporary table."),
-            RowSource::Virtual(_) => return unsupported("histograms of the server's own tables"),
-            RowSource::Engine => None,
-        };
-        if let Some(message) = refused {
-            line(&label, "Error", message);
-            return self.send_histograms(rows, reply);
-        }
-        for (i, ident) in wanted.columns.iter().enumerate() {
-            if wanted.columns[..i].iter().any(|c| c.text.eq_ignore_ascii_case(&ident.text)) {
-                return Err(sql_err!(DupFieldname, &*ident.text));
-            }
-        }
-        // One line a column, by name.
-        let mut columns: Vec<_> = wanted.columns.iter().collect();
-        columns.sort_by(|a, b| a.text.cmp(&b.text));
-        for ident in columns {
-            let found = t.column(&ident.text).and_then(|i| t.columns.get(i as usize)).filter(|c| !c.hidden);
-            let Some(c) = found else {
-                line(&label, "Error", &format!("The column '{}' does not exist.", ident.text));
-                continue;
-            };
-            if wanted.drop {
-                let dropped = self.server.catalog.drop_histogram(&t, &c.name).map_err(from_catalog)?;
-                if dropped {
-                    line(&label, "status", &format!("Histogram statistics removed for column '{}'.", c.name))
-                } else {
-                    line(&label, "Error", &format!("No histogram statistics found for column '{}'.", c.name));
-                }
-                continue;
-            }
-            let ordinal = t.column(&ident.text).unwrap_or(0);
-            let alone = |i: &gannet_schema::Index| i.unique() && i.parts.len() == 1 && i.parts[0].column == ordinal;
-            if t.indexes.iter().any(alone) {
-                let message = format!("The column '{}' is covered by a single-part unique index.", c.name);
-                line(&label, "Error", &message);
-                continue;
-            }
-            if data_type(&c.ty).is_none() {
-                line(&label, "Error", &format!("The column '{}' has an unsupported data type.", c.name));
-                continue;
-            }
-            self.make_histogram(&t, c, buckets, wanted.auto_update == Some(true))?;
-            line(&label, "status", &format!("Histogram statistics created for column '{}'.", c.name));
-        }
-        self.send_histograms(rows, reply)
+/// UPDATE HISTOGRAM, DROP HISTOGRAM: one row a column.
+pub(super) fn histograms(
+    session: &mut Session,
+    m: &ast::TableMaintenance,
+    wanted: &ast::Histogram,
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    if wanted.data.is_some() {
+        return unsupported("ANALYZE TABLE ... UPDATE HISTOGRAM ... USING DATA");
     }
+    let buckets = wanted.buckets.unwrap_or(DEFAULT_BUCKETS);
+    if !(1..=MAX_BUCKETS).contains(&buckets) {
+        return Err(sql_err!(DataOutOfRange, "Number of buckets", "ANALYZE TABLE"));
+    }
+    let mut rows = Vec::new();
+    let mut line = |label: &str, kind: &str, message: &str| {
+        rows.push(vec![text(label), text("histogram"), text(kind), text(message)]);
+    };
+    let [name] = &m.tables[..] else {
+        line("", "Error", "Only one table can be specified while modifying histogram statistics.");
+        return send_histograms(session, rows, reply);
+    };
+    let schema = match &name.schema {
+        Some(s) => s.text.to_string(),
+        None => session.state.require_database()?.to_string(),
+    };
+    session.require_on_table(Privileges::of(&[Privilege::Select, Privilege::Insert]), &schema, &name.name)?;
+    session.state.renew_snapshot();
+    let t = session.state.snapshot.require_table(&schema, &name.name).cloned()?;
+    let label = format!("{schema}.{}", name.name);
+    let refused = match &t.source {
+        RowSource::View(_) => Some("Cannot create histogram statistics for a view."),
+        _ if t.temporary => Some("Cannot create histogram statistics for a temporary table."),
+        RowSource::Virtual(_) => return unsupported("histograms of the server's own tables"),
+        RowSource::Engine => None,
+    };
+    if let Some(message) = refused {
+        line(&label, "Error", message);
+        return send_histograms(session, rows, reply);
+    }
+    for (i, ident) in wanted.columns.iter().enumerate() {
+        if wanted.columns[..i].iter().any(|c| c.text.eq_ignore_ascii_case(&ident.text)) {
+            return Err(sql_err!(DupFieldname, &*ident.text));
+        }
+    }
+    // One line a column, by name.
+    let mut columns: Vec<_> = wanted.columns.iter().collect();
+    columns.sort_by(|a, b| a.text.cmp(&b.text));
+    for ident in columns {
+        let found = t.column(&ident.text).and_then(|i| t.columns.get(i as usize)).filter(|c| !c.hidden);
+        let Some(c) = found else {
+            line(&label, "Error", &format!("The column '{}' does not exist.", ident.text));
+            continue;
+        };
+        if wanted.drop {
+            let dropped = session.server.catalog.drop_histogram(&t, &c.name).map_err(from_catalog)?;
+            if dropped {
+                line(&label, "status", &format!("Histogram statistics removed for column '{}'.", c.name))
+            } else {
+                line(&label, "Error", &format!("No histogram statistics found for column '{}'.", c.name));
+            }
+            continue;
+        }
+        let ordinal = t.column(&ident.text).unwrap_or(0);
+        let alone = |i: &gannet_schema::Index| i.unique() && i.parts.len() == 1 && i.parts[0].column == ordinal;
+        if t.indexes.iter().any(alone) {
+            let message = format!("The column '{}' is covered by a single-part unique index.", c.name);
+            line(&label, "Error", &message);
+            continue;
+        }
+        if data_type(&c.ty).is_none() {
+            line(&label, "Error", &format!("The column '{}' has an unsupported data type.", c.name));
+            continue;
+        }
+        make_histogram(session, &t, c, buckets, wanted.auto_update == Some(true))?;
+        line(&label, "status", &format!("Histogram statistics created for column '{}'.", c.name));
+    }
+    send_histograms(session, rows, reply)
+}
 
-    fn send_histograms(&mut self, rows: Vec<Vec<Value>>, reply: &mut dyn Reply) -> Result<Done> {
-        let columns =
-            vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
-        self.send_table(&table(columns, rows), reply)
-    }
+fn send_histograms(session: &mut Session, rows: Vec<Vec<Value>>, reply: &mut dyn Reply) -> Result<Done> {
+    let columns = vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
+    session.send_table(&table(columns, rows), reply)
+}
 
-    /// The histograms that every ANALYZE TABLE rebuilds.
-    pub(super) fn renew_histograms(&mut self, t: &Table) -> Result<()> {
-        for h in t.statistics.histograms().iter().filter(|h| h.automatic) {
-            if let Some(c) = t.columns.iter().find(|c| h.fits(c)) {
-                self.make_histogram(t, c, h.wanted.into(), true)?;
-            }
+/// The histograms that every ANALYZE TABLE rebuilds.
+pub(super) fn renew_histograms(session: &mut Session, t: &Table) -> Result<()> {
+    for h in t.statistics.histograms().iter().filter(|h| h.automatic) {
+        if let Some(c) = t.columns.iter().find(|c| h.fits(c)) {
+            make_histogram(session, t, c, h.wanted.into(), true)?;
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    fn make_histogram(&mut self, t: &Table, c: &Column, buckets: u64, automatic: bool) -> Result<()> {
-        let ident = |s: &str| format!("`{}`", s.replace('`', "``"));
-        let rows = t
-            .statistics
-            .figures()
-            .rows
-            .max(t.trees(&self.server.engine).map_or(0, |trees| trees.row.approximate_rows()));
-        let rate = if rows > SAMPLE_ROWS { SAMPLE_ROWS as f64 / rows as f64 } else { 1.0 };
-        let sample = if rate < 1.0 { format!(" WHERE RAND() < {rate}") } else { String::new() };
-        let name = ident(&c.name);
-        let sql = format!(
-            "SELECT {name} AS v, COUNT(*) AS n FROM {}.{}{sample} GROUP BY {name} ORDER BY {name}",
-            ident(&t.schema),
-            ident(&t.name)
-        );
-        let kept = self.own_rows(&sql)?;
-        let (mut nulls, mut total) = (0, 0);
-        let mut values: Vec<Counted> = Vec::with_capacity(kept.rows.len());
-        for row in kept.rows {
-            let mut row = row.into_iter();
-            let (Some(value), Some(n)) = (row.next(), row.next()) else { continue };
-            let n = match n {
-                Value::Int(n) => n.max(0) as u64,
-                Value::UInt(n) => n,
-                _ => 0,
-            };
-            total += n;
-            match value {
-                Value::Null => nulls += n,
-                v => values.push((v, n)),
-            }
+fn make_histogram(session: &mut Session, t: &Table, c: &Column, buckets: u64, automatic: bool) -> Result<()> {
+    let ident = |s: &str| format!("`{}`", s.replace('`', "``"));
+    let rows = t
+        .statistics
+        .figures()
+        .rows
+        .max(t.trees(&session.server.engine).map_or(0, |trees| trees.row.approximate_rows()));
+    let rate = if rows > SAMPLE_ROWS { SAMPLE_ROWS as f64 / rows as f64 } else { 1.0 };
+    let sample = if rate < 1.0 { format!(" WHERE RAND() < {rate}") } else { String::new() };
+    let name = ident(&c.name);
+    let sql = format!(
+        "SELECT {name} AS v, COUNT(*) AS n FROM {}.{}{sample} GROUP BY {name} ORDER BY {name}",
+        ident(&t.schema),
+        ident(&t.name)
+    );
+    let kept = session.own_rows(&sql)?;
+    let (mut nulls, mut total) = (0, 0);
+    let mut values: Vec<Counted> = Vec::with_capacity(kept.rows.len());
+    for row in kept.rows {
+        let mut row = row.into_iter();
+        let (Some(value), Some(n)) = (row.next(), row.next()) else { continue };
+        let n = match n {
+            Value::Int(n) => n.max(0) as u64,
+            Value::UInt(n) => n,
+            _ => 0,
+        };
+        total += n;
+        match value {
+            Value::Null => nulls += n,
+            v => values.push((v, n)),
         }
-        let histogram =
-            build(c, &values, (nulls, total.max(1)), (buckets, automatic, rate), self.state.statement_time())?;
-        self.server.catalog.put_histogram(t, histogram).map_err(from_catalog)
     }
+    let histogram =
+        build(c, &values, (nulls, total.max(1)), (buckets, automatic, rate), session.state.statement_time())?;
+    session.server.catalog.put_histogram(t, histogram).map_err(from_catalog)
 }
 
 /// A histogram of sorted distinct values. Singleton when each value has a bucket of its own, equi-height otherwise.

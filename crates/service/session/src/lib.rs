@@ -18,6 +18,9 @@
 //! | [`planning`] | plans |
 //! | [`prepared`] | prepared statements of both kinds |
 //! | [`statement`] | statements that are not planned |
+//! | [`programs`], [`events`], [`bodies`] | definitions of stored programs |
+//! | [`calls`], [`steps`], [`diagnostics`] | stored programs that run; their conditions |
+//! | [`show_programs`] | SHOW CREATE of them |
 //! | [`temporary`] | temporary tables |
 //! | [`transaction`] | the state machine of transactions |
 //! | [`locks`] | metadata locks |
@@ -39,10 +42,13 @@ mod bodies;
 mod branch;
 pub mod cached;
 mod callbacks;
+pub(crate) mod calls;
 mod components;
 mod counting;
 mod deprecated;
+pub(crate) mod diagnostics;
 mod estimate;
+mod events;
 mod explain;
 mod files;
 mod functions;
@@ -61,6 +67,7 @@ mod opening;
 mod outfile;
 mod own;
 mod planning;
+mod powers;
 mod prepared;
 mod privileges;
 mod profile;
@@ -68,13 +75,17 @@ mod profiles;
 mod programs;
 mod query;
 pub mod reply;
+mod restore;
 pub mod running;
 mod safety;
+pub mod scheduler;
 mod set;
 mod setup;
 mod show;
+pub(crate) mod show_programs;
 mod state;
 mod statement;
+mod steps;
 mod temporary;
 pub mod text;
 mod track;
@@ -86,8 +97,9 @@ pub mod virt;
 mod words;
 
 pub use opening::{Abilities, Opening, Sessions};
-pub use own::{Answer, OwnSession};
+pub use own::{Answer, OwnSession, init_connect};
 pub use prepared::{Prepared, Values};
+pub use query::name_of;
 pub use reply::Reply;
 
 use cached::Plans;
@@ -128,6 +140,8 @@ pub struct Session {
     /// HANDLER.
     pub(crate) handlers: Vec<handler::Opened>,
     ended: bool,
+    /// See [`Session::is_inside`].
+    inside: bool,
     pub(crate) plans: Arc<Plans>,
     /// What functions and the executor see. From its second part on: for every statement.
     pub state: State,
@@ -153,6 +167,8 @@ pub struct Session {
     pub(crate) changes: Vec<Change>,
     /// LOCK TABLES.
     pub(crate) locked: Vec<locks::Locked>,
+    /// A dump of schema mysql that the session restores.
+    restoring: Option<Box<grant_tables::Restoring>>,
     /// The second (since 1970 UTC) that `settings.today` was computed for.
     today_of_s: Option<i64>,
     /// Derived from the variables; rebuilt when one of them changes.
@@ -284,8 +300,10 @@ impl Session {
             locked: Vec::new(),
             branch: branch::BranchState::None,
             handlers: Vec::new(),
+            restoring: None,
             temporaries: temporary::Temporaries::default(),
             ended: false,
+            inside: false,
             work,
             state,
             server,
@@ -379,6 +397,7 @@ impl Session {
             no_backslash_escapes: self.settings.sql_mode.contains(gannet_types::SqlMode::NO_BACKSLASH_ESCAPES),
             more: self.running.more,
             database_dropped: self.running.database_dropped,
+            outs: false,
         }
     }
 
@@ -408,6 +427,8 @@ impl Session {
         self.forget_branch();
         self.unlock_tables();
         self.drop_all_temporary();
+        self.restoring = None;
+        self.state.release_user_locks();
         let database = self.state.database.clone();
         let account = self.state.account.clone();
         let vars = SessionVars::new(&self.server.globals);
@@ -440,6 +461,7 @@ impl Session {
             self.forget_branch();
             self.drop_all_temporary();
             self.locked.clear();
+            self.work.locks().unlock_instance();
             self.work.locks().release_explicit();
             self.statements.clear();
             self.state.release_locks();

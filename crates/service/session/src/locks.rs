@@ -1,7 +1,9 @@
 //! Metadata locks: a statement names the tables it uses before it looks at their definitions for good.
 
 use super::Session;
+use super::reply::Done;
 use gannet_catalog::Gate;
+use gannet_core::Core;
 use gannet_core::accounts::Privilege;
 use gannet_core::work::lock_error;
 use gannet_engine::lock::{LockOwner, MdlDuration, MdlMode, MdlObject, Wait};
@@ -16,8 +18,19 @@ use std::sync::Arc;
 /// A table of LOCK TABLES.
 pub(crate) struct Locked {
     pub(super) table: TableId,
+    /// Schema and name; `None`: dropped.
+    name: Option<(Arc<str>, Arc<str>)>,
     alias: String,
     pub(super) write: bool,
+}
+
+/// A table of LOCK TABLES while it is locked.
+struct Wanted {
+    table: Arc<Table>,
+    alias: String,
+    write: bool,
+    /// The statement names it; else a view does.
+    named: bool,
 }
 
 /// The locks that a plan needs; made once for a cached plan.
@@ -43,6 +56,18 @@ fn name_id(schema: &str, name: &str) -> u64 {
     h.finish() | 1 << 63
 }
 
+/// LOCK INSTANCE FOR BACKUP, UNLOCK INSTANCE.
+pub(crate) fn instance(session: &mut Session, lock: bool) -> Result<Done> {
+    session.state.privileges().require(Privilege::BackupAdmin)?;
+    let mut locks = session.work.locks();
+    if lock {
+        locks.lock_instance()?
+    } else {
+        locks.unlock_instance()
+    }
+    Ok(Done::default())
+}
+
 impl Session {
     /// The locks of a plan, each table once in its strongest mode.
     pub(crate) fn plan_locks(&self, plan: &Plan) -> PlanLocks {
@@ -58,62 +83,36 @@ impl Session {
         all.into()
     }
 
-    /// LOCK TABLES: ends the transaction, releases earlier table locks, takes the new ones in an order that all
-    /// sessions follow.
+    /// LOCK TABLES: ends the transaction, releases earlier table locks, takes the new ones in the order that definition
+    /// statements follow too. What is locked for writing is locked by name as well: its holder may define it anew
+    /// whoever waits for it.
     pub(crate) fn lock_tables_explicitly(&mut self, wanted: &[TableLock]) -> Result<()> {
         self.commit_implicitly()?;
         self.unlock_tables();
-        let writes = wanted.iter().any(|w| w.kind == TableLockKind::Write);
-        if writes {
-            self.work.require_read_write()?;
-        }
-        let mut resolved = Vec::new();
-        for w in wanted {
-            let schema = match &w.table.schema {
-                Some(s) => s.text.to_string(),
-                None => self.state.require_database()?.to_string(),
+        loop {
+            self.state.renew_snapshot();
+            let resolved = resolve_locks(self, wanted)?;
+            let locked = lock_resolved(self, &resolved);
+            self.state.renew_snapshot();
+            // Whoever was waited for may have dropped or renamed a table.
+            let same = |w: &Wanted| {
+                let now = self.state.snapshot.base_table(&w.table.schema, &w.table.name);
+                now.is_some_and(|t| t.id == w.table.id) || matches!(w.table.source, RowSource::Virtual(_))
             };
-            if self.state.snapshot.temporary_table(&schema, &w.table.name).is_some() {
-                continue;
+            if locked.is_ok() && resolved.iter().all(same) {
+                let entry = |w: Wanted| Locked {
+                    table: w.table.id,
+                    name: Some((w.table.schema.clone(), w.table.name.clone())),
+                    alias: w.alias,
+                    write: w.write,
+                };
+                self.locked = resolved.into_iter().map(entry).collect();
+                return Ok(());
             }
-            self.require_on_schema(Privilege::LockTables.into(), &schema)?;
-            self.refuse_virtual_lock(&schema, &w.table.name)?;
-            let table = self.table_for(Some(Privilege::Select.into()), &schema, &w.table.name)?;
-            let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
-            self.below(&table, w.kind == TableLockKind::Write, &mut resolved)?;
-            resolved.push((table, alias, w.kind == TableLockKind::Write, true));
+            self.locked.clear();
+            self.work.locks().release_tables();
+            locked?;
         }
-        // MySQL's system tables: when written, they are locked apart from all other tables.
-        let system = |(t, _, write, _): &&(Arc<Table>, String, bool, bool)| *write && *t.schema == *"mysql";
-        let written = resolved.iter().filter(system).count();
-        if written > 0 && written < resolved.len() {
-            return Err(sql_err!(WrongLockOfSystemTable));
-        }
-        if writes {
-            // FLUSH TABLES WITH READ LOCK waits for sessions that may write, and these wait for it.
-            self.work.locks().pass_write_gate(MdlDuration::Explicit)?;
-        }
-        resolved.sort_by_key(|(t, _, write, _)| (t.id, !write));
-        for (i, (table, alias, write, named)) in resolved.iter().enumerate() {
-            let same = |(t, a, _, n): &(Arc<Table>, String, bool, bool)| {
-                *n && t.schema == table.schema && gannet_schema::names::eq_name(a, alias)
-            };
-            if *named && resolved[..i].iter().any(same) {
-                self.unlock_tables();
-                return Err(sql_err!(NonuniqTable, alias));
-            }
-            let mode = if *write { MdlMode::Exclusive } else { MdlMode::NoWrite };
-            if !matches!(table.source, RowSource::Virtual(_)) {
-                let object = self.server.lock_of(table);
-                if let Err(e) = self.work.locks().take(object, mode, MdlDuration::Explicit) {
-                    self.unlock_tables();
-                    return Err(e);
-                }
-            }
-            self.locked.push(Locked { table: table.id, alias: alias.clone(), write: *write });
-        }
-        self.state.renew_snapshot();
-        Ok(())
     }
 
     /// Refuses to lock virtual tables: errors 1044 and 1142.
@@ -130,14 +129,14 @@ impl Session {
 
     /// The tables that a view reads, and those of the views below it: they are locked with the view, under their own
     /// names.
-    fn below(&self, table: &Table, write: bool, all: &mut Vec<(Arc<Table>, String, bool, bool)>) -> Result<()> {
+    fn below(&self, table: &Table, write: bool, all: &mut Vec<Wanted>) -> Result<()> {
         let Some(view) = table.view() else { return Ok(()) };
         for (schema, name) in gannet_plan::view_tables(&view.query)? {
             let Some(t) = self.state.snapshot.table(&schema, &name).cloned() else { continue };
-            if all.iter().any(|(known, alias, ..)| known.id == t.id && **alias == *name) {
+            if all.iter().any(|w| w.table.id == t.id && *w.alias == *name) {
                 continue;
             }
-            all.push((t.clone(), name.to_string(), write, false));
+            all.push(Wanted { table: t.clone(), alias: name.to_string(), write, named: false });
             self.below(&t, write, all)?;
         }
         Ok(())
@@ -280,6 +279,7 @@ impl Session {
         names.sort();
         names.dedup();
         self.work.locks().pass_write_gate(MdlDuration::Transaction)?;
+        self.work.locks().pass_backup_gate(MdlDuration::Transaction)?;
         // The schema stays while something in it changes; dropping it waits for that.
         let mut schemas: Vec<&String> = names.iter().map(|(s, _)| s).collect();
         schemas.dedup();
@@ -291,12 +291,18 @@ impl Session {
             let object = self.server.engine.lock_table().mdl_object(id, schema);
             self.work.locks().take(object, mode, MdlDuration::Transaction)?;
         }
+        let mut row = Vec::with_capacity(2 * names.len());
+        for (schema, name) in &names {
+            row.push(object_of_name(&self.server, schema, name));
+            row.extend(self.state.snapshot.base_table(schema, name).map(|t| self.server.lock_of(t)));
+        }
+        let wait = locks.wait;
+        let mut row = self.work.locks().row(&row);
         for table in &names {
             let (schema, name) = table;
             let objects = if own.contains(table) { &mut locks.own } else { &mut locks.related };
-            let label = format!("{schema}.{name}");
-            let by_name = self.server.engine.lock_table().mdl_object(name_id(schema, name), &label);
-            self.work.locks().take(by_name, MdlMode::Exclusive, MdlDuration::Transaction)?;
+            let by_name = object_of_name(&self.server, schema, name);
+            row.lock(by_name, MdlDuration::Transaction, wait).map_err(lock_error)?;
             objects.push(by_name);
             // With the name locked, the table that it names cannot change any more.
             self.state.renew_snapshot();
@@ -308,14 +314,134 @@ impl Session {
                     _ => {}
                 }
                 let object = self.server.lock_of(&t);
-                self.work.locks().take(object, MdlMode::Exclusive, MdlDuration::Transaction)?;
+                row.lock(object, MdlDuration::Transaction, wait).map_err(lock_error)?;
                 objects.push(object);
             } else if !self.locked.is_empty() && matches!(statement, Statement::CreateTable(_)) {
                 return Err(sql_err!(TableNotLocked, name));
             }
         }
+        drop(row);
         Ok(locks)
     }
+}
+
+/// The tables of LOCK TABLES and those below its views. What the account may not do is refused.
+fn resolve_locks(session: &Session, wanted: &[TableLock]) -> Result<Vec<Wanted>> {
+    if wanted.iter().any(|w| w.kind == TableLockKind::Write) {
+        session.work.require_read_write()?;
+    }
+    let mut resolved: Vec<Wanted> = Vec::new();
+    for w in wanted {
+        let schema = match &w.table.schema {
+            Some(s) => s.text.to_string(),
+            None => session.state.require_database()?.to_string(),
+        };
+        if session.state.snapshot.temporary_table(&schema, &w.table.name).is_some()
+            || super::grant_tables::is_restored(session, &w.table)
+        {
+            continue;
+        }
+        session.require_on_schema(Privilege::LockTables.into(), &schema)?;
+        session.refuse_virtual_lock(&schema, &w.table.name)?;
+        let table = session.table_for(Some(Privilege::Select.into()), &schema, &w.table.name)?;
+        let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
+        let write = w.kind == TableLockKind::Write;
+        session.below(&table, write, &mut resolved)?;
+        resolved.push(Wanted { table, alias, write, named: true });
+    }
+    // MySQL's system tables: when written, they are locked apart from all other tables.
+    let written = resolved.iter().filter(|w| w.write && *w.table.schema == *"mysql").count();
+    if written > 0 && written < resolved.len() {
+        return Err(sql_err!(WrongLockOfSystemTable));
+    }
+    for (i, w) in resolved.iter().enumerate().filter(|(_, w)| w.named) {
+        let same = |o: &Wanted| {
+            o.named && o.table.schema == w.table.schema && gannet_schema::names::eq_name(&o.alias, &w.alias)
+        };
+        if resolved[..i].iter().any(same) {
+            return Err(sql_err!(NonuniqTable, w.alias));
+        }
+    }
+    Ok(resolved)
+}
+
+fn lock_resolved(session: &mut Session, resolved: &[Wanted]) -> Result<()> {
+    if resolved.iter().any(|w| w.write) {
+        // FLUSH TABLES WITH READ LOCK waits for sessions that may write, and these wait for it.
+        session.work.locks().pass_write_gate(MdlDuration::Explicit)?;
+    }
+    // By name, those for writing first, and behind them parents and children of these, whose definitions stay.
+    let mut all: Vec<(&str, &str, u8, Option<&Arc<Table>>)> = Vec::new();
+    let related: Vec<(Arc<str>, Arc<str>)> =
+        resolved.iter().filter(|w| w.write).flat_map(|w| relatives(session, w)).collect();
+    for w in resolved.iter().filter(|w| !matches!(w.table.source, RowSource::Virtual(_))) {
+        all.push((&w.table.schema, &w.table.name, u8::from(!w.write), Some(&w.table)));
+    }
+    all.extend(related.iter().map(|(schema, name)| (&**schema, &**name, 2, None)));
+    all.sort_by_key(|(schema, name, class, _)| (*schema, *name, *class));
+    let core = session.server.clone();
+    let locks = session.work.locks();
+    let lock = |object, mode| locks.take(object, mode, MdlDuration::Explicit);
+    for (schema, name, class, table) in all {
+        match class {
+            0 => lock(object_of_name(&core, schema, name), MdlMode::Exclusive)?,
+            2 => lock(object_of_name(&core, schema, name), MdlMode::Read)?,
+            _ => {}
+        }
+        if let Some(table) = table {
+            lock(core.lock_of(table), if class == 0 { MdlMode::Exclusive } else { MdlMode::NoWrite })?;
+        }
+    }
+    Ok(())
+}
+
+/// Parents and children of a table.
+fn relatives(session: &Session, w: &Wanted) -> Vec<(Arc<str>, Arc<str>)> {
+    let children = session.state.snapshot.children(&w.table.schema, &w.table.name);
+    let parents = w.table.constraints.foreign_keys.iter().map(|k| (k.parent_schema.clone(), k.parent.clone()));
+    children.iter().map(|t| (t.schema.clone(), t.name.clone())).chain(parents).collect()
+}
+
+/// What a definition statement has done to tables of LOCK TABLES: those it dropped are free for others, those it
+/// renamed are locked under their new names.
+pub(super) fn follow_locked(session: &mut Session, now: &gannet_schema::CatalogSnapshot) {
+    let mut locked = std::mem::take(&mut session.locked);
+    let mut freed = Vec::new();
+    for l in &mut locked {
+        let Some(name) = &mut l.name else { continue };
+        let is = now.table_by_id(l.table).map(|t| (t.schema.clone(), t.name.clone()));
+        if is.as_ref() == Some(name) {
+            continue;
+        }
+        freed.push(object_of_name(&session.server, &name.0, &name.1));
+        match is {
+            None => {
+                freed.push(session.server.engine.lock_table().mdl_object(l.table.0, &name.1));
+                l.name = None;
+            }
+            Some(is) => {
+                if gannet_schema::names::eq_name(&l.alias, &name.1) {
+                    l.alias = is.1.to_string();
+                }
+                *name = is;
+            }
+        }
+    }
+    if !freed.is_empty() {
+        let locks = session.work.locks();
+        locks.release(&freed);
+        // The statement has locked the new names itself, so that nobody is in the way.
+        for name in locked.iter().filter(|l| l.write).filter_map(|l| l.name.as_ref()) {
+            let object = object_of_name(&session.server, &name.0, &name.1);
+            let _ = locks.take(object, MdlMode::Exclusive, MdlDuration::Explicit);
+        }
+    }
+    session.locked = locked;
+}
+
+/// What stands for a name, whatever table has it.
+fn object_of_name(core: &Core, schema: &str, name: &str) -> MdlObject {
+    core.engine.lock_table().mdl_object(name_id(schema, name), &format!("{schema}.{name}"))
 }
 
 /// The exclusive locks that a definition statement has on tables.
@@ -336,5 +462,37 @@ impl Gate for DdlLocks {
     fn close(&mut self, owner: &LockOwner) -> Result<()> {
         let lock = |object| owner.mdl_lock(object, MdlMode::Exclusive, MdlDuration::Transaction, self.wait);
         self.own.iter().try_for_each(|object| lock(*object)).map_err(lock_error)
+    }
+}
+
+impl Session {
+    /// Locks the name of a stored program, for its definition; `""`: its schema alone.
+    pub(super) fn lock_program(&mut self, schema: &str, name: &str) -> Result<()> {
+        self.work.locks().pass_write_gate(MdlDuration::Transaction)?;
+        let table = self.server.engine.lock_table();
+        let of_schema = table.mdl_object(name_id(schema, ""), schema);
+        let own = table.mdl_object(name_id(schema, &format!("program {name}")), name);
+        let locks = self.work.locks();
+        locks.take(of_schema, MdlMode::Write, MdlDuration::Transaction)?;
+        if name.is_empty() {
+            return Ok(());
+        }
+        locks.take(own, MdlMode::Exclusive, MdlDuration::Transaction)
+    }
+
+    /// Locks a table whose triggers change, as [`Session::lock_for_ddl`] does. Errors 1099, 1100 under LOCK TABLES.
+    pub(super) fn lock_for_trigger(&mut self, schema: &str, name: &str) -> Result<()> {
+        let label = format!("{schema}.{name}");
+        let by_name = self.server.engine.lock_table().mdl_object(name_id(schema, name), &label);
+        self.work.locks().take(by_name, MdlMode::Exclusive, MdlDuration::Transaction)?;
+        self.state.renew_snapshot();
+        let Some(t) = self.state.snapshot.base_table(schema, name).cloned() else { return Ok(()) };
+        match self.locked.iter().find(|l| l.table == t.id) {
+            None if !self.locked.is_empty() => return Err(sql_err!(TableNotLocked, name)),
+            Some(l) if !l.write => return Err(sql_err!(TableNotLockedForWrite, name)),
+            _ => {}
+        }
+        let object = self.server.lock_of(&t);
+        self.work.locks().take(object, MdlMode::Exclusive, MdlDuration::Transaction)
     }
 }

@@ -15,194 +15,196 @@ use gannet_telemetry::{Counter, count};
 use gannet_types::{Level, Result, SqlType, Value, sql_err};
 use std::sync::Arc;
 
-impl Session {
-    /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE: one row a table.
-    pub(crate) fn maintain(&mut self, m: &ast::TableMaintenance, reply: &mut dyn Reply) -> Result<Done> {
-        use ast::MaintenanceKind as Kind;
-        self.commit_implicitly()?;
-        if let Some(histogram) = &m.histogram {
-            count(Counter::ComAnalyze);
-            return self.histograms(m, histogram, reply);
-        }
-        let word = match m.kind {
-            Kind::Analyze => "analyze",
-            Kind::Check => "check",
-            Kind::Optimize => "optimize",
-            Kind::Checksum => return self.checksum(m, reply),
-            Kind::Repair => "repair",
+/// ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE: one row a table.
+pub(crate) fn maintain(session: &mut Session, m: &ast::TableMaintenance, reply: &mut dyn Reply) -> Result<Done> {
+    use ast::MaintenanceKind as Kind;
+    session.commit_implicitly()?;
+    if let Some(histogram) = &m.histogram {
+        count(Counter::ComAnalyze);
+        return super::histogram::histograms(session, m, histogram, reply);
+    }
+    let word = match m.kind {
+        Kind::Analyze => "analyze",
+        Kind::Check => "check",
+        Kind::Optimize => "optimize",
+        Kind::Checksum => return checksum(session, m, reply),
+        Kind::Repair => "repair",
+    };
+    count(match m.kind {
+        Kind::Analyze => Counter::ComAnalyze,
+        Kind::Check => Counter::ComCheck,
+        Kind::Repair => Counter::ComRepair,
+        _ => Counter::ComOptimize,
+    });
+    let mut rows = Vec::new();
+    m.tables.iter().try_for_each(|name| gannet_schema::names::check_table_name(&name.name))?;
+    for name in &m.tables {
+        let schema = match &name.schema {
+            Some(s) => s.text.to_string(),
+            None => session.state.require_database()?.to_string(),
         };
-        count(match m.kind {
-            Kind::Analyze => Counter::ComAnalyze,
-            Kind::Check => Counter::ComCheck,
-            Kind::Repair => Counter::ComRepair,
-            _ => Counter::ComOptimize,
+        let label = format!("{schema}.{}", name.name);
+        let found = session.state.snapshot.require_table(&schema, &name.name).cloned();
+        let need = match m.kind {
+            Kind::Check => Privileges::NONE,
+            _ => Privileges::of(&[Privilege::Select, Privilege::Insert]),
+        };
+        match &found {
+            Ok(t) if t.temporary => {}
+            _ if m.kind == Kind::Check => session.require_any_privilege(&schema, &name.name)?,
+            _ => session.require_on_table(need, &schema, &name.name)?,
+        }
+        let is_view = found.as_ref().is_ok_and(|t| t.view().is_some());
+        if is_view && m.kind == Kind::Check {
+            let ident = |s: &str| format!("`{}`", s.replace('`', "``"));
+            let sql = format!("SELECT * FROM {}.{} LIMIT 0", ident(&schema), ident(&name.name));
+            match session.own_rows(&sql) {
+                Ok(_) => rows.push(vec![text(&label), text(word), text("status"), text("OK")]),
+                Err(e) => {
+                    rows.push(vec![text(&label), text(word), text("Error"), text(e.message())]);
+                    rows.push(vec![text(&label), text(word), text("error"), text("Corrupt")]);
+                }
+            }
+            continue;
+        }
+        let outcome = found.and_then(|t| {
+            check_maintained(session, m.kind, &t)?;
+            maintain_one(session, m.kind, &t).map(|()| t)
         });
-        let mut rows = Vec::new();
-        m.tables.iter().try_for_each(|name| gannet_schema::names::check_table_name(&name.name))?;
-        for name in &m.tables {
-            let schema = match &name.schema {
-                Some(s) => s.text.to_string(),
-                None => self.state.require_database()?.to_string(),
-            };
-            let label = format!("{schema}.{}", name.name);
-            let found = self.state.snapshot.require_table(&schema, &name.name).cloned();
-            let need = match m.kind {
-                Kind::Check => Privileges::NONE,
-                _ => Privileges::of(&[Privilege::Select, Privilege::Insert]),
-            };
-            match &found {
-                Ok(t) if t.temporary => {}
-                _ if m.kind == Kind::Check => self.require_any_privilege(&schema, &name.name)?,
-                _ => self.require_on_table(need, &schema, &name.name)?,
+        let outcome = outcome.and_then(|t| match m.kind {
+            Kind::Analyze => super::histogram::renew_histograms(session, &t).map(|()| t),
+            _ => Ok(t),
+        });
+        let mut stale = Vec::new();
+        let outcome = outcome.and_then(|t| {
+            if m.kind == Kind::Check {
+                stale = stale_values(session, &t)?;
             }
-            let is_view = found.as_ref().is_ok_and(|t| t.view().is_some());
-            if is_view && m.kind == Kind::Check {
+            Ok(())
+        });
+        let mut line = |kind: &str, message: &str| rows.push(vec![text(&label), text(word), text(kind), text(message)]);
+        match outcome {
+            Ok(()) if is_view && m.kind != Kind::Check => {
+                let message = format!("'{label}' is not BASE TABLE");
+                line("Error", &message);
+                line("status", "Operation failed");
+            }
+            Ok(()) if m.kind == Kind::Repair => {
+                line("note", "The storage engine for the table doesn't support repair");
+            }
+            Ok(()) => {
+                stale.iter().for_each(|message| line("warning", message));
+                if m.kind == Kind::Optimize {
+                    line("note", "Table does not support optimize, doing recreate + analyze instead");
+                }
+                line("status", "OK");
+            }
+            Err(e) if e.code() == gannet_types::ErrorCode::QueryInterrupted => return Err(e),
+            Err(e) => {
+                line("Error", e.message());
+                line("status", "Operation failed");
+            }
+        }
+    }
+    let columns = vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
+    session.send_table(&table(columns, rows), reply)
+}
+
+/// Under LOCK TABLES only locked tables are maintained; a statement that may rebuild a table needs its write
+/// lock.
+fn check_maintained(session: &Session, kind: ast::MaintenanceKind, t: &gannet_schema::Table) -> Result<()> {
+    let rebuilds = matches!(kind, ast::MaintenanceKind::Optimize | ast::MaintenanceKind::Repair);
+    match session.locked.iter().find(|l| l.table == t.id) {
+        _ if session.locked.is_empty() || t.temporary || t.view().is_some() || t.source != RowSource::Engine => Ok(()),
+        None => Err(sql_err!(TableNotLocked, t.name)),
+        Some(lock) if rebuilds && !lock.write => Err(sql_err!(TableNotLockedForWrite, t.name)),
+        Some(_) => Ok(()),
+    }
+}
+
+fn stale_values(session: &mut Session, t: &Arc<gannet_schema::Table>) -> Result<Vec<String>> {
+    let settings = super::variables::settings(&session.state, session.abilities.found_rows);
+    let evaluation = Evaluation { session: &mut session.state, settings: &settings };
+    gannet_exec::check::stale_values(t, &session.server.engine, evaluation)
+}
+
+fn maintain_one(session: &Session, kind: ast::MaintenanceKind, t: &gannet_schema::Table) -> Result<()> {
+    if t.source != RowSource::Engine || kind == ast::MaintenanceKind::Repair {
+        return Ok(());
+    }
+    let engine = &session.server.engine;
+    let failed = gannet_exec::error::from_engine;
+    if kind == ast::MaintenanceKind::Check {
+        return gannet_exec::check::check_table(t, engine);
+    }
+    let now = (session.state.statement_time() / 1_000_000) as u64;
+    let wanted = Wanted::of(&session.server, t);
+    gannet_catalog::stats::refresh(engine, t, now, wanted.places).map_err(failed)?;
+    if wanted.persistent {
+        session.server.catalog.save_figures(t).map_err(gannet_exec::error::from_catalog)?;
+    }
+    Ok(())
+}
+
+/// CHECKSUM TABLE: a sum over the rows that does not depend on their order. The figures are Gannet's own: equal tables
+/// have equal sums here, another server has others.
+fn checksum(session: &mut Session, m: &ast::TableMaintenance, reply: &mut dyn Reply) -> Result<Done> {
+    count(Counter::ComChecksum);
+    let quick = m.options.iter().any(|o| o.eq_ignore_ascii_case("QUICK"));
+    let mut rows = Vec::new();
+    m.tables.iter().try_for_each(|name| gannet_schema::names::check_table_name(&name.name))?;
+    for name in &m.tables {
+        let schema = match &name.schema {
+            Some(s) => s.text.to_string(),
+            None => session.state.require_database()?.to_string(),
+        };
+        let label = format!("{schema}.{}", name.name);
+        if session.state.snapshot.temporary_table(&schema, &name.name).is_none() {
+            session.require_on_table(Privilege::Select.into(), &schema, &name.name)?;
+        }
+        let found = session.state.snapshot.require_table(&schema, &name.name).cloned();
+        let sum = match found {
+            Ok(_) if quick => Value::Null,
+            Ok(t) => {
                 let ident = |s: &str| format!("`{}`", s.replace('`', "``"));
-                let sql = format!("SELECT * FROM {}.{} LIMIT 0", ident(&schema), ident(&name.name));
-                match self.own_rows(&sql) {
-                    Ok(_) => rows.push(vec![text(&label), text(word), text("status"), text("OK")]),
-                    Err(e) => {
-                        rows.push(vec![text(&label), text(word), text("Error"), text(e.message())]);
-                        rows.push(vec![text(&label), text(word), text("error"), text("Corrupt")]);
-                    }
+                // NULL and every value stay apart: each column is a mark and its bytes with their length.
+                let part = |c: &gannet_schema::Column| {
+                    let n = ident(&c.name);
+                    format!("IF({n} IS NULL, 'N', CONCAT('V', LENGTH({n}), ':', CAST({n} AS BINARY)))")
+                };
+                let parts: Vec<String> = t.columns.iter().map(part).collect();
+                let sql = format!(
+                    "SELECT COALESCE(SUM(CRC32(CONCAT({}))), 0) % 4294967296 AS c FROM {}.{}",
+                    parts.join(", "),
+                    ident(&t.schema),
+                    ident(&t.name)
+                );
+                let kept = session.own_rows(&sql)?;
+                let mut shown = Vec::new();
+                if let Some(v) = kept.rows.first().and_then(|r| r.first()) {
+                    v.write_text(&mut shown);
                 }
-                continue;
+                let n = std::str::from_utf8(&shown).ok().and_then(|s| s.parse().ok());
+                n.map_or(Value::Null, Value::UInt)
             }
-            let outcome = found.and_then(|t| {
-                self.check_maintained(m.kind, &t)?;
-                self.maintain_one(m.kind, &t).map(|()| t)
-            });
-            let outcome = outcome.and_then(|t| match m.kind {
-                Kind::Analyze => self.renew_histograms(&t).map(|()| t),
-                _ => Ok(t),
-            });
-            let mut stale = Vec::new();
-            let outcome = outcome.and_then(|t| {
-                if m.kind == Kind::Check {
-                    stale = self.stale_values(&t)?;
-                }
-                Ok(())
-            });
-            let mut line =
-                |kind: &str, message: &str| rows.push(vec![text(&label), text(word), text(kind), text(message)]);
-            match outcome {
-                Ok(()) if is_view && m.kind != Kind::Check => {
-                    let message = format!("'{label}' is not BASE TABLE");
-                    line("Error", &message);
-                    line("status", "Operation failed");
-                }
-                Ok(()) if m.kind == Kind::Repair => {
-                    line("note", "The storage engine for the table doesn't support repair");
-                }
-                Ok(()) => {
-                    stale.iter().for_each(|message| line("warning", message));
-                    if m.kind == Kind::Optimize {
-                        line("note", "Table does not support optimize, doing recreate + analyze instead");
-                    }
-                    line("status", "OK");
-                }
-                Err(e) if e.code() == gannet_types::ErrorCode::QueryInterrupted => return Err(e),
-                Err(e) => {
-                    line("Error", e.message());
-                    line("status", "Operation failed");
-                }
+            Err(e) => {
+                session.running.warnings.push(e.to_warning(Level::Error));
+                Value::Null
             }
-        }
-        let columns =
-            vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
-        self.send_table(&table(columns, rows), reply)
+        };
+        rows.push(vec![text(&label), sum]);
     }
+    let columns = vec![column("Table", 128), plain_column("Checksum", SqlType::bigint_unsigned())];
+    session.send_table(&table(columns, rows), reply)
+}
 
-    /// Under LOCK TABLES only locked tables are maintained; a statement that may rebuild a table needs its write
-    /// lock.
-    fn check_maintained(&self, kind: ast::MaintenanceKind, t: &gannet_schema::Table) -> Result<()> {
-        let rebuilds = matches!(kind, ast::MaintenanceKind::Optimize | ast::MaintenanceKind::Repair);
-        match self.locked.iter().find(|l| l.table == t.id) {
-            _ if self.locked.is_empty() || t.temporary || t.view().is_some() || t.source != RowSource::Engine => Ok(()),
-            None => Err(sql_err!(TableNotLocked, t.name)),
-            Some(lock) if rebuilds && !lock.write => Err(sql_err!(TableNotLockedForWrite, t.name)),
-            Some(_) => Ok(()),
-        }
-    }
-
-    fn stale_values(&mut self, t: &Arc<gannet_schema::Table>) -> Result<Vec<String>> {
-        let settings = super::variables::settings(&self.state, self.abilities.found_rows);
-        let evaluation = Evaluation { session: &mut self.state, settings: &settings };
-        gannet_exec::check::stale_values(t, &self.server.engine, evaluation)
-    }
-
-    fn maintain_one(&self, kind: ast::MaintenanceKind, t: &gannet_schema::Table) -> Result<()> {
-        if t.source != RowSource::Engine || kind == ast::MaintenanceKind::Repair {
-            return Ok(());
-        }
-        let engine = &self.server.engine;
-        let failed = gannet_exec::error::from_engine;
-        if kind == ast::MaintenanceKind::Check {
-            return gannet_exec::check::check_table(t, engine);
-        }
-        let now = (self.state.statement_time() / 1_000_000) as u64;
-        let wanted = Wanted::of(&self.server, t);
-        gannet_catalog::stats::refresh(engine, t, now, wanted.places).map_err(failed)?;
-        if wanted.persistent {
-            self.server.catalog.save_figures(t).map_err(gannet_exec::error::from_catalog)?;
-        }
-        Ok(())
-    }
-
-    /// CHECKSUM TABLE: a sum over the rows that does not depend on their order. The figures are Gannet's own: equal tables
-    /// have equal sums here, another server has others.
-    fn checksum(&mut self, m: &ast::TableMaintenance, reply: &mut dyn Reply) -> Result<Done> {
-        count(Counter::ComChecksum);
-        let quick = m.options.iter().any(|o| o.eq_ignore_ascii_case("QUICK"));
-        let mut rows = Vec::new();
-        m.tables.iter().try_for_each(|name| gannet_schema::names::check_table_name(&name.name))?;
-        for name in &m.tables {
-            let schema = match &name.schema {
-                Some(s) => s.text.to_string(),
-                None => self.state.require_database()?.to_string(),
-            };
-            let label = format!("{schema}.{}", name.name);
-            if self.state.snapshot.temporary_table(&schema, &name.name).is_none() {
-                self.require_on_table(Privilege::Select.into(), &schema, &name.name)?;
-            }
-            let found = self.state.snapshot.require_table(&schema, &name.name).cloned();
-            let sum = match found {
-                Ok(_) if quick => Value::Null,
-                Ok(t) => {
-                    let ident = |s: &str| format!("`{}`", s.replace('`', "``"));
-                    // NULL and every value stay apart: each column is a mark and its bytes with their length.
-                    let part = |c: &gannet_schema::Column| {
-                        let n = ident(&c.name);
-                        format!("IF({n} IS NULL, 'N', CONCAT('V', LENGTH({n}), ':', CAST({n} AS BINARY)))")
-                    };
-                    let parts: Vec<String> = t.columns.iter().map(part).collect();
-                    let sql = format!(
-                        "SELECT COALESCE(SUM(CRC32(CONCAT({}))), 0) % 4294967296 AS c FROM {}.{}",
-                        parts.join(", "),
-                        ident(&t.schema),
-                        ident(&t.name)
-                    );
-                    let kept = self.own_rows(&sql)?;
-                    let mut shown = Vec::new();
-                    if let Some(v) = kept.rows.first().and_then(|r| r.first()) {
-                        v.write_text(&mut shown);
-                    }
-                    let n = std::str::from_utf8(&shown).ok().and_then(|s| s.parse().ok());
-                    n.map_or(Value::Null, Value::UInt)
-                }
-                Err(e) => {
-                    self.running.warnings.push(e.to_warning(Level::Error));
-                    Value::Null
-                }
-            };
-            rows.push(vec![text(&label), sum]);
-        }
-        let columns = vec![column("Table", 128), plain_column("Checksum", SqlType::bigint_unsigned())];
-        self.send_table(&table(columns, rows), reply)
-    }
-
+impl Session {
     /// SHOW OPEN TABLES: those whose trees are open.
-    pub(crate) fn open_tables(&mut self, schema: Option<&Ident>, filter: Option<&ShowFilter>) -> Result<RowsSink> {
+    pub(crate) fn open_tables(
+        self: &mut Session,
+        schema: Option<&Ident>,
+        filter: Option<&ShowFilter>,
+    ) -> Result<RowsSink> {
         let mut parts = Vec::new();
         for s in self.state.snapshot.schemas() {
             if schema.is_some_and(|want| *want.text != *s.name) {

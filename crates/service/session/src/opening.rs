@@ -19,6 +19,10 @@ pub struct Abilities {
     pub interactive: bool,
     /// A text may have several statements.
     pub multi_statements: bool,
+    /// It takes several result sets of a statement: procedures may send rows.
+    pub multi_results: bool,
+    /// It takes the values of a prepared CALL's OUT parameters.
+    pub takes_outs: bool,
     /// It is told of changes of the session (`session_track_...`).
     pub tracks: bool,
     /// It sends files: LOAD DATA LOCAL.

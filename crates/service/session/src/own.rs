@@ -5,10 +5,11 @@
 
 use super::cached::Plans;
 use super::reply::{Ended, Manner, Reply};
-use super::{Abilities, Opening, Session};
+use super::{Abilities, Charsets, Opening, Session};
 use gannet_base::Attached;
 use gannet_core::Core;
 use gannet_core::accounts::Account;
+use gannet_core::vars::Live;
 use gannet_exec::Rows;
 use gannet_plan::plan::ResultColumn;
 use gannet_runtime::Interrupt;
@@ -91,7 +92,7 @@ impl Reply for Kept {
         });
     }
 
-    fn error(&mut self, error: &SqlError) {
+    fn error(&mut self, error: &SqlError, _: &Charsets) {
         self.open = None;
         self.answers.push(Answer::Failed(error.clone()));
     }
@@ -134,16 +135,35 @@ impl Reply for Each<'_> {
         self.ended += 1;
     }
 
-    fn error(&mut self, error: &SqlError) {
+    fn error(&mut self, error: &SqlError, _: &Charsets) {
         self.failed = Some(error.clone());
     }
+}
+
+/// Runs the statements of `init_connect`, before the client's first command. Error 1184 when one fails.
+pub fn init_connect(session: &mut Session) -> Result<()> {
+    let text = session.server.globals.get(Live::InitConnect);
+    let exempt = session.state.privileges().may_administer_connections() || session.state.must_change_password;
+    if text.as_str().is_empty() || exempt {
+        return Ok(());
+    }
+    let mut discarded = Each { ended: 0, failed: None, row: None, values: Vec::new() };
+    let several = std::mem::replace(&mut session.multi_statements, true);
+    session.query(text.as_str().as_bytes(), &mut discarded);
+    session.multi_statements = several;
+    let Some(why) = discarded.failed else { return Ok(()) };
+    let (user, host) = session.state.user.rsplit_once('@').unwrap_or((&session.state.user, ""));
+    let database = session.state.database.as_deref().unwrap_or("unconnected");
+    let error = sql_err!(NewAbortingConnection, session.entry.id, database, user, host, "init_connect command failed");
+    session.server.log.warning(format_args!("{}: {}", error.message(), why.message()));
+    Err(error)
 }
 
 impl OwnSession {
     /// A session with the rights of `account`, shown as `user`.
     pub fn open(core: &Arc<Core>, plans: &Arc<Plans>, account: Arc<Account>, user: &str) -> Result<Self> {
         let entry = core.registry.enter_own(gannet_runtime::context(), user);
-        let abilities = Abilities { multi_statements: true, ..Abilities::default() };
+        let abilities = Abilities { multi_statements: true, multi_results: true, ..Abilities::default() };
         let opening = Opening { user: user.into(), abilities, ..Opening::default() };
         let mut session = Session::new(core.clone(), plans.clone(), entry, account, &opening);
         session.begin_life(&opening)?;
@@ -163,6 +183,19 @@ impl OwnSession {
         let mut each = Each { ended: 0, failed: None, row: None, values: Vec::new() };
         self.answer_to(sql, &mut each);
         each.outcome()
+    }
+
+    /// Runs an event's body with its definer's rights. Gives the warnings that its last statement left.
+    pub(crate) fn run_event(&mut self, event: &Arc<gannet_schema::Event>) -> Result<Vec<gannet_types::Warning>> {
+        let session = &mut self.0;
+        session.entry.context.clear(Interrupt::Query);
+        session.arrives();
+        session.begins_command();
+        session.begins(gannet_core::registry::Activity::Query, event.body.as_bytes());
+        let mut each = Each { ended: 0, failed: None, row: None, values: Vec::new() };
+        let outcome = session.run_event(event, &mut each);
+        session.ends_command();
+        outcome.map(|()| session.running.warnings.take())
     }
 
     /// The same, but `row` gets the rows one by one, as they are made: none is kept. An error of `row` fails the

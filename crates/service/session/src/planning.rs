@@ -100,6 +100,7 @@ impl Session {
             locale: self.settings.locale,
             time_zone: &self.settings.time_zone,
             variables: Some(&self.state),
+            locals: self.running.locals.as_ref().map(|names| names as &dyn gannet_plan::options::Locals),
             remaining_stack: gannet_runtime::remaining_stack,
             stopped: gannet_exec::stopped,
             estimator: Some(self),

@@ -205,7 +205,7 @@ impl Session {
         values: &[Value],
         types_hash: u64,
     ) -> Result<Arc<CachedPlan>> {
-        let key = self.prepared_key(s, types_hash);
+        let key = self.plan_key(s.shape, types_hash);
         if let Some(plan) = s.plan.take_if(|p| p.key == key && p.plan.is_current()) {
             if plan.is_asked() {
                 return self.prepared_of_class(plan, s, (markers, values), key);
@@ -233,11 +233,8 @@ impl Session {
         given: (&[SqlType], &[Value]),
         key: PlanKey,
     ) -> Result<Arc<CachedPlan>> {
-        let own = std::mem::replace(&mut self.state.database, s.database.clone());
         let source = (!s.private).then_some((&*s.text, &*s.literals));
-        let made = self.make_plan(&s.statement, given, source);
-        self.state.database = own;
-        let plan = made?;
+        let plan = self.make_plan(&s.statement, given, source)?;
         Ok(if s.private {
             self.enter_private_plan(plan, key, &s.text, &s.statement)
         } else {
@@ -270,19 +267,6 @@ impl Session {
         }
     }
 
-    fn prepared_key(&self, s: &Prepared, types_hash: u64) -> PlanKey {
-        let same = match (&s.database, &self.state.database) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            (None, None) => true,
-            _ => false,
-        };
-        let key = self.plan_key(s.shape, types_hash);
-        if same {
-            return key;
-        }
-        PlanKey { database: self.state.snapshot.schema_id(s.database.as_deref()).0, ..key }
-    }
-
     /// Executes a prepared statement, and answers.
     pub fn execute_prepared(&mut self, s: &mut Prepared, values: &mut dyn Values, reply: &mut dyn Reply) {
         let started = self.state.running.clock.ns;
@@ -293,11 +277,10 @@ impl Session {
             self.running.warnings.clear()
         }
         self.state.statement_id += 1;
-        let outcome = if s.sets_variables {
-            let statement = s.statement.clone();
-            self.with_hinted(&statement, |session| session.execute_statement(s, values, reply))
+        let outcome = if is_at_home(self, s) {
+            execute_hinted(self, s, values, reply)
         } else {
-            self.execute_statement(s, values, reply)
+            in_other_database(self, s.database.clone(), |own| execute_hinted(own, s, values, reply))
         };
         self.state.query_attributes.clear();
         self.note_execution(&s.text, &s.values);
@@ -319,9 +302,9 @@ impl Session {
         self.state.renew_snapshot();
         if !self.is_planned_here(&s.statement) {
             count_statement(&s.statement);
-            return self.run_unplanned(s, bound, reply);
+            return self.run_unplanned(s, bound, None, reply);
         }
-        let key = self.prepared_key(s, types_hash);
+        let key = self.plan_key(s.shape, types_hash);
         let entry = match s.plan.take_if(|p| p.key == key && p.plan.is_current() && !p.is_asked()) {
             Some(plan) => plan,
             None => self.plan_prepared(s, &values.types(self.literal_collation()), &bound, types_hash)?,
@@ -435,11 +418,10 @@ impl Session {
         let key = name.to_lowercase();
         let unknown = || sql_err!(UnknownStmtHandler, name, "EXECUTE");
         let mut s = self.statements.remove(&key).ok_or_else(unknown)?;
-        let outcome = if s.sets_variables {
-            let statement = s.statement.clone();
-            self.with_hinted(&statement, |session| session.execute_by_name(&mut s, using, reply))
+        let outcome = if is_at_home(self, &s) {
+            execute_named_hinted(self, &mut s, using, reply)
         } else {
-            self.execute_by_name(&mut s, using, reply)
+            in_other_database(self, s.database.clone(), |own| execute_named_hinted(own, &mut s, using, reply))
         };
         self.statements.insert(key, s);
         outcome
@@ -453,7 +435,7 @@ impl Session {
         self.state.renew_snapshot();
         count_statement(&s.statement);
         if !self.is_planned_here(&s.statement) {
-            return self.run_unplanned(s, bound, reply);
+            return self.run_unplanned(s, bound, Some(using), reply);
         }
         let markers: Vec<SqlType> = bound.iter().map(type_of).collect();
         let mut tries = 0;
@@ -473,12 +455,45 @@ impl Session {
 
     /// Runs a statement that is not planned as a whole: the plans inside it find the parameters in
     /// [`Session::markers`].
-    fn run_unplanned(&mut self, s: &Prepared, markers: Vec<Value>, reply: &mut dyn Reply) -> Result<Done> {
+    fn run_unplanned(
+        &mut self,
+        s: &Prepared,
+        markers: Vec<Value>,
+        using: Option<&[ast::Ident]>,
+        reply: &mut dyn Reply,
+    ) -> Result<Done> {
         let statement = s.statement.clone();
         self.running.markers = markers;
         let outcome = self.perform(&statement, reply);
-        self.running.markers.clear();
+        let values = std::mem::take(&mut self.running.markers);
+        let outs = std::mem::take(&mut self.running.outs);
+        if outs.is_empty() || outcome.is_err() {
+            return outcome;
+        }
+        match using {
+            Some(names) => {
+                for (n, ..) in outs {
+                    let name = names.get(n as usize).map_or("", |name| &name.text);
+                    self.assign(name, values[n as usize].clone())?;
+                }
+            }
+            None if self.abilities.takes_outs => self.send_outs(&outs, &values, reply)?,
+            None => {}
+        }
         outcome
+    }
+
+    /// One more result set of one row before the end of a prepared CALL: the values of its OUT and INOUT parameters.
+    fn send_outs(&mut self, outs: &[(u32, Box<str>, SqlType)], values: &[Value], reply: &mut dyn Reply) -> Result<()> {
+        let more = std::mem::replace(&mut self.running.more, true);
+        let columns: Vec<_> = outs.iter().map(|(_, name, ty)| super::reply::plain_column(name, ty.clone())).collect();
+        let row: Vec<Value> = outs.iter().map(|(n, ..)| values[*n as usize].clone()).collect();
+        let status = super::reply::Status { outs: true, ..self.status() };
+        reply.begin(&columns, super::reply::Manner { status, ..self.manner() }, None)?;
+        reply.row(&row)?;
+        reply.end(&super::reply::Ended { done: &Done::ROWS, status, warnings: 0, changes: &[] });
+        self.running.more = more;
+        Ok(())
     }
 
     /// DEALLOCATE PREPARE.
@@ -490,6 +505,62 @@ impl Session {
         }
         Ok(Done::default())
     }
+}
+
+/// The statement was prepared in the database that is current.
+#[inline]
+fn is_at_home(session: &Session, s: &Prepared) -> bool {
+    match (&s.database, &session.state.database) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// Runs with the database in force in which a statement was prepared. Whatever the statement is, its names are of
+/// that database.
+#[cold]
+fn in_other_database<T>(session: &mut Session, its: Option<Arc<str>>, run: impl FnOnce(&mut Session) -> T) -> T {
+    session.state.renew_snapshot();
+    let own = session.state.database.clone();
+    let there = |session: &Session, name: &Arc<str>| session.state.snapshot.schema(name).is_some();
+    // One that was dropped is none, for the statement and for the session.
+    let its = its.filter(|name| there(session, name));
+    session.state.set_database(its);
+    let outcome = run(session);
+    session.state.renew_snapshot();
+    let kept = own.clone().filter(|name| there(session, name));
+    session.running.database_dropped = own.is_some() && kept.is_none();
+    session.entry.set_database(kept.clone());
+    session.state.set_database(kept);
+    outcome
+}
+
+#[inline]
+fn execute_hinted(
+    session: &mut Session,
+    s: &mut Prepared,
+    values: &mut dyn Values,
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    if s.sets_variables {
+        let statement = s.statement.clone();
+        return session.with_hinted(&statement, |session| session.execute_statement(s, values, reply));
+    }
+    session.execute_statement(s, values, reply)
+}
+
+fn execute_named_hinted(
+    session: &mut Session,
+    s: &mut Prepared,
+    using: &[ast::Ident],
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    if s.sets_variables {
+        let statement = s.statement.clone();
+        return session.with_hinted(&statement, |session| session.execute_by_name(s, using, reply));
+    }
+    session.execute_by_name(s, using, reply)
 }
 
 /// The common case: a plan's parameters are the statement's markers, in order.

@@ -96,11 +96,7 @@ impl Session {
     /// Warning 1287 of a variable that nothing replaces.
     pub(super) fn warn_of_variable(&mut self, name: &str) {
         let message = format!("'@@{name}' is deprecated and will be removed in a future release.");
-        self.running.warnings.push(Warning {
-            level: Level::Warning,
-            code: ErrorCode::WarnDeprecatedSyntax,
-            message: message.into(),
-        });
+        self.running.warnings.push(Warning::with_message(Level::Warning, ErrorCode::WarnDeprecatedSyntax, message));
     }
 }
 

@@ -1,100 +1,282 @@
-//! Stored programs: there are none and none can be made, which is what MySQL's errors say of each that is named.
+//! Definitions of stored programs: CREATE, ALTER, DROP of routines and triggers.
 
 use super::Session;
+use super::bodies;
+use super::calls::{self, collation_of};
 use super::reply::Done;
-use gannet_core::accounts::Privilege;
-use gannet_parser::ast::{ObjectName, ProgramKind, RoutineKind};
-use gannet_schema::names;
-use gannet_types::{Level, Result, SqlError, sql_err};
+use gannet_catalog::{CatalogError, CatalogResult, Edit, set_triggers};
+use gannet_core::accounts::{Name, Privilege, Privileges, RoutineGrant};
+use gannet_core::vars::Live;
+use gannet_exec::error::from_catalog;
+use gannet_parser::ast::{self, Account, Characteristic, CreateRoutine, CreateTrigger, ObjectName, ProgramKind};
+use gannet_program::{Kind, Source};
+use gannet_schema::{DataAccess, Made, Routine, RoutineKind, RowSource, Table, Trigger, TriggerEvent, names};
+use gannet_types::{ErrorCode, Result, SqlError, sql_err};
+use std::sync::Arc;
+
+/// Characters of a routine's COMMENT that the dictionary keeps.
+const MAX_COMMENT: usize = 2048;
+
+fn kind_of(kind: ast::RoutineKind) -> RoutineKind {
+    match kind {
+        ast::RoutineKind::Procedure => RoutineKind::Procedure,
+        ast::RoutineKind::Function => RoutineKind::Function,
+    }
+}
+
+/// Sets what characteristics say; of several the last.
+fn characterise(routine: &mut Routine, list: &[Characteristic]) -> Result<()> {
+    for c in list {
+        match c {
+            Characteristic::Comment(text) => {
+                routine.comment = text.chars().take(MAX_COMMENT).collect::<String>().into()
+            }
+            Characteristic::Language(name) if name.text.eq_ignore_ascii_case("SQL") => {}
+            Characteristic::Language(name) => {
+                return Err(SqlError::unsupported(format_args!("LANGUAGE {name}")));
+            }
+            Characteristic::Deterministic(yes) => routine.deterministic = *yes,
+            Characteristic::ContainsSql => routine.access = DataAccess::Contains,
+            Characteristic::NoSql => routine.access = DataAccess::No,
+            Characteristic::ReadsSqlData => routine.access = DataAccess::Reads,
+            Characteristic::ModifiesSqlData => routine.access = DataAccess::Modifies,
+            Characteristic::SqlSecurityDefiner => routine.invoker = false,
+            Characteristic::SqlSecurityInvoker => routine.invoker = true,
+        }
+    }
+    Ok(())
+}
 
 impl Session {
-    /// DROP PROCEDURE, FUNCTION, TRIGGER, EVENT.
-    pub(super) fn drop_program(&mut self, kind: ProgramKind, if_exists: bool, name: &ObjectName) -> Result<Done> {
-        let error = self.missing_loadable(kind, name).map_or_else(|| self.changed_program(kind, name), Ok)?;
-        if !if_exists {
-            return Err(error);
-        }
-        // MySQL's note about a missing event is the one about routines.
-        let note = match kind {
-            ProgramKind::Event => sql_err!(SpDoesNotExist, "Event", name.name),
-            ProgramKind::Procedure | ProgramKind::Function | ProgramKind::Trigger => error,
+    /// CREATE PROCEDURE, CREATE FUNCTION.
+    pub(super) fn create_routine(&mut self, create: &CreateRoutine) -> Result<Done> {
+        bodies::check(&create.body.statement, create.kind.into())?;
+        let schema = self.program_schema(&create.name)?;
+        let kind = kind_of(create.kind);
+        let made = self.made(&schema, create.definer.as_ref())?;
+        gannet_program::compile(&Source {
+            kind: if kind == RoutineKind::Procedure { Kind::Procedure } else { Kind::Function },
+            name: &create.name.name,
+            params: &create.params,
+            returns: create.returns.as_ref(),
+            body: &create.body.statement,
+            mode: self.settings.sql_mode,
+            collation: made.database,
+            rows: None,
+        })?;
+        self.require_on_schema(Privilege::CreateRoutine.into(), &schema)?;
+        self.check_definer(&made.definer)?;
+        let known = self.state.snapshot.schema(&schema).ok_or_else(|| names::missing_schema(&schema))?;
+        let mut routine = Routine {
+            schema: known.name.clone(),
+            name: (&*create.name.name.text).into(),
+            kind,
+            made,
+            params: create.params_text.0.clone(),
+            returns: create.returns_text.0.clone(),
+            body: create.body.text.0.clone(),
+            deterministic: false,
+            access: DataAccess::Contains,
+            invoker: false,
+            comment: "".into(),
+            compiled: Default::default(),
+            called: Default::default(),
         };
-        self.running.warnings.push(note.to_warning(Level::Note));
+        characterise(&mut routine, &create.characteristics)?;
+        let (name, existence) = (routine.name.clone(), &create.existence);
+        self.begin_definition()?;
+        let exists = |s: &Session| s.state.snapshot.routine(&schema, kind, &name).cloned();
+        self.define_program(&schema, kind.word(), &name, |s, edit| match exists(s) {
+            Some(old) if existence.or_replace => {
+                edit.drop_routine(&old)?;
+                edit.put_routine(routine)
+            }
+            Some(_) if existence.if_exists => {
+                s.note(&sql_err!(SpAlreadyExists, kind.word(), name));
+                Ok(())
+            }
+            Some(_) => Err(CatalogError::Sql(sql_err!(SpAlreadyExists, kind.word(), name))),
+            None => edit.put_routine(routine),
+        })?;
+        if kind == RoutineKind::Function && gannet_functions::function(&name.to_ascii_uppercase()).is_some() {
+            self.note(&sql_err!(NativeFctNameCollision, name));
+        }
+        self.grant_to_creator(&schema, &name, kind)?;
         Ok(Done::default())
     }
 
     /// ALTER PROCEDURE, ALTER FUNCTION.
-    pub(super) fn alter_routine(&mut self, kind: RoutineKind, name: &ObjectName) -> Result<Done> {
-        let kind = match kind {
-            RoutineKind::Procedure => ProgramKind::Procedure,
-            RoutineKind::Function => ProgramKind::Function,
-        };
-        Err(self.changed_program(kind, name)?)
+    pub(super) fn alter_routine(
+        &mut self,
+        kind: ast::RoutineKind,
+        name: &ObjectName,
+        list: &[Characteristic],
+    ) -> Result<Done> {
+        let (schema, kind) = (self.program_schema(name)?, kind_of(kind));
+        self.require_routine(Privilege::AlterRoutine, &schema, &name.name, kind == RoutineKind::Function)?;
+        self.begin_definition()?;
+        let now = self.settings_now();
+        self.define_program(&schema, kind.word(), &name.name, |s, edit| {
+            let Some(old) = s.state.snapshot.routine(&schema, kind, &name.name).cloned() else {
+                let full = format_args!("{schema}.{}", name.name).to_string();
+                return Err(CatalogError::Sql(sql_err!(SpDoesNotExist, kind.word(), full)));
+            };
+            let mut routine = old.copy();
+            characterise(&mut routine, list).map_err(CatalogError::Sql)?;
+            routine.made.changed_us = now;
+            edit.put_routine(routine)
+        })?;
+        Ok(Done::default())
     }
 
-    /// ALTER EVENT.
-    pub(super) fn alter_event(&mut self, name: &ObjectName) -> Result<Done> {
-        Err(self.changed_program(ProgramKind::Event, name)?)
-    }
-
-    /// CALL.
-    pub(super) fn call(&mut self, name: &ObjectName) -> Result<Done> {
-        let schema = self.program_schema(name)?;
-        self.require_routine(Privilege::Execute, &schema, &name.name)?;
-        Err(missing(ProgramKind::Procedure, &schema, name))
-    }
-
-    /// SHOW CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT: why there is nothing to show.
-    pub(super) fn show_create_program(&mut self, kind: ProgramKind, name: &ObjectName) -> Result<SqlError> {
-        let schema = self.program_schema(name)?;
-        match kind {
-            ProgramKind::Procedure => Ok(sql_err!(SpDoesNotExist, "PROCEDURE", name.name)),
-            ProgramKind::Function => Ok(sql_err!(SpDoesNotExist, "FUNCTION", name.name)),
-            ProgramKind::Trigger => self.missing_trigger(&schema, name),
-            ProgramKind::Event => {
-                self.require_on_schema(Privilege::Event.into(), &schema)?;
-                Ok(missing(kind, &schema, name))
-            }
-        }
-    }
-
-    /// DROP FUNCTION without a database, given or current, means a loadable function.
-    fn missing_loadable(&self, kind: ProgramKind, name: &ObjectName) -> Option<SqlError> {
+    /// DROP PROCEDURE, FUNCTION, TRIGGER, EVENT.
+    pub(super) fn drop_program(&mut self, kind: ProgramKind, if_exists: bool, name: &ObjectName) -> Result<Done> {
         let loadable = kind == ProgramKind::Function && name.schema.is_none() && self.state.database.is_none();
-        loadable.then(|| sql_err!(SpDoesNotExist, "FUNCTION (UDF)", name.name))
-    }
-
-    /// Checks the rights that changing a stored program needs, and returns the error that there is no such program.
-    fn changed_program(&mut self, kind: ProgramKind, name: &ObjectName) -> Result<SqlError> {
+        if loadable {
+            return self.absent(if_exists, sql_err!(SpDoesNotExist, "FUNCTION (UDF)", name.name));
+        }
         let schema = self.program_schema(name)?;
-        self.commit_implicitly()?;
-        self.work.require_read_write()?;
-        self.require_writable()?;
+        let full = format!("{schema}.{}", name.name);
         match kind {
             ProgramKind::Procedure | ProgramKind::Function => {
-                self.require_routine(Privilege::AlterRoutine, &schema, &name.name)?;
+                let function = kind == ProgramKind::Function;
+                let kind = if function { RoutineKind::Function } else { RoutineKind::Procedure };
+                self.begin_definition()?;
+                self.require_routine(Privilege::AlterRoutine, &schema, &name.name, function)?;
+                self.refuse_under_locks()?;
+                let mut missing = false;
+                self.define_program(&schema, kind.word(), &name.name, |s, edit| {
+                    match s.state.snapshot.routine(&schema, kind, &name.name).cloned() {
+                        Some(routine) => edit.drop_routine(&routine),
+                        None => {
+                            missing = true;
+                            Ok(())
+                        }
+                    }
+                })?;
+                if missing {
+                    return self.absent(if_exists, sql_err!(SpDoesNotExist, kind.word(), full));
+                }
+                self.forget_grants(&schema, &name.name, function)?;
+                Ok(Done::default())
             }
-            ProgramKind::Event => self.require_on_schema(Privilege::Event.into(), &schema)?,
-            // The privilege is on the trigger's table.
-            ProgramKind::Trigger => return self.missing_trigger(&schema, name),
+            ProgramKind::Trigger => self.drop_trigger(&schema, if_exists, name),
+            ProgramKind::Event => self.drop_event(&schema, if_exists, name),
         }
-        if !self.locked.is_empty() {
-            return Err(sql_err!(LockOrActiveTransaction));
-        }
-        Ok(missing(kind, &schema, name))
     }
 
-    fn missing_trigger(&self, schema: &str, name: &ObjectName) -> Result<SqlError> {
-        // An account without rights in a database is not told whether the database exists.
-        let told = self.state.access.enters_schema(schema);
-        match self.state.snapshot.schema(schema) {
-            None if told => Err(sql_err!(BadDb, schema)),
-            _ => Ok(missing(ProgramKind::Trigger, schema, name)),
+    /// A note with IF EXISTS, else the error.
+    pub(super) fn absent(&mut self, if_exists: bool, error: SqlError) -> Result<Done> {
+        if !if_exists {
+            return Err(error);
         }
+        self.note(&error);
+        Ok(Done::default())
     }
+
+    // ---- triggers ----
+
+    /// CREATE TRIGGER.
+    pub(super) fn create_trigger(&mut self, create: &CreateTrigger) -> Result<Done> {
+        bodies::check(&create.body.statement, bodies::Program::Trigger)?;
+        let database = || self.state.require_database().map(|d| d.to_string());
+        let table_schema = create.table.schema.as_ref().map_or_else(database, |s| Ok(s.text.to_string()))?;
+        let schema = match &create.name.schema {
+            Some(schema) => schema.text.to_string(),
+            None => table_schema.clone(),
+        };
+        names::check_routine_name(&create.name.name)?;
+        if schema != table_schema {
+            return Err(sql_err!(TrgInWrongSchema));
+        }
+        if gannet_schema::names::canonical_schema(&schema) == "mysql" {
+            return Err(sql_err!(NoTriggersOnSystemSchema));
+        }
+        let table_name = create.table.name.text.to_string();
+        self.require_on_table(Privilege::Trigger.into(), &schema, &table_name)?;
+        let made = self.made(&schema, create.definer.as_ref())?;
+        self.check_definer(&made.definer)?;
+        self.begin_definition()?;
+        let event = match create.event {
+            ast::TriggerEvent::Insert => TriggerEvent::Insert,
+            ast::TriggerEvent::Update => TriggerEvent::Update,
+            ast::TriggerEvent::Delete => TriggerEvent::Delete,
+        };
+        let temporary = self.state.snapshot.temporary_table(&schema, &table_name).is_some();
+        self.define_on_table(&schema, &table_name, |s, edit| {
+            let table = match s.state.snapshot.require_table(&schema, &table_name) {
+                Ok(table) if temporary || table.temporary || table.source != RowSource::Engine => {
+                    return Err(CatalogError::Sql(sql_err!(TrgOnViewOrTempTable, table_name)));
+                }
+                Ok(table) => table.clone(),
+                Err(e) => return Err(CatalogError::Sql(e)),
+            };
+            if s.state.snapshot.trigger(&schema, &create.name.name).is_some() {
+                let error = sql_err!(TrgAlreadyExists);
+                if create.existence.if_exists {
+                    s.note(&error);
+                    return Ok(());
+                }
+                return Err(CatalogError::Sql(error));
+            }
+            s.check_trigger(&table, event, create).map_err(CatalogError::Sql)?;
+            let trigger = Trigger {
+                name: (&*create.name.name.text).into(),
+                made,
+                event,
+                after: create.after,
+                body: create.body.text.0.clone(),
+                compiled: Default::default(),
+            };
+            let triggers = ordered(&table, trigger, create).map_err(CatalogError::Sql)?;
+            set_triggers(edit, &table, triggers)
+        })?;
+        Ok(Done::default())
+    }
+
+    /// Compiles a new trigger's body: what it says of OLD and NEW is checked, the rest when it fires.
+    fn check_trigger(&self, table: &Arc<Table>, event: TriggerEvent, create: &CreateTrigger) -> Result<()> {
+        let rows = calls::trigger_rows(table, event);
+        bodies::check_rows(&create.body.statement, &rows.0, create.after)?;
+        gannet_program::compile(&Source {
+            kind: Kind::Trigger,
+            name: &create.name.name,
+            params: &[],
+            returns: None,
+            body: &create.body.statement,
+            mode: self.settings.sql_mode,
+            collation: table.options.collation,
+            rows: Some(rows),
+        })
+        .map(drop)
+    }
+
+    fn drop_trigger(&mut self, schema: &str, if_exists: bool, name: &ObjectName) -> Result<Done> {
+        self.begin_definition()?;
+        self.state.renew_snapshot();
+        let told = self.state.access.enters_schema(schema);
+        if self.state.snapshot.schema(schema).is_none() && told {
+            return Err(sql_err!(BadDb, schema));
+        }
+        let Some(table) = self.state.snapshot.trigger(schema, &name.name).map(|(t, _)| t.name.to_string()) else {
+            return self.absent(if_exists, sql_err!(TrgDoesNotExist));
+        };
+        self.require_on_table(Privilege::Trigger.into(), schema, &table)?;
+        self.define_on_table(schema, &table, |s, edit| {
+            let Some((table, trigger)) = s.state.snapshot.trigger(schema, &name.name) else {
+                return Err(CatalogError::Sql(sql_err!(TrgDoesNotExist)));
+            };
+            let others = table.triggers.iter().filter(|t| !Arc::ptr_eq(t, trigger));
+            let others = others.map(|t| Arc::new(t.copy())).collect();
+            set_triggers(edit, &table.clone(), others)
+        })?;
+        Ok(Done::default())
+    }
+
+    // ---- common ----
 
     /// The database of a stored program. Errors 1046, 1102, 1458 and 1059: the names must be such as could exist.
-    fn program_schema(&self, name: &ObjectName) -> Result<String> {
+    pub(super) fn program_schema(&self, name: &ObjectName) -> Result<String> {
         if let Some(schema) = &name.schema {
             names::check_schema_name(schema)?;
         }
@@ -106,23 +288,172 @@ impl Session {
     }
 
     /// Error 1370.
-    fn require_routine(&self, need: Privilege, schema: &str, name: &str) -> Result<()> {
-        if self.state.access.schema(schema).has(need) {
+    pub(super) fn require_routine(&self, need: Privilege, schema: &str, name: &str, function: bool) -> Result<()> {
+        if self.state.access.routine(schema, name, function).has(need) {
             return Ok(());
         }
         let a = &self.state.account;
         let word = gannet_core::accounts::privilege_name(need).to_ascii_lowercase();
         Err(sql_err!(ProcaccessDenied, word, a.user, self.state.host(), format_args!("{schema}.{name}")))
     }
+
+    /// The time of the statement, microseconds since 1970 UTC.
+    pub(super) fn settings_now(&self) -> u64 {
+        u64::try_from(self.state.statement_time()).unwrap_or(0)
+    }
+
+    /// Under what a program is made now.
+    pub(super) fn made(&self, schema: &str, definer: Option<&Account>) -> Result<Made> {
+        let name = match definer {
+            Some(account) => self.account_name(account),
+            None => self.state.account.id(),
+        };
+        const USER_CHARS: usize = 32;
+        const HOST_CHARS: usize = 255;
+        if name.user.chars().count() > USER_CHARS {
+            return Err(sql_err!(WrongStringLength, name.user, "user name", USER_CHARS));
+        }
+        if name.host.chars().count() > HOST_CHARS {
+            let beginning: String = name.host.chars().take(70).collect();
+            return Err(sql_err!(WrongStringLength, beginning, "host name", HOST_CHARS));
+        }
+        let now = self.settings_now();
+        let database = self.state.snapshot.schema(schema).map_or(gannet_types::CollationId::DEFAULT, |s| s.collation);
+        Ok(Made {
+            definer: ((&*name.user).into(), (&*name.host).into()),
+            sql_mode: self.settings.sql_mode.bits(),
+            client: collation_of(self.charsets.client),
+            connection: self.charsets.connection,
+            database,
+            created_us: now,
+            changed_us: now,
+        })
+    }
+
+    /// Error 1227 for another definer without the right to name one; note 1449 for one that there is not.
+    pub(super) fn check_definer(&mut self, definer: &(Box<str>, Box<str>)) -> Result<()> {
+        let p = self.state.privileges();
+        if !self.state.account.is(&Name::new(&definer.0, &definer.1))
+            && !p.has(Privilege::SetAnyDefiner)
+            && !p.has(Privilege::Super)
+        {
+            return Err(sql_err!(SpecificAccessDenied, "SUPER or SET_ANY_DEFINER"));
+        }
+        if self.server.accounts.get(&definer.0, &definer.1).is_none() && !self.state.account.is_unchecked() {
+            self.note(&sql_err!(NoSuchUser, definer.0, definer.1));
+        }
+        Ok(())
+    }
+
+    /// A definition ends the open transaction; what forbids it is said then.
+    pub(super) fn begin_definition(&mut self) -> Result<()> {
+        self.commit_implicitly()?;
+        self.work.require_read_write()?;
+        self.require_writable()?;
+        self.state.renew_snapshot();
+        Ok(())
+    }
+
+    pub(super) fn refuse_under_locks(&self) -> Result<()> {
+        if self.locked.is_empty() { Ok(()) } else { Err(sql_err!(LockOrActiveTransaction)) }
+    }
+
+    /// Changes the dictionary, with the program's name locked.
+    pub(super) fn define_program(
+        &mut self,
+        schema: &str,
+        kind: &str,
+        name: &str,
+        change: impl FnOnce(&mut Session, &mut Edit<'_>) -> CatalogResult<()>,
+    ) -> Result<()> {
+        let label = format!("{kind} {}", names::fold_name(name));
+        let locked = self.lock_program(schema, &label);
+        self.define_locked(locked, change)
+    }
+
+    /// The same with a table locked, as for any definition of it.
+    pub(super) fn define_on_table(
+        &mut self,
+        schema: &str,
+        table: &str,
+        change: impl FnOnce(&mut Session, &mut Edit<'_>) -> CatalogResult<()>,
+    ) -> Result<()> {
+        let locked = self.lock_program(schema, "").and_then(|()| self.lock_for_trigger(schema, table));
+        self.define_locked(locked, change)
+    }
+
+    fn define_locked(
+        &mut self,
+        locked: Result<()>,
+        change: impl FnOnce(&mut Session, &mut Edit<'_>) -> CatalogResult<()>,
+    ) -> Result<()> {
+        let begun = locked.and_then(|()| self.begin_statement().map(drop));
+        if let Err(e) = begun {
+            self.work.unlock_transaction();
+            return Err(e);
+        }
+        self.start_settings();
+        self.state.renew_snapshot();
+        let words = super::words::words(self);
+        let server = self.server.clone();
+        let temporaries = self.state.snapshot.temporaries().cloned();
+        // The change looks at the session while the dictionary has its transaction.
+        let idle = server.engine.begin(gannet_engine::TxnOptions::default());
+        let mut txn = std::mem::replace(self.work.txn_mut(), idle);
+        self.work.rest();
+        let outcome = server.catalog.ddl_with(&mut txn, words.as_ref(), temporaries, |edit| change(self, edit));
+        *self.work.txn_mut() = txn;
+        self.work.rest();
+        self.commit_implicitly()?;
+        self.work.unlock_transaction();
+        let ((), snapshot) = outcome.map_err(from_catalog)?;
+        self.take_snapshot(snapshot);
+        Ok(())
+    }
+
+    /// `automatic_sp_privileges`: who makes a routine may execute and change it.
+    fn grant_to_creator(&mut self, schema: &str, name: &str, kind: RoutineKind) -> Result<()> {
+        let own = Privileges::of(&[Privilege::Execute, Privilege::AlterRoutine]);
+        let function = kind == RoutineKind::Function;
+        if self.state.access.routine(schema, name, function).contains(own)
+            || !self.server.globals.get(Live::AutomaticSpPrivileges).as_bool()
+        {
+            return Ok(());
+        }
+        let id = self.state.account.id();
+        let Some(account) = self.server.accounts.get(&id.user, &id.host) else { return Ok(()) };
+        let grant = RoutineGrant { schema: schema.into(), name: name.into(), function, privileges: own };
+        let put = account.changed(|a| a.grants.routines.push(grant));
+        self.store_accounts(vec![Arc::new(put)], &[]).map(drop)
+    }
+
+    /// What was granted on a routine goes with it.
+    fn forget_grants(&mut self, schema: &str, name: &str, function: bool) -> Result<()> {
+        if !self.server.globals.get(Live::AutomaticSpPrivileges).as_bool() {
+            return Ok(());
+        }
+        let of = |r: &RoutineGrant| r.schema == schema && r.function == function && names::eq_name(&r.name, name);
+        let list = self.server.accounts.list();
+        let with = list.iter().filter(|a| a.grants.routines.iter().any(of));
+        let put: Vec<_> =
+            with.map(|account| Arc::new(account.changed(|a| a.grants.routines.retain(|r| !of(r))))).collect();
+        if put.is_empty() { Ok(()) } else { self.store_accounts(put, &[]).map(drop) }
+    }
 }
 
-/// The error of a program that is not there.
-fn missing(kind: ProgramKind, schema: &str, name: &ObjectName) -> SqlError {
-    let full = format_args!("{schema}.{}", name.name);
-    match kind {
-        ProgramKind::Procedure => sql_err!(SpDoesNotExist, "PROCEDURE", full),
-        ProgramKind::Function => sql_err!(SpDoesNotExist, "FUNCTION", full),
-        ProgramKind::Trigger => sql_err!(TrgDoesNotExist),
-        ProgramKind::Event => sql_err!(EventDoesNotExist, name.name),
-    }
+/// A table's triggers with a new one: behind those of its event and time, or where FOLLOWS or PRECEDES wants it.
+/// Error 3011.
+fn ordered(table: &Table, trigger: Trigger, create: &CreateTrigger) -> Result<Vec<Arc<Trigger>>> {
+    let same = |t: &Trigger| t.event == trigger.event && t.after == trigger.after;
+    let mut all: Vec<Arc<Trigger>> = table.triggers.iter().map(|t| Arc::new(t.copy())).collect();
+    let at = match &create.order {
+        None => all.len(),
+        Some((follows, other)) => {
+            let found = all.iter().position(|t| same(t) && names::eq_name(&t.name, &other.text));
+            let found = found.ok_or_else(|| SqlError::new(ErrorCode::ReferencedTrgDoesNotExist, &[&other.text]))?;
+            found + usize::from(*follows)
+        }
+    };
+    all.insert(at, Arc::new(trigger));
+    Ok(all)
 }

@@ -17,6 +17,7 @@ use gannet_core::kept::DigestHandle;
 use gannet_core::kinds;
 use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
+use gannet_engine::Savepoint;
 use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink, Shared};
 use gannet_parser::Extent;
 use gannet_parser::ast::{self, Statement};
@@ -62,7 +63,7 @@ impl Session {
     }
 
     /// The statement's text in the server's character set.
-    pub(crate) fn to_utf8<'t>(&self, sql: &'t [u8]) -> Cow<'t, [u8]> {
+    pub fn to_utf8<'t>(&self, sql: &'t [u8]) -> Cow<'t, [u8]> {
         match self.charsets.client {
             Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => Cow::Borrowed(sql),
             other => match other.convert(sql, Charset::Utf8mb4).bytes {
@@ -355,12 +356,23 @@ impl Session {
         let ast::SelectInto::Variables(targets) = into else {
             return self.run_into_file(plan, into, params);
         };
-        if targets.iter().any(|t| matches!(t, ast::IntoTarget::Local(_))) {
-            return Err(SqlError::unsupported("INTO variables of stored programs"));
-        }
         let locks = self.plan_locks(plan);
+        self.run_into_variables(plan, &locks, targets, params)
+    }
+
+    /// The same, with the locks at hand. Error 1222.
+    pub(super) fn run_into_variables(
+        &mut self,
+        plan: &Plan,
+        locks: &PlanLocks,
+        targets: &[ast::IntoTarget],
+        params: &[Value],
+    ) -> Result<Done> {
+        if targets.len() != plan.columns.len() {
+            return Err(sql_err!(WrongNumberOfColumnsInSelect));
+        }
         let mut sink = OneRowSink::default();
-        self.execute(plan, &locks, params, &mut sink)?;
+        self.execute(plan, locks, params, &mut sink)?;
         let found = u64::from(sink.row.is_some());
         if !self.running.counted_rows {
             self.state.found_rows = found;
@@ -369,9 +381,7 @@ impl Session {
             None => self.running.warnings.warn(ErrorCode::SpFetchNoData, &[]),
             Some(row) => {
                 for (target, value) in targets.iter().zip(row) {
-                    if let ast::IntoTarget::User(name) = target {
-                        self.assign(name, value)?;
-                    }
+                    self.assign_target(target, value)?;
                 }
             }
         }
@@ -457,7 +467,8 @@ impl Session {
         let writes_base = writes_base(plan);
         self.check_plan(plan, writes, writes_base)?;
         plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
-        let mark = self.begin_statement()?;
+        let mark = begin_over(self, plan)?;
+        self.begin_using(plan);
         let locked = if writes_base {
             self.work.locks().pass_write_gate(gannet_engine::lock::MdlDuration::Statement)
         } else {
@@ -465,7 +476,7 @@ impl Session {
         };
         let locked = locked.and_then(|()| self.lock_tables(plan, locks));
         let limit = match plan.max_execution_time {
-            _ if writes => 0,
+            _ if writes || self.is_part() => 0,
             Some(hinted) => u64::from(hinted),
             None => self.state.vars[Live::MaxExecutionTime].as_u64(),
         };
@@ -499,12 +510,14 @@ impl Session {
             }
             outcome
         });
+        self.end_using(plan);
         if matches!(plan.kind, PlanKind::Delete(_)) {
             // LAST_INSERT_ID(n) there is for the session alone.
             self.state.running.insert_id_given = false;
         }
         self.running.timed_out = timer.is_some_and(|t| t.fired());
-        let outcome = self.work.end_statement(mark, outcome);
+        let outcome = end_over(self, mark, outcome);
+        super::temporary::recount(plan, writes && !writes_base);
         // A point select has counted itself.
         if !matches!(plan.kind, PlanKind::PointSelect(_)) {
             self.count_execution(plan, outcome.is_ok());
@@ -523,6 +536,9 @@ impl Session {
         }
         if !matches!(self.branch, super::branch::BranchState::None) {
             self.check_branch(None)?;
+        }
+        if writes && self.inside {
+            self.refuse_used(plan)?;
         }
         if writes {
             if let Some(usage) = &self.state.usage {
@@ -573,6 +589,30 @@ impl Session {
         let (plan, params) = self.make_inner_plan(&Statement::Do(vec![expr.clone()]))?;
         let kept = self.keep_rows(&plan, &params)?;
         Ok(kept.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null))
+    }
+}
+
+/// A name that the client sent by itself, in its character set.
+pub fn name_of(session: &Session, sent: &[u8]) -> String {
+    String::from_utf8_lossy(&session.to_utf8(sent)).into_owned()
+}
+
+/// A statement begins. Where nothing that is stored is read, there is nothing to be in a transaction about: `None`.
+#[inline]
+fn begin_over(session: &mut Session, plan: &Plan) -> Result<Option<Savepoint>> {
+    let stored = |t: &gannet_plan::plan::PlanTable| !matches!(t.table.source, gannet_schema::RowSource::Virtual(_));
+    match session.work.txn().is_active() || plan.uses.programs || plan.tables.iter().any(stored) {
+        true => session.begin_statement().map(Some),
+        false => Ok(None),
+    }
+}
+
+/// What [`begin_over`] has begun ends.
+#[inline]
+fn end_over<T>(session: &mut Session, mark: Option<Savepoint>, outcome: Result<T>) -> Result<T> {
+    match mark {
+        Some(mark) => session.end_statement(mark, outcome),
+        None => outcome,
     }
 }
 

@@ -61,6 +61,8 @@ pub struct Status {
     pub more: bool,
     /// The default database was dropped.
     pub database_dropped: bool,
+    /// The result set has the values of a prepared CALL's OUT parameters.
+    pub outs: bool,
 }
 
 impl Status {
@@ -71,6 +73,7 @@ impl Status {
         no_backslash_escapes: false,
         more: false,
         database_dropped: false,
+        outs: false,
     };
 }
 
@@ -146,7 +149,7 @@ pub trait Reply {
     fn end(&mut self, ended: &Ended<'_>);
 
     /// The statement has failed.
-    fn error(&mut self, error: &SqlError);
+    fn error(&mut self, error: &SqlError, charsets: &Charsets);
 
     /// What follows the commit of the last statement may be left for later: see [`super::later`].
     fn resumes(&self) -> bool {
@@ -282,7 +285,8 @@ impl Session {
         if error.code() == ErrorCode::InternalError {
             self.tell_internal(&error);
         }
-        reply.error(&error);
+        let charsets = self.charsets;
+        reply.error(&error, &charsets);
     }
 
     /// An error of the server's own is not the client's alone to know.

@@ -29,6 +29,15 @@ impl Clock {
 pub struct Running {
     /// Parameter values of the prepared statement that runs, when it is not planned as a whole: for the plans inside it.
     pub markers: Vec<Value>,
+    /// What names mean in the statement, when it is one of a stored program: `markers` are then the program's
+    /// variables.
+    pub(crate) locals: Option<gannet_program::Names>,
+    /// Diagnostics areas of the handlers that are at work, innermost last.
+    pub(crate) stacked: Vec<super::diagnostics::Stacked>,
+    /// How often a statement of a program has cleared the diagnostics area.
+    pub(crate) clears: u64,
+    /// Parameters of a prepared CALL that got values: their places among `markers`, names and types.
+    pub(crate) outs: Vec<(u32, Box<str>, gannet_types::SqlType)>,
     /// Another statement of the same text follows.
     pub more: bool,
     /// It dropped the default database.

@@ -2,6 +2,7 @@
 
 use super::Session;
 use super::components::variable;
+use super::powers;
 use super::reply::Change;
 use super::state::State;
 use super::transaction::isolation_name;
@@ -12,11 +13,14 @@ use gannet_exec::Session as _;
 use gannet_parser::ast::{Expr, LiteralValue, SetItem, SetValue, UnaryOp, VarScope};
 use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
-use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, TimeZone, Value, Warning, sql_err};
+use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, TimeZone, Value, sql_err};
 
 /// Variables that MySQL 8.4 takes with warning 1287, and nothing takes the place of.
 const DEPRECATED: &[&str] =
     &["binlog_format", "log_bin_trust_function_creators", "new", "profiling", "profiling_history_size"];
+
+/// What error 1227 says of variables that not everybody may set.
+const MAY_SET_RESTRICTED: &str = "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN";
 
 /// Session variables that need a privilege to set.
 const RESTRICTED: &[&str] = &[
@@ -43,11 +47,108 @@ const RESTRICTED: &[&str] = &[
     "sql_generate_invisible_primary_key",
 ];
 
+/// Variables that name a character set; by number they take a collation's, as mysqlbinlog writes them.
+const CHARSETS: &[Live] = &[
+    Live::CharacterSetClient,
+    Live::CharacterSetConnection,
+    Live::CharacterSetResults,
+    Live::CharacterSetServer,
+    Live::CharacterSetDatabase,
+    Live::CharacterSetFilesystem,
+];
+
+/// Variables that name a collation.
+const COLLATIONS: &[Live] =
+    &[Live::CollationConnection, Live::CollationServer, Live::CollationDatabase, Live::DefaultCollationForUtf8mb4];
+
+/// A character set and its collation.
+const PAIRS: &[(Live, Live)] = &[
+    (Live::CharacterSetConnection, Live::CollationConnection),
+    (Live::CharacterSetServer, Live::CollationServer),
+    (Live::CharacterSetDatabase, Live::CollationDatabase),
+];
+
+/// The name behind the number of a language or a collation, in variables of languages, character sets and collations. A number of the one in a
+/// pair sets the other: it says both.
+fn named(id: VarId, value: Value) -> Result<(VarId, Value)> {
+    let number = match &value {
+        Value::Int(n) => n.to_string(),
+        Value::UInt(n) => n.to_string(),
+        _ => return Ok((id, value)),
+    };
+    let is = |live: &Live| id.is(*live);
+    let found = || number.parse().ok().and_then(Collation::by_id);
+    if id.is(Live::LcTimeNames) {
+        let name = number.parse().ok().and_then(|n: usize| gannet_types::temporal::LOCALE_NUMBERS.get(n));
+        return Ok((id, Value::text(name.ok_or_else(|| sql_err!(UnknownLocale, number))?)));
+    }
+    if COLLATIONS.iter().any(is) {
+        let found = found().ok_or_else(|| sql_err!(UnknownCollation, number))?;
+        return Ok((id, Value::text(found.name)));
+    }
+    if !CHARSETS.iter().any(is) {
+        return Ok((id, value));
+    }
+    let found = found().ok_or_else(|| sql_err!(UnknownCharacterSet, number))?;
+    Ok(match PAIRS.iter().find(|(charset, _)| id.is(*charset)) {
+        Some((_, collation)) => ((*collation).into(), Value::text(found.name)),
+        None => (id, Value::text(found.charset.name())),
+    })
+}
+
+/// What a text may not say, where MySQL has an error of its own for it.
+fn check_name(id: VarId, text: &str) -> Result<()> {
+    if id.is(Live::DefaultCollationForUtf8mb4) {
+        let found = Collation::by_name(text)?;
+        if !matches!(found.name, "utf8mb4_0900_ai_ci" | "utf8mb4_general_ci") {
+            return Err(sql_err!(InvalidDefaultUtf8mb4Collation, found.name));
+        }
+    }
+    // Every transaction is anonymous.
+    let named = |word: &str| text.eq_ignore_ascii_case(word);
+    if id.def().name == "gtid_next" && !named("AUTOMATIC") && !named("ANONYMOUS") {
+        return Err(SqlError::unsupported(format_args!("gtid_next = {text}")));
+    }
+    Ok(())
+}
+
+/// `SET GLOBAL gtid_purged`, the first lines of a dump of a server with GTIDs. There are none here: a warning says
+/// that what the dump tells of them is not kept, and the dump goes on.
+fn purge_gtids(session: &mut Session, value: &Value) -> Result<()> {
+    let mut text = Vec::new();
+    value.write_text(&mut text);
+    let text = String::from_utf8_lossy(&text);
+    let set = text.trim().trim_start_matches('+');
+    if value.is_null() || !is_gtid_set(set) {
+        return Err(sql_err!(WrongValueForVar, "gtid_purged", text));
+    }
+    if !set.trim().is_empty() {
+        session.running.warnings.warn(ErrorCode::NotSupportedYet, &[&"GTIDs: gtid_purged is not kept"]);
+    }
+    Ok(())
+}
+
+/// A set of GTIDs: `uuid[:tag]:n[-n]...`, more of them behind commas.
+fn is_gtid_set(text: &str) -> bool {
+    let number = |s: &str| !s.is_empty() && s.len() < 20 && s.bytes().all(|b| b.is_ascii_digit());
+    let range = |s: &str| s.split_once('-').map_or_else(|| number(s), |(from, to)| number(from) && number(to));
+    let uuid = |s: &str| {
+        let digits: Vec<char> = s.chars().filter(|c| *c != '-').collect();
+        digits.len() == 32 && digits.iter().all(char::is_ascii_hexdigit)
+    };
+    let tag = |s: &str| s.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && s.len() <= 32;
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).all(|part| {
+        let mut parts = part.split(':').map(str::trim);
+        parts.next().is_some_and(uuid) && parts.all(|p| range(p) || tag(p))
+    })
+}
+
 impl Session {
     /// SET. Items take effect in order; MySQL checks all before it sets any, and so does this for what can be checked
     /// beforehand.
     pub(crate) fn set(&mut self, items: &[SetItem]) -> Result<()> {
         count(Counter::ComSetOption);
+        self.state.changed_inside |= self.inside;
         for item in items {
             self.check_item(item)?;
         }
@@ -117,12 +218,14 @@ impl Session {
         if global && !p.may_administer_variables() {
             return Err(sql_err!(SpecificAccessDenied, "SUPER or SYSTEM_VARIABLES_ADMIN"));
         }
+        if global {
+            powers::check_global_variable(self, def.name)?;
+        }
         if matches!(scope, VarScope::Persist | VarScope::PersistOnly) && !self.may_persist(def, *scope) {
             return Err(read_only("non persistent"));
         }
-        if !global && RESTRICTED.contains(&def.name) && !p.may_set_restricted_variables() {
-            let need = "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN";
-            return Err(sql_err!(SpecificAccessDenied, need));
+        if !global && RESTRICTED.contains(&def.name) {
+            powers::check_restricted_variable(self, def.name)?;
         }
         Ok(())
     }
@@ -192,9 +295,14 @@ impl Session {
     /// A bare word is a name (`SET sql_mode = ansi`), everything else an expression.
     fn value_for_variable(&mut self, expr: &Expr) -> Result<Value> {
         match expr {
-            Expr::Column(c) if c.qualifier.is_none() => Ok(Value::text(&c.column)),
+            Expr::Column(c) if c.qualifier.is_none() && !self.is_local(&c.column) => Ok(Value::text(&c.column)),
             other => self.evaluate(other),
         }
+    }
+
+    /// A variable of the program whose statement runs has the name.
+    fn is_local(&self, name: &str) -> bool {
+        self.running.locals.as_ref().is_some_and(|names| names.slot(name).is_some())
     }
 
     /// The value of an expression outside a query. The common forms need no plan.
@@ -243,7 +351,16 @@ impl Session {
                 (false, _) => def.initial.value(),
             });
         };
+        if let Value::Str(text, _) = &value {
+            check_name(id, &String::from_utf8_lossy(text))?;
+        }
         let checked = def.check(&value)?;
+        if def.bound && !global && checked.value.as_u64() > variables::global_value(&self.state, id).as_u64() {
+            // Nobody lifts the bound that is set for all.
+            if !self.state.privileges().may_set_restricted_variables() {
+                return Err(sql_err!(SpecificAccessDenied, MAY_SET_RESTRICTED));
+            }
+        }
         if let Some(asked) = &checked.adjusted {
             let strict = self.settings.sql_mode.contains(SqlMode::STRICT_ALL_TABLES);
             if strict {
@@ -272,6 +389,9 @@ impl Session {
         if def.effect == Effect::DefaultOnly && checked.value != def.initial.value() {
             let shown = checked.value.display(&def.kind).unwrap_or_else(|| "NULL".into());
             return Err(SqlError::unsupported(format_args!("{} = {shown}", def.name)));
+        }
+        if def.name == "gtid_next" {
+            return Ok(VarValue::text(&checked.value.as_str().to_ascii_uppercase()));
         }
         Ok(checked.value)
     }
@@ -316,22 +436,14 @@ impl Session {
     fn validate(&self, id: VarId, value: &VarValue) -> Result<VarValue> {
         let text = value.as_str();
         let is = |live: Live| id.is(live);
-        let charsets = [
-            Live::CharacterSetClient,
-            Live::CharacterSetConnection,
-            Live::CharacterSetResults,
-            Live::CharacterSetServer,
-            Live::CharacterSetDatabase,
-        ];
-        let collations = [Live::CollationConnection, Live::CollationServer, Live::CollationDatabase];
-        if charsets.into_iter().any(is) && *value != VarValue::Null {
+        if CHARSETS.iter().any(|live| is(*live)) && *value != VarValue::Null {
             let charset = Charset::by_name(text)?;
             if is(Live::CharacterSetClient) && !charset.may_be_clients() {
                 return Err(sql_err!(WrongValueForVar, "character_set_client", charset.name()));
             }
             return Ok(VarValue::text(charset.name()));
         }
-        if collations.into_iter().any(is) {
+        if COLLATIONS.iter().any(|live| is(*live)) {
             return Ok(VarValue::text(Collation::by_name(text)?.name));
         }
         if is(Live::ProtocolCompressionAlgorithms) && !gannet_core::tls::check_compression(text) {
@@ -356,6 +468,12 @@ impl Session {
         if is(Live::ResultsetMetadata) && text == "NONE" && !self.abilities.omits_metadata {
             return Err(sql_err!(ClientDoesNotSupport, "optional resultset metadata"));
         }
+        if is(Live::EventScheduler) {
+            let now = self.server.globals.get(Live::EventScheduler);
+            if text == "DISABLED" || now.as_str() == "DISABLED" {
+                return Err(sql_err!(OptionPreventsStatement, "--event-scheduler=DISABLED or --skip-grant-tables"));
+            }
+        }
         if is(Live::TimeZone) {
             let zone = TimeZone::parse(text)?;
             return Ok(VarValue::text(&zone.to_string()));
@@ -364,6 +482,11 @@ impl Session {
     }
 
     fn set_global(&mut self, id: VarId, value: Option<Value>) -> Result<()> {
+        let (id, value) = match value {
+            Some(value) if id.def().name == "gtid_purged" => return purge_gtids(self, &value),
+            Some(value) => named(id, value).map(|(id, value)| (id, Some(value)))?,
+            None => (id, None),
+        };
         let value = self.checked(id, value, true)?;
         let value = self.validate(id, &value)?;
         self.install_global(id, value)
@@ -423,6 +546,10 @@ impl Session {
         if self.set_computed(id, &value)? {
             return Ok(());
         }
+        let (id, value) = match value {
+            Some(value) => named(id, value).map(|(id, value)| (id, Some(value)))?,
+            None => (id, None),
+        };
         let value = self.checked(id, value, false)?;
         let value = self.validate(id, &value)?;
         if id.is(Live::Autocommit) {
@@ -443,7 +570,7 @@ impl Session {
 
     /// Variables that are fields of the session rather than stored values.
     fn set_computed(&mut self, id: VarId, value: &Option<Value>) -> Result<bool> {
-        let State { fixed_time_us, last_insert_id, next_insert_id, .. } = &mut self.state;
+        let State { fixed_time_us, last_insert_id, next_insert_id, pseudo_thread_id, entry, .. } = &mut self.state;
         if id.is(Live::Timestamp) {
             *fixed_time_us = match value {
                 None => None,
@@ -457,9 +584,11 @@ impl Session {
         let target = match () {
             () if id.is(Live::LastInsertId) || id.is(Live::Identity) => last_insert_id,
             () if id.is(Live::InsertId) => next_insert_id,
+            () if id.is(Live::PseudoThreadId) => pseudo_thread_id,
             () => return Ok(false),
         };
         *target = match value {
+            None if id.is(Live::PseudoThreadId) => entry.id,
             None => 0,
             Some(v) => id.def().check(v)?.value.as_u64(),
         };
@@ -468,12 +597,7 @@ impl Session {
 
     /// A character set brings its default collation, a collation its character set.
     fn couple(&mut self, id: VarId, text: &str) {
-        let pairs = [
-            (Live::CharacterSetConnection, Live::CollationConnection),
-            (Live::CharacterSetServer, Live::CollationServer),
-            (Live::CharacterSetDatabase, Live::CollationDatabase),
-        ];
-        for (charset, collation) in pairs {
+        for &(charset, collation) in PAIRS {
             if id.is(charset)
                 && let Ok(cs) = Charset::by_name(text)
             {
@@ -565,8 +689,7 @@ impl Session {
     /// A warning of level Note, unless `sql_notes` is off.
     pub(crate) fn note(&mut self, error: &SqlError) {
         if self.state.vars[Live::SqlNotes].as_bool() {
-            let note =
-                Warning { level: gannet_types::Level::Note, code: error.code(), message: error.message().into() };
+            let note = error.to_warning(gannet_types::Level::Note);
             self.running.warnings.push(note);
         }
     }

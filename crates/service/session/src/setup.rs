@@ -18,6 +18,8 @@ pub(super) fn change(session: &mut Session, statement: &Statement, reply: &mut d
     match session.made_table(statement) {
         Some(Made::Grants(table)) => session.change_grants(table, statement, reply),
         Some(Made::Consumers) => change_consumers(session, statement, reply),
+        // A dump's rows of a table that the server has by itself.
+        Some(Made::Own) => Ok(Done::default()),
         None => Err(sql_err!(NonUpdatableTable, "user", "UPDATE")),
     }
 }
@@ -26,7 +28,7 @@ pub(super) fn change(session: &mut Session, statement: &Statement, reply: &mut d
 fn change_consumers(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
     session.require_on_table(Privileges::of(&[Privilege::Select, Privilege::Update]), SCHEMA, CONSUMERS)?;
     let values = session.running.markers.clone();
-    let copy = copy_table(session, SCHEMA, CONSUMERS, "PRIMARY KEY (NAME)", reply)?;
+    let copy = copy_table(session, (SCHEMA, CONSUMERS), "PRIMARY KEY (NAME)", "", reply)?;
     let outcome = switch(session, statement, &values, reply);
     session.forget_temporary(&copy);
     session.discard_dropped();

@@ -9,12 +9,14 @@ use super::reply::Reply;
 use super::reply::{RowsSink, plain_column};
 use super::state::{text, unsupported};
 use super::text::{lex_mode, parse_error};
+use super::{explain, grants};
 use crate::virt;
 use gannet_catalog::StoredTable;
 use gannet_core::accounts::{self, Privilege};
 use gannet_core::status;
-use gannet_parser::ast::{self, Ident, ObjectName, ProgramKind, Show, ShowFilter, ShowKind, Statement, VarScope};
+use gannet_parser::ast::{self, Ident, ObjectName, Show, ShowFilter, ShowKind, Statement, VarScope};
 use gannet_plan::plan::ResultColumn;
+use gannet_schema::RoutineKind;
 use gannet_schema::show::{ShowOptions, show_create_schema, show_create_table};
 use gannet_telemetry::{Counter, count};
 use gannet_types::collation::LikePattern;
@@ -75,7 +77,7 @@ impl Session {
         match statement {
             Statement::Show(show) => Ok(self.show_rows(show)?.columns),
             Statement::Describe { table, column } => Ok(self.describe_rows(table, column.as_ref())?.columns),
-            Statement::Explain(e) => self.explain_columns(e),
+            Statement::Explain(e) => explain::explain_columns(self, e),
             _ => Ok(Vec::new()),
         }
     }
@@ -90,7 +92,10 @@ impl Session {
             Some(filter) => Statement::Query(Box::new(filtered(*inner, like, filter))),
         };
         let saved = std::mem::replace(&mut self.settings.sql_mode, SqlMode::DEFAULT);
+        // Names are those of the server's own text, not of a program around the statement.
+        let locals = self.running.locals.take();
         let planned = self.make_inner_plan(&statement);
+        self.running.locals = locals;
         let outcome = planned.and_then(|(plan, params)| self.keep_rows(&plan, &params));
         self.settings.sql_mode = saved;
         let mut kept = outcome?;
@@ -252,37 +257,63 @@ impl Session {
                 );
                 self.select(&format!("SELECT {list} FROM information_schema.PLUGINS"), "Name", filter)
             }
+            ShowKind::Triggers { .. }
+            | ShowKind::Events { .. }
+            | ShowKind::ProcedureStatus
+            | ShowKind::FunctionStatus => self.show_programs(show),
+            ShowKind::OpenTables { schema } => self.open_tables(schema.as_ref(), filter),
+            other => self.show_direct(other),
+        }
+    }
+
+    /// SHOW TRIGGERS, EVENTS, PROCEDURE STATUS, FUNCTION STATUS.
+    fn show_programs(&mut self, show: &Show) -> Result<RowsSink> {
+        let filter = show.filter.as_ref();
+        match &show.kind {
             ShowKind::Triggers { schema, .. } => {
-                self.schema_of(schema.as_ref())?;
+                let schema = quote(&self.schema_of(schema.as_ref())?);
                 let list = aliased(
                     "TRIGGER_NAME=Trigger, EVENT_MANIPULATION=Event, EVENT_OBJECT_TABLE=Table, ACTION_STATEMENT=Statement, \
                      ACTION_TIMING=Timing, CREATED=Created, SQL_MODE=sql_mode, DEFINER=Definer, \
                      CHARACTER_SET_CLIENT=character_set_client, COLLATION_CONNECTION=collation_connection, \
                      DATABASE_COLLATION=Database Collation",
                 );
-                self.select(&format!("SELECT {list} FROM information_schema.TRIGGERS"), "Table", filter)
+                self.select(
+                    &format!("SELECT {list} FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = {schema}"),
+                    "Table",
+                    filter,
+                )
             }
             ShowKind::Events { schema } => {
-                self.schema_of(schema.as_ref())?;
+                let schema = quote(&self.schema_of(schema.as_ref())?);
                 let list = aliased(
                     "EVENT_SCHEMA=Db, EVENT_NAME=Name, DEFINER=Definer, TIME_ZONE=Time zone, EVENT_TYPE=Type, \
                      EXECUTE_AT=Execute at, INTERVAL_VALUE=Interval value, INTERVAL_FIELD=Interval field, STARTS=Starts, ENDS=Ends, \
                      STATUS=Status, ORIGINATOR=Originator, CHARACTER_SET_CLIENT=character_set_client, \
                      COLLATION_CONNECTION=collation_connection, DATABASE_COLLATION=Database Collation",
                 );
-                self.select(&format!("SELECT {list} FROM information_schema.EVENTS"), "Name", filter)
+                self.select(
+                    &format!("SELECT {list} FROM information_schema.EVENTS WHERE EVENT_SCHEMA = {schema}"),
+                    "Name",
+                    filter,
+                )
             }
             ShowKind::ProcedureStatus | ShowKind::FunctionStatus => {
+                let procedure = matches!(show.kind, ShowKind::ProcedureStatus);
+                let kind = if procedure { "PROCEDURE" } else { "FUNCTION" };
                 let list = aliased(
                     "ROUTINE_SCHEMA=Db, ROUTINE_NAME=Name, ROUTINE_TYPE=Type, DEFINER=Definer, LAST_ALTERED=Modified, \
                      CREATED=Created, SECURITY_TYPE=Security_type, ROUTINE_COMMENT=Comment, \
                      CHARACTER_SET_CLIENT=character_set_client, COLLATION_CONNECTION=collation_connection, \
                      DATABASE_COLLATION=Database Collation",
                 );
-                self.select(&format!("SELECT {list} FROM information_schema.ROUTINES"), "Name", filter)
+                self.select(
+                    &format!("SELECT {list} FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = '{kind}'"),
+                    "Name",
+                    filter,
+                )
             }
-            ShowKind::OpenTables { schema } => self.open_tables(schema.as_ref(), filter),
-            other => self.show_direct(other),
+            _ => unsupported("this SHOW"),
         }
     }
 
@@ -302,7 +333,7 @@ impl Session {
             ShowKind::CreateUser(account) => {
                 let a = self.account_of(account)?;
                 let head = format!("CREATE USER for {}", a.name());
-                Ok(table(vec![column(&head, 4096)], vec![vec![text(&self.show_create_user(&a))]]))
+                Ok(table(vec![column(&head, 4096)], vec![vec![text(&grants::show_create_user(self, &a))]]))
             }
             ShowKind::Grants { user, using, .. } => {
                 count(Counter::ComShowGrants);
@@ -316,7 +347,7 @@ impl Session {
                     roles.clone_from(&self.state.roles);
                 }
                 let head = format!("Grants for {}", a.name());
-                let rows = self.grant_lines(&a, &roles).iter().map(|l| vec![text(l)]).collect();
+                let rows = grants::grant_lines(self, &a, &roles).iter().map(|l| vec![text(l)]).collect();
                 Ok(table(vec![column(&head, 1024)], rows))
             }
             ShowKind::Privileges => {
@@ -374,10 +405,10 @@ impl Session {
                 let t = self.state.snapshot.require_table(&schema, &name)?.clone();
                 self.show_create_view(&t)
             }
-            ShowKind::CreateProcedure(name) => Err(self.show_create_program(ProgramKind::Procedure, name)?),
-            ShowKind::CreateFunction(name) => Err(self.show_create_program(ProgramKind::Function, name)?),
-            ShowKind::CreateTrigger(name) => Err(self.show_create_program(ProgramKind::Trigger, name)?),
-            ShowKind::CreateEvent(name) => Err(self.show_create_program(ProgramKind::Event, name)?),
+            ShowKind::CreateProcedure(name) => self.show_create_routine(RoutineKind::Procedure, name),
+            ShowKind::CreateFunction(name) => self.show_create_routine(RoutineKind::Function, name),
+            ShowKind::CreateTrigger(name) => self.show_create_trigger(name),
+            ShowKind::CreateEvent(name) => self.show_create_event(name),
             ShowKind::LogEvents { .. } => unsupported("SHOW BINLOG EVENTS"),
             ShowKind::Profile { types, query, limit } => self.show_profile(types, *query, limit.as_ref()),
             // As a MySQL that was built for use answers.
@@ -585,7 +616,7 @@ impl Session {
         let wanted =
             self.running.warnings.iter().filter(|w| !errors_only || w.level == Level::Error).skip(skip).take(take);
         let row = |w: &gannet_types::Warning| {
-            vec![text(w.level.as_str()), Value::UInt(w.code.number().into()), Value::text(&w.message)]
+            vec![text(w.level.as_str()), Value::UInt(w.number().into()), Value::text(&w.message)]
         };
         let rows = wanted.map(row).collect();
         let columns = vec![

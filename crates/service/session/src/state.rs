@@ -30,6 +30,15 @@ pub struct State {
     pub(crate) user_locks: Vec<(String, u32)>,
     /// Query attributes of the statement that runs: name, and text or NULL.
     pub query_attributes: Vec<(Box<[u8]>, Value)>,
+    /// Sessions for the functions and triggers of its statements.
+    #[expect(clippy::vec_box, reason = "they are large, and move in and out for each call")]
+    pub(crate) inside: Vec<Box<super::Session>>,
+    /// A function or trigger has set a variable: what follows from it is for the session around it to see to.
+    pub(crate) changed_inside: bool,
+    /// Routines that run, outermost first.
+    pub(crate) calls: Vec<Arc<gannet_schema::Routine>>,
+    /// Tables of the statements whose functions and triggers run, outermost first.
+    pub(crate) using: Vec<Box<[gannet_schema::TableId]>>,
     /// What account and roles allow.
     pub access: Access,
     // The second part.
@@ -54,6 +63,8 @@ pub struct State {
     /// `SET timestamp`, microseconds.
     pub(crate) fixed_time_us: Option<i64>,
     pub(crate) statement_id: u64,
+    /// `SET pseudo_thread_id`: what CONNECTION_ID() says.
+    pub(crate) pseudo_thread_id: u64,
     /// `ROW_COUNT()` of the statement before.
     pub(crate) row_count: i64,
     pub(crate) warning_count: u64,
@@ -98,6 +109,10 @@ impl State {
             must_change_password: account
                 .must_change_password(server.globals.get(Live::DefaultPasswordLifetime).as_u64()),
             usage: None,
+            inside: Vec::new(),
+            changed_inside: false,
+            calls: Vec::new(),
+            using: Vec::new(),
             snapshot: server.catalog.snapshot(),
             plan_salt: 0,
             vars,
@@ -113,6 +128,7 @@ impl State {
             warning_count: 0,
             error_count: 0,
             statement_id: 0,
+            pseudo_thread_id: entry.id,
             user_locks: Vec::new(),
             counters: SessionCounters::new(),
             last_query_cost: 0.0,
@@ -192,6 +208,11 @@ impl State {
         if let Some(usage) = self.usage.take() {
             usage.disconnect();
         }
+        self.release_user_locks();
+    }
+
+    /// RELEASE_ALL_LOCKS().
+    pub(crate) fn release_user_locks(&mut self) {
         for (name, _) in std::mem::take(&mut self.user_locks) {
             self.server.user_locks.release(&name, self.entry.id);
         }

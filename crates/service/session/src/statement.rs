@@ -1,11 +1,11 @@
 //! Statements that are not planned: transaction control, SET, USE, DDL, accounts, PREPARE, SHOW and others.
 
 use super::Session;
-use super::bodies;
 use super::locks::DdlLocks;
 use super::reply::{Done, Reply};
 use super::setup;
 use super::state::unsupported;
+use super::{branch, explain, grants, maintain};
 use gannet_catalog::Gate;
 use gannet_core::accounts::Privilege;
 use gannet_core::kinds;
@@ -45,6 +45,8 @@ impl Session {
     pub(crate) fn perform(&mut self, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
         self.check_password_expired(Some(statement))?;
         self.check_branch(Some(statement))?;
+        super::powers::check_powers(self, statement)?;
+        super::restore::go_on(self, statement)?;
         match statement {
             Statement::Begin(b) => self.begin(b).map(|()| Done::default()),
             Statement::Commit(c) => self.last(reply.resumes(), |s| s.commit(*c)).map(|()| Done::default()),
@@ -62,7 +64,7 @@ impl Session {
             }
             Statement::Show(show) => self.show(show, reply),
             Statement::Describe { table, column } => self.describe(table, column.as_ref(), reply),
-            Statement::Explain(explain) => self.explain(explain, reply),
+            Statement::Explain(explain) => explain::explain(self, explain, reply),
             Statement::Kill { query, id } => self.kill_statement(*query, id),
             Statement::Prepare { name, source } => self.prepare_named(name, source),
             Statement::Execute { name, using } => self.execute_named(name, using, reply),
@@ -75,8 +77,8 @@ impl Session {
             Statement::DropRole { if_exists, roles } => self.drop_users(*if_exists, roles, true),
             Statement::SetRole(roles) => self.set_role(roles),
             Statement::SetDefaultRole { roles, users } => self.set_default_role(roles, users),
-            Statement::Grant(s) => self.grant(s),
-            Statement::Revoke(s) => self.revoke(s),
+            Statement::Grant(s) => grants::grant(self, s),
+            Statement::Revoke(s) => grants::revoke(self, s),
             Statement::Flush(s) => self.flush(&s.targets),
             Statement::Storage(s) if s.object == ast::StorageObject::Instance => self.alter_instance(s),
             Statement::Shutdown => {
@@ -85,24 +87,23 @@ impl Session {
                 Ok(done)
             }
             Statement::LockTables(list) => self.lock_tables_explicitly(list).map(|()| Done::default()),
-            Statement::UnlockTables => {
-                self.unlock_explicitly()?;
-                Ok(Done::default())
-            }
+            Statement::UnlockTables => self.unlock_explicitly().map(|()| Done::default()),
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => setup::change(self, statement, reply),
             Statement::Reset(targets) => self.reset_statement(targets),
             Statement::Load(l) => self.load(l, reply),
             Statement::Handler(h) => self.handler(h, reply),
-            Statement::Xa(xa) => self.xa(xa, reply),
+            Statement::Xa(xa) => branch::xa(self, xa, reply),
             Statement::Install(i) => self.install(i),
             Statement::Uninstall(u) => self.uninstall(u),
             Statement::Help(mask) => self.help(mask, reply),
-            Statement::TableMaintenance(m) => self.maintain(m, reply),
+            Statement::TableMaintenance(m) => maintain::maintain(self, m, reply),
             Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, reply),
             Statement::DropProgram { kind, if_exists, name } => self.drop_program(*kind, *if_exists, name),
-            Statement::AlterRoutine { kind, name, .. } => self.alter_routine(*kind, name),
-            Statement::AlterEvent(e) => self.alter_event(&e.name),
-            Statement::Call { name, .. } => self.call(name),
+            Statement::AlterRoutine { kind, name, characteristics } => self.alter_routine(*kind, name, characteristics),
+            Statement::AlterEvent(e) => self.alter_event(e),
+            Statement::Call { name, args } => self.call(name, args, reply),
+            Statement::LockInstance => super::locks::instance(self, true),
+            Statement::UnlockInstance => super::locks::instance(self, false),
             Statement::Empty => Err(sql_err!(EmptyQuery)),
             Statement::CreateDatabase { .. }
             | Statement::AlterDatabase { .. }
@@ -117,23 +118,21 @@ impl Session {
             | Statement::CreateView(_)
             | Statement::DropView { .. } => self.ddl(statement, reply),
             Statement::Query(_) => Err(SqlError::internal("a statement for the planner came past it")),
-            Statement::CreateRoutine(_) | Statement::CreateTrigger(_) | Statement::CreateEvent(_) => {
-                bodies::refuse(statement)
-            }
+            Statement::CreateRoutine(r) => self.create_routine(r),
+            Statement::CreateTrigger(t) => self.create_trigger(t),
+            Statement::CreateEvent(e) => self.create_event(e),
+            Statement::Signal(s) => self.signal(s),
+            Statement::GetDiagnostics(get) => self.get_diagnostics(get),
             Statement::CreateLoadableFunction(_)
             | Statement::Compound(_)
             | Statement::Storage(_)
-            | Statement::LockInstance
-            | Statement::UnlockInstance
             | Statement::ExecuteImmediate(_)
             | Statement::KeyCache(_)
             | Statement::Restart
             | Statement::Binlog(_)
             | Statement::Clone(_)
             | Statement::ImportTable(_)
-            | Statement::Replication(_)
-            | Statement::Signal(_)
-            | Statement::GetDiagnostics(_) => unsupported(kinds::of(statement).name),
+            | Statement::Replication(_) => unsupported(kinds::of(statement).name),
         }
     }
 
@@ -193,6 +192,9 @@ impl Session {
     /// DDL: commits the open transaction, and runs in a transaction of its own.
     fn ddl(&mut self, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
         self.check_ddl_privileges(statement)?;
+        if let Some(done) = super::restore::definition(self, statement, reply)? {
+            return Ok(done);
+        }
         match statement {
             Statement::CreateTable(c) if c.temporary => {
                 self.work.require_read_write()?;
@@ -212,7 +214,10 @@ impl Session {
             self.require_writable()?;
         }
         self.refuse_system_schemas(statement)?;
-        let prepared = self.lock_for_ddl(statement).and_then(|locks| Ok((locks, self.select_of(statement)?)));
+        let prepared = self.lock_for_ddl(statement).and_then(|locks| {
+            super::powers::check_view_definer(self, statement)?;
+            Ok((locks, self.select_of(statement)?))
+        });
         let (locks, select) = match prepared.and_then(|prepared| self.begin_statement().map(|_| prepared)) {
             Ok(prepared) => prepared,
             Err(e) => {
@@ -225,6 +230,9 @@ impl Session {
         let outcome = self.define(statement, None, select, gate.as_mut()).map(|(done, snapshot, _)| (done, snapshot));
         self.work.rest();
         self.commit_implicitly()?;
+        if let Ok((_, snapshot)) = &outcome {
+            super::locks::follow_locked(self, snapshot);
+        }
         self.work.unlock_transaction();
         let (done, snapshot) = outcome?;
         self.take_snapshot(snapshot);

@@ -8,13 +8,14 @@
 use super::Session;
 use super::reply::{Done, Reply};
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
+use gannet_catalog::StoredTable;
 use gannet_core::work::Transaction;
 use gannet_engine::TxnOptions;
 use gannet_exec::ddl;
 use gannet_exec::error::from_catalog;
 use gannet_parser::ast::{self, Statement};
 use gannet_plan::Plan;
-use gannet_schema::{CatalogSnapshot, Table};
+use gannet_schema::{CatalogSnapshot, Table, TemporaryTables};
 use gannet_types::{Result, SqlError, sql_err};
 use std::sync::Arc;
 
@@ -89,14 +90,13 @@ impl Session {
         }
         let select = select?;
         let mut own = self.server.engine.begin(self.own_options());
-        let before = self.state.snapshot.temporaries().cloned();
+        let before = self.state.snapshot.temporaries().cloned().unwrap_or_default();
         let defined = self.define(statement, Some(&mut own), select, None);
         if own.is_active() {
             own.rollback().map_err(gannet_exec::error::from_engine)?;
         }
         let (done, snapshot, select) = defined?;
-        let new = |t: &Arc<Table>| before.as_ref().is_none_or(|b| !b.values().any(|o| Arc::ptr_eq(o, t)));
-        let created = snapshot.temporaries().and_then(|now| now.values().find(|t| new(t)).cloned());
+        let created = snapshot.temporaries().and_then(|now| now.beyond(&before).next().cloned());
         self.take_snapshot(snapshot);
         if created.is_some() && !self.work.is_autocommit() {
             self.temporaries.created_in = self.work.transaction().number();
@@ -136,15 +136,18 @@ impl Session {
     pub(super) fn take_snapshot(&mut self, snapshot: Arc<CatalogSnapshot>) {
         let before = std::mem::replace(&mut self.state.snapshot, snapshot);
         let (old, new) = (before.temporaries(), self.state.snapshot.temporaries());
-        if let (Some(a), Some(b)) = (old, new)
-            && Arc::ptr_eq(a, b)
-        {
-            return;
+        match (old, new) {
+            (Some(a), Some(b)) if Arc::ptr_eq(a, b) => return,
+            _ => {}
         }
         self.tracker.change();
-        let stays = |t: &Arc<Table>| new.is_some_and(|n| n.values().any(|o| o.id == t.id));
-        let gone = old.iter().flat_map(|o| o.values()).filter(|t| !stays(t)).cloned();
-        self.temporaries.dropped.extend(gone.collect::<Vec<_>>());
+        let none = TemporaryTables::default();
+        let (old, now) = (old.map_or(&none, |o| o), new.map_or(&none, |n| n));
+        // Altered ones have their name still, renamed ones their number.
+        let stays =
+            |t: &Table| now.get(&t.schema, &t.name).is_some_and(|n| n.id == t.id) || now.iter().any(|n| n.id == t.id);
+        let gone: Vec<Arc<Table>> = old.beyond(now).filter(|t| !stays(t)).cloned().collect();
+        self.temporaries.dropped.extend(gone);
         // An odd multiplier spreads the number over the key.
         self.state.plan_salt = match new {
             None => 0,
@@ -155,7 +158,10 @@ impl Session {
     pub(super) fn forget_temporary(&mut self, table: &Table) {
         let Some(all) = self.state.snapshot.temporaries() else { return };
         let mut left = (**all).clone();
-        left.retain(|_, t| t.id != table.id);
+        if left.get(&table.schema, &table.name).is_none_or(|t| t.id != table.id) {
+            return;
+        }
+        left.remove(&table.schema, &table.name);
         let snapshot = self.state.snapshot.with_temporaries(Some(Arc::new(left)));
         self.take_snapshot(Arc::new(snapshot));
     }
@@ -196,5 +202,19 @@ impl Session {
             }
         }
         Ok(plan)
+    }
+}
+
+/// Takes note of how many rows the temporary tables have that a statement has changed: nobody samples them in the
+/// background, and a plan that was made for an empty one would stay.
+/// `writes`: it may have changed some.
+#[inline]
+pub(super) fn recount(plan: &Plan, writes: bool) {
+    for t in plan.tables.iter().filter(|t| writes && t.table.temporary) {
+        let Some(trees) = t.table.opened_trees() else { continue };
+        let (rows, before) = (trees.row.approximate_rows(), t.table.statistics.figures().rows);
+        if rows.abs_diff(before) > before / 10 {
+            t.table.statistics.recount(rows);
+        }
     }
 }

@@ -7,7 +7,7 @@ use gannet_core::work::{self, Terms};
 use gannet_engine::{Isolation, Savepoint};
 use gannet_parser::ast;
 use gannet_telemetry::{Counter, count};
-use gannet_types::{ErrorCode, Result};
+use gannet_types::{ErrorCode, Result, sql_err};
 
 /// What the variables say of transactions.
 pub(crate) fn terms(vars: &SessionVars) -> Terms {
@@ -43,9 +43,25 @@ impl Session {
     /// A statement that uses tables begins. Returns the mark to roll back to when it fails.
     #[inline]
     pub(crate) fn begin_statement(&mut self) -> Result<Savepoint> {
+        if self.inside {
+            return Ok(self.work.txn_mut().savepoint());
+        }
         let mark = self.work.begin_statement()?;
         self.settings.unlock_unmatched = self.work.transaction().unlocks_unmatched();
         Ok(mark)
+    }
+
+    /// Ends the statement. Returns its outcome, or the commit's error. Inside another statement it is a savepoint of it.
+    #[inline]
+    pub(crate) fn end_statement<T>(&mut self, mark: Savepoint, outcome: Result<T>) -> Result<T> {
+        if !self.inside {
+            return self.work.end_statement(mark, outcome);
+        }
+        if outcome.is_err() && self.work.txn().is_active() {
+            let _mask = gannet_runtime::mask_interrupts();
+            self.work.txn_mut().rollback_to(mark).map_err(gannet_exec::error::from_engine)?;
+        }
+        outcome
     }
 
     /// BEGIN, START TRANSACTION.
@@ -62,6 +78,7 @@ impl Session {
         count(Counter::ComCommit);
         let read_only = self.work.transaction().is_read_only();
         self.finish(true)?;
+        self.work.forget_next();
         self.complete(completion, read_only);
         Ok(())
     }
@@ -78,12 +95,16 @@ impl Session {
         if dropped {
             self.running.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithDroppedTempTable, &[]);
         }
+        self.work.forget_next();
         self.complete(completion, read_only);
         Ok(())
     }
 
     /// Ends the open transaction, if there is one.
     pub(crate) fn finish(&mut self, commit: bool) -> Result<()> {
+        if self.inside {
+            return Err(sql_err!(CommitNotAllowedInSfOrTrg));
+        }
         let outcome = if commit { self.work.commit(None) } else { self.work.rollback() };
         self.discard_dropped();
         outcome
@@ -140,6 +161,9 @@ impl Session {
 
     /// `SET autocommit`: turning it on commits the open transaction.
     pub(crate) fn set_autocommit(&mut self, on: bool) -> Result<()> {
+        if self.inside {
+            return Err(sql_err!(SpCantSetAutocommit));
+        }
         if on && !self.work.terms().autocommit {
             self.commit_implicitly()?;
         }

@@ -65,7 +65,7 @@ pub fn call(state: &mut State, function: &'static str, args: &[Value]) -> Result
         }
         "RELEASE_ALL_LOCKS" => {
             let n: u64 = state.user_locks.iter().map(|(_, n)| u64::from(*n)).sum();
-            state.release_locks();
+            state.release_user_locks();
             Ok(Value::UInt(n))
         }
         "IS_FREE_LOCK" => {

@@ -136,7 +136,7 @@ pub(crate) fn session_value(state: &State, id: VarId) -> VarValue {
     let n = match () {
         () if id.is(Live::LastInsertId) || id.is(Live::Identity) => state.last_insert_id,
         () if id.is(Live::InsertId) => state.next_insert_id,
-        () if id.is(Live::PseudoThreadId) => state.entry.id,
+        () if id.is(Live::PseudoThreadId) => state.pseudo_thread_id,
         () if id.is(Live::WarningCount) => state.warning_count,
         () if id.is(Live::ErrorCount) => state.error_count,
         () if id.is(Live::StatementId) => state.statement_id,

@@ -91,7 +91,8 @@ pub struct Execute<'a> {
     body: &'a [u8],
 }
 
-/// COM_STMT_EXECUTE flag: the packet carries a parameter count and names.
+/// COM_STMT_EXECUTE flag: the packet carries a parameter count even if the statement has no parameters. Of clients
+/// with query attributes it always does if the statement has some.
 pub const PARAMETER_COUNT_AVAILABLE: u8 = 8;
 /// COM_STMT_EXECUTE flag: open a read-only cursor.
 pub const CURSOR_READ_ONLY: u8 = 1;
@@ -347,11 +348,8 @@ impl<'a> Execute<'a> {
     ) -> Result<Vec<Attribute<'a>>, E> {
         let mut r = Reader::new(self.body);
         let named = capabilities & cap::QUERY_ATTRIBUTES != 0;
-        let sent = if named && (count > 0 || self.flags & PARAMETER_COUNT_AVAILABLE != 0) {
-            if self.flags & PARAMETER_COUNT_AVAILABLE != 0 { r.lenenc()? } else { count as u64 }
-        } else {
-            count as u64
-        };
+        let counted = named && (count > 0 || self.flags & PARAMETER_COUNT_AVAILABLE != 0);
+        let sent = if counted { r.lenenc()? } else { count as u64 };
         if sent < count as u64 || sent > MAX_PARAMETERS {
             return Err(Malformed.into());
         }
@@ -363,7 +361,7 @@ impl<'a> Execute<'a> {
         let nulls = r.bytes(sent.div_ceil(8))?;
         match r.u8()? {
             0 => {}
-            1 => {
+            _ => {
                 types.clear();
                 for i in 0..sent {
                     let t = ParamType::read(&mut r)?;
@@ -375,7 +373,6 @@ impl<'a> Execute<'a> {
                     }
                 }
             }
-            _ => return Err(Malformed.into()),
         }
         if types.len() < count {
             return Err(Malformed.into());
@@ -458,6 +455,33 @@ mod tests {
         for cut in 0..body.len() {
             assert_eq!(execute(&body[..cut], cap::QUERY_ATTRIBUTES, 1, &mut Vec::new()), Err(Malformed));
         }
+    }
+
+    #[test]
+    fn parameters_are_counted_also_without_the_flag() {
+        let packet = [com::STMT_EXECUTE, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, ty::LONG, 0, 0, 7, 0, 0, 0];
+        let Ok(Command::Execute(e)) = Command::decode(&packet, cap::QUERY_ATTRIBUTES) else { panic!() };
+        let mut got = Vec::new();
+        let mut types = Vec::new();
+        let each = |_, v| {
+            got.push(format!("{v:?}"));
+            Ok::<(), Malformed>(())
+        };
+        assert_eq!(e.params(cap::QUERY_ATTRIBUTES, 1, &mut types, |_| false, each), Ok(Vec::new()));
+        assert_eq!(got, ["Int(7)"]);
+        // A statement without parameters has no count then.
+        let packet = &packet[..10];
+        let Ok(Command::Execute(e)) = Command::decode(packet, cap::QUERY_ATTRIBUTES) else { panic!() };
+        assert_eq!(e.params(cap::QUERY_ATTRIBUTES, 0, &mut types, |_| false, |_, _| Err(Malformed)), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn every_flag_but_zero_brings_types() {
+        for flag in 1..=255 {
+            let body = [0, flag, ty::TINY, 0, 9];
+            assert_eq!(execute(&body, 0, 1, &mut Vec::new()).unwrap(), ["Int(9)"], "{flag}");
+        }
+        assert_eq!(execute(&[0, 0, 9], 0, 1, &mut Vec::new()), Err(Malformed));
     }
 
     #[test]

@@ -76,6 +76,8 @@ pub mod status {
     pub const NO_BACKSLASH_ESCAPES: u16 = 1 << 9;
     /// Statement metadata changed since prepare.
     pub const METADATA_CHANGED: u16 = 1 << 10;
+    /// The row has the OUT parameters of a prepared CALL.
+    pub const PS_OUT_PARAMS: u16 = 1 << 12;
     /// The open transaction is read only.
     pub const IN_TRANS_READONLY: u16 = 1 << 13;
     /// Session state follows in the OK packet.

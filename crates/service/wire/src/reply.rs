@@ -84,10 +84,17 @@ fn eof(out: &mut Writer<'_>, status: u16, warnings: u16) {
 }
 
 /// Longest message in an ERR packet, in bytes, as in MySQL.
-const MAX_MESSAGE: usize = 512;
+pub const MAX_MESSAGE: usize = 512;
 
-/// Writes an ERR packet. Clients that have not shown PROTOCOL_41 yet get no SQLSTATE.
+/// Writes an ERR packet with a message in UTF-8.
 pub fn err(out: &mut Writer<'_>, capabilities: u32, code: u16, sqlstate: &[u8; 5], message: &str) {
+    let cut = message.floor_char_boundary(MAX_MESSAGE);
+    err_bytes(out, capabilities, code, sqlstate, &message.as_bytes()[..cut]);
+}
+
+/// Writes an ERR packet with a message in the client's character set. Clients that have not shown PROTOCOL_41 yet get
+/// no SQLSTATE.
+pub fn err_bytes(out: &mut Writer<'_>, capabilities: u32, code: u16, sqlstate: &[u8; 5], message: &[u8]) {
     let mark = out.begin();
     let b = out.buf();
     b.push(ERR);
@@ -96,8 +103,7 @@ pub fn err(out: &mut Writer<'_>, capabilities: u32, code: u16, sqlstate: &[u8; 5
         b.push(b'#');
         b.extend_from_slice(sqlstate);
     }
-    let cut = message.floor_char_boundary(MAX_MESSAGE);
-    b.extend_from_slice(&message.as_bytes()[..cut]);
+    b.extend_from_slice(message);
     out.end(mark);
 }
 

@@ -2,12 +2,12 @@
 
 use crate::catalog::Catalog;
 use crate::edit::Edit;
-use crate::error::CatalogResult;
-use crate::keys::table_key;
+use crate::error::{CatalogError, CatalogResult};
+use crate::keys::{KIND_TEMPORARY, table_key};
 use crate::trees::StoredTable;
 use crate::words::{self, Words};
-use gannet_engine::{Txn, TxnOptions};
-use gannet_schema::{CatalogSnapshot, Change, Table, Temporaries};
+use gannet_engine::{Cut, KeyRange, ScanOptions, Txn, TxnOptions};
+use gannet_schema::{CatalogSnapshot, Change, Table, Temporaries, decode_table};
 use std::sync::Arc;
 
 impl Catalog {
@@ -89,6 +89,25 @@ impl Catalog {
                 Err(e)
             }
         }
+    }
+
+    /// The temporary tables of all sessions, as the dictionary has them: without schema and name.
+    pub fn temporary_tables(&self) -> CatalogResult<Vec<Table>> {
+        let mut txn = self.engine().begin(TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() });
+        let (from, to) = ([KIND_TEMPORARY], [KIND_TEMPORARY + 1]);
+        let range = KeyRange::new(Cut::Before(&from), Cut::Before(&to));
+        let mut scan = txn.scan(self.tree(), range, ScanOptions::default())?;
+        let (mut tables, no_schema) = (Vec::new(), Arc::from(""));
+        while let Some(entry) = scan.next(&mut txn)? {
+            let what = || "a temporary table".to_owned();
+            let table = decode_table(&no_schema, "", entry.value);
+            tables.push(table.map_err(|error| CatalogError::Damaged { what: what(), error })?);
+        }
+        drop(scan);
+        txn.commit()?;
+        let left_over = self.left_over().lock();
+        tables.retain(|t| !left_over.iter().any(|l| l.id == t.id));
+        Ok(tables)
     }
 
     /// Frees temporary tables of sessions that a crash has ended, when what they left undone is undone. Gives how many are still there.

@@ -2,7 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::error::{CatalogError, CatalogResult};
-use crate::keys::{KIND_SCHEMA, KIND_TABLE, dictionary_key, table_key};
+use crate::keys::{KIND_SCHEMA, KIND_TABLE, dictionary_key, event_key, routine_key, table_key};
 use crate::stats;
 use crate::trees::StoredTable;
 use gannet_engine::{Insert, Read, ReadMode, RowBuf, SnapshotReader, TreeHandle, TreeId, TreeKind, Txn};
@@ -66,7 +66,7 @@ impl<'a> Edit<'a> {
         self.changes.push(change);
     }
 
-    fn schema(&self, name: &str) -> CatalogResult<Schema> {
+    pub(crate) fn schema(&self, name: &str) -> CatalogResult<Schema> {
         self.view.schema(name).cloned().ok_or_else(|| names::missing_schema(name).into())
     }
 
@@ -144,6 +144,11 @@ impl<'a> Edit<'a> {
             let key = dictionary_key(KIND_TABLE, &[name, &table.name]);
             self.txn.delete(self.catalog.tree(), &key)?;
         }
+        let routines = self.view.routines(name).map(|r| routine_key(r));
+        let events = self.view.events(name).map(|e| event_key(name, &e.name));
+        for key in routines.chain(events).collect::<Vec<_>>() {
+            self.txn.delete(self.catalog.tree(), &key)?;
+        }
         self.note(Change::DropSchema(schema.name));
         Ok(tables.len())
     }
@@ -200,6 +205,7 @@ impl<'a> Edit<'a> {
             source: RowSource::Engine,
             constraints: defined.constraints,
             temporary,
+            triggers: Box::default(),
         };
         let mut indexes = defined.indexes;
         self.create_index_trees(&mut indexes, defined.clustered, row.id(), temporary)?;
@@ -338,6 +344,7 @@ impl<'a> Edit<'a> {
             source: RowSource::View(Arc::new(view)),
             constraints: Constraints::default(),
             temporary: false,
+            triggers: Box::default(),
         };
         let table = assemble(parts, schema.name, name.into(), columns, Vec::new(), None, Arc::default());
         match old {

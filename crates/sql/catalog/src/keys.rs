@@ -11,9 +11,12 @@
 //! 5 table number    → table row of a temporary table: what a crash leaves of it is freed after the next start
 //! 6 table number    → statistics of the table
 //! 7 table number, column → histogram of the column
+//! 8 schema, kind, name → routine: kind is `f` or `p`, name is folded; the value begins with its name as written
+//! 9 schema, name    → event, likewise
 //! ```
 
-use gannet_schema::Table;
+use gannet_schema::names::fold_name;
+use gannet_schema::{Routine, RoutineKind, Table};
 
 pub(crate) const KIND_SCHEMA: u8 = 1;
 pub(crate) const KIND_TABLE: u8 = 2;
@@ -22,6 +25,8 @@ pub(crate) const KIND_BRANCH: u8 = 4;
 pub(crate) const KIND_TEMPORARY: u8 = 5;
 pub(crate) const KIND_FIGURES: u8 = 6;
 pub(crate) const KIND_HISTOGRAM: u8 = 7;
+pub(crate) const KIND_ROUTINE: u8 = 8;
+pub(crate) const KIND_EVENT: u8 = 9;
 
 /// Key of a dictionary row.
 pub(crate) fn dictionary_key(kind: u8, names: &[&str]) -> Vec<u8> {
@@ -40,6 +45,23 @@ pub(crate) fn table_key(table: &Table) -> Vec<u8> {
     } else {
         dictionary_key(KIND_TABLE, &[&table.schema, &table.name])
     }
+}
+
+fn letter(kind: RoutineKind) -> &'static str {
+    match kind {
+        RoutineKind::Function => "f",
+        RoutineKind::Procedure => "p",
+    }
+}
+
+/// Key of a routine's row.
+pub(crate) fn routine_key(routine: &Routine) -> Vec<u8> {
+    dictionary_key(KIND_ROUTINE, &[&routine.schema, letter(routine.kind), &fold_name(&routine.name)])
+}
+
+/// Key of an event's row.
+pub(crate) fn event_key(schema: &str, name: &str) -> Vec<u8> {
+    dictionary_key(KIND_EVENT, &[schema, &fold_name(name)])
 }
 
 /// The names in a key.

@@ -2,7 +2,10 @@
 
 use crate::catalog::Catalog;
 use crate::error::{CatalogError, CatalogResult};
-use crate::keys::{KIND_FIGURES, KIND_HISTOGRAM, KIND_SCHEMA, KIND_TABLE, KIND_TEMPORARY, key_names};
+use crate::keys::{
+    KIND_EVENT, KIND_FIGURES, KIND_HISTOGRAM, KIND_ROUTINE, KIND_SCHEMA, KIND_TABLE, KIND_TEMPORARY, key_names,
+};
+use crate::programs;
 use crate::stats;
 use gannet_engine::{Engine, EngineError, KeyRange, ScanOptions, TreeHandle, TreeId, TreeKind, TxnOptions};
 use gannet_schema::{CatalogSnapshot, Change, FIRST_USER_ID, Table, base_snapshot, decode_schema, decode_table};
@@ -64,6 +67,15 @@ fn load(engine: &Engine, tree: &TreeHandle) -> CatalogResult<(CatalogSnapshot, V
             // Behind all tables.
             Some(kind @ (&KIND_FIGURES | &KIND_HISTOGRAM)) => {
                 tables.get(first).into_iter().for_each(|t| stats::load(t, *kind, entry.value));
+            }
+            // Behind all schemas.
+            Some(&KIND_ROUTINE) => {
+                let routine = programs::decode_routine(first, second, entry.value).map_err(damaged)?;
+                changes.push(Change::PutRoutine(Arc::new(routine)));
+            }
+            Some(&KIND_EVENT) => {
+                let event = programs::decode_event(first, entry.value).map_err(damaged)?;
+                changes.push(Change::PutEvent(Arc::new(event)));
             }
             Some(&KIND_TEMPORARY) => {
                 let mut table = decode_table(&Arc::from(""), "", entry.value).map_err(damaged)?;

@@ -158,8 +158,8 @@ fn life_of_a_table() {
     let figures = table.statistics.figures();
     assert_eq!(figures.rows, 3000);
     let k = &table.indexes[table.index("k").unwrap()];
-    assert_eq!(figures.distinct(k.tree, 1), Some(30.0));
-    assert_eq!(figures.distinct(table.indexes[0].tree, 1), Some(3000.0));
+    assert_eq!(figures.distinct(k.tree, 1, 3000.0), Some(30.0));
+    assert_eq!(figures.distinct(table.indexes[0].tree, 1, 3000.0), Some(3000.0));
 
     ddl(&catalog, &|e| e.rename_table("app", "t", "app", "u")).unwrap();
     assert!(catalog.snapshot().table("app", "t").is_none());

@@ -194,7 +194,19 @@ impl Column {
         *self = Column::Values(values);
     }
 
+    /// Makes room for so many rows more.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        match self {
+            Column::Int(v, _) => v.reserve(rows),
+            Column::Double(v, _) => v.reserve(rows),
+            Column::Text(t) => t.ends.reserve(rows),
+            Column::Values(v) => v.reserve(rows),
+            Column::Constant(..) => {}
+        }
+    }
+
     /// Appends row `i` of another column.
+    #[inline]
     pub fn push_from(&mut self, other: &Column, i: usize) {
         self.push(other.get(i));
     }
@@ -272,6 +284,32 @@ impl Batch {
     /// No rows yet, columns for the given types.
     pub fn for_types(types: &[SqlType]) -> Batch {
         Batch { rows: 0, columns: types.iter().map(Column::for_type).collect() }
+    }
+
+    /// No rows yet, columns for the given types, in the memory of a batch that was made for them.
+    pub(crate) fn again(mut self, types: &[SqlType]) -> Batch {
+        self.rows = 0;
+        for (column, ty) in self.columns.iter_mut().zip(types) {
+            let fresh = Column::for_type(ty);
+            match (&mut *column, &fresh) {
+                (Column::Int(v, nulls), Column::Int(..)) => {
+                    v.clear();
+                    nulls.0.clear();
+                }
+                (Column::Double(v, nulls), Column::Double(..)) => {
+                    v.clear();
+                    nulls.0.clear();
+                }
+                (Column::Text(t), Column::Text(new)) if t.collation == new.collation => {
+                    t.ends.clear();
+                    t.bytes.clear();
+                    t.nulls.0.clear();
+                }
+                (Column::Values(v), Column::Values(_)) => v.clear(),
+                _ => *column = fresh,
+            }
+        }
+        self
     }
 
     /// One row without columns: the input of a SELECT without FROM.

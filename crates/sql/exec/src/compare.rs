@@ -3,7 +3,6 @@
 
 use crate::{batch::Column, context::Cx, long, long::shorter};
 use gannet_plan::expr::{CompareOp, Comparison};
-use gannet_types::json::Json;
 use gannet_types::{
     Result, SqlType, TypeId, ValueRef,
     convert::{self, CompareAs},
@@ -91,6 +90,25 @@ pub(crate) fn append_domain_key(
     cx: &mut Cx<'_, '_>,
     out: &mut Vec<u8>,
 ) -> Result<bool> {
+    match (by, value) {
+        (_, ValueRef::Null) => {
+            out.push(0);
+            return Ok(false);
+        }
+        // What coercion leaves as it is.
+        (Comparison::Integer, ValueRef::Int(_)) | (Comparison::Double, ValueRef::Double(_)) => {
+            append_equality_key(value, out);
+            return Ok(true);
+        }
+        (Comparison::String(collation), ValueRef::Str(text, own))
+            if own.charset() == collation.charset() && text.len() < long::LONG =>
+        {
+            cx.worked(text.len())?;
+            append_equality_key(ValueRef::Str(text, collation), out);
+            return Ok(true);
+        }
+        _ => {}
+    }
     let by = domain(by);
     let coerced = cx.convert(value.long_bytes(), |conversion| convert::compare::coerce(value, by, conversion))?;
     if coerced.is_null() {
@@ -131,8 +149,11 @@ fn append_equality_key(value: ValueRef<'_>, out: &mut Vec<u8>) {
     };
     match value {
         ValueRef::Null => tagged(0, &[]),
-        ValueRef::Int(v) => tagged(1, &i128::from(v).to_be_bytes()),
-        ValueRef::UInt(v) => tagged(1, &i128::from(v).to_be_bytes()),
+        ValueRef::Int(v) => tagged(1, &v.to_be_bytes()),
+        ValueRef::UInt(v) => match i64::try_from(v) {
+            Ok(v) => tagged(1, &v.to_be_bytes()),
+            Err(_) => tagged(13, &v.to_be_bytes()),
+        },
         ValueRef::Decimal(v) => {
             // 1.0 equals 1.00, and an integer in another row of the same column equals both.
             let mut text = Vec::with_capacity(32);
@@ -216,9 +237,10 @@ fn append_ordered(value: ValueRef<'_>, ty: &SqlType, out: &mut Vec<u8>) {
 
 /// The order of JSON values; bytes that are none order behind all.
 fn append_json(stored: &[u8], out: &mut Vec<u8>) {
-    match Json::decode(stored) {
-        Ok(json) => gannet_types::json::sort_key(&json, out),
-        Err(_) => out.push(0xFF),
+    let start = out.len();
+    if gannet_types::json::sort_key_stored(stored, out).is_none() {
+        out.truncate(start);
+        out.push(0xFF);
     }
 }
 

@@ -5,12 +5,14 @@ use crate::{
     changes::{ChangeSink, RowWriter},
     lookup::{Alternatives, InSet},
     refused::Refused,
-    spill::{Kept, Memory, TempSpace},
+    spill::{Allowance, Kept, Memory, TempSpace},
 };
 use gannet_base::{hash::HashMap, sync::Mutex};
 use gannet_engine::Txn;
 use gannet_functions::{CallStates, EvalContext, SessionInfo};
 use gannet_plan::plan::Plan;
+use gannet_schema::{Routine, Table, Trigger};
+use gannet_types::room::Room;
 use gannet_types::temporal::Locale;
 use gannet_types::{Date, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, Warning, Warnings, sql_err};
 
@@ -33,6 +35,29 @@ pub trait Session: SessionInfo {
         wanted: &[u32],
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<()>;
+    /// The value of a stored function. The default refuses with error 1235.
+    fn function_value(
+        &mut self,
+        txn: &mut Txn,
+        warnings: &mut Warnings,
+        routine: &std::sync::Arc<Routine>,
+        args: &[Value],
+    ) -> Result<Value> {
+        let _ = (txn, warnings, args);
+        Err(SqlError::unsupported(format_args!("the function {} here", routine.name)))
+    }
+    /// Fires a trigger for a row; BEFORE triggers may change `new`. The default refuses with error 1235.
+    fn fire_trigger(
+        &mut self,
+        txn: &mut Txn,
+        warnings: &mut Warnings,
+        trigger: (&std::sync::Arc<Table>, &std::sync::Arc<Trigger>),
+        old: Option<&[Value]>,
+        new: Option<&mut [Value]>,
+    ) -> Result<()> {
+        let _ = (txn, warnings, old, new);
+        Err(SqlError::unsupported(format_args!("the trigger {} here", trigger.1.name)))
+    }
     /// A foreign key refuses a row: SHOW ENGINE INNODB STATUS shows the last one.
     fn foreign_key_refused(&mut self, refused: &Refused<'_>);
 }
@@ -98,6 +123,14 @@ pub trait Operator<'p> {
     /// How many rows the next call has to return at most. For scans that lock what they read: a row that is not
     /// needed must not be locked. Other operators may return more.
     fn want(&mut self, _rows: u64) {}
+    /// Goes past some of the rows that come next, without making them; how many, `rows` at most.
+    fn skip(&mut self, rows: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {
+        let _ = (rows, cx);
+        Ok(0)
+    }
+    /// Takes a batch back that it has given, to make the next one of it: what is opened for each row of another operator
+    /// would make one each time.
+    fn recycle(&mut self, _batch: Batch) {}
     /// The next rows; `None` at the end. A batch may be empty.
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>>;
 }
@@ -210,6 +243,7 @@ pub struct Cx<'a, 'p> {
     pub(crate) in_sets: Option<HashMap<usize, InSet>>,
     pub(crate) alternatives: Option<HashMap<usize, Alternatives>>,
     call_states: CallStates,
+    states_held: usize,
     memory: Memory,
     /// Bytes of texts and documents in columns that were computed.
     pub(crate) computed: u64,
@@ -278,6 +312,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             in_sets: None,
             alternatives: None,
             call_states: CallStates::default(),
+            states_held: 0,
             memory: Memory::new(memory),
             computed: 0,
             computed_now: 0,
@@ -326,6 +361,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             strict: self.strict,
             warnings: self.warnings,
             stopped,
+            room: Room::FREE,
             states: &mut self.call_states,
             session: self.session,
         }
@@ -379,6 +415,26 @@ impl<'a, 'p> Cx<'a, 'p> {
             let session = &*self.session;
             self.memory.grant(|| session.temp_space());
         }
+    }
+
+    /// What one evaluation may take besides.
+    pub(crate) fn allowance(&mut self) -> Allowance {
+        let session = &*self.session;
+        self.memory.allowance(|| session.temp_space())
+    }
+
+    /// Calls keep more than is counted.
+    #[inline]
+    pub(crate) fn states_grew(&self) -> bool {
+        self.call_states.bytes() > self.states_held
+    }
+
+    /// Counts what calls keep with the memory held. Error 1038 as for [`Cx::reserve`].
+    #[cold]
+    pub(crate) fn hold_states(&mut self) -> Result<()> {
+        let kept = self.call_states.bytes();
+        let more = kept.saturating_sub(std::mem::replace(&mut self.states_held, kept));
+        self.reserve(more)
     }
 
     /// Takes note of a long value that was computed.

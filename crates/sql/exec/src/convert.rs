@@ -2,6 +2,7 @@
 
 use crate::{compare::is_of_kind, context::Cx};
 use gannet_schema::Column;
+use gannet_types::room::Room;
 use gannet_types::{
     Date, Decimal, ErrorCode, Result, SqlMode, SqlType, TimeZone, TypeId, Value, Warnings,
     convert::{self, Context, StoreTarget},
@@ -33,7 +34,8 @@ pub(crate) fn cast_common(value: Value, ty: &SqlType, cx: &mut Cx<'_, '_>) -> Re
         _ => {}
     }
     if ty.id == TypeId::Json {
-        return cx.convert(value.long_bytes(), |c| Ok(Value::Json(convert::to_json(value.as_ref(), c)?.to_text()?)));
+        return cx
+            .convert(value.long_bytes(), |c| Ok(Value::Json(convert::to_json(value.as_ref(), c)?.to_text(c.room)?)));
     }
     cast(value, ty, cx)
 }
@@ -79,6 +81,8 @@ pub(crate) fn store_constant(
             strict,
             warnings: &mut warnings,
             stopped: crate::context::stopped,
+            // A definition's literal is as short as its statement.
+            room: Room::FREE,
         };
         convert::store(value.as_ref(), &column.ty, at, &mut cx).map(|v| (v, warnings))
     };

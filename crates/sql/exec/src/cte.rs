@@ -21,6 +21,18 @@ pub(crate) fn materialise<'p>(number: u32, cx: &mut Cx<'_, 'p>) -> Result<()> {
         rows.clear(cx);
     }
     cx.ctes[n].versions = versions;
+    if cte.recursive.is_none() {
+        return fill(n, cx);
+    }
+    // Rows of a recursion are stored as those of a table are: what is lost is an error where SQL mode is strict.
+    let strict = std::mem::replace(&mut cx.strict, cx.shared.settings.sql_mode.is_strict() && !cx.ignore);
+    let filled = fill(n, cx);
+    cx.strict = strict;
+    filled
+}
+
+fn fill(n: usize, cx: &mut Cx<'_, '_>) -> Result<()> {
+    let cte = &cx.shared.plan.ctes[n];
     gannet_telemetry::count(gannet_telemetry::Counter::CreatedTmpTables);
     let mut seen = HashSet::new();
     let mut base = ops::build(&cte.base, cx.profile.is_some())?;

@@ -8,10 +8,9 @@ use gannet_types::{ErrorCode, Level};
 #[cold]
 pub fn deprecation(notice: Notice) -> Warning {
     let instead = |old: &str, new: &str| Warning::new(Level::Warning, ErrorCode::WarnDeprecatedSyntax, &[&old, &new]);
-    let say = |code: ErrorCode, what: &str, hint: &str| Warning {
-        level: Level::Warning,
-        code,
-        message: format!("{what} deprecated and will be removed in a future release.{hint}").into(),
+    let say = |code: ErrorCode, what: &str, hint: &str| {
+        let text = format!("{what} deprecated and will be removed in a future release.{hint}");
+        Warning::with_message(Level::Warning, code, text)
     };
     let gone = ErrorCode::WarnDeprecatedSyntaxNoReplacement;
     match notice {
@@ -21,13 +20,12 @@ pub fn deprecation(notice: Notice) -> Warning {
             "The ZEROFILL attribute is",
             " Use the LPAD function to zero-pad numbers, or store the formatted numbers in a CHAR column.",
         ),
-        Notice::UnsignedReal => Warning {
-            level: Level::Warning,
-            code: gone,
-            message: "UNSIGNED for decimal and floating point data types is deprecated and support for it will be \
-                      removed in a future release."
-                .into(),
-        },
+        Notice::UnsignedReal => Warning::with_message(
+            Level::Warning,
+            gone,
+            "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a \
+             future release.",
+        ),
         Notice::RealDigits => say(gone, "Specifying number of digits for floating point data types is", ""),
         Notice::BinaryAttribute => {
             instead("BINARY as attribute of a type", "a CHARACTER SET clause with _bin collation")

@@ -9,12 +9,13 @@ use crate::{
     context::Cx,
     convert, long,
     lookup::InSet,
+    numbered::Numbered,
 };
 use gannet_functions::Call;
 use gannet_plan::explain;
 use gannet_plan::expr::{Bind, CompareOp, Comparison, Expr, ExprKind, Subquery};
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err};
-use std::{cmp::Ordering, collections::HashSet};
+use std::cmp::Ordering;
 
 /// IN lists at least this long are looked up in a set.
 const SET_SIZE: usize = 12;
@@ -39,6 +40,12 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
             eval(expr, batch, row, cx)
         }
         ExprKind::Call(def, args) => call(expr, def, args, batch, row, cx),
+        ExprKind::Routine(routine, args) => {
+            let values =
+                args.iter().map(|a| eval(a, batch, row, cx)).collect::<Result<smallvec::SmallVec<[Value; 4]>>>()?;
+            let txn = cx.txn.get()?;
+            cx.session.function_value(txn, cx.warnings, routine, &values)
+        }
         ExprKind::And(args) => junction(args, false, batch, row, cx),
         ExprKind::Or(args) if args.len() >= alternatives::LONG_OR => alternatives::value(args, batch, row, cx),
         ExprKind::Or(args) => junction(args, true, batch, row, cx),
@@ -62,11 +69,7 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
             let Some(branch) = case(operand.as_deref(), *by, whens, otherwise.as_deref(), batch, row, cx)? else {
                 return Ok(Value::Null);
             };
-            let mut value = eval(branch, batch, row, cx)?;
-            if expr.ty.id.is_string() {
-                value.settle_text(&branch.ty);
-            }
-            convert::cast_common(value, &expr.ty, cx)
+            branch_value(expr, branch, batch, row, cx)
         }
         ExprKind::Cast(arg) => {
             let mut value = eval(arg, batch, row, cx)?;
@@ -94,6 +97,63 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
     }
 }
 
+/// The value of an expression that is the same for every row; `None` for others, and for those whose evaluation fails or
+/// warns: it does so row by row.
+pub(crate) fn fixed<'p>(expr: &'p Expr, cx: &mut Cx<'_, 'p>) -> Option<Value> {
+    match &expr.kind {
+        ExprKind::Literal(value) => return Some(value.clone()),
+        ExprKind::Param(n) => return Some(cx.shared.params[*n as usize].clone()),
+        ExprKind::Register(n) => return Some(cx.register(*n).clone()),
+        _ if !is_fixed(expr) => return None,
+        _ => {}
+    }
+    quietly(cx, |cx| eval(expr, &Batch::one_empty_row(), 0, cx))
+}
+
+/// A value that is computed ahead of its use: `None`, and nothing is told, where that fails or warns.
+pub(crate) fn quietly<'p>(
+    cx: &mut Cx<'_, 'p>,
+    compute: impl FnOnce(&mut Cx<'_, 'p>) -> Result<Value>,
+) -> Option<Value> {
+    let (warned, total, told) = (cx.warnings.mark(), cx.warnings.total(), cx.shared.told());
+    let value = compute(cx);
+    if value.is_ok() && cx.warnings.total() == total && cx.shared.told() == told {
+        return value.ok();
+    }
+    cx.warnings.back_to(warned);
+    cx.shared.forget(told);
+    None
+}
+
+/// Made of constants only, by what gives the same value each time.
+fn is_fixed(expr: &Expr) -> bool {
+    let mut fixed = match &expr.kind {
+        ExprKind::Literal(_)
+        | ExprKind::Param(_)
+        | ExprKind::Register(_)
+        | ExprKind::And(_)
+        | ExprKind::Or(_)
+        | ExprKind::Not(_)
+        | ExprKind::IsNull { .. }
+        | ExprKind::Compare { .. }
+        | ExprKind::Between { .. }
+        | ExprKind::In { .. }
+        | ExprKind::Case { .. }
+        | ExprKind::Cast(_) => true,
+        ExprKind::Call(def, _) => !def.stability.varies() && def.kernel != gannet_functions::Kernel::Repeat,
+        ExprKind::Column(_)
+        | ExprKind::Row(_)
+        | ExprKind::Subquery(_)
+        | ExprKind::UserVar(_)
+        | ExprKind::SetUserVar(..)
+        | ExprKind::SysVar { .. }
+        | ExprKind::Routine(..)
+        | ExprKind::Default { .. } => false,
+    };
+    expr.for_each_child(|child| fixed = fixed && is_fixed(child));
+    fixed
+}
+
 /// True when the expression is neither 0 nor NULL.
 pub fn is_true<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<bool> {
     let value = eval(expr, batch, row, cx)?;
@@ -102,7 +162,7 @@ pub fn is_true<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p
 
 /// Error 1690 of an expression's own evaluation names it as it was written.
 #[cold]
-fn named<'p>(error: SqlError, expr: &'p Expr, cx: &Cx<'_, 'p>) -> SqlError {
+pub(crate) fn named<'p>(error: SqlError, expr: &'p Expr, cx: &Cx<'_, 'p>) -> SqlError {
     const WHERE: &str = " value is out of range in '";
     let domain = match error.message().split_once(WHERE) {
         // Functions with words of their own tell what they tell.
@@ -342,22 +402,22 @@ pub(crate) fn in_set_of<'p>(by: Comparison, arg: &Expr, list: &'p [Expr], cx: &m
     if let Some(set) = cx.in_sets.as_mut().and_then(|sets| sets.remove(&(list.as_ptr() as usize))) {
         return Ok(set);
     }
-    let mut set = InSet { keys: HashSet::with_capacity(list.len()), null: false, integers: None };
+    let mut set = InSet { keys: Numbered::default(), null: false, integers: None };
     let mut integers = (by == Comparison::Integer).then(Vec::new);
-    let empty = Batch::one_empty_row();
+    let (empty, mut key) = (Batch::one_empty_row(), Vec::new());
     for candidate in list {
         let mut value = eval(candidate, &empty, 0, cx)?;
         if by == Comparison::Datetime {
             constant_date(candidate, &mut value, arg, cx)?;
         }
-        let mut key = Vec::new();
+        key.clear();
         if !append_domain_key(by, value.as_ref(), cx, &mut key)? {
             set.null = true;
             continue;
         }
-        cx.reserve(key.len() + 32)?;
+        cx.reserve(Numbered::cost(key.len()))?;
         cx.worked(key.len() + 32)?;
-        set.keys.insert(key.into());
+        set.keys.insert(&key);
         match value {
             Value::Int(v) => integers.iter_mut().for_each(|all| all.push(v)),
             // Beyond what a signed column holds.
@@ -398,6 +458,21 @@ fn in_set<'p>(
     };
     cx.in_sets.get_or_insert_default().insert(list.as_ptr() as usize, set);
     Ok(found)
+}
+
+/// The value of a CASE by one of its branches.
+pub(crate) fn branch_value<'p>(
+    case: &'p Expr,
+    branch: &'p Expr,
+    batch: &Batch,
+    row: usize,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Value> {
+    let mut value = eval(branch, batch, row, cx)?;
+    if case.ty.id.is_string() {
+        value.settle_text(&branch.ty);
+    }
+    convert::cast_common(value, &case.ty, cx)
 }
 
 fn case<'p>(

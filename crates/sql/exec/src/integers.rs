@@ -1,4 +1,5 @@
-//! Loops over signed integers: comparisons and BETWEEN of columns, constants, and sums, differences and products of these.
+//! Loops over signed integers: comparisons and BETWEEN of columns, constants, and sums, differences, products and
+//! remainders of these.
 //!
 //! As in [`crate::typed`] they return what the evaluation row by row returns, or nothing, and the caller then
 //! evaluates row by row. They return nothing for other types, and for results out of range, whose error names the
@@ -8,6 +9,7 @@ use crate::{
     batch::{Batch, Column, Nulls},
     compare::holds,
     context::Cx,
+    eval::fixed,
     typed,
 };
 use gannet_plan::expr::{CompareOp, Expr, ExprKind};
@@ -41,14 +43,14 @@ fn constant<'b>(value: ValueRef<'_>) -> Option<Operand<'b>> {
     }
 }
 
-fn operand<'b>(expr: &Expr, batch: &'b Batch, cx: &Cx<'_, '_>) -> Option<Operand<'b>> {
+fn operand<'b, 'p>(expr: &'p Expr, batch: &'b Batch, cx: &mut Cx<'_, 'p>) -> Option<Operand<'b>> {
     match &expr.kind {
         ExprKind::Column(n) => match &batch.columns[*n as usize] {
             Column::Int(values, nulls) => Some(Operand::Column(Cow::Borrowed(values), Cow::Borrowed(nulls))),
             Column::Constant(value, _) => constant(value.as_ref()),
             _ => None,
         },
-        ExprKind::Call(def, args) => {
+        ExprKind::Call(def, args) if typed::operator(def).is_some() => {
             let (op, [left, right]) = (typed::operator(def)?, &args[..]) else { return None };
             let settings = cx.shared.settings;
             let (mode, increment) = (settings.sql_mode, settings.div_precision_increment);
@@ -59,7 +61,7 @@ fn operand<'b>(expr: &Expr, batch: &'b Batch, cx: &Cx<'_, '_>) -> Option<Operand
             }
             arithmetic(op, &operand(left, batch, cx)?, &operand(right, batch, cx)?, batch.rows)
         }
-        _ => constant(typed::constant(expr, cx)?.as_ref()),
+        _ => constant(fixed(expr, cx)?.as_ref()),
     }
 }
 
@@ -73,7 +75,10 @@ fn arithmetic<'b>(op: ArithOp, a: &Operand<'_>, b: &Operand<'_>, rows: usize) ->
                 ArithOp::Add => a.checked_add(b)?,
                 ArithOp::Sub => a.checked_sub(b)?,
                 ArithOp::Mul => a.checked_mul(b)?,
-                ArithOp::Div | ArithOp::IntDiv | ArithOp::Mod => return None,
+                // Division by zero warns.
+                ArithOp::Mod if b == 0 => return None,
+                ArithOp::Mod => a.wrapping_rem(b),
+                ArithOp::Div | ArithOp::IntDiv => return None,
             }),
             _ => None,
         };
@@ -83,13 +88,23 @@ fn arithmetic<'b>(op: ArithOp, a: &Operand<'_>, b: &Operand<'_>, rows: usize) ->
     Some(Operand::Column(Cow::Owned(values), Cow::Owned(nulls)))
 }
 
+/// Sums, differences, products and remainders of signed integers for every row; `None`: this needs to go row by row.
+pub(crate) fn column<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Option<Column> {
+    match (&expr.kind, operand(expr, batch, cx)?) {
+        (ExprKind::Call(..), Operand::Column(values, nulls)) => {
+            Some(Column::Int(values.into_owned(), nulls.into_owned()))
+        }
+        _ => None,
+    }
+}
+
 /// The rows for which a comparison of signed integers holds.
-pub(crate) fn select_compared(
+pub(crate) fn select_compared<'p>(
     op: CompareOp,
-    args: &[Expr; 2],
+    args: &'p [Expr; 2],
     batch: &Batch,
     rows: &[u32],
-    cx: &Cx<'_, '_>,
+    cx: &mut Cx<'_, 'p>,
 ) -> Option<Vec<u32>> {
     // The loops compute values for all rows of the batch.
     if op == CompareOp::NullSafeEq || rows.is_empty() {
@@ -112,12 +127,12 @@ pub(crate) fn select_compared(
 }
 
 /// The rows for which a signed integer is (not) between two others.
-pub(crate) fn select_between(
+pub(crate) fn select_between<'p>(
     negated: bool,
-    args: &[Expr; 3],
+    args: &'p [Expr; 3],
     batch: &Batch,
     rows: &[u32],
-    cx: &Cx<'_, '_>,
+    cx: &mut Cx<'_, 'p>,
 ) -> Option<Vec<u32>> {
     if rows.is_empty() {
         return None;

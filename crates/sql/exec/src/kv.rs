@@ -9,13 +9,17 @@
 
 use crate::changes::RowWriter;
 use crate::dml::rows::{self, Conflict, Write};
-use crate::{codec, context, convert::to_i128, error::from_engine};
-use gannet_catalog::StoredTable;
+use crate::spill::Allowance;
+use crate::{codec, context, error::from_engine};
 use gannet_engine::{Read, ReadMode, RowBuf, Txn};
 use gannet_schema::{CatalogSnapshot, IndexKind, Table};
 use gannet_types::convert::{self, Context, StoreTarget};
+use gannet_types::room::Room;
 use gannet_types::{Date, Result, SqlError, SqlMode, TimeZone, Value, Warnings, sql_err};
 use std::sync::Arc;
+
+/// Memory for making one value.
+const VALUE_MEMORY: usize = 64 << 20;
 
 /// A table whose rows are read and written by their primary key.
 pub struct KeyValueTable {
@@ -184,7 +188,7 @@ impl KeyValueTable {
     fn insert(&self, to: &mut RowWriter<'_>, key: &[u8], new: &[Value], zone: &TimeZone) -> Result<bool> {
         let mark = to.txn.savepoint();
         match rows::insert_row(&self.table, key, new, true, to)? {
-            Conflict::None => self.raise_counter(new, to.txn).map(|()| true),
+            Conflict::None => rows::raise_counter(&self.table, new, to.txn).map(|()| true),
             Conflict::Duplicate { index, .. } if index != self.index => {
                 Err(rows::duplicate_error(&self.table, index, new, zone))
             }
@@ -231,14 +235,6 @@ impl KeyValueTable {
         self.row_key(&values)
     }
 
-    /// A given AUTO_INCREMENT value moves the counter.
-    fn raise_counter(&self, row: &[Value], txn: &Txn) -> Result<()> {
-        let used = self.table.auto_column.and_then(|c| to_i128(&row[c as usize]));
-        let Some(used) = used.and_then(|n| u64::try_from(n).ok()) else { return Ok(()) };
-        let tree = self.table.auto_counter(codec::trees(&self.table, txn)?);
-        tree.map_or(Ok(()), |tree| tree.counter_raise(used)).map_err(from_engine)
-    }
-
     fn row_key(&self, values: &[Value]) -> Result<Vec<u8>> {
         let mut key = Vec::with_capacity(32);
         self.table.clustered_key(|i| values[i].as_ref(), &mut key)?;
@@ -248,6 +244,7 @@ impl KeyValueTable {
     fn converted(&self, column: usize, value: &Value, zone: &TimeZone) -> Result<Value> {
         let column = &self.table.columns[column];
         let mut warnings = Warnings::default();
+        let allowance = Allowance::alone(VALUE_MEMORY);
         let mut conversion = Context {
             mode: SqlMode::default(),
             zone,
@@ -255,6 +252,7 @@ impl KeyValueTable {
             strict: true,
             warnings: &mut warnings,
             stopped: context::stopped,
+            room: Room::of(&allowance),
         };
         convert::store(value.as_ref(), &column.ty, StoreTarget { column: &column.name, row: 1 }, &mut conversion)
     }

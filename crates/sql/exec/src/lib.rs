@@ -4,6 +4,7 @@
 //! changed here; all state is in [`Cx`] and in the operators of one execution.
 
 pub mod batch;
+mod calls;
 pub mod changes;
 pub mod check;
 pub(crate) mod codec;
@@ -23,6 +24,7 @@ mod integers;
 pub mod kv;
 mod long;
 mod lookup;
+mod numbered;
 pub(crate) mod ops;
 pub(crate) mod order;
 pub(crate) mod padding;
@@ -40,6 +42,6 @@ pub use deprecated::deprecation;
 pub use direct::DirectBuffers;
 pub use dml::{Affected, Load, check_load, load};
 pub use profile::Profile;
-pub use run::{Outcome, analyze, run};
+pub use run::{Outcome, analyze, only_value, run, value_of};
 pub use sink::{ResultSink, RowSource, Rows};
 pub use spill::TempSpace;

@@ -4,8 +4,8 @@
 //! at once.
 
 use crate::context::Cx;
-use gannet_functions::{Call, FunctionDef};
-use gannet_types::{Result, Value, ValueRef, sql_err};
+use gannet_functions::{Call, EvalContext, FunctionDef};
+use gannet_types::{Result, Value, ValueRef, room::Room, sql_err};
 
 /// Values of so many bytes are long: most functions take a fraction of a millisecond for them, the slowest some.
 pub(crate) const LONG: usize = 128 << 10;
@@ -45,9 +45,13 @@ pub(crate) fn call(def: &FunctionDef, call: Call<'_>, values: &[Value], cx: &mut
     let mut context = cx.eval_context();
     // What acts on the session may wait, which a helper thread does not.
     if bytes < LONG || def.stability.varies() {
-        return (def.eval)(&mut context, call, values);
+        let value = (def.eval)(&mut context, call, values)?;
+        return if cx.states_grew() { cx.hold_states().map(|()| value) } else { Ok(value) };
     }
+    let allowance = cx.allowance();
+    let mut context = EvalContext { room: Room::of(&allowance), ..cx.eval_context() };
     let value = aside(|| (def.eval)(&mut context, call, values))?;
+    cx.hold_states()?;
     cx.made(value.long_bytes());
     Ok(value)
 }
@@ -61,9 +65,13 @@ impl Cx<'_, '_> {
         f: impl FnOnce(&mut gannet_types::convert::Context<'_>) -> Result<T> + Send,
     ) -> Result<T> {
         self.worked(bytes)?;
-        let mut context = self.eval_context();
+        if bytes < LONG {
+            return f(&mut self.eval_context().conversion());
+        }
+        let allowance = self.allowance();
+        let mut context = EvalContext { room: Room::of(&allowance), ..self.eval_context() };
         let mut conversion = context.conversion();
-        if bytes < LONG { f(&mut conversion) } else { aside(|| f(&mut conversion)) }
+        aside(|| f(&mut conversion))
     }
 
     /// Takes one row's arguments into an aggregate.
@@ -71,16 +79,24 @@ impl Cx<'_, '_> {
     pub(crate) fn accumulate(&mut self, to: &mut dyn gannet_functions::Accumulator, args: &[Value]) -> Result<()> {
         let bytes = bytes_of(args);
         self.worked(bytes)?;
-        let mut context = self.eval_context();
-        if bytes < LONG { to.add(&mut context, args) } else { aside(|| to.add(&mut context, args)) }
+        if bytes < LONG {
+            return to.add(&mut self.eval_context(), args);
+        }
+        let allowance = self.allowance();
+        let mut context = EvalContext { room: Room::of(&allowance), ..self.eval_context() };
+        aside(|| to.add(&mut context, args))
     }
 
     /// The value of an aggregate.
     pub(crate) fn accumulated(&mut self, of: &dyn gannet_functions::Accumulator) -> Result<Value> {
         let bytes = of.memory_bytes();
         self.worked(bytes)?;
-        let mut context = self.eval_context();
-        if bytes < LONG { of.value(&mut context) } else { aside(|| of.value(&mut context)) }
+        if bytes < LONG {
+            return of.value(&mut self.eval_context());
+        }
+        let allowance = self.allowance();
+        let mut context = EvalContext { room: Room::of(&allowance), ..self.eval_context() };
+        aside(|| of.value(&mut context))
     }
 
     /// Takes note of work over so many bytes. Rows that are each too short to count are long together.

@@ -1,11 +1,11 @@
 //! Sets in which values are looked up that an execution compares with many constants.
 
+use crate::numbered::Numbered;
 use gannet_plan::expr::Comparison;
-use std::collections::HashSet;
 
 /// The members of a constant IN list by their bytes in the list's domain.
 pub(crate) struct InSet {
-    pub(crate) keys: HashSet<Box<[u8]>>,
+    pub(crate) keys: Numbered,
     pub(crate) null: bool,
     /// The members, sorted, when all are integers that fit.
     pub(crate) integers: Option<Vec<i64>>,
@@ -23,7 +23,7 @@ pub(crate) struct Alternatives {
 pub(crate) struct Shape {
     pub(crate) columns: Vec<(u32, Comparison)>,
     /// The constants of each alternative, none of them NULL.
-    pub(crate) keys: HashSet<Box<[u8]>>,
+    pub(crate) keys: Numbered,
     /// Positions of the alternatives.
     pub(crate) members: Vec<u32>,
 }

@@ -34,7 +34,8 @@ pub(crate) fn stands_alone(expr: &Expr) -> bool {
         | ExprKind::Row(_) => true,
         // What is constant in a statement may be the session's (DATABASE()) or not (NOW()): `Alone` tells.
         ExprKind::Call(def, _) => !def.stability.varies(),
-        ExprKind::Subquery(_)
+        ExprKind::Routine(..)
+        | ExprKind::Subquery(_)
         | ExprKind::UserVar(_)
         | ExprKind::SetUserVar(..)
         | ExprKind::SysVar { .. }

@@ -71,6 +71,21 @@ fn query<'p>(root: &'p Physical, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>)
     Ok(Outcome::Rows { sent })
 }
 
+/// The only expression of a plan that reads no table: `None` for other plans.
+pub fn only_value(plan: &gannet_plan::Plan) -> Option<&gannet_plan::Expr> {
+    let PlanKind::Query(root) = &plan.kind else { return None };
+    let gannet_plan::physical::Op::Values { rows, .. } = &root.op else { return None };
+    let [row] = &**rows else { return None };
+    let [expr] = &**row else { return None };
+    let alone = plan.tables.is_empty() && plan.subplans.is_empty() && plan.ctes.is_empty() && plan.registers == 0;
+    alone.then_some(expr)
+}
+
+/// The value of [`only_value`].
+pub fn value_of<'p>(expr: &'p gannet_plan::Expr, cx: &mut Cx<'_, 'p>) -> Result<gannet_types::Value> {
+    crate::eval::eval(expr, &Batch::one_empty_row(), 0, cx)
+}
+
 /// Runs a query and returns its rows: subordinate queries of the server itself.
 pub fn collect_rows<'p>(root: &'p Physical, cx: &mut Cx<'_, 'p>) -> Result<Vec<Batch>> {
     ops::collect(&mut ops::build(root, false)?, cx)

@@ -7,7 +7,7 @@
 use crate::batch::{Batch, Column};
 use crate::compare::holds;
 use crate::context::Cx;
-use crate::eval::constant_date;
+use crate::eval::{constant_date, fixed};
 use gannet_functions::{FunctionDef, Kernel};
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind};
 use gannet_types::convert::arith::{ArithOp, Domain, arith_type};
@@ -43,16 +43,6 @@ fn is_real(d: Date) -> bool {
     DateFlags::LAX.accepts(d.year(), d.month(), d.day())
 }
 
-/// The value of an expression that is the same for all rows, and known.
-pub(crate) fn constant<'e>(expr: &'e Expr, cx: &'e Cx<'_, '_>) -> Option<&'e Value> {
-    match &expr.kind {
-        ExprKind::Literal(value) => Some(value),
-        ExprKind::Param(n) => Some(&cx.shared.params[*n as usize]),
-        ExprKind::Register(n) => Some(cx.register(*n)),
-        _ => None,
-    }
-}
-
 /// `1999-12-31`: text that is read as a date without any warning.
 fn is_plain_date(text: &[u8]) -> bool {
     text.len() == 10
@@ -60,15 +50,15 @@ fn is_plain_date(text: &[u8]) -> bool {
 }
 
 /// The constant that values of `column` are compared with, if there is a loop for them.
-fn bound(by: Comparison, column: &Expr, other: &Expr, cx: &mut Cx<'_, '_>) -> Result<Option<Bound>> {
-    let Some(value) = constant(other, cx) else { return Ok(None) };
-    Ok(match (by, value) {
+fn bound<'p>(by: Comparison, column: &Expr, other: &'p Expr, cx: &mut Cx<'_, 'p>) -> Result<Option<Bound>> {
+    let Some(value) = fixed(other, cx) else { return Ok(None) };
+    Ok(match (by, &value) {
         (Comparison::Decimal, Value::Decimal(d)) => Some(Bound::Decimal(*d)),
         (Comparison::Decimal, Value::Int(n)) => Some(Bound::Decimal(Decimal::from_i64(*n))),
         (Comparison::Datetime, Value::Date(_) | Value::DateTime(..) | Value::Str(..))
             if column.ty.id == TypeId::Date =>
         {
-            if matches!(value, Value::Str(text, _) if !is_plain_date(text)) {
+            if matches!(&value, Value::Str(text, _) if !is_plain_date(text)) {
                 return Ok(None);
             }
             let mut value = value.clone();
@@ -97,13 +87,13 @@ fn column_of<'b>(expr: &Expr, batch: &'b Batch) -> Option<&'b Column> {
 }
 
 /// The rows whose column compares with a constant as `op` says; `None`: this needs to go row by row.
-pub(crate) fn select_compared(
+pub(crate) fn select_compared<'p>(
     op: CompareOp,
     by: Comparison,
-    args: &[Expr; 2],
+    args: &'p [Expr; 2],
     batch: &Batch,
     rows: &[u32],
-    cx: &mut Cx<'_, '_>,
+    cx: &mut Cx<'_, 'p>,
 ) -> Result<Option<Vec<u32>>> {
     if rows.is_empty() {
         return Ok(None);
@@ -120,17 +110,17 @@ pub(crate) fn select_compared(
 }
 
 /// The rows whose column is (not) between two constants; `None`: this needs to go row by row.
-pub(crate) fn select_between(
+pub(crate) fn select_between<'p>(
     by: Comparison,
     negated: bool,
-    args: &[Expr; 3],
+    args: &'p [Expr; 3],
     batch: &Batch,
     rows: &[u32],
-    cx: &mut Cx<'_, '_>,
+    cx: &mut Cx<'_, 'p>,
 ) -> Result<Option<Vec<u32>>> {
     let Some(values) = column_of(&args[0], batch).filter(|_| !rows.is_empty()) else { return Ok(None) };
     // Text that is no date gets its warning, and counts as the zero date, row by row.
-    let mut known = |other: &Expr| match bound(by, &args[0], other, cx) {
+    let mut known = |other: &'p Expr| match bound(by, &args[0], other, cx) {
         Err(error) if error.code() == ErrorCode::WrongValue => Ok(None),
         outcome => outcome,
     };
@@ -177,27 +167,29 @@ impl Operand<'_> {
     }
 }
 
-fn operand<'b>(expr: &Expr, batch: &'b Batch, cx: &Cx<'_, '_>) -> Option<Operand<'b>> {
+fn operand<'b, 'p>(expr: &'p Expr, batch: &'b Batch, cx: &mut Cx<'_, 'p>) -> Option<Operand<'b>> {
     match &expr.kind {
         ExprKind::Column(n) if expr.ty.id == TypeId::Decimal || expr.ty.id.is_integer() => {
             Some(Operand::Column(&batch.columns[*n as usize]))
         }
-        ExprKind::Call(def, args) => Some(Operand::Made(compute(expr, def, args, batch, cx)?)),
-        _ => match constant(expr, cx)? {
-            Value::Decimal(d) => Some(Operand::Constant(*d)),
-            Value::Int(n) => Some(Operand::Constant(Decimal::from_i64(*n))),
+        ExprKind::Call(def, args) if operator(def).is_some() => {
+            Some(Operand::Made(compute(expr, def, args, batch, cx)?))
+        }
+        _ => match fixed(expr, cx)? {
+            Value::Decimal(d) => Some(Operand::Constant(d)),
+            Value::Int(n) => Some(Operand::Constant(Decimal::from_i64(n))),
             _ => None,
         },
     }
 }
 
 /// Sums, differences and products of exact numbers for every row; `None`: this needs to go row by row.
-pub(crate) fn arithmetic(
+pub(crate) fn arithmetic<'p>(
     expr: &Expr,
     def: &FunctionDef,
-    args: &[Expr],
+    args: &'p [Expr],
     batch: &Batch,
-    cx: &Cx<'_, '_>,
+    cx: &mut Cx<'_, 'p>,
 ) -> Option<Column> {
     let values = compute(expr, def, args, batch, cx)?;
     Some(Column::Values(values.into_iter().map(|v| v.map_or(Value::Null, Value::Decimal)).collect()))
@@ -209,20 +201,22 @@ pub(crate) fn operator(def: &FunctionDef) -> Option<ArithOp> {
         Kernel::Add => Some(ArithOp::Add),
         Kernel::Subtract => Some(ArithOp::Sub),
         Kernel::Multiply => Some(ArithOp::Mul),
-        _ => None,
+        Kernel::Remainder => Some(ArithOp::Mod),
+        Kernel::General | Kernel::FirstKnown | Kernel::Repeat => None,
     }
 }
 
-fn compute(
+fn compute<'p>(
     expr: &Expr,
     def: &FunctionDef,
-    args: &[Expr],
+    args: &'p [Expr],
     batch: &Batch,
-    cx: &Cx<'_, '_>,
+    cx: &mut Cx<'_, 'p>,
 ) -> Option<Vec<Option<Decimal>>> {
     let (op, [left, right]) = (operator(def)?, args) else { return None };
     let settings = cx.shared.settings;
     if expr.ty.id != TypeId::Decimal
+        || op == ArithOp::Mod
         || gannet_types::check_stack().is_err()
         || arith_type(op, &left.ty, &right.ty, settings.sql_mode, settings.div_precision_increment).1 != Domain::Decimal
     {
@@ -235,7 +229,8 @@ fn compute(
             (Some(a), Some(b)) => Some(match op {
                 ArithOp::Add => a.checked_add(&b)?,
                 ArithOp::Sub => a.checked_sub(&b)?,
-                _ => a.checked_mul(&b)?,
+                ArithOp::Mul => a.checked_mul(&b)?,
+                ArithOp::Div | ArithOp::IntDiv | ArithOp::Mod => return None,
             }),
             _ => None,
         });

@@ -1,18 +1,21 @@
-//! Evaluation of an expression over a whole batch. Comparisons, AND, LIKE, IN and exact arithmetic have loops over columns (those of
-//! DECIMAL and DATE are in [`crate::typed`]); everything else goes row by row.
+//! Evaluation of an expression over a whole batch. Comparisons, AND, OR, CASE, LIKE, IN and exact arithmetic have loops over columns
+//! (those of DECIMAL and DATE are in [`crate::typed`], of integers in [`crate::integers`]); everything else goes row by row, with what
+//! is the same for all rows computed once for a batch.
 
 use crate::{
     batch::{BATCH_BYTES, Batch, Column},
+    calls,
     compare::{append_domain_key, compare, holds, truth},
     context::Cx,
-    eval::{alternatives, eval as eval_row, in_set_of},
-    integers,
+    eval::{alternatives, branch_value, constant_date, eval as eval_row, fixed, in_set_of, quietly},
+    integers, long,
     lookup::InSet,
     typed,
 };
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind};
 use gannet_types::collation::LikePattern;
-use gannet_types::{CollationId, Result, TypeId, Value, ValueRef};
+use gannet_types::{CollationId, Result, TimeZone, TypeId, Value, ValueRef};
+use std::cmp::Ordering;
 
 /// The values of `expr` for every row.
 pub fn eval<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Column> {
@@ -26,10 +29,25 @@ pub fn eval<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Co
             Ok(Column::Constant(eval_row(expr, batch, 0, cx)?, batch.rows))
         }
         _ => {
-            if let ExprKind::Call(def, args) = &expr.kind
-                && let Some(column) = typed::arithmetic(expr, def, args, batch, cx)
-            {
-                return Ok(column);
+            match &expr.kind {
+                ExprKind::Call(def, args) => {
+                    if let Some(column) = typed::arithmetic(expr, def, args, batch, cx) {
+                        return Ok(column);
+                    }
+                    if expr.ty.id.is_integer()
+                        && !expr.ty.unsigned
+                        && let Some(column) = integers::column(expr, batch, cx)
+                    {
+                        return Ok(column);
+                    }
+                    if calls::is_plain(def) {
+                        return calls::eval(expr, def, args, batch, cx);
+                    }
+                }
+                ExprKind::Case { operand: None, whens, otherwise, .. } => {
+                    return case(expr, whens, otherwise.as_deref(), batch, cx);
+                }
+                _ => {}
             }
             let mut column = Column::for_type(&expr.ty);
             let mut counted = 0;
@@ -43,6 +61,53 @@ pub fn eval<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Co
             Ok(column)
         }
     }
+}
+
+/// CASE with conditions: each is looked at for the rows that none before it has taken.
+fn case<'p>(
+    expr: &'p Expr,
+    whens: &'p [(Expr, Expr)],
+    otherwise: Option<&'p Expr>,
+    batch: &Batch,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Column> {
+    gannet_types::check_stack()?;
+    let mut chosen = vec![whens.len(); batch.rows];
+    let mut rest: Vec<u32> = (0..batch.rows as u32).collect();
+    for (branch, (when, _)) in whens.iter().enumerate() {
+        if rest.is_empty() {
+            break;
+        }
+        let taken = select_among(when, batch, rest.clone(), cx)?;
+        taken.iter().for_each(|row| chosen[*row as usize] = branch);
+        rest.retain(|row| chosen[*row as usize] != branch);
+    }
+    let branches: Vec<Option<&'p Expr>> = whens.iter().map(|(_, then)| Some(then)).chain([otherwise]).collect();
+    let steady: Vec<Option<Value>> = branches
+        .iter()
+        .map(|branch| match branch {
+            None => Some(Value::Null),
+            Some(branch) => {
+                let branch: &'p Expr = branch;
+                let constant = matches!(branch.kind, ExprKind::Literal(_) | ExprKind::Param(_));
+                constant.then(|| quietly(cx, |cx| branch_value(expr, branch, batch, 0, cx))).flatten()
+            }
+        })
+        .collect();
+    let mut column = Column::for_type(&expr.ty);
+    let mut counted = 0;
+    for (row, chosen) in chosen.into_iter().enumerate() {
+        cx.check_killed()?;
+        match (&steady[chosen], branches[chosen]) {
+            (Some(value), _) => column.push(value.as_ref()),
+            (None, Some(branch)) => column.push_value(branch_value(expr, branch, batch, row, cx)?),
+            (None, None) => column.push(ValueRef::Null),
+        }
+        let bytes = column.long_bytes(BATCH_BYTES);
+        cx.computing(bytes.saturating_sub(counted))?;
+        counted = bytes.max(counted);
+    }
+    Ok(column)
 }
 
 /// The columns of a projection; a column that is merely passed on is moved.
@@ -114,6 +179,7 @@ pub(crate) fn select_among<'p>(
             Ok(rows)
         }
         ExprKind::Or(args) if args.len() >= alternatives::LONG_OR => alternatives::select(args, batch, rows, cx),
+        ExprKind::Or(args) => select_any(args, batch, rows, cx),
         ExprKind::Compare { op, by: Comparison::Integer, args } => {
             match integers::select_compared(*op, args, batch, &rows, cx) {
                 Some(kept) => Ok(kept),
@@ -133,7 +199,7 @@ pub(crate) fn select_among<'p>(
         ExprKind::Between { by, negated, args } => {
             match typed::select_between(*by, *negated, args, batch, &rows, cx)? {
                 Some(kept) => Ok(kept),
-                None => select_rows(predicate, batch, rows, cx),
+                None => select_between(predicate, batch, rows, cx),
             }
         }
         ExprKind::Call(def, args) if def.name == "LIKE" => match select_like(args, false, batch, &rows, cx)? {
@@ -151,9 +217,15 @@ pub(crate) fn select_among<'p>(
             }
         }
         ExprKind::In { by, negated, arg, list, constant_list: true } => match (&arg.kind, by) {
-            (ExprKind::Column(n), Comparison::Integer | Comparison::String(_)) if list.len() >= SHORT_LIST => {
+            (ExprKind::Column(n), Comparison::Integer | Comparison::String(_)) if !rows.is_empty() => {
+                let column = &batch.columns[*n as usize];
+                if list.len() <= FEW
+                    && let Some(kept) = select_in_few(*by, list, *negated, column, &rows, cx)?
+                {
+                    return Ok(kept);
+                }
                 let set = in_set_of(*by, arg, list, cx)?;
-                let kept = select_in(*by, &set, *negated, &batch.columns[*n as usize], rows, cx);
+                let kept = select_in(*by, &set, *negated, column, rows, cx);
                 cx.in_sets.get_or_insert_default().insert(list.as_ptr() as usize, set);
                 kept
             }
@@ -163,8 +235,63 @@ pub(crate) fn select_among<'p>(
     }
 }
 
-/// IN lists shorter than this are compared one by one.
-const SHORT_LIST: usize = 3;
+/// The rows for which one of the conditions is true: each is looked at for the rows that none before it has taken.
+fn select_any<'p>(args: &'p [Expr], batch: &Batch, rows: Vec<u32>, cx: &mut Cx<'_, 'p>) -> Result<Vec<u32>> {
+    let (mut rest, mut kept) = (rows, Vec::new());
+    for arg in args {
+        if rest.is_empty() {
+            break;
+        }
+        let taken = select_among(arg, batch, rest.clone(), cx)?;
+        if taken.is_empty() {
+            continue;
+        }
+        // Both are in ascending order.
+        let mut next = taken.iter().peekable();
+        rest.retain(|row| next.next_if_eq(&row).is_none());
+        kept.extend(taken);
+    }
+    kept.sort_unstable();
+    Ok(kept)
+}
+
+/// Values of IN lists that short are compared one by one.
+const FEW: usize = 4;
+
+/// The rows of a column that are (not) in a short list; `None`: not for this loop.
+fn select_in_few<'p>(
+    by: Comparison,
+    list: &'p [Expr],
+    negated: bool,
+    column: &Column,
+    rows: &[u32],
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Option<Vec<u32>>> {
+    let (Comparison::String(collation), Column::Text(_)) = (by, column) else { return Ok(None) };
+    let mut wanted = Vec::with_capacity(list.len());
+    for expr in list {
+        match fixed(expr, cx) {
+            Some(Value::Str(text, own)) if own.charset() == collation.charset() && text.len() < long::LONG => {
+                wanted.push(text);
+            }
+            _ => return Ok(None),
+        }
+    }
+    let mut kept = Vec::with_capacity(rows.len());
+    for row in rows {
+        match column.get(*row as usize) {
+            ValueRef::Null => {}
+            ValueRef::Str(text, own) if own.charset() == collation.charset() => {
+                cx.check_killed()?;
+                if wanted.iter().any(|w| collation.compare(text, w).is_eq()) != negated {
+                    kept.push(*row);
+                }
+            }
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(kept))
+}
 
 /// The rows of a column that are (not) in a list. What is NULL, or is not found where the list has a NULL, is neither.
 fn select_in(
@@ -204,16 +331,14 @@ fn select_like<'p>(
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Option<Vec<u32>>> {
     let [text, pattern] = args else { return Ok(None) };
-    let constant = matches!(pattern.kind, ExprKind::Literal(_) | ExprKind::Param(_) | ExprKind::Register(_));
-    let (ExprKind::Column(n), true) = (&text.kind, constant && text.ty.id.is_string() && pattern.ty.id.is_string())
-    else {
+    let (ExprKind::Column(n), true) = (&text.kind, text.ty.id.is_string() && pattern.ty.id.is_string()) else {
         return Ok(None);
     };
     let binary = text.ty.id.is_binary_string() || pattern.ty.id.is_binary_string();
     let collation = if binary { CollationId::BINARY } else { text.ty.collation };
     // Texts of another character set are converted first.
     let as_they_are = |c: CollationId| binary || c.charset() == collation.charset();
-    let pattern = eval_row(pattern, batch, 0, cx)?;
+    let Some(pattern) = fixed(pattern, cx) else { return Ok(None) };
     let pattern = match pattern.as_ref() {
         ValueRef::Str(pattern, own) if as_they_are(own) => LikePattern::new(pattern, Some('\\'), collation),
         ValueRef::Null => return Ok(Some(Vec::new())),
@@ -247,9 +372,11 @@ fn select_rows<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut 
     Ok(kept)
 }
 
-/// What a comparison has on one side, where that needs no evaluation.
+/// What a comparison has on one side, where that needs no evaluation for each row.
 enum Operand<'b> {
     Column(&'b Column),
+    /// Of TIMESTAMPs, seen in the session's time zone.
+    Local(&'b Column, &'b TimeZone),
     Constant(Value),
 }
 
@@ -258,25 +385,58 @@ impl Operand<'_> {
     fn get(&self, row: usize) -> ValueRef<'_> {
         match self {
             Operand::Column(column) => column.get(row),
+            Operand::Local(column, zone) => column.get(row).localize(zone),
             Operand::Constant(value) => value.as_ref(),
         }
     }
 }
 
-fn operand<'b>(expr: &Expr, batch: &'b Batch, cx: &Cx<'_, '_>) -> Option<Operand<'b>> {
+fn operand<'b, 'p>(expr: &'p Expr, batch: &'b Batch, zone: &'b TimeZone, cx: &mut Cx<'_, 'p>) -> Option<Operand<'b>> {
     match &expr.kind {
         ExprKind::Column(n) if is_plain(expr) => Some(Operand::Column(&batch.columns[*n as usize])),
-        _ => typed::constant(expr, cx).map(|value| Operand::Constant(value.clone())),
+        ExprKind::Column(n) => Some(Operand::Local(&batch.columns[*n as usize], zone)),
+        _ => fixed(expr, cx).map(Operand::Constant),
     }
+}
+
+/// The operands of a comparison of two; `None`: they have to be evaluated row by row.
+fn operands<'b, 'p>(
+    by: Comparison,
+    args: &'p [Expr; 2],
+    batch: &'b Batch,
+    zone: &'b TimeZone,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Option<[Operand<'b>; 2]>> {
+    let (Some(mut a), Some(mut b)) = (operand(&args[0], batch, zone, cx), operand(&args[1], batch, zone, cx)) else {
+        return Ok(None);
+    };
+    if by == Comparison::Datetime {
+        // Texts that are compared as dates are read in ways of their own: text that stands in the statement once, text
+        // in a column row by row.
+        let total = cx.warnings.total();
+        for (mine, of, other) in [(&mut a, &args[0], &args[1]), (&mut b, &args[1], &args[0])] {
+            match mine {
+                Operand::Constant(value) => constant_date(of, value, other, cx)?,
+                _ if of.ty.id.is_string() => return Ok(None),
+                _ => {}
+            }
+        }
+        if cx.warnings.total() != total {
+            return Ok(None);
+        }
+    }
+    Ok(Some([a, b]))
 }
 
 /// The rows for which a comparison holds: of columns and constants without copies of their values.
 fn select_compared<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut Cx<'_, 'p>) -> Result<Vec<u32>> {
-    // Texts that are compared as dates are read in ways of their own.
     let ExprKind::Compare { op, by, args } = &predicate.kind else { return select_rows(predicate, batch, rows, cx) };
-    let (Some(a), Some(b), true) =
-        (operand(&args[0], batch, cx), operand(&args[1], batch, cx), *by != Comparison::Datetime)
-    else {
+    if rows.is_empty() {
+        return Ok(rows);
+    }
+    let (zone, warned) = (&cx.shared.settings.time_zone, cx.warnings.mark());
+    let Some([a, b]) = operands(*by, args, batch, zone, cx)? else {
+        cx.warnings.back_to(warned);
         return select_rows(predicate, batch, rows, cx);
     };
     let mut kept = Vec::with_capacity(rows.len());
@@ -287,6 +447,38 @@ fn select_compared<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &
             (CompareOp::NullSafeEq, ValueRef::Null, ValueRef::Null) => true,
             (_, ValueRef::Null, _) | (_, _, ValueRef::Null) => false,
             _ => compare(*by, a, b, cx)?.is_some_and(|order| holds(*op, order)),
+        };
+        if holds {
+            kept.push(row);
+        }
+    }
+    Ok(kept)
+}
+
+/// The rows for which a value is (not) between two others, of columns and constants.
+fn select_between<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &mut Cx<'_, 'p>) -> Result<Vec<u32>> {
+    let zone = &cx.shared.settings.time_zone;
+    let (by, negated, args) = match &predicate.kind {
+        ExprKind::Between { by, negated, args } if *by != Comparison::Datetime && !rows.is_empty() => {
+            (*by, *negated, args)
+        }
+        _ => return select_rows(predicate, batch, rows, cx),
+    };
+    let (Some(value), Some(low), Some(high)) =
+        (operand(&args[0], batch, zone, cx), operand(&args[1], batch, zone, cx), operand(&args[2], batch, zone, cx))
+    else {
+        return select_rows(predicate, batch, rows, cx);
+    };
+    let mut kept = Vec::with_capacity(rows.len());
+    for row in rows {
+        cx.check_killed()?;
+        let value = value.get(row as usize);
+        let above = compare(by, value, low.get(row as usize), cx)?.map(|o| o != Ordering::Less);
+        let below = compare(by, value, high.get(row as usize), cx)?.map(|o| o != Ordering::Greater);
+        let holds = if negated {
+            above == Some(false) || below == Some(false)
+        } else {
+            above == Some(true) && below == Some(true)
         };
         if holds {
             kept.push(row);

@@ -1,6 +1,5 @@
 //! What definition statements make of a table's rows, beside transactions that change them.
 
-#[expect(dead_code, reason = "what is about change sinks is for the other file")]
 mod common;
 
 use common::{Database, code};

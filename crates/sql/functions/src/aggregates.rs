@@ -5,8 +5,8 @@ use crate::{
     rules,
 };
 use gannet_types::{
-    Decimal, Result, SqlType, TypeId, Value,
-    convert::{self, CompareAs, compare, compare_as},
+    Decimal, Result, SqlType, TypeId, Value, ValueRef,
+    convert::{self, CompareAs, compare, compare::compare_same, compare_as},
     sql_err,
 };
 use std::cmp::Ordering;
@@ -105,6 +105,22 @@ impl Accumulator for Sum {
         Ok(())
     }
 
+    fn take(&mut self, value: ValueRef<'_>) -> bool {
+        match (&mut self.total, value) {
+            (_, ValueRef::Null) => return true,
+            (Total::Integer(total), ValueRef::Int(v)) => *total += i128::from(v),
+            (Total::Integer(total), ValueRef::UInt(v)) => *total += i128::from(v),
+            (Total::Exact(total), ValueRef::Decimal(d)) => match total.checked_add(&d) {
+                Some(sum) => *total = sum,
+                None => return false,
+            },
+            (Total::Double(total), ValueRef::Double(v)) => *total += v,
+            _ => return false,
+        }
+        self.rows += 1;
+        true
+    }
+
     fn remove(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<bool> {
         if args[0].is_null() {
             return Ok(true);
@@ -190,6 +206,9 @@ fn avg_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     })
 }
 
+/// Longer values are compared where that can be interrupted.
+const SHORT: usize = 4096;
+
 /// MIN and MAX.
 struct Extreme {
     best: Option<Value>,
@@ -218,12 +237,28 @@ impl Accumulator for Extreme {
         Ok(())
     }
 
+    fn take(&mut self, value: ValueRef<'_>) -> bool {
+        let better = match &self.best {
+            _ if value.is_null() => return true,
+            _ if value.long_bytes() > SHORT => return false,
+            None => true,
+            Some(best) => match compare_same(value, best.as_ref(), self.how) {
+                Some(order) => order == self.wanted,
+                None => return false,
+            },
+        };
+        if better {
+            self.best = Some(value.to_owned());
+        }
+        true
+    }
+
     fn value(&self, _: &mut EvalContext<'_>) -> Result<Value> {
         Ok(self.best.clone().unwrap_or(Value::Null))
     }
 
     fn memory_bytes(&self) -> usize {
-        96
+        96 + self.best.as_ref().map_or(0, Value::long_bytes)
     }
 }
 

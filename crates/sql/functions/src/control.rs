@@ -21,7 +21,7 @@ fn chosen(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], i: usize) ->
     }
     let value = &settled;
     if call.ty.id == Json && !value.is_null() {
-        return Ok(Value::Json(convert::to_json(value.as_ref(), &cx.conversion())?.to_text()?));
+        return Ok(Value::Json(convert::to_json(value.as_ref(), &cx.conversion())?.to_text(cx.room)?));
     }
     if value.is_null() || matches!(call.ty.id, Null | Enum | Set) {
         return Ok(value.clone());

@@ -2,8 +2,8 @@
 
 use gannet_types::temporal::Locale;
 use gannet_types::{
-    CollationId, Date, Result, SqlMode, SqlType, TimeZone, Value, Warnings, collation::CollationSource,
-    convert::Context,
+    CollationId, Date, Result, SqlMode, SqlType, TimeZone, Value, ValueRef, Warnings, collation::CollationSource,
+    convert::Context, room::Room,
 };
 use std::{any::Any, collections::HashMap};
 
@@ -42,21 +42,39 @@ pub struct Call<'a> {
     pub site: usize,
 }
 
-/// What calls keep from row to row of one execution: the generator of `RAND(seed)`, a compiled pattern. Bounded by the
-/// number of calls in the statement.
+/// What calls keep from row to row of one execution: the generator of `RAND(seed)`, a compiled pattern. What is large
+/// is kept up to a bound; beyond it, it is made anew for each row.
 #[derive(Default)]
-pub struct CallStates(Option<HashMap<usize, Box<dyn Any + Send>>>);
+pub struct CallStates {
+    kept: Option<HashMap<usize, (Box<dyn Any + Send>, usize)>>,
+    bytes: usize,
+}
+
+/// Bytes that a statement's calls keep.
+const MOST_KEPT: usize = 64 << 20;
 
 impl CallStates {
     /// The state of a call, if it has one of this type.
     pub fn get<T: Any + Send>(&mut self, call: Call<'_>) -> Option<&mut T> {
-        self.0.as_mut()?.get_mut(&call.site)?.downcast_mut()
+        self.kept.as_mut()?.get_mut(&call.site)?.0.downcast_mut()
     }
 
-    /// Keeps a state for the next evaluation of the call.
-    pub fn set<T: Any + Send>(&mut self, call: Call<'_>, state: T) {
-        if call.site != 0 {
-            self.0.get_or_insert_default().insert(call.site, Box::new(state));
+    /// Bytes kept, by what was said of them.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Keeps a state for the next evaluation of the call. `bytes`: what it holds at most, besides a few words.
+    pub fn set<T: Any + Send>(&mut self, call: Call<'_>, state: T, bytes: usize) {
+        if call.site == 0 {
+            return;
+        }
+        let kept = self.kept.get_or_insert_default();
+        let before = kept.remove(&call.site).map_or(0, |(_, bytes)| bytes);
+        self.bytes -= before;
+        if bytes == 0 || self.bytes + bytes <= MOST_KEPT {
+            self.bytes += bytes;
+            kept.insert(call.site, (Box::new(state), bytes));
         }
     }
 }
@@ -118,6 +136,8 @@ pub enum Kernel {
     Subtract,
     /// `a * b`
     Multiply,
+    /// `a % b`
+    Remainder,
     /// The first argument that is not NULL; those behind it are not evaluated.
     FirstKnown,
     /// BENCHMARK: the second argument is evaluated as often as the first one says.
@@ -220,6 +240,12 @@ pub enum Part {
 pub trait Accumulator: Send + Sync {
     /// Takes one row's arguments.
     fn add(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<()>;
+    /// Takes the one argument of a row, if that needs neither a conversion nor a warning, and cannot fail. False: it has
+    /// not, and [`add`](Self::add) is to be called.
+    fn take(&mut self, value: ValueRef<'_>) -> bool {
+        let _ = value;
+        false
+    }
     /// Takes one row out again that was added. False: it cannot be done exactly, and nothing changed.
     fn remove(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<bool> {
         let _ = (cx, args);
@@ -309,6 +335,8 @@ pub struct EvalContext<'a> {
     pub warnings: &'a mut Warnings,
     /// For what takes long over one value: whether the statement was killed.
     pub stopped: gannet_types::convert::Stopped,
+    /// Memory for what is built of the arguments.
+    pub room: Room<'a>,
     /// What calls keep between rows.
     pub states: &'a mut CallStates,
     /// The session.
@@ -325,6 +353,7 @@ impl EvalContext<'_> {
             strict: self.strict,
             warnings: self.warnings,
             stopped: self.stopped,
+            room: self.room,
         }
     }
 }
@@ -415,5 +444,27 @@ impl FunctionDef {
     pub const fn kernel(mut self, kernel: Kernel) -> FunctionDef {
         self.kernel = kernel;
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_calls_keep_is_bounded() {
+        let bigint = SqlType::BIGINT;
+        let call = |site| Call { ty: &bigint, args: &[], site };
+        let mut states = CallStates::default();
+        for site in 1..=100 {
+            states.set(call(site), site, 1 << 20);
+        }
+        assert_eq!((states.bytes(), states.get::<usize>(call(64)).copied()), (MOST_KEPT, Some(64)));
+        assert_eq!(states.get::<usize>(call(65)), None);
+        // What is small is always kept, and what takes its place is counted once.
+        states.set(call(66), 66usize, 0);
+        states.set(call(1), 0usize, 1 << 19);
+        assert_eq!(states.get::<usize>(call(66)).copied(), Some(66));
+        assert_eq!(states.bytes(), MOST_KEPT - (1 << 19));
     }
 }

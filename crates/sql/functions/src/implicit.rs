@@ -39,10 +39,7 @@ fn stored_in(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
     let name = rules::bytes_of(&args[1]);
     let name = String::from_utf8_lossy(&name);
     let at = StoreTarget { column: &name, row: 1 };
-    let strict = cx.strict || cx.sql_mode.is_strict();
-    let mut conversion = cx.conversion();
-    conversion.strict = strict;
-    convert::store(args[0].as_ref(), call.ty, at, &mut conversion)
+    convert::store(args[0].as_ref(), call.ty, at, &mut cx.conversion())
 }
 
 fn double_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {

@@ -359,7 +359,7 @@ fn rand(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Valu
         None => Generator::new(rules::int_arg(cx, seed)? as u32),
     };
     let number = generator.next();
-    cx.states.set(call, generator);
+    cx.states.set(call, generator, 0);
     Ok(Value::Double(number))
 }
 

@@ -146,6 +146,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         .takes_numbers(),
     FunctionDef::new("%", 2, 2, rem_rule, rem, "Remainder, with the sign of the dividend.")
         .also(&["MOD"])
+        .kernel(Kernel::Remainder)
         .keeps_digits()
         .takes_numbers(),
     FunctionDef::new("NEGATIVE OF", 1, 1, negative_rule, negative, "The operand with its sign turned (prefix `-`).")

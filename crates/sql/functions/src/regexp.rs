@@ -10,12 +10,16 @@ use crate::{
     rules::{self, collation_of, count_arg, string, text_type},
 };
 use fancy_regex::{Regex, RegexBuilder};
-use gannet_types::{Result, SqlError, SqlType, TypeId, Value, charset::Charset, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value, charset::Charset, room::Room, sql_err};
 
 /// Steps of the backtracking matcher before error 3699.
 const BACKTRACK_LIMIT: usize = 2_000_000;
-/// Bytes of a compiled pattern before error 3700.
-const COMPILED_BYTES: usize = 4 << 20;
+/// Bytes of a compiled pattern: the least of these that suffices. Beyond the last: error 3700.
+const COMPILED_BYTES: [usize; 3] = [64 << 10, 512 << 10, 4 << 20];
+/// Bytes that its matcher may use besides, to remember states.
+const CACHE_BYTES: usize = 1 << 20;
+/// What reading a pattern takes for each byte of it.
+const BYTES_OF_ONE: usize = 400;
 
 /// The last pattern of a call, compiled.
 struct Compiled {
@@ -24,18 +28,27 @@ struct Compiled {
     regex: Regex,
 }
 
-fn compile(pattern: &str, flags: Flags) -> Result<Regex> {
+/// The pattern, and what it holds at most.
+fn compile(room: Room<'_>, pattern: &str, flags: Flags) -> Result<(Regex, usize)> {
+    room.take(pattern.len().saturating_mul(BYTES_OF_ONE))?;
     let mut text = String::new();
     if flags.insensitive {
         text.push_str("(?i)");
     }
     text.push_str(&translate(pattern, flags)?);
-    RegexBuilder::new(&text)
-        .backtrack_limit(BACKTRACK_LIMIT)
-        .delegate_size_limit(COMPILED_BYTES)
-        .delegate_dfa_size_limit(COMPILED_BYTES)
-        .build()
-        .map_err(|e| compile_error(&e))
+    let build = |bytes: usize| {
+        let mut builder = RegexBuilder::new(&text);
+        builder.backtrack_limit(BACKTRACK_LIMIT).delegate_size_limit(bytes).delegate_dfa_size_limit(CACHE_BYTES);
+        builder.build().map(|regex| (regex, bytes + CACHE_BYTES + text.len())).map_err(|e| compile_error(&e))
+    };
+    let [small, middle, large] = COMPILED_BYTES;
+    for bytes in [small, middle] {
+        match build(bytes) {
+            Err(e) if e.code() == ErrorCode::RegexpPatternTooBig => {}
+            built => return built,
+        }
+    }
+    build(large)
 }
 
 #[cold]
@@ -103,9 +116,9 @@ fn with_regex<R>(
     {
         return f(&kept.regex);
     }
-    let regex = compile(pattern, flags)?;
+    let (regex, bytes) = compile(cx.room, pattern, flags)?;
     let outcome = f(&regex);
-    cx.states.set(call, Compiled { pattern: pattern.as_bytes().to_vec(), flags, regex });
+    cx.states.set(call, Compiled { pattern: pattern.as_bytes().to_vec(), flags, regex }, bytes);
     outcome
 }
 

@@ -454,6 +454,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         "How many of the later arguments, in ascending order, are not above the first.",
     )
     .variadic()
+    .takes_numbers()
     .sees_null(),
 ];
 

@@ -45,6 +45,16 @@ asks_server! {
     ps_thread_id "PS_THREAD_ID";
     current_role "CURRENT_ROLE";
     query_attribute "MYSQL_QUERY_ATTRIBUTE_STRING";
+    roles_graphml "ROLES_GRAPHML";
+}
+
+/// The version of ICU whose regular expressions MySQL 8.4 has: their syntax is this server's.
+fn icu_version(_: &mut EvalContext<'_>, call: Call<'_>, _: &[Value]) -> Result<Value> {
+    Ok(rules::string(call, "73.1"))
+}
+
+fn icu_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(SqlType::varchar(60, CollationId::UTF8MB3_GENERAL_CI).not_null())
 }
 
 /// SHA-256 of the digest text, in hexadecimal.
@@ -259,6 +269,9 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("PS_THREAD_ID", 1, 1, used_lock_rule, ps_thread_id, "Thread number of a connection.")
         .is(Stability::Statement),
     FunctionDef::new("CURRENT_ROLE", 0, 0, role_rule, current_role, "The active roles.").is(Stability::Statement),
+    FunctionDef::new("ICU_VERSION", 0, 0, icu_rule, icu_version, "Version of ICU whose regular expressions these are."),
+    FunctionDef::new("ROLES_GRAPHML", 0, 0, role_rule, roles_graphml, "Which roles are granted to whom, as GraphML.")
+        .is(Stability::Statement),
     FunctionDef::new(
         "MYSQL_QUERY_ATTRIBUTE_STRING",
         1,

@@ -128,6 +128,7 @@ impl Evaluator {
             strict: self.strict,
             warnings: &mut self.warnings,
             stopped: gannet_types::convert::never,
+            room: gannet_types::room::Room::FREE,
             states: &mut self.states,
             session: &mut self.session,
         }

@@ -15,6 +15,7 @@
 
 use crate::expr::{Expr, ExprKind};
 use gannet_functions::{FunctionDef, Stability};
+use gannet_schema::{DataAccess, Routine};
 
 /// What the expressions of a statement do that others of them see.
 #[derive(Debug, Default)]
@@ -39,6 +40,10 @@ impl Effects {
         }
     }
 
+    pub(crate) fn note_routine(&mut self, routine: &Routine) {
+        self.functions |= has_effects(routine);
+    }
+
     /// The statement has ordered expressions.
     pub(crate) fn any(&self) -> bool {
         self.insert_id || self.functions || !self.variables.is_empty()
@@ -51,18 +56,29 @@ impl Effects {
             ExprKind::UserVar(name) => self.assigns(name),
             ExprKind::Call(def, args) if def.name == INSERT_ID && args.is_empty() => self.insert_id,
             ExprKind::Call(def, _) => def.stability == Stability::Effect,
+            ExprKind::Routine(routine, _) => has_effects(routine),
             _ => false,
         }
     }
 
     /// The form varies; as [`Effects::ordered`].
     pub(crate) fn varies(&self, kind: &ExprKind) -> bool {
-        self.ordered(kind) || matches!(kind, ExprKind::Call(def, _) if def.stability == Stability::Volatile)
+        self.ordered(kind)
+            || match kind {
+                ExprKind::Call(def, _) => def.stability == Stability::Volatile,
+                ExprKind::Routine(routine, _) => !routine.deterministic,
+                _ => false,
+            }
     }
 
     fn assigns(&self, name: &str) -> bool {
         !self.variables.is_empty() && self.variables.contains(&name.to_lowercase().into_boxed_str())
     }
+}
+
+/// A stored function may have effects unless it says that it has none.
+fn has_effects(routine: &Routine) -> bool {
+    !routine.deterministic && !matches!(routine.access, DataAccess::No | DataAccess::Reads)
 }
 
 const INSERT_ID: &str = "LAST_INSERT_ID";

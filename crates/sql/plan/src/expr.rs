@@ -35,6 +35,8 @@ pub enum ExprKind {
     Column(u32),
     /// A register, written by the [`Bind`]s of the driving operator or subquery.
     Register(u32),
+    /// A stored function. Arguments are converted to its parameters' types when it is called.
+    Routine(Arc<gannet_schema::Routine>, Box<[Expr]>),
     /// A scalar function or operator. Arguments already have the types which the function's rule accepts; the
     /// expression's own type is the rule's result.
     Call(&'static FunctionDef, Box<[Expr]>),

@@ -8,6 +8,7 @@ use crate::options::PlanOptions;
 use crate::typing::natural;
 use gannet_functions::{Call, CallStates, EvalContext, SessionInfo, Stability};
 use gannet_types::convert::{CompareAs, Context, cast, compare};
+use gannet_types::room::Room;
 use gannet_types::{Date, SqlMode, SqlType, TimeZone, TypeId, Value, Warnings};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -264,6 +265,7 @@ fn with_context<R>(f: impl FnOnce(&mut Context<'_>) -> gannet_types::Result<R>) 
         strict: false,
         warnings: &mut warnings,
         stopped: gannet_types::convert::never,
+        room: Room::FREE,
     };
     let result = f(&mut cx).ok();
     if warnings.is_empty() { result } else { None }
@@ -364,6 +366,7 @@ pub(crate) fn call(e: Expr, options: &PlanOptions<'_>) -> Expr {
         strict: false,
         warnings: &mut warnings,
         stopped: gannet_types::convert::never,
+        room: Room::FREE,
         states: &mut CallStates::default(),
         session: &mut NoSession,
     };

@@ -34,6 +34,8 @@ pub struct PlanOptions<'a> {
     /// The statement's text and its literal tokens, when the plan is to be shared by statements of the same shape: from the
     /// scan that gave the shape. Without it no literal becomes a parameter.
     pub source: Option<(&'a [u8], &'a [gannet_parser::digest::LiteralToken])>,
+    /// The variables of the stored program whose statement is planned.
+    pub locals: Option<&'a dyn Locals>,
     /// Looks at the trees to estimate a range; without one, statistics alone decide.
     pub estimator: Option<&'a dyn RangeEstimator>,
     /// Called with the schema and name of every table before it is looked up: a session that may not know of the
@@ -79,6 +81,13 @@ pub trait VariableTypes {
     fn user(&self, name: &str) -> Option<SqlType>;
     /// Type of a system variable by lower-case name. Errors 1193 (unknown), 1238 (wrong scope).
     fn system(&self, name: &str, scope: gannet_parser::ast::VarScope) -> gannet_types::Result<SqlType>;
+}
+
+/// Variables that names in the statements of a stored program may mean.
+pub trait Locals {
+    /// The place and type of what a name means; `row` is `OLD` or `NEW` where the name is qualified with it. Error 1363
+    /// for a row that there is not, 1054 for a column that it has not.
+    fn find(&self, row: Option<&str>, name: &str) -> gannet_types::Result<Option<(u32, SqlType)>>;
 }
 
 /// Looks into the trees of tables.
@@ -166,6 +175,7 @@ impl<'a> PlanOptions<'a> {
             locale: Locale::ENGLISH,
             time_zone: &TimeZone::UTC,
             source: None,
+            locals: None,
             estimator: None,
             on_table: None,
             max_depth: 256,

@@ -14,7 +14,7 @@ impl Plan {
         let pinned =
             |(ordinal, raw): &(u32, Box<[u8]>)| literals.get(*ordinal as usize).is_some_and(|t| t.raw(text) == &**raw);
         let class = |p: &Param| match p {
-            Param::Marker { .. } => true,
+            Param::Marker { .. } | Param::Local { .. } => true,
             Param::Literal { ordinal, class, .. } => {
                 literals.get(*ordinal as usize).is_some_and(|t| is_of_class(t.kind, t.raw(text), *class))
             }
@@ -22,7 +22,8 @@ impl Plan {
         self.is_current() && self.pins.iter().all(pinned) && self.params.iter().all(class)
     }
 
-    /// Values of the parameters, in order: literals of the text, then (by [`Param::Marker`]) the client's values. Error 1300 for text that
+    /// Values of the parameters, in order: literals of the text, then (by [`Param::Marker`]) the client's values, or
+    /// those of a program's variables. Error 1300 for text that
     /// is no text of the connection's character set.
     pub fn bind(
         &self,
@@ -36,7 +37,9 @@ impl Plan {
         out.clear();
         for param in &self.params {
             out.push(match param {
-                Param::Marker { index, .. } => markers.get(*index as usize).cloned().unwrap_or(Value::Null),
+                Param::Marker { index: n, .. } | Param::Local { slot: n, .. } => {
+                    markers.get(*n as usize).cloned().unwrap_or(Value::Null)
+                }
                 Param::Literal { ordinal, class, .. } => match literals.get(*ordinal as usize) {
                     Some(token) => token_value(*class, token.raw(text), mode, collation)?,
                     None => Value::Null,

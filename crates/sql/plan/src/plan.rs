@@ -194,6 +194,13 @@ pub enum Param {
         /// Type inferred from its context.
         ty: SqlType,
     },
+    /// A variable of the stored program whose statement this is, or a column of OLD or NEW.
+    Local {
+        /// Its place among the program's.
+        slot: u32,
+        /// Its declared type.
+        ty: SqlType,
+    },
 }
 
 /// Literals which are the same to a plan.
@@ -351,6 +358,8 @@ pub struct Uses {
     pub virtual_tables: bool,
     /// Views: their definers' rights count, not the session's.
     pub views: bool,
+    /// Stored functions, or triggers of tables that it changes.
+    pub programs: bool,
     /// Must not be put into the plan cache (SQL_NO_CACHE does not matter): e.g. temporary tables.
     pub uncacheable: bool,
 }

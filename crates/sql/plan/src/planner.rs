@@ -202,6 +202,7 @@ pub(crate) fn finish(
     let (dives, selectivity) = dives(&mut builder, &tables)?;
     let pins = pins(&builder.params, options);
     let mut uses = arena.uses;
+    uses.programs |= tables.iter().any(fires);
     uses.uncacheable |= options.source.is_none() && builder.params.iter().any(|p| matches!(p, Param::Literal { .. }));
     let mut plan = Plan {
         kind,
@@ -222,6 +223,14 @@ pub(crate) fn finish(
     };
     plan.accesses = Accesses::of(&plan);
     Ok(plan)
+}
+
+/// The statement may fire triggers of the table.
+fn fires(t: &PlanTable) -> bool {
+    match t.intent {
+        Intent::Read | Intent::LockingRead | Intent::ForeignRead | Intent::ForeignWrite => false,
+        Intent::Insert | Intent::Replace | Intent::Update | Intent::Delete => !t.table.triggers.is_empty(),
+    }
 }
 
 /// The ranges looked up whose values may vary, and the class of what they hold.

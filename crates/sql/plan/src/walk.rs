@@ -16,7 +16,11 @@ impl Expr {
             | ExprKind::UserVar(_)
             | ExprKind::SysVar { .. }
             | ExprKind::Default { .. } => {}
-            ExprKind::Call(_, args) | ExprKind::And(args) | ExprKind::Or(args) | ExprKind::Row(args) => {
+            ExprKind::Call(_, args)
+            | ExprKind::Routine(_, args)
+            | ExprKind::And(args)
+            | ExprKind::Or(args)
+            | ExprKind::Row(args) => {
                 args.iter().for_each(f);
             }
             ExprKind::Not(arg) | ExprKind::IsNull { arg, .. } | ExprKind::Cast(arg) | ExprKind::SetUserVar(_, arg) => {
@@ -57,7 +61,11 @@ impl Expr {
             | ExprKind::UserVar(_)
             | ExprKind::SysVar { .. }
             | ExprKind::Default { .. } => {}
-            ExprKind::Call(_, args) | ExprKind::And(args) | ExprKind::Or(args) | ExprKind::Row(args) => {
+            ExprKind::Call(_, args)
+            | ExprKind::Routine(_, args)
+            | ExprKind::And(args)
+            | ExprKind::Or(args)
+            | ExprKind::Row(args) => {
                 args.iter_mut().for_each(f);
             }
             ExprKind::Not(arg) | ExprKind::IsNull { arg, .. } | ExprKind::Cast(arg) | ExprKind::SetUserVar(_, arg) => {
@@ -99,10 +107,11 @@ impl Expr {
     }
 
     /// Computing it once more, or less often, changes nothing. Of subqueries and user variables that is not said.
-    pub(crate) fn is_steady(&self) -> bool {
+    pub fn is_steady(&self) -> bool {
         !self.any(&mut |e| match &e.kind {
             ExprKind::Subquery(_) | ExprKind::SetUserVar(..) | ExprKind::UserVar(_) => true,
             ExprKind::Call(def, _) => def.stability.varies(),
+            ExprKind::Routine(routine, _) => !routine.deterministic,
             _ => false,
         })
     }
@@ -118,6 +127,7 @@ impl Expr {
             | ExprKind::SetUserVar(..)
             | ExprKind::Default { .. } => true,
             ExprKind::Call(def, _) => def.stability.varies(),
+            ExprKind::Routine(routine, _) => !routine.deterministic,
             _ => false,
         })
     }

@@ -49,6 +49,8 @@ pub struct ForeignKeyDefinition {
     pub name: Arc<str>,
     /// Name for the index which is made when no other serves.
     pub index_name: Option<Box<str>>,
+    /// The statement brings it, and an index with it, which goes where another one serves.
+    pub fresh: bool,
     /// Referring columns.
     pub columns: Vec<Box<str>>,
     /// Schema of the table referred to.
@@ -81,6 +83,7 @@ impl TableDefinition {
         let foreign_key = |key: &ForeignKey| ForeignKeyDefinition {
             name: key.name.clone(),
             index_name: None,
+            fresh: false,
             columns: key.columns.iter().map(|c| name(*c)).collect(),
             parent_schema: key.parent_schema.clone(),
             parent: key.parent.clone(),
@@ -149,7 +152,7 @@ pub struct Defined {
 pub fn define(definition: &TableDefinition) -> Result<Defined> {
     let mut columns = define_columns(definition)?;
     let mut indexes = Vec::new();
-    for index in &definition.indexes {
+    for index in &needed_indexes(definition) {
         if index.kind == IndexKind::Primary && indexes.iter().any(|i: &Index| i.kind == IndexKind::Primary) {
             return Err(error(ErrorCode::MultiplePriKey, &[]));
         }
@@ -197,7 +200,37 @@ pub fn serves(index: &Index, columns: &[u32]) -> bool {
     index.parts.len() >= columns.len() && index.parts.iter().zip(columns).all(whole)
 }
 
-/// Foreign keys get the index they need.
+/// The index that a foreign key brings.
+fn index_of(key: &ForeignKeyDefinition) -> IndexDefinition {
+    IndexDefinition {
+        name: key.index_name.clone(),
+        kind: IndexKind::Plain,
+        parts: key.columns.iter().map(|c| (c.clone(), None, false)).collect(),
+        comment: "".into(),
+        invisible: false,
+        using: None,
+        generated: true,
+    }
+}
+
+/// The indexes of a definition and of its new foreign keys. One that was made for a foreign key gives way, and leaves
+/// its name, as soon as another one serves; of two that were made over the same columns the later stays.
+fn needed_indexes(definition: &TableDefinition) -> Vec<IndexDefinition> {
+    let brought = definition.foreign_keys.iter().filter(|k| k.fresh).map(index_of);
+    let all: Vec<IndexDefinition> = definition.indexes.iter().cloned().chain(brought).collect();
+    let gives_way = |at: usize, own: &IndexDefinition| {
+        own.generated
+            && all.iter().enumerate().any(|(i, other)| {
+                let whole =
+                    other.parts.iter().zip(&own.parts).all(|(o, p)| eq_name(&o.0, &p.0) && o.1.is_none() && !o.2);
+                let lasts = !other.generated || (other.parts.len(), i) > (own.parts.len(), at);
+                i != at && other.parts.len() >= own.parts.len() && whole && lasts
+            })
+    };
+    all.iter().enumerate().filter(|(at, own)| !gives_way(*at, own)).map(|(_, own)| own.clone()).collect()
+}
+
+/// Foreign keys have the index they need: one whose index was dropped gets a new one.
 fn define_constraints(
     definition: &TableDefinition,
     columns: &[Column],
@@ -216,16 +249,7 @@ fn define_constraints(
             own.push(column as u32);
         }
         if !indexes.iter().any(|i| serves(i, &own)) {
-            let index = IndexDefinition {
-                name: given.index_name.clone(),
-                kind: IndexKind::Plain,
-                parts: given.columns.iter().map(|c| (c.clone(), None, false)).collect(),
-                comment: "".into(),
-                invisible: false,
-                using: None,
-                generated: true,
-            };
-            indexes.push(define_index(columns, indexes, &index, &definition.options)?);
+            indexes.push(define_index(columns, indexes, &index_of(given), &definition.options)?);
         }
         foreign_keys.push(ForeignKey {
             name: given.name.clone(),
@@ -236,17 +260,6 @@ fn define_constraints(
             on_delete: given.on_delete,
             on_update: given.on_update,
         });
-    }
-    // An index that was made for a foreign key goes as soon as another one serves.
-    let mut position = 0;
-    while position < indexes.len() {
-        let own: Vec<u32> = indexes[position].parts.iter().map(|p| p.column).collect();
-        let others = indexes.iter().enumerate().filter(|(i, _)| *i != position);
-        if indexes[position].generated && others.into_iter().any(|(_, i)| serves(i, &own)) {
-            indexes.remove(position);
-        } else {
-            position += 1;
-        }
     }
     let folded = |name: &str| crate::names::fold_name(name).into_owned();
     foreign_keys.sort_by_cached_key(|k| folded(&k.name));

@@ -7,7 +7,7 @@
 //! schema  u8 version · varint id · u16 collation
 //! table   u8 version · varint id · varint schema id · u64 row tree · u8 flags · u16 collation · varint created
 //!         · text comment · options (count, name, text) · columns (count) · indexes (count) · clustered + 1
-//!         flags: 1 = view, whose definition ends the row
+//!         flags: 1 = view, whose definition follows; 2 = triggers, which end the row (`program.rs`)
 //!         · in format 3 the history: varint number · types (count) · earlier definitions (count: varint number, columns (count: varint
 //!         type's place among those, varint ordinal + 1)) · defaults (count: varint ordinal, value)
 //! view    text query · u8 algorithm · text user · text host · u8 invoker · u8 check option · u8 updatable · u8 named · u16 collation
@@ -20,15 +20,17 @@
 
 use crate::column::{Column, ColumnDefault, Generated, MAX_COLUMNS};
 use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
+use crate::fields::{Decoded, collation, text};
 use crate::history::History;
 use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
+use crate::program::{decode_triggers, encode_triggers};
 use crate::table::{RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
 use crate::view::{CheckOption, View, ViewAlgorithm};
-use gannet_base::{DecodeError, Reader, TreeId, Writer};
+use gannet_base::{Reader, TreeId, Writer};
 use gannet_types::members::Members;
 use gannet_types::row::{MAX_DEFINITION, OlderDefinition};
 use gannet_types::value::Text;
-use gannet_types::{Collation, CollationId, Date, DateTime, Decimal, SqlType, Time, Timestamp, TypeId, Value};
+use gannet_types::{Date, DateTime, Decimal, SqlType, Time, Timestamp, TypeId, Value};
 use std::sync::Arc;
 
 const VERSION: u8 = 2;
@@ -44,8 +46,6 @@ const MAX_MEMBERS: usize = 65535;
 const MAX_CONSTRAINTS: usize = 4096;
 /// Types of all columns that a table ever had.
 const MAX_TYPES: usize = 1 << 20;
-
-type Decoded<T> = Result<T, DecodeError>;
 
 fn version(r: &mut Reader<'_>) -> Decoded<u8> {
     match r.u8()? {
@@ -63,15 +63,6 @@ fn count(r: &mut Reader<'_>, max: usize, what: &'static str) -> Decoded<usize> {
 
 fn number(r: &mut Reader<'_>, what: &'static str) -> Decoded<u32> {
     u32::try_from(r.varint()?).map_err(|_| r.invalid(what))
-}
-
-fn text(r: &mut Reader<'_>, max: usize) -> Decoded<Box<str>> {
-    Ok(r.prefixed_str(max)?.into())
-}
-
-fn collation(r: &mut Reader<'_>) -> Decoded<CollationId> {
-    let id = r.u16()?;
-    Collation::by_id(id).map(|c| c.id).ok_or(r.invalid("collation"))
 }
 
 /// Encodes a schema's row (its name is the key).
@@ -93,11 +84,12 @@ pub fn decode_schema(name: &str, bytes: &[u8], system: bool) -> Decoded<Schema> 
 pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
     let mut w = Writer::new(out);
     let changed = table.history.number > 0;
+    let flags = u8::from(table.view().is_some()) | u8::from(!table.triggers.is_empty()) << 1;
     w.u8(if changed { CHANGED } else { VERSION })
         .varint(table.id.0)
         .varint(u64::from(table.schema_id.0))
         .u64(table.row_tree.0)
-        .u8(u8::from(table.view().is_some()));
+        .u8(flags);
     w.u16(table.options.collation.0).varint(table.created).prefixed(table.options.comment.as_bytes());
     w.varint(table.options.create_options.len() as u64);
     for (name, value) in &table.options.create_options {
@@ -115,6 +107,9 @@ pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
     encode_constraints(&table.constraints, &mut w);
     if let Some(view) = table.view() {
         encode_view(view, &mut w);
+    }
+    if !table.triggers.is_empty() {
+        encode_triggers(&table.triggers, &mut w);
     }
     if changed {
         encode_history(&table.history, &mut w);
@@ -444,9 +439,8 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     let id = TableId(r.varint()?);
     let schema_id = SchemaId(number(&mut r, "schema id")?);
     let row_tree = TreeId(r.u64()?);
-    let is_view = match r.u8()? {
-        0 => false,
-        1 => true,
+    let (is_view, has_triggers) = match r.u8()? {
+        flags @ 0..=3 => (flags & 1 != 0, flags & 2 != 0),
         _ => return Err(r.invalid("table flags")),
     };
     let collation = collation(&mut r)?;
@@ -465,12 +459,14 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     }
     let constraints = if version == BARE { Constraints::default() } else { decode_constraints(&mut r, columns.len())? };
     let source = if is_view { RowSource::View(Arc::new(decode_view(&mut r)?)) } else { RowSource::Engine };
+    let triggers = if has_triggers { decode_triggers(&mut r)? } else { Box::default() };
     let history = if version == CHANGED { decode_history(&mut r, &columns)? } else { History::default() };
     r.finish()?;
     let options = TableOptions { collation, comment, create_options };
     let history = Arc::new(history);
+    let temporary = false;
     let parts =
-        TableParts { id, schema_id, row_tree, history, created, options, source, constraints, temporary: false };
+        TableParts { id, schema_id, row_tree, history, created, options, source, constraints, temporary, triggers };
     Ok(assemble(parts, schema.clone(), name.into(), columns, indexes, clustered, Arc::default()))
 }
 

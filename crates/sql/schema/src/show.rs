@@ -5,6 +5,7 @@ use crate::column::{Column, ColumnDefault};
 use crate::constraint::{ForeignKey, ReferenceAction};
 use crate::index::{Index, IndexKind, Using};
 use crate::names::{quote_identifier, quote_text};
+use crate::options::{ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBUTE, is_behind_comment};
 use crate::table::{Schema, Table};
 use gannet_types::{Collation, CollationId, SqlType, TypeId, Value};
 use std::fmt::Write;
@@ -39,6 +40,9 @@ fn name(out: &mut String, text: &str, options: &ShowOptions) {
     }
 }
 
+/// The table option that SHOW CREATE TABLE prints in a comment of its own, before the engine.
+pub const TABLESPACE: &str = "TABLESPACE";
+
 /// Text of `SHOW CREATE TABLE`.
 pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
     let mut out = String::with_capacity(256);
@@ -65,7 +69,11 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
             out.push_str(" /*!80016 NOT ENFORCED */");
         }
     }
-    out.push_str("\n) ENGINE=InnoDB");
+    out.push_str("\n)");
+    if let Some((_, space)) = table.options.create_options.iter().find(|(option, _)| **option == *TABLESPACE) {
+        let _ = write!(out, " /*!50100 TABLESPACE {space} */");
+    }
+    out.push_str(" ENGINE=InnoDB");
     if options.next_auto_increment > 1 && table.auto_column.is_some() {
         let _ = write!(out, " AUTO_INCREMENT={}", options.next_auto_increment);
     }
@@ -74,12 +82,21 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
     if !is_default_collation(collation) || collation == CollationId::UTF8MB4_0900_AI_CI {
         let _ = write!(out, " COLLATE={}", collation.get().name);
     }
-    for (option, value) in &table.options.create_options {
+    let kept = crate::options::canonical(&table.options.create_options);
+    let kept = kept.iter().filter(|(option, _)| **option != *TABLESPACE);
+    let (behind, before): (Vec<_>, Vec<_>) = kept.partition(|(option, _)| is_behind_comment(option));
+    for (option, value) in before {
         let _ = write!(out, " {option}={value}");
     }
     if !table.options.comment.is_empty() {
         out.push_str(" COMMENT=");
         quote_text(&mut out, &table.options.comment);
+    }
+    for (option, value) in behind {
+        let _ = match &**option {
+            ENGINE_ATTRIBUTE | SECONDARY_ENGINE_ATTRIBUTE => write!(out, " /*!80021 {option}={value} */"),
+            _ => write!(out, " {option}={value}"),
+        };
     }
     if let Some(partition) = &table.constraints.partition {
         let _ = write!(out, "\n{partition}");
@@ -373,7 +390,7 @@ pub fn index_rows(table: &Table) -> Vec<IndexRow<'_>> {
     for index in &table.indexes {
         for (i, part) in index.parts.iter().enumerate() {
             let column = &table.columns[part.column as usize];
-            let distinct = figures.distinct(index.tree, i + 1);
+            let distinct = figures.distinct(index.tree, i + 1, figures.rows as f64);
             rows.push(IndexRow {
                 table: &table.name,
                 non_unique: !index.unique(),

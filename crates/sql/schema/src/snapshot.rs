@@ -1,6 +1,7 @@
 //! An immutable state of the dictionary.
 
 use crate::names::{self, canonical_schema};
+use crate::program::{Event, Routine, RoutineKind, Trigger};
 use crate::table::{Schema, SchemaId, Table, TableId};
 use gannet_types::{ErrorCode, Result, SqlError};
 use std::collections::BTreeMap;
@@ -26,7 +27,66 @@ pub struct CatalogSnapshot {
 }
 
 /// The temporary tables of a session.
-pub type Temporaries = Arc<BTreeMap<QualifiedName, Arc<Table>>>;
+pub type Temporaries = Arc<TemporaryTables>;
+
+/// Temporary tables by name. A copy shares the parts that do not change, so that one of many costs no more than one
+/// of few.
+#[derive(Clone, Debug, Default)]
+pub struct TemporaryTables {
+    /// By the hash of the name; none until there is a table.
+    shards: Vec<Arc<Vec<Arc<Table>>>>,
+    count: usize,
+}
+
+impl TemporaryTables {
+    /// A table by name.
+    pub fn get(&self, schema: &str, name: &str) -> Option<&Arc<Table>> {
+        self.shards.get(shard_of(name))?.iter().find(|t| *t.name == *name && *t.schema == *schema)
+    }
+
+    /// All, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.shards.iter().flat_map(|s| s.iter())
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// There is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    fn put(&mut self, table: Arc<Table>) {
+        self.remove(&table.schema, &table.name);
+        if self.shards.is_empty() {
+            self.shards = vec![Arc::default(); SHARDS];
+        }
+        Arc::make_mut(&mut self.shards[shard_of(&table.name)]).push(table);
+        self.count += 1;
+    }
+
+    /// Takes a table out.
+    pub fn remove(&mut self, schema: &str, name: &str) {
+        if self.get(schema, name).is_none() {
+            return;
+        }
+        let shard = Arc::make_mut(&mut self.shards[shard_of(name)]);
+        shard.retain(|t| *t.name != *name || *t.schema != *schema);
+        self.count -= 1;
+    }
+
+    /// Definitions that are here and not in `other`.
+    pub fn beyond<'a>(&'a self, other: &'a TemporaryTables) -> impl Iterator<Item = &'a Arc<Table>> {
+        let changed = move |(n, shard): &(usize, &'a Arc<Vec<Arc<Table>>>)| {
+            other.shards.get(*n).is_none_or(|o| !Arc::ptr_eq(o, shard))
+        };
+        let known = move |t: &Arc<Table>| other.get(&t.schema, &t.name).is_some_and(|o| Arc::ptr_eq(o, t));
+        self.shards.iter().enumerate().filter(changed).flat_map(|(_, s)| s.iter()).filter(move |t| !known(t))
+    }
+}
 
 /// Schema and table.
 type QualifiedName = (Arc<str>, Arc<str>);
@@ -36,6 +96,10 @@ struct SchemaEntry {
     schema: Schema,
     shards: Box<[Arc<Shard>]>,
     count: usize,
+    /// Procedures and functions, by folded name.
+    routines: Arc<BTreeMap<(RoutineKind, Box<str>), Arc<Routine>>>,
+    /// Events, by folded name.
+    events: Arc<BTreeMap<Box<str>, Arc<Event>>>,
     /// The tables by name, from when somebody asked for the list; goes when the tables change.
     sorted: OnceLock<Box<[Arc<Table>]>>,
 }
@@ -57,6 +121,14 @@ pub enum Change {
     PutTable(Arc<Table>),
     /// Removes a table.
     DropTable(Arc<str>, Arc<str>),
+    /// Adds or replaces a routine.
+    PutRoutine(Arc<Routine>),
+    /// Removes a routine.
+    DropRoutine(Arc<Routine>),
+    /// Adds or replaces an event.
+    PutEvent(Arc<Event>),
+    /// Removes an event.
+    DropEvent(Arc<Event>),
     /// Removes a temporary table.
     DropTemporary(Arc<str>, Arc<str>),
 }
@@ -96,7 +168,7 @@ impl CatalogSnapshot {
 
     /// A temporary table.
     pub fn temporary_table(&self, schema: &str, name: &str) -> Option<&Arc<Table>> {
-        self.temporary.as_ref()?.get(&(Arc::from(schema), Arc::from(name)))
+        self.temporary.as_ref()?.get(schema, name)
     }
 
     /// The temporary tables.
@@ -181,6 +253,37 @@ impl CatalogSnapshot {
         }
     }
 
+    /// A routine by name, whatever its case.
+    pub fn routine(&self, schema: &str, kind: RoutineKind, name: &str) -> Option<&Arc<Routine>> {
+        let routines = &self.entry(schema)?.routines;
+        if routines.is_empty() {
+            return None;
+        }
+        routines.get(&(kind, names::fold_name(name).into()))
+    }
+
+    /// The routines of a schema: procedures by name, then functions.
+    pub fn routines(&self, schema: &str) -> impl Iterator<Item = &Arc<Routine>> {
+        self.entry(schema).into_iter().flat_map(|e| e.routines.values())
+    }
+
+    /// An event by name, whatever its case.
+    pub fn event(&self, schema: &str, name: &str) -> Option<&Arc<Event>> {
+        self.entry(schema)?.events.get(&*names::fold_name(name))
+    }
+
+    /// The events of a schema, by name.
+    pub fn events(&self, schema: &str) -> impl Iterator<Item = &Arc<Event>> {
+        self.entry(schema).into_iter().flat_map(|e| e.events.values())
+    }
+
+    /// A trigger of a schema by name, and its table; walks the schema's tables.
+    pub fn trigger(&self, schema: &str, name: &str) -> Option<(&Arc<Table>, &Arc<Trigger>)> {
+        let tables = self.entry(schema)?.shards.iter().flat_map(|s| s.values());
+        let mut with = tables.filter(|t| !t.triggers.is_empty());
+        with.find_map(|t| t.triggers.iter().find(|g| names::eq_name(&g.name, name)).map(|g| (t, g)))
+    }
+
     /// A table by its number; walks all tables.
     pub fn table_by_id(&self, id: TableId) -> Option<&Arc<Table>> {
         self.all_tables().find(|t| t.id == id)
@@ -196,6 +299,34 @@ impl CatalogSnapshot {
         next
     }
 
+    fn change(&mut self, schema: &str, change: impl FnOnce(&mut SchemaEntry)) {
+        if let Some(entry) = self.schemas.get_mut(schema) {
+            change(Arc::make_mut(entry));
+        }
+    }
+
+    fn apply_program(&mut self, change: Change) {
+        match change {
+            Change::PutRoutine(routine) => {
+                let key = (routine.kind, names::fold_name(&routine.name).into());
+                self.change(&routine.schema.clone(), |e| drop(Arc::make_mut(&mut e.routines).insert(key, routine)));
+            }
+            Change::DropRoutine(routine) => {
+                let key = (routine.kind, names::fold_name(&routine.name).into());
+                self.change(&routine.schema, |e| drop(Arc::make_mut(&mut e.routines).remove(&key)));
+            }
+            Change::PutEvent(event) => {
+                let key = names::fold_name(&event.name).into();
+                self.change(&event.schema.clone(), |e| drop(Arc::make_mut(&mut e.events).insert(key, event)));
+            }
+            Change::DropEvent(event) => {
+                let key: Box<str> = names::fold_name(&event.name).into();
+                self.change(&event.schema, |e| drop(Arc::make_mut(&mut e.events).remove(&key)));
+            }
+            _ => {}
+        }
+    }
+
     fn apply(&mut self, change: Change) {
         match change {
             Change::PutSchema(schema) => match self.schemas.get_mut(&schema.name) {
@@ -204,8 +335,15 @@ impl CatalogSnapshot {
                     let empty = Arc::new(Shard::new());
                     let shards = (0..SHARDS).map(|_| empty.clone()).collect();
                     let name = schema.name.clone();
-                    self.schemas
-                        .insert(name, Arc::new(SchemaEntry { schema, shards, count: 0, sorted: OnceLock::new() }));
+                    let entry = SchemaEntry {
+                        schema,
+                        shards,
+                        count: 0,
+                        routines: Arc::default(),
+                        events: Arc::default(),
+                        sorted: OnceLock::new(),
+                    };
+                    self.schemas.insert(name, Arc::new(entry));
                 }
             },
             Change::DropSchema(name) => {
@@ -214,13 +352,15 @@ impl CatalogSnapshot {
                 }
                 self.schemas.remove(&name);
             }
+            Change::PutRoutine(_) | Change::DropRoutine(_) | Change::PutEvent(_) | Change::DropEvent(_) => {
+                self.apply_program(change);
+            }
             Change::PutTable(table) if table.temporary => {
-                let map = Arc::make_mut(self.temporary.get_or_insert_default());
-                map.insert((table.schema.clone(), table.name.clone()), table);
+                Arc::make_mut(self.temporary.get_or_insert_default()).put(table);
             }
             Change::DropTemporary(schema, name) => {
                 if let Some(temporary) = &mut self.temporary {
-                    Arc::make_mut(temporary).remove(&(schema, name));
+                    Arc::make_mut(temporary).remove(&schema, &name);
                 }
             }
             Change::PutTable(table) => {

@@ -11,8 +11,10 @@ use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use gannet_base::{DecodeError, Reader, TreeId, Writer};
 use std::sync::Arc;
 
-/// Rows assumed of a table nobody has looked at.
-const UNKNOWN_ROWS: u64 = 1000;
+/// Rows assumed of a table nobody has looked at, and of one that is empty: it will not stay so, and plans are kept.
+pub const UNKNOWN_ROWS: u64 = 1000;
+/// From this factor on a table has grown since its figures were taken.
+const GROWN: f64 = 1.2;
 
 /// Statistics of one table, shared by all its versions.
 #[derive(Debug)]
@@ -143,6 +145,19 @@ impl TableStatistics {
         self.turns.fetch_add(1, Ordering::Relaxed) + 1
     }
 
+    /// The turn of the figures there are now: which taking they are from.
+    pub fn taking(&self) -> u64 {
+        self.current.lock().0
+    }
+
+    /// So many rows are there now, and no more is known: of a table that the background does not look at.
+    pub fn recount(&self, rows: u64) {
+        let turn = self.turn();
+        let pages = self.figures().pages;
+        self.replace(turn, Figures { rows, pages, indexes: Vec::new(), taken: 0 });
+        self.saved();
+    }
+
     /// Puts new figures in place, unless somebody has who began later: ANALYZE TABLE beside the background.
     pub fn replace(&self, turn: u64, figures: Figures) {
         let mut place = self.current.lock();
@@ -157,8 +172,9 @@ impl TableStatistics {
                 let pairs = a.distinct.iter().zip(&b.distinct);
                 a.tree != b.tree || pairs.into_iter().any(|(x, y)| differs(*x as u64, *y as u64))
             });
+        let same = figures.rows == current.rows && figures.pages == current.pages && figures.indexes == current.indexes;
         *current = Arc::new(figures);
-        self.unsaved.store(true, Ordering::Relaxed);
+        self.unsaved.fetch_or(!same, Ordering::Relaxed);
         if moved {
             self.epoch.fetch_add(1, Ordering::Relaxed);
         }
@@ -182,17 +198,26 @@ impl TableStatistics {
     }
 }
 
-/// Different enough that another plan may be better: more than a factor of two, small numbers apart.
+/// Different enough that another plan may be better: more than a factor of two, a handful of rows apart.
 fn differs(a: u64, b: u64) -> bool {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
-    high > 50 && low.saturating_mul(2) < high
+    high > 8 && low.saturating_mul(2) < high
 }
 
 impl Figures {
-    /// Distinct values of the first `parts` parts of the index with that tree; a guess when nothing is known.
-    pub fn distinct(&self, tree: TreeId, parts: usize) -> Option<f64> {
+    /// Distinct values of the first `parts` parts of the index with that tree, now that the table has so many rows.
+    /// `None`: not known, as of a table that was empty when it was looked at.
+    ///
+    /// A table that has grown has more values than were counted, if it had many: of *n* rows with *n^x* values, *x*
+    /// stays.
+    pub fn distinct(&self, tree: TreeId, parts: usize, rows: f64) -> Option<f64> {
         let index = self.indexes.iter().find(|i| i.tree == tree)?;
-        index.distinct.get(parts.checked_sub(1)?).copied()
+        let counted = index.distinct.get(parts.checked_sub(1)?).copied()?;
+        let then = self.rows as f64;
+        if rows <= then * GROWN {
+            return Some(counted);
+        }
+        (then >= 2.0).then(|| counted.max(1.0).powf(rows.ln() / then.ln()).clamp(counted, rows))
     }
 }
 
@@ -242,6 +267,19 @@ impl Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn figures_grow_with_the_table() {
+        let index = |distinct| IndexFigures { tree: TreeId(7), pages: 1, leaves: 1, sampled: 0, distinct };
+        let of = |rows, distinct| Figures { rows, pages: 1, indexes: vec![index(vec![distinct])], taken: 1 };
+        // Nothing is known from an empty table, nor from one row.
+        assert_eq!(of(0, 1.0).distinct(TreeId(7), 1, 40.0), None);
+        assert_eq!(of(1, 1.0).distinct(TreeId(7), 1, 40.0), None);
+        // One value stays one, all different stay all different.
+        assert_eq!(of(10, 1.0).distinct(TreeId(7), 1, 1000.0), Some(1.0));
+        assert!((of(10, 10.0).distinct(TreeId(7), 1, 1000.0).unwrap() - 1000.0).abs() < 1e-6);
+        assert_eq!(of(100, 30.0).distinct(TreeId(7), 1, 100.0), Some(30.0));
+    }
 
     #[test]
     fn epoch_moves_only_when_it_matters() {

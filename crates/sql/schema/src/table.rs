@@ -9,6 +9,7 @@ use crate::constraint::Constraints;
 use crate::history::History;
 use crate::index::{Index, IndexKind};
 use crate::names::{eq_name, fold_name};
+use crate::program::{Trigger, TriggerEvent};
 use crate::row_log::RowLog;
 use crate::statistics::TableStatistics;
 use crate::view::View;
@@ -70,6 +71,8 @@ pub struct Table {
     pub constraints: Constraints,
     /// A temporary table: only one session knows it.
     pub temporary: bool,
+    /// Its triggers, in the order in which they fire among those of the same event and time.
+    pub triggers: Box<[Arc<Trigger>]>,
     /// Time of creation, seconds since 1970.
     pub created: u64,
     /// Folded column names, sorted, with their ordinals; filled for wide tables only.
@@ -152,6 +155,16 @@ impl Table {
         }
     }
 
+    /// The triggers of an event and time, in the order in which they fire.
+    pub fn triggers_of(&self, event: TriggerEvent, after: bool) -> impl Iterator<Item = &Arc<Trigger>> {
+        self.triggers.iter().filter(move |t| t.event == event && t.after == after)
+    }
+
+    /// The table has a trigger of an event, at whatever time.
+    pub fn fires(&self, event: TriggerEvent) -> bool {
+        self.triggers.iter().any(|t| t.event == event)
+    }
+
     /// Rows have a hidden id as key. The row tree's counter numbers it.
     pub fn has_hidden_key(&self) -> bool {
         self.clustered.is_none()
@@ -185,6 +198,7 @@ impl Table {
             source: self.source.clone(),
             constraints: self.constraints.clone(),
             temporary: self.temporary,
+            triggers: self.triggers.iter().map(|t| Arc::new(t.copy())).collect(),
         }
     }
 }
@@ -210,6 +224,8 @@ pub struct TableParts {
     pub constraints: Constraints,
     /// See [`Table::temporary`].
     pub temporary: bool,
+    /// See [`Table::triggers`].
+    pub triggers: Box<[Arc<Trigger>]>,
 }
 
 /// Puts a table together from checked parts. The store makes tables of the engine; virtual tables and fixtures
@@ -248,6 +264,7 @@ pub fn assemble(
         source: parts.source,
         constraints: parts.constraints,
         temporary: parts.temporary,
+        triggers: parts.triggers,
         created: parts.created,
         by_name: by_name.into(),
         codecs,

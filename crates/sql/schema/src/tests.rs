@@ -65,6 +65,7 @@ fn build(definition: &TableDefinition) -> Table {
         created: 1_700_000_000,
         options: definition.options.clone(),
         temporary: false,
+        triggers: Box::default(),
         constraints: Constraints::default(),
         source: RowSource::Engine,
     };

@@ -13,6 +13,7 @@ pub mod json;
 pub mod key;
 pub mod members;
 pub mod mode;
+pub mod room;
 pub mod row;
 pub mod sqltype;
 pub mod temporal;
@@ -20,7 +21,7 @@ pub mod value;
 
 pub use collation::{Coercibility, Collation, CollationId};
 pub use decimal::Decimal;
-pub use error::{ErrorCode, Level, Result, SqlError, Warning, Warnings};
+pub use error::{ErrorCode, Items, Level, Result, SqlError, Warning, Warnings};
 pub use mode::SqlMode;
 pub use sqltype::{SqlType, TypeId};
 pub use temporal::{Date, DateTime, Time, TimeZone, Timestamp};

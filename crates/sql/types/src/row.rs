@@ -375,6 +375,33 @@ impl RowLayout {
         }
     }
 
+    /// Puts a value in the place of the one that a payload has; false: not in place, for it takes another number of bytes, one of both
+    /// is NULL, or the row was written with fewer columns.
+    pub fn patch(&self, payload: &mut [u8], col: usize, value: ValueRef<'_>) -> Result<bool, Corrupt> {
+        let (shape, wide) = self.shape(payload)?;
+        // A row of an older definition is written anew, in the newest form.
+        let Some(column) = shape.columns.get(col).filter(|_| std::ptr::eq(shape, &self.current)) else {
+            return Ok(false);
+        };
+        if value.is_null() || is_null(column, payload)? {
+            return Ok(false);
+        }
+        let place = column.place as usize;
+        if !matches!(column.kind, Kind::Str | Kind::Json) {
+            let fixed = payload.get_mut(..shape.fixed_end).ok_or(SHORT)?;
+            return Ok(put_fixed(column.kind, value, &mut fixed[place..]).is_some());
+        }
+        let (ValueRef::Str(bytes, _) | ValueRef::Json(bytes)) = value else { return Ok(false) };
+        let start = if place == 0 { 0 } else { shape.end(payload, wide, place - 1).ok_or(SHORT)? };
+        let end = shape.end(payload, wide, place).ok_or(SHORT)?;
+        let old = payload.get_mut(shape.data_start(wide)..).and_then(|data| data.get_mut(start..end)).ok_or(SHORT)?;
+        let same = old.len() == bytes.len();
+        if same {
+            old.copy_from_slice(bytes);
+        }
+        Ok(same)
+    }
+
     /// The bytes of a text or binary column, without a detour over a value; `None` for NULL. For other kinds an error.
     #[inline]
     pub fn get_bytes<'a>(&'a self, payload: &'a [u8], col: usize) -> Result<Option<&'a [u8]>, Corrupt> {
@@ -619,6 +646,29 @@ fn put_fixed(kind: Kind, v: ValueRef<'_>, out: &mut [u8]) -> Option<()> {
 mod tests {
     use super::*;
     use crate::testing::{random_type, random_value, seeds};
+
+    #[test]
+    fn what_is_patched_is_what_would_be_encoded() {
+        let mut patched = 0;
+        seeds(1500, |rng| {
+            let types: Vec<SqlType> = (0..1 + rng.below(12)).map(|_| random_type(rng)).collect();
+            let layout = RowLayout::new(&types);
+            let mut values: Vec<Value> = types.iter().map(|t| random_value(rng, t)).collect();
+            let (mut payload, mut wanted) = (Vec::new(), Vec::new());
+            layout.encode_values(&values, &mut payload).unwrap();
+            let before = payload.clone();
+            let col = rng.below(types.len());
+            values[col] = random_value(rng, &types[col]);
+            layout.encode_values(&values, &mut wanted).unwrap();
+            let done = layout.patch(&mut payload, col, values[col].as_ref()).unwrap();
+            assert_eq!(payload, if done { &wanted[..] } else { &before[..] }, "{types:?}, column {col}");
+            patched += u32::from(done);
+            // Bytes that are cut give an error or nothing, and no panic.
+            let cut = rng.below(payload.len());
+            let _ = layout.patch(&mut payload[..cut], col, values[col].as_ref());
+        });
+        assert!(patched > 500, "{patched}");
+    }
 
     #[test]
     fn rows_round_trip() {

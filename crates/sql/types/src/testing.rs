@@ -90,7 +90,7 @@ impl Rng {
 }
 
 /// Runs `test` for many seeds, or the one of `GANNET_SEED`.
-pub(crate) fn seeds(count: u64, test: impl Fn(&mut Rng)) {
+pub(crate) fn seeds(count: u64, mut test: impl FnMut(&mut Rng)) {
     if let Some(seed) = std::env::var("GANNET_SEED").ok().and_then(|s| s.parse().ok()) {
         test(&mut Rng::new(seed));
         return;
@@ -196,7 +196,7 @@ pub(crate) fn random_value(rng: &mut Rng, ty: &crate::SqlType) -> crate::Value {
         }
         TypeId::Json => {
             let json = crate::json::Json::Array(vec![crate::json::Json::String(rng.text(20).as_str().into())]);
-            Value::Json(json.to_text().unwrap())
+            Value::Json(json.to_text(crate::room::Room::FREE).unwrap())
         }
         id => {
             let mut bytes = if ty.collation.charset().max_len() >= 3 {

@@ -35,7 +35,13 @@ impl Bound {
         self.set.then_some(&self.bytes[..])
     }
 
-    fn clear(&mut self) {
+    /// Becomes what `write` puts into the empty bytes, if it returns true; else none.
+    pub(crate) fn put(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) {
+        self.bytes.clear();
+        self.set = write(&mut self.bytes);
+    }
+
+    pub(crate) fn clear(&mut self) {
         self.set = false;
         self.bytes.clear();
     }
@@ -55,12 +61,12 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.lower.clear();
         self.upper.clear();
     }
 
-    fn narrow<P: PageBytes + ?Sized>(&mut self, node: Node<'_, P>, child: usize) {
+    pub(crate) fn narrow<P: PageBytes + ?Sized>(&mut self, node: Node<'_, P>, child: usize) {
         if child > 0 {
             self.lower.take_key(node, child - 1);
         }
@@ -94,24 +100,10 @@ pub(crate) struct Notes {
     pub(crate) outer: Bounds,
     /// From the root down: the child taken and the node's separators; for the leaf the position and entries.
     pub(crate) steps: Vec<(usize, usize)>,
-    /// In a scan, when the leaf is not resident: it and the leaves that will come next.
-    pub(crate) ahead: Vec<PageNo>,
-}
-
-/// Leaves read ahead at once.
-const AHEAD: usize = 32;
-
-/// Numbers of the leaves from child `index` on in the direction of a scan for `target`.
-fn leaves_ahead<P: PageBytes + ?Sized>(parent: Node<'_, P>, index: usize, target: Target<'_>, out: &mut Vec<PageNo>) {
-    let children = match target {
-        Target::Key(_) | Target::First => index..(index + AHEAD).min(parent.count() + 1),
-        Target::Below(_) | Target::Last => (index + 1).saturating_sub(AHEAD)..index + 1,
-    };
-    out.extend(children.map(|i| parent.child(i)));
 }
 
 impl Tree {
-    fn child_of<P: PageBytes + ?Sized>(node: Node<'_, P>, target: Target<'_>) -> usize {
+    pub(crate) fn child_of<P: PageBytes + ?Sized>(node: Node<'_, P>, target: Target<'_>) -> usize {
         match target {
             Target::Key(key) => node.child_index(key),
             Target::Below(key) => node.search(key).0,
@@ -165,7 +157,6 @@ impl Tree {
         notes.bounds.clear();
         notes.outer.clear();
         notes.steps.clear();
-        notes.ahead.clear();
         let visit = |no: PageNo| if scan { pool.optimistic_scan(no) } else { pool.optimistic(no) };
         let mut guard = visit(self.id.root())?;
         let mut parent = None;
@@ -186,14 +177,7 @@ impl Tree {
             notes.bounds.narrow(node, index);
             notes.steps.push((index, node.count()));
             guard.validate()?;
-            let next = match visit(child) {
-                Err(Stop::Fault(no)) if scan && at == 1 => {
-                    leaves_ahead(node, index, target, &mut notes.ahead);
-                    guard.validate()?;
-                    return Err(Stop::Fault(no));
-                }
-                other => other?,
-            };
+            let next = visit(child)?;
             guard.validate()?;
             expected = at - 1;
             parent = Some((guard, index));

@@ -9,7 +9,8 @@
 //! | `write` | a leaf latched for a change, with room assured |
 //! | `split`, `merge` | changes of structure, each a mini-transaction of its own |
 //! | [`Builder`] | an empty tree filled bottom-up from sorted entries |
-//! | [`Cursor`] | scans over private copies of leaves |
+//! | [`Cursor`] | scans over private copies of entries |
+//! | [`Place`] | the leaf that was visited last, for who goes to keys close to each other |
 //! | `overflow` | chains of pages for long values |
 //! | `estimate`, `verify` | figures for the optimizer; checking a whole tree |
 
@@ -19,6 +20,7 @@ mod descend;
 mod estimate;
 mod merge;
 mod overflow;
+mod place;
 mod split;
 mod verify;
 mod write;
@@ -36,6 +38,7 @@ pub use cursor::Cursor;
 pub use estimate::{RangeEstimate, TreeStats};
 pub use gannet_page::MAX_KEY;
 pub use gannet_page::node::MAX_ENTRY;
+pub use place::Place;
 pub use verify::TreeCheck;
 pub use write::Leaf;
 

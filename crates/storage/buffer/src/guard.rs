@@ -64,6 +64,12 @@ impl<'p> OptimisticGuard<'p> {
         self.no
     }
 
+    /// The version that is read. The page has it again only while nothing has changed (INV-BUF-2).
+    #[inline]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
     /// Succeeds when nothing has changed since the guard was taken: everything read so far is then right.
     #[inline]
     pub fn validate(&self) -> Result<(), Stop> {

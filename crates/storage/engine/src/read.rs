@@ -1,6 +1,7 @@
 //! Reading single rows: snapshots, versions, locking reads.
 
 use gannet_base::TrxId;
+use gannet_btree::Place;
 use gannet_buffer::Priority;
 use gannet_lock::{Cut, Mode, Wait};
 use gannet_runtime::{now_ns, yield_if_due};
@@ -135,12 +136,24 @@ pub(crate) fn complete(tree: &TreeShared, entry: &mut Vec<u8>) -> Result<()> {
     }
 }
 
+#[inline(always)]
+fn lookup(tree: &TreeShared, key: &[u8], place: &mut Option<&mut Place>, out: &mut Vec<u8>) -> Result<bool> {
+    Ok(match place {
+        None => tree.tree.lookup(key, out)?,
+        Some(place) => tree.tree.lookup_near(key, place, out)?,
+    })
+}
+
 /// The newest version, committed or not. A long row's chain may be freed while it is read: then the entry has
 /// changed too.
 pub(crate) fn newest(tree: &TreeShared, key: &[u8], row: &mut RowBuf) -> Result<Read> {
+    newest_near(tree, key, &mut None, row)
+}
+
+fn newest_near(tree: &TreeShared, key: &[u8], place: &mut Option<&mut Place>, row: &mut RowBuf) -> Result<Read> {
     loop {
         row.entry.clear();
-        if !tree.tree.lookup(key, &mut row.entry)? {
+        if !lookup(tree, key, place, &mut row.entry)? {
             return Ok(Read::Missing);
         }
         let h = RowHeader::decode(&row.entry).ok_or_else(|| no_header(tree))?;
@@ -196,11 +209,20 @@ impl Txn {
     }
 
     #[inline]
-    pub(crate) fn get_row(&mut self, tree: &TreeHandle, key: &[u8], mode: ReadMode, row: &mut RowBuf) -> Result<Read> {
+    pub(crate) fn get_row(
+        &mut self,
+        tree: &TreeHandle,
+        key: &[u8],
+        mode: ReadMode,
+        mut place: Option<&mut Place>,
+        row: &mut RowBuf,
+    ) -> Result<Read> {
         self.check_active()?;
         let read = match self.effective(mode) {
-            ReadMode::Snapshot => self.get_visible(tree, key, row),
-            ReadMode::Newest => tree.check(TreeKind::Row).and_then(|()| newest(&tree.shared, key, row)),
+            ReadMode::Snapshot => self.get_visible(tree, key, &mut place, row),
+            ReadMode::Newest => {
+                tree.check(TreeKind::Row).and_then(|()| newest_near(&tree.shared, key, &mut place, row))
+            }
             ReadMode::Locking { mode, wait } => {
                 tree.check(TreeKind::Row).and_then(|()| self.get_locking(tree, key, mode, wait, row))
             }
@@ -213,12 +235,18 @@ impl Txn {
     }
 
     #[inline]
-    fn get_visible(&mut self, tree: &TreeHandle, key: &[u8], row: &mut RowBuf) -> Result<Read> {
+    fn get_visible(
+        &mut self,
+        tree: &TreeHandle,
+        key: &[u8],
+        place: &mut Option<&mut Place>,
+        row: &mut RowBuf,
+    ) -> Result<Read> {
         let view = self.view();
         check_at(tree, TreeKind::Row, (&self.engine.store, self.own_id(), view))?;
         let (store, tree) = (&*self.engine.store, &*tree.shared);
         row.entry.clear();
-        if !tree.tree.lookup(key, &mut row.entry)? {
+        if !lookup(tree, key, place, &mut row.entry)? {
             return Ok(Read::Missing);
         }
         if !visible_version(store, tree, self.own_id(), view, &mut row.entry)? {

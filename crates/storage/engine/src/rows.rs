@@ -282,9 +282,7 @@ impl Attempt<'_> {
         } else {
             mtr.commit();
         }
-        if rows != 0 {
-            self.tree.count_rows(rows);
-        }
+        self.tree.count_rows(rows);
         Ok(Step::End(End::Done))
     }
 
@@ -539,6 +537,15 @@ impl TreeHandle {
     /// Rows, or live entries, as counted while they were written: one load, right up to a crash.
     pub fn approximate_rows(&self) -> u64 {
         self.shared.rows()
+    }
+
+    /// [`TreeHandle::changes`] begins again at 0 there.
+    pub const CHANGES: u64 = 1 << 24;
+
+    /// Entries inserted and deleted since the tree was opened, modulo [`TreeHandle::CHANGES`]. A change of an entry's
+    /// key is both; a row that changes in place is neither.
+    pub fn changes(&self) -> u64 {
+        self.shared.changes()
     }
 }
 

@@ -41,21 +41,13 @@ pub struct Scan {
     cursor: Cursor,
     mode: ReadMode,
     forward: bool,
-    unique_equality: bool,
     /// The snapshot, zero for other modes.
     view: View,
-    /// Bounds as byte strings: from `lower` on, below `upper`; `None` is open.
-    lower: Option<Vec<u8>>,
-    upper: Option<Vec<u8>>,
-    /// Row trees: the key that ends the range exactly, if the far cut lies at a key.
-    exact_end: Option<Vec<u8>>,
-    /// Row trees: the key that begins the range exactly.
-    exact_start: Option<Vec<u8>>,
     /// A version that differs from what the leaf has.
     buf: RowBuf,
     /// The leaf whose older versions were read ahead.
     ahead_of: u64,
-    locking: Option<Locking>,
+    locking: Option<Box<Locking>>,
     /// See [`Scan::must_verify`].
     verify: bool,
     /// Then: the key last returned.
@@ -77,18 +69,29 @@ const ONE_BY_ONE: usize = if cfg!(debug_assertions) { 2 } else { 256 };
 struct Locking {
     mode: LockMode,
     policy: WaitPolicy,
+    unique_equality: bool,
+    /// Bounds as byte strings: from `lower` on, below `upper`; `None` is open.
+    lower: Option<Vec<u8>>,
+    upper: Option<Vec<u8>>,
+    /// Row trees: the key that ends the range exactly, if the far cut lies at a key.
+    exact_end: Option<Vec<u8>>,
+    /// Row trees: the key that begins the range exactly.
+    exact_start: Option<Vec<u8>>,
     /// Gaps are locked.
     gaps: bool,
     /// Key in the tree of the boundary; `None` at the start.
     passed: Option<Vec<u8>>,
     /// Lock name of the boundary, or of the neighbour outside of the range; `None` = none, the end of the tree.
     edge: Option<Vec<u8>>,
+    /// The cursor is where [`Scan::find`] has put it for this boundary.
+    looked: bool,
     /// The boundary is locked by this scan. The gap lock behind it then begins before the boundary's key, so that the
     /// gap locks of a scan are one interval. (No other transaction can insert at a key whose record is locked, so
     /// this makes no difference to others.)
     edge_locked: bool,
-    /// The candidate whose gap and record are locked.
+    /// The candidate whose gap and record are locked; the buffer for the next one's name.
     prepared: Option<Vec<u8>>,
+    spare: Vec<u8>,
     /// The gap up to this entry beyond the range (`Some(None)`: up to the end) is locked.
     closed: Option<Option<Vec<u8>>>,
     /// Whether this scan took the candidate's record lock, and what was held before.
@@ -110,58 +113,108 @@ enum Source {
     Buffer,
 }
 
-/// The byte string at or above (below) which the range lies.
-fn bound(cut: Cut<'_>) -> Option<Vec<u8>> {
+/// Writes the byte string at or above (below) which the range lies; false when there is none.
+fn write_bound(cut: Cut<'_>, out: &mut Vec<u8>) -> bool {
     match cut {
-        Cut::Start | Cut::End => None,
-        Cut::Before(k) => Some(k.to_vec()),
-        Cut::After(k) => {
-            let mut out = Vec::new();
-            successor(k, &mut out).then_some(out)
+        Cut::Start | Cut::End => false,
+        Cut::Before(k) => {
+            out.extend_from_slice(k);
+            true
         }
+        Cut::After(k) => successor(k, out),
+    }
+}
+
+/// The range is empty for want of keys that high, or that low.
+fn is_beyond_all(range: KeyRange<'_>) -> bool {
+    match (range.lower, range.upper) {
+        (Cut::End, _) | (_, Cut::Start) => true,
+        (Cut::After(k), _) => k.iter().all(|&b| b == 0xff),
+        _ => false,
     }
 }
 
 /// Lower and upper bound of a range; `None` when it is empty for want of keys that high.
 pub(crate) fn bounds(range: KeyRange<'_>) -> Option<(Option<Vec<u8>>, Option<Vec<u8>>)> {
-    let beyond_all = |k: &[u8]| !k.is_empty() && k.iter().all(|&b| b == 0xff);
-    match (range.lower, range.upper) {
-        (Cut::End, _) | (_, Cut::Start) => None,
-        (Cut::After(k), _) if k.is_empty() || beyond_all(k) => None,
-        (lower, upper) => Some((bound(lower), bound(upper))),
+    let bound = |cut| {
+        let mut out = Vec::new();
+        write_bound(cut, &mut out).then_some(out)
+    };
+    (!is_beyond_all(range)).then(|| (bound(range.lower), bound(range.upper)))
+}
+
+impl Locking {
+    /// Without a range yet.
+    fn new(mode: LockMode, policy: WaitPolicy) -> Locking {
+        Locking {
+            mode,
+            policy,
+            unique_equality: false,
+            lower: None,
+            upper: None,
+            exact_end: None,
+            exact_start: None,
+            gaps: false,
+            passed: None,
+            edge: None,
+            looked: false,
+            edge_locked: false,
+            prepared: None,
+            spare: Vec::new(),
+            closed: None,
+            fresh: None,
+            locked: 0,
+            key: Vec::new(),
+            semi: false,
+            back: None,
+            insist: false,
+        }
+    }
+
+    /// Begins with a range: its bounds, and the keys that begin and end it exactly.
+    fn begin(
+        &mut self,
+        (lower, upper): (Option<Vec<u8>>, Option<Vec<u8>>),
+        (exact_start, exact_end): (Option<Vec<u8>>, Option<Vec<u8>>),
+    ) {
+        (self.lower, self.upper, self.exact_start, self.exact_end) = (lower, upper, exact_start, exact_end);
+        (self.passed, self.edge, self.edge_locked, self.looked) = (None, None, false, false);
+        (self.prepared, self.closed, self.fresh, self.back, self.insist) = (None, None, None, None, false);
+        self.locked = 0;
     }
 }
 
 impl Scan {
     pub(crate) fn open(txn: &mut Txn, tree: &TreeHandle, range: KeyRange<'_>, options: ScanOptions) -> Result<Scan> {
         txn.check_active()?;
-        let mode = txn.effective(options.mode);
-        let view = if mode == ReadMode::Snapshot { txn.view() } else { View::default() };
-        let verify = mode == ReadMode::Snapshot && tree.kind() == TreeKind::Index && txn.overwrote > view.at;
-        let mut scan = Scan::plain(tree, range, options, mode, (&txn.engine.store, txn.own_id(), view))?;
-        scan.verify = verify;
-        if let ReadMode::Locking { mode, wait } = mode {
-            scan.locking = Some(Locking {
-                mode,
-                policy: wait,
-                gaps: txn.options.isolation >= Isolation::RepeatableRead,
-                passed: None,
-                edge: None,
-                edge_locked: false,
-                prepared: None,
-                closed: None,
-                fresh: None,
-                locked: 0,
-                key: Vec::new(),
-                semi: options.semi_consistent
-                    && wait == WaitPolicy::Wait
-                    && tree.kind() == TreeKind::Row
-                    && txn.options.isolation <= Isolation::ReadCommitted,
-                back: None,
-                insist: false,
-            });
+        let mut scan = Scan::new(tree, options, txn.effective(options.mode));
+        if let ReadMode::Locking { mode, wait } = scan.mode {
+            scan.cursor.set_single();
+            let mut locking = Box::new(Locking::new(mode, wait));
+            locking.unique_equality = options.unique_equality;
+            locking.gaps = txn.options.isolation >= Isolation::RepeatableRead;
+            locking.semi = options.semi_consistent
+                && wait == WaitPolicy::Wait
+                && tree.kind() == TreeKind::Row
+                && txn.options.isolation <= Isolation::ReadCommitted;
+            scan.locking = Some(locking);
         }
+        scan.begin(txn, range)?;
         Ok(scan)
+    }
+
+    /// Begins anew, with another range: cheaper than another scan, most of all where the range lies in the leaf that
+    /// was read last.
+    pub fn restart(&mut self, txn: &mut Txn, range: KeyRange<'_>) -> Result<()> {
+        txn.check_active()?;
+        self.begin(txn, range)
+    }
+
+    fn begin(&mut self, txn: &mut Txn, range: KeyRange<'_>) -> Result<()> {
+        let snapshot = self.mode == ReadMode::Snapshot;
+        let view = if snapshot { txn.view() } else { View::default() };
+        self.verify = snapshot && self.tree.kind() == TreeKind::Index && txn.overwrote > view.at;
+        self.set(range, (&txn.engine.store, txn.own_id(), view))
     }
 
     /// A scan that locks nothing, at its start.
@@ -170,44 +223,53 @@ impl Scan {
         range: KeyRange<'_>,
         options: ScanOptions,
         mode: ReadMode,
-        (store, own, view): (&Store, TrxId, View),
+        by: (&Store, TrxId, View),
     ) -> Result<Scan> {
-        match mode {
-            ReadMode::Snapshot => check_at(tree, tree.kind(), (store, own, view))?,
-            ReadMode::Newest | ReadMode::Locking { .. } => tree.check(tree.kind())?,
-        }
+        let mut scan = Scan::new(tree, options, mode);
+        scan.set(range, by)?;
+        Ok(scan)
+    }
+
+    /// Without a range yet.
+    fn new(tree: &TreeHandle, options: ScanOptions, mode: ReadMode) -> Scan {
         let mut cursor = tree.shared.tree.cursor();
         cursor.set_scan(options.sequential);
-        let (done, (lower, upper)) = match bounds(range) {
-            None => (true, (None, None)),
-            Some(b) => (matches!((&b.0, &b.1), (Some(l), Some(u)) if l >= u), b),
-        };
-        if !done {
-            cursor.set_range(lower.as_deref(), upper.as_deref());
-        }
-        let forward = options.direction == Direction::Forward;
-        let row = tree.kind() == TreeKind::Row;
-        let before = if let Cut::Before(k) = range.lower { row.then(|| k.to_vec()) } else { None };
-        let after = if let Cut::After(k) = range.upper { row.then(|| k.to_vec()) } else { None };
-        let (exact_start, exact_end) = if forward { (before, after) } else { (after, before) };
-        Ok(Scan {
+        Scan {
             tree: tree.clone(),
             cursor,
             mode,
-            forward,
-            unique_equality: options.unique_equality,
-            view,
-            lower,
-            upper,
-            exact_end,
-            exact_start,
+            forward: options.direction == Direction::Forward,
+            view: View::default(),
             buf: RowBuf::new(),
             ahead_of: 0,
             locking: None,
             verify: false,
             last: Vec::new(),
-            done,
-        })
+            done: false,
+        }
+    }
+
+    /// Goes to the start of a range.
+    fn set(&mut self, range: KeyRange<'_>, (store, own, view): (&Store, TrxId, View)) -> Result<()> {
+        match self.mode {
+            ReadMode::Snapshot => check_at(&self.tree, self.tree.kind(), (store, own, view))?,
+            ReadMode::Newest | ReadMode::Locking { .. } => self.tree.check(self.tree.kind())?,
+        }
+        self.view = view;
+        self.last.clear();
+        self.done = is_beyond_all(range);
+        if self.done {
+            return Ok(());
+        }
+        self.cursor.set_range_by(|out| write_bound(range.lower, out), |out| write_bound(range.upper, out));
+        self.done = self.cursor.is_at_end();
+        if let Some(l) = &mut self.locking {
+            let row = self.tree.kind() == TreeKind::Row;
+            let before = if let Cut::Before(k) = range.lower { row.then(|| k.to_vec()) } else { None };
+            let after = if let Cut::After(k) = range.upper { row.then(|| k.to_vec()) } else { None };
+            l.begin(bounds(range).unwrap_or_default(), if self.forward { (before, after) } else { (after, before) });
+        }
+        Ok(())
     }
 
     /// [`Scan::next`] of a scan that locks nothing.
@@ -361,9 +423,16 @@ impl Scan {
         if let Some(l) = &mut self.locking
             && let Some((passed, edge)) = l.back.take()
         {
-            (l.passed, l.edge, l.insist) = (passed, edge, true);
+            (l.passed, l.edge, l.insist, l.looked) = (passed, edge, true, false);
         }
     }
+}
+
+/// A copy of bytes in a buffer that was used before.
+fn copied(mut buffer: Vec<u8>, bytes: &[u8]) -> Vec<u8> {
+    buffer.clear();
+    buffer.extend_from_slice(bytes);
+    buffer
 }
 
 /// What locks on an entry name: in index trees the key without the stamp.
@@ -411,21 +480,22 @@ impl Scan {
         let wait = LockWait::new(now_ns(), txn.options.lock_wait_timeout);
         let left =
             |l: &Locking| if l.policy == WaitPolicy::Wait && (!l.semi || l.insist) { wait.left() } else { Wait::No };
-        l.prepared = None;
+        l.spare = l.prepared.take().unwrap_or_default();
         l.fresh = None;
         l.back = None;
         if self.ends_at(l) {
             return Ok(false);
         }
         if l.passed.is_none() && l.gaps && l.edge.is_none() {
-            l.edge = self.outer_neighbour()?;
+            l.edge = self.outer_neighbour(l)?;
         }
         loop {
             match self.find(txn, l)? {
                 Candidate::Inside(state) => {
-                    let name = lock_name(self.tree.kind(), self.cursor.key()).to_vec();
-                    if l.prepared.as_ref() != Some(&name) {
+                    let name = lock_name(self.tree.kind(), self.cursor.key());
+                    if l.prepared.as_deref() != Some(name) {
                         self.drop_candidate(txn, l);
+                        let name = copied(std::mem::take(&mut l.spare), name);
                         if !self.prepare(txn, l, name, state, left(l))? {
                             // Locked by another, and not to be waited for.
                             if self.pass(txn, l)? {
@@ -435,7 +505,7 @@ impl Scan {
                         continue;
                     }
                     match state {
-                        EntryState::Undecided(trx) => match txn.wait_trx(&self.tree, &name, trx, left(l)) {
+                        EntryState::Undecided(trx) => match txn.wait_trx(&self.tree, name, trx, left(l)) {
                             Ok(()) => {}
                             Err(EngineError::NoWait) if l.policy != WaitPolicy::NoWait => {
                                 self.drop_candidate(txn, l);
@@ -467,41 +537,48 @@ impl Scan {
     fn ends_at(&self, l: &Locking) -> bool {
         match &l.passed {
             None => false,
-            Some(passed) => self.unique_equality || self.exact_end.as_ref() == Some(passed),
+            Some(passed) => l.unique_equality || l.exact_end.as_ref() == Some(passed),
         }
     }
 
     /// The entry just outside of the range on the side where the scan begins: there the first gap ends.
-    fn outer_neighbour(&mut self) -> Result<Option<Vec<u8>>> {
+    fn outer_neighbour(&mut self, l: &Locking) -> Result<Option<Vec<u8>>> {
         let found = if self.forward {
-            self.cursor.set_range(None, self.lower.as_deref());
-            self.lower.is_some() && self.cursor.prev()?
+            self.cursor.set_range(None, l.lower.as_deref());
+            l.lower.is_some() && self.cursor.prev()?
         } else {
-            self.cursor.set_range(self.upper.as_deref(), None);
-            self.upper.is_some() && self.cursor.next()?
+            self.cursor.set_range(l.upper.as_deref(), None);
+            l.upper.is_some() && self.cursor.next()?
         };
         Ok(found.then(|| lock_name(self.tree.kind(), self.cursor.key()).to_vec()))
     }
 
     /// Puts the cursor on the first entry beyond the boundary that is not dead.
-    fn find(&mut self, txn: &Txn, l: &Locking) -> Result<Candidate> {
-        match (self.forward, &l.passed) {
-            (true, None) => self.cursor.set_range(self.lower.as_deref(), None),
-            (true, Some(passed)) => {
-                let mut after = passed.clone();
-                after.push(0);
-                self.cursor.set_range(Some(&after), None);
+    fn find(&mut self, txn: &Txn, l: &mut Locking) -> Result<Candidate> {
+        if l.looked && self.cursor.is_current() {
+            // The entry that was found is still the first one; how its writer stands may have changed.
+            match (self.state(txn.store(), txn.own_id())?, self.is_inside(l)) {
+                (EntryState::Dead, _) => {}
+                (_, false) => return Ok(Candidate::Beyond),
+                (state, true) => return Ok(Candidate::Inside(state)),
             }
-            (false, None) => self.cursor.set_range(None, self.upper.as_deref()),
+        }
+        l.looked = true;
+        match (self.forward, &l.passed) {
+            (true, None) => self.cursor.set_range(l.lower.as_deref(), None),
+            (true, Some(passed)) => {
+                let after = |out: &mut Vec<u8>| {
+                    out.extend_from_slice(passed);
+                    out.push(0);
+                    true
+                };
+                self.cursor.set_range_by(after, |_| false);
+            }
+            (false, None) => self.cursor.set_range(None, l.upper.as_deref()),
             (false, Some(passed)) => self.cursor.set_range(None, Some(passed)),
         }
         while self.step()? {
-            let key = self.cursor.key();
-            let inside = if self.forward {
-                self.upper.as_deref().is_none_or(|u| key < u)
-            } else {
-                self.lower.as_deref().is_none_or(|low| key >= low)
-            };
+            let inside = self.is_inside(l);
             let state = self.state(txn.store(), txn.own_id())?;
             match (state, inside) {
                 (EntryState::Dead, _) => {}
@@ -510,6 +587,16 @@ impl Scan {
             }
         }
         Ok(Candidate::End)
+    }
+
+    /// The entry under the cursor lies in the range.
+    fn is_inside(&self, l: &Locking) -> bool {
+        let key = self.cursor.key();
+        if self.forward {
+            l.upper.as_deref().is_none_or(|u| key < u)
+        } else {
+            l.lower.as_deref().is_none_or(|low| key >= low)
+        }
     }
 
     /// State of the entry under the cursor.
@@ -540,8 +627,8 @@ impl Scan {
 
     /// Locks the gap before the candidate and its record. False: locked by another, and not to be waited for.
     fn prepare(&self, txn: &mut Txn, l: &mut Locking, name: Vec<u8>, state: EntryState, wait: Wait) -> Result<bool> {
-        let exact = l.passed.is_none() && self.exact_start.as_ref() == Some(&name);
-        if l.gaps && !self.unique_equality && !exact {
+        let exact = l.passed.is_none() && l.exact_start.as_ref() == Some(&name);
+        if l.gaps && !l.unique_equality && !exact {
             self.lock_gap(txn, l, Some(&name));
         }
         let own = self.is_own(txn.own_id()) && matches!(state, EntryState::Live(_));
@@ -598,9 +685,10 @@ impl Scan {
 
     /// Makes the entry under the cursor the boundary.
     fn skip(&self, l: &mut Locking) {
-        l.insist = false;
-        l.passed = Some(self.cursor.key().to_vec());
-        l.edge = Some(lock_name(self.tree.kind(), self.cursor.key()).to_vec());
+        (l.insist, l.looked) = (false, false);
+        let key = self.cursor.key();
+        l.passed = Some(copied(l.passed.take().unwrap_or_default(), key));
+        l.edge = Some(copied(l.edge.take().unwrap_or_default(), lock_name(self.tree.kind(), key)));
         l.edge_locked = false;
     }
 

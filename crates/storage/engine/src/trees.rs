@@ -22,6 +22,8 @@ const MAX_AHEAD: u64 = 1024;
 /// Reservations ahead grow when the last one was used up within this time.
 const AHEAD_WINDOW_NS: u64 = 1_000_000_000;
 const STRIPES: usize = 16;
+/// Bits of a cell that count entries there are; half a million million of each sign.
+const NET_BITS: u32 = 40;
 /// Bits of [`TreeShared::barred`]: dropped by a transaction (or freed); a page of it was found damaged; made after a snapshot that may
 /// be in use.
 const GONE: u8 = 1;
@@ -76,7 +78,8 @@ pub(crate) struct TreeShared {
     /// The transaction that made it; zero for a tree that was there at the start, or that all snapshots may read.
     maker: TrxId,
     counter: Counter,
-    /// Entries inserted less entries deleted since `rows_at_open`; one cell for some threads each.
+    /// Entries inserted less entries deleted since `rows_at_open`, in the low [`NET_BITS`] bits, and how many there
+    /// were of both, modulo [`TreeHandle::CHANGES`], above: one addition counts both. One cell for some threads each.
     rows: [CachePadded<AtomicI64>; STRIPES],
     rows_at_open: AtomicI64,
     table: Arc<OnceLock<Tree>>,
@@ -89,6 +92,12 @@ struct Counter {
     persisted: AtomicU64,
     ahead: AtomicU64,
     last_ns: AtomicU64,
+}
+
+/// What a cell of [`TreeShared::rows`] says: entries inserted less entries deleted, and the number of both.
+fn split_count(cell: i64) -> (i64, u64) {
+    let net = cell << (64 - NET_BITS) >> (64 - NET_BITS);
+    (net, (cell.wrapping_sub(net) as u64) >> NET_BITS)
 }
 
 impl TreeShared {
@@ -105,10 +114,13 @@ impl TreeShared {
         self.bar(GONE, gone);
     }
 
-    /// Counts entries inserted (or, negative, deleted).
+    /// Counts an entry inserted (1) or deleted (-1); 0 counts nothing.
     #[inline]
     pub(crate) fn count_rows(&self, n: i64) {
-        self.rows[gannet_base::slot::current() % STRIPES].0.fetch_add(n, Relaxed);
+        if n == 0 {
+            return;
+        }
+        self.rows[gannet_base::slot::current() % STRIPES].0.fetch_add((1 << NET_BITS) + n, Relaxed);
     }
 
     /// The transaction that made it; zero: unknown, as it is older than the start.
@@ -117,8 +129,13 @@ impl TreeShared {
     }
 
     pub(crate) fn rows(&self) -> u64 {
-        let changed: i64 = self.rows.iter().map(|c| c.0.load(Relaxed)).sum();
-        (self.rows_at_open.load(Relaxed) + changed).max(0) as u64
+        let net: i64 = self.rows.iter().map(|c| split_count(c.0.load(Relaxed)).0).sum();
+        (self.rows_at_open.load(Relaxed) + net).max(0) as u64
+    }
+
+    /// Entries inserted and deleted since it was opened, modulo [`TreeHandle::CHANGES`].
+    pub(crate) fn changes(&self) -> u64 {
+        self.rows.iter().map(|c| split_count(c.0.load(Relaxed)).1).sum::<u64>() % TreeHandle::CHANGES
     }
 
     fn change_record(&self, change: impl Fn(&mut TableRecord)) -> Result<()> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use gannet_base::sync::atomic::Ordering::*;
+use gannet_btree::Place;
 use gannet_lock::{LockOwner, Mode};
 use gannet_runtime::{Waker, mask_interrupts, sleep};
 use gannet_telemetry::{Counter, count};
@@ -541,7 +542,21 @@ impl Txn {
     /// shared write.
     #[inline]
     pub fn get(&mut self, tree: &TreeHandle, key: &[u8], mode: ReadMode, row: &mut RowBuf) -> Result<Read> {
-        self.get_row(tree, key, mode, row)
+        self.get_row(tree, key, mode, None, row)
+    }
+
+    /// As [`get`](Txn::get), for keys that may be close to the one before, which was read with the same place. The tree
+    /// must not be dropped while the place is in use.
+    #[inline]
+    pub fn get_near(
+        &mut self,
+        tree: &TreeHandle,
+        key: &[u8],
+        mode: ReadMode,
+        place: &mut Place,
+        row: &mut RowBuf,
+    ) -> Result<Read> {
+        self.get_row(tree, key, mode, Some(place), row)
     }
 
     /// Inserts a row. Waits for an active transaction that has inserted, or deleted, a row with this key.

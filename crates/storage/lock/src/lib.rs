@@ -38,7 +38,7 @@ mod types;
 pub use deadlock::{Deadlock, DeadlockMember};
 pub use handle::LockOwner;
 pub use info::{GapEnd, LockInfo, LockKind, Party, Standing, WaitInfo};
-pub use mdl::{MdlDuration, MdlInfo, MdlMode, MdlObject};
+pub use mdl::{MdlDuration, MdlInfo, MdlMode, MdlObject, MdlRow};
 pub use table::LockTable;
 pub use tree::TreeLocks;
 pub use types::{Cut, Granted, LockError, Mode, Wait};

@@ -8,7 +8,11 @@
 //! INV-MDL-1: while an object's flags are raised, `slot_users` holds every other owner whose slots name the object in
 //! a mode that the flags stop. An owner that takes a name out of its slots reads the flags afterwards, and then
 //! `slot_users`.
-//! INV-MDL-2: requests that have to wait are served in order; only requests that raise a lock go to the front.
+//! INV-MDL-2: requests that have to wait are served in three classes, each in order: those that raise a lock, those
+//! for exclusive locks (DDL goes before statements that came earlier), and the rest.
+//! INV-MDL-3: an owner that takes several locks in a row ([`MdlRow`]) and had to wait for one of them has a
+//! place in the lines of all that follow before any other lock of the releasing owner is released. Nobody comes in
+//! between when UNLOCK TABLES releases several tables that a RENAME waits for.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
@@ -139,6 +143,37 @@ struct Request {
     owner: Arc<Owner>,
     mode: MdlMode,
     raise: bool,
+    /// The row that the request belongs to, and the objects that follow in it.
+    row: Option<Ahead>,
+    /// A place that was taken for a row whose owner has not come here yet: it holds up what is behind it, and nobody
+    /// grants it.
+    place: bool,
+}
+
+/// The rest of a row of locks.
+#[derive(Clone)]
+struct Ahead {
+    /// [`Owner::row`] while the row lasts.
+    number: u64,
+    objects: Arc<[MdlObject]>,
+    from: usize,
+}
+
+/// Those whose requests were granted under an object's mutex.
+#[derive(Default)]
+struct Granted {
+    owners: Vec<Arc<Owner>>,
+    rows: Vec<(Arc<Owner>, Ahead)>,
+}
+
+impl Granted {
+    /// Takes the places of rows, then wakes. Called without any object's mutex.
+    fn finish(self, table: &LockTable) {
+        for (owner, ahead) in &self.rows {
+            ahead.objects[ahead.from..].iter().for_each(|object| object.0.take_place(owner, ahead, table));
+        }
+        Owner::wake_all(&self.owners);
+    }
 }
 
 struct Object {
@@ -207,6 +242,15 @@ impl State {
             || self.slot_users.iter().any(|(o, m)| m.conflicts(mode) && !Arc::ptr_eq(o, owner))
     }
 
+    /// Where a request stands in line.
+    fn line(&self, mode: MdlMode, raise: bool) -> usize {
+        if !raise && mode != MdlMode::Exclusive {
+            return self.waiting.len();
+        }
+        let before = |r: &&Request| r.raise || !raise && r.mode == MdlMode::Exclusive;
+        self.waiting.iter().take_while(before).count()
+    }
+
     fn add_holder(&mut self, owner: &Arc<Owner>, mode: MdlMode) {
         self.holders.push((owner.clone(), mode));
     }
@@ -240,24 +284,60 @@ impl Object {
     }
 
     /// Grants waiting requests from the front as far as possible, then sets the flags for the requests that are left.
-    fn grant_waiting(&self, state: &mut State, table: &LockTable, granted: &mut Vec<Arc<Owner>>) {
+    fn grant_waiting(&self, state: &mut State, table: &LockTable, granted: &mut Granted) {
         while let Some(front) = state.waiting.front() {
-            if front.owner.is_waiting() && state.blocked(&front.owner, front.mode) {
+            if front.place || front.owner.is_waiting() && state.blocked(&front.owner, front.mode) {
                 break;
             }
-            let Some(Request { owner, mode, .. }) = state.waiting.pop_front() else { break };
+            let Some(Request { owner, mode, row, .. }) = state.waiting.pop_front() else { break };
             if owner.grant() {
                 state.add_holder(&owner, mode);
-                granted.push(owner);
+                granted.rows.extend(row.map(|ahead| (owner.clone(), ahead)));
+                granted.owners.push(owner);
             }
         }
         self.raise_flags(state, table);
     }
 
+    /// Takes a place in the line for an owner whose row of locks comes here, unless the row is over meanwhile.
+    #[cold]
+    fn take_place(&self, owner: &Arc<Owner>, ahead: &Ahead, table: &LockTable) {
+        let mut state = self.state.lock();
+        let there = state.waiting.iter().any(|r| Arc::ptr_eq(&r.owner, owner));
+        if there || owner.row.load(SeqCst) != ahead.number {
+            return;
+        }
+        let at = state.line(MdlMode::Exclusive, false);
+        let request = Request { owner: owner.clone(), mode: MdlMode::Exclusive, raise: false, row: None, place: true };
+        state.waiting.insert(at, request);
+        owner.blocks.store(true, Relaxed);
+        // If the owner begins to wait for something else just now, its search finds this place, or the place goes.
+        fence(SeqCst);
+        if owner.is_waiting() {
+            state.waiting.remove(at);
+        }
+        self.raise_flags(&mut state, table);
+    }
+
+    /// Gives up the place that was taken for an owner, if there is one.
+    #[cold]
+    fn give_place_up(&self, owner: &Arc<Owner>, table: &LockTable) {
+        let mut granted = Granted::default();
+        {
+            let mut state = self.state.lock();
+            let before = state.waiting.len();
+            state.waiting.retain(|r| !(r.place && Arc::ptr_eq(&r.owner, owner)));
+            if state.waiting.len() < before {
+                self.grant_waiting(&mut state, table, &mut granted);
+            }
+        }
+        granted.finish(table);
+    }
+
     /// The owner took a name out of its slots while flags were up. Other slots of it may name the same object.
     #[cold]
     fn slot_left(&self, owner: &Arc<Owner>, table: &LockTable) {
-        let mut granted = Vec::new();
+        let mut granted = Granted::default();
         {
             let mut state = self.state.lock();
             state.slot_users.retain(|(o, _)| !Arc::ptr_eq(o, owner));
@@ -266,7 +346,7 @@ impl Object {
             // slots in between.
             self.grant_waiting(&mut state, table, &mut granted);
         }
-        Owner::wake_all(&granted);
+        granted.finish(table);
     }
 
     /// The owner's slots that name the object in a mode which the flags stop.
@@ -309,7 +389,10 @@ impl MdlObject {
                 return out.push(Edge { to: r.owner.clone(), via: None });
             }
             // An owner that has given up but is still in the queue waits for nothing.
-            if r.owner.is_waiting() {
+            if r.place && r.owner.is_waiting() {
+                // It waits elsewhere.
+                out.push(Edge { to: r.owner.clone(), via: None });
+            } else if r.owner.is_waiting() {
                 ahead[r.mode as usize - 1] = Some(&r.owner);
             }
         }
@@ -387,7 +470,7 @@ impl LockTable {
                 granted,
             };
             out.extend(state.holders.iter().map(|(o, m)| info(o, *m, true)));
-            out.extend(state.waiting.iter().map(|r| info(&r.owner, r.mode, false)));
+            out.extend(state.waiting.iter().filter(|r| !r.place).map(|r| info(&r.owner, r.mode, false)));
         }
         for owner in self.owners() {
             for slot in &owner.slots.words {
@@ -419,42 +502,7 @@ impl LockOwner {
         duration: MdlDuration,
         wait: Wait,
     ) -> Result<(), LockError> {
-        let mut raise = false;
-        let mut old = None;
-        {
-            let uses = self.inner.uses.lock();
-            for (i, u) in uses.iter().enumerate().filter(|(_, u)| u.object == object) {
-                if u.mode.covers(mode) && u.duration >= duration {
-                    return Ok(());
-                }
-                raise = true;
-                if u.duration == duration && mode.covers(u.mode) {
-                    old = Some(i);
-                }
-            }
-        }
-        let place = match self.publish(object, mode) {
-            Some(place) => place,
-            None => self.enter_object(object, mode, raise, wait)?,
-        };
-        let new = Use { object, mode, duration, place };
-        let replaced = {
-            let mut uses = self.inner.uses.lock();
-            match old {
-                Some(i) => Some(std::mem::replace(&mut uses[i], new)),
-                None => {
-                    if uses.capacity() == 0 {
-                        *uses = SPARE.take();
-                    }
-                    uses.push(new);
-                    None
-                }
-            }
-        };
-        if let Some(replaced) = replaced {
-            self.end_use(&replaced);
-        }
-        Ok(())
+        lock_in(self, object, (mode, duration), wait, None)
     }
 
     /// The fast way, for readers and writers of rows: publishes the use in a slot.
@@ -482,19 +530,30 @@ impl LockOwner {
     }
 
     /// The slow way: enters the use in the object's own list, and waits for its turn if need be.
-    fn enter_object(&self, object: MdlObject, mode: MdlMode, raise: bool, wait: Wait) -> Result<Place, LockError> {
+    fn enter_object(
+        &self,
+        object: MdlObject,
+        (mode, raise): (MdlMode, bool),
+        wait: Wait,
+        row: Option<Ahead>,
+    ) -> Result<Place, LockError> {
         let me = &self.inner;
         {
             let mut state = object.0.state.lock();
+            // A place that was taken for this request is its own.
+            let place = state.waiting.iter().position(|r| r.place && Arc::ptr_eq(&r.owner, me));
+            if let Some(place) = place {
+                state.waiting.remove(place);
+            }
             // The flags are raised before the slots are read, so that no use is missed.
-            let at = if raise { state.waiting.iter().take_while(|r| r.raise).count() } else { state.waiting.len() };
+            let at = place.filter(|_| !raise).unwrap_or_else(|| state.line(mode, raise));
             let in_line = at > 0;
-            state.waiting.insert(at, Request { owner: me.clone(), mode, raise });
+            state.waiting.insert(at, Request { owner: me.clone(), mode, raise, row, place: false });
             object.0.raise_flags(&mut state, &self.table);
             let free = !in_line && !state.blocked(me, mode);
             let limit = Self::limit(wait);
             if free || limit.is_err() {
-                let mut granted = Vec::new();
+                let mut granted = Granted::default();
                 state.waiting.remove(at);
                 if free {
                     state.add_holder(me, mode);
@@ -505,7 +564,7 @@ impl LockOwner {
                 }
                 object.0.grant_waiting(&mut state, &self.table, &mut granted);
                 drop(state);
-                Owner::wake_all(&granted);
+                granted.finish(&self.table);
                 return limit.map(|_| Place::Object).or_else(|e| if free { Ok(Place::Object) } else { Err(e) });
             }
             me.begin_wait(Target::Mdl { object, mode });
@@ -519,13 +578,13 @@ impl LockOwner {
         }
         let limit = Self::limit(wait)?;
         self.wait(WaitEvent::MetadataLock, limit, || {
-            let mut granted = Vec::new();
+            let mut granted = Granted::default();
             {
                 let mut state = object.0.state.lock();
                 state.waiting.retain(|r| !Arc::ptr_eq(&r.owner, me));
                 object.0.grant_waiting(&mut state, &self.table, &mut granted);
             }
-            Owner::wake_all(&granted);
+            granted.finish(&self.table);
         })?;
         Ok(Place::Object)
     }
@@ -534,13 +593,13 @@ impl LockOwner {
         match u.place {
             Place::Slot(i) => self.clear_slot(i, u.object),
             Place::Object => {
-                let mut granted = Vec::new();
+                let mut granted = Granted::default();
                 {
                     let mut state = u.object.0.state.lock();
                     state.remove_holder(&self.inner, u.mode);
                     u.object.0.grant_waiting(&mut state, &self.table, &mut granted);
                 }
-                Owner::wake_all(&granted);
+                granted.finish(&self.table);
             }
         }
     }
@@ -564,16 +623,16 @@ impl LockOwner {
         }
     }
 
-    /// Lowers this owner's locks on the object to `mode`, where they are stronger.
+    /// Lowers this owner's locks on the object to `mode`, where they are stronger and not explicit.
     pub fn mdl_downgrade(&self, object: MdlObject, mode: MdlMode) {
         let mut lowered = Vec::new();
         for u in self.inner.uses.lock().iter_mut() {
-            if u.object == object && u.mode > mode && u.place == Place::Object {
+            if u.object == object && u.mode > mode && u.place == Place::Object && u.duration != MdlDuration::Explicit {
                 lowered.push(u.mode);
                 u.mode = mode;
             }
         }
-        let mut granted = Vec::new();
+        let mut granted = Granted::default();
         {
             let mut state = object.0.state.lock();
             for from in lowered {
@@ -582,7 +641,7 @@ impl LockOwner {
             }
             object.0.grant_waiting(&mut state, &self.table, &mut granted);
         }
-        Owner::wake_all(&granted);
+        granted.finish(&self.table);
     }
 
     /// The strongest lock this owner has on the object.
@@ -612,5 +671,86 @@ impl LockOwner {
 
     pub(crate) fn mdl_release_everything(&self) {
         self.end_uses(|_| true);
+    }
+}
+
+/// [`LockOwner::mdl_lock`], maybe as one of a row.
+fn lock_in(
+    owner: &LockOwner,
+    object: MdlObject,
+    (mode, duration): (MdlMode, MdlDuration),
+    wait: Wait,
+    row: Option<Ahead>,
+) -> Result<(), LockError> {
+    let mut raise = false;
+    let mut old = None;
+    {
+        let uses = owner.inner.uses.lock();
+        for (i, u) in uses.iter().enumerate().filter(|(_, u)| u.object == object) {
+            if u.mode.covers(mode) && u.duration >= duration {
+                return Ok(());
+            }
+            raise = true;
+            if u.duration == duration && mode.covers(u.mode) {
+                old = Some(i);
+            }
+        }
+    }
+    let place = match owner.publish(object, mode) {
+        Some(place) => place,
+        None => owner.enter_object(object, (mode, raise), wait, row)?,
+    };
+    let new = Use { object, mode, duration, place };
+    let replaced = {
+        let mut uses = owner.inner.uses.lock();
+        match old {
+            Some(i) => Some(std::mem::replace(&mut uses[i], new)),
+            None => {
+                if uses.capacity() == 0 {
+                    *uses = SPARE.take();
+                }
+                uses.push(new);
+                None
+            }
+        }
+    };
+    if let Some(replaced) = replaced {
+        owner.end_use(&replaced);
+    }
+    Ok(())
+}
+
+/// Locks that an owner takes in a row, exclusively: what a definition statement changes. When the owner has waited for
+/// one of them, it has a place in the line of each that follows (INV-MDL-3). The places that were not used go with
+/// the row; the locks stay.
+pub struct MdlRow<'a> {
+    owner: &'a LockOwner,
+    number: u64,
+    objects: Arc<[MdlObject]>,
+    at: usize,
+}
+
+impl<'a> MdlRow<'a> {
+    /// Begins a row of these objects. An owner has one at a time.
+    pub fn new(owner: &'a LockOwner, objects: &[MdlObject]) -> Self {
+        let number = owner.inner.row.load(Relaxed) + 1;
+        owner.inner.row.store(number, SeqCst);
+        MdlRow { owner, number, objects: objects.into(), at: 0 }
+    }
+
+    /// Takes a lock of the row, in its order. An object that the row does not name may come in between.
+    pub fn lock(&mut self, object: MdlObject, duration: MdlDuration, wait: Wait) -> Result<(), LockError> {
+        let found = self.objects[self.at..].iter().position(|o| *o == object);
+        self.at += found.map_or(0, |i| i + 1);
+        let ahead = Ahead { number: self.number, objects: self.objects.clone(), from: self.at };
+        lock_in(self.owner, object, (MdlMode::Exclusive, duration), wait, Some(ahead))
+    }
+}
+
+impl Drop for MdlRow<'_> {
+    fn drop(&mut self) {
+        // Whoever takes a place for the row looks at its number under the mutex of the object.
+        self.owner.inner.row.store(self.number + 1, SeqCst);
+        self.objects.iter().for_each(|object| object.0.give_place_up(&self.owner.inner, &self.owner.table));
     }
 }

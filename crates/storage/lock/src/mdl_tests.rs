@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use crate::Mode::Exclusive;
 use crate::tests::{LONG, SHORT, row_of, setup, until, waited, waited_for, waiting};
-use crate::{LockError, MdlDuration, MdlMode, Wait};
+use crate::{LockError, MdlDuration, MdlMode, MdlRow, Wait};
 
 const TX: MdlDuration = MdlDuration::Transaction;
 const ST: MdlDuration = MdlDuration::Statement;
@@ -195,5 +195,82 @@ fn two_raises_of_a_metadata_lock_are_a_deadlock() {
         assert_eq!(first.join().unwrap(), Ok(()));
         o[0].mdl_end_transaction();
         assert_eq!(stranger.join().unwrap(), Ok(()));
+    });
+}
+
+/// UNLOCK TABLES of two tables, for which a RENAME and writers wait that came before it: the RENAME is first in both.
+#[test]
+fn nobody_comes_into_a_row_of_locks() {
+    let (table, _tree, o) = setup(4);
+    let objects = [table.mdl_object(1, "a"), table.mdl_object(2, "b"), table.mdl_object(3, "c")];
+    for object in objects {
+        o[0].mdl_lock(object, MdlMode::Exclusive, MdlDuration::Explicit, Wait::No).unwrap();
+    }
+    let order = AtomicU64::new(1);
+    std::thread::scope(|s| {
+        let writers = [1, 2].map(|i| {
+            let (o, order) = (&o[i], &order);
+            waiting(s, o, move || {
+                o.mdl_lock(objects[i], MdlMode::Write, TX, LONG).unwrap();
+                let came = order.fetch_add(1, SeqCst);
+                o.mdl_end_transaction();
+                came
+            })
+        });
+        let rename = waiting(s, &o[3], || {
+            let mut row = MdlRow::new(&o[3], &objects);
+            objects.iter().for_each(|object| row.lock(*object, TX, LONG).unwrap());
+            drop(row);
+            let came = order.fetch_add(1, SeqCst);
+            o[3].mdl_end_transaction();
+            came
+        });
+        // The holder goes on meanwhile, whatever waits.
+        assert_eq!(o[0].mdl_lock(objects[1], MdlMode::Exclusive, TX, Wait::No), Ok(()));
+        o[0].mdl_end_transaction();
+        o[0].mdl_release_explicit();
+        assert_eq!(rename.join().unwrap(), 1);
+        writers.into_iter().for_each(|w| assert!(w.join().unwrap() > 1));
+    });
+    assert!(table.metadata_locks().is_empty());
+    // A row that ends early leaves no place behind.
+    o[0].mdl_lock(objects[0], MdlMode::Exclusive, TX, Wait::No).unwrap();
+    o[1].mdl_lock(objects[1], MdlMode::Write, TX, Wait::No).unwrap();
+    std::thread::scope(|s| {
+        let rename = waiting(s, &o[3], || {
+            let mut row = MdlRow::new(&o[3], &objects);
+            row.lock(objects[0], TX, LONG).unwrap();
+            row.lock(objects[1], TX, SHORT)
+        });
+        o[0].mdl_end_transaction();
+        assert_eq!(rename.join().unwrap(), Err(LockError::Timeout));
+    });
+    assert_eq!(o[2].mdl_lock(objects[2], MdlMode::Write, TX, Wait::No), Ok(()));
+    assert_eq!(o[2].mdl_lock(objects[1], MdlMode::Write, TX, Wait::No), Ok(()));
+}
+
+/// A place in a line counts in the search for deadlocks, like a request.
+#[test]
+fn a_deadlock_through_a_place() {
+    let (table, _tree, o) = setup(3);
+    let objects = [table.mdl_object(1, "a"), table.mdl_object(2, "b"), table.mdl_object(3, "c")];
+    o[0].mdl_lock(objects[0], MdlMode::Exclusive, TX, Wait::No).unwrap();
+    o[0].mdl_lock(objects[2], MdlMode::Exclusive, MdlDuration::Explicit, Wait::No).unwrap();
+    o[1].mdl_lock(objects[1], MdlMode::Write, TX, Wait::No).unwrap();
+    o[1].set_weight(5);
+    std::thread::scope(|s| {
+        let writer = waiting(s, &o[1], || o[1].mdl_lock(objects[2], MdlMode::Write, TX, LONG));
+        let rename = waiting(s, &o[2], || {
+            let mut row = MdlRow::new(&o[2], &objects);
+            let got = objects.iter().try_for_each(|object| row.lock(*object, TX, LONG));
+            drop(row);
+            o[2].mdl_end_transaction();
+            got
+        });
+        // The rename gets `a`, has a place before the writer at `c`, and waits for the writer at `b`.
+        o[0].mdl_end_transaction();
+        assert_eq!(rename.join().unwrap(), Err(LockError::Deadlock));
+        o[0].mdl_release_explicit();
+        assert_eq!(writer.join().unwrap(), Ok(()));
     });
 }

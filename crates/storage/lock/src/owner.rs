@@ -91,6 +91,8 @@ pub(crate) struct Owner {
     /// How many waits the owner has begun.
     waits: AtomicU64,
     pub(crate) waiting: Mutex<Option<Waiting>>,
+    /// Number of the row of metadata locks that the owner takes at present: odd while there is one.
+    pub(crate) row: AtomicU64,
 }
 
 /// The record and gap locks of an owner.
@@ -123,6 +125,7 @@ impl Owner {
             passed_from: AtomicU64::new(0),
             waits: AtomicU64::new(0),
             waiting: Mutex::new(None),
+            row: AtomicU64::new(0),
             held: Mutex::new(Held::default()),
             holds: AtomicBool::new(false),
             slots: FastSlots::default(),

@@ -142,6 +142,8 @@ pub struct VarDef {
     pub persist: Persist,
     /// SET_VAR may set it.
     pub hintable: bool,
+    /// It bounds what a session may take: without a privilege none has more than the global value.
+    pub bound: bool,
     /// What follows from another global value.
     pub then: Then,
     /// One line for `--help`; empty: not listed there.
@@ -152,6 +154,12 @@ impl VarDef {
     /// SET_VAR may set it. (Manual, 10.9.3 "Optimizer Hints", and the variables' own sections.)
     pub const fn hintable(mut self) -> Self {
         self.hintable = true;
+        self
+    }
+
+    /// A bound that no session lifts for itself.
+    pub const fn bound(mut self) -> Self {
+        self.bound = true;
         self
     }
 
@@ -224,6 +232,7 @@ const fn def(name: &'static str, scope: Scope, kind: Kind, initial: Initial) -> 
         option,
         persist: Persist::Free,
         hintable: false,
+        bound: false,
         then: Then::Nothing,
         help: "",
     }

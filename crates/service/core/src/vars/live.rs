@@ -44,6 +44,10 @@ const BLOCK_MODES: &[&str] = &[
 ];
 
 live! {
+    // Stored programs.
+    AutomaticSpPrivileges = boolean("automatic_sp_privileges", Global, true).help("who makes a routine may execute and change it");
+    EventScheduler = choice("event_scheduler", Global, "ON", &["OFF", "ON", "DISABLED"]).help("run events when they are due; DISABLED at the start: never");
+    MaxSpRecursionDepth = int("max_sp_recursion_depth", Both, 0, 0, 255).help("how often a procedure may call itself");
     // Where the server is and listens.
     Datadir = text("datadir", Global, "./gannet-data").persist_restricted().read_only().help("directory of the data; created when missing");
     Port = int("port", Global, 3306, 0, 65535).persist_restricted().read_only().help("TCP port; 0 lets the system choose one");
@@ -108,7 +112,8 @@ live! {
     InteractiveTimeout = int("interactive_timeout", Both, 28800, 1, 31_536_000)
         .help("wait_timeout of clients that call themselves interactive");
     ConnectTimeout = int("connect_timeout", Global, 10, 2, 31_536_000).help("seconds a client has to log in");
-    InitConnect = text("init_connect", Global, "").default_only();
+    InitConnect = text("init_connect", Global, "")
+        .help("statements that each session begins with; not those of accounts with CONNECTION_ADMIN");
     DefaultAuthenticationPlugin = text("authentication_policy", Global, "*,,").default_only();
     SkipNameResolve = boolean("skip_name_resolve", Global, true).read_only().tuning();
     RequireSecureTransport = boolean("require_secure_transport", Global, false)
@@ -220,7 +225,7 @@ live! {
     RandSeed2 = int("rand_seed2", Session, 0, 0, 4_294_967_295);
     WarningCount = int("warning_count", Session, 0, 0, MAX).fact();
     ErrorCount = int("error_count", Session, 0, 0, MAX).fact();
-    PseudoThreadId = int("pseudo_thread_id", Session, 0, 0, 4_294_967_295).fact();
+    PseudoThreadId = int("pseudo_thread_id", Session, 0, 0, 4_294_967_295);
     StatementId = int("statement_id", Session, 0, 0, MAX).fact();
     ExternalUser = null_text("external_user", Session).fact();
     CheckProxyUsers = boolean("check_proxy_users", Global, false).help("logins of plugins that allow it take the rights of the account they have PROXY on");
@@ -261,11 +266,11 @@ live! {
     MaxDigestLength = int("max_digest_length", Global, 1024, 0, 1 << 20).read_only();
     PlanCacheSize = int("gannet_plan_cache_size", Global, 32 << 20, 1 << 20, 1 << 36).read_only()
         .help("memory for cached plans");
-    StatementMemory = int("gannet_statement_memory", Both, 256 << 20, 16 << 10, 1 << 40)
+    StatementMemory = int("gannet_statement_memory", Both, 256 << 20, 16 << 10, 1 << 40).bound()
         .help("memory for the sorts, hash tables and kept rows of a statement; more of them goes to tmpdir");
     InnodbDdlThreads = int("innodb_ddl_threads", Both, 4, 1, 64)
         .help("tasks that may build the indexes of a table together");
-    ParallelWorkers = int("gannet_parallel_workers", Both, 1, 1, 1024)
+    ParallelWorkers = int("gannet_parallel_workers", Both, 1, 1, 1024).bound()
         .help("workers that may count the rows of a table together; 1: the connection's own");
     TmpDiskLimit = int("gannet_tmp_disk_limit", Global, 64 << 30, 1 << 20, MAX).then(Then::TempLimits)
         .help("bytes that the temporary files of all statements may have together");

@@ -2,7 +2,7 @@
 
 use super::Work;
 use crate::Core;
-use gannet_engine::lock::{LockError, LockOwner, MdlDuration, MdlMode, MdlObject, Wait};
+use gannet_engine::lock::{LockError, LockOwner, MdlDuration, MdlMode, MdlObject, MdlRow, Wait};
 use gannet_schema::Table;
 use gannet_types::{Result, SqlError, sql_err};
 use std::time::Duration;
@@ -32,6 +32,8 @@ pub struct Locks<'w> {
     pub wait: Wait,
     /// FLUSH TABLES WITH READ LOCK is its own.
     read_locked: &'w mut bool,
+    /// LOCK INSTANCE FOR BACKUP is its own.
+    backup_locked: &'w mut bool,
 }
 
 impl Work {
@@ -39,7 +41,8 @@ impl Work {
     #[inline]
     pub fn locks(&mut self) -> Locks<'_> {
         let wait = Wait::For(Duration::from_secs(self.terms.table_wait_s.into()));
-        Locks { core: &self.core, owner: self.txn.lock_owner(), wait, read_locked: &mut self.read_locked }
+        let (read_locked, backup_locked) = (&mut self.read_locked, &mut self.backup_locked);
+        Locks { core: &self.core, owner: self.txn.lock_owner(), wait, read_locked, backup_locked }
     }
 
     /// Releases the statement's locks; those of an open transaction stay.
@@ -58,7 +61,17 @@ impl Work {
     }
 }
 
-impl Locks<'_> {
+impl<'w> Locks<'w> {
+    /// Begins to take locks in a row, of these objects.
+    pub fn row(&self, objects: &[MdlObject]) -> MdlRow<'w> {
+        MdlRow::new(self.owner, objects)
+    }
+
+    /// Releases the explicit locks on objects.
+    pub fn release(&self, objects: &[MdlObject]) {
+        objects.iter().for_each(|object| self.owner.mdl_release(*object, MdlDuration::Explicit));
+    }
+
     /// Takes a metadata lock. Errors 1205, 1213, 1317.
     #[inline]
     pub fn take(&self, object: MdlObject, mode: MdlMode, duration: MdlDuration) -> Result<()> {
@@ -91,6 +104,7 @@ impl Locks<'_> {
             && let Err(e) = self.take_gates()
         {
             self.owner.mdl_release_explicit();
+            self.keep_instance();
             return Err(e);
         }
         *self.read_locked = true;
@@ -111,11 +125,48 @@ impl Locks<'_> {
             // Another session can be in the way of taking them again only for a moment.
             *self.read_locked = self.take_gates().is_ok();
         }
+        self.keep_instance();
     }
 
-    /// Releases all explicit locks, and opens the gates.
+    /// Releases all explicit locks, and opens the gates; but for LOCK INSTANCE.
     pub fn release_explicit(&mut self) {
         *self.read_locked = false;
         self.owner.mdl_release_explicit();
+        self.keep_instance();
+    }
+
+    /// LOCK INSTANCE FOR BACKUP: changes of definitions and of accounts wait until UNLOCK INSTANCE; rows are changed
+    /// on.
+    pub fn lock_instance(&mut self) -> Result<()> {
+        if !*self.backup_locked {
+            self.take(self.core.backup_gate, MdlMode::NoWrite, MdlDuration::Explicit)?;
+            *self.backup_locked = true;
+        }
+        Ok(())
+    }
+
+    /// UNLOCK INSTANCE.
+    pub fn unlock_instance(&mut self) {
+        if std::mem::take(self.backup_locked) {
+            self.owner.mdl_release(self.core.backup_gate, MdlDuration::Explicit);
+        }
+    }
+
+    /// What LOCK INSTANCE FOR BACKUP of another session keeps waiting.
+    pub fn pass_backup_gate(&self, duration: MdlDuration) -> Result<()> {
+        if *self.backup_locked { Ok(()) } else { self.take(self.core.backup_gate, MdlMode::Write, duration) }
+    }
+
+    /// Goes on behind the gate before its statement has ended.
+    pub fn leave_backup_gate(&self) {
+        self.owner.mdl_release(self.core.backup_gate, MdlDuration::Statement);
+    }
+
+    /// UNLOCK TABLES does not concern it. Another session can be in the way of taking it again only for a moment.
+    fn keep_instance(&mut self) {
+        if std::mem::take(self.backup_locked) {
+            let taken = self.take(self.core.backup_gate, MdlMode::NoWrite, MdlDuration::Explicit);
+            *self.backup_locked = taken.is_ok();
+        }
     }
 }

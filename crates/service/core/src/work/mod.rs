@@ -63,6 +63,8 @@ pub struct Work {
     state: Transaction,
     /// FLUSH TABLES WITH READ LOCK is its own.
     read_locked: bool,
+    /// LOCK INSTANCE FOR BACKUP is its own.
+    backup_locked: bool,
     /// The reply of the next commit may wait without a stack.
     later: bool,
     /// A commit that has not waited; zero: none.
@@ -87,6 +89,7 @@ impl Work {
             terms,
             state,
             read_locked: false,
+            backup_locked: false,
             later: false,
             unsynced: Lsn::ZERO,
             writes_in: 0,

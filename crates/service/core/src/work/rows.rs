@@ -100,6 +100,7 @@ impl Work {
     /// passes what stands before that: error 1290 under `read_only`, 1223 or a wait under FLUSH TABLES WITH READ
     /// LOCK, 1792 in a read-only transaction, 1226 beyond the account's limits. Error 1142 without the privileges,
     /// 1205 and 1213 for waits, 1615 when the definition is not the newest any more ([`Work::run`] tries again).
+    /// After an error the caller rolls back.
     pub fn lock(&mut self, table: &Arc<Table>, mode: Mode) -> Result<()> {
         if let Some(holder) = &mut self.holder {
             holder.require(&self.core, mode.needs(), table)?;
@@ -150,7 +151,11 @@ impl Work {
         let mut tries = 1;
         loop {
             let outcome = f(self).and_then(|value| self.commit(None).map(|()| value));
-            let Err(e) = outcome else { return outcome };
+            let Err(e) = outcome else {
+                // Where nothing was begun, nothing was committed.
+                self.leave_waiting(false);
+                return outcome;
+            };
             self.rollback()?;
             if !matches!(e.code(), ErrorCode::LockDeadlock | ErrorCode::NeedReprepare) || tries == MOST_TRIES {
                 self.leave_waiting(false);

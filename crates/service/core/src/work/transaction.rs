@@ -252,6 +252,12 @@ impl Work {
         outcome
     }
 
+    /// COMMIT and ROLLBACK end also a transaction that no statement has begun: what was set for the next one counts no
+    /// more.
+    pub fn forget_next(&mut self) {
+        (self.state.next_isolation, self.state.next_read_only) = (None, None);
+    }
+
     /// Rolls the engine's transaction back, which belongs to no statement and no open transaction.
     pub fn rest(&mut self) {
         if self.txn.is_active() {

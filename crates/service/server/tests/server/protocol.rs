@@ -225,9 +225,47 @@ fn long_data_beyond_the_limit_fails_the_execution() {
         body.resize(700_000, b'x');
         c.command(com::STMT_SEND_LONG_DATA, &body).unwrap();
     }
-    let failed = c.execute(&s, &[Arg::Text("")]).unwrap_err();
-    assert_eq!(failed.code(), Some(1105), "{failed}");
+    // What went wrong is told by every execution until the statement is reset.
+    for _ in 0..2 {
+        let failed = c.execute(&s, &[Arg::Text("ab")]).unwrap_err();
+        assert_eq!(failed.code(), Some(1105), "{failed}");
+    }
+    let reset = |c: &mut Connection| {
+        c.command(com::STMT_RESET, &s.id.to_le_bytes()).unwrap();
+        c.receive().unwrap();
+    };
+    reset(&mut c);
     assert_eq!(c.execute(&s, &[Arg::Text("ab")]).unwrap().cell(0, 0).unwrap().int(), Some(2));
+    // There is no second parameter.
+    c.command(com::STMT_SEND_LONG_DATA, &[&s.id.to_le_bytes()[..], &[1, 0, b'x']].concat()).unwrap();
+    for _ in 0..2 {
+        let failed = c.execute(&s, &[Arg::Text("ab")]).unwrap_err();
+        assert_eq!(failed.code(), Some(1210), "{failed}");
+        assert!(failed.to_string().contains("mysql_stmt_send_long_data"), "{failed}");
+    }
+    reset(&mut c);
+    assert_eq!(c.execute(&s, &[Arg::Text("ab")]).unwrap().cell(0, 0).unwrap().int(), Some(2));
+}
+
+#[test]
+fn executions_without_names_count_their_parameters() {
+    let r = Running::start();
+    let mut c =
+        Connection::connect(&r.socket(), &Options { capabilities: cap::QUERY_ATTRIBUTES, ..options() }).unwrap();
+    let s = c.prepare("SELECT ?").unwrap();
+    let head = [&s.id.to_le_bytes()[..], &[0, 1, 0, 0, 0]].concat();
+    for (flag, value) in [(1, 7), (2, 8), (255, 9)] {
+        c.command(com::STMT_EXECUTE, &[&head[..], &[1, 0, flag, 3, 0, 0, value, 0, 0, 0]].concat()).unwrap();
+        // Columns, the column, (their end), the row: a byte 0, the NULL bits, the number.
+        let row = loop {
+            let packet = c.receive().unwrap();
+            if packet[0] == 0 {
+                break packet;
+            }
+        };
+        assert_eq!(row[..3], [0, 0, value]);
+        c.receive().unwrap();
+    }
 }
 
 #[test]

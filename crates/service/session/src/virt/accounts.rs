@@ -409,7 +409,7 @@ fn user_attributes_of(a: &Account) -> Result<Value> {
         return Ok(Value::Null);
     }
     match gannet_types::json::parse(format!("{{{}}}", parts.join(", ")).as_bytes()) {
-        Ok(json) => Ok(Value::Json(json.to_text()?)),
+        Ok(json) => Ok(Value::Json(json.to_text(gannet_types::room::Room::FREE)?)),
         Err(_) => Ok(Value::Null),
     }
 }

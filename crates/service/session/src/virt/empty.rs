@@ -1,8 +1,8 @@
 //! Tables of MySQL that are truly empty here: nothing of what they list exists.
 
 use super::declare::{
-    ABSENT, BIGINT, DATETIME, DOUBLE, INT, JSON, LONGTEXT, MEDIUMBLOB, MEDIUMTEXT, NAME, SQL_MODE, TEXT, UBIGINT, UINT,
-    UTINYINT, YES_NO, enumeration, fixed, time, timestamp, tinyint, varchar,
+    ABSENT, BIGINT, DOUBLE, INT, JSON, LONGTEXT, MEDIUMBLOB, MEDIUMTEXT, NAME, TEXT, UBIGINT, UINT, UTINYINT, YES_NO,
+    enumeration, fixed, time, timestamp, tinyint, varchar,
 };
 use super::{Emit, Equals};
 use crate::state::State;
@@ -14,55 +14,6 @@ fn no_rows(_: &mut State, _: &Equals<'_>, _: Emit<'_>) -> Result<()> {
 
 tables! {
     INFORMATION_SCHEMA in "information_schema":
-    ROUTINES by no_rows {
-        SPECIFIC_NAME: NAME.not_null(), ROUTINE_CATALOG: NAME.bin().not_null(), ROUTINE_SCHEMA: NAME.bin().not_null(),
-        ROUTINE_NAME: NAME.not_null(), ROUTINE_TYPE: enumeration(&["FUNCTION", "PROCEDURE"]).bin().not_null(),
-        DATA_TYPE: LONGTEXT.bin(), CHARACTER_MAXIMUM_LENGTH: BIGINT, CHARACTER_OCTET_LENGTH: BIGINT,
-        NUMERIC_PRECISION: UINT, NUMERIC_SCALE: UINT, DATETIME_PRECISION: UINT, CHARACTER_SET_NAME: NAME,
-        COLLATION_NAME: NAME, DTD_IDENTIFIER: LONGTEXT.bin(), ROUTINE_BODY: varchar(8).not_null().empty(),
-        ROUTINE_DEFINITION: LONGTEXT.bin(), EXTERNAL_NAME: ABSENT, EXTERNAL_LANGUAGE: NAME.bin().not_null(),
-        PARAMETER_STYLE: varchar(3).not_null().empty(), IS_DETERMINISTIC: varchar(3).not_null().empty(),
-        SQL_DATA_ACCESS: enumeration(&["CONTAINS SQL", "NO SQL", "READS SQL DATA", "MODIFIES SQL DATA"]).bin().not_null(),
-        SQL_PATH: ABSENT, SECURITY_TYPE: enumeration(&["DEFAULT", "INVOKER", "DEFINER"]).bin().not_null(),
-        CREATED: timestamp(0).not_null(), LAST_ALTERED: timestamp(0).not_null(), SQL_MODE: SQL_MODE.bin().not_null(),
-        ROUTINE_COMMENT: TEXT.bin().not_null(), DEFINER: varchar(288).bin().not_null(),
-        CHARACTER_SET_CLIENT: NAME.not_null(), COLLATION_CONNECTION: NAME.not_null(),
-        DATABASE_COLLATION: NAME.not_null(),
-    }
-    PARAMETERS by no_rows {
-        SPECIFIC_CATALOG: NAME.bin().not_null(), SPECIFIC_SCHEMA: NAME.bin().not_null(), SPECIFIC_NAME: NAME.not_null(),
-        ORDINAL_POSITION: UBIGINT.not_null().empty(), PARAMETER_MODE: varchar(5).bin(), PARAMETER_NAME: NAME,
-        DATA_TYPE: LONGTEXT.bin(), CHARACTER_MAXIMUM_LENGTH: BIGINT, CHARACTER_OCTET_LENGTH: BIGINT,
-        NUMERIC_PRECISION: UINT, NUMERIC_SCALE: BIGINT, DATETIME_PRECISION: UINT, CHARACTER_SET_NAME: NAME,
-        COLLATION_NAME: NAME, DTD_IDENTIFIER: MEDIUMTEXT.bin().not_null(),
-        ROUTINE_TYPE: enumeration(&["FUNCTION", "PROCEDURE"]).bin().not_null(),
-    }
-    TRIGGERS by no_rows {
-        TRIGGER_CATALOG: NAME.bin().not_null(), TRIGGER_SCHEMA: NAME.bin().not_null(), TRIGGER_NAME: NAME.not_null(),
-        EVENT_MANIPULATION: enumeration(&["INSERT", "UPDATE", "DELETE"]).bin().not_null(),
-        EVENT_OBJECT_CATALOG: NAME.bin().not_null(), EVENT_OBJECT_SCHEMA: NAME.bin().not_null(),
-        EVENT_OBJECT_TABLE: NAME.bin().not_null(), ACTION_ORDER: UINT.not_null(), ACTION_CONDITION: ABSENT,
-        ACTION_STATEMENT: LONGTEXT.bin().not_null(), ACTION_ORIENTATION: varchar(3).not_null().empty(),
-        ACTION_TIMING: enumeration(&["BEFORE", "AFTER"]).bin().not_null(), ACTION_REFERENCE_OLD_TABLE: ABSENT,
-        ACTION_REFERENCE_NEW_TABLE: ABSENT, ACTION_REFERENCE_OLD_ROW: varchar(3).not_null().empty(),
-        ACTION_REFERENCE_NEW_ROW: varchar(3).not_null().empty(), CREATED: timestamp(2).not_null(),
-        SQL_MODE: SQL_MODE.bin().not_null(), DEFINER: varchar(288).bin().not_null(),
-        CHARACTER_SET_CLIENT: NAME.not_null(), COLLATION_CONNECTION: NAME.not_null(),
-        DATABASE_COLLATION: NAME.not_null(),
-    }
-    EVENTS by no_rows {
-        EVENT_CATALOG: NAME.bin().not_null(), EVENT_SCHEMA: NAME.bin().not_null(), EVENT_NAME: NAME.not_null(),
-        DEFINER: varchar(288).bin().not_null(), TIME_ZONE: NAME.bin().not_null(),
-        EVENT_BODY: varchar(3).not_null().empty(), EVENT_DEFINITION: LONGTEXT.bin().not_null(),
-        EVENT_TYPE: varchar(9).not_null().empty(), EXECUTE_AT: DATETIME, INTERVAL_VALUE: varchar(256),
-        INTERVAL_FIELD: enumeration(&["YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "WEEK", "SECOND", "MICROSECOND", "YEAR_MONTH", "DAY_HOUR", "DAY_MINUTE", "DAY_SECOND", "HOUR_MINUTE", "HOUR_SECOND", "MINUTE_SECOND", "DAY_MICROSECOND", "HOUR_MICROSECOND", "MINUTE_MICROSECOND", "SECOND_MICROSECOND"]).bin(),
-        SQL_MODE: SQL_MODE.bin().not_null(), STARTS: DATETIME, ENDS: DATETIME,
-        STATUS: varchar(21).bin().not_null().empty(), ON_COMPLETION: varchar(12).not_null().empty(),
-        CREATED: timestamp(0).not_null(), LAST_ALTERED: timestamp(0).not_null(), LAST_EXECUTED: DATETIME,
-        EVENT_COMMENT: varchar(2048).bin().not_null(), ORIGINATOR: UINT.not_null(),
-        CHARACTER_SET_CLIENT: NAME.not_null(), COLLATION_CONNECTION: NAME.not_null(),
-        DATABASE_COLLATION: NAME.not_null(),
-    }
     FILES by no_rows {
         FILE_ID: BIGINT, FILE_NAME: TEXT.bin(), FILE_TYPE: varchar(256), TABLESPACE_NAME: varchar(268).bin().not_null(),
         TABLE_CATALOG: fixed(0).not_null().empty(), TABLE_SCHEMA: ABSENT, TABLE_NAME: ABSENT,
@@ -121,9 +72,6 @@ tables! {
     INNODB_TABLESPACES_BRIEF by no_rows {
         SPACE: BIGINT, NAME: varchar(268).not_null(), PATH: varchar(512).not_null(), FLAG: BIGINT,
         SPACE_TYPE: varchar(7).not_null(),
-    }
-    INNODB_TEMP_TABLE_INFO by no_rows {
-        TABLE_ID: UBIGINT.not_null(), NAME: NAME, N_COLS: UINT.not_null(), SPACE: UINT.not_null(),
     }
     INNODB_SESSION_TEMP_TABLESPACES by no_rows {
         ID: UINT.not_null(), SPACE: UINT.not_null(), PATH: varchar(4001).not_null(), SIZE: UBIGINT.not_null(),

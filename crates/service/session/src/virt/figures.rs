@@ -40,7 +40,12 @@ pub(super) fn column_statistics(state: &mut State, equals: &Equals<'_>, emit: Em
                 continue;
             }
             let Ok(json) = json::parse(h.json.as_bytes()) else { continue };
-            emit(&[text(&t.schema), text(&t.name), text(&c.name), Value::Json(json.to_text()?)])?;
+            emit(&[
+                text(&t.schema),
+                text(&t.name),
+                text(&c.name),
+                Value::Json(json.to_text(gannet_types::room::Room::FREE)?),
+            ])?;
         }
         Ok(())
     })

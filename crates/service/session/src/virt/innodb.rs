@@ -23,6 +23,9 @@ tables! {
         SPACE: BIGINT.not_null(), ROW_FORMAT: varchar(12), ZIP_PAGE_SIZE: UINT.not_null(), SPACE_TYPE: varchar(10),
         INSTANT_COLS: INT.not_null(), TOTAL_ROW_VERSIONS: INT.not_null(),
     }
+    INNODB_TEMP_TABLE_INFO by temporary_tables {
+        TABLE_ID: UBIGINT.not_null(), NAME: NAME, N_COLS: UINT.not_null(), SPACE: UINT.not_null(),
+    }
     INNODB_TABLESTATS by table_stats {
         TABLE_ID: UBIGINT.not_null(), NAME: varchar(193).not_null(), STATS_INITIALIZED: varchar(193).not_null(),
         NUM_ROWS: UBIGINT.not_null(), CLUST_INDEX_SIZE: UBIGINT.not_null(), OTHER_INDEX_SIZE: UBIGINT.not_null(),
@@ -89,6 +92,18 @@ pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
         let rest = [text("Single"), Value::Int(0), Value::Int(t.history.number.into())];
         emit(&[&row[..], &rest].concat())
     })
+}
+
+/// Those of all sessions, with names that the server might have made, as in MySQL.
+pub(super) fn temporary_tables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    state.privileges().require(Privilege::Process)?;
+    let tables = state.server.catalog.temporary_tables().map_err(gannet_exec::error::from_catalog)?;
+    let process = std::process::id();
+    for t in tables {
+        let name = format!("#sql{process:x}_{:x}", t.id.0);
+        emit(&[n(t.id.0), text(&name), n(t.columns.len() as u64 + 3), n(t.row_tree.0 & u64::from(u32::MAX))])?;
+    }
+    Ok(())
 }
 
 pub(super) fn table_stats(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {

@@ -142,7 +142,7 @@ tables! {
     }
 }
 
-const CATALOG: &str = "def";
+pub(super) const CATALOG: &str = "def";
 /// Page size, for the lengths in information_schema.TABLES.
 pub(super) const PAGE_BYTES: u64 = 16 * 1024;
 
@@ -398,7 +398,7 @@ fn column_privileges(p: Privileges) -> String {
 }
 
 /// NUMERIC_PRECISION and NUMERIC_SCALE.
-fn numeric(ty: &gannet_types::SqlType) -> (Value, Value) {
+pub(super) fn numeric(ty: &gannet_types::SqlType) -> (Value, Value) {
     let n = |n: u32| Value::UInt(n.into());
     let digits = |signed: u32, unsigned: u32| if ty.unsigned { n(unsigned) } else { n(signed) };
     match ty.id {

@@ -11,6 +11,7 @@ pub(crate) mod help;
 mod innodb;
 mod metadata;
 mod performance;
+mod programs;
 mod runtime;
 pub(crate) use runtime::{process_row, visible};
 
@@ -83,6 +84,7 @@ fn declared() -> &'static [Declared] {
             runtime::INFORMATION_SCHEMA,
             figures::INFORMATION_SCHEMA,
             innodb::INFORMATION_SCHEMA,
+            programs::INFORMATION_SCHEMA,
             empty::INFORMATION_SCHEMA,
             runtime::PERFORMANCE_SCHEMA,
             events::PERFORMANCE_SCHEMA,
@@ -133,6 +135,7 @@ fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {
             create_options: Box::new([]),
         },
         temporary: false,
+        triggers: Box::default(),
         constraints: gannet_schema::Constraints::default(),
         source: RowSource::Virtual(number),
     };

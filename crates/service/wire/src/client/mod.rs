@@ -525,6 +525,15 @@ impl Connection {
 
     /// Reads one payload; an ERR packet becomes [`Error::Server`].
     pub fn receive(&mut self) -> Result<Vec<u8>> {
+        let payload = self.receive_raw()?;
+        if payload.first() == Some(&crate::reply::ERR) {
+            return Err(result::read_error(&payload)?);
+        }
+        Ok(payload)
+    }
+
+    /// Reads one payload, whatever it is.
+    pub fn receive_raw(&mut self) -> Result<Vec<u8>> {
         let mut payload = Vec::new();
         loop {
             self.fill(frame::HEADER)?;
@@ -535,13 +544,9 @@ impl Connection {
             payload.extend_from_slice(&self.input[self.taken..self.taken + len]);
             self.taken += len;
             if len < frame::MAX_PAYLOAD {
-                break;
+                return Ok(payload);
             }
         }
-        if payload.first() == Some(&crate::reply::ERR) {
-            return Err(result::read_error(&payload)?);
-        }
-        Ok(payload)
     }
 
     /// Waits until `n` bytes are unread in the buffer.

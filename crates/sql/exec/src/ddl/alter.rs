@@ -236,13 +236,8 @@ impl Maker<'_> {
         if given(|o| matches!(o, TableOption::Comment(_))) {
             self.definition.options.comment = made.comment;
         }
-        let mut kept: Vec<(Box<str>, Box<str>)> = table.create_options.to_vec();
-        let dropped = options.iter().filter_map(default_option);
-        let dropped: Vec<&str> = dropped.collect();
-        let replaced = |n: &str| dropped.contains(&n) || made.create_options.iter().any(|(m, _)| **m == *n);
-        kept.retain(|(n, _)| !replaced(n));
-        kept.extend(made.create_options.iter().filter(|(n, v)| !(&**n == "ROW_FORMAT" && &**v == "DEFAULT")).cloned());
-        self.definition.options.create_options = kept.into();
+        let both = [&*table.create_options, &*made.create_options].concat();
+        self.definition.options.create_options = gannet_schema::options::canonical(&both);
         self.definition.auto_increment = auto_increment;
         Ok(())
     }
@@ -668,17 +663,6 @@ fn check_names(actions: &[AlterAction], old: &Table, cx: &mut DdlContext<'_>) ->
         }
     }
     Ok(())
-}
-
-/// Options whose DEFAULT takes a kept one away.
-fn default_option(option: &TableOption) -> Option<&'static str> {
-    match option {
-        TableOption::PackKeys(None) => Some("PACK_KEYS"),
-        TableOption::StatsPersistent(None) => Some("STATS_PERSISTENT"),
-        TableOption::StatsAutoRecalc(None) => Some("STATS_AUTO_RECALC"),
-        TableOption::StatsSamplePages(None) => Some("STATS_SAMPLE_PAGES"),
-        _ => None,
-    }
 }
 
 /// CONVERT TO CHARACTER SET: a text column gets the collation; a TEXT type that would hold fewer characters becomes a larger one.

@@ -1,6 +1,7 @@
 //! The rows of an altered table, from the old trees into the new ones.
 
 use super::DdlContext;
+use crate::spill::Allowance;
 use crate::{
     codec, convert,
     error::{from_catalog, from_engine},
@@ -9,6 +10,7 @@ use gannet_catalog::{Edit, NotLoaded, Pending, StoredTable};
 use gannet_engine::{KeyRange, ScanOptions};
 use gannet_schema::{Column, ColumnDefault, Table};
 use gannet_types::convert::{Context, StoreTarget};
+use gannet_types::room::Room;
 use gannet_types::{
     Date, DateTime, ErrorCode, Result, SqlError, SqlMode, SqlType, Timestamp, TypeId, Value, ValueRef, sql_err,
 };
@@ -292,6 +294,7 @@ fn null(column: &Column, old: &SqlType, row: u64, cx: &mut DdlContext<'_>) -> Re
 
 /// Converts a value by the session's sql_mode.
 pub(super) fn store(value: Value, column: &Column, row: u64, cx: &mut DdlContext<'_>) -> Result<Value> {
+    let allowance = Allowance::alone(cx.settings.memory_limit);
     let mut context = Context {
         mode: cx.settings.sql_mode,
         zone: &cx.settings.time_zone,
@@ -299,6 +302,7 @@ pub(super) fn store(value: Value, column: &Column, row: u64, cx: &mut DdlContext
         strict: cx.settings.sql_mode.is_strict(),
         warnings: cx.warnings,
         stopped: crate::context::stopped,
+        room: Room::of(&allowance),
     };
     gannet_types::convert::store(value.as_ref(), &column.ty, StoreTarget { column: &column.name, row }, &mut context)
 }

@@ -10,6 +10,7 @@ use gannet_parser::ast::{
     TableOption, UnaryOp,
 };
 use gannet_plan::{TypeContext, column_type};
+use gannet_schema::options::{ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBUTE};
 use gannet_schema::{
     CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, Generated, IndexDefinition, IndexKind, Table,
     TableDefinition, TableOptions, Using,
@@ -53,7 +54,8 @@ impl<'a, 'b> Definer<'a, 'b> {
             _ => None,
         });
         let substituted = engine.is_some_and(|e| among(SUBSTITUTED, e));
-        let (options, auto_increment) = self.options(name, options)?;
+        let (mut options, auto_increment) = self.options(name, options)?;
+        options.create_options = gannet_schema::options::canonical(&options.create_options);
         self.inherited = options.collation;
         let mut columns = Vec::new();
         let mut extras = Extras::default();
@@ -139,15 +141,22 @@ impl<'a, 'b> Definer<'a, 'b> {
                 TableOption::StatsPersistent(Some(n)) => keep("STATS_PERSISTENT", n.to_string()),
                 TableOption::StatsAutoRecalc(Some(n)) => keep("STATS_AUTO_RECALC", n.to_string()),
                 TableOption::StatsSamplePages(Some(n)) => keep("STATS_SAMPLE_PAGES", n.to_string()),
-                TableOption::PackKeys(None)
-                | TableOption::StatsPersistent(None)
-                | TableOption::StatsAutoRecalc(None)
-                | TableOption::StatsSamplePages(None) => {}
+                TableOption::PackKeys(None) => keep("PACK_KEYS", "DEFAULT".into()),
+                TableOption::StatsPersistent(None) => keep("STATS_PERSISTENT", "DEFAULT".into()),
+                TableOption::StatsAutoRecalc(None) => keep("STATS_AUTO_RECALC", "DEFAULT".into()),
+                TableOption::StatsSamplePages(None) => keep("STATS_SAMPLE_PAGES", "DEFAULT".into()),
+                TableOption::EngineAttribute(json) => keep(ENGINE_ATTRIBUTE, attribute(json)?),
+                TableOption::SecondaryEngineAttribute(json) => keep(SECONDARY_ENGINE_ATTRIBUTE, attribute(json)?),
                 // MySQL takes a password and has no use for it.
                 TableOption::Password(_) => {}
                 TableOption::Connection(text) => {
-                    let text = String::from_utf8_lossy(text).replace('\\', "\\\\").replace('\'', "\\'");
-                    keep("CONNECTION", format!("'{text}'"));
+                    keep("CONNECTION", quoted(&String::from_utf8_lossy(text)));
+                }
+                // There is one data file.
+                TableOption::Tablespace(name) if is_common_tablespace(name) => {
+                    let mut quoted = String::new();
+                    gannet_schema::names::quote_identifier(&mut quoted, name, '`');
+                    keep(gannet_schema::show::TABLESPACE, quoted);
                 }
                 TableOption::Encryption(value) if value.eq_ignore_ascii_case("n") => {}
                 other => return Err(SqlError::unsupported(format_args!("table option {}", option_name(other)))),
@@ -327,6 +336,11 @@ impl<'a, 'b> Definer<'a, 'b> {
     }
 }
 
+/// A tablespace that every server has.
+fn is_common_tablespace(name: &str) -> bool {
+    ["innodb_system", "innodb_file_per_table", "innodb_temporary"].iter().any(|n| n.eq_ignore_ascii_case(name))
+}
+
 /// Warns of what is deprecated in the type of a column that another table or a query brings.
 pub(super) fn deprecated_type(column: &Column, cx: &mut DdlContext<'_>) {
     let ty = &column.ty;
@@ -456,6 +470,25 @@ fn option_name(option: &TableOption) -> &'static str {
         TableOption::Encryption(_) => "ENCRYPTION",
         _ => "of another storage engine",
     }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
+/// An attribute for an engine: a JSON document, or nothing. It is kept, and tells InnoDB nothing. Error 3980.
+fn attribute(text: &str) -> Result<String> {
+    if !text.is_empty()
+        && let Err(e) = gannet_types::json::parse(text.as_bytes())
+    {
+        let (what, at) = match e {
+            gannet_types::json::ParseError::Invalid(what, at) => (what, at),
+            _ => ("The document is too deep.", 0),
+        };
+        let rest: String = text.chars().skip(at).take(192).collect();
+        return Err(sql_err!(InvalidJsonAttribute, what, at, rest));
+    }
+    Ok(quoted(text))
 }
 
 fn column_comment(name: &str, text: &str, cx: &mut DdlContext<'_>) -> Result<Box<str>> {

@@ -519,6 +519,7 @@ fn scratch_of(columns: &[Column], constraints: Constraints, collation: Collation
         options: TableOptions { collation, comment: "".into(), create_options: Box::new([]) },
         source: gannet_schema::RowSource::Engine,
         temporary: false,
+        triggers: Box::default(),
         constraints,
     };
     Arc::new(assemble(parts, "".into(), "".into(), columns.to_vec(), Vec::new(), None, Arc::default()))

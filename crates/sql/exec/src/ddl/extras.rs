@@ -279,6 +279,7 @@ fn foreign_keys(
         definition.foreign_keys.push(ForeignKeyDefinition {
             name,
             index_name,
+            fresh: true,
             columns: key.columns.iter().map(|c| c.text.clone()).collect(),
             parent_schema,
             parent: (&*references.table.name.text).into(),

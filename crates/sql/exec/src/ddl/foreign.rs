@@ -136,6 +136,13 @@ fn compatible(a: &SqlType, b: &SqlType) -> bool {
         }
 }
 
+/// An index of the new version was brought by a foreign key that the old one did not have.
+fn brought(old: &Table, new: &Table, index: usize) -> bool {
+    let fresh = |k: &&ForeignKey| !old.constraints.foreign_keys.iter().any(|o| o.name == k.name);
+    let mut keys = new.constraints.foreign_keys.iter().filter(fresh);
+    keys.any(|k| new.indexes[index].parts.iter().map(|p| p.column).eq(k.columns.iter().copied()))
+}
+
 /// What the foreign keys around an altered table forbid. Errors 1828, 1829, 1553, 1832, 1833.
 pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &DdlContext<'_>) -> Result<()> {
     let (old, new) = (&pending.old, &pending.table);
@@ -171,8 +178,8 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
             }
         }
         let columns: Option<Vec<u32>> = key.columns.iter().map(|c| moved(*c)).collect();
-        // An index made for the occasion does not count.
-        let there = |i: usize| pending.origins[i].is_some() || !new.indexes[i].generated;
+        // An index made for the occasion does not count, but one that a new foreign key brings.
+        let there = |i: usize| pending.origins[i].is_some() || !new.indexes[i].generated || brought(old, new, i);
         if let Some(columns) = columns
             && !(0..new.indexes.len()).any(|i| gannet_schema::define::serves(&new.indexes[i], &columns) && there(i))
             && let Some(name) = gone(&key.columns)

@@ -1,6 +1,10 @@
 //! DELETE.
 
-use super::{Affected, rows};
+use super::{
+    Affected,
+    point::{self, Tried},
+    rows, triggers,
+};
 use crate::{
     batch::{Batch, Column},
     codec,
@@ -10,16 +14,22 @@ use crate::{
 };
 use gannet_base::hash::HashSet;
 use gannet_plan::plan::Delete;
-use gannet_telemetry::{Counter, count};
+use gannet_schema::TriggerEvent;
+use gannet_telemetry::{Counter, add_all, count};
 use gannet_types::{ErrorCode, Level, Result, Value};
 
 /// Runs DELETE.
 pub fn delete<'p>(delete: &'p Delete, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     cx.ignore = delete.ignore;
     cx.strict = cx.shared.settings.sql_mode.is_strict() && !cx.ignore;
+    if let Some(one) = delete_point(delete, cx)? {
+        return Ok(Affected { rows: one, ..Affected::default() });
+    }
     let mut deleted = 0;
     let mut operator = ops::build(&delete.input, false)?;
-    if delete.collect_first || delete.targets.len() > 1 {
+    let plan = cx.shared.plan;
+    let fires = |(t, _): &(u32, u32)| plan.tables[*t as usize].table.fires(TriggerEvent::Delete);
+    if delete.collect_first || delete.targets.len() > 1 || delete.targets.iter().any(fires) {
         let mut batches = collect(delete, &mut operator, cx)?;
         for batch in &batches {
             deleted += delete_batch(delete, batch, cx)?;
@@ -32,6 +42,27 @@ pub fn delete<'p>(delete: &'p Delete, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
         }
     }
     Ok(Affected { rows: deleted, ..Affected::default() })
+}
+
+/// Deletes one row by its whole primary key; `None`: nothing was done, the general path has to.
+fn delete_point<'p>(delete: &'p Delete, cx: &mut Cx<'_, 'p>) -> Result<Option<u64>> {
+    let [(slot, 0)] = *delete.targets else { return Ok(None) };
+    if delete.ignore || delete.collect_first {
+        return Ok(None);
+    }
+    let Some((scan, table)) = point::of(&delete.input, slot, cx) else { return Ok(None) };
+    let mut deleted = 0;
+    let done = point::run((scan, table), cx, |found, cx| {
+        match rows::delete_if(table, found, &mut cx.row_writer()?)? {
+            Tried::Done => {}
+            other => return Ok(other),
+        }
+        cx.counts.examined += 1;
+        add_all([(Counter::HandlerReadKey, 1), (Counter::HandlerDelete, 1)]);
+        deleted = 1;
+        foreign::deleted(slot as usize, found.old()?, cx).map(|()| Tried::Done)
+    })?;
+    Ok(done.then_some(deleted))
 }
 
 /// A row to delete.
@@ -109,12 +140,16 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> R
             }
             let savepoint =
                 if delete.ignore && plan.tables[slot].links.is_some() { Some(cx.txn.get()?.savepoint()) } else { None };
+            triggers::fire(slot, (TriggerEvent::Delete, false), Some(&values), None, cx)?;
             count(Counter::HandlerDelete);
             if !rows::delete_row(table, &key, &values, &mut cx.row_writer()?)? {
                 continue;
             }
             match (foreign::deleted(slot, &values, cx), savepoint) {
-                (Ok(()), _) => deleted += 1,
+                (Ok(()), _) => {
+                    triggers::fire(slot, (TriggerEvent::Delete, true), Some(&values), None, cx)?;
+                    deleted += 1;
+                }
                 (Err(error), Some(savepoint)) if error.code() == ErrorCode::RowIsReferenced2 => {
                     cx.txn.get()?.rollback_to(savepoint).map_err(from_engine)?;
                     cx.warnings.push(error.to_warning(Level::Warning));

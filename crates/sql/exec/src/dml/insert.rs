@@ -6,12 +6,13 @@ use super::{
     complete::{self, Options},
     defaults,
     rows::{self, Conflict},
+    triggers,
 };
 use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, foreign, ops, padding};
 use gannet_catalog::StoredTable;
 use gannet_engine::Savepoint;
 use gannet_plan::plan::{Assignment, Insert, InsertSource, Intent, PlanTable};
-use gannet_schema::{ColumnDefault, Table};
+use gannet_schema::{ColumnDefault, Table, TriggerEvent};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, sql_err};
 
@@ -40,14 +41,14 @@ fn run<'p>(insert: &'p Insert, new: bool, cx: &mut Cx<'_, 'p>) -> Result<Affecte
             for list in lists {
                 let row = match run.row_from_list(list, cx) {
                     // That a column is missing is said before what is wrong with a value.
-                    Err(error) if cx.strict => return Err(run.all_given(cx).err().unwrap_or(error)),
+                    Err(error) if cx.strict && !run.before => return Err(run.all_given(cx).err().unwrap_or(error)),
                     row => row?,
                 };
                 run.store(row, None, cx)?;
             }
         }
         InsertSource::Query(query) => {
-            if cx.strict {
+            if cx.strict && !run.before {
                 run.all_given(cx)?;
             }
             let mut operator = ops::build(query, false)?;
@@ -116,6 +117,8 @@ pub(super) struct Run<'p> {
     forced: Option<u64>,
     /// Rows that will come, for reserving their values at once.
     expected: u64,
+    /// BEFORE INSERT triggers.
+    before: bool,
     /// Takes the rows of a new table.
     bulk: Option<Bulk<'p>>,
 }
@@ -136,6 +139,7 @@ impl<'p> Run<'p> {
             reserved: None,
             forced: Some(cx.shared.settings.insert_id).filter(|n| *n != 0),
             expected,
+            before: triggers::before(table, TriggerEvent::Insert),
             bulk: None,
         }
     }
@@ -220,6 +224,7 @@ impl<'p> Run<'p> {
                 // Filled when the other columns are there.
                 None if self.table.columns[column].generated.is_some() => continue,
                 None if matches!(self.table.columns[column].default, ColumnDefault::Expression(_)) => continue,
+                None if self.before && self.is_missing(column) => continue,
                 None => defaults::missing_value(self.table, column, cx)?,
             };
             row[column] = Some(value);
@@ -257,6 +262,10 @@ impl<'p> Run<'p> {
             // NULL asks for the next number in an INSERT's own row; where the row is there already it is 0, as in MySQL.
             return Ok(defaults::implicit(definition));
         }
+        if value.is_null() && self.before && !updates {
+            // What NOT NULL says comes behind the triggers.
+            return Ok(value);
+        }
         if value.is_null() && !definition.nullable && !definition.auto_increment {
             // Several rows, those of a query, or IGNORE, without strict mode: a warning and the implicit default. What a query's row
             // changes by ON DUPLICATE KEY UPDATE is as strict as a single row.
@@ -276,6 +285,7 @@ impl<'p> Run<'p> {
     fn complete(&mut self, row: Vec<Option<Value>>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
         let mut values = Vec::with_capacity(row.len());
         let mut computed: smallvec::SmallVec<[usize; 8]> = smallvec::SmallVec::new();
+        let mut missing = Vec::new();
         for (i, value) in row.into_iter().enumerate() {
             let column = &self.table.columns[i];
             values.push(match value {
@@ -287,11 +297,18 @@ impl<'p> Run<'p> {
                     computed.push(i);
                     Value::Null
                 }
+                None if self.before && self.is_missing(i) => {
+                    missing.push(i);
+                    Value::Null
+                }
                 None => defaults::missing_value(self.table, i, cx)?,
             });
         }
         for i in computed {
             values[i] = complete::default(self.insert.table as usize, i, &values, self.records + 1, cx)?;
+        }
+        if self.before {
+            self.fire_before(&mut values, &missing, cx)?;
         }
         if let Some(column) = self.table.auto_column {
             let column = column as usize;
@@ -299,6 +316,30 @@ impl<'p> Run<'p> {
         }
         complete::generate(self.insert.table as usize, &mut values, self.records + 1, cx)?;
         Ok(values)
+    }
+
+    /// The column has no value but the one that MySQL makes up.
+    fn is_missing(&self, column: usize) -> bool {
+        let c = &self.table.columns[column];
+        let none = matches!(c.default, ColumnDefault::None) && !c.nullable && !c.auto_increment;
+        none && c.ty.id != TypeId::Enum
+    }
+
+    /// BEFORE INSERT. The AUTO_INCREMENT column without a value is 0 for them.
+    fn fire_before(&self, values: &mut [Value], missing: &[usize], cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let auto = self.table.auto_column.map(|c| c as usize).filter(|c| values[*c].is_null());
+        if let Some(column) = auto {
+            values[column] = Value::Int(0);
+        }
+        let slot = self.insert.table as usize;
+        triggers::fire(slot, (TriggerEvent::Insert, false), None, Some(values), cx)?;
+        if let Some(column) = auto
+            && convert::to_i128(&values[column]) == Some(0)
+        {
+            values[column] = Value::Null;
+        }
+        let single = matches!(self.insert.source, InsertSource::Values(_)) && self.expected == 1;
+        triggers::check_nulls(self.table, values, missing, single && !self.insert.ignore, cx)
     }
 
     /// The AUTO_INCREMENT column's value: generated for NULL and (without NO_AUTO_VALUE_ON_ZERO) 0.
@@ -421,7 +462,7 @@ impl<'p> Run<'p> {
                     self.affected += 1;
                     self.raise_counter(cx)?;
                     self.stored();
-                    return Ok(());
+                    return self.fire_after(&values, cx);
                 }
                 Conflict::Duplicate { index, row_key } => {
                     if let Some(savepoint) = savepoint {
@@ -439,7 +480,7 @@ impl<'p> Run<'p> {
                         }
                         self.affected += 1;
                         self.stored();
-                        return Ok(());
+                        return self.fire_after(&values, cx);
                     }
                     if !self.insert.on_duplicate.is_empty() {
                         self.restore_id(cx);
@@ -455,6 +496,15 @@ impl<'p> Run<'p> {
                 }
             }
         }
+    }
+
+    fn fire_after(&self, values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if self.table.triggers.is_empty() {
+            return Ok(());
+        }
+        let mut new = values.to_vec();
+        let slot = self.insert.table as usize;
+        triggers::fire(slot, (TriggerEvent::Insert, true), None, Some(&mut new), cx)
     }
 
     fn options(&self) -> Options<'static, 'p> {
@@ -523,10 +573,12 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
-    /// Whether the table has one unique key and no foreign key refers to it.
+    /// Whether the table has one unique key, no foreign key refers to it, and no trigger is to see the row go.
     fn replaces_in_place(&self, cx: &Cx<'_, 'p>) -> bool {
         let links = cx.shared.plan.tables[self.insert.table as usize].links.as_ref();
-        links.is_none_or(|l| l.children.is_empty()) && self.table.indexes.iter().filter(|i| i.unique()).count() == 1
+        links.is_none_or(|l| l.children.is_empty())
+            && !self.table.fires(TriggerEvent::Delete)
+            && self.table.indexes.iter().filter(|i| i.unique()).count() == 1
     }
 
     /// REPLACE: deletes the row in the way. An equal row stays where [`Self::replaces_in_place`] holds: `false`.
@@ -539,8 +591,10 @@ impl<'p> Run<'p> {
         if in_place && old == values {
             return Ok(false);
         }
+        triggers::fire(slot, (TriggerEvent::Delete, false), Some(&old), None, cx)?;
         rows::delete_row(self.table, row_key, &old, &mut cx.row_writer()?)?;
         foreign::deleted(slot, &old, cx)?;
+        triggers::fire(slot, (TriggerEvent::Delete, true), Some(&old), None, cx)?;
         self.affected += 1;
         Ok(true)
     }
@@ -580,7 +634,7 @@ impl<'p> Run<'p> {
             self.affected += u64::from(cx.shared.settings.count_found_rows);
             self.duplicates += u64::from(self.insert.ignore);
             self.pass_of(&new, cx);
-            return Ok(());
+            return super::update::fire_after(slot, &old, &new, cx);
         }
         self.pass_of(&new, cx);
         count(Counter::HandlerUpdate);
@@ -602,13 +656,13 @@ impl<'p> Run<'p> {
         self.duplicates += u64::from(!self.insert.ignore);
         self.affected += 2;
         self.any_stored = true;
-        match self.table.auto_column.map(|c| c as usize) {
-            Some(column) if new[column] != old[column] => {
-                let tree = self.table.auto_counter(codec::trees(self.table, cx.txn.get()?)?);
-                tree.map_or(Ok(()), |t| t.counter_raise(self.last_row_id)).map_err(from_engine)
-            }
-            _ => Ok(()),
+        if let Some(column) = self.table.auto_column.map(|c| c as usize)
+            && new[column] != old[column]
+        {
+            let tree = self.table.auto_counter(codec::trees(self.table, cx.txn.get()?)?);
+            tree.map_or(Ok(()), |t| t.counter_raise(self.last_row_id)).map_err(from_engine)?;
         }
+        super::update::fire_after(slot, &old, &new, cx)
     }
 
     /// A row that may not change as ON DUPLICATE KEY UPDATE says: an error, or with IGNORE a warning and the row as it was.

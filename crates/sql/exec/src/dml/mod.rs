@@ -10,7 +10,9 @@ pub(crate) mod defaults;
 mod delete;
 mod insert;
 mod load;
+mod point;
 pub(crate) mod rows;
+pub(crate) mod triggers;
 mod update;
 
 pub use delete::delete;

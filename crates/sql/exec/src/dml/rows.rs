@@ -1,8 +1,10 @@
 //! Rows of a table with all their index entries: what INSERT, UPDATE and DELETE have in common. No statement is needed, only a
 //! [`RowWriter`].
 
+use super::point::{Found, Tried};
 use crate::changes::{Images, RowWriter};
-use crate::{codec, error::from_engine};
+use crate::{codec, convert, error::from_engine};
+use gannet_catalog::StoredTable as _;
 use gannet_engine::{Delete, IndexInsert, Insert, Read, ReadMode, RowBuf, Txn, Update};
 use gannet_schema::{Index, Table};
 use gannet_types::{Result, SqlError, TimeZone, Value, sql_err};
@@ -100,19 +102,38 @@ pub(crate) fn delete_row(table: &Table, key: &[u8], values: &[Value], to: &mut R
     Ok(deleted)
 }
 
+/// As [`delete_row`], if the row is still the version that was found.
+pub(super) fn delete_if(table: &Table, found: &Found<'_>, to: &mut RowWriter<'_>) -> Result<Tried> {
+    let (mark, old) = (to.mark(), found.old()?);
+    match to.txn.delete_if(found.tree, found.key, found.stamp).map_err(from_engine)? {
+        Delete::Deleted => {}
+        Delete::Missing => return Ok(Tried::Not),
+        Delete::Changed => return Ok(Tried::Late),
+    }
+    remove_entries(table, found.key, old, to.txn)?;
+    to.note(table, found.key);
+    to.tell(mark, table, Images::Delete(old))?;
+    Ok(Tried::Done)
+}
+
 fn remove_row(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Result<bool> {
     match txn.delete(codec::row_tree(table, txn)?, key).map_err(from_engine)? {
         Delete::Deleted => {}
         Delete::Missing => return Ok(false),
         Delete::Changed => return Err(SqlError::internal("a delete without a condition found another version")),
     }
+    remove_entries(table, key, values, txn)?;
+    Ok(true)
+}
+
+fn remove_entries(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Result<()> {
     for number in 0..table.indexes.len() {
         if Some(number) != table.clustered {
             let entry = codec::index_entry(table, number, key, values)?;
             txn.index_delete(codec::index_tree(table, number, txn)?, &entry.key).map_err(from_engine)?;
         }
     }
-    Ok(true)
+    Ok(())
 }
 
 /// How the row tree is written by [`change_row`].
@@ -160,9 +181,28 @@ pub(crate) fn change_row(
             return Ok(Conflict::Duplicate { index: number, row_key });
         }
     }
+    pass_counter(table, old, new, to.txn)?;
     to.note(table, key);
     to.tell(mark, table, Images::Update(old, new))?;
     Ok(Conflict::None)
+}
+
+/// A change that gives the row another AUTO_INCREMENT value moves the counter beyond it.
+#[inline]
+fn pass_counter(table: &Table, old: &[Value], new: &[Value], txn: &Txn) -> Result<()> {
+    match table.auto_column {
+        Some(column) if old[column as usize] != new[column as usize] => raise_counter(table, new, txn),
+        _ => Ok(()),
+    }
+}
+
+/// Moves the counter of the table beyond the AUTO_INCREMENT value that a row was given.
+#[cold]
+pub(crate) fn raise_counter(table: &Table, row: &[Value], txn: &Txn) -> Result<()> {
+    let used = table.auto_column.and_then(|c| convert::to_i128(&row[c as usize]));
+    let Some(used) = used.and_then(|n| u64::try_from(n).ok()) else { return Ok(()) };
+    let tree = table.auto_counter(codec::trees(table, txn)?);
+    tree.map_or(Ok(()), |tree| tree.counter_raise(used)).map_err(from_engine)
 }
 
 /// Replaces a row by one with another key.
@@ -178,6 +218,7 @@ pub(crate) fn move_row(
     }
     let conflict = add_row(table, new_key, new, false, to.txn)?;
     if let Conflict::None = conflict {
+        pass_counter(table, old, new, to.txn)?;
         to.note(table, old_key);
         to.note(table, new_key);
         to.tell(mark, table, Images::Update(old, new))?;

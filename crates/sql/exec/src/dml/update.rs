@@ -7,6 +7,7 @@ use super::{
     complete::{self, Options},
     defaults,
     rows::{self, Conflict, Write},
+    triggers,
 };
 use crate::{
     batch::{Batch, Column},
@@ -20,10 +21,10 @@ use crate::{
 };
 use gannet_engine::Savepoint;
 use gannet_plan::{
-    expr::ExprKind,
+    expr::{Expr, ExprKind},
     plan::{Assignment, Update, UpdateTarget},
 };
-use gannet_schema::Table;
+use gannet_schema::{Table, TriggerEvent};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, sql_err};
 use std::collections::{HashMap, HashSet};
@@ -39,7 +40,9 @@ pub fn update<'p>(update: &'p Update, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
         return Ok(run.finish(cx));
     }
     let mut operator = ops::build(&update.input, false)?;
-    if update.collect_first {
+    let plan = cx.shared.plan;
+    let fires = |t: &UpdateTarget| plan.tables[t.table as usize].table.fires(TriggerEvent::Update);
+    if update.collect_first || update.targets.iter().any(fires) {
         let mut kept = Kept::collect(&mut operator, cx)?;
         let mut at = 0;
         while let Some(batch) = kept.batch(at)? {
@@ -127,20 +130,20 @@ impl<'p> Run<'p> {
         let mut new = self.assign(target, table, &old, batch, row, cx)?;
         let options = Options { checks: &target.checks, inside: Some((batch, row, offset)) };
         if !touch(target.table as usize, &old, &mut new, (&target.assignments, options), self.update.ignore, cx)? {
-            return Ok(());
+            return fire_after(target.table as usize, &old, &new, cx);
         }
         let savepoint = if self.update.ignore { Some(cx.txn.get()?.savepoint()) } else { None };
-        match write(table, &key, (&old, &new), Some(target), &mut cx.row_writer()?)? {
+        match write(table, &key, (&old, &new), known(target, table), &mut cx.row_writer()?)? {
             Conflict::None => match foreign::updated(target.table as usize, &old, &new, cx) {
                 Ok(()) => {
                     self.changed += 1;
+                    fire_after(target.table as usize, &old, &new, cx)?;
                     if let Some(read_key) = read_key {
-                        let mut new_key = key;
                         if table.clustered.is_some() {
-                            new_key.clear();
-                            codec::existing_row_key(table, &new, None, &mut new_key)?;
+                            key.clear();
+                            codec::existing_row_key(table, &new, None, &mut key)?;
                         }
-                        self.current.insert(read_key, (new_key, new));
+                        self.current.insert(read_key, (key, new));
                     }
                     Ok(())
                 }
@@ -181,8 +184,11 @@ impl<'p> Run<'p> {
     ) -> Result<Vec<Value>> {
         let mut new = old.to_vec();
         let offset = target.offset as usize;
-        let mut columns: Vec<Column> =
-            batch.columns.iter().map(|c| Column::Constant(c.get(row).to_owned(), 1)).collect();
+        // The row with what was assigned so far, where a later assignment reads that.
+        let mut seen = reads_assigned(target).then(|| Batch {
+            rows: 1,
+            columns: batch.columns.iter().map(|c| Column::Constant(c.get(row).to_owned(), 1)).collect(),
+        });
         for assignment in &target.assignments {
             let column = assignment.column as usize;
             let definition = &table.columns[column];
@@ -191,10 +197,13 @@ impl<'p> Run<'p> {
                 // `SET c = c`: the value stays, even where it could not be stored anew.
                 Some(expr) if expr.kind == ExprKind::Column((offset + column) as u32) => new[column].clone(),
                 Some(expr) => {
-                    let seen = Batch { rows: 1, columns };
-                    let value = eval::eval(expr, &seen, 0, cx)?;
-                    columns = seen.columns;
-                    if value.is_null() && !definition.nullable {
+                    let value = match &seen {
+                        Some(seen) => eval::eval(expr, seen, 0, cx)?,
+                        None => eval::eval(expr, batch, row, cx)?,
+                    };
+                    if value.is_null() && triggers::before(table, TriggerEvent::Update) {
+                        value
+                    } else if value.is_null() && !definition.nullable {
                         if cx.strict {
                             return Err(sql_err!(BadNull, definition.name));
                         }
@@ -205,11 +214,31 @@ impl<'p> Run<'p> {
                     }
                 }
             };
-            columns[offset + column] = Column::Constant(value.clone(), 1);
+            if let Some(seen) = &mut seen {
+                seen.columns[offset + column] = Column::Constant(value.clone(), 1);
+            }
             new[column] = value;
         }
         Ok(new)
     }
+}
+
+/// One of the assignments reads a column that one before it has assigned, or may do so.
+fn reads_assigned(target: &UpdateTarget) -> bool {
+    fn reads(expr: &Expr, assigned: &dyn Fn(u32) -> bool) -> bool {
+        let mut found = match expr.kind {
+            ExprKind::Column(n) => assigned(n),
+            ExprKind::Subquery(_) => true,
+            _ => false,
+        };
+        expr.for_each_child(|child| found = found || reads(child, assigned));
+        found
+    }
+    let later = target.assignments.iter().enumerate().skip(1);
+    later.filter_map(|(n, a)| Some((n, a.value.as_ref()?))).any(|(n, expr)| {
+        let assigned = |column: u32| target.assignments[..n].iter().any(|a| a.column + target.offset == column);
+        reads(expr, &assigned)
+    })
 }
 
 /// True when the row changes; then ON UPDATE CURRENT_TIMESTAMP columns that were not assigned get the statement's time, and generated columns
@@ -222,11 +251,15 @@ pub(crate) fn touch<'p>(
     ignore: bool,
     cx: &mut Cx<'_, 'p>,
 ) -> Result<bool> {
+    let plan = cx.shared.plan;
+    let table = &*plan.tables[slot].table;
+    if triggers::before(table, TriggerEvent::Update) {
+        triggers::fire(slot, (TriggerEvent::Update, false), Some(old), Some(new), cx)?;
+        triggers::check_nulls(table, new, &[], false, cx)?;
+    }
     if old == &*new {
         return Ok(false);
     }
-    let plan = cx.shared.plan;
-    let table = &*plan.tables[slot].table;
     for (i, column) in table.columns.iter().enumerate() {
         if column.on_update_now && !assignments.iter().any(|a| a.column as usize == i) {
             new[i] = defaults::now(column, cx)?;
@@ -241,6 +274,20 @@ pub(crate) fn touch<'p>(
         return Ok(false);
     }
     Ok(true)
+}
+
+/// What is known of the columns that change: a trigger may have changed any.
+fn known<'p>(target: &'p UpdateTarget, table: &Table) -> Option<&'p UpdateTarget> {
+    Some(target).filter(|_| !triggers::before(table, TriggerEvent::Update))
+}
+
+/// Fires AFTER UPDATE: for every row that matched, changed or not.
+pub(crate) fn fire_after(slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
+    if cx.shared.plan.tables[slot].table.triggers.is_empty() {
+        return Ok(());
+    }
+    let mut new = new.to_vec();
+    triggers::fire(slot, (TriggerEvent::Update, true), Some(old), Some(&mut new), cx)
 }
 
 /// Writes a changed row: in place, or moved when its key changed.

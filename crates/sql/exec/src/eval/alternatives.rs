@@ -7,10 +7,11 @@ use crate::{
     context::Cx,
     eval::{constant_date, eval},
     lookup::{Alternatives, Intervals, Shape},
+    numbered::Numbered,
 };
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind};
 use gannet_types::{Result, TypeId, Value, ValueRef};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// ORs with at least as many alternatives are looked up.
 pub(crate) const LONG_OR: usize = 32;
@@ -89,13 +90,13 @@ impl Alternatives {
                 }
                 continue;
             }
-            cx.reserve(key.len() + 40)?;
+            cx.reserve(Numbered::cost(key.len()))?;
             let place = *places.entry(columns).or_insert_with_key(|columns| {
                 let columns = columns.clone();
-                all.shapes.push(Shape { columns, keys: HashSet::new(), members: Vec::new() });
+                all.shapes.push(Shape { columns, keys: Numbered::default(), members: Vec::new() });
                 all.shapes.len() - 1
             });
-            all.shapes[place].keys.insert(key.into());
+            all.shapes[place].keys.insert(&key);
             all.shapes[place].members.push(position);
         }
         all.intervals.iter_mut().for_each(Intervals::settle);

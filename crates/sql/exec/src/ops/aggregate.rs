@@ -12,15 +12,15 @@ use crate::{
     compare::{append_sort_key, append_value_key},
     context::Cx,
     eval, long,
+    numbered::Numbered,
     order::compare_values,
     spill::{MAX_LEVEL, Partitions, Run},
     vector,
 };
-use gannet_base::hash::{HashMap, HashSet};
 use gannet_functions::{Accumulator, AggregateKernel, Call};
 use gannet_plan::expr::{Aggregate, Expr};
 use gannet_telemetry::Counter;
-use gannet_types::{Result, SqlType, Value, ValueRef};
+use gannet_types::{Result, SqlType, TypeId, Value, ValueRef};
 use std::collections::VecDeque;
 
 /// What to group, from the plan node.
@@ -40,10 +40,14 @@ enum State {
     Count(i64),
     Boxed(Box<dyn Accumulator>),
     /// DISTINCT: the keys seen.
-    Distinct(Box<dyn Accumulator>, HashSet<Box<[u8]>>),
+    Distinct(Box<(Box<dyn Accumulator>, Numbered)>),
     /// GROUP_CONCAT with ORDER BY: (sort key, arguments), added when the group ends.
-    Ordered(Box<dyn Accumulator>, Vec<(Vec<u8>, Vec<Value>)>, Option<HashSet<Box<[u8]>>>),
+    Ordered(Box<Ordered>),
 }
+
+/// The rows so far, and with DISTINCT the keys seen.
+type Ordered = (Box<dyn Accumulator>, SortedRows, Option<Numbered>);
+type SortedRows = Vec<(Vec<u8>, Vec<Value>)>;
 
 struct Group {
     keys: Vec<Value>,
@@ -79,8 +83,11 @@ pub struct Aggregation<'p> {
     arg_types: Vec<Vec<SqlType>>,
     /// Aggregates whose state grows with each row.
     growing: Vec<bool>,
-    index: HashMap<Box<[u8]>, usize>,
+    /// Keys of the groups, with their numbers.
+    index: Numbered,
     groups: Vec<Group>,
+    /// The key in work.
+    key: Vec<u8>,
     /// Streaming: the group of the last row; WITH ROLLUP also those of its shorter keys, shortest first.
     open: Vec<Group>,
     /// Groups to be delivered.
@@ -103,15 +110,16 @@ pub struct Aggregation<'p> {
 impl<'p> Aggregation<'p> {
     pub fn new(input: BoxedOperator<'p>, plan: AggregationPlan<'p>, types: &'p [SqlType]) -> Self {
         let arg_types = plan.aggregates.iter().map(|a| a.args.iter().map(|e| e.ty.clone()).collect()).collect();
-        let growing = plan.aggregates.iter().map(|a| GROWING.contains(&a.def.name)).collect();
+        let growing = plan.aggregates.iter().map(keeps_values).collect();
         Aggregation {
             input,
             plan,
             types,
             arg_types,
             growing,
-            index: HashMap::default(),
+            index: Numbered::default(),
             groups: Vec::new(),
+            key: Vec::new(),
             open: Vec::new(),
             ended: VecDeque::new(),
             held: 0,
@@ -130,7 +138,7 @@ impl<'p> Aggregation<'p> {
         self.groups.clear();
         self.open.clear();
         self.ended.clear();
-        self.index.clear();
+        self.index = Numbered::default();
         self.work.clear();
         (self.aside, self.distinct_aside) = (None, None);
         (self.full, self.drained, self.any, self.levels) = (false, false, false, MAX_LEVEL);
@@ -147,8 +155,10 @@ impl<'p> Aggregation<'p> {
                 }
                 let boxed = (a.def.start)(Call { ty: &a.ty, args, site: 0 });
                 match (a.distinct, a.order.is_empty()) {
-                    (distinct, false) => State::Ordered(boxed, Vec::new(), distinct.then(HashSet::default)),
-                    (true, true) => State::Distinct(boxed, HashSet::default()),
+                    (distinct, false) => {
+                        State::Ordered(Box::new((boxed, Vec::new(), distinct.then(Numbered::default))))
+                    }
+                    (true, true) => State::Distinct(Box::new((boxed, Numbered::default()))),
                     (false, true) => State::Boxed(boxed),
                 }
             })
@@ -285,7 +295,7 @@ impl<'p> Aggregation<'p> {
     ) -> Result<()> {
         for (n, aggregate) in self.plan.aggregates.iter().enumerate() {
             let columns = &input.args[n];
-            let mut bytes = 0;
+            let (mut bytes, mut less) = (0, 0);
             match &mut group.states[n] {
                 State::Count(count) => {
                     if columns.iter().all(|c| !c.get(row).is_null()) {
@@ -295,53 +305,80 @@ impl<'p> Aggregation<'p> {
                 State::Boxed(state) if self.growing[n] => {
                     let before = state.memory_bytes();
                     add_row(state.as_mut(), columns, row, cx)?;
-                    bytes = state.memory_bytes().saturating_sub(before);
+                    let after = state.memory_bytes();
+                    (bytes, less) = (after.saturating_sub(before), before.saturating_sub(after));
                 }
                 State::Boxed(state) => add_row(state.as_mut(), columns, row, cx)?,
-                State::Distinct(state, seen) => {
+                State::Distinct(distinct) => {
+                    let (state, seen) = &mut **distinct;
                     // A DISTINCT aggregate leaves out rows with a NULL; its accumulator would skip them as well.
                     if columns.iter().any(|c| c.get(row).is_null()) {
                         continue;
                     }
-                    let key = distinct_key(columns, aggregate, row)?;
-                    if seen.contains(&key[..]) {
-                        continue;
-                    }
+                    let key = &mut self.key;
+                    distinct_key(columns, aggregate, row, key)?;
                     if let (Some(number), Some(aside)) = (number, &mut self.distinct_aside) {
-                        let width = self.arg_types.iter().map(Vec::len).max().unwrap_or(0);
-                        put_value_aside(aside, [number, n, width], &key, columns, row)?;
+                        if !seen.contains(key) {
+                            let width = self.arg_types.iter().map(Vec::len).max().unwrap_or(0);
+                            put_value_aside(aside, [number, n, width], key, columns, row)?;
+                        }
                         continue;
                     }
-                    bytes = key.len() + 48;
-                    seen.insert(key.into());
+                    if !seen.insert(key).1 {
+                        continue;
+                    }
+                    bytes = Numbered::cost(key.len());
                     add_row(state.as_mut(), columns, row, cx)?;
                 }
-                State::Ordered(_, rows, seen) => {
-                    if let Some(seen) = seen
-                        && !seen.insert(distinct_key(columns, aggregate, row)?.into())
-                    {
-                        continue;
-                    }
-                    let values: Vec<Value> = columns.iter().map(|c| c.get(row).to_owned()).collect();
-                    let mut key = Vec::new();
-                    for (place, part) in aggregate.order.iter().enumerate() {
-                        let value = match &input.rest {
-                            Rest::Over(batch) => eval::eval(&part.expr, batch, row, cx)?,
-                            Rest::Done { order, .. } => order[n][place].get(row).to_owned(),
-                        };
-                        append_sort_key(value.as_ref(), &part.expr.ty, part.descending, &mut key)?;
-                    }
-                    bytes = key.len() + 96 + values.iter().map(crate::batch::value_bytes).sum::<usize>();
-                    rows.push((key, values));
-                }
+                State::Ordered(ordered) => bytes = self.keep_ordered(ordered, n, input, row, cx)?,
             }
-            if bytes > 0 {
-                cx.reserve(bytes)?;
-                group.held += bytes;
-                self.held += bytes;
-            }
+            self.count(group, bytes, less, cx)?;
         }
         Ok(())
+    }
+
+    /// A group holds so many bytes more, or fewer: a shorter text is the least one now.
+    fn count(&mut self, group: &mut Group, more: usize, fewer: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if more > 0 {
+            cx.reserve(more)?;
+            group.held += more;
+            self.held += more;
+        } else if fewer > 0 {
+            cx.release(fewer);
+            group.held = group.held.saturating_sub(fewer);
+            self.held = self.held.saturating_sub(fewer);
+        }
+        Ok(())
+    }
+
+    /// Keeps the arguments of an aggregate with an order, and their key, until the group ends; bytes that this takes.
+    fn keep_ordered(
+        &mut self,
+        (_, rows, seen): &mut Ordered,
+        n: usize,
+        input: &Input<'_>,
+        row: usize,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<usize> {
+        let (aggregate, columns) = (&self.plan.aggregates[n], &input.args[n]);
+        if let Some(seen) = seen {
+            distinct_key(columns, aggregate, row, &mut self.key)?;
+            if !seen.insert(&self.key).1 {
+                return Ok(0);
+            }
+        }
+        let values: Vec<Value> = columns.iter().map(|c| c.get(row).to_owned()).collect();
+        let mut key = Vec::new();
+        for (place, part) in aggregate.order.iter().enumerate() {
+            let value = match &input.rest {
+                Rest::Over(batch) => eval::eval(&part.expr, batch, row, cx)?,
+                Rest::Done { order, .. } => order[n][place].get(row).to_owned(),
+            };
+            append_sort_key(value.as_ref(), &part.expr.ty, part.descending, &mut key)?;
+        }
+        let bytes = key.len() + 96 + values.iter().map(crate::batch::value_bytes).sum::<usize>();
+        rows.push((key, values));
+        Ok(bytes)
     }
 
     /// Adds rows to their groups. `batch`: the rows as they came, to compute the columns that go to disk.
@@ -349,37 +386,10 @@ impl<'p> Aggregation<'p> {
         if input.keys.is_empty() && self.add_whole_batch(input, cx)? {
             return Ok(());
         }
-        let (mut key, mut put_aside, mut keys_aside) = (Vec::new(), Vec::new(), Vec::new());
-        for row in 0..input.rows {
-            key.clear();
-            for (column, expr) in input.keys.iter().zip(self.plan.groups) {
-                append_value_key(column.get(row), &expr.ty, &mut key)?;
-            }
-            let number = match self.index.get(&key[..]) {
-                Some(number) => *number,
-                None if self.aside.is_some() => {
-                    put_aside.push(row as u32);
-                    keys_aside.push(key.clone());
-                    continue;
-                }
-                None => {
-                    let values = input.keys.iter().map(|c| c.get(row).to_owned()).collect();
-                    let group = self.new_group(values, Some((input, row)), cx)?;
-                    self.groups.push(group);
-                    cx.hold(key.len() + 48);
-                    self.held += key.len() + 48;
-                    self.index.insert(key.as_slice().into(), self.groups.len() - 1);
-                    self.groups.len() - 1
-                }
-            };
-            let mut group = std::mem::replace(&mut self.groups[number], NO_GROUP);
-            let added = self.add(&mut group, Some(number), input, row, cx);
-            self.groups[number] = group;
-            added?;
-            if cx.over(self.held) {
-                self.overflow(cx)?;
-            }
-        }
+        let mut groups = std::mem::take(&mut self.groups);
+        let put_aside = self.consume_into(&mut groups, input, cx);
+        self.groups = groups;
+        let (put_aside, keys_aside) = put_aside?;
         if put_aside.is_empty() {
             return Ok(());
         }
@@ -397,6 +407,44 @@ impl<'p> Aggregation<'p> {
             }
         }
         Ok(())
+    }
+
+    /// Adds rows to their groups; the rows that have to be put aside, and their keys.
+    fn consume_into(
+        &mut self,
+        groups: &mut Vec<Group>,
+        input: &Input<'_>,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<(Vec<u32>, Vec<Vec<u8>>)> {
+        let (mut key, mut put_aside, mut keys_aside) = (Vec::new(), Vec::new(), Vec::new());
+        for row in 0..input.rows {
+            key.clear();
+            for (column, expr) in input.keys.iter().zip(self.plan.groups) {
+                append_value_key(column.get(row), &expr.ty, &mut key)?;
+            }
+            let number = if self.aside.is_none() {
+                let (number, new) = self.index.insert(&key);
+                if new {
+                    let values = input.keys.iter().map(|c| c.get(row).to_owned()).collect();
+                    groups.push(self.new_group(values, Some((input, row)), cx)?);
+                    let bytes = Numbered::cost(key.len());
+                    cx.hold(bytes);
+                    self.held += bytes;
+                }
+                number
+            } else if let Some(number) = self.index.get(&key) {
+                number
+            } else {
+                put_aside.push(row as u32);
+                keys_aside.push(key.clone());
+                continue;
+            };
+            self.add(&mut groups[number], Some(number), input, row, cx)?;
+            if cx.over(self.held) {
+                self.overflow(cx)?;
+            }
+        }
+        Ok((put_aside, keys_aside))
     }
 
     /// Memory is full: no new groups, no new keys of DISTINCT aggregates.
@@ -426,7 +474,7 @@ impl<'p> Aggregation<'p> {
         if self.groups.is_empty() {
             let group = self.new_group(Vec::new(), Some((input, 0)), cx)?;
             self.groups.push(group);
-            self.index.insert(Box::default(), 0);
+            self.index.insert(&[]);
         }
         let mut bytes = 0;
         for (n, columns) in input.args.iter().enumerate() {
@@ -456,7 +504,7 @@ impl<'p> Aggregation<'p> {
         if let Some(aside) = self.distinct_aside.take() {
             self.add_distinct(aside, cx)?;
         }
-        self.index.clear();
+        self.index = Numbered::default();
         self.full = false;
         for mut group in self.groups.drain(..) {
             finish_group(&mut group, cx)?;
@@ -474,18 +522,17 @@ impl<'p> Aggregation<'p> {
     fn add_distinct(&mut self, aside: Partitions, cx: &mut Cx<'_, 'p>) -> Result<()> {
         for group in &mut self.groups {
             for state in &mut group.states {
-                if let State::Distinct(_, seen) = state {
-                    let bytes: usize = seen.drain().map(|key| key.len() + 48).sum();
+                if let State::Distinct(distinct) = state {
+                    let bytes = std::mem::take(&mut distinct.1).held();
                     cx.release(bytes);
                     self.held = self.held.saturating_sub(bytes);
                     group.held = group.held.saturating_sub(bytes);
-                    *seen = HashSet::default();
                 }
             }
         }
         let mut work: Vec<(u32, Run)> = aside.finish()?.into_iter().map(|run| (MAX_LEVEL, run)).collect();
         while let Some((levels, run)) = work.pop() {
-            let mut seen: HashSet<Box<[u8]>> = HashSet::default();
+            let mut seen = Numbered::default();
             let mut held = 0;
             let mut again: Option<Partitions> = None;
             for at in 0..run.batches() {
@@ -497,28 +544,30 @@ impl<'p> Aggregation<'p> {
                     else {
                         continue;
                     };
-                    if seen.contains(key) {
-                        continue;
-                    }
                     if let Some(again) = &mut again {
-                        again.push(key, &batch, row, None)?;
+                        if !seen.contains(key) {
+                            again.push(key, &batch, row, None)?;
+                        }
                         continue;
                     }
-                    seen.insert(key.into());
-                    held += key.len() + 48;
+                    if !seen.insert(key).1 {
+                        continue;
+                    }
+                    let bytes = Numbered::cost(key.len());
+                    held += bytes;
                     if levels > 0 {
-                        cx.hold(key.len() + 48);
+                        cx.hold(bytes);
                         if cx.over(held) {
                             again = Some(Partitions::new(cx)?);
                         }
                     } else {
-                        cx.reserve(key.len() + 48)?;
+                        cx.reserve(bytes)?;
                     }
                     let group = self.groups.get_mut(number as usize);
-                    if let Some(State::Distinct(state, _)) = group.and_then(|g| g.states.get_mut(n as usize)) {
+                    if let Some(State::Distinct(distinct)) = group.and_then(|g| g.states.get_mut(n as usize)) {
                         let width = self.plan.aggregates[n as usize].args.len();
                         let end = (3 + width).min(batch.columns.len());
-                        add_row(state.as_mut(), &batch.columns[3..end], row, cx)?;
+                        add_row(distinct.0.as_mut(), &batch.columns[3..end], row, cx)?;
                     }
                 }
             }
@@ -584,7 +633,9 @@ impl<'p> Aggregation<'p> {
             for state in &group.states {
                 row.push(match state {
                     State::Count(n) => Value::Int(*n),
-                    State::Boxed(s) | State::Distinct(s, _) | State::Ordered(s, _, _) => cx.accumulated(&**s)?,
+                    State::Boxed(s) => cx.accumulated(&**s)?,
+                    State::Distinct(distinct) => cx.accumulated(&*distinct.0)?,
+                    State::Ordered(ordered) => cx.accumulated(&*ordered.0)?,
                 });
             }
             for places in self.plan.groupings {
@@ -605,6 +656,13 @@ impl<'p> Aggregation<'p> {
     }
 }
 
+/// The state's size depends on the values: they are texts or documents, or are collected.
+fn keeps_values(a: &Aggregate) -> bool {
+    let text = |e: &Expr| e.ty.id.is_string() || e.ty.id == TypeId::Json;
+    GROWING.contains(&a.def.name)
+        || matches!(a.def.kernel, AggregateKernel::Min | AggregateKernel::Max) && a.args.iter().any(text)
+}
+
 /// Aggregates that keep what they are given.
 const GROWING: &[&str] = &["GROUP_CONCAT", "JSON_ARRAYAGG", "JSON_OBJECTAGG"];
 
@@ -614,13 +672,13 @@ fn cell(batch: &Batch, column: usize, row: usize) -> Option<ValueRef<'_>> {
     batch.columns.get(column).map(|c| c.get(row))
 }
 
-/// The key of a row's arguments.
-fn distinct_key(columns: &[Column], aggregate: &Aggregate, row: usize) -> Result<Vec<u8>> {
-    let mut key = Vec::new();
+/// Makes the key of a row's arguments.
+fn distinct_key(columns: &[Column], aggregate: &Aggregate, row: usize, key: &mut Vec<u8>) -> Result<()> {
+    key.clear();
     for (column, expr) in columns.iter().zip(&aggregate.args) {
-        append_value_key(column.get(row), &expr.ty, &mut key)?;
+        append_value_key(column.get(row), &expr.ty, key)?;
     }
-    Ok(key)
+    Ok(())
 }
 
 /// Appends a value of a DISTINCT aggregate to the partition of group, aggregate and key, with `width` arguments.
@@ -644,7 +702,8 @@ fn put_value_aside(
 /// Adds what waited for the group's end.
 fn finish_group(group: &mut Group, cx: &mut Cx<'_, '_>) -> Result<()> {
     for state in &mut group.states {
-        if let State::Ordered(accumulator, rows, _) = state {
+        if let State::Ordered(ordered) = state {
+            let (accumulator, rows, _) = &mut **ordered;
             long::over(rows.len() * size_of::<(Vec<u8>, Vec<Value>)>(), || rows.sort_by(|a, b| a.0.cmp(&b.0)));
             for (_, values) in rows.drain(..) {
                 cx.accumulate(&mut **accumulator, &values)?;
@@ -656,7 +715,10 @@ fn finish_group(group: &mut Group, cx: &mut Cx<'_, '_>) -> Result<()> {
 
 fn add_row<'p>(state: &mut dyn Accumulator, columns: &[Column], row: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
     match columns {
-        [one] => cx.accumulate(state, &[one.get(row).to_owned()]),
+        [one] => {
+            let value = one.get(row);
+            if state.take(value) { Ok(()) } else { cx.accumulate(state, &[value.to_owned()]) }
+        }
         _ => {
             let values: Vec<Value> = columns.iter().map(|c| c.get(row).to_owned()).collect();
             cx.accumulate(state, &values)

@@ -16,27 +16,27 @@ use crate::{
     compare::append_domain_key,
     context::Cx,
     eval,
+    numbered::Numbered,
     spill::{BySequence, MAX_LEVEL, Merge, Partitions, Run, RunWriter, SpillFile, reduce},
+    vector,
 };
-use gannet_base::hash::HashMap;
 use gannet_plan::{
-    expr::Expr,
+    expr::{Expr, ExprKind},
     physical::{HashKey, JoinKind},
 };
 use gannet_telemetry::Counter;
-use gannet_types::{Result, SqlType};
+use gannet_types::{Result, SqlType, ValueRef};
 use std::collections::VecDeque;
 
 /// True when the joined row satisfies the condition.
 fn matches<'p>(
-    on: Option<&'p Expr>,
+    on: &'p Expr,
     scratch: &mut Joined,
     (left, l): (&Batch, usize),
     (right, r): (&Batch, usize),
     types: (&[SqlType], &[SqlType]),
     cx: &mut Cx<'_, 'p>,
 ) -> Result<bool> {
-    let Some(on) = on else { return Ok(true) };
     scratch.push(left, l, Some((right, r)));
     let row = scratch.take(types.0, types.1);
     eval::is_true(on, &row, 0, cx)
@@ -69,10 +69,21 @@ pub struct HashJoinPlan<'p> {
 #[derive(Default)]
 struct Table {
     rows: Vec<Batch>,
-    /// Key → (batch, row).
-    places: HashMap<Box<[u8]>, Vec<(u32, u32)>>,
+    keys: Numbered,
+    /// For each key its first and its last place.
+    ends: Vec<(u32, u32)>,
+    /// Places of rows that have a key: batch, row, and the next place with the same key ([`NONE`]: there is none).
+    places: Vec<(u32, u32, u32)>,
+    /// Rows may be long.
+    bulky: bool,
     held: usize,
 }
+
+/// Bytes of a row beyond which rows are joined one by one.
+const BULKY: usize = 2048;
+
+/// No place.
+const NONE: u32 = u32::MAX;
 
 impl Table {
     fn clear(&mut self, cx: &mut Cx<'_, '_>) {
@@ -85,15 +96,37 @@ impl Table {
         self.held += bytes;
     }
 
-    fn insert(&mut self, key: &[u8], place: (u32, u32), cx: &mut Cx<'_, '_>) {
-        if let Some(places) = self.places.get_mut(key) {
-            self.held += size_of::<(u32, u32)>();
-            cx.hold(size_of::<(u32, u32)>());
-            places.push(place);
+    fn insert(&mut self, key: &[u8], (batch, row): (u32, u32), cx: &mut Cx<'_, '_>) {
+        let (number, new) = self.keys.insert(key);
+        let place = self.places.len() as u32;
+        if new {
+            self.ends.push((place, place));
         } else {
-            self.hold(key.len() + 64, cx);
-            self.places.insert(key.into(), vec![place]);
+            let last = std::mem::replace(&mut self.ends[number].1, place);
+            self.places[last as usize].2 = place;
         }
+        self.places.push((batch, row, NONE));
+        let bytes = if new { Numbered::cost(key.len()) + size_of::<(u32, u32)>() } else { 0 };
+        self.hold(bytes + size_of::<(u32, u32, u32)>(), cx);
+    }
+
+    /// Column `n` of the rows at some places, NULL for [`NONE`].
+    fn gather(&self, n: usize, ty: &SqlType, places: &[u32]) -> Column {
+        let mut out = Column::for_type(ty);
+        out.reserve(places.len());
+        for place in places {
+            match self.places.get(*place as usize) {
+                Some((batch, row, _)) => out.push_from(&self.rows[*batch as usize].columns[n], *row as usize),
+                None => out.push(ValueRef::Null),
+            }
+        }
+        out
+    }
+
+    /// The first place of a key; [`NONE`]: it has none.
+    #[inline]
+    fn first(&self, key: &[u8]) -> u32 {
+        self.keys.get(key).map_or(NONE, |number| self.ends[number].0)
     }
 }
 
@@ -108,7 +141,7 @@ struct Pair {
 struct Probing {
     batch: Batch,
     row: usize,
-    /// Matches of the row that were looked at already: a result batch was full.
+    /// Where to go on with the row, when a result batch was full: with keys 1 + the place, without keys the batch.
     place: usize,
     /// Without keys: the matches in the batch of the right side at `place`, and how many of them are joined.
     hits: Option<(Vec<u32>, usize)>,
@@ -165,6 +198,9 @@ pub struct HashJoin<'p> {
     any: bool,
     probing: Option<Probing>,
     spilled: Option<Spilled>,
+    /// The key in work, and a joined row.
+    buffer: Vec<u8>,
+    scratch: Option<Joined>,
 }
 
 impl<'p> HashJoin<'p> {
@@ -186,6 +222,8 @@ impl<'p> HashJoin<'p> {
             any: false,
             probing: None,
             spilled: None,
+            buffer: Vec::new(),
+            scratch: None,
         }
     }
 
@@ -193,8 +231,16 @@ impl<'p> HashJoin<'p> {
     fn key(&self, right: bool, batch: &Batch, row: usize, key: &mut Vec<u8>, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         key.clear();
         for part in self.plan.keys {
-            let value = eval::eval(if right { &part.right } else { &part.left }, batch, row, cx)?;
-            if !append_domain_key(part.by, value.as_ref(), cx, key)? && !part.null_safe {
+            let expr = if right { &part.right } else { &part.left };
+            // Of a column no copy is made.
+            let known = match &expr.kind {
+                ExprKind::Column(n) => {
+                    let value = batch.columns[*n as usize].get(row).localize(&cx.shared.settings.time_zone);
+                    append_domain_key(part.by, value, cx, key)?
+                }
+                _ => append_domain_key(part.by, eval::eval(expr, batch, row, cx)?.as_ref(), cx, key)?,
+            };
+            if !known && !part.null_safe {
                 return Ok(false);
             }
         }
@@ -214,7 +260,9 @@ impl<'p> HashJoin<'p> {
                 self.null_key = true;
             }
         }
-        self.table.hold(batch.memory_bytes(), cx);
+        let bytes = batch.memory_bytes();
+        self.table.bulky |= bytes > BULKY * batch.rows.max(1);
+        self.table.hold(bytes, cx);
         self.table.rows.push(batch);
         Ok(())
     }
@@ -506,24 +554,35 @@ impl<'p> HashJoin<'p> {
                 return Ok(probing.matched);
             }
         } else if !(probing.matched && one_is_enough) {
-            let mut key = Vec::new();
-            known = self.key(false, batch, row, &mut key, cx)?;
-            let places = if known { self.table.places.get(&key[..]).map_or(&[][..], Vec::as_slice) } else { &[] };
-            let mut scratch = Joined::new(self.left_types, self.right_types);
+            let mut key = std::mem::take(&mut self.buffer);
+            let found = self.key(false, batch, row, &mut key, cx);
+            self.buffer = key;
+            known = found?;
             let types = (self.left_types, self.right_types);
-            let first = std::mem::take(&mut probing.place);
+            let mut at = match std::mem::take(&mut probing.place) {
+                0 if known => self.table.first(&self.buffer),
+                0 => NONE,
+                place => place as u32 - 1,
+            };
             let before = probing.matched;
-            for (n, (b, r)) in places.iter().enumerate().skip(first) {
-                if n % 1024 == 1023 {
+            let mut looked = 0u32;
+            while at != NONE {
+                looked += 1;
+                if looked.is_multiple_of(1024) {
                     cx.check_interrupt()?;
                 }
                 if out.batch.is_full(BATCH_ROWS) {
-                    probing.place = n;
+                    probing.place = at as usize + 1;
                     return Ok(probing.matched);
                 }
-                let right = (&self.table.rows[*b as usize], *r as usize);
-                if !matches(self.plan.on, &mut scratch, (batch, row), right, types, cx)? {
-                    continue;
+                let (b, r, next) = self.table.places[at as usize];
+                at = next;
+                let right = (&self.table.rows[b as usize], r as usize);
+                if let Some(on) = self.plan.on {
+                    let scratch = self.scratch.get_or_insert_with(|| Joined::new(types.0, types.1));
+                    if !matches(on, scratch, (batch, row), right, types, cx)? {
+                        continue;
+                    }
                 }
                 probing.matched = true;
                 match self.plan.kind {
@@ -552,6 +611,73 @@ impl<'p> HashJoin<'p> {
     }
 }
 
+// Where matches are pairs of places first, and columns are gathered once for all of them.
+impl<'p> HashJoin<'p> {
+    /// The join can be made of pairs: no row beyond [`BULKY`], so that what is gathered is bounded.
+    fn in_pairs(&self, probing: &Probing) -> bool {
+        let small = |batch: &Batch| batch.memory_bytes() <= BULKY * batch.rows.max(1);
+        let by_row = self.plan.on.is_some() && self.plan.kind != JoinKind::Inner;
+        !by_row && !self.plan.keys.is_empty() && !probing.matched && !self.table.bulky && small(&probing.batch)
+    }
+
+    /// Joins left rows, up to a batch of results.
+    fn probe_pairs(&mut self, probing: &mut Probing, cx: &mut Cx<'_, 'p>) -> Result<Batch> {
+        cx.check_interrupt()?;
+        let (mut lefts, mut rights) = (Vec::with_capacity(BATCH_ROWS), Vec::with_capacity(BATCH_ROWS));
+        let (batch, mut key) = (&probing.batch, std::mem::take(&mut self.buffer));
+        while probing.row < batch.rows && lefts.len() < BATCH_ROWS {
+            let row = probing.row as u32;
+            let mut known = true;
+            let mut at = match std::mem::take(&mut probing.place) {
+                0 => {
+                    known = self.key(false, batch, probing.row, &mut key, cx)?;
+                    if known { self.table.first(&key) } else { NONE }
+                }
+                place => place as u32 - 1,
+            };
+            match self.plan.kind {
+                JoinKind::Inner => {}
+                JoinKind::Left if at == NONE => {
+                    lefts.push(row);
+                    rights.push(NONE);
+                }
+                JoinKind::Left => {}
+                JoinKind::Semi | JoinKind::Anti => {
+                    // NOT IN: with a NULL on either side the answer is unknown, unless the set is empty.
+                    let unknown = self.plan.null_aware && self.any && (self.null_key || !known);
+                    let wanted = if self.plan.kind == JoinKind::Semi { at != NONE } else { at == NONE && !unknown };
+                    if wanted {
+                        lefts.push(row);
+                    }
+                    at = NONE;
+                }
+            }
+            while at != NONE && lefts.len() < BATCH_ROWS {
+                lefts.push(row);
+                rights.push(at);
+                at = self.table.places[at as usize].2;
+            }
+            if at != NONE {
+                probing.place = at as usize + 1;
+                break;
+            }
+            probing.row += 1;
+        }
+        self.buffer = key;
+        let mut out = batch.gather(&lefts);
+        if !matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti) {
+            out.columns.extend(self.right_types.iter().enumerate().map(|(n, ty)| self.table.gather(n, ty, &rights)));
+        }
+        match self.plan.on {
+            None => Ok(out),
+            Some(on) => {
+                let kept = vector::select(on, &out, cx)?;
+                Ok(if kept.len() == out.rows { out } else { out.gather(&kept) })
+            }
+        }
+    }
+}
+
 impl<'p> Operator<'p> for HashJoin<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
         self.build_table(cx)?;
@@ -576,6 +702,13 @@ impl<'p> Operator<'p> for HashJoin<'p> {
                 None => return Ok(None),
             },
         };
+        if self.in_pairs(&probing) {
+            let out = self.probe_pairs(&mut probing, cx)?;
+            if probing.row < probing.batch.rows {
+                self.probing = Some(probing);
+            }
+            return Ok(Some(out));
+        }
         let mut out = self.joined();
         while probing.row < probing.batch.rows && !out.batch.is_full(BATCH_ROWS) {
             self.probe(&mut probing, true, &mut out, cx)?;

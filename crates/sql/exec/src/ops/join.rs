@@ -65,6 +65,28 @@ pub(super) fn select_beside<'p>(
     hits
 }
 
+/// Which rows of a batch match.
+enum Hits {
+    All(usize),
+    Some(Vec<u32>),
+}
+
+impl Hits {
+    fn len(&self) -> usize {
+        match self {
+            Hits::All(n) => *n,
+            Hits::Some(rows) => rows.len(),
+        }
+    }
+
+    fn get(&self, at: usize) -> Option<usize> {
+        match self {
+            Hits::All(n) => (at < *n).then_some(at),
+            Hits::Some(rows) => rows.get(at).map(|row| *row as usize),
+        }
+    }
+}
+
 /// For each outer row the inner side is run with its registers bound.
 pub struct NestedLoop<'p> {
     outer: BoxedOperator<'p>,
@@ -80,7 +102,7 @@ pub struct NestedLoop<'p> {
     running: bool,
     matched: bool,
     /// Rows of the inner side that match, those before `at` already joined.
-    hits: Option<(Batch, Vec<u32>, usize)>,
+    hits: Option<(Batch, Hits, usize)>,
     want: u64,
 }
 
@@ -117,11 +139,13 @@ impl<'p> NestedLoop<'p> {
         if let Some((inner, hits, at)) = &mut self.hits {
             // Of long rows not all may find room at once.
             while let Some(r) = hits.get(*at).filter(|_| !out.batch.is_full(usize::MAX)) {
-                out.push(outer, self.row, Some((inner, *r as usize)));
+                out.push(outer, self.row, Some((inner, r)));
                 *at += 1;
             }
-            if *at == hits.len() {
-                self.hits = None;
+            if *at == hits.len()
+                && let Some((inner, ..)) = self.hits.take()
+            {
+                self.inner.recycle(inner);
             }
             return Ok(false);
         }
@@ -133,26 +157,28 @@ impl<'p> NestedLoop<'p> {
             }
             return Ok(true);
         };
-        let all = 0..inner.rows as u32;
         let hits = match self.on {
-            None => all.collect(),
-            Some(on) => select_beside(on, (outer, self.row), &mut inner, all, cx)?,
+            None => Hits::All(inner.rows),
+            Some(on) => {
+                let all = 0..inner.rows as u32;
+                Hits::Some(select_beside(on, (outer, self.row), &mut inner, all, cx)?)
+            }
         };
-        if hits.is_empty() {
+        if hits.len() == 0 {
+            self.inner.recycle(inner);
             return Ok(false);
         }
         self.matched = true;
         match self.kind {
             JoinKind::Inner | JoinKind::Left => {
                 self.hits = Some((inner, hits, 0));
-                self.step(out, cx)
+                return self.step(out, cx);
             }
-            JoinKind::Semi => {
-                out.push(outer, self.row, None);
-                Ok(true)
-            }
-            JoinKind::Anti => Ok(true),
+            JoinKind::Semi => out.push(outer, self.row, None),
+            JoinKind::Anti => {}
         }
+        self.inner.recycle(inner);
+        Ok(true)
     }
 }
 

@@ -6,9 +6,9 @@ use crate::{
     context::Cx,
     eval,
 };
-use gannet_functions::json::table::JsonTable;
+use gannet_functions::{EvalContext, json::table::JsonTable};
 use gannet_plan::expr::Expr;
-use gannet_types::{Result, SqlType, Value};
+use gannet_types::{Result, SqlType, Value, room::Room};
 
 /// Rows out of a JSON document, all made when it opens.
 pub struct JsonRows<'p> {
@@ -44,7 +44,10 @@ impl<'p> Operator<'p> for JsonRows<'p> {
             // The statement's bound is asked once, below; a document that makes too much of little stops here.
             if bytes > limit { Err(gannet_types::sql_err!(OutOfSortmemory)) } else { Ok(()) }
         };
-        self.table.rows(&mut cx.eval_context(), &self.document.ty, &document, &mut emit)?;
+        let allowance = cx.allowance();
+        let mut context = EvalContext { room: Room::of(&allowance), ..cx.eval_context() };
+        self.table.rows(&mut context, &self.document.ty, &document, &mut emit)?;
+        drop(allowance);
         cx.reserve(bytes)?;
         self.held = bytes;
         self.batches = batches.into_iter();

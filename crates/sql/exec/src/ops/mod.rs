@@ -61,6 +61,14 @@ impl<'p> Operator<'p> for Checked<'p> {
         self.0.want(rows);
     }
 
+    fn skip(&mut self, rows: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {
+        self.0.skip(rows, cx)
+    }
+
+    fn recycle(&mut self, batch: Batch) {
+        self.0.recycle(batch);
+    }
+
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
         gannet_types::check_stack()?;
         self.0.next(cx)

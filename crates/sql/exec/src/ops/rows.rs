@@ -4,7 +4,7 @@
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::context::{BoxedOperator, Operator};
 use crate::{context::Cx, eval, vector};
-use gannet_plan::expr::Expr;
+use gannet_plan::expr::{Expr, ExprKind};
 use gannet_types::{Result, SqlType};
 
 /// Constant rows.
@@ -87,6 +87,12 @@ impl<'p> Operator<'p> for Project<'p> {
 
     fn want(&mut self, rows: u64) {
         self.input.want(rows);
+    }
+
+    fn skip(&mut self, rows: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {
+        // What is computed may fail or warn, also for rows that nobody sees.
+        let passes = |e: &Expr| matches!(e.kind, ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Param(_));
+        if self.exprs.iter().all(passes) { self.input.skip(rows, cx) } else { Ok(0) }
     }
 
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
@@ -172,6 +178,11 @@ impl<'p> Operator<'p> for Limit<'p> {
             }
             if !self.count_all {
                 self.input.want(self.skip.saturating_add(self.left));
+            }
+            if self.skip > 0 {
+                let skipped = self.input.skip(self.skip, cx)?;
+                self.skip -= skipped;
+                self.seen += skipped;
             }
             let Some(batch) = self.input.next(cx)? else {
                 if self.count_all {

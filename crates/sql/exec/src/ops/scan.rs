@@ -12,7 +12,8 @@ use crate::{
     eval, padding, vector,
 };
 use gannet_engine::{
-    Cut, Direction, KeyRange, LockMode, Read, ReadMode, RowBuf, Scan, ScanOptions, TreeHandle, WaitPolicy,
+    Cut, Direction, Isolation, KeyRange, LockMode, Place, Read, ReadMode, RowBuf, Scan, ScanOptions, TreeHandle,
+    WaitPolicy,
 };
 use gannet_plan::{
     physical::{Access, LockStrength, LockWait, ROW_ID, RowLock, TableScan},
@@ -55,6 +56,8 @@ pub(crate) fn build<'p>(scan: &'p TableScan, types: &'p [SqlType]) -> BoxedOpera
 pub(super) struct Reader<'p> {
     pub(super) scan: &'p TableScan,
     buffer: RowBuf,
+    /// Where the last row was.
+    place: Place,
     /// Bytes of the rows that the present batch was made of.
     pub(super) taken: usize,
 }
@@ -68,6 +71,10 @@ pub(super) struct TreeScan<'p> {
     /// Next range.
     at: usize,
     open: Option<Scan>,
+    /// A scan of a range that was read to its end, for the next one.
+    idle: Option<Scan>,
+    /// A batch that was given back.
+    spare: Option<Batch>,
     rows: usize,
     /// The open range's first read, if it has not happened: it counts as this.
     first_read: Option<Counter>,
@@ -88,6 +95,8 @@ impl<'p> TreeScan<'p> {
             bounds: Bounds::default(),
             at: 0,
             open: None,
+            idle: None,
+            spare: None,
             rows: FIRST_ROWS,
             first_read: None,
             single: false,
@@ -118,7 +127,7 @@ impl<'p> TreeScan<'p> {
         if self.at >= count {
             return Ok(false);
         }
-        let number = if self.scan.reverse { count - 1 - self.at } else { self.at };
+        let number = self.number();
         self.at += 1;
         let (low, high) = self.bounds.get(number);
         let options = ScanOptions {
@@ -137,16 +146,61 @@ impl<'p> TreeScan<'p> {
             (true, _, Limit::Open) => Counter::HandlerReadLast,
             _ => Counter::HandlerReadKey,
         });
-        self.single = matches!(self.access, Access::Point { .. })
-            || matches!((low, high), (Limit::Before(a), Limit::After(b)) if a == b)
-                && self
-                    .scan
-                    .index
-                    .is_some_and(|i| table.indexes[i as usize].unique() && table.key_parts(i as usize).len() == 1);
+        self.single = matches!(self.access, Access::Point { .. }) || self.is_single(table, low, high);
         let tree = self.tree(table, cx)?;
+        let (low, high) = self.bounds.get(number);
         let range = KeyRange::new(cut(low, Cut::Start), cut(high, Cut::End));
-        self.open = Some(cx.txn.get()?.scan(tree, range, options).map_err(from_engine)?);
+        let txn = cx.txn.get()?;
+        self.open = Some(match self.idle.take() {
+            Some(mut scan) => {
+                scan.restart(txn, range).map_err(from_engine)?;
+                scan
+            }
+            None => txn.scan(tree, range, options).map_err(from_engine)?,
+        });
         Ok(true)
+    }
+
+    /// A batch without rows.
+    fn fresh(&mut self) -> Batch {
+        match self.spare.take() {
+            Some(spare) => spare.again(self.types),
+            None => Batch::for_types(self.types),
+        }
+    }
+
+    /// Which range is the next one.
+    fn number(&self) -> usize {
+        if self.scan.reverse { self.bounds.len() - 1 - self.at } else { self.at }
+    }
+
+    /// The range is that of one whole key.
+    fn is_single(&self, table: &Table, low: Limit<'_>, high: Limit<'_>) -> bool {
+        matches!((low, high), (Limit::Before(a), Limit::After(b)) if a == b)
+            && self.scan.index.is_some_and(|i| {
+                let i = i as usize;
+                table.indexes[i].unique() && table.key_parts(i).len() == 1
+            })
+    }
+
+    /// Reads rows by their whole keys, as long as ranges of one key follow each other: no scan is needed for these.
+    fn take_points(&mut self, table: &'p Table, batch: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let before = (batch.rows, self.at);
+        while self.at < self.bounds.len() && !self.is_full(batch) {
+            let (low, high) = self.bounds.get(self.number());
+            if !self.is_single(table, low, high) {
+                break;
+            }
+            let Limit::Before(key) = low else { break };
+            self.reader.fetch(table, key, None, batch, cx)?;
+            self.at += 1;
+            if self.at.is_multiple_of(256) {
+                cx.check_interrupt()?;
+            }
+        }
+        add(Counter::HandlerReadKey, (self.at - before.1) as u64);
+        cx.counts.examined += (batch.rows - before.0) as u64;
+        Ok(())
     }
 
     /// The row with the one key of a point.
@@ -156,8 +210,8 @@ impl<'p> TreeScan<'p> {
         }
         self.at = 1;
         count(Counter::HandlerReadKey);
+        let mut batch = self.fresh();
         let (Limit::Before(key), _) = self.bounds.get(0) else { return Ok(None) };
-        let mut batch = Batch::for_types(self.types);
         cx.counts.examined += 1;
         self.reader.fetch(table, key, None, &mut batch, cx)?;
         self.reader.pad(table, &mut batch, cx);
@@ -165,7 +219,11 @@ impl<'p> TreeScan<'p> {
             Some(filter) if batch.rows > 0 => eval::is_true(filter, &batch, 0, cx)?,
             _ => batch.rows > 0,
         };
-        Ok(kept.then_some(batch))
+        if kept {
+            return Ok(Some(batch));
+        }
+        self.spare = Some(batch);
+        Ok(None)
     }
 
     fn is_full(&self, batch: &Batch) -> bool {
@@ -263,7 +321,7 @@ impl<'p> TreeScan<'p> {
 
 impl<'p> Reader<'p> {
     pub(super) fn new(scan: &'p TableScan) -> Self {
-        Reader { scan, buffer: RowBuf::new(), taken: 0 }
+        Reader { scan, buffer: RowBuf::new(), place: Place::new(), taken: 0 }
     }
 
     /// Fills CHAR columns up, where the mode says so.
@@ -331,11 +389,8 @@ impl<'p> Reader<'p> {
     ) -> Result<()> {
         let tree = codec::row_tree(table, cx.txn.get()?)?;
         let mut buffer = std::mem::take(&mut self.buffer);
-        let read = cx
-            .txn
-            .get()?
-            .get(tree, row_key, read_mode(self.scan.lock, cx.shared.settings.unlock_unmatched), &mut buffer)
-            .map_err(from_engine)?;
+        let mode = read_mode(self.scan.lock, cx.shared.settings.unlock_unmatched);
+        let read = cx.txn.get()?.get_near(tree, row_key, mode, &mut self.place, &mut buffer).map_err(from_engine)?;
         let counts = match made_by {
             Some((index, key)) if read == Read::Found => {
                 let values = codec::decode_row(table, buffer.row())?;
@@ -361,7 +416,8 @@ pub(super) fn cut<'a>(limit: Limit<'a>, open: Cut<'static>) -> Cut<'a> {
 
 impl<'p> Operator<'p> for TreeScan<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        (self.at, self.open, self.rows) = (0, None, FIRST_ROWS);
+        self.idle = self.open.take().or(self.idle.take());
+        (self.at, self.rows) = (0, FIRST_ROWS);
         let table = self.table(cx);
         let index = self.scan.index.map(|i| i as usize);
         let (empty, zone) = (Batch::one_empty_row(), &cx.shared.settings.time_zone);
@@ -375,6 +431,44 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         }
     }
 
+    fn recycle(&mut self, batch: Batch) {
+        self.spare = Some(batch).filter(|b| b.columns.len() == self.types.len());
+    }
+
+    fn skip(&mut self, rows: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {
+        let plain = self.scan.filter.is_none()
+            && self.scan.index_filter.is_none()
+            && self.scan.lock.strength == LockStrength::None
+            && !matches!(self.access, Access::Point { .. })
+            && cx.txn.get()?.options().isolation < Isolation::Serializable;
+        let table = self.table(cx);
+        let mut skipped = 0;
+        while plain && skipped < rows && (self.open.is_some() || self.open_next(table, cx)?) {
+            // What is a candidate only has to be looked at.
+            if self.open.as_ref().is_some_and(Scan::must_verify) {
+                break;
+            }
+            let Some(mut scan) = self.open.take() else { break };
+            let before = skipped;
+            let more = loop {
+                if skipped == rows {
+                    break true;
+                }
+                if scan.next(cx.txn.get()?).map_err(from_engine)?.is_none() {
+                    break false;
+                }
+                skipped += 1;
+                if skipped.is_multiple_of(256) {
+                    cx.check_interrupt()?;
+                }
+            };
+            cx.counts.examined += skipped - before;
+            self.count_reads(skipped - before + u64::from(!more), self.secondary(table).is_some());
+            *if more { &mut self.open } else { &mut self.idle } = Some(scan);
+        }
+        Ok(skipped)
+    }
+
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
         let table = self.table(cx);
         let point = matches!(self.access, Access::Point { .. });
@@ -382,27 +476,41 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         if point && self.scan.lock.strength == LockStrength::None && self.secondary(table).is_none() {
             return self.row(table, cx);
         }
-        let mut batch = Batch::for_types(self.types);
+        let mut batch = self.fresh();
         self.reader.taken = 0;
+        let by_key = self.scan.lock.strength == LockStrength::None
+            && self.secondary(table).is_none()
+            && cx.txn.get()?.options().isolation < Isolation::Serializable;
         loop {
-            if self.open.is_none() && !self.open_next(table, cx)? {
-                break;
+            if self.open.is_none() {
+                if by_key {
+                    self.take_points(table, &mut batch, cx)?;
+                }
+                if self.is_full(&batch) || !self.open_next(table, cx)? {
+                    break;
+                }
             }
             if self.fill(table, &mut batch, cx)? {
-                self.open = None;
+                self.idle = self.open.take();
             }
             if self.is_full(&batch) {
                 break;
             }
         }
         if batch.rows == 0 {
+            self.spare = Some(batch);
             return Ok(None);
         }
         self.rows = (self.rows * 2).min(BATCH_ROWS);
         self.reader.pad(table, &mut batch, cx);
         let Some(filter) = &self.scan.filter else { return Ok(Some(batch)) };
         let kept = vector::select(filter, &batch, cx)?;
-        Ok(Some(if kept.len() == batch.rows { batch } else { batch.gather(&kept) }))
+        if kept.len() == batch.rows {
+            return Ok(Some(batch));
+        }
+        let some = batch.gather(&kept);
+        self.spare = Some(batch);
+        Ok(Some(some))
     }
 }
 

@@ -273,6 +273,13 @@ impl<'p> Operator<'p> for Sort<'p> {
         Ok(())
     }
 
+    fn skip(&mut self, rows: u64, _: &mut Cx<'_, 'p>) -> Result<u64> {
+        let here = if self.merge.is_some() { 0 } else { self.sorted.len() - self.at };
+        let skipped = here.min(usize::try_from(rows).unwrap_or(usize::MAX));
+        self.at += skipped;
+        Ok(skipped as u64)
+    }
+
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
         if let Some(merge) = &mut self.merge {
             let rows = usize::try_from(self.left).unwrap_or(usize::MAX).min(BATCH_ROWS);
@@ -289,8 +296,12 @@ impl<'p> Operator<'p> for Sort<'p> {
         }
         let end = (self.at + BATCH_ROWS).min(self.sorted.len());
         let mut out = Batch::for_types(self.types);
-        for entry in &self.sorted[self.at..end] {
-            out.push_row(&self.rows[entry.batch as usize].rows, entry.row as usize);
+        out.rows = end - self.at;
+        for (n, column) in out.columns.iter_mut().enumerate() {
+            column.reserve(end - self.at);
+            for entry in &self.sorted[self.at..end] {
+                column.push_from(&self.rows[entry.batch as usize].rows.columns[n], entry.row as usize);
+            }
         }
         self.at = end;
         Ok(Some(out))

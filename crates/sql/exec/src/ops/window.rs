@@ -21,7 +21,7 @@ use gannet_plan::{
     physical::{Frame, FrameBound, FrameUnit, Window as Definition, WindowFunction, WindowKind},
 };
 use gannet_types::{ErrorCode, Result, SqlType, Value, ValueRef, sql_err};
-use std::{cmp::Ordering, collections::VecDeque, ops::Range};
+use std::{cell::Cell, cmp::Ordering, collections::VecDeque, ops::Range};
 
 /// Input rows, each with its window functions' values.
 pub struct Window<'p> {
@@ -46,7 +46,12 @@ struct Partition<'r, 'p> {
     peers: Peers,
     /// `n PRECEDING`, `n FOLLOWING` of ROWS: the n.
     offsets: [usize; 2],
+    /// Bytes of long results: not counted yet, and counted.
+    long: Cell<[usize; 2]>,
 }
+
+/// Long results are counted when there are so many bytes of them.
+const COUNTED_AT: usize = 1 << 20;
 
 /// Runs of equal rows.
 struct Peers {
@@ -140,13 +145,14 @@ impl<'p> Window<'p> {
             let peers = peers(rows, range.clone(), order, cx)?;
             let held = peers.ends.len() * size_of::<usize>();
             cx.reserve(held)?;
-            let partition = Partition { rows, range, definition, peers, offsets };
+            let partition = Partition { rows, range, definition, peers, offsets, long: Cell::default() };
             for (n, (function, values)) in definition.functions.iter().zip(&mut values).enumerate() {
                 let before = values.memory_bytes();
                 partition.compute(n, function, values, cx)?;
                 let more = values.memory_bytes() - before;
-                self.reserved += more;
-                cx.reserve(more)?;
+                let [_, counted] = partition.long.take();
+                self.reserved += more.max(counted);
+                cx.reserve(more.saturating_sub(counted))?;
             }
             cx.release(held);
             cx.check_interrupt()?;
@@ -284,7 +290,8 @@ impl<'p> Partition<'_, 'p> {
             WindowKind::Lag | WindowKind::Lead => {
                 for i in self.range.clone() {
                     let value = self.neighbour(n, f, i)?;
-                    out.push_value(convert::cast_common(value, &f.ty, cx)?);
+                    let value = convert::cast_common(value, &f.ty, cx)?;
+                    self.put(out, value, cx)?;
                     self.pause(i, cx)?;
                 }
             }
@@ -300,7 +307,7 @@ impl<'p> Partition<'_, 'p> {
                         },
                     };
                     let found = at.filter(|at| frame.contains(at));
-                    out.push_value(found.map_or(Ok(Value::Null), |at| self.rows.arg(n, 0, at))?);
+                    self.put(out, found.map_or(Ok(Value::Null), |at| self.rows.arg(n, 0, at))?, cx)?;
                     self.pause(i, cx)?;
                 }
             }
@@ -393,17 +400,13 @@ impl<'p> Partition<'_, 'p> {
                     (_, false) => wanted.start == taken.start && wanted.end >= taken.end,
                     (_, true) => wanted.end == taken.end && wanted.start <= taken.start,
                 };
-                let moved = !backward
-                    && !taken.is_empty()
-                    && wanted.start >= taken.start
-                    && wanted.start < taken.end
-                    && wanted.end >= taken.end;
+                let moved = !backward && taken.contains(&wanted.start) && wanted.end >= taken.end;
                 let moved = grows || moved && state.remove_all(self.rows, n, taken.start..wanted.start, cx)?;
                 let new = match (moved, backward) {
                     (true, false) => taken.end..wanted.end,
                     (true, true) => wanted.start..taken.start,
                     (false, _) => {
-                        state = State::new(fresh());
+                        std::mem::replace(&mut state, State::new(fresh())).free(cx);
                         wanted.clone()
                     }
                 };
@@ -415,15 +418,36 @@ impl<'p> Partition<'_, 'p> {
                 value = Some(state.value(cx)?);
             }
             let value = value.clone().unwrap_or(Value::Null);
+            self.count(value.long_bytes(), cx)?;
             if backward {
-                reversed.push(value);
+                reversed.push(value)
             } else {
-                out.push_value(value);
+                out.push_value(value)
             }
             self.pause(k, cx)?;
         }
+        state.free(cx);
         reversed.into_iter().rev().for_each(|v| out.push_value(v));
         Ok(())
+    }
+
+    /// Adds a row's result.
+    fn put(&self, out: &mut Column, value: Value, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        self.count(value.long_bytes(), cx)?;
+        out.push_value(value);
+        Ok(())
+    }
+
+    /// Counts bytes of a long result: a short text, repeated for each row of a partition, is as long as all of them.
+    fn count(&self, bytes: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let [new, counted] = self.long.get();
+        let new = new + bytes;
+        if new < COUNTED_AT {
+            self.long.set([new, counted]);
+            return Ok(());
+        }
+        self.long.set([0, counted + new]);
+        cx.reserve(new)
     }
 
     /// MIN (`wanted` Less) or MAX over a frame both ends of which only move on: a queue of rows each of which is better than all
@@ -450,7 +474,7 @@ impl<'p> Partition<'_, 'p> {
                 queue.pop_front();
             }
             let best = queue.front().filter(|(row, _)| frame.contains(row));
-            out.push_value(best.map_or(Value::Null, |(_, value)| value.clone()));
+            self.put(out, best.map_or(Value::Null, |(_, value)| value.clone()), cx)?;
             self.pause(i, cx)?;
         }
         Ok(())
@@ -475,14 +499,16 @@ impl<'p> Partition<'_, 'p> {
                     for row in frame.clone() {
                         state.add(self.rows, n, row, cx)?;
                     }
-                    state.value(cx)?
+                    let value = state.value(cx)?;
+                    state.free(cx);
+                    value
                 }
                 _ => {
                     sliding.move_to(frame.clone(), self.rows, n, fresh, cx)?;
                     sliding.value(fresh, cx)?
                 }
             };
-            out.push_value(value.clone());
+            self.put(out, value.clone(), cx)?;
             last = Some((frame, value));
             self.pause(i, cx)?;
         }
@@ -564,20 +590,35 @@ impl Sliding {
 struct State {
     counted: i64,
     accumulator: Option<Box<dyn Accumulator>>,
+    /// Bytes of the accumulator that are counted.
+    held: usize,
 }
 
 impl State {
     fn new(accumulator: Option<Box<dyn Accumulator>>) -> State {
-        State { counted: 0, accumulator }
+        State { counted: 0, accumulator, held: 0 }
     }
 
     fn add(&mut self, rows: &Rows<'_>, n: usize, i: usize, cx: &mut Cx<'_, '_>) -> Result<()> {
         let args = rows.args(n, i)?;
         match &mut self.accumulator {
             None => self.counted += i64::from(args.iter().all(|v| !v.is_null())),
-            Some(accumulator) => cx.accumulate(&mut **accumulator, &args)?,
+            Some(accumulator) => {
+                cx.accumulate(&mut **accumulator, &args)?;
+                // What it keeps is given back with the partition's state: a frame's values are there all the time.
+                let now = accumulator.memory_bytes();
+                if now > self.held {
+                    cx.reserve(now - self.held)?;
+                    self.held = now;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Gives back what it held.
+    fn free(self, cx: &mut Cx<'_, '_>) {
+        cx.release(self.held);
     }
 
     /// Takes rows out again. False: the aggregate cannot.

@@ -9,15 +9,15 @@ use crate::{
     batch::{BATCH_ROWS, Batch},
     compare::append_row_key,
     context::Cx,
+    numbered::Numbered,
 };
-use gannet_base::hash::HashSet;
 use gannet_telemetry::Counter;
 use gannet_types::{Result, SqlType};
 
 /// The rows seen so far.
 #[derive(Default)]
 pub(crate) struct Dedup {
-    seen: HashSet<Box<[u8]>>,
+    seen: Numbered,
     held: usize,
     aside: Option<Partitions>,
     merge: Option<Merge<BySequence>>,
@@ -33,7 +33,7 @@ impl Dedup {
 
     fn forget(&mut self, cx: &mut Cx<'_, '_>) {
         cx.release(std::mem::take(&mut self.held));
-        self.seen = HashSet::default();
+        self.seen = Numbered::default();
     }
 
     /// The rows of a batch that appear for the first time; some may be put aside.
@@ -66,15 +66,16 @@ impl Dedup {
         levels: u32,
         cx: &mut Cx<'_, '_>,
     ) -> Result<bool> {
-        if self.seen.contains(key) {
-            return Ok(false);
-        }
         if let Some(aside) = &mut self.aside {
-            aside.push(key, batch, row, more)?;
+            if !self.seen.contains(key) {
+                aside.push(key, batch, row, more)?;
+            }
             return Ok(false);
         }
-        let bytes = key.len() + 48;
-        self.seen.insert(key.into());
+        if !self.seen.insert(key).1 {
+            return Ok(false);
+        }
+        let bytes = Numbered::cost(key.len());
         self.held += bytes;
         if levels == 0 {
             cx.reserve(bytes)?;

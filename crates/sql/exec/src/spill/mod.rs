@@ -23,7 +23,7 @@ use crate::batch::{BATCH_ROWS, Batch};
 use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_runtime::{File, OpenOptions, fs};
 use gannet_telemetry::Counter;
-use gannet_types::{ErrorCode, Result, SqlError, members::Members, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, members::Members, room::Grants, sql_err};
 use std::{
     cell::RefCell,
     io,
@@ -97,15 +97,25 @@ impl TempSpace {
         self.disk_used.load(Relaxed)
     }
 
-    /// Takes memory. True: all statements together are beyond the bound.
-    fn grant(&self, bytes: usize) -> bool {
-        self.memory_used.fetch_add(bytes, Relaxed) + bytes > self.memory_limit.load(Relaxed)
+    /// Takes memory.
+    fn grant(&self, bytes: usize) -> Pressure {
+        self.pressure(self.memory_used.fetch_add(bytes, Relaxed) + bytes)
     }
 
-    /// Gives memory back. True as in `grant`.
-    fn give_back(&self, bytes: usize) -> bool {
+    /// Gives memory back.
+    fn give_back(&self, bytes: usize) -> Pressure {
         self.given_back.fetch_add(bytes, Relaxed);
-        self.memory_used.fetch_sub(bytes, Relaxed) - bytes > self.memory_limit.load(Relaxed)
+        self.pressure(self.memory_used.fetch_sub(bytes, Relaxed) - bytes)
+    }
+
+    fn pressure(&self, used: usize) -> Pressure {
+        let limit = self.memory_limit.load(Relaxed);
+        if used <= limit {
+            return Pressure::None;
+        }
+        // What cannot go to disk is refused to whoever holds a good part of it, and to nearly everybody when that
+        // does not help.
+        Pressure::Over { most: if used / 2 > limit { LEAST_PRESSED } else { LEAST_HARD.max(limit / 16) } }
     }
 
     fn grow(&self, bytes: u64) -> Result<()> {
@@ -119,8 +129,22 @@ impl TempSpace {
 
 /// Statements ask the server for memory in pieces of this size.
 const GRANT: usize = 1 << 20;
-/// What a statement may always hold of what cannot go to disk.
+/// What a statement may hold of what cannot go to disk, whatever its own bound, and unless others hold far too much.
 const LEAST_HARD: usize = 16 << 20;
+/// What it may hold even then.
+const LEAST_PRESSED: usize = 4 << 20;
+
+/// How much all statements together hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Pressure {
+    /// Within the bound.
+    None,
+    /// Beyond it.
+    Over {
+        /// What one of them may hold of what cannot go to disk.
+        most: usize,
+    },
+}
 
 /// The memory of one statement.
 ///
@@ -130,8 +154,7 @@ pub(crate) struct Memory {
     held: usize,
     granted: usize,
     limit: usize,
-    /// All statements together hold too much.
-    pressed: bool,
+    pressure: Pressure,
     space: Option<Arc<TempSpace>>,
     /// Bytes of long values that were computed: they are not counted against a bound, but given back with the rest.
     made: usize,
@@ -139,7 +162,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) fn new(limit: usize) -> Memory {
-        Memory { held: 0, granted: GRANT, limit, pressed: false, space: None, made: 0 }
+        Memory { held: 0, granted: GRANT, limit, pressure: Pressure::None, space: None, made: 0 }
     }
 
     /// Accounts for memory. True: more has to be granted first.
@@ -158,7 +181,7 @@ impl Memory {
             self.space = space();
         }
         if let Some(space) = &self.space {
-            self.pressed = space.grant(wanted);
+            self.pressure = space.grant(wanted);
         }
     }
 
@@ -177,7 +200,7 @@ impl Memory {
             let kept = self.held.next_multiple_of(GRANT).max(GRANT);
             let surplus = std::mem::replace(&mut self.granted, kept) - kept;
             if let Some(space) = &self.space {
-                self.pressed = space.give_back(surplus);
+                self.pressure = space.give_back(surplus);
             }
         }
     }
@@ -186,18 +209,86 @@ impl Memory {
     #[inline]
     pub(crate) fn over(&self, own: usize) -> bool {
         let share = self.limit / 16;
-        (self.held > self.limit && own > share) || (self.pressed && own > share.min(GRANT))
+        (self.held > self.limit && own > share) || (self.pressed() && own > share.min(GRANT))
     }
 
     /// True beyond the bound of what cannot be spilled.
     pub(crate) fn beyond(&self) -> bool {
-        let hard = self.limit.saturating_mul(2).max(LEAST_HARD);
-        self.held > hard || (self.pressed && self.held > LEAST_HARD.max(self.limit / 4))
+        refuses(self.limit, self.pressure, self.held)
+    }
+
+    fn pressed(&self) -> bool {
+        self.pressure != Pressure::None
+    }
+
+    /// What one evaluation may take besides. `space`: the server's, called once.
+    pub(crate) fn allowance(&mut self, space: impl FnOnce() -> Option<Arc<TempSpace>>) -> Allowance {
+        if self.space.is_none() {
+            self.space = space();
+        }
+        Allowance::of(self.limit, self.held, self.space.clone())
     }
 
     /// What an operator may load back at once.
     pub(crate) fn share(&self) -> usize {
-        if self.pressed { self.limit.min(4 * GRANT) } else { self.limit / 2 }
+        if self.pressed() { self.limit.min(4 * GRANT) } else { self.limit / 2 }
+    }
+}
+
+/// True when a statement of this bound may not hold so much of what cannot be spilled.
+fn refuses(limit: usize, pressure: Pressure, held: usize) -> bool {
+    let hard = limit.saturating_mul(2).max(LEAST_HARD);
+    match pressure {
+        Pressure::Over { most } if held > most.min(LEAST_HARD.max(limit / 4)) => true,
+        _ => held > hard,
+    }
+}
+
+/// Memory that one evaluation takes for what it builds: counted against the statement's bound and all statements'
+/// together, and given back as a whole when it is dropped.
+pub struct Allowance {
+    /// What the statement holds besides.
+    held: usize,
+    limit: usize,
+    taken: AtomicUsize,
+    granted: AtomicUsize,
+    space: Option<Arc<TempSpace>>,
+}
+
+impl Allowance {
+    /// Of a statement that holds nothing else and is not counted with others.
+    pub fn alone(limit: usize) -> Allowance {
+        Allowance::of(limit, 0, None)
+    }
+
+    fn of(limit: usize, held: usize, space: Option<Arc<TempSpace>>) -> Allowance {
+        Allowance { held, limit, taken: AtomicUsize::new(0), granted: AtomicUsize::new(0), space }
+    }
+}
+
+impl Grants for Allowance {
+    fn take(&self, bytes: usize) -> bool {
+        let taken = self.taken.fetch_add(bytes, Relaxed).saturating_add(bytes);
+        let mut pressure = Pressure::None;
+        // One task takes at a time.
+        let granted = self.granted.load(Relaxed);
+        if let Some(space) = &self.space
+            && taken > granted
+        {
+            let wanted = (taken - granted).next_multiple_of(GRANT);
+            self.granted.store(granted + wanted, Relaxed);
+            pressure = space.grant(wanted);
+        }
+        !refuses(self.limit, pressure, self.held.saturating_add(taken))
+    }
+}
+
+impl Drop for Allowance {
+    fn drop(&mut self) {
+        let granted = self.granted.load(Relaxed);
+        if let Some(space) = self.space.as_ref().filter(|_| granted > 0) {
+            space.give_back(granted);
+        }
     }
 }
 
@@ -237,7 +328,7 @@ impl Held {
         }
         if held > self.granted {
             let wanted = (held - self.granted).next_multiple_of(GRANT);
-            if self.space.grant(wanted) && held > LEAST_HARD {
+            if self.space.grant(wanted) != Pressure::None && held > LEAST_HARD {
                 self.space.give_back(wanted);
                 return false;
             }

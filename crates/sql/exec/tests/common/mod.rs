@@ -1,5 +1,7 @@
 //! Statements over a real engine and dictionary, without a server.
 
+#![allow(dead_code, reason = "each of the test programs uses a part of it")]
+
 use gannet_catalog::{Catalog, Gate, StoredTable, Words};
 use gannet_engine::{Engine, EngineOptions, KeyRange, ScanOptions, Txn, TxnOptions};
 use gannet_exec::changes::{ChangeSink, Images, RowChange, Standing};
@@ -8,7 +10,7 @@ use gannet_exec::file::{Format, Input};
 use gannet_exec::{Cx, DirectBuffers, Load, ResultSink, Session, Settings, Shared};
 use gannet_functions::SessionInfo;
 use gannet_parser::ast::Statement;
-use gannet_plan::plan::ResultColumn;
+use gannet_plan::plan::{Plan, ResultColumn};
 use gannet_plan::{PlanKind, PlanOptions};
 use gannet_schema::Table;
 use gannet_types::temporal::Locale;
@@ -168,12 +170,14 @@ impl Drop for Database {
 
 impl Database {
     pub fn new(name: &str) -> Database {
+        Database::with(name, |options| options.buffer_pool_bytes = 16 << 20)
+    }
+
+    pub fn with(name: &str, set: impl FnOnce(&mut EngineOptions)) -> Database {
         let dir = std::env::temp_dir().join(format!("gannet-exec-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
         let mut options = EngineOptions::new(&dir);
-        options.buffer_pool_bytes = 16 << 20;
-        // Tests have unfinished transactions without the metadata locks that keep the trees they name from being dropped.
-        options.purge_tasks = 0;
+        set(&mut options);
         let catalog = Arc::new(Catalog::open(Engine::open(options).unwrap()).unwrap());
         let mut db = Database::session(catalog);
         db.dir = Some(dir);
@@ -276,25 +280,42 @@ impl Database {
             Statement::Load(load) => gannet_plan::plan_load(load, &snapshot, &options)?,
             other => (gannet_plan::plan(other, &snapshot, &options)?, Vec::new()),
         };
+        self.perform(&plan, &[], |cx| match (&plan.kind, statement) {
+            (PlanKind::Insert(_), Statement::Load(_)) => {
+                let format = Format { field_term: b",".to_vec(), ..Format::default() };
+                let load = Load { fields: &fields, format: &format, collation: CollationId::DEFAULT, skip_lines: 0 };
+                gannet_exec::load(&load, &mut Bytes(file), cx).map(|a| a.rows)
+            }
+            _ => run_plan(cx),
+        })
+    }
+
+    /// A query or change, to be executed many times.
+    pub fn plan(&self, sql: &str) -> Plan {
+        let parsed = gannet_parser::parse_one(sql.as_bytes(), Default::default()).expect(sql);
+        gannet_plan::plan(&parsed.statement, &self.catalog.snapshot(), &PlanOptions::new(Some("app"))).expect(sql)
+    }
+
+    /// Executes a plan; rows affected or sent.
+    pub fn execute(&mut self, plan: &Plan, params: &[Value]) -> Result<u64> {
+        self.perform(plan, params, run_plan)
+    }
+
+    fn perform<'p>(
+        &mut self,
+        plan: &'p Plan,
+        params: &[Value],
+        work: impl FnOnce(&mut Cx<'_, 'p>) -> Result<u64>,
+    ) -> Result<u64> {
         if !self.in_transaction {
             self.txn.begin(TxnOptions { autocommit: true, ..TxnOptions::default() }).map_err(from_engine)?;
         }
         let mark = self.txn.begin_statement();
         let (mut warnings, mut session) = (Warnings::default(), Nobody);
-        let shared = Shared::new(&plan, &self.settings, &[]);
+        let shared = Shared::new(plan, &self.settings, params);
         let mut cx = Cx::new(&shared, &mut self.txn, &mut session, &mut warnings);
         cx.changes = self.recorder.as_mut().map(|r| r as &mut dyn ChangeSink);
-        let outcome = match &plan.kind {
-            PlanKind::Insert(_) if matches!(statement, Statement::Load(_)) => {
-                let format = Format { field_term: b",".to_vec(), ..Format::default() };
-                let load = Load { fields: &fields, format: &format, collation: CollationId::DEFAULT, skip_lines: 0 };
-                gannet_exec::load(&load, &mut Bytes(file), &mut cx).map(|a| a.rows)
-            }
-            _ => gannet_exec::run(&mut cx, &mut DirectBuffers::default(), &mut NoRows).map(|o| match o {
-                gannet_exec::Outcome::Affected(a) => a.rows,
-                gannet_exec::Outcome::Rows { sent } => sent,
-            }),
-        };
+        let outcome = work(&mut cx);
         if outcome.is_err() {
             self.txn.rollback_to(mark).map_err(from_engine)?;
         }
@@ -350,6 +371,13 @@ impl Database {
         copy.sort();
         assert_eq!(rows, copy, "{name}");
     }
+}
+
+fn run_plan(cx: &mut Cx<'_, '_>) -> Result<u64> {
+    gannet_exec::run(cx, &mut DirectBuffers::default(), &mut NoRows).map(|o| match o {
+        gannet_exec::Outcome::Affected(a) => a.rows,
+        gannet_exec::Outcome::Rows { sent } => sent,
+    })
 }
 
 pub fn code(outcome: Result<u64>) -> ErrorCode {

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::def::Accumulator;
-use gannet_types::json::Object;
 
 /// JSON_ARRAYAGG: an element a row, NULLs too.
 #[derive(Default)]
@@ -21,7 +20,8 @@ impl ArrayAgg {
 impl Accumulator for ArrayAgg {
     fn add(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<()> {
         let item = value_arg(cx, self.ty.as_ref().unwrap_or(&SqlType::NULL), &args[0])?;
-        self.bytes += item.memory_bytes();
+        // A list grows by doubling.
+        self.bytes += 2 * item.memory_bytes();
         self.items.push(item);
         Ok(())
     }
@@ -30,7 +30,8 @@ impl Accumulator for ArrayAgg {
         if self.items.is_empty() {
             return Ok(Value::Null);
         }
-        bounded(cx, &Json::Array(self.items.clone()), "json_arrayagg")
+        let stored = Json::array_text(self.items.iter(), cx.room)?;
+        bounded(cx, stored, "json_arrayagg")
     }
 
     fn memory_bytes(&self) -> usize {
@@ -61,7 +62,7 @@ impl Accumulator for ObjectAgg {
         let call = Call { ty: &ty, args: &self.types, site: 0 };
         let key = utf8_arg(call, args, 0)?;
         let value = value_arg(cx, &self.types[1], &args[1])?;
-        self.bytes += key.len() + 16 + value.memory_bytes();
+        self.bytes += key.len() + 2 * (32 + value.memory_bytes());
         self.members.push((key.into(), value));
         Ok(())
     }
@@ -70,7 +71,8 @@ impl Accumulator for ObjectAgg {
         if self.members.is_empty() {
             return Ok(Value::Null);
         }
-        bounded(cx, &Json::Object(Object::of(self.members.clone())), "json_objectagg")
+        let stored = Json::object_text(&self.members, cx.room)?;
+        bounded(cx, stored, "json_objectagg")
     }
 
     fn memory_bytes(&self) -> usize {
@@ -79,8 +81,7 @@ impl Accumulator for ObjectAgg {
 }
 
 /// NULL with warning 1301 for what is longer than max_allowed_packet.
-fn bounded(cx: &mut EvalContext<'_>, json: &Json, name: &str) -> Result<Value> {
-    let stored = json.to_text()?;
+fn bounded(cx: &mut EvalContext<'_>, stored: gannet_types::value::Text, name: &str) -> Result<Value> {
     if !rules::fits(cx, stored.len() as u64) {
         return rules::too_long(cx, name);
     }

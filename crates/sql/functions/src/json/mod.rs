@@ -17,6 +17,7 @@ use gannet_types::{
     charset::Charset,
     convert,
     json::{Json, Path, PathError},
+    room::Room,
     sql_err,
     sqltype::WireType,
 };
@@ -49,16 +50,18 @@ fn bool_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(rules::int_of(1, true))
 }
 
-/// An argument that is a document: JSON, or text that is parsed. `None` for NULL. Errors 3141, 3144, 3146.
-fn document(stopped: convert::Stopped, call: Call<'_>, args: &[Value], i: usize, name: &str) -> Result<Option<Json>> {
+/// An argument that is a document: JSON, or text that is parsed. `None` for NULL. Errors 3141, 3144, 3146; 1038
+/// without room for its tree.
+fn document(cx: &EvalContext<'_>, call: Call<'_>, args: &[Value], i: usize, name: &str) -> Result<Option<Json>> {
+    let (stopped, room) = (cx.stopped, cx.room);
     match &args[i] {
         Value::Null => Ok(None),
-        Value::Json(stored) => Json::decode(stored).map(Some),
+        Value::Json(stored) => Json::decode(stored, room).map(Some),
         Value::Str(text, collation) if call.args[i].id != TypeId::Bit => {
-            convert::parse_json(text, *collation, i + 1, name, stopped).map(Some)
+            convert::parse_json(text, *collation, i + 1, name, stopped, room).map(Some)
         }
         Value::Enum(..) | Value::Set(..) => {
-            convert::parse_json(&rules::bytes_of(&args[i]), CollationId::DEFAULT, i + 1, name, stopped).map(Some)
+            convert::parse_json(&rules::bytes_of(&args[i]), CollationId::DEFAULT, i + 1, name, stopped, room).map(Some)
         }
         _ => Err(sql_err!(InvalidTypeForJson, i + 1, name)),
     }
@@ -127,8 +130,13 @@ fn one_or_all(call: Call<'_>, args: &[Value], i: usize, name: &str) -> Result<Op
 }
 
 /// A JSON value as a result.
-fn result(json: &Json) -> Result<Value> {
-    Ok(Value::Json(json.to_text()?))
+fn result(room: Room<'_>, json: &Json) -> Result<Value> {
+    Ok(Value::Json(json.to_text(room)?))
+}
+
+/// An array of parts of documents as a result.
+fn results(room: Room<'_>, found: &[&Json]) -> Result<Value> {
+    Ok(Value::Json(Json::array_text(found.iter().copied(), room)?))
 }
 
 /// UTF-8 text as a result.

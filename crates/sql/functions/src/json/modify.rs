@@ -32,7 +32,7 @@ fn edit(
     name: &str,
     change: fn(&mut Json, &Path, Json) -> Result<()>,
 ) -> Result<Value> {
-    let mut json = document(cx.stopped, call, args, 0, name)?;
+    let mut json = document(cx, call, args, 0, name)?;
     for i in (1..args.len()).step_by(2) {
         if json.is_none() {
             break;
@@ -44,7 +44,7 @@ fn edit(
             _ => json = None,
         }
     }
-    json.map_or(Ok(Value::Null), |j| result(&j))
+    json.map_or(Ok(Value::Null), |j| result(cx.room, &j))
 }
 
 /// Adds a value at a path that leads to nothing, if there is a place for it.
@@ -130,7 +130,7 @@ fn array_insert(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Res
 }
 
 fn json_remove(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let mut json = document(cx.stopped, call, args, 0, "json_remove")?;
+    let mut json = document(cx, call, args, 0, "json_remove")?;
     let mut paths = Vec::with_capacity(args.len() - 1);
     for i in 1..args.len() {
         let path = single_path(call, args, i)?;
@@ -154,17 +154,17 @@ fn json_remove(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
             _ => {}
         }
     }
-    json.map_or(Ok(Value::Null), |j| result(&j))
+    json.map_or(Ok(Value::Null), |j| result(cx.room, &j))
 }
 
 fn merge_with(cx: &EvalContext<'_>, call: Call<'_>, args: &[Value], name: &str) -> Result<Value> {
     let mut documents = Vec::with_capacity(args.len());
     for i in 0..args.len() {
-        documents.push(document(cx.stopped, call, args, i, name)?);
+        documents.push(document(cx, call, args, i, name)?);
     }
     let Some(documents) = documents.into_iter().collect::<Option<Vec<Json>>>() else { return Ok(Value::Null) };
     let merged = documents.into_iter().reduce(json::merge_preserve);
-    merged.map_or(Ok(Value::Null), |j| result(&j))
+    merged.map_or(Ok(Value::Null), |j| result(cx.room, &j))
 }
 
 fn merge_preserve(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
@@ -182,7 +182,7 @@ fn merge(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Val
 fn merge_patch(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let mut merged: Option<Json> = None;
     for i in 0..args.len() {
-        let patch = document(cx.stopped, call, args, i, "json_merge_patch")?;
+        let patch = document(cx, call, args, i, "json_merge_patch")?;
         merged = match (merged, patch) {
             _ if args[i].is_null() => None,
             (_, None) => None,
@@ -194,7 +194,7 @@ fn merge_patch(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
             (Some(target), Some(patch)) => Some(json::merge_patch(target, patch)),
         };
     }
-    merged.map_or(Ok(Value::Null), |j| result(&j))
+    merged.map_or(Ok(Value::Null), |j| result(cx.room, &j))
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[

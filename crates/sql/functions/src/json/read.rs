@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 fn json_array(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let items = args.iter().zip(call.args).map(|(v, ty)| value_arg(cx, ty, v)).collect::<Result<_>>()?;
-    result(&Json::Array(items))
+    result(cx.room, &Json::Array(items))
 }
 
 fn object_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
@@ -25,7 +25,7 @@ fn json_object(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
         let key = utf8_arg(call, args, i)?;
         members.push((key.into(), value_arg(cx, &call.args[i + 1], &args[i + 1])?));
     }
-    result(&Json::Object(Object::of(members)))
+    result(cx.room, &Json::Object(Object::of(members)))
 }
 
 /// Text or JSON only. Error 3064.
@@ -56,14 +56,17 @@ fn unquote_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 fn json_unquote(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let mut out = Vec::new();
     if let Value::Json(stored) = &args[0] {
-        Json::decode(stored)?.write_scalar(&mut out, false);
+        match Json::decode_scalar(stored)? {
+            Some(scalar) => scalar.write_scalar(&mut out, false),
+            None => Json::write_stored(stored, &mut out),
+        }
         return Ok(text(out));
     }
     let given = utf8_arg(call, args, 0)?;
     if given.len() < 2 || !given.starts_with('"') || !given.ends_with('"') {
         return Ok(text(given.into_bytes()));
     }
-    convert::parse_json(given.as_bytes(), CollationId::DEFAULT, 1, "json_unquote", cx.stopped)?
+    convert::parse_json(given.as_bytes(), CollationId::DEFAULT, 1, "json_unquote", cx.stopped, cx.room)?
         .write_scalar(&mut out, false);
     Ok(text(out))
 }
@@ -72,9 +75,10 @@ fn json_valid(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
     Ok(Value::from(match &args[0] {
         Value::Json(_) => true,
         Value::Str(_, collation) if !collation.is_binary() => {
-            match json::parse_until(utf8_arg(call, args, 0)?.as_bytes(), cx.stopped) {
+            match json::parse_until(utf8_arg(call, args, 0)?.as_bytes(), cx.stopped, cx.room) {
                 Err(json::ParseError::TooDeep) => return Err(sql_err!(JsonDocumentTooDeep)),
                 Err(json::ParseError::Stopped) => return Err(sql_err!(QueryInterrupted)),
+                Err(json::ParseError::NoRoom) => return Err(sql_err!(OutOfSortmemory)),
                 parsed => parsed.is_ok(),
             }
         }
@@ -87,12 +91,12 @@ fn type_rule(cx: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
 }
 
 fn json_type(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(cx.stopped, call, args, 0, "json_type")?;
+    let json = document(cx, call, args, 0, "json_type")?;
     Ok(json.map_or(Value::Null, |j| rules::string(call, j.type_name())))
 }
 
 fn json_depth(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(cx.stopped, call, args, 0, "json_depth")?;
+    let json = document(cx, call, args, 0, "json_depth")?;
     Ok(json.map_or(Value::Null, |j| Value::Int(j.depth() as i64)))
 }
 
@@ -107,22 +111,22 @@ fn part(call: Call<'_>, args: &[Value], i: usize, json: Option<Json>) -> Result<
 }
 
 fn json_length(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(cx.stopped, call, args, 0, "json_length")?;
+    let json = document(cx, call, args, 0, "json_length")?;
     Ok(part(call, args, 1, json)?.map_or(Value::Null, |j| Value::Int(j.length() as i64)))
 }
 
 fn json_keys(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(cx.stopped, call, args, 0, "json_keys")?;
+    let json = document(cx, call, args, 0, "json_keys")?;
     match part(call, args, 1, json)? {
         Some(Json::Object(object)) => {
-            result(&Json::Array(object.iter().map(|(key, _)| Json::String(key.into())).collect()))
+            result(cx.room, &Json::Array(object.iter().map(|(key, _)| Json::String(key.into())).collect()))
         }
         _ => Ok(Value::Null),
     }
 }
 
 fn json_extract(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(cx.stopped, call, args, 0, "json_extract")?;
+    let json = document(cx, call, args, 0, "json_extract")?;
     let mut paths = Vec::with_capacity(args.len() - 1);
     for i in 1..args.len() {
         paths.push(path_arg(call, args, i)?);
@@ -134,14 +138,14 @@ fn json_extract(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Res
     let found: Vec<&Json> = paths.iter().flat_map(|p| p.find(&json)).collect();
     match &found[..] {
         [] => Ok(Value::Null),
-        [one] if !many => result(one),
-        all => result(&Json::Array(all.iter().map(|j| (*j).clone()).collect())),
+        [one] if !many => result(cx.room, one),
+        all => results(cx.room, all),
     }
 }
 
 fn json_contains(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let target = document(cx.stopped, call, args, 0, "json_contains")?;
-    let candidate = document(cx.stopped, call, args, 1, "json_contains")?;
+    let target = document(cx, call, args, 0, "json_contains")?;
+    let candidate = document(cx, call, args, 1, "json_contains")?;
     match (part(call, args, 2, target)?, candidate) {
         (Some(target), Some(candidate)) => Ok(Value::from(json::contains(&target, &candidate))),
         _ => Ok(Value::Null),
@@ -149,7 +153,7 @@ fn json_contains(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Re
 }
 
 fn json_contains_path(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(cx.stopped, call, args, 0, "json_contains_path")?;
+    let json = document(cx, call, args, 0, "json_contains_path")?;
     let one = one_or_all(call, args, 1, "json_contains_path")?;
     let (Some(json), Some(one)) = (json, one) else { return Ok(Value::Null) };
     for i in 2..args.len() {
@@ -163,15 +167,14 @@ fn json_contains_path(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) 
 }
 
 fn json_overlaps(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    match (document(cx.stopped, call, args, 0, "json_overlaps")?, document(cx.stopped, call, args, 1, "json_overlaps")?)
-    {
+    match (document(cx, call, args, 0, "json_overlaps")?, document(cx, call, args, 1, "json_overlaps")?) {
         (Some(a), Some(b)) => Ok(Value::from(json::overlaps(&a, &b))),
         _ => Ok(Value::Null),
     }
 }
 
 fn member_of(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let array = document(cx.stopped, call, args, 1, "member of")?;
+    let array = document(cx, call, args, 1, "member of")?;
     let value = value_arg(cx, &call.args[0], &args[0])?;
     let equal = |j: &Json| json::compare(j, &value) == Ordering::Equal;
     Ok(match array {
@@ -183,27 +186,25 @@ fn member_of(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
 }
 
 fn json_pretty(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let Some(json) = document(cx.stopped, call, args, 0, "json_pretty")? else { return Ok(Value::Null) };
-    let mut out = Vec::new();
-    json.write_pretty(&mut out, 0);
-    Ok(text(out))
+    let Some(json) = document(cx, call, args, 0, "json_pretty")? else { return Ok(Value::Null) };
+    Ok(text(json.pretty(cx.room)?))
 }
 
 fn storage_size(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(cx.stopped, call, args, 0, "json_storage_size")?;
+    let json = document(cx, call, args, 0, "json_storage_size")?;
     Ok(json.map_or(Value::Null, |j| Value::Int(j.mysql_size() as i64)))
 }
 
 /// Documents are stored anew with each change: nothing is left free.
 fn storage_free(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(cx.stopped, call, args, 0, "json_storage_free")?;
+    let json = document(cx, call, args, 0, "json_storage_free")?;
     Ok(json.map_or(Value::Null, |_| Value::Int(0)))
 }
 
 /// Truth as a JSON value: predicates among the values of JSON functions.
 fn as_boolean(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
     let truth = convert::to_bool(args[0].as_ref(), &mut cx.conversion())?;
-    truth.map_or(Ok(Value::Null), |b| result(&Json::Bool(b)))
+    truth.map_or(Ok(Value::Null), |b| result(cx.room, &Json::Bool(b)))
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[

@@ -132,7 +132,7 @@ impl Validator<'_> {
             _ => {}
         }
         match json {
-            Json::Object(object) => self.object(schema, object)?,
+            Json::Object(object) => self.object(schema, object, json)?,
             Json::Array(items) => self.array(schema, items)?,
             Json::String(text) => self.string(schema, text)?,
             _ => {
@@ -274,7 +274,8 @@ impl Validator<'_> {
         Ok(())
     }
 
-    fn object(&mut self, schema: &Object, object: &Object) -> Outcome {
+    /// `json`: the object as a value.
+    fn object(&mut self, schema: &Object, object: &Object, json: &Json) -> Outcome {
         let members = |name: &str| match schema.get(name) {
             Some(Json::Object(members)) => Some(members),
             _ => None,
@@ -318,7 +319,7 @@ impl Validator<'_> {
                 Json::Array(names) => {
                     names.iter().all(|n| !matches!(n, Json::String(name) if object.get(name).is_none()))
                 }
-                one => self.accepts(&["dependencies", key], one, &Json::Object(object.clone()))?,
+                one => self.accepts(&["dependencies", key], one, json)?,
             };
             self.check(ok, "dependencies")?;
         }
@@ -340,13 +341,13 @@ fn has_remote_reference(schema: &Json) -> bool {
 
 /// `None` for NULL arguments; else the failure, if there is one. Errors 3141, 3146, 3853.
 fn validate(cx: &EvalContext<'_>, call: Call<'_>, args: &[Value], name: &str) -> Result<Option<Option<Failure>>> {
-    let schema = document(cx.stopped, call, args, 0, name)?;
+    let schema = document(cx, call, args, 0, name)?;
     if let Some(schema) = &schema
         && !matches!(schema, Json::Object(_))
     {
         return Err(sql_err!(InvalidJsonType, 1, name, "object"));
     }
-    let json = document(cx.stopped, call, args, 1, name)?;
+    let json = document(cx, call, args, 1, name)?;
     let (Some(schema), Some(json)) = (schema, json) else { return Ok(None) };
     if has_remote_reference(&schema) {
         return Err(SqlError::unsupported("references in JSON Schema"));
@@ -377,7 +378,7 @@ fn validation_report(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -
         members.push(("document-location".into(), Json::String(f.document.into())));
         members.push(("schema-failed-keyword".into(), Json::String(f.keyword.into())));
     }
-    result(&Json::Object(Object::of(members)))
+    result(cx.room, &Json::Object(Object::of(members)))
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 struct Search<'p> {
     pattern: &'p LikePattern,
     one: bool,
+    room: Room<'p>,
     /// Where the walk is.
     at: Vec<Leg>,
     found: Vec<String>,
@@ -17,9 +18,9 @@ struct Search<'p> {
 }
 
 impl Search<'_> {
-    fn walk(&mut self, json: &Json) {
+    fn walk(&mut self, json: &Json) -> Result<()> {
         if self.one && !self.found.is_empty() {
-            return;
+            return Ok(());
         }
         match json {
             Json::String(text) if self.pattern.matches(text.as_bytes()) => {
@@ -27,6 +28,7 @@ impl Search<'_> {
                 Path(self.at.clone()).write(&mut path);
                 let path = String::from_utf8_lossy(&path).into_owned();
                 // Several paths may lead to one string.
+                self.room.take(2 * path.len() + 96)?;
                 if self.known.insert(path.clone()) {
                     self.found.push(path);
                 }
@@ -34,25 +36,26 @@ impl Search<'_> {
             Json::Array(items) => {
                 for (n, item) in items.iter().enumerate() {
                     self.at.push(Leg::Cell(Index { n, from_end: false }));
-                    self.walk(item);
+                    self.walk(item)?;
                     self.at.pop();
                 }
             }
             Json::Object(object) => {
                 for (key, value) in object.iter() {
                     self.at.push(Leg::Member(key.into()));
-                    self.walk(value);
+                    self.walk(value)?;
                     self.at.pop();
                 }
             }
             _ => {}
         }
+        Ok(())
     }
 
     /// Walks below all places that a path leads to.
-    fn below(&mut self, legs: &[Leg], json: &Json) {
+    fn below(&mut self, legs: &[Leg], json: &Json) -> Result<()> {
         if !self.seen.insert((legs.len(), std::ptr::from_ref(json) as usize)) {
-            return;
+            return Ok(());
         }
         let Some((leg, rest)) = legs.split_first() else { return self.walk(json) };
         let children: Vec<(Leg, &Json)> = match json {
@@ -65,10 +68,10 @@ impl Search<'_> {
         };
         match leg {
             Leg::Ellipsis => {
-                self.below(rest, json);
+                self.below(rest, json)?;
                 for (step, child) in children {
                     self.at.push(step);
-                    self.below(legs, child);
+                    self.below(legs, child)?;
                     self.at.pop();
                 }
             }
@@ -78,20 +81,21 @@ impl Search<'_> {
                 let wanted: HashSet<usize> = matched.iter().map(|j| address(j)).collect();
                 if wanted.contains(&address(json)) {
                     // A cell of what is no array: the value itself.
-                    self.below(rest, json);
+                    self.below(rest, json)?;
                 }
                 for (step, child) in children.into_iter().filter(|(_, child)| wanted.contains(&address(child))) {
                     self.at.push(step);
-                    self.below(rest, child);
+                    self.below(rest, child)?;
                     self.at.pop();
                 }
             }
         }
+        Ok(())
     }
 }
 
 fn json_search(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    let json = document(cx.stopped, call, args, 0, "json_search")?;
+    let json = document(cx, call, args, 0, "json_search")?;
     let one = one_or_all(call, args, 1, "json_search")?;
     let mut escape = Some('\\');
     if let Some(given) = args.get(3).filter(|v| !v.is_null()) {
@@ -121,6 +125,7 @@ fn json_search(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
     let mut search = Search {
         pattern: &pattern,
         one,
+        room: cx.room,
         at: Vec::new(),
         found: Vec::new(),
         known: HashSet::new(),
@@ -128,13 +133,13 @@ fn json_search(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
     };
     for path in &paths {
         search.seen.clear();
-        search.below(&path.0, &json);
+        search.below(&path.0, &json)?;
     }
     let mut found = search.found.into_iter().map(|path| Json::String(path.into()));
     match (found.len(), one) {
         (0, _) => Ok(Value::Null),
-        (1, _) | (_, true) => found.next().map_or(Ok(Value::Null), |path| result(&path)),
-        _ => result(&Json::Array(found.collect())),
+        (1, _) | (_, true) => found.next().map_or(Ok(Value::Null), |path| result(cx.room, &path)),
+        _ => result(cx.room, &Json::Array(found.collect())),
     }
 }
 

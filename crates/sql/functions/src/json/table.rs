@@ -85,6 +85,7 @@ pub fn json_default(text: &str, ty: &SqlType, name: &str) -> Result<Value> {
         strict: true,
         warnings: &mut warnings,
         stopped: gannet_types::convert::never,
+        room: Room::FREE,
     };
     if ty.id != TypeId::Json && !json.is_scalar() {
         return Err(invalid());
@@ -95,7 +96,7 @@ pub fn json_default(text: &str, ty: &SqlType, name: &str) -> Result<Value> {
 /// A scalar (for JSON columns: anything) as a value of a column; what does not fit is an error.
 fn convert_value(json: &Json, ty: &SqlType, name: &str, cx: &Context<'_>) -> Result<Value> {
     if ty.id == TypeId::Json {
-        return result(json);
+        return result(cx.room, json);
     }
     let value = match json {
         Json::Null => return Ok(Value::Null),
@@ -135,6 +136,7 @@ fn convert_value(json: &Json, ty: &SqlType, name: &str, cx: &Context<'_>) -> Res
         strict: true,
         warnings: &mut notes,
         stopped: cx.stopped,
+        room: cx.room,
     };
     convert::store(value.as_ref(), ty, StoreTarget { column: name, row: 1 }, &mut strict)
 }
@@ -157,7 +159,7 @@ impl JsonTable {
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<()> {
         let call = Call { ty, args: std::slice::from_ref(ty), site: 0 };
-        let Some(json) = document(cx.stopped, call, std::slice::from_ref(document_value), 0, "json_table")? else {
+        let Some(json) = document(cx, call, std::slice::from_ref(document_value), 0, "json_table")? else {
             return Ok(());
         };
         let mut row = vec![Value::Null; self.width];
@@ -231,7 +233,7 @@ impl JsonColumn {
                 };
             }
             [one] if ty.id == TypeId::Json || one.is_scalar() => convert_value(one, ty, name, &cx.conversion()),
-            all if ty.id == TypeId::Json => result(&Json::Array(all.iter().map(|j| (*j).clone()).collect())),
+            all if ty.id == TypeId::Json => results(cx.room, all),
             _ => {
                 return match errors {
                     JsonOn::Null => Ok(Value::Null),

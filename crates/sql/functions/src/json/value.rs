@@ -24,7 +24,7 @@ fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
         ON_ERROR => Err(error),
         _ => Ok(Value::Null),
     };
-    let json = match document(cx.stopped, call, args, 0, "json_value") {
+    let json = match document(cx, call, args, 0, "json_value") {
         Ok(json) => json,
         Err(e) if e.number() == 3141 => return handled(4, e),
         Err(e) => return Err(e),
@@ -40,7 +40,7 @@ fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
         return Ok(Value::Null);
     }
     if call.ty.id == TypeId::Json {
-        return result(value);
+        return result(cx.room, value);
     }
     // Of an array or object there is its text.
     if !value.is_scalar() && !call.ty.id.is_string() {
@@ -57,7 +57,7 @@ fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
             }
             text(out)
         }
-        other => Value::Json(other.to_text()?),
+        other => Value::Json(other.to_text(cx.room)?),
     };
     let mut context = cx.conversion();
     context.strict = true;

@@ -107,6 +107,14 @@ struct Scanner {
     open: u32,
 }
 
+/// Bytes that a document's nodes take at most: no two are without one of these between them.
+pub(super) fn room_for(source: &[u8]) -> usize {
+    let parts = source
+        .iter()
+        .filter(|b| matches!(b, b'<' | b'=' | b'"' | b'\'' | b'/' | b'?' | b'!') || b.is_ascii_whitespace());
+    parts.count().min(MAX_NODES) * size_of::<Node>()
+}
+
 /// Reads a document. The error is the text of warning 1525.
 pub(super) fn parse(source: Vec<u8>) -> Result<Document, String> {
     let covers = source.len() as u32;

@@ -58,8 +58,10 @@ fn with_both(
     let expr = match cx.states.get::<Kept>(call) {
         Some(kept) if kept.path == path => kept.expr.clone(),
         _ => {
+            let bytes = path.len() * xpath::BYTES_OF_ONE;
+            cx.room.take(bytes)?;
             let expr = xpath::parse(&path)?;
-            cx.states.set(call, Kept { path, expr: expr.clone() });
+            cx.states.set(call, Kept { path, expr: expr.clone() }, bytes);
             expr
         }
     };
@@ -67,6 +69,7 @@ fn with_both(
         return Ok(Value::Null);
     }
     let source = rules::text_of(&args[0], &call.args[0], charset)?.into_owned();
+    cx.room.take(document::room_for(&source))?;
     let document = match parse(source) {
         Ok(document) => document,
         Err(what) => {

@@ -178,6 +178,9 @@ struct Parser<'a> {
     inside: bool,
 }
 
+/// What an expression takes for each byte of its text.
+pub(super) const BYTES_OF_ONE: usize = 64;
+
 /// Reads an expression. Error 1105.
 pub(super) fn parse(text: &[u8]) -> Result<Expr> {
     let mut parser = Parser { text, token: Token::End, start: 0, end: 0, depth: 0, operators: 0, inside: false };

@@ -251,8 +251,6 @@ pub enum ShowKind {
 pub struct Explain {
     /// EXPLAIN ANALYZE.
     pub analyze: bool,
-    /// EXTENDED or PARTITIONS were written (MariaDB, old MySQL).
-    pub extended: bool,
     /// FORMAT.
     pub format: Option<Ident>,
     /// INTO @variable.
@@ -680,8 +678,6 @@ pub struct SetPassword {
     pub user: Option<Account>,
     /// The password; `None` is TO RANDOM.
     pub password: Option<Box<[u8]>>,
-    /// The text is a hash (`= 'hash'` of MariaDB cannot be told apart; this is for `PASSWORD('..')`, `OLD_PASSWORD('..')`).
-    pub function: Option<Ident>,
     /// REPLACE 'current password'.
     pub replace: Option<Box<[u8]>>,
     /// RETAIN CURRENT PASSWORD.

@@ -42,6 +42,10 @@ pub struct CreateRoutine {
     pub name: ObjectName,
     /// Its parameters.
     pub params: Vec<RoutineParam>,
+    /// These as written.
+    pub params_text: SourceText,
+    /// RETURNS as written.
+    pub returns_text: SourceText,
     /// RETURNS of a function, with its collation.
     pub returns: Option<(DataType, Option<Ident>)>,
     /// Characteristics.

@@ -337,21 +337,14 @@ impl Parser<'_> {
     pub(super) fn set_password(&mut self) -> Result<Statement> {
         self.expect_kw(Kw::PASSWORD)?;
         let user = if self.eat_kw(Kw::FOR) { Some(self.account()?) } else { None };
-        let mut s = SetPassword { user, password: None, function: None, replace: None, retain_current: false };
+        let mut s = SetPassword { user, password: None, replace: None, retain_current: false };
         if self.eat_kw(Kw::TO) {
             self.expect_kw(Kw::RANDOM)?;
         } else {
             if !self.eat(Tok::Assign) {
                 self.expect(Tok::Eq)?;
             }
-            if self.at(Tok::Word) && self.peek(1).kind == Tok::LParen {
-                s.function = Some(self.ident()?);
-                self.advance();
-                s.password = Some(self.string_bytes()?);
-                self.expect(Tok::RParen)?;
-            } else {
-                s.password = Some(self.string_bytes()?);
-            }
+            s.password = Some(self.string_bytes()?);
         }
         if self.eat_kw(Kw::REPLACE) {
             s.replace = Some(self.string_bytes()?);

@@ -27,7 +27,7 @@ impl Parser<'_> {
                 return self.syntax();
             }
             let target = ExplainTarget::Statement(self.nested(Self::statement)?);
-            let explain = Explain { analyze: true, extended: false, format, into: None, schema: None, target };
+            let explain = Explain { analyze: true, format, into: None, schema: None, target };
             return Ok(Statement::Explain(Box::new(explain)));
         }
         let no_write_to_binlog = matches!(kind, M::Analyze | M::Optimize | M::Repair) && self.no_write_to_binlog();

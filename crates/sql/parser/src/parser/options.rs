@@ -75,7 +75,7 @@ impl Parser<'_> {
             Kw::PACK_KEYS => self.ternary_option(O::PackKeys)?,
             Kw::STATS_PERSISTENT => self.ternary_option(O::StatsPersistent)?,
             Kw::STATS_AUTO_RECALC => self.ternary_option(O::StatsAutoRecalc)?,
-            Kw::STATS_SAMPLE_PAGES => self.ternary_option(O::StatsSamplePages)?,
+            Kw::STATS_SAMPLE_PAGES => number_within(self, 1..=0xFFFF).map(O::StatsSamplePages)?,
             Kw::ROW_FORMAT => {
                 self.option_word();
                 O::RowFormat(self.any_word()?)
@@ -160,11 +160,10 @@ impl Parser<'_> {
         self.number().map(make)
     }
 
-    /// 0, 1 (any number) or DEFAULT
+    /// 0, 1 or DEFAULT
     #[inline(never)]
     fn ternary_option(&mut self, make: fn(Option<u64>) -> TableOption) -> Result<TableOption> {
-        self.option_word();
-        self.number_or_default().map(make)
+        number_within(self, 0..=1).map(make)
     }
 
     #[inline(never)]
@@ -385,5 +384,16 @@ impl Parser<'_> {
                 _ => return Ok(out),
             });
         }
+    }
+}
+
+/// `word [=]` and a number of these, or DEFAULT.
+#[inline(never)]
+fn number_within(p: &mut Parser<'_>, numbers: std::ops::RangeInclusive<u64>) -> Result<Option<u64>> {
+    p.option_word();
+    let at = p.here();
+    match p.number_or_default()? {
+        Some(n) if !numbers.contains(&n) => p.error_at(ErrorKind::Syntax, at),
+        value => Ok(value),
     }
 }

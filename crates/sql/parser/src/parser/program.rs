@@ -95,18 +95,35 @@ impl Parser<'_> {
             return self.loadable(false, existence.if_exists, name.name);
         }
         self.expect(Tok::LParen)?;
+        let start = self.here();
         let params = if self.at(Tok::RParen) { Vec::new() } else { self.list(|p| p.routine_param(kind))? };
+        let params_text = self.raw_text(start);
         self.expect(Tok::RParen)?;
+        let mut returns_text = SourceText::default();
         let returns = if kind == RoutineKind::Function {
             self.expect_kw(Kw::RETURNS)?;
+            let start = self.here();
             let data_type = self.data_type()?;
-            Some((data_type, self.opt_collate()?))
+            let returns = Some((data_type, self.opt_collate()?));
+            returns_text = self.raw_text(start);
+            returns
         } else {
             None
         };
         let characteristics = self.characteristics()?;
         let body = self.body()?;
-        let routine = CreateRoutine { kind, existence, definer, name, params, returns, characteristics, body };
+        let routine = CreateRoutine {
+            kind,
+            existence,
+            definer,
+            name,
+            params,
+            params_text,
+            returns_text,
+            returns,
+            characteristics,
+            body,
+        };
         Ok(Statement::CreateRoutine(Box::new(routine)))
     }
 

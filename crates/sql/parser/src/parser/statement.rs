@@ -198,7 +198,6 @@ impl Parser<'_> {
         self.advance();
         let mut explain = Explain {
             analyze: false,
-            extended: false,
             format: None,
             into: None,
             schema: None,
@@ -211,10 +210,6 @@ impl Parser<'_> {
                 Kw::ANALYZE if !explain.analyze => {
                     self.advance();
                     explain.analyze = true;
-                }
-                Kw::EXTENDED | Kw::PARTITIONS if self.explainable(next) => {
-                    self.advance();
-                    explain.extended = true;
                 }
                 Kw::FORMAT if next.kind == Tok::Eq => {
                     self.advance();

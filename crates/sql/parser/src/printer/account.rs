@@ -183,10 +183,9 @@ impl Print for Revoke {
 impl Print for SetPassword {
     fn print(&self, sql: &mut Sql) {
         sql.s("set password").opt(" for ", &self.user);
-        match (&self.password, &self.function) {
-            (None, _) => sql.s(" to random"),
-            (Some(text), None) => sql.s(" = ").string(text),
-            (Some(text), Some(function)) => sql.s(" = ").s(function).s("(").string(text).s(")"),
+        match &self.password {
+            None => sql.s(" to random"),
+            Some(text) => sql.s(" = ").string(text),
         };
         sql.opt_string(" replace ", &self.replace).flag(self.retain_current, " retain current password");
     }

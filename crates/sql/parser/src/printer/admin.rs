@@ -323,7 +323,7 @@ impl Print for Explain {
         }
         match &self.target {
             // Right before its statement EXTENDED cannot be taken for a table's name.
-            ExplainTarget::Statement(statement) => sql.flag(self.extended, "extended ").p(statement),
+            ExplainTarget::Statement(statement) => sql.p(statement),
             ExplainTarget::Connection(n) => sql.s("for connection ").n(*n),
         };
     }

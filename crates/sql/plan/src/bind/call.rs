@@ -25,6 +25,7 @@ use crate::make::not;
 use crate::typing::{Bound, comparison, info, is_stringy};
 use gannet_functions::{ArgInfo, FunctionDef, RuleContext, Stability};
 use gannet_parser::ast::{self, AggregateFunc, TrimSide};
+use gannet_schema::RoutineKind;
 use gannet_types::{Coercibility, CollationId, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
 
 impl Binder<'_> {
@@ -235,6 +236,13 @@ impl Binder<'_> {
             (None, Some(database)) => database,
             (None, None) => return Err(error(ErrorCode::NoDb, &[])),
         };
+        if let Some(routine) = self.snapshot.routine(schema, RoutineKind::Function, &call.name.text) {
+            let routine = routine.clone();
+            if let Some(names) = &mut self.names {
+                names.routines.insert(call.span.start, (&*routine.schema).into());
+            }
+            return super::routine::call(self, &routine, &call.args);
+        }
         let name = format!("{schema}.{}", call.name.text);
         Err(error(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name]))
     }

@@ -301,7 +301,9 @@ impl Binder<'_> {
         let value = self.lifted(e);
         self.hint = None;
         let value = value?;
-        Ok(Some(if target.ty.id.is_numeric() { super::operand::as_number(value).expr } else { value.expr }))
+        // A column is given the text of a computed date.
+        let number = target.ty.id.is_numeric() && !value.temporal;
+        Ok(Some(if number { super::operand::as_number(value).expr } else { value.expr }))
     }
 
     /// All that a query reads is locked, its subqueries' reads too.

@@ -3,7 +3,7 @@
 use super::compare::{all_in_domain, in_domain};
 use super::fit::{fit, fit_all, may_lose, mix};
 use super::literal::literal_class;
-use super::operand::{Operand, as_number, compare_op};
+use super::operand::{Operand, as_number, as_truth, compare_op};
 use super::query::Coercion;
 use super::scope::Clause;
 use super::{Binder, error};
@@ -14,13 +14,13 @@ use crate::plan::LiteralClass;
 use crate::typing::{Bound, common_type, comparison, comparison_of_all, is_stringy};
 use gannet_parser::ast::{self, BinaryOp, IsTest, UnaryOp};
 use gannet_types::{
-    Coercibility, Collation, Date, DateTime, Decimal, ErrorCode, Result, SqlError, SqlType, TypeId, Value,
+    Coercibility, Collation, Date, DateTime, Decimal, ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err,
 };
 
 impl Binder<'_> {
     /// Binds a condition of WHERE, ON, HAVING.
     pub(super) fn condition(&mut self, e: &ast::Expr) -> Result<Expr> {
-        let bound = self.expr(e)?.expr;
+        let bound = as_truth(self.expr(e)?).expr;
         Ok(match self.clause() {
             Clause::Where | Clause::On => self.zero_dates_are_null(bound),
             _ => bound,
@@ -186,7 +186,7 @@ impl Binder<'_> {
     fn unary(&mut self, op: UnaryOp, arg: &ast::Expr) -> Result<Bound> {
         match op {
             UnaryOp::Not => {
-                let arg = self.expr(arg)?.expr;
+                let arg = as_truth(self.expr(arg)?).expr;
                 Ok(Bound::new(fold::simplify(not(arg))))
             }
             UnaryOp::Neg => {
@@ -195,7 +195,7 @@ impl Binder<'_> {
             }
             UnaryOp::BitNot => {
                 let arg = self.expr(arg)?;
-                let arg = if arg.temporal { as_number(arg) } else { arg };
+                let arg = as_truth(arg);
                 self.call_named("~", vec![arg])
             }
             UnaryOp::Binary => {
@@ -210,7 +210,7 @@ impl Binder<'_> {
 
     /// `-arg`. A literal is negated at once, so that `-9223372036854775808` is a BIGINT.
     pub(super) fn negate(&mut self, arg: Bound) -> Result<Bound> {
-        let arg = if arg.temporal { as_number(arg) } else { arg };
+        let arg = as_truth(arg);
         let value = match &arg.expr.kind {
             ExprKind::Literal(Value::Int(v)) => Some(match v.checked_neg() {
                 Some(n) => Value::Int(n),
@@ -273,7 +273,10 @@ impl Binder<'_> {
     }
 
     fn is(&mut self, arg: &ast::Expr, test: IsTest, negated: bool) -> Result<Bound> {
-        let arg = self.expr(arg)?.expr;
+        let arg = match test {
+            IsTest::Null | IsTest::Unknown => self.expr(arg)?.expr,
+            IsTest::True | IsTest::False => as_truth(self.expr(arg)?).expr,
+        };
         let e = match test {
             IsTest::Null | IsTest::Unknown => predicate(ExprKind::IsNull { arg: Box::new(arg), negated }, false),
             // Never NULL: (x AND x IS NOT NULL), by way of CASE.
@@ -492,9 +495,7 @@ impl Binder<'_> {
         let mut args = self.same_collation(vec![arg, pattern], "like")?;
         if let Some(escape) = escape {
             let escape = self.pinned(|b| b.expr(escape))?;
-            let mut varies = !escape.expr.is_steady();
-            self.arena.columns_of(&escape.expr, &mut |_| varies = true);
-            if varies {
+            if varies(self, &escape.expr) {
                 return Err(error(ErrorCode::WrongArguments, &[&"ESCAPE"]));
             }
             if let ExprKind::Literal(Value::Str(text, collation)) = &escape.expr.kind
@@ -633,10 +634,10 @@ impl Binder<'_> {
         if cast.array {
             return Err(SqlError::unsupported("CAST(... AS ... ARRAY)"));
         }
-        if cast.at_time_zone.is_some() {
-            return Err(SqlError::unsupported("AT TIME ZONE"));
+        let mut arg = self.expr(&cast.expr)?;
+        if let Some(zone) = &cast.at_time_zone {
+            arg = at_time_zone(self, arg, zone)?;
         }
-        let arg = self.expr(&cast.expr)?;
         let mut ty = super::types::cast_type(&cast.to, &arg, matches!(cast.expr, ast::Expr::Literal(_)), self.options)?;
         if ty.id == TypeId::Json && super::call::is_truth(&cast.expr) {
             return self.call_named("JSON BOOLEAN", vec![arg]);
@@ -724,6 +725,14 @@ fn hint_of(operand: &Operand) -> Option<SqlType> {
     }
 }
 
+/// The value is not the same for all rows of the statement. (What is counted without a table is.)
+fn varies(b: &Binder<'_>, e: &Expr) -> bool {
+    let tables = b.scopes.iter().any(|s| !s.rels.is_empty());
+    let mut column = false;
+    b.arena.columns_of(e, &mut |_| column |= tables);
+    column || e.any(&mut |e| matches!(&e.kind, ExprKind::Call(def, _) if def.stability.varies()))
+}
+
 /// The operand of a CASE, how it compares, and what with; without an operand the conditions.
 fn compared_with(
     b: &mut Binder<'_>,
@@ -731,7 +740,7 @@ fn compared_with(
     whens: Vec<Bound>,
 ) -> Result<(Option<Box<Expr>>, Comparison, Vec<Expr>)> {
     let Some(operand) = operand else {
-        return Ok((None, Comparison::Integer, whens.into_iter().map(|w| w.expr).collect()));
+        return Ok((None, Comparison::Integer, whens.into_iter().map(|w| as_truth(w).expr).collect()));
     };
     let by = comparison_of_all(&operand, &whens.iter().collect::<Vec<_>>(), "case")?;
     let mut all = all_in_domain(b, std::iter::once(operand).chain(whens).collect(), by, "case")?;
@@ -766,4 +775,19 @@ fn beside_subquery(
     }
     let [needle, _] = in_domain(b, [needle, column], by, operation)?;
     Ok(needle)
+}
+
+/// `AT TIME ZONE '+00:00'` or `'UTC'`: a TIMESTAMP as the DATETIME that it is there. Error 1298 for other zones,
+/// 1210 for what has none.
+fn at_time_zone(binder: &mut Binder<'_>, arg: Bound, zone: &str) -> Result<Bound> {
+    if zone != "+00:00" && !zone.eq_ignore_ascii_case("utc") {
+        return Err(sql_err!(UnknownTimeZone, zone));
+    }
+    if arg.ty().id != TypeId::Timestamp {
+        return Err(sql_err!(WrongArguments, "CAST AT TIME ZONE: the value is no TIMESTAMP"));
+    }
+    let ty = SqlType::varchar(64, gannet_types::CollationId::DEFAULT);
+    let own = Bound::new(Expr { kind: ExprKind::SysVar { global: false, name: "time_zone".into() }, ty });
+    let there = Bound::new(crate::make::constant(Value::text("+00:00")));
+    binder.call_named("CONVERT_TZ", vec![arg, own, there])
 }

@@ -94,11 +94,7 @@ impl Binder<'_> {
         if let Some(rest) = rest {
             let near: String = format!("{rest}*/").chars().take(80).collect();
             let message = format!("Optimizer hint syntax error near '{near}' at line 1");
-            self.arena.warnings.push(Warning {
-                level: Level::Warning,
-                code: ErrorCode::Parse,
-                message: message.into(),
-            });
+            self.arena.warnings.push(Warning::with_message(Level::Warning, ErrorCode::Parse, message));
         }
     }
 

@@ -15,6 +15,7 @@ mod hints;
 pub(crate) mod literal;
 mod operand;
 mod query;
+mod routine;
 mod scope;
 pub(crate) mod select;
 mod target;
@@ -193,7 +194,7 @@ impl<'a> Binder<'a> {
     /// A new parameter.
     fn add_param(&mut self, param: Param, seen: Option<Value>) -> Expr {
         let ty = match &param {
-            Param::Literal { ty, .. } | Param::Marker { ty, .. } => ty.clone(),
+            Param::Literal { ty, .. } | Param::Marker { ty, .. } | Param::Local { ty, .. } => ty.clone(),
         };
         self.arena.params.push(param);
         self.arena.seen.push(seen);

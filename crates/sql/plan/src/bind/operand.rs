@@ -36,6 +36,11 @@ pub(crate) fn compare_op(op: BinaryOp) -> Option<CompareOp> {
     })
 }
 
+/// An operand that is true or false: as [`as_number`] where the text of a computed date is.
+pub(super) fn as_truth(b: Bound) -> Bound {
+    if b.temporal { as_number(b) } else { b }
+}
+
 /// An operand among numbers: hexadecimal and bit literals are unsigned integers, the text of a computed date is
 /// the date's number.
 pub(super) fn as_number(b: Bound) -> Bound {

@@ -391,6 +391,12 @@ impl Binder<'_> {
     /// LIMIT and OFFSET: literals are lifted, a `?` is an unsigned integer. Error 1327 for a name: it is one of a variable.
     pub(super) fn limit_value(&mut self, e: &ast::Expr) -> Result<Expr> {
         if let ast::Expr::Column(column) = e {
+            if let Some(local) = super::scope::local(self, column)? {
+                return match local.ty().id.is_integer() {
+                    true => Ok(local.expr),
+                    false => Err(error(ErrorCode::WrongSpvarTypeInLimit, &[])),
+                };
+            }
             return Err(error(ErrorCode::SpUndeclaredVar, &[&super::scope::display(column)]));
         }
         self.hint = Some(SqlType::bigint_unsigned());

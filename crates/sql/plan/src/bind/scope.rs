@@ -394,6 +394,9 @@ impl Binder<'_> {
 
     /// What a column name means. Errors 1054, 1052, 1247.
     pub(super) fn resolve(&mut self, column: &ast::ColumnRef) -> Result<Bound> {
+        if let Some(local) = local(self, column)? {
+            return Ok(local);
+        }
         let clause = self.clause();
         for level in (0..self.scopes.len()).rev() {
             let scope = &self.scopes[level];
@@ -465,4 +468,19 @@ impl Binder<'_> {
         }
         bound
     }
+}
+
+/// The variable of a stored program that a name means: it comes before columns. The queries of views know none.
+pub(super) fn local(binder: &mut Binder<'_>, column: &ast::ColumnRef) -> Result<Option<Bound>> {
+    let Some(locals) = binder.options.locals.filter(|_| binder.views.is_empty()) else { return Ok(None) };
+    let row = match &column.qualifier {
+        None => None,
+        Some(q) if q.schema.is_none() && (eq_name(&q.name.text, "OLD") || eq_name(&q.name.text, "NEW")) => {
+            Some(&*q.name.text)
+        }
+        Some(_) => return Ok(None),
+    };
+    let Some((slot, ty)) = locals.find(row, &column.column.text)? else { return Ok(None) };
+    let seen = binder.options.values.get(slot as usize).cloned();
+    Ok(Some(Bound::new(binder.add_param(crate::plan::Param::Local { slot, ty }, seen))))
 }

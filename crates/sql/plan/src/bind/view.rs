@@ -37,6 +37,8 @@ pub(crate) struct Names {
     pairs: HashMap<u32, Vec<(ast::ColumnRef, ast::ColumnRef)>>,
     /// Schemas of tables.
     tables: HashMap<u32, Box<str>>,
+    /// Schemas of stored functions.
+    pub(super) routines: HashMap<u32, Box<str>>,
     /// Aliases of tables are named with their schemas, too.
     full: bool,
 }
@@ -692,6 +694,13 @@ impl Walk<'_> {
                 if self.explained.is_none() =>
             {
                 return Err(error(ErrorCode::ViewSelectVariable, &[]));
+            }
+            ast::Expr::Call(call) if call.schema.is_none() => {
+                if let Work::Qualify(names) = &self.work
+                    && let Some(schema) = names.routines.get(&call.span.start)
+                {
+                    call.schema = Some(ast::Ident { text: schema.clone(), span: call.span });
+                }
             }
             ast::Expr::Column(column) => self.column(column),
             ast::Expr::JsonPath { column, .. } => self.column(column),

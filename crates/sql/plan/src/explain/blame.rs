@@ -242,6 +242,8 @@ impl Search<'_> {
             }
             ExprKind::Call(def, args) => match (def.name, &args[..]) {
                 ("NEGATIVE OF", [only]) => format!("-({})", self.text(only, row)?),
+                // What the binder put around it does not show.
+                ("FITTING TEXT" | "STORED IN" | "TEMPORAL NUMBER", [value, ..]) => self.text(value, row)?,
                 ("DIV", [_, _]) => format!("({})", self.list(args, " DIV ", row)?),
                 (name @ ("XOR" | "LIKE"), [_, _]) => {
                     format!("({})", self.list(args, &format!(" {} ", name.to_lowercase()), row)?)
@@ -276,7 +278,7 @@ impl Search<'_> {
                 let columns = of_table(self.plan.tables.get(*table as usize)?);
                 format!("default({})", columns.get(*column as usize)?.as_ref()?)
             }
-            ExprKind::Row(_) | ExprKind::Subquery(_) => return None,
+            ExprKind::Row(_) | ExprKind::Subquery(_) | ExprKind::Routine(..) => return None,
         })
     }
 }

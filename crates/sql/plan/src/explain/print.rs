@@ -54,6 +54,17 @@ impl Printer<'_> {
         out.push(')');
     }
 
+    /// A function, or the value around which the binder put one.
+    fn call(&self, e: &Expr, name: &str, args: &[Expr], row: &Names) -> String {
+        match (name, args) {
+            ("FITTING TEXT", [text, ..]) => {
+                format!("convert({} using {})", self.expr(text, row), e.ty.collation.charset().name())
+            }
+            ("STORED IN" | "TEMPORAL NUMBER", [value, ..]) => self.expr(value, row),
+            _ => format!("{}({})", name.to_lowercase(), self.list(args, row)),
+        }
+    }
+
     fn write(&self, e: &Expr, row: &Names, out: &mut String) {
         match &e.kind {
             ExprKind::Literal(v) => {
@@ -70,7 +81,7 @@ impl Printer<'_> {
             }
             ExprKind::Param(n) => {
                 let _ = match self.plan.params.get(*n as usize) {
-                    Some(Param::Marker { .. }) | None => write!(out, "?{n}"),
+                    Some(Param::Marker { .. } | Param::Local { .. }) | None => write!(out, "?{n}"),
                     Some(Param::Literal { .. }) => write!(out, ":{n}"),
                 };
             }
@@ -113,7 +124,7 @@ impl Printer<'_> {
                 if word == "LIKE" {
                     return self.joined(&args[..2], "like", row, out);
                 }
-                let _ = write!(out, "{}({})", word.to_lowercase(), self.list(args, row));
+                out.push_str(&self.call(e, word, args, row));
             }
             ExprKind::Case { operand, whens, otherwise, .. } => {
                 out.push_str("(case");
@@ -149,8 +160,9 @@ impl Printer<'_> {
                     }
                 };
             }
-            ExprKind::UserVar(name) => {
-                let _ = write!(out, "@{name}");
+            ExprKind::UserVar(name) => out.push_str(&format!("@{name}")),
+            ExprKind::Routine(f, args) => {
+                let _ = write!(out, "{}.{}({})", f.schema, f.name, self.list(args, row));
             }
             ExprKind::SetUserVar(name, value) => {
                 let _ = write!(out, "(@{name} := {})", self.expr(value, row));
@@ -158,9 +170,7 @@ impl Printer<'_> {
             ExprKind::SysVar { name, .. } => {
                 let _ = write!(out, "@@{name}");
             }
-            ExprKind::Default { column, .. } => {
-                let _ = write!(out, "default({column})");
-            }
+            ExprKind::Default { column, .. } => out.push_str(&format!("default({column})")),
             ExprKind::Row(args) => self.joined(args, ",", row, out),
         }
     }

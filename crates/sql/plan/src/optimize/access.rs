@@ -5,6 +5,7 @@ mod skip;
 
 pub(super) use skip::Grouping;
 
+use super::block::part_len;
 use super::cost;
 use super::relset::RelSet;
 use super::sarg::{Sarg, Says};
@@ -29,6 +30,8 @@ pub(super) struct BaseRel {
     pub(super) figures: Arc<Figures>,
     pub(super) hints: IndexHints,
     pub(super) rows: f64,
+    /// There are none: `rows` is what is assumed of such a table.
+    pub(super) empty: bool,
     pub(super) sargs: Vec<Sarg>,
     /// OR conditions whose alternatives are all on this relation: their number, what each alternative says, what they need.
     pub(super) unions: Vec<(usize, Vec<Alternative>, RelSet)>,
@@ -99,21 +102,40 @@ impl BaseRel {
     }
 
     /// All entries' cost through an index (`None`: the row tree).
-    fn scan_cost(&self, index: Option<usize>, covering: bool) -> f64 {
-        // Narrow entries are cheaper to walk.
-        let width = match index {
-            Some(i) if Some(i) != self.table.clustered => {
-                let pages = self.figures.indexes.iter().find(|f| f.tree == self.table.indexes[i].tree).map(|f| f.pages);
-                match pages {
-                    Some(pages) if self.figures.pages > 0 => {
-                        (pages as f64 / self.figures.pages as f64).clamp(0.05, 1.0)
-                    }
-                    _ => 0.5,
-                }
-            }
-            _ => 1.0,
+    fn scan_cost(&self, index: Option<usize>, covering: bool, passes: Passes) -> f64 {
+        let width = match index.filter(|_| index != self.table.clustered) {
+            // Of the indexes that have all that is needed, the shortest alone is worth a scan.
+            Some(i) if covering && self.shortest(passes) != Some(i) => 1.0,
+            Some(i) => self.width_of(i),
+            None => 1.0,
         };
         cost::DESCEND + self.rows * (cost::NEXT * width + self.row_cost(covering))
+    }
+
+    /// Bytes of an index's parts by their definitions (MySQL's `key_len`).
+    fn key_len(&self, index: usize) -> u32 {
+        let parts = self.table.indexes[index].parts.iter();
+        parts.map(|p| part_len(&self.table.columns[p.column as usize], p.prefix)).fold(0, u32::saturating_add)
+    }
+
+    /// How wide an index's entries are beside rows, by the definitions: narrow entries are cheaper to walk.
+    fn width_of(&self, index: usize) -> f64 {
+        let row = self.table.columns.iter().map(|c| f64::from(part_len(c, None))).sum::<f64>().max(1.0);
+        (f64::from(self.key_len(index)) / row).clamp(0.05, 0.95)
+    }
+
+    /// The index that a scan of the whole table walks: the shortest one that has all columns needed. By the
+    /// definitions and not by figures, as in MySQL (`find_shortest_key`), so that equal tables are read in equal
+    /// order. `None`: the row tree, also when the index has all columns of the table.
+    fn shortest(&self, passes: Passes) -> Option<usize> {
+        if !passes.has(Passes::COVERING) || self.exclusive {
+            return None;
+        }
+        let indexes = 0..self.table.indexes.len();
+        let covering = indexes.filter(|i| Some(*i) != self.table.clustered && self.usable(*i) && self.covers(Some(*i)));
+        let shortest = covering.min_by_key(|i| self.key_len(*i))?;
+        let whole = self.table.indexes[shortest].parts.len() >= self.table.columns.len();
+        (!whole || self.table.clustered.is_none()).then_some(shortest)
     }
 
     /// What each entry read costs besides walking to it.
@@ -152,7 +174,7 @@ impl BaseRel {
         if definition.unique() && parts == definition.parts.len() {
             return 1.0;
         }
-        let distinct = self.figures.distinct(definition.tree, parts).unwrap_or_else(|| {
+        let distinct = self.figures.distinct(definition.tree, parts, self.rows).unwrap_or_else(|| {
             // Nothing known: a few rows a value for whole keys, more for prefixes of them.
             let whole = definition.parts.len() as f64;
             self.rows.powf(0.8 * parts as f64 / whole).max(1.0)
@@ -224,7 +246,10 @@ impl BaseRel {
         // too.
         let covering =
             self.covers(index) && (index == self.table.clustered || passes.has(Passes::COVERING) && !self.exclusive);
-        let mut cost = self.scan_cost(index, covering);
+        let mut cost = self.scan_cost(index, covering, passes);
+        if self.locking {
+            cost += cost::LOCK_ALL;
+        }
         if self.skips_locked && !self.sargs.is_empty() {
             // It locks rows that no condition lets through, too. How many, the statistics do not say: of a table that is a queue
             // they are old at once.

@@ -20,10 +20,10 @@ use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SortKey};
 use crate::fold;
 use crate::logical::{Block, ColId, OrderKind, Rel, RelKind, Semijoin, conjuncts};
 use crate::make::and;
-use crate::options::Passes;
+use crate::options::{Passes, PlanOptions};
 use crate::physical::{Access, JoinKind, LockStrength, LockWait, Op, Physical, ROW_ID, Ranges};
 use gannet_functions::AggregateKernel;
-use gannet_schema::RowSource;
+use gannet_schema::{RowSource, UNKNOWN_ROWS};
 use gannet_types::{Result, Value};
 use std::sync::Arc;
 
@@ -274,6 +274,8 @@ impl Builder<'_> {
     fn base(&self, planned: &Planned<'_>, i: usize, rel: &Rel, slot: u32, applicable: &[usize]) -> BaseRel {
         let table = self.arena.tables[slot as usize].table.clone();
         let figures = table.statistics.figures();
+        let virtual_source = table.source != RowSource::Engine;
+        let (rows, empty) = rows_of(self.options, &table);
         let own = RelSet::one(i);
         let set_of = |e: &Expr| self.set_of(planned.block, e);
         let mut sargs: Vec<Sarg> = Vec::new();
@@ -288,7 +290,7 @@ impl Builder<'_> {
             let before = sargs.len();
             sarg::extract(self.arena, rel, own, e, *c, &set_of, &mut sargs);
             let share = self.share_by_values(&table, rel, e, &sargs[before..]);
-            filters.push((*c, share.unwrap_or_else(|| self.share_on(&table, rel, e)), rels.minus(own)));
+            filters.push((*c, share.unwrap_or_else(|| self.share_on(&table, rel, e, rows)), rels.minus(own)));
             if let ExprKind::Or(alternatives) = &e.kind
                 && unions.len() < MAX_UNIONS
             {
@@ -312,9 +314,6 @@ impl Builder<'_> {
         {
             *last = ROW_ID;
         }
-        let virtual_source = table.source != RowSource::Engine;
-        let now = || self.options.estimator.and_then(|e| e.table_rows(&table));
-        let rows = if virtual_source { 100.0 } else { now().unwrap_or(figures.rows as f64).max(1.0) };
         let locking = rel.lock.strength != LockStrength::None;
         let exclusive = rel.lock.strength == LockStrength::Exclusive;
         let skips_locked = locking && rel.lock.wait == LockWait::SkipLocked;
@@ -330,6 +329,7 @@ impl Builder<'_> {
             figures,
             hints,
             rows,
+            empty,
             sargs,
             unions,
             columns,
@@ -377,7 +377,7 @@ impl Builder<'_> {
     }
 
     /// Share of a table's rows that satisfy a condition, by the statistics of an index on the column, or by its histogram.
-    fn share_on(&self, table: &gannet_schema::Table, rel: &Rel, e: &Expr) -> f64 {
+    fn share_on(&self, table: &gannet_schema::Table, rel: &Rel, e: &Expr, rows: f64) -> f64 {
         if let ExprKind::Compare { op: CompareOp::Eq, args, .. } = &e.kind {
             let own = args.iter().find_map(|a| match a.kind {
                 ExprKind::Column(id) if rel.has(id) => Some(id - rel.first),
@@ -387,9 +387,9 @@ impl Builder<'_> {
                 let figures = table.statistics.figures();
                 for index in table.indexes.iter().filter(|i| i.parts[0].column == column) {
                     if index.unique() && index.parts.len() == 1 {
-                        return 1.0 / (figures.rows as f64).max(1.0);
+                        return 1.0 / rows.max(1.0);
                     }
-                    if let Some(distinct) = figures.distinct(index.tree, 1) {
+                    if let Some(distinct) = figures.distinct(index.tree, 1, rows) {
                         return 1.0 / distinct.max(1.0);
                     }
                 }
@@ -662,4 +662,14 @@ fn group_order_serves(planned: &Planned<'_>) -> bool {
     let same =
         |(key, made): (&SortKey, &(ColId, bool))| key.expr.kind == ExprKind::Column(made.0) && key.descending == made.1;
     order.len() <= planned.group_order.len() && order.iter().zip(&planned.group_order).all(same)
+}
+
+/// Rows that a table has now; and whether it has none: then so many are assumed.
+fn rows_of(options: &PlanOptions<'_>, table: &gannet_schema::Table) -> (f64, bool) {
+    if table.source != RowSource::Engine {
+        return (100.0, false);
+    }
+    let now = options.estimator.and_then(|e| e.table_rows(table));
+    let counted = now.unwrap_or_else(|| table.statistics.figures().rows as f64);
+    if counted < 1.0 { (UNKNOWN_ROWS as f64, true) } else { (counted, false) }
 }

@@ -10,6 +10,9 @@ pub(super) const DESCEND: f64 = 0.35;
 pub(super) const FETCH: f64 = 0.3;
 /// Locking a row: also what it costs others.
 pub(super) const LOCK: f64 = 0.6;
+/// Locking all rows of a table and all gaps between them, so that nobody else can insert: where the costs are close,
+/// an index is taken.
+pub(super) const LOCK_ALL: f64 = 30.0;
 /// Opening an inner side once more.
 pub(super) const REOPEN: f64 = 0.1;
 /// Putting a row into a hash table.

@@ -79,6 +79,7 @@ pub fn locate(ty: &SqlType, by: Comparison, value: ValueRef<'_>, zone: &TimeZone
         strict: false,
         warnings: &mut warnings,
         stopped: gannet_types::convert::never,
+        room: gannet_types::room::Room::FREE,
     };
     match ty.id {
         id if id.is_integer() => locate_integer(ty, by, value, &mut cx),

@@ -127,6 +127,7 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
         created: 0,
         options,
         temporary: false,
+        triggers: Box::default(),
         constraints: gannet_schema::Constraints::default(),
         source: RowSource::Engine,
     };

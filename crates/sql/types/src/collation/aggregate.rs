@@ -136,6 +136,7 @@ fn pair(a: CollationSource, b: CollationSource) -> Option<CollationSource> {
         let (firm, loose) = if a.coercibility <= b.coercibility { (a, b) } else { (b, a) };
         let equal = a.coercibility == b.coercibility;
         let (cf, cl) = (firm.collation.charset(), loose.collation.charset());
+        let plain = |s: CollationSource| s.ascii_only || s.collation.charset() == Charset::Ascii;
         let unicode = |c: Charset| matches!(c, Charset::Utf8mb3 | Charset::Utf8mb4) || c.is_wide();
         if equal {
             // Unicode takes the other in; utf8mb4 takes utf8mb3 in.
@@ -153,8 +154,9 @@ fn pair(a: CollationSource, b: CollationSource) -> Option<CollationSource> {
                 ) => win(loose),
                 _ if unicode(cf) && !unicode(cl) => win(firm),
                 _ if unicode(cl) && !unicode(cf) => win(loose),
-                _ if loose.ascii_only || cl == Charset::Ascii => win(firm),
-                _ if firm.ascii_only || cf == Charset::Ascii => win(loose),
+                // What holds more takes ASCII in; of two that are ASCII none does.
+                _ if plain(loose) && !plain(firm) => win(firm),
+                _ if plain(firm) && !plain(loose) => win(loose),
                 _ => None,
             };
         }

@@ -107,7 +107,7 @@ fn cast_integer(v: ValueRef<'_>, unsigned: bool, cx: &mut Context<'_>) -> Result
     };
     if let Some(message) = wraps {
         let code = ErrorCode::UnknownError;
-        cx.warnings.push(Warning { level: Level::Warning, code, message: message.into() });
+        cx.warnings.push(Warning::with_message(Level::Warning, code, message));
     }
     Ok(n)
 }

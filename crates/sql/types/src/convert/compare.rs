@@ -195,7 +195,7 @@ pub fn coerce(v: ValueRef<'_>, how: CompareAs, cx: &mut Context<'_>) -> Result<V
         CompareAs::DateTime | CompareAs::Time if is_plain_number(v, how, cx) => Value::Double(to_f64(v, cx)?),
         CompareAs::DateTime => compared_datetime(v, cx)?.map_or(Value::Null, |(d, fsp)| Value::DateTime(d, fsp)),
         CompareAs::Time => to_time(v, cx)?.map_or(Value::Null, |(t, fsp)| Value::Time(t, fsp)),
-        CompareAs::Json => Value::Json(super::to_json(v, cx)?.to_text()?),
+        CompareAs::Json => Value::Json(super::to_json(v, cx)?.to_text(cx.room)?),
     })
 }
 
@@ -213,10 +213,7 @@ pub fn order(a: ValueRef<'_>, b: ValueRef<'_>, collation: CollationId) -> Orderi
         (ValueRef::Double(x), ValueRef::Double(y)) => order_floats(x, y),
         (ValueRef::Float(x), ValueRef::Float(y)) => order_floats(f64::from(x), f64::from(y)),
         (ValueRef::Str(x, _), ValueRef::Str(y, _)) => collation.compare(x, y),
-        (ValueRef::Json(x), ValueRef::Json(y)) => match (json::Json::decode(x), json::Json::decode(y)) {
-            (Ok(x), Ok(y)) => json::compare(&x, &y),
-            _ => x.cmp(y),
-        },
+        (ValueRef::Json(x), ValueRef::Json(y)) => json::compare_stored(x, y).unwrap_or_else(|| x.cmp(y)),
         (ValueRef::Date(x), ValueRef::Date(y)) => x.cmp(&y),
         (ValueRef::DateTime(x, _), ValueRef::DateTime(y, _)) => x.cmp(&y),
         (ValueRef::Timestamp(x, _), ValueRef::Timestamp(y, _)) => x.cmp(&y),

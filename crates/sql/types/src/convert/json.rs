@@ -6,6 +6,7 @@ use crate::collation::CollationId;
 use crate::decimal::Decimal;
 use crate::error::{ErrorCode, Result, SqlError};
 use crate::json::{Json, ParseError, parse_until};
+use crate::room::Room;
 use crate::sql_err;
 use crate::sqltype::WireType;
 use crate::value::{Value, ValueRef};
@@ -17,11 +18,13 @@ pub fn parse_json(
     argument: usize,
     function: &str,
     stopped: Stopped,
+    room: Room<'_>,
 ) -> Result<Json> {
     let text = utf8(text, collation)?;
-    parse_until(&text, stopped).map_err(|e| match e {
+    parse_until(&text, stopped, room).map_err(|e| match e {
         ParseError::TooDeep => sql_err!(JsonDocumentTooDeep),
         ParseError::Stopped => sql_err!(QueryInterrupted),
+        ParseError::NoRoom => sql_err!(OutOfSortmemory),
         ParseError::Invalid(message, at) => sql_err!(InvalidJsonTextInParam, argument, function, message, at),
     })
 }
@@ -63,7 +66,7 @@ pub fn to_json(v: ValueRef<'_>, cx: &Context<'_>) -> Result<Json> {
             v.write_text(&mut name);
             Json::String(String::from_utf8_lossy(&name).into_owned().into())
         }
-        ValueRef::Json(stored) => Json::decode(stored)?,
+        ValueRef::Json(stored) => Json::decode(stored, cx.room)?,
     })
 }
 
@@ -72,27 +75,28 @@ pub(super) fn cast_json(v: ValueRef<'_>, cx: &Context<'_>) -> Result<Value> {
     let json = match v {
         ValueRef::Json(stored) => return Ok(Value::Json(stored.into())),
         ValueRef::Str(text, collation) if !collation.is_binary() => {
-            parse_json(text, collation, 1, "cast_as_json", cx.stopped)?
+            parse_json(text, collation, 1, "cast_as_json", cx.stopped, cx.room)?
         }
         other => to_json(other, cx)?,
     };
-    Ok(Value::Json(json.to_text()?))
+    Ok(Value::Json(json.to_text(cx.room)?))
 }
 
 /// A value for a JSON column: JSON, or text that is parsed. Errors 3140, 3144, 3151, 3157.
-pub(super) fn store_json(v: ValueRef<'_>, column: &str, stopped: Stopped) -> Result<Value> {
+pub(super) fn store_json(v: ValueRef<'_>, column: &str, stopped: Stopped, room: Room<'_>) -> Result<Value> {
     let invalid = |message: &str, at: usize| {
         let text = format!("Invalid JSON text: \"{message}\" at position {at} in value for column '{column}'.");
         SqlError::with_message(ErrorCode::InvalidJsonText, text)
     };
     let json = match v {
         ValueRef::Json(stored) => {
-            let long = stored.len() > 0xFFFF && Json::decode(stored)?.has_long_key();
+            let long = stored.len() > 0xFFFF && Json::decode(stored, room)?.has_long_key();
             return if long { Err(sql_err!(JsonKeyTooBig)) } else { Ok(Value::Json(stored.into())) };
         }
-        ValueRef::Str(text, collation) => parse_until(&utf8(text, collation)?, stopped).map_err(|e| match e {
+        ValueRef::Str(text, collation) => parse_until(&utf8(text, collation)?, stopped, room).map_err(|e| match e {
             ParseError::TooDeep => sql_err!(JsonDocumentTooDeep),
             ParseError::Stopped => sql_err!(QueryInterrupted),
+            ParseError::NoRoom => sql_err!(OutOfSortmemory),
             ParseError::Invalid(message, at) => invalid(message, at),
         })?,
         ValueRef::Bit(..) => return Err(sql_err!(InvalidJsonCharset, "binary")),
@@ -101,22 +105,22 @@ pub(super) fn store_json(v: ValueRef<'_>, column: &str, stopped: Stopped) -> Res
     if json.has_long_key() {
         return Err(sql_err!(JsonKeyTooBig));
     }
-    Ok(Value::Json(json.to_text()?))
+    Ok(Value::Json(json.to_text(room)?))
 }
 
 /// The SQL value that a scalar is; `None` for arrays, objects and `null`, and with a warning 3156 for what a cast to `what` cannot take.
 pub(super) fn scalar(stored: &[u8], what: &str, cx: &mut Context<'_>) -> Result<Option<Value>> {
-    let value = match Json::decode(stored)? {
-        Json::Bool(b) => Value::Int(i64::from(b)),
-        Json::Int(v) => Value::Int(v),
-        Json::UInt(v) => Value::UInt(v),
-        Json::Double(v) => Value::Double(v),
-        Json::Decimal(v) => Value::Decimal(v),
-        Json::String(text) => Value::Str(text.as_bytes().into(), CollationId::UTF8MB4_BIN),
-        Json::Date(d) => Value::Date(d),
-        Json::Time(t) => Value::Time(t, 6),
-        Json::DateTime(d) | Json::Timestamp(d) => Value::DateTime(d, 6),
-        Json::Null | Json::Array(_) | Json::Object(_) | Json::Opaque(..) => {
+    let value = match Json::decode_scalar(stored)? {
+        Some(Json::Bool(b)) => Value::Int(i64::from(b)),
+        Some(Json::Int(v)) => Value::Int(v),
+        Some(Json::UInt(v)) => Value::UInt(v),
+        Some(Json::Double(v)) => Value::Double(v),
+        Some(Json::Decimal(v)) => Value::Decimal(v),
+        Some(Json::String(text)) => Value::Str(text.as_bytes().into(), CollationId::UTF8MB4_BIN),
+        Some(Json::Date(d)) => Value::Date(d),
+        Some(Json::Time(t)) => Value::Time(t, 6),
+        Some(Json::DateTime(d) | Json::Timestamp(d)) => Value::DateTime(d, 6),
+        None | Some(Json::Null | Json::Array(_) | Json::Object(_) | Json::Opaque(..)) => {
             cx.warn(ErrorCode::InvalidJsonValueForCast, &[&what, &"", &1])?;
             return Ok(None);
         }
@@ -126,7 +130,7 @@ pub(super) fn scalar(stored: &[u8], what: &str, cx: &mut Context<'_>) -> Result<
 
 /// The value that is read as a date or time: one of these, or text.
 pub(super) fn temporal(stored: &[u8]) -> Option<Value> {
-    Some(match Json::decode(stored).ok()? {
+    Some(match Json::decode_scalar(stored).ok()?? {
         Json::String(text) => Value::Str(text.as_bytes().into(), CollationId::UTF8MB4_BIN),
         Json::Date(d) => Value::Date(d),
         Json::Time(t) => Value::Time(t, 6),

@@ -19,6 +19,7 @@ pub use time::{bound_datetime, constant_datetime, to_date, to_datetime, to_time}
 use crate::charset::Charset;
 use crate::error::{ErrorCode, Result, SqlError, Warnings};
 use crate::mode::SqlMode;
+use crate::room::Room;
 use crate::temporal::{Date, TimeZone};
 use crate::value::ValueRef;
 use std::borrow::Cow;
@@ -36,6 +37,8 @@ pub struct Context<'a> {
     pub warnings: &'a mut Warnings,
     /// Asked now and then by what takes long over one value.
     pub stopped: Stopped,
+    /// Memory for documents.
+    pub room: Room<'a>,
 }
 
 /// Whether the statement was killed: then the work is given up, with error 1317. Lets others run when they are due.

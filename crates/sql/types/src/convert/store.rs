@@ -87,7 +87,7 @@ pub fn store_ref<'v>(v: ValueRef<'v>, ty: &SqlType, at: StoreTarget<'_>, cx: &mu
         TypeId::Enum => s.enumeration(v)?,
         TypeId::Set => s.set(v)?,
         id if id.is_string() => s.text(v)?,
-        TypeId::Json => super::json::store_json(v, at.column, cx.stopped)?,
+        TypeId::Json => super::json::store_json(v, at.column, cx.stopped, cx.room)?,
         _ => return Err(SqlError::unsupported(format_args!("column type {}", ty.data_type()))),
     };
     Ok(Stored::Changed(value))
@@ -442,7 +442,7 @@ impl Store<'_, '_, '_> {
                 let (column, row) = (self.at.column, self.at.row);
                 let message = format!("Incorrect date value: '{text}' for column '{column}' at row {row}");
                 let code = ErrorCode::TruncatedWrongValue;
-                self.cx.warnings.push(Warning { level: Level::Note, code, message: message.into() });
+                self.cx.warnings.push(Warning::with_message(Level::Note, code, message));
             }
             return Ok(Value::Date(rounded.date()));
         }

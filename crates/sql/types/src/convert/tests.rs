@@ -19,6 +19,7 @@ fn with<R>(mode: SqlMode, strict: bool, f: impl FnOnce(&mut Context<'_>) -> R) -
         strict,
         warnings: &mut warnings,
         stopped: super::never,
+        room: crate::room::Room::FREE,
     };
     let r = f(&mut cx);
     (r, warnings.iter().map(|w| w.code.number()).collect())

@@ -1,28 +1,6 @@
 //! The table of errors. A row: number, SQLSTATE, variant, message format with `{}` for each argument. Rows are in number order.
 
-macro_rules! errors {
-    ($($number:literal $state:literal $name:ident $format:literal;)*) => {
-        /// A MySQL error. The variant is MySQL's symbol `ER_...` in camel case.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-        #[repr(u16)]
-        pub enum ErrorCode {
-            $(#[doc = $format] $name = $number,)*
-        }
-
-        impl ErrorCode {
-            /// All rows, by number.
-            pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name),*];
-            pub(super) const STATES: &'static [[u8; 5]] = &[$(state($state)),*];
-            pub(super) const FORMATS: &'static [&'static str] = &[$($format),*];
-        }
-    };
-}
-
-const fn state(text: &str) -> [u8; 5] {
-    let b = text.as_bytes();
-    assert!(b.len() == 5, "an SQLSTATE has five characters");
-    [b[0], b[1], b[2], b[3], b[4]]
-}
+use super::state;
 
 errors! {
     1 "HY000" EeCantcreatefile "Can't create/write to file '{}' ({})";
@@ -441,6 +419,8 @@ errors! {
     1585 "HY000" NativeFctNameCollision "This function '{}' has the same name as a native function";
     1586 "23000" DupEntryWithKeyName "Duplicate entry '{}' for key '{}'";
     1587 "HY000" BinlogPurgeEmfile "Too many files opened, please execute the command again";
+    1588 "HY000" EventCannotCreateInThePast "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was dropped immediately after creation.";
+    1589 "HY000" EventCannotAlterInThePast "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was not changed. Specify a time in the future.";
     1592 "HY000" BinlogUnsafeStatement "Unsafe statement written to the binary log using statement format since BINLOG_FORMAT = STATEMENT. {}";
     1598 "HY000" BinlogLoggingImpossible "Binary logging not possible. Message: {}";
     1606 "HY000" TrgCantOpenTable "Triggers: can't open table {}";
@@ -505,6 +485,7 @@ errors! {
     1751 "HY000" WarningNotCompleteRollbackWithCreatedTempTable "The creation of some temporary tables could not be rolled back.";
     1752 "HY000" WarningNotCompleteRollbackWithDroppedTempTable "Some temporary tables were dropped, but these operations could not be rolled back.";
     1753 "HY000" MtsFeatureIsNotSupported "{} is not supported in multi-threaded replica mode. {}";
+    1758 "35000" DaInvalidConditionNumber "Invalid condition number";
     1761 "23000" ForeignDuplicateKeyWithChildInfo "Foreign key constraint for table '{}', record '{}' would lead to a duplicate entry in table '{}', key '{}'";
     1765 "HY000" VariableNotSettableInSfOrTrigger "The system variable {} cannot be set in stored functions or triggers.";
     1766 "HY000" VariableNotSettableInTransaction "The system variable {} cannot be set when there is an ongoing transaction.";
@@ -576,6 +557,7 @@ errors! {
     3004 "0Z002" GetStackedDaWithoutActiveHandler "GET STACKED DIAGNOSTICS when handler not active";
     3005 "HY000" WarnLegacySyntaxConverted "{} is no longer supported. The statement was converted to {}.";
     3008 "HY000" FkDepthExceeded "Foreign key cascade delete/update exceeds max depth of {}.";
+    3011 "HY000" ReferencedTrgDoesNotExist "Referenced trigger '{}' for the given action time and event type does not exist.";
     3012 "HY000" ExplainNotSupported "EXPLAIN FOR CONNECTION command is supported only for SELECT/UPDATE/INSERT/DELETE/REPLACE";
     3013 "HY000" InvalidFieldSize "Invalid size for column '{}'.";
     3014 "HY000" MissingHaCreateOption "Table storage engine '{}' found required create option missing";
@@ -790,7 +772,9 @@ errors! {
     3962 "HY000" WarnDeprecatedInnerInto "The INTO clause is deprecated inside query blocks of query expressions with set operations. Consider placing the INTO clause at the end instead.";
     3966 "22035" MissingJsonValue "No value was found by '{}' on the specified path.";
     3967 "22034" MultipleJsonValues "More than one value was found by '{}' on the specified path.";
+    3980 "HY000" InvalidJsonAttribute "Invalid json attribute, error: \"{}\" at pos {}: '{}'";
     3982 "HY000" InvalidUserAttributeJson "The user attribute must be a valid JSON object";
+    3989 "HY000" SchemaReadOnly "Schema '{}' is in read only mode.";
     3995 "HY000" CharacterSetMismatch "Character set '{}' cannot be used in conjunction with '{}' in call to {}.";
     4027 "HY000" RoleGrantedToItself "User account {} is directly or indirectly granted to the role {}. The GRANT would create a loop";
     4028 "HY000" TableMustHaveAVisibleColumn "A table must have at least one visible column.";

@@ -2,6 +2,30 @@
 //!
 //! `codes.rs` holds the one table. `sql_err!(NoSuchTable, db, table)` builds an error from it.
 
+macro_rules! errors {
+    ($($number:literal $state:literal $name:ident $format:literal;)*) => {
+        /// A MySQL error. The variant is MySQL's symbol `ER_...` in camel case.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+        #[repr(u16)]
+        pub enum ErrorCode {
+            $(#[doc = $format] $name = $number,)*
+        }
+
+        impl ErrorCode {
+            /// All rows, by number.
+            pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name),*];
+            pub(super) const STATES: &'static [[u8; 5]] = &[$(state($state)),*];
+            pub(super) const FORMATS: &'static [&'static str] = &[$($format),*];
+        }
+    };
+}
+
+const fn state(text: &str) -> [u8; 5] {
+    let b = text.as_bytes();
+    assert!(b.len() == 5, "an SQLSTATE has five characters");
+    [b[0], b[1], b[2], b[3], b[4]]
+}
+
 mod codes;
 
 pub use codes::ErrorCode;
@@ -45,6 +69,28 @@ struct Inner {
     number: u16,
     sqlstate: [u8; 5],
     message: Box<str>,
+    items: Option<Box<Items>>,
+}
+
+/// Condition items beyond number, SQLSTATE and message, as SIGNAL and RESIGNAL set them: CLASS_ORIGIN and so on, by
+/// [`Items::NAMES`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Items(pub [Option<Box<str>>; Items::NAMES.len()]);
+
+impl Items {
+    /// The names of the items, in upper case.
+    pub const NAMES: [&'static str; 10] = [
+        "CLASS_ORIGIN",
+        "SUBCLASS_ORIGIN",
+        "CONSTRAINT_CATALOG",
+        "CONSTRAINT_SCHEMA",
+        "CONSTRAINT_NAME",
+        "CATALOG_NAME",
+        "SCHEMA_NAME",
+        "TABLE_NAME",
+        "COLUMN_NAME",
+        "CURSOR_NAME",
+    ];
 }
 
 impl SqlError {
@@ -57,14 +103,42 @@ impl SqlError {
     /// An error of `code` whose text is not the table's (texts that a client sends, texts of sub-cases).
     #[cold]
     pub fn with_message(code: ErrorCode, message: impl Into<Box<str>>) -> SqlError {
-        SqlError(Box::new(Inner { code, number: code.number(), sqlstate: code.sqlstate(), message: message.into() }))
+        SqlError(Box::new(Inner {
+            code,
+            number: code.number(),
+            sqlstate: code.sqlstate(),
+            message: message.into(),
+            items: None,
+        }))
     }
 
     /// An error of `SIGNAL`/`RESIGNAL`: any number, any SQLSTATE.
     #[cold]
     pub fn signal(number: u16, sqlstate: [u8; 5], message: impl Into<Box<str>>) -> SqlError {
         let code = ErrorCode::from_number(number).unwrap_or(ErrorCode::SignalException);
-        SqlError(Box::new(Inner { code, number, sqlstate, message: message.into() }))
+        SqlError(Box::new(Inner { code, number, sqlstate, message: message.into(), items: None }))
+    }
+
+    /// Its condition items.
+    pub fn items(&self) -> Items {
+        self.0.items.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// The same with condition items.
+    #[must_use]
+    pub fn with_items(mut self, items: Items) -> SqlError {
+        self.0.items = Some(Box::new(items)).filter(|i| i.0.iter().any(Option::is_some));
+        self
+    }
+
+    /// The error that a condition of an area stands for.
+    #[cold]
+    pub fn of_condition(warning: &Warning) -> SqlError {
+        let (number, sqlstate, items) = match warning.signalled.as_deref() {
+            Some(s) => (s.number, s.sqlstate, Some(Box::new(s.items.clone()))),
+            None => (warning.code.number(), warning.code.sqlstate(), None),
+        };
+        SqlError(Box::new(Inner { code: warning.code, number, sqlstate, message: warning.message.clone(), items }))
     }
 
     /// Error 1235 naming what is not there yet.
@@ -97,7 +171,12 @@ impl SqlError {
 
     /// The same condition as a diagnostics-area entry.
     pub fn to_warning(&self, level: Level) -> Warning {
-        Warning { level, code: self.0.code, message: self.0.message.clone() }
+        let own = self.0.number != self.0.code.number() || self.0.sqlstate != self.0.code.sqlstate();
+        let signalled = (own || self.0.items.is_some()).then(|| {
+            let items = self.0.items.as_deref().cloned().unwrap_or_default();
+            Box::new(Signalled { number: self.0.number, sqlstate: self.0.sqlstate, items })
+        });
+        Warning { level, code: self.0.code, message: self.0.message.clone(), signalled }
     }
 }
 
@@ -171,11 +250,36 @@ pub struct Warning {
     pub level: Level,
     pub code: ErrorCode,
     pub message: Box<str>,
+    /// What SIGNAL said of it beyond the code.
+    pub signalled: Option<Box<Signalled>>,
+}
+
+/// What SIGNAL says of a condition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Signalled {
+    pub number: u16,
+    pub sqlstate: [u8; 5],
+    pub items: Items,
 }
 
 impl Warning {
+    /// Its error number.
+    pub fn number(&self) -> u16 {
+        self.signalled.as_ref().map_or(self.code.number(), |s| s.number)
+    }
+
+    /// Its SQLSTATE.
+    pub fn sqlstate(&self) -> [u8; 5] {
+        self.signalled.as_ref().map_or(self.code.sqlstate(), |s| s.sqlstate)
+    }
+
+    /// A condition of level and code with a text of its own.
+    pub fn with_message(level: Level, code: ErrorCode, message: impl Into<Box<str>>) -> Warning {
+        Warning { level, code, message: message.into(), signalled: None }
+    }
+
     pub fn new(level: Level, code: ErrorCode, args: &[&dyn Display]) -> Warning {
-        Warning { level, code, message: fill(code.format(), args).into() }
+        Warning::with_message(level, code, fill(code.format(), args))
     }
 }
 
@@ -285,6 +389,25 @@ impl Warnings {
 
     pub fn is_empty(&self) -> bool {
         self.total == 0
+    }
+
+    /// Forgets a condition: of equal ones the last.
+    pub fn remove_last(&mut self, gone: &Warning) {
+        if let Some(at) = self.list.iter().rposition(|w| w == gone) {
+            self.list.remove(at);
+            self.total -= 1;
+            self.errors -= u64::from(gone.level == Level::Error);
+            self.kept = self.kept.min(self.total);
+        }
+    }
+
+    /// Forgets the first `n` kept conditions, which belong to a handler that has ended.
+    pub fn forget_first(&mut self, n: usize) {
+        for gone in self.list.drain(..n.min(self.list.len())) {
+            self.total -= 1;
+            self.errors -= u64::from(gone.level == Level::Error);
+        }
+        self.kept = self.kept.min(self.total);
     }
 
     /// All conditions since the last `clear`, kept or not (`@@warning_count`).

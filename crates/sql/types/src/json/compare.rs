@@ -4,14 +4,17 @@ use super::Json;
 use crate::decimal::Decimal;
 use std::cmp::Ordering;
 
+pub(super) const OBJECT: u8 = 4;
+pub(super) const ARRAY: u8 = 5;
+
 /// Values of different kinds order by these.
 fn precedence(json: &Json) -> u8 {
     match json {
         Json::Null => 1,
         Json::Int(_) | Json::UInt(_) | Json::Double(_) | Json::Decimal(_) => 2,
         Json::String(_) => 3,
-        Json::Object(_) => 4,
-        Json::Array(_) => 5,
+        Json::Object(_) => OBJECT,
+        Json::Array(_) => ARRAY,
         Json::Bool(_) => 6,
         Json::Date(_) => 7,
         Json::Time(_) => 8,

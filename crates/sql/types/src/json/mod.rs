@@ -18,26 +18,33 @@
 mod compare;
 mod parse;
 mod path;
+mod stored;
 mod walk;
 
 pub use compare::{compare, sort_key};
 pub use parse::{ParseError, parse, parse_until};
 pub use path::{Index, Leg, Path, PathError};
+pub use stored::{compare_stored, sort_key_stored};
 pub use walk::{contains, merge_patch, merge_preserve, overlaps};
 
 use crate::convert::float;
 use crate::decimal::Decimal;
-use crate::error::Result;
+use crate::error::{Result, SqlError};
+use crate::room::{Pieces, Room};
 use crate::sql_err;
 use crate::temporal::{Date, DateTime, Time};
 use crate::value::Text;
 use std::fmt::Write;
+use stored::{Encoder, Reader};
 
 /// Nesting that a document may have. Error 3157 beyond.
 pub const MAX_DEPTH: usize = 100;
 
 /// A document, or a part of one.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// It takes many times the memory of its text, so one is made, and copied into the stored form, in a [`Room`] only.
+#[derive(Debug, PartialEq)]
+#[cfg_attr(test, derive(Clone))]
 pub enum Json {
     /// `null`
     Null,
@@ -69,13 +76,19 @@ pub enum Json {
     Opaque(u8, Box<[u8]>),
 }
 
+/// Bytes that a value takes in the list of its container, which grows by doubling.
+const NODE: usize = std::mem::size_of::<Json>() * 3 / 2;
+/// Bytes that a text takes besides its own.
+const KEY: usize = 32;
+
 /// Order of the members of an object.
 fn key_order(a: &str, b: &str) -> std::cmp::Ordering {
     a.len().cmp(&b.len()).then_with(|| a.as_bytes().cmp(b.as_bytes()))
 }
 
 /// Members, ordered by key length and key.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
+#[cfg_attr(test, derive(Clone))]
 pub struct Object(Vec<(Box<str>, Json)>);
 
 impl Object {
@@ -141,65 +154,60 @@ impl Object {
 }
 
 impl Json {
-    /// The stored form. Error 3157 for a document nested too deep.
-    pub fn to_text(&self) -> Result<Text> {
-        let mut out = Vec::new();
-        self.encode(&mut out, 1)?;
-        Ok(out.into())
+    /// The stored form. Error 3157 for a document nested too deep, 1038 without room for it.
+    pub fn to_text(&self, room: Room<'_>) -> Result<Text> {
+        let mut encoder = Encoder::new(room);
+        encoder.value(self, 1)?;
+        encoder.finish()
     }
 
-    fn encode(&self, out: &mut Vec<u8>, depth: usize) -> Result<()> {
-        if depth > MAX_DEPTH + usize::from(!matches!(self, Json::Array(_) | Json::Object(_))) {
-            return Err(sql_err!(JsonDocumentTooDeep));
-        }
-        match self {
-            Json::Null => out.push(0),
-            Json::Bool(b) => out.push(if *b { 1 } else { 2 }),
-            Json::Int(v) => tagged(out, 3, &v.to_le_bytes()),
-            Json::UInt(v) => tagged(out, 4, &v.to_le_bytes()),
-            Json::Double(v) => tagged(out, 5, &v.to_bits().to_le_bytes()),
-            Json::Decimal(v) => {
-                let scale = v.scale().min(30);
-                let precision = (v.int_digits() + scale).clamp(1, 65);
-                out.extend_from_slice(&[6, precision, scale]);
-                v.encode(precision, scale, out);
-            }
-            Json::String(text) => sized(out, &[7], text.as_bytes())?,
-            Json::Array(items) => {
-                let start = container(out, 8, items.len())?;
-                for item in items {
-                    item.encode(out, depth + 1)?;
-                }
-                close(out, start)?;
-            }
-            Json::Object(object) => {
-                let start = container(out, 9, object.len())?;
-                for (key, value) in object.iter() {
-                    sized(out, &[], key.as_bytes())?;
-                    value.encode(out, depth + 1)?;
-                }
-                close(out, start)?;
-            }
-            Json::Date(v) => tagged(out, 10, &v.packed().to_le_bytes()),
-            Json::Time(v) => tagged(out, 11, &v.packed().to_le_bytes()),
-            Json::DateTime(v) => tagged(out, 12, &v.packed().to_le_bytes()),
-            Json::Timestamp(v) => tagged(out, 13, &v.packed().to_le_bytes()),
-            Json::Opaque(ty, bytes) => sized(out, &[14, *ty], bytes)?,
-        }
-        Ok(())
+    /// The stored form of an array of these values.
+    pub fn array_text<'j>(items: impl ExactSizeIterator<Item = &'j Json>, room: Room<'_>) -> Result<Text> {
+        let mut encoder = Encoder::new(room);
+        encoder.array(items, 1)?;
+        encoder.finish()
     }
 
-    /// From the stored form. Error 3142 for bytes that are none.
-    pub fn decode(bytes: &[u8]) -> Result<Json> {
-        let mut reader = Reader { rest: bytes };
-        let value = reader.value(0).ok_or_else(|| sql_err!(InvalidJsonBinaryData))?;
-        if reader.rest.is_empty() { Ok(value) } else { Err(sql_err!(InvalidJsonBinaryData)) }
+    /// The stored form of the object that [`Object::of`] makes of these members.
+    pub fn object_text(members: &[(Box<str>, Json)], room: Room<'_>) -> Result<Text> {
+        room.take(std::mem::size_of_val(members))?;
+        let mut sorted: Vec<&(Box<str>, Json)> = members.iter().collect();
+        sorted.sort_by(|(a, _), (b, _)| key_order(a, b));
+        let mut kept: Vec<(&str, &Json)> = Vec::with_capacity(sorted.len());
+        for (key, value) in sorted {
+            match kept.last_mut() {
+                Some(last) if *last.0 == **key => *last = (key, value),
+                _ => kept.push((key, value)),
+            }
+        }
+        let mut encoder = Encoder::new(room);
+        encoder.object(kept.into_iter(), 1)?;
+        encoder.finish()
+    }
+
+    /// From the stored form. Error 3142 for bytes that are none, 1038 without room for the tree.
+    pub fn decode(bytes: &[u8], room: Room<'_>) -> Result<Json> {
+        let mut reader = Reader::new(bytes, room);
+        match reader.value(0) {
+            Some(value) if reader.rest.is_empty() => Ok(value),
+            _ => Err(reader.refused.unwrap_or_else(|| sql_err!(InvalidJsonBinaryData))),
+        }
+    }
+
+    /// The scalar that a stored form is; `None` for arrays and objects. Error 3142.
+    pub fn decode_scalar(bytes: &[u8]) -> Result<Option<Json>> {
+        match bytes.first() {
+            Some(8 | 9) => Ok(None),
+            _ => Json::decode(bytes, Room::FREE).map(Some),
+        }
     }
 
     /// Text of the stored form; nothing of bytes that are none.
     pub fn write_stored(bytes: &[u8], out: &mut Vec<u8>) {
-        if let Ok(json) = Json::decode(bytes) {
-            json.write(out);
+        let start = out.len();
+        let mut reader = Reader::new(bytes, Room::FREE);
+        if reader.write(out, 0).is_none() || !reader.rest.is_empty() {
+            out.truncate(start);
         }
     }
 
@@ -280,8 +288,15 @@ impl Json {
         out
     }
 
-    /// `JSON_PRETTY`: a member or element a line, two spaces a level.
-    pub fn write_pretty(&self, out: &mut Vec<u8>, depth: usize) {
+    /// `JSON_PRETTY`: a member or element a line, two spaces a level. Error 1038: with a hundred levels, a line of
+    /// two hundred spaces for each number.
+    pub fn pretty(&self, room: Room<'_>) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        self.write_pretty(&mut out, 0, &mut Pieces::of(room))?;
+        Ok(out)
+    }
+
+    fn write_pretty(&self, out: &mut Vec<u8>, depth: usize, pieces: &mut Pieces<'_>) -> Result<()> {
         let line = |out: &mut Vec<u8>, depth: usize| {
             out.push(b'\n');
             out.resize(out.len() + depth * 2, b' ');
@@ -293,8 +308,12 @@ impl Json {
                     if i > 0 {
                         out.push(b',');
                     }
+                    let start = out.len();
                     line(out, depth + 1);
-                    item.write_pretty(out, depth + 1);
+                    item.write_pretty(out, depth + 1, pieces)?;
+                    if item.is_scalar() {
+                        pieces.take(out.len() - start)?;
+                    }
                 }
                 line(out, depth);
                 out.push(b']');
@@ -305,16 +324,19 @@ impl Json {
                     if i > 0 {
                         out.push(b',');
                     }
+                    let start = out.len();
                     line(out, depth + 1);
                     write_quoted(key, out);
                     out.extend_from_slice(b": ");
-                    value.write_pretty(out, depth + 1);
+                    pieces.take(out.len() - start)?;
+                    value.write_pretty(out, depth + 1, pieces)?;
                 }
                 line(out, depth);
                 out.push(b'}');
             }
             other => other.write(out),
         }
+        Ok(())
     }
 
     /// `JSON_TYPE`
@@ -410,133 +432,23 @@ impl Json {
 }
 
 /// MySQL's containers: offsets of two bytes while everything fits 64 KiB, else of four; short numbers in the offset's place.
-fn container_size<'a>(values: impl Iterator<Item = &'a Json> + Clone, keys: usize, key_bytes: usize) -> usize {
-    let size = |large: bool| {
-        let offset = if large { 4 } else { 2 };
-        let entries = values.clone().map(|v| {
+fn container_size<'a>(values: impl Iterator<Item = &'a Json>, keys: usize, key_bytes: usize) -> usize {
+    // Each value is measured once: twice at each of a hundred levels would never end.
+    let mut sizes = [0; 2];
+    for v in values {
+        let own = v.mysql_value_size();
+        for (size, offset) in sizes.iter_mut().zip([2, 4]) {
             let inline = match v {
                 Json::Null | Json::Bool(_) => true,
-                Json::Int(_) | Json::UInt(_) => v.mysql_value_size() <= offset,
+                Json::Int(_) | Json::UInt(_) => own <= offset,
                 _ => false,
             };
-            1 + offset + if inline { 0 } else { v.mysql_value_size() }
-        });
-        2 * offset + keys * (offset + 2) + key_bytes + entries.sum::<usize>()
-    };
-    let small = size(false);
-    if small > 0xFFFF { size(true) } else { small }
-}
-
-fn tagged(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
-    out.push(tag);
-    out.extend_from_slice(bytes);
-}
-
-fn too_big<E>(_: E) -> crate::error::SqlError {
-    sql_err!(JsonValueTooBig)
-}
-
-fn sized(out: &mut Vec<u8>, head: &[u8], bytes: &[u8]) -> Result<()> {
-    let length = u32::try_from(bytes.len()).map_err(too_big)?;
-    out.extend_from_slice(head);
-    out.extend_from_slice(&length.to_le_bytes());
-    out.extend_from_slice(bytes);
-    Ok(())
-}
-
-/// Begins a container; its length is written when it closes.
-fn container(out: &mut Vec<u8>, tag: u8, count: usize) -> Result<usize> {
-    let count = u32::try_from(count).map_err(too_big)?;
-    tagged(out, tag, &[0; 4]);
-    out.extend_from_slice(&count.to_le_bytes());
-    Ok(out.len())
-}
-
-fn close(out: &mut [u8], start: usize) -> Result<()> {
-    let length = u32::try_from(out.len() - start).map_err(too_big)?;
-    out[start - 8..start - 4].copy_from_slice(&length.to_le_bytes());
-    Ok(())
-}
-
-struct Reader<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (front, rest) = self.rest.split_at_checked(n)?;
-        self.rest = rest;
-        Some(front)
-    }
-
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.take(N)?.try_into().ok()
-    }
-
-    fn length(&mut self) -> Option<usize> {
-        usize::try_from(u32::from_le_bytes(self.array()?)).ok()
-    }
-
-    fn text(&mut self, length: usize) -> Option<&'a str> {
-        std::str::from_utf8(self.take(length)?).ok()
-    }
-
-    fn value(&mut self, depth: usize) -> Option<Json> {
-        if depth > MAX_DEPTH {
-            return None;
+            *size += 1 + offset + if inline { 0 } else { own };
         }
-        Some(match self.take(1)?[0] {
-            0 => Json::Null,
-            1 => Json::Bool(true),
-            2 => Json::Bool(false),
-            3 => Json::Int(i64::from_le_bytes(self.array()?)),
-            4 => Json::UInt(u64::from_le_bytes(self.array()?)),
-            5 => Json::Double(f64::from_bits(u64::from_le_bytes(self.array()?))),
-            6 => {
-                let [precision, scale] = self.array()?;
-                if !(1..=65).contains(&precision) || scale > precision.min(30) {
-                    return None;
-                }
-                let bytes = self.take(Decimal::encoded_len(precision))?;
-                Json::Decimal(Decimal::decode(bytes, scale)?)
-            }
-            7 => {
-                let length = self.length()?;
-                Json::String(self.text(length)?.into())
-            }
-            8 => {
-                let (bytes, count) = (self.length()?, self.length()?);
-                let mut inner = Reader { rest: self.take(bytes)? };
-                // Every element takes a byte at least: a damaged count allocates no more than that.
-                let mut items = Vec::with_capacity(count.min(bytes));
-                for _ in 0..count {
-                    items.push(inner.value(depth + 1)?);
-                }
-                Json::Array(items)
-            }
-            9 => {
-                let (bytes, count) = (self.length()?, self.length()?);
-                let mut inner = Reader { rest: self.take(bytes)? };
-                let mut members = Vec::with_capacity(count.min(bytes / 5));
-                for _ in 0..count {
-                    let length = inner.length()?;
-                    let key = inner.text(length)?.into();
-                    members.push((key, inner.value(depth + 1)?));
-                }
-                Json::Object(Object(members))
-            }
-            10 => Json::Date(Date::from_packed(u32::from_le_bytes(self.array()?))?),
-            11 => Json::Time(Time::from_packed(i64::from_le_bytes(self.array()?))?),
-            12 => Json::DateTime(DateTime::from_packed(i64::from_le_bytes(self.array()?))?),
-            13 => Json::Timestamp(DateTime::from_packed(i64::from_le_bytes(self.array()?))?),
-            14 => {
-                let ty = self.take(1)?[0];
-                let length = self.length()?;
-                Json::Opaque(ty, self.take(length)?.into())
-            }
-            _ => return None,
-        })
     }
+    let [small, large] =
+        [(sizes[0], 2), (sizes[1], 4)].map(|(n, offset)| 2 * offset + keys * (offset + 2) + key_bytes + n);
+    if small > 0xFFFF { large } else { small }
 }
 
 /// Appends text in double quotes, with JSON's escapes.

@@ -2,6 +2,7 @@
 
 use super::{Json, MAX_DEPTH, Object};
 use crate::convert::{Stopped, never};
+use crate::room::{Pieces, Room};
 
 /// What is wrong with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub enum ParseError {
     Invalid(&'static str, usize),
     /// Error 1317: it was given up.
     Stopped,
+    /// Error 1038: its tree takes more memory than may be taken.
+    NoRoom,
 }
 
 use ParseError::{Invalid, TooDeep};
@@ -31,16 +34,17 @@ struct Parser<'a> {
     /// Asked when `at` has come to `ask_at`.
     stopped: Stopped,
     ask_at: usize,
+    pieces: Pieces<'a>,
 }
 
-/// Parses a whole document.
+/// Parses a whole document: one of the server's own, or a short one.
 pub fn parse(text: &[u8]) -> Result<Json, ParseError> {
-    parse_until(text, never)
+    parse_until(text, never, Room::FREE)
 }
 
-/// [`parse`], given up when `stopped` says so.
-pub fn parse_until(text: &[u8], stopped: Stopped) -> Result<Json, ParseError> {
-    let mut p = Parser { text, at: 0, stopped, ask_at: ASK_EVERY };
+/// [`parse`], given up when `stopped` says so or the tree does not fit.
+pub fn parse_until(text: &[u8], stopped: Stopped, room: Room<'_>) -> Result<Json, ParseError> {
+    let mut p = Parser { text, at: 0, stopped, ask_at: ASK_EVERY, pieces: Pieces::of(room) };
     p.space();
     if p.at == text.len() {
         return Err(Invalid("The document is empty.", p.at));
@@ -56,6 +60,10 @@ pub fn parse_until(text: &[u8], stopped: Stopped) -> Result<Json, ParseError> {
 impl Parser<'_> {
     fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), ParseError> {
+        self.pieces.take(bytes).map_err(|_| ParseError::NoRoom)
     }
 
     fn eat(&mut self, b: u8) -> bool {
@@ -86,6 +94,7 @@ impl Parser<'_> {
                 return Err(ParseError::Stopped);
             }
         }
+        self.take(super::NODE)?;
         match self.peek() {
             Some(b'n') => self.word("null", Json::Null),
             Some(b't') => self.word("true", Json::Bool(true)),
@@ -181,6 +190,7 @@ impl Parser<'_> {
                 Some(_) => return Err(Invalid(ENCODING, self.at)),
             }
         }
+        self.take(out.len() + super::KEY)?;
         String::from_utf8(out).map_err(|_| Invalid(ENCODING, self.at))
     }
 

@@ -64,15 +64,15 @@ fn stored_forms_come_back_and_damage_is_found() {
         Json::Timestamp(DateTime::new(2024, 2, 29, 1, 2, 3, 4)),
         Json::Opaque(252, b"abc"[..].into()),
     ]);
-    let stored = json.to_text().unwrap();
-    assert_eq!(Json::decode(&stored).unwrap(), json);
+    let stored = json.to_text(Room::FREE).unwrap();
+    assert_eq!(Json::decode(&stored, Room::FREE).unwrap(), json);
     // No prefix is a document, and no changed byte a panic.
     for n in 0..stored.len() {
-        assert_eq!(Json::decode(&stored[..n]).unwrap_err().number(), 3142);
+        assert_eq!(Json::decode(&stored[..n], Room::FREE).unwrap_err().number(), 3142);
         for change in [1, 0x80, 0xFF] {
             let mut damaged = stored.to_vec();
             damaged[n] ^= change;
-            let _ = Json::decode(&damaged);
+            let _ = Json::decode(&damaged, Room::FREE);
         }
     }
     assert_eq!(shown(&json.clone()).matches("base64:type252:YWJj").count(), 1);
@@ -207,4 +207,84 @@ fn sizes_are_those_of_mysqls_form() {
     {
         assert_eq!(read(text).mysql_size(), size, "{text}");
     }
+}
+
+#[test]
+fn stored_forms_order_and_print_as_their_trees() {
+    let texts = [
+        "null",
+        "true",
+        "false",
+        "1",
+        "1.0",
+        "-2",
+        "\"a\"",
+        "\"\"",
+        "[]",
+        "[1]",
+        "[1, 2]",
+        "[1, [2]]",
+        "{}",
+        "{\"a\": 1}",
+        "{\"a\": [1, {\"b\": null}]}",
+        "{\"b\": 1}",
+        "{\"aa\": 1}",
+        "{\"a\": 1, \"b\": 2}",
+        "[[], {}]",
+        "[{}, []]",
+        "18446744073709551615",
+    ];
+    let all: Vec<(Json, Text)> =
+        texts.iter().map(|t| read(t)).map(|j| (j.to_text(Room::FREE).unwrap(), j)).map(|(t, j)| (j, t)).collect();
+    for (a, stored_a) in &all {
+        let (mut key, mut stored_key, mut text) = (Vec::new(), Vec::new(), Vec::new());
+        sort_key(a, &mut key);
+        assert_eq!(sort_key_stored(stored_a, &mut stored_key), Some(()));
+        assert_eq!(key, stored_key);
+        Json::write_stored(stored_a, &mut text);
+        assert_eq!(text, a.to_bytes());
+        for (b, stored_b) in &all {
+            assert_eq!(compare_stored(stored_a, stored_b), Some(compare(a, b)), "{a:?} {b:?}");
+        }
+    }
+    // What is cut short has no text.
+    let stored = read("[1, [2, \"x\"]]").to_text(Room::FREE).unwrap();
+    for n in 0..stored.len() {
+        let mut text = b"before".to_vec();
+        Json::write_stored(&stored[..n], &mut text);
+        assert_eq!(text, b"before");
+    }
+}
+
+/// So many bytes.
+struct Only(gannet_base::sync::atomic::AtomicUsize);
+
+impl crate::room::Grants for Only {
+    fn take(&self, bytes: usize) -> bool {
+        use gannet_base::sync::atomic::Ordering::Relaxed;
+        self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes)).is_ok()
+    }
+}
+
+#[test]
+fn trees_take_room() {
+    let text = format!("[{}1]", "1, ".repeat(20_000));
+    let in_room = |bytes: usize, f: &dyn Fn(Room<'_>) -> bool| {
+        let only = Only(gannet_base::sync::atomic::AtomicUsize::new(bytes));
+        f(Room::of(&only))
+    };
+    let parses = |room: Room<'_>| parse_until(text.as_bytes(), crate::convert::never, room) != Err(ParseError::NoRoom);
+    assert!(!in_room(1 << 19, &parses) && in_room(1 << 22, &parses));
+    let json = read(&text);
+    let stored = json.to_text(Room::FREE).unwrap();
+    let number = |r: Result<Json>| r.err().map(|e| e.number());
+    assert!(in_room(1 << 19, &|room| number(Json::decode(&stored, room)) == Some(1038)));
+    assert!(in_room(1 << 22, &|room| number(Json::decode(&stored, room)).is_none()));
+    assert!(in_room(1 << 16, &|room| json.to_text(room).map_err(|e| e.number()) == Err(1038)));
+    // A hundred levels: lines of spaces.
+    let deep = read(&format!("{}{}{}", "[".repeat(90), "1, ".repeat(999) + "1", "]".repeat(90)));
+    assert!(in_room(1 << 17, &|room| deep.pretty(room).map_err(|e| e.number()) == Err(1038)));
+    // Each level measures its values once.
+    let nested = read(&format!("{}\"{}\"{}", "[".repeat(90), "x".repeat(100_000), "]".repeat(90)));
+    assert!(nested.mysql_size() > 100_000);
 }

@@ -21,7 +21,7 @@ pub use interval::{
     Interval, IntervalUnit, add_interval, add_interval_time, datetime_diff_micros, period_add, period_diff,
     timestamp_diff,
 };
-pub use locale::{LOCALE_NAMES, Locale};
+pub use locale::{LOCALE_NAMES, LOCALE_NUMBERS, Locale};
 pub use parse::{
     DateFlags, ParsedDateTime, ParsedTime, number_to_datetime, number_to_time, parse_datetime, parse_time,
     parse_time_as, parse_time_as_datetime,

@@ -1,27 +1,17 @@
-//! UPDATE of one row by its whole primary key, without the lock table.
-//!
-//! The newest version is read without a lock, the new row is computed, and the engine writes it only if that version
-//! is still the newest and committed (or own): the write's stamp is the row's lock. When another transaction has
-//! changed the row, the engine waits for it and the row is read again. A row that is missing or does not match may be
-//! another transaction's uncommitted change: then the general path decides, with a locking read.
+//! UPDATE of one row by its whole primary key: see [`crate::dml::point`].
 
 use super::Run;
 use crate::dml::{
     complete::Options,
+    point::{self, Found, Tried},
     rows::{self, Conflict, Write},
 };
-use crate::{
-    batch::{Batch, Column},
-    codec,
-    context::Cx,
-    error::from_engine,
-    eval, foreign, padding,
-};
-use gannet_engine::{Read, ReadMode, RowBuf, Update as Outcome};
+use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, foreign};
+use gannet_engine::Update as Outcome;
 use gannet_plan::{
-    physical::{Access, LockWait, Op, TableScan},
-    plan::Update,
-    range::encode_point,
+    expr::{Expr, ExprKind},
+    physical::TableScan,
+    plan::{Assignment, Update, UpdateTarget},
 };
 use gannet_schema::Table;
 use gannet_telemetry::{Counter, add_all};
@@ -30,19 +20,10 @@ use gannet_types::{Result, Value};
 /// The scan of an UPDATE that can take this path.
 pub(crate) fn of<'p>(update: &'p Update, cx: &Cx<'_, 'p>) -> Option<(&'p TableScan, &'p Table)> {
     let [target] = &*update.targets else { return None };
-    let Op::TableScan(scan) = &update.input.op else { return None };
-    let table = &*cx.shared.plan.tables[target.table as usize].table;
-    let point = matches!(scan.access, Access::Point { .. })
-        && table.clustered.is_some()
-        && scan.index.map(|i| i as usize) == table.clustered
-        && matches!(scan.lock.wait, LockWait::Wait | LockWait::IfMatched)
-        && scan.columns.len() == table.columns.len()
-        && target.offset == 0
-        && !update.ignore
-        && !padding::is_on(cx)
-        && !update.collect_first
-        && !target.moves;
-    point.then_some((scan, table))
+    if target.offset != 0 || update.ignore || update.collect_first || target.moves {
+        return None;
+    }
+    point::of(&update.input, target.table, cx)
 }
 
 /// Runs it. False: nothing was done, the general path has to.
@@ -51,46 +32,7 @@ pub(crate) fn run<'p>(
     (scan, table): (&'p TableScan, &'p Table),
     cx: &mut Cx<'_, 'p>,
 ) -> Result<bool> {
-    let Access::Point { key: wanted } = &scan.access else { return Ok(false) };
-    let mut key = Vec::with_capacity(32);
-    let index = table.clustered.unwrap_or_default();
-    let (empty, zone) = (Batch::default(), &cx.shared.settings.time_zone);
-    if !encode_point(table.key_parts(index), wanted, zone, |expr| eval::eval(expr, &empty, 0, cx), &mut key)? {
-        return Ok(true);
-    }
-    let mut waited = false;
-    let warned = cx.warnings.mark();
-    let done = attempts(run, (scan, table), &key, &mut waited, cx)?;
-    if !done {
-        cx.warnings.back_to(warned);
-    }
-    if waited && !done {
-        let tree = codec::row_tree(table, cx.txn.get()?)?;
-        cx.txn.get()?.unlock_row(tree, &key);
-    }
-    Ok(done)
-}
-
-/// So often another may have been faster between the reading of a row and its change; then it is locked before.
-const LATE: u32 = 1;
-
-/// As [`run`]; `waited` says whether the row may be locked because of an attempt that came too late.
-fn attempts<'p>(
-    run: &mut Run<'p>,
-    (scan, table): (&'p TableScan, &'p Table),
-    key: &[u8],
-    waited: &mut bool,
-    cx: &mut Cx<'_, 'p>,
-) -> Result<bool> {
     let target = &run.update.targets[0];
-    let tree = codec::row_tree(table, cx.txn.get()?)?;
-    let mut buffer = RowBuf::new();
-    let mut payload = Vec::new();
-    let warned = cx.warnings.mark();
-    // At READ COMMITTED a row that does not match is not waited for.
-    if scan.filter.is_none() || matches!(scan.lock.wait, LockWait::Wait) {
-        *waited = cx.txn.get()?.queue_up(tree, key).map_err(from_engine)?;
-    }
     // Nothing follows the change, and nobody has to hear of it before the commit: the transaction ends with it.
     let own = |i: &u32| Some(*i as usize) == table.clustered;
     let ends = cx.txn.get()?.options().autocommit
@@ -98,55 +40,98 @@ fn attempts<'p>(
         && !foreign::matters(target.table as usize, cx)
         && cx.changes.is_none()
         && table.row_log.is_none();
-    let mut late = 0;
-    loop {
-        cx.check_interrupt()?;
-        if cx.txn.get()?.get(tree, key, ReadMode::Newest, &mut buffer).map_err(from_engine)? != Read::Found {
-            return Ok(false);
+    let mut payload = Vec::new();
+    let mut in_place = ends && takes_patches(target, table, cx);
+    point::run((scan, table), cx, |found, cx| {
+        let &Found { tree, key, stamp, .. } = found;
+        if in_place {
+            let warned = cx.warnings.mark();
+            match patched(target, table, found, &mut payload, cx)? {
+                Some(false) => return Ok(Tried::Not),
+                Some(true) => {
+                    let written = cx.txn.get()?.update_and_commit_if(tree, key, stamp, &payload);
+                    return Ok(match written.map_err(from_engine)? {
+                        Outcome::Updated => {
+                            cx.counts.examined += 1;
+                            add_all([(Counter::HandlerReadKey, 1), (Counter::HandlerUpdate, 1)]);
+                            (run.matched, run.changed) = (1, 1);
+                            Tried::Done
+                        }
+                        Outcome::Changed => Tried::Late,
+                        Outcome::Missing => Tried::Not,
+                    });
+                }
+                None => {
+                    in_place = false;
+                    cx.warnings.back_to(warned);
+                }
+            }
         }
-        let old = codec::decode_row(table, buffer.row())?;
-        let columns = old.iter().map(|v: &Value| Column::Constant(v.clone(), 1)).collect();
-        let batch = Batch { rows: 1, columns };
-        if let Some(filter) = &scan.filter
-            && !eval::is_true(filter, &batch, 0, cx)?
-        {
-            return Ok(false);
-        }
+        let (old, batch) = (found.old()?, found.batch()?);
         run.matched = 1;
-        let mut new = run.assign(target, table, &old, &batch, 0, cx)?;
-        let options = Options { checks: &target.checks, inside: Some((&batch, 0, 0)) };
-        if !super::touch(target.table as usize, &old, &mut new, (&target.assignments, options), false, cx)? {
+        let mut new = run.assign(target, table, old, batch, 0, cx)?;
+        let options = Options { checks: &target.checks, inside: Some((batch, 0, 0)) };
+        if !super::touch(target.table as usize, old, &mut new, (&target.assignments, options), false, cx)? {
             // Unchanged rows are locked too: the general path does that.
             run.matched = 0;
-            return Ok(false);
+            return Ok(Tried::Not);
         }
         payload.clear();
         codec::encode_row(table, &new, &mut payload)?;
         let mark = cx.row_writer()?.mark();
         let written = if ends {
-            cx.txn.get()?.update_and_commit_if(tree, key, buffer.stamp(), &payload)
+            cx.txn.get()?.update_and_commit_if(tree, key, stamp, &payload)
         } else {
-            cx.txn.get()?.update_if(tree, key, buffer.stamp(), &payload)
+            cx.txn.get()?.update_if(tree, key, stamp, &payload)
         };
         match written.map_err(from_engine)? {
-            Outcome::Updated => {
-                follow(run, table, key, (&old, &new), mark, cx)?;
-                return Ok(true);
-            }
-            Outcome::Changed => {
-                *waited = true;
-                cx.warnings.back_to(warned);
-                late += 1;
-                if late > LATE {
-                    cx.txn.get()?.lock_first(tree, key).map_err(from_engine)?;
-                }
-            }
+            Outcome::Updated => follow(run, table, key, (old, &new), mark, cx).map(|()| Tried::Done),
+            Outcome::Changed => Ok(Tried::Late),
             Outcome::Missing => {
                 run.matched = 0;
-                return Ok(false);
+                Ok(Tried::Not)
             }
         }
+    })
+}
+
+/// The row may be changed in its stored form: its values stand for themselves, and nobody looks at the others.
+fn takes_patches(target: &UpdateTarget, table: &Table, cx: &Cx<'_, '_>) -> bool {
+    cx.shared.plan.tables[target.table as usize].exprs.is_none()
+        && target.checks.is_empty()
+        && !table.columns.iter().any(|c| c.on_update_now)
+        && target.assignments.iter().all(|a| a.value.as_ref().is_some_and(Expr::is_steady))
+        && !super::reads_assigned(target)
+}
+
+/// Makes the new row of the stored old one. `None`: it takes more than that; false: the row stays as it is.
+fn patched<'p>(
+    target: &'p UpdateTarget,
+    table: &Table,
+    found: &Found<'_>,
+    payload: &mut Vec<u8>,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Option<bool>> {
+    payload.clear();
+    payload.extend_from_slice(found.payload);
+    for Assignment { column, value } in &target.assignments {
+        let Some(expr) = value else { return Ok(None) };
+        let definition = &table.columns[*column as usize];
+        let constant = matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Param(_));
+        let value = if constant {
+            eval::eval(expr, &Batch::default(), 0, cx)?
+        } else {
+            eval::eval(expr, found.batch()?, 0, cx)?
+        };
+        if value.is_null() || expr.kind == ExprKind::Column(*column) {
+            return Ok(None);
+        }
+        let value = convert::store(value, &table.name, definition, 1, cx)?;
+        if !table.layout().patch(payload, *column as usize, value.as_ref())? {
+            return Ok(None);
+        }
     }
+    Ok(Some(payload[..] != *found.payload))
 }
 
 /// What follows the change of the row: index entries and foreign keys.

@@ -203,7 +203,8 @@ impl BaseRel {
         Path {
             index: self.table.clustered,
             covering: false,
-            cost: self.merge_cost(entries, rows, parts.len()) + more,
+            // It locks entries of several indexes, and is no better than locking all.
+            cost: self.merge_cost(entries, rows, parts.len()) + more + if self.locking { cost::LOCK_ALL } else { 0.0 },
             access: Access::Merge { kind, parts: parts.into() },
             reverse: false,
             ensured: Vec::new(),

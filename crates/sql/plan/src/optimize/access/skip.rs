@@ -38,7 +38,7 @@ impl BaseRel {
                 let share = product.last.as_ref().map_or(1.0, super::interval_share);
                 let keys = product.parts.len();
                 let values = product.count() as f64;
-                let distinct = self.figures.distinct(self.table.indexes[index].tree, keys.max(1)).unwrap_or(1.0);
+                let distinct = self.groups(index, keys.max(1)).unwrap_or(1.0);
                 let share = if keys == 0 { share } else { share * (values / distinct.max(1.0)).min(1.0) };
                 (Access::Ranges { ranges: product.ranges() }, bound, share)
             }
@@ -47,7 +47,7 @@ impl BaseRel {
 
     /// Distinct values of the first `n` columns of an index.
     fn groups(&self, index: usize, n: usize) -> Option<f64> {
-        self.figures.distinct(self.table.indexes[index].tree, n)
+        self.figures.distinct(self.table.indexes[index].tree, n, self.rows)
     }
 
     /// Loose index scans, with the group's columns in the order of the index.
@@ -171,12 +171,11 @@ impl BaseRel {
         }
         let product = self.product(&parts[n..], constants, passes)?;
         let used = n + product.parts.len() + usize::from(product.last.is_some());
-        let tree = self.table.indexes[index].tree;
         let (outer, _, share) = self.outer(index, bound, passes);
         let groups = (self.groups(index, n)? * share).max(1.0);
         let mut inside = product.last.as_ref().map_or(1.0, super::interval_share);
         if !product.parts.is_empty() {
-            let ratio = self.figures.distinct(tree, n + product.parts.len())? / self.groups(index, n)?.max(1.0);
+            let ratio = self.groups(index, n + product.parts.len())? / self.groups(index, n)?.max(1.0);
             inside *= (product.count() as f64 / ratio.max(1.0)).min(1.0);
         }
         // A histogram, or what is known of the values, tells more than the form of the condition.

@@ -111,13 +111,15 @@ impl Builder<'_> {
             Access::Ref { .. } | Access::Point { .. } => refs.collect(),
             _ => Box::new([]),
         };
+        let empty = planned.bases[i].as_ref().is_some_and(|b| b.empty);
         let filtered = (path.rows / path.examined.max(0.01) * 100.0).clamp(0.01, 100.0);
         ScanExplain {
             select: planned.block.select,
             name: rel.alias.clone(),
             possible,
             refs,
-            examined: path.examined,
+            // MySQL shows at least a row, and so one for an empty table.
+            examined: if empty { 1.0 } else { path.examined },
             filtered,
             key_len: key_len(table, path),
             extra: Box::new([]),

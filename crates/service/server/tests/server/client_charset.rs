@@ -1,0 +1,99 @@
+//! Names in metadata and texts of errors go out in `character_set_results`, and names of commands come in in
+//! `character_set_client`.
+
+use crate::common::{Running, run};
+use gannet_wire::client::Connection;
+use gannet_wire::flags::com;
+use gannet_wire::reply::read_column;
+
+/// The definition of the first column that a command's reply brings.
+fn column(c: &mut Connection, command: u8, body: &[u8], before: usize) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
+    c.command(command, body).unwrap();
+    for _ in 0..before {
+        c.receive().unwrap();
+    }
+    let packet = c.receive().unwrap();
+    let column = read_column(&packet).unwrap();
+    (column.schema.to_vec(), column.table.to_vec(), column.name.to_vec())
+}
+
+/// A session of its own each: the replies are not read to their ends.
+fn session(r: &Running, names: &str) -> Connection {
+    let mut c = r.connect();
+    run(&mut c, &format!("SET NAMES {names}"));
+    c
+}
+
+fn message(c: &mut Connection, sql: &[u8]) -> Vec<u8> {
+    c.command(com::QUERY, sql).unwrap();
+    let error = c.receive_raw().unwrap();
+    assert_eq!(error[0], 0xFF, "{error:?}");
+    error[9..].to_vec()
+}
+
+#[test]
+fn names_and_messages_are_the_clients() {
+    let r = Running::start();
+    let mut root = session(&r, "utf8mb4");
+    run(&mut root, "CREATE DATABASE `dü`");
+    run(&mut root, "CREATE TABLE `dü`.`tü` (`cü` INT DEFAULT 5, `日` INT)");
+    let (latin, utf8) =
+        (|s: &str| s.chars().map(|c| c as u32 as u8).collect::<Vec<u8>>(), |s: &str| s.as_bytes().to_vec());
+    // An alias, and a table's column.
+    assert_eq!(column(&mut session(&r, "latin1"), com::QUERY, &latin("SELECT 1 AS ü"), 1).2, latin("ü"));
+    assert_eq!(column(&mut session(&r, "utf8mb3"), com::QUERY, &utf8("SELECT 1 AS ü"), 1).2, utf8("ü"));
+    let mut c = session(&r, "utf8mb4");
+    run(&mut c, "SET character_set_results = latin1");
+    assert_eq!(column(&mut c, com::QUERY, &utf8("SELECT 1 AS `ü日`"), 1).2, latin("ü?"));
+    let all = (latin("dü"), latin("tü"), latin("cü"));
+    assert_eq!(column(&mut session(&r, "latin1"), com::QUERY, &latin("SELECT * FROM `dü`.`tü`"), 1), all);
+    assert_eq!(column(&mut session(&r, "latin1"), com::STMT_PREPARE, &latin("SELECT * FROM `dü`.`tü`"), 1), all);
+    // Names of commands.
+    let mut c = session(&r, "latin1");
+    c.command(com::INIT_DB, &latin("dü")).unwrap();
+    c.receive().unwrap();
+    assert_eq!(column(&mut c, com::FIELD_LIST, &latin("tü\0cü"), 0), all);
+    // NULL and binary: as they are.
+    for results in ["NULL", "binary"] {
+        let mut c = session(&r, "latin1");
+        run(&mut c, &format!("SET character_set_results = {results}"));
+        assert_eq!(column(&mut c, com::QUERY, &latin("SELECT 1 AS ü"), 1).2, utf8("ü"));
+        assert!(
+            message(&mut session(&r, "utf8mb4"), &utf8("SELECT * FROM `ü`.`t`")).windows(2).any(|w| w == utf8("ü"))
+        );
+    }
+    // Messages; what a character set does not have is told by its number.
+    let told = |names: &str, sql: &[u8]| {
+        let text = message(&mut session(&r, names), sql);
+        String::from_utf8_lossy(&text).into_owned()
+    };
+    let text = message(&mut session(&r, "latin1"), &latin("SELECT ü FROM mysql.user"));
+    assert_eq!(text, latin("Unknown column 'ü' in 'field list'"));
+    let mut c = session(&r, "utf8mb4");
+    run(&mut c, "SET character_set_results = latin1");
+    let text = message(&mut c, &utf8("SET time_zone = 'ü日😀'"));
+    assert_eq!(text, latin("Unknown or incorrect time zone: 'ü\\65E5\\+01F600'"));
+    assert_eq!(told("ascii", b"SELECT `x` FROM mysql.user"), "Unknown column 'x' in 'field list'");
+}
+
+#[test]
+fn a_reset_gives_named_locks_up() {
+    let r = Running::start();
+    let (mut a, mut b) = (r.connect(), r.connect());
+    run(&mut a, "DO GET_LOCK('one', 0), GET_LOCK('two', 0), GET_LOCK('two', 0)");
+    assert_eq!(crate::common::one(&mut b, "SELECT GET_LOCK('two', 0)"), "0");
+    a.command(com::RESET_CONNECTION, b"").unwrap();
+    a.receive().unwrap();
+    assert_eq!(crate::common::rows(&mut b, "SELECT IS_FREE_LOCK('one'), GET_LOCK('two', 0)"), [["1", "1"]]);
+    // The limits of an account are not locks: they stay with RELEASE_ALL_LOCKS and with a reset.
+    run(&mut b, "CREATE USER limited@localhost WITH MAX_USER_CONNECTIONS 1");
+    let options = gannet_wire::client::Options { user: "limited".into(), ..crate::common::options() };
+    let login = || Connection::connect(&r.socket(), &options);
+    let mut own = login().unwrap();
+    run(&mut own, "DO GET_LOCK('mine', 0)");
+    assert_eq!(crate::common::one(&mut own, "SELECT RELEASE_ALL_LOCKS()"), "1");
+    assert_eq!(login().err().and_then(|e| e.code()), Some(1226));
+    own.command(com::RESET_CONNECTION, b"").unwrap();
+    own.receive().unwrap();
+    assert_eq!(login().err().and_then(|e| e.code()), Some(1226));
+}

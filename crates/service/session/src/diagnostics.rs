@@ -1,0 +1,226 @@
+//! The diagnostics area: SIGNAL, RESIGNAL, GET DIAGNOSTICS.
+
+use super::Session;
+use super::reply::Done;
+use gannet_parser::ast::{ConditionValue, Expr, GetDiagnostics, Ident, Signal};
+use gannet_types::{ErrorCode, Items, Level, Result, SqlError, Value, Warning, Warnings, sql_err};
+
+/// What a handler was called for: the area of that moment, and the condition in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Stacked {
+    pub(crate) area: Warnings,
+    pub(crate) raised: Warning,
+}
+
+/// Characters that MESSAGE_TEXT and the other items may have.
+const MESSAGE_CHARS: usize = 128;
+const ITEM_CHARS: usize = 64;
+
+/// What SIGNAL and RESIGNAL set.
+#[derive(Default)]
+struct SetItems {
+    number: Option<u16>,
+    message: Option<Box<str>>,
+    items: Items,
+}
+
+impl Session {
+    /// SIGNAL, RESIGNAL.
+    pub(super) fn signal(&mut self, signal: &Signal) -> Result<Done> {
+        let active = self.running.stacked.last().cloned();
+        let state = match &signal.condition {
+            None => None,
+            Some(ConditionValue::SqlState(state)) => Some(sqlstate(state)?),
+            Some(ConditionValue::Named(name)) => return Err(sql_err!(SpCondMismatch, name)),
+            Some(_) => return Err(sql_err!(SignalBadConditionType)),
+        };
+        if signal.resignal && active.is_none() {
+            return Err(sql_err!(ResignalWithoutActiveHandler));
+        }
+        let set = self.set_items(&signal.items)?;
+        let (mut area, condition) = match (active.filter(|_| signal.resignal), state) {
+            (Some(active), None) => {
+                let mut area = active.area;
+                area.remove_last(&active.raised);
+                (area, changed(SqlError::of_condition(&active.raised), active.raised.level, None, set))
+            }
+            (Some(active), Some(state)) => {
+                let before = SqlError::of_condition(&active.raised);
+                (active.area, changed(before, level_of(state), Some(state), set))
+            }
+            (None, state) => {
+                let state = state.unwrap_or(*b"45000");
+                let code = default_code(state);
+                let plain = SqlError::signal(code.number(), state, code.format());
+                (self.running.warnings.like(), changed(plain, level_of(state), None, set))
+            }
+        };
+        // Truncated items were warned of just now.
+        let mut warned = std::mem::take(&mut self.running.warnings);
+        if !signal.resignal {
+            area.append(&mut warned);
+        }
+        self.running.warnings = area;
+        self.running.clears += 1;
+        let (error, level) = condition;
+        if level == Level::Error {
+            return Err(error);
+        }
+        self.running.warnings.push(error.to_warning(level));
+        Ok(Done::default())
+    }
+
+    /// The items behind SET. Errors 1231, 1641, 1648.
+    fn set_items(&mut self, items: &[(Ident, Expr)]) -> Result<SetItems> {
+        let mut set = SetItems::default();
+        for (at, (name, value)) in items.iter().enumerate() {
+            let name = name.text.to_uppercase();
+            if items[..at].iter().any(|(other, _)| other.text.to_uppercase() == name) {
+                return Err(sql_err!(DupSignalSet, name));
+            }
+            let value = self.evaluate(value)?;
+            let wrong = |shown: &str| sql_err!(WrongValueForVar, name, shown);
+            if value.is_null() {
+                return Err(wrong("NULL"));
+            }
+            let mut text = Vec::new();
+            value.write_text(&mut text);
+            let text = String::from_utf8_lossy(&text).into_owned();
+            match &*name {
+                "MYSQL_ERRNO" => {
+                    let number = text.trim().parse::<u16>().ok().filter(|n| *n > 0);
+                    set.number = Some(number.ok_or_else(|| wrong(&text))?);
+                }
+                "MESSAGE_TEXT" => set.message = Some(self.fitting(text, MESSAGE_CHARS, &name)?),
+                _ => {
+                    let place = Items::NAMES.iter().position(|n| *n == name);
+                    let place = place.ok_or_else(|| SqlError::unsupported(format_args!("SIGNAL SET {name}")))?;
+                    set.items.0[place] = Some(self.fitting(text, ITEM_CHARS, &name)?);
+                }
+            }
+        }
+        Ok(set)
+    }
+
+    /// Error 1648 for a text that is too long; without strict mode it is cut, with warning 1647.
+    fn fitting(&mut self, text: String, most: usize, item: &str) -> Result<Box<str>> {
+        if text.chars().count() <= most {
+            return Ok(text.into());
+        }
+        if self.settings.sql_mode.is_strict() {
+            return Err(sql_err!(CondItemTooLong, item));
+        }
+        self.running.warnings.warn(ErrorCode::WarnCondItemTruncated, &[&item]);
+        Ok(text.chars().take(most).collect::<String>().into())
+    }
+
+    /// GET DIAGNOSTICS.
+    pub(super) fn get_diagnostics(&mut self, get: &GetDiagnostics) -> Result<Done> {
+        if get.stacked && self.running.stacked.is_empty() {
+            return Err(sql_err!(GetStackedDaWithoutActiveHandler));
+        }
+        let wanted = match &get.condition {
+            None => None,
+            Some(number) => {
+                let n = match self.evaluate(number)? {
+                    Value::Int(n) => usize::try_from(n).unwrap_or(0),
+                    Value::UInt(n) => usize::try_from(n).unwrap_or(usize::MAX),
+                    other => {
+                        let mut text = Vec::new();
+                        other.write_text(&mut text);
+                        String::from_utf8_lossy(&text).trim().parse().unwrap_or(0)
+                    }
+                };
+                let area = match self.running.stacked.last().filter(|_| get.stacked) {
+                    Some(stacked) => &stacked.area,
+                    None => &self.running.warnings,
+                };
+                let found = n.checked_sub(1).and_then(|at| area.iter().nth(at)).cloned();
+                Some(found.ok_or_else(|| sql_err!(DaInvalidConditionNumber))?)
+            }
+        };
+        for (target, item) in &get.items {
+            let name = item.text.to_uppercase();
+            let value = match &wanted {
+                Some(condition) => item_of(condition, &name)?,
+                None => match &*name {
+                    "NUMBER" => {
+                        let area = match self.running.stacked.last().filter(|_| get.stacked) {
+                            Some(stacked) => &stacked.area,
+                            None => &self.running.warnings,
+                        };
+                        Value::Int(area.iter().count() as i64)
+                    }
+                    _ => Value::Int(self.state.row_count),
+                },
+            };
+            self.assign_target(target, value)?;
+        }
+        Ok(Done::default())
+    }
+}
+
+/// One item of a condition.
+fn item_of(condition: &Warning, name: &str) -> Result<Value> {
+    let text = |s: &str| Value::Str(s.into(), gannet_types::CollationId::UTF8MB3_GENERAL_CI);
+    let state = condition.sqlstate();
+    let standard = |b: u8| matches!(b, b'0'..=b'4' | b'A'..=b'H');
+    let iso = standard(state[0]);
+    let own = |at: usize| condition.signalled.as_ref().and_then(|s| s.items.0[at].as_deref());
+    Ok(match name {
+        "RETURNED_SQLSTATE" => text(&String::from_utf8_lossy(&state)),
+        "MYSQL_ERRNO" => Value::Int(condition.number().into()),
+        "MESSAGE_TEXT" => text(&condition.message),
+        _ => {
+            let at = Items::NAMES.iter().position(|n| *n == name);
+            let at = at.ok_or_else(|| SqlError::unsupported(format_args!("GET DIAGNOSTICS of {name}")))?;
+            let default = match name {
+                "CLASS_ORIGIN" if iso => "ISO 9075",
+                "SUBCLASS_ORIGIN" if iso && (standard(state[2]) || &state[2..] == b"000") => "ISO 9075",
+                "CLASS_ORIGIN" | "SUBCLASS_ORIGIN" => "MySQL",
+                _ => "",
+            };
+            text(own(at).unwrap_or(default))
+        }
+    })
+}
+
+fn level_of(state: [u8; 5]) -> Level {
+    if state.starts_with(b"01") { Level::Warning } else { Level::Error }
+}
+
+fn default_code(state: [u8; 5]) -> ErrorCode {
+    match &state[..2] {
+        b"01" => ErrorCode::SignalWarn,
+        b"02" => ErrorCode::SignalNotFound,
+        _ => ErrorCode::SignalException,
+    }
+}
+
+/// A condition with another SQLSTATE and other items.
+fn changed(before: SqlError, level: Level, state: Option<[u8; 5]>, set: SetItems) -> (SqlError, Level) {
+    let number = match (set.number, state) {
+        (Some(number), _) => number,
+        (None, Some(state)) => default_code(state).number(),
+        (None, None) => before.number(),
+    };
+    let message = match (set.message, state) {
+        (Some(message), _) => message,
+        (None, _) => before.message().into(),
+    };
+    let mut items = before.items();
+    for (own, new) in items.0.iter_mut().zip(set.items.0) {
+        if new.is_some() {
+            *own = new;
+        }
+    }
+    (SqlError::signal(number, state.unwrap_or(before.sqlstate()), message).with_items(items), level)
+}
+
+/// An SQLSTATE. Error 1407.
+fn sqlstate(text: &str) -> Result<[u8; 5]> {
+    let bad = || sql_err!(SpBadSqlstate, text);
+    let state: [u8; 5] = text.as_bytes().try_into().map_err(|_| bad())?;
+    let plain = state.iter().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase());
+    if plain && !state.starts_with(b"00") { Ok(state) } else { Err(bad()) }
+}

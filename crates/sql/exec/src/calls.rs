@@ -1,0 +1,88 @@
+//! Calls of functions for all rows of a batch: constants among their arguments are computed once, and types looked up once.
+
+use crate::{
+    batch::{BATCH_BYTES, Batch, Column},
+    context::Cx,
+    eval::{eval as eval_row, fixed, named},
+    long,
+};
+use gannet_functions::{Call, FunctionDef, Kernel};
+use gannet_plan::expr::{Expr, ExprKind};
+use gannet_types::{Result, SqlType, TypeId, Value};
+use smallvec::SmallVec;
+
+/// Whether the function looks at all of its arguments, and gives the same value for the same ones.
+pub(crate) fn is_plain(def: &FunctionDef) -> bool {
+    !def.stability.varies() && !matches!(def.kernel, Kernel::FirstKnown | Kernel::Repeat)
+}
+
+/// Where an argument's values come from.
+enum Argument<'b, 'p> {
+    Constant(Value),
+    Column(&'b Column),
+    Row(&'p Expr),
+}
+
+/// The values of a call for every row: what the evaluation row by row gives.
+pub(crate) fn eval<'p>(
+    expr: &'p Expr,
+    def: &'static FunctionDef,
+    args: &'p [Expr],
+    batch: &Batch,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Column> {
+    gannet_types::check_stack()?;
+    let types: SmallVec<[SqlType; 4]> = args.iter().map(|a| a.ty.clone()).collect();
+    let call = Call { ty: &expr.ty, args: &types, site: args.as_ptr() as usize };
+    let from: SmallVec<[Argument<'_, 'p>; 4]> = args
+        .iter()
+        .map(|arg| {
+            if let ExprKind::Column(n) = &arg.kind {
+                return Argument::Column(&batch.columns[*n as usize]);
+            }
+            let constant = if batch.rows > 1 { fixed(arg, cx) } else { None };
+            constant.map_or(Argument::Row(arg), |mut value| {
+                if !def.keeps_digits {
+                    value.settle(&arg.ty);
+                }
+                Argument::Constant(value)
+            })
+        })
+        .collect();
+    // Arithmetic of integers and doubles computes both operands, even if one is NULL: the other may be out of range.
+    let all = def.keeps_digits && expr.ty.id != TypeId::Decimal;
+    let zone = &cx.shared.settings.time_zone;
+    let mut column = Column::for_type(&expr.ty);
+    let (mut counted, mut values) = (0, SmallVec::<[Value; 4]>::new());
+    for row in 0..batch.rows {
+        cx.check_killed()?;
+        values.clear();
+        let mut null = false;
+        for (from, arg) in from.iter().zip(args) {
+            let mut value = match from {
+                Argument::Constant(value) => value.clone(),
+                Argument::Column(column) => column.get(row).localize(zone).to_owned(),
+                Argument::Row(arg) => eval_row(arg, batch, row, cx)?,
+            };
+            if def.null_propagates && value.is_null() {
+                null = true;
+                if !all {
+                    break;
+                }
+            }
+            if !def.keeps_digits && !matches!(from, Argument::Constant(_)) {
+                value.settle(&arg.ty);
+            }
+            values.push(value);
+        }
+        if null {
+            column.push(gannet_types::ValueRef::Null);
+        } else {
+            column.push_value(long::call(def, call, &values, cx).map_err(|e| named(e, expr, cx))?);
+        }
+        let bytes = column.long_bytes(BATCH_BYTES);
+        cx.computing(bytes.saturating_sub(counted))?;
+        counted = bytes.max(counted);
+    }
+    Ok(column)
+}

@@ -1,0 +1,56 @@
+//! Triggers: stages of a row's change. A table without triggers is looked at once for each statement or row and pays no
+//! more. What follows by foreign keys fires none.
+
+use super::defaults;
+use crate::context::Cx;
+use gannet_schema::{Table, TriggerEvent};
+use gannet_types::{Level, Result, SqlError, Value, sql_err};
+
+/// Fires the triggers of an event and time of plan table `slot` for one row. NEW comes back as BEFORE triggers leave
+/// it.
+pub(crate) fn fire(
+    slot: usize,
+    (event, after): (TriggerEvent, bool),
+    old: Option<&[Value]>,
+    mut new: Option<&mut [Value]>,
+    cx: &mut Cx<'_, '_>,
+) -> Result<()> {
+    let plan = cx.shared.plan;
+    let table = &plan.tables[slot].table;
+    for trigger in table.triggers_of(event, after) {
+        let txn = cx.txn.get()?;
+        cx.session.fire_trigger(txn, cx.warnings, (table, trigger), old, new.as_deref_mut())?;
+    }
+    Ok(())
+}
+
+/// Triggers of the event run before the row is written: what NOT NULL says waits for them.
+pub(crate) fn before(table: &Table, event: TriggerEvent) -> bool {
+    !table.triggers.is_empty() && table.triggers_of(event, false).next().is_some()
+}
+
+/// NULL in NOT NULL columns after BEFORE triggers: error 1048, or without strict mode a warning and the implicit
+/// default. `missing`: columns that the statement gave no value, which is error 1364.
+pub(crate) fn check_nulls(
+    table: &Table,
+    row: &mut [Value],
+    missing: &[usize],
+    refuse: bool,
+    cx: &mut Cx<'_, '_>,
+) -> Result<()> {
+    for (i, column) in table.columns.iter().enumerate() {
+        if !row[i].is_null() || column.nullable || column.auto_increment || column.generated.is_some() {
+            continue;
+        }
+        let error: SqlError = match missing.contains(&i) {
+            true => sql_err!(NoDefaultForField, column.name),
+            false => sql_err!(BadNull, column.name),
+        };
+        if cx.strict || refuse && !missing.contains(&i) {
+            return Err(error);
+        }
+        cx.warnings.push(error.to_warning(Level::Warning));
+        row[i] = defaults::implicit(column);
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! The way to a leaf, and the way back: who goes to keys that lie close to each other descends once for each leaf.
+
+use gannet_base::PageNo;
+use gannet_buffer::{Error, OptimisticGuard, Stop};
+use gannet_page::{Node, PageBytes};
+use gannet_telemetry::{Counter, count};
+
+use crate::Tree;
+use crate::descend::{Bounds, Target};
+
+/// The leaf that was visited last, with its bounds. It is visited again without a descent while its page has the
+/// version that was read: the bounds of a node become narrower only when its content moves away (INV-BT-2), and a
+/// version never repeats.
+#[derive(Debug, Default)]
+pub struct Place {
+    /// Root of the tree, page and version; root 0: nowhere.
+    root: u64,
+    page: PageNo,
+    version: u64,
+    pub(crate) bounds: Bounds,
+    /// Lookups that went elsewhere in a row, and how many of the next ones do not look here.
+    strays: u32,
+    rest: u32,
+}
+
+/// After as many strays lookups give up looking, for twice as long each time, up to [`LONGEST_REST`].
+const STRAYS: u32 = 4;
+const LONGEST_REST: u32 = 1024;
+
+impl Place {
+    /// Nowhere yet.
+    pub fn new() -> Place {
+        Place::default()
+    }
+
+    /// Nowhere again.
+    pub(crate) fn leave(&mut self) {
+        (self.root, self.strays, self.rest) = (0, 0, 0);
+    }
+
+    fn is_for(&self, tree: &Tree, target: Target<'_>) -> bool {
+        let (lower, upper) = (self.bounds.lower.get(), self.bounds.upper.get());
+        self.root == tree.id.0
+            && match target {
+                Target::Key(key) => lower.is_none_or(|l| l <= key) && upper.is_none_or(|u| key < u),
+                Target::Below(key) => lower.is_none_or(|l| l < key) && upper.is_none_or(|u| key <= u),
+                Target::First => lower.is_none(),
+                Target::Last => upper.is_none(),
+            }
+    }
+}
+
+/// Leaves read ahead at once.
+const AHEAD: usize = 32;
+
+/// Numbers of the leaves from child `index` on in the direction of a scan for `target`.
+fn leaves_ahead<P: PageBytes + ?Sized>(parent: Node<'_, P>, index: usize, target: Target<'_>, out: &mut Vec<PageNo>) {
+    let children = match target {
+        Target::Key(_) | Target::First => index..(index + AHEAD).min(parent.count() + 1),
+        Target::Below(_) | Target::Last => (index + 1).saturating_sub(AHEAD)..index + 1,
+    };
+    out.extend(children.map(|i| parent.child(i)));
+}
+
+impl Tree {
+    /// The leaf for `target`, which `place` then is. With `ahead` the pages are those of a scan, which are not kept
+    /// for it: when the leaf is not resident, it has the leaf's number and those of the leaves that come next.
+    pub(crate) fn leaf_by<'p>(
+        &'p self,
+        target: Target<'_>,
+        place: &mut Place,
+        mut ahead: Option<&mut Vec<PageNo>>,
+    ) -> Result<OptimisticGuard<'p>, Stop> {
+        let pool = &*self.pool;
+        let scan = ahead.is_some();
+        let visit = |no: PageNo| if scan { pool.optimistic_scan(no) } else { pool.optimistic(no) };
+        // A page that is not to be had may be anything by now: the descent tells.
+        if place.is_for(self, target)
+            && let Ok(guard) = visit(place.page)
+            && guard.version() == place.version
+        {
+            return Ok(guard);
+        }
+        place.root = 0;
+        place.bounds.clear();
+        let mut guard = visit(self.id.root())?;
+        let mut expected = usize::MAX;
+        loop {
+            let node = Node(&guard);
+            let at = node.level();
+            self.check_node(&guard, at, expected)?;
+            if at == 0 {
+                (place.root, place.page, place.version) = (self.id.0, guard.page_no(), guard.version());
+                return Ok(guard);
+            }
+            let index = Self::child_of(node, target);
+            let child = node.child(index);
+            place.bounds.narrow(node, index);
+            guard.validate()?;
+            let next = match visit(child) {
+                Err(Stop::Fault(no)) if at == 1 => {
+                    if let Some(ahead) = &mut ahead {
+                        leaves_ahead(node, index, target, ahead);
+                        guard.validate()?;
+                    }
+                    return Err(Stop::Fault(no));
+                }
+                other => other?,
+            };
+            guard.validate()?;
+            expected = at - 1;
+            guard = next;
+        }
+    }
+
+    /// Whether the leaf of a place is still what was read.
+    pub(crate) fn is_still(&self, place: &Place) -> bool {
+        place.root == self.id.0 && self.pool.optimistic_scan(place.page).is_ok_and(|g| g.version() == place.version)
+    }
+
+    /// As [`Tree::lookup`], from the leaf where the last lookup with this place was, if the key is there.
+    #[inline]
+    pub fn lookup_near(&self, key: &[u8], place: &mut Place, out: &mut Vec<u8>) -> Result<bool, Error> {
+        if place.rest > 0 {
+            place.rest -= 1;
+            return self.lookup(key, out);
+        }
+        if place.is_for(self, Target::Key(key)) {
+            place.strays = 0;
+        } else {
+            place.strays += 1;
+            if place.strays > STRAYS {
+                place.rest = (1 << place.strays.min(20)).min(LONGEST_REST);
+            }
+        }
+        let start = out.len();
+        self.pool.run(|| {
+            out.truncate(start);
+            let leaf = self.leaf_by(Target::Key(key), place, None)?;
+            let node = Node(&leaf);
+            let (pos, found) = node.search(key);
+            if found {
+                node.value_to(pos, out);
+            }
+            leaf.validate()?;
+            count(Counter::InnodbBufferPoolReadRequests);
+            Ok(found)
+        })
+    }
+}
