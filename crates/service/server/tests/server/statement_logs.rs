@@ -281,7 +281,8 @@ fn files_and_destinations() {
     assert_eq!([count("g.2.log", "DO 5"), count("g.log", "DO 5")], [0, 1]);
 }
 
-/// Statements about definitions and accounts reach those who follow the log, without the passwords; temporary tables do not.
+/// Statements about definitions and accounts reach those who follow the log, without the passwords; temporary tables do
+/// not.
 #[test]
 fn definitions_and_accounts_arrive_at_those_who_follow_the_log() {
     use gannet_core::kinds::{Logged, logged};
