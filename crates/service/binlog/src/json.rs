@@ -2,7 +2,7 @@
 //!
 //! | type | value |
 //! |---|---|
-//! | 0, 1 | object: count; bytes of the whole; for each key its offset and `u16` length; for each value its type, offset |
+//! | 0, 1 | object: count; bytes of the whole; of each key offset and `u16` length; of each value type and offset |
 //! | 2, 3 | array: count; bytes of the whole; for each value its type, offset |
 //! | 4 | literal: 0 null, 1 true, 2 false |
 //! | 5 to 10 | i16, u16, i32, u32, i64, u64 |
