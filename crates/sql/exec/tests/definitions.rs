@@ -49,7 +49,8 @@ fn filled(name: &str) -> Database {
     db
 }
 
-/// A transaction that has run the statements and has not ended. It holds no metadata lock, as one that a crash has left behind.
+/// A transaction that has run the statements and has not ended. It holds no metadata lock, as one that a crash has left
+/// behind.
 fn left_behind(db: &mut Database, statements: &[&str]) -> Txn {
     db.begin();
     for sql in statements {
@@ -110,8 +111,8 @@ fn foreign_keys_are_checked_without_unfinished_transactions() {
     agrees(&db, "t");
 }
 
-/// Sessions that change rows when an index is built: `at_open` while it is built from the first snapshot, `at_close` before the last
-/// look at the rows.
+/// Sessions that change rows when an index is built: `at_open` while it is built from the first snapshot, `at_close`
+/// before the last look at the rows.
 struct Steps {
     at_open: Box<dyn FnMut()>,
     at_close: Box<dyn FnMut() -> Result<()>>,
@@ -138,8 +139,8 @@ fn other(db: &Database) -> Database {
     other
 }
 
-/// What one session does at once, and what two others do whose transactions end as the table is locked again: one commits, one
-/// does not.
+/// What one session does at once, and what two others do whose transactions end as the table is locked again: one
+/// commits, one does not.
 fn steps(db: &Database, log_bytes: usize) -> Steps {
     let (mut quick, mut slow, mut undone) = (other(db), other(db), other(db));
     let (sessions, ended) = std::sync::mpsc::channel();
@@ -406,7 +407,8 @@ fn unfinished_transactions_end_whatever_became_of_the_table() {
     }
 }
 
-/// Columns that come, go and move, with rows and indexes that change in between: rows of every definition read as a model of them.
+/// Columns that come, go and move, with rows and indexes that change in between: rows of every definition read as a
+/// model of them.
 #[test]
 fn rows_of_many_definitions_read_as_a_model() {
     let mut db = Database::new("instant");
