@@ -175,6 +175,42 @@ fn rows_of(old: &Table, columns: &[Column], alteration: &Alteration) -> Rows {
     if columns.iter().zip(&alteration.columns).enumerate().all(stays) { Rows::Older } else { Rows::New }
 }
 
+/// Gives indexes their trees: the old one where `kept` says which index it is, else new ones, which are returned.
+fn index_trees(
+    edit: &mut Edit<'_>,
+    old: &Table,
+    indexes: &mut [Index],
+    (clustered, row_tree): (Option<usize>, TreeId),
+    kept: impl Fn(&Index) -> Option<usize>,
+) -> CatalogResult<Vec<TreeId>> {
+    let mut fresh = Vec::new();
+    for (position, index) in indexes.iter_mut().enumerate() {
+        index.tree = match kept(index) {
+            _ if Some(position) == clustered => row_tree,
+            Some(origin) if Some(origin) != old.clustered => old.indexes[origin].tree,
+            _ => {
+                let tree = edit.new_tree(TreeKind::Index, old.temporary)?.id();
+                fresh.push(tree);
+                tree
+            }
+        };
+    }
+    Ok(fresh)
+}
+
+impl<'t> Load<'t> {
+    /// Begins to load the rows of an alteration that copies them, with its indexes; see [`Load::begin`].
+    pub fn of(edit: &mut Edit<'_>, pending: &'t Pending, ordered: bool) -> CatalogResult<Load<'t>> {
+        Load::begin(edit.txn, &pending.table, &pending.fresh, ordered)
+    }
+
+    /// Completes what [`Load::of`] has begun.
+    pub fn finish_in(self, edit: &mut Edit<'_>) -> Result<(), NotLoaded> {
+        let workers = edit.workers;
+        self.finish(edit.txn, workers)
+    }
+}
+
 impl Edit<'_> {
     /// Checks an alteration, creates the trees it needs and makes the table's next version. Errors of
     /// [`define::define`].
@@ -226,7 +262,7 @@ impl Edit<'_> {
         let clustered = clustered.unwrap_or(defined.clustered);
         let row_tree = if copy { self.new_tree(TreeKind::Row, old.temporary)?.id() } else { old.row_tree };
         let kept = |index: &Index| origin(index).filter(|o| !copy && same_index(old, &old.indexes[*o], placed, index));
-        let fresh_trees = self.index_trees(old, &mut indexes, clustered, row_tree, kept)?;
+        let fresh_trees = index_trees(self, old, &mut indexes, (clustered, row_tree), kept)?;
         let index_origins = indexes.iter().map(&origin).collect();
         let schema = self.hold_schema(&alteration.schema)?;
         let parts = TableParts {
@@ -254,40 +290,6 @@ impl Edit<'_> {
             auto_increment: definition.auto_increment,
             table: Arc::new(table),
         })
-    }
-
-    /// Gives indexes their trees: the old one where `kept` says which index it is, else new ones, which are returned.
-    fn index_trees(
-        &mut self,
-        old: &Table,
-        indexes: &mut [Index],
-        clustered: Option<usize>,
-        row_tree: TreeId,
-        kept: impl Fn(&Index) -> Option<usize>,
-    ) -> CatalogResult<Vec<TreeId>> {
-        let mut fresh = Vec::new();
-        for (position, index) in indexes.iter_mut().enumerate() {
-            index.tree = match kept(index) {
-                _ if Some(position) == clustered => row_tree,
-                Some(origin) if Some(origin) != old.clustered => old.indexes[origin].tree,
-                _ => {
-                    let tree = self.new_tree(TreeKind::Index, old.temporary)?.id();
-                    fresh.push(tree);
-                    tree
-                }
-            };
-        }
-        Ok(fresh)
-    }
-
-    /// Begins to load the rows of an alteration that copies them, with its indexes; see [`Load::begin`].
-    pub fn load<'t>(&mut self, pending: &'t Pending, ordered: bool) -> CatalogResult<Load<'t>> {
-        Load::begin(self.txn, &pending.table, &pending.fresh, ordered)
-    }
-
-    /// Completes what [`Edit::load`] has begun.
-    pub fn finish_load(&mut self, load: Load<'_>) -> Result<(), NotLoaded> {
-        load.finish(self.txn, self.workers)
     }
 
     /// Builds the new indexes, gives up the trees which the table no longer has, and puts the new version into the

@@ -23,7 +23,7 @@ pub struct Edit<'a> {
     /// Tables that others see in a version for the time of the change: if it fails, they get these back.
     pub(crate) lent: Vec<Arc<Table>>,
     /// Tasks that may build indexes.
-    pub(crate) workers: usize,
+    pub workers: usize,
 }
 
 fn sql(code: ErrorCode, args: &[&dyn std::fmt::Display]) -> CatalogError {
@@ -33,11 +33,6 @@ fn sql(code: ErrorCode, args: &[&dyn std::fmt::Display]) -> CatalogError {
 impl<'a> Edit<'a> {
     pub(crate) fn new(catalog: &'a Catalog, txn: &'a mut Txn, snapshot: &CatalogSnapshot) -> Edit<'a> {
         Edit { catalog, txn, view: snapshot.clone(), changes: Vec::new(), lent: Vec::new(), workers: 1 }
-    }
-
-    /// Lets so many tasks build indexes.
-    pub fn set_workers(&mut self, workers: usize) {
-        self.workers = workers.max(1);
     }
 
     /// What is to be published when the change succeeds, and what when it fails.

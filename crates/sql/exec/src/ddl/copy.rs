@@ -6,7 +6,7 @@ use crate::{
     codec, convert,
     error::{from_catalog, from_engine},
 };
-use gannet_catalog::{Edit, NotLoaded, Pending, StoredTable};
+use gannet_catalog::{Edit, Load, NotLoaded, Pending, StoredTable};
 use gannet_engine::{KeyRange, ScanOptions};
 use gannet_schema::{Column, ColumnDefault, Table};
 use gannet_types::convert::{Context, StoreTarget};
@@ -40,7 +40,7 @@ pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlCont
     let reader = edit.reader(old).map_err(from_catalog)?;
     let options = ScanOptions { sequential: true, ..ScanOptions::default() };
     let mut scan = reader.scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
-    let mut load = edit.load(pending, keeps_order(pending)).map_err(from_catalog)?;
+    let mut load = Load::of(edit, pending, keeps_order(pending)).map_err(from_catalog)?;
     let how = Kept::of(&sources, old, new);
     let mut rows = 0;
     let step = cx.settings.auto_increment_increment.max(1);
@@ -92,7 +92,7 @@ pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlCont
         }
         load.row(&key, &payload).map_err(|e| not_loaded(e, new, cx))?;
     }
-    edit.finish_load(load).map_err(|e| not_loaded(e, new, cx))?;
+    load.finish_in(edit).map_err(|e| not_loaded(e, new, cx))?;
     if new.has_hidden_key() && !old.has_hidden_key() {
         to.counter_raise(rows).map_err(from_engine)?;
     }

@@ -188,7 +188,7 @@ pub fn run(
 }
 
 fn statement_in(statement: &Statement, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<Done> {
-    edit.set_workers(cx.settings.ddl_threads as usize);
+    edit.workers = cx.settings.ddl_threads as usize;
     let rows = match statement {
         Statement::CreateDatabase { if_not_exists, name, options } => {
             create_database(*if_not_exists, name, options, edit, cx)?
