@@ -1,6 +1,6 @@
 //! DECIMAL(p, s) as MySQL has it in rows: big-endian groups of nine digits in four bytes each, counted from the
-//! point; the digits left
-//! over at both ends take fewer bytes. The first bit is flipped; of negative numbers all bits but that are.
+//! point; the digits left over at both ends take fewer bytes. The first bit is flipped; of negative numbers all bits
+//! but that are.
 
 use gannet_types::Decimal;
 use gannet_types::decimal::MAX_PRECISION;

@@ -1,6 +1,5 @@
 //! From what commits carry to the events of a file, in the order of commits. All that is not in the payloads follows
-//! from that order: the
-//! same payloads give the same bytes.
+//! from that order: the same payloads give the same bytes.
 
 use crate::event::{Appender, Checksum, HEADER, MAGIC, flags, kind};
 use crate::format::{FormatDescription, Gtid, Rotate, put_gtids, version_number};
@@ -57,8 +56,7 @@ impl Deriver {
     }
 
     /// Appends the beginning of a file: the next events go into it. `created`: seconds since 1970, if the server has
-    /// just been started,
-    /// else 0.
+    /// just been started, else 0.
     pub fn begin(&mut self, writer: Writer, timestamp: u32, created: u32, out: &mut Vec<u8>) {
         self.appender = Appender { server_id: writer.server_id, checksum: writer.checksum, position: 4 };
         self.writer = writer;
@@ -91,8 +89,8 @@ impl Deriver {
         (uuid, number)
     }
 
-    /// Appends the events of a group; `xid` is the commit's position in the log.
-    pub fn group(&mut self, payload: &[u8], xid: u64, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    /// Appends the events of a group; `xid` is the commit's position in the log. Gives its first event's body.
+    pub fn group(&mut self, payload: &[u8], xid: u64, out: &mut Vec<u8>) -> Result<Gtid, DecodeError> {
         let mut r = Reader::new(payload);
         let head = Head::decode(&mut r)?;
         let tail = self.writer.checksum.bytes();
@@ -141,6 +139,6 @@ impl Deriver {
         if between {
             self.appender.event(out, timestamp, kind::XID, 0, |o| o.extend_from_slice(&xid.to_le_bytes()));
         }
-        if r.is_empty() { Ok(()) } else { Err(r.invalid("end of a group")) }
+        if r.is_empty() { Ok(gtid) } else { Err(r.invalid("end of a group")) }
     }
 }

@@ -270,18 +270,32 @@ impl Appender {
         let start = out.len();
         out.resize(start + HEADER, 0);
         write(out);
-        self.close(out, start, Header { timestamp, kind, server_id: self.server_id, flags, ..Header::default() })
+        self.close(out, start, Header { timestamp, kind, flags, ..Header::default() })
+    }
+
+    /// Appends an event that is in no file, with the header as it is but for the sizes.
+    pub fn at(&mut self, out: &mut Vec<u8>, header: Header, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = out.len();
+        out.resize(start + HEADER, 0);
+        write(out);
+        let end = header.end_position;
+        self.finish(out, start, header, |_| end);
     }
 
     /// Fills in the header of the event that begins at `start`, and appends the checksum. Gives its size.
     pub fn close(&mut self, out: &mut Vec<u8>, start: usize, header: Header) -> usize {
+        self.finish(out, start, header, |position| position as u32)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>, start: usize, header: Header, end: impl FnOnce(u64) -> u32) -> usize {
         // A format description ends with a checksum always, as its readers do not know yet.
         let described = header.kind == kind::FORMAT_DESCRIPTION;
         let tail = if described { CHECKSUM } else { self.checksum.bytes() };
         let size = out.len() - start + tail;
         self.position += size as u64;
         let mut head = Vec::with_capacity(HEADER);
-        Header { size: size as u32, end_position: self.position as u32, ..header }.encode(&mut head);
+        Header { size: size as u32, end_position: end(self.position), server_id: self.server_id, ..header }
+            .encode(&mut head);
         out[start..start + HEADER].copy_from_slice(&head);
         if tail > 0 {
             let sum = checksum_over(&out[start..]);

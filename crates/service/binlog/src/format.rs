@@ -119,8 +119,7 @@ impl<'a> Rotate<'a> {
 }
 
 /// Appends the body of PREVIOUS_GTIDS: `u64` number of servers, then for each its uuid, `u64` number of intervals,
-/// and these as
-/// `u64` first, `u64` behind the last.
+/// and these as `u64` first, `u64` behind the last.
 pub fn put_gtids(set: &GtidSet, out: &mut Vec<u8>) {
     let servers: Vec<_> = set.iter().filter(|(sid, _)| sid.tag.is_empty()).collect();
     let mut w = Writer::new(out);

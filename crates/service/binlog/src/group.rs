@@ -1,6 +1,5 @@
 //! What a commit carries for the binary log: a transaction's events, without what follows from the order of commits
-//! (numbers, positions,
-//! checksums). Little-endian:
+//! (numbers, positions, checksums). Little-endian:
 //!
 //! ```text
 //! 0   u8   2

@@ -1,6 +1,5 @@
 //! Row images: the columns of a row that an event has, first a bit for each that is NULL (the first column in the
-//! lowest bit), then the
-//! values of the others.
+//! lowest bit), then the values of the others.
 //!
 //! | column | value |
 //! |---|---|
@@ -158,8 +157,7 @@ fn put_time(time: Time, fsp: u8, out: &mut Vec<u8>) {
 }
 
 /// Decodes the value of a column. Numbers of ENUM and SET are `UInt`; texts have the collation that is given; what
-/// was there before MySQL
-/// 5.6 gives the types of today, an old TIMESTAMP too.
+/// was there before MySQL 5.6 gives the types of today, an old TIMESTAMP too.
 pub fn value(
     kind: ColumnKind,
     unsigned: bool,

@@ -11,9 +11,8 @@
 //! | 15 | another type: MySQL's number of it, the length as above, the bytes |
 //!
 //! Counts, sizes and offsets are 2 bytes wide in types 0 and 2, 4 in 1 and 3; keys and values follow. Offsets count
-//! from the container's count on. Literals and integers that fit stand in the place of their offset.
-//! Keys are ordered by
-//! length, then by bytes. Source: MySQL 8.4 Source Code Documentation, "json_binary.h".
+//! from the container's count on. Literals and integers that fit stand in the place of their offset. Keys are ordered
+//! by length, then by bytes. Source: MySQL 8.4 Source Code Documentation, "json_binary.h".
 
 use crate::decimal;
 use gannet_base::DecodeError;

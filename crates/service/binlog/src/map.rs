@@ -12,12 +12,10 @@
 //! ```
 //!
 //! Fields, with `binlog_row_metadata` MINIMAL 1 to 3, with FULL all: 1 UNSIGNED by numeric column, the first in the
-//! highest bit; 2 default
-//! collation of text columns, then pairs of text column and collation; 3 collations of the text columns; 4 names; 5,
-//! 6 members of SET, of
-//! ENUM columns; 8 columns of the primary key, 9 the same with prefix lengths; 10, 11 as 2 and 3 for ENUM and SET;
-//! 12 visible columns, the
-//! first in the highest bit. Source: MySQL 8.4 Source Code Documentation, "Table_map_event".
+//! highest bit; 2 default collation of text columns, then pairs of text column and collation; 3 collations of the
+//! text columns; 4 names; 5, 6 members of SET, of ENUM columns; 8 columns of the primary key, 9 the same with prefix
+//! lengths; 10, 11 as 2 and 3 for ENUM and SET; 12 visible columns, the first in the highest bit. Source: MySQL 8.4
+//! Source Code Documentation, "Table_map_event".
 
 use crate::format::{lenenc, lenenc_bytes, put_lenenc};
 use gannet_base::{DecodeError, Reader, Writer};
@@ -81,8 +79,7 @@ pub enum ColumnKind {
     /// At most so many bytes. (`u16` in the event.)
     VarChar(u16),
     /// At most so many bytes, less than 1024. The event has the type 254, of which two bits are flipped by the
-    /// length's bits 8 and 9, and
-    /// its low byte.
+    /// length's bits 8 and 9, and its low byte.
     Char(u16),
     /// Bytes of the length. (One byte in the event.)
     Blob(u8),

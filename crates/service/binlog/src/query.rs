@@ -10,8 +10,7 @@
 //! ```
 //!
 //! Status variables are a number each and what belongs to it. Readers stop at the first that they do not know, so
-//! they are in
-//! ascending order.
+//! they are in ascending order.
 
 use gannet_base::{DecodeError, Reader, Writer};
 

@@ -142,9 +142,8 @@ impl<'a> Rows<'a> {
         Ok(Some(Rows { change, table, flags, columns, before, after, images: r.rest() }))
     }
 
-    /// Takes the next row off the front of `images`: its image before (of an insert, after), and of an update the
-    /// one after.
-    /// `None` at the end.
+    /// Takes the next row off the front of `images`: its image before (of an insert, after), and of an update the one
+    /// after. `None` at the end.
     pub fn next(&mut self, map: &TableMap) -> Result<Option<(Image, Option<Image>)>, DecodeError> {
         if self.images.is_empty() {
             return Ok(None);

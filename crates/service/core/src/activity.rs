@@ -22,11 +22,15 @@ pub enum Activity {
     InitDb,
     /// COM_CHANGE_USER.
     ChangeUser,
+    /// COM_BINLOG_DUMP.
+    BinlogDump,
+    /// COM_BINLOG_DUMP_GTID.
+    BinlogDumpGtid,
     /// Everything else.
     Other,
 }
 
-const ACTIVITIES: [Activity; 10] = [
+const ACTIVITIES: [Activity; 12] = [
     Activity::Connect,
     Activity::Sleep,
     Activity::Query,
@@ -36,6 +40,8 @@ const ACTIVITIES: [Activity; 10] = [
     Activity::FieldList,
     Activity::InitDb,
     Activity::ChangeUser,
+    Activity::BinlogDump,
+    Activity::BinlogDumpGtid,
     Activity::Other,
 ];
 
@@ -57,6 +63,8 @@ impl Activity {
             Activity::FieldList => "Field List",
             Activity::InitDb => "Init DB",
             Activity::ChangeUser => "Change user",
+            Activity::BinlogDump => "Binlog Dump",
+            Activity::BinlogDumpGtid => "Binlog Dump GTID",
             Activity::Other => "Query",
         }
     }

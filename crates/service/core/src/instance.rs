@@ -1,6 +1,7 @@
 //! A running server: its core, its workers and its listeners.
 
 use crate::accounts::{Accounts, parse_role_list};
+use crate::binlog::{Binlog, Names, Settings};
 use crate::kept::StatementStats;
 use crate::log::ErrorLog;
 use crate::options::ServerOptions;
@@ -70,8 +71,8 @@ impl Instance {
         Ok(())
     }
 
-    /// A server inside a simulation, on the simulated disk: it has no sockets. Files beside the store (log, persisted variables,
-    /// certificates) are not simulated, and not used.
+    /// A server inside a simulation, on the simulated disk: it has no sockets. Files beside the store (log, persisted
+    /// variables, certificates) are not simulated, and not used.
     #[doc(hidden)]
     pub fn open_simulated(mut options: ServerOptions) -> std::result::Result<Instance, String> {
         let mut set = |id: Live, value: VarValue| options.vars[id as usize] = value;
@@ -84,7 +85,8 @@ impl Instance {
         Self::open_store(options, datadir, Arc::new(ErrorLog::to_stderr()), (persisted, started_with))
     }
 
-    /// Opens the store and what belongs to it. The persisted variables are applied already; with them come the values without them.
+    /// Opens the store and what belongs to it. The persisted variables are applied already; with them come the values
+    /// without them.
     fn open_store(
         options: ServerOptions,
         datadir: PathBuf,
@@ -155,6 +157,7 @@ impl Instance {
             branches: Branches::default(),
             facts,
             log,
+            binlog: OnceLock::new(),
             logs,
             temp,
             stats: StatementStats::new(digests, 1024),
@@ -181,6 +184,7 @@ impl Instance {
         crate::statement_log::start(&core.logs, &core.globals, &core.log);
         let taken_up = core.branches.recover(&core);
         taken_up.map_err(|e| format!("the prepared XA branches cannot be read: {e}"))?;
+        open_binlog(&core)?;
         let statistics = {
             let core = core.clone();
             gannet_runtime::spawn("statistics", move || crate::statistics::run(&core))
@@ -267,6 +271,9 @@ impl Instance {
         if let Err(e) = s.engine.shutdown() {
             s.log.error(format_args!("the store is not closed cleanly: {e}; the next start recovers it from the log"));
         }
+        if let Some(binlog) = s.binlog() {
+            binlog.join();
+        }
         if let Some(path) = &self.pid_file {
             let _ = std::fs::remove_file(path);
         }
@@ -288,6 +295,27 @@ fn open_engine(vars: &VarSet, datadir: &Path, log: &Arc<ErrorLog>) -> std::resul
     .map_err(|e| open_error(datadir, &e))?;
     engine.hold_checkpoint(get(Live::InnodbCheckpointDisabled).as_bool());
     Ok(engine)
+}
+
+/// Opens the binary log where it is on; where it is off, no log is kept for it.
+fn open_binlog(core: &Arc<Core>) -> std::result::Result<(), String> {
+    if !core.globals.get(Live::LogBin).as_bool() {
+        let forgotten = crate::binlog::forget(&core.engine);
+        return forgotten.map_err(|e| format!("the log is still kept for a binary log that is off: {e}"));
+    }
+    let datadir = PathBuf::from(core.globals.get(Live::Datadir).as_str());
+    let names = Names::new(&datadir, core.globals.get(Live::LogBinBasename).as_str());
+    for (id, path) in [(Live::LogBinBasename, names.basename()), (Live::LogBinIndex, names.index())] {
+        core.globals.set(id, VarValue::text(&path.to_string_lossy()));
+    }
+    for id in [Live::GtidMode, Live::EnforceGtidConsistency] {
+        core.globals.set(id, VarValue::text("ON"));
+    }
+    let weak = Arc::downgrade(core);
+    let first = Settings::of(&core.globals, &core.facts.version);
+    let settings = move || weak.upgrade().map_or(first.clone(), |c| Settings::of(&c.globals, &c.facts.version));
+    let opened = Binlog::open(&core.engine, names, Arc::new(settings), core.log.clone())?;
+    core.binlog.set(opened).map_err(|_| "the binary log is open already".to_owned())
 }
 
 /// Applies the variables about accounts, and logs warnings. True: `partial_revokes` is on.

@@ -2,7 +2,8 @@
 //! open transaction, whether it may be prepared or stand in a stored program, how those who follow the log learn of it,
 //! whether its text may hold a secret.
 //!
-//! `of` names every statement of the tree and has no wildcard: a new statement does not compile until it is declared here.
+//! `of` names every statement of the tree and has no wildcard: a new statement does not compile until it is declared
+//! here.
 
 use gannet_parser::ast::{self, Statement};
 use gannet_telemetry::{Counter, count};
@@ -259,6 +260,7 @@ kinds! {
     BINLOG = missing("BINLOG").counted(Counter::ComBinlog);
     CLONE = missing("CLONE").counted(Counter::ComClone).with(Secrets::Literals);
     IMPORT_TABLE = missing("IMPORT TABLE");
+    PURGE_LOGS = session("PURGE BINARY LOGS").in_programs(Programs::All);
     REPLICATION = missing("replication").with(Secrets::Literals);
     SIGNAL = session("SIGNAL").not_prepared();
     RESIGNAL = session("RESIGNAL").not_prepared().keeps_diagnostics();
@@ -381,7 +383,10 @@ pub fn of(statement: &Statement) -> &'static Kind {
         Statement::SetPassword(_) => &SET_PASSWORD,
         Statement::SetRole(_) => &SET_ROLE,
         Statement::SetDefaultRole { .. } => &SET_DEFAULT_ROLE,
-        Statement::Replication(_) => &REPLICATION,
+        Statement::Replication(r) => match **r {
+            ast::Replication::PurgeLogs { .. } => &PURGE_LOGS,
+            _ => &REPLICATION,
+        },
         Statement::Signal(s) => [&SIGNAL, &RESIGNAL][usize::from(s.resignal)],
         Statement::GetDiagnostics(_) => &GET_DIAGNOSTICS,
         Statement::Empty => &EMPTY,

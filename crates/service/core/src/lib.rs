@@ -8,6 +8,7 @@
 
 pub mod accounts;
 mod activity;
+pub mod binlog;
 pub mod check;
 pub mod consumers;
 pub mod event_names;

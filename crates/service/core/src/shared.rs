@@ -1,6 +1,7 @@
 //! What everything that serves clients shares.
 
 use crate::accounts::{Accounts, Privileges};
+use crate::binlog::Binlog;
 use crate::kept::StatementStats;
 use crate::log::ErrorLog;
 use crate::registry::Registry;
@@ -18,10 +19,11 @@ use gannet_base::sync::{Condvar, Mutex};
 use gannet_catalog::Catalog;
 use gannet_engine::Engine;
 use gannet_exec::TempSpace;
+use gannet_exec::error::from_engine;
 use gannet_runtime::{WallTime, now_ns};
 use gannet_telemetry::totals;
 use gannet_types::charset::Charset;
-use gannet_types::{Collation, CollationId, Result, TimeZone, sql_err};
+use gannet_types::{Collation, CollationId, Result, SqlError, TimeZone, sql_err};
 use gannet_wire::auth::RsaKey;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -58,6 +60,8 @@ pub struct Core {
     pub facts: Facts,
     /// The error log.
     pub log: Arc<ErrorLog>,
+    /// The binary log, where it is on.
+    pub(crate) binlog: OnceLock<Arc<Binlog>>,
     /// The general and the slow query log.
     pub logs: StatementLogs,
     /// Memory and temporary files of all statements.
@@ -101,6 +105,12 @@ impl Core {
     /// The key pair for passwords over open transports; made when the first client needs it.
     pub fn rsa_key(&self) -> Option<&RsaKey> {
         self.rsa.get_or_init(RsaKey::generate).as_ref()
+    }
+
+    /// The binary log, where it is on.
+    #[inline]
+    pub fn binlog(&self) -> Option<&Arc<Binlog>> {
+        self.binlog.get()
     }
 
     /// `character_set_server` with its collation.
@@ -216,12 +226,20 @@ impl Core {
                 self.accounts.set_mandatory(roles.ok_or_else(wrong)?);
             }
             Then::PartialRevokes => self.accounts.set_partial_revokes(value.as_bool())?,
+            Then::Fixed if value != self.globals.get(id) => {
+                return Err(SqlError::unsupported(format_args!("changing {}", id.def().name)));
+            }
             _ => {}
         }
         let former = self.globals.get(id);
         self.globals.set(id, value.clone());
         match then {
-            Then::Nothing | Then::MandatoryRoles | Then::PartialRevokes => {}
+            Then::Nothing | Then::MandatoryRoles | Then::PartialRevokes | Then::Fixed => {}
+            Then::BinlogFile => {
+                if let Some(binlog) = self.binlog() {
+                    binlog.flush(&self.engine).map_err(from_engine)?;
+                }
+            }
             Then::StatementLogs => {
                 if let Err(e) = self.logs.configure(&self.globals) {
                     self.globals.set(id, former);

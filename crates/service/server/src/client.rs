@@ -228,6 +228,8 @@ impl Client {
                 let outcome = required.and_then(|()| self.session.flush(&gannet_session::admin::refreshed(bits)));
                 self.session.answer(wire, outcome);
             }
+            Command::RegisterReplica(replica) => self.register_replica(replica, wire),
+            Command::Dump(dump) => self.dump(dump, wire),
             Command::Unknown(_) => self.session.fail(wire, sql_err!(UnknownCom)),
         }
     }

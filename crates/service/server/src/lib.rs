@@ -5,6 +5,7 @@
 mod attempt;
 mod client;
 mod cursor;
+mod dump;
 mod exchange;
 mod login;
 mod prepared;

@@ -73,6 +73,9 @@ impl Session {
                     let all = *target == FlushTarget::Logs;
                     let (general, slow) = (FlushTarget::GeneralLogs, FlushTarget::SlowLogs);
                     self.server.logs.reopen(all || *target == general, all || *target == slow)?;
+                    if all {
+                        self.flush_binary_logs()?;
+                    }
                 }
                 FlushTarget::Privileges => {
                     self.server.accounts.limits.forgive_all();
@@ -106,9 +109,8 @@ impl Session {
                     };
                     self.lock_tables_explicitly(&names.iter().map(lock).collect::<Vec<_>>())?;
                 }
-                FlushTarget::BinaryLogs | FlushTarget::RelayLogs(_) => {
-                    return Err(SqlError::unsupported("FLUSH of binary and relay logs"));
-                }
+                FlushTarget::BinaryLogs => self.flush_binary_logs()?,
+                FlushTarget::RelayLogs(_) => return Err(SqlError::unsupported("FLUSH of relay logs")),
                 FlushTarget::Other(words) => {
                     let words: Vec<&str> = words.iter().map(|w| &*w.text).collect();
                     return Err(SqlError::unsupported(format_args!("FLUSH {}", words.join(" "))));

@@ -35,6 +35,7 @@
 //! | [`safety`] | `sql_safe_updates`, `max_join_size` |
 //! | [`track`] | session tracking |
 //! | [`later`] | replies that wait for the log |
+//! | [`logged`], [`words`], [`logs`] | the binary log: rows, definitions, statements about it |
 
 mod accounts;
 pub mod admin;
@@ -61,7 +62,9 @@ mod histogram;
 pub mod later;
 mod load;
 mod locks;
+mod logged;
 mod logging;
+mod logs;
 mod maintain;
 mod opening;
 mod outfile;

@@ -376,17 +376,15 @@ impl Session {
             ShowKind::Profiles => Ok(self.show_profiles()),
             ShowKind::BinaryLogs => {
                 self.require_replication(Privilege::ReplicationClient)?;
-                Err(sql_err!(NoBinaryLogging))
+                self.show_binary_logs()
             }
             ShowKind::BinaryLogStatus => {
                 self.require_replication(Privilege::ReplicationClient)?;
-                let names = ["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"];
-                Ok(table(names.iter().map(|n| column(n, 255)).collect(), vec![]))
+                self.show_binary_log_status()
             }
             ShowKind::Replicas => {
                 self.require_replication(Privilege::ReplicationSlave)?;
-                let names = ["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"];
-                Ok(table(names.iter().map(|n| column(n, 255)).collect(), vec![]))
+                self.show_replicas()
             }
             ShowKind::ReplicaStatus { .. } => {
                 self.require_replication(Privilege::ReplicationClient)?;
@@ -409,7 +407,11 @@ impl Session {
             ShowKind::CreateFunction(name) => self.show_create_routine(RoutineKind::Function, name),
             ShowKind::CreateTrigger(name) => self.show_create_trigger(name),
             ShowKind::CreateEvent(name) => self.show_create_event(name),
-            ShowKind::LogEvents { .. } => unsupported("SHOW BINLOG EVENTS"),
+            ShowKind::LogEvents { relay: true, .. } => unsupported("SHOW RELAYLOG EVENTS"),
+            ShowKind::LogEvents { file, position, limit, .. } => {
+                self.require_replication(Privilege::ReplicationSlave)?;
+                self.show_binlog_events(file.as_deref(), *position, limit.as_ref())
+            }
             ShowKind::Profile { types, query, limit } => self.show_profile(types, *query, limit.as_ref()),
             // As a MySQL that was built for use answers.
             ShowKind::ProcedureCode(_) | ShowKind::FunctionCode(_) => {

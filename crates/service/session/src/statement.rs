@@ -105,6 +105,10 @@ impl Session {
             Statement::LockInstance => super::locks::instance(self, true),
             Statement::UnlockInstance => super::locks::instance(self, false),
             Statement::Empty => Err(sql_err!(EmptyQuery)),
+            Statement::Replication(r) => match &**r {
+                ast::Replication::PurgeLogs { to, before } => self.purge_binary_logs(to.as_deref(), before.as_ref()),
+                _ => unsupported(kinds::of(statement).name),
+            },
             Statement::CreateDatabase { .. }
             | Statement::AlterDatabase { .. }
             | Statement::DropDatabase { .. }
@@ -131,8 +135,7 @@ impl Session {
             | Statement::Restart
             | Statement::Binlog(_)
             | Statement::Clone(_)
-            | Statement::ImportTable(_)
-            | Statement::Replication(_) => unsupported(kinds::of(statement).name),
+            | Statement::ImportTable(_) => unsupported(kinds::of(statement).name),
         }
     }
 
@@ -205,6 +208,9 @@ impl Session {
                 return self.drop_temporary(statement);
             }
             Statement::Truncate(name) if is_virtual(self, name) => return truncate_virtual(self, name),
+            Statement::CreateTable(c) if makes_rows(c) && self.is_logged() => {
+                return Err(sql_err!(GtidUnsafeCreateSelect));
+            }
             _ => {}
         }
         // A READ ONLY transaction ends like others: its restriction does not matter then.
@@ -380,4 +386,9 @@ impl Session {
             _ => error,
         }
     }
+}
+
+/// CREATE TABLE ... SELECT.
+fn makes_rows(create: &ast::CreateTable) -> bool {
+    matches!(&create.body, ast::CreateTableBody::Define { query: Some(_), .. })
 }

@@ -59,7 +59,8 @@ pub(crate) const IDLE_SWITCHES: &[&str] = &[
     "hash_set_operations",
 ];
 
-/// The optimizer's passes as `optimizer_switch` wants them. (`hash_join` has no effect in MySQL 8.4 either: that is `block_nested_loop`.)
+/// The optimizer's passes as `optimizer_switch` wants them. (`hash_join` has no effect in MySQL 8.4 either: that is
+/// `block_nested_loop`.)
 pub(crate) fn passes(v: &SessionVars) -> Passes {
     let flags = [
         ("index_condition_pushdown", Passes::INDEX_CONDITION),
@@ -147,6 +148,14 @@ pub(crate) fn session_value(state: &State, id: VarId) -> VarValue {
 
 /// The global value.
 pub(crate) fn global_value(state: &State, id: VarId) -> VarValue {
+    if let Some(log) = state.server.binlog() {
+        if id.is(Live::GtidExecuted) {
+            return VarValue::text(&log.executed(&state.server.engine).to_string());
+        }
+        if id.is(Live::GtidPurged) {
+            return VarValue::text(&log.purged().to_string());
+        }
+    }
     state.server.globals.get(id)
 }
 

@@ -68,9 +68,62 @@ pub enum Command<'a> {
     ResetConnection,
     /// COM_REFRESH: which caches.
     Refresh(u8),
+    /// COM_REGISTER_SLAVE.
+    RegisterReplica(Replica<'a>),
+    /// COM_BINLOG_DUMP and COM_BINLOG_DUMP_GTID.
+    Dump(Dump<'a>),
     /// A command byte which this server refuses (1047), with that byte.
     Unknown(u8),
 }
+
+/// A replica, as it says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Replica<'a> {
+    /// `server_id`
+    pub server_id: u32,
+    /// `report_host`
+    pub host: &'a [u8],
+    /// `report_port`
+    pub port: u16,
+    /// `server_id` of its source, or 0.
+    pub source_id: u32,
+}
+
+impl<'a> Replica<'a> {
+    fn read(r: &mut Reader<'a>) -> Result<Self, Malformed> {
+        let short = |r: &mut Reader<'a>| {
+            let n = r.u8()?;
+            r.bytes(usize::from(n))
+        };
+        let server_id = r.u32()?;
+        let host = short(r)?;
+        // Its user and password are not shown.
+        short(r)?;
+        short(r)?;
+        let port = r.u16()?;
+        // The rank for recovery, which nobody uses.
+        r.u32()?;
+        Ok(Replica { server_id, host, port, source_id: r.u32()? })
+    }
+}
+
+/// What of the binary log a reader wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dump<'a> {
+    /// In the file.
+    pub position: u64,
+    /// See [`DUMP_NON_BLOCK`].
+    pub flags: u16,
+    /// The reader's `server_id`.
+    pub server_id: u32,
+    /// Name of the file; empty: the first.
+    pub file: &'a [u8],
+    /// The set of transactions that it has, as PREVIOUS_GTIDS has one; the file is not used then.
+    pub gtids: Option<&'a [u8]>,
+}
+
+/// A flag of [`Dump`]: end at the end of the log.
+pub const DUMP_NON_BLOCK: u16 = 1;
 
 /// One query attribute.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,6 +194,18 @@ impl<'a> Command<'a> {
             com::STMT_FETCH => Command::Fetch { statement: r.u32()?, rows: r.u32()? },
             com::SET_OPTION => Command::SetOption(r.u16()?),
             com::RESET_CONNECTION => Command::ResetConnection,
+            com::REGISTER_SLAVE => Command::RegisterReplica(Replica::read(&mut r)?),
+            com::BINLOG_DUMP => {
+                let (position, flags, server_id) = (r.u32()?, r.u16()?, r.u32()?);
+                Command::Dump(Dump { position: position.into(), flags, server_id, file: r.rest(), gtids: None })
+            }
+            com::BINLOG_DUMP_GTID => {
+                let (flags, server_id, length) = (r.u16()?, r.u32()?, r.u32()?);
+                let file = r.bytes(length as usize)?;
+                let (position, length) = (r.u64()?, r.u32()?);
+                let gtids = r.bytes(length as usize)?;
+                Command::Dump(Dump { position, flags, server_id, file, gtids: Some(gtids) })
+            }
             other => Command::Unknown(other),
         })
     }

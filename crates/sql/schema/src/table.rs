@@ -83,6 +83,8 @@ pub struct Table {
     pub row_log: Option<Arc<RowLog>>,
     /// What the store has opened to reach the rows, its own to fill.
     pub opened: Attached,
+    /// How the binary log writes the rows, its own to fill.
+    pub logged: Attached,
     /// What the planner has made of the expressions or of the view's query, its own to fill.
     pub compiled: Attached,
 }
@@ -112,7 +114,8 @@ pub struct TableOptions {
     pub collation: CollationId,
     /// COMMENT
     pub comment: Box<str>,
-    /// Options which only SHOW CREATE TABLE and information_schema repeat, as (NAME, text): ROW_FORMAT, STATS_PERSISTENT, ...
+    /// Options which only SHOW CREATE TABLE and information_schema repeat, as (NAME, text): ROW_FORMAT,
+    /// STATS_PERSISTENT, ...
     pub create_options: Box<[(Box<str>, Box<str>)]>,
 }
 
@@ -270,6 +273,7 @@ pub fn assemble(
         codecs,
         row_log: None,
         opened: Attached::default(),
+        logged: Attached::default(),
         compiled: Attached::default(),
     }
 }

@@ -1,8 +1,8 @@
 //! Global transaction ids: `uuid:number`, or `uuid:tag:number`, and sets of them.
 //!
 //! Text of a set: `uuid[:tag]:interval[:interval]...[:tag:interval...]`, entries separated by commas, an interval
-//! being a number or two
-//! with a dash between; white space is free. Printed with lower-case uuids in order, and `,\n` between entries.
+//! being a number or two with a dash between; white space is free. Printed with lower-case uuids in order, and `,\n`
+//! between entries.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

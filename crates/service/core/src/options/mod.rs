@@ -20,6 +20,8 @@ pub struct ServerOptions {
     pub skip_grant_tables: bool,
     /// Variables that the command line gave, option files apart.
     on_command_line: Vec<VarId>,
+    /// Options about GTIDs, and whether they want them.
+    gtids_asked: Vec<(String, bool)>,
 }
 
 /// What a command line asks for.
@@ -42,6 +44,7 @@ impl ServerOptions {
             pool_size_chosen: true,
             skip_grant_tables: false,
             on_command_line: Vec::new(),
+            gtids_asked: Vec::new(),
         };
         it.set(Live::Datadir, VarValue::text(&datadir.to_string_lossy()));
         it.set(Live::InnodbBufferPoolSize, VarValue::uint(sensible_pool_bytes()));
@@ -122,6 +125,12 @@ impl ServerOptions {
             let capacity = VarId::from(Live::InnodbRedoLogCapacity).def().parse(&(size * old_redo.1).to_string());
             it.set(Live::InnodbRedoLogCapacity, capacity.map_err(|e| e.to_string())?.value);
         }
+        let logged = it.get(Live::LogBin).as_bool();
+        if let Some((name, _)) = it.gtids_asked.iter().find(|(_, on)| *on != logged) {
+            let other =
+                if logged { "transactions in the binary log have GTIDs always" } else { "GTIDs need --log-bin" };
+            return Err(format!("option --{name}: not supported yet; {other}"));
+        }
         if !meaningless.is_empty() {
             meaningless.dedup();
             it.warnings
@@ -166,6 +175,19 @@ impl ServerOptions {
                 self.skip_grant_tables = on;
                 return Ok(Applied::Plain);
             }
+            "log-bin" => {
+                self.set(Live::LogBin, VarValue::bool(true));
+                self.set(Live::LogBinBasename, VarValue::text(value.unwrap_or("binlog")));
+                return Ok(Applied::Plain);
+            }
+            "gtid-mode" | "enforce-gtid-consistency" => {
+                // Settled by --log-bin: ON with it, OFF without.
+                let id = if name == "gtid-mode" { Live::GtidMode } else { Live::EnforceGtidConsistency };
+                let checked = VarId::from(id).def().parse(value.unwrap_or("ON"));
+                let checked = checked.map_err(|e| because(format!("option --{name}: {e}")))?;
+                self.gtids_asked.push((name.to_owned(), checked.value.as_str() == "ON"));
+                return Ok(Applied::Plain);
+            }
             "log-error" if value.is_none() => return self.apply_named(name, Some("gannet.err")),
             _ => {}
         }
@@ -185,7 +207,10 @@ impl ServerOptions {
             (None, None) => return Err(Refused::Unknown),
         };
         match (vars::find(base), NO_MEANING.contains(&base)) {
-            (Some(id), _) if id.is(Live::LogBin) && on == "0" => Ok(Applied::Live(id)),
+            (Some(id), _) if id.is(Live::LogBin) && on == "0" => {
+                self.set(Live::LogBin, VarValue::bool(false));
+                Ok(Applied::Plain)
+            }
             (Some(id), _) if id.def().kind == Kind::Bool && id.def().option => self.apply_var(id, base, Some(on)),
             (_, true) => Ok(Applied::Meaningless(name.into())),
             _ => Err(Refused::Unknown),
@@ -250,7 +275,7 @@ enum Refused {
 }
 
 /// Options that are no variables and take a value from the next argument.
-const WITH_VALUE: &[&str] = &["defaults-file", "defaults-extra-file", "user", "default-time-zone"];
+const WITH_VALUE: &[&str] = &["defaults-file", "defaults-extra-file", "user", "default-time-zone", "gtid-mode"];
 
 fn takes_value(name: &str) -> bool {
     let plain = name.strip_prefix("loose-").unwrap_or(name);

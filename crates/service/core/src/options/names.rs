@@ -87,7 +87,6 @@ pub(super) const UNSUPPORTED: &[(&str, &str)] = &[
     ("initialize", "not needed: the data directory is created at the first start"),
     ("initialize-insecure", "not needed: the data directory is created at the first start"),
     ("daemonize", "not supported; start Gannet from a service manager"),
-    ("log-bin", "the binary log is not there yet"),
     ("plugin-load", "there are no plugins"),
     ("plugin-load-add", "there are no plugins"),
     ("early-plugin-load", "there are no plugins"),

@@ -74,7 +74,8 @@ pub enum Effect {
     Live,
     /// A fact about the server, which cannot be set.
     Fact,
-    /// It sizes or tunes something that Gannet does not have. Settable, shown, without effect: results do not depend on it.
+    /// It sizes or tunes something that Gannet does not have. Settable, shown, without effect: results do not depend on
+    /// it.
     Tuning,
     /// A feature that Gannet does not have yet: only the default can be set, anything else is error 1235.
     DefaultOnly,
@@ -115,6 +116,10 @@ pub enum Then {
     Verbosity,
     /// `read_only` and `super_read_only` draw each other.
     ReadOnly,
+    /// Another value than the present one is refused with error 1235.
+    Fixed,
+    /// The binary log goes on in a new file.
+    BinlogFile,
     /// A character set brings its default collation, in the variable named.
     Collation(Live),
     /// A collation brings its character set, in the variable named.

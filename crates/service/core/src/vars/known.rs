@@ -1,8 +1,8 @@
 //! Variables of MySQL 8.4 that Gannet knows and has no use for.
 //!
-//! [`TUNING`]: they size or pace parts of InnoDB, of MyISAM or of the server that do not exist here; results do not depend
-//! on them. They can be set and are shown; on the command line they draw one warning. [`DEFAULT_ONLY`]: features which
-//! are not there yet; any value but the default is refused with error 1235.
+//! [`TUNING`]: they size or pace parts of InnoDB, of MyISAM or of the server that do not exist here; results do not
+//! depend on them. They can be set and are shown; on the command line they draw one warning. [`DEFAULT_ONLY`]: features
+//! which are not there yet; any value but the default is refused with error 1235.
 
 use super::def::Scope::{Both, Global, Session};
 use super::def::{VarDef, boolean, choice, double, int, null_text, signed, text};
@@ -12,24 +12,17 @@ const MAX: u64 = u64::MAX;
 /// Settable without effect.
 #[rustfmt::skip]
 pub const TUNING: &[VarDef] = &[
-    // The binary log and replication are not there.
+    // Parts of the binary log and of replication that are not there.
     int("binlog_cache_size", Global, 32768, 4096, MAX).tuning(),
-    choice("binlog_checksum", Global, "CRC32", &["NONE", "CRC32"]).tuning(),
     boolean("binlog_direct_non_transactional_updates", Both, false).tuning(),
     choice("binlog_error_action", Global, "ABORT_SERVER", &["IGNORE_ERROR", "ABORT_SERVER"]).tuning(),
-    boolean("binlog_expire_logs_auto_purge", Global, true).tuning(),
-    int("binlog_expire_logs_seconds", Global, 2592000, 0, 4294967295).tuning(),
-    choice("binlog_format", Both, "ROW", &["MIXED", "STATEMENT", "ROW"]).tuning(),
     int("binlog_group_commit_sync_delay", Global, 0, 0, 1000000).tuning(),
     int("binlog_group_commit_sync_no_delay_count", Global, 0, 0, 100000).tuning(),
     boolean("binlog_gtid_simple_recovery", Global, true).tuning().read_only(),
     int("binlog_max_flush_queue_time", Global, 0, 0, 100000).tuning(),
     boolean("binlog_order_commits", Global, true).tuning(),
     int("binlog_row_event_max_size", Global, 8192, 256, MAX).tuning().read_only(),
-    choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"]).tuning(),
-    choice("binlog_row_metadata", Global, "MINIMAL", &["MINIMAL", "FULL"]).tuning(),
     text("binlog_row_value_options", Both, "").tuning(),
-    boolean("binlog_rows_query_log_events", Both, false).tuning(),
     int("binlog_stmt_cache_size", Global, 32768, 4096, MAX).tuning(),
     int("binlog_transaction_compression_level_zstd", Both, 3, 1, 22).tuning(),
     int("binlog_transaction_dependency_history_size", Global, 25000, 1, 1000000).tuning(),
@@ -41,7 +34,6 @@ pub const TUNING: &[VarDef] = &[
     boolean("keyring_operations", Global, true).tuning(),
     boolean("log_replica_updates", Global, true).tuning().read_only(),
     int("max_binlog_cache_size", Global, 18446744073709547520, 4096, MAX).tuning(),
-    int("max_binlog_size", Global, 1073741824, 4096, 1073741824).tuning(),
     int("max_binlog_stmt_cache_size", Global, 18446744073709547520, 4096, MAX).tuning(),
     int("max_relay_log_size", Global, 0, 0, 1073741824).tuning(),
     boolean("new", Both, false).tuning(),
@@ -429,11 +421,9 @@ pub const DEFAULT_ONLY: &[VarDef] = &[
     null_text("admin_ssl_key", Global).default_only(),
     boolean("default_table_encryption", Both, false).hintable().default_only(),
     text("disabled_storage_engines", Global, "").default_only().read_only(),
-    choice("enforce_gtid_consistency", Global, "OFF", &["OFF", "ON", "WARN"]).default_only(),
     text("gtid_next", Session, "AUTOMATIC").tuning(),
     text("gtid_owned", Both, "").default_only(),
-    text("gtid_executed", Global, "").default_only(),
-    text("gtid_purged", Global, "").not_persisted().default_only(),
+    choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"]).default_only(),
     boolean("binlog_encryption", Global, false).default_only(),
     boolean("binlog_rotate_encryption_master_key_at_startup", Global, false).default_only().read_only(),
     boolean("binlog_transaction_compression", Both, false).default_only(),
@@ -450,8 +440,6 @@ pub const DEFAULT_ONLY: &[VarDef] = &[
     boolean("innodb_read_only", Global, false).persist_restricted().default_only().read_only(),
     boolean("innodb_redo_log_encrypt", Global, false).default_only(),
     boolean("innodb_undo_log_encrypt", Global, false).default_only(),
-    text("log_bin_basename", Global, "").fact(),
-    text("log_bin_index", Global, "").fact(),
     text("relay_log_basename", Global, "").fact(),
     text("ssl_capath", Global, "").persist_restricted().default_only(),
     text("ssl_crl", Global, "").persist_restricted().default_only(),

@@ -242,12 +242,28 @@ live! {
     License = text("license", Global, "Apache-2.0").fact();
     Hostname = text("hostname", Global, "localhost").fact();
     ServerUuid = text("server_uuid", Global, "").fact();
-    ServerId = int("server_id", Global, 1, 0, 4_294_967_295).help("this server's number among replicas");
+    ServerId = int("server_id", Global, 1, 0, 4_294_967_295).then(Then::BinlogFile).help("this server's number among replicas");
     Basedir = text("basedir", Global, "").persist_restricted().read_only().tuning();
     Tmpdir = text("tmpdir", Global, "").persist_restricted().read_only().help("directory of temporary files (default: the datadir)");
     PluginDir = text("plugin_dir", Global, "").persist_restricted().read_only().tuning();
     LogBin = boolean("log_bin", Global, false).fact();
-    GtidMode = choice("gtid_mode", Global, "OFF", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).default_only();
+    LogBinBasename = text("log_bin_basename", Global, "").fact();
+    LogBinIndex = text("log_bin_index", Global, "").fact();
+    BinlogFormat = choice("binlog_format", Both, "ROW", &["MIXED", "STATEMENT", "ROW"]).default_only();
+    BinlogChecksum = choice("binlog_checksum", Global, "CRC32", &["NONE", "CRC32"]).then(Then::BinlogFile)
+        .help("what events of the binary log end with; a new file begins");
+    BinlogRowMetadata = choice("binlog_row_metadata", Global, "MINIMAL", &["MINIMAL", "FULL"])
+        .help("what table maps say of columns: FULL with names, members and keys");
+    BinlogRowsQueryLogEvents = boolean("binlog_rows_query_log_events", Both, false).help("statements stand before their rows in the binary log");
+    BinlogExpireLogsSeconds = int("binlog_expire_logs_seconds", Global, 2_592_000, 0, 4_294_967_295)
+        .help("files of the binary log go after so long, when a new one begins; 0: never");
+    BinlogExpireLogsAutoPurge = boolean("binlog_expire_logs_auto_purge", Global, true).help("they do");
+    MaxBinlogSize = int("max_binlog_size", Global, 1_073_741_824, 4096, 1_073_741_824)
+        .help("bytes of a file of the binary log, behind which the next begins");
+    GtidMode = choice("gtid_mode", Global, "OFF", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).then(Then::Fixed).no_option();
+    EnforceGtidConsistency = choice("enforce_gtid_consistency", Global, "OFF", &["OFF", "ON", "WARN"]).then(Then::Fixed).no_option();
+    GtidExecuted = text("gtid_executed", Global, "").fact();
+    GtidPurged = text("gtid_purged", Global, "").fact();
     PerformanceSchema = boolean("performance_schema", Global, true).read_only().tuning();
     HaveCompress = text("have_compress", Global, "YES").fact();
     HaveDynamicLoading = text("have_dynamic_loading", Global, "NO").fact();

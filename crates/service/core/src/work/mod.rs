@@ -9,21 +9,25 @@
 //! |---|---|
 //! | `transaction` | the state machine: autocommit, BEGIN, statements, savepoints |
 //! | `locks` | metadata locks and gates |
+//! | `logged` | changed rows for the binary log |
 //! | `rows` | work without SQL: tables and their rows by key |
 //!
 //! *Invariants.* No row of a table is written before [`Locks::pass_write_gate`], none is committed behind a closed
 //! gate. A metadata lock lasts at least as long as the changes that it covers are not decided.
 
 mod locks;
+mod logged;
 mod rows;
 mod transaction;
 
 pub use locks::{Locks, lock_error};
+pub use logged::LoggedStatement;
 pub use rows::{Mode, isolation};
 pub use transaction::Transaction;
 
 use crate::Core;
 use crate::accounts::{Access, Account, Usage};
+use gannet_binlog::group::Payload;
 use gannet_engine::{Isolation, Lsn, Txn, TxnOptions};
 use gannet_exec::error::from_engine;
 use gannet_runtime::Waker;
@@ -71,6 +75,8 @@ pub struct Work {
     unsynced: Lsn,
     /// The transaction, by its number, in which a table was locked for writing; zero: none.
     writes_in: u64,
+    /// Changed rows, for the binary log.
+    logged: Option<Box<logged::Logged>>,
     txn: Txn,
 }
 
@@ -93,6 +99,7 @@ impl Work {
             later: false,
             unsynced: Lsn::ZERO,
             writes_in: 0,
+            logged: None,
             txn,
         }
     }
@@ -150,12 +157,28 @@ impl Work {
     #[inline]
     fn commit_now(&mut self, payload: Option<&mut dyn Read>) -> gannet_engine::Result<()> {
         let later = std::mem::take(&mut self.later);
+        if payload.is_none()
+            && let Some(logged) = self.take_logged()
+        {
+            return self.commit_logged(later, logged);
+        }
         match payload {
             None if later => self.unsynced = self.txn.commit_unsynced()?.unwrap_or_default(),
             None => drop(self.txn.commit()?),
             Some(payload) if later => self.unsynced = self.txn.commit_with_unsynced(payload)?,
             Some(payload) => drop(self.txn.commit_with(payload)?),
         }
+        Ok(())
+    }
+
+    /// The same with the rows for the binary log.
+    fn commit_logged(&mut self, later: bool, mut payload: Payload) -> gannet_engine::Result<()> {
+        if later {
+            self.unsynced = self.txn.commit_with_unsynced(&mut payload)?;
+        } else {
+            self.txn.commit_with(&mut payload)?;
+        }
+        self.reuse_logged(payload);
         Ok(())
     }
 }

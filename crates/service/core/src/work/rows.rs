@@ -1,6 +1,6 @@
 //! Work without SQL: a protocol of its own locks a table and reads and writes its rows by key.
 
-use super::{Holder, Terms, Work};
+use super::{Holder, LoggedStatement, Terms, Work};
 use crate::Core;
 use crate::accounts::{Access, Account, Privilege, Privileges};
 use crate::vars::Live;
@@ -113,6 +113,8 @@ impl Work {
             }
             self.locks().pass_write_gate(MdlDuration::Transaction)?;
             self.writes_in = self.state.number();
+            let now_s = gannet_runtime::WallTime::now().seconds() as u32;
+            self.log_rows(Some(LoggedStatement { now_s, flags: 0, text: None }));
         }
         let lock = if mode == Mode::Write { MdlMode::Write } else { MdlMode::Read };
         let object = self.core.lock_of(table);
@@ -129,7 +131,8 @@ impl Work {
         if self.writes_in != self.state.number() {
             return Err(SqlError::internal("rows are to be written whose table is not locked for that"));
         }
-        Ok(RowWriter { txn: &mut self.txn, sink: None, cascade: false })
+        let (txn, sink) = self.writing();
+        Ok(RowWriter { txn, sink, cascade: false })
     }
 
     /// Commits: waits for the log, or leaves that ([`Work::leave_waiting`]). `payload`: for the consumers of the log.

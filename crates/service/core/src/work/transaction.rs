@@ -151,6 +151,7 @@ impl Work {
         if !self.txn.is_active() {
             let autocommit = self.is_autocommit();
             let options = self.options(autocommit);
+            self.clear_logged();
             self.txn.begin(options).map_err(from_engine)?;
             self.state.started = !autocommit;
         }
@@ -217,6 +218,7 @@ impl Work {
         let options = self.options(false);
         self.chain(read_only.unwrap_or(self.state.read_only));
         if snapshot {
+            self.clear_logged();
             self.txn.begin(options).map_err(from_engine)?;
             self.txn.consistent_snapshot();
             self.state.started = true;
@@ -268,6 +270,9 @@ impl Work {
 
     /// Gives the engine's transaction away, for a branch that is prepared; [`Work::take_back`] undoes that.
     pub fn give_away(&mut self) -> Result<Txn> {
+        if self.has_logged() {
+            return Err(SqlError::unsupported("XA PREPARE of changes that the binary log has"));
+        }
         if !self.txn.is_active() {
             let options = TxnOptions { owner_thread_id: self.thread, ..TxnOptions::default() };
             self.txn.begin(options).map_err(from_engine)?;

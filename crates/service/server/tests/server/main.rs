@@ -6,6 +6,7 @@ mod common;
 mod accounts;
 mod bad_input;
 mod beside_writers;
+mod binlog;
 mod catalogs;
 mod charset_names;
 mod clauses;

@@ -1,4 +1,5 @@
-//! The table of errors. A row: number, SQLSTATE, variant, message format with `{}` for each argument. Rows are in number order.
+//! The table of errors. A row: number, SQLSTATE, variant, message format with `{}` for each argument. Rows are in
+//! number order.
 
 use super::state;
 
@@ -169,6 +170,7 @@ errors! {
     1216 "23000" NoReferencedRow "Cannot add or update a child row: a foreign key constraint fails";
     1217 "23000" RowIsReferenced "Cannot delete or update a parent row: a foreign key constraint fails";
     1218 "08S01" ConnectToSource "Error connecting to source: {}";
+    1220 "HY000" ErrorWhenExecutingCommand "Error when executing command {}: {}";
     1221 "HY000" WrongUsage "Incorrect usage of {} and {}";
     1222 "21000" WrongNumberOfColumnsInSelect "The used SELECT statements have a different number of columns";
     1223 "HY000" CantUpdateWithReadlock "Can't execute the query because you have a conflicting read lock";

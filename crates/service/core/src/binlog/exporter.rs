@@ -1,0 +1,396 @@
+//! The task that writes the files.
+
+use super::files::{Names, State};
+use super::{Binlog, CONSUMER, LogFile, PURGE, Passed, Place, REMEMBERED, ROTATE_START, Settings};
+use crate::log::ErrorLog;
+use gannet_base::Lsn;
+use gannet_binlog::derive::{Deriver, Writer};
+use gannet_binlog::event::{HEADER, MAGIC};
+use gannet_binlog::group::{GROUP, ROTATE};
+use gannet_engine::{Beyond, Committed, Consumer, Engine, Hold};
+use gannet_runtime::{File, OpenOptions, sleep};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes that are gathered for one write.
+const BATCH: usize = 1 << 20;
+/// So many bytes of files may have to be derived again after a crash.
+const CHECKPOINT: u64 = 32 << 20;
+/// How long it waits after an error before it tries again.
+const RETRY: Duration = Duration::from_secs(1);
+/// Offset of a file's first flags.
+const FLAGS_AT: u64 = (MAGIC.len() + HEADER - 2) as u64;
+
+/// The exporter.
+pub(super) struct Exporter {
+    log: Arc<Binlog>,
+    names: Names,
+    settings: Arc<dyn Fn() -> Settings + Send + Sync>,
+    errors: Arc<ErrorLog>,
+    consumer: Consumer,
+    deriver: Deriver,
+    /// What is durable.
+    state: State,
+    /// The last file; `None` before the first.
+    file: Option<File>,
+    number: u64,
+    max_size: u64,
+    /// Events that are not written yet, and what they are of.
+    out: Vec<u8>,
+    passed: Vec<Passed>,
+    /// The last commit that is in the files or in `out`.
+    last: Option<Committed>,
+    lsn: Lsn,
+    /// The last time that a commit has named, in seconds.
+    time: u32,
+    stopped: bool,
+    /// A file that has yet to begin.
+    due: Option<Due>,
+    /// Files before this one have yet to go.
+    purge: Option<u64>,
+    /// So much of the log may be kept before it is let go of.
+    stride: u64,
+}
+
+/// A new file behind a commit.
+#[derive(Clone, Copy)]
+struct Due {
+    lsn: Lsn,
+    /// Seconds since 1970.
+    time: u32,
+    /// The server has started.
+    started: bool,
+}
+
+fn other(e: impl std::fmt::Display) -> io::Error {
+    io::Error::other(e.to_string())
+}
+
+impl Exporter {
+    pub(super) fn open(
+        engine: &Engine,
+        log: Arc<Binlog>,
+        settings: Arc<dyn Fn() -> Settings + Send + Sync>,
+        errors: Arc<ErrorLog>,
+    ) -> io::Result<Exporter> {
+        let names = log.names.clone();
+        names.make_dir()?;
+        let state = match names.load_state()? {
+            Some(state) => state,
+            None if names.load_index()?.is_empty() => State::default(),
+            None => {
+                let what = format!("{} lists files, and their state is lost: move them away", names.index().display());
+                return Err(io::Error::new(io::ErrorKind::NotFound, what));
+            }
+        };
+        let capacity = engine.status().redo_capacity_bytes;
+        let hold = Hold { bound_bytes: capacity / 2, beyond: Beyond::Brake };
+        let consumer = engine.consumer(CONSUMER, hold).map_err(other)?;
+        let now = settings();
+        let mut it = Exporter {
+            deriver: Deriver::new(now.writer.clone(), state.size, state.sequence, state.executed.clone()),
+            file: None,
+            number: state.number,
+            max_size: now.max_size,
+            out: Vec::new(),
+            passed: Vec::new(),
+            last: None,
+            lsn: state.lsn,
+            time: 0,
+            stopped: state.stopped,
+            due: None,
+            purge: None,
+            stride: capacity / 8,
+            log,
+            names,
+            settings,
+            errors,
+            consumer,
+            state,
+        };
+        it.take_up(&now)?;
+        Ok(it)
+    }
+
+    /// Takes up the files that are there, as the state has them: what lies behind is cut off, and derived again.
+    fn take_up(&mut self, now: &Settings) -> io::Result<()> {
+        let state = &self.state;
+        let index: Vec<u64> = self.names.load_index()?.into_iter().filter(|n| *n <= state.number).collect();
+        let mut files = Vec::new();
+        for number in index {
+            let front = self.names.front(number)?;
+            let path = self.names.path(number);
+            let last = number == state.number;
+            let file = File::open(&path, &if last { OpenOptions::read_write() } else { OpenOptions::read() })?;
+            let mut size = file.len()?;
+            if last {
+                if size < state.size {
+                    let what = format!("{} ends at {size}, and had {} bytes durably", path.display(), state.size);
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+                }
+                file.set_len(state.size)?;
+                size = state.size;
+                let uuid = now.writer.uuid;
+                let writer =
+                    Writer { server_id: front.server_id, uuid, version: front.version, checksum: front.checksum };
+                self.deriver = Deriver::new(writer, size, state.sequence, state.executed.clone());
+                self.file = Some(file);
+            }
+            files.push(LogFile { number, size, previous: Arc::new(front.previous) });
+        }
+        if state.number > 0 && self.file.is_none() {
+            let what = format!("{} is not in the index", self.names.path(state.number).display());
+            return Err(io::Error::new(io::ErrorKind::NotFound, what));
+        }
+        self.names.remove_others(|n| files.iter().any(|f| f.number == n))?;
+        self.names.store_index(files.iter().map(|f| f.number))?;
+        let mut shared = self.log.shared.lock();
+        (shared.files, shared.executed, shared.lsn) = (files, state.executed.clone(), state.lsn);
+        Ok(())
+    }
+
+    /// Exports until the log ends.
+    pub(super) fn run(mut self) {
+        loop {
+            match self.export() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(e) => {
+                    let base = self.names.basename();
+                    self.errors.error(format_args!(
+                        "the binary log {} cannot be written: {e}; it is tried again, and the log is kept meanwhile",
+                        base.display()
+                    ));
+                    if !gannet_runtime::interrupted() && sleep(RETRY) == gannet_runtime::Unpark::Interrupted {
+                        break;
+                    }
+                    if self.log.shared.lock().ended {
+                        break;
+                    }
+                }
+            }
+        }
+        let mut shared = self.log.shared.lock();
+        shared.ended = true;
+        let waiting = std::mem::take(&mut shared.waiting);
+        drop(shared);
+        waiting.iter().for_each(gannet_runtime::Waker::wake);
+    }
+
+    /// Writes what is durable, and waits for more. False: no more will be.
+    fn export(&mut self) -> io::Result<bool> {
+        loop {
+            while self.out.len() < BATCH {
+                self.do_due()?;
+                let Some(committed) = self.consumer.poll().map_err(other)? else { break };
+                if committed.lsn > self.lsn {
+                    self.take(&committed)?;
+                }
+                self.last = Some(committed);
+            }
+            // What is due belongs to the commits that are about to be given away.
+            self.do_due()?;
+            let more = self.out.len() >= BATCH;
+            self.publish(!more)?;
+            let kept = self.consumer.at().since(self.state.lsn);
+            if self.deriver.position() - self.state.size >= CHECKPOINT || self.last.is_some() && kept >= self.stride {
+                self.checkpoint()?;
+            }
+            if more {
+                continue;
+            }
+            if !self.consumer.wait().map_err(other)? {
+                self.end()?;
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Does what the last commit has asked for.
+    fn do_due(&mut self) -> io::Result<()> {
+        if let Some(due) = self.due {
+            self.next_file(due)?;
+            self.due = None;
+        }
+        if let Some(number) = self.purge {
+            self.log.purge_now(number)?;
+            self.purge = None;
+        }
+        Ok(())
+    }
+
+    /// Derives the events of a commit. What is no group of the binary log is a definition of old, or of another
+    /// consumer.
+    fn take(&mut self, committed: &Committed) -> io::Result<()> {
+        match committed.payload.split_first() {
+            Some((&GROUP, _)) => {
+                if self.file.is_none() {
+                    // The files were lost, or never there: what the log has begins one.
+                    self.next_file(Due { lsn: self.lsn, time: 0, started: false })?;
+                }
+                let group =
+                    self.deriver.group(&committed.payload, committed.lsn.get(), &mut self.out).map_err(other)?;
+                self.time = (group.committed_us / 1_000_000) as u32;
+                let place = Place { number: self.number, position: self.deriver.position() };
+                self.passed.push(Passed { lsn: committed.lsn, place, gtid: (group.uuid, group.number) });
+                if self.deriver.position() >= self.max_size {
+                    self.due = Some(Due { lsn: committed.lsn, time: self.time, started: false });
+                }
+            }
+            Some((&ROTATE, rest)) => {
+                let (what, number) = rest.split_first().unwrap_or((&ROTATE_START, &[]));
+                let number = number.first_chunk().map_or(0, |n| u64::from_le_bytes(*n));
+                if *what == PURGE {
+                    self.purge = Some(number);
+                } else {
+                    self.time = (number / 1_000_000) as u32;
+                    self.due = Some(Due { lsn: committed.lsn, time: self.time, started: *what == ROTATE_START });
+                }
+            }
+            _ => {}
+        }
+        self.lsn = committed.lsn;
+        Ok(())
+    }
+
+    /// Ends the file and begins the next.
+    fn next_file(&mut self, due: Due) -> io::Result<()> {
+        let Due { lsn, time, started } = due;
+        let number = self.number + 1;
+        let former = self.number;
+        let mut ended = self.deriver.clone();
+        // The end of a file may be given away only when the next has begun durably.
+        self.write()?;
+        let mut end = Vec::new();
+        if let Some(file) = &self.file {
+            match started {
+                true if self.stopped => {}
+                true => ended.stop(time, &mut end),
+                false => ended.rotate(time, &self.names.name(number), &mut end),
+            }
+            file.write_at(&end, self.deriver.position())?;
+            // It is closed.
+            file.write_at(&[0, 0], FLAGS_AT)?;
+            file.sync_data()?;
+        }
+        let settings = (self.settings)();
+        self.max_size = settings.max_size;
+        let mut front = Vec::new();
+        let mut next = ended.clone();
+        next.begin(settings.writer, time, if started { time } else { 0 }, &mut front);
+        let file = File::open(self.names.path(number), &OpenOptions::read_write().create())?;
+        file.set_len(0)?;
+        file.write_at(&front, 0)?;
+        file.sync_all()?;
+        let mut files = self.log.shared.lock().files.clone();
+        if let Some(last) = files.last_mut() {
+            last.size = ended.position();
+        }
+        let size = front.len() as u64;
+        files.push(LogFile { number, size, previous: Arc::new(next.executed().clone()) });
+        self.names.store_index(files.iter().map(|f| f.number))?;
+        let state = State { lsn, number, size, sequence: 0, stopped: false, executed: next.executed().clone() };
+        self.names.store_state(&state)?;
+        (self.state, self.deriver, self.file, self.number) = (state, next, Some(file), number);
+        (self.lsn, self.stopped) = (lsn, false);
+        {
+            let mut shared = self.log.shared.lock();
+            if let Some(last) = shared.files.iter_mut().find(|f| f.number == former) {
+                last.size = ended.position();
+            }
+            shared.files.extend(files.pop());
+        }
+        self.publish(false)?;
+        if let Some(last) = self.last.take() {
+            self.consumer.done(&last).map_err(other)?;
+        }
+        self.expire(&settings.expire_s)
+    }
+
+    /// Writes what was gathered.
+    fn write(&mut self) -> io::Result<()> {
+        if let Some(file) = &self.file
+            && !self.out.is_empty()
+        {
+            file.write_at(&self.out, self.deriver.position() - self.out.len() as u64)?;
+        }
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Writes what was gathered, and gives it to the readers. `all`: there is no commit that is durable and not in
+    /// the files.
+    fn publish(&mut self, all: bool) -> io::Result<()> {
+        self.write()?;
+        let lsn = if all { self.lsn.max(self.consumer.at()) } else { self.lsn };
+        let waiting = {
+            let mut shared = self.log.shared.lock();
+            shared.lsn = shared.lsn.max(lsn);
+            if let Some(last) = shared.files.last_mut() {
+                last.size = self.deriver.position();
+            }
+            for p in self.passed.drain(..) {
+                shared.executed.add(&p.gtid.0.into(), p.gtid.1..p.gtid.1 + 1);
+                if shared.passed.len() == REMEMBERED {
+                    shared.passed.pop_front();
+                }
+                shared.passed.push_back(p);
+            }
+            std::mem::take(&mut shared.waiting)
+        };
+        waiting.iter().for_each(gannet_runtime::Waker::wake);
+        Ok(())
+    }
+
+    /// Makes the files durable, and lets go of the log up to there.
+    fn checkpoint(&mut self) -> io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        file.sync_data()?;
+        let state = State {
+            lsn: self.lsn,
+            number: self.number,
+            size: self.deriver.position(),
+            sequence: self.deriver.sequence(),
+            stopped: self.stopped,
+            executed: self.deriver.executed().clone(),
+        };
+        self.names.store_state(&state)?;
+        self.state = state;
+        if let Some(last) = self.last.take() {
+            self.consumer.done(&last).map_err(other)?;
+        }
+        Ok(())
+    }
+
+    /// The server stops: the file ends.
+    fn end(&mut self) -> io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        if !self.stopped {
+            let mut end = Vec::new();
+            let at = self.deriver.position();
+            self.deriver.stop(gannet_runtime::WallTime::now().seconds() as u32, &mut end);
+            file.write_at(&end, at)?;
+            file.write_at(&[0, 0], FLAGS_AT)?;
+            self.stopped = true;
+        }
+        self.checkpoint()?;
+        self.publish(true)
+    }
+
+    /// Drops files that are too old.
+    fn expire(&mut self, after_s: &Option<u64>) -> io::Result<()> {
+        let Some(after_s) = after_s else { return Ok(()) };
+        let now = gannet_runtime::WallTime::now().seconds();
+        let files: Vec<u64> = self.log.shared.lock().files.iter().map(|f| f.number).collect();
+        let mut upto = 0;
+        // A file's last change is when the next began.
+        for pair in files.windows(2) {
+            if u64::from(self.names.begun(pair[1])?) + after_s > now {
+                break;
+            }
+            upto = pair[1];
+        }
+        self.log.purge_now(upto)
+    }
+}

@@ -1,0 +1,397 @@
+//! The binary log: a view of the write-ahead log in MySQL's format.
+//!
+//! A commit carries its events ([`gannet_binlog::group`]) in the log. One task, the [`exporter`], follows the log
+//! behind its durable horizon and writes the files; numbers and positions follow from the order of commits. So files
+//! may lag, are never ahead of what is durable, and the same log gives the same bytes again.
+//!
+//! INV-BIN-1: what readers are given (up to [`Place`]) is derived from durable commits only, in files whose beginning
+//! is durable. INV-BIN-2: the log's consumer lets go of commits only when they are durably in the files, and the
+//! state says so. INV-BIN-3: a file begins durably, with the state that names it, before anything of it, or the end
+//! of the file before it, is given away.
+
+mod exporter;
+mod files;
+#[cfg(test)]
+mod tests;
+
+pub use files::{Front, Names};
+
+use crate::log::ErrorLog;
+use crate::vars::{GlobalVars, Live};
+use gannet_base::Lsn;
+use gannet_base::sync::Mutex;
+use gannet_binlog::Checksum;
+use gannet_binlog::derive::Writer;
+use gannet_binlog::group::ROTATE;
+use gannet_engine::{Engine, EngineError, TxnOptions};
+use gannet_runtime::{JoinHandle, Unpark, Wait, Waker, fs, park, waker};
+use gannet_types::gtid::{GtidSet, Uuid};
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+
+/// The name under which the log is kept for the exporter.
+const CONSUMER: &str = "binlog";
+/// Transactions whose places are remembered, so that a snapshot's is found.
+const REMEMBERED: usize = 1 << 16;
+
+/// A position in the files.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Place {
+    /// Number of the file.
+    pub number: u64,
+    /// In it.
+    pub position: u64,
+}
+
+/// A file.
+#[derive(Clone, Debug)]
+pub struct LogFile {
+    /// Its number.
+    pub number: u64,
+    /// Its size, as far as readers are given it.
+    pub size: u64,
+    /// Transactions in the files before.
+    pub previous: Arc<GtidSet>,
+}
+
+/// A transaction in the files.
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    lsn: Lsn,
+    /// Behind it.
+    place: Place,
+    gtid: (Uuid, u64),
+}
+
+/// Who reads the log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reader {
+    /// Its connection.
+    pub connection: u64,
+    /// `server_id`
+    pub server_id: u32,
+    /// `report_host`
+    pub host: String,
+    /// `report_port`
+    pub port: u16,
+    /// `server_uuid`; empty: it has not said so.
+    pub uuid: String,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// Oldest first. The last one is written.
+    files: Vec<LogFile>,
+    /// Transactions in the files and before.
+    executed: GtidSet,
+    /// Commits up to here are in the files.
+    lsn: Lsn,
+    /// The last ones.
+    passed: VecDeque<Passed>,
+    /// Tasks that wait for more.
+    waiting: Vec<Waker>,
+    /// Files that are being read: by whom.
+    readers: Vec<(u64, u64)>,
+    next_reader: u64,
+    /// Replicas that have said who they are, and readers.
+    replicas: Vec<Reader>,
+    dumps: Vec<Reader>,
+    /// The exporter has ended.
+    ended: bool,
+}
+
+/// What all share of the binary log.
+pub struct Binlog {
+    names: Names,
+    uuid: Uuid,
+    shared: Mutex<Shared>,
+    exporter: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Binlog {
+    /// Opens the files and starts the exporter, which goes on where it stopped. The error is a sentence.
+    pub fn open(
+        engine: &Engine,
+        names: Names,
+        globals: Arc<dyn Fn() -> Settings + Send + Sync>,
+        log: Arc<ErrorLog>,
+    ) -> Result<Arc<Binlog>, String> {
+        let failed = |e: io::Error| format!("the binary log {} cannot be opened: {e}", names.basename().display());
+        let it = Arc::new(Binlog {
+            names: names.clone(),
+            uuid: globals().writer.uuid,
+            shared: Mutex::default(),
+            exporter: Mutex::new(None),
+        });
+        let exporter = exporter::Exporter::open(engine, it.clone(), globals, log).map_err(failed)?;
+        // The server's life begins a file.
+        it.request_file(engine, ROTATE_START).map_err(|e| format!("the binary log cannot begin a file: {e}"))?;
+        *it.exporter.lock() = Some(gannet_runtime::spawn("binlog", move || exporter.run()));
+        Ok(it)
+    }
+
+    /// Where the files are.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Waits for the exporter's end, after that of the log.
+    pub(crate) fn join(&self) {
+        let task = self.exporter.lock().take();
+        if let Some(task) = task {
+            let _ = task.join();
+        }
+    }
+
+    /// Has a new file begin behind all commits so far. Returns the commit that says so.
+    fn request_file(&self, engine: &Engine, why: u8) -> Result<Lsn, EngineError> {
+        self.request(engine, why, gannet_runtime::WallTime::now().micros())
+    }
+
+    /// Asks the exporter for something, behind all commits so far. Returns the commit that says so.
+    fn request(&self, engine: &Engine, what: u8, number: u64) -> Result<Lsn, EngineError> {
+        let mut payload = vec![ROTATE, what];
+        payload.extend_from_slice(&number.to_le_bytes());
+        let mut txn = engine.begin(TxnOptions::default());
+        txn.commit_with(&mut &payload[..])
+    }
+
+    /// FLUSH BINARY LOGS.
+    pub fn flush(&self, engine: &Engine) -> Result<(), EngineError> {
+        let lsn = self.request_file(engine, ROTATE_FLUSH)?;
+        self.wait_for(lsn);
+        Ok(())
+    }
+
+    /// Waits until the commits up to `lsn` are in the files; false when the task is interrupted or the exporter has
+    /// ended.
+    pub fn wait_for(&self, lsn: Lsn) -> bool {
+        loop {
+            {
+                let mut shared = self.shared.lock();
+                if shared.lsn >= lsn {
+                    return true;
+                }
+                if shared.ended {
+                    return false;
+                }
+                shared.waiting.push(waker());
+            }
+            if park(Wait::LogFollow, None) == Unpark::Interrupted {
+                return false;
+            }
+        }
+    }
+
+    /// Waits until more than up to `place` can be read, or until `deadline` (of `now_ns`). False when the task is
+    /// interrupted or the exporter has ended.
+    pub fn wait_beyond(&self, place: Place, deadline: Option<u64>) -> bool {
+        {
+            let mut shared = self.shared.lock();
+            if shared.end() > place {
+                return true;
+            }
+            if shared.ended {
+                return false;
+            }
+            shared.waiting.push(waker());
+        }
+        park(Wait::LogFollow, deadline) != Unpark::Interrupted
+    }
+
+    /// The files, oldest first, and the transactions in them and before.
+    pub fn state(&self) -> (Vec<LogFile>, GtidSet) {
+        let shared = self.shared.lock();
+        (shared.files.clone(), shared.executed.clone())
+    }
+
+    /// Up to where can be read.
+    pub fn end(&self) -> Place {
+        self.shared.lock().end()
+    }
+
+    /// Size of a file, and whether another follows; `None` when there is none of that number.
+    pub fn file(&self, number: u64) -> Option<(u64, bool)> {
+        let shared = self.shared.lock();
+        let at = shared.files.iter().position(|f| f.number == number)?;
+        Some((shared.files[at].size, at + 1 < shared.files.len()))
+    }
+
+    /// `gtid_executed`: all that was durable when this was called.
+    pub fn executed(&self, engine: &Engine) -> GtidSet {
+        self.catch_up(engine);
+        self.shared.lock().executed.clone()
+    }
+
+    /// Waits until all that is durable now is in the files.
+    pub fn catch_up(&self, engine: &Engine) {
+        self.wait_for(engine.horizon());
+    }
+
+    /// `gtid_purged`
+    pub fn purged(&self) -> GtidSet {
+        let shared = self.shared.lock();
+        shared.files.first().map_or_else(|| shared.executed.clone(), |f| (*f.previous).clone())
+    }
+
+    /// The place and the transactions of a snapshot of the tables at `lsn`; `None` when it is too long ago.
+    pub fn at_snapshot(&self, lsn: Lsn) -> Option<(Place, GtidSet)> {
+        self.wait_for(lsn);
+        let shared = self.shared.lock();
+        let at = shared.passed.partition_point(|p| p.lsn <= lsn);
+        let place = match at.checked_sub(1).and_then(|i| shared.passed.get(i)) {
+            Some(before) => before.place,
+            None if shared.passed.is_empty() => shared.end(),
+            None => return None,
+        };
+        let mut executed = shared.executed.clone();
+        let mut later = GtidSet::default();
+        for p in shared.passed.range(at..) {
+            later.add(&p.gtid.0.into(), p.gtid.1..p.gtid.1 + 1);
+        }
+        executed.subtract(&later);
+        Some((place, executed))
+    }
+
+    /// A reader of the files from this one on: they are not purged before it has passed them.
+    pub fn reader(self: &Arc<Self>, number: u64) -> FileReader {
+        let mut shared = self.shared.lock();
+        shared.next_reader += 1;
+        let id = shared.next_reader;
+        shared.readers.push((id, number));
+        FileReader { log: self.clone(), id }
+    }
+
+    /// This server's own transactions have it.
+    pub fn uuid(&self) -> Uuid {
+        self.uuid
+    }
+
+    /// A replica says who it is.
+    pub fn register(&self, reader: Reader) {
+        let mut shared = self.shared.lock();
+        shared.replicas.retain(|r| r.connection != reader.connection);
+        shared.replicas.push(reader);
+    }
+
+    /// A reader begins. Returns the connections of others that are the same one: by their uuid, or else their number.
+    pub fn begin_dump(&self, reader: Reader) -> Vec<u64> {
+        let mut shared = self.shared.lock();
+        let same = |r: &&Reader| {
+            let other = r.connection != reader.connection;
+            other && if reader.uuid.is_empty() { r.server_id == reader.server_id } else { r.uuid == reader.uuid }
+        };
+        let former: Vec<u64> = shared.dumps.iter().filter(same).map(|r| r.connection).collect();
+        shared.dumps.push(reader);
+        former
+    }
+
+    /// A connection's reading has ended.
+    pub fn unregister(&self, connection: u64) {
+        let mut shared = self.shared.lock();
+        shared.dumps.retain(|r| r.connection != connection);
+        shared.replicas.retain(|r| r.connection != connection);
+    }
+
+    /// SHOW REPLICAS: those that have said who they are.
+    pub fn replicas(&self) -> Vec<Reader> {
+        self.shared.lock().replicas.clone()
+    }
+
+    /// Drops the files before `number`, as far as nobody reads them.
+    pub fn purge(&self, engine: &Engine, number: u64) -> Result<(), EngineError> {
+        let lsn = self.request(engine, PURGE, number)?;
+        self.wait_for(lsn);
+        Ok(())
+    }
+
+    /// The same, by the exporter, which alone changes the list of files.
+    fn purge_now(&self, number: u64) -> io::Result<()> {
+        let (gone, left): (Vec<u64>, Vec<u64>) = {
+            let shared = self.shared.lock();
+            let current = shared.files.last().map_or(0, |f| f.number);
+            let read = shared.readers.iter().map(|(_, n)| *n).min().unwrap_or(u64::MAX);
+            let upto = number.min(current).min(read);
+            shared.files.iter().map(|f| f.number).partition(|n| *n < upto)
+        };
+        if gone.is_empty() {
+            return Ok(());
+        }
+        self.names.store_index(left.iter().copied())?;
+        self.shared.lock().files.retain(|f| !gone.contains(&f.number));
+        for number in gone {
+            fs::remove_file(self.names.path(number))?;
+        }
+        Ok(())
+    }
+}
+
+/// What the exporter is asked for, in the order of commits: a file begins, or files go.
+const ROTATE_FLUSH: u8 = 0;
+const ROTATE_START: u8 = 1;
+const PURGE: u8 = 2;
+
+impl Shared {
+    fn end(&self) -> Place {
+        self.files.last().map_or_else(Place::default, |f| Place { number: f.number, position: f.size })
+    }
+}
+
+/// Keeps the files that are read.
+pub struct FileReader {
+    log: Arc<Binlog>,
+    id: u64,
+}
+
+impl FileReader {
+    /// It has come to another file.
+    pub fn at(&self, number: u64) {
+        let mut shared = self.log.shared.lock();
+        if let Some(own) = shared.readers.iter_mut().find(|(id, _)| *id == self.id) {
+            own.1 = number;
+        }
+    }
+}
+
+impl Drop for FileReader {
+    fn drop(&mut self) {
+        self.log.shared.lock().readers.retain(|(id, _)| *id != self.id);
+    }
+}
+
+/// The binary log is off: its commits are not kept.
+pub fn forget(engine: &Engine) -> Result<(), EngineError> {
+    engine.forget_consumer(CONSUMER).map(drop)
+}
+
+/// What the exporter needs of the variables: read where a file begins.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Who writes.
+    pub writer: Writer,
+    /// `max_binlog_size`
+    pub max_size: u64,
+    /// `binlog_expire_logs_seconds`; `None`: files stay.
+    pub expire_s: Option<u64>,
+}
+
+impl Settings {
+    /// From the variables.
+    pub fn of(globals: &GlobalVars, version: &str) -> Settings {
+        let get = |id| globals.get(id);
+        let uuid = Uuid::parse(get(Live::ServerUuid).as_str().as_bytes()).unwrap_or_default();
+        let checksum = if get(Live::BinlogChecksum).as_str() == "NONE" { Checksum::None } else { Checksum::Crc32 };
+        let expire = get(Live::BinlogExpireLogsSeconds).as_u64();
+        Settings {
+            writer: Writer {
+                server_id: get(Live::ServerId).as_u64() as u32,
+                uuid,
+                version: version.to_owned(),
+                checksum,
+            },
+            max_size: get(Live::MaxBinlogSize).as_u64(),
+            expire_s: (expire > 0 && get(Live::BinlogExpireLogsAutoPurge).as_bool()).then_some(expire),
+        }
+    }
+}

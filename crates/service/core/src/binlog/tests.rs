@@ -1,0 +1,279 @@
+//! The exporter in the simulated machine: power cuts at random places, over and over on one disk. What a reader was
+//! given is never gone, and the events are those of the committed transactions, in order, without a gap.
+//! `SEED=n cargo test -p gannet-core --lib binlog` replays one.
+
+use super::{Binlog, Names, Place, Settings};
+use crate::log::ErrorLog;
+use gannet_base::Lsn;
+use gannet_binlog::derive::Writer;
+use gannet_binlog::event::{MAGIC, kind};
+use gannet_binlog::format::{FormatDescription, Gtid, gtids};
+use gannet_binlog::group::{Gathered, Head, Present, Shape};
+use gannet_binlog::image::RowEncoder;
+use gannet_binlog::map::{Column, Metadata, Table, TableMap};
+use gannet_binlog::rows::{Change, Columns, Rows};
+use gannet_binlog::{Checksum, Event};
+use gannet_engine::{Engine, EngineOptions, Insert, KeyRange, ScanOptions, TreeHandle, TreeId, TreeKind, TxnOptions};
+use gannet_runtime::sim::{Faults, Sim, SimDisk};
+use gannet_runtime::{File, OpenOptions, spawn};
+use gannet_types::gtid::{GtidSet, Uuid};
+use gannet_types::{SqlType, TypeId, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+const UUID: Uuid = Uuid([9; 16]);
+/// Where the flag of an open file stands.
+const FLAGS: usize = MAGIC.len() + 17;
+
+/// What survives the crashes: the test's own memory.
+#[derive(Default)]
+struct Oracle {
+    /// Numbers of transactions that were told to have committed.
+    told: BTreeSet<u64>,
+    next: u64,
+    /// What a reader was given of each file.
+    given: BTreeMap<u64, Vec<u8>>,
+    /// Files before this one are purged.
+    purged: u64,
+    files: usize,
+}
+
+fn dice(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+fn shape() -> Shape {
+    let ty = SqlType::new(TypeId::BigInt);
+    let columns = [Column { name: "n", ty: &ty, visible: true }];
+    let mut map = Vec::new();
+    Table { id: 1, schema: "d", name: "t", columns: &columns, primary_key: &[] }.encode(Metadata::Minimal, &mut map);
+    Shape { id: 1, map: map.into(), encoder: RowEncoder::new([(0, &ty)].into_iter()), all: Columns::all(1) }
+}
+
+fn commit(engine: &Engine, tree: &TreeHandle, n: u64) -> gannet_engine::Result<Lsn> {
+    let shape = shape();
+    let mut gathered = Gathered::default();
+    gathered.begin_statement(1000, 0, None);
+    let mut t = engine.begin(TxnOptions::default());
+    // Some are long, so that payloads have several pieces.
+    for i in 0..if n.is_multiple_of(50) { 3000 } else { 1 + n % 3 } {
+        if i == 0 {
+            assert_eq!(t.insert(tree, &n.to_be_bytes(), b"row")?, Insert::Inserted);
+        }
+        let present = Present { before: &shape.all, after: &shape.all };
+        gathered.row(0..1, &shape, Change::Write, present, (&[], &[Value::Int(n as i64)]));
+    }
+    let head = Head { committed_us: n * 1_000_000, ..Head::default() };
+    let mut payload = gathered.take(1, head).unwrap();
+    t.commit_with(&mut payload)
+}
+
+fn open(seed: u64) -> (Engine, TreeHandle, Arc<Binlog>) {
+    let engine = Engine::open(EngineOptions {
+        buffer_pool_bytes: 4 << 20,
+        redo_capacity_bytes: 16 << 20,
+        max_data_bytes: 256 << 20,
+        ..EngineOptions::new("/store")
+    })
+    .unwrap();
+    let id = TreeId(engine.meta(1).unwrap());
+    let id = if id.is_zero() {
+        let mut t = engine.begin(TxnOptions::default());
+        let id = t.create_tree(TreeKind::Row).unwrap().id();
+        t.commit().unwrap();
+        engine.set_meta(1, id.0).unwrap();
+        id
+    } else {
+        id
+    };
+    let tree = engine.tree(id).unwrap();
+    let settings = move || Settings {
+        writer: Writer {
+            server_id: 1,
+            uuid: UUID,
+            version: "8.4.0-gannet".into(),
+            checksum: if seed.is_multiple_of(3) { Checksum::None } else { Checksum::Crc32 },
+        },
+        max_size: 4096 << (seed % 4),
+        expire_s: None,
+    };
+    let names = Names::new(Path::new("/store"), "");
+    let log = Binlog::open(&engine, names, Arc::new(settings), Arc::new(ErrorLog::to_stderr())).unwrap();
+    (engine, tree, log)
+}
+
+/// Reads what has been published since, as a reader would.
+fn read_on(log: &Binlog, oracle: &Mutex<Oracle>) {
+    let (files, _) = log.state();
+    for f in files {
+        let mut o = oracle.lock().unwrap();
+        let given = o.given.entry(f.number).or_default();
+        let had = given.len();
+        assert!(had as u64 <= f.size, "file {} has shrunk from {had} to {}", f.number, f.size);
+        if had as u64 == f.size {
+            continue;
+        }
+        drop(o);
+        let mut bytes = vec![0; f.size as usize - had];
+        // It may have been purged meanwhile.
+        let Ok(file) = File::open(log.names().path(f.number), &OpenOptions::read()) else { continue };
+        file.read_exact_at(&mut bytes, had as u64).unwrap();
+        let mut o = oracle.lock().unwrap();
+        o.given.get_mut(&f.number).unwrap().extend_from_slice(&bytes);
+    }
+}
+
+/// What was given is in the files, and these have the committed transactions.
+fn verify(engine: &Engine, tree: &TreeHandle, log: &Binlog, oracle: &Mutex<Oracle>) {
+    log.catch_up(engine);
+    let mut rows = BTreeSet::new();
+    let mut t = engine.begin(TxnOptions::default());
+    let mut scan = t.scan(tree, KeyRange::ALL, ScanOptions::default()).unwrap();
+    while let Some(e) = scan.next(&mut t).unwrap() {
+        rows.insert(u64::from_be_bytes(e.key[..8].try_into().unwrap()));
+    }
+    drop(t);
+    let (files, executed) = log.state();
+    let first = files.first().map_or(0, |f| f.number);
+    // No lock is held while a file is read: another task runs then.
+    let (given, purged) = {
+        let mut o = oracle.lock().unwrap();
+        assert!(o.told.is_subset(&rows), "acknowledged and lost: {:?}", o.told.difference(&rows));
+        o.next = o.next.max(rows.last().map_or(0, |n| n + 1));
+        o.files = o.files.max(files.len());
+        (o.given.clone(), o.purged)
+    };
+    assert!(first <= purged.max(1), "file {first} is the first, and none before it was purged");
+    let (mut seen, mut before) = (BTreeSet::new(), GtidSet::default());
+    let source = UUID.into();
+    for (i, f) in files.iter().enumerate() {
+        let mut bytes = vec![0; f.size as usize];
+        let file = File::open(log.names().path(f.number), &OpenOptions::read()).unwrap();
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        if let Some(given) = given.get(&f.number) {
+            let same = |at: usize| given[at] == bytes[at] || (FLAGS..FLAGS + 2).contains(&at);
+            assert!(given.len() <= bytes.len() && (0..given.len()).all(same), "file {} is another one", f.number);
+        }
+        let (mut rest, mut checksum, mut map) = (&bytes[4..], Checksum::Crc32, None);
+        while let Some(event) = Event::first(rest, checksum).unwrap() {
+            rest = &rest[event.bytes.len()..];
+            match event.header.kind {
+                kind::FORMAT_DESCRIPTION => checksum = FormatDescription::decode(event.body).unwrap().checksum,
+                kind::PREVIOUS_GTIDS if i == 0 => before = gtids(event.body).unwrap(),
+                kind::PREVIOUS_GTIDS => assert_eq!(gtids(event.body).unwrap(), before),
+                kind::GTID => {
+                    let number = Gtid::decode(event.body).unwrap().number;
+                    assert_eq!(number, before.first_free(&source), "a gap in file {}", f.number);
+                    before.add(&source, number..number + 1);
+                }
+                kind::TABLE_MAP => map = Some(TableMap::decode(event.body).unwrap()),
+                k => {
+                    if let Some(mut rows) = Rows::decode(k, event.body).unwrap() {
+                        let (row, _) = rows.next(map.as_ref().unwrap()).unwrap().unwrap();
+                        let Some(Value::Int(n)) = row[0] else { panic!("{row:?}") };
+                        seen.insert(n as u64);
+                    }
+                }
+            }
+        }
+        assert!(rest.is_empty(), "file {} ends within an event", f.number);
+    }
+    assert_eq!(before, executed);
+    if purged == 0 {
+        assert_eq!(seen, rows, "the tables and the events differ");
+    } else {
+        assert!(seen.is_subset(&rows));
+    }
+    assert_eq!(executed.count(), rows.len() as u64);
+}
+
+fn life(seed: u64, mut state: u64, oracle: Arc<Mutex<Oracle>>, commits: u64) {
+    let (engine, tree, log) = open(seed);
+    verify(&engine, &tree, &log, &oracle);
+    let reader = {
+        let (log, oracle) = (log.clone(), oracle.clone());
+        spawn("reader", move || {
+            while log.wait_beyond(log.end(), None) {
+                read_on(&log, &oracle);
+            }
+        })
+    };
+    let writers: Vec<_> = (0..3)
+        .map(|i| {
+            let (engine, oracle) = (engine.clone(), oracle.clone());
+            let tree = engine.tree(tree.id()).unwrap();
+            spawn(&format!("writer {i}"), move || {
+                for _ in 0..commits / 3 {
+                    let n = {
+                        let mut o = oracle.lock().unwrap();
+                        o.next += 1;
+                        o.next
+                    };
+                    commit(&engine, &tree, n).unwrap();
+                    oracle.lock().unwrap().told.insert(n);
+                }
+            })
+        })
+        .collect();
+    for _ in 0..commits / 10 {
+        match dice(&mut state) % 4 {
+            0 => log.flush(&engine).unwrap(),
+            1 if seed.is_multiple_of(5) => {
+                let Place { number, .. } = log.end();
+                let upto = number.saturating_sub(2);
+                {
+                    let mut o = oracle.lock().unwrap();
+                    o.purged = o.purged.max(upto);
+                }
+                log.purge(&engine, upto).unwrap();
+            }
+            _ => {
+                let _ = gannet_runtime::sleep(std::time::Duration::from_millis(dice(&mut state) % 20));
+            }
+        }
+    }
+    for writer in writers {
+        writer.join().unwrap();
+    }
+    verify(&engine, &tree, &log, &oracle);
+    drop(tree);
+    engine.shutdown().unwrap();
+    log.join();
+    reader.join().unwrap();
+}
+
+fn lives(seed: u64) -> usize {
+    let disk = SimDisk::new();
+    disk.set_faults(Faults { read_errors: 0, write_errors: 0, sync_errors: 0, late: 0, garbage: true });
+    let oracle = Arc::new(Mutex::new(Oracle::default()));
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    for n in 0..6 {
+        let (o, draw) = (oracle.clone(), dice(&mut state));
+        let steps = if draw.is_multiple_of(3) { draw % 3000 } else { draw % 40_000 };
+        let sim = Sim::new(seed * 100 + n).disk(&disk);
+        sim.crash_after(steps).run_outcome(move || life(seed, draw, o, 60));
+    }
+    let o = oracle.clone();
+    Sim::new(seed * 100 + 98).disk(&disk).run(move || life(seed, 5, o, 30));
+    let o = oracle.clone();
+    Sim::new(seed * 100 + 99).disk(&disk).run(move || life(seed, 7, o, 0));
+    oracle.lock().unwrap().files
+}
+
+#[test]
+fn crashes_take_nothing_from_readers() {
+    let (from, to) = match std::env::var("SEED") {
+        Ok(seed) => (seed.parse().unwrap(), seed.parse::<u64>().unwrap() + 1),
+        Err(_) => (1, 6),
+    };
+    let mut files = 0;
+    for seed in from..to {
+        eprintln!("SEED={seed}");
+        files += lives(seed);
+    }
+    assert!(files > to as usize - from as usize, "hardly any file has begun: {files}");
+}

@@ -1,0 +1,361 @@
+//! Readers of the binary log: COM_REGISTER_SLAVE, COM_BINLOG_DUMP and COM_BINLOG_DUMP_GTID.
+//!
+//! A reader gets the events of one file after the other, each in a packet behind a zero, up to where the exporter has
+//! published; then it waits there. Before a file comes a rotation to it that is in no file, and the file's
+//! description.
+
+use crate::client::Client;
+use crate::wire::Wire;
+use gannet_base::DecodeError;
+use gannet_binlog::event::{HEADER, MAGIC, flags, kind, with_checksum};
+use gannet_binlog::format::{Gtid, Rotate, gtids};
+use gannet_binlog::{Appender, Checksum, Event, Header};
+use gannet_core::accounts::Privilege;
+use gannet_core::binlog::{Binlog, FileReader, Place, Reader};
+use gannet_core::registry::Activity;
+use gannet_runtime::{File, OpenOptions, now_ns};
+use gannet_session::reply::Done;
+
+use gannet_telemetry::{Counter, add};
+use gannet_types::gtid::{GtidSet, Source};
+use gannet_types::{Result, SqlError, sql_err};
+use gannet_wire::command::{DUMP_NON_BLOCK, Dump, Replica};
+use std::sync::Arc;
+
+/// Bytes that are read at once.
+const READ: usize = 256 << 10;
+/// The output buffer is sent when it holds more.
+const FLUSH: usize = 64 << 10;
+
+/// Error 1236 with one of MySQL's texts.
+fn fatal(text: impl std::fmt::Display) -> SqlError {
+    sql_err!(SourceFatalErrorReadingBinlog, 1236, text)
+}
+
+fn damaged(e: DecodeError) -> SqlError {
+    fatal(format_args!("log event entry exceeded max_allowed_packet or is damaged: {e}"))
+}
+
+fn unreadable(e: std::io::Error) -> SqlError {
+    fatal(format_args!("could not read the binary log: {e}"))
+}
+
+impl Client {
+    /// COM_REGISTER_SLAVE.
+    pub(crate) fn register_replica(&mut self, replica: Replica<'_>, wire: &mut Wire<'_>) {
+        self.session.begins(Activity::Other, b"");
+        let need = self.session.state.privileges().require(Privilege::ReplicationSlave);
+        let outcome = need.map(|()| {
+            if let Some(log) = self.session.server.binlog() {
+                log.register(Reader {
+                    connection: self.session.entry.id,
+                    server_id: replica.server_id,
+                    host: String::from_utf8_lossy(replica.host).into_owned(),
+                    port: replica.port,
+                    uuid: self.replica_uuid(),
+                });
+            }
+            Done::default()
+        });
+        self.session.answer(wire, outcome);
+    }
+
+    fn replica_uuid(&self) -> String {
+        self.session.said(&["replica_uuid", "slave_uuid"]).unwrap_or_default()
+    }
+
+    /// Sends events until the reader goes, is killed, or wants no more.
+    pub(crate) fn dump(&mut self, dump: Dump<'_>, wire: &mut Wire<'_>) {
+        let activity = if dump.gtids.is_some() { Activity::BinlogDumpGtid } else { Activity::BinlogDump };
+        self.session.begins(activity, b"");
+        let outcome = self.dump_checked(dump, wire);
+        if let Err(e) = outcome {
+            self.session.fail(wire, e);
+        }
+        if let Some(log) = self.session.server.binlog() {
+            log.unregister(self.session.entry.id);
+        }
+        // As MySQL: what follows a dump is nobody's command.
+        self.session.closing = true;
+    }
+
+    fn dump_checked(&mut self, dump: Dump<'_>, wire: &mut Wire<'_>) -> Result<()> {
+        self.session.state.privileges().require(Privilege::ReplicationSlave)?;
+        let log = self.session.server.binlog().cloned();
+        let log = log.ok_or_else(|| fatal("Binary log is not open"))?;
+        let wanted = self.session.said(&["source_binlog_checksum", "master_binlog_checksum"]);
+        let checksum = match wanted.as_deref() {
+            Some(text) if text.eq_ignore_ascii_case("CRC32") => Checksum::Crc32,
+            _ => Checksum::None,
+        };
+        let heartbeat = self.session.said(&["source_heartbeat_period", "master_heartbeat_period"]);
+        let heartbeat_ns = heartbeat.and_then(|text| text.parse().ok()).unwrap_or(0);
+        self.displace(&log, dump.server_id);
+        let (start, skip) = start(&log, &dump)?;
+        let mut sender = Sender {
+            reading: log.reader(start.number),
+            log,
+            server_id: self.session.server.globals.get(gannet_core::vars::Live::ServerId).as_u64() as u32,
+            checksum,
+            heartbeat_ns,
+            ends: dump.flags & DUMP_NON_BLOCK != 0,
+            skip,
+            skipping: false,
+            write_timeout_ns: self.session.write_timeout_ns(),
+        };
+        sender.run(start, wire)
+    }
+
+    /// A reader that comes again takes the place of its former self, whose connection it may have lost without the
+    /// server's noticing.
+    fn displace(&self, log: &Binlog, server_id: u32) {
+        let own = self.session.entry.id;
+        let reader = Reader { connection: own, server_id, host: String::new(), port: 0, uuid: self.replica_uuid() };
+        for former in log.begin_dump(reader) {
+            self.session.server.registry.kill(former, false);
+        }
+    }
+}
+
+/// Where a dump begins, and which transactions it leaves out.
+fn start(log: &Binlog, dump: &Dump<'_>) -> Result<(Place, GtidSet)> {
+    let (files, executed) = log.state();
+    let Some(has) = dump.gtids else {
+        let name = String::from_utf8_lossy(dump.file).into_owned();
+        let number = match name.as_str() {
+            "" => files.first().map(|f| f.number),
+            name => log.names().number(name).filter(|n| files.iter().any(|f| f.number == *n)),
+        };
+        let number = number.ok_or_else(|| fatal("Could not find first log file name in binary log index file"))?;
+        let size = files.iter().find(|f| f.number == number).map_or(0, |f| f.size);
+        if dump.position < MAGIC.len() as u64 {
+            return Err(fatal("Client requested source to start replication from position < 4"));
+        }
+        if dump.position > size {
+            return Err(fatal("Client requested source to start replication from position > file size"));
+        }
+        return Ok((Place { number, position: dump.position }, GtidSet::default()));
+    };
+    let has = gtids(has).map_err(|_| fatal("Slave sent a malformed GTID set"))?;
+    // What the reader has of this server's own numbers, this server must have too.
+    let own = log.uuid();
+    if has.iter().any(|(s, i)| s.uuid == own && !subset(s, i, &executed)) {
+        return Err(fatal(sql_err!(ReplicaHasMoreGtidsThanSource).message()));
+    }
+    let first = |f: &&gannet_core::binlog::LogFile| f.previous.is_subset(&has);
+    match files.iter().rev().find(first) {
+        Some(file) => Ok((Place { number: file.number, position: MAGIC.len() as u64 }, has)),
+        None => {
+            let mut missing = log.purged();
+            missing.subtract(&has);
+            let text =
+                format!("The GTID set sent by the replica is '{has}', and the missing transactions are '{missing}'");
+            Err(fatal(sql_err!(SourceHasPurgedRequiredGtids, text).message()))
+        }
+    }
+}
+
+fn subset(source: &Source, intervals: &[std::ops::Range<u64>], of: &GtidSet) -> bool {
+    let mut set = GtidSet::default();
+    intervals.iter().for_each(|i| set.add(source, i.clone()));
+    set.is_subset(of)
+}
+
+/// A dump under way.
+struct Sender {
+    log: Arc<Binlog>,
+    reading: FileReader,
+    server_id: u32,
+    /// What the reader wants events to end with.
+    checksum: Checksum,
+    /// After so long without an event the reader gets a heartbeat; 0: never.
+    heartbeat_ns: u64,
+    /// It ends with the log.
+    ends: bool,
+    /// Transactions that are left out.
+    skip: GtidSet,
+    /// The events are those of such a transaction.
+    skipping: bool,
+    write_timeout_ns: u64,
+}
+
+impl Sender {
+    fn run(&mut self, start: Place, wire: &mut Wire<'_>) -> Result<()> {
+        let mut at = start;
+        loop {
+            self.reading.at(at.number);
+            if self.file(&mut at, wire)? {
+                // The reader wants no more, or is gone.
+                return Ok(());
+            }
+            at = Place { number: at.number + 1, position: MAGIC.len() as u64 };
+        }
+    }
+
+    /// Sends one file from a position on, and waits at its end until another follows. True: the dump ends.
+    fn file(&mut self, at: &mut Place, wire: &mut Wire<'_>) -> Result<bool> {
+        let front = self.log.names().front(at.number).map_err(unreadable)?;
+        let file = File::open(self.log.names().path(at.number), &OpenOptions::read()).map_err(unreadable)?;
+        self.artificial(kind::ROTATE, *at, wire, |log, out| {
+            Rotate { position: at.position, file: log.names().name(at.number).as_bytes() }.encode(out);
+        });
+        let mut bytes = Vec::new();
+        if at.position > MAGIC.len() as u64 {
+            self.description(&file, front.checksum, wire)?;
+        }
+        loop {
+            let Some((size, followed)) = self.log.file(at.number) else {
+                return Err(fatal("Could not find next log"));
+            };
+            while at.position < size {
+                self.send(&file, front.checksum, at, size, &mut bytes, wire)?;
+            }
+            if followed {
+                return Ok(false);
+            }
+            if self.wait(*at, wire)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Sends the events that are there up to `size`, as far as one read goes.
+    fn send(
+        &mut self,
+        file: &File,
+        checksum: Checksum,
+        at: &mut Place,
+        size: u64,
+        bytes: &mut Vec<u8>,
+        wire: &mut Wire<'_>,
+    ) -> Result<()> {
+        let room = (size - at.position).min(READ as u64) as usize;
+        bytes.resize(room, 0);
+        file.read_exact_at(bytes, at.position).map_err(unreadable)?;
+        let mut sent = 0;
+        loop {
+            let event = match Event::first(&bytes[sent..], checksum).map_err(damaged)? {
+                Some(event) => event,
+                // Longer than what was read: the whole of it is.
+                None if sent == 0 => {
+                    let header = Header::decode(bytes).map_err(damaged)?;
+                    if u64::from(header.size) > size - at.position {
+                        return Err(fatal(
+                            "binlog truncated in the middle of event; consider out of disk space on source",
+                        ));
+                    }
+                    bytes.resize(header.size as usize, 0);
+                    file.read_exact_at(bytes, at.position).map_err(unreadable)?;
+                    continue;
+                }
+                None => return Ok(()),
+            };
+            sent += event.bytes.len();
+            at.position += event.bytes.len() as u64;
+            self.event(&event, checksum, wire)?;
+            if sent == bytes.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>, from: Checksum, wire: &mut Wire<'_>) -> Result<()> {
+        if event.header.kind == kind::GTID {
+            let gtid = Gtid::decode(event.body).map_err(damaged)?;
+            self.skipping = self.skip.contains(&gtid.uuid.into(), gtid.number);
+        }
+        let transaction =
+            !matches!(event.header.kind, kind::FORMAT_DESCRIPTION | kind::PREVIOUS_GTIDS | kind::ROTATE | kind::STOP);
+        if self.skipping && transaction {
+            return Ok(());
+        }
+        let mut w = wire.writer();
+        let mark = w.begin();
+        w.buf().push(0);
+        let start = w.buf().len();
+        with_checksum(event, from, self.checksum, w.buf());
+        if event.header.kind == kind::FORMAT_DESCRIPTION {
+            // The reader need not know that the file is open.
+            w.buf()[start + HEADER - 2] &= !(flags::IN_USE as u8);
+        }
+        w.end(mark);
+        if wire.writer().buf().len() >= FLUSH { self.flush(wire) } else { Ok(()) }
+    }
+
+    /// Sends the description of a file of which only later events are sent.
+    fn description(&mut self, file: &File, checksum: Checksum, wire: &mut Wire<'_>) -> Result<()> {
+        let mut bytes = vec![0; MAGIC.len() + HEADER];
+        file.read_exact_at(&mut bytes, 0).map_err(unreadable)?;
+        let size = Header::decode(&bytes[MAGIC.len()..]).map_err(damaged)?.size as usize;
+        bytes.resize(MAGIC.len() + size, 0);
+        file.read_exact_at(&mut bytes, 0).map_err(unreadable)?;
+        let event = Event::first(&bytes[MAGIC.len()..], checksum).map_err(damaged)?;
+        let Some(event) = event else { return Err(fatal("the file's description is cut off")) };
+        let body = event.body.to_vec();
+        self.made(kind::FORMAT_DESCRIPTION, 0, event.header.timestamp, wire, |out| {
+            let at = out.len();
+            out.extend_from_slice(&body);
+            // The reader's temporary tables are not those of a server that has just been started.
+            out[at + 52..at + 56].fill(0);
+        });
+        Ok(())
+    }
+
+    /// An event that is in no file.
+    fn artificial(&mut self, k: u8, at: Place, wire: &mut Wire<'_>, write: impl FnOnce(&Binlog, &mut Vec<u8>)) {
+        let log = self.log.clone();
+        let end = if k == kind::HEARTBEAT { at.position as u32 } else { 0 };
+        self.made(k, end, 0, wire, |out| write(&log, out));
+    }
+
+    fn made(&mut self, k: u8, end: u32, timestamp: u32, wire: &mut Wire<'_>, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut appender = Appender { server_id: self.server_id, checksum: self.checksum, position: 0 };
+        let mut w = wire.writer();
+        let mark = w.begin();
+        w.buf().push(0);
+        let bits = if matches!(k, kind::ROTATE) { flags::ARTIFICIAL } else { 0 };
+        appender.at(w.buf(), Header { timestamp, kind: k, end_position: end, flags: bits, ..Header::default() }, write);
+        w.end(mark);
+    }
+
+    /// At the end of what is there: sends, and waits for more. True: the dump ends.
+    fn wait(&mut self, at: Place, wire: &mut Wire<'_>) -> Result<bool> {
+        if self.ends {
+            self.flush(wire)?;
+            let mut w = wire.writer();
+            let mark = w.begin();
+            w.buf().extend_from_slice(&[0xFE, 0, 0, 2, 0]);
+            w.end(mark);
+            return Ok(true);
+        }
+        self.flush(wire)?;
+        loop {
+            let deadline = (self.heartbeat_ns > 0).then(|| now_ns().saturating_add(self.heartbeat_ns));
+            if !self.log.wait_beyond(at, deadline) {
+                return Ok(true);
+            }
+            if self.log.end() > at {
+                return Ok(false);
+            }
+            if deadline.is_some_and(|d| now_ns() >= d) {
+                self.artificial(kind::HEARTBEAT, at, wire, |log, out| {
+                    out.extend_from_slice(log.names().name(at.number).as_bytes());
+                });
+                self.flush(wire)?;
+            }
+        }
+    }
+
+    fn flush(&self, wire: &mut Wire<'_>) -> Result<()> {
+        let conn = &mut *wire.exchange.conn;
+        add(Counter::BytesSent, conn.out().len() as u64);
+        conn.set_deadline(Some(now_ns() + self.write_timeout_ns));
+        let sent = conn.flush();
+        gannet_runtime::yield_if_due();
+        sent.map_err(|e| match e.kind() {
+            std::io::ErrorKind::Interrupted => sql_err!(QueryInterrupted),
+            std::io::ErrorKind::TimedOut => sql_err!(NetWriteInterrupted),
+            _ => sql_err!(NetErrorOnWrite),
+        })
+    }
+}

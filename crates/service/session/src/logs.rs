@@ -1,0 +1,242 @@
+//! Statements about the binary log: SHOW BINARY LOGS and its kin, FLUSH, PURGE.
+
+use super::Session;
+use super::reply::{Done, RowsSink};
+use super::show::{column, number, table};
+use gannet_binlog::event::{HEADER, MAGIC, kind};
+use gannet_binlog::{Checksum, Event, Header, show};
+use gannet_core::accounts::Privilege;
+use gannet_core::binlog::Binlog;
+use gannet_exec::error::from_engine;
+use gannet_parser::ast;
+use gannet_runtime::{File, OpenOptions};
+use gannet_types::{Result, SqlError, Value, sql_err};
+use std::io;
+use std::sync::Arc;
+
+/// What SHOW BINLOG EVENTS reads at once.
+const READ: u64 = 1 << 20;
+
+fn failed(e: io::Error) -> SqlError {
+    sql_err!(ErrorWhenExecutingCommand, "SHOW BINLOG EVENTS", e)
+}
+
+impl Session {
+    /// The binary log; error 1381 where there is none.
+    fn require_binlog(&self) -> Result<Arc<Binlog>> {
+        self.server.binlog().cloned().ok_or_else(|| sql_err!(NoBinaryLogging))
+    }
+
+    /// SHOW BINARY LOGS.
+    pub(super) fn show_binary_logs(&mut self) -> Result<RowsSink> {
+        let log = self.require_binlog()?;
+        log.catch_up(&self.server.engine);
+        let (files, _) = log.state();
+        let row = |f: &gannet_core::binlog::LogFile| {
+            vec![Value::text(&log.names().name(f.number)), Value::UInt(f.size), Value::text("No")]
+        };
+        let columns = vec![column("Log_name", 255), number("File_size"), column("Encrypted", 3)];
+        Ok(table(columns, files.iter().map(row).collect()))
+    }
+
+    /// SHOW BINARY LOG STATUS.
+    pub(super) fn show_binary_log_status(&mut self) -> Result<RowsSink> {
+        let columns = vec![
+            column("File", 255),
+            number("Position"),
+            column("Binlog_Do_DB", 255),
+            column("Binlog_Ignore_DB", 255),
+            column("Executed_Gtid_Set", 65535),
+        ];
+        let Some(log) = self.server.binlog() else { return Ok(table(columns, vec![])) };
+        log.catch_up(&self.server.engine);
+        let (files, executed) = log.state();
+        let row = |f: &gannet_core::binlog::LogFile| {
+            let name = Value::text(&log.names().name(f.number));
+            vec![name, Value::UInt(f.size), Value::text(""), Value::text(""), Value::text(&executed.to_string())]
+        };
+        Ok(table(columns, files.last().iter().map(|f| row(f)).collect()))
+    }
+
+    /// SHOW BINLOG EVENTS [IN file] [FROM position] [LIMIT n].
+    pub(super) fn show_binlog_events(
+        &mut self,
+        file: Option<&str>,
+        position: Option<u64>,
+        limit: Option<&ast::Limit>,
+    ) -> Result<RowsSink> {
+        let (skip, take) = self.window(limit)?;
+        let log = self.require_binlog()?;
+        log.catch_up(&self.server.engine);
+        let (files, _) = log.state();
+        let found = match file {
+            Some(name) => log.names().number(name).and_then(|n| files.iter().find(|f| f.number == n)),
+            None => files.first(),
+        };
+        let missing = "Could not find target log";
+        let found = found.ok_or_else(|| sql_err!(ErrorWhenExecutingCommand, "SHOW BINLOG EVENTS", missing))?;
+        let name = log.names().name(found.number);
+        let front = log.names().front(found.number).map_err(failed)?;
+        let open = File::open(log.names().path(found.number), &OpenOptions::read()).map_err(failed)?;
+        let from = position.unwrap_or(0).max(MAGIC.len() as u64);
+        let mut scan =
+            Scan { file: &open, checksum: front.checksum, at: from, end: found.size, bytes: Vec::new(), used: 0 };
+        let (mut rows, mut passed) = (Vec::new(), 0);
+        while rows.len() < take {
+            gannet_runtime::yield_if_due();
+            if gannet_runtime::interrupted() {
+                return Err(sql_err!(QueryInterrupted));
+            }
+            let begins = scan.at;
+            let Some(event) = scan.next()? else { break };
+            passed += 1;
+            if passed <= skip {
+                continue;
+            }
+            rows.push(vec![
+                Value::text(&name),
+                Value::UInt(begins),
+                Value::text(kind::name(event.header.kind)),
+                Value::UInt(event.header.server_id.into()),
+                Value::UInt(begins + event.bytes.len() as u64),
+                Value::text(&show::info(&event)),
+            ]);
+        }
+        let columns = vec![
+            column("Log_name", 255),
+            number("Pos"),
+            column("Event_type", 20),
+            number("Server_id"),
+            number("End_log_pos"),
+            column("Info", 65535),
+        ];
+        Ok(table(columns, rows))
+    }
+
+    /// SHOW REPLICAS.
+    pub(super) fn show_replicas(&mut self) -> Result<RowsSink> {
+        let source = self.server.globals.get(gannet_core::vars::Live::ServerId).as_u64();
+        let replicas = self.server.binlog().map_or(Vec::new(), |log| log.replicas());
+        let row = |r: gannet_core::binlog::Reader| {
+            vec![
+                Value::UInt(r.server_id.into()),
+                Value::text(&r.host),
+                Value::UInt(r.port.into()),
+                Value::UInt(source),
+                Value::text(&r.uuid),
+            ]
+        };
+        let columns = vec![
+            number("Server_Id"),
+            column("Host", 255),
+            number("Port"),
+            number("Source_Id"),
+            column("Replica_UUID", 36),
+        ];
+        Ok(table(columns, replicas.into_iter().map(row).collect()))
+    }
+
+    /// FLUSH BINARY LOGS; nothing where there are none.
+    pub(super) fn flush_binary_logs(&mut self) -> Result<()> {
+        match self.server.binlog() {
+            Some(log) => log.flush(&self.server.engine).map_err(from_engine),
+            None => Ok(()),
+        }
+    }
+
+    /// PURGE BINARY LOGS.
+    pub(super) fn purge_binary_logs(&mut self, to: Option<&str>, before: Option<&ast::Expr>) -> Result<Done> {
+        let have = self.state.privileges();
+        if !have.has(Privilege::BinlogAdmin) && !have.has(Privilege::Super) {
+            return Err(sql_err!(SpecificAccessDenied, "SUPER or BINLOG_ADMIN"));
+        }
+        let before = before.map(|e| self.evaluate(e)).transpose()?;
+        let Some(log) = self.server.binlog().cloned() else { return Ok(Done::default()) };
+        let (files, _) = log.state();
+        let upto = match (to, before) {
+            (Some(name), _) => {
+                let number = log.names().number(name).filter(|n| files.iter().any(|f| f.number == *n));
+                number.ok_or_else(|| sql_err!(UnknownTargetBinlog))?
+            }
+            (None, Some(time)) => {
+                let at = self.moment(&time)?;
+                // A file is as old as its last event: the beginning of the next.
+                let mut upto = 0;
+                for pair in files.windows(2) {
+                    if i64::from(log.names().begun(pair[1].number).map_err(failed)?) >= at {
+                        break;
+                    }
+                    upto = pair[1].number;
+                }
+                upto
+            }
+            (None, None) => 0,
+        };
+        log.purge(&self.server.engine, upto).map_err(from_engine)?;
+        Ok(Done::default())
+    }
+
+    /// The seconds since 1970 of a time in the session's zone. Error 1525 for what is none.
+    fn moment(&mut self, time: &Value) -> Result<i64> {
+        let mut text = Vec::new();
+        time.write_text(&mut text);
+        let shown = String::from_utf8_lossy(&text).replace('\'', "''");
+        let parsed = gannet_parser::parse(format!("DO UNIX_TIMESTAMP('{shown}')").as_bytes(), Default::default());
+        let wrong = || sql_err!(WrongValue, "DATETIME", shown);
+        let Ok(parsed) = parsed else { return Err(wrong()) };
+        let ast::Statement::Do(expressions) = &parsed.statement else { return Err(wrong()) };
+        let Some(expression) = expressions.first() else { return Err(wrong()) };
+        match self.evaluate(expression)? {
+            Value::Int(n) => Ok(n),
+            Value::UInt(n) => Ok(n as i64),
+            Value::Decimal(d) => Ok(d.to_f64() as i64),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// Reads events one after the other.
+struct Scan<'f> {
+    file: &'f File,
+    checksum: Checksum,
+    /// Where the next event begins.
+    at: u64,
+    /// Where the file ends.
+    end: u64,
+    bytes: Vec<u8>,
+    /// Of the bytes, these are passed.
+    used: usize,
+}
+
+impl Scan<'_> {
+    fn next(&mut self) -> Result<Option<Event<'_>>> {
+        let wrong = |e: &dyn std::fmt::Display| {
+            let text = format!("Wrong offset or I/O error ({e})");
+            sql_err!(ErrorWhenExecutingCommand, "SHOW BINLOG EVENTS", text)
+        };
+        if self.at >= self.end {
+            return Ok(None);
+        }
+        let rest = self.bytes.get(self.used..).unwrap_or_default();
+        let header = (rest.len() >= HEADER).then(|| Header::decode(rest)).transpose().map_err(|e| wrong(&e))?;
+        let need = header.map_or(HEADER, |h| h.size as usize);
+        if rest.len() < need {
+            let left = self.end - self.at;
+            let mut n = left.min(READ.max(need as u64)) as usize;
+            self.bytes.resize(n, 0);
+            self.file.read_exact_at(&mut self.bytes, self.at).map_err(failed)?;
+            let size = Header::decode(&self.bytes).map_err(|e| wrong(&e))?.size;
+            if size as usize > n {
+                n = left.min(u64::from(size)) as usize;
+                self.bytes.resize(n, 0);
+                self.file.read_exact_at(&mut self.bytes, self.at).map_err(failed)?;
+            }
+            self.used = 0;
+        }
+        let event = Event::first(&self.bytes[self.used..], self.checksum).map_err(|e| wrong(&e))?;
+        let event = event.ok_or_else(|| wrong(&"the event is cut off"))?;
+        self.used += event.bytes.len();
+        self.at += event.bytes.len() as u64;
+        Ok(Some(event))
+    }
+}
