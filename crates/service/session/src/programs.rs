@@ -330,19 +330,9 @@ impl Session {
         })
     }
 
-    /// Error 1227 for another definer without the right to name one; note 1449 for one that there is not.
+    /// Error 1227 for another definer without the right to name it; note 1449 for one that there is not.
     pub(super) fn check_definer(&mut self, definer: &(Box<str>, Box<str>)) -> Result<()> {
-        let p = self.state.privileges();
-        if !self.state.account.is(&Name::new(&definer.0, &definer.1))
-            && !p.has(Privilege::SetAnyDefiner)
-            && !p.has(Privilege::Super)
-        {
-            return Err(sql_err!(SpecificAccessDenied, "SUPER or SET_ANY_DEFINER"));
-        }
-        if self.server.accounts.get(&definer.0, &definer.1).is_none() && !self.state.account.is_unchecked() {
-            self.note(&sql_err!(NoSuchUser, definer.0, definer.1));
-        }
-        Ok(())
+        super::powers::check_definer(self, &Name::new(&definer.0, &definer.1))
     }
 
     /// A definition ends the open transaction; what forbids it is said then.

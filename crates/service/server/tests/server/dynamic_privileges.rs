@@ -48,6 +48,8 @@ const ASKED: &[(&str, &str, &[&str], u16)] = &[
     ("SYSTEM_USER", "GRANT SELECT ON w.t TO root@localhost", &["SELECT ON w.t", "GRANT OPTION ON w.t"], 0),
     ("SYSTEM_USER", "CREATE DEFINER = root@localhost VIEW w.made AS SELECT 1", &["SET_ANY_DEFINER ON *.*", "CREATE VIEW ON w.*"], 0),
     ("SYSTEM_USER", "KILL QUERY {root}", &["CONNECTION_ADMIN ON *.*"], 0),
+    // Whoever may not see a routine is told that there is none.
+    ("SHOW_ROUTINE", "SHOW CREATE PROCEDURE w.p", &[], 0),
     ("SYSTEM_VARIABLES_ADMIN", "SET GLOBAL max_error_count = 64", &[], 0),
     ("XA_RECOVER_ADMIN", "XA RECOVER", &[], 0),
 ];
@@ -61,12 +63,11 @@ const NOTHING: &[(&str, &str)] = &[
     ("INNODB_REDO_LOG_ARCHIVE", "its functions are not there"),
     ("SENSITIVE_VARIABLES_OBSERVER", "no variable is sensitive"),
     ("SERVICE_CONNECTION_ADMIN", "no administrative address"),
-    ("SHOW_ROUTINE", "no routines"),
     ("TABLE_ENCRYPTION_ADMIN", "no encryption"),
     ("TELEMETRY_LOG_ADMIN", "no telemetry log"),
 ];
 
-const DENIED: &[u16] = &[1044, 1045, 1095, 1142, 1227, 1401, 1410];
+const DENIED: &[u16] = &[1044, 1045, 1095, 1142, 1227, 1305, 1401, 1410];
 
 const SCENE: &[&str] = &["DROP VIEW IF EXISTS w.made", "DROP USER IF EXISTS fit, made", "CREATE USER fit"];
 
@@ -78,7 +79,13 @@ fn login(r: &Running, user: &str) -> Connection {
 fn every_dynamic_privilege_is_asked_for() {
     let r = Running::start();
     let mut root = r.connect();
-    for sql in ["CREATE DATABASE w", "CREATE TABLE w.t (a INT PRIMARY KEY)", "CREATE USER other", "CREATE ROLE role"] {
+    for sql in [
+        "CREATE DATABASE w",
+        "CREATE TABLE w.t (a INT PRIMARY KEY)",
+        "CREATE PROCEDURE w.p() SELECT 1",
+        "CREATE USER other",
+        "CREATE ROLE role",
+    ] {
         run(&mut root, sql);
     }
     let mut other = login(&r, "other");
@@ -184,5 +191,47 @@ fn definers_are_no_way_to_more_rights() {
         ("CREATE OR REPLACE DEFINER = root@localhost VIEW d.v AS SELECT * FROM esc.t", 1227),
     ] {
         assert_eq!(error(&mut u, sql), number, "{sql}");
+    }
+}
+
+/// The same through stored programs.
+#[test]
+fn programs_are_no_way_either() {
+    let r = Running::start();
+    let mut root = r.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT)",
+        "CREATE USER u@localhost, owner@localhost",
+        "GRANT ALL ON d.* TO u@localhost",
+    ] {
+        run(&mut root, sql);
+    }
+    let mut u = login(&r, "u");
+    let made = |u: &mut Connection, definer: &str| {
+        let programs = [
+            "PROCEDURE d.p() SELECT 1",
+            "FUNCTION d.f() RETURNS INT DETERMINISTIC RETURN 1",
+            "TRIGGER d.r BEFORE INSERT ON d.t FOR EACH ROW SET @a = 1",
+            "EVENT d.e ON SCHEDULE EVERY 1 DAY DO SET @a = 1",
+        ];
+        let made = programs.map(|p| error(u, &format!("CREATE DEFINER = {definer} {p}")));
+        for drop in ["PROCEDURE d.p", "FUNCTION d.f", "TRIGGER d.r", "EVENT d.e"] {
+            run(u, &format!("DROP {}", drop.replacen(' ', " IF EXISTS ", 1)));
+        }
+        made
+    };
+    assert_eq!(made(&mut u, "u@localhost"), [0; 4]);
+    for definer in ["owner@localhost", "root@localhost", "nobody@nowhere"] {
+        assert_eq!(made(&mut u, definer), [1227; 4], "{definer}");
+    }
+    run(&mut root, "GRANT SET_ANY_DEFINER ON *.* TO u@localhost");
+    assert_eq!(made(&mut u, "owner@localhost"), [0; 4]);
+    for definer in ["root@localhost", "nobody@nowhere"] {
+        assert_eq!(made(&mut u, definer), [1227; 4], "{definer}");
+    }
+    run(&mut root, "GRANT ALLOW_NONEXISTENT_DEFINER, SYSTEM_USER ON *.* TO u@localhost");
+    for definer in ["root@localhost", "nobody@nowhere"] {
+        assert_eq!(made(&mut u, definer), [0; 4], "{definer}");
     }
 }
