@@ -58,8 +58,6 @@ pub fn seeds() -> Vec<Vec<u8>> {
     use crate::image::RowEncoder;
     use crate::map::{Column, Metadata, Table};
     use crate::rows::{Change, Columns, put_head};
-    use gannet_types::json::Json;
-    use gannet_types::room::Room;
     use gannet_types::{CollationId, Decimal, SqlType, TypeId, Value};
     let types = [
         SqlType::new(TypeId::Int),

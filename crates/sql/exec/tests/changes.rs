@@ -7,7 +7,7 @@ use gannet_catalog::Words;
 use gannet_engine::{Beyond, Hold, ReadMode, TxnOptions};
 use gannet_exec::changes::{ChangeSink, RowWriter};
 use gannet_exec::kv::{KeyValueTable, Put, Swap};
-use gannet_types::{CollationId, ErrorCode, SqlMode, TimeZone, Value};
+use gannet_types::{ErrorCode, TimeZone, Value};
 
 fn database(name: &str) -> Database {
     let mut db = Database::new(name);

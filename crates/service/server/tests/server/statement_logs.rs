@@ -281,10 +281,12 @@ fn files_and_destinations() {
     assert_eq!([count("g.2.log", "DO 5"), count("g.log", "DO 5")], [0, 1]);
 }
 
-/// Statements about definitions and accounts reach those who follow the log, without the passwords; temporary tables do not.
+/// Statements about definitions and accounts reach those who follow the log; those with passwords, and about temporary
+/// tables, do not.
 #[test]
 fn definitions_and_accounts_arrive_at_those_who_follow_the_log() {
-    use gannet_catalog::Words;
+    use gannet_binlog::group::{Head, Item};
+    use gannet_binlog::query::Query;
     use gannet_core::kinds::{Logged, logged};
     use gannet_engine::{Beyond, Hold};
     let r = Running::start();
@@ -313,11 +315,14 @@ fn definitions_and_accounts_arrive_at_those_who_follow_the_log() {
         run(&mut root, sql);
     }
     engine.sync().unwrap();
-    for sql in told {
+    // Without its password the statement would be an error elsewhere.
+    for sql in told.into_iter().filter(|sql| !sql.contains("kept away")) {
         assert_eq!(logged(sql), Some(Logged::Text), "{sql}");
         let got = consumer.poll().unwrap().unwrap();
-        let words = Words::decode(&got.payload).unwrap().unwrap();
-        assert_eq!(String::from_utf8(words.text).unwrap(), sql.replace("'kept away'", "<secret>"));
+        let mut r = gannet_base::Reader::new(&got.payload);
+        assert_eq!(Head::decode(&mut r).unwrap().items, 1);
+        let query = Query::decode(Item::decode(&mut r).unwrap().body).unwrap();
+        assert_eq!(String::from_utf8_lossy(query.text), sql);
     }
     assert!(consumer.poll().unwrap().is_none());
 }
