@@ -1,5 +1,5 @@
-//! `kill -9` under load: nothing acknowledged is lost, nothing that was rolled back or left open shows, indexes agree with
-//! their tables.
+//! `kill -9` under load: nothing acknowledged is lost, nothing that was rolled back or left open shows, indexes agree
+//! with their tables.
 //!
 //! Each round starts the real binary, lets some clients write, kills the process at a random moment, starts it again on
 //! the same directory and compares. `GANNET_CRASH_ROUNDS` sets the number of rounds (default 4),

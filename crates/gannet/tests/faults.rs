@@ -1,5 +1,5 @@
-//! The whole server where something is wrong with its files: it refuses to start with a sentence that says why, or takes out
-//! only what is damaged, and loses nothing.
+//! The whole server where something is wrong with its files: it refuses to start with a sentence that says why, or
+//! takes out only what is damaged, and loses nothing.
 
 mod common;
 

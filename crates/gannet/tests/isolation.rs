@@ -1,5 +1,5 @@
-//! What the isolation levels give, as named steps in all orders, against the recorded results of InnoDB: a part of the cases.
-//! All of them: `cargo xtask isolation --socket-a SOCKET`, with the clients in CI.
+//! What the isolation levels give, as named steps in all orders, against the recorded results of InnoDB: a part of the
+//! cases. All of them: `cargo xtask isolation --socket-a SOCKET`, with the clients in CI.
 
 use gannet_wire::client::Address;
 use std::{

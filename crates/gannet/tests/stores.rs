@@ -1,5 +1,5 @@
-//! Stores that earlier builds have written (`tests/stores`) open in this one with all that they held; those whose format is no longer
-//! read are refused by a sentence that names both formats, and left as they are.
+//! Stores that earlier builds have written (`tests/stores`) open in this one with all that they held; those whose
+//! format is no longer read are refused by a sentence that names both formats, and left as they are.
 
 mod common;
 

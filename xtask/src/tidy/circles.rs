@@ -61,6 +61,7 @@ const KNOTS: &[(&str, &[&str], &str)] = &[
     (
         "sql/exec",
         &[
+            "calls",
             "cte",
             "eval",
             "eval/alternatives",

@@ -1,8 +1,9 @@
 //! Assertions in two tiers.
 //!
 //! [`check!`](crate::check) is cheap and always on: better to stop than to corrupt. [`paranoid!`](crate::paranoid) is
-//! for expensive checks; it is compiled in with `RUSTFLAGS="--cfg paranoid"` and type-checked always. `.ci/full` runs storage's
-//! tests with it: pages after each mini-transaction, undo records, lock queues, what the space map's trees have.
+//! for expensive checks; it is compiled in with `RUSTFLAGS="--cfg paranoid"` and type-checked always. `.ci/full` runs
+//! storage's tests with it: pages after each mini-transaction, undo records, lock queues, what the space map's trees
+//! have.
 
 /// Whether [`paranoid!`](crate::paranoid) looks.
 #[allow(unexpected_cfgs)]

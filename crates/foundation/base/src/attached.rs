@@ -3,8 +3,8 @@
 use std::any::{Any, TypeId};
 use std::sync::OnceLock;
 
-/// What one layer keeps with a value of a layer below, whose types cannot name it. It is filled once and goes with the value.
-/// One layer owns the place and puts one type into it.
+/// What one layer keeps with a value of a layer below, whose types cannot name it. It is filled once and goes with the
+/// value. One layer owns the place and puts one type into it.
 #[derive(Default)]
 pub struct Attached(OnceLock<Kept>);
 
@@ -21,8 +21,8 @@ impl Attached {
         self.0.get().map(Kept::value)
     }
 
-    /// What is kept, else what `make` gives. `make` runs once, or in each of several threads that find nothing: the first to
-    /// finish is kept for all. Its error is not kept.
+    /// What is kept, else what `make` gives. `make` runs once, or in each of several threads that find nothing: the
+    /// first to finish is kept for all. Its error is not kept.
     #[inline]
     pub fn get_or_try_init<T: Any + Send + Sync, E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
         match self.0.get() {

@@ -1,5 +1,6 @@
-//! Debug builds count atomic read-modify-writes: each takes its cache line away from every other core, so on a line that workers share
-//! it is what bounds the throughput of all. Tests hold the figures ([`tally`]). References counted by `Arc` are not seen.
+//! Debug builds count atomic read-modify-writes: each takes its cache line away from every other core, so on a line
+//! that workers share it is what bounds the throughput of all. Tests hold the figures ([`tally`]). References counted
+//! by `Arc` are not seen.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -11,7 +12,8 @@ thread_local! {
     static SEEN: RefCell<BTreeMap<(&'static str, u32), u64>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Runs `work` and says how many read-modify-writes (locks taken included) the calling thread did meanwhile, by source file and line.
+/// Runs `work` and says how many read-modify-writes (locks taken included) the calling thread did meanwhile, by source
+/// file and line.
 pub fn tally(work: impl FnOnce()) -> BTreeMap<(&'static str, u32), u64> {
     SEEN.with_borrow_mut(BTreeMap::clear);
     ON.set(true);
@@ -100,7 +102,8 @@ macro_rules! counted {
                 self.0.compare_exchange_weak(current, new, ok, no)
             }
 
-            /// Writes what `change` makes of the value, as often as another writer comes between; `Err` with the value when it makes nothing.
+            /// Writes what `change` makes of the value, as often as another writer comes between; `Err` with the value
+            /// when it makes nothing.
             #[inline]
             #[track_caller]
             pub fn fetch_update(

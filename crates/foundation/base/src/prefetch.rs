@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// Asks for the lines of the bytes `part` of `value`. What is about to be touched piece by piece, and has left the caches, then
-/// arrives all at once. Changes nothing.
+/// Asks for the lines of the bytes `part` of `value`. What is about to be touched piece by piece, and has left the
+/// caches, then arrives all at once. Changes nothing.
 #[inline]
 #[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "the intrinsic takes any pointer"))]
 pub fn prefetch<T>(value: &T, part: Range<usize>) {

@@ -2,8 +2,8 @@
 
 use crate::sync::atomic::{AtomicU64, Ordering::*, fence};
 
-/// The counter of a sequence lock: odd while what it guards is being written. What it guards are atomics that are loaded and stored
-/// `Relaxed`, beside it. `crates/models` checks the orders below with loom.
+/// The counter of a sequence lock: odd while what it guards is being written. What it guards are atomics that are
+/// loaded and stored `Relaxed`, beside it. `crates/models` checks the orders below with loom.
 ///
 /// Source: Boehm, "Can seqlocks get along with programming language memory models?" (MSPC 2012), section 4.
 #[derive(Debug, Default)]

@@ -1,5 +1,5 @@
-//! How much is left of the stack that the calling code runs on: what recurses over something of a client's size asks before
-//! it goes deeper, and refuses with an error.
+//! How much is left of the stack that the calling code runs on: what recurses over something of a client's size asks
+//! before it goes deeper, and refuses with an error.
 
 use std::cell::Cell;
 

@@ -1,11 +1,11 @@
 //! The synchronisation facade: every atomic, lock and spin-wait of the server comes from here.
 //!
-//! In the real server these are std's atomics and parking_lot's locks. Inside the simulation, where all tasks are fibers
-//! of one thread, a wait that would block the thread calls a thread-local hook instead, and the scheduler runs another
-//! task. A model checker (`loom`, `shuttle`) goes behind a `cfg` in this one module.
+//! In the real server these are std's atomics and parking_lot's locks. Inside the simulation, where all tasks are
+//! fibers of one thread, a wait that would block the thread calls a thread-local hook instead, and the scheduler runs
+//! another task. A model checker (`loom`, `shuttle`) goes behind a `cfg` in this one module.
 //!
-//! None of these locks may be held across a park: on a worker the next fiber would block the thread that the owner needs
-//! to go on. Debug builds count the guards a thread holds ([`held`]) and parking checks it.
+//! None of these locks may be held across a park: on a worker the next fiber would block the thread that the owner
+//! needs to go on. Debug builds count the guards a thread holds ([`held`]) and parking checks it.
 
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};

@@ -28,8 +28,8 @@ fn new_ring() -> State {
     deferred.or_else(|_| IoUring::new(AT_ONCE as u32)).map_or(State::Refused, |ring| State::Ring(Box::new(ring)))
 }
 
-/// Executes all operations; each result is a byte count or a negated error number. `false`: there is no ring, nothing was
-/// done.
+/// Executes all operations; each result is a byte count or a negated error number. `false`: there is no ring, nothing
+/// was done.
 pub(crate) fn perform(ops: &[Op], results: &mut [i32]) -> bool {
     let done = RING.try_with(|ring| {
         let mut state = ring.borrow_mut();

@@ -60,7 +60,8 @@ impl Core {
     /// # Safety
     /// Only on the thread that made it, not from the code on this same stack, and not after it has ended.
     pub(crate) unsafe fn resume(&self) -> bool {
-        // SAFETY: by the contract nobody else uses the coroutine value now: the code on the stack only uses the yielder.
+        // SAFETY: by the contract nobody else uses the coroutine value now: the code on the stack only uses the
+        // yielder.
         let co = unsafe { (*self.co.get()).as_mut().unwrap_unchecked() };
         matches!(co.resume(()), CoroutineResult::Yield(()))
     }

@@ -23,8 +23,8 @@ pub fn raise_descriptor_limit() -> io::Result<u64> {
     Ok(if raised { limit.rlim_cur } else { before })
 }
 
-/// Gives memory that was freed back to the system: after something large is over. The allocator keeps it otherwise. Takes
-/// milliseconds for each hundred megabytes; run it with [`run_blocking`] where tasks would notice.
+/// Gives memory that was freed back to the system: after something large is over. The allocator keeps it otherwise.
+/// Takes milliseconds for each hundred megabytes; run it with [`run_blocking`] where tasks would notice.
 pub fn release_free_memory() {
     #[cfg(target_env = "gnu")]
     if !crate::cx::simulated() {
@@ -130,8 +130,8 @@ pub fn run_blocking<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     }
 }
 
-/// Computes what may take long without holding up the worker: as [`run_blocking`], on helper threads of its own. There [`interrupted`]
-/// tells of the task that waits for it; nothing in `f` may wait for anything but processor time.
+/// Computes what may take long without holding up the worker: as [`run_blocking`], on helper threads of its own. There
+/// [`interrupted`] tells of the task that waits for it; nothing in `f` may wait for anything but processor time.
 ///
 /// [`interrupted`]: crate::interrupted
 pub fn run_long<T: Send>(f: impl FnOnce() -> T + Send) -> T {

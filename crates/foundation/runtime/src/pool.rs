@@ -1,5 +1,5 @@
-//! Helper threads: a few for calls that block (the fallback for file I/O, metadata operations), others for computations that take
-//! long, which must not keep files waiting.
+//! Helper threads: a few for calls that block (the fallback for file I/O, metadata operations), others for computations
+//! that take long, which must not keep files waiting.
 
 use gannet_base::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;

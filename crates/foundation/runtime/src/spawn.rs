@@ -142,8 +142,8 @@ pub fn spawn_local<T: Send + 'static>(name: &str, f: impl FnOnce() -> T + Send +
     }
 }
 
-/// Starts a task on another worker: the one `turn` places behind the current task's, as a fiber. Where that worker has ended, on the
-/// current one; outside of a worker's fibers the same as [`spawn`].
+/// Starts a task on another worker: the one `turn` places behind the current task's, as a fiber. Where that worker has
+/// ended, on the current one; outside of a worker's fibers the same as [`spawn`].
 pub fn spawn_beside<T: Send + 'static>(
     turn: usize,
     name: &str,

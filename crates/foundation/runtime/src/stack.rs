@@ -1,9 +1,10 @@
 //! Stacks and their ends: what is left of the current one, and a last word when one has overflowed all the same.
 //!
-//! Below every stack, a fiber's or a thread's, lies a page that may not be touched. What recurses asks [`remaining_stack`] and
-//! fails with an error long before. Code that did not ask, and went too far, faults in that page; nothing sound can be done
-//! about it then: the code cannot be unwound from an arbitrary instruction, and what it held cannot be let go. The process
-//! ends, but not silently: a handler on a stack of its own writes which thread, fiber and task it was.
+//! Below every stack, a fiber's or a thread's, lies a page that may not be touched. What recurses asks
+//! [`remaining_stack`] and fails with an error long before. Code that did not ask, and went too far, faults in that
+//! page; nothing sound can be done about it then: the code cannot be unwound from an arbitrary instruction, and what it
+//! held cannot be let go. The process ends, but not silently: a handler on a stack of its own writes which thread,
+//! fiber and task it was.
 
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::sync::{Once, Weak};
@@ -42,8 +43,8 @@ pub(crate) fn find_thread_stack() {
     stack::set_low(if low == 0 { stack::position().saturating_sub(64 << 10) } else { low });
 }
 
-/// What a task is about, for the handler of a stack that has overflowed. It runs in a signal handler: it reads memory, and
-/// takes no lock and allocates nothing.
+/// What a task is about, for the handler of a stack that has overflowed. It runs in a signal handler: it reads memory,
+/// and takes no lock and allocates nothing.
 pub trait LastWord: Send + Sync {
     /// Writes it to `out`; gives the number of bytes.
     fn last_word(&self, out: &mut [u8]) -> usize;
@@ -57,8 +58,8 @@ pub fn last_words_to(file: std::os::fd::RawFd) {
     LOG.store(file, Relaxed);
 }
 
-/// Bytes below a stack's lowest usable address in which a fault is an overflow: code compiled from Rust touches every page
-/// that it passes.
+/// Bytes below a stack's lowest usable address in which a fault is an overflow: code compiled from Rust touches every
+/// page that it passes.
 const GUARD: usize = 4096;
 /// Bytes of a handler's stack; the kernel's frame with all vector registers is up to 12 KiB.
 const HANDLER_STACK: usize = 64 << 10;
@@ -68,8 +69,8 @@ pub(crate) fn watch_thread() {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(|| {
         for (signal, before) in [libc::SIGSEGV, libc::SIGBUS].into_iter().zip(&BEFORE) {
-            // SAFETY: a zeroed sigaction is a valid one; the handler has the signature that SA_SIGINFO demands, and what it does
-            // is allowed in a signal handler.
+            // SAFETY: a zeroed sigaction is a valid one; the handler has the signature that SA_SIGINFO demands, and
+            // what it does is allowed in a signal handler.
             unsafe {
                 let mut action = std::mem::zeroed::<libc::sigaction>();
                 action.sa_sigaction = overflowed as *const () as usize;
@@ -84,7 +85,8 @@ pub(crate) fn watch_thread() {
     if stack::low() == 0 {
         find_thread_stack();
     }
-    // SAFETY: the memory is mapped, and stays so; a thread has one stack for handlers, which it gets here if it has none.
+    // SAFETY: the memory is mapped, and stays so; a thread has one stack for handlers, which it gets here if it has
+    // none.
     unsafe {
         let mut now = std::mem::zeroed::<libc::stack_t>();
         if libc::sigaltstack(std::ptr::null(), &mut now) == 0 && now.ss_flags & libc::SS_DISABLE != 0 {

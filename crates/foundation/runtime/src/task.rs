@@ -47,7 +47,8 @@ pub(crate) enum Home {
         worker: Arc<WorkerShared>,
         fiber: usize,
     },
-    /// A worker's own loop, for the connections that need no fiber while they wait. It counts as parked until it is woken.
+    /// A worker's own loop, for the connections that need no fiber while they wait. It counts as parked until it is
+    /// woken.
     Loop(Arc<WorkerShared>),
     /// A simulated task, by the number of its simulation and its own.
     Sim {
@@ -469,8 +470,8 @@ pub fn slot() -> usize {
     if cx::simulated() { sim::slot() } else { thread_slot::current() }
 }
 
-/// Tasks of which this is equal take turns on one thread: one that wakes another costs no call of the kernel. A worker's fibers
-/// have one in common, a plain thread has its own. In the simulation it is one of two.
+/// Tasks of which this is equal take turns on one thread: one that wakes another costs no call of the kernel. A
+/// worker's fibers have one in common, a plain thread has its own. In the simulation it is one of two.
 #[inline]
 pub fn site() -> usize {
     if cx::simulated() { sim::slot() % 2 } else { thread_slot::current() }

@@ -25,8 +25,9 @@ fn clock(id: libc::clockid_t) -> libc::timespec {
     ts
 }
 
-/// A time of day, in microseconds since 1970-01-01 UTC: for people, dates and files. The wall clock is set forward and back
-/// while the server runs, so two of these have no difference: how long something takes or lasts is a difference of [`now_ns`].
+/// A time of day, in microseconds since 1970-01-01 UTC: for people, dates and files. The wall clock is set forward and
+/// back while the server runs, so two of these have no difference: how long something takes or lasts is a difference of
+/// [`now_ns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WallTime(u64);
 

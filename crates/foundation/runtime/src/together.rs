@@ -20,9 +20,9 @@ pub fn together<T: Send>(tasks: usize, why: Wait, f: impl Fn(usize) -> T + Sync)
         *values[n].lock() = Some(value);
     };
     let borrowed: &(dyn Fn(usize) + Sync) = &run;
-    // SAFETY: only the lifetime becomes longer. The tasks that are given the reference are all joined below, before `run`
-    // and what it borrows go; until then nothing leaves this function, as panics are caught. A task that could not be
-    // started has dropped the reference unused.
+    // SAFETY: only the lifetime becomes longer. The tasks that are given the reference are all joined below, before
+    // `run` and what it borrows go; until then nothing leaves this function, as panics are caught. A task that could
+    // not be started has dropped the reference unused.
     let lasting: &'static (dyn Fn(usize) + Sync) = unsafe { std::mem::transmute(borrowed) };
     let mut others = Vec::with_capacity(tasks.saturating_sub(1));
     let own = catch_unwind(AssertUnwindSafe(|| {

@@ -340,7 +340,8 @@ impl<S: Clone> DigestHandle<S> {
         place.0.record(owned, e);
     }
 
-    /// Where the calling thread adds executions: to be kept by it until one ends. Making it writes nothing that other threads write.
+    /// Where the calling thread adds executions: to be kept by it until one ends. Making it writes nothing that other
+    /// threads write.
     #[inline]
     pub fn here(&self) -> DigestPlace {
         let (place, owned) = self.place();
@@ -387,8 +388,9 @@ impl DigestPlace {
     }
 }
 
-/// All digests of the server; `S` is what is kept of a statement as a sample, which its maker bounds. Memory is bounded: `max_digests` entries, each with at most one block per worker; the
-/// statements of further digests are counted in one entry without a digest, as MySQL does.
+/// All digests of the server; `S` is what is kept of a statement as a sample, which its maker bounds. Memory is
+/// bounded: `max_digests` entries, each with at most one block per worker; the statements of further digests are
+/// counted in one entry without a digest, as MySQL does.
 pub struct StatementStats<S> {
     max_digests: AtomicUsize,
     max_text: usize,

@@ -1,8 +1,9 @@
 //! Counters of one session: what its own statements counted.
 //!
 //! A session borrows a block for as long as it lives. While one of its commands runs on a thread, that block is the
-//! thread's [`current`] one, and [`crate::count`] adds to it beside the thread's own. The runtime puts the block aside when
-//! it suspends a task and takes it up again when the task goes on. Blocks are never freed: they are lent again, zeroed.
+//! thread's [`current`] one, and [`crate::count`] adds to it beside the thread's own. The runtime puts the block aside
+//! when it suspends a task and takes it up again when the task goes on. Blocks are never freed: they are lent again,
+//! zeroed.
 
 use std::cell::Cell;
 

@@ -1,5 +1,5 @@
-//! `gannet bench insert`: the steps of the Insert Benchmark: load in the order of the key, three indexes, inserts with as
-//! many deletes of the oldest rows, and short range queries beside a writer of a fixed rate.
+//! `gannet bench insert`: the steps of the Insert Benchmark: load in the order of the key, three indexes, inserts with
+//! as many deletes of the oldest rows, and short range queries beside a writer of a fixed rate.
 
 use super::{Figure, Options, Outcome, Server, cpu_us, query};
 use crate::pressure::Random;

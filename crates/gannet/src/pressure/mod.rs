@@ -207,7 +207,8 @@ impl Tally {
     }
 }
 
-/// Gives each connection a thread that calls `client` until the time is over or one fails; what all did together, and in how long.
+/// Gives each connection a thread that calls `client` until the time is over or one fails; what all did together, and
+/// in how long.
 fn load<F>(connections: Vec<Connection>, span: Duration, client: F) -> Outcome<(Tally, f64)>
 where
     F: Fn(usize, &mut Connection, &AtomicBool, &mut Tally) -> Outcome<()> + Sync,

@@ -53,8 +53,8 @@ pub(super) fn run(options: &Options) -> Outcome<()> {
     pairs(options, sessions)
 }
 
-/// Ends each transaction and opens another in its place, nine times, the oldest first; every third is rolled back. As many
-/// threads as [`BUSY`]. How many were opened.
+/// Ends each transaction and opens another in its place, nine times, the oldest first; every third is rolled back. As
+/// many threads as [`BUSY`]. How many were opened.
 fn turn_over(open: &mut [Connection]) -> Outcome<usize> {
     let each = open.len().div_ceil(BUSY).max(1);
     let turn = |connections: &mut [Connection], first: usize| -> Outcome<usize> {
@@ -114,7 +114,8 @@ fn busy(options: &Options) -> Outcome<String> {
     Ok(format!("{BUSY} busy connections run {:.0} statements/s, {}", tally.done as f64 / seconds, tally.latencies()))
 }
 
-/// Transaction k holds row k and wants row k+1, the last wants row 0: one is the victim, the others end one after the other.
+/// Transaction k holds row k and wants row k+1, the last wants row 0: one is the victim, the others end one after the
+/// other.
 fn ring(options: &Options, sessions: usize) -> Outcome<()> {
     let connections = options.many(sessions, &["SET SESSION innodb_lock_wait_timeout = 100"])?;
     let barrier = Barrier::new(sessions);

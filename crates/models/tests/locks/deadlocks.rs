@@ -1,7 +1,8 @@
-//! Owners that want what each other holds, at the same moment: the cycle is found, whoever closes it, and one of them is the victim.
+//! Owners that want what each other holds, at the same moment: the cycle is found, whoever closes it, and one of them
+//! is the victim.
 //!
-//! Waiters that hold nothing take no part in the search, and nobody searches whom nobody waits for: that they do not miss each other
-//! rests on the fences of [`Graph::enter`](crate::graph), which the weakenings take away.
+//! Waiters that hold nothing take no part in the search, and nobody searches whom nobody waits for: that they do not
+//! miss each other rests on the fences of [`Graph::enter`](crate::graph), which the weakenings take away.
 
 use loom::sync::Arc as Shared;
 use loom::sync::atomic::{AtomicUsize, Ordering::*};
@@ -25,7 +26,8 @@ fn hold(owner: &LockOwner, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode) {
     assert!(owner.lock_record(tree, key, mode, Wait::No).is_ok());
 }
 
-/// Each owner does its part on a thread of its own, the last on this one, and then gives up what it has. Gives the number of victims.
+/// Each owner does its part on a thread of its own, the last on this one, and then gives up what it has. Gives the
+/// number of victims.
 fn at_once<const N: usize>(
     owners: [LockOwner; N],
     part: impl Fn(usize, &LockOwner) -> Result<(), LockError> + Send + Sync + 'static,
@@ -157,8 +159,8 @@ fn two_tables() {
     sound_and_weakened("deadlocks::two_tables", 2, tables, &[(GRAPH, "fence(SeqCst);", 1)]);
 }
 
-/// The first shares a row and wants the third's; the third wants to share the first's row. The second, which holds nothing and
-/// skips the search, may stand in between, and then the third waits because of it.
+/// The first shares a row and wants the third's; the third wants to share the first's row. The second, which holds
+/// nothing and skips the search, may stand in between, and then the third waits because of it.
 fn one_between_that_holds_nothing() {
     let (tree, owners, _table) = setup::<3>();
     hold(&owners[0], &tree, b"a", Mode::Shared);

@@ -1,7 +1,8 @@
-//! The lock table under loom, all of it: the sources are those of the server, compiled once more over the atomics of [`sync`].
+//! The lock table under loom, all of it: the sources are those of the server, compiled once more over the atomics of
+//! [`sync`].
 //!
-//! What a model is made of: who holds what is settled before its threads begin; then each asks for what another has, at once. A
-//! missed deadlock, or a lost wake-up, leaves them parked for ever, which loom reports.
+//! What a model is made of: who holds what is settled before its threads begin; then each asks for what another has, at
+//! once. A missed deadlock, or a lost wake-up, leaves them parked for ever, which loom reports.
 
 // The modules below name these two; here they are this file.
 extern crate self as gannet_base;

@@ -143,7 +143,8 @@ impl Row {
     }
 }
 
-/// One has locked the row and ends; of those who want it, those who write may pass the one at the front as long as it does not run.
+/// One has locked the row and ends; of those who want it, those who write may pass the one at the front as long as it
+/// does not run.
 fn passing(writes: [bool; 2]) {
     let table = LockTable::new();
     let tree = table.tree(TreeId(7));

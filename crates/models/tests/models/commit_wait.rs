@@ -1,4 +1,5 @@
-//! Commits that wait for the log writer, and the writer that falls asleep: no wake-up is lost. A lost one is a deadlock here.
+//! Commits that wait for the log writer, and the writer that falls asleep: no wake-up is lost. A lost one is a deadlock
+//! here.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering::*};
@@ -39,7 +40,8 @@ fn poll(log: &Log, writer: &Waker, slot: usize, lsn: u64, waker: &Waker) -> bool
     there
 }
 
-/// As a worker with connections that wait without a fiber: each is asked once when it begins to, the first one again at each wake.
+/// As a worker with connections that wait without a fiber: each is asked once when it begins to, the first one again at
+/// each wake.
 fn hold(log: &Log, writer: &Waker, slot: usize, lsns: &[u64]) {
     let waker = Waker(thread::current());
     for &lsn in lsns {
@@ -103,7 +105,8 @@ fn two_commits_are_both_woken() {
 
 #[test]
 fn connections_without_fibers_are_all_resumed() {
-    // The second enters nothing while the entry of the first is there, and enters anew when the writer has taken that out.
+    // The second enters nothing while the entry of the first is there, and enters anew when the writer has taken that
+    // out.
     let held = || {
         let log = Arc::new(Log { waiters: Waiters::new(), idle: Idle::default(), durable: AtomicU64::new(0) });
         let main = Waker(thread::current());

@@ -60,8 +60,8 @@ fn laps() {
     assert_eq!((of(1), of(11)), (vec![1, 2], vec![11]), "each record once, in its thread's order");
 }
 
-/// INV-TRX-2: who sees a horizon at or beyond a record sees what was entered between its reservation and its publication,
-/// whoever has advanced the horizon.
+/// INV-TRX-2: who sees a horizon at or beyond a record sees what was entered between its reservation and its
+/// publication, whoever has advanced the horizon.
 fn horizon() {
     let ring = Arc::new(Ring::new(4096, START));
     let entered = Arc::new([UnsafeCell::new(()), UnsafeCell::new(())]);

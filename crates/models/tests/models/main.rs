@@ -1,9 +1,9 @@
-//! The lock-free parts of storage under loom: every order of their steps, and every value that the memory model lets a load see,
-//! within a bound on preemptions ([`check`]). The sources are those of the server, compiled once more with the atomics of
-//! [`sync`] in the place of `gannet_base`'s.
+//! The lock-free parts of storage under loom: every order of their steps, and every value that the memory model lets a
+//! load see, within a bound on preemptions ([`check`]). The sources are those of the server, compiled once more with
+//! the atomics of [`sync`] in the place of `gannet_base`'s.
 //!
-//! Each model is also run with planted weakenings ([`weakened`]): an ordering made `Relaxed` or a fence left out in a line of the
-//! source. A model that does not notice is worth nothing.
+//! Each model is also run with planted weakenings ([`weakened`]): an ordering made `Relaxed` or a fence left out in a
+//! line of the source. A model that does not notice is worth nothing.
 
 // The modules below name these two; here they are this file.
 extern crate self as gannet_base;
@@ -15,7 +15,8 @@ pub mod sync;
 
 pub use sequence::Sequence;
 
-/// `gannet_base`'s, with few slots that are there from the beginning: loom does not know that who makes one hands it over.
+/// `gannet_base`'s, with few slots that are there from the beginning: loom does not know that who makes one hands it
+/// over.
 pub struct PerSlot<T>(Vec<T>);
 
 impl<T> PerSlot<T> {

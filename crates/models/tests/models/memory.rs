@@ -1,5 +1,5 @@
-//! Stands in for the log's `memory`: cells instead of bytes, which find out when two threads use one without an order between them.
-//! All records of a model are a cell long.
+//! Stands in for the log's `memory`: cells instead of bytes, which find out when two threads use one without an order
+//! between them. All records of a model are a cell long.
 
 use std::sync::atomic::{AtomicU64 as Plain, Ordering::Relaxed as Now};
 

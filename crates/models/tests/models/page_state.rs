@@ -1,4 +1,5 @@
-//! The state word of a page: optimistic readers, latches, loading and eviction, and what the checkpoint's sweep relies on.
+//! The state word of a page: optimistic readers, latches, loading and eviction, and what the checkpoint's sweep relies
+//! on.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -12,7 +13,8 @@ use crate::sync::{Backoff, check, sound_and_weakened};
 
 const STATE: &str = "buffer/src/state.rs";
 
-/// A page: its word, and content as words that are read while they may be written. `Relaxed` is what a volatile load is.
+/// A page: its word, and content as words that are read while they may be written. `Relaxed` is what a volatile load
+/// is.
 #[derive(Default)]
 struct Page {
     word: StateWord,
@@ -83,8 +85,8 @@ fn comings_and_goings() {
             }
         })
     };
-    // loom keeps the last access to an atomic only: the keeper's own load before each of its stores hides from it that the reader's first
-    // load might come later. Who yields is asked later too.
+    // loom keeps the last access to an atomic only: the keeper's own load before each of its stores hides from it that
+    // the reader's first load might come later. Who yields is asked later too.
     thread::yield_now();
     if let Some(value) = page.read() {
         assert!(value == 7 || value == 9, "content of a page that is not there was believed: {value}");
@@ -92,8 +94,8 @@ fn comings_and_goings() {
     keeper.join().unwrap();
 }
 
-/// The clock evicts the page, another page gets its frame, and the page comes back in another one; a reader reads, from the frame
-/// that it finds after the version.
+/// The clock evicts the page, another page gets its frame, and the page comes back in another one; a reader reads, from
+/// the frame that it finds after the version.
 fn frames_that_move() {
     let page = Page::resident();
     page.write(7);
@@ -179,8 +181,8 @@ fn latches() {
     assert_eq!(latch(page.0.load()), UNLOCKED);
 }
 
-/// The checkpoint's sweep: a change whose LSN is below the log's end as the sweep saw it is seen as dirty, though its page is marked
-/// only after the reservation.
+/// The checkpoint's sweep: a change whose LSN is below the log's end as the sweep saw it is seen as dirty, though its
+/// page is marked only after the reservation.
 fn sweep() {
     let (ring, page) = (Arc::new(Ring::new(4096, 4096)), Page::resident());
     let dirty = Arc::new(AtomicU64::new(0));

@@ -8,8 +8,8 @@ pub use loom::sync::MutexGuard;
 /// Who owns what for how long is not modelled.
 pub use std::sync::{Arc, OnceLock, Weak};
 
-/// A weakening: the source (the end of its path), a text, and which of the lines with that text it is in, from 1; 0: all. Operations
-/// there become `Relaxed`, fences vanish.
+/// A weakening: the source (the end of its path), a text, and which of the lines with that text it is in, from 1; 0:
+/// all. Operations there become `Relaxed`, fences vanish.
 pub type Weakening = (&'static str, &'static str, usize);
 
 /// The sources in which weakenings may be planted, by the end of their paths.
@@ -223,8 +223,8 @@ pub fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) -> u6
 /// The weakening to be planted in this process, as a number.
 const PLANTED: &str = "GANNET_WEAKENED";
 
-/// Runs a model sound, then with each weakening, which it must notice: in processes of their own, since a model that deadlocks aborts.
-/// `test` is the name of the calling test.
+/// Runs a model sound, then with each weakening, which it must notice: in processes of their own, since a model that
+/// deadlocks aborts. `test` is the name of the calling test.
 pub fn sound_and_weakened(test: &str, preemptions: usize, model: fn(), weakenings: &[Weakening]) {
     if let Ok(n) = std::env::var(PLANTED) {
         weaken(Some(weakenings[n.parse::<usize>().expect("a number")]));

@@ -12,8 +12,8 @@ const SEQUENCE: &str = "base/src/sequence.rs";
 const TABLE: &str = "engine/src/trxtable.rs";
 const END: Lsn = Lsn(50);
 
-/// With one slot: the first transaction ends while the second takes its slot over. No snapshot is beyond the end, so it is never
-/// forgotten: who asks is told that it is active or where it ended, and nothing else, ever.
+/// With one slot: the first transaction ends while the second takes its slot over. No snapshot is beyond the end, so it
+/// is never forgotten: who asks is told that it is active or where it ended, and nothing else, ever.
 fn taken_over() {
     let table = Arc::new(TrxTable::<0, 1>::new(TrxId(1)));
     let horizon = Arc::new(AtomicU64::new(0));
@@ -64,7 +64,8 @@ fn trimmed() {
     assert_eq!(table.state(first), TrxState::Old);
 }
 
-/// Takers of one slot, one of which may be passed by the other, while purge raises the floor: it passes nobody who is active.
+/// Takers of one slot, one of which may be passed by the other, while purge raises the floor: it passes nobody who is
+/// active.
 fn floor() {
     let table = Arc::new(TrxTable::<0, 1>::new(TrxId(1)));
     let first = table.begin(Lsn(0));
@@ -82,7 +83,8 @@ fn floor() {
     }
 }
 
-/// A reader while the floor is raised past an exception that has ended: it is told the new end or nothing, never the old one.
+/// A reader while the floor is raised past an exception that has ended: it is told the new end or nothing, never the
+/// old one.
 fn floor_is_read_whole() {
     let table = Arc::new(TrxTable::<0, 1>::new(TrxId(1)));
     table.publish_floor(9, Lsn(20), &[7]);

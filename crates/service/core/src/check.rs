@@ -48,7 +48,8 @@ pub fn check_store(args: &[String]) -> Result<Report, String> {
     let datadir = options.datadir();
     let engine = Engine::open(EngineOptions {
         buffer_pool_bytes: options.get(Live::InnodbBufferPoolSize).as_u64(),
-        // What the store's log takes: of another capacity segments would be made or removed, and what lies in it could be too much.
+        // What the store's log takes: of another capacity segments would be made or removed, and what lies in it could
+        // be too much.
         redo_capacity_bytes: 0,
         mode: OpenMode::Existing,
         ..EngineOptions::new(&datadir)

@@ -71,8 +71,8 @@ impl Instance {
         Ok(())
     }
 
-    /// A server inside a simulation, on the simulated disk: it has no sockets. Files beside the store (log, persisted variables,
-    /// certificates) are not simulated, and not used.
+    /// A server inside a simulation, on the simulated disk: it has no sockets. Files beside the store (log, persisted
+    /// variables, certificates) are not simulated, and not used.
     #[doc(hidden)]
     pub fn open_simulated(mut options: ServerOptions) -> std::result::Result<Instance, String> {
         let mut set = |id: Live, value: VarValue| options.vars[id as usize] = value;
@@ -85,7 +85,8 @@ impl Instance {
         Self::open_store(options, datadir, Arc::new(ErrorLog::to_stderr()), (persisted, started_with))
     }
 
-    /// Opens the store and what belongs to it. The persisted variables are applied already; with them come the values without them.
+    /// Opens the store and what belongs to it. The persisted variables are applied already; with them come the values
+    /// without them.
     fn open_store(
         options: ServerOptions,
         datadir: PathBuf,

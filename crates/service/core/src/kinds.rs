@@ -2,7 +2,8 @@
 //! open transaction, whether it may be prepared or stand in a stored program, how those who follow the log learn of it,
 //! whether its text may hold a secret.
 //!
-//! `of` names every statement of the tree and has no wildcard: a new statement does not compile until it is declared here.
+//! `of` names every statement of the tree and has no wildcard: a new statement does not compile until it is declared
+//! here.
 
 use gannet_parser::ast::{self, Statement};
 use gannet_telemetry::{Counter, count};

@@ -101,7 +101,13 @@ pub struct Who {
 const ATTRIBUTES: usize = 512;
 
 impl Entry {
-    /// Keeps the attributes of a login. As in MySQL, what exceeds the bound is left out, and `_truncated` says how much.
+    /// There is no client: the session is the server's own.
+    pub fn is_own(&self) -> bool {
+        self.progress.load(Relaxed) == Progress::Own as u8
+    }
+
+    /// Keeps the attributes of a login. As in MySQL, what exceeds the bound is left out, and `_truncated` says how
+    /// much.
     pub fn keep_attributes(&self, given: &[Attribute]) {
         let size = |(name, value): &Attribute| name.len() + value.len() + 2;
         let mut room = ATTRIBUTES;
@@ -408,9 +414,9 @@ impl Registry {
         self.inside.load(Relaxed)
     }
 
-    /// Sees that at most `most` connections wait for their clients to log in: of the address that has most of them, and of its older
-    /// half, those end which have said nothing, the oldest first, and then the others. The younger half has time to begin, whatever
-    /// the others have begun and do not go on with.
+    /// Sees that at most `most` connections wait for their clients to log in: of the address that has most of them, and
+    /// of its older half, those end which have said nothing, the oldest first, and then the others. The younger half
+    /// has time to begin, whatever the others have begun and do not go on with.
     pub fn make_room(&self, most: usize) {
         let map = self.map.lock();
         if map.len().saturating_sub(self.inside()) <= most {

@@ -1,4 +1,5 @@
-//! What SHOW ENGINE INNODB STATUS tells of the past: the latest deadlock, and the latest row that a foreign key refused.
+//! What SHOW ENGINE INNODB STATUS tells of the past: the latest deadlock, and the latest row that a foreign key
+//! refused.
 
 use crate::Core;
 use crate::registry::Entry;

@@ -1,8 +1,8 @@
-//! The general query log and the slow query log: files in MySQL's format (manual, 7.4.3 "The General Query Log" and 7.4.5 "The
-//! Slow Query Log"), so that the tools which read them work.
+//! The general query log and the slow query log: files in MySQL's format (manual, 7.4.3 "The General Query Log" and
+//! 7.4.5 "The Slow Query Log"), so that the tools which read them work.
 //!
-//! An entry is one `write` to a file opened for appending: entries of several threads do not mix, and a line that is there is
-//! whole. A statement pays for it when a log is on; else one load says that both are off.
+//! An entry is one `write` to a file opened for appending: entries of several threads do not mix, and a line that is
+//! there is whole. A statement pays for it when a log is on; else one load says that both are off.
 
 use crate::kept::KeptText;
 use crate::log::{ErrorLog, timestamp};

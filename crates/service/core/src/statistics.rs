@@ -140,8 +140,8 @@ fn look_at_all(shared: &Arc<Core>, watched: &mut HashMap<TableId, Watched>) {
     watched.retain(|_, w| w.round == round);
 }
 
-/// Says in the log which tables have pages that the scrubber has found damaged, with the first page of each: once, until all are whole
-/// again.
+/// Says in the log which tables have pages that the scrubber has found damaged, with the first page of each: once,
+/// until all are whole again.
 fn tell_damage(shared: &Core, told: &mut HashSet<TreeId>) {
     let mut trees = HashSet::new();
     let mut found = shared.engine.damaged_pages();

@@ -4,7 +4,8 @@
 //! branches whose transactions are prepared are resumed with their tables' metadata locks, and the others are
 //! removed.
 //!
-//! Record, little-endian: `u64 transaction · u64 format · u16 length, gtrid · u16 length, bqual · u16 count of tables, each: u64 id`.
+//! Record, little-endian: `u64 transaction · u64 format · u16 length, gtrid · u16 length, bqual · u16 count of tables,
+//! each: u64 id`.
 
 use crate::Core;
 use gannet_base::sync::Mutex;

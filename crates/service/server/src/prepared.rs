@@ -221,8 +221,8 @@ impl Statements {
         Ok(Done::default())
     }
 
-    /// COM_STMT_FETCH: the next rows. LAST_ROW_SENT comes with the attempt to read beyond the last row, which closes the
-    /// cursor; error 1421 where none is open.
+    /// COM_STMT_FETCH: the next rows. LAST_ROW_SENT comes with the attempt to read beyond the last row, which closes
+    /// the cursor; error 1421 where none is open.
     pub(crate) fn fetch(&mut self, session: &mut Session, id: u32, rows: u32, wire: &mut Wire<'_>) {
         count(Counter::ComStmtFetch);
         session.begins(Activity::Fetch, b"");

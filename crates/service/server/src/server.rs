@@ -193,7 +193,10 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.stop();
+        // Waiting for the threads is not possible while unwinding.
+        if !std::thread::panicking() {
+            self.stop();
+        }
     }
 }
 

@@ -167,8 +167,8 @@ impl Connection {
         }
     }
 
-    /// Takes memory for what has arrived of a long packet; `buffered` bytes of it, or behind it, are still in the buffer. Error 1041:
-    /// all sessions together hold too much.
+    /// Takes memory for what has arrived of a long packet; `buffered` bytes of it, or behind it, are still in the
+    /// buffer. Error 1041: all sessions together hold too much.
     fn hold(&mut self, buffered: usize) -> Result<(), SqlError> {
         let Phase::Ready(client) = &mut self.phase else { return Ok(()) };
         let more = (self.decoder.assembled().len() + buffered).saturating_sub(self.held);
@@ -261,8 +261,8 @@ impl Connection {
         }
     }
 
-    /// Feeds the client's bytes to its TLS handshake. At the end of it, TLS is put around the connection. `false`: there
-    /// is nothing to read yet, or never will be.
+    /// Feeds the client's bytes to its TLS handshake. At the end of it, TLS is put around the connection. `false`:
+    /// there is nothing to read yet, or never will be.
     fn shake_hands(&mut self, conn: &mut Conn) -> Result<bool, Next> {
         let Phase::Encrypt(tls, _) = &mut self.phase else { return Ok(true) };
         let raw = conn.buffered().to_vec();
@@ -291,8 +291,8 @@ impl Connection {
         Ok(true)
     }
 
-    /// The connection ends because its client was silent for too long. (That it vanished just then cannot be told apart, and does
-    /// no harm.)
+    /// The connection ends because its client was silent for too long. (That it vanished just then cannot be told
+    /// apart, and does no harm.)
     fn timed_out(&self, conn: &Conn) -> bool {
         const SLACK_NS: u64 = 50_000_000;
         let (activity, since_ns) = self.entry.activity();
@@ -334,7 +334,8 @@ impl Connection {
     }
 }
 
-/// Connections that may wait for their clients to log in. They have descriptors, or threads, beside those of `limit` sessions.
+/// Connections that may wait for their clients to log in. They have descriptors, or threads, beside those of `limit`
+/// sessions.
 fn most_waiting(server: &Core, limit: usize) -> usize {
     const LEAST: usize = 32;
     const MOST: usize = 4096;
@@ -362,7 +363,8 @@ fn origin(peer: &Peer) -> Origin {
     }
 }
 
-/// What the log says of a panic: the connection, the place, and the statement without its literals, which may be passwords.
+/// What the log says of a panic: the connection, the place, and the statement without its literals, which may be
+/// passwords.
 fn panic_line(id: u64, panic: &Panicked<'_>, statement: &[u8], mode: gannet_parser::LexMode) -> String {
     format!("Connection {id} is closed: {panic}; {}", in_log(statement, mode))
 }

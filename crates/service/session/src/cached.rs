@@ -1,4 +1,5 @@
-//! The plan cache as a session uses it: the worker's own part of it, keys, plans that enter it, and values for their parameters.
+//! The plan cache as a session uses it: the worker's own part of it, keys, plans that enter it, and values for their
+//! parameters.
 
 use super::Session;
 use super::locks::PlanLocks;
@@ -51,8 +52,8 @@ thread_local! {
     static SCAN: RefCell<Option<Scan>> = const { RefCell::new(None) };
 }
 
-/// Forgets what the calling thread keeps for its server: the machine it simulated is another one now, with other trees under the same
-/// numbers.
+/// Forgets what the calling thread keeps for its server: the machine it simulated is another one now, with other trees
+/// under the same numbers.
 pub fn forget_thread() {
     drop(FRONT.replace(FrontCache::new(512)));
     drop(SCAN.take());
@@ -90,7 +91,8 @@ impl Session {
         self.charsets.connection
     }
 
-    /// Collation of literals in definitions, whose text is kept as UTF-8: where literals are in another character set, the default.
+    /// Collation of literals in definitions, whose text is kept as UTF-8: where literals are in another character set,
+    /// the default.
     pub fn definition_collation(&self) -> CollationId {
         let c = self.charsets.connection;
         match c.charset() {
@@ -223,8 +225,8 @@ impl Session {
         }
         let sample = KeptText::of(text, mode).first(SAMPLE_BYTES);
         if let Some(stands) = sample.withheld() {
-            // Without its literals a text that cannot be read may still hold a password: as a name. A hash would tell it to
-            // anybody with a list of passwords, so that all such texts have one digest.
+            // Without its literals a text that cannot be read may still hold a password: as a name. A hash would tell
+            // it to anybody with a list of passwords, so that all such texts have one digest.
             (key, normal) = (WITHHELD, stands.into());
         }
         let texts = DigestTexts { digest: shown_digest(&normal), text: normal, sample };

@@ -1,7 +1,7 @@
 //! INSTALL and UNINSTALL COMPONENT, and the one component there is: `validate_password`.
 //!
-//! It is part of the server: installing it makes its variables known and its rules hold. What is installed is kept among the persisted
-//! variables, as `gannet_components`.
+//! It is part of the server: installing it makes its variables known and its rules hold. What is installed is kept
+//! among the persisted variables, as `gannet_components`.
 
 use super::Session;
 use super::reply::Done;

@@ -1,4 +1,5 @@
-//! What status variables and digests say of a statement as a whole: scans and joins, sorts, temporary tables, its commit.
+//! What status variables and digests say of a statement as a whole: scans and joins, sorts, temporary tables, its
+//! commit.
 
 use super::Session;
 use gannet_plan::Plan;

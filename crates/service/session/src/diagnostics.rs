@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::reply::Done;
-use gannet_parser::ast::{ConditionValue, Expr, GetDiagnostics, Ident, Signal};
+use gannet_parser::ast::{ConditionValue, Expr, GetDiagnostics, Ident, IntoTarget, Signal};
 use gannet_types::{ErrorCode, Items, Level, Result, SqlError, Value, Warning, Warnings, sql_err};
 
 /// What a handler was called for: the area of that moment, and the condition in it.
@@ -119,6 +119,20 @@ impl Session {
         if get.stacked && self.running.stacked.is_empty() {
             return Err(sql_err!(GetStackedDaWithoutActiveHandler));
         }
+        for (target, _) in &get.items {
+            if let IntoTarget::Local(name) = target {
+                self.slot_of(&name.text)?;
+            }
+        }
+        // What fails here is one more condition of the area, not an error of the statement.
+        match self.tell_diagnostics(get) {
+            Err(e) if e.code() != ErrorCode::QueryInterrupted => self.running.warnings.push(e.to_warning(Level::Error)),
+            outcome => outcome?,
+        }
+        Ok(Done::default())
+    }
+
+    fn tell_diagnostics(&mut self, get: &GetDiagnostics) -> Result<()> {
         let wanted = match &get.condition {
             None => None,
             Some(number) => {
@@ -128,7 +142,8 @@ impl Session {
                     other => {
                         let mut text = Vec::new();
                         other.write_text(&mut text);
-                        String::from_utf8_lossy(&text).trim().parse().unwrap_or(0)
+                        let number = String::from_utf8_lossy(&text).trim().parse::<f64>().unwrap_or(0.0);
+                        number.round() as usize
                     }
                 };
                 let area = match self.running.stacked.last().filter(|_| get.stacked) {
@@ -156,7 +171,7 @@ impl Session {
             };
             self.assign_target(target, value)?;
         }
-        Ok(Done::default())
+        Ok(())
     }
 }
 

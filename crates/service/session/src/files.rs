@@ -1,5 +1,6 @@
-//! Files of the server's machine that statements name: LOAD DATA, SELECT ... INTO OUTFILE, LOAD_FILE(). One gate for all: the FILE privilege,
-//! and `secure_file_priv`, which is NULL (no file at all) unless an administrator gives a directory at the start.
+//! Files of the server's machine that statements name: LOAD DATA, SELECT ... INTO OUTFILE, LOAD_FILE(). One gate for
+//! all: the FILE privilege, and `secure_file_priv`, which is NULL (no file at all) unless an administrator gives a
+//! directory at the start.
 
 use super::state::State;
 use gannet_core::accounts::Privilege;
@@ -22,7 +23,8 @@ fn prevented() -> SqlError {
     sql_err!(OptionPreventsStatement, "--secure-file-priv")
 }
 
-/// The directory which files must be in; `Some("")`: any. The text `NULL` is none, as in MySQL, and no directory of that name.
+/// The directory which files must be in; `Some("")`: any. The text `NULL` is none, as in MySQL, and no directory of
+/// that name.
 pub(crate) fn secure_directory(globals: &GlobalVars) -> Option<String> {
     let value = globals.get(Live::SecureFilePriv);
     let none = value == VarValue::Null || value.as_str().eq_ignore_ascii_case("NULL");

@@ -210,7 +210,8 @@ impl Session {
         let alias = ident(&self.handlers[at].alias);
         let unkeyed = names.is_empty();
         let table = format!("{}.{}", ident(&t.schema), ident(&t.name));
-        // Rows without a key are known by their number; a condition needs it beside them, otherwise they can be counted.
+        // Rows without a key are known by their number; a condition needs it beside them, otherwise they can be
+        // counted.
         let numbered = unkeyed && filter.is_some();
         let mut sql = if numbered {
             let columns: Vec<String> =

@@ -89,8 +89,8 @@ impl Session {
         }
     }
 
-    /// Counts a statement that took long or used no index, and writes it to the slow query log, when that is on. `values`: of
-    /// its markers.
+    /// Counts a statement that took long or used no index, and writes it to the slow query log, when that is on.
+    /// `values`: of its markers.
     pub(super) fn check_slow(
         &mut self,
         latency_ns: u64,

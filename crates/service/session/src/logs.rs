@@ -159,7 +159,7 @@ impl Session {
                 number.ok_or_else(|| sql_err!(UnknownTargetBinlog))?
             }
             (None, Some(time)) => {
-                let at = self.unix_time(&time)?;
+                let at = self.moment(&time)?;
                 // A file is as old as its last event: the beginning of the next.
                 let mut upto = 0;
                 for pair in files.windows(2) {
@@ -177,7 +177,7 @@ impl Session {
     }
 
     /// The seconds since 1970 of a time in the session's zone. Error 1525 for what is none.
-    fn unix_time(&mut self, time: &Value) -> Result<i64> {
+    fn moment(&mut self, time: &Value) -> Result<i64> {
         let mut text = Vec::new();
         time.write_text(&mut text);
         let shown = String::from_utf8_lossy(&text).replace('\'', "''");

@@ -1,4 +1,5 @@
-//! SELECT ... INTO OUTFILE and INTO DUMPFILE: rows into a new file of the server's machine. What a failed statement has written is removed.
+//! SELECT ... INTO OUTFILE and INTO DUMPFILE: rows into a new file of the server's machine. What a failed statement has
+//! written is removed.
 
 use super::Session;
 use super::files;
@@ -95,7 +96,8 @@ fn put_field(out: &mut Vec<u8>, value: &[u8], column: &Column, clauses: &Clauses
     let in_numbers = separator.is_some_and(|s| b".0123456789e+-".contains(&s));
     match clauses.escape {
         Some(escape) if column.text || in_numbers => {
-            // A quote that is also a letter of escapes can only be doubled; a terminator that is one cannot be written otherwise.
+            // A quote that is also a letter of escapes can only be doubled; a terminator that is one cannot be written
+            // otherwise.
             let doubled = separator.filter(|s| is_escape_letter(*s));
             let ambiguous = clauses.field_term.first().copied().filter(|t| is_escape_letter(*t));
             let stop = if quote.is_some() { separator } else { clauses.field_term.first().copied() };

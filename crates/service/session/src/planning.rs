@@ -12,8 +12,8 @@ use gannet_types::{ErrorCode, Result, SqlError, SqlType, Value, sql_err};
 use std::cell::RefCell;
 
 impl Session {
-    /// Binds and optimizes. `markers`: types of the parameters, and their values when they are known. `source`: the text and its
-    /// literals, when the plan is to be shared.
+    /// Binds and optimizes. `markers`: types of the parameters, and their values when they are known. `source`: the
+    /// text and its literals, when the plan is to be shared.
     pub(crate) fn make_plan(
         &mut self,
         statement: &Statement,
@@ -40,7 +40,8 @@ impl Session {
         self.opened_once(plan)
     }
 
-    /// Plans a query inside the statement that runs, which may name that statement's parameters; and the values of the plan's own.
+    /// Plans a query inside the statement that runs, which may name that statement's parameters; and the values of the
+    /// plan's own.
     pub(crate) fn make_inner_plan(&mut self, statement: &Statement) -> Result<(Plan, Vec<Value>)> {
         let markers = self.running.markers.clone();
         let types: Vec<SqlType> = markers.iter().map(super::variables::type_of).collect();

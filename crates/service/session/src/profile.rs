@@ -1,8 +1,9 @@
 //! SHOW PROFILES and SHOW PROFILE: how long the stages of the session's last statements took (`profiling`).
 //!
-//! Statements of the text protocol are kept, with the first 300 bytes of their text, as many as `profiling_history_size` says.
-//! Stages are wall time; what else MySQL shows beside them (processor time, switches, faults) is NULL, as it is there on
-//! systems which do not tell. SHOW PROFILES and SHOW PROFILE themselves are not kept.
+//! Statements of the text protocol are kept, with the first 300 bytes of their text, as many as
+//! `profiling_history_size` says. Stages are wall time; what else MySQL shows beside them (processor time, switches,
+//! faults) is NULL, as it is there on systems which do not tell. SHOW PROFILES and SHOW PROFILE themselves are not
+//! kept.
 
 use super::Session;
 use super::profiles::{Profile, seconds};

@@ -73,7 +73,8 @@ impl Session {
         }
     }
 
-    /// Runs the first statement of `text`; `consumed` becomes where the next one begins. Sets MORE_RESULTS when there is one.
+    /// Runs the first statement of `text`; `consumed` becomes where the next one begins. Sets MORE_RESULTS when there
+    /// is one.
     fn run_text(&mut self, text: &[u8], consumed: &mut usize, reply: &mut dyn Reply) -> Result<Done> {
         if self.state.vars[Live::Profiling].as_bool() {
             self.profiled(text, consumed, reply)
@@ -239,8 +240,8 @@ impl Session {
         })
     }
 
-    /// Statistics, diagnostics and functions about the statement that ended; later, where its commit is not on disk yet. `values`: of
-    /// its markers.
+    /// Statistics, diagnostics and functions about the statement that ended; later, where its commit is not on disk
+    /// yet. `values`: of its markers.
     pub(crate) fn finish_statement(
         &mut self,
         started: u64,
@@ -416,8 +417,8 @@ impl Session {
         }
     }
 
-    /// The OK packet's number (C API, `mysql_insert_id()`): the first generated value that is in a row, else what LAST_INSERT_ID(n) was
-    /// given, else the last row's value.
+    /// The OK packet's number (C API, `mysql_insert_id()`): the first generated value that is in a row, else what
+    /// LAST_INSERT_ID(n) was given, else the last row's value.
     pub(super) fn insert_id(&mut self, generated: u64, last_row: u64) -> u64 {
         if generated != 0 {
             self.state.last_insert_id = generated;

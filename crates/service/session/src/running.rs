@@ -27,7 +27,8 @@ impl Clock {
 /// The session's part of the running statement.
 #[derive(Default)]
 pub struct Running {
-    /// Parameter values of the prepared statement that runs, when it is not planned as a whole: for the plans inside it.
+    /// Parameter values of the prepared statement that runs, when it is not planned as a whole: for the plans inside
+    /// it.
     pub markers: Vec<Value>,
     /// What names mean in the statement, when it is one of a stored program: `markers` are then the program's
     /// variables.

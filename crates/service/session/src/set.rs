@@ -68,8 +68,8 @@ const PAIRS: &[(Live, Live)] = &[
     (Live::CharacterSetDatabase, Live::CollationDatabase),
 ];
 
-/// The name behind the number of a language or a collation, in variables of languages, character sets and collations. A number of the one in a
-/// pair sets the other: it says both.
+/// The name behind the number of a language or a collation, in variables of languages, character sets and collations. A
+/// number of the one in a pair sets the other: it says both.
 fn named(id: VarId, value: Value) -> Result<(VarId, Value)> {
     let number = match &value {
         Value::Int(n) => n.to_string(),
@@ -201,7 +201,8 @@ impl Session {
                 return Err(read_only("non persistent read only"));
             }
             VarScope::PersistOnly => {}
-            _ if !def.dynamic => return Err(read_only("read only")),
+            // What a dump says of its server's transactions is looked at when it is set.
+            _ if !def.dynamic && !id.is(Live::GtidPurged) => return Err(read_only("read only")),
             _ => {}
         }
         let global = matches!(scope, VarScope::Global | VarScope::Persist | VarScope::PersistOnly);

@@ -51,7 +51,7 @@ pub(crate) fn create_routine(routine: &Routine) -> Result<String> {
     out.push(')');
     if routine.kind == RoutineKind::Function {
         let program = super::calls::compiled(routine)?;
-        let ty = program.returns.clone().unwrap_or(SqlType::NULL);
+        let ty = program.returns.as_ref().map_or(SqlType::NULL, |slot| slot.ty.clone());
         out += &format!(" RETURNS {}", type_text(&ty));
     }
     out.push('\n');
@@ -186,7 +186,8 @@ impl Session {
         let mut sink = one_row(columns, row, &trigger.made);
         sink.columns.push(plain_column("Created", SqlType::temporal(TypeId::Timestamp, 2)));
         let created = i64::try_from(trigger.made.created_us / 10_000 * 10_000).unwrap_or(0);
-        let created = Timestamp::from_unix_micros(created).map_or(Value::Null, |t| Value::Timestamp(t, 2));
+        let created = Timestamp::from_unix_micros(created)
+            .map_or(Value::Null, |t| Value::DateTime(t.to_local(&self.settings.time_zone), 2));
         sink.rows[0].push(created);
         Ok(sink)
     }

@@ -80,8 +80,8 @@ pub struct State {
 }
 
 impl State {
-    /// Takes memory that outlives the statement: at most what a statement may hold, and all sessions together no more than all
-    /// statements.
+    /// Takes memory that outlives the statement: at most what a statement may hold, and all sessions together no more
+    /// than all statements.
     pub fn hold(&mut self, bytes: usize) -> bool {
         let limit = self.vars[Live::StatementMemory].as_u64();
         self.held.take(bytes, usize::try_from(limit.saturating_mul(2)).unwrap_or(usize::MAX))

@@ -215,13 +215,11 @@ impl Session {
                 }
                 Ok(Flow::Next)
             }
-            Step::Return(code) => {
-                let to = Slot { name: "".into(), ty: program.returns.clone().unwrap_or(gannet_types::SqlType::NULL) };
-                self.raising(|s| {
-                    let value = s.value_of_code(program, frame, *code)?;
-                    Ok(Flow::Return(s.converted(value, &to)?))
-                })
-            }
+            Step::Return(code) => self.raising(|s| {
+                let value = s.value_of_code(program, frame, *code)?;
+                let to = program.returns.as_ref();
+                Ok(Flow::Return(to.map_or(Ok(Value::Null), |to| s.converted(value, to))?))
+            }),
             Step::HandlerEnd { exit, depth } => Ok(self.end_handler(frame, *exit, *depth)),
             Step::NoCase => Err(sql_err!(SpCaseNotFound)),
         }
@@ -380,9 +378,16 @@ impl Session {
 
     /// Assigns a variable of the program whose statement runs.
     pub(super) fn assign_local(&mut self, name: &str, value: Value) -> Result<()> {
-        let Some(names) = self.running.locals.clone() else { return Err(sql_err!(SpUndeclaredVar, name)) };
-        let slot = names.slot(name).ok_or_else(|| sql_err!(SpUndeclaredVar, name))?;
+        let (names, slot) = self.slot_of(name)?;
         self.assign_slot(&names, slot, value)
+    }
+
+    /// The variable of a name. Error 1327.
+    pub(super) fn slot_of(&self, name: &str) -> Result<(gannet_program::Names, u32)> {
+        let undeclared = || sql_err!(SpUndeclaredVar, name);
+        let names = self.running.locals.clone().ok_or_else(undeclared)?;
+        let slot = names.slot(name).ok_or_else(undeclared)?;
+        Ok((names, slot))
     }
 
     pub(super) fn assign_slot(&mut self, names: &gannet_program::Names, slot: u32, value: Value) -> Result<()> {

@@ -1,9 +1,10 @@
 //! Temporary tables: tables of one session, which hide others of their names.
 //!
-//! A temporary table has rows and indexes like any other, in trees of the engine, and a row in the dictionary under its number, so that the
-//! next start frees what a crash leaves. It is in no snapshot but its session's ([`gannet_schema::CatalogSnapshot::with_temporaries`]). CREATE
-//! and DROP TEMPORARY TABLE change the dictionary in a transaction of their own: the session's stays open. Its rows belong to the session's
-//! transactions and roll back with them; so the trees of a dropped one live until no transaction is open that may have changed them.
+//! A temporary table has rows and indexes like any other, in trees of the engine, and a row in the dictionary under its
+//! number, so that the next start frees what a crash leaves. It is in no snapshot but its session's
+//! ([`gannet_schema::CatalogSnapshot::with_temporaries`]). CREATE and DROP TEMPORARY TABLE change the dictionary in a
+//! transaction of their own: the session's stays open. Its rows belong to the session's transactions and roll back with
+//! them; so the trees of a dropped one live until no transaction is open that may have changed them.
 
 use super::Session;
 use super::reply::{Done, Reply};
@@ -132,7 +133,8 @@ impl Session {
         Ok(Done { affected: done.rows, ..Done::default() })
     }
 
-    /// Goes on with a snapshot which a statement of this session has made. Temporary tables that it no longer has are dropped.
+    /// Goes on with a snapshot which a statement of this session has made. Temporary tables that it no longer has are
+    /// dropped.
     pub(super) fn take_snapshot(&mut self, snapshot: Arc<CatalogSnapshot>) {
         let before = std::mem::replace(&mut self.state.snapshot, snapshot);
         let (old, new) = (before.temporaries(), self.state.snapshot.temporaries());

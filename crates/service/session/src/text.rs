@@ -38,7 +38,8 @@ pub fn in_log(statement: &[u8], mode: gannet_parser::LexMode) -> String {
     format!("its statement: {text} (digest {})", shown_digest(&digest.text))
 }
 
-/// The digest of a normalised text as it is shown everywhere, 64 hexadecimal digits: STATEMENT_DIGEST() of the statement.
+/// The digest of a normalised text as it is shown everywhere, 64 hexadecimal digits: STATEMENT_DIGEST() of the
+/// statement.
 pub fn shown_digest(normal: &str) -> String {
     gannet_functions::sha256_hex(normal.as_bytes())
 }

@@ -51,7 +51,8 @@ impl Session {
         Ok(mark)
     }
 
-    /// Ends the statement. Returns its outcome, or the commit's error. Inside another statement it is a savepoint of it.
+    /// Ends the statement. Returns its outcome, or the commit's error. Inside another statement it is a savepoint of
+    /// it.
     #[inline]
     pub(crate) fn end_statement<T>(&mut self, mark: Savepoint, outcome: Result<T>) -> Result<T> {
         if !self.inside {

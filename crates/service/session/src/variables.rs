@@ -59,7 +59,8 @@ pub(crate) const IDLE_SWITCHES: &[&str] = &[
     "hash_set_operations",
 ];
 
-/// The optimizer's passes as `optimizer_switch` wants them. (`hash_join` has no effect in MySQL 8.4 either: that is `block_nested_loop`.)
+/// The optimizer's passes as `optimizer_switch` wants them. (`hash_join` has no effect in MySQL 8.4 either: that is
+/// `block_nested_loop`.)
 pub(crate) fn passes(v: &SessionVars) -> Passes {
     let flags = [
         ("index_condition_pushdown", Passes::INDEX_CONDITION),

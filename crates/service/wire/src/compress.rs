@@ -1,8 +1,8 @@
 //! Compressed packets: `u24 length, u8 sequence, u24 uncompressed length, payload`, little-endian.
 //!
-//! The stream of ordinary packets is cut anywhere into such packets; uncompressed length 0 means that the payload is plain,
-//! as it is for short ones. The sequence counts compressed packets of both directions from 0 at each command. Both sides
-//! start it after the OK packet of the login.
+//! The stream of ordinary packets is cut anywhere into such packets; uncompressed length 0 means that the payload is
+//! plain, as it is for short ones. The sequence counts compressed packets of both directions from 0 at each command.
+//! Both sides start it after the OK packet of the login.
 
 use crate::flags::cap;
 use crate::frame::MAX_PAYLOAD;
@@ -15,8 +15,8 @@ use std::cell::RefCell;
 pub const HEADER: usize = 7;
 /// Shorter payloads travel as they are, as in MySQL.
 const MIN_LENGTH: usize = 50;
-/// Longest piece compressed at once, as in MySQL: there are clients that take an ordinary packet from two compressed ones
-/// at most. What does not get shorter travels plain, so it always fits.
+/// Longest piece compressed at once, as in MySQL: there are clients that take an ordinary packet from two compressed
+/// ones at most. What does not get shorter travels plain, so it always fits.
 const PIECE: usize = MAX_PAYLOAD;
 
 /// What `protocol_compression_algorithms` allows: capability bits, and whether clients may do without. `None`: it names
@@ -115,7 +115,8 @@ impl Compressed {
         self.raw.extend_from_slice(raw);
     }
 
-    /// Bytes that the next packet says it has when it is uncompressed; 0 when it is not there as a whole, or travels plain.
+    /// Bytes that the next packet says it has when it is uncompressed; 0 when it is not there as a whole, or travels
+    /// plain.
     pub fn announced(&self) -> usize {
         match self.raw.first_chunk::<HEADER>() {
             Some([a, b, c, _, d, e, f]) if self.raw.len() >= HEADER + u32::from_le_bytes([*a, *b, *c, 0]) as usize => {

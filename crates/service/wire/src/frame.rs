@@ -200,8 +200,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes the header of the next packet of a payload that is written piece by piece, `left` bytes of which are still to come, and
-    /// says how many of them belong to this packet. One that is filled up is followed by another, which may be empty.
+    /// Writes the header of the next packet of a payload that is written piece by piece, `left` bytes of which are
+    /// still to come, and says how many of them belong to this packet. One that is filled up is followed by another,
+    /// which may be empty.
     pub fn announce(&mut self, left: usize) -> usize {
         let len = left.min(MAX_PAYLOAD);
         let le = (len as u32).to_le_bytes();

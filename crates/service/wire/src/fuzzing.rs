@@ -1,5 +1,5 @@
-//! Entry points for fuzzing: any bytes in, no panic out. The `cargo fuzz` targets in `fuzz/` and the seeded mutation test
-//! below call the same functions.
+//! Entry points for fuzzing: any bytes in, no panic out. The `cargo fuzz` targets in `fuzz/` and the seeded mutation
+//! test below call the same functions.
 
 use crate::auth::{AuthContext, Exchange, FastDigest, Plugin, RsaKey, Secret, Verdict};
 use crate::codec::{Malformed, Reader};

@@ -1,4 +1,5 @@
-//! Accounts and prepared transactions: small key-value stores in the dictionary's tree. What a value means is the server's.
+//! Accounts and prepared transactions: small key-value stores in the dictionary's tree. What a value means is the
+//! server's.
 
 use crate::keys::dictionary_key;
 use crate::words::{self, Words};

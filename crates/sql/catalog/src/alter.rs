@@ -35,7 +35,8 @@ pub struct Alteration {
     pub columns: Vec<Option<u32>>,
     /// For each index of the definition: the position it had.
     pub indexes: Vec<Option<usize>>,
-    /// What a new column of the definition reads as in the rows there are, by its place: where that is the same in all of them.
+    /// What a new column of the definition reads as in the rows there are, by its place: where that is the same in all
+    /// of them.
     pub constants: Vec<(u32, Value)>,
     /// Make everything anew (FORCE, ENGINE).
     pub rebuild: bool,
@@ -88,7 +89,8 @@ fn same_rows(old: &SqlType, new: &SqlType) -> bool {
     }
 }
 
-/// Values of type `old`, as they lie in a row, are values of type `new`, if one knows that they were written with type `old`.
+/// Values of type `old`, as they lie in a row, are values of type `new`, if one knows that they were written with type
+/// `old`.
 fn same_values(old: &SqlType, new: &SqlType) -> bool {
     let wider = SqlType { nullable: new.nullable, ..old.clone() };
     if old.nullable && !new.nullable {
@@ -174,7 +176,8 @@ fn rows_of(old: &Table, columns: &[Column], alteration: &Alteration) -> Rows {
 }
 
 impl Edit<'_> {
-    /// Checks an alteration, creates the trees it needs and makes the table's next version. Errors of [`define::define`].
+    /// Checks an alteration, creates the trees it needs and makes the table's next version. Errors of
+    /// [`define::define`].
     pub fn begin_alter(&mut self, old: &Arc<Table>, alteration: Alteration) -> CatalogResult<Pending> {
         let definition = &alteration.definition;
         let defined = define::define(definition)?;
@@ -190,7 +193,8 @@ impl Edit<'_> {
         let mut rows = rows_of(old, &columns, &alteration);
         let placed = (&columns[..], &alteration.columns[..]);
         let origin = |index: &Index| origins.get(&*fold_name(&index.name)).copied();
-        // The rows keep their key if it is still a key: a unique key that would be promoted in a new table stays secondary.
+        // The rows keep their key if it is still a key: a unique key that would be promoted in a new table stays
+        // secondary.
         let primary = indexes.iter().position(|i| i.kind == IndexKind::Primary);
         let stays = |i: &Index| {
             origin(i) == old.clustered && same_index(old, &old.indexes[old.clustered.unwrap_or(0)], placed, i)
@@ -286,8 +290,9 @@ impl Edit<'_> {
         load.finish(self.txn, self.workers)
     }
 
-    /// Builds the new indexes, gives up the trees which the table no longer has, and puts the new version into the dictionary.
-    /// `used` is the greatest AUTO_INCREMENT value among copied rows. Error 1062 for equal rows in a unique index.
+    /// Builds the new indexes, gives up the trees which the table no longer has, and puts the new version into the
+    /// dictionary. `used` is the greatest AUTO_INCREMENT value among copied rows. Error 1062 for equal rows in a unique
+    /// index.
     pub fn finish_alter(&mut self, pending: Pending, used: u64) -> CatalogResult<Arc<Table>> {
         let Pending { old, table, copy, fresh, auto_increment, .. } = pending;
         // Where the rows were copied, their indexes came with them.

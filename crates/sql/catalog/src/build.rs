@@ -1,5 +1,5 @@
-//! Building indexes over the rows that are there, or that come: one pass over the rows sorts the entries of all of them, then each tree is
-//! made bottom-up from its entries in order (`engine::Fill`).
+//! Building indexes over the rows that are there, or that come: one pass over the rows sorts the entries of all of
+//! them, then each tree is made bottom-up from its entries in order (`engine::Fill`).
 
 use crate::error::{CatalogError, CatalogResult};
 use crate::trees::StoredTable;
@@ -21,7 +21,8 @@ const ALONE_ROWS: u64 = if cfg!(debug_assertions) { 1_000 } else { 20_000 };
 /// Ranges of rows for each task, so that one with wide rows does not keep the others waiting.
 const RANGES: usize = 8;
 
-/// Columns of an entry that are read from a row once; further ones, which hardly any index has, each time they are asked for.
+/// Columns of an entry that are read from a row once; further ones, which hardly any index has, each time they are
+/// asked for.
 const AT_ONCE: usize = 16;
 
 /// Error 1317 when the statement was killed; lets other fibers run.
@@ -73,8 +74,8 @@ impl EntryMaker<'_> {
     }
 }
 
-/// Fills indexes, whose trees are new and empty, from the rows that `reader` sees, with `workers` tasks at most. Error 1062 for
-/// duplicates of a unique index.
+/// Fills indexes, whose trees are new and empty, from the rows that `reader` sees, with `workers` tasks at most. Error
+/// 1062 for duplicates of a unique index.
 pub(crate) fn build_indexes(
     reader: &SnapshotReader,
     txn: &mut Txn,
@@ -164,8 +165,8 @@ impl<E: Into<CatalogError>> From<E> for NotLoaded {
 }
 
 impl<'t> Load<'t> {
-    /// Begins to load a table that the transaction has made, with the indexes at `positions`; `ordered`: its rows come in the order of
-    /// their keys.
+    /// Begins to load a table that the transaction has made, with the indexes at `positions`; `ordered`: its rows come
+    /// in the order of their keys.
     pub fn begin(txn: &mut Txn, table: &'t Table, positions: &[usize], ordered: bool) -> CatalogResult<Load<'t>> {
         let trees = table.trees(txn.engine())?;
         let space = txn.engine().sort_space(SORT_BYTES).share(positions.len() + usize::from(!ordered));

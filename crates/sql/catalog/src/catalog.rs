@@ -1,9 +1,9 @@
 //! The dictionary: its newest state, and how the next one is published.
 //!
 //! Rows are in one tree (`keys.rs`), whose counter numbers schemas and tables. A change runs in an engine transaction
-//! ([`Catalog::ddl`]): rows and trees become durable together, then the next snapshot is published. The caller holds the
-//! metadata locks, so nobody uses an object between the commit and the publication; changes of different objects may be
-//! published in any order.
+//! ([`Catalog::ddl`]): rows and trees become durable together, then the next snapshot is published. The caller holds
+//! the metadata locks, so nobody uses an object between the commit and the publication; changes of different objects
+//! may be published in any order.
 
 use crate::accounts::Accounts;
 use crate::error::{CatalogError, CatalogResult};

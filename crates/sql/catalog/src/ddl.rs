@@ -11,8 +11,8 @@ use gannet_schema::{CatalogSnapshot, Change, Table, Temporaries, decode_table};
 use std::sync::Arc;
 
 impl Catalog {
-    /// Runs a change and commits `txn` with it. On an error everything is rolled back and nothing is published. Those who follow the
-    /// log are told of `words` with the commit, if there are any.
+    /// Runs a change and commits `txn` with it. On an error everything is rolled back and nothing is published. Those
+    /// who follow the log are told of `words` with the commit, if there are any.
     ///
     /// `txn` is begun and has written nothing the caller wants to keep apart. The caller holds the metadata locks
     /// of the objects named.
@@ -25,8 +25,9 @@ impl Catalog {
         self.ddl_with(txn, words, None, change)
     }
 
-    /// As [`Catalog::ddl`] for a session with temporary tables. The snapshot that comes back has those that are there afterwards; changes
-    /// of them are published to nobody. Trees of dropped ones stay: see [`Catalog::discard_temporary`].
+    /// As [`Catalog::ddl`] for a session with temporary tables. The snapshot that comes back has those that are there
+    /// afterwards; changes of them are published to nobody. Trees of dropped ones stay: see
+    /// [`Catalog::discard_temporary`].
     pub fn ddl_with<R>(
         &self,
         txn: &mut Txn,
@@ -66,7 +67,8 @@ impl Catalog {
         }
     }
 
-    /// Frees what a temporary table holds, in a transaction of its own. No transaction that has changed the table may be open.
+    /// Frees what a temporary table holds, in a transaction of its own. No transaction that has changed the table may
+    /// be open.
     pub fn discard_temporary(&self, table: &Table) -> CatalogResult<()> {
         let mut txn = self.engine().begin(TxnOptions::default());
         let outcome = (|| {
@@ -110,7 +112,8 @@ impl Catalog {
         Ok(tables)
     }
 
-    /// Frees temporary tables of sessions that a crash has ended, when what they left undone is undone. Gives how many are still there.
+    /// Frees temporary tables of sessions that a crash has ended, when what they left undone is undone. Gives how many
+    /// are still there.
     pub fn discard_left_over(&self) -> CatalogResult<usize> {
         let left_over = || self.left_over().lock();
         if !left_over().is_empty() && self.engine().status().recovering == 0 {

@@ -13,7 +13,8 @@ use gannet_schema::{
 use gannet_types::{CollationId, ErrorCode, SqlError};
 use std::sync::Arc;
 
-/// A change in the making. What it does is visible to itself ([`Edit::snapshot`]) and to nobody else until [`Catalog::ddl`] publishes it.
+/// A change in the making. What it does is visible to itself ([`Edit::snapshot`]) and to nobody else until
+/// [`Catalog::ddl`] publishes it.
 pub struct Edit<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) txn: &'a mut Txn,
@@ -49,9 +50,9 @@ impl<'a> Edit<'a> {
         &self.view
     }
 
-    /// Reads the rows of a table whose metadata lock keeps writers away: what is committed, and what the transaction has changed. A
-    /// transaction that a crash has left unfinished holds no metadata lock, and its changes are not seen. Those of a temporary table's
-    /// session are, which have no other transaction.
+    /// Reads the rows of a table whose metadata lock keeps writers away: what is committed, and what the transaction
+    /// has changed. A transaction that a crash has left unfinished holds no metadata lock, and its changes are not
+    /// seen. Those of a temporary table's session are, which have no other transaction.
     pub fn reader(&self, table: &Table) -> CatalogResult<SnapshotReader> {
         Ok(SnapshotReader::of_now(self.txn, table.temporary)?)
     }
@@ -381,8 +382,8 @@ impl<'a> Edit<'a> {
         self.update_table(table)
     }
 
-    /// Renames a table, perhaps into another schema. Names of constraints that were made from its name follow, and so do the foreign keys
-    /// that refer to it. Errors 1146, 1050, 1049.
+    /// Renames a table, perhaps into another schema. Names of constraints that were made from its name follow, and so
+    /// do the foreign keys that refer to it. Errors 1146, 1050, 1049.
     pub fn rename_table(&mut self, schema: &str, name: &str, to_schema: &str, to_name: &str) -> CatalogResult<()> {
         names::check_table_name(to_name)?;
         let old = match self.view.table(schema, name) {
@@ -406,7 +407,8 @@ impl<'a> Edit<'a> {
         self.repoint_children(&old, &table, &origins)
     }
 
-    /// Foreign keys that refer to `old` refer to `new` from now on; `origins` says of each new column which one of the old table it was.
+    /// Foreign keys that refer to `old` refer to `new` from now on; `origins` says of each new column which one of the
+    /// old table it was.
     pub fn repoint_children(&mut self, old: &Table, new: &Table, origins: &[Option<u32>]) -> CatalogResult<()> {
         let renamed = |name: &Arc<str>| {
             let ordinal = old.column(name);

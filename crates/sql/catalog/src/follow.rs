@@ -1,15 +1,15 @@
 //! New indexes of a table that others go on changing.
 //!
-//! The builder holds the table exclusively at first. It publishes a version of the table whose writers note the keys of the rows they
-//! change ([`RowLog`]), takes a snapshot, lets the others in and builds from the snapshot. Then it *follows*: it takes a newer snapshot,
-//! and what the log has of transactions that have ended by then; of each of these rows it compares the two snapshots, and changes the
-//! entries that differ. When little is left it keeps the others out again, follows a last time, and the table's next version, which has
-//! the indexes, can be published. Until then nobody reads them, and their trees belong to the builder's transaction: after an error or a
-//! crash they are gone.
+//! The builder holds the table exclusively at first. It publishes a version of the table whose writers note the keys of
+//! the rows they change ([`RowLog`]), takes a snapshot, lets the others in and builds from the snapshot. Then it
+//! *follows*: it takes a newer snapshot, and what the log has of transactions that have ended by then; of each of these
+//! rows it compares the two snapshots, and changes the entries that differ. When little is left it keeps the others out
+//! again, follows a last time, and the table's next version, which has the indexes, can be published. Until then nobody
+//! reads them, and their trees belong to the builder's transaction: after an error or a crash they are gone.
 //!
-//! Rows that were changed to and fro make no work, nor do rollbacks. If more rows change than the log can hold, all rows are compared.
-//! A duplicate of a unique index that is there at one of the snapshots is error 1062, even if its writer would have removed it (manual,
-//! 17.12.1 "Online DDL Operations").
+//! Rows that were changed to and fro make no work, nor do rollbacks. If more rows change than the log can hold, all
+//! rows are compared. A duplicate of a unique index that is there at one of the snapshots is error 1062, even if its
+//! writer would have removed it (manual, 17.12.1 "Online DDL Operations").
 
 use crate::alter::Pending;
 use crate::build::{self, EntryMaker, check_interrupt};
@@ -39,8 +39,8 @@ pub trait Gate {
 }
 
 impl Edit<'_> {
-    /// Builds the new indexes of an alteration that leaves the rows where they are, while others change them. The gate is closed
-    /// when it succeeds.
+    /// Builds the new indexes of an alteration that leaves the rows where they are, while others change them. The gate
+    /// is closed when it succeeds.
     pub fn build_beside_writers(&mut self, pending: &mut Pending, gate: &mut dyn Gate) -> CatalogResult<()> {
         let fresh = std::mem::take(&mut pending.fresh);
         let log = Arc::new(gate.row_log());
@@ -73,8 +73,8 @@ struct Builder<'a> {
     log: &'a RowLog,
 }
 
-/// Which entries a pass over changed rows deals with. Of a unique index those that go come first, so that none is in the way of
-/// another row's.
+/// Which entries a pass over changed rows deals with. Of a unique index those that go come first, so that none is in
+/// the way of another row's.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pass {
     Delete,
@@ -83,8 +83,8 @@ enum Pass {
 }
 
 impl Builder<'_> {
-    /// Brings the indexes from the rows at `from` to those at a new snapshot, which it returns with the number of rows that it looked
-    /// at, unless these were all.
+    /// Brings the indexes from the rows at `from` to those at a new snapshot, which it returns with the number of rows
+    /// that it looked at, unless these were all.
     fn follow(&mut self, from: SnapshotReader, fresh: &[usize]) -> CatalogResult<(SnapshotReader, Option<usize>)> {
         // What a transaction has noted was there before it ended: so the snapshot comes first.
         let to = SnapshotReader::of_now(self.txn, false)?;

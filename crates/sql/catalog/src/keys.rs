@@ -1,7 +1,7 @@
 //! Keys of the dictionary.
 //!
-//! One row tree holds it all (its id is the engine's meta number 0). A key is a kind byte and names, each ended by a zero
-//! byte:
+//! One row tree holds it all (its id is the engine's meta number 0). A key is a kind byte and names, each ended by a
+//! zero byte:
 //!
 //! ```text
 //! 1 schema          → schema row

@@ -60,8 +60,9 @@ impl<'a> Sampler<'a> {
         Sampler { engine, table, position, tree, seen: 0, changes: vec![0; parts], last, bounds }
     }
 
-    /// Distinct values of each prefix, and the places looked at (0: all). Small trees are read whole; prefixes of few values are counted
-    /// by jumping from one to the next; of others the changes at places spread over the tree are scaled up.
+    /// Distinct values of each prefix, and the places looked at (0: all). Small trees are read whole; prefixes of few
+    /// values are counted by jumping from one to the next; of others the changes at places spread over the tree are
+    /// scaled up.
     fn distinct(&mut self, txn: &mut Txn, rows: u64, places: u64) -> Result<(Vec<f64>, u64), EngineError> {
         if rows <= WHOLE_TREE {
             self.read(txn, Cut::Start, u64::MAX)?;
@@ -85,7 +86,8 @@ impl<'a> Sampler<'a> {
         }
         let seen = self.seen.max(1) as f64;
         for part in distinct.len()..parts {
-            // A run of n entries shows at most n changes, and one of them is its beginning, which may fall inside a group.
+            // A run of n entries shows at most n changes, and one of them is its beginning, which may fall inside a
+            // group.
             let inner = self.changes[part].saturating_sub(places) as f64 + 1.0;
             let least = distinct.last().copied().unwrap_or(1.0).max(COUNTED as f64);
             distinct.push((inner / seen * rows as f64).clamp(least.min(rows as f64), rows as f64));

@@ -20,8 +20,8 @@ pub trait StoredTable {
     /// The trees' handles if somebody has used the table since the start; only then can it have changed.
     fn opened_trees(&self) -> Option<&Trees>;
 
-    /// The tree whose counter numbers the AUTO_INCREMENT column. It is the row tree's, unless that one numbers hidden row
-    /// ids: then it is the first index which begins with the column.
+    /// The tree whose counter numbers the AUTO_INCREMENT column. It is the row tree's, unless that one numbers hidden
+    /// row ids: then it is the first index which begins with the column.
     fn auto_counter<'t>(&self, trees: &'t Trees) -> Option<&'t TreeHandle>;
 }
 

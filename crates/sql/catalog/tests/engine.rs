@@ -252,7 +252,8 @@ fn many_tables_load_fast() {
     catalog.engine().shutdown().unwrap();
 }
 
-/// What a session leaves of its temporary tables when the server stops without dropping them is freed after the next start.
+/// What a session leaves of its temporary tables when the server stops without dropping them is freed after the next
+/// start.
 #[test]
 fn temporary_tables_leave_nothing() {
     let dir = Dir::new("temporary");

@@ -3,7 +3,8 @@
 //!     cargo run --release -p gannet-exec --example costs [SHAPE [TIMES]]
 //!
 //! prints microseconds of processor time for each execution; with TIMES, for counting instructions, a shape is executed
-//! so often and nothing is printed: the difference of two runs under `valgrind --tool=callgrind` is what that many cost.
+//! so often and nothing is printed: the difference of two runs under `valgrind --tool=callgrind` is what that many
+//! cost.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -4,7 +4,8 @@ use gannet_types::{CollationId, SqlType, TypeId, Value, ValueRef};
 
 /// Rows an operator aims for in one batch; the first batch of a scan is smaller.
 pub const BATCH_ROWS: usize = 1024;
-/// Bytes of texts and documents beyond which a batch gets no more rows: what a statement holds of rows of megabytes is bounded.
+/// Bytes of texts and documents beyond which a batch gets no more rows: what a statement holds of rows of megabytes is
+/// bounded.
 pub const BATCH_BYTES: usize = 4 << 20;
 
 /// Values of one column of a batch. Typed vectors where the executor has loops for them, [`Column::Values`] otherwise.
@@ -236,8 +237,8 @@ impl Column {
         }
     }
 
-    /// Bytes of its texts and documents, as far as it takes to say whether they are more than `bound`. The last of mixed values
-    /// speaks for all, until it would be too much: then they are added up.
+    /// Bytes of its texts and documents, as far as it takes to say whether they are more than `bound`. The last of
+    /// mixed values speaks for all, until it would be too much: then they are added up.
     pub(crate) fn long_bytes(&self, bound: usize) -> usize {
         match self {
             Column::Int(..) | Column::Double(..) => 0,
@@ -325,7 +326,8 @@ impl Batch {
         self.rows += 1;
     }
 
-    /// True when the rows of `next` are few enough to be appended one by one instead of being kept as a batch of their own.
+    /// True when the rows of `next` are few enough to be appended one by one instead of being kept as a batch of their
+    /// own.
     pub(crate) fn has_room_for(&self, next: &Batch) -> bool {
         const FEW: usize = 8;
         next.rows <= FEW && self.rows + next.rows <= BATCH_ROWS

@@ -1,4 +1,5 @@
-//! Calls of functions for all rows of a batch: constants among their arguments are computed once, and types looked up once.
+//! Calls of functions for all rows of a batch: constants among their arguments are computed once, and types looked up
+//! once.
 
 use crate::{
     batch::{BATCH_BYTES, Batch, Column},

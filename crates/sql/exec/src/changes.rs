@@ -60,7 +60,8 @@ impl<T> Standing<T> {
         self.kept.push((records.end, thing));
     }
 
-    /// Drops what belongs to changes beyond the transaction's first `records` undo records: before the commit, [`Txn::weight`].
+    /// Drops what belongs to changes beyond the transaction's first `records` undo records: before the commit,
+    /// [`Txn::weight`].
     pub fn settle(&mut self, records: u64) {
         let stands = self.kept.partition_point(|(end, _)| *end <= records);
         self.kept.truncate(stands);
@@ -90,7 +91,8 @@ impl RowWriter<'_> {
         if self.sink.is_some() { self.txn.weight() } else { 0 }
     }
 
-    /// A row is changed: whoever makes an index of the table beside its writers is told which one, before the transaction commits.
+    /// A row is changed: whoever makes an index of the table beside its writers is told which one, before the
+    /// transaction commits.
     #[inline]
     pub(crate) fn note(&self, table: &Table, key: &[u8]) {
         if let Some(log) = &table.row_log

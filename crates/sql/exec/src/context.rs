@@ -128,8 +128,8 @@ pub trait Operator<'p> {
         let _ = (rows, cx);
         Ok(0)
     }
-    /// Takes a batch back that it has given, to make the next one of it: what is opened for each row of another operator
-    /// would make one each time.
+    /// Takes a batch back that it has given, to make the next one of it: what is opened for each row of another
+    /// operator would make one each time.
     fn recycle(&mut self, _batch: Batch) {}
     /// The next rows; `None` at the end. A batch may be empty.
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>>;

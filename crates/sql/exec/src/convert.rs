@@ -63,8 +63,8 @@ pub(crate) fn zero(ty: &SqlType) -> Value {
     convert::implicit_default(ty)
 }
 
-/// Converts the default of a column, and what to say of it. Anything lost is an error; a date with zeros that the SQL mode does not want is
-/// the zero date without strictness.
+/// Converts the default of a column, and what to say of it. Anything lost is an error; a date with zeros that the SQL
+/// mode does not want is the zero date without strictness.
 pub(crate) fn store_constant(
     value: Value,
     column: &Column,

@@ -97,8 +97,8 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
     }
 }
 
-/// The value of an expression that is the same for every row; `None` for others, and for those whose evaluation fails or
-/// warns: it does so row by row.
+/// The value of an expression that is the same for every row; `None` for others, and for those whose evaluation fails
+/// or warns: it does so row by row.
 pub(crate) fn fixed<'p>(expr: &'p Expr, cx: &mut Cx<'_, 'p>) -> Option<Value> {
     match &expr.kind {
         ExprKind::Literal(value) => return Some(value.clone()),

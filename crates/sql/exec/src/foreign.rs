@@ -114,8 +114,8 @@ pub(crate) fn updated(slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<'_,
     Cascade::default().update(slot, old, new, cx)
 }
 
-/// The error of a row whose changed key in index `index` another row has: 1451 where rows refer to the old key of that index or one
-/// before it and may not follow, for those are asked first.
+/// The error of a row whose changed key in index `index` another row has: 1451 where rows refer to the old key of that
+/// index or one before it and may not follow, for those are asked first.
 pub(crate) fn kept(slot: usize, index: usize, (old, new): (&[Value], &[Value]), cx: &mut Cx<'_, '_>) -> Result<()> {
     let Some(links) = links(slot, cx) else { return Ok(()) };
     let plan = cx.shared.plan;

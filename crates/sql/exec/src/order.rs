@@ -1,6 +1,7 @@
 //! The order of rows by sort keys.
 //!
-//! A row's first key makes eight bytes that decide most comparisons without a look at the row; equal ones compare value by value.
+//! A row's first key makes eight bytes that decide most comparisons without a look at the row; equal ones compare value
+//! by value.
 
 use crate::{
     batch::{Batch, Column},
@@ -104,7 +105,8 @@ impl<'p> RowOrder<'p> {
         Ok(Keyed { rows, keys })
     }
 
-    /// A batch of `width` columns and the computed keys, as [`Keyed::into_batch`] made it. The keys stay among the columns.
+    /// A batch of `width` columns and the computed keys, as [`Keyed::into_batch`] made it. The keys stay among the
+    /// columns.
     pub(crate) fn keyed_again(self, batch: Batch, width: usize) -> Keyed {
         let mut computed = width..;
         let place = |key| own_column(key).or_else(|| computed.next()).unwrap_or(width);
@@ -159,8 +161,8 @@ fn text_collation(own: CollationId, ty: &SqlType) -> CollationId {
     if ty.id.is_string() && ty.collation.charset() == own.charset() { ty.collation } else { own }
 }
 
-/// 0 for NULL; else the top bit and 63 bits that order as [`compare_values`] does as far as they go. Kinds without such bits have
-/// one prefix for all values.
+/// 0 for NULL; else the top bit and 63 bits that order as [`compare_values`] does as far as they go. Kinds without such
+/// bits have one prefix for all values.
 fn value_prefix(value: ValueRef<'_>, ty: &SqlType) -> u64 {
     let signed = |v: i64| (v as u64) ^ (1 << 63);
     let bits = match value {

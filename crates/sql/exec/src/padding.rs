@@ -1,5 +1,5 @@
-//! `PAD_CHAR_TO_FULL_LENGTH`: values of CHAR columns are seen with the spaces up to their length. They are stored without, so scans
-//! add them, and what writes rows takes them off again.
+//! `PAD_CHAR_TO_FULL_LENGTH`: values of CHAR columns are seen with the spaces up to their length. They are stored
+//! without, so scans add them, and what writes rows takes them off again.
 
 use crate::{
     batch::{Batch, Column},

@@ -1,8 +1,8 @@
 //! A part of a plan, run in pieces by several tasks.
 //!
 //! Each task has a [`Cx`] of its own, without transaction and session: it reads by a
-//! [`SnapshotReader`](gannet_engine::SnapshotReader), and evaluates only what [`stands_alone`]. Pieces are numbered in the
-//! order in which one task alone would come to them. So are their results, their warnings, and their errors: the
+//! [`SnapshotReader`](gannet_engine::SnapshotReader), and evaluates only what [`stands_alone`]. Pieces are numbered in
+//! the order in which one task alone would come to them. So are their results, their warnings, and their errors: the
 //! statement gives what it would give by itself.
 
 use crate::context::{Counts, Cx, Session};

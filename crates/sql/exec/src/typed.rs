@@ -1,4 +1,5 @@
-//! Loops over columns of DECIMAL and DATE: comparison with constants, and sums, differences and products of exact numbers.
+//! Loops over columns of DECIMAL and DATE: comparison with constants, and sums, differences and products of exact
+//! numbers.
 //!
 //! They return what the evaluation row by row returns, or nothing, and the caller then evaluates row by row. They
 //! return nothing for what their types leave open (a value of another type in the column, an invalid date), and for

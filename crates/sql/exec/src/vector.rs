@@ -1,6 +1,6 @@
-//! Evaluation of an expression over a whole batch. Comparisons, AND, OR, CASE, LIKE, IN and exact arithmetic have loops over columns
-//! (those of DECIMAL and DATE are in [`crate::typed`], of integers in [`crate::integers`]); everything else goes row by row, with what
-//! is the same for all rows computed once for a batch.
+//! Evaluation of an expression over a whole batch. Comparisons, AND, OR, CASE, LIKE, IN and exact arithmetic have loops
+//! over columns (those of DECIMAL and DATE are in [`crate::typed`], of integers in [`crate::integers`]); everything
+//! else goes row by row, with what is the same for all rows computed once for a batch.
 
 use crate::{
     batch::{BATCH_BYTES, Batch, Column},
@@ -322,7 +322,8 @@ fn select_in(
     Ok(kept)
 }
 
-/// The rows of a text column that are (not) like a pattern which is the same for all; `None`: this needs to go row by row.
+/// The rows of a text column that are (not) like a pattern which is the same for all; `None`: this needs to go row by
+/// row.
 fn select_like<'p>(
     args: &'p [Expr],
     negated: bool,

@@ -49,7 +49,8 @@ fn filled(name: &str) -> Database {
     db
 }
 
-/// A transaction that has run the statements and has not ended. It holds no metadata lock, as one that a crash has left behind.
+/// A transaction that has run the statements and has not ended. It holds no metadata lock, as one that a crash has left
+/// behind.
 fn left_behind(db: &mut Database, statements: &[&str]) -> Txn {
     db.begin();
     for sql in statements {
@@ -110,8 +111,8 @@ fn foreign_keys_are_checked_without_unfinished_transactions() {
     agrees(&db, "t");
 }
 
-/// Sessions that change rows when an index is built: `at_open` while it is built from the first snapshot, `at_close` before the last
-/// look at the rows.
+/// Sessions that change rows when an index is built: `at_open` while it is built from the first snapshot, `at_close`
+/// before the last look at the rows.
 struct Steps {
     at_open: Box<dyn FnMut()>,
     at_close: Box<dyn FnMut() -> Result<()>>,
@@ -138,8 +139,8 @@ fn other(db: &Database) -> Database {
     other
 }
 
-/// What one session does at once, and what two others do whose transactions end as the table is locked again: one commits, one
-/// does not.
+/// What one session does at once, and what two others do whose transactions end as the table is locked again: one
+/// commits, one does not.
 fn steps(db: &Database, log_bytes: usize) -> Steps {
     let (mut quick, mut slow, mut undone) = (other(db), other(db), other(db));
     let (sessions, ended) = std::sync::mpsc::channel();
@@ -396,7 +397,7 @@ fn unfinished_transactions_end_whatever_became_of_the_table() {
         db.run("create index iu on t (u)").unwrap();
         let mut unfinished = left_behind(&mut db, &CHANGES);
         db.run(definition).unwrap();
-        unfinished.rollback().unwrap();
+        unfinished.rollback().unwrap_or_else(|e| panic!("{definition}: {e}"));
         db.catalog.engine().purge_now().unwrap();
         if let Some(rows) = rows {
             agrees(&db, "t");
@@ -404,4 +405,78 @@ fn unfinished_transactions_end_whatever_became_of_the_table() {
         }
         assert_eq!(db.catalog.engine().check_store().unwrap().findings, Vec::<String>::new(), "{definition}");
     }
+}
+
+/// Columns that come, go and move, with rows and indexes that change in between: rows of every definition read as a
+/// model of them.
+#[test]
+fn rows_of_many_definitions_read_as_a_model() {
+    let mut db = Database::new("instant");
+    db.recorder = None;
+    db.run("create table t (id int primary key)").unwrap();
+    let (mut names, mut rows): (Vec<String>, Vec<Vec<Value>>) = (vec!["id".into()], Vec::new());
+    let mut state = 7_u64;
+    let mut random = move |n: usize| {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        (state >> 33) as usize % n
+    };
+    let mut indexed: Option<String> = None;
+    for step in 0..160_usize {
+        let column = names[random(names.len())].clone();
+        let place = |names: &[String]| names.iter().position(|n| *n == column).unwrap();
+        match random(6) {
+            0 | 1 => {
+                let (name, value) = (format!("c{step}"), Value::Int(step as i64));
+                let sql = format!("alter table t add {name} int default {step} after {column}, algorithm=instant");
+                db.run(&sql).unwrap();
+                let at = place(&names) + 1;
+                names.insert(at, name);
+                rows.iter_mut().for_each(|row| row.insert(at, value.clone()));
+            }
+            2 if column != "id" && names.len() > 6 => {
+                if indexed.as_ref() == Some(&column) {
+                    db.run("drop index i on t").unwrap();
+                    indexed = None;
+                }
+                db.run(&format!("alter table t drop {column}, algorithm=instant")).unwrap();
+                let at = place(&names);
+                names.remove(at);
+                rows.iter_mut().for_each(|row| drop(row.remove(at)));
+            }
+            3 if column != "id" => {
+                db.run(&format!("alter table t modify {column} int first")).unwrap();
+                let at = place(&names);
+                names[..=at].rotate_right(1);
+                rows.iter_mut().for_each(|row| row[..=at].rotate_right(1));
+            }
+            4 if column != "id" && indexed.is_none() => {
+                db.run(&format!("create index i on t ({column})")).unwrap();
+                indexed = Some(column);
+            }
+            4 if column != "id" => {
+                db.run(&format!("update t set {column} = {step} where id % 3 = 0")).unwrap();
+                let (at, id) = (place(&names), names.iter().position(|n| n == "id").unwrap());
+                for row in rows.iter_mut().filter(|r| matches!(r[id], Value::Int(n) if n % 3 == 0)) {
+                    row[at] = Value::Int(step as i64);
+                }
+            }
+            _ => {
+                db.run(&format!(
+                    "insert into t ({}) values ({})",
+                    names.join(", "),
+                    vec![step.to_string(); names.len()].join(", ")
+                ))
+                .unwrap();
+                rows.push(vec![Value::Int(step as i64); names.len()]);
+            }
+        }
+        if step % 20 == 19 {
+            assert_eq!(db.rows("t"), rows, "after step {step}");
+            agrees(&db, "t");
+        }
+    }
+    assert!(db.table("t").history.number > 50, "{}", db.table("t").history.number);
+    db.run("alter table t force").unwrap();
+    assert_eq!((db.table("t").history.number, db.rows("t")), (0, rows));
+    agrees(&db, "t");
 }

@@ -1,5 +1,5 @@
-//! The type that alternatives have in common: branches of CASE, arguments of COALESCE, columns of UNION (manual, "Flow Control
-//! Functions" and "UNION Clause").
+//! The type that alternatives have in common: branches of CASE, arguments of COALESCE, columns of UNION (manual, "Flow
+//! Control Functions" and "UNION Clause").
 
 use crate::{
     def::{ArgInfo, RuleContext},

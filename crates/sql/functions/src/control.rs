@@ -11,8 +11,8 @@ use gannet_types::{
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-/// Converts the alternative that is chosen to the common type. A DECIMAL keeps its own digits, a text is made of those of its type
-/// ([`Value::settle_text`]).
+/// Converts the alternative that is chosen to the common type. A DECIMAL keeps its own digits, a text is made of those
+/// of its type ([`Value::settle_text`]).
 fn chosen(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], i: usize) -> Result<Value> {
     use gannet_types::TypeId::{Enum, Json, Null, Set};
     let mut settled = args[i].clone();

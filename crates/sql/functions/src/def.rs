@@ -110,8 +110,8 @@ pub enum Stability {
     Statement,
     /// A new value at each evaluation, which no other expression sees (RAND, UUID).
     Volatile,
-    /// Changes, or shows, what other expressions of the statement see or change: the order of evaluation tells (SLEEP, GET_LOCK,
-    /// LAST_INSERT_ID).
+    /// Changes, or shows, what other expressions of the statement see or change: the order of evaluation tells (SLEEP,
+    /// GET_LOCK, LAST_INSERT_ID).
     Effect,
 }
 
@@ -240,8 +240,8 @@ pub enum Part {
 pub trait Accumulator: Send + Sync {
     /// Takes one row's arguments.
     fn add(&mut self, cx: &mut EvalContext<'_>, args: &[Value]) -> Result<()>;
-    /// Takes the one argument of a row, if that needs neither a conversion nor a warning, and cannot fail. False: it has
-    /// not, and [`add`](Self::add) is to be called.
+    /// Takes the one argument of a row, if that needs neither a conversion nor a warning, and cannot fail. False: it
+    /// has not, and [`add`](Self::add) is to be called.
     fn take(&mut self, value: ValueRef<'_>) -> bool {
         let _ = value;
         false

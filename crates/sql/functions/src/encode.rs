@@ -361,7 +361,8 @@ fn format_pico_time(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) ->
     Ok(string(call, with_unit(value, UNITS, "ps").as_str().trim_start()))
 }
 
-/// Separators of a locale: decimal point, between groups of digits, sizes of the groups from the right (the last repeats).
+/// Separators of a locale: decimal point, between groups of digits, sizes of the groups from the right (the last
+/// repeats).
 struct Separators {
     point: &'static str,
     group: &'static str,

@@ -19,8 +19,8 @@ fn uuid_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(SqlType::varchar(36, CollationId::UTF8MB3_GENERAL_CI).not_null())
 }
 
-/// Version 1 (RFC 9562, 5.1): time, and random bits for the clock sequence and the node (a multicast address, as 6.10 has it),
-/// so that no state is shared between sessions.
+/// Version 1 (RFC 9562, 5.1): time, and random bits for the clock sequence and the node (a multicast address, as 6.10
+/// has it), so that no state is shared between sessions.
 fn uuid(cx: &mut EvalContext<'_>, call: Call<'_>, _: &[Value]) -> Result<Value> {
     let micros = cx.session.clock_us().unwrap_or(cx.now_us).max(0) as u64;
     let (a, b) = (cx.session.random(), cx.session.random());

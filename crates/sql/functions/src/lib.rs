@@ -97,8 +97,8 @@ pub fn aggregate(name: &str) -> Option<&'static AggregateDef> {
     aggregates::AGGREGATES.iter().find(named)
 }
 
-/// Coercibility of a call's text, and whether all of it is ASCII: it follows from the arguments whose text it is made of
-/// (manual, "Collation Coercibility in Expressions").
+/// Coercibility of a call's text, and whether all of it is ASCII: it follows from the arguments whose text it is made
+/// of (manual, "Collation Coercibility in Expressions").
 pub fn text_source(cx: RuleContext, def: &FunctionDef, ty: &SqlType, args: &[ArgInfo<'_>]) -> CollationSource {
     let made_of: Vec<ArgInfo<'_>> = (0..).zip(args).filter(|(i, _)| (def.made_of)(*i)).map(|(_, a)| *a).collect();
     let own = CollationSource {

@@ -381,8 +381,8 @@ fn bit_count(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
     Ok(Value::Int(i64::from(bits.count_ones())))
 }
 
-/// What a constant beside a YEAR column means: the year that it would be stored as, else the number itself. Two digits are one of 1970
-/// to 2069, 0 as a number is the year 0000.
+/// What a constant beside a YEAR column means: the year that it would be stored as, else the number itself. Two digits
+/// are one of 1970 to 2069, 0 as a number is the year 0000.
 fn year_number(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let whole = match &args[0] {
         Value::Int(n) => Some(*n),

@@ -109,8 +109,8 @@ fn like_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(SqlType { nullable: rules::nullable(args), ..SqlType::BIGINT })
 }
 
-/// `text LIKE pattern [ESCAPE escape]`. The collation is that of the operand which holds on to its own more firmly; with
-/// two columns they are the same.
+/// `text LIKE pattern [ESCAPE escape]`. The collation is that of the operand which holds on to its own more firmly;
+/// with two columns they are the same.
 fn like(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let collation = match (&call.args[0], &call.args[1]) {
         (a, b) if a.id.is_binary_string() || b.id.is_binary_string() => gannet_types::CollationId::BINARY,

@@ -14,8 +14,8 @@ use std::sync::OnceLock;
 /// Work, in windows and eighths of their bytes, between two looks at the kill flag.
 const INTERRUPT_EVERY: usize = 1 << 14;
 
-/// Byte offset of the first occurrence of `what` in `text` that starts at or behind `from`; a match is a run of the same
-/// number of bytes that the collation holds for equal.
+/// Byte offset of the first occurrence of `what` in `text` that starts at or behind `from`; a match is a run of the
+/// same number of bytes that the collation holds for equal.
 fn find(cx: &EvalContext<'_>, collation: CollationId, text: &[u8], what: &[u8], from: usize) -> Result<Option<usize>> {
     let info = collation.get();
     if info.is_bytes() {
@@ -56,8 +56,8 @@ fn is_plain(text: &[u8]) -> bool {
     text.iter().all(|b| matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~'))
 }
 
-/// For each ASCII character the first one that is equal to it. `None` where one of those in plain texts counts for nothing:
-/// then a window has to be compared as a whole.
+/// For each ASCII character the first one that is equal to it. `None` where one of those in plain texts counts for
+/// nothing: then a window has to be compared as a whole.
 fn ascii_classes(collation: CollationId) -> Option<&'static [u8; 128]> {
     type Slot = OnceLock<Option<Box<[u8; 128]>>>;
     static CLASSES: [Slot; 512] = [const { OnceLock::new() }; 512];

@@ -126,8 +126,8 @@ fn weight_string_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(rules::bytes_type(args[0].ty.max_bytes().saturating_mul(8).max(1), true))
 }
 
-/// `WEIGHT_STRING(text [, characters])`: weights as the collation compares them. NULL for what is no text. With three numbers:
-/// [`shaped_weights`].
+/// `WEIGHT_STRING(text [, characters])`: weights as the collation compares them. NULL for what is no text. With three
+/// numbers: [`shaped_weights`].
 fn weight_string(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let ty = &call.args[0];
     if args[0].is_null() || !ty.id.is_string() {

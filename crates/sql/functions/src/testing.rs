@@ -406,7 +406,8 @@ fn fits(name: &str, value: &Value, ty: &SqlType) {
     assert!(ok, "{name} gives {value:?} ({ty:?})");
 }
 
-/// What the table shows: the value's text (bytes that are no UTF-8 as hexadecimal), `ERROR n`, and ` !n` for each warning.
+/// What the table shows: the value's text (bytes that are no UTF-8 as hexadecimal), `ERROR n`, and ` !n` for each
+/// warning.
 pub(crate) fn shown(evaluator: &mut Evaluator, sql: &str) -> String {
     evaluator.states = CallStates::default();
     let mut text = match evaluator.text(sql) {

@@ -407,7 +407,8 @@ fn soundex_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(text_type(chars_of(args[0].ty).max(4), collation, rules::nullable(args)))
 }
 
-/// The sound of a letter: digits of the Soundex code; vowels, H, W and Y have none; letters beyond ASCII count as vowels.
+/// The sound of a letter: digits of the Soundex code; vowels, H, W and Y have none; letters beyond ASCII count as
+/// vowels.
 fn sound(c: char) -> Option<u8> {
     match c.to_ascii_uppercase() {
         'B' | 'F' | 'P' | 'V' => Some(b'1'),

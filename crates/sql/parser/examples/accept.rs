@@ -1,10 +1,10 @@
-//! Reads files of SQL statements (`;` at the end of a line ends one) and says which of them the parser refuses, and which
-//! of them, printed and parsed again, give another tree.
+//! Reads files of SQL statements (`;` at the end of a line ends one) and says which of them the parser refuses, and
+//! which of them, printed and parsed again, give another tree.
 //!
 //! `cargo run -p gannet-parser --example accept -- DIRECTORY... [-v]`
 //!
-//! A statement may itself hold `;` at the end of a line: the parser decides where it ends, and only a refused statement is
-//! ended by the first such `;`.
+//! A statement may itself hold `;` at the end of a line: the parser decides where it ends, and only a refused statement
+//! is ended by the first such `;`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

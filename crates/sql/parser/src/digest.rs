@@ -3,22 +3,24 @@
 //! **Shape** ([`scan`]) is the key of the plan cache: two texts of one shape differ in their literals only, so that one
 //! plan serves both. It is the text itself with each literal token replaced by its kind; comments in front of the first
 //! word, directly behind it and at the end are left out, where tracing tools put theirs. White space, case and further
-//! comments count, because unaliased columns of a result are named by their source text. The hash is keyed by a secret of the process, so that nobody can construct two texts of one shape.
+//! comments count, because unaliased columns of a result are named by their source text. The hash is keyed by a secret
+//! of the process, so that nobody can construct two texts of one shape.
 //!
 //! **Literals.** `scan` lists the literal tokens in the order of the text: numbers, strings, `x'..'`, `b'..'`, `N'..'`
 //! (not NULL, TRUE, FALSE, `?`, nor what stands in comments and hints). Adjacent strings are as many tokens.
-//! [`crate::parse_parameterised`] parses the same text and gives each [`crate::ast::Literal`] the ordinal of its (first)
-//! token in that list, in [`crate::ast::Literal::index`].
+//! [`crate::parse_parameterised`] parses the same text and gives each [`crate::ast::Literal`] the ordinal of its
+//! (first) token in that list, in [`crate::ast::Literal::index`].
 //!
-//! **Contract with the plan cache.** The planner decides which ordinals become runtime parameters of the plan. *Every other
-//! ordinal is pinned*: a cached plan may be used only if the raw text of each pinned literal is the same. Ordinals that
-//! appear nowhere in the tree (lengths of types, the second of two adjacent strings, file names, ...) are therefore pinned
-//! without anybody naming them. The planner pins for itself: positions in ORDER BY and GROUP BY, literals inside select
-//! items without an alias (their text is the column's name), LIMIT if it decides the plan, and whatever it folds.
+//! **Contract with the plan cache.** The planner decides which ordinals become runtime parameters of the plan. *Every
+//! other ordinal is pinned*: a cached plan may be used only if the raw text of each pinned literal is the same.
+//! Ordinals that appear nowhere in the tree (lengths of types, the second of two adjacent strings, file names, ...) are
+//! therefore pinned without anybody naming them. The planner pins for itself: positions in ORDER BY and GROUP BY,
+//! literals inside select items without an alias (their text is the column's name), LIMIT if it decides the plan, and
+//! whatever it folds.
 //!
 //! **Digest** ([`digest`]) is what statistics are grouped by: MySQL's normal form, in which keywords are in upper case,
-//! literals are `?`, lists of values collapse to `(...)` and repeated rows to `(...) /* , ... */`. It depends on the shape
-//! only, so it is computed once per cached plan, not per execution.
+//! literals are `?`, lists of values collapse to `(...)` and repeated rows to `(...) /* , ... */`. It depends on the
+//! shape only, so it is computed once per cached plan, not per execution.
 
 use crate::keyword::{Class, Kw};
 use crate::lexer::{Lexer, Tok, Token};

@@ -136,7 +136,8 @@ impl Kw {
 }
 
 impl Kw {
-    /// May it be an identifier? Reserved words may not, nor the names of functions (which are keywords in front of `(` only).
+    /// May it be an identifier? Reserved words may not, nor the names of functions (which are keywords in front of `(`
+    /// only).
     #[inline]
     pub fn is_free(self) -> bool {
         let n = self as usize;

@@ -1,9 +1,9 @@
 //! The lexer: text to tokens, without copying.
 //!
-//! One lexer serves the parser, the shape ([`crate::digest::scan`]) and the digest. It follows MySQL's: what a character
-//! means depends on `sql_mode`; a version comment `/*!NNNNN ... */` is transparent if NNNNN is at most [`VERSION_ID`];
-//! a word behind a point is an identifier whatever it spells and may start with a digit; a built-in function's name is a
-//! keyword in front of `(` only.
+//! One lexer serves the parser, the shape ([`crate::digest::scan`]) and the digest. It follows MySQL's: what a
+//! character means depends on `sql_mode`; a version comment `/*!NNNNN ... */` is transparent if NNNNN is at most
+//! [`VERSION_ID`]; a word behind a point is an identifier whatever it spells and may start with a digit; a built-in
+//! function's name is a keyword in front of `(` only.
 
 use crate::keyword::{self, Class, Kw};
 use crate::mode::LexMode;

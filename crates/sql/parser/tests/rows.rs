@@ -1,8 +1,8 @@
 //! Rows by kind of statement: a text and what it prints as, or how it is refused.
 //!
-//! `tests/rows/*.txt`: blocks separated by empty lines; the first line is the text (`\n` and `\\` are escapes), the second
-//! `= printed` or `! kind "near" line`. `# mode: WORD ...` sets the bits of sql_mode for the blocks that follow it.
-//! `BLESS=1 cargo test -p gannet-parser --test rows` rewrites the second lines.
+//! `tests/rows/*.txt`: blocks separated by empty lines; the first line is the text (`\n` and `\\` are escapes), the
+//! second `= printed` or `! kind "near" line`. `# mode: WORD ...` sets the bits of sql_mode for the blocks that follow
+//! it. `BLESS=1 cargo test -p gannet-parser --test rows` rewrites the second lines.
 
 use gannet_parser::{LexMode, parse, printer};
 

@@ -1,4 +1,5 @@
-//! How a plan finds its rows, counted as MySQL's `Select_%` status variables count it: by joins, once for each execution.
+//! How a plan finds its rows, counted as MySQL's `Select_%` status variables count it: by joins, once for each
+//! execution.
 
 use crate::physical::{Access, Op, Physical, TableScan};
 use crate::plan::{Accesses, InsertSource, Plan, PlanKind};

@@ -9,8 +9,8 @@
 //! several plans, when the plan depends on the value of a literal (`ORDER BY 1`, a literal in the select list): such
 //! literals are *pinned*, and every look-up passes a predicate that compares the pins with the statement at hand.
 //!
-//! Nothing is ever invalidated: the catalog version is part of the key, so plans of an older catalog are no longer found
-//! and leave by CLOCK.
+//! Nothing is ever invalidated: the catalog version is part of the key, so plans of an older catalog are no longer
+//! found and leave by CLOCK.
 
 use crate::plan::Plan;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -173,8 +173,8 @@ impl<D> PlanCache<D> {
         self.shard(hash).map.get(&hash).is_some_and(|v| v.len() >= VARIANTS)
     }
 
-    /// Adds a plan and returns its entry. Two workers may plan the same statement at once; the later entry simply becomes
-    /// another variant that leaves by age.
+    /// Adds a plan and returns its entry. Two workers may plan the same statement at once; the later entry simply
+    /// becomes another variant that leaves by age.
     pub fn insert(&self, key: PlanKey, plan: Plan, digest: D) -> Arc<Entry<D>> {
         let hash = key.hash();
         let bytes = plan.bytes() + size_of::<Entry<D>>();

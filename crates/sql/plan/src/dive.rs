@@ -1,11 +1,11 @@
 //! Index dives: a descent to each end of a range finds out how many rows the range has; and what that means for
 //! cached plans.
 //!
-//! A plan that is shared by all values of its parameters was made for the values of one statement. Where these
-//! decided between paths, the plan remembers the ranges it looked at ([`Dive`](crate::plan::Dive)) and the **class** of their row
-//! counts: powers of 16. A statement that runs an expensive plan, or a plan that has read far more rows than it was
-//! made for, first dives again ([`Plan::selectivity`]), and takes the plan of that class, or makes it. Cheap plans
-//! are run without a dive.
+//! A plan that is shared by all values of its parameters was made for the values of one statement. Where these decided
+//! between paths, the plan remembers the ranges it looked at ([`Dive`](crate::plan::Dive)) and the **class** of their
+//! row counts: powers of 16. A statement that runs an expensive plan, or a plan that has read far more rows than it was
+//! made for, first dives again ([`Plan::selectivity`]), and takes the plan of that class, or makes it. Cheap plans are
+//! run without a dive.
 
 use crate::expr::{Expr, ExprKind};
 use crate::options::RangeEstimator;
@@ -21,7 +21,8 @@ use gannet_types::{SqlError, TimeZone, Value};
 pub(crate) const MAX_DIVES: usize = 8;
 /// Tables up to this many rows are not worth another plan.
 pub(crate) const SMALL_TABLE: f64 = 256.0;
-/// Plans of at least this cost are asked before they run: a dive costs a few microseconds, as reading some dozen rows does.
+/// Plans of at least this cost are asked before they run: a dive costs a few microseconds, as reading some dozen rows
+/// does.
 const DEAR: f64 = 100.0;
 /// Rows that even the cheapest plan may read before it is looked at more closely.
 const EXCESS_ROWS: f64 = 1000.0;
@@ -31,8 +32,8 @@ const EXCESS_PER_COST: f64 = 100.0;
 /// Values of more are too many ranges, even if most of them are the same.
 const MOST_ENCODED: usize = 64 << 10;
 
-/// Rows in some ranges of an index; `value` gives constants and parameters. `None`: not known, too many ranges to look at
-/// each, or `stopped`.
+/// Rows in some ranges of an index; `value` gives constants and parameters. `None`: not known, too many ranges to look
+/// at each, or `stopped`.
 pub(crate) fn rows_in(
     estimator: &dyn RangeEstimator,
     table: &Table,

@@ -4,10 +4,11 @@
 //! Where no expression can observe the difference, operators process whole batches, and the optimizer moves, repeats
 //! and leaves out evaluations. Three kinds can:
 //!
-//! - a function with another value each time (RAND, UUID) **varies**: it is evaluated once for each row that the other conditions let
-//!   through, in its place;
-//! - an assignment to a user variable, and a function with an effect (SLEEP, GET_LOCK, LAST_INSERT_ID(n)), is **ordered** besides: its
-//!   operator gets one row at a time, and asks for the next one only when the operators above have dealt with the last;
+//! - a function with another value each time (RAND, UUID) **varies**: it is evaluated once for each row that the other
+//!   conditions let through, in its place;
+//! - an assignment to a user variable, and a function with an effect (SLEEP, GET_LOCK, LAST_INSERT_ID(n)), is
+//!   **ordered** besides: its operator gets one row at a time, and asks for the next one only when the operators above
+//!   have dealt with the last;
 //! - so is an expression that sees such effects: a variable that the statement assigns, LAST_INSERT_ID().
 //!
 //! A derived table or common table expression with ordered expressions is computed as a whole before its first row is

@@ -1,5 +1,5 @@
-//! Constant folding and simplification of predicates. Everything here keeps three-valued logic and evaluation's errors and
-//! warnings: what would warn or fail is left to the executor.
+//! Constant folding and simplification of predicates. Everything here keeps three-valued logic and evaluation's errors
+//! and warnings: what would warn or fail is left to the executor.
 
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SubqueryKind};
 use crate::make::constant;
@@ -120,8 +120,8 @@ fn junction(args: Box<[Expr]>, conjunction: bool, ty: SqlType) -> Expr {
 /// From this many operands on an OR is looked through for equalities that are one IN.
 const LONG_JUNCTION: usize = 32;
 
-/// Of a long OR the equalities of one column with constants become one IN, of a long AND the inequalities one NOT IN: a list
-/// is looked up where an OR is gone through. Where the order of the operands matters they stay as they are.
+/// Of a long OR the equalities of one column with constants become one IN, of a long AND the inequalities one NOT IN: a
+/// list is looked up where an OR is gone through. Where the order of the operands matters they stay as they are.
 fn gather(args: Vec<Expr>, conjunction: bool) -> Vec<Expr> {
     if !args.iter().all(Expr::is_steady) {
         return args;
@@ -165,8 +165,8 @@ fn gather(args: Vec<Expr>, conjunction: bool) -> Vec<Expr> {
     out
 }
 
-/// The column and the constants of an equality or IN; with `negated` of their opposites. Only where the column compares in its
-/// own domain, so that a comparison neither warns nor fails.
+/// The column and the constants of an equality or IN; with `negated` of their opposites. Only where the column compares
+/// in its own domain, so that a comparison neither warns nor fails.
 fn listed(e: &Expr, negated: bool) -> Option<((u32, Comparison), &[Expr])> {
     let constant = |e: &Expr| matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_));
     let of = |column: &Expr, by: Comparison| match column.kind {
@@ -370,7 +370,8 @@ pub(crate) fn call(e: Expr, options: &PlanOptions<'_>) -> Expr {
         states: &mut CallStates::default(),
         session: &mut NoSession,
     };
-    // A function that repeats or pads can make much of little: not worth keeping in a plan. It refuses that with a warning.
+    // A function that repeats or pads can make much of little: not worth keeping in a plan. It refuses that with a
+    // warning.
     match (def.eval)(&mut cx, Call { ty: &e.ty, args: &types, site: 0 }, &values) {
         Ok(v) if warnings.is_empty() && !is_long(&v) => Expr { kind: ExprKind::Literal(v), ty: e.ty },
         _ => e,

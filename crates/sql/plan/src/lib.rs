@@ -1,5 +1,5 @@
-//! From a statement's tree to an executable plan: binder, optimizer, plan cache. Pure: no I/O; a catalog snapshot goes in, a
-//! [`plan::Plan`] comes out.
+//! From a statement's tree to an executable plan: binder, optimizer, plan cache. Pure: no I/O; a catalog snapshot goes
+//! in, a [`plan::Plan`] comes out.
 
 pub mod accesses;
 mod bind;

@@ -33,8 +33,8 @@ pub(crate) struct Arena {
     pub(crate) effects: crate::effects::Effects,
     /// Columns of views that are named: plan table and ordinal.
     pub(crate) view_reads: Vec<(u32, u32)>,
-    /// Texts among computed columns and those of derived tables: coercibility, and whether all is ASCII. Other texts are
-    /// columns of tables.
+    /// Texts among computed columns and those of derived tables: coercibility, and whether all is ASCII. Other texts
+    /// are columns of tables.
     pub(crate) texts: HashMap<ColId, (Coercibility, bool)>,
     /// Columns of merged derived tables: what they stand for.
     pub(crate) replaced: HashMap<ColId, Expr>,
@@ -460,7 +460,8 @@ impl Arena {
 }
 
 impl Query {
-    /// Calls `f` with each expression of this query and of the derived tables inside it (not of subquery expressions, which are in the arena).
+    /// Calls `f` with each expression of this query and of the derived tables inside it (not of subquery expressions,
+    /// which are in the arena).
     pub(crate) fn for_each_expr_mut(&mut self, f: &mut impl FnMut(&mut Expr)) {
         self.order.iter_mut().for_each(|k| f(&mut k.expr));
         self.limit.iter_mut().chain(&mut self.offset).for_each(&mut *f);

@@ -31,8 +31,8 @@ pub struct PlanOptions<'a> {
     pub locale: &'static Locale,
     /// Session time zone, for folding.
     pub time_zone: &'a TimeZone,
-    /// The statement's text and its literal tokens, when the plan is to be shared by statements of the same shape: from the
-    /// scan that gave the shape. Without it no literal becomes a parameter.
+    /// The statement's text and its literal tokens, when the plan is to be shared by statements of the same shape: from
+    /// the scan that gave the shape. Without it no literal becomes a parameter.
     pub source: Option<(&'a [u8], &'a [gannet_parser::digest::LiteralToken])>,
     /// The variables of the stored program whose statement is planned.
     pub locals: Option<&'a dyn Locals>,
@@ -75,7 +75,8 @@ impl PlanOptions<'_> {
     }
 }
 
-/// Types of variables. A plan that uses user variables ([`crate::plan::Uses::user_variables`]) is good only while these types stay.
+/// Types of variables. A plan that uses user variables ([`crate::plan::Uses::user_variables`]) is good only while these
+/// types stay.
 pub trait VariableTypes {
     /// Type of a user variable, if it is set.
     fn user(&self, name: &str) -> Option<SqlType>;

@@ -7,8 +7,8 @@ use gannet_parser::mode::LexMode;
 use gannet_types::{CollationId, Decimal, Result, Value};
 
 impl Plan {
-    /// The plan is right for a statement of its shape with these literals: the pinned ones are the same, the others of the
-    /// classes it was made for, and the statistics it was made with still hold.
+    /// The plan is right for a statement of its shape with these literals: the pinned ones are the same, the others of
+    /// the classes it was made for, and the statistics it was made with still hold.
     #[inline]
     pub fn fits(&self, text: &[u8], literals: &[LiteralToken]) -> bool {
         let pinned =

@@ -19,8 +19,8 @@ pub struct Physical {
     pub rows: f64,
     /// Estimated cost of one run (1.0 = evaluating ten rows, as in MySQL's cost model).
     pub cost: f64,
-    /// Rows are delivered one at a time, as late as possible: what reads them has effects that their evaluation may see, or the
-    /// other way round.
+    /// Rows are delivered one at a time, as late as possible: what reads them has effects that their evaluation may
+    /// see, or the other way round.
     pub one_by_one: bool,
 }
 
@@ -155,8 +155,8 @@ pub enum Op {
         /// A derived table's name, for EXPLAIN.
         name: Option<Box<str>>,
     },
-    /// Rows of common table expression `cte` of [`crate::plan::Plan::ctes`]: materialised at first use in an execution. Inside the recursive
-    /// part of that expression: the rows of the previous round.
+    /// Rows of common table expression `cte` of [`crate::plan::Plan::ctes`]: materialised at first use in an execution.
+    /// Inside the recursive part of that expression: the rows of the previous round.
     CteScan {
         /// Index into the plan's list.
         cte: u32,
@@ -270,8 +270,8 @@ pub struct ScanExplain {
     pub extra: Box<[&'static str]>,
 }
 
-/// How a scan finds its entries. Key expressions read parameters and registers only. Conversion of their values into the
-/// columns' types is [`crate::range`]'s.
+/// How a scan finds its entries. Key expressions read parameters and registers only. Conversion of their values into
+/// the columns' types is [`crate::range`]'s.
 #[derive(Clone, Debug)]
 pub enum Access {
     /// All entries of the index.
@@ -286,13 +286,14 @@ pub enum Access {
         /// A prefix of the index's parts.
         key: Box<[KeyValue]>,
     },
-    /// The union of ranges; they are encoded, sorted and merged when the scan opens. Entries are delivered in index order and once each.
+    /// The union of ranges; they are encoded, sorted and merged when the scan opens. Entries are delivered in index
+    /// order and once each.
     Ranges {
         /// The ranges.
         ranges: Ranges,
     },
-    /// Index merge: keys of rows from several indexes, brought together; the rows are read by them, in the order of the row tree
-    /// (the scan's index is the clustered one). The whole condition stays in the filter.
+    /// Index merge: keys of rows from several indexes, brought together; the rows are read by them, in the order of the
+    /// row tree (the scan's index is the clustered one). The whole condition stays in the filter.
     Merge {
         /// How the parts come together.
         kind: MergeKind,
@@ -344,7 +345,8 @@ pub struct MergePart {
     pub key_len: u32,
 }
 
-/// A scan that jumps from group to group of an index, a group being the entries whose first `parts` columns are the same.
+/// A scan that jumps from group to group of an index, a group being the entries whose first `parts` columns are the
+/// same.
 #[derive(Clone, Debug)]
 pub struct SkipScan {
     /// Where groups are looked for: Full, Point, Ref or Ranges over the first `parts` columns at most.
@@ -384,8 +386,9 @@ pub struct KeyValue {
     pub null_safe: bool,
 }
 
-/// A multi-range condition on an index, still symbolic: the union of its products. One flat list, however an OR is written,
-/// so that nothing recurses over it; shared, because a search for a plan keeps many paths with the same ranges.
+/// A multi-range condition on an index, still symbolic: the union of its products. One flat list, however an OR is
+/// written, so that nothing recurses over it; shared, because a search for a plan keeps many paths with the same
+/// ranges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranges(pub Arc<[RangeProduct]>);
 
@@ -406,8 +409,8 @@ impl Ranges {
     }
 }
 
-/// Per index part a list of alternatives (equalities from `=`, IN, IS NULL): all combinations. Then optionally an interval on
-/// the part that follows, applied to each combination.
+/// Per index part a list of alternatives (equalities from `=`, IN, IS NULL): all combinations. Then optionally an
+/// interval on the part that follows, applied to each combination.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangeProduct {
     /// Alternatives for each leading part.
@@ -505,8 +508,8 @@ pub enum LockWait {
     NoWait,
     /// Leaves the row out.
     SkipLocked,
-    /// UPDATE of one table: at READ COMMITTED and below waits only for rows whose last committed version passes the scan's filter;
-    /// waits above.
+    /// UPDATE of one table: at READ COMMITTED and below waits only for rows whose last committed version passes the
+    /// scan's filter; waits above.
     IfMatched,
 }
 

@@ -21,7 +21,8 @@ pub struct Plan {
     pub ctes: Box<[Cte]>,
     /// Where each parameter's value comes from.
     pub params: Box<[Param]>,
-    /// Literals which the plan depends on, by ordinal, with their text: a statement whose literal differs needs another plan.
+    /// Literals which the plan depends on, by ordinal, with their text: a statement whose literal differs needs another
+    /// plan.
     pub pins: Box<[(u32, Box<[u8]>)]>,
     /// Ranges that were looked up in the trees while the plan was made, those whose values may vary.
     pub dives: Box<[Dive]>,
@@ -109,8 +110,8 @@ pub struct PlanTable {
 pub struct ViewCheck {
     /// The view named in the statement: schema and name.
     pub view: (Box<str>, Box<str>),
-    /// The condition, over the row that is written: of an INSERT the target's columns (those of other tables are NULL), of an
-    /// UPDATE the input row, in which the target's columns have their new values.
+    /// The condition, over the row that is written: of an INSERT the target's columns (those of other tables are NULL),
+    /// of an UPDATE the input row, in which the target's columns have their new values.
     pub condition: Expr,
 }
 
@@ -147,10 +148,11 @@ impl Intent {
 pub struct Subplan {
     /// Operators. They may read the registers of the subquery expression's binds, and of those around it.
     pub root: Physical,
-    /// The rows depend on registers (its own binds or outer ones): run for each evaluation. Otherwise run once for each execution and kept.
+    /// The rows depend on registers (its own binds or outer ones): run for each evaluation. Otherwise run once for each
+    /// execution and kept.
     pub correlated: bool,
-    /// Registers its result depends on, its own binds and those of enclosing drivers: a steady result may be reused while they are
-    /// unchanged.
+    /// Registers its result depends on, its own binds and those of enclosing drivers: a steady result may be reused
+    /// while they are unchanged.
     pub depends: Box<[u32]>,
     /// The same registers give the same result.
     pub steady: bool,
@@ -282,8 +284,8 @@ pub enum InsertSource {
     Query(Box<Physical>),
 }
 
-/// UPDATE. The input delivers, for each target, all columns of its table (and [`crate::physical::ROW_ID`] last, when the
-/// table has no clustered index) starting at the target's `offset`.
+/// UPDATE. The input delivers, for each target, all columns of its table (and [`crate::physical::ROW_ID`] last, when
+/// the table has no clustered index) starting at the target's `offset`.
 #[derive(Debug)]
 pub struct Update {
     /// Rows to change (locking scans), after ORDER BY and LIMIT.

@@ -78,7 +78,8 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
     }
 }
 
-/// Plans LOAD DATA: an INSERT whose columns are those of the fields, without values, and then those of SET; and where the fields go.
+/// Plans LOAD DATA: an INSERT whose columns are those of the fields, without values, and then those of SET; and where
+/// the fields go.
 pub fn plan_load(
     load: &gannet_parser::ast::Load,
     snapshot: &CatalogSnapshot,

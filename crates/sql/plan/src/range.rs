@@ -1,9 +1,9 @@
 //! From symbolic access conditions to byte ranges, when a scan opens.
 //!
-//! A condition compares a column with a value in some domain; the index orders the column's own values. [`locate`] finds where
-//! the value lies among them: on one, between two, beyond all. When it cannot tell (text that is no date, a zone's gap), the
-//! range is made wide instead of wrong; the planner keeps the condition as a filter wherever that can happen
-//! (see [`is_total`]).
+//! A condition compares a column with a value in some domain; the index orders the column's own values. [`locate`]
+//! finds where the value lies among them: on one, between two, beyond all. When it cannot tell (text that is no date, a
+//! zone's gap), the range is made wide instead of wrong; the planner keeps the condition as a filter wherever that can
+//! happen (see [`is_total`]).
 
 mod locate;
 
@@ -172,8 +172,8 @@ fn is_empty(bytes: &[u8], low: End, high: End) -> bool {
     !matches!(low, End::Open) && !matches!(high, End::Open) && !compare_cut(bytes, low, high).is_lt()
 }
 
-/// Encodes the ranges of an access. `index` is the position walked (`None`: the clustered tree of a table with hidden row ids, which
-/// has full scans only). `eval` computes key expressions over parameters and registers.
+/// Encodes the ranges of an access. `index` is the position walked (`None`: the clustered tree of a table with hidden
+/// row ids, which has full scans only). `eval` computes key expressions over parameters and registers.
 pub fn encode_access<'p>(
     table: &Table,
     index: Option<usize>,
@@ -241,8 +241,8 @@ pub(crate) fn encode_values<'p>(
     Ok(())
 }
 
-/// The key of a point: the encoded bytes, or false when nothing can match (or the value cannot be placed; only for keys that
-/// are [`is_total`]).
+/// The key of a point: the encoded bytes, or false when nothing can match (or the value cannot be placed; only for keys
+/// that are [`is_total`]).
 pub fn encode_point<'p>(
     parts: &[KeyPart],
     key: &'p [KeyValue],
@@ -520,12 +520,14 @@ impl Encoder<'_> {
         } else {
             key::encode(part, value.as_ref(), &mut key)?;
         }
-        // Before the value's keys for an inclusive lower or exclusive upper bound; the other way round in a descending part.
+        // Before the value's keys for an inclusive lower or exclusive upper bound; the other way round in a descending
+        // part.
         let before = (lower == inclusive) != part.descending;
         Ok(Some(if before { self.bounds.before(&key) } else { self.bounds.after(&key) }))
     }
 
-    /// Where the keys of texts equal to `value` lie, if the part has first characters only that may be ordered as the texts are not.
+    /// Where the keys of texts equal to `value` lie, if the part has first characters only that may be ordered as the
+    /// texts are not.
     fn cuts(&self, part: &KeyPart, by: Comparison, value: &Value) -> Result<Option<CutKeys>> {
         if !part.cuts_disorder() {
             return Ok(None);

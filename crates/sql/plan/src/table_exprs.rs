@@ -16,8 +16,9 @@ pub fn table_exprs(table: &Arc<Table>) -> Result<Arc<TableExprs>> {
     table.compiled.get_or_try_init(|| bind_all(table).map(Arc::new)).cloned()
 }
 
-/// Rows that were written for version `old` of a table hold what the expressions of version `new` give, and its checks hold for
-/// them, the columns being where they were. A change of a column's type, collation or default shows in what is bound to it.
+/// Rows that were written for version `old` of a table hold what the expressions of version `new` give, and its checks
+/// hold for them, the columns being where they were. A change of a column's type, collation or default shows in what is
+/// bound to it.
 pub fn rows_keep(old: &Arc<Table>, new: &Arc<Table>) -> Result<bool> {
     let after = table_exprs(new)?;
     // Nothing is known of values whose expressions can no longer be bound.

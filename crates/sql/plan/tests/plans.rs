@@ -1,4 +1,5 @@
-//! Plans as snapshots: `tests/plans/*.txt` hold a statement, then its tree. `GANNET_UPDATE=1 cargo test` rewrites them; the diff is the review.
+//! Plans as snapshots: `tests/plans/*.txt` hold a statement, then its tree. `GANNET_UPDATE=1 cargo test` rewrites them;
+//! the diff is the review.
 
 mod common;
 

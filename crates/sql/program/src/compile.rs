@@ -117,6 +117,7 @@ pub fn compile(source: &Source<'_>) -> Result<Program> {
         c.declare(&p.name.text, &p.data_type, p.collation.as_ref())?;
     }
     let returns = source.returns.map(|(ty, collation)| c.type_of("", ty, collation.as_ref())).transpose()?;
+    let returns = returns.map(|ty| Slot { name: format!("{}()", source.name).into(), ty });
     c.statement(source.body)?;
     if source.kind == Kind::Function && !c.returns {
         return Err(sql_err!(SpNoreturn, source.name));

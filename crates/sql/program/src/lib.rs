@@ -172,8 +172,8 @@ pub struct Program {
     pub slots: Box<[Slot]>,
     /// Its parameters: the first slots.
     pub params: Box<[Parameter]>,
-    /// Type of the value of a function.
-    pub returns: Option<SqlType>,
+    /// The value of a function, named as messages name it.
+    pub returns: Option<Slot>,
     /// The steps.
     pub steps: Box<[Step]>,
     /// Expressions.

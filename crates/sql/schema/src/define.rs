@@ -27,8 +27,8 @@ pub const MAX_INDEX_COMMENT: usize = 1024;
 pub struct TableDefinition {
     /// Name.
     pub name: Arc<str>,
-    /// Columns. `ty` is complete (charset resolved, lengths checked against their type); `nullable` as written, a primary
-    /// key makes its columns NOT NULL.
+    /// Columns. `ty` is complete (charset resolved, lengths checked against their type); `nullable` as written, a
+    /// primary key makes its columns NOT NULL.
     pub columns: Vec<ColumnDefinition>,
     /// Indexes in the order written, those of column attributes included.
     pub indexes: Vec<IndexDefinition>,
@@ -194,7 +194,8 @@ pub fn define(definition: &TableDefinition) -> Result<Defined> {
     Ok(Defined { columns, indexes, clustered, constraints })
 }
 
-/// The index has the columns as its first parts, in their order, ascending and whole: it serves a foreign key over them.
+/// The index has the columns as its first parts, in their order, ascending and whole: it serves a foreign key over
+/// them.
 pub fn serves(index: &Index, columns: &[u32]) -> bool {
     let whole = |(p, c): (&IndexPart, &u32)| p.column == *c && p.prefix.is_none() && !p.descending;
     index.parts.len() >= columns.len() && index.parts.iter().zip(columns).all(whole)
@@ -479,8 +480,8 @@ fn check_auto_increment(columns: &[Column], indexes: &[Index]) -> Result<()> {
     Ok(())
 }
 
-/// MySQL's order: the primary key, unique keys over NOT NULL columns, other unique keys, the rest; of unique keys those without prefixes
-/// first; stable.
+/// MySQL's order: the primary key, unique keys over NOT NULL columns, other unique keys, the rest; of unique keys those
+/// without prefixes first; stable.
 pub(crate) fn sort_indexes(columns: &[Column], indexes: &mut [Index]) {
     indexes.sort_by_key(|i| {
         let nullable = i.parts.iter().any(|p| columns[p.column as usize].nullable);

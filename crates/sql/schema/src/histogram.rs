@@ -1,8 +1,8 @@
 //! Histograms: how the values of a column are spread, for conditions that no index serves.
 //!
-//! Bounds of buckets are keys ([`gannet_types::key`]) of the column's values, so a histogram compares with `memcmp`, and a
-//! condition becomes ranges of keys by the same code that an index's conditions go through. What SQL shows of a histogram
-//! (`information_schema.COLUMN_STATISTICS`) is the JSON text kept beside them.
+//! Bounds of buckets are keys ([`gannet_types::key`]) of the column's values, so a histogram compares with `memcmp`,
+//! and a condition becomes ranges of keys by the same code that an index's conditions go through. What SQL shows of a
+//! histogram (`information_schema.COLUMN_STATISTICS`) is the JSON text kept beside them.
 
 use crate::column::Column;
 use gannet_base::{DecodeError, Reader, Writer};

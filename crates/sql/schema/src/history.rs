@@ -1,7 +1,8 @@
 //! The definitions that a table's rows were written with.
 //!
-//! A row names its definition (`types::row`). A change that leaves the rows as they are makes another definition, to which the earlier ones
-//! are related here; a change that writes all rows anew begins with definition 0 again. So the history belongs to a row tree.
+//! A row names its definition (`types::row`). A change that leaves the rows as they are makes another definition, to
+//! which the earlier ones are related here; a change that writes all rows anew begins with definition 0 again. So the
+//! history belongs to a row tree.
 
 use crate::column::Column;
 use gannet_types::row::{MAX_DEFINITION, OlderDefinition, RowLayout};
@@ -38,8 +39,8 @@ impl History {
         RowLayout::with_history(&types, self.number, &self.older, defaults)
     }
 
-    /// The history after a change from columns `old` to others that were, each, at `origins` among them; `came` are the values, by ordinal,
-    /// that new ones read as. `None`: the numbers are used up.
+    /// The history after a change from columns `old` to others that were, each, at `origins` among them; `came` are the
+    /// values, by ordinal, that new ones read as. `None`: the numbers are used up.
     pub fn next(&self, old: &[Column], origins: &[Option<u32>], came: &[(u32, Value)]) -> Option<Arc<History>> {
         let place = |ordinal: usize| origins.iter().position(|o| *o == Some(ordinal as u32));
         let mut older = self.older.clone();

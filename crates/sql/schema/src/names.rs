@@ -1,7 +1,7 @@
 //! Identifiers: comparison, limits, quoting.
 //!
-//! As MySQL on Linux (`lower_case_table_names` = 0): schema and table names are compared byte by byte, names of columns,
-//! indexes, aliases and everything else ignore case.
+//! As MySQL on Linux (`lower_case_table_names` = 0): schema and table names are compared byte by byte, names of
+//! columns, indexes, aliases and everything else ignore case.
 
 use gannet_types::{ErrorCode, Result, SqlError};
 use std::borrow::Cow;
@@ -101,7 +101,8 @@ pub fn quote_identifier(out: &mut String, name: &str, quote: char) {
     out.push(quote);
 }
 
-/// Appends text between single quotes as SHOW CREATE TABLE does: quotes doubled, backslash, NUL, newline and carriage return escaped.
+/// Appends text between single quotes as SHOW CREATE TABLE does: quotes doubled, backslash, NUL, newline and carriage
+/// return escaped.
 pub fn quote_text(out: &mut String, text: &str) {
     out.push('\'');
     for c in text.chars() {

@@ -16,8 +16,9 @@ const OVERHEAD: usize = 32;
 
 /// The keys of the rows that transactions change, for one that builds an index beside them.
 ///
-/// A writer notes each changed row before its transaction commits. What is noted says nothing of the change: the builder compares the
-/// row at two snapshots. So nothing has to be taken back when a change is rolled back, and a key may be noted often.
+/// A writer notes each changed row before its transaction commits. What is noted says nothing of the change: the
+/// builder compares the row at two snapshots. So nothing has to be taken back when a change is rolled back, and a key
+/// may be noted often.
 #[derive(Debug)]
 pub struct RowLog {
     shards: [CachePadded<Mutex<Shard>>; SHARDS],

@@ -106,7 +106,8 @@ impl Table {
         }
     }
 
-    /// The values of carried bytes differ when one of these columns changes, though the key may stay equal ('a' to 'A').
+    /// The values of carried bytes differ when one of these columns changes, though the key may stay equal ('a' to
+    /// 'A').
     pub fn carried_columns(&self, index: usize) -> &[u32] {
         &self.codecs.indexes[index].carried_columns
     }

@@ -1,7 +1,7 @@
 //! Dictionary rows as bytes.
 //!
-//! A row begins with a format version. Integers are little-endian or LEB128 varints, texts are preceded by their length. Decoding
-//! validates everything it reads (ordinals, type numbers, collations, lengths) and never panics.
+//! A row begins with a format version. Integers are little-endian or LEB128 varints, texts are preceded by their
+//! length. Decoding validates everything it reads (ordinals, type numbers, collations, lengths) and never panics.
 //!
 //! ```text
 //! schema  u8 version · varint id · u16 collation

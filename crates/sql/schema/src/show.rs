@@ -294,7 +294,8 @@ pub fn show_create_schema(schema: &Schema, if_not_exists: bool, options: &ShowOp
 /// `Key` of SHOW COLUMNS (`COLUMN_KEY`): PRI, UNI, MUL or empty.
 pub fn column_key(table: &Table, column: u32) -> &'static str {
     let mut best = "";
-    // Without a primary key the first unique index without NULL stands for it, whether or not the rows are in its order.
+    // Without a primary key the first unique index without NULL stands for it, whether or not the rows are in its
+    // order.
     let primary = crate::define::choose_clustered(&table.columns, &table.indexes);
     for (position, index) in table.indexes.iter().enumerate() {
         let Some(at) = index.parts.iter().position(|p| p.column == column) else { continue };

@@ -1,7 +1,7 @@
 //! Statistics of a table: what the optimizer knows of its size and of its values.
 //!
-//! They are estimates, replaced as a whole by whoever takes them anew. Plans remember the **epoch** they were made with; it
-//! moves only when the figures changed enough to matter, and a cached plan of an older epoch is made again.
+//! They are estimates, replaced as a whole by whoever takes them anew. Plans remember the **epoch** they were made
+//! with; it moves only when the figures changed enough to matter, and a cached plan of an older epoch is made again.
 
 use crate::column::Column;
 use crate::histogram::Histogram;
@@ -87,8 +87,8 @@ impl TableStatistics {
         next
     }
 
-    /// Of the next version of a table. `origins` says of each column which one of the old version it was. Histograms of columns that are
-    /// gone, or have another name or type, are gone too. `fresh`: the rows move to new trees.
+    /// Of the next version of a table. `origins` says of each column which one of the old version it was. Histograms of
+    /// columns that are gone, or have another name or type, are gone too. `fresh`: the rows move to new trees.
     pub fn altered(
         &self,
         old: &[Column],
@@ -221,7 +221,8 @@ impl Figures {
     }
 }
 
-/// Format of the figures' row: version, rows, pages, taken, indexes (tree, pages, leaves, places, distinct values of each prefix).
+/// Format of the figures' row: version, rows, pages, taken, indexes (tree, pages, leaves, places, distinct values of
+/// each prefix).
 const VERSION: u8 = 1;
 
 impl Figures {

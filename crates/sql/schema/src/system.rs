@@ -32,7 +32,8 @@ pub fn base_snapshot() -> CatalogSnapshot {
     CatalogSnapshot::default().with(SYSTEM_SCHEMAS.into_iter().map(schema))
 }
 
-/// A snapshot without an engine, for tests of what lies above: the system schemas plus the given tables and their schemas.
+/// A snapshot without an engine, for tests of what lies above: the system schemas plus the given tables and their
+/// schemas.
 pub fn fixture_snapshot(schemas: &[&str], tables: Vec<Table>) -> CatalogSnapshot {
     let schema = |(i, name): (usize, &&str)| {
         let id = SchemaId(FIRST_USER_ID as u32 + i as u32);

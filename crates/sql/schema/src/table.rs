@@ -114,7 +114,8 @@ pub struct TableOptions {
     pub collation: CollationId,
     /// COMMENT
     pub comment: Box<str>,
-    /// Options which only SHOW CREATE TABLE and information_schema repeat, as (NAME, text): ROW_FORMAT, STATS_PERSISTENT, ...
+    /// Options which only SHOW CREATE TABLE and information_schema repeat, as (NAME, text): ROW_FORMAT,
+    /// STATS_PERSISTENT, ...
     pub create_options: Box<[(Box<str>, Box<str>)]>,
 }
 

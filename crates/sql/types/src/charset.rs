@@ -1,6 +1,7 @@
 //! Character sets: how bytes are cut into characters, checked, and converted between a connection and a column.
 //!
-//! Text lives in the engine in its column's character set. `utf8mb4` is the common case and is checked by the standard library.
+//! Text lives in the engine in its column's character set. `utf8mb4` is the common case and is checked by the standard
+//! library.
 
 mod tables;
 
@@ -8,8 +9,8 @@ use crate::error::Result;
 use crate::sql_err;
 use std::borrow::Cow;
 
-/// All character sets, one declaration each, in the order of `SHOW CHARACTER SET`: name, description, default collation, bytes of the
-/// longest character, and for one-byte sets beyond ASCII the characters of the upper half.
+/// All character sets, one declaration each, in the order of `SHOW CHARACTER SET`: name, description, default
+/// collation, bytes of the longest character, and for one-byte sets beyond ASCII the characters of the upper half.
 macro_rules! charsets {
     ($($(#[$doc:meta])* $id:ident $name:literal $description:literal $default:literal $max:literal $table:expr;)*) => {
         /// A character set.
@@ -107,7 +108,8 @@ impl Charset {
         u32::from(self.info().max_len)
     }
 
-    /// Bytes of the unit that every character is made of. Where it is more than one, ASCII text is not what it is elsewhere.
+    /// Bytes of the unit that every character is made of. Where it is more than one, ASCII text is not what it is
+    /// elsewhere.
     pub fn unit(self) -> usize {
         match self {
             Charset::Ucs2 | Charset::Utf16 | Charset::Utf16le => 2,
@@ -351,7 +353,8 @@ impl Charset {
         self.encode(c, &mut own) && text.starts_with(&own)
     }
 
-    /// Converts text; borrows where bytes stay as they are. Characters without a counterpart, and malformed bytes, become `?`.
+    /// Converts text; borrows where bytes stay as they are. Characters without a counterpart, and malformed bytes,
+    /// become `?`.
     pub fn convert(self, bytes: &[u8], to: Charset) -> Converted<'_> {
         let plain = self != Charset::Binary && !self.is_wide() && !to.is_wide();
         if to == Charset::Binary || self == to || (plain && bytes.is_ascii()) {

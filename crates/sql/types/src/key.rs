@@ -1,11 +1,14 @@
 //! Memory-comparable keys: bytes that `memcmp` orders as SQL orders the values.
 //!
-//! A key is the concatenation of its parts; every part's encoding is prefix-free, so that concatenation keeps the order:
+//! A key is the concatenation of its parts; every part's encoding is prefix-free, so that concatenation keeps the
+//! order:
 //! * a nullable part starts with a tag, 0 for NULL (and nothing after it) or 1;
 //! * integers: big-endian in the column's width with the sign bit flipped (unsigned as they are);
 //! * DECIMAL: [`Decimal::encode`]; FLOAT, DOUBLE: IEEE bits, sign flipped, negative ones inverted; -0 is 0;
-//! * DATE 3, DATETIME 8, TIME 8, TIMESTAMP 8 bytes: packed, big-endian, sign flipped where signed; YEAR 2, BIT 8, ENUM 2, SET 8;
-//! * text: [`Collation::key`](crate::Collation::key), terminated; bytes are escaped (00 becomes 00 FF, the end is 00 00);
+//! * DATE 3, DATETIME 8, TIME 8, TIMESTAMP 8 bytes: packed, big-endian, sign flipped where signed; YEAR 2, BIT 8, ENUM
+//!   2, SET 8;
+//! * text: [`Collation::key`](crate::Collation::key), terminated; bytes are escaped (00 becomes 00 FF, the end is 00
+//!   00);
 //! * a descending part has all its bytes inverted, tag included, so that NULL comes last.
 
 use crate::collation::{Algorithm, CutKeys, Pad};
@@ -43,7 +46,8 @@ impl KeyPart {
         }
     }
 
-    /// What the keys of texts begin with whose first characters equal those of `text` one by one: see [`Collation::stem_key`](crate::Collation::stem_key).
+    /// What the keys of texts begin with whose first characters equal those of `text` one by one: see
+    /// [`Collation::stem_key`](crate::Collation::stem_key).
     pub fn stem(&self, text: &[u8]) -> Vec<u8> {
         let mut key = Vec::with_capacity(text.len() * 2 + 1);
         self.ty.collation.get().stem_key(self.cut(text), &mut key);
@@ -132,7 +136,8 @@ impl KeyBuf {
     }
 }
 
-/// Appends the encoding of `value`, which must have been converted to the part's type (`convert::store`); error 1815 if it is of another kind.
+/// Appends the encoding of `value`, which must have been converted to the part's type (`convert::store`); error 1815 if
+/// it is of another kind.
 pub fn encode(part: &KeyPart, value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     if part.ty.nullable {
@@ -195,8 +200,8 @@ fn put_int(width: usize, unsigned: bool, v: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&flipped.to_be_bytes()[8 - width..]);
 }
 
-/// Reads one part from the front of `key` and moves `key` behind it. Errors: 1712 for bytes that no encoding gives, 1815 for a part that
-/// is not invertible.
+/// Reads one part from the front of `key` and moves `key` behind it. Errors: 1712 for bytes that no encoding gives,
+/// 1815 for a part that is not invertible.
 pub fn decode(part: &KeyPart, key: &mut &[u8]) -> Result<Value> {
     let ty = &part.ty;
     let flip = if part.descending { 0xFF } else { 0 };

@@ -11,15 +11,17 @@
 //! | | 2 or 4 each | end of each variable column, counted from the first variable byte |
 //! | | | variable bytes: short columns in column order, then long ones (more than [`SHORT_BYTES`] by declaration), in column order |
 //!
-//! Bit 14 clear: bits 0..=12 are the number of columns; that is definition 0, the table's as its rows were written first. Bit 14 set: bits
-//! 0..=12 (and with bit 13 the next two bytes) are the number of a later definition.
+//! Bit 14 clear: bits 0..=12 are the number of columns; that is definition 0, the table's as its rows were written
+//! first. Bit 14 set: bits 0..=12 (and with bit 13 the next two bytes) are the number of a later definition.
 //!
-//! Offsets depend on the definition only, so any column is found in constant time, and a prefix of the payload that holds the ends gives
-//! all short columns. A layout knows all definitions that rows may have been written with: columns are asked for by their place in the
-//! newest one, whatever place and type they have in the row's; a column that came later reads as the value that it came with.
+//! Offsets depend on the definition only, so any column is found in constant time, and a prefix of the payload that
+//! holds the ends gives all short columns. A layout knows all definitions that rows may have been written with: columns
+//! are asked for by their place in the newest one, whatever place and type they have in the row's; a column that came
+//! later reads as the value that it came with.
 //!
-//! Fixed widths: integers 1, 2, 3, 4, 8; FLOAT 4; DOUBLE 8; DECIMAL as [`Decimal::encode`]; DATE 3; TIME 3 + f, DATETIME 5 + f, TIMESTAMP
-//! 4 + f with f = ceil(fsp / 2) bytes of fraction; YEAR 1; ENUM 2; SET 8; BIT ceil(n / 8). CHAR is variable, without trailing spaces.
+//! Fixed widths: integers 1, 2, 3, 4, 8; FLOAT 4; DOUBLE 8; DECIMAL as [`Decimal::encode`]; DATE 3; TIME 3 + f,
+//! DATETIME 5 + f, TIMESTAMP 4 + f with f = ceil(fsp / 2) bytes of fraction; YEAR 1; ENUM 2; SET 8; BIT ceil(n / 8).
+//! CHAR is variable, without trailing spaces.
 
 use crate::collation::CollationId;
 use crate::decimal::Decimal;
@@ -211,8 +213,8 @@ impl Shape {
         }
     }
 
-    /// The shape of an older definition, its columns in the order of the newest one, whose types are `newest`. What may differ between two
-    /// types whose values are the same bytes is the newest one's: collation, members.
+    /// The shape of an older definition, its columns in the order of the newest one, whose types are `newest`. What may
+    /// differ between two types whose values are the same bytes is the newest one's: collation, members.
     fn older(definition: &OlderDefinition, newest: &[SqlType]) -> Shape {
         let types: Vec<SqlType> = definition.columns.iter().map(|(ty, _)| ty.clone()).collect();
         let mut shape = Shape::new(&types, definition.number);
@@ -308,8 +310,8 @@ impl RowLayout {
         RowLayout::with_history(types, 0, &[], Vec::new())
     }
 
-    /// The layout of a table whose definition was changed without rewriting its rows: `number` is that of the newest definition,
-    /// `defaults` what columns that came later read as (by place; short lists read as NULL).
+    /// The layout of a table whose definition was changed without rewriting its rows: `number` is that of the newest
+    /// definition, `defaults` what columns that came later read as (by place; short lists read as NULL).
     pub fn with_history(
         types: &[SqlType],
         number: u32,
@@ -375,8 +377,8 @@ impl RowLayout {
         }
     }
 
-    /// Puts a value in the place of the one that a payload has; false: not in place, for it takes another number of bytes, one of both
-    /// is NULL, or the row was written with fewer columns.
+    /// Puts a value in the place of the one that a payload has; false: not in place, for it takes another number of
+    /// bytes, one of both is NULL, or the row was written with fewer columns.
     pub fn patch(&self, payload: &mut [u8], col: usize, value: ValueRef<'_>) -> Result<bool, Corrupt> {
         let (shape, wide) = self.shape(payload)?;
         // A row of an older definition is written anew, in the newest form.
@@ -429,7 +431,8 @@ impl RowLayout {
         Ok(self.defaults.get(col).map_or(ValueRef::Null, Value::as_ref))
     }
 
-    /// Bytes from the front of the payload that suffice to read all short columns. `payload` may be cut behind its ends.
+    /// Bytes from the front of the payload that suffice to read all short columns. `payload` may be cut behind its
+    /// ends.
     pub fn short_len(&self, payload: &[u8]) -> Result<usize, Corrupt> {
         let (shape, wide) = self.shape(payload)?;
         let short = if shape.short == 0 { 0 } else { shape.end(payload, wide, shape.short - 1).ok_or(SHORT)? };
@@ -446,7 +449,8 @@ impl RowLayout {
         self.current.order.iter().skip(self.current.short).any(|c| usize::from(*c) == col)
     }
 
-    /// Appends the payload of a row. Values must have been converted to the columns' types (`convert::store`); error 1815 if not.
+    /// Appends the payload of a row. Values must have been converted to the columns' types (`convert::store`); error
+    /// 1815 if not.
     #[inline]
     pub fn encode(&self, values: &[ValueRef<'_>], out: &mut Vec<u8>) -> Result<()> {
         if values.len() != self.len() {
@@ -724,7 +728,8 @@ mod tests {
         });
     }
 
-    /// One of the changes that leave rows as they are, to a definition whose columns are `(type, what absent ones read as)`.
+    /// One of the changes that leave rows as they are, to a definition whose columns are `(type, what absent ones read
+    /// as)`.
     fn change(rng: &mut crate::testing::Rng, now: &mut Vec<(SqlType, Value)>) -> Vec<Option<usize>> {
         let mut origins: Vec<Option<usize>> = (0..now.len()).map(Some).collect();
         match rng.below(4) {

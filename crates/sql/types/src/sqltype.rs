@@ -145,8 +145,8 @@ pub struct SqlType {
     /// Digits after the point (DECIMAL, FLOAT(M,D), DOUBLE(M,D)) or of the second (TIME, DATETIME, TIMESTAMP).
     /// [`SqlType::NOT_FIXED`] for FLOAT and DOUBLE without D.
     pub scale: u8,
-    /// Characters (bytes for binary strings); precision of DECIMAL, FLOAT(M,D); bits of BIT; display width of integers with ZEROFILL
-    /// or TINYINT(1), else 0.
+    /// Characters (bytes for binary strings); precision of DECIMAL, FLOAT(M,D); bits of BIT; display width of integers
+    /// with ZEROFILL or TINYINT(1), else 0.
     pub length: u32,
     /// Of strings, ENUM, SET; `binary` for everything else.
     pub collation: CollationId,

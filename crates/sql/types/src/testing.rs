@@ -36,7 +36,8 @@ impl Rng {
             .collect()
     }
 
-    /// UTF-8 text of interesting characters: spaces, controls, letters with and without accents, expansions, CJK, jamo, beyond the BMP.
+    /// UTF-8 text of interesting characters: spaces, controls, letters with and without accents, expansions, CJK, jamo,
+    /// beyond the BMP.
     pub(crate) fn text(&mut self, max: usize) -> String {
         const CHARS: &[char] = &[
             ' ',

@@ -83,7 +83,8 @@ impl fmt::Debug for Text {
     }
 }
 
-/// An owned value. The `u8` beside temporal values is their fractional digits, 0..=6. Equality is of representation, not SQL's `=`.
+/// An owned value. The `u8` beside temporal values is their fractional digits, 0..=6. Equality is of representation,
+/// not SQL's `=`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Null,
@@ -180,9 +181,10 @@ impl Value {
         matches!(self, Value::Null)
     }
 
-    /// Gives a DECIMAL the digits of its expression's type: a quotient has more (`1/3*3` is `1.0000`), what IF and the like choose may
-    /// have fewer (`IF(1, 1.5, 2.25)`), and every use of the value but arithmetic sees those of the type. Parameters and user variables
-    /// have [`MAX_SCALE`](crate::decimal::MAX_SCALE) for want of a better one: nothing is appended for that.
+    /// Gives a DECIMAL the digits of its expression's type: a quotient has more (`1/3*3` is `1.0000`), what IF and the
+    /// like choose may have fewer (`IF(1, 1.5, 2.25)`), and every use of the value but arithmetic sees those of the
+    /// type. Parameters and user variables have [`MAX_SCALE`](crate::decimal::MAX_SCALE) for want of a better one:
+    /// nothing is appended for that.
     #[inline]
     pub fn settle(&mut self, ty: &crate::SqlType) {
         if let Value::Decimal(d) = self
@@ -193,8 +195,8 @@ impl Value {
         }
     }
 
-    /// The text of a number whose type says more of it than the value: the fixed decimals of a FLOAT or DOUBLE, the zeros in front
-    /// of a ZEROFILL. `None`: what [`Value::write_text`] prints.
+    /// The text of a number whose type says more of it than the value: the fixed decimals of a FLOAT or DOUBLE, the
+    /// zeros in front of a ZEROFILL. `None`: what [`Value::write_text`] prints.
     pub fn shown_as(&self, ty: &crate::SqlType) -> Option<Vec<u8>> {
         let float =
             matches!(ty.id, crate::TypeId::Float | crate::TypeId::Double) && ty.scale < crate::SqlType::NOT_FIXED;

@@ -44,6 +44,22 @@ fn main() {
         });
         return;
     }
+    let ranges = |tree: &Tree, i: u64| {
+        let from = scramble(i) % (n - 200);
+        let mut cursor = tree.cursor();
+        cursor.set_range(Some(&from.to_be_bytes()), Some(&(from + 10).to_be_bytes()));
+        let mut rows = 0;
+        while cursor.next().unwrap() {
+            rows += cursor.value().len();
+        }
+        assert_eq!(rows, 1_900);
+    };
+    // So many ranges only, for counting instructions: the difference of two runs.
+    if let Some(times) = std::env::args().nth(1).and_then(|n| n.parse::<u64>().ok()) {
+        (0..times).for_each(|i| ranges(&tree, i));
+        return;
+    }
+    time("range of 10 by a cursor of its own", 200_000, |i| ranges(&tree, i));
     for hot in [1000, 100_000, n] {
         time(&format!("lookup, random of {hot}"), 2_000_000, |i| {
             out.clear();

@@ -1,15 +1,17 @@
 //! Building a tree bottom-up from entries in key order.
 //!
-//! Each level has one node in the making. An entry that does not fit any more closes the leaf: what separates the two goes up as an
-//! entry of the node above, and so on. Nodes are filled up to [`FILL`], so that a change here and there does not split every leaf.
+//! Each level has one node in the making. An entry that does not fit any more closes the leaf: what separates the two
+//! goes up as an entry of the node above, and so on. Nodes are filled up to [`FILL`], so that a change here and there
+//! does not split every leaf.
 //!
-//! Nodes are not changed in the pool. The first [`FEW`] leaves are kept; a tree that has no more is written as any other change is, page
-//! by page into the log. A larger one is written to extents of its own, past pool and log ([`BuiltExtents`]). The root, which is there
-//! already, gets its content last, in one mini-transaction: until then the tree is empty, and afterwards it is complete.
+//! Nodes are not changed in the pool. The first [`FEW`] leaves are kept; a tree that has no more is written as any
+//! other change is, page by page into the log. A larger one is written to extents of its own, past pool and log
+//! ([`BuiltExtents`]). The root, which is there already, gets its content last, in one mini-transaction: until then the
+//! tree is empty, and afterwards it is complete.
 //!
-//! A node's prefix is what its bounds have in common. The upper bound is known when the node is closed; up to then the next key stands for
-//! it, which has no less in common with the lower one. Where the prefix becomes shorter with the last key, entries may have to go
-//! to the next node (`Draft::cut`).
+//! A node's prefix is what its bounds have in common. The upper bound is known when the node is closed; up to then the
+//! next key stands for it, which has no less in common with the lower one. Where the prefix becomes shorter with the
+//! last key, entries may have to go to the next node (`Draft::cut`).
 
 use std::ops::Range;
 
@@ -90,7 +92,8 @@ impl Draft {
         self.used(prefix) + entry_space(key.len() - prefix, value.len()) <= FILL || self.items.is_empty()
     }
 
-    /// How many entries the node gets if the next key is `next` (none: it is the last node), with the upper bound and prefix it has then.
+    /// How many entries the node gets if the next key is `next` (none: it is the last node), with the upper bound and
+    /// prefix it has then.
     fn cut(&self, level: usize, next: Option<&[u8]>) -> (usize, Option<Vec<u8>>, usize) {
         let (mut n, mut space) = (self.items.len(), self.space);
         let mut upper = next.map(|key| match level {
@@ -189,8 +192,8 @@ impl Extents {
     }
 }
 
-/// Fills an empty tree. Dropped before [`finish`](Builder::finish) has returned, it leaves the tree empty, perhaps with pages that
-/// nothing leads to: the caller is going to free the tree.
+/// Fills an empty tree. Dropped before [`finish`](Builder::finish) has returned, it leaves the tree empty, perhaps with
+/// pages that nothing leads to: the caller is going to free the tree.
 pub struct Builder {
     tree: Tree,
     levels: Vec<Draft>,
@@ -270,7 +273,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Closes the node in the making at `level`; `next` is the first key behind it. What does not fit begins the next one.
+    /// Closes the node in the making at `level`; `next` is the first key behind it. What does not fit begins the next
+    /// one.
     fn close(&mut self, level: usize, next: Option<&[u8]>) -> Result<(), Error> {
         let draft = &self.levels[level];
         let (n, upper, prefix) = draft.cut(level, next);
@@ -344,7 +348,8 @@ impl Builder {
         })
     }
 
-    /// Completes the tree. When it returns, all pages that went past the log are on disk, and the root leads to all entries.
+    /// Completes the tree. When it returns, all pages that went past the log are on disk, and the root leads to all
+    /// entries.
     pub fn finish(mut self) -> Result<u64, Error> {
         if matches!(self.pages, Pages::Kept(_)) {
             self.place_kept(Pages::Logged)?;

@@ -160,8 +160,8 @@ impl Cursor {
         self.first_step = 1;
     }
 
-    /// Sets the range: keys from `from` on (`None`: from the first), below `to` (`None`: up to the last). The cursor is outside;
-    /// [`Cursor::next`] goes to the first entry, [`Cursor::prev`] to the last.
+    /// Sets the range: keys from `from` on (`None`: from the first), below `to` (`None`: up to the last). The cursor is
+    /// outside; [`Cursor::next`] goes to the first entry, [`Cursor::prev`] to the last.
     pub fn set_range(&mut self, from: Option<&[u8]>, to: Option<&[u8]>) {
         fn write(key: Option<&[u8]>) -> impl FnOnce(&mut Vec<u8>) -> bool {
             move |out| {

@@ -133,7 +133,8 @@ impl Tree {
         }
     }
 
-    /// A page on the way down must be a node of this tree, one level below its parent. `expected` is `usize::MAX` for the root.
+    /// A page on the way down must be a node of this tree, one level below its parent. `expected` is `usize::MAX` for
+    /// the root.
     #[inline]
     pub(crate) fn check_node(&self, guard: &OptimisticGuard<'_>, level: usize, expected: usize) -> Result<(), Stop> {
         let node = Node(guard);
@@ -145,7 +146,8 @@ impl Tree {
         Err(not_a_node(guard, guard.page_no()))
     }
 
-    /// The node at `level` for `target`, with its parent and notes. Fails with `Restart` when the tree is not that high.
+    /// The node at `level` for `target`, with its parent and notes. Fails with `Restart` when the tree is not that
+    /// high.
     pub(crate) fn descend<'p>(
         &self,
         pool: &'p Pool,

@@ -28,7 +28,8 @@ pub struct TreeStats {
     pub pages: u64,
 }
 
-/// A way down: the child taken and the count of children at every inner level, the position and the entries in the leaf.
+/// A way down: the child taken and the count of children at every inner level, the position and the entries in the
+/// leaf.
 type Branch = Vec<(usize, usize)>;
 
 impl Tree {
@@ -61,7 +62,8 @@ impl Tree {
         Ok(between(&low, &high, &samples))
     }
 
-    /// A key about `fraction` of the way through the tree, which is taken for evenly filled; empty when the leaf reached is.
+    /// A key about `fraction` of the way through the tree, which is taken for evenly filled; empty when the leaf
+    /// reached is.
     pub fn key_at(&self, fraction: f64) -> Result<Vec<u8>, Error> {
         self.pool.run(|| {
             let mut fraction = fraction.clamp(0.0, 0.999_999);
@@ -119,7 +121,8 @@ impl Tree {
         let Some(parted) = parted(low, high) else {
             return Ok(Vec::new());
         };
-        // Where the ways part, what lies between them; where that is little, what lies right of the low way further down.
+        // Where the ways part, what lies between them; where that is little, what lies right of the low way further
+        // down.
         let wide = |depth: usize| {
             let last = if depth == parted { high[depth].0 } else { low[depth].1 };
             (depth, low[depth].0, last)
@@ -158,8 +161,8 @@ fn parted(low: &[(usize, usize)], high: &[(usize, usize)]) -> Option<usize> {
     (low.len() == high.len()).then(|| low.iter().zip(high).position(|(a, b)| a.0 != b.0)).flatten()
 }
 
-/// Entries between two branches at the lowest level they have: from the level where they part, the number of nodes between
-/// them times the fill seen on the way.
+/// Entries between two branches at the lowest level they have: from the level where they part, the number of nodes
+/// between them times the fill seen on the way.
 fn between(low: &[(usize, usize)], high: &[(usize, usize)], samples: &[Branch]) -> RangeEstimate {
     let Some(parted) = parted(low, high) else {
         // The same place; or the tree changed between the two descents.
@@ -180,7 +183,8 @@ fn between(low: &[(usize, usize)], high: &[(usize, usize)], samples: &[Branch]) 
             0 => (low[level].1 + high[level].1) as f64 / 2.0,
             n => samples.iter().map(|b| b[level].1).sum::<usize>() as f64 / n as f64,
         };
-        // On the low way what lies right of it, on the high way what lies left of it; in a leaf the low position counts too.
+        // On the low way what lies right of it, on the high way what lies left of it; in a leaf the low position counts
+        // too.
         let right = low[level].1 as f64 - low[level].0 as f64 - if leaf { 0.0 } else { 1.0 };
         between = between * average + right.max(0.0) + high[level].0 as f64;
     }

@@ -1,7 +1,7 @@
 //! B+trees over buffer and log.
 //!
-//! Keys and values are bytes; keys compare with `memcmp`. See `README.md` beside this crate for the algorithms, the latch
-//! order, what a reader may find half done, and the invariants.
+//! Keys and values are bytes; keys compare with `memcmp`. See `README.md` beside this crate for the algorithms, the
+//! latch order, what a reader may find half done, and the invariants.
 //!
 //! | module | what |
 //! |---|---|
@@ -143,7 +143,8 @@ impl Tree {
         })
     }
 
-    /// Removes one entry in a mini-transaction of its own, and merges the leaf if it became too empty. Returns whether the key was there.
+    /// Removes one entry in a mini-transaction of its own, and merges the leaf if it became too empty. Returns whether
+    /// the key was there.
     pub fn delete(&self, key: &[u8]) -> Result<bool, Error> {
         let (found, underfull) = self.pool.run(|| {
             let mut mtr = self.pool.mtr()?;

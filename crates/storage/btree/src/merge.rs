@@ -1,7 +1,7 @@
 //! Merging nodes that have become too empty with a neighbour under the same parent.
 //!
-//! A node never loses its last child, and content moves only between neighbours under one parent: so the bounds of a node
-//! change only together with a change of its parent (INV-BT-2), which optimistic descents notice.
+//! A node never loses its last child, and content moves only between neighbours under one parent: so the bounds of a
+//! node change only together with a change of its parent (INV-BT-2), which optimistic descents notice.
 
 use gannet_base::PageNo;
 use gannet_buffer::{Error, Mtr, PageRef, Pool, Stop};

@@ -9,9 +9,10 @@ use gannet_page::raw::{OVERFLOW_DATA, OVERFLOW_SPACE, overflow};
 use crate::Tree;
 
 impl Tree {
-    /// Writes `bytes` into a new chain, from its last page to its first, each in a mini-transaction of its own. Returns the first page.
-    /// `each` runs in every one of them with the page that is the chain's first so far, before anything is changed: there
-    /// the engine keeps, in undo, what would have to be freed. It may be called more than once for a page.
+    /// Writes `bytes` into a new chain, from its last page to its first, each in a mini-transaction of its own. Returns
+    /// the first page. `each` runs in every one of them with the page that is the chain's first so far, before anything
+    /// is changed: there the engine keeps, in undo, what would have to be freed. It may be called more than once for a
+    /// page.
     pub fn write_chain(
         &self,
         bytes: &[u8],
@@ -24,7 +25,8 @@ impl Tree {
         Ok(next)
     }
 
-    /// One page of [`Tree::write_chain`]: `part` (at most `OVERFLOW_SPACE` bytes), followed by the chain that begins at `next`.
+    /// One page of [`Tree::write_chain`]: `part` (at most `OVERFLOW_SPACE` bytes), followed by the chain that begins at
+    /// `next`.
     pub fn write_chain_page(
         &self,
         part: &[u8],
@@ -63,8 +65,9 @@ impl Tree {
         Ok(())
     }
 
-    /// Frees the chain that begins at `first`, a page a mini-transaction. `each` runs in every one of them with the page that will
-    /// be the chain's first then (zero at the end), before anything is changed: there the engine keeps how far it has come.
+    /// Frees the chain that begins at `first`, a page a mini-transaction. `each` runs in every one of them with the
+    /// page that will be the chain's first then (zero at the end), before anything is changed: there the engine keeps
+    /// how far it has come.
     pub fn free_chain(
         &self,
         first: PageNo,

@@ -1,5 +1,5 @@
-//! Splitting nodes. Each split is a mini-transaction of its own, after which the tree is valid; the change that needs the
-//! room comes later.
+//! Splitting nodes. Each split is a mini-transaction of its own, after which the tree is valid; the change that needs
+//! the room comes later.
 
 use gannet_base::PageNo;
 use gannet_buffer::{Mtr, PageRef, Pool, Stop};
@@ -20,8 +20,8 @@ struct Plan {
 }
 
 impl Tree {
-    /// Makes room in the node at `level` for `key`: splits it, or an ancestor that has no room for the new separator. One split a call
-    /// and level; the caller looks again.
+    /// Makes room in the node at `level` for `key`: splits it, or an ancestor that has no room for the new separator.
+    /// One split a call and level; the caller looks again.
     pub(crate) fn split(&self, pool: &Pool, key: &[u8], level: usize, need: usize) -> Result<(), Stop> {
         let parent_need = {
             // Parks if it must, so before everything else.
@@ -158,8 +158,8 @@ fn plan_inner(node: Node<'_, PageBuf>) -> Plan {
     Plan { at, separator: node.key(at) }
 }
 
-/// The slot in `from..to` to cut at: near the middle of the bytes; among the candidates there the one with the shortest key (inner)
-/// or the earliest difference from the key before it (leaf).
+/// The slot in `from..to` to cut at: near the middle of the bytes; among the candidates there the one with the shortest
+/// key (inner) or the earliest difference from the key before it (leaf).
 fn middle(node: Node<'_, PageBuf>, from: usize, to: usize) -> usize {
     let size = |i: usize| {
         let e = node.entry(i);

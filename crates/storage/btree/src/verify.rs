@@ -1,8 +1,8 @@
 //! Checking a whole tree: structure of every node, order, bounds, levels, ownership.
 //!
-//! The tree may change meanwhile, so the check goes from leaf to leaf, each time from the root: what a descent says of a node's bounds
-//! holds for the copy it makes of the node. Inner nodes are checked when the first of their leaves is reached. What is amiss is believed
-//! when a second look finds the same page, unchanged, with the same fault.
+//! The tree may change meanwhile, so the check goes from leaf to leaf, each time from the root: what a descent says of
+//! a node's bounds holds for the copy it makes of the node. Inner nodes are checked when the first of their leaves is
+//! reached. What is amiss is believed when a second look finds the same page, unchanged, with the same fault.
 
 use std::collections::HashSet;
 
@@ -28,8 +28,8 @@ pub struct TreeCheck {
 }
 
 impl Tree {
-    /// Walks the whole tree. `visit` sees every entry in key order. Other tasks may change the tree meanwhile; then the counts are
-    /// approximate. An interrupted task gets [`std::io::ErrorKind::Interrupted`].
+    /// Walks the whole tree. `visit` sees every entry in key order. Other tasks may change the tree meanwhile; then the
+    /// counts are approximate. An interrupted task gets [`std::io::ErrorKind::Interrupted`].
     pub fn check_tree(&self, mut visit: impl FnMut(&[u8], &[u8])) -> Result<TreeCheck, Error> {
         let mut walk = Walk {
             tree: self,
@@ -64,7 +64,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Checks the leaf for `from`, the inner nodes that begin with it, and moves `from` to the next leaf. `false`: it was the last one.
+    /// Checks the leaf for `from`, the inner nodes that begin with it, and moves `from` to the next leaf. `false`: it
+    /// was the last one.
     fn leaf(&mut self, from: &mut Vec<u8>, visit: &mut dyn FnMut(&[u8], &[u8])) -> Result<bool, Error> {
         let mut level = 0;
         let (mut next, mut last) = (Vec::new(), false);
@@ -98,7 +99,8 @@ impl Walk<'_> {
         Ok(!last)
     }
 
-    /// Copies and checks the node for `key` at a level. Says whether it is the root; `None`: the tree is not so high any more.
+    /// Copies and checks the node for `key` at a level. Says whether it is the root; `None`: the tree is not so high
+    /// any more.
     fn node(&mut self, key: &[u8], level: usize) -> Result<Option<bool>, Error> {
         let mut seen = None;
         loop {
@@ -133,7 +135,8 @@ impl Walk<'_> {
         })
     }
 
-    /// What is wrong with the copy of page `no`. A node that is reached from two places has keys outside of its bounds at one of them.
+    /// What is wrong with the copy of page `no`. A node that is reached from two places has keys outside of its bounds
+    /// at one of them.
     fn fault(&self, no: PageNo, level: usize) -> Result<Option<&'static str>, Error> {
         let Bounds { lower, upper } = &self.notes.bounds;
         let (lower, upper, page) = (lower.get(), upper.get(), &*self.page);

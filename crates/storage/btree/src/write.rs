@@ -6,7 +6,8 @@ use gannet_page::{Node, PageOp};
 
 use crate::Tree;
 
-/// Position of a key in a leaf that a mini-transaction has latched. Good until the leaf is changed; one change through it.
+/// Position of a key in a leaf that a mini-transaction has latched. Good until the leaf is changed; one change through
+/// it.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaf {
     page: PageRef,
@@ -21,8 +22,9 @@ pub(crate) const UNDERFULL: usize = SPACE / 4;
 const RUN_GAP: usize = 8;
 
 impl Tree {
-    /// Latches the leaf for `key` exclusively, into `mtr`, with room to insert `key` with a value of `value_len` bytes if it is not
-    /// there, or to make its value that long if it is. With `value_len` 0 an absent key gets no room: for removals.
+    /// Latches the leaf for `key` exclusively, into `mtr`, with room to insert `key` with a value of `value_len` bytes
+    /// if it is not there, or to make its value that long if it is. With `value_len` 0 an absent key gets no room: for
+    /// removals.
     ///
     /// Splits happen before, in mini-transactions of their own: `mtr` must hold no latch.
     pub fn leaf_for_write<'p>(&self, mtr: &mut Mtr<'p>, key: &[u8], value_len: usize) -> Result<Leaf, Stop> {
@@ -91,7 +93,8 @@ impl Leaf {
         Node(mtr.page(self.page)).value_bytes(self.pos)
     }
 
-    /// Appends the next key in this leaf above the position's (the found key itself not counted) to `out`; false when the leaf has none.
+    /// Appends the next key in this leaf above the position's (the found key itself not counted) to `out`; false when
+    /// the leaf has none.
     pub fn next_key(&self, mtr: &Mtr<'_>, out: &mut Vec<u8>) -> bool {
         let node = Node(mtr.page(self.page));
         let next = self.pos + self.found as usize;
@@ -133,7 +136,8 @@ impl Leaf {
         mtr.apply(self.page, &PageOp::Splice { pos: self.pos as u16, at: at as u16, cut: cut as u16, bytes });
     }
 
-    /// Removes the found key. True when the leaf has become so empty that [`Tree::merge`] should be called after the commit.
+    /// Removes the found key. True when the leaf has become so empty that [`Tree::merge`] should be called after the
+    /// commit.
     pub fn remove(&self, mtr: &mut Mtr<'_>) -> bool {
         debug_assert!(self.found, "a key that is not there is removed");
         mtr.apply(self.page, &PageOp::Remove { pos: self.pos as u16 });

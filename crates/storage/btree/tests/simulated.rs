@@ -1,5 +1,6 @@
-//! Trees under the deterministic scheduler: every latch and atomic step is a place where another task may run; the same with a
-//! power cut and what the disk keeps of it. A seed that fails prints itself; run it alone with `SEED=n`, more of them with `SEEDS=n`.
+//! Trees under the deterministic scheduler: every latch and atomic step is a place where another task may run; the same
+//! with a power cut and what the disk keeps of it. A seed that fails prints itself; run it alone with `SEED=n`, more of
+//! them with `SEEDS=n`.
 
 mod common;
 

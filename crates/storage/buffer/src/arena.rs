@@ -1,7 +1,7 @@
 //! Memory: frames (16 KiB each) for the pages that are resident, and words for every page the data file may ever have.
 //!
-//! Three mappings, backed by memory only where touched: frames; by page number, a state word with the number of the page's frame
-//! beside it (16 bytes); by page number, recovery LSNs (8 bytes).
+//! Three mappings, backed by memory only where touched: frames; by page number, a state word with the number of the
+//! page's frame beside it (16 bytes); by page number, recovery LSNs (8 bytes).
 
 use std::io;
 
@@ -134,8 +134,8 @@ impl Arena {
     #[inline]
     fn entry(&self, no: PageNo) -> &Entry {
         assert!(no.0 < self.pages);
-        // SAFETY: inside the mapping by the assertion, aligned, initialised to zero by the kernel, accessed as atomics only, and
-        // it lives as long as the arena.
+        // SAFETY: inside the mapping by the assertion, aligned, initialised to zero by the kernel, accessed as atomics
+        // only, and it lives as long as the arena.
         unsafe { &*self.entries.ptr.cast::<Entry>().add(no.0 as usize) }
     }
 
@@ -153,7 +153,8 @@ impl Arena {
     #[inline]
     fn nth(&self, frame: u32) -> *mut PageBuf {
         debug_assert!(frame < self.count);
-        // SAFETY: entries say 0 or what `take` has given: a frame below `count`. Behind the padding these are in the mapping.
+        // SAFETY: entries say 0 or what `take` has given: a frame below `count`. Behind the padding these are in the
+        // mapping.
         unsafe { self.frames.ptr.add(self.pad + frame as usize * PAGE_SIZE).cast() }
     }
 
@@ -163,7 +164,8 @@ impl Arena {
         &self.entry(no).state
     }
 
-    /// LSN of the oldest change of page `no` that may not be on disk; 0 = clean. Written under the exclusive latch only.
+    /// LSN of the oldest change of page `no` that may not be on disk; 0 = clean. Written under the exclusive latch
+    /// only.
     #[inline]
     pub(crate) fn rec_lsn(&self, no: PageNo) -> &AtomicU64 {
         assert!(no.0 < self.pages);
@@ -201,8 +203,8 @@ impl Arena {
         drop(free);
         gone.sort_unstable();
         for run in gone.chunk_by(|a, b| a + 1 == *b) {
-            // SAFETY: frames of the mapping, which no page has; optimistic readers that still look at them see zeros and fail
-            // their validation (INV-BUF-2).
+            // SAFETY: frames of the mapping, which no page has; optimistic readers that still look at them see zeros
+            // and fail their validation (INV-BUF-2).
             let rc = unsafe { libc::madvise(self.nth(run[0]).cast(), run.len() * PAGE_SIZE, libc::MADV_DONTNEED) };
             gannet_base::check!(rc == 0, "madvise refused a range of our own mapping");
         }

@@ -1,10 +1,10 @@
 //! The double-write file: a page is written there and synced before it is overwritten in place, so that a torn page
 //! always has a whole copy.
 //!
-//! Format of `double.gnt`: a fixed number of slots, each of `batch` pages, nothing else. A copy is a whole sealed page; it
-//! names itself by number and checksum. A slot's copies are overwritten only after the pages written in place from them
-//! were synced. Hence at a start, for every page the copy with the greatest LSN is at least as new as the last write in
-//! place that may have been torn.
+//! Format of `double.gnt`: a fixed number of slots, each of `batch` pages, nothing else. A copy is a whole sealed page;
+//! it names itself by number and checksum. A slot's copies are overwritten only after the pages written in place from
+//! them were synced. Hence at a start, for every page the copy with the greatest LSN is at least as new as the last
+//! write in place that may have been torn.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -110,8 +110,8 @@ pub struct Repair {
 /// Restores torn and lost writes in place from the double-write file. To be called before the pool is opened; does
 /// nothing where there is no store.
 ///
-/// Only copies newer than the checkpoint count: a write that may have been torn had a change behind it. An older copy may be
-/// outdated, and the redo that would bring it up to date is not read: a page that is damaged then stays damaged.
+/// Only copies newer than the checkpoint count: a write that may have been torn had a change behind it. An older copy
+/// may be outdated, and the redo that would bring it up to date is not read: a page that is damaged then stays damaged.
 pub fn repair(dir: &Path, checkpoint: Lsn) -> Result<Repair, Error> {
     let io = |what| move |e| Error::io(what, e);
     let (data, double) = (dir.join(DATA_FILE), dir.join(DOUBLE_FILE));

@@ -131,9 +131,9 @@ impl OptimisticGuard<'_> {
     #[inline(always)]
     fn load<T: Copy>(&self, at: usize) -> T {
         debug_assert!(at + size_of::<T>() <= PAGE_SIZE);
-        // SAFETY: inside the frame by the caller's care; frames are readable at any time, and the type has no alignment.
-        // The bytes may be written meanwhile by the holder of the exclusive latch; a volatile load of an integer gives
-        // some bytes, and the validation throws them away (INV-BUF-2).
+        // SAFETY: inside the frame by the caller's care; frames are readable at any time, and the type has no
+        // alignment. The bytes may be written meanwhile by the holder of the exclusive latch; a volatile load of an
+        // integer gives some bytes, and the validation throws them away (INV-BUF-2).
         unsafe { std::ptr::read_volatile(self.frame.cast::<u8>().add(at).cast::<Unaligned<T>>()).0 }
     }
 
@@ -315,8 +315,8 @@ impl<'p> ExclusiveGuard<'p> {
     #[inline]
     pub(crate) fn page_mut(&mut self) -> &mut PageBuf {
         self.changed = true;
-        // SAFETY: INV-BUF-1: the exclusive latch is ours, no reference to the frame exists elsewhere; optimistic readers
-        // copy words and throw them away.
+        // SAFETY: INV-BUF-1: the exclusive latch is ours, no reference to the frame exists elsewhere; optimistic
+        // readers copy words and throw them away.
         unsafe { &mut *self.pool.arena.frame(self.no) }
     }
 

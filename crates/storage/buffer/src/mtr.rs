@@ -18,8 +18,9 @@ pub struct PageRef(usize);
 
 /// Changes of some pages that reach the log, and therefore the disk, together or not at all.
 ///
-/// Order: everything that can fail comes first (latching, finding room, reserving pages); from the first
-/// [`Mtr::apply`] on nothing can fail and nothing parks, until [`Mtr::commit`]. Dropped without a change it just lets go of its latches.
+/// Order: everything that can fail comes first (latching, finding room, reserving pages); from the first [`Mtr::apply`]
+/// on nothing can fail and nothing parks, until [`Mtr::commit`]. Dropped without a change it just lets go of its
+/// latches.
 pub struct Mtr<'p> {
     pool: &'p Pool,
     pages: Vec<ExclusiveGuard<'p>>,
@@ -109,8 +110,8 @@ impl<'p> Mtr<'p> {
         Ok(self.own(guard))
     }
 
-    /// Makes a page resident that will be formatted, without reading it, and latches it. For pages at fixed places; others
-    /// come from [`Mtr::take`].
+    /// Makes a page resident that will be formatted, without reading it, and latches it. For pages at fixed places;
+    /// others come from [`Mtr::take`].
     pub fn create(&mut self, no: PageNo) -> Result<PageRef, Stop> {
         let guard = self.pool.create(no)?;
         Ok(self.own(guard))
@@ -136,8 +137,8 @@ impl<'p> Mtr<'p> {
     /// Changes a page and notes the operation for the log. The caller has made sure that the operation fits the page.
     ///
     /// # Panics
-    /// When it does not fit: the pages are checked when they are loaded, so that is a program's error, and going on would
-    /// lose the connection of pages and log.
+    /// When it does not fit: the pages are checked when they are loaded, so that is a program's error, and going on
+    /// would lose the connection of pages and log.
     pub fn apply(&mut self, page: PageRef, op: &PageOp<'_>) {
         let guard = &mut self.pages[page.0];
         let no = guard.page_no();
@@ -199,7 +200,8 @@ impl<'p> Mtr<'p> {
         self.emptied.push(extent);
     }
 
-    /// Notes that an extent belongs to `owner`, with pages that are in the data file. See [`BuiltExtents`](crate::BuiltExtents).
+    /// Notes that an extent belongs to `owner`, with pages that are in the data file. See
+    /// [`BuiltExtents`](crate::BuiltExtents).
     pub(crate) fn own_extent(&mut self, extent: u64, owner: TreeId, used: u64) {
         let (map_no, index) = map_of(PageNo(extent * gannet_page::raw::EXTENT_PAGES));
         let map = self.latch_map(map_no);

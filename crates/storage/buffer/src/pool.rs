@@ -57,9 +57,9 @@ pub enum Priority {
 pub trait RedoSource: Send + Sync + 'static {
     /// Whether there are changes for the page.
     fn pending(&self, page: PageNo) -> bool;
-    /// Applies the page's changes that it does not have (blank bytes when it was never written); may park. Returns the LSN of the
-    /// first change applied, `None` when the page had them all. See `gannet_page::redo`. It may be asked again: a page that was
-    /// created anew has a greater LSN than all of them.
+    /// Applies the page's changes that it does not have (blank bytes when it was never written); may park. Returns the
+    /// LSN of the first change applied, `None` when the page had them all. See `gannet_page::redo`. It may be asked
+    /// again: a page that was created anew has a greater LSN than all of them.
     fn apply(&self, page: PageNo, bytes: &mut PageBuf) -> Result<Option<Lsn>, Corrupt>;
 }
 
@@ -365,8 +365,8 @@ impl Pool {
         self.end_load(no, v, priority, outcome)
     }
 
-    /// Loads those of `pages` that are not resident, many reads in flight at once: read-ahead for a scan. What cannot be
-    /// loaded is left; frames are not waited for. No latch may be held.
+    /// Loads those of `pages` that are not resident, many reads in flight at once: read-ahead for a scan. What cannot
+    /// be loaded is left; frames are not waited for. No latch may be held.
     pub fn load_many(&self, pages: &[PageNo], priority: Priority) {
         let room = || (self.budget as i64 - self.frames_in_use()).max(0) as usize;
         if room() < pages.len() {
@@ -755,8 +755,8 @@ impl Pool {
         no.0 < self.arena.pages() && !matches!(latch(self.arena.state(no).load()), EVICTED | TRANSIT)
     }
 
-    /// How many LSNs the oldest change not written back is behind the log's end is the checkpoint's business; this is the
-    /// page's own: 0 = clean.
+    /// How many LSNs the oldest change not written back is behind the log's end is the checkpoint's business; this is
+    /// the page's own: 0 = clean.
     pub(crate) fn rec_lsn(&self, no: PageNo) -> &AtomicU64 {
         self.arena.rec_lsn(no)
     }

@@ -97,8 +97,8 @@ impl Resident {
         gannet_base::check!(false, "INV-BUF-7: a resident page is not in the table");
     }
 
-    /// The hand passes slot `i` and has found its page `used` since the last time, or not. `true`: not for so many rounds that the
-    /// page may go.
+    /// The hand passes slot `i` and has found its page `used` since the last time, or not. `true`: not for so many
+    /// rounds that the page may go.
     pub(crate) fn pass(&self, i: usize, used: bool) -> bool {
         let slot = &self.slots[i & (self.slots.len() - 1)];
         let seen = slot.load(Relaxed);

@@ -36,8 +36,8 @@ impl Default for OnDiskBuf {
 const LOOKS: u32 = 3;
 
 impl Pool {
-    /// Reads page `no` of the data file and verifies it: checksum, number, an LSN that the durable log has. Damage is an error that names
-    /// the page. Costs no frame. Not before all redo is applied; no latch may be held.
+    /// Reads page `no` of the data file and verifies it: checksum, number, an LSN that the durable log has. Damage is
+    /// an error that names the page. Costs no frame. Not before all redo is applied; no latch may be held.
     pub fn verify_on_disk(&self, no: PageNo, buf: &mut OnDiskBuf) -> Result<OnDisk, Error> {
         let mut damage: Option<(Error, u32)> = None;
         let mut looks = 0;

@@ -5,12 +5,12 @@
 //! read from them.
 //!
 //! An extent is *owned* by one tree, *ready* (free and allocated in the file), a *seed* (free, only its first pages are
-//! allocated), a *hole* (free, without blocks of the file system), or *retired*: freed by a record that may not be durable
-//! yet, so that neither its frames may be thrown away nor its blocks given back.
+//! allocated), a *hole* (free, without blocks of the file system), or *retired*: freed by a record that may not be
+//! durable yet, so that neither its frames may be thrown away nor its blocks given back.
 //!
-//! A new tree begins in a seed: most trees never need more than a few pages, and the rest of the extent costs addresses,
-//! not blocks. The rest is allocated when the tree asks for its first page. No page is given out before it has blocks, so
-//! that a full file system is met while a change can still be refused.
+//! A new tree begins in a seed: most trees never need more than a few pages, and the rest of the extent costs
+//! addresses, not blocks. The rest is allocated when the tree asks for its first page. No page is given out before it
+//! has blocks, so that a full file system is met while a change can still be refused.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -46,7 +46,8 @@ const RUN: u64 = 16;
 const PUNCH_AGAIN_NS: u64 = 5_000_000_000;
 /// Owner in memory of an extent that is retired.
 const RETIRED: TreeId = TreeId::MAX;
-/// Owner in memory of an extent whose pages are being written past the pool: no reader, no check and no map knows of it yet.
+/// Owner in memory of an extent whose pages are being written past the pool: no reader, no check and no map knows of it
+/// yet.
 const BUILT: TreeId = TreeId(u64::MAX - 1);
 
 /// What a tree has.
@@ -180,8 +181,8 @@ impl Space {
         inner.trees.contains_key(&owner).then_some(owner)
     }
 
-    /// Whether the page is unused and counts as having no blocks in the file: its extent has no owner, and its freeing is
-    /// durable; or the page is behind all pages of the extent that the owner uses.
+    /// Whether the page is unused and counts as having no blocks in the file: its extent has no owner, and its freeing
+    /// is durable; or the page is behind all pages of the extent that the owner uses.
     pub fn is_free(&self, no: PageNo) -> bool {
         let (inner, e) = (self.inner.lock(), no.0 / EXTENT_PAGES);
         let free =
@@ -196,8 +197,8 @@ impl Space {
         extent.is_some_and(|e| inner.trees.contains_key(&e.owner) && e.used >> (no.0 % EXTENT_PAGES) & 1 == 1)
     }
 
-    /// The first page in use from `from` on, the pool's own pages among them. `Err`: none up to that page, from where to ask again: the
-    /// space map is not held for long. `None`: none up to the end of the file.
+    /// The first page in use from `from` on, the pool's own pages among them. `Err`: none up to that page, from where
+    /// to ask again: the space map is not held for long. `None`: none up to the end of the file.
     pub fn next_used(&self, from: PageNo) -> Option<Result<PageNo, PageNo>> {
         const EXTENTS_AT_ONCE: u64 = 1024;
         let inner = self.inner.lock();
@@ -237,8 +238,8 @@ impl Space {
 }
 
 impl Inner {
-    /// Takes a free page of one of the tree's extents, or of a new extent for it. `None` when blocks are to be allocated
-    /// first.
+    /// Takes a free page of one of the tree's extents, or of a new extent for it. `None` when blocks are to be
+    /// allocated first.
     fn pick(&mut self, tree: TreeId) -> Option<PageNo> {
         let open = self.trees.get(&tree).and_then(|t| t.open.first().copied());
         let e = match open {
@@ -431,8 +432,8 @@ impl Drop for Reservation<'_> {
 }
 
 impl Pool {
-    /// Sets `n` pages aside for `owner` (a tree, or the engine's own owner of undo pages). They are latched: use them or
-    /// drop them before parking.
+    /// Sets `n` pages aside for `owner` (a tree, or the engine's own owner of undo pages). They are latched: use them
+    /// or drop them before parking.
     pub fn reserve(&self, owner: TreeId, n: usize) -> Result<Reservation<'_>, Stop> {
         let mut picked = Vec::with_capacity(n);
         {
@@ -543,8 +544,8 @@ impl Pool {
         }
     }
 
-    /// Allocates what was missed when [`Stop::Grow`] was given: the rest of an extent, free extents, or new ones at the end
-    /// of the file. No latch may be held.
+    /// Allocates what was missed when [`Stop::Grow`] was given: the rest of an extent, free extents, or new ones at the
+    /// end of the file. No latch may be held.
     pub(crate) fn grow(&self) -> Result<(), Error> {
         self.give_back();
         self.alone(|| self.grow_alone())
@@ -588,8 +589,9 @@ impl Pool {
         }
     }
 
-    /// Gives extents blocks for their first `pages`, in one piece where all of neighbours are due; `free` ones go to where
-    /// they belong then. Where there is no room for all there may be for some: an error says that none has got any.
+    /// Gives extents blocks for their first `pages`, in one piece where all of neighbours are due; `free` ones go to
+    /// where they belong then. Where there is no room for all there may be for some: an error says that none has got
+    /// any.
     fn allocate(&self, some: &[u64], free: bool, pages: u64) -> Result<(), Error> {
         let bytes = pages * PAGE_SIZE as u64;
         let neighbours = some.len() > 1 && pages == EXTENT_PAGES;
@@ -693,8 +695,8 @@ impl Inner {
     }
 }
 
-/// Pages of an extent that must have blocks, by what its space map says: whether they are allocated is not recorded, and
-/// allocating them again costs little.
+/// Pages of an extent that must have blocks, by what its space map says: whether they are allocated is not recorded,
+/// and allocating them again costs little.
 fn known_blocks(extent: &Extent) -> u8 {
     match 64 - extent.used.leading_zeros() as u8 {
         _ if extent.owner.is_zero() => 0,

@@ -116,7 +116,8 @@ impl StateWord {
         version(s) == seen && latch(s) < TRANSIT && latch(s) != EVICTED
     }
 
-    /// Takes the exclusive latch if nothing has changed since `seen`; one latch of `sharers` (1 or none) is the caller's own.
+    /// Takes the exclusive latch if nothing has changed since `seen`; one latch of `sharers` (1 or none) is the
+    /// caller's own.
     #[inline]
     pub(crate) fn upgrade(&self, seen: u64, sharers: u64) -> bool {
         let mut backoff = Backoff::new();

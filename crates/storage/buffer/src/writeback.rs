@@ -174,8 +174,8 @@ impl Pool {
         self.sweep_paced(sector, &mut |_, _| ())
     }
 
-    /// [`Pool::sweep`], calling `pause` before each batch with the number of its pages and the share of the whole pool that they
-    /// stand for (the shares of all sectors' batches make up 1, when each has dirty pages): it may park.
+    /// [`Pool::sweep`], calling `pause` before each batch with the number of its pages and the share of the whole pool
+    /// that they stand for (the shares of all sectors' batches make up 1, when each has dirty pages): it may park.
     pub fn sweep_paced(&self, sector: usize, pause: &mut dyn FnMut(usize, f64)) -> Result<Lsn, Error> {
         gannet_base::sync::sched_point();
         let from = self.wal.tail_lsn();
@@ -214,8 +214,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Whether the page has a change that ends at or below `from` and may not be on disk. Waits out an exclusive latch: its holder may
-    /// have reserved such an LSN without having marked the page yet.
+    /// Whether the page has a change that ends at or below `from` and may not be on disk. Waits out an exclusive latch:
+    /// its holder may have reserved such an LSN without having marked the page yet.
     fn dirty_before(&self, no: PageNo, from: Lsn) -> bool {
         let word = self.arena.state(no);
         let mut backoff = Backoff::new();

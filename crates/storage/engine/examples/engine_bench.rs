@@ -3,9 +3,10 @@
 //! ```text
 //! cargo run --release -p gannet-engine --example engine_bench -- [WHAT] [THREADS] [SECONDS] [DIRECTORY]
 //! ```
-//! WHAT: `get` (point reads, a transaction each), `scan` (100 rows), `update` (one row and commit, durable), `update2` (flush policy 2),
-//! `update_if` (as `update`, by an optimistic read), `lock` (FOR UPDATE, then update), `insert` (row and index entry), `hot` (all threads one row), or
-//! `count N`: exactly N point reads by one thread, for `valgrind --tool=callgrind --toggle-collect='*point_get*'`.
+//! WHAT: `get` (point reads, a transaction each), `scan` (100 rows), `update` (one row and commit, durable), `update2`
+//! (flush policy 2), `update_if` (as `update`, by an optimistic read), `lock` (FOR UPDATE, then update), `insert` (row
+//! and index entry), `hot` (all threads one row), or `count N`: exactly N point reads by one thread, for `valgrind
+//! --tool=callgrind --toggle-collect='*point_get*'`.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::time::{Duration, Instant};

@@ -60,7 +60,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Each stream leads from its first page to its last, all its records can be decoded, and no undo page is outside of them.
+    /// Each stream leads from its first page to its last, all its records can be decoded, and no undo page is outside
+    /// of them.
     fn check_undo(&self, check: &mut StoreCheck) -> Result<()> {
         let pool = &self.store.pool;
         let used: BTreeSet<PageNo> = pool.space().pages_of(UNDO_OWNER).into_iter().collect();

@@ -23,8 +23,8 @@ const SECOND: u64 = 1_000_000_000;
 const SLOW_ROUND_NS: u64 = 30 * SECOND;
 /// The part of the usable log that a round takes.
 const PART: f64 = 0.6;
-/// How fast the average of the log's growth follows a higher rate and a lower one, in seconds: a new storm must not wait for the
-/// average, a lull may.
+/// How fast the average of the log's growth follows a higher rate and a lower one, in seconds: a new storm must not
+/// wait for the average, a lull may.
 const RISE_SECONDS: f64 = 0.5;
 const FALL_SECONDS: f64 = 5.0;
 /// Between two looks when there is nothing to do.
@@ -43,8 +43,8 @@ pub(crate) struct CheckpointFigures {
     pub(crate) round_ns: AtomicU64,
     /// Pages or control file cannot be written.
     pub(crate) failed: AtomicBool,
-    /// Pages are not written back and the checkpoint stays, until three quarters of the log are full: for tests and measurements.
-    /// Set from outside.
+    /// Pages are not written back and the checkpoint stays, until three quarters of the log are full: for tests and
+    /// measurements. Set from outside.
     pub(crate) held: AtomicBool,
 }
 
@@ -277,7 +277,8 @@ fn write(log: &Log, control: &Control, lsn: Lsn, next_trx: TrxId) -> Result<()> 
     Ok(())
 }
 
-/// Writes everything back where the log is half full. The checkpointer has ended, or has not begun; all redo is applied.
+/// Writes everything back where the log is half full. The checkpointer has ended, or has not begun; all redo is
+/// applied.
 pub(crate) fn make_room(pool: &Pool, log: &Log, control: &Control, next_trx: TrxId) -> Result<()> {
     if log.braked_age() <= log.usable_bytes() / 2 {
         return Ok(());
@@ -289,8 +290,8 @@ pub(crate) fn make_room(pool: &Pool, log: &Log, control: &Control, next_trx: Trx
     write(log, control, lsn, next_trx)
 }
 
-/// The last checkpoint of a store that is closed in good order: all is written back, the log ends at the checkpoint. The
-/// checkpointer has ended; all redo is applied.
+/// The last checkpoint of a store that is closed in good order: all is written back, the log ends at the checkpoint.
+/// The checkpointer has ended; all redo is applied.
 ///
 /// A statement that did not end in time may still change pages: the checkpoint is no further than the pages written
 /// back, and where the log goes on behind it the store has to be recovered at the next start.

@@ -1,7 +1,7 @@
 //! Payloads of transactions for the consumers of the log.
 //!
-//! A transaction may commit with a payload ([`Txn::commit_with`](crate::Txn::commit_with)). It is cut into pieces, a record of the
-//! log of kind `Payload` each:
+//! A transaction may commit with a payload ([`Txn::commit_with`](crate::Txn::commit_with)). It is cut into pieces, a
+//! record of the log of kind `Payload` each:
 //!
 //! ```text
 //! 0  u64  id of the transaction
@@ -17,8 +17,8 @@
 //! payload before it, and a payload without its commit belongs to a transaction that is rolled back. Pieces from one
 //! incarnation of the server are void in the next if their commit is missing.
 //!
-//! INV-CNS-1: a position to which a consumer has let the log go lies at or before the first piece of every commit that it has not
-//! dealt with.
+//! INV-CNS-1: a position to which a consumer has let the log go lies at or before the first piece of every commit that
+//! it has not dealt with.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -245,7 +245,8 @@ impl Consumer {
         Ok(())
     }
 
-    /// This one, and all given before, are dealt with: they are not given again, unless the server is killed shortly after.
+    /// This one, and all given before, are dealt with: they are not given again, unless the server is killed shortly
+    /// after.
     pub fn done(&mut self, committed: &Committed) -> Result<()> {
         if committed.lsn > self.done {
             self.done = committed.lsn;

@@ -1,7 +1,7 @@
 //! The control file: where recovery begins. And the lock against a second server.
 //!
-//! `control` has two slots of 4 KiB at offsets 0 and 4096, written in turn: a torn write spoils one of them at most, and the
-//! other is the one before. A slot, little-endian:
+//! `control` has two slots of 4 KiB at offsets 0 and 4096, written in turn: a torn write spoils one of them at most,
+//! and the other is the one before. A slot, little-endian:
 //!
 //! ```text
 //! 0    8 bytes  "GNTCTL\r\n"
@@ -20,12 +20,13 @@
 //! 128  ...      zero up to 4096
 //! ```
 //!
-//! The version that counts is the one at 88. In a slot without it (formats 1 and 2 only) the word at 8 says 1, or else it is 2.
+//! The version that counts is the one at 88. In a slot without it (formats 1 and 2 only) the word at 8 says 1, or else
+//! it is 2.
 //!
 //! INV-CTL-1: an epoch is durable in both slots before the log's first record of that epoch is written. The store's
 //! existence is durable in both slots before a client is told of the store. So with one slot damaged neither is
-//! forgotten.
-//! INV-CTL-2: a checkpoint is durable in both slots before a log segment below it is used again: either slot alone opens the store.
+//! forgotten. INV-CTL-2: a checkpoint is durable in both slots before a log segment below it is used again: either slot
+//! alone opens the store.
 
 use std::path::Path;
 

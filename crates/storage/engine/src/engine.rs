@@ -19,8 +19,8 @@ use crate::{
     EngineError, EngineOptions, FlushPolicy, KeyRange, Result, TreeHandle, TreeKind, Txn, TxnOptions, meta, purge,
 };
 
-/// A store, open. Cheap to clone. When the last clone goes without [`Engine::shutdown`] the background tasks stop and the store is
-/// left as a crash would leave it.
+/// A store, open. Cheap to clone. When the last clone goes without [`Engine::shutdown`] the background tasks stop and
+/// the store is left as a crash would leave it.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) store: Arc<Store>,
@@ -181,8 +181,8 @@ impl Engine {
         Ok(Engine { store, background: Arc::new(background) })
     }
 
-    /// Stops background work, writes everything back and closes the store. Active transactions are rolled back at the next
-    /// start. Calls on other clones fail with [`EngineError::ShutDown`] from then on.
+    /// Stops background work, writes everything back and closes the store. Active transactions are rolled back at the
+    /// next start. Calls on other clones fail with [`EngineError::ShutDown`] from then on.
     pub fn shutdown(&self) -> Result<()> {
         if self.store.stopped.swap(true, AcqRel) {
             return Ok(());
@@ -218,8 +218,8 @@ impl Engine {
         self.store.prepared.lock().iter().map(|w| w.id).collect()
     }
 
-    /// A prepared transaction found at the start, to be committed or rolled back. Its rows are locked as before; the undo records
-    /// it has are not counted.
+    /// A prepared transaction found at the start, to be committed or rolled back. Its rows are locked as before; the
+    /// undo records it has are not counted.
     pub fn take_prepared(&self, id: TrxId, options: TxnOptions) -> Result<Option<Txn>> {
         let mut txn = self.try_begin(options)?;
         let mut all = self.store.prepared.lock();
@@ -295,8 +295,8 @@ impl Engine {
         self.store.pool.space().usage(UNDO_OWNER)
     }
 
-    /// Holds the checkpoint back, and the writing of pages for its sake, while the log is not three quarters full. For tests and
-    /// measurements of recovery.
+    /// Holds the checkpoint back, and the writing of pages for its sake, while the log is not three quarters full. For
+    /// tests and measurements of recovery.
     pub fn hold_checkpoint(&self, held: bool) {
         self.background.files.figures.held.store(held, Relaxed);
     }
@@ -311,7 +311,8 @@ impl Engine {
         self.background.files.recovery.steps(self.store.losers.load(Relaxed))
     }
 
-    /// Transactions that have written, have a snapshot open, hold locks or wait, at most `limit`: writers first, oldest first.
+    /// Transactions that have written, have a snapshot open, hold locks or wait, at most `limit`: writers first, oldest
+    /// first.
     pub fn transactions(&self, limit: usize) -> Vec<TransactionInfo> {
         let mut standing: HashMap<u64, _> =
             self.store.locks.standings().into_iter().map(|s| (s.party.owner, s)).collect();

@@ -1,4 +1,5 @@
-//! Entry points for fuzzing: any bytes in, no panic out. The `cargo fuzz` targets in `fuzz/` and `cargo xtask fuzz` call them.
+//! Entry points for fuzzing: any bytes in, no panic out. The `cargo fuzz` targets in `fuzz/` and `cargo xtask fuzz`
+//! call them.
 
 use gannet_base::{Lsn, PAGE_SIZE};
 use gannet_buffer::PageBuf;
@@ -12,7 +13,8 @@ pub fn redo(data: &[u8]) {
     crate::redo::fuzz(data);
 }
 
-/// An undo page's records, followed as rollback, purge and old versions do; and what a row entry and a control file hold.
+/// An undo page's records, followed as rollback, purge and old versions do; and what a row entry and a control file
+/// hold.
 pub fn undo(data: &[u8]) {
     use crate::undo::record::{Body, FIRST, decode_at};
     let page = &data[..data.len().min(PAGE_SIZE)];

@@ -1,11 +1,11 @@
 //! Changes of index trees.
 //!
-//! An entry's key in the tree is the caller's key and a *stamp* that names the inserting transaction: `id << 3 | n - 1` in the fewest
-//! bytes `n` that it takes, big-endian, so that the last byte tells where the stamp begins. Entries with the same caller's key are
-//! neighbours, in no particular order.
+//! An entry's key in the tree is the caller's key and a *stamp* that names the inserting transaction: `id << 3 | n - 1`
+//! in the fewest bytes `n` that it takes, big-endian, so that the last byte tells where the stamp begins. Entries with
+//! the same caller's key are neighbours, in no particular order.
 //!
-//! Its value: `u8 n`, the deleting transaction's id in `n` bytes, little-endian (none: `n` = 0), the carried bytes. A live entry that
-//! carries nothing has an empty value. Locks name the caller's key.
+//! Its value: `u8 n`, the deleting transaction's id in `n` bytes, little-endian (none: `n` = 0), the carried bytes. A
+//! live entry that carries nothing has an empty value. Locks name the caller's key.
 
 use gannet_base::{Lsn, TrxId};
 use gannet_buffer::{Mtr, PageRef, Stop};

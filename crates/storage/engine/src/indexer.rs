@@ -5,8 +5,8 @@
 //! keeps up with the log nothing is ever indexed. An index is valid because it covers durable log only, which no
 //! later incarnation takes back.
 //!
-//! The pages with the most changes in a chunk are written back when it is done, so that a start does not have to gather thousands of
-//! changes of one page (space maps, the directory of undo streams).
+//! The pages with the most changes in a chunk are written back when it is done, so that a start does not have to gather
+//! thousands of changes of one page (space maps, the directory of undo streams).
 
 use std::collections::VecDeque;
 use std::path::PathBuf;

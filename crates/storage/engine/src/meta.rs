@@ -1,9 +1,10 @@
 //! The engine's own pages at fixed places.
 //!
-//! Page 2, from byte 32: `u64` root of the tree table, `u64` number of undo streams, 16 bytes zero; from byte 64: 32 numbers of `u64`
-//! for the layers above ([`Engine::meta`](crate::Engine::meta)).
+//! Page 2, from byte 32: `u64` root of the tree table, `u64` number of undo streams, 16 bytes zero; from byte 64: 32
+//! numbers of `u64` for the layers above ([`Engine::meta`](crate::Engine::meta)).
 //!
-//! Pages 3 to 63: the directory of undo streams, 16 bytes each from byte 32 (see [`undo::stream`](crate::undo::stream)), made as needed.
+//! Pages 3 to 63: the directory of undo streams, 16 bytes each from byte 32 (see
+//! [`undo::stream`](crate::undo::stream)), made as needed.
 
 use gannet_base::{PAGE_SIZE, PageNo};
 use gannet_buffer::{META_PAGES, PageBytes, Pool};

@@ -36,8 +36,8 @@ pub struct EngineOptions {
     pub datadir: PathBuf,
     /// Memory for pages. At least 4 MiB.
     pub buffer_pool_bytes: u64,
-    /// Size the log may take on disk; bounds the age of the checkpoint and thus recovery time. At least 8 MiB. 0 = what the
-    /// log of the store takes.
+    /// Size the log may take on disk; bounds the age of the checkpoint and thus recovery time. At least 8 MiB. 0 = what
+    /// the log of the store takes.
     pub redo_capacity_bytes: u64,
     /// Durability of commits; may be changed later.
     pub flush_policy: FlushPolicy,
@@ -45,15 +45,17 @@ pub struct EngineOptions {
     pub max_data_bytes: u64,
     /// Expectation about the directory.
     pub mode: OpenMode,
-    /// Background tasks that purge old versions; 0 = purge only when [`Engine::purge_now`](crate::Engine::purge_now) is called.
+    /// Background tasks that purge old versions; 0 = purge only when [`Engine::purge_now`](crate::Engine::purge_now) is
+    /// called.
     pub purge_tasks: usize,
-    /// Bytes of log after which the log's index gets another chunk, and a third of what a start after a crash reads before the store is
-    /// open; 0 = the whole log is read then.
+    /// Bytes of log after which the log's index gets another chunk, and a third of what a start after a crash reads
+    /// before the store is open; 0 = the whole log is read then.
     pub redo_index_bytes: u64,
-    /// Memory for the log's index and the changes that a start after a crash gathers from the log at once, the buffers for reading not
-    /// counted; 0 = half of the pool's size, at least 32 MiB. The pool does without.
+    /// Memory for the log's index and the changes that a start after a crash gathers from the log at once, the buffers
+    /// for reading not counted; 0 = half of the pool's size, at least 32 MiB. The pool does without.
     pub redo_memory_bytes: u64,
-    /// Pages a second that the scrubber may verify ([`Engine::set_scrub_pace`](crate::Engine::set_scrub_pace)); 0 = none.
+    /// Pages a second that the scrubber may verify ([`Engine::set_scrub_pace`](crate::Engine::set_scrub_pace)); 0 =
+    /// none.
     pub scrub_pages_per_second: u64,
     /// Directory for the files of sorts; it exists. `None`: the store's.
     pub sort_dir: Option<PathBuf>,
@@ -209,9 +211,9 @@ pub struct ScanOptions {
     pub unique_equality: bool,
     /// The caller expects to read much of the tree: pages are read ahead and do not displace hot ones.
     pub sequential: bool,
-    /// A locking scan of a row tree at READ COMMITTED or below: a row that another has locked is not waited for but returned as it
-    /// was committed last ([`Entry::blocked`](crate::Entry)); [`Scan::insist`](crate::Scan::insist) then waits for it. (InnoDB's
-    /// semi-consistent read.)
+    /// A locking scan of a row tree at READ COMMITTED or below: a row that another has locked is not waited for but
+    /// returned as it was committed last ([`Entry::blocked`](crate::Entry)); [`Scan::insist`](crate::Scan::insist) then
+    /// waits for it. (InnoDB's semi-consistent read.)
     pub semi_consistent: bool,
 }
 

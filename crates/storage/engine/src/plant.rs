@@ -1,5 +1,5 @@
-//! Faults planted in the engine, to find out whether the simulation would notice them. Debug builds only; per thread, that is, per
-//! simulated machine.
+//! Faults planted in the engine, to find out whether the simulation would notice them. Debug builds only; per thread,
+//! that is, per simulated machine.
 
 use crate::undo::record::UndoPtr;
 use std::cell::Cell;
@@ -27,7 +27,8 @@ pub enum Fault {
     IndexAhead,
     /// The log's index takes entries of a later incarnation for the one before.
     IndexOldEpoch,
-    /// Rounds of redo do not read the last chunk of the log: pages come without its changes, and with an LSN as if they had all.
+    /// Rounds of redo do not read the last chunk of the log: pages come without its changes, and with an LSN as if they
+    /// had all.
     RoundLeavesOut,
     /// What redo puts into a file for want of memory lacks something.
     SpillLeavesOut,

@@ -1,13 +1,13 @@
 //! Purge: takes out what no snapshot can see any more, and frees undo pages.
 //!
-//! Along each stream from its first page: begin records of transactions that ended at or before the oldest snapshot, and the
-//! records behind them. Committed ones: deleted rows and index entries are removed, ended overflow chains and dropped trees are freed. Rolled back
-//! ones have nothing left. A page is freed when all in it is dealt with.
+//! Along each stream from its first page: begin records of transactions that ended at or before the oldest snapshot,
+//! and the records behind them. Committed ones: deleted rows and index entries are removed, ended overflow chains and
+//! dropped trees are freed. Rolled back ones have nothing left. A page is freed when all in it is dealt with.
 //!
-//! INV-PURGE-1: everything done is repeatable: either it finds nothing the second time, or it marks its record in the same
-//! mini-transaction.
-//! INV-PURGE-2: a tree's pages are freed only when every transaction that ended before its drop is purged, in all streams: no
-//! record that names the tree is looked at afterwards, and its number can be given to another.
+//! INV-PURGE-1: everything done is repeatable: either it finds nothing the second time, or it marks its record in the
+//! same mini-transaction. INV-PURGE-2: a tree's pages are freed only when every transaction that ended before its drop
+//! is purged, in all streams: no record that names the tree is looked at afterwards, and its number can be given to
+//! another.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -54,7 +54,8 @@ pub(crate) struct PurgeState {
     pub(crate) doomed: Mutex<BTreeSet<TreeId>>,
     /// Transactions that could be purged but are not: as of the last round.
     backlog: AtomicU64,
-    /// A drop was met that waits for what others purge, since [`Engine::purge_now`](crate::Engine::purge_now) looked last.
+    /// A drop was met that waits for what others purge, since [`Engine::purge_now`](crate::Engine::purge_now) looked
+    /// last.
     pub(crate) drop_waits: AtomicBool,
     last_save_ns: AtomicU64,
     /// To roll orphans back; when that is next due after one could not be.

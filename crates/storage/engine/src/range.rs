@@ -4,7 +4,8 @@
 ///
 /// Keys are memory-comparable encodings in which no encoded column value is a proper prefix of another, so a prefix of
 /// columns can be cut before or after as a whole: with `e` the encoding of 5 as first column, `a >= 5` begins at
-/// `Before(e)`, `a > 5` at `After(e)`; `a < 5` ends at `Before(e)`, `a <= 5` at `After(e)`; `a = 5` is `Before(e)..After(e)`.
+/// `Before(e)`, `a > 5` at `After(e)`; `a < 5` ends at `Before(e)`, `a <= 5` at `After(e)`; `a = 5` is
+/// `Before(e)..After(e)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cut<'a> {
     /// Before all keys.

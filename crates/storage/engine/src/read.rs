@@ -32,7 +32,8 @@ pub(crate) fn no_header(tree: &TreeShared) -> EngineError {
     corrupt(tree.id.root(), "entry of a row tree has no header")
 }
 
-/// Turns an entry into the version that `own` sees with `view`; false when that is none. The entry keeps its form as in the leaf.
+/// Turns an entry into the version that `own` sees with `view`; false when that is none. The entry keeps its form as in
+/// the leaf.
 #[inline]
 pub(crate) fn visible_version(
     store: &Store,
@@ -171,9 +172,9 @@ fn newest_near(tree: &TreeShared, key: &[u8], place: &mut Option<&mut Place>, ro
     }
 }
 
-/// Refuses a tree to a plain read at a snapshot: for what [`TreeHandle::check`] refuses it, and with [`EngineError::TreeTooNew`] when it
-/// was made after the snapshot. Such a tree has newer rows or entries only, so that the snapshot's would be missing. (InnoDB:
-/// `row_merge_is_index_usable`.)
+/// Refuses a tree to a plain read at a snapshot: for what [`TreeHandle::check`] refuses it, and with
+/// [`EngineError::TreeTooNew`] when it was made after the snapshot. Such a tree has newer rows or entries only, so that
+/// the snapshot's would be missing. (InnoDB: `row_merge_is_index_usable`.)
 #[inline]
 pub(crate) fn check_at(tree: &TreeHandle, kind: TreeKind, by: (&Store, TrxId, View)) -> Result<()> {
     match tree.check_young(kind)? {

@@ -7,8 +7,8 @@ use crate::snapshot::CellId;
 use crate::trxtable::View;
 use crate::{Engine, EngineError, KeyRange, Lsn, ReadMode, Result, ScanOptions, TreeHandle, TreeKind, TrxId, Txn};
 
-/// What a transaction's plain reads see now, for any number of tasks: its own changes, and what was committed at the statement's
-/// snapshot. It keeps that snapshot from purge for as long as a copy of it exists.
+/// What a transaction's plain reads see now, for any number of tasks: its own changes, and what was committed at the
+/// statement's snapshot. It keeps that snapshot from purge for as long as a copy of it exists.
 ///
 /// The transaction must not change anything while a reader is used: its scans would see a part of that.
 #[derive(Clone, Debug)]
@@ -67,9 +67,10 @@ impl Txn {
 }
 
 impl SnapshotReader {
-    /// A reader of a transaction's own changes and of what is committed now, whatever its isolation level and its snapshot: for what
-    /// is made of all rows and stays when the transaction has ended. All transactions that have ended before are seen, and none that
-    /// goes on; one that a crash has left unfinished does so until it is rolled back, though no session holds its locks.
+    /// A reader of a transaction's own changes and of what is committed now, whatever its isolation level and its
+    /// snapshot: for what is made of all rows and stays when the transaction has ended. All transactions that have
+    /// ended before are seen, and none that goes on; one that a crash has left unfinished does so until it is rolled
+    /// back, though no session holds its locks.
     ///
     /// `uncommitted`: the newest versions are read, whoever has made them.
     pub fn of_now(txn: &Txn, uncommitted: bool) -> Result<SnapshotReader> {
@@ -86,8 +87,8 @@ impl SnapshotReader {
         Ok(SnapshotReader(Arc::new(pinned)))
     }
 
-    /// Whether scans of this tree give what the transaction sees. Not those of an index when the transaction has written over
-    /// rows that others changed after its snapshot: see [`Scan::must_verify`].
+    /// Whether scans of this tree give what the transaction sees. Not those of an index when the transaction has
+    /// written over rows that others changed after its snapshot: see [`Scan::must_verify`].
     pub fn reads(&self, tree: &TreeHandle) -> bool {
         tree.kind() == TreeKind::Row || self.0.mode != ReadMode::Snapshot || self.0.overwrote <= self.0.view.at
     }

@@ -3,13 +3,13 @@
 //! 1. Lock the directory.
 //! 2. [`decide`] from what is found: create, recover, or refuse.
 //! 3. Repair torn pages from the double-write file.
-//! 4. Read the index of the log, as far as there is one ([`crate::redo::chunk`]): it says which pages have changes, and where. Read the
-//!    rest of the log, and index it in memory: one task finds and verifies the records, others read ahead and note the places of
-//!    changes ([`crate::redo::rest`]).
+//! 4. Read the index of the log, as far as there is one ([`crate::redo::chunk`]): it says which pages have changes, and
+//!    where. Read the rest of the log, and index it in memory: one task finds and verifies the records, others read
+//!    ahead and note the places of changes ([`crate::redo::rest`]).
 //! 5. Make the new epoch durable (INV-CTL-1), open log and pool: transactions may begin.
-//! 6. In *rounds*, in the background: gather the changes of as many pages as memory allows from the log ([`crate::redo`]), and load these
-//!    pages. A page that a statement needs before gets its changes by reads of their own when it is loaded. The checkpoint does not move
-//!    until all pages are done.
+//! 6. In *rounds*, in the background: gather the changes of as many pages as memory allows from the log
+//!    ([`crate::redo`]), and load these pages. A page that a statement needs before gets its changes by reads of their
+//!    own when it is loaded. The checkpoint does not move until all pages are done.
 //!
 //! Memory: index and gathered changes take at most half of `EngineOptions::buffer_pool_bytes` (at least 32 MiB), and
 //! the pool does without the frames they take. Index entries that do not fit stay in their files (except the tables
@@ -475,8 +475,8 @@ impl Recovery {
         self.indexed.read().clone()
     }
 
-    /// Memory that index and changes take, or may take in the next round: what the pool had back in between it could give up again only by
-    /// writing pages.
+    /// Memory that index and changes take, or may take in the next round: what the pool had back in between it could
+    /// give up again only by writing pages.
     fn bytes(&self) -> u64 {
         let Some(indexed) = self.indexed() else { return 0 };
         let round = self.round.read().as_ref().and_then(|r| Some(r.gathered.as_ref()?.bytes())).unwrap_or(0);
@@ -641,7 +641,8 @@ impl Recovery {
             if gannet_runtime::interrupted() {
                 return false;
             }
-            // What the log frees in the end needs no changes: its pages would be given blocks of the file, and be written, for nothing.
+            // What the log frees in the end needs no changes: its pages would be given blocks of the file, and be
+            // written, for nothing.
             let (free, used): (Vec<_>, Vec<_>) = chunk.iter().partition(|&&no| pool.space().is_free(no));
             for no in free {
                 self.done_with(round, no);

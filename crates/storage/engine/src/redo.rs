@@ -8,10 +8,11 @@
 //! file ([`spill`]), and later rounds read them from there. Where the file cannot be written, the round gives these
 //! shares up, and a later round reads the log again.
 //!
-//! A page gets all its changes or none: no page is ever resident, or on disk, with an LSN that hides changes which it does not have.
+//! A page gets all its changes or none: no page is ever resident, or on disk, with an LSN that hides changes which it
+//! does not have.
 //!
-//! A change: `page - first page of the share, (LSN - LSN of the change before in its block, or the round's) / 8, length, operation`,
-//! the numbers as varints.
+//! A change: `page - first page of the share, (LSN - LSN of the change before in its block, or the round's) / 8,
+//! length, operation`, the numbers as varints.
 
 pub(crate) mod chunk;
 mod crew;

@@ -1,5 +1,5 @@
-//! Undoing records, newest first. Each step changes the tree and marks its record as done in one mini-transaction, so that it
-//! can be repeated after a crash.
+//! Undoing records, newest first. Each step changes the tree and marks its record as done in one mini-transaction, so
+//! that it can be repeated after a crash.
 
 use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::Ordering::AcqRel;

@@ -71,8 +71,8 @@ impl RowBuf {
     }
 }
 
-/// The header of an entry in a row tree: `u64` writer, `u64` undo pointer, `u8` flags. The row follows; with the overflow flag
-/// `u64` first page of the chain and `u32` bytes in the chain, then the row's head.
+/// The header of an entry in a row tree: `u64` writer, `u64` undo pointer, `u8` flags. The row follows; with the
+/// overflow flag `u64` first page of the chain and `u32` bytes in the chain, then the row's head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RowHeader {
     pub(crate) writer: TrxId,

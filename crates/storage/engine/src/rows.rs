@@ -1,7 +1,7 @@
 //! Changes of row trees: insert, update, delete.
 //!
-//! One attempt holds the leaf's latch from the decision to the log record. What has to be waited for is waited for between
-//! attempts, each of which begins at the root.
+//! One attempt holds the leaf's latch from the decision to the log record. What has to be waited for is waited for
+//! between attempts, each of which begins at the root.
 
 use std::cell::Cell;
 
@@ -33,7 +33,8 @@ pub(crate) const MAX_ROW: usize = (4 << 30) - 1024;
 pub enum Insert {
     /// Done.
     Inserted,
-    /// A live row with this key exists; it is now locked (shared, as InnoDB does; by [`Txn::insert_or_lock`] exclusively).
+    /// A live row with this key exists; it is now locked (shared, as InnoDB does; by [`Txn::insert_or_lock`]
+    /// exclusively).
     Duplicate,
 }
 
@@ -177,8 +178,8 @@ impl Attempt<'_> {
         step
     }
 
-    /// Whether the change has to wait or is refused. Under the leaf's latch, which orders this with lockers: they enter their lock
-    /// before they read the row.
+    /// Whether the change has to wait or is refused. Under the leaf's latch, which orders this with lockers: they enter
+    /// their lock before they read the row.
     fn may_not(&mut self, header: Option<RowHeader>, change: Change<'_>) -> Option<Step> {
         let own_id = self.writer.as_ref().map_or(TrxId::ZERO, |w| w.id);
         let whose = header.map(|h| self.store.whose(own_id, h.writer));
@@ -245,8 +246,8 @@ impl Attempt<'_> {
         Ok(Step::End(End::Done))
     }
 
-    /// Writes a new version over the present one; `rows`: what the tree gains by it; `ends`: the transaction commits with it, if it
-    /// is all that it has written.
+    /// Writes a new version over the present one; `rows`: what the tree gains by it; `ends`: the transaction commits
+    /// with it, if it is all that it has written.
     fn replace(
         &mut self,
         mut mtr: Mtr<'_>,
@@ -469,8 +470,8 @@ impl Txn {
         })
     }
 
-    /// Runs `write` with the row as it goes into the leaf. A row too long for one has its tail written into an overflow chain
-    /// first, which is taken back if `write` says that it was not needed.
+    /// Runs `write` with the row as it goes into the leaf. A row too long for one has its tail written into an overflow
+    /// chain first, which is taken back if `write` says that it was not needed.
     fn with_long_row<T>(
         &mut self,
         tree: &TreeHandle,

@@ -27,15 +27,15 @@ pub struct Entry<'a> {
     pub value: &'a [u8],
     /// The version, for [`Txn::update_if`] (row trees).
     pub stamp: RowStamp,
-    /// Another has locked the row: this is the version committed at the statement's snapshot, and nothing is locked. Only of scans
-    /// that are [semi-consistent](ScanOptions::semi_consistent).
+    /// Another has locked the row: this is the version committed at the statement's snapshot, and nothing is locked.
+    /// Only of scans that are [semi-consistent](ScanOptions::semi_consistent).
     pub blocked: bool,
 }
 
 /// A scan in progress. Holds private copies only: no latch and no borrow of the transaction between calls, so several
-/// scans and writes of one transaction may interleave. Under [`ReadMode::Snapshot`] it
-/// returns the state at the statement's snapshot, with the transaction's own changes up to the moment the leaf was
-/// copied; a statement that changes the keys it scans must collect them first. A locking scan sees each row as it is when it is locked.
+/// scans and writes of one transaction may interleave. Under [`ReadMode::Snapshot`] it returns the state at the
+/// statement's snapshot, with the transaction's own changes up to the moment the leaf was copied; a statement that
+/// changes the keys it scans must collect them first. A locking scan sees each row as it is when it is locked.
 pub struct Scan {
     tree: TreeHandle,
     cursor: Cursor,
@@ -285,12 +285,12 @@ impl Scan {
         Ok(Some(self.entry(source)))
     }
 
-    /// True when the entries of this index scan are candidates only: read each row by its primary key and check that the row's
-    /// columns still make the entry's key. Covering does not work then.
+    /// True when the entries of this index scan are candidates only: read each row by its primary key and check that
+    /// the row's columns still make the entry's key. Covering does not work then.
     ///
-    /// So it is when the transaction has written over rows that others changed after its snapshot. What it sees of such a row is its own
-    /// version, whatever the snapshot says; but index entries made and ended by the others say nothing of that. (The
-    /// transaction would see its row under a key it had at the snapshot, or not under the key it has.)
+    /// So it is when the transaction has written over rows that others changed after its snapshot. What it sees of such
+    /// a row is its own version, whatever the snapshot says; but index entries made and ended by the others say nothing
+    /// of that. (The transaction would see its row under a key it had at the snapshot, or not under the key it has.)
     pub fn must_verify(&self) -> bool {
         self.verify
     }
@@ -656,7 +656,8 @@ impl Scan {
         txn.owner.lock_gap(&self.tree.shared.locks, low, high);
     }
 
-    /// Goes past the entry under the cursor, which another has locked. True: its committed version is the scan's result.
+    /// Goes past the entry under the cursor, which another has locked. True: its committed version is the scan's
+    /// result.
     fn pass(&mut self, txn: &mut Txn, l: &mut Locking) -> Result<bool> {
         if !l.semi {
             self.skip(l);
@@ -708,8 +709,8 @@ impl Scan {
         Ok(())
     }
 
-    /// After the first rows, those between the last one and this are locked as an interval: there are only these two, and
-    /// nothing can come between.
+    /// After the first rows, those between the last one and this are locked as an interval: there are only these two,
+    /// and nothing can come between.
     fn fold(&self, txn: &Txn, l: &mut Locking) {
         l.locked += 1;
         if l.locked <= ONE_BY_ONE || !l.gaps || self.tree.kind() != TreeKind::Row || l.fresh != Some(None) {

@@ -189,8 +189,8 @@ impl Engine {
         }
     }
 
-    /// Pages the scrubber has found damaged in its last round. Their trees are not used: reading and writing them fails with the error of
-    /// the first one, until the page is whole again or freed.
+    /// Pages the scrubber has found damaged in its last round. Their trees are not used: reading and writing them fails
+    /// with the error of the first one, until the page is whole again or freed.
     pub fn damaged_pages(&self) -> Vec<Damage> {
         self.store.scrub.damaged.lock().values().cloned().collect()
     }

@@ -1,7 +1,8 @@
 //! Trees in use, and the table of all trees.
 //!
-//! The tree table is a B+tree of its own, outside of transactions: `u64` tree id, big-endian → `u8` kind, 7 bytes zero, `u64` counter (all
-//! values up to it may have been handed out), `u64` rows (as of the last clean shutdown or maintenance), `u64` zero.
+//! The tree table is a B+tree of its own, outside of transactions: `u64` tree id, big-endian → `u8` kind, 7 bytes zero,
+//! `u64` counter (all values up to it may have been handed out), `u64` rows (as of the last clean shutdown or
+//! maintenance), `u64` zero.
 
 use std::collections::HashMap;
 
@@ -24,8 +25,8 @@ const AHEAD_WINDOW_NS: u64 = 1_000_000_000;
 const STRIPES: usize = 16;
 /// Bits of a cell that count entries there are; half a million million of each sign.
 const NET_BITS: u32 = 40;
-/// Bits of [`TreeShared::barred`]: dropped by a transaction (or freed); a page of it was found damaged; made after a snapshot that may
-/// be in use.
+/// Bits of [`TreeShared::barred`]: dropped by a transaction (or freed); a page of it was found damaged; made after a
+/// snapshot that may be in use.
 const GONE: u8 = 1;
 const DAMAGED: u8 = 2;
 const YOUNG: u8 = 4;
@@ -211,7 +212,8 @@ impl TreeHandle {
         Ok((self.shared.barred.load(Acquire) & YOUNG != 0).then_some(self.shared.maker))
     }
 
-    /// Lets snapshots read the tree that are older than it: nobody but the session that has made it knows it (a temporary table).
+    /// Lets snapshots read the tree that are older than it: nobody but the session that has made it knows it (a
+    /// temporary table).
     pub fn show_to_all(&self) {
         self.shared.bar(YOUNG, false);
     }
@@ -248,9 +250,9 @@ impl TreeHandle {
     /// `auto_increment_increment`; both count as 1 when 0) greater than all values reserved or noted before, and
     /// returns the first. `None` when they would pass `u64::MAX`.
     ///
-    /// One atomic operation, no lock, not transactional. No value that a committed row can carry is handed out twice, `kill -9`
-    /// included. A crash may skip values reserved ahead: none on a table with few inserts, up to 1024 on one with many a
-    /// second. A clean shutdown skips nothing.
+    /// One atomic operation, no lock, not transactional. No value that a committed row can carry is handed out twice,
+    /// `kill -9` included. A crash may skip values reserved ahead: none on a table with few inserts, up to 1024 on one
+    /// with many a second. A clean shutdown skips nothing.
     pub fn counter_reserve(&self, count: u64, step: u64, offset: u64) -> Result<Option<u64>> {
         let (step, offset, counter) = (step.max(1), offset.max(1), &self.shared.counter);
         loop {

@@ -1,20 +1,19 @@
 //! The state of each transaction: id → active, or the LSN of its end.
 //!
-//! A ring indexed by id answers for the latest [`RING`] ids with two loads. An id whose slot is taken over by a later one
-//! while it still matters (active, or ended after the oldest snapshot) moves to a sharded map first; an id found in neither
-//! ended before every snapshot in use.
+//! A ring indexed by id answers for the latest [`RING`] ids with two loads. An id whose slot is taken over by a later
+//! one while it still matters (active, or ended after the oldest snapshot) moves to a sharded map first; an id found in
+//! neither ended before every snapshot in use.
 //!
-//! While an old snapshot is held the map keeps every id that ended since (8 bytes each), which purge and that snapshot alone need:
-//! a [`View`] knows the first id that it cannot see, and the *floor* tells everyone else that an id below it ended long ago.
-//! Neither takes a lock.
+//! While an old snapshot is held the map keeps every id that ended since (8 bytes each), which purge and that snapshot
+//! alone need: a [`View`] knows the first id that it cannot see, and the *floor* tells everyone else that an id below
+//! it ended long ago. Neither takes a lock.
 //!
 //! Writers: the transaction's owner (begin, end), a task that takes over a slot, and purge. Readers write nothing.
 //!
-//! INV-TRX-1: an id is in the ring or in the map from before its first stamp reaches a page until its end is at or before the
-//! oldest snapshot.
-//! INV-TRX-2: the end is entered between reservation and publication of the end record: a horizon at or beyond the end
-//! implies that the table says so.
-//! INV-TRX-3: an id below the floor's bound ended at or before its LSN, unless it is among the floor's exceptions.
+//! INV-TRX-1: an id is in the ring or in the map from before its first stamp reaches a page until its end is at or
+//! before the oldest snapshot. INV-TRX-2: the end is entered between reservation and publication of the end record: a
+//! horizon at or beyond the end implies that the table says so. INV-TRX-3: an id below the floor's bound ended at or
+//! before its LSN, unless it is among the floor's exceptions.
 
 use std::collections::HashMap;
 
@@ -218,7 +217,8 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
             let mut map = self.shard(id).lock();
             // A reader that sees the word moved finds the map counted, and waits for the map's lock.
             self.overflow_len.fetch_add(1, Release);
-            // The owner ends by exchanging its own word, then looks in the map: under the shard's mutex one of us is first.
+            // The owner ends by exchanging its own word, then looks in the map: under the shard's mutex one of us is
+            // first.
             if slot.state.compare_exchange(state, ACTIVE, AcqRel, Relaxed).is_ok() {
                 if map.set(id, if state & ACTIVE != 0 { ACTIVE } else { state }).is_some() {
                     self.overflow_len.fetch_sub(1, Release);
@@ -339,7 +339,8 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
         seen.flatten()
     }
 
-    /// Raises the floor when the ring has moved on by an eighth and the map is in use. `tail`: the end of the log now. For the purge task.
+    /// Raises the floor when the ring has moved on by an eighth and the map is in use. `tail`: the end of the log now.
+    /// For the purge task.
     pub(crate) fn raise_floor(&self, tail: impl FnOnce() -> Lsn) {
         if self.overflow_len.load(Acquire) == 0 {
             return;

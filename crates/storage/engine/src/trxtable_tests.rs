@@ -127,7 +127,8 @@ fn more_open_transactions_than_the_floor_has_exceptions() {
     }
 }
 
-/// Every answer that a reader got, while slots were taken over all the time and the floor rose, is held against the ends.
+/// Every answer that a reader got, while slots were taken over all the time and the floor rose, is held against the
+/// ends.
 #[test]
 fn readers_and_the_floor_race() {
     use std::sync::Mutex;

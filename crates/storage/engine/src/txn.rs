@@ -242,7 +242,8 @@ impl Txn {
         }
     }
 
-    /// Begins a statement: at READ COMMITTED its snapshot will be new. Returns the mark to roll a failed statement back to.
+    /// Begins a statement: at READ COMMITTED its snapshot will be new. Returns the mark to roll a failed statement back
+    /// to.
     pub fn begin_statement(&mut self) -> Savepoint {
         self.looked = 0;
         if self.options.isolation <= Isolation::ReadCommitted {
@@ -251,8 +252,8 @@ impl Txn {
         self.savepoint()
     }
 
-    /// Ends a statement: lets a READ COMMITTED snapshot go and waits until what its locking reads and writes have seen is
-    /// durable. Call it before the reply is sent; a commit right after makes it unnecessary.
+    /// Ends a statement: lets a READ COMMITTED snapshot go and waits until what its locking reads and writes have seen
+    /// is durable. Call it before the reply is sent; a commit right after makes it unnecessary.
     pub fn end_statement(&mut self) -> Result<()> {
         if self.options.isolation <= Isolation::ReadCommitted {
             self.close_view();
@@ -391,8 +392,9 @@ impl Txn {
         Ok(Some(lsn))
     }
 
-    /// Whether what [`Txn::commit_unsynced`] has committed is as safe as `innodb_flush_log_at_trx_commit` says. `false`: not yet;
-    /// `waker` will be used when it is time to ask again, or before. For an error see [`Txn::commit`].
+    /// Whether what [`Txn::commit_unsynced`] has committed is as safe as `innodb_flush_log_at_trx_commit` says.
+    /// `false`: not yet; `waker` will be used when it is time to ask again, or before. For an error see
+    /// [`Txn::commit`].
     pub fn poll_commit(&self, lsn: Lsn, waker: &Waker) -> Result<bool> {
         Ok(planted(Fault::TellEarly) || self.store().log.poll_commit(lsn, waker)?)
     }
@@ -538,8 +540,8 @@ impl Txn {
 
     // ---- row trees ----
 
-    /// Reads one row. With [`ReadMode::Snapshot`] the hot path of the server: no allocation (once the buffer has grown), no
-    /// shared write.
+    /// Reads one row. With [`ReadMode::Snapshot`] the hot path of the server: no allocation (once the buffer has
+    /// grown), no shared write.
     #[inline]
     pub fn get(&mut self, tree: &TreeHandle, key: &[u8], mode: ReadMode, row: &mut RowBuf) -> Result<Read> {
         self.get_row(tree, key, mode, None, row)
@@ -644,8 +646,9 @@ impl Txn {
     }
 
     /// Adds an entry unless a live one begins with the same `prefix_len` bytes (the unique columns; the caller uses
-    /// [`index_insert`](Txn::index_insert) when one of them is NULL). Waits for active transactions that have inserted or
-    /// deleted such an entry. The duplicate is locked shared, or exclusively with `lock_exclusive` (REPLACE, ON DUPLICATE KEY).
+    /// [`index_insert`](Txn::index_insert) when one of them is NULL). Waits for active transactions that have inserted
+    /// or deleted such an entry. The duplicate is locked shared, or exclusively with `lock_exclusive` (REPLACE, ON
+    /// DUPLICATE KEY).
     pub fn index_insert_unique(
         &mut self,
         tree: &TreeHandle,

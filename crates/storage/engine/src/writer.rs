@@ -47,8 +47,8 @@ impl Writer {
         }
     }
 
-    /// Encodes a record into `out` (with the begin record when it is the first) and says where it will lie; `None` when the
-    /// stream needs another page first.
+    /// Encodes a record into `out` (with the begin record when it is the first) and says where it will lie; `None` when
+    /// the stream needs another page first.
     pub(crate) fn stage(&self, tree: TreeId, body: &Body<'_>, out: &mut Vec<u8>) -> Option<UndoPtr> {
         out.clear();
         if self.begin.is_none() {

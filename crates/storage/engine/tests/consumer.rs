@@ -191,8 +191,8 @@ fn a_consumer_waits_and_ends_with_the_store() {
     assert!(got == told);
 }
 
-/// The log grows far beyond its capacity for one who does not read, and shrinks when that one is gone; one with a small bound is cut
-/// off.
+/// The log grows far beyond its capacity for one who does not read, and shrinks when that one is gone; one with a small
+/// bound is cut off.
 #[test]
 fn what_nobody_reads_is_kept_within_bounds() {
     let dir = TempDir::new();

@@ -1,5 +1,5 @@
-//! One bit flipped in each of a store's control structures: it opens with all its rows wherever a whole copy of what is needed exists,
-//! and is otherwise refused with words that name the file.
+//! One bit flipped in each of a store's control structures: it opens with all its rows wherever a whole copy of what is
+//! needed exists, and is otherwise refused with words that name the file.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -22,7 +22,8 @@ fn options() -> EngineOptions {
     }
 }
 
-/// A store with `ROWS` rows in a tree: closed in good order, or its power cut with a log of several segments to be applied.
+/// A store with `ROWS` rows in a tree: closed in good order, or its power cut with a log of several segments to be
+/// applied.
 fn store(closed: bool) -> (SimDisk, TreeId) {
     store_by(u64::from(closed), closed)
 }
@@ -81,7 +82,8 @@ fn read(disk: &SimDisk, id: TreeId) -> std::result::Result<u64, String> {
     out.take().expect("an outcome")
 }
 
-/// Flips one bit of each byte given (all bits of those in `thorough`), one at a time, and hands what comes of it to `judge`.
+/// Flips one bit of each byte given (all bits of those in `thorough`), one at a time, and hands what comes of it to
+/// `judge`.
 fn flip(
     disk: &SimDisk,
     id: TreeId,

@@ -1,7 +1,7 @@
 //! Random interleaved transactions against a model of multi-version rows in memory.
 //!
-//! All transactions are stepped by one thread; where one would have to wait, its zero timeout says so, and the model must
-//! have foretold it. A failure prints the command that replays its seed.
+//! All transactions are stepped by one thread; where one would have to wait, its zero timeout says so, and the model
+//! must have foretold it. A failure prints the command that replays its seed.
 
 mod common;
 use std::collections::BTreeMap;

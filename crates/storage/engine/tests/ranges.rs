@@ -67,7 +67,8 @@ fn a_scan_of_many_rows_keeps_few_locks() {
             assert_eq!(b.insert(&tree, &key(k), b"b"), Err(EngineError::LockWaitTimeout));
         }
         for k in [10_001, 15_555, 19_999] {
-            // Nothing is there: a locking read locks the gap only, which others may have locked too; but nobody can insert.
+            // Nothing is there: a locking read locks the gap only, which others may have locked too; but nobody can
+            // insert.
             let mut row = RowBuf::new();
             assert_eq!(b.get(&tree, &key(k), UPDATE, &mut row), Ok(Read::Missing), "{k}");
             assert_eq!(b.insert(&tree, &key(k), b"b"), Err(EngineError::LockWaitTimeout), "{k}");

@@ -1,7 +1,8 @@
 //! How long a store takes to open after a crash: run by hand on a copy of a killed server's data directory.
 //!
-//! `GANNET_STORE=DIR cargo test --profile sim -p gannet-engine --test restart -- --ignored --nocapture`; the store's checkpoint stays
-//! where it is, so it can be measured again. `GANNET_INDEX=1` waits until the log is indexed before it ends.
+//! `GANNET_STORE=DIR cargo test --profile sim -p gannet-engine --test restart -- --ignored --nocapture`; the store's
+//! checkpoint stays where it is, so it can be measured again. `GANNET_INDEX=1` waits until the log is indexed before it
+//! ends.
 
 use std::time::{Duration, Instant};
 

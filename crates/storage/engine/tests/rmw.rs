@@ -1,5 +1,5 @@
-//! Atomic read-modify-writes per point select and per commit: each takes its cache line away from every other core. Counted by
-//! `base::sync` in debug builds, on the thread that runs the statement.
+//! Atomic read-modify-writes per point select and per commit: each takes its cache line away from every other core.
+//! Counted by `base::sync` in debug builds, on the thread that runs the statement.
 
 #![cfg(debug_assertions)]
 

@@ -1,5 +1,5 @@
-//! Shutting down while statements run, in the simulation: what was told to be committed is there afterwards, and every tree is
-//! whole.
+//! Shutting down while statements run, in the simulation: what was told to be committed is there afterwards, and every
+//! tree is whole.
 
 mod common;
 
@@ -118,8 +118,8 @@ fn leave_a_long_log(disk: &SimDisk, megabytes: u64) -> TreeId {
     id.expect("a tree")
 }
 
-/// A tool opens a store, waits for recovery and closes it at once: what was in the log may be far more than the log it asked for, and no
-/// checkpointer has moved the checkpoint yet.
+/// A tool opens a store, waits for recovery and closes it at once: what was in the log may be far more than the log it
+/// asked for, and no checkpointer has moved the checkpoint yet.
 #[test]
 fn a_store_with_a_long_log_is_opened_and_closed_whatever_capacity_is_asked_for() {
     for megabytes in [4, 12, 24] {

@@ -1,4 +1,5 @@
-//! The store as a whole, on plain threads and real files: restarts, trees, counters, long rows, small pools, many writers.
+//! The store as a whole, on plain threads and real files: restarts, trees, counters, long rows, small pools, many
+//! writers.
 
 mod common;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -234,7 +235,8 @@ fn a_tree_dropped_before_a_crash_is_freed_after_it() {
     }
 }
 
-/// Redo of pages behind all that their tree uses in the end: they have no blocks in the file, which a full disk could not give them.
+/// Redo of pages behind all that their tree uses in the end: they have no blocks in the file, which a full disk could
+/// not give them.
 #[test]
 fn redo_leaves_pages_out_that_a_tree_no_longer_uses() {
     let dir = TempDir::new();
@@ -827,8 +829,8 @@ fn a_failed_commit_leaves_nothing_behind() {
     assert_eq!(dump(&engine, &tree), stood);
 }
 
-/// Prepared transactions outlive crashes with their rows locked, and end as they are told to; purge and later transactions go
-/// on around them.
+/// Prepared transactions outlive crashes with their rows locked, and end as they are told to; purge and later
+/// transactions go on around them.
 #[test]
 fn prepared_transactions_outlive_crashes() {
     for (commit, crash) in [(true, true), (true, false), (false, true), (false, false)] {
@@ -1137,7 +1139,8 @@ fn small_trees_take_few_blocks_of_the_file() {
     engine.shutdown().unwrap();
 }
 
-/// Tasks that read together at one snapshot see what the transaction sees, and keep it from purge when the transaction has ended.
+/// Tasks that read together at one snapshot see what the transaction sees, and keep it from purge when the transaction
+/// has ended.
 #[test]
 fn readers_share_a_snapshot() {
     let (_dir, engine, tree) = with_tree();
@@ -1210,8 +1213,8 @@ fn readers_share_a_snapshot() {
     assert_eq!(dump(&engine, &tree).len(), 2500);
 }
 
-/// A plain read at a snapshot that is older than a tree would miss what the tree's maker found; it is refused, until no such snapshot
-/// is left.
+/// A plain read at a snapshot that is older than a tree would miss what the tree's maker found; it is refused, until no
+/// such snapshot is left.
 #[test]
 fn a_tree_is_not_for_older_snapshots() {
     let (_dir, engine, first) = with_tree();

@@ -138,7 +138,8 @@ impl RecordQueue {
         self.first.is_none() && self.crowd.as_ref().is_none_or(|c| c.more.is_empty() && c.nobody_waits())
     }
 
-    /// Whether each owner holds the record once, an exclusive holder is alone, and those that wait stand in the order of their tickets.
+    /// Whether each owner holds the record once, an exclusive holder is alone, and those that wait stand in the order
+    /// of their tickets.
     fn is_sound(&self) -> bool {
         let holders: Vec<_> = self.holders().collect();
         let alone = holders.len() == 1 || holders.iter().all(|h| h.mode == Mode::Shared);

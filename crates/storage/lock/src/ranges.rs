@@ -2,11 +2,11 @@
 //! other keys become a set of keys.
 //!
 //! A scan at REPEATABLE READ locks each row and the gaps between the rows, so it holds a lock on all rows of an
-//! interval, and no row can be inserted into the interval. After the first few rows, each further row's lock is
-//! folded into such an interval. Some locks cannot be folded so: at READ COMMITTED, other transactions may insert
-//! rows between the locked ones; in index trees, keys without an entry are locked too; some statements lock keys in
-//! no order. When an owner has some thousands of such locks, [`crate::LockOwner::fold_keys`] moves the oldest of them to a
-//! set of exactly those keys ([`crate::keys`]).
+//! interval, and no row can be inserted into the interval. After the first few rows, each further row's lock is folded
+//! into such an interval. Some locks cannot be folded so: at READ COMMITTED, other transactions may insert rows between
+//! the locked ones; in index trees, keys without an entry are locked too; some statements lock keys in no order. When
+//! an owner has some thousands of such locks, [`crate::LockOwner::fold_keys`] moves the oldest of them to a set of
+//! exactly those keys ([`crate::keys`]).
 //!
 //! An owner that wants one of these rows first makes the holder's lock an explicit one again, and then waits in that
 //! row's queue. So queues, waits and the search for deadlocks know nothing of intervals and sets.

@@ -38,7 +38,8 @@ pub(crate) fn row_of(i: usize) -> [u8; 4] {
     (i as u32).to_be_bytes()
 }
 
-/// Each of `line` holds its [`row_of`], for which one of `behind` waits: each has to look for a cycle before it waits itself.
+/// Each of `line` holds its [`row_of`], for which one of `behind` waits: each has to look for a cycle before it waits
+/// itself.
 pub(crate) fn waited_for<'s>(
     s: &'s Scope<'s, '_>,
     tree: &'s Arc<TreeLocks>,

@@ -134,7 +134,8 @@ impl Actor {
         Ok(())
     }
 
-    /// Some rows one after the other, which become an interval, or as at READ COMMITTED a set: then some are let go again.
+    /// Some rows one after the other, which become an interval, or as at READ COMMITTED a set: then some are let go
+    /// again.
     fn scan(&self, mode: Mode, wait: Wait) -> Result<(), LockError> {
         let mut last = None;
         let to_set = dice(2) == 0;

@@ -73,8 +73,8 @@ pub struct Hold {
 /// A consumer's position in the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Position {
-    /// It has to read from here on, a record boundary: what it has yet to deal with may have begun before other things that it has
-    /// dealt with.
+    /// It has to read from here on, a record boundary: what it has yet to deal with may have begun before other things
+    /// that it has dealt with.
     pub from: Lsn,
     /// Epoch in force there.
     pub epoch: u64,

@@ -152,9 +152,9 @@ impl Core {
         capacity.saturating_sub(2 * self.segments.granule() + self.ring.size() * 3 / 2).max(capacity / 8)
     }
 
-    /// From where the age counts that slows writers down: the checkpoint. But what an earlier incarnation left does not count until
-    /// the checkpoint has passed it, as far as there are segments beyond the capacity ([`Segments::open`]): a start after a crash with a
-    /// full log is no stop then.
+    /// From where the age counts that slows writers down: the checkpoint. But what an earlier incarnation left does not
+    /// count until the checkpoint has passed it, as far as there are segments beyond the capacity ([`Segments::open`]):
+    /// a start after a crash with a full log is no stop then.
     pub(crate) fn age_from(&self, checkpoint: u64) -> u64 {
         let surplus = self.segments.surplus().saturating_sub(self.retained());
         checkpoint.max(self.began.min(checkpoint + surplus))

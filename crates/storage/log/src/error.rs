@@ -50,8 +50,8 @@ pub enum LogError {
         /// Its name.
         name: String,
     },
-    /// No consumer can be had under this name: somebody follows the log under it, there are 32 others, or it is empty or longer than
-    /// 64 bytes.
+    /// No consumer can be had under this name: somebody follows the log under it, there are 32 others, or it is empty
+    /// or longer than 64 bytes.
     InUse {
         /// The name.
         name: String,

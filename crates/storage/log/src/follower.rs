@@ -63,8 +63,8 @@ impl Follower {
         self.epoch
     }
 
-    /// The next record of a kind that users append, with its epoch; `None` when no more is durable. It waits for nothing but the disk.
-    /// [`LogError::CutOff`] when the place is lost.
+    /// The next record of a kind that users append, with its epoch; `None` when no more is durable. It waits for
+    /// nothing but the disk. [`LogError::CutOff`] when the place is lost.
     #[expect(clippy::should_implement_trait, reason = "a lending iterator: the record borrows the buffer")]
     pub fn next(&mut self) -> Result<Option<(u64, Record<'_>)>, LogError> {
         loop {
@@ -79,8 +79,8 @@ impl Follower {
         }
     }
 
-    /// Waits until more is durable; false when no more will be: the log is closed or poisoned, or the task was interrupted.
-    /// [`LogError::CutOff`] when the place is lost.
+    /// Waits until more is durable; false when no more will be: the log is closed or poisoned, or the task was
+    /// interrupted. [`LogError::CutOff`] when the place is lost.
     pub fn wait(&self) -> Result<bool, LogError> {
         let core = self.retention.core();
         loop {

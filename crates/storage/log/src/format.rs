@@ -64,8 +64,8 @@ pub const FIRST_LSN: Lsn = Lsn(BLOCK);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum RecordKind {
-    /// Fills a flush unit up to its block's end. Readers never hand it out. The payload, where there is room, begins with a `u64`: all of the
-    /// log below this LSN was on disk before the unit was written (zero: not said).
+    /// Fills a flush unit up to its block's end. Readers never hand it out. The payload, where there is room, begins
+    /// with a `u64`: all of the log below this LSN was on disk before the unit was written (zero: not said).
     Pad = 1,
     /// First record of an incarnation of the server. Readers never hand it out.
     EpochStart = 2,
@@ -224,8 +224,8 @@ impl SegmentHeader {
         }
     }
 
-    /// With one bit flipped there is one header only that it can have been: the checksum tells headers apart that differ in so few
-    /// bits.
+    /// With one bit flipped there is one header only that it can have been: the checksum tells headers apart that
+    /// differ in so few bits.
     fn corrected(block: &[u8]) -> Option<SegmentHeader> {
         let mut head = block[..CHECKED_TO].to_vec();
         (0..CHECKED_TO * 8).find_map(|bit| {

@@ -1,4 +1,5 @@
-//! Entry points for fuzzing: any bytes in, no panic out. The `cargo fuzz` targets in `fuzz/` and `cargo xtask fuzz` call them.
+//! Entry points for fuzzing: any bytes in, no panic out. The `cargo fuzz` targets in `fuzz/` and `cargo xtask fuzz`
+//! call them.
 
 use std::path::Path;
 
@@ -15,8 +16,8 @@ fn options() -> Options {
     Options { capacity: 8 << 20, ring_bytes: 2 << 20, ..Options::new(DIR) }
 }
 
-/// Two segment files as a crash may have left them. The first byte says whether the records' checksums are made right again
-/// (so that what is behind them is reached) and where the second file begins, in blocks.
+/// Two segment files as a crash may have left them. The first byte says whether the records' checksums are made right
+/// again (so that what is behind them is reached) and where the second file begins, in blocks.
 pub fn segments(data: &[u8]) {
     let Some((&choice, bytes)) = data.split_first() else { return };
     let mut bytes = bytes[..bytes.len().min(1 << 20)].to_vec();

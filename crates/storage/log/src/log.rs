@@ -36,12 +36,13 @@ pub enum FlushPolicy {
 pub struct Options {
     /// The directory of the segments.
     pub dir: PathBuf,
-    /// innodb_redo_log_capacity in bytes: a soft bound, raised to 8 MiB if less. 0: what the segments take that are there.
+    /// innodb_redo_log_capacity in bytes: a soft bound, raised to 8 MiB if less. 0: what the segments take that are
+    /// there.
     pub capacity: u64,
     /// innodb_flush_log_at_trx_commit.
     pub policy: FlushPolicy,
-    /// Size of the ring buffer in bytes (innodb_log_buffer_size): made a power of two between 2 MiB and an eighth of the
-    /// capacity.
+    /// Size of the ring buffer in bytes (innodb_log_buffer_size): made a power of two between 2 MiB and an eighth of
+    /// the capacity.
     pub ring_bytes: usize,
     /// Where failures are told.
     pub events: Events,
@@ -244,7 +245,8 @@ impl Log {
         }
     }
 
-    /// [`Log::wait_commit`] without waiting. `false`: not yet; `waker` will be used when it is time to ask again, or before.
+    /// [`Log::wait_commit`] without waiting. `false`: not yet; `waker` will be used when it is time to ask again, or
+    /// before.
     pub fn poll_commit(&self, lsn: Lsn, waker: &Waker) -> Result<bool, LogError> {
         let want = match self.policy() {
             FlushPolicy::Durable => Some(Want::Durable),
@@ -284,8 +286,8 @@ impl Log {
         self.core.check()
     }
 
-    /// Nothing below `lsn` is needed for a start (the control file says so durably): segments are recycled as far as no consumer
-    /// needs them.
+    /// Nothing below `lsn` is needed for a start (the control file says so durably): segments are recycled as far as no
+    /// consumer needs them.
     pub fn set_checkpoint(&self, lsn: Lsn) {
         let core = &*self.core;
         check!(lsn.get() >= core.checkpoint.load(Acquire), "the checkpoint goes back to {lsn}");
@@ -310,8 +312,8 @@ impl Log {
         self.tail_lsn().since(self.checkpoint_lsn())
     }
 
-    /// Bytes of log that count for the brake: [`Log::age`], but what an earlier incarnation left does not count as far as there are
-    /// segments beyond the capacity.
+    /// Bytes of log that count for the brake: [`Log::age`], but what an earlier incarnation left does not count as far
+    /// as there are segments beyond the capacity.
     pub fn braked_age(&self) -> u64 {
         self.tail_lsn().since(Lsn(self.core.age_from(self.checkpoint_lsn().get())))
     }
@@ -359,8 +361,8 @@ impl Log {
         policy_from(self.core.rules.policy.load(Relaxed))
     }
 
-    /// Changes the policy at once. The horizon does not fall: becoming durable-only, it stays where it is until the disk
-    /// has caught up.
+    /// Changes the policy at once. The horizon does not fall: becoming durable-only, it stays where it is until the
+    /// disk has caught up.
     pub fn set_policy(&self, policy: FlushPolicy) {
         let _one_at_a_time = self.changing.lock();
         let rules = &self.core.rules;

@@ -156,12 +156,14 @@ struct Valid {
 
 impl LogReader {
     /// Opens the segments in `dir` to read from `from` on, a record boundary; `epoch` is the one in force there. A
-    /// directory without segments, or none at all, is a log that ends at `from` if that is the first LSN of a new store.
+    /// directory without segments, or none at all, is a log that ends at `from` if that is the first LSN of a new
+    /// store.
     pub fn open(dir: &Path, store: u64, from: Lsn, epoch: u64) -> Result<LogReader, LogError> {
         LogReader::open_until(dir, store, from, epoch, Lsn::MAX)
     }
 
-    /// [`LogReader::open`] for a part of a log that may be in use: reads whole records up to `limit` only, which must be durable.
+    /// [`LogReader::open`] for a part of a log that may be in use: reads whole records up to `limit` only, which must
+    /// be durable.
     pub fn open_until(dir: &Path, store: u64, from: Lsn, epoch: u64, limit: Lsn) -> Result<LogReader, LogError> {
         let found = scan(dir, false)?;
         let order = chain(&found, store, from.get())?;
@@ -253,8 +255,8 @@ impl LogReader {
         }
     }
 
-    /// End of the last intact record found so far, which may not be handed out yet; after `next` gave `None`: the end of
-    /// the log.
+    /// End of the last intact record found so far, which may not be handed out yet; after `next` gave `None`: the end
+    /// of the log.
     pub fn end(&self) -> Lsn {
         Lsn(self.at)
     }
@@ -363,8 +365,8 @@ impl LogReader {
         })
     }
 
-    /// None of the files with a damaged header holds what follows the last segment: there, too, a flush unit would say that the log was
-    /// durable behind the segment's beginning, and the header with it.
+    /// None of the files with a damaged header holds what follows the last segment: there, too, a flush unit would say
+    /// that the log was durable behind the segment's beginning, and the header with it.
     fn check_nameless(&self, end: u64) -> Result<(), LogError> {
         let Some(base) = self.ahead.segments().last().map(Segment::end) else { return Ok(()) };
         for (file, path, why) in &self.nameless {
@@ -380,8 +382,9 @@ impl LogReader {
         Ok(())
     }
 
-    /// A flush unit behind `end` which says that the log was durable beyond: its LSN and what it says. Units begin at blocks. One of a
-    /// later incarnation says it too, if that had more on disk than its beginning: its first record is what is damaged then.
+    /// A flush unit behind `end` which says that the log was durable beyond: its LSN and what it says. Units begin at
+    /// blocks. One of a later incarnation says it too, if that had more on disk than its beginning: its first record is
+    /// what is damaged then.
     fn witness(&mut self, end: u64) -> Result<Option<(u64, u64)>, LogError> {
         let mut block = block_up(end + 1);
         let mut found = None;
@@ -421,8 +424,8 @@ impl LogReader {
         Ok(None)
     }
 
-    /// Sees to it that the window holds `[at, at + len)`; false when the segments end before. All from [`LogReader::end`]
-    /// on stays in the window.
+    /// Sees to it that the window holds `[at, at + len)`; false when the segments end before. All from
+    /// [`LogReader::end`] on stays in the window.
     fn ensure(&mut self, at: u64, len: usize) -> Result<bool, LogError> {
         while at + len as u64 > self.window.high {
             let Some(chunk) = self.ahead.next()? else { return Ok(false) };
@@ -502,7 +505,8 @@ pub struct LogFiles {
 }
 
 impl LogFiles {
-    /// Reads several stretches at once: LSN of each, whole blocks, into aligned memory. An error where the log has no such bytes.
+    /// Reads several stretches at once: LSN of each, whole blocks, into aligned memory. An error where the log has no
+    /// such bytes.
     pub fn read_many(&self, parts: &mut [(Lsn, &mut [u8])]) -> Result<(), LogError> {
         let mut pieces = Vec::with_capacity(parts.len());
         for (lsn, bytes) in parts.iter_mut() {

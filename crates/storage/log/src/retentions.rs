@@ -169,7 +169,8 @@ impl Retentions {
         waiting.iter().for_each(Waker::wake);
     }
 
-    /// Brings the file up to date; true when it was written. An error is given once, until it is overcome. One task at a time.
+    /// Brings the file up to date; true when it was written. An error is given once, until it is overcome. One task at
+    /// a time.
     pub(crate) fn store(&self) -> Result<bool, LogError> {
         let (sequence, changes, all, floors) = {
             let state = self.state.lock();

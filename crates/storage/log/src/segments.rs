@@ -1,10 +1,10 @@
 //! The segment files: which part of the log lies where, allocation, recycling.
 //!
 //! INV-LOG-3: a segment is put to use only when all before it are synced to their end. So a reader that finds a later
-//! segment of the running or a later epoch knows that an unreadable place before it is damage and not a torn tail, except
-//! for a record that reaches into that segment. (Those of earlier epochs may be left of a tail that a crash has cut.)
-//! INV-LOG-4: a segment is recycled only when the durable checkpoint is at or past its end, and the durable position of every
-//! consumer that is not cut off.
+//! segment of the running or a later epoch knows that an unreadable place before it is damage and not a torn tail,
+//! except for a record that reaches into that segment. (Those of earlier epochs may be left of a tail that a crash has
+//! cut.) INV-LOG-4: a segment is recycled only when the durable checkpoint is at or past its end, and the durable
+//! position of every consumer that is not cut off.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -105,8 +105,8 @@ impl Found {
 }
 
 impl State {
-    /// Keeps a segment for later use, unless there are enough without it or it is from a time of greater capacity: few long segments
-    /// would leave little of the capacity to use ([`Segments::granule`]).
+    /// Keeps a segment for later use, unless there are enough without it or it is from a time of greater capacity: few
+    /// long segments would leave little of the capacity to use ([`Segments::granule`]).
     fn put_back(&mut self, free: Free) {
         if self.total - free.body >= self.capacity || free.body > body_for(self.capacity) {
             self.total -= free.body;
@@ -132,7 +132,8 @@ pub(crate) fn scan(dir: &Path, write: bool) -> Result<Vec<Found>, LogError> {
         let number = path.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_suffix(".log"));
         let Some(number) = number.filter(|n| n.len() == 8).and_then(|n| n.parse().ok()) else { continue };
         let file = match File::open(&path, &how) {
-            // Removed since the directory was read: the log is in use, and needs it no more. What is needed is missed by `chain`.
+            // Removed since the directory was read: the log is in use, and needs it no more. What is needed is missed
+            // by `chain`.
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
             file => file.map_err(LogError::io("open", &path))?,
         };
@@ -180,7 +181,8 @@ pub(crate) fn chain(found: &[Found], store: u64, from: u64) -> Result<Vec<usize>
     Ok(chain)
 }
 
-/// The chain from the least of the `wanted` positions from which on nothing is missing, and that position; else from the checkpoint.
+/// The chain from the least of the `wanted` positions from which on nothing is missing, and that position; else from
+/// the checkpoint.
 fn chain_with(found: &[Found], store: u64, checkpoint: u64, wanted: &[u64]) -> Result<(Vec<usize>, u64), LogError> {
     let kept = chain(found, store, checkpoint)?;
     let end_of = |i: usize| match found[i].header {
@@ -210,9 +212,10 @@ fn missing(found: &[Found], lsn: u64) -> LogError {
 }
 
 impl Segments {
-    /// Opens the files for writing from `end` on; what lies in `[checkpoint, end)` is kept and synced, and what lies before as far as
-    /// `wanted` names positions, ascending, from which on nothing is missing: the least of them is given back. Allocates up to
-    /// the capacity (0: what the files take that are there); where much of it is kept, as much more.
+    /// Opens the files for writing from `end` on; what lies in `[checkpoint, end)` is kept and synced, and what lies
+    /// before as far as `wanted` names positions, ascending, from which on nothing is missing: the least of them is
+    /// given back. Allocates up to the capacity (0: what the files take that are there); where much of it is kept, as
+    /// much more.
     pub(crate) fn open(
         dir: &Path,
         (store, epoch): (u64, u64),
@@ -271,7 +274,8 @@ impl Segments {
         state.live = live.into();
         let segments = Segments { dir: dir.to_owned(), store, epoch, state: Mutex::new(state) };
         segments.remove_doomed()?;
-        // Room to write beside what an earlier incarnation left (`Core::age_from`); more than the capacity only where there is space.
+        // Room to write beside what an earlier incarnation left (`Core::age_from`); more than the capacity only where
+        // there is space.
         let old = block_up(end.saturating_sub(checkpoint)).min(capacity);
         let wanted = if old > capacity / 2 { capacity + old } else { capacity } + (checkpoint - floor);
         if (wanted == capacity || segments.grow(wanted).is_err())

@@ -387,7 +387,8 @@ fn damage_before_a_later_segment_is_not_taken_for_the_end() {
     std::fs::write(&file, &bad).unwrap();
     let error = read_from(dir.path(), FIRST_LSN, 1).unwrap_err();
     assert!(matches!(error, LogError::Corrupt { .. }), "{error}");
-    // Gone between the directory's list and its own opening, as segments go from a log in use: missed only if it is needed.
+    // Gone between the directory's list and its own opening, as segments go from a log in use: missed only if it is
+    // needed.
     std::fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink("/nowhere/at-all", &file).unwrap();
     let error = read_from(dir.path(), FIRST_LSN, 1).unwrap_err();

@@ -44,8 +44,8 @@ impl Waiters {
         Waiters { shards: PerSlot::new(Shard::default) }
     }
 
-    /// Enters the list of `slot`. The caller then looks at the condition once more, sees to it that the writer is awake,
-    /// and parks.
+    /// Enters the list of `slot`. The caller then looks at the condition once more, sees to it that the writer is
+    /// awake, and parks.
     pub(crate) fn enter(&self, slot: usize, lsn: u64, want: Want, waker: Waker) {
         self.add(slot, lsn, want, || waker, |_| false);
     }

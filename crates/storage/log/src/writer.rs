@@ -144,7 +144,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes what is complete, the last block unsealed: it will be written again. For innodb_flush_log_at_trx_commit=2.
+    /// Writes what is complete, the last block unsealed: it will be written again. For
+    /// innodb_flush_log_at_trx_commit=2.
     fn write_partial(&mut self) -> Result<(), LogError> {
         let complete = self.core.advance();
         let blocks = block_down(complete);
@@ -183,7 +184,8 @@ impl Writer {
     /// Writes the complete range up to `to`, a block boundary, from the ring.
     fn write(&mut self, to: u64) -> Result<(), LogError> {
         let mut at = block_down(self.written);
-        // SAFETY: this is the only writer; blocks at or above `block_down(written)` are not freed, and `to` is complete.
+        // SAFETY: this is the only writer; blocks at or above `block_down(written)` are not freed, and `to` is
+        // complete.
         let pieces = unsafe { self.core.ring.published(at, to) };
         let pieces = pieces.map(|p| (p.as_ptr(), p.len()));
         for (ptr, len) in pieces {

@@ -161,8 +161,8 @@ fn crashes_lose_nothing_acknowledged() {
     }
 }
 
-/// A disk that fills up: either all goes on in the space the log has, or it is poisoned and says so; what was acknowledged
-/// is there.
+/// A disk that fills up: either all goes on in the space the log has, or it is poisoned and says so; what was
+/// acknowledged is there.
 #[test]
 fn a_full_disk_poisons_or_does_nothing() {
     let mut poisoned = 0;
@@ -232,8 +232,8 @@ fn no_wake_up_is_lost() {
     }
 }
 
-/// Bits that flip in the log after a crash: what is read is a beginning of what was appended, and it ends before something acknowledged
-/// only where nothing written later says so: in what was flushed last.
+/// Bits that flip in the log after a crash: what is read is a beginning of what was appended, and it ends before
+/// something acknowledged only where nothing written later says so: in what was flushed last.
 #[test]
 fn damage_is_refused_where_something_later_bears_witness() {
     let (mut refused, mut whole, mut short) = (0, 0, 0);

@@ -3,7 +3,8 @@
 use crate::raw::{self, REGION_EXTENTS, UNDO_DATA};
 use crate::{Corrupt, PAGE_SIZE, PageBuf, PageBytes, PageType, edit};
 
-/// Verifies the structure of a page whose checksum was right (or was never computed). Checks across pages are `btree`'s.
+/// Verifies the structure of a page whose checksum was right (or was never computed). Checks across pages are
+/// `btree`'s.
 pub fn check(page: &PageBuf) -> Result<(), Corrupt> {
     match page.page_type() {
         None => Err(Corrupt::new("unknown page type")),

@@ -1,4 +1,5 @@
-//! Changes of B+tree nodes. Every function checks everything first and then changes, so an error leaves the page as it was.
+//! Changes of B+tree nodes. Every function checks everything first and then changes, so an error leaves the page as it
+//! was.
 
 use gannet_base::Reader;
 use gannet_base::{PAGE_SIZE, PageNo, TreeId};
@@ -32,7 +33,8 @@ fn add_garbage(page: &mut PageBuf, bytes: usize) {
     page.put_u16(GARBAGE, garbage + bytes);
 }
 
-/// Takes room from the heap and writes an entry and its slot; the caller has made sure that it fits, and that slot `i` is free.
+/// Takes room from the heap and writes an entry and its slot; the caller has made sure that it fits, and that slot `i`
+/// is free.
 fn put_entry(page: &mut PageBuf, i: usize, suffix: &[u8], value: &[u8]) {
     let at = heap_start(page) - heap_space(suffix.len(), value.len());
     page.put_u16(HEAP, at);
@@ -46,7 +48,8 @@ fn put_entry(page: &mut PageBuf, i: usize, suffix: &[u8], value: &[u8]) {
     page.put_u64(SLOTS + SLOT * i, slot(head(suffix), at, suffix.len(), value.len()));
 }
 
-/// Moves live entries together, in slot order, below the prefix. The heads stay. `skip` names a slot whose entry is dead.
+/// Moves live entries together, in slot order, below the prefix. The heads stay. `skip` names a slot whose entry is
+/// dead.
 fn compact(page: &mut PageBuf, skip: Option<usize>) {
     let node = Node(&*page);
     let end = PAGE_SIZE - node.prefix_len();
@@ -161,8 +164,8 @@ pub struct NodeHead {
     pub leftmost: PageNo,
 }
 
-/// Makes a page that no log record describes a node with these entries: `(key without the prefix, value)`, in key order. What
-/// [`PageOp::FormatNode`](crate::PageOp) does without the encoding in between.
+/// Makes a page that no log record describes a node with these entries: `(key without the prefix, value)`, in key
+/// order. What [`PageOp::FormatNode`](crate::PageOp) does without the encoding in between.
 pub fn build_node<'a>(
     page: &mut PageBuf,
     head: NodeHead,

@@ -1,4 +1,5 @@
-//! Entry points for fuzzing: any bytes in, no panic out. The `cargo fuzz` targets in `fuzz/` and `cargo xtask fuzz` call them.
+//! Entry points for fuzzing: any bytes in, no panic out. The `cargo fuzz` targets in `fuzz/` and `cargo xtask fuzz`
+//! call them.
 
 use gannet_base::Reader;
 

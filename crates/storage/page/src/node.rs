@@ -16,12 +16,13 @@
 //! | 56 | u64 | zero |
 //! | 64 | slots | 8 bytes each, in key order |
 //!
-//! Slot, from the lowest bit: 32 bits head (the first four bytes of the key after the prefix as a big-endian number, missing ones
-//! zero), 14 bits distance of the heap entry from the page's end, 13 bits suffix length, 5 bits value length, 31 = it is in the heap.
-//! Heap entry: suffix (key without prefix), `u16 value length` if the slot does not have it, value.
+//! Slot, from the lowest bit: 32 bits head (the first four bytes of the key after the prefix as a big-endian number,
+//! missing ones zero), 14 bits distance of the heap entry from the page's end, 13 bits suffix length, 5 bits value
+//! length, 31 = it is in the heap. Heap entry: suffix (key without prefix), `u16 value length` if the slot does not
+//! have it, value.
 //!
-//! Leaf: value = the entry's payload. Inner: value = `u64` child that holds the keys from this separator up to the next one;
-//! keys below the first separator are in the leftmost child.
+//! Leaf: value = the entry's payload. Inner: value = `u64` child that holds the keys from this separator up to the next
+//! one; keys below the first separator are in the leftmost child.
 //!
 //! A node stores no fence keys: its bounds are the separators on the path to it, which a descent knows. (Stored fences
 //! would take up to two keys of space, and then two entries with keys of [`MAX_KEY`] bytes could not share a page.)
@@ -238,7 +239,8 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
         EntrySpan { suffix, value: Span { at: value_at, len: len.min(PAGE_SIZE - value_at) } }
     }
 
-    /// First slot whose key is not less than `key`, and whether it is equal. `key` is a whole key within the node's bounds.
+    /// First slot whose key is not less than `key`, and whether it is equal. `key` is a whole key within the node's
+    /// bounds.
     #[inline]
     pub fn search(self, key: &[u8]) -> (usize, bool) {
         let suffix = key.get(self.prefix_len()..).unwrap_or_default();
@@ -312,7 +314,8 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
         out
     }
 
-    /// Encodes entries `range` for [`PageOp::FormatNode`](crate::PageOp), their keys cut to what follows `prefix_len` bytes.
+    /// Encodes entries `range` for [`PageOp::FormatNode`](crate::PageOp), their keys cut to what follows `prefix_len`
+    /// bytes.
     pub fn encode_entries(self, range: std::ops::Range<usize>, prefix_len: usize, out: &mut Vec<u8>) {
         let mut key = Vec::new();
         for i in range {

@@ -1,8 +1,8 @@
 //! Page operations: the alphabet of changes. The log carries `(page number, operation)` pairs; [`apply`] is the one
 //! function that changes a page, forward and in redo, so both give the same bytes.
 //!
-//! Encoding: one kind byte (append-only list), then the fields in order: page positions, lengths, page numbers and owners as varints,
-//! a bitmap as `u64`, byte strings preceded by their length as a varint.
+//! Encoding: one kind byte (append-only list), then the fields in order: page positions, lengths, page numbers and
+//! owners as varints, a bitmap as `u64`, byte strings preceded by their length as a varint.
 
 use gannet_base::{PAGE_SIZE, PageNo, TreeId};
 use gannet_base::{Reader, Writer};
@@ -12,7 +12,8 @@ use crate::{Corrupt, PageBuf, PageType, edit, raw};
 /// One change of one page. See the module [`crate::node`] and [`crate::raw`] for the formats they act on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PageOp<'a> {
-    /// Makes the page a node holding `entries` (each: suffix length, value length as varints, suffix, value), in key order.
+    /// Makes the page a node holding `entries` (each: suffix length, value length as varints, suffix, value), in key
+    /// order.
     FormatNode { owner: TreeId, level: u8, leftmost: PageNo, prefix: &'a [u8], entries: &'a [u8] },
     /// Node: a new entry before slot `pos`.
     Insert { pos: u16, suffix: &'a [u8], value: &'a [u8] },
@@ -61,7 +62,8 @@ const TRUNCATE: u8 = 14;
 const FORMAT: u8 = 15;
 
 impl<'a> PageOp<'a> {
-    /// Whether the operation gives the whole page a new content, whatever was there. Redo on a blank page starts with one.
+    /// Whether the operation gives the whole page a new content, whatever was there. Redo on a blank page starts with
+    /// one.
     pub fn is_full(&self) -> bool {
         matches!(
             self,

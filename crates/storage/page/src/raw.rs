@@ -2,11 +2,11 @@
 //!
 //! **Overflow page**: `32 u64` next page (0 = last) · `40 u16` length · `42..48` zero · `48` bytes of the value.
 //!
-//! **Undo page**: `32 u64` previous page · `40 u64` next page · `48 u64` stream · `56 u16` free offset · `58..64` zero · `64` records, whose
-//! formats belong to `engine`. Bytes from the free offset on mean nothing.
+//! **Undo page**: `32 u64` previous page · `40 u64` next page · `48 u64` stream · `56 u16` free offset · `58..64` zero
+//! · `64` records, whose formats belong to `engine`. Bytes from the free offset on mean nothing.
 //!
-//! **Space map page** of region `r` (page `r * 65280 + 1`): from 32, for each of the 1020 extents `u64` owner (0 = free), `u64` used pages
-//! (bit `i` = page `i` of the extent). The rest is zero.
+//! **Space map page** of region `r` (page `r * 65280 + 1`): from 32, for each of the 1020 extents `u64` owner (0 =
+//! free), `u64` used pages (bit `i` = page `i` of the extent). The rest is zero.
 //!
 //! **File header page** (page 0): from 32 the fields of [`FileHeader`].
 //!
@@ -66,7 +66,8 @@ pub(crate) fn format_overflow(
     Ok(())
 }
 
-/// Makes a page that no log record describes a link of an overflow chain: what [`PageOp::FormatOverflow`](crate::PageOp) does.
+/// Makes a page that no log record describes a link of an overflow chain: what
+/// [`PageOp::FormatOverflow`](crate::PageOp) does.
 pub fn build_overflow(
     page: &mut PageBuf,
     no: PageNo,
@@ -205,7 +206,8 @@ const MAGIC: [u8; 8] = *b"GANNETDB";
 /// Format version that this code writes and reads.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// Content of page 0: `32` magic "GANNETDB" · `40 u32` format version · `44 u32` page size · `48` 16 bytes identifying the store.
+/// Content of page 0: `32` magic "GANNETDB" · `40 u32` format version · `44 u32` page size · `48` 16 bytes identifying
+/// the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileHeader {
     /// The store's random identity; the log and control files carry the same.

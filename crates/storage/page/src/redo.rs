@@ -4,8 +4,9 @@ use gannet_base::{Lsn, PageNo};
 
 use crate::{Corrupt, PageBuf, PageOp, apply};
 
-/// Applies the changes of page `no`, in log order, that `page` does not have yet. Each comes with the LSN (the end) of its record;
-/// the changes of one record have the same. Returns the LSN of the first one applied, `None` when the page had them all.
+/// Applies the changes of page `no`, in log order, that `page` does not have yet. Each comes with the LSN (the end) of
+/// its record; the changes of one record have the same. Returns the LSN of the first one applied, `None` when the page
+/// had them all.
 ///
 /// | page on disk | change | what happens |
 /// |---|---|---|
@@ -26,7 +27,8 @@ pub fn redo<'a>(
     redo.finish(page)
 }
 
-/// [`redo`] for changes that come bit by bit. After an error, or before [`Redo::finish`], the page is neither what it was nor what it is to be.
+/// [`redo`] for changes that come bit by bit. After an error, or before [`Redo::finish`], the page is neither what it
+/// was nor what it is to be.
 #[derive(Debug)]
 pub struct Redo {
     has: Lsn,

@@ -127,7 +127,8 @@ pub struct Conn {
     kept: Cell<bool>,
     /// Output cannot go on: part of it is lost.
     broken: bool,
-    /// As it travels, the rest of what a flush that was interrupted did not send. (A worker keeps what it sends itself.)
+    /// As it travels, the rest of what a flush that was interrupted did not send. (A worker keeps what it sends
+    /// itself.)
     unsent: Vec<u8>,
 }
 
@@ -149,15 +150,16 @@ impl Conn {
         }
     }
 
-    /// A statement begins: from now on [`Interrupt::Query`] ends waits for the client too. One that came before is forgotten.
+    /// A statement begins: from now on [`Interrupt::Query`] ends waits for the client too. One that came before is
+    /// forgotten.
     #[inline]
     pub fn begin_statement(&mut self) {
         self.context.clear(Interrupt::Query);
         self.statement = Statement::Runs;
     }
 
-    /// The statement has ended: what is still to be sent of its reply, and what is received from now on, is not to be interrupted by
-    /// [`Interrupt::Query`], which would break a packet off.
+    /// The statement has ended: what is still to be sent of its reply, and what is received from now on, is not to be
+    /// interrupted by [`Interrupt::Query`], which would break a packet off.
     #[inline]
     pub fn end_statement(&mut self) {
         self.statement = Statement::None;
@@ -319,8 +321,9 @@ impl Conn {
     /// two flushes gave is on its way, and an error may be reported by the next call.
     ///
     /// # Errors
-    /// `Interrupted` when killed: nothing is lost, and the next flush goes on. `TimedOut` after the deadline, `BrokenPipe` and the
-    /// like when the peer is gone: the connection is of no use any more, and later flushes fail too.
+    /// `Interrupted` when killed: nothing is lost, and the next flush goes on. `TimedOut` after the deadline,
+    /// `BrokenPipe` and the like when the peer is gone: the connection is of no use any more, and later flushes fail
+    /// too.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.broken {
             self.out.clear();
@@ -341,8 +344,8 @@ impl Conn {
         outcome
     }
 
-    /// [`Conn::flush`] of a buffer that ends in the middle of a packet, which has to be sent whole: [`Interrupt::Query`] is seen only
-    /// when it returns.
+    /// [`Conn::flush`] of a buffer that ends in the middle of a packet, which has to be sent whole:
+    /// [`Interrupt::Query`] is seen only when it returns.
     pub fn flush_within_packet(&mut self) -> io::Result<()> {
         let before = std::mem::replace(&mut self.statement, Statement::InPacket);
         let outcome = self.flush();

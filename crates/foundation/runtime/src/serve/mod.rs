@@ -33,8 +33,8 @@ pub enum Ready {
 pub enum Next {
     /// Wait for the client.
     Idle,
-    /// The rest of the request is left to [`Service::resume`]: it waits for something, and needs no stack for that. The connection is
-    /// shown as waiting for this.
+    /// The rest of the request is left to [`Service::resume`]: it waits for something, and needs no stack for that. The
+    /// connection is shown as waiting for this.
     Later(Wait),
     /// Close.
     Close,
@@ -52,11 +52,13 @@ pub trait Service: Send {
     /// connection only.
     fn serve(&mut self, conn: &mut Conn) -> Next;
 
-    /// Goes on with what [`Next::Later`] has left. `None`: not yet; `waker` is used when it is time to ask again, or before. Never
-    /// another [`Next::Later`]. An interruption in between does not end the wait: it is found when this has ended.
+    /// Goes on with what [`Next::Later`] has left. `None`: not yet; `waker` is used when it is time to ask again, or
+    /// before. Never another [`Next::Later`]. An interruption in between does not end the wait: it is found when this
+    /// has ended.
     ///
-    /// It runs on the worker itself, not on a fiber, and must not wait. The connections of a worker are asked in the order in which
-    /// they were left, up to the first that says not yet: what they wait for must come to all of them in about that order.
+    /// It runs on the worker itself, not on a fiber, and must not wait. The connections of a worker are asked in the
+    /// order in which they were left, up to the first that says not yet: what they wait for must come to all of them in
+    /// about that order.
     fn resume(&mut self, conn: &mut Conn, waker: &Waker) -> Option<Next> {
         let _ = (conn, waker);
         Some(Next::Close)

@@ -1,8 +1,8 @@
 //! A disk in memory that forgets: what was not synced may be lost, sector by sector, when the power is cut.
 //!
-//! What is assumed of a disk (and of the file system on it), and so what this one keeps to: a write of at most 512 bytes
-//! within a sector is atomic; writes before a completed sync of the file are durable; name changes happen in order, and
-//! are durable after a sync of a directory; everything else may or may not survive.
+//! What is assumed of a disk (and of the file system on it), and so what this one keeps to: a write of at most 512
+//! bytes within a sector is atomic; writes before a completed sync of the file are durable; name changes happen in
+//! order, and are durable after a sync of a directory; everything else may or may not survive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -177,8 +177,8 @@ pub struct Faults {
     pub read_errors: u64,
     /// Writes that fail, having written nothing or a part.
     pub write_errors: u64,
-    /// Syncs that fail. What was to be synced may be lost in a crash although it can be read until then, and a later sync, which
-    /// succeeds, does not help.
+    /// Syncs that fail. What was to be synced may be lost in a crash although it can be read until then, and a later
+    /// sync, which succeeds, does not help.
     pub sync_errors: u64,
     /// Operations that take up to two seconds.
     pub late: u64,
@@ -541,8 +541,8 @@ impl SimFile {
             let n = (inode.live.len.saturating_sub(offset)).min(len as u64) as usize;
             for (page, inside, range) in Image::parts(offset, n) {
                 let from = inode.live.pages.get(&page);
-                // SAFETY: the range is within `n`, which is at most `len`; no reference to the destination is made, because
-                // it may be looked at by others.
+                // SAFETY: the range is within `n`, which is at most `len`; no reference to the destination is made,
+                // because it may be looked at by others.
                 unsafe {
                     let to = ptr.add(range.start);
                     match from {

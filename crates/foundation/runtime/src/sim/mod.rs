@@ -97,8 +97,8 @@ impl Sim {
     /// Runs the closure and gives what it returns.
     ///
     /// # Panics
-    /// When it panics, when a background task panics, when all tasks wait for ever, and when the run crashes. The seed is
-    /// printed then.
+    /// When it panics, when a background task panics, when all tasks wait for ever, and when the run crashes. The seed
+    /// is printed then.
     pub fn run<T: 'static>(self, f: impl FnOnce() -> T + 'static) -> T {
         let seed = self.seed;
         self.run_outcome(f).value.unwrap_or_else(|| panic!("the simulated machine crashed, seed {seed}"))

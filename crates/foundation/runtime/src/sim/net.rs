@@ -174,8 +174,8 @@ impl SimClient {
         self.pipe.read(false, to, None, None)
     }
 
-    /// When it is dropped the client is gone without a word, or the network between: the server's end stays open, nothing comes
-    /// and nothing is taken any more. For the server that is a slow client, until a timeout of its own.
+    /// When it is dropped the client is gone without a word, or the network between: the server's end stays open,
+    /// nothing comes and nothing is taken any more. For the server that is a slow client, until a timeout of its own.
     pub fn set_silent(&mut self) {
         self.silent = true;
     }

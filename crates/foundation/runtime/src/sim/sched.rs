@@ -509,8 +509,8 @@ pub(crate) fn spawn_task(name: &str, context: Arc<ContextInner>, f: impl FnOnce(
     core.start(name, context, f);
 }
 
-/// Notes that a background task has panicked. After a power cut it means nothing: a task that could not be unwound at once, because
-/// another one of this thread was being, sees errors that never were.
+/// Notes that a background task has panicked. After a power cut it means nothing: a task that could not be unwound at
+/// once, because another one of this thread was being, sees errors that never were.
 pub(crate) fn note_panic(payload: &(dyn Any + Send)) {
     if is_power_cut(payload) || core().ending.get() {
         return;

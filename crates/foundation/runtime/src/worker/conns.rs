@@ -1,10 +1,10 @@
 //! Connections of a worker.
 //!
-//! Who owns what: between requests the worker owns all of a [`WorkerConn`]. While a fiber serves it (`fiber` is set), the
-//! fiber owns `service` and `conn` exclusively and the worker's loop touches only the other fields; bytes that arrive
-//! meanwhile wait in `pending`. A connection whose service has left the rest of a request for later (`held` is set) belongs to
-//! the loop, but is served all the same: bytes wait in `pending`, nothing closes it. The kernel owns `sending` while
-//! `send_inflight`.
+//! Who owns what: between requests the worker owns all of a [`WorkerConn`]. While a fiber serves it (`fiber` is set),
+//! the fiber owns `service` and `conn` exclusively and the worker's loop touches only the other fields; bytes that
+//! arrive meanwhile wait in `pending`. A connection whose service has left the rest of a request for later (`held` is
+//! set) belongs to the loop, but is served all the same: bytes wait in `pending`, nothing closes it. The kernel owns
+//! `sending` while `send_inflight`.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::io;
@@ -329,7 +329,8 @@ impl Worker {
         }
     }
 
-    /// With epoll: reads what the socket held when enough was pending, of which no event tells again. False when there was nothing.
+    /// With epoll: reads what the socket held when enough was pending, of which no event tells again. False when there
+    /// was nothing.
     fn read_rest(&self, c: NonNull<WorkerConn>) -> bool {
         // SAFETY: as in `dispatch`.
         let wc = unsafe { c.as_ref() };

@@ -331,8 +331,8 @@ pub(crate) struct Worker {
     stopping: Cell<bool>,
 }
 
-/// Idle fibers kept with their stacks for good. Those beyond go when none of them was needed between two sweeps: a crowd that comes
-/// and goes in bursts does not pay for new stacks each time.
+/// Idle fibers kept with their stacks for good. Those beyond go when none of them was needed between two sweeps: a
+/// crowd that comes and goes in bursts does not pay for new stacks each time.
 const KEEP_IDLE: usize = 128;
 /// Fibers, and connections that go on without one, before the kernel is asked for events again.
 const TURN: usize = 64;
@@ -530,8 +530,8 @@ impl Worker {
         self.ready.borrow_mut().push_back(fiber);
     }
 
-    /// Makes a fiber run in the next turn: requests that have come meanwhile are served before. (Run again in the same turn it
-    /// would keep the kernel's events waiting for as long as [`TURN`] shares.)
+    /// Makes a fiber run in the next turn: requests that have come meanwhile are served before. (Run again in the same
+    /// turn it would keep the kernel's events waiting for as long as [`TURN`] shares.)
     pub(crate) fn make_ready_later(&self, fiber: NonNull<Fiber>) {
         self.now.set(real_now_ns());
         self.yielded.borrow_mut().push(fiber);

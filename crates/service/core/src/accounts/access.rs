@@ -36,7 +36,8 @@ const OPEN_TO_ALL: &[&str] = &[
 ];
 
 impl Access {
-    /// The rights of `account` with `roles` active. An account that was dropped or renamed leaves its sessions none, whatever it had.
+    /// The rights of `account` with `roles` active. An account that was dropped or renamed leaves its sessions none,
+    /// whatever it had.
     pub fn new(accounts: &Accounts, account: &Arc<Account>, roles: &[Name]) -> Self {
         let version = accounts.version();
         let now =

@@ -15,7 +15,9 @@
 //! text grantor, u64 time) · list of schemas without some of the global privileges (text, u128)
 //! ```
 //!
-//! Version 4 ended before the last two lists. Version 3 had the comment alone in place of the attributes, and no second password. Versions 1 and 2 had no more than plugin, `locked`, privileges (u64, u128), time and authentication string.
+//! Version 4 ended before the last two lists. Version 3 had the comment alone in place of the attributes, and no second
+//! password. Versions 1 and 2 had no more than plugin, `locked`, privileges (u64, u128), time and authentication
+//! string.
 
 use super::privileges::{Privilege, Privileges};
 use gannet_types::json::{self, Json};
@@ -307,9 +309,9 @@ impl Account {
         Self { unchecked: true, ..Self::new("skip-grants user", "skip-grants host", Secret::Empty(Plugin::Sha2), all) }
     }
 
-    /// The account as it is, for the session that has deleted it from the grant tables itself. In MySQL such a change means nothing to
-    /// open sessions' global privileges, and scripts go on to insert what they have saved; a session that lost its rights in the
-    /// middle would leave the server without an administrator.
+    /// The account as it is, for the session that has deleted it from the grant tables itself. In MySQL such a change
+    /// means nothing to open sessions' global privileges, and scripts go on to insert what they have saved; a session
+    /// that lost its rights in the middle would leave the server without an administrator.
     pub fn kept(&self) -> Self {
         Self { unchecked: true, ..self.clone() }
     }
@@ -371,7 +373,8 @@ impl Account {
         self.policy.expired || days > 0 && now_s() >= self.password_changed + days * 86_400
     }
 
-    /// Rank among accounts that match: exact hosts before patterns, longer before shorter; named users before anonymous.
+    /// Rank among accounts that match: exact hosts before patterns, longer before shorter; named users before
+    /// anonymous.
     pub(super) fn rank(&self) -> (usize, bool) {
         let wild = self.host.find(['%', '_']).unwrap_or(usize::MAX);
         (wild, !self.user.is_empty())

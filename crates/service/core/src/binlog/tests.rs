@@ -261,8 +261,7 @@ fn lives(seed: u64) -> usize {
     Sim::new(seed * 100 + 98).disk(&disk).run(move || life(seed, 5, o, 30));
     let o = oracle.clone();
     Sim::new(seed * 100 + 99).disk(&disk).run(move || life(seed, 7, o, 0));
-    let files = oracle.lock().unwrap().files;
-    files
+    oracle.lock().unwrap().files
 }
 
 #[test]

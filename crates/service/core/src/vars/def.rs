@@ -74,7 +74,8 @@ pub enum Effect {
     Live,
     /// A fact about the server, which cannot be set.
     Fact,
-    /// It sizes or tunes something that Gannet does not have. Settable, shown, without effect: results do not depend on it.
+    /// It sizes or tunes something that Gannet does not have. Settable, shown, without effect: results do not depend on
+    /// it.
     Tuning,
     /// A feature that Gannet does not have yet: only the default can be set, anything else is error 1235.
     DefaultOnly,

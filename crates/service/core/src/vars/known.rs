@@ -1,8 +1,8 @@
 //! Variables of MySQL 8.4 that Gannet knows and has no use for.
 //!
-//! [`TUNING`]: they size or pace parts of InnoDB, of MyISAM or of the server that do not exist here; results do not depend
-//! on them. They can be set and are shown; on the command line they draw one warning. [`DEFAULT_ONLY`]: features which
-//! are not there yet; any value but the default is refused with error 1235.
+//! [`TUNING`]: they size or pace parts of InnoDB, of MyISAM or of the server that do not exist here; results do not
+//! depend on them. They can be set and are shown; on the command line they draw one warning. [`DEFAULT_ONLY`]: features
+//! which are not there yet; any value but the default is refused with error 1235.
 
 use super::def::Scope::{Both, Global, Session};
 use super::def::{VarDef, boolean, choice, double, int, null_text, signed, text};

@@ -1,5 +1,5 @@
-//! A second protocol beside MySQL's, on the same core: a line with a status variable's name is answered with its value, others
-//! read and write rows of a table by key, through the unit of work alone.
+//! A second protocol beside MySQL's, on the same core: a line with a status variable's name is answered with its value,
+//! others read and write rows of a table by key, through the unit of work alone.
 
 use crate::common::{Running, one, run};
 use gannet_core::work::{Mode, Work};

@@ -1,5 +1,5 @@
-//! Statements whose size a client chooses, deep and wide: each ends in an answer or in an error, on the stack of a fiber, as
-//! text, prepared and explained; long ones do not take the square of their length.
+//! Statements whose size a client chooses, deep and wide: each ends in an answer or in an error, on the stack of a
+//! fiber, as text, prepared and explained; long ones do not take the square of their length.
 
 use crate::common::{Running, one, run};
 use gannet_wire::client::Connection;

@@ -1,5 +1,5 @@
-//! Memory that sessions hold between statements: values of variables, parameters that come in pieces. It is counted, bounded, and given
-//! back.
+//! Memory that sessions hold between statements: values of variables, parameters that come in pieces. It is counted,
+//! bounded, and given back.
 
 use crate::common::{Running, error, one, options, run};
 use gannet_server::vars::{Live, VarValue};

@@ -1,5 +1,5 @@
-//! No evaluation holds a worker, however long its values are: other sessions of the worker get their answers, and KILL QUERY ends it.
-//! Every function that is declared is called with long arguments.
+//! No evaluation holds a worker, however long its values are: other sessions of the worker get their answers, and KILL
+//! QUERY ends it. Every function that is declared is called with long arguments.
 
 use crate::common::{Running, one, options, rows, run};
 use gannet_server::vars::{Live, VarValue};
@@ -53,7 +53,8 @@ fn victim_with(r: &Running, capabilities: u32) -> Connection {
     c
 }
 
-/// Runs statements one after the other while another session of the worker asks all the time: for each the longest that it waited.
+/// Runs statements one after the other while another session of the worker asks all the time: for each the longest that
+/// it waited.
 fn waits(r: &Running, c: &mut Connection, statements: &[String]) -> BTreeMap<String, Duration> {
     let mut worst = BTreeMap::new();
     for sql in statements {

@@ -111,7 +111,8 @@ fn clients_that_do_not_read() {
 #[test]
 fn clients_that_read_later() {
     for r in servers() {
-        // A limit of an exchange long over (the login's, that of a large packet) is no limit for the replies of this one.
+        // A limit of an exchange long over (the login's, that of a large packet) is no limit for the replies of this
+        // one.
         run(&mut r.connect(), "SET GLOBAL connect_timeout = 2");
         let mut c = r.connect();
         std::thread::sleep(Duration::from_millis(2100));

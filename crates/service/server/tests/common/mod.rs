@@ -1,5 +1,5 @@
-//! A server in this process on a directory of its own, and connections to it. When it goes, its error log must not tell of a panic or
-//! an internal error (1815), whatever the test has looked at.
+//! A server in this process on a directory of its own, and connections to it. When it goes, its error log must not tell
+//! of a panic or an internal error (1815), whatever the test has looked at.
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use gannet_server::vars::{Live, VarValue};

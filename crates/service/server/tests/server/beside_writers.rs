@@ -20,7 +20,8 @@ fn started() -> (Running, Connection) {
     (r, c)
 }
 
-/// The index in the making, beside a transaction of `writer` that has changed the table since it began: it waits for that one's end.
+/// The index in the making, beside a transaction of `writer` that has changed the table since it began: it waits for
+/// that one's end.
 fn in_the_making(
     r: &Running,
     writer: &mut Connection,

@@ -1,4 +1,5 @@
-//! Virtual tables as a whole: all of them can be read, by everybody as far as they may see, and quickly when there is much to see.
+//! Virtual tables as a whole: all of them can be read, by everybody as far as they may see, and quickly when there is
+//! much to see.
 
 use crate::common::{Running, error, one, options, rows, run};
 use gannet_wire::client::{Connection, Options};
@@ -94,7 +95,8 @@ fn resident_kib() -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// `cargo test --release -p gannet-server --test server catalogs:: -- --ignored --nocapture`: figures for docs/benchmarks.md.
+/// `cargo test --release -p gannet-server --test server catalogs:: -- --ignored --nocapture`: figures for
+/// docs/benchmarks.md.
 #[test]
 #[ignore = "a measurement: creates 10,000 tables"]
 fn ten_thousand_tables() {

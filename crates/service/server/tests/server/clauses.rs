@@ -1,5 +1,6 @@
-//! What stands in a clause is bound or refused: for every clause of every kind of statement, and everything that has its place in
-//! some of them only, the answer is rows or an error of MySQL's, never an internal one, and the connection stays.
+//! What stands in a clause is bound or refused: for every clause of every kind of statement, and everything that has
+//! its place in some of them only, the answer is rows or an error of MySQL's, never an internal one, and the connection
+//! stays.
 
 use crate::common::{Running, run};
 use gannet_wire::client::{Connection, Error};

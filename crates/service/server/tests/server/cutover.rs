@@ -91,7 +91,8 @@ fn the_atomic_cut_over() {
     }
 }
 
-/// gh-ost gives up: without the DROP the RENAME fails, as the sentry's name is taken, and writers go on in the old table.
+/// gh-ost gives up: without the DROP the RENAME fails, as the sentry's name is taken, and writers go on in the old
+/// table.
 #[test]
 fn a_cut_over_that_is_given_up() {
     let r = world();

@@ -1,4 +1,5 @@
-//! Whatever ALTER TABLE does to a table, its rows hold what its expressions give, and its indexes hold what its rows hold.
+//! Whatever ALTER TABLE does to a table, its rows hold what its expressions give, and its indexes hold what its rows
+//! hold.
 //!
 //! `GANNET_DEFINITIONS_SEED` begins with another seed, `GANNET_DEFINITIONS_TABLES` makes more tables.
 

@@ -1,5 +1,5 @@
-//! Statements with effects: generated queries give what a model of MySQL's order gives, which is the rows one after the other, in each
-//! the conditions, then the select list from left to right.
+//! Statements with effects: generated queries give what a model of MySQL's order gives, which is the rows one after the
+//! other, in each the conditions, then the select list from left to right.
 //!
 //! `GANNET_EFFECTS_SEED` begins with another seed, `GANNET_EFFECTS_QUERIES` makes more of them.
 

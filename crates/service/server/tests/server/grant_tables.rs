@@ -228,7 +228,8 @@ fn accounts_are_checked_unless_that_is_skipped() {
     assert_eq!(error(&mut c, "CREATE DATABASE d"), 1044);
 }
 
-/// What MySQL's own suite and old tools do: the accounts are saved, deleted, and put back by the session that is one of them.
+/// What MySQL's own suite and old tools do: the accounts are saved, deleted, and put back by the session that is one of
+/// them.
 #[test]
 fn who_deletes_its_own_account_from_the_tables_can_put_it_back() {
     let r = Running::start();

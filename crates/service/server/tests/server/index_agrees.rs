@@ -1,8 +1,9 @@
-//! What is read by an index on text is what a scan of the same rows finds, in every collation and by every kind of comparison.
+//! What is read by an index on text is what a scan of the same rows finds, in every collation and by every kind of
+//! comparison.
 //!
-//! Texts with characters that have no weight or several, pairs of characters that are one letter, spaces and what is less than a
-//! space, wildcards: all of them are compared with all of them, once by each index and once without. A collation gets some of the
-//! comparisons; one of each kind gets all, and each gets all with `GANNET_INDEX_AGREES=all`.
+//! Texts with characters that have no weight or several, pairs of characters that are one letter, spaces and what is
+//! less than a space, wildcards: all of them are compared with all of them, once by each index and once without. A
+//! collation gets some of the comparisons; one of each kind gets all, and each gets all with `GANNET_INDEX_AGREES=all`.
 
 use crate::common::{Running, rows, run};
 use gannet_types::charset::Charset;

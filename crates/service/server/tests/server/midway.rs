@@ -1,5 +1,5 @@
-//! Statements that are stopped while their rows are on the way: the error stands in the place of the next row, and the connection goes
-//! on. Over every kind of transport, in both protocols, to clients that read late.
+//! Statements that are stopped while their rows are on the way: the error stands in the place of the next row, and the
+//! connection goes on. Over every kind of transport, in both protocols, to clients that read late.
 
 use crate::common::{Running, one, options, run};
 use gannet_server::vars::{Live, VarValue};
@@ -50,7 +50,8 @@ fn read_to_error(c: &mut Connection) -> (usize, u16) {
     unreachable!("it ends")
 }
 
-/// Sends what `begin` sends, reads late, and goes on. On a busy machine it may be stopped before its first row: not always.
+/// Sends what `begin` sends, reads late, and goes on. On a busy machine it may be stopped before its first row: not
+/// always.
 fn stopped(r: &Running, way: &Options, by_limit: bool, begin: impl Fn(&mut Connection)) {
     let among_rows = (0..10).any(|_| packets_until_stopped(r, way, by_limit, &begin) > 10);
     assert!(among_rows, "it was to be stopped among the rows");

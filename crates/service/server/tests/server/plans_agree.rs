@@ -1,6 +1,8 @@
-//! Plans differ in work, not in rows: generated queries give the same rows whichever ways of reading a table are allowed.
+//! Plans differ in work, not in rows: generated queries give the same rows whichever ways of reading a table are
+//! allowed.
 //!
-//! `GANNET_PLANS_SEED` begins with another seed, `GANNET_PLANS_QUERIES` makes more of them, `GANNET_PLANS_SHOW` prints them.
+//! `GANNET_PLANS_SEED` begins with another seed, `GANNET_PLANS_QUERIES` makes more of them, `GANNET_PLANS_SHOW` prints
+//! them.
 
 use crate::common::{Running, rows, run};
 use gannet_wire::client::Connection;

@@ -49,8 +49,8 @@ fn ok_packets_tell_what_happened() {
     }
 }
 
-/// C API, `mysql_insert_id()`: the first generated value that is in a row; else what LAST_INSERT_ID(n) was given in an INSERT or UPDATE; else,
-/// if any row was put in or changed, the last row's value.
+/// C API, `mysql_insert_id()`: the first generated value that is in a row; else what LAST_INSERT_ID(n) was given in an
+/// INSERT or UPDATE; else, if any row was put in or changed, the last row's value.
 #[test]
 fn ok_packets_tell_the_number_of_a_row() {
     let r = Running::start();

@@ -1,8 +1,8 @@
 //! What an account finds out without a right: nothing, through whatever door it asks.
 //!
-//! Everything that root makes is called `secret...` or holds that word. Accounts with USAGE alone, with SELECT on one table and with
-//! rights on columns read every system table and send every statement: the word never comes back, and errors are the same for
-//! what is there and what is not.
+//! Everything that root makes is called `secret...` or holds that word. Accounts with USAGE alone, with SELECT on one
+//! table and with rights on columns read every system table and send every statement: the word never comes back, and
+//! errors are the same for what is there and what is not.
 
 use crate::common::{Running, error, options, rows, run};
 use gannet_wire::client::{Connection, Options};

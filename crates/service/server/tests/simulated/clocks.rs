@@ -1,5 +1,5 @@
-//! The wall clock is set forward and back while the server runs. What waits or lasts goes on as if nothing had happened;
-//! what shows a date shows the new one.
+//! The wall clock is set forward and back while the server runs. What waits or lasts goes on as if nothing had
+//! happened; what shows a date shows the new one.
 
 use crate::{connect, texts, up};
 use gannet_runtime::sim::{Sim, set_wall_clock};
@@ -82,7 +82,8 @@ fn idle_clients_are_told_at_their_time() {
     });
 }
 
-/// Waits that the statement bounds, with a jump in their middle. (The thread that minds MAX_EXECUTION_TIME is not simulated.)
+/// Waits that the statement bounds, with a jump in their middle. (The thread that minds MAX_EXECUTION_TIME is not
+/// simulated.)
 #[test]
 fn waits_take_their_time() {
     jumping(|server, by| {

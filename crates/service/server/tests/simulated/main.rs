@@ -1,9 +1,9 @@
-//! The whole server in the simulation: sessions that speak SQL over a simulated network, on a simulated disk, with a simulated clock. The
-//! power is cut, connections are cut or fall silent, the disk fills or fails; after each cut the server starts again and what it has is compared
-//! with what the clients were told.
+//! The whole server in the simulation: sessions that speak SQL over a simulated network, on a simulated disk, with a
+//! simulated clock. The power is cut, connections are cut or fall silent, the disk fills or fails; after each cut the
+//! server starts again and what it has is compared with what the clients were told.
 //!
-//! Each transaction inserts a number of its own into a table: that tells which ones survived. Every change of a row is noted with its
-//! place in the row's history, so the surviving transactions say what must be there.
+//! Each transaction inserts a number of its own into a table: that tells which ones survived. Every change of a row is
+//! noted with its place in the row's history, so the surviving transactions say what must be there.
 
 use gannet_engine::plant::{Fault, plant};
 use gannet_runtime::sim::{Faults, Lie, Sim, SimClient, SimDisk};

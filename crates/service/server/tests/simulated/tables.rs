@@ -1,5 +1,5 @@
-//! Tables that are made, changed, renamed, emptied and dropped, each client's by itself: a statement that was not answered, because the
-//! connection or the power went, has happened as a whole or not at all.
+//! Tables that are made, changed, renamed, emptied and dropped, each client's by itself: a statement that was not
+//! answered, because the connection or the power went, has happened as a whole or not at all.
 
 use std::collections::BTreeMap;
 
@@ -97,7 +97,8 @@ fn statement(client: u64, tables: &Tables, rnd: &mut impl FnMut(u64) -> u64) -> 
     (sql, after)
 }
 
-/// Runs a statement on the client's tables. `Err`: the connection failed, or the server refused for a reason of its own.
+/// Runs a statement on the client's tables. `Err`: the connection failed, or the server refused for a reason of its
+/// own.
 pub fn define(
     db: &mut Connection,
     oracle: &Shared,

@@ -1,5 +1,5 @@
-//! How a virtual table is declared: its name, the function that makes its rows, its columns with their types, in one place. A table
-//! without a row maker does not compile; [`super::empty`] has those that are empty on purpose.
+//! How a virtual table is declared: its name, the function that makes its rows, its columns with their types, in one
+//! place. A table without a row maker does not compile; [`super::empty`] has those that are empty on purpose.
 
 use gannet_schema::{Column, ColumnDefault};
 use gannet_types::members::Members;

@@ -49,7 +49,8 @@ pub(crate) fn topics() -> &'static [Topic] {
         let mut all = Vec::new();
         for f in functions() {
             let word = |name: &str| name.starts_with(|c: char| c.is_ascii_alphabetic());
-            // Names with a space are what the binder makes of other syntax; other reserved words stand between their operands.
+            // Names with a space are what the binder makes of other syntax; other reserved words stand between their
+            // operands.
             let names = std::iter::once(&f.name).chain(f.aliases).filter(|name| !name.contains(' '));
             all.extend(names.map(|name| {
                 let infix = !word(name) || INFIX.contains(name);

@@ -124,7 +124,8 @@ pub(super) fn table_stats(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>
     })
 }
 
-/// InnoDB's main types: 1 VARCHAR, 2 CHAR, 3 FIXBINARY, 4 BINARY, 5 BLOB, 6 INT, 9 FLOAT, 10 DOUBLE, 12 VARMYSQL, 13 MYSQL.
+/// InnoDB's main types: 1 VARCHAR, 2 CHAR, 3 FIXBINARY, 4 BINARY, 5 BLOB, 6 INT, 9 FLOAT, 10 DOUBLE, 12 VARMYSQL, 13
+/// MYSQL.
 fn main_type(id: TypeId, binary: bool) -> i64 {
     match id {
         TypeId::VarChar => 12,

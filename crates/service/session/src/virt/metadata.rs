@@ -517,7 +517,8 @@ pub(super) fn referential_constraints(state: &mut State, equals: &Equals<'_>, em
     })
 }
 
-/// The text of an expression: information_schema shows it as it stands in the dictionary, with quotes and backslashes escaped.
+/// The text of an expression: information_schema shows it as it stands in the dictionary, with quotes and backslashes
+/// escaped.
 fn escaped(expression: &str) -> Value {
     text(&expression.replace('\\', "\\\\").replace('\'', "\\'"))
 }

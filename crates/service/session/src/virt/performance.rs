@@ -141,13 +141,14 @@ pub(super) fn threads(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
     for e in visible(state) {
         let [id, user, host, db, command, time, state_text, info] = process_row(&e);
         let kind = match (&host, e.tls.get()) {
-            (_, Some(_)) => "SSL/TLS",
-            (Value::Str(h, _), None) if h.contains(&b':') => "TCP/IP",
-            _ => "Socket",
+            _ if e.is_own() => Value::Null,
+            (_, Some(_)) => text("SSL/TLS"),
+            (Value::Str(h, _), None) if h.contains(&b':') => text("TCP/IP"),
+            _ => text("Socket"),
         };
         let head = [id.clone(), text("thread/sql/one_connection"), text("FOREGROUND"), id];
         let session = [user, host, db, command, time, state_text, info];
-        let rest = thread_rest(false, text(kind), e.context.os_thread());
+        let rest = thread_rest(false, kind, e.context.os_thread());
         emit(&[&head[..], &session, &rest].concat())?;
     }
     Ok(())

@@ -140,7 +140,7 @@ fn type_columns(ty: &SqlType) -> [Value; 9] {
 fn routines(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for r in visible(state, equals, "ROUTINE_SCHEMA") {
         let program = crate::calls::compiled(&r);
-        let returns = program.ok().and_then(|p| p.returns.clone());
+        let returns = program.ok().and_then(|p| Some(p.returns.as_ref()?.ty.clone()));
         let mut types: [Value; 9] = std::array::from_fn(|_| Value::Null);
         types[0] = text("");
         if let Some(ty) = &returns {
@@ -197,7 +197,7 @@ fn parameters(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<
             row.push(member("PARAMETERS", "ROUTINE_TYPE", r.kind.word()));
             row
         };
-        if let Some(ty) = &program.returns {
+        if let Some(gannet_program::Slot { ty, .. }) = &program.returns {
             emit(&row(0, None, None, ty))?;
         }
         for (i, (p, slot)) in program.params.iter().zip(&program.slots).enumerate() {

@@ -171,7 +171,8 @@ pub enum Verdict {
 enum State {
     /// Waits for the answer to an auth switch.
     Switched,
-    /// Waits for the clear or encrypted password (full exchange of `caching_sha2_password`), or for the wish to see the key.
+    /// Waits for the clear or encrypted password (full exchange of `caching_sha2_password`), or for the wish to see the
+    /// key.
     Password,
     /// Sent the RSA key; waits for the encrypted password.
     Encrypted,

@@ -217,8 +217,8 @@ impl Arg<'_> {
 /// A connection.
 pub struct Connection {
     stream: Box<dyn Stream>,
-    /// What was received lies in `taken..filled`. Not longer than the largest packet needs, and not cleared between packets: a
-    /// client of thousands of connections has them all in its caches.
+    /// What was received lies in `taken..filled`. Not longer than the largest packet needs, and not cleared between
+    /// packets: a client of thousands of connections has them all in its caches.
     input: Vec<u8>,
     taken: usize,
     filled: usize,

@@ -1,6 +1,7 @@
 //! TLS 1.2 and 1.3 as a state machine over bytes.
 //!
-//! [`Acceptor`] is what all connections of a server share, [`Tls`] one connection. Nothing here opens a socket or a file.
+//! [`Acceptor`] is what all connections of a server share, [`Tls`] one connection. Nothing here opens a socket or a
+//! file.
 
 pub mod certificate;
 mod der;
@@ -171,7 +172,8 @@ pub struct Tls {
 const RECORD: usize = 16 << 10;
 
 impl Tls {
-    /// Takes bytes off the socket, appends what they say to `plain`. After an error [`Tls::send`] still gives the alert.
+    /// Takes bytes off the socket, appends what they say to `plain`. After an error [`Tls::send`] still gives the
+    /// alert.
     pub fn receive(&mut self, mut raw: &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
         while !raw.is_empty() {
             self.connection.read_tls(&mut raw)?;

@@ -1,8 +1,8 @@
 //! ALTER TABLE: from its actions to what the dictionary changes.
 //!
-//! All actions see the table as it was: first the columns that stay, changed and renamed ones in their places, then added and moved ones in
-//! the order written, then indexes and options. Whether rows have to be copied follows from the difference alone (see
-//! `gannet_catalog::Alteration`).
+//! All actions see the table as it was: first the columns that stay, changed and renamed ones in their places, then
+//! added and moved ones in the order written, then indexes and options. Whether rows have to be copied follows from the
+//! difference alone (see `gannet_catalog::Alteration`).
 
 use super::definition::Definer;
 use super::expressions::{self, Use};
@@ -548,7 +548,8 @@ impl Maker<'_> {
 }
 
 impl Maker<'_> {
-    /// Expressions that stay must find their columns: error for one that is dropped or renamed. A check over a single column goes with it.
+    /// Expressions that stay must find their columns: error for one that is dropped or renamed. A check over a single
+    /// column goes with it.
     fn keep_expressions(&mut self) -> Result<()> {
         let name = |s: &Slot| s.definition.column.name.clone();
         for (ordinal, old) in self.old.columns.iter().enumerate().filter(|(_, c)| !c.hidden) {
@@ -665,7 +666,8 @@ fn check_names(actions: &[AlterAction], old: &Table, cx: &mut DdlContext<'_>) ->
     Ok(())
 }
 
-/// CONVERT TO CHARACTER SET: a text column gets the collation; a TEXT type that would hold fewer characters becomes a larger one.
+/// CONVERT TO CHARACTER SET: a text column gets the collation; a TEXT type that would hold fewer characters becomes a
+/// larger one.
 fn convert_column(column: &mut Column, to: CollationId) -> Result<()> {
     let ty = &column.ty;
     if ty.id == TypeId::Json || !ty.is_text() || ty.id.is_binary_string() {

@@ -29,8 +29,8 @@ enum Source {
     Computed,
 }
 
-/// Copies all rows into the pending version's trees, indexes included. Returns their number and the greatest AUTO_INCREMENT value. Error
-/// 1062 for two rows with one key.
+/// Copies all rows into the pending version's trees, indexes included. Returns their number and the greatest
+/// AUTO_INCREMENT value. Error 1062 for two rows with one key.
 pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<(u64, u64)> {
     let engine = edit.txn().engine().clone();
     let (old, new) = (&*pending.old, &*pending.table);
@@ -273,8 +273,8 @@ fn value(
     }
 }
 
-/// NULL for a column of the new version. Into NOT NULL: error 1138 when only that changed, 1265 when the type changed too; without strict mode
-/// the type's implicit default with warning 1265.
+/// NULL for a column of the new version. Into NOT NULL: error 1138 when only that changed, 1265 when the type changed
+/// too; without strict mode the type's implicit default with warning 1265.
 fn null(column: &Column, old: &SqlType, row: u64, cx: &mut DdlContext<'_>) -> Result<Value> {
     if column.nullable {
         return Ok(Value::Null);
@@ -319,7 +319,8 @@ pub(super) fn check_kept_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut D
     if scan.next().map_err(from_engine)?.is_some() { check_zero_dates(pending, cx) } else { Ok(()) }
 }
 
-/// A new NOT NULL date column without DEFAULT would hold zero dates in the rows there are: error 1292 where the mode forbids them.
+/// A new NOT NULL date column without DEFAULT would hold zero dates in the rows there are: error 1292 where the mode
+/// forbids them.
 fn check_zero_dates(pending: &Pending, cx: &mut DdlContext<'_>) -> Result<()> {
     let mode = cx.settings.sql_mode;
     if !mode.contains(SqlMode::NO_ZERO_DATE) || !mode.is_strict() {

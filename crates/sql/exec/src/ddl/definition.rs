@@ -496,8 +496,8 @@ fn column_comment(name: &str, text: &str, cx: &mut DdlContext<'_>) -> Result<Box
     in_dictionary(text, most, sql_err!(TooLongFieldComment, name, most), cx)
 }
 
-/// A comment as the dictionary keeps it: in utf8mb3, with `?` for what that has not. One of more characters than `most` is an error in
-/// strict mode, and is cut with a warning otherwise.
+/// A comment as the dictionary keeps it: in utf8mb3, with `?` for what that has not. One of more characters than `most`
+/// is an error in strict mode, and is cut with a warning otherwise.
 fn in_dictionary(comment: &str, most: usize, too_long: SqlError, cx: &mut DdlContext<'_>) -> Result<Box<str>> {
     let kept: Box<str> = comment.chars().map(|c| if c > '\u{FFFF}' { '?' } else { c }).collect();
     let Some((end, _)) = kept.char_indices().nth(most) else { return Ok(kept) };

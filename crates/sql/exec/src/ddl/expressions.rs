@@ -1,8 +1,9 @@
-//! Expressions in definitions: checked against the table's columns, brought into the form MySQL prints, evaluated while rows are copied.
+//! Expressions in definitions: checked against the table's columns, brought into the form MySQL prints, evaluated while
+//! rows are copied.
 //!
-//! The dictionary keeps the text, in the form which SHOW CREATE TABLE shows: names in backquotes, every string with its character set,
-//! synonyms resolved, operands of AND, OR and NOT made truth values. Parsed again it gives the same expression whatever the session's
-//! settings.
+//! The dictionary keeps the text, in the form which SHOW CREATE TABLE shows: names in backquotes, every string with its
+//! character set, synonyms resolved, operands of AND, OR and NOT made truth values. Parsed again it gives the same
+//! expression whatever the session's settings.
 
 use super::DdlContext;
 use crate::context::{Cx, Shared};
@@ -116,7 +117,8 @@ impl Definition<'_> {
         text.map(Into::into).map_err(|_| SqlError::unsupported("strings outside of UTF-8 in definitions"))
     }
 
-    /// Checks an expression that was taken before, against other columns than then. `owner` is the column it belongs to.
+    /// Checks an expression that was taken before, against other columns than then. `owner` is the column it belongs
+    /// to.
     pub(super) fn recheck(&self, usage: &Use, owner: Option<usize>, expr: &Expr) -> Result<()> {
         self.rewrite(&mut expr.clone(), usage, owner)
     }
@@ -480,8 +482,9 @@ pub(super) fn parse(text: &str) -> Result<Expr> {
         .map_err(|e| SqlError::internal(format_args!("stored expression {text}: {e}")))
 }
 
-/// Rows of the table hold what the expressions of its next version give. What the actions of an ALTER say of it would be a long
-/// list; what the expressions of both versions are bound to decides. `origins` says of each column of the next one which one it was.
+/// Rows of the table hold what the expressions of its next version give. What the actions of an ALTER say of it would
+/// be a long list; what the expressions of both versions are bound to decides. `origins` says of each column of the
+/// next one which one it was.
 pub(super) fn rows_keep(old: &Arc<Table>, next: &TableDefinition, origins: &[Option<u32>]) -> Result<bool> {
     if !old.has_expressions() && next.checks.is_empty() {
         return Ok(true);
@@ -490,7 +493,8 @@ pub(super) fn rows_keep(old: &Arc<Table>, next: &TableDefinition, origins: &[Opt
     if defined.columns.len() != origins.len() {
         return Ok(false);
     }
-    // The old columns in their new places: a new one's is kept by a column that no expression names, and those that go come last.
+    // The old columns in their new places: a new one's is kept by a column that no expression names, and those that go
+    // come last.
     let mut columns = Vec::with_capacity(old.columns.len());
     for (place, (origin, column)) in origins.iter().zip(&defined.columns).enumerate() {
         columns.push(match origin {

@@ -1,5 +1,5 @@
-//! What the elements of a definition bring besides plain columns: keys, expressions, checks, foreign keys. It is put together when all
-//! columns are known.
+//! What the elements of a definition bring besides plain columns: keys, expressions, checks, foreign keys. It is put
+//! together when all columns are known.
 
 use super::DdlContext;
 use super::expressions::{self, Definition, Use};
@@ -37,8 +37,8 @@ impl PendingIndex {
 }
 
 impl Extras {
-    /// Completes a definition whose columns are there: texts of expressions, columns of functional parts, checks and foreign keys. Returns the
-    /// indexes to add.
+    /// Completes a definition whose columns are there: texts of expressions, columns of functional parts, checks and
+    /// foreign keys. Returns the indexes to add.
     pub(super) fn resolve(
         self,
         definition: &mut TableDefinition,
@@ -101,8 +101,8 @@ fn over<'a>(columns: &'a [Column], definition: &'a TableDefinition, cx: &DdlCont
     }
 }
 
-/// A column that an alteration keeps: its expression is checked against the columns as they are now, and the column of a functional part
-/// gets the type that its expression has over them.
+/// A column that an alteration keeps: its expression is checked against the columns as they are now, and the column of
+/// a functional part gets the type that its expression has over them.
 fn kept(at: usize, columns: &[Column], definition: &TableDefinition, cx: &DdlContext<'_>) -> Result<Column> {
     let mut column = columns[at].clone();
     let (usage, text) = match (&column.generated, &column.default) {

@@ -60,7 +60,8 @@ pub struct DdlContext<'a> {
     pub gate: Option<&'a mut dyn Gate>,
     /// What consumers of the log are told of the statement; `None` when there is no consumer.
     pub words: Option<Words>,
-    /// The query of CREATE VIEW, or of CREATE TABLE ... SELECT: its plan ([`gannet_plan::plan_source`]) and the values of its parameters.
+    /// The query of CREATE VIEW, or of CREATE TABLE ... SELECT: its plan ([`gannet_plan::plan_source`]) and the values
+    /// of its parameters.
     pub select: Option<(Plan, Vec<Value>)>,
 }
 
@@ -162,8 +163,9 @@ pub fn related_tables(statement: &Statement, snapshot: &CatalogSnapshot, databas
     related
 }
 
-/// Runs a DDL statement. Returns what the OK packet says and the new snapshot, with the session's temporary tables, which are
-/// `temporaries` before. Those that are gone afterwards keep their trees until [`Catalog::discard_temporary`].
+/// Runs a DDL statement. Returns what the OK packet says and the new snapshot, with the session's temporary tables,
+/// which are `temporaries` before. Those that are gone afterwards keep their trees until
+/// [`Catalog::discard_temporary`].
 pub fn run(
     statement: &Statement,
     catalog: &Catalog,

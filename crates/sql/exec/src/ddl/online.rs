@@ -1,6 +1,6 @@
-//! ALGORITHM, LOCK and WITH VALIDATION of ALTER TABLE. How a change is done is decided elsewhere, under an exclusive lock but where only
-//! indexes are added; but a client that asks for INSTANT or for LOCK=NONE wants an error where MySQL's InnoDB needs more (manual, "Online
-//! DDL Operations").
+//! ALGORITHM, LOCK and WITH VALIDATION of ALTER TABLE. How a change is done is decided elsewhere, under an exclusive
+//! lock but where only indexes are added; but a client that asks for INSTANT or for LOCK=NONE wants an error where
+//! MySQL's InnoDB needs more (manual, "Online DDL Operations").
 
 use super::DdlContext;
 use gannet_catalog::Alteration;

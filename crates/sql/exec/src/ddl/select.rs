@@ -1,8 +1,9 @@
 //! CREATE TABLE ... SELECT: columns made from a query's, and its rows.
 //!
-//! A column that shows a base table's keeps its type, default and comment; AUTO_INCREMENT and the expression of a generated column stay
-//! behind. Any other column gets the type in which MySQL keeps such a value in a table: integers of few digits are INT, texts VARCHAR up to 512
-//! characters, then TEXT; a value that is never NULL makes a NOT NULL column with the type's zero as default.
+//! A column that shows a base table's keeps its type, default and comment; AUTO_INCREMENT and the expression of a
+//! generated column stay behind. Any other column gets the type in which MySQL keeps such a value in a table: integers
+//! of few digits are INT, texts VARCHAR up to 512 characters, then TEXT; a value that is never NULL makes a NOT NULL
+//! column with the type's zero as default.
 
 use super::{DdlContext, Done};
 use crate::context::{Cx, Shared};
@@ -30,7 +31,8 @@ pub(super) fn columns(cx: &DdlContext<'_>) -> Result<Vec<ColumnDefinition>> {
     Ok(plan.columns.iter().map(column).collect())
 }
 
-/// Columns written and columns of the query: those of the query come last, in its order, in the type that was written for their name.
+/// Columns written and columns of the query: those of the query come last, in its order, in the type that was written
+/// for their name.
 pub(super) fn merge(
     mut written: Vec<ColumnDefinition>,
     selected: Vec<ColumnDefinition>,

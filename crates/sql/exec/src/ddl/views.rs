@@ -120,7 +120,8 @@ fn account_of(account: &Account, cx: &DdlContext<'_>) -> Result<(Box<str>, Box<s
     Ok((user.clone(), host.clone()))
 }
 
-/// DROP VIEW: all or none. Missing ones are named together in error 1051, or noted with IF EXISTS; error 1347 for tables.
+/// DROP VIEW: all or none. Missing ones are named together in error 1051, or noted with IF EXISTS; error 1347 for
+/// tables.
 pub(super) fn drop(if_exists: bool, names: &[ObjectName], edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
     let mut missing = Vec::new();
     let mut present: Vec<(String, String)> = Vec::new();

@@ -1,4 +1,5 @@
-//! Rows of a table that the transaction has made: they are not inserted one by one, its trees are built from all of them.
+//! Rows of a table that the transaction has made: they are not inserted one by one, its trees are built from all of
+//! them.
 
 use super::rows;
 use crate::changes::Images;

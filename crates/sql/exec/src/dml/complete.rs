@@ -1,8 +1,8 @@
 //! What a table's own expressions make of a row: defaults, generated columns, checks.
 //!
-//! VIRTUAL columns are computed when the row is written, as STORED ones are, and kept in it: reading them costs nothing, and they
-//! are indexed like any other column. What MySQL forbids in generated columns (anything that is not a function of the row alone) is what makes
-//! the two the same.
+//! VIRTUAL columns are computed when the row is written, as STORED ones are, and kept in it: reading them costs
+//! nothing, and they are indexed like any other column. What MySQL forbids in generated columns (anything that is not a
+//! function of the row alone) is what makes the two the same.
 
 use super::defaults;
 use crate::batch::{Batch, Column};
@@ -22,8 +22,8 @@ fn batch_of(row: &[Value]) -> Batch {
     Batch { rows: 1, columns: row.iter().map(|v| Column::Constant(v.clone(), 1)).collect() }
 }
 
-/// Value of a column whose default is an expression; other columns that it reads have their values already. `slot` is the table's
-/// place in the plan, `number` the row's in the statement, for messages.
+/// Value of a column whose default is an expression; other columns that it reads have their values already. `slot` is
+/// the table's place in the plan, `number` the row's in the statement, for messages.
 pub(crate) fn default<'p>(
     slot: usize,
     column: usize,
@@ -87,7 +87,8 @@ impl Options<'_, '_> {
     }
 }
 
-/// Error 3819 of the first check that the row violates, or 1369 of the first WITH CHECK OPTION whose condition it does not meet.
+/// Error 3819 of the first check that the row violates, or 1369 of the first WITH CHECK OPTION whose condition it does
+/// not meet.
 pub(crate) fn violated<'p>(
     slot: usize,
     row: &[Value],

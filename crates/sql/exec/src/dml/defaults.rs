@@ -10,7 +10,8 @@ pub(crate) fn default_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -
     declared(column, cx)?.ok_or_else(|| sql_err!(NoDefaultForField, column.name))
 }
 
-/// DEFAULT of a column that an INSERT leaves out. Without one: error 1364 in strict mode, else the type's implicit default with a warning.
+/// DEFAULT of a column that an INSERT leaves out. Without one: error 1364 in strict mode, else the type's implicit
+/// default with a warning.
 pub(crate) fn missing_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -> Result<Value> {
     let column = &table.columns[column];
     if let Some(value) = declared(column, cx)? {

@@ -259,7 +259,8 @@ impl<'p> Run<'p> {
     fn convert(&mut self, value: Value, column: usize, updates: bool, cx: &mut Cx<'_, 'p>) -> Result<Value> {
         let definition = &self.table.columns[column];
         if value.is_null() && !definition.nullable && definition.auto_increment && updates {
-            // NULL asks for the next number in an INSERT's own row; where the row is there already it is 0, as in MySQL.
+            // NULL asks for the next number in an INSERT's own row; where the row is there already it is 0, as in
+            // MySQL.
             return Ok(defaults::implicit(definition));
         }
         if value.is_null() && self.before && !updates {
@@ -267,8 +268,8 @@ impl<'p> Run<'p> {
             return Ok(value);
         }
         if value.is_null() && !definition.nullable && !definition.auto_increment {
-            // Several rows, those of a query, or IGNORE, without strict mode: a warning and the implicit default. What a query's row
-            // changes by ON DUPLICATE KEY UPDATE is as strict as a single row.
+            // Several rows, those of a query, or IGNORE, without strict mode: a warning and the implicit default. What
+            // a query's row changes by ON DUPLICATE KEY UPDATE is as strict as a single row.
             let single = match self.insert.source {
                 InsertSource::Values(_) => self.expected == 1,
                 InsertSource::Query(_) => updates,
@@ -599,7 +600,8 @@ impl<'p> Run<'p> {
         Ok(true)
     }
 
-    /// ON DUPLICATE KEY UPDATE: changes the row in the way. It counts 2 when it changed, 0 (1 with CLIENT_FOUND_ROWS) when not.
+    /// ON DUPLICATE KEY UPDATE: changes the row in the way. It counts 2 when it changed, 0 (1 with CLIENT_FOUND_ROWS)
+    /// when not.
     fn change(
         &mut self,
         row_key: &[u8],
@@ -665,7 +667,8 @@ impl<'p> Run<'p> {
         super::update::fire_after(slot, &old, &new, cx)
     }
 
-    /// A row that may not change as ON DUPLICATE KEY UPDATE says: an error, or with IGNORE a warning and the row as it was.
+    /// A row that may not change as ON DUPLICATE KEY UPDATE says: an error, or with IGNORE a warning and the row as it
+    /// was.
     fn leave(&mut self, error: SqlError, savepoint: Option<Savepoint>, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let of_row =
             matches!(error.code(), ErrorCode::DupEntry | ErrorCode::NoReferencedRow2 | ErrorCode::RowIsReferenced2);

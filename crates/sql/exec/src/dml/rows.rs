@@ -1,5 +1,5 @@
-//! Rows of a table with all their index entries: what INSERT, UPDATE and DELETE have in common. No statement is needed, only a
-//! [`RowWriter`].
+//! Rows of a table with all their index entries: what INSERT, UPDATE and DELETE have in common. No statement is needed,
+//! only a [`RowWriter`].
 
 use super::point::{Found, Tried};
 use crate::changes::{Images, RowWriter};

@@ -65,7 +65,8 @@ pub(crate) struct Run<'p> {
     pub(crate) changed: u64,
     /// From a join a row may come several times: (target, key) changed already.
     seen: HashSet<(usize, Vec<u8>)>,
-    /// When one table is several targets: its rows as an earlier target left them, by table and the key they were read with.
+    /// When one table is several targets: its rows as an earlier target left them, by table and the key they were read
+    /// with.
     current: HashMap<(u64, Vec<u8>), (Vec<u8>, Vec<Value>)>,
 }
 
@@ -241,8 +242,8 @@ fn reads_assigned(target: &UpdateTarget) -> bool {
     })
 }
 
-/// True when the row changes; then ON UPDATE CURRENT_TIMESTAMP columns that were not assigned get the statement's time, and generated columns
-/// their values. Errors 3819 and 1369 for a violated check; with `ignore` the row stays as it is.
+/// True when the row changes; then ON UPDATE CURRENT_TIMESTAMP columns that were not assigned get the statement's time,
+/// and generated columns their values. Errors 3819 and 1369 for a violated check; with `ignore` the row stays as it is.
 pub(crate) fn touch<'p>(
     slot: usize,
     old: &[Value],

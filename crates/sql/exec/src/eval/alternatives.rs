@@ -1,5 +1,5 @@
-//! Long ORs of conjunctions of equalities, above all `(a, b) IN ((1, 2), ...)`, and of intervals of integers: a row is looked
-//! up in a set instead of being compared with each alternative.
+//! Long ORs of conjunctions of equalities, above all `(a, b) IN ((1, 2), ...)`, and of intervals of integers: a row is
+//! looked up in a set instead of being compared with each alternative.
 
 use crate::{
     batch::Batch,
@@ -38,8 +38,8 @@ pub(crate) fn value<'p>(args: &'p [Expr], batch: &Batch, row: usize, cx: &mut Cx
     Ok(value.map_or(Value::Null, Value::from))
 }
 
-/// Those made before in this execution, taken out of where they are kept, or new ones. The list's address names it: plans do
-/// not move while they run.
+/// Those made before in this execution, taken out of where they are kept, or new ones. The list's address names it:
+/// plans do not move while they run.
 fn taken<'p>(args: &'p [Expr], cx: &mut Cx<'_, 'p>) -> Result<Alternatives> {
     match cx.alternatives.as_mut().and_then(|all| all.remove(&(args.as_ptr() as usize))) {
         Some(all) => Ok(all),
@@ -232,8 +232,8 @@ fn one_of<'p>(
     Ok(answer)
 }
 
-/// `column = constant` where the column compares in its own domain, so that a comparison neither warns nor fails: column,
-/// domain, constant, and the column as an expression.
+/// `column = constant` where the column compares in its own domain, so that a comparison neither warns nor fails:
+/// column, domain, constant, and the column as an expression.
 fn equality(e: &Expr) -> Option<(u32, Comparison, &Expr, &Expr)> {
     let ExprKind::Compare { op: CompareOp::Eq, by, args } = &e.kind else { return None };
     let constant = |e: &Expr| matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_));

@@ -5,12 +5,13 @@
 //! field  = bytes | quote bytes quote
 //! ```
 //!
-//! Inside of a quoted field a quote counts as the end only before a terminator (or the end of the file), and two quotes are one. After the
-//! escape byte `0 b n r t Z` mean what they mean in literals, `N` alone is NULL, and any other byte itself. Where the escape is the quote, it
-//! only doubles. An empty field terminator with a quote means that fields end where lines do.
+//! Inside of a quoted field a quote counts as the end only before a terminator (or the end of the file), and two quotes
+//! are one. After the escape byte `0 b n r t Z` mean what they mean in literals, `N` alone is NULL, and any other byte
+//! itself. Where the escape is the quote, it only doubles. An empty field terminator with a quote means that fields end
+//! where lines do.
 //!
-//! Memory is bounded: a line's fields together hold at most `limit` bytes (error 1153), and of the input one chunk beyond the current byte
-//! is there.
+//! Memory is bounded: a line's fields together hold at most `limit` bytes (error 1153), and of the input one chunk
+//! beyond the current byte is there.
 
 use super::format::Format;
 use gannet_types::{Result, sql_err};
@@ -303,7 +304,8 @@ impl<'a> Reader<'a> {
         Ok(if escaped_n && self.field == b"N" { Field::Null } else { Field::Text })
     }
 
-    /// A line of fields of fixed widths that are `width` bytes together, into [`Reader::field`]. `false` at the end of the input.
+    /// A line of fields of fixed widths that are `width` bytes together, into [`Reader::field`]. `false` at the end of
+    /// the input.
     pub fn fixed_line(&mut self, width: usize) -> Result<bool> {
         self.field.clear();
         if self.line_ended || self.at_line_start && !self.skip_line_start()? {

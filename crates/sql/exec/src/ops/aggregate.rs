@@ -232,8 +232,8 @@ impl<'p> Aggregation<'p> {
         Input { keys, args, rest: Rest::Done { carried, order }, rows }
     }
 
-    /// A streaming input: a row counts in its group and, WITH ROLLUP, in one for each shorter prefix of the keys; those end when
-    /// their prefix changes, longest first.
+    /// A streaming input: a row counts in its group and, WITH ROLLUP, in one for each shorter prefix of the keys; those
+    /// end when their prefix changes, longest first.
     fn stream(&mut self, input: &Input<'_>, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let (rollup, width) = (self.plan.rollup, input.keys.len());
         let levels = if rollup { width + 1 } else { 1 };
@@ -267,8 +267,8 @@ impl<'p> Aggregation<'p> {
         Ok(())
     }
 
-    /// Ends the open groups beyond the first `kept`, those with the longest keys first. Super-aggregate rows show what is carried
-    /// of the last group in them, as MySQL's do.
+    /// Ends the open groups beyond the first `kept`, those with the longest keys first. Super-aggregate rows show what
+    /// is carried of the last group in them, as MySQL's do.
     fn close_above(&mut self, kept: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let mut carried: Option<Vec<Value>> = None;
         while self.open.len() > kept
@@ -284,7 +284,8 @@ impl<'p> Aggregation<'p> {
         Ok(())
     }
 
-    /// Adds one row to the states of one group. `number`: the group's place, when values of DISTINCT aggregates may go to disk.
+    /// Adds one row to the states of one group. `number`: the group's place, when values of DISTINCT aggregates may go
+    /// to disk.
     fn add(
         &mut self,
         group: &mut Group,
@@ -465,7 +466,8 @@ impl<'p> Aggregation<'p> {
         Ok(())
     }
 
-    /// Without groups: loops over whole columns where every aggregate has one. False when there is an aggregate without.
+    /// Without groups: loops over whole columns where every aggregate has one. False when there is an aggregate
+    /// without.
     fn add_whole_batch(&mut self, input: &Input<'_>, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let simple = self.plan.aggregates.iter().all(|a| !a.distinct && a.order.is_empty());
         if !simple || input.rows == 0 {

@@ -286,7 +286,8 @@ impl<'p> HashJoin<'p> {
         Ok(())
     }
 
-    /// Appends the rows of one side to partitions. A key that matches nothing: left rows go anywhere, right ones are not needed.
+    /// Appends the rows of one side to partitions. A key that matches nothing: left rows go anywhere, right ones are
+    /// not needed.
     fn divide(
         &mut self,
         right: bool,
@@ -499,7 +500,8 @@ impl<'p> HashJoin<'p> {
         Joined::new(self.left_types, if only_left { &[] } else { self.right_types })
     }
 
-    /// Joins one left row with all of the table where there are no keys, batch by batch. False when `out` was full before the end.
+    /// Joins one left row with all of the table where there are no keys, batch by batch. False when `out` was full
+    /// before the end.
     fn probe_all(&mut self, probing: &mut Probing, out: &mut Joined, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let one_is_enough = matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti);
         if one_is_enough && probing.matched {

@@ -47,8 +47,8 @@ impl Joined {
     }
 }
 
-/// Those of `rows` of the right side that satisfy the condition beside one row of the left side. Columns of the right side are lent to
-/// the joined batch meanwhile, so that conditions have their loops over them.
+/// Those of `rows` of the right side that satisfy the condition beside one row of the left side. Columns of the right
+/// side are lent to the joined batch meanwhile, so that conditions have their loops over them.
 pub(super) fn select_beside<'p>(
     on: &'p Expr,
     (left, row): (&Batch, usize),

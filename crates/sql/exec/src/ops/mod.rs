@@ -1,7 +1,7 @@
 //! Operators: the running form of a physical plan.
 //!
-//! A plan node is immutable and shared; an [`Operator`] is its state in one execution. [`build`] makes the tree,
-//! `open` (re)starts it, `next` delivers batches until `None`. Inner sides of nested loops and correlated subqueries are
+//! A plan node is immutable and shared; an [`Operator`] is its state in one execution. [`build`] makes the tree, `open`
+//! (re)starts it, `next` delivers batches until `None`. Inner sides of nested loops and correlated subqueries are
 //! opened many times.
 
 mod aggregate;

@@ -1,4 +1,5 @@
-//! Batches with fewer rows where long values are computed from them, so that a statement holds a few megabytes of those at once.
+//! Batches with fewer rows where long values are computed from them, so that a statement holds a few megabytes of those
+//! at once.
 
 use crate::batch::{BATCH_BYTES, BATCH_ROWS, Batch};
 use crate::context::Cx;
@@ -11,7 +12,8 @@ use std::collections::HashSet;
 /// Bytes of a value from which on a batch of them counts as long.
 const LONG_VALUE: u64 = 16 << 10;
 
-/// True when `exprs`, over rows of one operator, make values that may be long: by a computation, or by taking a column twice.
+/// True when `exprs`, over rows of one operator, make values that may be long: by a computation, or by taking a column
+/// twice.
 pub(super) fn make_long<'p>(exprs: impl IntoIterator<Item = &'p Expr>) -> bool {
     let mut seen = HashSet::new();
     exprs.into_iter().filter(|e| (e.ty.id.is_string() || e.ty.id == TypeId::Json) && e.ty.max_bytes() > LONG_VALUE).any(

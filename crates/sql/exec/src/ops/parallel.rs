@@ -1,7 +1,8 @@
 //! COUNT(*) of the rows of a table, or of those for which a condition holds, by several workers.
 //!
-//! The statement's snapshot is shared by a [`SnapshotReader`]. The tree is cut into ranges, several for each task, so that one which meets
-//! rows with many versions does not keep the others waiting: they are the pieces that [`share_out`] gives to tasks.
+//! The statement's snapshot is shared by a [`SnapshotReader`]. The tree is cut into ranges, several for each task, so
+//! that one which meets rows with many versions does not keep the others waiting: they are the pieces that
+//! [`share_out`] gives to tasks.
 
 use super::scan::{Reader, read_mode};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS, Batch};
@@ -23,7 +24,8 @@ const RANGES: usize = 8;
 /// Entries between two looks at whether the statement is to end.
 const AT_ONCE: u64 = 256;
 
-/// A SELECT of nothing but COUNT(*) over rows of a table that is read from end to end. Where several workers are not of use, `serial` does it.
+/// A SELECT of nothing but COUNT(*) over rows of a table that is read from end to end. Where several workers are not of
+/// use, `serial` does it.
 pub(super) struct ParallelCount<'p> {
     serial: BoxedOperator<'p>,
     scan: &'p TableScan,

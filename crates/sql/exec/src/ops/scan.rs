@@ -1,4 +1,5 @@
-//! Scans of tables: point, range and full, over the clustered tree or a secondary index, plain and locking; and of virtual tables.
+//! Scans of tables: point, range and full, over the clustered tree or a secondary index, plain and locking; and of
+//! virtual tables.
 
 mod merge;
 mod skip;
@@ -23,7 +24,8 @@ use gannet_schema::{RowSource, Table};
 use gannet_telemetry::{Counter, add, count};
 use gannet_types::{Result, SqlError, SqlType, Value, ValueRef};
 
-/// Rows of the first batch; later ones double up to [`BATCH_ROWS`], so that a LIMIT or a semijoin reads little too much.
+/// Rows of the first batch; later ones double up to [`BATCH_ROWS`], so that a LIMIT or a semijoin reads little too
+/// much.
 pub(super) const FIRST_ROWS: usize = 64;
 
 /// How the engine is to read under a plan's lock clause.
@@ -302,8 +304,8 @@ impl<'p> TreeScan<'p> {
         outcome
     }
 
-    /// Counts reads as MySQL's handlers do: the first of a range finds its place, each further one moves on, also the one that
-    /// finds no more. A table that is read from end to end in no order has one kind only.
+    /// Counts reads as MySQL's handlers do: the first of a range finds its place, each further one moves on, also the
+    /// one that finds no more. A table that is read from end to end in no order has one kind only.
     fn count_reads(&mut self, reads: u64, secondary: bool) {
         if matches!(self.access, Access::Full) && !secondary && !self.scan.reverse {
             return add(Counter::HandlerReadRndNext, reads);

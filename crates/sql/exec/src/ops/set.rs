@@ -144,8 +144,8 @@ impl<'p> Operator<'p> for Union<'p> {
     }
 }
 
-/// INTERSECT, EXCEPT. The first input streams; the others are counted by key first. When memory does not hold the counts, keys with
-/// their counts and the rows of the first input go to partitions by key, which are taken one by one.
+/// INTERSECT, EXCEPT. The first input streams; the others are counted by key first. When memory does not hold the
+/// counts, keys with their counts and the rows of the first input go to partitions by key, which are taken one by one.
 pub struct SetOperation<'p> {
     inputs: Vec<BoxedOperator<'p>>,
     kind: Kind,

@@ -133,7 +133,8 @@ impl<'p> Sort<'p> {
         (self.file, self.merge) = (None, None);
     }
 
-    /// Sorts piece by piece and merges the pieces, so that a KILL is seen in between. Rows with equal keys keep their order of arrival.
+    /// Sorts piece by piece and merges the pieces, so that a KILL is seen in between. Rows with equal keys keep their
+    /// order of arrival.
     fn sort(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let (order, rows) = (self.order, &self.rows);
         let place = |e: &Entry| (&rows[e.batch as usize], e.row as usize);

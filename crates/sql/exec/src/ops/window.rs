@@ -1,9 +1,10 @@
 //! Window functions over input sorted by partition and order.
 //!
-//! Whole partitions are kept ([`Rows`]) and computed at once. An aggregate whose frame only grows (from the partition's start, or seen
-//! backward from its end) takes every row once. A frame that slides takes rows in and out where the aggregate can (COUNT, exact SUM and
-//! AVG) and keeps a queue of candidates for MIN and MAX. For aggregates that cannot take rows out but can be joined (SUM and AVG of
-//! DOUBLE, variances, bits) a short frame is computed anew, as MySQL does; a long one as two stacks: see [`Sliding`].
+//! Whole partitions are kept ([`Rows`]) and computed at once. An aggregate whose frame only grows (from the partition's
+//! start, or seen backward from its end) takes every row once. A frame that slides takes rows in and out where the
+//! aggregate can (COUNT, exact SUM and AVG) and keeps a queue of candidates for MIN and MAX. For aggregates that cannot
+//! take rows out but can be joined (SUM and AVG of DOUBLE, variances, bits) a short frame is computed anew, as MySQL
+//! does; a long one as two stacks: see [`Sliding`].
 
 use super::window_rows::Rows;
 use crate::context::{BoxedOperator, Operator};
@@ -227,8 +228,8 @@ impl<'p> Partition<'_, 'p> {
         Ok(start..end.max(start))
     }
 
-    /// The first row of the partition whose key is beyond the bound of a RANGE frame: `last` Less skips the keys before it, Equal
-    /// those at it too. A row without a key has its peers as frame.
+    /// The first row of the partition whose key is beyond the bound of a RANGE frame: `last` Less skips the keys before
+    /// it, Equal those at it too. A row without a key has its peers as frame.
     fn bound(&self, bound: &'p Expr, i: usize, last: Ordering, preceding: bool, cx: &mut Cx<'_, 'p>) -> Result<usize> {
         let peers = self.peers.of(i);
         let key = &self.definition.order[0];
@@ -450,8 +451,8 @@ impl<'p> Partition<'_, 'p> {
         cx.reserve(new)
     }
 
-    /// MIN (`wanted` Less) or MAX over a frame both ends of which only move on: a queue of rows each of which is better than all
-    /// behind it; the first is the frame's.
+    /// MIN (`wanted` Less) or MAX over a frame both ends of which only move on: a queue of rows each of which is better
+    /// than all behind it; the first is the frame's.
     fn sliding_extreme(&self, n: usize, wanted: Ordering, out: &mut Column, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let Some(first) = self.functions_arg(n) else { return Ok(()) };
         let mut queue: VecDeque<(usize, Value)> = VecDeque::new();
@@ -530,8 +531,9 @@ impl<'p> Partition<'_, 'p> {
 /// Frames up to this many rows are computed row by row, so that rounding is MySQL's to the last digit.
 const SHORT_FRAME: usize = 64;
 
-/// A queue as two stacks: each row is taken twice, however long the frame is. The front has for each of its rows what the rows from there
-/// to the front's end are together; the back is one running aggregate. When the front is used up, the back's rows become the front.
+/// A queue as two stacks: each row is taken twice, however long the frame is. The front has for each of its rows what
+/// the rows from there to the front's end are together; the back is one running aggregate. When the front is used up,
+/// the back's rows become the front.
 struct Sliding {
     /// Aggregates of rows `k..front_end`, for falling k.
     front: Vec<Part>,

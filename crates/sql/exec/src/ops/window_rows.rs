@@ -1,4 +1,5 @@
-//! The input rows of window functions: whole partitions, in memory or, when that is full, on disk with the pieces last used in memory.
+//! The input rows of window functions: whole partitions, in memory or, when that is full, on disk with the pieces last
+//! used in memory.
 
 use crate::{
     batch::{Batch, Column},

@@ -1,8 +1,8 @@
 //! Each distinct row once, in order of first appearance.
 //!
-//! Keys are kept in memory until the bound. From then on a row with a key that is not known goes to a partition by that key,
-//! with its number; at the end the partitions are treated the same way, each into a run in order of the numbers, and the runs
-//! merged. Rows delivered before all come before rows that were put aside.
+//! Keys are kept in memory until the bound. From then on a row with a key that is not known goes to a partition by that
+//! key, with its number; at the end the partitions are treated the same way, each into a run in order of the numbers,
+//! and the runs merged. Rows delivered before all come before rows that were put aside.
 
 use super::{BySequence, MAX_LEVEL, Merge, Partitions, Run, RunWriter, SpillFile, reduce};
 use crate::{

@@ -57,7 +57,8 @@ struct Source<L> {
     prefix: u64,
 }
 
-/// The rows of several runs in order; of equal ones those of the earlier run first. A heap of the runs by their next row.
+/// The rows of several runs in order; of equal ones those of the earlier run first. A heap of the runs by their next
+/// row.
 pub(crate) struct Merge<O: MergeOrder> {
     order: O,
     sources: Vec<Source<O::Loaded>>,

@@ -1,12 +1,12 @@
 //! Rows on disk: what the memory bound of a statement does not hold.
 //!
-//! An operator that outgrows its share writes batches to `Run`s of a `SpillFile` and reads them back once or often.
-//! The file has no name (it is unlinked as soon as it is open), so that neither KILL nor a crash leaves one behind; a crash
-//! between the two steps leaves a name in the directory, which [`TempSpace::open`] empties. Nothing is synced: the rows die
-//! with the statement. All I/O goes through `runtime`: a fiber parks, its worker goes on.
+//! An operator that outgrows its share writes batches to `Run`s of a `SpillFile` and reads them back once or often. The
+//! file has no name (it is unlinked as soon as it is open), so that neither KILL nor a crash leaves one behind; a crash
+//! between the two steps leaves a name in the directory, which [`TempSpace::open`] empties. Nothing is synced: the rows
+//! die with the statement. All I/O goes through `runtime`: a fiber parks, its worker goes on.
 //!
-//! What a spilling operator needs beside its bound: one batch and one write buffer a partition, one batch a run that is merged;
-//! each at most `CHUNK_BYTES`, or one row.
+//! What a spilling operator needs beside its bound: one batch and one write buffer a partition, one batch a run that is
+//! merged; each at most `CHUNK_BYTES`, or one row.
 
 mod codec;
 mod dedup;
@@ -148,8 +148,8 @@ enum Pressure {
 
 /// The memory of one statement.
 ///
-/// Operators that can spill `hold` and ask `over`; everything else `reserve`s, and is refused at twice the bound. An operator
-/// that holds less than a sixteenth of the bound need not spill: others are to blame.
+/// Operators that can spill `hold` and ask `over`; everything else `reserve`s, and is refused at twice the bound. An
+/// operator that holds less than a sixteenth of the bound need not spill: others are to blame.
 pub(crate) struct Memory {
     held: usize,
     granted: usize,
@@ -301,8 +301,8 @@ impl Drop for Memory {
     }
 }
 
-/// Memory that a session holds from one statement to the next: values of its variables, parameters that came in pieces. It counts
-/// with that of statements.
+/// Memory that a session holds from one statement to the next: values of its variables, parameters that came in pieces.
+/// It counts with that of statements.
 pub struct Held {
     held: usize,
     granted: usize,
@@ -320,7 +320,8 @@ impl Held {
         self.held
     }
 
-    /// Takes memory. False: the session holds `limit`, or more than its share while all together hold too much; then nothing is taken.
+    /// Takes memory. False: the session holds `limit`, or more than its share while all together hold too much; then
+    /// nothing is taken.
     pub fn take(&mut self, bytes: usize, limit: usize) -> bool {
         let held = self.held.saturating_add(bytes);
         if held > limit.max(LEAST_HARD) {

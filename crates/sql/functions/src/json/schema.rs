@@ -1,4 +1,5 @@
-//! JSON Schema, draft 4 (json-schema.org/specification-links#draft-4): JSON_SCHEMA_VALID, JSON_SCHEMA_VALIDATION_REPORT.
+//! JSON Schema, draft 4 (json-schema.org/specification-links#draft-4): JSON_SCHEMA_VALID,
+//! JSON_SCHEMA_VALIDATION_REPORT.
 
 use super::*;
 use fancy_regex::{Regex, RegexBuilder};

@@ -1,5 +1,5 @@
-//! A scanner of XML texts, as lenient as MySQL's: an end tag has only to be as long as the start tag, attributes need no
-//! values, several elements may stand at the top, entities stay as they are.
+//! A scanner of XML texts, as lenient as MySQL's: an end tag has only to be as long as the start tag, attributes need
+//! no values, several elements may stand at the top, entities stay as they are.
 
 /// Nodes of one document. More are a parse error: the memory of one value is bounded.
 const MAX_NODES: usize = 4_000_000;

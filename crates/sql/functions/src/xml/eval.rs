@@ -1,5 +1,5 @@
-//! Values of XPath expressions over a document, as MySQL computes them: a set of nodes is the texts right below its nodes,
-//! and a predicate numbers what it leaves over anew.
+//! Values of XPath expressions over a document, as MySQL computes them: a set of nodes is the texts right below its
+//! nodes, and a predicate numbers what it leaves over anew.
 
 use super::{
     document::{Document, Kind},

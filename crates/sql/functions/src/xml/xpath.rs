@@ -4,7 +4,8 @@ use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 
 /// Expressions within expressions.
 const MAX_DEPTH: usize = 128;
-/// Operators of an expression, those of expressions in it included: chains lean to the left, so their length is a depth, too.
+/// Operators of an expression, those of expressions in it included: chains lean to the left, so their length is a
+/// depth, too.
 const MAX_OPERATORS: usize = 256;
 /// Bytes of the rest that an error shows.
 const SHOWN: usize = 32;

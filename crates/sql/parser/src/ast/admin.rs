@@ -588,7 +588,8 @@ pub enum RoleSelection {
     Roles(Vec<Account>),
 }
 
-/// A privilege: its words (`SELECT`, `CREATE TEMPORARY TABLES`, `ALL PRIVILEGES` as `ALL`, dynamic ones), and its columns.
+/// A privilege: its words (`SELECT`, `CREATE TEMPORARY TABLES`, `ALL PRIVILEGES` as `ALL`, dynamic ones), and its
+/// columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Privilege {
     /// Words in upper case, separated by one space; a dynamic privilege as written.

@@ -594,7 +594,8 @@ pub enum AlterAction {
         table: ObjectName,
         validation: Option<bool>,
     },
-    /// ANALYZE, CHECK, OPTIMIZE, REBUILD, REPAIR, TRUNCATE, DISCARD, IMPORT PARTITION: the word, the names (none is ALL).
+    /// ANALYZE, CHECK, OPTIMIZE, REBUILD, REPAIR, TRUNCATE, DISCARD, IMPORT PARTITION: the word, the names (none is
+    /// ALL).
     Partitions {
         verb: Ident,
         no_write_to_binlog: bool,

@@ -157,8 +157,8 @@ pub enum SelectItem {
         expr: Expr,
         /// `[AS] alias`
         alias: Option<Ident>,
-        /// Name of the result's column if there is no alias: the column's name, the string's value, the number's text, or
-        /// the source text.
+        /// Name of the result's column if there is no alias: the column's name, the string's value, the number's text,
+        /// or the source text.
         text: SourceText,
     },
 }

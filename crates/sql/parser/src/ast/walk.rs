@@ -3,8 +3,8 @@
 use super::{CastType, Expr, JsonOn};
 
 impl Expr {
-    /// Gives each direct operand to `f`, in the order written. Subqueries are not entered; columns named by other nodes than
-    /// [`Expr::Column`] (`->`, DEFAULT(c), VALUES(c), MATCH) are not operands.
+    /// Gives each direct operand to `f`, in the order written. Subqueries are not entered; columns named by other nodes
+    /// than [`Expr::Column`] (`->`, DEFAULT(c), VALUES(c), MATCH) are not operands.
     pub fn for_each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         match self {
             Expr::Literal(_)

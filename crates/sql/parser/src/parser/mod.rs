@@ -95,7 +95,8 @@ pub enum Extent {
     Parameterised,
 }
 
-/// Parses a text of a client's size. `stopped` is asked again and again; when it says yes, this ends with [`ErrorKind::Stopped`].
+/// Parses a text of a client's size. `stopped` is asked again and again; when it says yes, this ends with
+/// [`ErrorKind::Stopped`].
 pub fn parse_until(text: &[u8], mode: LexMode, extent: Extent, stopped: fn() -> bool) -> Result<Parsed> {
     let mut parser = Parser::new(text, mode, extent == Extent::Parameterised)?;
     parser.patience = Patience { stopped, ask_at: ASK_EVERY, ended: false };
@@ -119,8 +120,8 @@ pub fn parse(text: &[u8], mode: LexMode) -> Result<Parsed> {
     Ok(parsed)
 }
 
-/// Like [`parse`], and sets [`Literal::index`] to the literal's ordinal in [`crate::digest::Scan::literals`] of the same
-/// text and mode.
+/// Like [`parse`], and sets [`Literal::index`] to the literal's ordinal in [`crate::digest::Scan::literals`] of the
+/// same text and mode.
 pub fn parse_parameterised(text: &[u8], mode: LexMode) -> Result<Parsed> {
     let mut parser = Parser::new(text, mode, true)?;
     let parsed = parser.run()?;

@@ -63,8 +63,8 @@ impl Parser<'_> {
         Ok(Statement::Storage(Box::new(statement)))
     }
 
-    /// The elements of SET. A scope word holds for the element it stands in front of, and, as in MySQL, for those of the
-    /// same list that follow without one.
+    /// The elements of SET. A scope word holds for the element it stands in front of, and, as in MySQL, for those of
+    /// the same list that follow without one.
     #[inline(never)]
     pub(super) fn set_items(&mut self) -> Result<Vec<SetItem>> {
         let mut scope = VarScope::Implicit;

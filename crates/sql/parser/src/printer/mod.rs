@@ -1,6 +1,6 @@
 //! AST to text, in the form MySQL gives to stored expressions and views: keywords and built-in functions in lower case,
-//! identifiers in backquotes, operators in parentheses. What is printed parses, under the default `sql_mode`, to an equal
-//! tree (concatenation by `||` becomes a call of `concat`).
+//! identifiers in backquotes, operators in parentheses. What is printed parses, under the default `sql_mode`, to an
+//! equal tree (concatenation by `||` becomes a call of `concat`).
 
 mod account;
 mod admin;
@@ -82,7 +82,8 @@ impl Sql {
     }
 
     fn name(&mut self, name: &str) -> &mut Sql {
-        // Identifiers stay in the basic plane; only a string where a name may stand (an alias, a character set) leaves it.
+        // Identifiers stay in the basic plane; only a string where a name may stand (an alias, a character set) leaves
+        // it.
         if name.bytes().any(|b| b >= 0xF0) { self.string(name.as_bytes()) } else { self.s(&quote_name(name)) }
     }
 

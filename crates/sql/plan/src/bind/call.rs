@@ -359,8 +359,8 @@ impl Binder<'_> {
         }))
     }
 
-    /// `GROUPING(a, ...)`: which of the group keys a super-aggregate row leaves out, as bits, the last argument's lowest.
-    /// Errors 1111, 3601.
+    /// `GROUPING(a, ...)`: which of the group keys a super-aggregate row leaves out, as bits, the last argument's
+    /// lowest. Errors 1111, 3601.
     fn grouping(&mut self, args: &[ast::Expr]) -> Result<Bound> {
         const MAX_ARGS: usize = 64;
         let scope = self.scope();

@@ -59,8 +59,8 @@ impl Binder<'_> {
         }
     }
 
-    /// The order of rows of many columns: each pair is compared once and decides, until one is not equal. That grows with the
-    /// number of columns, where the disjunction grows with its square; but no index serves it.
+    /// The order of rows of many columns: each pair is compared once and decides, until one is not equal. That grows
+    /// with the number of columns, where the disjunction grows with its square; but no index serves it.
     fn compare_wide_rows(&mut self, op: CompareOp, strict: CompareOp, pairs: Vec<(Operand, Operand)>) -> Result<Expr> {
         let last = pairs.len() - 1;
         let mut whens = Vec::with_capacity(2 * last);
@@ -118,7 +118,8 @@ impl Binder<'_> {
         self.call_named("YEAR NUMBER", vec![other])
     }
 
-    /// Members of a list beside a YEAR column: years where all are constants that compare with it in one domain, and not as integers.
+    /// Members of a list beside a YEAR column: years where all are constants that compare with it in one domain, and
+    /// not as integers.
     pub(super) fn list_beside_year(&mut self, column: &Bound, list: Vec<Bound>) -> Result<Vec<Bound>> {
         if column.ty().id != TypeId::Year {
             return Ok(list);

@@ -1,11 +1,11 @@
-//! Functional dependencies, for ONLY_FULL_GROUP_BY (manual, "Detection of Functional Dependence"): which columns have one
-//! value where others have one.
+//! Functional dependencies, for ONLY_FULL_GROUP_BY (manual, "Detection of Functional Dependence"): which columns have
+//! one value where others have one.
 
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::logical::{Arena, Block, Body, ColId, From, FromJoin, Query, RelKind};
 
-/// What a condition of a FROM clause says, once all of `guard` is known: the side that may be missing is then missing in
-/// all rows of a group or in none.
+/// What a condition of a FROM clause says, once all of `guard` is known: the side that may be missing is then missing
+/// in all rows of a group or in none.
 struct Fact<'b> {
     guard: Vec<ColId>,
     /// Relations of the side that may be missing; `None`: equalities hold in both directions everywhere.

@@ -23,7 +23,8 @@ pub(crate) struct BoundInsert {
     pub(crate) replace: bool,
     pub(crate) ignore: bool,
     pub(crate) on_duplicate: Vec<(u32, Option<Expr>)>,
-    /// The row there is, then the row that was to be inserted, then the columns of the source: as `on_duplicate` reads them.
+    /// The row there is, then the row that was to be inserted, then the columns of the source: as `on_duplicate` reads
+    /// them.
     pub(crate) update_row: Vec<ColId>,
     /// Columns of the row under construction, as VALUES reads them.
     pub(crate) value_row: Vec<ColId>,
@@ -46,7 +47,8 @@ pub(crate) struct BoundUpdate {
 
 /// One updated table.
 pub(crate) struct BoundTarget {
-    /// First column of its relation, which names it in the block: a rewrite of the joins moves relations to other positions.
+    /// First column of its relation, which names it in the block: a rewrite of the joins moves relations to other
+    /// positions.
     pub(crate) first: ColId,
     pub(crate) assignments: Vec<(u32, Option<Expr>)>,
     /// Of views through which it is updated.
@@ -609,8 +611,8 @@ impl Binder<'_> {
         Ok(BoundDelete { block, targets, ignore: delete.ignore })
     }
 
-    /// Targets of a DELETE of several tables must be among its tables, before any table is looked for. Errors 1046, 1066,
-    /// 1109.
+    /// Targets of a DELETE of several tables must be among its tables, before any table is looked for. Errors 1046,
+    /// 1066, 1109.
     fn check_targets(&self, delete: &ast::Delete) -> Result<()> {
         if delete.targets.is_empty() {
             return Ok(());

@@ -505,7 +505,8 @@ impl Binder<'_> {
                 _ => Err(error(ErrorCode::NonUniq, &[&name, &"from clause"])),
             }
         };
-        // Common columns are shown in the order in which the first table has them; that is the right one of a RIGHT JOIN.
+        // Common columns are shown in the order in which the first table has them; that is the right one of a RIGHT
+        // JOIN.
         let first = if kind == JoinKind::Right { &right } else { &left };
         let mut names: Vec<&Box<str>> = names.iter().collect();
         names.sort_by_key(|name| first.iter().position(|(n, _)| eq_name(n, name)));
@@ -534,8 +535,8 @@ impl Binder<'_> {
         Ok(shape)
     }
 
-    /// Applies FOR UPDATE and FOR SHARE to the relations of a block. Error 3568 for an unknown name in OF, 3569 for a table that two
-    /// clauses mean.
+    /// Applies FOR UPDATE and FOR SHARE to the relations of a block. Error 3568 for an unknown name in OF, 3569 for a
+    /// table that two clauses mean.
     pub(super) fn apply_locking(&mut self, locking: &[ast::Locking], rels: &mut [Rel]) -> Result<()> {
         let mut meant = vec![false; rels.len()];
         for clause in locking {

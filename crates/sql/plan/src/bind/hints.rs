@@ -1,7 +1,8 @@
 //! Optimizer hints: which block and which table each is for, and warnings about those that are for nothing.
 //!
-//! A hint of an outer block may name blocks inside it, which are bound later: hints are kept by what they name, and each block and
-//! table asks for its own when it is bound. What is left without its block or table is told at the end ([`Binder::check_hints`]).
+//! A hint of an outer block may name blocks inside it, which are bound later: hints are kept by what they name, and
+//! each block and table asks for its own when it is bound. What is left without its block or table is told at the end
+//! ([`Binder::check_hints`]).
 
 use super::Binder;
 use crate::logical::{IndexHints, NamedBlock, OrderHint, OrderKind, Semijoin};

@@ -1,9 +1,9 @@
 //! Literals: values and types, and which of them become parameters.
 //!
 //! A literal is **lifted** into a parameter when the plan is the same for any other literal of its class: operands of
-//! comparisons, IN lists, BETWEEN and LIKE, values of INSERT and UPDATE, operands of + and - there, LIMIT and OFFSET. All
-//! others are **pinned**: their value is part of what the plan is good for. Literals without an ordinal belong to the
-//! statement's shape (NULL, TRUE, FALSE) or to a text whose plan is not shared.
+//! comparisons, IN lists, BETWEEN and LIKE, values of INSERT and UPDATE, operands of + and - there, LIMIT and OFFSET.
+//! All others are **pinned**: their value is part of what the plan is good for. Literals without an ordinal belong to
+//! the statement's shape (NULL, TRUE, FALSE) or to a text whose plan is not shared.
 
 use super::{Binder, error};
 use crate::make::constant;
@@ -37,7 +37,8 @@ pub(crate) fn decimal_class(text: &str) -> LiteralClass {
     if digits as u32 > DECIMAL_DIGITS || scale > 30 { LiteralClass::Other } else { LiteralClass::Decimal(scale as u8) }
 }
 
-/// The value of a text literal without introducer: statements are UTF-8 in here, literals are in the connection's character set.
+/// The value of a text literal without introducer: statements are UTF-8 in here, literals are in the connection's
+/// character set.
 pub fn text_value(bytes: &[u8], collation: CollationId) -> Result<Value> {
     let charset = collation.charset();
     if matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary) {
@@ -52,8 +53,8 @@ pub fn text_value(bytes: &[u8], collation: CollationId) -> Result<Value> {
     Ok(Value::Str((&*Charset::Utf8mb4.convert(bytes, charset).bytes).into(), collation))
 }
 
-/// A literal's value, for the executor's parameter list and for comparison with pins. `collation` is that of the connection, `client` the
-/// character set in which the statement came.
+/// A literal's value, for the executor's parameter list and for comparison with pins. `collation` is that of the
+/// connection, `client` the character set in which the statement came.
 pub fn literal_value(value: &LiteralValue, collation: CollationId, client: Charset, mode: SqlMode) -> Result<Value> {
     Ok(match value {
         LiteralValue::Null => Value::Null,
@@ -110,7 +111,8 @@ fn introduced_text(bytes: &[u8], charset: Charset, collation: CollationId) -> Re
     Ok(Value::Str((&*converted.bytes).into(), collation))
 }
 
-/// A literal that is no text of its character set. With an introducer it is error 1300; else it is what drivers make of binary values: bytes.
+/// A literal that is no text of its character set. With an introducer it is error 1300; else it is what drivers make of
+/// binary values: bytes.
 #[cold]
 pub(crate) fn invalid_literal(charset: Charset, bytes: &[u8], introduced: bool) -> Result<Value> {
     if introduced {
@@ -154,8 +156,9 @@ fn temporal(kind: TemporalKind, text: &str, mode: SqlMode) -> Result<Value> {
     })
 }
 
-/// Precision and scale of a DECIMAL literal: its digits as they are written, zeros in front and behind too. MySQL reads into nine words of
-/// nine digits, those before the point first; of more than 65 digits a column's 30 after the point are kept.
+/// Precision and scale of a DECIMAL literal: its digits as they are written, zeros in front and behind too. MySQL reads
+/// into nine words of nine digits, those before the point first; of more than 65 digits a column's 30 after the point
+/// are kept.
 fn digits_written(text: &str) -> (u8, u8) {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let (whole, most) = (whole.len(), usize::from(MAX_PRECISION));

@@ -64,8 +64,8 @@ pub(crate) struct Binder<'a> {
     bound: Bound,
     /// What names stood for, when the statement is to be printed with all of them qualified.
     names: Option<view::Names>,
-    /// The row that was to be inserted, inside ON DUPLICATE KEY UPDATE: the name of its table, those of its columns with their ordinals, its
-    /// first column.
+    /// The row that was to be inserted, inside ON DUPLICATE KEY UPDATE: the name of its table, those of its columns
+    /// with their ordinals, its first column.
     new_row: Option<NewRow>,
     pub(crate) hints: hints::Hints,
     place: query::Place,

@@ -220,8 +220,8 @@ impl Binder<'_> {
         Ok(left)
     }
 
-    /// Binds an operand of a set operation: a body without clauses of its own. The body is not copied: it may be deep, and what
-    /// is inside it has operands of its own.
+    /// Binds an operand of a set operation: a body without clauses of its own. The body is not copied: it may be deep,
+    /// and what is inside it has operands of its own.
     fn set_operand(&mut self, body: &QueryBody, locking: &[ast::Locking]) -> Result<Query> {
         let bare = ast::Query {
             with: None,
@@ -388,7 +388,8 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// LIMIT and OFFSET: literals are lifted, a `?` is an unsigned integer. Error 1327 for a name: it is one of a variable.
+    /// LIMIT and OFFSET: literals are lifted, a `?` is an unsigned integer. Error 1327 for a name: it is one of a
+    /// variable.
     pub(super) fn limit_value(&mut self, e: &ast::Expr) -> Result<Expr> {
         if let ast::Expr::Column(column) = e {
             if let Some(local) = super::scope::local(self, column)? {
@@ -559,8 +560,8 @@ impl Binder<'_> {
         self.body_mentions(&query.body, name)
     }
 
-    /// The name is used as a table somewhere in FROM (subqueries of expressions are looked at by their text's tables only when
-    /// they stand in FROM).
+    /// The name is used as a table somewhere in FROM (subqueries of expressions are looked at by their text's tables
+    /// only when they stand in FROM).
     fn body_mentions(&self, body: &QueryBody, name: &str) -> bool {
         fn table(t: &ast::TableRef, name: &str) -> bool {
             match t {

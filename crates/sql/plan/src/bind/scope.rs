@@ -44,7 +44,8 @@ pub(super) struct Places {
 }
 
 impl Clause {
-    /// What may stand in the clause. Whatever has no place is refused when it is bound: operators have nothing to compute it with.
+    /// What may stand in the clause. Whatever has no place is refused when it is bound: operators have nothing to
+    /// compute it with.
     pub(super) fn places(self) -> Places {
         let (aggregates, windows, any_value) = match self {
             Clause::Fields | Clause::Order => (true, true, true),
@@ -94,7 +95,8 @@ pub(super) struct Scope {
     pub(super) any_values: Vec<(Expr, ColId)>,
     /// `GROUPING(...)` with its arguments.
     pub(super) groupings: Vec<(Vec<Expr>, ColId)>,
-    /// Only relations from this position on may be named (ON sees the operands of its join; a derived table no neighbour).
+    /// Only relations from this position on may be named (ON sees the operands of its join; a derived table no
+    /// neighbour).
     pub(super) visible_from: usize,
 }
 
@@ -284,7 +286,8 @@ impl Scope {
         Ok(found)
     }
 
-    /// The select item that an unqualified (or table-qualified) name means. Error 1052 when it means several different ones.
+    /// The select item that an unqualified (or table-qualified) name means. Error 1052 when it means several different
+    /// ones.
     pub(super) fn find_item(
         &self,
         column: &ast::ColumnRef,

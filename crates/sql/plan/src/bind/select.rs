@@ -11,7 +11,8 @@ use gannet_parser::ast::{self, SelectItem, WindowFunc};
 use gannet_schema::names::eq_name;
 use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
 
-/// The arguments of a window function that is no aggregate; a `?` among them is a number of rows, or a value as the first argument is.
+/// The arguments of a window function that is no aggregate; a `?` among them is a number of rows, or a value as the
+/// first argument is.
 fn window_args(b: &mut Binder<'_>, kind: &WindowKind, args: &[ast::Expr]) -> Result<Vec<Bound>> {
     let rows_at = match kind {
         WindowKind::Lead | WindowKind::Lag | WindowKind::NthValue => Some(1),
@@ -252,8 +253,8 @@ impl Binder<'_> {
         }
     }
 
-    /// The name of a column of information_schema as it is declared: most of its tables are views in MySQL, which name their columns
-    /// themselves.
+    /// The name of a column of information_schema as it is declared: most of its tables are views in MySQL, which name
+    /// their columns themselves.
     fn declared_name(&mut self, bound: &Bound) -> Option<Box<str>> {
         let ExprKind::Column(id) = bound.expr.kind else { return None };
         let own = |rel: &&super::scope::ScopeRel| (rel.first..rel.first + rel.names.len() as u32).contains(&id);

@@ -1,5 +1,5 @@
-//! What MySQL refuses of the tables that a statement changes: they may not be read by a subquery that would see the changes
-//! (1093, 1443), nor change their key under two names (1706).
+//! What MySQL refuses of the tables that a statement changes: they may not be read by a subquery that would see the
+//! changes (1093, 1443), nor change their key under two names (1706).
 
 use super::view::ThroughView;
 use super::{Binder, BoundTarget, error};
@@ -39,8 +39,8 @@ impl Binder<'_> {
         Named { alias: alias.unwrap_or_default(), view: view.map(|v| v.slot) }
     }
 
-    /// A subquery of the block, or of `values`, reads a table that the statement changes. Errors 1093, 1443; they name `shown`, which
-    /// for UPDATE is the first table of the statement.
+    /// A subquery of the block, or of `values`, reads a table that the statement changes. Errors 1093, 1443; they name
+    /// `shown`, which for UPDATE is the first table of the statement.
     pub(super) fn refuse_read_targets(
         &mut self,
         block: Option<&Block>,

@@ -35,8 +35,8 @@ impl TypeContext<'_> {
     }
 }
 
-/// The type of a column definition: lengths checked, character set and collation resolved. `collate` is the column's COLLATE
-/// clause. The type is nullable.
+/// The type of a column definition: lengths checked, character set and collation resolved. `collate` is the column's
+/// COLLATE clause. The type is nullable.
 pub fn column_type(ty: &DataType, collate: Option<&str>, cx: TypeContext<'_>) -> Result<SqlType> {
     if ty.length.is_some_and(|n| n > u64::from(u32::MAX)) && ty.base != BaseType::Year {
         return Err(error(ErrorCode::TooBigDisplaywidth, &[&cx.column, &u32::MAX]));

@@ -1,5 +1,6 @@
-//! Views: their queries are bound where they are named, in a scope that sees nothing of the statement around them; what writes
-//! through them reaches the tables below; and how a definition is brought into the form which the dictionary keeps.
+//! Views: their queries are bound where they are named, in a scope that sees nothing of the statement around them; what
+//! writes through them reaches the tables below; and how a definition is brought into the form which the dictionary
+//! keeps.
 
 use super::from::{FromBuilder, place};
 use super::{Binder, BoundTarget, error};
@@ -255,8 +256,8 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// The target of an INSERT into a view: its relation with the columns that can be named, those in order with the table's
-    /// ordinals, and the view's conditions. Errors 1288, 1471, 1394, 1393.
+    /// The target of an INSERT into a view: its relation with the columns that can be named, those in order with the
+    /// table's ordinals, and the view's conditions. Errors 1288, 1471, 1394, 1393.
     pub(super) fn inserted_view(
         &mut self,
         table: &Arc<Table>,

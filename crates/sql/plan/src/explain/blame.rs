@@ -1,8 +1,8 @@
-//! The expression that error 1690 blames, as MySQL prints it: columns with schema and table, operators in parentheses, parameters with
-//! their values.
+//! The expression that error 1690 blames, as MySQL prints it: columns with schema and table, operators in parentheses,
+//! parameters with their values.
 //!
-//! Plans know slots, not names. When an evaluation fails, the plan is walked until the operator is met that holds the expression;
-//! what its row consists of is known by then. Nothing of this costs anything before something fails.
+//! Plans know slots, not names. When an evaluation fails, the plan is walked until the operator is met that holds the
+//! expression; what its row consists of is known by then. Nothing of this costs anything before something fails.
 
 use crate::expr::{Expr, ExprKind};
 use crate::physical::{JoinKind, Op, Physical};
@@ -12,8 +12,8 @@ use gannet_types::{SqlType, TypeId, Value};
 /// What the columns of a row are, as far as that is known.
 type Names = Vec<Option<String>>;
 
-/// The text of `wanted`, which is part of the plan (the very expression, not one like it). `None`: it is not found, or has
-/// parts that cannot be printed.
+/// The text of `wanted`, which is part of the plan (the very expression, not one like it). `None`: it is not found, or
+/// has parts that cannot be printed.
 pub fn blamed(plan: &Plan, wanted: &Expr, parameters: &[Value]) -> Option<String> {
     let mut search = Search { plan, wanted, parameters, registers: vec![None; plan.registers as usize], row: None };
     search.plan();

@@ -20,8 +20,8 @@ use std::sync::Arc;
 /// Combinations of IN lists on several key parts before the later parts are left to the filter.
 const MAX_PRODUCT: usize = 4096;
 
-/// From this many alternatives on the rows that an OR's ranges find are not compared with each of them again, where the ranges
-/// are exactly its rows.
+/// From this many alternatives on the rows that an OR's ranges find are not compared with each of them again, where the
+/// ranges are exactly its rows.
 const MANY_ALTERNATIVES: usize = 64;
 
 /// What is known of a base relation, prepared once for a block.
@@ -33,7 +33,8 @@ pub(super) struct BaseRel {
     /// There are none: `rows` is what is assumed of such a table.
     pub(super) empty: bool,
     pub(super) sargs: Vec<Sarg>,
-    /// OR conditions whose alternatives are all on this relation: their number, what each alternative says, what they need.
+    /// OR conditions whose alternatives are all on this relation: their number, what each alternative says, what they
+    /// need.
     pub(super) unions: Vec<(usize, Vec<Alternative>, RelSet)>,
     /// Columns that have to be delivered, ascending ordinals.
     pub(super) columns: Vec<u32>,
@@ -56,7 +57,8 @@ pub(super) struct BaseRel {
 
 /// One alternative of an OR.
 pub(super) struct Alternative {
-    /// What it says of columns of the relation. In place of the conditions' numbers: those of its parts, from [`PARTS`] on.
+    /// What it says of columns of the relation. In place of the conditions' numbers: those of its parts, from [`PARTS`]
+    /// on.
     pub(super) says: Vec<Sarg>,
     /// Conditions it is the conjunction of.
     pub(super) parts: usize,
@@ -182,9 +184,9 @@ impl BaseRel {
         (self.rows / distinct.max(1.0)).max(1.0)
     }
 
-    /// All ways to read the relation when `available` has been read, as they were found before when nothing but what does not
-    /// concern the relation differs: a search for an order of joins asks for each set of relations that may come first. For
-    /// one set of passes and one way to estimate.
+    /// All ways to read the relation when `available` has been read, as they were found before when nothing but what
+    /// does not concern the relation differs: a search for an order of joins asks for each set of relations that may
+    /// come first. For one set of passes and one way to estimate.
     pub(super) fn paths_after(
         &self,
         available: RelSet,
@@ -251,8 +253,8 @@ impl BaseRel {
             cost += cost::LOCK_ALL;
         }
         if self.skips_locked && !self.sargs.is_empty() {
-            // It locks rows that no condition lets through, too. How many, the statistics do not say: of a table that is a queue
-            // they are old at once.
+            // It locks rows that no condition lets through, too. How many, the statistics do not say: of a table that
+            // is a queue they are old at once.
             cost *= 2.0;
         }
         if self.hints.force {
@@ -489,7 +491,8 @@ impl BaseRel {
         }
     }
 
-    /// Positions of indexes that some condition could use: EXPLAIN's possible_keys. `groups`: columns of a loose index scan.
+    /// Positions of indexes that some condition could use: EXPLAIN's possible_keys. `groups`: columns of a loose index
+    /// scan.
     pub(super) fn possible(&self, available: RelSet, groups: &[u32]) -> Box<[u32]> {
         let first = |i: usize| self.table.indexes[i].parts[0].column;
         let served = |a: &Alternative| {
@@ -508,8 +511,8 @@ impl BaseRel {
         all.map(|i| i as u32).collect()
     }
 
-    /// The path reads its entries in an order that satisfies `wanted` (column, descending); columns in `fixed` do not matter.
-    /// Gives whether the walk has to be backward.
+    /// The path reads its entries in an order that satisfies `wanted` (column, descending); columns in `fixed` do not
+    /// matter. Gives whether the walk has to be backward.
     pub(super) fn order_of(&self, path: &Path, wanted: &[(u32, bool)], fixed: &[u32]) -> Option<bool> {
         let mut parts: Vec<(u32, bool)> = Vec::new();
         let mut clustered_columns: &[u32] = &[];
@@ -595,7 +598,8 @@ impl Product {
         Ranges(Arc::new([self.range()]))
     }
 
-    /// Combines the bounds on one column: the first lower and the first upper one; a LIKE only when nothing else is there.
+    /// Combines the bounds on one column: the first lower and the first upper one; a LIKE only when nothing else is
+    /// there.
     fn interval<'s>(&mut self, sargs: impl Iterator<Item = &'s Sarg>, whole: bool) {
         let mut interval = Interval::KNOWN;
         let mut found = false;

@@ -1,4 +1,5 @@
-//! One block: its conditions, tables and join order. Operators of the joins are in [`joins`] and [`scan`], what comes above them in [`above`].
+//! One block: its conditions, tables and join order. Operators of the joins are in [`joins`] and [`scan`], what comes
+//! above them in [`above`].
 
 mod above;
 mod joins;
@@ -218,8 +219,8 @@ impl Builder<'_> {
             | if passes.0 & leading == 0 { 0 } else { Semijoin::LEADING }
     }
 
-    /// JOIN_ORDER and its like: units wait for those that are to come before them. A hint that cannot be followed, with what the joins
-    /// themselves need and the hints before it, is told and left out.
+    /// JOIN_ORDER and its like: units wait for those that are to come before them. A hint that cannot be followed, with
+    /// what the joins themselves need and the hints before it, is told and left out.
     fn order_hints(&self, planned: &mut Planned<'_>) {
         starts_first(self.arena, planned);
         let block = planned.block;
@@ -376,7 +377,8 @@ impl Builder<'_> {
         Some((share(column, &there)? - share(column, &equal(&key))?).max(0.0))
     }
 
-    /// Share of a table's rows that satisfy a condition, by the statistics of an index on the column, or by its histogram.
+    /// Share of a table's rows that satisfy a condition, by the statistics of an index on the column, or by its
+    /// histogram.
     fn share_on(&self, table: &gannet_schema::Table, rel: &Rel, e: &Expr, rows: f64) -> f64 {
         if let ExprKind::Compare { op: CompareOp::Eq, args, .. } = &e.kind {
             let own = args.iter().find_map(|a| match a.kind {
@@ -402,7 +404,8 @@ impl Builder<'_> {
         share(e)
     }
 
-    /// Plans derived tables and common table expressions ahead, so that their sizes are known. A lateral one is planned in its place.
+    /// Plans derived tables and common table expressions ahead, so that their sizes are known. A lateral one is planned
+    /// in its place.
     fn derived_nodes(&mut self, planned: &mut Planned<'_>) -> Result<()> {
         let block = planned.block;
         for (i, rel) in block.rels.iter().enumerate() {
@@ -464,7 +467,8 @@ impl Builder<'_> {
     }
 }
 
-/// What varies is evaluated where all relations of its level are there: on the rows which the other conditions let through.
+/// What varies is evaluated where all relations of its level are there: on the rows which the other conditions let
+/// through.
 fn behind_others(
     arena: &crate::logical::Arena,
     units: &[Unit],

@@ -24,7 +24,8 @@ pub(super) const COMPARE: f64 = 0.02;
 /// Keeping a row for another run.
 pub(super) const KEEP: f64 = 0.05;
 
-/// Share of rows that satisfy a condition nothing is known of (manual, "Estimating Query Performance": the filtered column).
+/// Share of rows that satisfy a condition nothing is known of (manual, "Estimating Query Performance": the filtered
+/// column).
 pub(super) const EQUAL: f64 = 0.1;
 pub(super) const INEQUALITY: f64 = 0.3333;
 pub(super) const BETWEEN: f64 = 0.1111;

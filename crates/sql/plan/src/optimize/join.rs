@@ -1,8 +1,9 @@
 //! Order of joins: dynamic programming over left-deep orders for few units, greedy for many.
 //!
-//! A block's FROM tree is a list of **units**: base relations and other leaves of inner joins, and one unit for the inner side
-//! of each outer, semi- and antijoin. A unit says which relations must come before it; an outer join may follow any
-//! inner join as long as those do (its condition reads nothing else, and what comes later filters whole rows).
+//! A block's FROM tree is a list of **units**: base relations and other leaves of inner joins, and one unit for the
+//! inner side of each outer, semi- and antijoin. A unit says which relations must come before it; an outer join may
+//! follow any inner join as long as those do (its condition reads nothing else, and what comes later filters whole
+//! rows).
 
 use super::access::{BaseRel, Path};
 use super::cost;
@@ -93,7 +94,8 @@ pub(super) struct JoinOrder {
 }
 
 impl JoinOrder {
-    /// The cost of the first `limit` rows. What conditions let through is often overestimated: a thousandth at least is read.
+    /// The cost of the first `limit` rows. What conditions let through is often overestimated: a thousandth at least is
+    /// read.
     pub(super) fn until(&self, limit: f64) -> f64 {
         self.startup + (self.cost - self.startup).max(0.0) * (limit / self.rows.max(1.0)).clamp(0.001, 1.0)
     }

@@ -112,7 +112,8 @@ impl Builder<'_> {
             return Ok(node);
         }
         let count = limit.and_then(|c| self.seen_count(c));
-        // One row at most needs no limit. The literal is not lifted then, hence pinned: another value means another plan.
+        // One row at most needs no limit. The literal is not lifted then, hence pinned: another value means another
+        // plan.
         let literal = limit.is_some_and(|l| match l.kind {
             crate::expr::ExprKind::Param(n) => {
                 matches!(self.arena.params[n as usize], crate::plan::Param::Literal { .. })

@@ -36,7 +36,8 @@ pub(super) struct Sarg {
     pub(super) source: Option<ColId>,
 }
 
-/// Finds what `e`, condition number `condition`, says of columns of `rel`. `set_of` gives the relations an expression reads.
+/// Finds what `e`, condition number `condition`, says of columns of `rel`. `set_of` gives the relations an expression
+/// reads.
 pub(super) fn extract(
     arena: &Arena,
     rel: &Rel,
@@ -181,7 +182,8 @@ fn compare(op: CompareOp, by: Comparison, value: &Expr) -> Says {
     }
 }
 
-/// The expression may be computed when a scan opens: nothing volatile, no assignment, no subquery but one of a single value.
+/// The expression may be computed when a scan opens: nothing volatile, no assignment, no subquery but one of a single
+/// value.
 fn is_key_value(arena: &Arena, e: &Expr) -> bool {
     !arena.varies(e)
         && !e.any(&mut |e| match &e.kind {

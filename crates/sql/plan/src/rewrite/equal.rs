@@ -15,7 +15,8 @@ struct Class {
     by: Comparison,
 }
 
-/// Adds to a conjunction the equalities that follow from it. Only columns of one type take part, so that equal means the same for all.
+/// Adds to a conjunction the equalities that follow from it. Only columns of one type take part, so that equal means
+/// the same for all.
 pub(crate) fn propagate(conditions: &mut Vec<Expr>) {
     let mut classes: Vec<Class> = Vec::new();
     for e in conditions.iter() {
@@ -48,7 +49,8 @@ pub(crate) fn propagate(conditions: &mut Vec<Expr>) {
     }
 }
 
-/// `d.x = t.y AND t.y < 5` says `d.x < 5`: what the conditions of a block say so of the columns of its derived tables, by relation.
+/// `d.x = t.y AND t.y < 5` says `d.x < 5`: what the conditions of a block say so of the columns of its derived tables,
+/// by relation.
 pub(crate) fn demands_of_derived(block: &Block) -> Vec<(usize, Expr)> {
     let mut found = Vec::new();
     if !block.rels.iter().any(|r| matches!(r.kind, RelKind::Derived(_))) {

@@ -4,8 +4,8 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::{Arena, Block, Body, ColId, From, FromJoin, Measure, Query, Rel, RelKind};
 use std::collections::HashMap;
 
-/// Common table expressions inside of each other that become derived tables: the others stay what they are, so that a long
-/// list in which each reads the one before is no deep tree.
+/// Common table expressions inside of each other that become derived tables: the others stay what they are, so that a
+/// long list in which each reads the one before is no deep tree.
 const MAX_INLINED: u32 = 32;
 /// Relations of a block at most, as in MySQL: more are not merged into it.
 const MAX_RELATIONS: usize = 61;
@@ -153,7 +153,8 @@ struct Merger<'a> {
 }
 
 impl Merger<'_> {
-    /// Rebuilds the tree. `nullable`: below the inner side of an outer join. Conditions of merged tables go to `filter`.
+    /// Rebuilds the tree. `nullable`: below the inner side of an outer join. Conditions of merged tables go to
+    /// `filter`.
     fn from(&mut self, from: From, nullable: bool, filter: &mut Vec<Expr>) -> From {
         match from {
             From::Join { left, right, kind, mut on } => {
@@ -295,7 +296,8 @@ fn settle(arena: &Arena, query: &mut Query) {
 /// What they choose keeps its own digits.
 const CHOICES: [&str; 6] = ["IF", "IFNULL", "COALESCE", "NULLIF", "GREATEST", "LEAST"];
 
-/// The query's conditions vary, or the order of its rows is one in which the statement is to see them: `@sum := @sum + d.x`.
+/// The query's conditions vary, or the order of its rows is one in which the statement is to see them: `@sum := @sum +
+/// d.x`.
 fn order_tells(arena: &Arena, rel: &Rel) -> bool {
     let Some(inner) = rel.kind.derived() else { return false };
     let ordered = matches!(&inner.body, Body::Block(block) if !block.order.is_empty());

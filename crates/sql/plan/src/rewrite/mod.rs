@@ -164,8 +164,8 @@ fn one_block(arena: &mut Arena, block: &mut Block, options: &PlanOptions<'_>) {
     push_into_derived(arena, block, options);
 }
 
-/// Conditions on a derived table alone move into it where that changes nothing but the work: below a GROUP BY when they read
-/// keys only, into every part of a UNION.
+/// Conditions on a derived table alone move into it where that changes nothing but the work: below a GROUP BY when they
+/// read keys only, into every part of a UNION.
 fn push_into_derived(arena: &mut Arena, block: &mut Block, options: &PlanOptions<'_>) {
     if !options.passes.has(Passes::PUSHDOWN) {
         return;

@@ -1,4 +1,5 @@
-//! IN and EXISTS subqueries of WHERE become semijoins, their negations antijoins, where the subquery is a plain selection.
+//! IN and EXISTS subqueries of WHERE become semijoins, their negations antijoins, where the subquery is a plain
+//! selection.
 
 use crate::expr::{CompareOp, Expr, ExprKind, Subquery, SubqueryKind};
 use crate::logical::{Arena, Block, Body, From, FromJoin, Query, RelKind};
@@ -35,9 +36,9 @@ fn convert(arena: &mut Arena, block: &mut Block, subquery: Subquery) -> Result<(
             let sub = &arena.subqueries[subquery.subplan as usize];
             let Body::Block(inner) = &sub.query.body else { return Err(subquery) };
             let nullable = needle.iter().any(|n| n.ty.nullable) || inner.items.iter().any(|i| i.expr.ty.nullable);
-            // NULLs make NOT IN unknown; only a hash join over an uncorrelated single column knows how.
-            // Either side without columns of its own (those of a query around are none) would make the equality a condition of
-            // one side, not a key of the join.
+            // NULLs make NOT IN unknown; only a hash join over an uncorrelated single column knows how. Either side
+            // without columns of its own (those of a query around are none) would make the equality a condition of one
+            // side, not a key of the join.
             let constant = |e: &Expr, of: &Block| !arena.reads(e, |id| of.rel_of(id).is_some());
             let keyless =
                 needle.iter().any(|n| constant(n, block)) || inner.items.iter().any(|i| constant(&i.expr, inner));

@@ -67,8 +67,8 @@ pub fn aggregate_all(sources: &[CollationSource], operation: &str) -> Result<Col
     aggregate_for(sources, Purpose::Compare, operation)
 }
 
-/// The collation of an operation on any number of texts; error 1267 for two, 1270 for three, 1271 for more if there is none.
-/// `operation` is what the error names (`=`, `concat`).
+/// The collation of an operation on any number of texts; error 1267 for two, 1270 for three, 1271 for more if there is
+/// none. `operation` is what the error names (`=`, `concat`).
 pub fn aggregate_for(sources: &[CollationSource], purpose: Purpose, operation: &str) -> Result<CollationSource> {
     let Some((first, rest)) = sources.split_first() else {
         return Ok(CollationSource::new(CollationId::BINARY, Coercibility::Ignorable));
@@ -118,7 +118,8 @@ pub fn mixed(sources: &[CollationSource], operation: &str) -> SqlError {
     }
 }
 
-/// `None`: no collation. Coercibility `None` in the result: two implicit collations that a firmer third may still settle.
+/// `None`: no collation. Coercibility `None` in the result: two implicit collations that a firmer third may still
+/// settle.
 fn pair(a: CollationSource, b: CollationSource) -> Option<CollationSource> {
     let ascii_only = a.ascii_only && b.ascii_only;
     if a.collation == b.collation {

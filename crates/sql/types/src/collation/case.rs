@@ -1,5 +1,5 @@
-//! Upper and lower case, one character for one, as far as MySQL's tables of the collation reach: those of the UCA 9.0.0 and 5.2.0
-//! collations to the letters of their versions, all others to those of Unicode 3.0.
+//! Upper and lower case, one character for one, as far as MySQL's tables of the collation reach: those of the UCA 9.0.0
+//! and 5.2.0 collations to the letters of their versions, all others to those of Unicode 3.0.
 
 use super::{Algorithm, Collation, Language, Pad, Uca};
 use crate::charset::{Charset, decode_utf8};
@@ -51,7 +51,8 @@ fn is_known(collation: &Collation, c: char) -> bool {
     match (collation.algorithm, collation.charset) {
         (Algorithm::Uca(version @ (Uca::V900 | Uca::V520), _), _) => version.knows(c),
         (Algorithm::Bytes, Charset::Utf8mb4) if collation.pad == Pad::NoPad => Uca::V900.knows(c),
-        // The table of latin1 leaves what cp1252 has in place of controls, and the one small letter whose capital is there.
+        // The table of latin1 leaves what cp1252 has in place of controls, and the one small letter whose capital is
+        // there.
         (_, Charset::Latin1) => c < '\u{FF}',
         _ => is_of_unicode_3(c),
     }

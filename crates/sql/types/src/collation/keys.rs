@@ -1,10 +1,10 @@
 //! Self-delimiting, order-preserving encodings of text for index keys.
 //!
-//! Bytes, NO PAD: 00 is escaped as 00 FF, the end is 00 00.
-//! Weights, NO PAD: big-endian 16-bit weights (never 0000); each level ends with 0000.
-//! PAD SPACE: trailing spaces are cut. The end compares like an endless run of spaces, so runs of spaces and the end share a code: the
-//! space's own unit, then a byte: 01 if what follows the run is less than a space, 02 for the end, 03 if it is greater. A run carries its
-//! length, at most 254 in a byte; longer runs chain. With 01 a longer run is greater, with 03 it is less (the byte is inverted).
+//! Bytes, NO PAD: 00 is escaped as 00 FF, the end is 00 00. Weights, NO PAD: big-endian 16-bit weights (never 0000);
+//! each level ends with 0000. PAD SPACE: trailing spaces are cut. The end compares like an endless run of spaces, so
+//! runs of spaces and the end share a code: the space's own unit, then a byte: 01 if what follows the run is less than
+//! a space, 02 for the end, 03 if it is greater. A run carries its length, at most 254 in a byte; longer runs chain.
+//! With 01 a longer run is greater, with 03 it is less (the byte is inverted).
 
 use super::{Algorithm, Collation, Pad, Uca};
 
@@ -46,8 +46,8 @@ impl Collation {
         }
     }
 
-    /// Appends what the keys of all texts begin with whose first characters equal those of `text` one by one. Pairs of characters
-    /// that are one letter of a language must not be in it, nor begin at its end.
+    /// Appends what the keys of all texts begin with whose first characters equal those of `text` one by one. Pairs of
+    /// characters that are one letter of a language must not be in it, nor begin at its end.
     pub fn stem_key(&self, text: &[u8], out: &mut Vec<u8>) {
         match (self.pad, self.algorithm) {
             (Pad::NoPad, Algorithm::Bytes) => escape(text, out),
@@ -58,7 +58,8 @@ impl Collation {
         }
     }
 
-    /// Has every character as many weights as another, and not none? Then the first characters of texts order as the texts do.
+    /// Has every character as many weights as another, and not none? Then the first characters of texts order as the
+    /// texts do.
     pub fn cuts_keep_order(&self) -> bool {
         match self.algorithm {
             Algorithm::Bytes | Algorithm::CodePoints | Algorithm::Ascii | Algorithm::Table(_) | Algorithm::General => {
@@ -68,12 +69,13 @@ impl Collation {
         }
     }
 
-    /// Where the keys of first characters lie if the whole texts are equal to `text`, for collations whose cuts do not keep the order.
-    /// The characters of such a text may have fewer weights than those of `text` (none at all, even), or more. What is cut off may
-    /// therefore begin behind any of its weights. `cut` has the first characters of `text` itself.
+    /// Where the keys of first characters lie if the whole texts are equal to `text`, for collations whose cuts do not
+    /// keep the order. The characters of such a text may have fewer weights than those of `text` (none at all, even),
+    /// or more. What is cut off may therefore begin behind any of its weights. `cut` has the first characters of `text`
+    /// itself.
     ///
-    /// Of texts that are greater than `text` or less, the keys that are not (because the difference is cut off, or because the end
-    /// counts as a space where there is less than a space) are among these, too.
+    /// Of texts that are greater than `text` or less, the keys that are not (because the difference is cut off, or
+    /// because the end counts as a space where there is less than a space) are among these, too.
     pub fn cut_keys(&self, text: &[u8], cut: &[u8]) -> CutKeys {
         let weights = self.weights_of(text);
         let natural = self.weights_of(cut).len().min(weights.len());

@@ -18,8 +18,8 @@ enum Shape {
     /// Literal pieces with `%` between them, to be compared as bytes: the frequent case of `_bin` and `binary`.
     Pieces(Box<[Box<[u8]>]>),
     Tokens(Box<[Token]>),
-    /// Tokens that are printable ASCII and `%` only, where ASCII texts compare as bytes but for the case of letters: the pieces in upper
-    /// case, for such texts.
+    /// Tokens that are printable ASCII and `%` only, where ASCII texts compare as bytes but for the case of letters:
+    /// the pieces in upper case, for such texts.
     Folded(Box<[Box<[u8]>]>, Box<[Token]>),
 }
 
@@ -115,7 +115,8 @@ impl LikePattern {
         // A character that weighs nothing is not a space.
         let collation = &Collation { pad: Pad::NoPad, ..*self.collation.get() };
         let charset = collation.charset;
-        // Beyond the basic plane UCA 4.0.0 has no weights: LIKE takes such characters for themselves, `=` takes them for one.
+        // Beyond the basic plane UCA 4.0.0 has no weights: LIKE takes such characters for themselves, `=` takes them
+        // for one.
         let basic = matches!(collation.algorithm, Algorithm::Uca(Uca::V400 | Uca::V400For(_), _));
         let ascii = |first: u8| first < 0x80 && !charset.is_wide();
         let (mut at, mut token) = (0, 0);
@@ -237,7 +238,8 @@ fn table_folds_ascii(collation: CollationId) -> bool {
 /// Numbers of collations with one weight a byte are below this one.
 const LAST_TABLE: u16 = 255;
 
-/// Among ASCII characters just the two cases of a letter weigh the same; none that is printable weighs as a control character does.
+/// Among ASCII characters just the two cases of a letter weigh the same; none that is printable weighs as a control
+/// character does.
 fn folds_ascii(weights: &[u8; 256]) -> bool {
     (0x20..0x7Fu8).all(|a| {
         (0..0x80u8).all(|b| (weights[usize::from(a)] == weights[usize::from(b)]) == a.eq_ignore_ascii_case(&b))

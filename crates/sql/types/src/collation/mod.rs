@@ -1,7 +1,8 @@
 //! Collations: how text compares, sorts, matches LIKE and changes case.
 //!
-//! One table declares them; a new row is a new collation. `key` yields bytes whose order is the collation's order, which is what index
-//! keys are made of; `sort_key` yields bytes that are the same for equal texts; `compare` agrees with both.
+//! One table declares them; a new row is a new collation. `key` yields bytes whose order is the collation's order,
+//! which is what index keys are made of; `sort_key` yields bytes that are the same for equal texts; `compare` agrees
+//! with both.
 
 mod aggregate;
 mod case;
@@ -235,9 +236,9 @@ impl Collation {
         }
     }
 
-    /// Appends bytes that are the same for equal texts and for no others, levels divided by 0000, as `WEIGHT_STRING` gives them for
-    /// NO PAD collations, where their order (shorter first) is the collation's. PAD SPACE ones have no trailing spaces' weights; their
-    /// order is that of [`key`](Self::key) only.
+    /// Appends bytes that are the same for equal texts and for no others, levels divided by 0000, as `WEIGHT_STRING`
+    /// gives them for NO PAD collations, where their order (shorter first) is the collation's. PAD SPACE ones have no
+    /// trailing spaces' weights; their order is that of [`key`](Self::key) only.
     pub fn sort_key(&self, text: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         let text = if self.pad == Pad::PadSpace { self.charset.trim_end(text) } else { text };
@@ -267,7 +268,8 @@ impl Collation {
         }
     }
 
-    /// Eight bytes that order as texts do as far as they go: a smaller prefix is a smaller text, equal prefixes say nothing.
+    /// Eight bytes that order as texts do as far as they go: a smaller prefix is a smaller text, equal prefixes say
+    /// nothing.
     pub fn sort_prefix(&self, text: &[u8]) -> u64 {
         // A text that ends counts as followed by spaces, or by nothing.
         let fill = if self.pad == Pad::PadSpace { self.space_weight() } else { 0 };

@@ -1,8 +1,9 @@
-//! Languages' changes to the table of UCA 4.0.0: the `_unicode_` collations' siblings (`_swedish_ci`, `_esperanto_ci`, ...).
+//! Languages' changes to the table of UCA 4.0.0: the `_unicode_` collations' siblings (`_swedish_ci`, `_esperanto_ci`,
+//! ...).
 //!
-//! A rule places characters, or pairs of them that sort as one letter, after others: at the primary weights of `base`, the last of
-//! them raised by `plus`. MySQL numbers a language's letters in the same way, so a letter may share its weight with a rare
-//! character of another script that stands at that place in the table.
+//! A rule places characters, or pairs of them that sort as one letter, after others: at the primary weights of `base`,
+//! the last of them raised by `plus`. MySQL numbers a language's letters in the same way, so a letter may share its
+//! weight with a rare character of another script that stands at that place in the table.
 
 use super::uca::{Element, Elements, Uca};
 use crate::charset::Charset;
@@ -157,7 +158,8 @@ fn primaries(c: char) -> Vec<u16> {
 }
 
 impl Language {
-    /// Characters that weigh as much as `c` and the one behind it may be one letter together; `None`: with some character.
+    /// Characters that weigh as much as `c` and the one behind it may be one letter together; `None`: with some
+    /// character.
     pub(super) fn may_be_pair(self, c: char, next: Option<char>) -> bool {
         let (first, second) = (primaries(c), next.map(primaries));
         LETTERS[self as usize].iter().any(|l| {

@@ -1,5 +1,6 @@
-//! The Unicode Collation Algorithm (UTS #10) over tables of collation elements, as MySQL applies it: every element counts (alternate
-//! "non-ignorable"), no contractions but the languages' ([`super::tailoring`]), no normalisation; Hangul syllables are taken apart for 9.0.0 only.
+//! The Unicode Collation Algorithm (UTS #10) over tables of collation elements, as MySQL applies it: every element
+//! counts (alternate "non-ignorable"), no contractions but the languages' ([`super::tailoring`]), no normalisation;
+//! Hangul syllables are taken apart for 9.0.0 only.
 //!
 //! `data/generate.py` documents the table format.
 

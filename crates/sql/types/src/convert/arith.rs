@@ -150,8 +150,8 @@ pub fn arith_type(op: ArithOp, a: &SqlType, b: &SqlType, mode: SqlMode, incremen
     (ty, Domain::Decimal)
 }
 
-/// Computes `a op b` in a domain. NULL operands and division by zero (with its warning) give NULL. `Ok(None)`: out of range; the caller
-/// raises [`Domain::out_of_range`] with the expression's text.
+/// Computes `a op b` in a domain. NULL operands and division by zero (with its warning) give NULL. `Ok(None)`: out of
+/// range; the caller raises [`Domain::out_of_range`] with the expression's text.
 pub fn arith(
     op: ArithOp,
     domain: Domain,
@@ -312,8 +312,8 @@ pub enum BitOp {
     ShiftRight,
 }
 
-/// Bit operators: on two binary strings byte by byte (error 3513 if their lengths differ; shifts take a number on the right), else on
-/// unsigned 64-bit integers. NULL for NULL.
+/// Bit operators: on two binary strings byte by byte (error 3513 if their lengths differ; shifts take a number on the
+/// right), else on unsigned 64-bit integers. NULL for NULL.
 pub fn bits(op: BitOp, a: ValueRef<'_>, b: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Value> {
     let binary = |v: &ValueRef<'_>| matches!(v, ValueRef::Str(_, c) if c.is_binary());
     if a.is_null() || b.is_null() {

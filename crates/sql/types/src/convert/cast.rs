@@ -8,8 +8,8 @@ use crate::sqltype::{SqlType, TypeId};
 use crate::temporal::DateFlags;
 use crate::value::{Value, ValueRef};
 
-/// Converts a value to a type as CAST does: NULL where a date or time cannot be read, limits with a warning where a number is out of
-/// range, text cut to the type's length with warning 1292. In a strict context warnings are errors.
+/// Converts a value to a type as CAST does: NULL where a date or time cannot be read, limits with a warning where a
+/// number is out of range, text cut to the type's length with warning 1292. In a strict context warnings are errors.
 pub fn cast(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Value> {
     if v.is_null() {
         return Ok(Value::Null);

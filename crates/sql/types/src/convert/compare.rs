@@ -175,7 +175,8 @@ fn compare_integers(a: Result<i64, u64>, b: Result<i64, u64>) -> Ordering {
     wide(a).cmp(&wide(b))
 }
 
-/// Converts a value to what it is compared as: done once for a constant, it makes `compare_same` apply. NULL if it cannot be.
+/// Converts a value to what it is compared as: done once for a constant, it makes `compare_same` apply. NULL if it
+/// cannot be.
 pub fn coerce(v: ValueRef<'_>, how: CompareAs, cx: &mut Context<'_>) -> Result<Value> {
     if v.is_null() {
         return Ok(Value::Null);
@@ -199,7 +200,8 @@ pub fn coerce(v: ValueRef<'_>, how: CompareAs, cx: &mut Context<'_>) -> Result<V
     })
 }
 
-/// Order of two values of one type, as ORDER BY has it: NULL first; text by `collation`. Kinds that differ are ordered by kind.
+/// Order of two values of one type, as ORDER BY has it: NULL first; text by `collation`. Kinds that differ are ordered
+/// by kind.
 pub fn order(a: ValueRef<'_>, b: ValueRef<'_>, collation: CollationId) -> Ordering {
     match (a, b) {
         (ValueRef::Null, ValueRef::Null) => Ordering::Equal,

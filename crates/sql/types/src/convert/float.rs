@@ -1,4 +1,5 @@
-//! Text of FLOAT and DOUBLE: shortest digits that read back (six digits for FLOAT), laid out by MySQL's rule for when to use an exponent.
+//! Text of FLOAT and DOUBLE: shortest digits that read back (six digits for FLOAT), laid out by MySQL's rule for when
+//! to use an exponent.
 
 use std::io::Write;
 
@@ -37,8 +38,8 @@ pub fn write_float(v: f32, out: &mut Vec<u8>) {
     lay_out(v < 0.0, &Digits::parse(&buffer[..len]), out);
 }
 
-/// Appends a number with a fixed count of decimals, as FLOAT(M,D), DOUBLE(M,D), ROUND(x, d) and FORMAT print: zeros behind the shortest
-/// digits that tell it from other numbers, or fewer digits, rounded.
+/// Appends a number with a fixed count of decimals, as FLOAT(M,D), DOUBLE(M,D), ROUND(x, d) and FORMAT print: zeros
+/// behind the shortest digits that tell it from other numbers, or fewer digits, rounded.
 pub fn write_fixed(v: f64, decimals: u8, out: &mut Vec<u8>) {
     if v != 0.0 && special(v, out) {
         return;
@@ -135,8 +136,8 @@ fn lay_out(negative: bool, d: &Digits, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads a number from the front of text as MySQL's string-to-double conversion does; gives the value and the bytes read (leading
-/// white space included; 0 if there is no number). Too large gives the largest finite value and `true`.
+/// Reads a number from the front of text as MySQL's string-to-double conversion does; gives the value and the bytes
+/// read (leading white space included; 0 if there is no number). Too large gives the largest finite value and `true`.
 pub fn parse_double(text: &[u8]) -> (f64, usize, bool) {
     let space = text.iter().take_while(|b| b.is_ascii_whitespace()).count();
     let mut at = space;

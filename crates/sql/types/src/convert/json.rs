@@ -108,7 +108,8 @@ pub(super) fn store_json(v: ValueRef<'_>, column: &str, stopped: Stopped, room: 
     Ok(Value::Json(json.to_text(room)?))
 }
 
-/// The SQL value that a scalar is; `None` for arrays, objects and `null`, and with a warning 3156 for what a cast to `what` cannot take.
+/// The SQL value that a scalar is; `None` for arrays, objects and `null`, and with a warning 3156 for what a cast to
+/// `what` cannot take.
 pub(super) fn scalar(stored: &[u8], what: &str, cx: &mut Context<'_>) -> Result<Option<Value>> {
     let value = match Json::decode_scalar(stored)? {
         Some(Json::Bool(b)) => Value::Int(i64::from(b)),

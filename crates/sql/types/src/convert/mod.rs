@@ -1,4 +1,5 @@
-//! MySQL's conversions between types: reading any value as a number, text or time; storing into columns; CAST; comparison rules; arithmetic.
+//! MySQL's conversions between types: reading any value as a number, text or time; storing into columns; CAST;
+//! comparison rules; arithmetic.
 
 pub mod arith;
 mod cast;

@@ -47,8 +47,8 @@ impl Stored<'_> {
     }
 }
 
-/// Converts a value for a column. NULL passes if the type is nullable, else error 1048. Values that do not fit give error 1264, 1265, 1292,
-/// 1366, 1406 in a strict context, else a warning and the nearest value that fits.
+/// Converts a value for a column. NULL passes if the type is nullable, else error 1048. Values that do not fit give
+/// error 1264, 1265, 1292, 1366, 1406 in a strict context, else a warning and the nearest value that fits.
 pub fn store(v: ValueRef<'_>, ty: &SqlType, at: StoreTarget<'_>, cx: &mut Context<'_>) -> Result<Value> {
     store_ref(v, ty, at, cx).map(Stored::into_owned)
 }

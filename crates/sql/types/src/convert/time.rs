@@ -12,7 +12,8 @@ use crate::temporal::{
 };
 use crate::value::ValueRef;
 
-/// The datetime of a value that is not text, or of text, without warnings: `None` if it is none. The `u8` is its fraction digits.
+/// The datetime of a value that is not text, or of text, without warnings: `None` if it is none. The `u8` is its
+/// fraction digits.
 pub(super) fn read_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &Context<'_>) -> Option<ParsedDateTime> {
     let flags = DateFlags { cut_fractions: cuts_fractions(cx.mode), ..flags };
     let plain =
@@ -105,7 +106,8 @@ pub fn constant_datetime(v: ValueRef<'_>, wanted: &str, cx: &mut Context<'_>) ->
     Ok((p.value, p.fsp))
 }
 
-/// A constant bound of BETWEEN for values of a date type: text that is no date is the zero date, with warning 1292 if `tell`.
+/// A constant bound of BETWEEN for values of a date type: text that is no date is the zero date, with warning 1292 if
+/// `tell`.
 pub fn bound_datetime(v: ValueRef<'_>, wanted: &str, tell: bool, cx: &mut Context<'_>) -> Result<(DateTime, u8)> {
     let Some(p) = read_datetime(v, DateFlags::from_mode(cx.mode), cx) else {
         if tell {
@@ -168,8 +170,8 @@ fn time_with_fraction(d: &Decimal, cut: bool) -> Option<ParsedTime> {
     Some(p)
 }
 
-/// The value as a TIME with its fraction digits; `None` (with warning 1292) if it is none, or for NULL (without). Out of range text
-/// gives the limit with a warning, a number NULL.
+/// The value as a TIME with its fraction digits; `None` (with warning 1292) if it is none, or for NULL (without). Out
+/// of range text gives the limit with a warning, a number NULL.
 pub fn to_time(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Option<(Time, u8)>> {
     if v.is_null() {
         return Ok(None);

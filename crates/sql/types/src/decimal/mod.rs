@@ -1,8 +1,9 @@
 //! Exact decimal numbers: up to 65 digits, as MySQL's DECIMAL.
 //!
-//! A value is sign, integer magnitude below 10^65, and scale: `magnitude / 10^scale`. Magnitudes below 2^128 (38 digits) take a fast
-//! path. Rounding is half away from zero. The scale of a value may exceed that of its expression's type: MySQL's division keeps
-//! fraction digits in words of nine and rounds only when the value is shown or stored, so that `1/3*3` is `1.0000`.
+//! A value is sign, integer magnitude below 10^65, and scale: `magnitude / 10^scale`. Magnitudes below 2^128 (38
+//! digits) take a fast path. Rounding is half away from zero. The scale of a value may exceed that of its expression's
+//! type: MySQL's division keeps fraction digits in words of nine and rounds only when the value is shown or stored, so
+//! that `1/3*3` is `1.0000`.
 
 mod text;
 mod wide;
@@ -130,7 +131,8 @@ impl Decimal {
         (wide::digits(&self.wide()) as u8).saturating_sub(self.scale)
     }
 
-    /// Digits of the value written out, those after the point included (`0.05` has two): the least precision of a type that holds it.
+    /// Digits of the value written out, those after the point included (`0.05` has two): the least precision of a type
+    /// that holds it.
     pub fn precision(&self) -> u8 {
         self.digits().max(self.scale)
     }
@@ -196,8 +198,8 @@ impl Decimal {
         Decimal::fit(negative, p, scale - excess)
     }
 
-    /// Quotient as MySQL computes it with `div_precision_increment`: truncated after a number of fraction digits that is a multiple of
-    /// nine. `None` for division by zero.
+    /// Quotient as MySQL computes it with `div_precision_increment`: truncated after a number of fraction digits that
+    /// is a multiple of nine. `None` for division by zero.
     pub fn checked_div(&self, other: &Decimal, increment: u8) -> Option<Decimal> {
         if other.is_zero() {
             return None;
@@ -205,7 +207,8 @@ impl Decimal {
         let words = |n: u32| n.div_ceil(9) * 9;
         let (f1, f2) = (u32::from(self.scale), u32::from(other.scale));
         let more = u32::from(increment).saturating_sub(words(f1) - f1 + words(f2) - f2);
-        // The integer part has at most int1 - int2 + 1 digits, where leading zeros of the divisor's fraction count as negative ones.
+        // The integer part has at most int1 - int2 + 1 digits, where leading zeros of the divisor's fraction count as
+        // negative ones.
         let n1 = i64::from(wide::digits(&self.wide())) - i64::from(f1);
         let n2 = i64::from(wide::digits(&other.wide())) - i64::from(f2);
         let int = (n1 - n2 + 1).max(0) as u32;
@@ -221,7 +224,8 @@ impl Decimal {
         Some(quotient)
     }
 
-    /// `self / other` truncated to `scale` digits after the point; the quotient must fit into 65 digits, `other` is not zero.
+    /// `self / other` truncated to `scale` digits after the point; the quotient must fit into 65 digits, `other` is not
+    /// zero.
     fn quotient(&self, other: &Decimal, scale: u8) -> Decimal {
         let negative = self.negative != other.negative;
         // self.mag/10^s1 / (other.mag/10^s2) * 10^scale = self.mag * 10^(scale + s2 - s1) / other.mag
@@ -300,13 +304,14 @@ impl Decimal {
         }
     }
 
-    /// Rounds half away from zero to `scale` digits after the point; appends zeros where the value has fewer. `None` on overflow.
+    /// Rounds half away from zero to `scale` digits after the point; appends zeros where the value has fewer. `None` on
+    /// overflow.
     pub fn round(&self, scale: u8) -> Option<Decimal> {
         self.rescale(scale, true)
     }
 
-    /// The value with the digits that a type of `scale` shows; `None` where those are its own. The greatest scale stands for any
-    /// (parameters, user variables): nothing is appended.
+    /// The value with the digits that a type of `scale` shows; `None` where those are its own. The greatest scale
+    /// stands for any (parameters, user variables): nothing is appended.
     #[inline]
     pub fn shown_with(&self, scale: u8) -> Option<Decimal> {
         match scale.cmp(&self.scale) {
@@ -413,7 +418,8 @@ impl Decimal {
         Decimal::from_wide(false, v, scale)
     }
 
-    /// Rounds to the scale of DECIMAL(precision, scale); `Err` has the nearest value of that type if it is out of range.
+    /// Rounds to the scale of DECIMAL(precision, scale); `Err` has the nearest value of that type if it is out of
+    /// range.
     pub fn to_column(&self, precision: u8, scale: u8) -> Result<Decimal, Decimal> {
         let limit = || {
             let max = Decimal::max_of(precision, scale);
@@ -429,9 +435,9 @@ impl Decimal {
         usize::from(ENCODED_LEN[usize::from(precision.min(MAX_PRECISION))])
     }
 
-    /// Appends the value of a DECIMAL(precision, scale) column: its magnitude at `scale` as a signed big-endian integer of
-    /// [`encoded_len`](Self::encoded_len) bytes with the sign bit flipped, so that bytes compare as values do.
-    /// A value of another type is brought to the column's first, clamped.
+    /// Appends the value of a DECIMAL(precision, scale) column: its magnitude at `scale` as a signed big-endian integer
+    /// of [`encoded_len`](Self::encoded_len) bytes with the sign bit flipped, so that bytes compare as values do. A
+    /// value of another type is brought to the column's first, clamped.
     pub fn encode(&self, precision: u8, scale: u8, out: &mut Vec<u8>) {
         let v =
             if self.scale == scale { *self } else { self.to_column(precision, scale).unwrap_or_else(|limit| limit) };
@@ -464,7 +470,8 @@ impl Decimal {
         out[0] ^= 0x80;
     }
 
-    /// The inverse of [`encode`](Self::encode), from exactly `encoded_len` bytes. `None` if they hold no value of 65 digits.
+    /// The inverse of [`encode`](Self::encode), from exactly `encoded_len` bytes. `None` if they hold no value of 65
+    /// digits.
     #[inline]
     pub fn decode(bytes: &[u8], scale: u8) -> Option<Decimal> {
         if let ([first, ..], 1..=8) = (bytes, bytes.len()) {

@@ -1,4 +1,5 @@
-//! The table of errors. A row: number, SQLSTATE, variant, message format with `{}` for each argument. Rows are in number order.
+//! The table of errors. A row: number, SQLSTATE, variant, message format with `{}` for each argument. Rows are in
+//! number order.
 
 use super::state;
 

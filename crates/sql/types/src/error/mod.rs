@@ -94,7 +94,8 @@ impl Items {
 }
 
 impl SqlError {
-    /// Fills the message format of `code` with `args`, in order. Missing arguments print as nothing; extra ones are dropped.
+    /// Fills the message format of `code` with `args`, in order. Missing arguments print as nothing; extra ones are
+    /// dropped.
     #[cold]
     pub fn new(code: ErrorCode, args: &[&dyn Display]) -> SqlError {
         SqlError::with_message(code, fill(code.format(), args))

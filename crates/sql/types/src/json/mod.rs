@@ -13,7 +13,8 @@
 //! | 10, 11, 12, 13 | DATE, TIME, DATETIME, TIMESTAMP (as local DATETIME): packed, `u32` or `i64` |
 //! | 14 | other SQL values: MySQL's type byte, length `u32`, bytes |
 //!
-//! Members are ordered by the length of their keys in bytes, then by the bytes, as MySQL has them; each key is there once.
+//! Members are ordered by the length of their keys in bytes, then by the bytes, as MySQL has them; each key is there
+//! once.
 
 mod compare;
 mod parse;
@@ -431,7 +432,8 @@ impl Json {
     }
 }
 
-/// MySQL's containers: offsets of two bytes while everything fits 64 KiB, else of four; short numbers in the offset's place.
+/// MySQL's containers: offsets of two bytes while everything fits 64 KiB, else of four; short numbers in the offset's
+/// place.
 fn container_size<'a>(values: impl Iterator<Item = &'a Json>, keys: usize, key_bytes: usize) -> usize {
     // Each value is measured once: twice at each of a hundred levels would never end.
     let mut sizes = [0; 2];

@@ -125,7 +125,8 @@ impl Path {
         }
     }
 
-    /// The one value that a path without wildcards leads to. A cell of what is no array is the value itself, for position 0.
+    /// The one value that a path without wildcards leads to. A cell of what is no array is the value itself, for
+    /// position 0.
     pub fn find_mut<'j>(legs: &[Leg], json: &'j mut Json) -> Option<&'j mut Json> {
         let Some((leg, rest)) = legs.split_first() else { return Some(json) };
         let next = match (leg, json) {

@@ -40,7 +40,8 @@ pub fn to_days(year: u32, month: u32, day: u32) -> i64 {
     sum + y / 4 - centuries
 }
 
-/// The date of a day number; `None` beyond 9999-12-31 or below 0. Days 0..=365 are in year 0, which MySQL shows as 0000-00-00.
+/// The date of a day number; `None` beyond 9999-12-31 or below 0. Days 0..=365 are in year 0, which MySQL shows as
+/// 0000-00-00.
 pub fn from_days(days: i64) -> Option<Date> {
     if !(0..=MAX_DAYS).contains(&days) {
         return None;
@@ -81,8 +82,8 @@ pub fn yearweek(date: Date, mode: u32) -> u32 {
     year * 100 + week
 }
 
-/// Mode bit 1: weeks start on Monday; bit 2: weeks are 1..=53 (week 0 belongs to the year before); bit 4: week 1 is the first with a first
-/// weekday in the year, flipped for Monday weeks as the manual's table of modes has it.
+/// Mode bit 1: weeks start on Monday; bit 2: weeks are 1..=53 (week 0 belongs to the year before); bit 4: week 1 is the
+/// first with a first weekday in the year, flipped for Monday weeks as the manual's table of modes has it.
 fn calc_week(date: Date, mode: u32, of_year: bool) -> (u32, u32) {
     let monday = mode & 1 != 0;
     let mut range_1_53 = mode & 2 != 0 || of_year;

@@ -23,7 +23,8 @@ const MONTHS: [&str; 12] = [
 /// From Monday.
 const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-/// Appends `t` in a format, with the names of a language; `false` if the format needs a part that is zero (the result is NULL then).
+/// Appends `t` in a format, with the names of a language; `false` if the format needs a part that is zero (the result
+/// is NULL then).
 pub fn date_format(t: DateTime, format: &str, locale: &Locale, out: &mut Vec<u8>) -> bool {
     let date = t.date();
     let mut chars = format.chars();
@@ -90,8 +91,8 @@ pub fn date_format(t: DateTime, format: &str, locale: &Locale, out: &mut Vec<u8>
     true
 }
 
-/// Appends `t` in a format of time parts; `false` if the format asks for a date's parts (the result is NULL then), but for those that
-/// print as zeros.
+/// Appends `t` in a format of time parts; `false` if the format asks for a date's parts (the result is NULL then), but
+/// for those that print as zeros.
 pub fn time_format(t: Time, format: &str, out: &mut Vec<u8>) -> bool {
     let mut chars = format.chars();
     if t.is_negative() {
@@ -188,8 +189,8 @@ struct Scan {
     week_year: Option<u32>,
 }
 
-/// Reads `text` by a format. `None` if it does not match (the result is NULL with a warning). The flag tells that text was left over.
-/// Days are not checked against the month; the caller applies its `DateFlags`.
+/// Reads `text` by a format. `None` if it does not match (the result is NULL with a warning). The flag tells that text
+/// was left over. Days are not checked against the month; the caller applies its `DateFlags`.
 pub fn str_to_date(text: &str, format: &str) -> Option<(DateTime, bool)> {
     str_to_date_until(text, format, never)
 }

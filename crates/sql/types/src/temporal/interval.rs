@@ -138,8 +138,9 @@ impl Interval {
         Interval::Micros(i128::from(micros))
     }
 
-    /// The text of a composite unit: numbers with anything between them. Fewer numbers than fields are the rightmost ones; a final
-    /// microsecond field counts as a fraction (`.5` is 500000). `None` if there are more numbers than fields.
+    /// The text of a composite unit: numbers with anything between them. Fewer numbers than fields are the rightmost
+    /// ones; a final microsecond field counts as a fraction (`.5` is 500000). `None` if there are more numbers than
+    /// fields.
     pub fn parse(text: &[u8], unit: IntervalUnit) -> Option<Interval> {
         let factors = unit.fields();
         let mut numbers = [0u64; 5];

@@ -1,7 +1,7 @@
 //! Names of months and days in the languages of `lc_time_names`.
 //!
-//! From the locale data of the C library, where MySQL's are from too; spellings that have changed there since differ. Of English alone everything
-//! is ASCII.
+//! From the locale data of the C library, where MySQL's are from too; spellings that have changed there since differ.
+//! Of English alone everything is ASCII.
 
 /// A language's names: months, months in short, days from Monday, days in short; each list divided by `;`.
 #[derive(Debug)]

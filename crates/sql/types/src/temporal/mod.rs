@@ -401,7 +401,8 @@ impl Timestamp {
         DateTime::from_micros(shifted + DAYS_AT_EPOCH * 86_400_000_000).unwrap_or(DateTime::ZERO)
     }
 
-    /// The instant of a local time. A time that a forward step skips is that of the step, and then `true` is given back. `None` out of range.
+    /// The instant of a local time. A time that a forward step skips is that of the step, and then `true` is given
+    /// back. `None` out of range.
     pub fn from_local(local: DateTime, zone: &TimeZone) -> Option<(Timestamp, bool)> {
         if local.is_zero() {
             return Some((Timestamp::ZERO, false));

@@ -119,8 +119,8 @@ impl Reader<'_> {
     }
 }
 
-/// Reads a date or datetime. Delimiters may be any punctuation, and may be left out altogether; a year of two digits is 1970..=2069; a
-/// fraction of more than six digits is rounded. `None` if there is no date, or `flags` do not accept it.
+/// Reads a date or datetime. Delimiters may be any punctuation, and may be left out altogether; a year of two digits is
+/// 1970..=2069; a fraction of more than six digits is rounded. `None` if there is no date, or `flags` do not accept it.
 pub fn parse_datetime(text: &[u8], flags: DateFlags) -> Option<ParsedDateTime> {
     read_datetime(text, flags, false).ok()
 }
@@ -263,8 +263,8 @@ pub fn parse_time_as_datetime(text: &[u8]) -> Option<ParsedDateTime> {
     if text.len() < 12 { None } else { read_datetime(text, DateFlags::LAX, true).ok() }
 }
 
-/// Reads a time: `[-][D ]hh[:mm[:ss]][.fraction]`, `[-]hhmmss`, or the time of a datetime. Text without a number is 0, and truncated.
-/// `None` for empty text, and for parts out of range.
+/// Reads a time: `[-][D ]hh[:mm[:ss]][.fraction]`, `[-]hhmmss`, or the time of a datetime. Text without a number is 0,
+/// and truncated. `None` for empty text, and for parts out of range.
 pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
     parse_time_as(text, false)
 }

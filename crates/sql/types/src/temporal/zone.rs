@@ -25,8 +25,8 @@ impl TimeZone {
         TimeZone::System(jiff::tz::TimeZone::try_system().unwrap_or(jiff::tz::TimeZone::UTC))
     }
 
-    /// `[+-]H:M` (-13:59 ..= +14:00), or a name. `SYSTEM` is the caller's to recognise with [`TimeZone::system`] kept from the start;
-    /// here it is looked up anew. Error 1298.
+    /// `[+-]H:M` (-13:59 ..= +14:00), or a name. `SYSTEM` is the caller's to recognise with [`TimeZone::system`] kept
+    /// from the start; here it is looked up anew. Error 1298.
     pub fn parse(text: &str) -> Result<TimeZone> {
         let unknown = || sql_err!(UnknownTimeZone, text);
         if text.eq_ignore_ascii_case("SYSTEM") {
@@ -62,8 +62,8 @@ impl TimeZone {
         }
     }
 
-    /// The instant of a local time, given as if it were UTC, in seconds. A local time that occurs twice is the first; one that a step skips
-    /// is the instant of the step, and `true`.
+    /// The instant of a local time, given as if it were UTC, in seconds. A local time that occurs twice is the first;
+    /// one that a step skips is the instant of the step, and `true`.
     pub fn local_to_unix(&self, local: i64) -> (i64, bool) {
         let zone = match self {
             TimeZone::Fixed(offset) => return (local - i64::from(*offset), false),

@@ -1,11 +1,12 @@
 //! Extents whose pages are written past the pool: of trees that are built from sorted entries, bottom-up.
 //!
-//! The order makes redo and undo of their content needless: the extents are set aside in memory only, their pages are written to the
-//! data file and synced, and then one record a region says whose the extents are. A crash before that record leaves free extents with
-//! meaningless bytes, as freed extents have; after it the pages are there.
+//! The order makes redo and undo of their content needless: the extents are set aside in memory only, their pages are
+//! written to the data file and synced, and then one record a region says whose the extents are. A crash before that
+//! record leaves free extents with meaningless bytes, as freed extents have; after it the pages are there.
 //!
-//! The pages carry the LSN up to which the log was durable when their extent was set aside. All records of the pages' earlier lives lie
-//! below: an extent becomes free when the record that freed it is durable. All records of this life lie above.
+//! The pages carry the LSN up to which the log was durable when their extent was set aside. All records of the pages'
+//! earlier lives lie below: an extent becomes free when the record that freed it is durable. All records of this life
+//! lie above.
 
 use gannet_base::sync::Arc;
 use gannet_base::{Lsn, PAGE_SIZE, PageNo, TreeId};
@@ -16,7 +17,8 @@ use gannet_telemetry::{Counter, add, count};
 use super::{BUILT, EXTENT_BYTES};
 use crate::{Error, Pool, Stop};
 
-/// Extents that are written before the data file is synced: the disk has something to do meanwhile, and the last sync is short.
+/// Extents that are written before the data file is synced: the disk has something to do meanwhile, and the last sync
+/// is short.
 const SYNC_EACH: usize = 64;
 
 /// Extents set aside for a tree that is being built. What is not [taken](BuiltExtents::take) goes back on drop.
@@ -78,8 +80,8 @@ impl BuiltExtents {
         self.pool.file.sync_data().map_err(|e| self.pool.poison("sync the data file", &e))
     }
 
-    /// Makes the extents the tree's: all pages of each, but of the last one the first `last` only. When it returns, their pages can be
-    /// read. After an error the extents that had become the tree's stay it.
+    /// Makes the extents the tree's: all pages of each, but of the last one the first `last` only. When it returns,
+    /// their pages can be read. After an error the extents that had become the tree's stay it.
     pub fn take(mut self, last: u64) -> Result<(), Error> {
         if self.unsynced > 0 {
             self.sync()?;

@@ -1,11 +1,12 @@
 //! Trees filled from sorted entries, bottom-up, without undo and without redo of their content.
 //!
-//! [`Sorter`] brings entries into key order in bounded memory, [`Merge`] delivers them, [`Fill`] makes a tree of them. The tree has been
-//! made by the same transaction and is empty; the undo record of its creation is all there is to undo: a rollback, or a crash before the
-//! commit, frees the tree as a whole. Its pages are on disk before the log tells of them (`btree::Builder`), so also before the commit.
+//! [`Sorter`] brings entries into key order in bounded memory, [`Merge`] delivers them, [`Fill`] makes a tree of them.
+//! The tree has been made by the same transaction and is empty; the undo record of its creation is all there is to
+//! undo: a rollback, or a crash before the commit, frees the tree as a whole. Its pages are on disk before the log
+//! tells of them (`btree::Builder`), so also before the commit.
 //!
-//! Entries carry the stamp of the transaction, like any others: once it has committed, snapshots from then on see them. Older snapshots
-//! are refused the tree ([`EngineError::TreeTooNew`]).
+//! Entries carry the stamp of the transaction, like any others: once it has committed, snapshots from then on see them.
+//! Older snapshots are refused the tree ([`EngineError::TreeTooNew`]).
 
 mod sort;
 
@@ -20,8 +21,9 @@ use crate::rows::{INLINE_HEAD, MAX_ROW};
 use crate::undo::record::{ROW_INSERT, UndoPtr};
 use crate::{Engine, EngineError, Result, TreeHandle, TreeKind, Txn};
 
-/// Fills a tree that its transaction has made. Any task may use it, beside others that fill other trees, but none after the transaction's
-/// end. What is not [finished](Fill::finish) leaves an empty tree; the transaction must roll its creation back or drop it.
+/// Fills a tree that its transaction has made. Any task may use it, beside others that fill other trees, but none after
+/// the transaction's end. What is not [finished](Fill::finish) leaves an empty tree; the transaction must roll its
+/// creation back or drop it.
 pub struct Fill {
     tree: TreeHandle,
     writer: TrxId,

@@ -1,7 +1,8 @@
 //! Sorting entries by key: runs in memory, then in a file, then merged.
 //!
-//! An entry in memory and in the file: its key; `varint` of how much of it is unique; `varint` length of the value, value. In the file
-//! `varint` length of the key comes first. Nothing depends on the file: it is not synced, and has no name any more when it is used.
+//! An entry in memory and in the file: its key; `varint` of how much of it is unique; `varint` length of the value,
+//! value. In the file `varint` length of the key comes first. Nothing depends on the file: it is not synced, and has no
+//! name any more when it is used.
 
 use std::path::PathBuf;
 
@@ -251,7 +252,8 @@ impl Sorter {
     }
 }
 
-/// The sources of a file's runs: so many that their buffers fit the memory. While there are more, some are merged into one.
+/// The sources of a file's runs: so many that their buffers fit the memory. While there are more, some are merged into
+/// one.
 fn merged(mut spill: Spill, mut runs: Vec<Spilled>, memory: usize) -> Result<Vec<Source>> {
     let most = (memory / 2 / LEAST_READ).max(2);
     while runs.len() > most {

@@ -447,8 +447,8 @@ fn index_all(dir: &Dir, opened: &Opened) {
 
 #[test]
 fn an_index_ends_where_an_incarnation_does() {
-    // Crashes one after the other; a store that was closed first, so that the checkpoint is at the boundary; and, to see that the test
-    // would notice, an index that does not know of the boundary.
+    // Crashes one after the other; a store that was closed first, so that the checkpoint is at the boundary; and, to
+    // see that the test would notice, an index that does not know of the boundary.
     for (name, closed, fault) in [
         ("boundary", false, None),
         ("boundary-closed", true, None),

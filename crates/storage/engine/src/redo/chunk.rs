@@ -15,10 +15,11 @@
 //!     ...      entries: u64 mask of pages; for each page u32 end of its list; the lists
 //! ```
 //!
-//! A list: the records that change the page, ascending, as varints: distance of a record's start from that of the one before (from the
-//! chunk's start) in units of 8.
+//! A list: the records that change the page, ascending, as varints: distance of a record's start from that of the one
+//! before (from the chunk's start) in units of 8.
 //!
-//! The files are not synced and nothing depends on them: what no intact chain of chunks covers is read from the log itself.
+//! The files are not synced and nothing depends on them: what no intact chain of chunks covers is read from the log
+//! itself.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -165,8 +166,8 @@ impl Chunk {
         }
     }
 
-    /// Adds the starts of those records, at or above `from`, that change the page; with the epoch of each. `None`: its entry
-    /// cannot be read.
+    /// Adds the starts of those records, at or above `from`, that change the page; with the epoch of each. `None`: its
+    /// entry cannot be read.
     pub(crate) fn positions(&self, no: PageNo, from: Lsn, out: &mut Vec<(Lsn, u64)>) -> Option<()> {
         if from >= self.end {
             return Some(());
@@ -348,7 +349,8 @@ pub(crate) fn chain(dir: &Path, store: u64, from: Lsn, epoch: u64, most: u64) ->
         let size = bytes.len() as u64;
         let Some(mut chunk) = Chunk::decode(store, bytes) else { break };
         let joins = match chain.last() {
-            // At a start that is also the first LSN of an incarnation the epoch before it counts, as in the control file.
+            // At a start that is also the first LSN of an incarnation the epoch before it counts, as in the control
+            // file.
             None if chunk.start == from => chunk.epochs[0].1 == epoch,
             None => chunk.epoch_at(from) == epoch,
             Some(last) => chunk.epochs[0].1 == last.epoch_at(last.end),

@@ -170,7 +170,8 @@ fn epochs_of(reader: &LogReader, start: Lsn, end: Lsn) -> Vec<(Lsn, u64)> {
     epochs
 }
 
-/// Where entries take too much memory they go to files, which a later start may use as well: what they tell of is made durable first.
+/// Where entries take too much memory they go to files, which a later start may use as well: what they tell of is made
+/// durable first.
 fn keep_within(reader: &LogReader, chunks: &mut [Chunk], rest: &mut Rest) -> Result<()> {
     let kept: u64 = chunks.iter().filter_map(Chunk::bytes).map(|b| b.len() as u64).sum();
     if kept <= rest.most || !rest.may_write {

@@ -66,8 +66,8 @@ impl Spill {
         Some(Spill { path, file, len: 0, shares, runs: Vec::new(), next })
     }
 
-    /// Writes the changes of all shares from `first` on, and takes them out of `sorted`: what each sorter has. False when it cannot:
-    /// then the file is of no use.
+    /// Writes the changes of all shares from `first` on, and takes them out of `sorted`: what each sorter has. False
+    /// when it cannot: then the file is of no use.
     pub(super) fn write(&mut self, first: usize, sorted: &mut [&mut Vec<Part>]) -> bool {
         let mut pieces = Vec::with_capacity(self.shares.all() - first);
         let mut bytes = Vec::with_capacity(AT_ONCE);
@@ -114,8 +114,8 @@ impl Spill {
         self.runs.iter().map(|r| (r.1.capacity() * size_of::<Piece>()) as u64).sum()
     }
 
-    /// The next shares, which take at most `most` bytes, or one; what they have, unless that is too much or cannot be read. `None`: there
-    /// are no more.
+    /// The next shares, which take at most `most` bytes, or one; what they have, unless that is too much or cannot be
+    /// read. `None`: there are no more.
     pub(super) fn take(&mut self, most: u64) -> Option<(Shares, Option<Vec<Share>>)> {
         let (first, mut end, mut sum) = (self.next, self.next, 0);
         while end < self.shares.all() && (end == first || sum + self.bytes_of(end) <= most) {

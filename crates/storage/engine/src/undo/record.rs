@@ -18,8 +18,8 @@
 //! | 11 row delete | as row modify; the newer version is a deleted one |
 //! | 9 continue | u64 transaction: the first record of a page to which a transaction goes on |
 //!
-//! common: `u64 tree`, `u64 pointer to this transaction's previous record` (0 = none). Flag 1 of these: done (undone by rollback,
-//! or dealt with by purge); it makes repeating harmless. Kinds are an append-only list.
+//! common: `u64 tree`, `u64 pointer to this transaction's previous record` (0 = none). Flag 1 of these: done (undone by
+//! rollback, or dealt with by purge); it makes repeating harmless. Kinds are an append-only list.
 //!
 //! An undo pointer is `page << 24 | offset << 8 | kind`; 0 = none.
 
@@ -176,8 +176,8 @@ impl Body<'_> {
     }
 }
 
-/// Decodes the record at `offset` of a private copy of a page that ends at the page's free offset; `None` where there are no
-/// more.
+/// Decodes the record at `offset` of a private copy of a page that ends at the page's free offset; `None` where there
+/// are no more.
 pub(crate) fn decode_at(page: &[u8], offset: usize) -> Result<Option<Record<'_>>, DecodeError> {
     match page.get(offset..) {
         Some(bytes) if !bytes.is_empty() => decode(bytes).map(Some),

@@ -1,11 +1,11 @@
 //! Undo streams: chains of undo pages, each appended to by one transaction at a time.
 //!
-//! The directory of streams lies in meta pages (fixed places, see [`meta`](crate::meta)): 16 bytes a stream, `u64 first page`, `u64 last page`.
-//! A stream is made when more transactions write at once than ever before; it stays for good.
+//! The directory of streams lies in meta pages (fixed places, see [`meta`](crate::meta)): 16 bytes a stream, `u64 first
+//! page`, `u64 last page`. A stream is made when more transactions write at once than ever before; it stays for good.
 //!
-//! INV-UNDO-1: a stream's pages from first to last are linked both ways and belong to it; the directory changes with the links.
-//! INV-UNDO-2: at most the last transaction of a stream is active. All before it have ended.
-//! INV-UNDO-3: records are never overwritten, except their flags; a page goes when all in it is purged, and never the last.
+//! INV-UNDO-1: a stream's pages from first to last are linked both ways and belong to it; the directory changes with
+//! the links. INV-UNDO-2: at most the last transaction of a stream is active. All before it have ended. INV-UNDO-3:
+//! records are never overwritten, except their flags; a page goes when all in it is purged, and never the last.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,8 @@
 //! What the test programs share: stores in temporary directories, and a small language of named steps.
 //!
-//! A script is one step a line; `#` begins a comment. `SESSION: COMMAND -> RESULT` runs a command and compares its result; the result
-//! `blocks` means that it does not come back; `SESSION => RESULT` then says what it came back with in the end.
+//! A script is one step a line; `#` begins a comment. `SESSION: COMMAND -> RESULT` runs a command and compares its
+//! result; the result `blocks` means that it does not come back; `SESSION => RESULT` then says what it came back with
+//! in the end.
 
 #![allow(dead_code, reason = "not every test program uses all of it")]
 

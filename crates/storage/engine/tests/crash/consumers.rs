@@ -1,9 +1,10 @@
-//! The workload of consumers: transactions that tell something, and two who follow the log for it, one of them lazily. Each transaction
-//! inserts a row under its number and tells the number and bytes that follow from it; after a crash the rows say who has committed.
+//! The workload of consumers: transactions that tell something, and two who follow the log for it, one of them lazily.
+//! Each transaction inserts a row under its number and tells the number and bytes that follow from it; after a crash
+//! the rows say who has committed.
 //!
-//! A consumer keeps what it is given in an oracle that survives the crash, and says that it is done a while later. So the payloads that
-//! both have been given, over all lives, must be those of the committed transactions: each whole, in the order of commits, and those that it was
-//! not done with again.
+//! A consumer keeps what it is given in an oracle that survives the crash, and says that it is done a while later. So
+//! the payloads that both have been given, over all lives, must be those of the committed transactions: each whole, in
+//! the order of commits, and those that it was not done with again.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -82,7 +83,8 @@ fn open(seed: u64, oracle: &Mutex<Oracle>) -> (Engine, TreeHandle) {
     (engine, tree)
 }
 
-/// A consumer as the crash has left it: not before what it was done with when its position was written, not behind what it is done with.
+/// A consumer as the crash has left it: not before what it was done with when its position was written, not behind what
+/// it is done with.
 fn attach(engine: &Engine, which: usize, oracle: &Mutex<Oracle>) -> Result<Consumer> {
     let hold = Hold { bound_bytes: 1 << 30, beyond: Beyond::Brake };
     let mut consumer = engine.consumer(NAMES[which], hold)?;
@@ -123,7 +125,8 @@ fn catch_up(
     Ok(())
 }
 
-/// Rows say who has committed; those who were told of it are among them; each consumer has been given all that it should.
+/// Rows say who has committed; those who were told of it are among them; each consumer has been given all that it
+/// should.
 fn verify(engine: &Engine, tree: &TreeHandle, oracle: &Mutex<Oracle>) {
     let mut t = engine.begin(TxnOptions::default());
     let mut scan = t.scan(tree, KeyRange::ALL, ScanOptions::default()).unwrap();

@@ -1,5 +1,5 @@
-//! Bits flipped on a copy of the disk: what can be read is what it was, what cannot fails with an error that names the damaged
-//! page, and damage in one tree leaves the others alone.
+//! Bits flipped on a copy of the disk: what can be read is what it was, what cannot fails with an error that names the
+//! damaged page, and damage in one tree leaves the others alone.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

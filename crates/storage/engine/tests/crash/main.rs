@@ -1,9 +1,9 @@
-//! Power cuts at random moments and failing disks, in the simulation: after each cut the store is opened again and compared with
-//! what the clients were told. A failure prints the command that replays its seed.
+//! Power cuts at random moments and failing disks, in the simulation: after each cut the store is opened again and
+//! compared with what the clients were told. A failure prints the command that replays its seed.
 //!
 //! A seed is a disk with a few lives of the engine on it, all but the last cut short. The workloads: rows with an index
-//! ([`rows`]), trees that come and go and prepared transactions ([`trees`]), those who follow the log ([`consumers`]). Between two lives bits are flipped on a copy of the
-//! disk ([`flips`]).
+//! ([`rows`]), trees that come and go and prepared transactions ([`trees`]), those who follow the log ([`consumers`]).
+//! Between two lives bits are flipped on a copy of the disk ([`flips`]).
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -189,7 +189,8 @@ fn run_on<W: Workload>(disk: &SimDisk, seed: u64, tally: &mut Tally) {
     tally.paths.iter_mut().zip(taken().iter().zip(before)).for_each(|(sum, (now, before))| *sum += now - before);
 }
 
-/// Half of the lives have less memory for redo than they need, most of these so little that even the index of the log does not fit.
+/// Half of the lives have less memory for redo than they need, most of these so little that even the index of the log
+/// does not fit.
 fn redo_memory_bytes(seed: u64) -> u64 {
     [0, 20_000, 0, 60_000, 200_000, 0][(seed / 10 + seed % 10) as usize % 6]
 }
@@ -371,8 +372,8 @@ fn all_workloads() {
 /// A test that would not notice these would be worth nothing.
 #[test]
 fn planted_faults_are_found() {
-    // Faults of the engine, and a disk which does as if syncs were not called or the double-write file were not written. The number:
-    // a seed that once found it, tried first.
+    // Faults of the engine, and a disk which does as if syncs were not called or the double-write file were not
+    // written. The number: a seed that once found it, tried first.
     let cases: [(&str, Option<Fault>, Option<Lie>, u64); 15] = [
         ("undo records dropped", Some(Fault::DropUndo), None, 0),
         ("rows released before the commit", Some(Fault::ReleaseEarly), None, 82),

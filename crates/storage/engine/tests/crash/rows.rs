@@ -1,8 +1,9 @@
 //! Rows with a secondary index, in one set of trees.
 //!
-//! Each transaction draws a number from a persistent counter and inserts it into a tree of its own: that tree tells which transactions
-//! survived. Every change of a row is noted with its place in the row's history, so the surviving transactions say what must be there.
-//! Beside them one row counts the transactions that are nothing but a change of it.
+//! Each transaction draws a number from a persistent counter and inserts it into a tree of its own: that tree tells
+//! which transactions survived. Every change of a row is noted with its place in the row's history, so the surviving
+//! transactions say what must be there. Beside them one row counts the transactions that are nothing but a change of
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};

@@ -1,8 +1,9 @@
-//! Trees that are created, filled (entry by entry, or bottom-up from sorted entries), changed and dropped inside transactions, some of
-//! them prepared first.
+//! Trees that are created, filled (entry by entry, or bottom-up from sorted entries), changed and dropped inside
+//! transactions, some of them prepared first.
 //!
-//! A row tree of names is the catalog: its rows say which trees there are and what is in them, by the number of the transaction that
-//! made each. Every change of a name is noted in its history; the surviving transactions say what must be there.
+//! A row tree of names is the catalog: its rows say which trees there are and what is in them, by the number of the
+//! transaction that made each. Every change of a name is noted in its history; the surviving transactions say what must
+//! be there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};

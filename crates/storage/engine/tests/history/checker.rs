@@ -1,11 +1,12 @@
 //! The checker: from a recorded history to the anomaly in it, if there is one.
 //!
-//! After A. Adya, "Weak Consistency" (MIT, 1999) and K. Kingsbury, P. Alvaro, "Elle" (VLDB 2020), with this difference: what a
-//! transaction reads and what it locks may be of different moments, as in InnoDB, so a transaction is several nodes. One holds its writes and
-//! its locking reads: it is where the transaction ends, since locks are kept until then. Plain reads are a node of their own: one for the transaction
-//! (REPEATABLE READ: one snapshot), one for each statement (READ COMMITTED), the same as the writes (SERIALIZABLE), none
-//! (READ UNCOMMITTED). The edges say who comes before whom: `ww` a version and the next one, `wr` a version and who read it, `rw` who read a version
-//! and who wrote the next one, `rt` what was acknowledged before the other began. A cycle is an anomaly.
+//! After A. Adya, "Weak Consistency" (MIT, 1999) and K. Kingsbury, P. Alvaro, "Elle" (VLDB 2020), with this difference:
+//! what a transaction reads and what it locks may be of different moments, as in InnoDB, so a transaction is several
+//! nodes. One holds its writes and its locking reads: it is where the transaction ends, since locks are kept until
+//! then. Plain reads are a node of their own: one for the transaction (REPEATABLE READ: one snapshot), one for each
+//! statement (READ COMMITTED), the same as the writes (SERIALIZABLE), none (READ UNCOMMITTED). The edges say who comes
+//! before whom: `ww` a version and the next one, `wr` a version and who read it, `rw` who read a version and who wrote
+//! the next one, `rt` what was acknowledged before the other began. A cycle is an anomaly.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -2,8 +2,9 @@
 
 use crate::checker::{Anomaly, History, Level, Op, Record, check};
 
-/// Steps: transaction, then `r` plain read, `l` locking read, `g` range of one key, with the version found (0: none), `w` write with the version
-/// before (0: none) and the new one, `c` commit. Version 1 of each key is there at the start unless its first write is over 0.
+/// Steps: transaction, then `r` plain read, `l` locking read, `g` range of one key, with the version found (0: none),
+/// `w` write with the version before (0: none) and the new one, `c` commit. Version 1 of each key is there at the start
+/// unless its first write is over 0.
 fn history(level: Level, steps: &[(usize, char, u64, u64, u64)]) -> History {
     let begun = |t: usize| steps.iter().position(|s| s.0 == t).unwrap_or(0) as u64 + 1;
     let most = steps.iter().map(|s| s.0).max().unwrap_or(0);

@@ -1,5 +1,5 @@
-//! Isolation by recorded histories: concurrent transactions in the simulation, everything they read and wrote written down, and
-//! the anomalies searched for that their level forbids.
+//! Isolation by recorded histories: concurrent transactions in the simulation, everything they read and wrote written
+//! down, and the anomalies searched for that their level forbids.
 
 mod checker;
 #[path = "../common/mod.rs"]

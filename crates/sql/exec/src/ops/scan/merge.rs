@@ -1,8 +1,9 @@
-//! Index merge: the row keys that several indexes give are brought together in the order of the row tree, and the rows read by them.
+//! Index merge: the row keys that several indexes give are brought together in the order of the row tree, and the rows
+//! read by them.
 //!
-//! A part whose entries all have the same values in the whole index delivers its row keys in order (the index is ordered by them behind
-//! its columns); the keys of others are collected and sorted. Where they do not fit into memory all rows are read instead: the filter
-//! holds the whole condition.
+//! A part whose entries all have the same values in the whole index delivers its row keys in order (the index is
+//! ordered by them behind its columns); the keys of others are collected and sorted. Where they do not fit into memory
+//! all rows are read instead: the filter holds the whole condition.
 
 use super::{FIRST_ROWS, Reader, TreeScan, cut, read_mode};
 use crate::context::Operator;

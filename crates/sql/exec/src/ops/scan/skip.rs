@@ -1,7 +1,8 @@
 //! Scans that jump from group to group of an index: loose index scans and skip scans.
 //!
-//! The first entry behind the last group names the next one; what is read of it are the plan's inner ranges behind the group's
-//! columns. GROUP BY and DISTINCT need an entry or two of a group: the first that passes the filter, and the last.
+//! The first entry behind the last group names the next one; what is read of it are the plan's inner ranges behind the
+//! group's columns. GROUP BY and DISTINCT need an entry or two of a group: the first that passes the filter, and the
+//! last.
 
 use super::{FIRST_ROWS, Reader, cut};
 use crate::context::Operator;

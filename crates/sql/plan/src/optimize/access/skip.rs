@@ -1,5 +1,5 @@
-//! Scans that jump from group to group of an index: loose index scans for GROUP BY and DISTINCT, and skip scans for conditions
-//! on columns behind the first (manual, "GROUP BY Optimization", "Skip Scan Range Access Method").
+//! Scans that jump from group to group of an index: loose index scans for GROUP BY and DISTINCT, and skip scans for
+//! conditions on columns behind the first (manual, "GROUP BY Optimization", "Skip Scan Range Access Method").
 
 use super::{BaseRel, Path};
 use crate::optimize::cost;

@@ -114,7 +114,8 @@ impl Builder<'_> {
         if planned.unique && !sorts {
             return self.limited(node, block.limit.as_ref(), block.offset.as_ref(), block.calc_found_rows);
         }
-        // Sorting by all columns makes equal rows neighbours: no hash table. A top-N gains more by sorting distinct rows only.
+        // Sorting by all columns makes equal rows neighbours: no hash table. A top-N gains more by sorting distinct
+        // rows only.
         let neighbours = block.limit.is_none()
             && behind.as_ref().is_some_and(|keys| {
                 let is_key = |id: &ColId| keys.iter().any(|k| k.expr.kind == ExprKind::Column(*id));

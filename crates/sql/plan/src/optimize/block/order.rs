@@ -11,7 +11,8 @@ pub(super) struct Wanted {
 }
 
 impl Builder<'_> {
-    /// The join of all relations; whether it delivers rows in the order wanted by ORDER BY (or grouped as GROUP BY needs).
+    /// The join of all relations; whether it delivers rows in the order wanted by ORDER BY (or grouped as GROUP BY
+    /// needs).
     pub(super) fn joined(&mut self, planned: &mut Planned<'_>) -> Result<(Node, bool)> {
         if planned.units.is_empty() {
             // No FROM: one row without columns.
@@ -96,7 +97,8 @@ impl Builder<'_> {
         Ok((node, is_ordered))
     }
 
-    /// The order that has the first `limit` rows sooner: the one given, or one without hash tables, which take time to build.
+    /// The order that has the first `limit` rows sooner: the one given, or one without hash tables, which take time to
+    /// build.
     fn streaming(
         &self,
         planned: &Planned<'_>,
@@ -186,7 +188,8 @@ impl Builder<'_> {
         Some((limit + offset).max(1.0))
     }
 
-    /// The order in which rows would be useful: that of GROUP BY, else of ORDER BY, when it is columns of one base relation.
+    /// The order in which rows would be useful: that of GROUP BY, else of ORDER BY, when it is columns of one base
+    /// relation.
     pub(super) fn wanted(&self, planned: &Planned<'_>) -> Option<Wanted> {
         if !self.options.passes.has(Passes::INDEX_ORDER) {
             return None;

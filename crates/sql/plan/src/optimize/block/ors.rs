@@ -1,5 +1,5 @@
-//! What an OR over several relations says of fewer: conditions common to all its alternatives, and what each alternative
-//! demands of one relation.
+//! What an OR over several relations says of fewer: conditions common to all its alternatives, and what each
+//! alternative demands of one relation.
 
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, conjuncts};
