@@ -12,9 +12,9 @@ use std::io::Read;
 /// What stands for a password in a text that is kept.
 const SECRET: &[u8] = b"<secret>";
 
-/// The running statement as a group of its own; `None` when nobody follows the log, or is to be told.
+/// The running statement as a group of its own; `None` when it is not logged.
 pub(super) fn words(session: &Session) -> Option<Words> {
-    if !session.server.engine.has_consumers() || !session.state.vars[Live::SqlLogBin].as_bool() {
+    if !session.is_logged() {
         return None;
     }
     let text = session.entry.statement().map_or(Vec::new(), |text| text.bytes().to_vec());
