@@ -198,7 +198,7 @@ mod tests {
             pieces("select 1; select ';', \"a;\\\"b\", `c;`\n-- no; comment\n, 2 -- tail ;\n\\G\n\nselect 3"),
             [
                 statement("select 1", false, 1),
-                statement("select ';', \"a;\\\"b\", `c;`\n, 2", true, 1),
+                statement("select ';', \"a;\\\"b\", `c;`\n\n, 2", true, 1),
                 statement("select 3", false, 6)
             ]
         );

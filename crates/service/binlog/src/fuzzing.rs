@@ -52,7 +52,7 @@ pub fn values(data: &[u8]) {
     }
 }
 
-/// A file with an event of each kind, for [`file`].
+/// A file with an event of each kind, for [`file()`].
 pub fn seeds() -> Vec<Vec<u8>> {
     use crate::event::Appender;
     use crate::image::RowEncoder;

@@ -89,15 +89,16 @@ impl Watched {
         let others = trees.indexes.iter().filter(|t| t.id() != trees.row.id());
         let now: Vec<u64> = std::iter::once(&trees.row).chain(others).map(TreeHandle::changes).collect();
         let taking = table.statistics.taking();
-        let known = self.last.len() == now.len();
-        if !known || self.taking != taking {
+        if self.last.len() != now.len() {
+            // Not looked at before: all changes since its trees were opened.
+            self.last = vec![0; now.len()];
+        }
+        if self.taking != taking || self.changed.len() != now.len() {
             // Figures taken between two looks: what has changed between these counts as newer, since it may be.
             (self.taking, self.changed) = (taking, vec![0; now.len()]);
         }
-        if known {
-            for (changed, (now, last)) in self.changed.iter_mut().zip(now.iter().zip(&self.last)) {
-                *changed += now.wrapping_sub(*last) % TreeHandle::CHANGES;
-            }
+        for (changed, (now, last)) in self.changed.iter_mut().zip(now.iter().zip(&self.last)) {
+            *changed += now.wrapping_sub(*last) % TreeHandle::CHANGES;
         }
         self.last = now;
         let Some((rows, indexes)) = self.changed.split_first() else { return 0 };

@@ -6,36 +6,36 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`own`] | a session without a client |
-//! | [`virt`] | the virtual tables |
-//! | [`opening`] | who opens a session, and what he can do; sessions of a core |
-//! | [`reply`] | where answers go |
-//! | [`running`] | what belongs to the statement that runs |
-//! | [`query`] | running: a text, a statement, a plan |
-//! | [`cached`] | the plan cache |
-//! | [`deprecated`] | warnings of deprecated syntax |
-//! | [`profile`] | SHOW PROFILES |
-//! | [`planning`] | plans |
-//! | [`prepared`] | prepared statements of both kinds |
-//! | [`statement`] | statements that are not planned |
-//! | [`programs`], [`events`], [`bodies`] | definitions of stored programs |
-//! | [`calls`], [`steps`], [`diagnostics`] | stored programs that run; their conditions |
-//! | [`show_programs`] | SHOW CREATE of them |
-//! | [`temporary`] | temporary tables |
-//! | [`transaction`] | the state machine of transactions |
-//! | [`locks`] | metadata locks |
-//! | [`set`] | SET |
-//! | [`show`] | SHOW |
-//! | [`accounts`], [`grants`] | accounts and roles; GRANT, REVOKE |
-//! | [`grant_tables`] | changes of mysql.user and the other grant tables |
-//! | [`privileges`] | what statements need |
-//! | [`files`], [`load`], [`outfile`] | files of the server; LOAD DATA; SELECT ... INTO OUTFILE |
-//! | [`maintain`] | ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE |
-//! | [`admin`] | KILL, FLUSH, SHUTDOWN |
-//! | [`safety`] | `sql_safe_updates`, `max_join_size` |
-//! | [`track`] | session tracking |
-//! | [`later`] | replies that wait for the log |
-//! | [`logged`], [`words`], [`logs`] | the binary log: rows, definitions, statements about it |
+//! | `own` | a session without a client |
+//! | `virt` | the virtual tables |
+//! | `opening` | who opens a session, and what he can do; sessions of a core |
+//! | `reply` | where answers go |
+//! | `running` | what belongs to the statement that runs |
+//! | `query` | running: a text, a statement, a plan |
+//! | `cached` | the plan cache |
+//! | `deprecated` | warnings of deprecated syntax |
+//! | `profile` | SHOW PROFILES |
+//! | `planning` | plans |
+//! | `prepared` | prepared statements of both kinds |
+//! | `statement` | statements that are not planned |
+//! | `programs`, `events`, `bodies` | definitions of stored programs |
+//! | `calls`, `steps`, `diagnostics` | stored programs that run; their conditions |
+//! | `show_programs` | SHOW CREATE of them |
+//! | `temporary` | temporary tables |
+//! | `transaction` | the state machine of transactions |
+//! | `locks` | metadata locks |
+//! | `set` | SET |
+//! | `show` | SHOW |
+//! | `accounts`, `grants` | accounts and roles; GRANT, REVOKE |
+//! | `grant_tables` | changes of mysql.user and the other grant tables |
+//! | `privileges` | what statements need |
+//! | `files`, `load`, `outfile` | files of the server; LOAD DATA; SELECT ... INTO OUTFILE |
+//! | `maintain` | ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE |
+//! | `admin` | KILL, FLUSH, SHUTDOWN |
+//! | `safety` | `sql_safe_updates`, `max_join_size` |
+//! | `track` | session tracking |
+//! | `later` | replies that wait for the log |
+//! | `logged`, `words`, `logs` | the binary log: rows, definitions, statements about it |
 
 mod accounts;
 pub mod admin;

@@ -1,6 +1,6 @@
 //! The binary log: a view of the write-ahead log in MySQL's format.
 //!
-//! A commit carries its events ([`gannet_binlog::group`]) in the log. One task, the [`exporter`], follows the log
+//! A commit carries its events ([`gannet_binlog::group`]) in the log. One task, the `exporter`, follows the log
 //! behind its durable horizon and writes the files; numbers and positions follow from the order of commits. So files
 //! may lag, are never ahead of what is durable, and the same log gives the same bytes again.
 //!

@@ -1,5 +1,5 @@
 //! Virtual tables: information_schema, performance_schema, mysql.user. Each is declared once, beside the function that
-//! makes its rows: [`declare`]. The planner sees them as tables whose rows the session makes.
+//! makes its rows: `declare`. The planner sees them as tables whose rows the session makes.
 
 #[macro_use]
 mod declare;
