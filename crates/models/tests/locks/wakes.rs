@@ -206,8 +206,8 @@ fn ddl_waits_for_who_uses_the_table() {
         ddl,
         &[
             ("lock/src/mdl.rs", "fence(SeqCst);", 1),
-            ("lock/src/mdl.rs", "fence(SeqCst);", 2),
             ("lock/src/mdl.rs", "fence(SeqCst);", 3),
+            ("lock/src/mdl.rs", "fence(SeqCst);", 4),
         ],
     );
 }

@@ -88,7 +88,8 @@ fn refuse_foreign(options: &ServerOptions, dir: &Path) -> std::result::Result<()
     let entries = entries.map_err(|e| format!("cannot look into the data directory {}: {e}", dir.display()))?;
     let names: Vec<String> =
         entries.iter().filter_map(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned()).collect();
-    if names.iter().any(|n| n == "control") {
+    // A store, or what is left of one: the engine says what is missing.
+    if names.iter().any(|n| ["control", "data.gnt"].contains(&n.as_str())) {
         return Ok(());
     }
     if let Some(found) = names.iter().find(|n| OF_OTHERS.contains(&n.as_str())) {

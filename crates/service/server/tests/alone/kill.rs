@@ -225,7 +225,7 @@ fn others_stop_operators_too() {
 
 /// Over `big`, or waiting for what another session holds.
 const DEFINITIONS: &[&str] = &[
-    "ALTER TABLE big ADD c INT NOT NULL DEFAULT 7 FIRST",
+    "ALTER TABLE big ADD c INT NOT NULL DEFAULT 7 FIRST, ALGORITHM=COPY",
     "ALTER TABLE big MODIFY s VARCHAR(250) CHARACTER SET latin1",
     "ALTER TABLE big ENGINE = InnoDB",
     "ALTER TABLE big ADD UNIQUE KEY (s, id)",
