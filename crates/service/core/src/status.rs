@@ -390,10 +390,10 @@ pub fn rows(
 pub fn one_line(server: &Core) -> String {
     let total = |c: Counter| gannet_telemetry::total(c);
     let (uptime, questions) = (server.uptime_s(), total(Counter::Questions));
+    let connections = server.registry.all().iter().filter(|e| !e.is_own()).count();
     format!(
-        "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: 0  Flush tables: {}  Open tables: 0  \
+        "Uptime: {uptime}  Threads: {connections}  Questions: {questions}  Slow queries: {}  Opens: 0  Flush tables: {}  Open tables: 0  \
          Queries per second avg: {:.3}",
-        server.registry.len(),
         total(Counter::SlowQueries),
         total(Counter::FlushCommands),
         questions as f64 / uptime.max(1) as f64

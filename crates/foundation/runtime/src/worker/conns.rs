@@ -151,7 +151,7 @@ impl Worker {
         // SAFETY: no fiber serves it, so the worker owns both.
         let ready = unsafe { look(&mut **wc.service.get(), &mut *wc.conn.get()) };
         match ready {
-            Ready::NeedMore => self.become_idle(c),
+            Ready::NeedMore => self.idle_or_close(c),
             Ready::Serve => {
                 // Also while it is served: the peer's end is then seen at once.
                 self.want_bytes(wc);
@@ -161,18 +161,27 @@ impl Worker {
         }
     }
 
-    /// Waits for the client's next bytes, holding no buffers if none are needed.
-    fn become_idle(&self, c: NonNull<WorkerConn>) {
-        // SAFETY: as in `dispatch`; no fiber serves it any more.
+    /// On the worker's loop: waits for the client's next bytes, or closes what has ended meanwhile.
+    fn idle_or_close(&self, c: NonNull<WorkerConn>) {
+        if !self.become_idle(c) {
+            self.start_fiber(Job::Close(c));
+        }
+    }
+
+    /// Waits for the client's next bytes, holding no buffers if none are needed. False: the connection has ended, and
+    /// the caller closes it, on the fiber that it may be on.
+    fn become_idle(&self, c: NonNull<WorkerConn>) -> bool {
+        // SAFETY: as in `dispatch`; no fiber serves it any more, or the one that calls is done with it.
         let (wc, conn) = unsafe { (c.as_ref(), &mut *c.as_ref().conn.get()) };
-        wc.fiber.set(std::ptr::null());
         // The message that told of it came while a fiber served the connection, which did not look.
         if wc.context.pending().is_some_and(|i| i >= Interrupt::PeerGone) {
-            return self.start_fiber(Job::Close(c));
+            return false;
         }
+        wc.fiber.set(std::ptr::null());
         wc.since.set(ticks(self.now.get()));
         self.give_buffers_back(conn);
         self.want_bytes(wc);
+        true
     }
 
     /// Buffers with nothing in them go to whoever needs some next.
@@ -454,7 +463,7 @@ impl Worker {
         }
         self.start_send(wc, std::mem::take(&mut conn.out));
         match wc.error.get() {
-            0 => self.become_idle(c),
+            0 => self.idle_or_close(c),
             _ => self.start_fiber(Job::Close(c)),
         }
     }
@@ -661,7 +670,7 @@ pub(super) fn serve(worker: &Worker, c: NonNull<WorkerConn>, mut resumed: Option
                     conn.out = worker.take_buffer();
                 }
             }
-            Ready::NeedMore if !wc.eof.get() => return worker.become_idle(c),
+            Ready::NeedMore if !wc.eof.get() && worker.become_idle(c) => return,
             _ => break,
         }
     }
