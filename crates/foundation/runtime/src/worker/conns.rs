@@ -151,20 +151,14 @@ impl Worker {
         // SAFETY: no fiber serves it, so the worker owns both.
         let ready = unsafe { look(&mut **wc.service.get(), &mut *wc.conn.get()) };
         match ready {
-            Ready::NeedMore => self.idle_or_close(c),
+            Ready::NeedMore if !self.become_idle(c) => self.start_fiber(Job::Close(c)),
+            Ready::NeedMore => {}
             Ready::Serve => {
                 // Also while it is served: the peer's end is then seen at once.
                 self.want_bytes(wc);
                 self.start_fiber(Job::Serve(c))
             }
             Ready::Close => self.start_fiber(Job::Close(c)),
-        }
-    }
-
-    /// On the worker's loop: waits for the client's next bytes, or closes what has ended meanwhile.
-    fn idle_or_close(&self, c: NonNull<WorkerConn>) {
-        if !self.become_idle(c) {
-            self.start_fiber(Job::Close(c));
         }
     }
 
@@ -463,7 +457,8 @@ impl Worker {
         }
         self.start_send(wc, std::mem::take(&mut conn.out));
         match wc.error.get() {
-            0 => self.idle_or_close(c),
+            0 if !self.become_idle(c) => self.start_fiber(Job::Close(c)),
+            0 => {}
             _ => self.start_fiber(Job::Close(c)),
         }
     }
