@@ -93,6 +93,7 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
             let table = &plan.tables[*table as usize].table;
             crate::dml::defaults::default_value(table, *column as usize, cx)
         }
+        ExprKind::Match(search) => crate::search::rank(search, batch, row, cx),
         ExprKind::Row(_) => Err(SqlError::internal("a row where one value belongs")),
     }
 }
@@ -148,6 +149,7 @@ fn is_fixed(expr: &Expr) -> bool {
         | ExprKind::SetUserVar(..)
         | ExprKind::SysVar { .. }
         | ExprKind::Routine(..)
+        | ExprKind::Match(_)
         | ExprKind::Default { .. } => false,
     };
     expr.for_each_child(|child| fixed = fixed && is_fixed(child));

@@ -33,7 +33,8 @@ pub mod profile;
 mod refused;
 pub mod run;
 pub mod sink;
-pub mod spill;
+pub mod search;
+mod spill;
 pub(crate) mod typed;
 pub(crate) mod vector;
 

@@ -2,6 +2,7 @@
 
 use crate::column::{Column, ColumnDefault, MAX_COLUMNS};
 use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
+use crate::method::{self, Method};
 use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
 use crate::names::{check_column_name, check_index_name, eq_name};
 use crate::table::{Table, TableOptions};
@@ -74,6 +75,7 @@ impl TableDefinition {
         let index = |index: &Index| IndexDefinition {
             name: (index.kind != IndexKind::Primary).then(|| (&*index.name).into()),
             kind: index.kind,
+            method: index.method.clone(),
             parts: index.parts.iter().map(|p| (name(p.column), p.prefix, p.descending)).collect(),
             comment: index.comment.clone(),
             invisible: index.invisible,
@@ -119,6 +121,8 @@ pub struct IndexDefinition {
     pub name: Option<Box<str>>,
     /// Kind.
     pub kind: IndexKind,
+    /// How it finds rows; a full-text index takes over the collation of its columns.
+    pub method: Method,
     /// Column name, prefix length, descending.
     pub parts: Vec<(Box<str>, Option<u32>, bool)>,
     /// COMMENT
@@ -198,7 +202,7 @@ pub fn define(definition: &TableDefinition) -> Result<Defined> {
 /// them.
 pub fn serves(index: &Index, columns: &[u32]) -> bool {
     let whole = |(p, c): (&IndexPart, &u32)| p.column == *c && p.prefix.is_none() && !p.descending;
-    index.parts.len() >= columns.len() && index.parts.iter().zip(columns).all(whole)
+    index.is_ordered() && index.parts.len() >= columns.len() && index.parts.iter().zip(columns).all(whole)
 }
 
 /// The index that a foreign key brings.
@@ -206,6 +210,7 @@ fn index_of(key: &ForeignKeyDefinition) -> IndexDefinition {
     IndexDefinition {
         name: key.index_name.clone(),
         kind: IndexKind::Plain,
+        method: Method::Ordered,
         parts: key.columns.iter().map(|c| (c.clone(), None, false)).collect(),
         comment: "".into(),
         invisible: false,
@@ -225,7 +230,7 @@ fn needed_indexes(definition: &TableDefinition) -> Vec<IndexDefinition> {
                 let whole =
                     other.parts.iter().zip(&own.parts).all(|(o, p)| eq_name(&o.0, &p.0) && o.1.is_none() && !o.2);
                 let lasts = !other.generated || (other.parts.len(), i) > (own.parts.len(), at);
-                i != at && other.parts.len() >= own.parts.len() && whole && lasts
+                i != at && other.method == Method::Ordered && other.parts.len() >= own.parts.len() && whole && lasts
             })
     };
     all.iter().enumerate().filter(|(at, own)| !gives_way(*at, own)).map(|(_, own)| own.clone()).collect()
@@ -374,6 +379,10 @@ pub fn define_index(
         if parts.iter().any(|p| p.column as usize == column) {
             return Err(error(ErrorCode::DupFieldname, &[name]));
         }
+        if given.method != Method::Ordered {
+            parts.push(IndexPart { column: column as u32, prefix: *prefix, descending: *descending });
+            continue;
+        }
         let (prefix, part_bytes) = check_part(&columns[column], *prefix)?;
         bytes += part_bytes;
         if part_bytes > most_part_bytes {
@@ -391,9 +400,11 @@ pub fn define_index(
     if given.kind == IndexKind::Primary && given.invisible {
         return Err(error(ErrorCode::PkIndexCantBeInvisible, &[]));
     }
+    let method = method::define(columns, &mut parts, &given.method)?;
     Ok(Index {
         name: index_name(columns, present, given, &parts)?,
         kind: given.kind,
+        method,
         parts: parts.into(),
         tree: TreeId::ZERO,
         comment: given.comment.clone(),
@@ -473,7 +484,7 @@ fn index_name(columns: &[Column], present: &[Index], given: &IndexDefinition, pa
 fn check_auto_increment(columns: &[Column], indexes: &[Index]) -> Result<()> {
     let mut auto = columns.iter().enumerate().filter(|(_, c)| c.auto_increment);
     let Some((ordinal, _)) = auto.next() else { return Ok(()) };
-    let keyed = indexes.iter().any(|i| i.parts.first().is_some_and(|p| p.column as usize == ordinal));
+    let keyed = indexes.iter().any(|i| i.is_ordered() && i.parts.first().is_some_and(|p| p.column as usize == ordinal));
     if auto.next().is_some() || !keyed {
         return Err(error(ErrorCode::WrongAutoKey, &[]));
     }
@@ -489,7 +500,7 @@ pub(crate) fn sort_indexes(columns: &[Column], indexes: &mut [Index]) {
         match i.kind {
             IndexKind::Primary => 0,
             IndexKind::Unique => 1 + 2 * u8::from(nullable) + u8::from(partial),
-            IndexKind::Plain => 5,
+            IndexKind::Plain => 5 + u8::from(!i.is_ordered()),
         }
     });
 }

@@ -1,5 +1,6 @@
 //! Indexes.
 
+use crate::method::Method;
 use gannet_base::TreeId;
 use std::sync::Arc;
 
@@ -15,6 +16,8 @@ pub struct Index {
     pub name: Arc<str>,
     /// Kind.
     pub kind: IndexKind,
+    /// How it finds rows.
+    pub method: Method,
     /// Its parts in order.
     pub parts: Box<[IndexPart]>,
     /// Its tree; the table's row tree for the clustered index.

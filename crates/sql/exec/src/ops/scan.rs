@@ -2,6 +2,7 @@
 //! virtual tables.
 
 mod merge;
+mod search;
 mod skip;
 
 use crate::context::{BoxedOperator, Operator};
@@ -49,6 +50,7 @@ pub(crate) fn build<'p>(scan: &'p TableScan, types: &'p [SqlType]) -> BoxedOpera
     match &scan.access {
         Access::Virtual { .. } => Box::new(VirtualScan { scan, types, done: false }),
         Access::Merge { kind, parts } => Box::new(merge::MergeScan::new(scan, *kind, parts, types)),
+        Access::Search(search) => Box::new(search::SearchScan::new(scan, search, types)),
         Access::Skip(skip) => Box::new(skip::SkipScan::new(scan, skip, types)),
         _ => Box::new(TreeScan::new(scan, &scan.access, types)),
     }

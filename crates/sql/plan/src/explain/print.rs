@@ -170,8 +170,21 @@ impl Printer<'_> {
             ExprKind::SysVar { name, .. } => {
                 let _ = write!(out, "@@{name}");
             }
+            ExprKind::Match(search) => {
+                let (against, mode) = (self.list(&search.args[..1], row), mode_words(search.mode));
+                let _ = write!(out, "(match #{} against ({against}{mode}))", search.index);
+            }
             ExprKind::Default { column, .. } => out.push_str(&format!("default({column})")),
             ExprKind::Row(args) => self.joined(args, ",", row, out),
         }
+    }
+}
+
+/// The words of a mode behind the query; natural language has none.
+pub(super) fn mode_words(mode: gannet_text::Mode) -> &'static str {
+    match mode {
+        gannet_text::Mode::Natural => "",
+        gannet_text::Mode::Boolean => " in boolean mode",
+        gannet_text::Mode::Expansion => " with query expansion",
     }
 }

@@ -299,6 +299,10 @@ impl Tree<'_> {
                 };
                 format!("Covering index skip scan{purpose} on {alias}{using}{outer}{over}")
             }
+            Access::Search(search) => {
+                let against = self.printer.expr(&search.against, &names);
+                format!("Full-text index search on {alias}{using} ({against})")
+            }
             Access::Virtual { equals } => {
                 let one = |(c, e): &(u32, crate::expr::Expr)| {
                     format!("{} = {}", table.table.columns[*c as usize].name, self.printer.expr(e, &names))

@@ -7,6 +7,7 @@ mod loose;
 mod order;
 mod ors;
 mod scan;
+mod search;
 
 pub(crate) use scan::part_len;
 
@@ -281,13 +282,14 @@ impl Builder<'_> {
         let set_of = |e: &Expr| self.set_of(planned.block, e);
         let mut sargs: Vec<Sarg> = Vec::new();
         let mut unions = Vec::new();
-        let mut filters = Vec::new();
+        let (mut filters, mut searches) = (Vec::new(), Vec::new());
         for c in applicable {
             let e = &planned.conditions[*c];
             let rels = planned.infos[*c].rels;
             if !rels.intersects(own) {
                 continue;
             }
+            searches.extend(search::of_condition(e, rel, slot));
             let before = sargs.len();
             sarg::extract(self.arena, rel, own, e, *c, &set_of, &mut sargs);
             let share = self.share_by_values(&table, rel, e, &sargs[before..]);
@@ -323,6 +325,9 @@ impl Builder<'_> {
             let hidden = table.indexes.iter().enumerate().filter(|(_, i)| i.invisible);
             hints.join &= !hidden.fold(0, |mask, (i, _)| mask | 1u128 << i);
         }
+        // Full-text indexes serve searches alone.
+        let texts = table.indexes.iter().enumerate().filter(|(_, i)| !i.is_ordered());
+        hints.join &= !texts.fold(0, |mask, (i, _)| mask | 1u128 << i);
         let block = planned.block;
         let alone = block.rels.len() == 1 && !block.aggregated && !block.distinct && block.windows.is_empty();
         BaseRel {
@@ -333,6 +338,7 @@ impl Builder<'_> {
             empty,
             sargs,
             unions,
+            searches,
             columns,
             filters,
             virtual_source,
@@ -387,7 +393,7 @@ impl Builder<'_> {
             });
             if let Some(column) = own {
                 let figures = table.statistics.figures();
-                for index in table.indexes.iter().filter(|i| i.parts[0].column == column) {
+                for index in table.indexes.iter().filter(|i| i.is_ordered() && i.parts[0].column == column) {
                     if index.unique() && index.parts.len() == 1 {
                         return 1.0 / rows.max(1.0);
                     }
