@@ -32,7 +32,22 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("catalog", &["base", "runtime", "types", "text", "schema", "engine"]),
     ("plan", &["base", "telemetry", "types", "parser", "functions", "text", "schema"]),
     ("program", &["base", "types", "parser", "schema", "plan"]),
-    ("exec", &["base", "telemetry", "runtime", "types", "parser", "functions", "text", "schema", "catalog", "plan", "engine"]),
+    (
+        "exec",
+        &[
+            "base",
+            "telemetry",
+            "runtime",
+            "types",
+            "parser",
+            "functions",
+            "text",
+            "schema",
+            "catalog",
+            "plan",
+            "engine",
+        ],
+    ),
     ("wire", &["base", "types"]),
     ("binlog", &["base", "types"]),
     (

@@ -242,7 +242,7 @@ pub struct Cx<'a, 'p> {
     pub(crate) ctes: Vec<CteState>,
     pub(crate) in_sets: Option<HashMap<usize, InSet>>,
     pub(crate) alternatives: Option<HashMap<usize, Alternatives>>,
-    pub(crate) searches: Option<Box<crate::search::Searches>>,
+    pub(crate) searches: Option<Box<crate::found::Searches>>,
     call_states: CallStates,
     states_held: usize,
     memory: Memory,

@@ -8,9 +8,10 @@
 //! by its text once it is locked.
 
 use crate::context::Cx;
-use crate::{batch::Batch, codec, error::from_engine, eval};
+use crate::found::{Found, Keys, Search};
+use crate::{codec, error::from_engine};
 use gannet_engine::{Cut, KeyRange, ScanOptions, SnapshotReader};
-use gannet_plan::expr::{Expr, ExprKind, Match};
+use gannet_plan::expr::Match;
 use gannet_plan::plan::Intent;
 use gannet_schema::{FullText, Table};
 use gannet_text::{List, Mode, Phrase, Posting, Query, Term, evaluate, postings};
@@ -22,100 +23,10 @@ use std::sync::Arc;
 /// `innodb_ft_result_cache_limit`, whose default is all that InnoDB ever takes.
 const RESULT_BYTES: usize = 2_000_000_000;
 
-/// Searches of a statement.
-#[derive(Default)]
-pub(crate) struct Searches(Vec<Search>);
-
-struct Search {
-    of: (u32, u32, Mode),
-    against: Value,
-    found: Arc<Found>,
-    /// Ranks of rows that were judged again.
-    judged: HashMap<Box<[u8]>, f32>,
-}
-
-/// What a search has found.
-#[derive(Default)]
-pub(crate) struct Found {
-    query: Option<Query>,
-    /// Rows in the table, and those with each term.
-    total: u64,
-    counts: Vec<u64>,
-    keys: Keys,
-    /// The number of a key, its rank; ascending.
-    rows: Vec<(u32, f32)>,
-    /// Positions in `rows`, the highest rank first.
-    order: Vec<u32>,
-}
-
-/// Row keys, ascending and each once.
-#[derive(Default)]
-struct Keys {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Keys {
-    fn push(&mut self, key: &[u8]) {
-        self.bytes.extend_from_slice(key);
-        self.ends.push(self.bytes.len());
-    }
-
-    fn get(&self, n: usize) -> &[u8] {
-        &self.bytes[n.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[n]]
-    }
-
-    fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    fn find(&self, key: &[u8]) -> Option<u32> {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = (low + high) / 2;
-            match self.get(middle).cmp(key) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Equal => return Some(middle as u32),
-                std::cmp::Ordering::Greater => high = middle,
-            }
-        }
-        None
-    }
-}
-
-impl Found {
-    /// Rows found.
-    pub(crate) fn len(&self) -> usize {
-        self.order.len()
-    }
-
-    /// The key of the row with the `n`th highest rank.
-    pub(crate) fn key(&self, n: usize) -> &[u8] {
-        self.keys.get(self.rows[self.order[n] as usize].0 as usize)
-    }
-
-    fn rank(&self, key: &[u8]) -> f32 {
-        let at = self.keys.find(key).and_then(|n| self.rows.binary_search_by_key(&n, |(row, _)| *row).ok());
-        at.map_or(0.0, |at| self.rows[at].1)
-    }
-}
-
-/// The rank of a row: the value of `MATCH ... AGAINST`.
-pub(crate) fn rank<'p>(search: &'p Match, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
-    let Some((against, of_key)) = search.args.split_first() else {
-        return Err(SqlError::internal("MATCH without its query"));
-    };
-    let against = eval::eval(against, batch, row, cx)?;
-    let (at, _) = find(search.table, search.index, search.mode, &against, cx)?;
+/// The rank of the row with a key: the value of `MATCH ... AGAINST`.
+pub(crate) fn rank(search: &Match, against: &Value, values: &[Value], cx: &mut Cx<'_, '_>) -> Result<Value> {
+    let (at, _) = find(search.table, search.index, search.mode, against, cx)?;
     let table = &*cx.shared.plan.tables[search.table as usize].table;
-    let mut values: smallvec::SmallVec<[Value; 2]> = smallvec::SmallVec::new();
-    for part in of_key {
-        values.push(match part.kind {
-            // As it is stored, in no time zone.
-            ExprKind::Column(n) => batch.columns[n as usize].get(row).to_owned(),
-            _ => eval::eval(part, batch, row, cx)?,
-        });
-    }
     if values.iter().any(Value::is_null) {
         return Ok(Value::Double(0.0));
     }
@@ -413,21 +324,17 @@ fn joined(mut reads: Vec<Read>) -> (Keys, Vec<List>) {
     (keys, lists)
 }
 
-/// Whether rows that are not found satisfy the condition of an access, too.
-pub(crate) fn takes_all<'p>(above: Option<&'p (Expr, bool)>, cx: &mut Cx<'_, 'p>) -> Result<bool> {
-    let Some((bound, inclusive)) = above else { return Ok(false) };
-    let value = eval::eval(bound, &Batch::one_empty_row(), 0, cx)?;
-    if value.is_null() {
-        return Ok(false);
-    }
-    let bound = match &value {
+/// Whether rows that are not found satisfy `MATCH > bound`, `MATCH >= bound`, too.
+pub(crate) fn takes_all(bound: &Value, inclusive: bool) -> bool {
+    let bound = match bound {
+        Value::Null => return false,
         Value::Int(n) => *n as f64,
         Value::UInt(n) => *n as f64,
         Value::Double(n) => *n,
         Value::Float(n) => f64::from(*n),
         Value::Decimal(n) => n.to_f64(),
         // Whatever number it becomes.
-        _ => return Ok(true),
+        _ => return true,
     };
-    Ok(bound < 0.0 || *inclusive && bound == 0.0)
+    bound < 0.0 || inclusive && bound == 0.0
 }

@@ -2,8 +2,8 @@
 
 use crate::column::{Column, ColumnDefault, MAX_COLUMNS};
 use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
-use crate::method::{self, Method};
 use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
+use crate::method::Method;
 use crate::names::{check_column_name, check_index_name, eq_name};
 use crate::table::{Table, TableOptions};
 use gannet_base::TreeId;
@@ -400,7 +400,7 @@ pub fn define_index(
     if given.kind == IndexKind::Primary && given.invisible {
         return Err(error(ErrorCode::PkIndexCantBeInvisible, &[]));
     }
-    let method = method::define(columns, &mut parts, &given.method)?;
+    let method = define_method(columns, &mut parts, &given.method)?;
     Ok(Index {
         name: index_name(columns, present, given, &parts)?,
         kind: given.kind,
@@ -412,6 +412,32 @@ pub fn define_index(
         using: given.using,
         generated: given.generated,
     })
+}
+
+/// Checks the columns of a full-text index: texts of one collation, which it takes over. Error 1283.
+fn define_method(columns: &[Column], parts: &mut [IndexPart], method: &Method) -> Result<Method> {
+    let Method::FullText(text) = method else { return Ok(method.clone()) };
+    let mut collation = None;
+    for part in parts {
+        let column = &columns[part.column as usize];
+        let refused = || SqlError::new(ErrorCode::BadFtColumn, &[&column.name]);
+        let is_text = column.ty.id.is_string() && column.ty.id != TypeId::Json && !column.ty.id.is_binary_string();
+        let virtually = column.generated.as_ref().is_some_and(|g| !g.stored);
+        if !is_text || column.ty.collation == gannet_types::CollationId::BINARY || virtually {
+            return Err(refused());
+        }
+        if collation.is_some_and(|c| c != column.ty.collation) {
+            return Err(refused());
+        }
+        collation = Some(column.ty.collation);
+        // A prefix is read over, as in MySQL.
+        (part.prefix, part.descending) = (None, false);
+    }
+    let collation = collation.unwrap_or(text.definition.collation);
+    if collation == text.definition.collation {
+        return Ok(method.clone());
+    }
+    Ok(Method::full_text(gannet_text::Definition { collation, ..text.definition.clone() }))
 }
 
 /// Checks a part; gives the prefix that is kept and the bytes it counts for.

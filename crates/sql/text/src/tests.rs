@@ -149,9 +149,8 @@ fn words_and_places() {
 fn phrases_with_stopwords_are_compared_with_the_text() {
     let rows = ["king of the hill", "king on the hill", "hill king", "the king of"];
     let ranks = |q: &str| ranks_by(&analyzer(), &rows, q, Mode::Boolean).unwrap();
-    let found = |q: &str| -> Vec<usize> {
-        ranks(q).iter().enumerate().filter(|(_, r)| **r != 0.0).map(|(i, _)| i).collect()
-    };
+    let found =
+        |q: &str| -> Vec<usize> { ranks(q).iter().enumerate().filter(|(_, r)| **r != 0.0).map(|(i, _)| i).collect() };
     assert_eq!(found("\"king of the hill\""), [0]);
     assert_eq!(found("\"the king of\""), [0, 3]);
     assert_eq!(found("\"hill king\"@4"), [0, 1, 2]);
@@ -184,8 +183,8 @@ fn definitions_come_back() {
     definition.encode(&mut bytes);
     assert_eq!(Definition::decode(&bytes).unwrap(), definition);
     for cut in 0..bytes.len() {
-        assert!(Definition::decode(&bytes[..cut]).is_err());
+        assert_eq!(Definition::decode(&bytes[..cut]).ok(), None, "{cut}");
     }
     bytes[0] = 9;
-    assert!(Definition::decode(&bytes).is_err());
+    assert_eq!(Definition::decode(&bytes).ok(), None);
 }

@@ -422,9 +422,18 @@ fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex>
     }
     let name = definition.name.as_ref().or(definition.constraint.as_ref()).map(|n| n.text.clone());
     let name = if kind == IndexKind::Primary { None } else { name };
-    let method = if definition.kind == ast::IndexKind::Fulltext { text::method(definition, cx)? } else { Method::Ordered };
-    let mut made =
-        IndexDefinition { name, kind, method, parts, comment: "".into(), invisible: false, using: None, generated: false };
+    let method =
+        if definition.kind == ast::IndexKind::Fulltext { text::method(definition, cx)? } else { Method::Ordered };
+    let mut made = IndexDefinition {
+        name,
+        kind,
+        method,
+        parts,
+        comment: "".into(),
+        invisible: false,
+        using: None,
+        generated: false,
+    };
     for option in &definition.options {
         match option {
             IndexOption::Using(word) if word.eq_ignore_ascii_case("btree") => made.using = Some(Using::Btree),

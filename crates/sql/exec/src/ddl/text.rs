@@ -19,10 +19,9 @@ pub(super) fn method(index: &IndexDef, cx: &mut DdlContext<'_>) -> Result<Method
     }
     let mut definition = Definition::new(cx.collation);
     definition.tokens = match parser {
-        None => Tokens::Words {
-            min: number("innodb_ft_min_token_size", cx)?,
-            max: number("innodb_ft_max_token_size", cx)?,
-        },
+        None => {
+            Tokens::Words { min: number("innodb_ft_min_token_size", cx)?, max: number("innodb_ft_max_token_size", cx)? }
+        }
         Some(name) if name.text.eq_ignore_ascii_case("ngram") => {
             Tokens::Ngrams { size: number("ngram_token_size", cx)?.max(1) }
         }

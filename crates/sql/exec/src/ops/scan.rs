@@ -5,6 +5,8 @@ mod merge;
 mod search;
 mod skip;
 
+pub(super) use search::ranked;
+
 use crate::context::{BoxedOperator, Operator};
 use crate::{
     batch::{BATCH_BYTES, BATCH_ROWS, Batch, Column},

@@ -278,16 +278,7 @@ impl Search<'_> {
                 let columns = of_table(self.plan.tables.get(*table as usize)?);
                 format!("default({})", columns.get(*column as usize)?.as_ref()?)
             }
-            ExprKind::Match(search) => {
-                let table = self.plan.tables.get(search.table as usize)?;
-                let columns = of_table(table);
-                let parts = &table.table.indexes.get(search.index as usize)?.parts;
-                let names: Option<Vec<&str>> =
-                    parts.iter().map(|p| columns.get(p.column as usize)?.as_deref()).collect();
-                let (names, against) = (names?.join(","), self.text(search.args.first()?, row)?);
-                format!("(match {names} against ({against}{}))", super::print::mode_words(search.mode))
-            }
-            ExprKind::Row(_) | ExprKind::Subquery(_) | ExprKind::Routine(..) => return None,
+            ExprKind::Row(_) | ExprKind::Subquery(_) | ExprKind::Routine(..) | ExprKind::Match(_) => return None,
         })
     }
 }

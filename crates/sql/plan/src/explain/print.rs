@@ -161,30 +161,26 @@ impl Printer<'_> {
                 };
             }
             ExprKind::UserVar(name) => out.push_str(&format!("@{name}")),
-            ExprKind::Routine(f, args) => {
-                let _ = write!(out, "{}.{}({})", f.schema, f.name, self.list(args, row));
-            }
+            ExprKind::Routine(f, args) => out.push_str(&format!("{}.{}({})", f.schema, f.name, self.list(args, row))),
             ExprKind::SetUserVar(name, value) => {
                 let _ = write!(out, "(@{name} := {})", self.expr(value, row));
             }
             ExprKind::SysVar { name, .. } => {
                 let _ = write!(out, "@@{name}");
             }
-            ExprKind::Match(search) => {
-                let (against, mode) = (self.list(&search.args[..1], row), mode_words(search.mode));
-                let _ = write!(out, "(match #{} against ({against}{mode}))", search.index);
-            }
+            ExprKind::Match(search) => self.search(search, row, out),
             ExprKind::Default { column, .. } => out.push_str(&format!("default({column})")),
             ExprKind::Row(args) => self.joined(args, ",", row, out),
         }
     }
-}
 
-/// The words of a mode behind the query; natural language has none.
-pub(super) fn mode_words(mode: gannet_text::Mode) -> &'static str {
-    match mode {
-        gannet_text::Mode::Natural => "",
-        gannet_text::Mode::Boolean => " in boolean mode",
-        gannet_text::Mode::Expansion => " with query expansion",
+    fn search(&self, search: &crate::expr::Match, row: &Names, out: &mut String) {
+        let mode = match search.mode {
+            gannet_text::Mode::Natural => "",
+            gannet_text::Mode::Boolean => " in boolean mode",
+            gannet_text::Mode::Expansion => " with query expansion",
+        };
+        let against = self.list(&search.args[..1], row);
+        out.push_str(&format!("(match #{} against ({against}{mode}))", search.index));
     }
 }

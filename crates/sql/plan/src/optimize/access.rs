@@ -260,7 +260,8 @@ impl BaseRel {
                 examined: 1.0,
                 seen: false,
                 rows: self.selectivity(available, &[]).max(0.01),
-                cost: cost::DESCEND + cost::NEXT + self.row_cost(false),
+                // It is made anyway, to compute the rank.
+                cost: cost::DESCEND + cost::NEXT,
             });
         }
     }
@@ -531,8 +532,8 @@ impl BaseRel {
         };
         let has = |i: usize, c: u32| self.table.indexes[i].parts.iter().any(|p| p.column == c);
         let grouped = |i: usize| !groups.is_empty() && groups.iter().all(|c| has(i, *c));
-        let all = (0..self.table.indexes.len())
-            .filter(|i| sought(*i) || self.usable(*i) && (says(first(*i)) || grouped(*i)));
+        let all =
+            (0..self.table.indexes.len()).filter(|i| sought(*i) || self.usable(*i) && (says(first(*i)) || grouped(*i)));
         all.map(|i| i as u32).collect()
     }
 

@@ -282,14 +282,13 @@ impl Builder<'_> {
         let set_of = |e: &Expr| self.set_of(planned.block, e);
         let mut sargs: Vec<Sarg> = Vec::new();
         let mut unions = Vec::new();
-        let (mut filters, mut searches) = (Vec::new(), Vec::new());
+        let mut filters = Vec::new();
         for c in applicable {
             let e = &planned.conditions[*c];
             let rels = planned.infos[*c].rels;
             if !rels.intersects(own) {
                 continue;
             }
-            searches.extend(search::of_condition(e, rel, slot));
             let before = sargs.len();
             sarg::extract(self.arena, rel, own, e, *c, &set_of, &mut sargs);
             let share = self.share_by_values(&table, rel, e, &sargs[before..]);
@@ -321,13 +320,7 @@ impl Builder<'_> {
         let exclusive = rel.lock.strength == LockStrength::Exclusive;
         let skips_locked = locking && rel.lock.wait == LockWait::SkipLocked;
         let mut hints = rel.hints.clone();
-        if self.options.passes.has(Passes::HIDE_INVISIBLE) {
-            let hidden = table.indexes.iter().enumerate().filter(|(_, i)| i.invisible);
-            hints.join &= !hidden.fold(0, |mask, (i, _)| mask | 1u128 << i);
-        }
-        // Full-text indexes serve searches alone.
-        let texts = table.indexes.iter().enumerate().filter(|(_, i)| !i.is_ordered());
-        hints.join &= !texts.fold(0, |mask, (i, _)| mask | 1u128 << i);
+        hints.join &= !hidden_indexes(&table, self.options.passes);
         let block = planned.block;
         let alone = block.rels.len() == 1 && !block.aggregated && !block.distinct && block.windows.is_empty();
         BaseRel {
@@ -338,7 +331,7 @@ impl Builder<'_> {
             empty,
             sargs,
             unions,
-            searches,
+            searches: search::of_conditions(applicable.iter().map(|c| &planned.conditions[*c]), rel, slot),
             columns,
             filters,
             virtual_source,
@@ -471,6 +464,13 @@ impl Builder<'_> {
         let op = Op::Filter { input: Box::new(node.physical), predicate };
         Ok(self.node(op, node.schema, rows, cost))
     }
+}
+
+/// Those that find no rows for this statement but by a search: invisible ones, and full-text ones.
+fn hidden_indexes(table: &gannet_schema::Table, passes: Passes) -> u128 {
+    let invisible = passes.has(Passes::HIDE_INVISIBLE);
+    let hidden = table.indexes.iter().enumerate().filter(|(_, i)| i.invisible && invisible || !i.is_ordered());
+    hidden.fold(0, |mask, (i, _)| mask | 1u128 << i)
 }
 
 /// What varies is evaluated where all relations of its level are there: on the rows which the other conditions let

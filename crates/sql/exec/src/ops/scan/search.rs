@@ -3,9 +3,11 @@
 use super::{FIRST_ROWS, Reader, TreeScan};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS, Batch};
 use crate::context::{Cx, Operator};
-use crate::search::{Found, find, judge, takes_all};
+use crate::found::Found;
+use crate::search::{find, judge, takes_all};
 use crate::{eval, vector};
-use gannet_plan::physical::{Access, LockStrength, SearchAccess, TableScan};
+use gannet_plan::expr::{Expr, ExprKind, SortKey};
+use gannet_plan::physical::{Access, LockStrength, Op, Physical, SearchAccess, TableScan};
 use gannet_schema::Table;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlType};
@@ -13,6 +15,22 @@ use std::sync::Arc;
 
 /// What a condition is read by that all rows may satisfy.
 const EVERYTHING: &Access = &Access::Full;
+
+/// The query of a search that delivers rows to a sort by rank, the highest first, and the query of those ranks; `None`
+/// where the sort is by something else.
+pub(crate) fn ranked<'p>(input: &'p Physical, keys: &'p [SortKey]) -> Option<(&'p Expr, &'p Expr)> {
+    let [SortKey { expr, descending: true }] = keys else { return None };
+    let ExprKind::Match(wanted) = &expr.kind else { return None };
+    let scan = match &input.op {
+        Op::TableScan(scan) => scan,
+        Op::Filter { input, .. } => return ranked(input, keys),
+        _ => return None,
+    };
+    let Access::Search(search) = &scan.access else { return None };
+    let same = (scan.table, search.index, search.mode) == (wanted.table, wanted.index, wanted.mode);
+    // Rows that are locked are judged again.
+    (same && scan.lock.strength == LockStrength::None).then_some((&search.against, wanted.args.first()?))
+}
 
 pub(super) struct SearchScan<'p> {
     reader: Reader<'p>,
@@ -42,13 +60,18 @@ impl<'p> SearchScan<'p> {
 impl<'p> Operator<'p> for SearchScan<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
         (self.at, self.rows, self.found, self.instead) = (0, FIRST_ROWS, None, None);
-        if takes_all(self.plan.above.as_ref(), cx)? {
+        let empty = Batch::one_empty_row();
+        let everything = match &self.plan.above {
+            Some((bound, inclusive)) => takes_all(&eval::eval(bound, &empty, 0, cx)?, *inclusive),
+            None => false,
+        };
+        if everything {
             let mut all = Box::new(TreeScan::new(self.reader.scan, EVERYTHING, self.types));
             all.open(cx)?;
             self.instead = Some(all);
             return Ok(());
         }
-        let against = eval::eval(&self.plan.against, &Batch::one_empty_row(), 0, cx)?;
+        let against = eval::eval(&self.plan.against, &empty, 0, cx)?;
         self.found = Some(find(self.reader.scan.table, self.plan.index, self.plan.mode, &against, cx)?);
         count(Counter::HandlerReadKey);
         Ok(())

@@ -4,9 +4,14 @@ use crate::expr::{CompareOp, Expr, ExprKind, Match};
 use crate::logical::Rel;
 use crate::physical::SearchAccess;
 
+/// Searches that find the rows of a relation, plan table `slot`, which may satisfy one of the conditions.
+pub(super) fn of_conditions<'e>(conditions: impl Iterator<Item = &'e Expr>, rel: &Rel, slot: u32) -> Vec<SearchAccess> {
+    conditions.filter_map(|e| of_condition(e, rel, slot)).collect()
+}
+
 /// The search that finds the rows of a relation, plan table `slot`, which may satisfy a condition: `MATCH`,
 /// `MATCH > x`, `MATCH >= x`.
-pub(super) fn of_condition(e: &Expr, rel: &Rel, slot: u32) -> Option<SearchAccess> {
+fn of_condition(e: &Expr, rel: &Rel, slot: u32) -> Option<SearchAccess> {
     let (search, above) = match &e.kind {
         ExprKind::Match(search) => (search, None),
         ExprKind::Compare { op, args, .. } => {
