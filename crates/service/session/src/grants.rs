@@ -180,7 +180,7 @@ pub(crate) fn grant(session: &mut Session, s: &ast::Grant) -> Result<Done> {
         };
         put.push(Arc::new(old.changed(|a| add(session, &mut a.grants, &w, s.with_option))));
     }
-    session.store_accounts(put, &[])
+    super::accounts::store_accounts(session, put, &[])
 }
 
 /// Checks that the object exists; with CREATE a table may come later.
@@ -292,7 +292,7 @@ pub(crate) fn revoke(session: &mut Session, s: &ast::Revoke) -> Result<Done> {
             None => return Err(nonexisting(&w.target, name)),
         }
     }
-    session.store_accounts(put, &[])
+    super::accounts::store_accounts(session, put, &[])
 }
 
 /// Error 1698 for an account that lacks PROXY with GRANT OPTION on the other account. On itself every account has
@@ -324,7 +324,7 @@ fn grant_proxy(session: &mut Session, proxied: &ast::Account, s: &ast::Grant, na
             list.push(ProxyGrant { proxied: proxied.clone(), option, grantor: grantor.clone(), at });
         })));
     }
-    session.store_accounts(put, &[])
+    super::accounts::store_accounts(session, put, &[])
 }
 
 /// REVOKE PROXY ON account FROM accounts.
@@ -346,7 +346,7 @@ fn revoke_proxy(session: &mut Session, proxied: &ast::Account, s: &ast::Revoke, 
             _ => return Err(missing),
         }
     }
-    session.store_accounts(put, &[])
+    super::accounts::store_accounts(session, put, &[])
 }
 
 /// REVOKE ALL PRIVILEGES, GRANT OPTION: everything but roles and PROXY.
@@ -373,18 +373,18 @@ fn revoke_everything(session: &mut Session, names: &[Name], s: &ast::Revoke) -> 
             None => return Err(sql_err!(RevokeGrants)),
         }
     }
-    session.store_accounts(put, &[])
+    super::accounts::store_accounts(session, put, &[])
 }
 
 fn grant_roles(session: &mut Session, roles: &[ast::Account], to: &[Name], admin: bool) -> Result<Done> {
     let roles: Vec<Name> = roles.iter().map(|r| session.account_name(r)).collect();
     for role in &roles {
-        session.require_role_admin(role)?;
-        session.require_role(role)?;
+        super::accounts::require_role_admin(session, role)?;
+        super::accounts::require_role(session, role)?;
     }
     let mut put = Vec::new();
     for name in to {
-        let old = session.require_role(name)?;
+        let old = super::accounts::require_role(session, name)?;
         for role in &roles {
             if role == name || session.server.accounts.would_loop(role, name) {
                 return Err(sql_err!(RoleGrantedToItself, name.ticked(), role.ticked()));
@@ -401,18 +401,18 @@ fn grant_roles(session: &mut Session, roles: &[ast::Account], to: &[Name], admin
             list.sort_by(|a, b| a.role.cmp(&b.role));
         })));
     }
-    session.store_accounts(put, &[])
+    super::accounts::store_accounts(session, put, &[])
 }
 
 fn revoke_roles(session: &mut Session, roles: &[ast::Account], from: &[Name], s: &ast::Revoke) -> Result<Done> {
     let roles: Vec<Name> = roles.iter().map(|r| session.account_name(r)).collect();
     for role in &roles {
-        session.require_role_admin(role)?;
+        super::accounts::require_role_admin(session, role)?;
         if session.server.accounts.is_mandatory(role) {
             return Err(sql_err!(MandatoryRole, role.ticked()));
         }
         if !s.if_exists {
-            session.require_role(role)?;
+            super::accounts::require_role(session, role)?;
         }
     }
     let mut put = Vec::new();
@@ -429,7 +429,7 @@ fn revoke_roles(session: &mut Session, roles: &[ast::Account], from: &[Name], s:
             a.grants.default_roles.retain(|r| !roles.contains(r));
         })));
     }
-    let done = session.store_accounts(put, &[])?;
+    let done = super::accounts::store_accounts(session, put, &[])?;
     session.state.drop_lost_roles();
     Ok(done)
 }

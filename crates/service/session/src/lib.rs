@@ -272,7 +272,7 @@ impl Session {
         let mut it = Self::new(server, plans, entry, account, opening);
         it.state.usage = usage;
         it.entry.keep_attributes(&opening.attributes);
-        it.begin_life(opening)?;
+        begin_life(&mut it, opening)?;
         Ok(it)
     }
 
@@ -315,42 +315,11 @@ impl Session {
         }
     }
 
-    /// Takes over what the login says: character sets, timeouts, the default database.
-    fn begin_life(&mut self, opening: &Opening) -> Result<()> {
-        self.start_variables(opening);
-        match opening.database.as_deref().filter(|d| !d.is_empty()) {
-            Some(database) => self.use_database(database),
-            None => Ok(()),
-        }
-    }
-
     /// `@@proxy_user`: the account that the client logged in to, when the session has another account's rights.
     pub fn came_as(&mut self, own: &Account) {
         if !self.state.account.is(&own.id()) {
             self.state.vars.set(Live::ProxyUser, VarValue::text(&own.id().quoted()));
         }
-    }
-
-    /// Variables that a login sets: the client's collation, the timeouts of interactive clients.
-    fn start_variables(&mut self, opening: &Opening) {
-        let id = opening.collation;
-        let known = Collation::by_id(id).filter(|c| id != 0 && c.charset.may_be_clients());
-        let collation = known.unwrap_or_else(|| self.server.collation());
-        self.set_names(collation.charset, collation);
-        if self.abilities.interactive {
-            let seconds = self.state.vars[Live::InteractiveTimeout].clone();
-            self.state.vars.set(Live::WaitTimeout, seconds);
-        }
-        self.refresh();
-    }
-
-    /// SET NAMES without its checks.
-    pub fn set_names(&mut self, charset: Charset, collation: &'static Collation) {
-        let name = VarValue::text(charset.name());
-        for id in [Live::CharacterSetClient, Live::CharacterSetConnection, Live::CharacterSetResults] {
-            self.state.vars.set(id, name.clone());
-        }
-        self.state.vars.set(Live::CollationConnection, VarValue::text(collation.name));
     }
 
     /// Takes over what the variables say.
@@ -363,7 +332,7 @@ impl Session {
         self.passes = variables::passes(&self.state.vars);
         self.today_of_s = None;
         self.entry.set_mode(text::lex_mode(self.settings.sql_mode));
-        self.refresh_tracker();
+        track::refresh_tracker(self);
     }
 
     /// The greeting of a new session is over: nothing in it is reported as a change.
@@ -427,9 +396,9 @@ impl Session {
     /// COM_RESET_CONNECTION, and the second half of COM_CHANGE_USER: as after a login, but without one.
     pub fn reset(&mut self, opening: &Opening) {
         self.abandon_transaction();
-        self.forget_branch();
-        self.unlock_tables();
-        self.drop_all_temporary();
+        branch::forget_branch(self);
+        locks::unlock_tables(self);
+        temporary::drop_all_temporary(self);
         self.restoring = None;
         self.state.release_user_locks();
         let database = self.state.database.clone();
@@ -438,7 +407,7 @@ impl Session {
         let usage = self.state.usage.take();
         self.state = State::new(self.server.clone(), self.entry.clone(), account, vars, &opening.user);
         self.state.usage = usage;
-        self.counters_reset();
+        counting::counters_reset(self);
         self.state.set_database(database);
         self.statements.clear();
         self.handlers.clear();
@@ -446,7 +415,7 @@ impl Session {
         self.changes.clear();
         self.tracker = track::Tracker::default();
         self.work.reset();
-        self.start_variables(opening);
+        start_variables(self, opening);
     }
 
     /// The error that the client is told when its connection ends for a reason of the server.
@@ -461,8 +430,8 @@ impl Session {
     pub fn end(&mut self) {
         if !std::mem::replace(&mut self.ended, true) {
             self.abandon_transaction();
-            self.forget_branch();
-            self.drop_all_temporary();
+            branch::forget_branch(self);
+            temporary::drop_all_temporary(self);
             self.locked.clear();
             self.work.locks().unlock_instance();
             self.work.locks().release_explicit();
@@ -470,6 +439,37 @@ impl Session {
             self.state.release_locks();
         }
     }
+}
+
+/// Takes over what the login says: character sets, timeouts, the default database.
+pub(crate) fn begin_life(session: &mut Session, opening: &Opening) -> Result<()> {
+    start_variables(session, opening);
+    match opening.database.as_deref().filter(|d| !d.is_empty()) {
+        Some(database) => session.use_database(database),
+        None => Ok(()),
+    }
+}
+
+/// Variables that a login sets: the client's collation, the timeouts of interactive clients.
+fn start_variables(session: &mut Session, opening: &Opening) {
+    let id = opening.collation;
+    let known = Collation::by_id(id).filter(|c| id != 0 && c.charset.may_be_clients());
+    let collation = known.unwrap_or_else(|| session.server.collation());
+    set_names(session, collation.charset, collation);
+    if session.abilities.interactive {
+        let seconds = session.state.vars[Live::InteractiveTimeout].clone();
+        session.state.vars.set(Live::WaitTimeout, seconds);
+    }
+    session.refresh();
+}
+
+/// SET NAMES without its checks.
+pub(crate) fn set_names(session: &mut Session, charset: Charset, collation: &'static Collation) {
+    let name = VarValue::text(charset.name());
+    for id in [Live::CharacterSetClient, Live::CharacterSetConnection, Live::CharacterSetResults] {
+        session.state.vars.set(id, name.clone());
+    }
+    session.state.vars.set(Live::CollationConnection, VarValue::text(collation.name));
 }
 
 impl Drop for Session {

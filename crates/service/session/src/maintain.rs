@@ -1,10 +1,10 @@
 //! ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE, SHOW OPEN TABLES.
 
-use super::Session;
 use super::reply::{Done, Reply};
 use super::reply::{RowsSink, plain_column};
 use super::show::{column, number, quote, table};
 use super::state::text;
+use super::{Session, privileges, show};
 use gannet_catalog::StoredTable;
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_core::statistics::Wanted;
@@ -51,7 +51,7 @@ pub(crate) fn maintain(session: &mut Session, m: &ast::TableMaintenance, reply: 
         };
         match &found {
             Ok(t) if t.temporary => {}
-            _ if m.kind == Kind::Check => session.require_any_privilege(&schema, &name.name)?,
+            _ if m.kind == Kind::Check => privileges::require_any_privilege(session, &schema, &name.name)?,
             _ => session.require_on_table(need, &schema, &name.name)?,
         }
         let is_view = found.as_ref().is_ok_and(|t| t.view().is_some());
@@ -225,6 +225,6 @@ impl Session {
         }
         let head =
             "SELECT 'Database' AS `Database`, 'Table' AS `Table`, 0 AS In_use, 0 AS Name_locked FROM DUAL WHERE 0";
-        self.select(&format!("{head} UNION ALL {}", parts.join(" UNION ALL ")), "Table", filter)
+        show::select(self, &format!("{head} UNION ALL {}", parts.join(" UNION ALL ")), "Table", filter)
     }
 }

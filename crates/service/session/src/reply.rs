@@ -283,18 +283,10 @@ impl Session {
     #[cold]
     pub fn fail(&mut self, reply: &mut dyn Reply, error: SqlError) {
         if error.code() == ErrorCode::InternalError {
-            self.tell_internal(&error);
+            tell_internal(self, &error);
         }
         let charsets = self.charsets;
         reply.error(&error, &charsets);
-    }
-
-    /// An error of the server's own is not the client's alone to know.
-    #[cold]
-    fn tell_internal(&self, error: &SqlError) {
-        let text = self.entry.info().unwrap_or_default();
-        let statement = super::text::in_log(text.bytes(), super::text::lex_mode(self.settings.sql_mode));
-        self.server.log.error(format_args!("Connection {}: {}; {statement}", self.entry.id, error.message()));
     }
 
     /// Does the client want its results described? `resultset_metadata`.
@@ -311,4 +303,12 @@ impl Session {
             write_timeout_ns: self.write_timeout_ns(),
         }
     }
+}
+
+/// An error of the server's own is not the client's alone to know.
+#[cold]
+fn tell_internal(session: &Session, error: &SqlError) {
+    let text = session.entry.info().unwrap_or_default();
+    let statement = super::text::in_log(text.bytes(), super::text::lex_mode(session.settings.sql_mode));
+    session.server.log.error(format_args!("Connection {}: {}; {statement}", session.entry.id, error.message()));
 }

@@ -1,6 +1,6 @@
 //! What the binary log says of a statement that changes definitions or accounts.
 
-use super::Session;
+use super::{Session, logged};
 use gannet_binlog::event::kind;
 use gannet_binlog::group::{Frame, Gathered, Head};
 use gannet_binlog::query::{Query, Settings, flags2};
@@ -14,7 +14,7 @@ const SECRET: &[u8] = b"<secret>";
 
 /// The running statement as a group of its own; `None` when it is not logged.
 pub(super) fn words(session: &Session) -> Option<Words> {
-    if !session.is_logged() {
+    if !logged::is_logged(session) {
         return None;
     }
     let text = session.entry.statement().map_or(Vec::new(), |text| text.bytes().to_vec());
@@ -61,7 +61,7 @@ pub(super) fn group_of(session: &Session, text: &[u8]) -> Words {
     let mut gathered = Gathered::default();
     gathered.begin_statement(now_us.div_euclid(1_000_000) as u32, 0, None);
     gathered.item(kind::QUERY, |out| query.encode(out));
-    let head = Head { frame: Frame::Definition, thread_id, committed_us: session.commit_time(), ..Head::default() };
+    let head = Head { frame: Frame::Definition, thread_id, committed_us: logged::commit_time(), ..Head::default() };
     let mut payload = Vec::new();
     if let Some(mut group) = gathered.take(0, head) {
         // A group in memory can be read.
