@@ -259,7 +259,11 @@ fn new_secret(session: &mut Session, auth: &[ast::Authentication], current: Plug
         None => current,
     };
     if plugin == Plugin::Sha256 && auth.plugin.is_some() {
-        session.running.warnings.warn(ErrorCode::WarnDeprecatedSyntax, &[&"sha256_password", &"caching_sha2_password"]);
+        session
+            .running
+            .diagnostics
+            .warnings
+            .warn(ErrorCode::WarnDeprecatedSyntax, &[&"sha256_password", &"caching_sha2_password"]);
     }
     if auth.initial.is_some() {
         return Err(SqlError::unsupported("INITIAL AUTHENTICATION"));

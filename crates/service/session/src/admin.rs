@@ -79,7 +79,7 @@ impl Session {
                     if *for_export {
                         // The tables are locked as for an export, and have no files that could be copied.
                         let what = "files of single tables (FLUSH TABLES ... FOR EXPORT only locks the tables)";
-                        self.running.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
+                        self.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
                     }
                     let lock = |n: &ast::ObjectName| ast::TableLock {
                         table: n.clone(),

@@ -80,7 +80,7 @@ impl Session {
             shape,
             database: self.state.database_id(),
             catalog_version: self.state.snapshot.version(),
-            mode: self.mode_key ^ self.state.plan_salt,
+            mode: self.settings.mode_key ^ self.state.plan_salt,
             collation: self.literal_collation().0,
             parameter_types,
         }
@@ -88,13 +88,13 @@ impl Session {
 
     /// Collation of literals.
     pub fn literal_collation(&self) -> CollationId {
-        self.charsets.connection
+        self.settings.charsets.connection
     }
 
     /// Collation of literals in definitions, whose text is kept as UTF-8: where literals are in another character set,
     /// the default.
     pub fn definition_collation(&self) -> CollationId {
-        let c = self.charsets.connection;
+        let c = self.settings.charsets.connection;
         match c.charset() {
             Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => c,
             _ => CollationId::DEFAULT,
@@ -126,7 +126,7 @@ impl Session {
 
     /// The statistics' handle of a text.
     pub fn digest_handle(&self, text: &[u8]) -> DigestHandle {
-        let mode = lex_mode(self.settings.sql_mode);
+        let mode = lex_mode(self.settings.exec.sql_mode);
         let digest::Digest { hash, text: mut normal } = digest::digest(text, mode);
         let (stats, schema) = (&self.server.stats, self.state.database.as_deref().unwrap_or_default());
         let mut key = DigestKey(hash);
@@ -146,7 +146,7 @@ impl Session {
     /// The values of the plan's parameters: literals of the text, and the client's.
     pub fn bind(&self, plan: &Plan, literals: &[LiteralToken], text: &[u8], markers: &[Value]) -> Result<Vec<Value>> {
         let mut values = Vec::with_capacity(plan.params.len());
-        let mode = lex_mode(self.settings.sql_mode);
+        let mode = lex_mode(self.settings.exec.sql_mode);
         plan.bind(text, literals, mode, self.literal_collation(), markers, &mut values)?;
         Ok(values)
     }
@@ -191,7 +191,7 @@ pub(crate) fn plan_of_class(
     text: &[u8],
 ) -> Option<Local<Cached>> {
     let Ok(params) = session.bind(&entry.plan, &scan.literals, text, &[]) else { return Some(entry) };
-    let class = entry.plan.class_of(&params, session, &session.settings.time_zone);
+    let class = entry.plan.class_of(&params, session, &session.settings.exec.time_zone);
     if class == entry.plan.selectivity {
         return Some(entry);
     }
@@ -219,7 +219,7 @@ pub(crate) fn plan_text(
     text: &[u8],
 ) -> Result<(Arc<CachedPlan>, Vec<Value>)> {
     let secret = session.server.scan_secret;
-    let mode = lex_mode(session.settings.sql_mode);
+    let mode = lex_mode(session.settings.exec.sql_mode);
     with_scan(secret, |scan| {
         digest::scan(text, mode, scan);
         let plan = session.make_plan(statement, (&[], &[]), Some((text, &scan.literals)))?;

@@ -220,7 +220,7 @@ pub(crate) fn call(session: &mut Session, name: &ObjectName, args: &[Expr], repl
             session.running.outs.push((*n, slot.name.clone(), slot.ty.clone()));
         }
     }
-    let affected = u64::try_from(session.state.row_count).unwrap_or(0);
+    let affected = u64::try_from(session.state.running.before.row_count).unwrap_or(0);
     Ok(Done { affected, insert_id: 0, ..Done::default() })
 }
 
@@ -292,13 +292,14 @@ fn give_out(session: &mut Session, out: &Out, value: Value) -> Result<()> {
 fn as_program<R>(session: &mut Session, f: impl FnOnce(&mut Session) -> R) -> R {
     let markers = std::mem::take(&mut session.running.markers);
     let locals = session.running.locals.take();
-    let stacked = std::mem::take(&mut session.running.stacked);
+    let stacked = std::mem::take(&mut session.running.diagnostics.stacked);
     let more = session.running.more;
     let clock = session.state.running.clock;
     let result = f(session);
     session.state.running.clock = clock;
     session.running.more = more;
-    (session.running.markers, session.running.locals, session.running.stacked) = (markers, locals, stacked);
+    (session.running.markers, session.running.locals) = (markers, locals);
+    session.running.diagnostics.stacked = stacked;
     result
 }
 
@@ -330,7 +331,8 @@ fn within<R>(
 
 fn enter(session: &mut Session, schema: &Arc<str>, made: &Made, definer: bool) -> Result<Entered> {
     let identity = if definer { become_account(session, &made.definer)? } else { None };
-    let (mode, client, connection) = (session.settings.sql_mode, session.charsets.client, session.charsets.connection);
+    let (mode, client, connection) =
+        (session.settings.exec.sql_mode, session.settings.charsets.client, session.settings.charsets.connection);
     let database = (session.state.database.as_deref() != Some(&**schema)).then(|| session.state.database.clone());
     if database.is_some() {
         session.state.set_database(Some(schema.clone()));
@@ -354,8 +356,8 @@ fn leave_program(session: &mut Session, entered: Entered) {
 }
 
 fn set_surroundings(session: &mut Session, mode: SqlMode, client: Charset, connection: CollationId) {
-    let same = session.settings.sql_mode == mode && session.charsets.client == client;
-    if same && session.charsets.connection == connection {
+    let same = session.settings.exec.sql_mode == mode && session.settings.charsets.client == client;
+    if same && session.settings.charsets.connection == connection {
         return;
     }
     let vars = &mut session.state.vars;
@@ -363,9 +365,9 @@ fn set_surroundings(session: &mut Session, mode: SqlMode, client: Charset, conne
     vars.set(Live::CharacterSetClient, VarValue::text(client.name()));
     vars.set(Live::CharacterSetConnection, VarValue::text(connection.charset().name()));
     vars.set(Live::CollationConnection, VarValue::text(connection.get().name));
-    let unlock_unmatched = session.settings.unlock_unmatched;
+    let unlock_unmatched = session.settings.exec.unlock_unmatched;
     session.refresh();
-    session.settings.unlock_unmatched = unlock_unmatched;
+    session.settings.exec.unlock_unmatched = unlock_unmatched;
 }
 
 /// Takes the rights of a definer, unless they are the session's. Error 1449.
@@ -393,11 +395,8 @@ fn prepare_inside(session: &mut Session) {
         None => new_inside(session),
     };
     inner.settings = session.settings.clone();
-    inner.charsets = session.charsets;
-    inner.mode_key = session.mode_key;
-    inner.passes = session.passes;
     inner.work.nested_in(&session.work);
-    inner.running.warnings = session.running.warnings.like();
+    inner.running.diagnostics.warnings = session.running.diagnostics.warnings.like();
     session.state.inside.push(inner);
 }
 
@@ -524,17 +523,14 @@ impl State {
         std::mem::swap(&mut inner.state, self);
         std::mem::swap(inner.work.txn_mut(), txn);
         let s = &inner.state;
-        let before = (s.last_insert_id, s.found_rows, s.row_count, s.warning_count, s.error_count);
-        let seen = (s.running.insert_id_given, s.running.over_tables);
+        let before = (s.last_insert_id, s.running.before, s.running.insert_id_given, s.running.over_tables);
         let outcome = f(&mut inner);
         let s = &mut inner.state;
-        (s.last_insert_id, s.found_rows, s.row_count, s.warning_count, s.error_count) = before;
-        (s.running.insert_id_given, s.running.over_tables) = seen;
+        (s.last_insert_id, s.running.before, s.running.insert_id_given, s.running.over_tables) = before;
         std::mem::swap(inner.work.txn_mut(), txn);
         std::mem::swap(&mut inner.state, self);
-        if !inner.running.warnings.is_empty() {
-            let fresh = inner.running.warnings.like();
-            warnings.append(&mut std::mem::replace(&mut inner.running.warnings, fresh));
+        if !inner.running.diagnostics.warnings.is_empty() {
+            warnings.append(&mut inner.running.diagnostics.set_aside());
         }
         self.inside.push(inner);
         outcome

@@ -1,4 +1,4 @@
-//! The diagnostics area: SIGNAL, RESIGNAL, GET DIAGNOSTICS.
+//! The diagnostics area, and the statements about it: SIGNAL, RESIGNAL, GET DIAGNOSTICS.
 
 use super::Session;
 use super::reply::Done;
@@ -10,6 +10,69 @@ use gannet_types::{ErrorCode, Items, Level, Result, SqlError, Value, Warning, Wa
 pub(crate) struct Stacked {
     pub(crate) area: Warnings,
     pub(crate) raised: Warning,
+}
+
+/// The conditions of the statement that runs, and what the handlers at work were called for.
+#[derive(Default)]
+pub struct Diagnostics {
+    /// The diagnostics area.
+    pub warnings: Warnings,
+    /// The areas of handlers, innermost last.
+    pub(crate) stacked: Vec<Stacked>,
+    /// How often a statement of a program has cleared the area.
+    clears: u64,
+}
+
+/// How many conditions were in the area when a handler was called: they go with it if nothing has cleared the area
+/// meanwhile.
+pub(crate) struct Handled {
+    conditions: usize,
+    clears: u64,
+}
+
+impl Diagnostics {
+    /// Those of a statement inside.
+    pub(crate) fn inside(&self) -> Self {
+        Diagnostics { warnings: self.warnings.like(), ..Diagnostics::default() }
+    }
+
+    /// Empties the area; gives what was in it.
+    pub(crate) fn set_aside(&mut self) -> Warnings {
+        let fresh = self.warnings.like();
+        std::mem::replace(&mut self.warnings, fresh)
+    }
+
+    /// Empties the area for a statement of a program.
+    pub(crate) fn clear(&mut self) {
+        self.warnings.clear();
+        self.cleared();
+    }
+
+    /// What was in the area is gone.
+    pub(crate) fn cleared(&mut self) {
+        self.clears += 1;
+    }
+
+    /// A handler is called for `raised`.
+    pub(crate) fn stack(&mut self, raised: Warning) -> Handled {
+        let area = self.warnings.clone();
+        let handled = Handled { conditions: area.iter().count(), clears: self.clears };
+        self.stacked.push(Stacked { area, raised });
+        handled
+    }
+
+    /// The handler has ended.
+    pub(crate) fn unstack(&mut self, handled: &Handled) {
+        self.stacked.pop();
+        if self.clears == handled.clears {
+            self.warnings.forget_first(handled.conditions);
+        }
+    }
+
+    /// The area, or that of the innermost handler.
+    fn area(&self, stacked: bool) -> &Warnings {
+        self.stacked.last().filter(|_| stacked).map_or(&self.warnings, |s| &s.area)
+    }
 }
 
 /// Characters that MESSAGE_TEXT and the other items may have.
@@ -26,7 +89,7 @@ struct SetItems {
 
 /// SIGNAL, RESIGNAL.
 pub(crate) fn signal(session: &mut Session, signal: &Signal) -> Result<Done> {
-    let active = session.running.stacked.last().cloned();
+    let active = session.running.diagnostics.stacked.last().cloned();
     let state = match &signal.condition {
         None => None,
         Some(ConditionValue::SqlState(state)) => Some(sqlstate(state)?),
@@ -51,21 +114,21 @@ pub(crate) fn signal(session: &mut Session, signal: &Signal) -> Result<Done> {
             let state = state.unwrap_or(*b"45000");
             let code = default_code(state);
             let plain = SqlError::signal(code.number(), state, code.format());
-            (session.running.warnings.like(), changed(plain, level_of(state), None, set))
+            (session.running.diagnostics.warnings.like(), changed(plain, level_of(state), None, set))
         }
     };
     // Truncated items were warned of just now.
-    let mut warned = std::mem::take(&mut session.running.warnings);
+    let mut warned = std::mem::take(&mut session.running.diagnostics.warnings);
     if !signal.resignal {
         area.append(&mut warned);
     }
-    session.running.warnings = area;
-    session.running.clears += 1;
+    session.running.diagnostics.warnings = area;
+    session.running.diagnostics.cleared();
     let (error, level) = condition;
     if level == Level::Error {
         return Err(error);
     }
-    session.running.warnings.push(error.to_warning(level));
+    session.running.diagnostics.warnings.push(error.to_warning(level));
     Ok(Done::default())
 }
 
@@ -106,16 +169,16 @@ fn fitting(session: &mut Session, text: String, most: usize, item: &str) -> Resu
     if text.chars().count() <= most {
         return Ok(text.into());
     }
-    if session.settings.sql_mode.is_strict() {
+    if session.settings.exec.sql_mode.is_strict() {
         return Err(sql_err!(CondItemTooLong, item));
     }
-    session.running.warnings.warn(ErrorCode::WarnCondItemTruncated, &[&item]);
+    session.running.diagnostics.warnings.warn(ErrorCode::WarnCondItemTruncated, &[&item]);
     Ok(text.chars().take(most).collect::<String>().into())
 }
 
 /// GET DIAGNOSTICS.
 pub(crate) fn get_diagnostics(session: &mut Session, get: &GetDiagnostics) -> Result<Done> {
-    if get.stacked && session.running.stacked.is_empty() {
+    if get.stacked && session.running.diagnostics.stacked.is_empty() {
         return Err(sql_err!(GetStackedDaWithoutActiveHandler));
     }
     for (target, _) in &get.items {
@@ -125,7 +188,9 @@ pub(crate) fn get_diagnostics(session: &mut Session, get: &GetDiagnostics) -> Re
     }
     // What fails here is one more condition of the area, not an error of the statement.
     match tell_diagnostics(session, get) {
-        Err(e) if e.code() != ErrorCode::QueryInterrupted => session.running.warnings.push(e.to_warning(Level::Error)),
+        Err(e) if e.code() != ErrorCode::QueryInterrupted => {
+            session.running.diagnostics.warnings.push(e.to_warning(Level::Error))
+        }
         outcome => outcome?,
     }
     Ok(Done::default())
@@ -145,10 +210,7 @@ fn tell_diagnostics(session: &mut Session, get: &GetDiagnostics) -> Result<()> {
                     number.round() as usize
                 }
             };
-            let area = match session.running.stacked.last().filter(|_| get.stacked) {
-                Some(stacked) => &stacked.area,
-                None => &session.running.warnings,
-            };
+            let area = session.running.diagnostics.area(get.stacked);
             let found = n.checked_sub(1).and_then(|at| area.iter().nth(at)).cloned();
             Some(found.ok_or_else(|| sql_err!(DaInvalidConditionNumber))?)
         }
@@ -158,14 +220,8 @@ fn tell_diagnostics(session: &mut Session, get: &GetDiagnostics) -> Result<()> {
         let value = match &wanted {
             Some(condition) => item_of(condition, &name)?,
             None => match &*name {
-                "NUMBER" => {
-                    let area = match session.running.stacked.last().filter(|_| get.stacked) {
-                        Some(stacked) => &stacked.area,
-                        None => &session.running.warnings,
-                    };
-                    Value::Int(area.iter().count() as i64)
-                }
-                _ => Value::Int(session.state.row_count),
+                "NUMBER" => Value::Int(session.running.diagnostics.area(get.stacked).iter().count() as i64),
+                _ => Value::Int(session.state.running.before.row_count),
             },
         };
         session.assign_target(target, value)?;

@@ -198,7 +198,7 @@ fn check_event_body(
     body: &ast::Statement,
     collation: gannet_types::CollationId,
 ) -> Result<()> {
-    let mode = session.settings.sql_mode;
+    let mode = session.settings.exec.sql_mode;
     let source = Source { kind: Kind::Event, name, params: &[], returns: None, body, mode, collation, rows: None };
     gannet_program::compile(&source).map(drop)
 }
@@ -252,11 +252,11 @@ fn instant(session: &mut Session, expr: &ast::Expr, word: &str) -> Result<i64> {
     value.write_text(&mut text);
     let shown = if value.is_null() { "NULL".into() } else { String::from_utf8_lossy(&text).into_owned() };
     let wrong = || sql_err!(WrongValue, word, shown);
-    let mut warnings = session.running.warnings.like();
+    let mut warnings = session.running.diagnostics.warnings.like();
     let mut conversion = convert::Context {
-        mode: session.settings.sql_mode,
-        zone: &session.settings.time_zone,
-        today: session.settings.today,
+        mode: session.settings.exec.sql_mode,
+        zone: &session.settings.exec.time_zone,
+        today: session.settings.exec.today,
         strict: true,
         warnings: &mut warnings,
         stopped: gannet_exec::stopped,

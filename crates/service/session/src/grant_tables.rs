@@ -246,7 +246,7 @@ fn change_copy(
     let after = session.own_rows(&all)?;
     session.commit_implicitly()?;
     let list = session.server.accounts.list();
-    let zone = &session.settings.time_zone;
+    let zone = &session.settings.exec.time_zone;
     let (put, remove) = changed(table, &list, &Rows(&before, zone), &Rows(&after, zone), None)?;
     super::accounts::refuse_open(session, &put)?;
     session.server.accounts.store(&session.server.catalog, super::words::words(session).as_ref(), put, &remove)?;
@@ -267,7 +267,7 @@ pub(super) fn replace_grants(session: &mut Session, mut tables: Vec<(&'static Gr
         before.push(session.own_rows(&format!("SELECT * FROM mysql.{}", table.name))?);
     }
     session.commit_implicitly()?;
-    let zone = &session.settings.time_zone;
+    let zone = &session.settings.exec.time_zone;
     let mut list: Vec<Arc<Account>> = session.server.accounts.list().to_vec();
     let (mut touched, mut removed): (Vec<Name>, Vec<Name>) = (Vec::new(), Vec::new());
     let mut kept = None;

@@ -276,6 +276,7 @@ pub(crate) fn revoke(session: &mut Session, s: &ast::Revoke) -> Result<Done> {
             if s.ignore_unknown_user {
                 session
                     .running
+                    .diagnostics
                     .warnings
                     .push(sql_err!(UserDoesNotExist, name.quoted()).to_warning(gannet_types::Level::Warning));
                 continue;
@@ -287,7 +288,7 @@ pub(crate) fn revoke(session: &mut Session, s: &ast::Revoke) -> Result<Done> {
             Some(()) => put.push(Arc::new(next)),
             None if s.if_exists => {
                 let e = nonexisting(&w.target, name);
-                session.running.warnings.push(e.to_warning(gannet_types::Level::Warning));
+                session.running.diagnostics.warnings.push(e.to_warning(gannet_types::Level::Warning));
             }
             None => return Err(nonexisting(&w.target, name)),
         }
@@ -338,10 +339,12 @@ fn revoke_proxy(session: &mut Session, proxied: &ast::Account, s: &ast::Revoke, 
             Some(old) if old.grants.proxies.iter().any(|p| p.proxied == proxied) => {
                 put.push(Arc::new(old.changed(|a| a.grants.proxies.retain(|p| p.proxied != proxied))));
             }
-            Some(_) if s.if_exists => session.running.warnings.push(missing.to_warning(gannet_types::Level::Warning)),
+            Some(_) if s.if_exists => {
+                session.running.diagnostics.warnings.push(missing.to_warning(gannet_types::Level::Warning))
+            }
             None if s.ignore_unknown_user => {
                 let unknown = sql_err!(UserDoesNotExist, name.quoted());
-                session.running.warnings.push(unknown.to_warning(gannet_types::Level::Warning));
+                session.running.diagnostics.warnings.push(unknown.to_warning(gannet_types::Level::Warning));
             }
             _ => return Err(missing),
         }
@@ -445,7 +448,7 @@ pub(crate) fn grant_lines(session: &Session, account: &Arc<Account>, roles: &[Na
     merged.restrictions = access.restrictions();
     let granted = session.server.accounts.roles_of(account);
     let lines = lines(&merged, &name, &granted, &account.grants.roles);
-    if session.settings.sql_mode.contains(gannet_types::SqlMode::ANSI_QUOTES) {
+    if session.settings.exec.sql_mode.contains(gannet_types::SqlMode::ANSI_QUOTES) {
         lines.into_iter().map(|l| l.replace('"', "\"\"").replace('`', "\"")).collect()
     } else {
         lines

@@ -70,14 +70,18 @@ impl Session {
 fn set_hinted(session: &mut Session, hint: &Hint, done: &mut Vec<Box<str>>, saved: &mut Saved) {
     let Some((name, value)) = &hint.value else { return };
     let Ok(id) = super::components::variable(&session.server.globals, name) else {
-        return session.running.warnings.warn(ErrorCode::UnresolvedHintName, &[&format!("'{name}'"), &"SET_VAR"]);
+        return session
+            .running
+            .diagnostics
+            .warnings
+            .warn(ErrorCode::UnresolvedHintName, &[&format!("'{name}'"), &"SET_VAR"]);
     };
     let def = id.def();
     if !def.hintable {
-        return session.running.warnings.warn(ErrorCode::NotHintUpdatableVariable, &[&def.name]);
+        return session.running.diagnostics.warnings.warn(ErrorCode::NotHintUpdatableVariable, &[&def.name]);
     }
     if done.iter().any(|d| **d == *def.name) {
-        return session.running.warnings.warn(ErrorCode::WarnConflictingHint, &[hint]);
+        return session.running.diagnostics.warnings.warn(ErrorCode::WarnConflictingHint, &[hint]);
     }
     done.push(def.name.into());
     let value = match value {
@@ -95,6 +99,6 @@ fn set_hinted(session: &mut Session, hint: &Hint, done: &mut Vec<Box<str>>, save
     }
     if let Err(e) = set::set_session(session, id, Some(value)) {
         saved.vars.retain(|(i, _)| *i != id);
-        session.running.warnings.push(e.to_warning(Level::Warning));
+        session.running.diagnostics.warnings.push(e.to_warning(Level::Warning));
     }
 }

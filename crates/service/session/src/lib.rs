@@ -104,6 +104,7 @@ pub use own::{Answer, OwnSession, init_connect};
 pub use prepared::{Prepared, Values};
 pub use query::name_of;
 pub use reply::Reply;
+pub use variables::Settings;
 
 use cached::Plans;
 use gannet_base::prefetch;
@@ -112,7 +113,7 @@ use gannet_core::accounts::Account;
 use gannet_core::registry::Entry;
 use gannet_core::vars::{Live, SessionVars, VarValue};
 use gannet_core::work::Work;
-use gannet_exec::{DirectBuffers, Settings};
+use gannet_exec::DirectBuffers;
 use gannet_runtime::{Conn, Interrupt, now_ns};
 use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
@@ -137,8 +138,6 @@ pub struct Session {
     pub(crate) work_seen: [u64; gannet_telemetry::WORK.len()],
     /// For `log_slow_extra`.
     pub(crate) extra_seen: logging::ExtraSeen,
-    /// The optimizer's passes.
-    pub(crate) passes: gannet_plan::options::Passes,
     pub(crate) temporaries: temporary::Temporaries,
     /// HANDLER.
     pub(crate) handlers: Vec<handler::Opened>,
@@ -150,12 +149,9 @@ pub struct Session {
     pub state: State,
     pub server: Arc<Core>,
     pub entry: Arc<Entry>,
-    /// Hash of the variables that plans depend on.
-    pub(crate) mode_key: u64,
     /// What its statements so far have waited for locks.
     pub(crate) locks_seen_ns: u64,
     pub(crate) abilities: Abilities,
-    pub charsets: Charsets,
     /// COM_SET_OPTION or CLIENT_MULTI_STATEMENTS.
     pub multi_statements: bool,
     /// COMMIT RELEASE and KILL of oneself: close after the reply.
@@ -169,12 +165,9 @@ pub struct Session {
     /// Changes of the session that the next answer tells of.
     pub(crate) changes: Vec<Change>,
     /// LOCK TABLES.
-    pub(crate) locked: Vec<locks::Locked>,
+    pub(crate) locked: locks::LockedTables,
     /// A dump of schema mysql that the session restores.
     restoring: Option<Box<grant_tables::Restoring>>,
-    /// The second (since 1970 UTC) that `settings.today` was computed for.
-    today_of_s: Option<i64>,
-    /// Derived from the variables; rebuilt when one of them changes.
     pub settings: Settings,
     /// XA.
     pub(crate) branch: branch::BranchState,
@@ -284,8 +277,7 @@ impl Session {
         let state = State::new(server.clone(), entry.clone(), account, vars, &opening.user);
         Self {
             abilities,
-            settings: variables::settings(&state, abilities.found_rows),
-            charsets: variables::charsets(&state.vars),
+            settings: Settings::of(&state, abilities.found_rows),
             buffers: DirectBuffers::default(),
             running: Running::default(),
             statements: Named::default(),
@@ -297,10 +289,7 @@ impl Session {
             locks_seen_ns: 0,
             work_seen: Default::default(),
             extra_seen: None,
-            mode_key: 0,
-            today_of_s: None,
-            passes: gannet_plan::options::Passes::ALL,
-            locked: Vec::new(),
+            locked: locks::LockedTables::default(),
             branch: branch::BranchState::None,
             handlers: Vec::new(),
             restoring: None,
@@ -324,14 +313,10 @@ impl Session {
 
     /// Takes over what the variables say.
     pub fn refresh(&mut self) {
-        self.settings = variables::settings(&self.state, self.abilities.found_rows);
-        self.charsets = variables::charsets(&self.state.vars);
-        self.running.warnings.set_limit(self.state.vars[Live::MaxErrorCount].as_u64() as usize);
+        self.settings = Settings::of(&self.state, self.abilities.found_rows);
+        self.running.diagnostics.warnings.set_limit(self.state.vars[Live::MaxErrorCount].as_u64() as usize);
         self.work.set_terms(transaction::terms(&self.state.vars));
-        self.mode_key = variables::mode_key(&self.state.vars);
-        self.passes = variables::passes(&self.state.vars);
-        self.today_of_s = None;
-        self.entry.set_mode(text::lex_mode(self.settings.sql_mode));
+        self.entry.set_mode(text::lex_mode(self.settings.exec.sql_mode));
         track::refresh_tracker(self);
     }
 
@@ -366,7 +351,7 @@ impl Session {
             autocommit: self.work.terms().autocommit,
             in_transaction,
             read_only: in_transaction && transaction.is_read_only(),
-            no_backslash_escapes: self.settings.sql_mode.contains(gannet_types::SqlMode::NO_BACKSLASH_ESCAPES),
+            no_backslash_escapes: self.settings.exec.sql_mode.contains(gannet_types::SqlMode::NO_BACKSLASH_ESCAPES),
             more: self.running.more,
             database_dropped: self.running.database_dropped,
             outs: false,
@@ -411,7 +396,7 @@ impl Session {
         self.state.set_database(database);
         self.statements.clear();
         self.handlers.clear();
-        self.running.warnings.clear();
+        self.running.diagnostics.warnings.clear();
         self.changes.clear();
         self.tracker = track::Tracker::default();
         self.work.reset();

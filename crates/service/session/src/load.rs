@@ -45,7 +45,7 @@ pub(crate) fn load(session: &mut Session, load: &ast::Load, reply: &mut dyn Repl
         true => {}
         false => files::require_file_privilege(&session.state)?,
     }
-    let backslash = !session.settings.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES);
+    let backslash = !session.settings.exec.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES);
     let format = Format::new(&load.format, backslash)?;
     let collation = file_collation(session, load.charset.as_ref())?;
     let mut tries = 0;

@@ -16,12 +16,84 @@ use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use std::sync::Arc;
 
 /// A table of LOCK TABLES.
-pub(crate) struct Locked {
-    pub(super) table: TableId,
+struct Locked {
+    table: TableId,
     /// Schema and name; `None`: dropped.
     name: Option<(Arc<str>, Arc<str>)>,
     alias: String,
-    pub(super) write: bool,
+    write: bool,
+}
+
+/// The tables of LOCK TABLES.
+#[derive(Default)]
+pub(crate) struct LockedTables(Vec<Locked>);
+
+impl LockedTables {
+    /// LOCK TABLES is not in force.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Under LOCK TABLES only locked tables may be used, and changed only with a WRITE lock: errors 1099, 1100.
+    pub(crate) fn check(&self, table: TableId, write: bool, name: &str) -> Result<()> {
+        match self.0.iter().filter(|l| l.table == table).map(|l| l.write).max() {
+            _ if self.is_empty() => Ok(()),
+            None => Err(sql_err!(TableNotLocked, name)),
+            Some(false) if write => Err(sql_err!(TableNotLockedForWrite, name)),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// The same for the tables of a statement, by the names that it gives them.
+    #[cold]
+    fn check_used(&self, tables: &[PlanTable]) -> Result<()> {
+        let named = |t: &&PlanTable| {
+            !matches!(t.table.source, RowSource::Virtual(_))
+                && t.intent.is_named()
+                && t.through.is_none()
+                && !t.table.temporary
+        };
+        for t in tables.iter().filter(named) {
+            let same = |l: &&Locked| l.table == t.table.id && gannet_schema::names::eq_name(&l.alias, &t.alias);
+            let lock = self.0.iter().find(same).ok_or_else(|| sql_err!(TableNotLocked, t.alias))?;
+            if mode(t.intent) == MdlMode::Write && t.intent != Intent::LockingRead && !lock.write {
+                return Err(sql_err!(TableNotLockedForWrite, t.alias));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a definition statement has done to them: renamed ones get their new names. Gives the objects that are
+    /// locked no more.
+    fn follow(&mut self, core: &Core, now: &gannet_schema::CatalogSnapshot) -> Vec<MdlObject> {
+        let mut freed = Vec::new();
+        for l in &mut self.0 {
+            let Some(name) = &mut l.name else { continue };
+            let is = now.table_by_id(l.table).map(|t| (t.schema.clone(), t.name.clone()));
+            if is.as_ref() == Some(name) {
+                continue;
+            }
+            freed.push(object_of_name(core, &name.0, &name.1));
+            match is {
+                None => {
+                    freed.push(core.engine.lock_table().mdl_object(l.table.0, &name.1));
+                    l.name = None;
+                }
+                Some(is) => {
+                    if gannet_schema::names::eq_name(&l.alias, &name.1) {
+                        l.alias = is.1.to_string();
+                    }
+                    *name = is;
+                }
+            }
+        }
+        freed
+    }
 }
 
 /// A table of LOCK TABLES while it is locked.
@@ -107,7 +179,7 @@ pub(crate) fn lock_tables_explicitly(session: &mut Session, wanted: &[TableLock]
                 alias: w.alias,
                 write: w.write,
             };
-            session.locked = resolved.into_iter().map(entry).collect();
+            session.locked = LockedTables(resolved.into_iter().map(entry).collect());
             return Ok(());
         }
         session.locked.clear();
@@ -176,11 +248,7 @@ pub(crate) fn check_flushed(session: &Session, names: &[gannet_parser::ast::Obje
     for n in names {
         let schema = n.schema.as_ref().map(|s| &*s.text).or(session.state.database.as_deref()).unwrap_or_default();
         let Some(t) = session.state.snapshot.table(schema, &n.name) else { continue };
-        match session.locked.iter().filter(|l| l.table == t.id).map(|l| l.write).max() {
-            Some(false) => return Err(sql_err!(TableNotLockedForWrite, n.name)),
-            None if !session.locked.is_empty() => return Err(sql_err!(TableNotLocked, n.name)),
-            _ => {}
-        }
+        session.locked.check(t.id, true, &n.name)?;
     }
     Ok(())
 }
@@ -192,25 +260,6 @@ pub(crate) fn unlock_explicitly(session: &mut Session) -> Result<()> {
     }
     session.locked.clear();
     session.work.locks().release_explicit();
-    Ok(())
-}
-
-/// Under LOCK TABLES only locked tables may be used, and only those locked for writing may be written.
-#[cold]
-fn check_locked(session: &Session, tables: &[PlanTable]) -> Result<()> {
-    let named = |t: &&PlanTable| {
-        !matches!(t.table.source, RowSource::Virtual(_))
-            && t.intent.is_named()
-            && t.through.is_none()
-            && !t.table.temporary
-    };
-    for t in tables.iter().filter(named) {
-        let same = |l: &&Locked| l.table == t.table.id && gannet_schema::names::eq_name(&l.alias, &t.alias);
-        let lock = session.locked.iter().find(same).ok_or_else(|| sql_err!(TableNotLocked, t.alias))?;
-        if mode(t.intent) == MdlMode::Write && t.intent != Intent::LockingRead && !lock.write {
-            return Err(sql_err!(TableNotLockedForWrite, t.alias));
-        }
-    }
     Ok(())
 }
 
@@ -233,7 +282,7 @@ pub(crate) fn lock_tables_for(
         return Ok(());
     }
     if !session.locked.is_empty() {
-        check_locked(session, &plan.tables)?;
+        session.locked.check_used(&plan.tables)?;
     }
     for (object, mode) in locks {
         session.work.locks().take(*object, *mode, duration)?;
@@ -308,11 +357,8 @@ pub(crate) fn lock_for_ddl(session: &mut Session, statement: &Statement) -> Resu
         // With the name locked, the table that it names cannot change any more.
         session.state.renew_snapshot();
         if let Some(t) = session.state.snapshot.base_table(schema, name).cloned() {
-            match session.locked.iter().find(|l| l.table == t.id) {
-                _ if !own.contains(table) => {}
-                None if !session.locked.is_empty() => return Err(sql_err!(TableNotLocked, name)),
-                Some(l) if !l.write => return Err(sql_err!(TableNotLockedForWrite, name)),
-                _ => {}
+            if own.contains(table) {
+                session.locked.check(t.id, true, name)?;
             }
             let object = session.server.lock_of(&t);
             row.lock(object, MdlDuration::Transaction, wait).map_err(lock_error)?;
@@ -405,38 +451,16 @@ fn relatives(session: &Session, w: &Wanted) -> Vec<(Arc<str>, Arc<str>)> {
 /// What a definition statement has done to tables of LOCK TABLES: those it dropped are free for others, those it
 /// renamed are locked under their new names.
 pub(super) fn follow_locked(session: &mut Session, now: &gannet_schema::CatalogSnapshot) {
-    let mut locked = std::mem::take(&mut session.locked);
-    let mut freed = Vec::new();
-    for l in &mut locked {
-        let Some(name) = &mut l.name else { continue };
-        let is = now.table_by_id(l.table).map(|t| (t.schema.clone(), t.name.clone()));
-        if is.as_ref() == Some(name) {
-            continue;
-        }
-        freed.push(object_of_name(&session.server, &name.0, &name.1));
-        match is {
-            None => {
-                freed.push(session.server.engine.lock_table().mdl_object(l.table.0, &name.1));
-                l.name = None;
-            }
-            Some(is) => {
-                if gannet_schema::names::eq_name(&l.alias, &name.1) {
-                    l.alias = is.1.to_string();
-                }
-                *name = is;
-            }
-        }
-    }
+    let freed = session.locked.follow(&session.server, now);
     if !freed.is_empty() {
         let locks = session.work.locks();
         locks.release(&freed);
         // The statement has locked the new names itself, so that nobody is in the way.
-        for name in locked.iter().filter(|l| l.write).filter_map(|l| l.name.as_ref()) {
+        for name in session.locked.0.iter().filter(|l| l.write).filter_map(|l| l.name.as_ref()) {
             let object = object_of_name(&session.server, &name.0, &name.1);
             let _ = locks.take(object, MdlMode::Exclusive, MdlDuration::Explicit);
         }
     }
-    session.locked = locked;
 }
 
 /// What stands for a name, whatever table has it.
@@ -486,11 +510,7 @@ pub(crate) fn lock_for_trigger(session: &mut Session, schema: &str, name: &str) 
     session.work.locks().take(by_name, MdlMode::Exclusive, MdlDuration::Transaction)?;
     session.state.renew_snapshot();
     let Some(t) = session.state.snapshot.base_table(schema, name).cloned() else { return Ok(()) };
-    match session.locked.iter().find(|l| l.table == t.id) {
-        None if !session.locked.is_empty() => return Err(sql_err!(TableNotLocked, name)),
-        Some(l) if !l.write => return Err(sql_err!(TableNotLockedForWrite, name)),
-        _ => {}
-    }
+    session.locked.check(t.id, true, name)?;
     let object = session.server.lock_of(&t);
     session.work.locks().take(object, MdlMode::Exclusive, MdlDuration::Transaction)
 }

@@ -42,7 +42,7 @@ pub(crate) fn refuse_unlogged(session: &Session) -> Result<()> {
 fn logged_statement(session: &Session) -> LoggedStatement {
     let vars = &session.state.vars;
     let off = |on: bool, bit: u16| if on { 0 } else { bit };
-    let flags = off(session.settings.foreign_key_checks, flags::NO_FOREIGN_KEY_CHECKS)
+    let flags = off(session.settings.exec.foreign_key_checks, flags::NO_FOREIGN_KEY_CHECKS)
         | off(vars[Live::UniqueChecks].as_bool(), flags::RELAXED_UNIQUE_CHECKS);
     let text = || session.entry.statement().map_or(Vec::new(), |text| text.bytes().to_vec());
     LoggedStatement {

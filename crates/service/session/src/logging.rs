@@ -51,7 +51,7 @@ fn write_text(session: &Session, command: &str, text: &[u8]) {
     let kept = if session.server.logs.raw() {
         KeptText::raw(text)
     } else {
-        KeptText::of(text, lex_mode(session.settings.sql_mode))
+        KeptText::of(text, lex_mode(session.settings.exec.sql_mode))
     };
     write_command(session, command, Argument::Text(&kept));
 }
@@ -73,7 +73,7 @@ pub(crate) fn note_query(session: &Session, text: &[u8]) {
 
 #[cold]
 fn write_query(session: &Session, text: &[u8]) {
-    let mode = lex_mode(session.settings.sql_mode);
+    let mode = lex_mode(session.settings.exec.sql_mode);
     let consumed = if session.multi_statements {
         gannet_parser::parse_one(text, mode).map_or(text.len(), |p| p.consumed.min(text.len()))
     } else {
@@ -86,7 +86,7 @@ fn write_query(session: &Session, text: &[u8]) {
 #[inline]
 pub(crate) fn note_execution(session: &Session, text: &[u8], values: &[Value]) {
     if session.server.logs.general() {
-        write_text(session, "Execute", &with_values(text, lex_mode(session.settings.sql_mode), values));
+        write_text(session, "Execute", &with_values(text, lex_mode(session.settings.exec.sql_mode), values));
     }
 }
 

@@ -160,7 +160,7 @@ impl ResultSink for FileSink {
 /// SELECT ... INTO OUTFILE, INTO DUMPFILE.
 pub(crate) fn run_into_file(session: &mut Session, plan: &Plan, into: &SelectInto, params: &[Value]) -> Result<Done> {
     files::require_file_privilege(&session.state)?;
-    let backslash = !session.settings.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES);
+    let backslash = !session.settings.exec.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES);
     let (name, clauses, charset) = match into {
         SelectInto::Outfile { file, charset, format } => {
             let charset = charset.as_ref().map(|c| Charset::by_name(c)).transpose()?;
@@ -190,7 +190,7 @@ pub(crate) fn run_into_file(session: &mut Session, plan: &Plan, into: &SelectInt
     match outcome {
         Ok(Outcome::Rows { .. } | Outcome::Affected(_)) => {
             if !session.running.counted_rows {
-                session.state.found_rows = sink.rows;
+                session.state.running.before.found_rows = sink.rows;
             }
             Ok(Done::affected(sink.rows))
         }

@@ -195,7 +195,7 @@ impl OwnSession {
         let mut each = Each { ended: 0, failed: None, row: None, values: Vec::new() };
         let outcome = calls::run_event(session, event, &mut each);
         session.ends_command();
-        outcome.map(|()| session.running.warnings.take())
+        outcome.map(|()| session.running.diagnostics.warnings.take())
     }
 
     /// The same, but `row` gets the rows one by one, as they are made: none is kept. An error of `row` fails the

@@ -52,20 +52,20 @@ impl Session {
 
     pub(super) fn plan_options<'a>(&'a self, markers: &'a [SqlType]) -> PlanOptions<'a> {
         PlanOptions {
-            sql_mode: self.settings.sql_mode,
+            sql_mode: self.settings.exec.sql_mode,
             database: self.state.database.as_deref(),
             collation: self.literal_collation(),
-            client: self.charsets.client,
+            client: self.settings.charsets.client,
             markers,
-            div_precision_increment: self.settings.div_precision_increment,
-            locale: self.settings.locale,
-            time_zone: &self.settings.time_zone,
+            div_precision_increment: self.settings.exec.div_precision_increment,
+            locale: self.settings.exec.locale,
+            time_zone: &self.settings.exec.time_zone,
             variables: Some(&self.state),
             locals: self.running.locals.as_ref().map(|names| names as &dyn gannet_plan::options::Locals),
             remaining_stack: gannet_runtime::remaining_stack,
             stopped: gannet_exec::stopped,
             estimator: Some(self),
-            passes: self.passes,
+            passes: self.settings.passes,
             ..PlanOptions::new(None)
         }
     }

@@ -116,7 +116,7 @@ impl Session {
     pub fn prepare(&mut self, sql: &[u8]) -> Result<(Prepared, Described)> {
         let outcome = prepare_text(self, sql);
         if let Err(e) = &outcome {
-            self.running.warnings.push(e.to_warning(gannet_types::Level::Error));
+            self.running.diagnostics.warnings.push(e.to_warning(gannet_types::Level::Error));
         }
         outcome
     }
@@ -126,9 +126,9 @@ impl Session {
         let started = self.state.running.clock.ns;
         self.entry.begin_again(Activity::Execute, started, &s.text, s.text_number);
         if kinds::of(&s.statement).keeps_diagnostics {
-            self.running.warnings.keep()
+            self.running.diagnostics.warnings.keep()
         } else {
-            self.running.warnings.clear()
+            self.running.diagnostics.warnings.clear()
         }
         self.state.statement_id += 1;
         let outcome = if is_at_home(self, s) {
@@ -136,7 +136,7 @@ impl Session {
         } else {
             in_other_database(self, s.database.clone(), |own| execute_hinted(own, s, values, reply))
         };
-        self.state.query_attributes.clear();
+        self.state.running.attributes.clear();
         logging::note_execution(self, &s.text, &s.values);
         let outcome = query::finish_statement(self, started, Some(&s.digest), &s.values, outcome);
         if s.values.iter().any(|v| v.long_bytes() > LONG_KEPT) {
@@ -157,7 +157,7 @@ impl Session {
                     Value::Str(readable.as_bytes().into(), CollationId::UTF8MB4_0900_AI_CI)
                 }
             };
-            self.state.query_attributes.push((name, value));
+            self.state.running.attributes.push((name, value));
         }
     }
 }
@@ -170,7 +170,7 @@ fn make_prepared(session: &mut Session, sql: &[u8]) -> Result<Prepared> {
         return Err(sql_err!(MaxPreparedStmtCountReached, limit));
     }
     let text: Arc<[u8]> = query::to_utf8(session, sql).into();
-    let mode = lex_mode(session.settings.sql_mode);
+    let mode = lex_mode(session.settings.exec.sql_mode);
     let mut scan = Scan::new(server.scan_secret);
     let shared = digest::scan(&text, mode, &mut scan);
     let extent = if shared { Extent::Parameterised } else { Extent::Whole };
@@ -202,11 +202,11 @@ fn make_prepared(session: &mut Session, sql: &[u8]) -> Result<Prepared> {
 
 fn prepare_text(session: &mut Session, sql: &[u8]) -> Result<(Prepared, Described)> {
     // SHOW WARNINGS and similar statements show diagnostics that outlive their own preparation.
-    let shown = std::mem::take(&mut session.running.warnings);
+    let shown = std::mem::take(&mut session.running.diagnostics.warnings);
     let mut made = make_prepared(session, sql)?;
     if kinds::of(&made.statement).keeps_diagnostics {
-        session.running.warnings = shown;
-        session.running.warnings.keep();
+        session.running.diagnostics.warnings = shown;
+        session.running.diagnostics.warnings.keep();
     }
     session.warn_of(&made.notices);
     session.state.renew_snapshot();
@@ -232,7 +232,7 @@ fn prepare_text(session: &mut Session, sql: &[u8]) -> Result<(Prepared, Describe
     }
     markers.resize(made.params.into(), SqlType::varchar(255, CollationId::DEFAULT));
     made.counted = Some(Counted::new(&session.server));
-    let warnings = session.running.warnings.raised();
+    let warnings = session.running.diagnostics.warnings.raised();
     Ok((made, Described { columns, markers, warnings }))
 }
 
@@ -297,7 +297,7 @@ fn prepared_of_class(
         return Ok(entry);
     }
     let values = arrange(session, &entry.plan, s, given.1)?;
-    let class = entry.plan.class_of(&values, session, &session.settings.time_zone);
+    let class = entry.plan.class_of(&values, session, &session.settings.exec.time_zone);
     if class == entry.plan.selectivity {
         return Ok(entry);
     }

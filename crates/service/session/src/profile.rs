@@ -32,7 +32,7 @@ impl Session {
             plain_column("Duration", duration),
             column("Query", TEXT_BYTES as u32),
         ];
-        let collation = Collation::default_of(self.charsets.client).id;
+        let collation = Collation::default_of(self.settings.charsets.client).id;
         let row = |p: &Profile| {
             let total = p.stages.iter().map(|(_, ns)| ns).sum();
             vec![Value::UInt(p.id), seconds(total, 8), Value::Str(p.text.bytes().into(), collation)]
@@ -89,7 +89,7 @@ pub(crate) fn profiled(
     }
     let text = &text[..(*consumed).min(text.len())];
     let text = text.trim_ascii().strip_suffix(b";").unwrap_or(text.trim_ascii());
-    let text = KeptText::of(text, lex_mode(session.settings.sql_mode)).first(TEXT_BYTES);
+    let text = KeptText::of(text, lex_mode(session.settings.exec.sql_mode)).first(TEXT_BYTES);
     let size = session.state.vars[Live::ProfilingHistorySize].as_u64() as usize;
     session.state.profiles.keep(text, now_ns(), size);
     outcome
@@ -97,13 +97,17 @@ pub(crate) fn profiled(
 
 /// Warning 1287, with the text for what nothing replaces.
 fn warn_of_profiling(session: &mut Session, what: &str) {
-    session.running.warnings.warn(ErrorCode::WarnDeprecatedSyntax, &[&what, &"Performance Schema"]);
+    session.running.diagnostics.warnings.warn(ErrorCode::WarnDeprecatedSyntax, &[&what, &"Performance Schema"]);
 }
 
 /// Warning 1287 of a variable that nothing replaces.
 pub(crate) fn warn_of_variable(session: &mut Session, name: &str) {
     let message = format!("'@@{name}' is deprecated and will be removed in a future release.");
-    session.running.warnings.push(Warning::with_message(Level::Warning, ErrorCode::WarnDeprecatedSyntax, message));
+    session.running.diagnostics.warnings.push(Warning::with_message(
+        Level::Warning,
+        ErrorCode::WarnDeprecatedSyntax,
+        message,
+    ));
 }
 
 /// Columns by the type of SHOW PROFILE that shows them.

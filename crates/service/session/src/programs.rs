@@ -89,9 +89,9 @@ impl Session {
         let database = self.state.snapshot.schema(schema).map_or(gannet_types::CollationId::DEFAULT, |s| s.collation);
         Ok(Made {
             definer: ((&*name.user).into(), (&*name.host).into()),
-            sql_mode: self.settings.sql_mode.bits(),
-            client: collation_of(self.charsets.client),
-            connection: self.charsets.connection,
+            sql_mode: self.settings.exec.sql_mode.bits(),
+            client: collation_of(self.settings.charsets.client),
+            connection: self.settings.charsets.connection,
             database,
             created_us: now,
             changed_us: now,
@@ -111,7 +111,7 @@ pub(crate) fn create_routine(session: &mut Session, create: &CreateRoutine) -> R
         params: &create.params,
         returns: create.returns.as_ref(),
         body: &create.body.statement,
-        mode: session.settings.sql_mode,
+        mode: session.settings.exec.sql_mode,
         collation: made.database,
         rows: None,
     })?;
@@ -298,7 +298,7 @@ fn check_trigger(session: &Session, table: &Arc<Table>, event: TriggerEvent, cre
         params: &[],
         returns: None,
         body: &create.body.statement,
-        mode: session.settings.sql_mode,
+        mode: session.settings.exec.sql_mode,
         collation: table.options.collation,
         rows: Some(rows),
     })
@@ -385,7 +385,7 @@ fn define_locked(
         session.work.unlock_transaction();
         return Err(e);
     }
-    session.start_settings();
+    session.settings.begin(session.state.statement_time());
     session.state.renew_snapshot();
     let words = super::words::words(session);
     let server = session.server.clone();

@@ -83,7 +83,7 @@ impl Session {
         {
             return refuse_text(self, text, started, e);
         }
-        let mode = lex_mode(self.settings.sql_mode);
+        let mode = lex_mode(self.settings.exec.sql_mode);
         let secret = self.server.scan_secret;
         let cached = with_scan(secret, |scan| {
             if !digest::scan(text, mode, scan) || scan.params > 0 {
@@ -106,7 +106,7 @@ impl Session {
         match cached {
             Some(Some((entry, params))) => {
                 (self.running.more, self.running.database_dropped) = (false, false);
-                self.running.warnings.clear();
+                self.running.diagnostics.warnings.clear();
                 self.warn_of(&entry.digest.notices);
                 self.state.profiles.stage("executing");
                 if params.is_ok()
@@ -195,10 +195,10 @@ impl Session {
         self.execute(plan, locks, params, &mut sink)?;
         let found = u64::from(sink.row.is_some());
         if !self.running.counted_rows {
-            self.state.found_rows = found;
+            self.state.running.before.found_rows = found;
         }
         match sink.row {
-            None => self.running.warnings.warn(ErrorCode::SpFetchNoData, &[]),
+            None => self.running.diagnostics.warnings.warn(ErrorCode::SpFetchNoData, &[]),
             Some(row) => {
                 for (target, value) in targets.iter().zip(row) {
                     self.assign_target(target, value)?;
@@ -246,7 +246,7 @@ impl Session {
         let writes = matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_));
         let writes_base = writes_base(plan);
         check_plan(self, plan, writes, writes_base)?;
-        plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
+        plan.warnings.iter().for_each(|w| self.running.diagnostics.warnings.push(w.clone()));
         let mark = begin_over(self, plan)?;
         calls::begin_using(self, plan);
         let locked = if writes_base {
@@ -264,9 +264,9 @@ impl Session {
             count(Counter::MaxExecutionTimeSet);
             self.server.timers.start(self.entry.context.clone(), limit)
         });
-        self.start_settings();
+        self.settings.begin(self.state.statement_time());
         logged::log_rows(self, writes);
-        self.settings.insert_id =
+        self.settings.exec.insert_id =
             if matches!(plan.kind, PlanKind::Insert(_)) { std::mem::take(&mut self.state.next_insert_id) } else { 0 };
         self.state.running.insert_id_given = false;
         self.running.counted_rows = false;
@@ -278,9 +278,9 @@ impl Session {
             self.tracker.used(writes);
         }
         let outcome = locked.and_then(|()| {
-            let shared = Shared::new(plan, &self.settings, params);
+            let shared = Shared::new(plan, &self.settings.exec, params);
             let (txn, changes) = self.work.writing();
-            let mut cx = Cx::new(&shared, txn, &mut self.state, &mut self.running.warnings);
+            let mut cx = Cx::new(&shared, txn, &mut self.state, &mut self.running.diagnostics.warnings);
             cx.changes = changes.filter(|_| writes);
             let outcome = run(&mut cx, &mut self.buffers);
             self.running.figures.examined = cx.counts.examined;
@@ -288,7 +288,7 @@ impl Session {
             self.running.figures.no_index = cx.counts.no_index;
             let found = cx.found_rows;
             if let Some(n) = found {
-                self.state.found_rows = n;
+                self.state.running.before.found_rows = n;
                 self.running.counted_rows = true;
             }
             outcome
@@ -308,18 +308,6 @@ impl Session {
         outcome
     }
 
-    /// The statement's time.
-    pub(crate) fn start_settings(&mut self) {
-        let now_us = self.state.statement_time();
-        self.settings.now_us = now_us;
-        // Zones change their offsets at whole seconds.
-        let second = Some(now_us.div_euclid(1_000_000));
-        if self.today_of_s != second {
-            self.today_of_s = second;
-            self.settings.today = today(now_us, &self.settings.time_zone);
-        }
-    }
-
     /// The value of an expression, by a query without tables.
     pub(crate) fn evaluate_by_query(&mut self, expr: &ast::Expr) -> Result<Value> {
         self.state.renew_snapshot();
@@ -336,7 +324,7 @@ impl Session {
 
 /// The statement's text in the server's character set.
 pub(crate) fn to_utf8<'t>(session: &Session, sql: &'t [u8]) -> Cow<'t, [u8]> {
-    match session.charsets.client {
+    match session.settings.charsets.client {
         Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => Cow::Borrowed(sql),
         other => match other.convert(sql, Charset::Utf8mb4).bytes {
             Cow::Borrowed(_) => Cow::Borrowed(sql),
@@ -355,7 +343,7 @@ fn parse_and_run(
     started: u64,
     reply: &mut dyn Reply,
 ) -> Result<Done> {
-    let mode = lex_mode(session.settings.sql_mode);
+    let mode = lex_mode(session.settings.exec.sql_mode);
     let extent = match single {
         true => Extent::Parameterised,
         false if session.multi_statements => Extent::First,
@@ -381,9 +369,9 @@ fn parse_and_run(
     }
     kinds::count_statement(&parsed.statement);
     if kinds::of(&parsed.statement).keeps_diagnostics {
-        session.running.warnings.keep()
+        session.running.diagnostics.warnings.keep()
     } else {
-        session.running.warnings.clear()
+        session.running.diagnostics.warnings.clear()
     }
     session.warn_of(&parsed.notices);
     if single && session.is_planned_here(&parsed.statement) {
@@ -419,7 +407,7 @@ fn parse_and_run(
 
 /// A statement that never ran: it counts in the statistics all the same.
 fn refuse_text(session: &mut Session, text: &[u8], started: u64, error: SqlError) -> Result<Done> {
-    session.running.warnings.clear();
+    session.running.diagnostics.warnings.clear();
     let handle = session.digest_handle(text);
     finish_statement(session, started, Some(&handle), &[], Err(error))
 }
@@ -457,15 +445,9 @@ pub(crate) fn conclude(
         session.entry.context.clear(Interrupt::Query);
     }
     if let Err(e) = &outcome {
-        session.running.warnings.push(e.to_warning(Level::Error));
+        session.running.diagnostics.warnings.push(e.to_warning(Level::Error));
     }
-    session.state.warning_count = session.running.warnings.total();
-    session.state.error_count = session.running.warnings.errors();
-    session.state.row_count = match &outcome {
-        Ok(done) if done.rows => -1,
-        Ok(done) => i64::try_from(done.affected).unwrap_or(i64::MAX),
-        Err(_) => -1,
-    };
+    session.state.running.before.ended(&session.running.diagnostics, 0, &outcome);
     let figures = std::mem::take(&mut session.running.figures);
     let latency = now_ns().saturating_sub(started);
     let locks_ns = session.state.counters.get(Counter::LockWaitNs).wrapping_sub(session.locks_seen_ns);
@@ -476,7 +458,7 @@ pub(crate) fn conclude(
         latency_ns: latency,
         locks_ns,
         error: outcome.is_err(),
-        warnings: session.running.warnings.total(),
+        warnings: session.running.diagnostics.warnings.total(),
         rows_sent: figures.sent,
         rows_examined: figures.examined,
         rows_affected: figures.affected,
@@ -512,7 +494,7 @@ pub(crate) fn done(session: &mut Session, outcome: Outcome, sent: u64) -> Result
     match outcome {
         Outcome::Rows { .. } => {
             if !session.running.counted_rows {
-                session.state.found_rows = sent;
+                session.state.running.before.found_rows = sent;
             }
             Ok(Done::ROWS)
         }
@@ -624,10 +606,4 @@ pub(super) fn writes_base(plan: &Plan) -> bool {
     let reads = |i: Intent| matches!(i, Intent::Read | Intent::LockingRead | Intent::ForeignRead);
     let writes = matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_));
     writes && plan.tables.iter().any(|t| !t.table.temporary && !reads(t.intent))
-}
-
-/// The date of an instant in a zone.
-fn today(now_us: i64, zone: &gannet_types::TimeZone) -> gannet_types::Date {
-    let stamp = gannet_types::Timestamp::from_unix_micros(now_us);
-    stamp.map_or(gannet_types::Date::new(0, 0, 0), |t| t.to_local(zone).date())
 }

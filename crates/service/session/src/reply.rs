@@ -271,7 +271,7 @@ impl Session {
                 if self.tracker.on {
                     self.track_statement(done.rows);
                 }
-                let (status, warnings) = (self.status(), self.running.warnings.raised());
+                let (status, warnings) = (self.status(), self.running.diagnostics.warnings.raised());
                 reply.end(&Ended { done: &done, status, warnings, changes: &self.changes });
                 self.changes.clear();
             }
@@ -285,7 +285,7 @@ impl Session {
         if error.code() == ErrorCode::InternalError {
             tell_internal(self, &error);
         }
-        let charsets = self.charsets;
+        let charsets = self.settings.charsets;
         reply.error(&error, &charsets);
     }
 
@@ -297,7 +297,7 @@ impl Session {
     /// How answers are put for this client.
     pub fn manner(&self) -> Manner {
         Manner {
-            charsets: self.charsets,
+            charsets: self.settings.charsets,
             status: self.status(),
             metadata: self.metadata(),
             write_timeout_ns: self.write_timeout_ns(),
@@ -309,6 +309,6 @@ impl Session {
 #[cold]
 fn tell_internal(session: &Session, error: &SqlError) {
     let text = session.entry.info().unwrap_or_default();
-    let statement = super::text::in_log(text.bytes(), super::text::lex_mode(session.settings.sql_mode));
+    let statement = super::text::in_log(text.bytes(), super::text::lex_mode(session.settings.exec.sql_mode));
     session.server.log.error(format_args!("Connection {}: {}; {statement}", session.entry.id, error.message()));
 }

@@ -81,7 +81,7 @@ fn restore_table(
         }
         None => {
             let what = format!("restoring {SCHEMA}.{name}, whose rows are the server's own,");
-            session.running.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
+            session.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
             Again::Own
         }
     };

@@ -123,7 +123,7 @@ fn purge_gtids(session: &mut Session, value: &Value) -> Result<()> {
         return Err(sql_err!(WrongValueForVar, "gtid_purged", text));
     }
     if !set.trim().is_empty() {
-        session.running.warnings.warn(ErrorCode::NotSupportedYet, &[&"GTIDs: gtid_purged is not kept"]);
+        session.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&"GTIDs: gtid_purged is not kept"]);
     }
     Ok(())
 }
@@ -172,8 +172,8 @@ impl Session {
         let value = match value {
             Value::Date(_) | Value::Time(..) | Value::DateTime(..) | Value::Timestamp(..) | Value::Json(_) => {
                 let mut text = Vec::new();
-                value.as_ref().localize(&self.settings.time_zone).write_text(&mut text);
-                let c = self.charsets.connection;
+                value.as_ref().localize(&self.settings.exec.time_zone).write_text(&mut text);
+                let c = self.settings.charsets.connection;
                 Value::Str((&*Charset::Utf8mb4.convert(&text, c.charset()).bytes).into(), c)
             }
             value => value,
@@ -203,7 +203,7 @@ impl Session {
     pub(crate) fn note(&mut self, error: &SqlError) {
         if self.state.vars[Live::SqlNotes].as_bool() {
             let note = error.to_warning(gannet_types::Level::Note);
-            self.running.warnings.push(note);
+            self.running.diagnostics.warnings.push(note);
         }
     }
 }
@@ -343,7 +343,7 @@ fn simple_value(session: &mut Session, expr: &Expr) -> Result<Option<Value>> {
             LiteralValue::Bool(b) => Value::from(*b),
             LiteralValue::Int(n) => i64::try_from(*n).map_or(Value::UInt(*n), Value::Int),
             LiteralValue::String { bytes, charset: None } => {
-                gannet_plan::text_value(bytes, session.charsets.connection)?
+                gannet_plan::text_value(bytes, session.settings.charsets.connection)?
             }
             _ => return Ok(None),
         },
@@ -385,11 +385,11 @@ fn checked(session: &mut Session, id: VarId, value: Option<Value>, global: bool)
         }
     }
     if let Some(asked) = &checked.adjusted {
-        let strict = session.settings.sql_mode.contains(SqlMode::STRICT_ALL_TABLES);
+        let strict = session.settings.exec.sql_mode.contains(SqlMode::STRICT_ALL_TABLES);
         if strict {
             return Err(sql_err!(WrongValueForVar, def.name, asked));
         }
-        session.running.warnings.warn(ErrorCode::TruncatedWrongValue, &[&def.name, asked]);
+        session.running.diagnostics.warnings.warn(ErrorCode::TruncatedWrongValue, &[&def.name, asked]);
     }
     if id.is(Live::OptimizerSwitch) {
         let before = if global {
@@ -434,7 +434,7 @@ fn switched(session: &mut Session, before: &str, asked: &str, initial: &str) -> 
         let Some(flag) = flags.iter_mut().find(|(n, _)| *n == name) else { continue };
         if variables::IDLE_SWITCHES.contains(&&*name) && flag.1 != value && value != default(&name) {
             let what = format!("{name}={value} in optimizer_switch");
-            session.running.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
+            session.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
         }
         flag.1 = value;
     }
@@ -448,10 +448,10 @@ fn warn_of_sql_mode(session: &mut Session, text: &str) {
     let parts = [SqlMode::NO_ZERO_DATE, SqlMode::NO_ZERO_IN_DATE, SqlMode::ERROR_FOR_DIVISION_BY_ZERO];
     let on = parts.iter().filter(|p| mode.contains(**p)).count();
     if on != if mode.is_strict() { parts.len() } else { 0 } {
-        session.running.warnings.warn(ErrorCode::WarnDeprecatedSqlmodeOff, &[]);
+        session.running.diagnostics.warnings.warn(ErrorCode::WarnDeprecatedSqlmodeOff, &[]);
     }
     if mode.contains(SqlMode::PAD_CHAR_TO_FULL_LENGTH) {
-        session.running.warnings.warn(ErrorCode::WarnDeprecatedSqlmode, &[&"PAD_CHAR_TO_FULL_LENGTH"]);
+        session.running.diagnostics.warnings.warn(ErrorCode::WarnDeprecatedSqlmode, &[&"PAD_CHAR_TO_FULL_LENGTH"]);
     }
 }
 
@@ -548,7 +548,7 @@ pub(crate) fn reset_persist(session: &mut Session, name: Option<&str>, if_exists
             map.remove(id.def().name);
         }),
         None if if_exists => {
-            session.running.warnings.warn(ErrorCode::VarDoesNotExist, &[&name]);
+            session.running.diagnostics.warnings.warn(ErrorCode::VarDoesNotExist, &[&name]);
             Ok(())
         }
         None => Err(sql_err!(VarDoesNotExist, name)),

@@ -52,7 +52,9 @@ fn switch(session: &mut Session, statement: &Statement, values: &[Value], reply:
         match Consumer::by_name(name) {
             _ if enabled == was => {}
             Some(consumer) => session.server.registry.consumers.set(consumer, enabled == "YES"),
-            None => session.running.warnings.warn(ErrorCode::NotSupportedYet, &[&format!("switching {name}")]),
+            None => {
+                session.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&format!("switching {name}")])
+            }
         }
     }
     Ok(done)

@@ -103,13 +103,13 @@ pub(crate) fn select(session: &mut Session, sql: &str, like: &str, filter: Optio
         None => Statement::Query(inner),
         Some(filter) => Statement::Query(Box::new(filtered(*inner, like, filter))),
     };
-    let saved = std::mem::replace(&mut session.settings.sql_mode, SqlMode::DEFAULT);
+    let saved = std::mem::replace(&mut session.settings.exec.sql_mode, SqlMode::DEFAULT);
     // Names are those of the server's own text, not of a program around the statement.
     let locals = session.running.locals.take();
     let planned = session.make_inner_plan(&statement);
     session.running.locals = locals;
     let outcome = planned.and_then(|(plan, params)| session.keep_rows(&plan, &params));
-    session.settings.sql_mode = saved;
+    session.settings.exec.sql_mode = saved;
     let mut kept = outcome?;
     for c in &mut kept.columns {
         // The derived table around the query is not part of the answer.
@@ -375,11 +375,11 @@ fn show_direct(session: &mut Session, kind: &ShowKind) -> Result<RowsSink> {
             diagnostics(session, limit.as_ref(), true)
         }
         ShowKind::CountWarnings => {
-            let n = Value::UInt(session.running.warnings.total());
+            let n = Value::UInt(session.running.diagnostics.warnings.total());
             Ok(table(vec![number("@@session.warning_count")], vec![vec![n]]))
         }
         ShowKind::CountErrors => {
-            let n = Value::UInt(session.running.warnings.errors());
+            let n = Value::UInt(session.running.diagnostics.warnings.errors());
             Ok(table(vec![number("@@session.error_count")], vec![vec![n]]))
         }
         ShowKind::Engine { name, what } => show_engine(session, name, what),
@@ -480,7 +480,7 @@ fn name_value(session: &mut Session, what: &str, scope: VarScope, filter: Option
 }
 
 fn show_options(session: &Session) -> ShowOptions {
-    let ansi = session.settings.sql_mode.contains(SqlMode::ANSI_QUOTES);
+    let ansi = session.settings.exec.sql_mode.contains(SqlMode::ANSI_QUOTES);
     ShowOptions {
         quote: if ansi { '"' } else { '`' },
         always_quote: session.state.vars[gannet_core::vars::Live::SqlQuoteShowCreate].as_bool(),
@@ -525,7 +525,7 @@ fn show_create_view(session: &mut Session, t: &gannet_schema::Table) -> Result<R
     let need = gannet_core::accounts::Privileges::of(&[Privilege::ShowView, Privilege::Select]);
     session.require_on_table(need, &t.schema, &t.name)?;
     if let Some(error) = planning::view_error(session, t) {
-        session.running.warnings.push(error.to_warning(gannet_types::Level::Warning));
+        session.running.diagnostics.warnings.push(error.to_warning(gannet_types::Level::Warning));
     }
     let mut sql = String::from("CREATE ALGORITHM=");
     sql.push_str(match view.algorithm {
@@ -619,8 +619,14 @@ pub(crate) fn window(session: &mut Session, limit: Option<&ast::Limit>) -> Resul
 
 fn diagnostics(session: &mut Session, limit: Option<&ast::Limit>, errors_only: bool) -> Result<RowsSink> {
     let (skip, take) = window(session, limit)?;
-    let wanted =
-        session.running.warnings.iter().filter(|w| !errors_only || w.level == Level::Error).skip(skip).take(take);
+    let wanted = session
+        .running
+        .diagnostics
+        .warnings
+        .iter()
+        .filter(|w| !errors_only || w.level == Level::Error)
+        .skip(skip)
+        .take(take);
     let row = |w: &gannet_types::Warning| {
         vec![text(w.level.as_str()), Value::UInt(w.number().into()), Value::text(&w.message)]
     };

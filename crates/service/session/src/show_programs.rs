@@ -186,7 +186,7 @@ pub(crate) fn show_create_trigger(session: &mut Session, name: &ObjectName) -> R
     sink.columns.push(plain_column("Created", SqlType::temporal(TypeId::Timestamp, 2)));
     let created = i64::try_from(trigger.made.created_us / 10_000 * 10_000).unwrap_or(0);
     let created = Timestamp::from_unix_micros(created)
-        .map_or(Value::Null, |t| Value::DateTime(t.to_local(&session.settings.time_zone), 2));
+        .map_or(Value::Null, |t| Value::DateTime(t.to_local(&session.settings.exec.time_zone), 2));
     sink.rows[0].push(created);
     Ok(sink)
 }

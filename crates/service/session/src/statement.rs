@@ -153,7 +153,7 @@ impl Session {
         let server_collation =
             Collation::by_name(self.state.vars[Live::CollationServer].as_str()).map_or(CollationId::DEFAULT, |c| c.id);
         let database = self.state.database.clone();
-        self.start_settings();
+        self.settings.begin(self.state.statement_time());
         let collation = self.definition_collation();
         let restrict_non_standard_keys =
             crate::variables::value(&self.state, false, "restrict_fk_on_non_standard_key")?;
@@ -164,14 +164,14 @@ impl Session {
         let account = self.state.account.clone();
         let mut cx = DdlContext {
             database: database.as_deref(),
-            settings: &self.settings,
+            settings: &self.settings.exec,
             server_collation,
             collation,
-            foreign_key_checks: self.settings.foreign_key_checks,
+            foreign_key_checks: self.settings.exec.foreign_key_checks,
             require_primary_key: self.state.vars[Live::SqlRequirePrimaryKey].as_bool(),
             restrict_non_standard_keys: restrict_non_standard_keys == Value::Int(1),
             session: &mut self.state,
-            warnings: &mut self.running.warnings,
+            warnings: &mut self.running.diagnostics.warnings,
             account: (&account.user, &account.host),
             gate: gate.map(|gate| gate as &mut dyn Gate),
             words,

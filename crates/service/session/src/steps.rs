@@ -3,7 +3,7 @@
 //! A [`Frame`] is a program that runs. While one of its statements runs, its variables are the statement's parameters
 //! (`Running::markers`), and `Running::locals` says which names mean them.
 
-use super::diagnostics::Stacked;
+use super::diagnostics::Handled;
 use super::locks::is_stale;
 use super::reply::{Done, Ended, Manner, Reply};
 use super::running::Clock;
@@ -46,9 +46,8 @@ struct OpenCursor {
 struct Active {
     /// Where CONTINUE goes on.
     resume: Place,
-    /// How many conditions were in the area, which go with the handler if nothing has cleared it.
-    conditions: usize,
-    clears: u64,
+    /// The conditions that go with the handler.
+    handled: Handled,
 }
 
 /// Where a program goes on.
@@ -144,9 +143,9 @@ impl Session {
 
 /// Runs a program to its end. Gives what a function returns.
 pub(crate) fn run_program(session: &mut Session, frame: &mut Frame, reply: &mut dyn Reply) -> Result<Option<Value>> {
-    let handlers = session.running.stacked.len();
+    let handlers = session.running.diagnostics.stacked.len();
     let outcome = run_steps(session, frame, reply);
-    session.running.stacked.truncate(handlers);
+    session.running.diagnostics.stacked.truncate(handlers);
     for cursor in frame.cursors.iter_mut().filter_map(Option::take) {
         session.state.held.give(cursor.held);
     }
@@ -202,11 +201,11 @@ fn run_step(
         Step::Test { condition, otherwise } => raising(session, |s| {
             let value = value_of_code(s, program, frame, *condition)?;
             let mut conversion = convert::Context {
-                mode: s.settings.sql_mode,
-                zone: &s.settings.time_zone,
-                today: s.settings.today,
+                mode: s.settings.exec.sql_mode,
+                zone: &s.settings.exec.time_zone,
+                today: s.settings.exec.today,
                 strict: false,
-                warnings: &mut s.running.warnings,
+                warnings: &mut s.running.diagnostics.warnings,
                 stopped: gannet_exec::stopped,
                 room: Room::FREE,
             };
@@ -244,14 +243,13 @@ fn run_step(
 
 /// Runs a step that clears the diagnostics area only if it raises something.
 fn raising(session: &mut Session, f: impl FnOnce(&mut Session) -> Result<Flow>) -> Result<Flow> {
-    let fresh = session.running.warnings.like();
-    let before = std::mem::replace(&mut session.running.warnings, fresh);
+    let before = session.running.diagnostics.set_aside();
     let outcome = f(session);
-    if outcome.is_ok() && session.running.warnings.is_empty() {
-        session.running.warnings = before;
+    if outcome.is_ok() && session.running.diagnostics.warnings.is_empty() {
+        session.running.diagnostics.warnings = before;
         return outcome;
     }
-    session.running.clears += 1;
+    session.running.diagnostics.cleared();
     match outcome {
         // A test that has warned goes where it goes; its warnings stay.
         Ok(Flow::Next) => Ok(Flow::Raised),
@@ -261,11 +259,11 @@ fn raising(session: &mut Session, f: impl FnOnce(&mut Session) -> Result<Flow>) 
 
 /// The step's warnings: the last one that has a handler is handled.
 fn catch_warnings(session: &mut Session, program: &Program, frame: &mut Frame, place: Place) {
-    let raised = usize::try_from(session.running.warnings.raised()).unwrap_or(usize::MAX);
+    let raised = usize::try_from(session.running.diagnostics.warnings.raised()).unwrap_or(usize::MAX);
     if raised == 0 {
         return;
     }
-    let mut own = session.running.warnings.iter().rev().take(raised);
+    let mut own = session.running.diagnostics.warnings.iter().rev().take(raised);
     let found = own.find_map(|w| program.handler(place, &Raised::from(w)).map(|h| (h.place, w.clone())));
     if let Some((handler, warning)) = found {
         activate(session, program, frame, place, handler, warning);
@@ -281,7 +279,7 @@ fn catch(session: &mut Session, program: &Program, frame: &mut Frame, place: Pla
     let handler = program.handler(place, &raised).filter(|_| !raised.is_fatal() && !gone).map(|h| h.place);
     let Some(handler) = handler else { return Err(error) };
     let condition = error.to_warning(Level::Error);
-    session.running.warnings.push(condition.clone());
+    session.running.diagnostics.warnings.push(condition.clone());
     activate(session, program, frame, place, handler, condition);
     Ok(())
 }
@@ -294,23 +292,18 @@ fn activate(
     handler: Place,
     raised: Warning,
 ) {
-    let area = session.running.warnings.clone();
-    let (conditions, clears) = (area.iter().count(), session.running.clears);
-    session.running.stacked.push(Stacked { area, raised });
-    frame.active.push(Active { resume: program.resume(place), conditions, clears });
+    let handled = session.running.diagnostics.stack(raised);
+    frame.active.push(Active { resume: program.resume(place), handled });
     frame.at = handler;
 }
 
 fn end_handler(session: &mut Session, frame: &mut Frame, exit: Option<Place>, depth: u32) -> Flow {
     let Some(active) = frame.active.pop() else { return Flow::Next };
-    session.running.stacked.pop();
-    if session.running.clears == active.clears {
-        session.running.warnings.forget_first(active.conditions);
-    }
+    session.running.diagnostics.unstack(&active.handled);
     let Some(end) = exit else { return Flow::To(active.resume) };
     while frame.active.len() > depth as usize {
         frame.active.pop();
-        session.running.stacked.pop();
+        session.running.diagnostics.stacked.pop();
     }
     Flow::To(end)
 }
@@ -322,7 +315,7 @@ fn value_of_code(session: &mut Session, program: &Arc<Program>, frame: &mut Fram
         compile_code(session, program, frame, code)?;
     }
     match code.plan.get() {
-        Some(Some((mode, plan))) if *mode == session.mode_key => match gannet_exec::only_value(plan) {
+        Some(Some((mode, plan))) if *mode == session.settings.mode_key => match gannet_exec::only_value(plan) {
             Some(expr) => value_alone(session, plan, expr, &frame.slots),
             None => Err(SqlError::internal("an expression of a program without its value")),
         },
@@ -332,15 +325,16 @@ fn value_of_code(session: &mut Session, program: &Arc<Program>, frame: &mut Fram
 
 fn value_alone(session: &mut Session, plan: &Plan, expr: &Expr, slots: &[Value]) -> Result<Value> {
     if plan.uses.now {
-        session.start_settings();
+        session.settings.begin(session.state.statement_time());
     }
     let local = |p: &Param| match p {
         Param::Local { slot, .. } => slots.get(*slot as usize).cloned().unwrap_or(Value::Null),
         Param::Marker { .. } | Param::Literal { .. } => Value::Null,
     };
     let params: smallvec::SmallVec<[Value; 4]> = plan.params.iter().map(local).collect();
-    let shared = Shared::new(plan, &session.settings, &params);
-    let mut cx = Cx::new(&shared, session.work.txn_mut(), &mut session.state, &mut session.running.warnings);
+    let shared = Shared::new(plan, &session.settings.exec, &params);
+    let mut cx =
+        Cx::new(&shared, session.work.txn_mut(), &mut session.state, &mut session.running.diagnostics.warnings);
     gannet_exec::value_of(expr, &mut cx)
 }
 
@@ -357,7 +351,7 @@ fn compile_code(session: &mut Session, program: &Arc<Program>, frame: &mut Frame
         && !plan.uses.uncacheable
         && !plan.uses.programs
         && plan.params.iter().all(|p| matches!(p, Param::Local { .. }));
-    let _ = code.plan.set(alone.then_some((session.mode_key, plan)));
+    let _ = code.plan.set(alone.then_some((session.settings.mode_key, plan)));
     Ok(())
 }
 
@@ -385,11 +379,11 @@ pub(crate) fn converted(session: &mut Session, value: Value, to: &Slot) -> Resul
     let memory = session.state.vars[Live::StatementMemory].as_u64();
     let allowance = Allowance::alone(usize::try_from(memory).unwrap_or(usize::MAX));
     let mut conversion = convert::Context {
-        mode: session.settings.sql_mode,
-        zone: &session.settings.time_zone,
-        today: session.settings.today,
-        strict: session.settings.sql_mode.is_strict(),
-        warnings: &mut session.running.warnings,
+        mode: session.settings.exec.sql_mode,
+        zone: &session.settings.exec.time_zone,
+        today: session.settings.exec.today,
+        strict: session.settings.exec.sql_mode.is_strict(),
+        warnings: &mut session.running.diagnostics.warnings,
         stopped: gannet_exec::stopped,
         room: Room::of(&allowance),
     };
@@ -438,7 +432,7 @@ fn run_inner(
     let outcome = outcome.map_err(|e| session.final_error(e));
     end_inner(session, &outcome);
     if failed_within || outcome.as_ref().is_ok_and(|done| done.rows) {
-        let (status, warnings) = (session.status(), session.running.warnings.raised());
+        let (status, warnings) = (session.status(), session.running.diagnostics.warnings.raised());
         reply.end(&Ended { done: &Done::ROWS, status, warnings, changes: &[] });
     }
     outcome.map(drop)
@@ -448,10 +442,9 @@ fn run_inner(
 fn begin_inner(session: &mut Session, statement: &Statement) {
     kinds::count_statement(statement);
     if kinds::of(statement).keeps_diagnostics {
-        session.running.warnings.keep();
+        session.running.diagnostics.warnings.keep();
     } else {
-        session.running.warnings.clear();
-        session.running.clears += 1;
+        session.running.diagnostics.clear();
     }
     session.running.more = true;
     if !session.is_inside() {
@@ -461,14 +454,8 @@ fn begin_inner(session: &mut Session, statement: &Statement) {
 
 /// What functions say of the statement before.
 fn end_inner(session: &mut Session, outcome: &Result<Done>) {
-    let errors = u64::from(outcome.is_err());
-    session.state.warning_count = session.running.warnings.total() + errors;
-    session.state.error_count = session.running.warnings.errors() + errors;
-    session.state.row_count = match outcome {
-        Ok(done) if done.rows => -1,
-        Ok(done) => i64::try_from(done.affected).unwrap_or(i64::MAX),
-        Err(_) => -1,
-    };
+    let unseen = u64::from(outcome.is_err());
+    session.state.running.before.ended(&session.running.diagnostics, unseen, outcome);
 }
 
 /// The key of the plan of a program's statement.
@@ -566,8 +553,7 @@ fn cursor_rows(session: &mut Session, program: &Arc<Program>, number: u32, inner
 fn close_rows(session: &mut Session, frame: &mut Frame, cursor: u32) -> Result<Flow> {
     let open = frame.cursors[cursor as usize].take().ok_or_else(|| sql_err!(SpCursorNotOpen))?;
     session.state.held.give(open.held);
-    session.running.warnings.clear();
-    session.running.clears += 1;
+    session.running.diagnostics.clear();
     Ok(Flow::Next)
 }
 

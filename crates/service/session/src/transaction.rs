@@ -47,7 +47,7 @@ impl Session {
             return Ok(self.work.txn_mut().savepoint());
         }
         let mark = self.work.begin_statement()?;
-        self.settings.unlock_unmatched = self.work.transaction().unlocks_unmatched();
+        self.settings.exec.unlock_unmatched = self.work.transaction().unlocks_unmatched();
         Ok(mark)
     }
 
@@ -91,10 +91,10 @@ impl Session {
         let (created, dropped) = self.temporaries.changed_in(self.work.transaction());
         self.finish(false)?;
         if created {
-            self.running.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithCreatedTempTable, &[]);
+            self.running.diagnostics.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithCreatedTempTable, &[]);
         }
         if dropped {
-            self.running.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithDroppedTempTable, &[]);
+            self.running.diagnostics.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithDroppedTempTable, &[]);
         }
         self.work.forget_next();
         complete(self, completion, read_only);

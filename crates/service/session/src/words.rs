@@ -28,15 +28,15 @@ pub(super) fn group_of(session: &Session, text: &[u8]) -> Words {
     let vars = &session.state.vars;
     let collation = |id: Live| Collation::by_name(vars[id].as_str()).map_or(CollationId::DEFAULT, |c| c.id).0;
     let schema = session.state.database.clone().unwrap_or_default();
-    let checks = session.settings.foreign_key_checks;
+    let checks = session.settings.exec.foreign_key_checks;
     let off = |on: bool, bit: u32| if on { 0 } else { bit };
-    let now_us = session.settings.now_us;
+    let now_us = session.settings.exec.now_us;
     let settings = Settings {
         flags2: Some(
             off(checks, flags2::NO_FOREIGN_KEY_CHECKS)
                 | off(vars[Live::UniqueChecks].as_bool(), flags2::RELAXED_UNIQUE_CHECKS),
         ),
-        sql_mode: Some(session.settings.sql_mode.bits()),
+        sql_mode: Some(session.settings.exec.sql_mode.bits()),
         auto_increment: Some((
             vars[Live::AutoIncrementIncrement].as_u64() as u16,
             vars[Live::AutoIncrementOffset].as_u64() as u16,
@@ -44,7 +44,7 @@ pub(super) fn group_of(session: &Session, text: &[u8]) -> Words {
         // The text is UTF-8 here, whatever the client sent.
         charset: Some([
             CollationId::UTF8MB4_GENERAL_CI.0,
-            session.charsets.connection.0,
+            session.settings.charsets.connection.0,
             collation(Live::CollationServer),
         ]),
         time_zone: Some(vars[Live::TimeZone].as_str().to_owned()),
