@@ -139,7 +139,7 @@ impl Client {
                     Ok(()) => self.session.query(sql, wire),
                     Err(e) => self.session.fail(wire, e),
                 }
-                self.session.state.running.attributes.clear();
+                self.session.state.running.attributes = None;
             }
             Command::Execute(_)
             | Command::Prepare(_)

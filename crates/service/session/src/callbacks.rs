@@ -75,7 +75,8 @@ impl SessionInfo for State {
             "LOAD_FILE" => super::functions::load_file(self, args),
             "MYSQL_QUERY_ATTRIBUTE_STRING" => Ok(match args {
                 [Value::Str(name, _)] => {
-                    let found = self.running.attributes.iter().find(|(n, _)| **n == *name.as_bytes());
+                    let found =
+                        self.running.attributes.iter().flat_map(|all| &**all).find(|(n, _)| **n == *name.as_bytes());
                     found.map_or(Value::Null, |(_, value)| value.clone())
                 }
                 _ => Value::Null,

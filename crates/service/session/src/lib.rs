@@ -471,8 +471,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_every_statement_touches_lies_on_eighteen_lines() {
+    fn what_every_statement_touches_lies_on_twenty_lines() {
         let size = Session::HOT.len();
-        assert!(size <= 18 * 64, "{size} bytes");
+        assert!(size <= 20 * 64, "{size} bytes");
     }
 }

@@ -136,7 +136,7 @@ impl Session {
         } else {
             in_other_database(self, s.database.clone(), |own| execute_hinted(own, s, values, reply))
         };
-        self.state.running.attributes.clear();
+        self.state.running.attributes = None;
         logging::note_execution(self, &s.text, &s.values);
         let outcome = query::finish_statement(self, started, Some(&s.digest), &s.values, outcome);
         if s.values.iter().any(|v| v.long_bytes() > LONG_KEPT) {
@@ -157,7 +157,7 @@ impl Session {
                     Value::Str(readable.as_bytes().into(), CollationId::UTF8MB4_0900_AI_CI)
                 }
             };
-            self.state.running.attributes.push((name, value));
+            self.state.running.attributes.get_or_insert_default().push((name, value));
         }
     }
 }

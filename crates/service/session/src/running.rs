@@ -63,8 +63,8 @@ pub struct Seen {
     pub clock: Clock,
     /// Of the statement before.
     pub before: Before,
-    /// Query attributes: name, and text or NULL.
-    pub attributes: Vec<(Box<[u8]>, Value)>,
+    /// Query attributes, which few statements have: name, and text or NULL.
+    pub attributes: Option<Box<Attributes>>,
 }
 
 impl Seen {
@@ -82,10 +82,13 @@ impl Seen {
             names: None,
             clock: Clock::now(),
             before: Before::default(),
-            attributes: Vec::new(),
+            attributes: None,
         }
     }
 }
+
+/// Names and values of query attributes.
+pub type Attributes = Vec<(Box<[u8]>, Value)>;
 
 /// What functions and variables say of the statement before.
 #[derive(Clone, Copy, Debug)]
