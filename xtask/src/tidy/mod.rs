@@ -63,6 +63,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "types",
             "parser",
             "functions",
+            "text",
             "schema",
             "catalog",
             "plan",

@@ -376,6 +376,7 @@ fn checked(session: &mut Session, id: VarId, value: Option<Value>, global: bool)
     };
     if let Value::Str(text, _) = &value {
         check_name(id, &String::from_utf8_lossy(text))?;
+        super::full_text::check(session, id, &String::from_utf8_lossy(text))?;
     }
     let checked = def.check(&value)?;
     if def.bound && !global && checked.value.as_u64() > variables::global_value(&session.state, id).as_u64() {

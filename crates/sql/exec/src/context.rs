@@ -24,6 +24,10 @@ pub trait Session: SessionInfo {
     fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()>;
     /// `@@name` (`global`: `@@global.name`).
     fn system_variable(&mut self, global: bool, name: &str) -> Result<Value>;
+    /// The words of a table of stopwords, `schema/table`.
+    fn stopwords(&mut self, table: &str) -> Result<Vec<Box<str>>> {
+        Err(SqlError::unsupported(format_args!("stopwords of {table}")))
+    }
     /// Memory and disk that statements share; `None`: they may not spill.
     fn temp_space(&self) -> Option<std::sync::Arc<TempSpace>>;
     /// The rows of a virtual table: each is passed to `emit` with all columns. `equals` are equalities (column,

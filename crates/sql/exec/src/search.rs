@@ -20,9 +20,6 @@ use gannet_types::{Result, SqlError, Value, ValueRef, sql_err};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// `innodb_ft_result_cache_limit`, whose default is all that InnoDB ever takes.
-const RESULT_BYTES: usize = 2_000_000_000;
-
 /// The rank of the row with a key: the value of `MATCH ... AGAINST`.
 pub(crate) fn rank(search: &Match, against: &Value, values: &[Value], cx: &mut Cx<'_, '_>) -> Result<Value> {
     let (at, _) = find(search.table, search.index, search.mode, against, cx)?;
@@ -202,7 +199,7 @@ impl Source<'_> {
             self.all_rows(query.terms(), cx)?
         };
         let total = self.trees.row.approximate_rows().max(lists.iter().map(|l| l.rows.len() as u64).max().unwrap_or(0));
-        let counts: Vec<u64> = lists.iter().map(|l| l.rows.len() as u64).collect();
+        let counts: Vec<u64> = lists.iter().map(|l| l.entries).collect();
         let holds = &mut |number: u32, phrase: &Phrase| {
             let row = self.row(keys.get(number as usize))?.unwrap_or_default();
             Ok::<bool, SqlError>(phrase.is_in(&self.text.analyzer, self.texts(&row)?.iter().map(Option::as_deref)))
@@ -216,6 +213,11 @@ impl Source<'_> {
     /// The entries of each term.
     fn entries(&self, terms: &[Term], cx: &mut Cx<'_, '_>) -> Result<Vec<Read>> {
         let tree = &self.trees.indexes[self.index];
+        let most = match cx.session.system_variable(true, "innodb_ft_result_cache_limit")? {
+            Value::UInt(n) => usize::try_from(n).unwrap_or(usize::MAX),
+            Value::Int(n) => usize::try_from(n).unwrap_or(usize::MAX),
+            _ => usize::MAX,
+        };
         let mut bytes = 0;
         let mut all = Vec::with_capacity(terms.len());
         for term in terms {
@@ -235,7 +237,7 @@ impl Source<'_> {
                 }
                 let (_, row_key) = self.table.split_index_key(self.index, entry.key)?;
                 bytes += row_key.len() + 24 + if term.placed { entry.value.len() } else { 0 };
-                if bytes > RESULT_BYTES {
+                if bytes > most {
                     return Err(sql_err!(FtResultCacheLimit));
                 }
                 if term.start.is_some() {
@@ -253,6 +255,9 @@ impl Source<'_> {
                     read.list.push(read.keys.len() as u32, &Posting::times(*times), false);
                     read.keys.push(key);
                 }
+            }
+            if term.start.is_some() {
+                read.list.entries = of_words.len() as u64;
             }
             all.push(read);
         }

@@ -181,6 +181,9 @@ pub fn define(definition: &TableDefinition) -> Result<Defined> {
         }
         indexes.push(defined);
     }
+    if indexes.iter().any(|i| !i.is_ordered()) {
+        check_document_id(&columns)?;
+    }
     let constraints = define_constraints(definition, &columns, &mut indexes)?;
     if indexes.len() > MAX_INDEXES {
         return Err(error(ErrorCode::TooManyKeys, &[&MAX_INDEXES]));
@@ -196,6 +199,16 @@ pub fn define(definition: &TableDefinition) -> Result<Defined> {
         return Err(error(ErrorCode::TableMustHaveAVisibleColumn, &[]));
     }
     Ok(Defined { columns, indexes, clustered, constraints })
+}
+
+/// A column that InnoDB would number the documents of full-text indexes with has its name and type. Error 1166.
+fn check_document_id(columns: &[Column]) -> Result<()> {
+    let Some(column) = columns.iter().find(|c| eq_name(&c.name, "FTS_DOC_ID")) else { return Ok(()) };
+    let typed = column.ty.id == TypeId::BigInt && column.ty.unsigned && !column.nullable;
+    if &*column.name == "FTS_DOC_ID" && typed {
+        return Ok(());
+    }
+    Err(error(ErrorCode::WrongColumnName, &[&column.name]))
 }
 
 /// The index has the columns as its first parts, in their order, ascending and whole: it serves a foreign key over

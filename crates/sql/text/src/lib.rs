@@ -12,6 +12,7 @@
 //! *Invariant*: nothing here reads, writes or waits, and no text makes it panic.
 
 mod definition;
+pub mod fuzzing;
 mod parse;
 mod posting;
 mod query;

@@ -95,7 +95,7 @@ pub(crate) fn parse(text: &str, maker: &mut Maker<'_>) -> Result<Vec<Item>> {
             operator = found;
             lexeme = lexer.next();
         }
-        let node = match lexeme {
+        let nodes = match lexeme {
             Lexeme::Sign('(') => {
                 if levels.len() >= MAX_LEVELS {
                     return Err(sql_err!(FtTooManyLevels));
@@ -105,7 +105,7 @@ pub(crate) fn parse(text: &str, maker: &mut Maker<'_>) -> Result<Vec<Item>> {
             }
             Lexeme::Text(text) => {
                 let within = within(&mut lexer)?;
-                maker.phrase(text, within)
+                maker.phrase(text, within).into_iter().collect()
             }
             Lexeme::Word(word) | Lexeme::Number(word) => starred(word, &mut lexer, maker),
             Lexeme::Sign('*') => {
@@ -122,15 +122,14 @@ pub(crate) fn parse(text: &str, maker: &mut Maker<'_>) -> Result<Vec<Item>> {
             Lexeme::Sign(')') if !levels.is_empty() => {
                 let Some((before, outer)) = levels.pop() else { return Ok(items) };
                 operator = before;
-                Some(Node::List(std::mem::replace(&mut items, outer)))
+                vec![Node::List(std::mem::replace(&mut items, outer))]
             }
             Lexeme::End if levels.is_empty() => return Ok(items),
             other if levels.is_empty() => return Err(unexpected(other, ", expecting $end")),
             other => return Err(unexpected(other, "")),
         };
-        if let Some(node) = node {
-            items.push(Item { operator, node });
-        }
+        // Of words that punctuation joins each has the operator.
+        items.extend(nodes.into_iter().map(|node| Item { operator, node }));
     }
 }
 
@@ -145,7 +144,7 @@ fn operator_of(sign: char) -> Option<Operator> {
     })
 }
 
-fn starred(word: &str, lexer: &mut Lexer<'_>, maker: &mut Maker<'_>) -> Option<Node> {
+fn starred(word: &str, lexer: &mut Lexer<'_>, maker: &mut Maker<'_>) -> Vec<Node> {
     let star = lexer.peek() == Lexeme::Sign('*');
     if star {
         lexer.next();

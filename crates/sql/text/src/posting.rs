@@ -7,14 +7,15 @@
 //!           varint  distances of its ordinals, the first one from 0; those that begin in 512 bytes
 //! ```
 //!
-//! Ordinals count all tokens of a row; between two columns [`GAP`] of them are left out, so that no phrase crosses.
+//! Ordinals count all tokens of a row; between two columns [`GAP`] of them are left out, so that no phrase crosses. Their
+//! low 32 bits count on: words of two columns may be near each other.
 
 use crate::words::{Analyzer, Token};
 use gannet_base::{DecodeError, Reader, Writer};
 use std::collections::HashMap;
 
 /// Ordinals between the last token of a column and the first one of the next.
-pub(crate) const GAP: u64 = 1 << 20;
+pub(crate) const GAP: u64 = 1 << 32;
 
 /// Bytes of ordinals that are kept.
 const ROOM: usize = 512;
@@ -37,18 +38,24 @@ pub struct Word {
 
 /// The indexed words of a row's columns, by their keys; NULL has none.
 pub fn postings<'t>(analyzer: &Analyzer, columns: impl Iterator<Item = Option<&'t [u8]>>) -> Vec<Word> {
-    let mut by_key: HashMap<Vec<u8>, usize> = HashMap::new();
+    // The words of the texts met so far: most texts come again, and their keys are dear.
+    let mut by_text: HashMap<&[u8], Option<usize>, foldhash::fast::RandomState> = HashMap::default();
+    let mut by_key: HashMap<Vec<u8>, usize, foldhash::fast::RandomState> = HashMap::default();
     let mut words: Vec<Word> = Vec::new();
     let mut ordinal = 0;
     for text in columns {
-        analyzer.tokens(text.unwrap_or_default(), &mut |token: Token<'_>| {
+        analyzer.tokens(text.unwrap_or_default(), &mut |token: Token<'t>| {
             let at = ordinal;
             ordinal += 1;
-            let Some(key) = analyzer.indexed(&token) else { return };
-            let place = *by_key.entry(key).or_insert(words.len());
-            if place == words.len() {
-                words.push(Word { key: Vec::new(), text: token.text.to_vec(), times: 0, at: Vec::new() });
-            }
+            let known = by_text.entry(token.text).or_insert_with(|| {
+                let key = analyzer.indexed(&token)?;
+                let place = *by_key.entry(key).or_insert(words.len());
+                if place == words.len() {
+                    words.push(Word { key: Vec::new(), text: token.text.to_vec(), times: 0, at: Vec::new() });
+                }
+                Some(place)
+            });
+            let Some(place) = *known else { return };
             words[place].times = words[place].times.saturating_add(1);
             words[place].at.push(at);
         });

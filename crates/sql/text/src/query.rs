@@ -114,25 +114,23 @@ impl Term {
 impl Phrase {
     /// The text of a row has it: for words that are not indexed, or too frequent to keep all their places.
     pub fn is_in<'t>(&self, analyzer: &Analyzer, columns: impl Iterator<Item = Option<&'t [u8]>>) -> bool {
-        let mut found = false;
+        let (mut found, mut keys): (bool, Vec<Vec<u8>>) = (false, Vec::new());
         for text in columns {
-            let mut keys: Vec<Vec<u8>> = Vec::new();
+            if self.within.is_none() {
+                keys.clear();
+            }
             analyzer.tokens(text.unwrap_or_default(), &mut |token| keys.push(analyzer.key(token.text)));
-            found = found
-                || match self.within {
-                    None => keys.windows(self.tokens.len()).any(|w| w == self.tokens),
-                    Some(within) => {
-                        let places = |key: &Vec<u8>| -> Vec<u64> {
-                            (0..).zip(&keys).filter(|(_, k)| *k == key).map(|(at, _)| at).collect()
-                        };
-                        let lists: Vec<Vec<u64>> = self.tokens.iter().map(places).collect();
-                        near(&lists, within)
-                    }
-                };
+            found |= self.within.is_none() && keys.windows(self.tokens.len()).any(|w| w == self.tokens);
         }
-        found
+        let Some(within) = self.within else { return found };
+        let places =
+            |key: &Vec<u8>| (0..).zip(&keys).filter(|(_, k)| *k == key).map(|(at, _)| at).collect::<Vec<u64>>();
+        near(&self.tokens.iter().map(places).collect::<Vec<_>>(), within)
     }
 }
+
+/// What is left of an ordinal when columns are as one text.
+const COUNTED: u64 = crate::posting::GAP - 1;
 
 /// One of each list lies within `within` words.
 pub(crate) fn near(lists: &[Vec<u64>], within: u64) -> bool {
@@ -140,11 +138,11 @@ pub(crate) fn near(lists: &[Vec<u64>], within: u64) -> bool {
     loop {
         let (mut least, mut most) = ((u64::MAX, 0), 0);
         for (i, list) in lists.iter().enumerate() {
-            let Some(place) = list.get(at[i]) else { return false };
-            if *place < least.0 {
-                least = (*place, i);
+            let Some(place) = list.get(at[i]).map(|place| place & COUNTED) else { return false };
+            if place < least.0 {
+                least = (place, i);
             }
-            most = most.max(*place);
+            most = most.max(place);
         }
         if most.saturating_sub(least.0) < within.max(1) {
             return true;
@@ -176,27 +174,26 @@ impl Maker<'_> {
         Charset::Utf8mb4.convert(text.as_bytes(), self.analyzer.collation.charset).bytes.into_owned()
     }
 
-    /// A term as it stands in the query, perhaps with a star behind it. `None`: nothing of it is a word.
-    pub(crate) fn words(&mut self, text: &str, star: bool) -> Option<Node> {
+    /// A term as it stands in the query, perhaps with a star behind it: its words, which punctuation joins.
+    pub(crate) fn words(&mut self, text: &str, star: bool) -> Vec<Node> {
         let (text, analyzer) = (self.converted(text), self.analyzer);
         let star = star && !self.natural;
         let mut tokens: Vec<Token<'_>> = Vec::new();
         if let crate::Tokens::Ngrams { size } = analyzer.tokens {
             if star && analyzer.collation.charset.char_count(&text) < size.into() {
-                return Some(Node::Word(self.term(analyzer.stem(&text), Some(text))));
+                return vec![Node::Word(self.term(analyzer.stem(&text), Some(text)))];
             }
             analyzer.tokens(&text, &mut |token| tokens.push(token));
             if tokens.is_empty() {
-                return Some(Node::Dead);
+                return vec![Node::Dead];
             }
             if !self.natural {
-                return self.phrase_of(&tokens, None);
+                return self.phrase_of(&tokens, None).into_iter().collect();
             }
-            let nodes: Vec<Node> = tokens.iter().map(|t| self.word(t)).collect();
-            return Some(listed(nodes));
+            return tokens.iter().map(|t| self.word(t)).collect();
         }
         analyzer.words(&text, &mut |token| tokens.push(token));
-        let last = tokens.len().checked_sub(1)?;
+        let last = tokens.len().saturating_sub(1);
         let mut nodes = Vec::with_capacity(tokens.len());
         for (i, token) in tokens.iter().enumerate() {
             if star && i == last {
@@ -209,7 +206,7 @@ impl Maker<'_> {
                 node => nodes.push(node),
             }
         }
-        Some(listed(nodes))
+        nodes
     }
 
     fn word(&mut self, token: &Token<'_>) -> Node {
@@ -248,16 +245,6 @@ impl Maker<'_> {
                 phrase.words.iter().for_each(|(term, _)| self.terms[*term].placed = true);
                 Some(Node::Phrase(Box::new(phrase)))
             }
-        }
-    }
-}
-
-fn listed(mut nodes: Vec<Node>) -> Node {
-    match nodes.pop() {
-        Some(only) if nodes.is_empty() => only,
-        last => {
-            nodes.extend(last);
-            Node::List(nodes.into_iter().map(|node| Item { operator: Operator::None, node }).collect())
         }
     }
 }

@@ -4,8 +4,9 @@
 //! it was found by the number of times it has the word, by the square of log10(rows / rows with the word). A word that
 //! all rows have counts log10(1.0001). Sums are rounded to 32 bits after each word, words in the order of their keys.
 //!
-//! Each list of a query is read in three steps, as InnoDB reads it: rows of any plain part (`~` changes only what is
-//! there by then), of these and the others those that have all parts with `+`, of these those that have none with `-`.
+//! Each list of a query is read in four steps, as InnoDB reads it: rows of any plain word (`~` changes only what is there
+//! by then); rows that have all words with `+`; parts in parentheses, which add rows, or leave some with `+`; of these the
+//! rows that have nothing with `-`.
 
 use crate::posting::Posting;
 use crate::query::{Item, Node, Operator, Phrase, Query, near};
@@ -15,6 +16,8 @@ use crate::query::{Item, Node, Operator, Phrase, Query, near};
 pub struct List {
     /// Rows, by the numbers that the caller has given them.
     pub rows: Vec<u32>,
+    /// Entries: more than rows, where the term is the beginning of several words. InnoDB counts them.
+    pub entries: u64,
     /// How often each has the term.
     pub times: Vec<u32>,
     /// Where, encoded, if the term is placed: ends in `bytes`.
@@ -26,6 +29,7 @@ pub struct List {
 impl List {
     /// Adds a row; rows come in order. One that is there already keeps the greater number of times.
     pub fn push(&mut self, row: u32, posting: &Posting<'_>, placed: bool) {
+        self.entries += 1;
         if let (Some(last), Some(times)) = (self.rows.last(), self.times.last_mut())
             && *last == row
         {
@@ -65,7 +69,7 @@ struct Part {
 }
 
 /// The rows that a query finds, ascending, with their ranks. `lists` has the rows of each term, `counts` says how many
-/// of the `total` rows of the table have it (more than are in the list, where one row is judged by itself). `holds`
+/// entries it has among the `total` rows of the table (more than in the list, where one row is judged by itself). `holds`
 /// says of a row whether its text has a phrase, where places do not tell.
 pub fn evaluate<E>(
     query: &Query,
@@ -134,38 +138,28 @@ impl<E> Evaluation<'_, E> {
     }
 
     fn list(&mut self, items: &[Item]) -> Result<Part, E> {
+        let of = |list: bool, wanted: fn(Operator) -> bool| {
+            items.iter().filter(move |i| matches!(i.node, Node::List(_)) == list && wanted(i.operator))
+        };
         let mut all = Part::default();
-        let of = |wanted: fn(Operator) -> bool| items.iter().filter(move |i| wanted(i.operator));
-        for item in of(|o| !matches!(o, Operator::Require | Operator::Exclude)) {
-            let mut part = self.node(&item.node)?;
-            let change = match item.operator {
-                Operator::Raise => 1.0,
-                Operator::Lower | Operator::Negate => -1.0,
-                _ => 0.0,
-            };
-            if item.operator == Operator::Negate {
-                part.keep(&all.rows);
+        for item in of(false, |o| !matches!(o, Operator::Require | Operator::Exclude)) {
+            let part = self.node(&item.node)?;
+            all.add(part, item.operator);
+        }
+        let mut restricted = false;
+        for item in of(false, |o| o == Operator::Require) {
+            let part = self.node(&item.node)?;
+            all.require(part, &mut restricted);
+        }
+        for item in of(true, |o| o != Operator::Exclude) {
+            let part = self.node(&item.node)?;
+            match item.operator {
+                Operator::Require => all.require(part, &mut restricted),
+                operator => all.add(part, operator),
             }
-            part.rows.iter_mut().for_each(|(_, given)| *given = bounded(*given + change));
-            all.rows = union(&all.rows, &part.rows);
-            all.counted.append(&mut part.counted);
-        }
-        let mut required: Option<Rows> = None;
-        for item in of(|o| o == Operator::Require) {
-            let mut part = self.node(&item.node)?;
-            required = Some(match required {
-                None => part.rows,
-                Some(before) => intersection(&before, &part.rows),
-            });
-            all.counted.append(&mut part.counted);
-        }
-        let restricted = required.is_some();
-        if let Some(required) = required {
-            let other = std::mem::take(&mut all.rows);
-            all.rows = with_given(required, &other);
         }
         let mut excluded = false;
-        for item in of(|o| o == Operator::Exclude) {
+        for item in items.iter().filter(|i| i.operator == Operator::Exclude) {
             let part = self.node(&item.node)?;
             let mut at = 0;
             all.rows.retain(|(row, _)| {
@@ -174,9 +168,8 @@ impl<E> Evaluation<'_, E> {
             });
             excluded = true;
         }
-        if restricted || excluded {
-            let rows = all.rows.clone();
-            all.keep(&rows);
+        if excluded {
+            all.restrict();
         }
         Ok(all)
     }
@@ -238,6 +231,43 @@ fn bounded(given: f32) -> f32 {
 }
 
 impl Part {
+    /// Adds rows; `~` changes only those that are there.
+    fn add(&mut self, mut part: Part, operator: Operator) {
+        let change = match operator {
+            Operator::Raise => 1.0,
+            Operator::Lower | Operator::Negate => -1.0,
+            _ => 0.0,
+        };
+        if operator == Operator::Negate {
+            part.keep(&self.rows);
+        }
+        self.rows = union(&self.rows, &part.rows, change);
+        self.counted.append(&mut part.counted);
+    }
+
+    /// Leaves rows of another part: of the first one all, of a further one those that are here.
+    fn require(&mut self, mut part: Part, restricted: &mut bool) {
+        let before = std::mem::take(&mut self.rows);
+        let there = |row: u32| before.binary_search_by_key(&row, |(r, _)| *r).ok().map(|at| before[at].1);
+        for (row, given) in &part.rows {
+            match there(*row) {
+                Some(before) => self.rows.push((*row, before)),
+                None if *restricted => {}
+                None => self.rows.push((*row, *given)),
+            }
+        }
+        *restricted = true;
+        self.counted.append(&mut part.counted);
+        self.restrict();
+    }
+
+    /// Terms count for the rows that are left.
+    fn restrict(&mut self) {
+        let rows = std::mem::take(&mut self.rows);
+        self.keep(&rows);
+        self.rows = rows;
+    }
+
     /// Leaves `rows` only.
     fn keep(&mut self, rows: &Rows) {
         let there = |row: &u32| rows.binary_search_by_key(row, |(r, _)| *r).is_ok();
@@ -251,16 +281,14 @@ impl Part {
     }
 }
 
-fn union(a: &Rows, b: &Rows) -> Rows {
-    if a.is_empty() {
-        return b.clone();
-    }
+/// Rows of either. What `b` was given counts for rows that only it has; to all its rows `change` is added.
+fn union(a: &Rows, b: &Rows, change: f32) -> Rows {
     let mut out = Vec::with_capacity(a.len() + b.len());
     let (mut i, mut j) = (0, 0);
     loop {
         match (a.get(i), b.get(j)) {
             (Some(x), Some(y)) if x.0 == y.0 => {
-                out.push((x.0, bounded(x.1 + y.1)));
+                out.push((x.0, bounded(x.1 + change)));
                 (i, j) = (i + 1, j + 1);
             }
             (Some(x), Some(y)) if x.0 < y.0 => {
@@ -268,7 +296,7 @@ fn union(a: &Rows, b: &Rows) -> Rows {
                 i += 1;
             }
             (_, Some(y)) => {
-                out.push(*y);
+                out.push((y.0, bounded(y.1 + change)));
                 j += 1;
             }
             (Some(x), None) => {
@@ -278,30 +306,6 @@ fn union(a: &Rows, b: &Rows) -> Rows {
             (None, None) => return out,
         }
     }
-}
-
-fn intersection(a: &Rows, b: &Rows) -> Rows {
-    let mut at = 0;
-    let mut out = Vec::new();
-    for (row, given) in a {
-        at += b[at..].partition_point(|(r, _)| r < row);
-        if let Some((_, more)) = b.get(at).filter(|(r, _)| r == row) {
-            out.push((*row, bounded(given + more)));
-        }
-    }
-    out
-}
-
-/// `rows`, and what those of them that are among `other` were given there.
-fn with_given(mut rows: Rows, other: &Rows) -> Rows {
-    let mut at = 0;
-    for (row, given) in &mut rows {
-        at += other[at..].partition_point(|(r, _)| r < row);
-        if let Some((_, more)) = other.get(at).filter(|(r, _)| r == row) {
-            *given = bounded(*given + more);
-        }
-    }
-    rows
 }
 
 fn merged(a: &[u32], b: &[u32]) -> Vec<u32> {

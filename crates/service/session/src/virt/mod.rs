@@ -7,6 +7,7 @@ mod accounts;
 mod empty;
 mod events;
 mod figures;
+mod full_text;
 pub(crate) mod help;
 mod innodb;
 mod metadata;

@@ -25,6 +25,9 @@ const ENGINES: &[&str] = &["InnoDB", "Gannet"];
 /// Engines whose tables this one holds as well or better: warning 1266 says so.
 const SUBSTITUTED: &[&str] = &["MyISAM", "MEMORY", "HEAP", "ARCHIVE", "Aria"];
 
+/// Those of them that have no full-text indexes.
+const WITHOUT_TEXT: &[&str] = &["MEMORY", "HEAP", "ARCHIVE"];
+
 fn among(engines: &[&str], name: &str) -> bool {
     engines.iter().any(|e| e.eq_ignore_ascii_case(name))
 }
@@ -77,6 +80,11 @@ impl<'a, 'b> Definer<'a, 'b> {
         };
         let made = extras.resolve(&mut definition, schema, snapshot, self.cx)?;
         definition.indexes = made;
+        if engine.is_some_and(|e| among(WITHOUT_TEXT, e))
+            && definition.indexes.iter().any(|i| i.method != Method::Ordered)
+        {
+            return Err(sql_err!(TableCantHandleFt));
+        }
         if substituted {
             // The engine that was asked for has no foreign keys: of each, only its index stays, as in MySQL.
             definition.indexes.extend(definition.foreign_keys.drain(..).map(|key| IndexDefinition {

@@ -29,6 +29,17 @@ pub(super) fn method(index: &IndexDef, cx: &mut DdlContext<'_>) -> Result<Method
     };
     if number("innodb_ft_enable_stopword", cx)? == 0 {
         definition.stopwords = Stopwords::None;
+    } else {
+        for (global, variable) in [(false, "innodb_ft_user_stopword_table"), (true, "innodb_ft_server_stopword_table")]
+        {
+            if let Value::Str(table, _) = cx.session.system_variable(global, variable)?
+                && !table.is_empty()
+            {
+                let words = cx.session.stopwords(&String::from_utf8_lossy(&table))?;
+                definition.stopwords = Stopwords::Own(words.into());
+                break;
+            }
+        }
     }
     Ok(Method::full_text(definition))
 }
