@@ -108,7 +108,7 @@ pub fn evaluate<E>(
                     continue;
                 }
             }
-            *rank = (f64::from(*rank) + f64::from(list.times[at]) * idf * idf) as f32;
+            *rank += (f64::from(list.times[at]) * idf * idf) as f32;
         }
     }
     Ok(rows)
