@@ -373,7 +373,8 @@ impl Session {
         if *self.state.account.user == *user && *self.state.account.host == *host {
             return Ok(None);
         }
-        let account = self.server.accounts.get(user, host).ok_or_else(|| sql_err!(NoSuchUser, user, host))?;
+        let account = self.server.accounts.get(user, host).or_else(|| super::sys::definer(user, host));
+        let account = account.ok_or_else(|| sql_err!(NoSuchUser, user, host))?;
         let roles = account.grants.default_roles.clone();
         let access = Access::new(&self.server.accounts, &account, &roles);
         let s = &mut self.state;

@@ -89,6 +89,7 @@ pub(crate) mod show_programs;
 mod state;
 mod statement;
 mod steps;
+pub mod sys;
 mod temporary;
 pub mod text;
 mod track;

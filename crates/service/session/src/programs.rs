@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Characters of a routine's COMMENT that the dictionary keeps.
 const MAX_COMMENT: usize = 2048;
 
-fn kind_of(kind: ast::RoutineKind) -> RoutineKind {
+pub(super) fn kind_of(kind: ast::RoutineKind) -> RoutineKind {
     match kind {
         ast::RoutineKind::Procedure => RoutineKind::Procedure,
         ast::RoutineKind::Function => RoutineKind::Function,
@@ -25,7 +25,7 @@ fn kind_of(kind: ast::RoutineKind) -> RoutineKind {
 }
 
 /// Sets what characteristics say; of several the last.
-fn characterise(routine: &mut Routine, list: &[Characteristic]) -> Result<()> {
+pub(super) fn characterise(routine: &mut Routine, list: &[Characteristic]) -> Result<()> {
     for c in list {
         match c {
             Characteristic::Comment(text) => {
@@ -66,6 +66,9 @@ impl Session {
         })?;
         self.require_on_schema(Privilege::CreateRoutine.into(), &schema)?;
         self.check_definer(&made.definer)?;
+        if let Some(done) = super::sys::own_routine(self, &schema, kind, &create.name.name) {
+            return Ok(done);
+        }
         let known = self.state.snapshot.schema(&schema).ok_or_else(|| names::missing_schema(&schema))?;
         let mut routine = Routine {
             schema: known.name.clone(),
@@ -115,6 +118,9 @@ impl Session {
         let (schema, kind) = (self.program_schema(name)?, kind_of(kind));
         self.require_routine(Privilege::AlterRoutine, &schema, &name.name, kind == RoutineKind::Function)?;
         self.begin_definition()?;
+        if let Some(done) = super::sys::own_routine(self, &schema, kind, &name.name) {
+            return Ok(done);
+        }
         let now = self.settings_now();
         self.define_program(&schema, kind.word(), &name.name, |s, edit| {
             let Some(old) = s.state.snapshot.routine(&schema, kind, &name.name).cloned() else {
@@ -144,6 +150,9 @@ impl Session {
                 self.begin_definition()?;
                 self.require_routine(Privilege::AlterRoutine, &schema, &name.name, function)?;
                 self.refuse_under_locks()?;
+                if let Some(done) = super::sys::own_routine(self, &schema, kind, &name.name) {
+                    return Ok(done);
+                }
                 let mut missing = false;
                 self.define_program(&schema, kind.word(), &name.name, |s, edit| {
                     match s.state.snapshot.routine(&schema, kind, &name.name).cloned() {
