@@ -304,6 +304,7 @@ impl Session {
                     if self.server.accounts.is_mandatory(&name) {
                         return Err(sql_err!(MandatoryRole, name.ticked()));
                     }
+                    super::definers::check(self, if roles { "DROP ROLE" } else { "DROP USER" }, &name)?;
                     remove.push(name);
                 }
                 None => missing.push(name),
@@ -362,6 +363,7 @@ impl Session {
             if self.server.accounts.is_mandatory(&from) {
                 return Err(sql_err!(MandatoryRole, from.ticked()));
             }
+            super::definers::check(self, "RENAME USER", &from)?;
             put.push(Arc::new(old.changed(|a| {
                 a.user.clone_from(&to.user);
                 a.host.clone_from(&to.host);

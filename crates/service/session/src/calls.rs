@@ -16,6 +16,7 @@ use gannet_engine::Txn;
 use gannet_exec::Rows;
 use gannet_parser::ast::{Expr, ObjectName, ParamMode, Statement};
 use gannet_plan::Plan;
+use gannet_plan::expr::Called;
 use gannet_plan::plan::{Intent, PlanTable, ResultColumn};
 use gannet_program::{Kind, Program, Slot, Source};
 use gannet_schema::{Event, Made, Routine, RoutineKind, Table, Trigger, TriggerEvent};
@@ -127,7 +128,7 @@ pub(super) fn trigger_rows(table: &Table, event: TriggerEvent) -> (gannet_progra
 }
 
 /// The trigger's program, compiled when it first fires on this version of its table.
-fn compiled_trigger(table: &Table, trigger: &Trigger) -> Result<Arc<Program>> {
+pub(super) fn compiled_trigger(table: &Table, trigger: &Trigger) -> Result<Arc<Program>> {
     let made = trigger.compiled.get_or_try_init(|| -> Result<Arc<Program>> {
         let time = if trigger.after { "AFTER" } else { "BEFORE" };
         let event = trigger.event.word();
@@ -344,12 +345,7 @@ impl Session {
         if let Some(database) = entered.database {
             self.state.set_database(database);
         }
-        if let Some(before) = entered.identity {
-            self.state.account = before.account;
-            self.state.roles = before.roles;
-            self.state.current_user = before.current_user;
-            self.state.access = before.access;
-        }
+        self.become_again(entered.identity);
     }
 
     fn set_surroundings(&mut self, mode: SqlMode, client: Charset, connection: CollationId) {
@@ -365,6 +361,27 @@ impl Session {
         let unlock_unmatched = self.settings.unlock_unmatched;
         self.refresh();
         self.settings.unlock_unmatched = unlock_unmatched;
+    }
+
+    /// Runs `f` with the rights of a definer. Error 1449.
+    fn as_definer<R>(
+        &mut self,
+        definer: &(Box<str>, Box<str>),
+        f: impl FnOnce(&mut Self) -> Result<R>,
+    ) -> Result<R> {
+        let before = self.become_account(definer)?;
+        let outcome = f(self);
+        self.become_again(before);
+        outcome
+    }
+
+    fn become_again(&mut self, before: Option<Box<Identity>>) {
+        if let Some(before) = before {
+            self.state.account = before.account;
+            self.state.roles = before.roles;
+            self.state.current_user = before.current_user;
+            self.state.access = before.access;
+        }
     }
 
     /// Takes the rights of a definer, unless they are the session's. Error 1449.
@@ -455,14 +472,20 @@ impl Session {
         inner
     }
 
+    /// Error 1370.
+    fn check_execute(&self, routine: &Routine) -> Result<()> {
+        let access = &self.state.access;
+        if access.all || access.routine(&routine.schema, &routine.name, true).has(Privilege::Execute) {
+            return Ok(());
+        }
+        let a = &self.state.account;
+        let full = format_args!("{}.{}", routine.schema, routine.name);
+        Err(sql_err!(ProcaccessDenied, "execute", a.user, self.state.host(), full))
+    }
+
     /// A function's value.
     fn run_function(&mut self, routine: &Arc<Routine>, args: &[Value]) -> Result<Value> {
-        let full = || format!("{}.{}", routine.schema, routine.name);
-        let access = &self.state.access;
-        if !access.all && !access.routine(&routine.schema, &routine.name, true).has(Privilege::Execute) {
-            let a = &self.state.account;
-            return Err(sql_err!(ProcaccessDenied, "execute", a.user, self.state.host(), full()));
-        }
+        self.check_execute(routine)?;
         if self.state.calls.iter().any(|r| Arc::ptr_eq(r, routine)) {
             return Err(sql_err!(SpNoRecursion));
         }
@@ -548,10 +571,18 @@ impl State {
         &mut self,
         txn: &mut Txn,
         warnings: &mut Warnings,
-        routine: &Arc<Routine>,
+        called: &Called,
         args: &[Value],
     ) -> Result<Value> {
-        self.inside(txn, warnings, |inner| inner.run_function(routine, args))
+        self.inside(txn, warnings, |inner| match called.view.as_ref().and_then(|v| Some((v, v.view()?))) {
+            None => inner.run_function(&called.routine, args),
+            Some((table, view)) => inner.as_definer(&view.definer, |s| {
+                // Whoever may use the view is not told what is wrong below it.
+                let may = s.check_execute(&called.routine);
+                may.map_err(|_| sql_err!(ViewInvalid, table.schema, table.name))?;
+                s.run_function(&called.routine, args)
+            }),
+        })
     }
 
     /// Fires a trigger, for the executor.

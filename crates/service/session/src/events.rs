@@ -89,6 +89,7 @@ impl Session {
             Some(_) => Err(CatalogError::Sql(sql_err!(EventAlreadyExists, name))),
             None => edit.put_event(event),
         })?;
+        self.server.wake_events();
         Ok(Done::default())
     }
 
@@ -161,6 +162,7 @@ impl Session {
             edit.drop_event(&old)?;
             edit.put_event(event)
         })?;
+        self.server.wake_events();
         Ok(Done::default())
     }
 

@@ -1,6 +1,7 @@
 //! Metadata locks: a statement names the tables it uses before it looks at their definitions for good.
 
 use super::Session;
+use super::reach;
 use super::reply::Done;
 use gannet_catalog::Gate;
 use gannet_core::Core;
@@ -48,6 +49,10 @@ fn mode(intent: Intent) -> MdlMode {
     }
 }
 
+fn reached_mode(reached: &reach::Reached) -> MdlMode {
+    if reached.write { MdlMode::Write } else { MdlMode::Read }
+}
+
 /// Ids of names that are not tables yet (CREATE, RENAME) and of schemas: hashes, apart from the tables' numbers.
 fn name_id(schema: &str, name: &str) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
@@ -69,12 +74,19 @@ pub(crate) fn instance(session: &mut Session, lock: bool) -> Result<Done> {
 }
 
 impl Session {
-    /// The locks of a plan, each table once in its strongest mode.
+    /// The locks of a plan, each table once in its strongest mode, those of its functions and triggers included.
     pub(crate) fn plan_locks(&self, plan: &Plan) -> PlanLocks {
         let mut all: Vec<(MdlObject, MdlMode)> = Vec::new();
         let shared = |t: &&PlanTable| !matches!(t.table.source, RowSource::Virtual(_)) && !t.table.temporary;
         for t in plan.tables.iter().filter(shared) {
             let (object, mode) = (self.server.lock_of(&t.table), mode(t.intent));
+            match all.iter_mut().find(|(o, _)| *o == object) {
+                Some((_, m)) => *m = (*m).max(mode),
+                None => all.push((object, mode)),
+            }
+        }
+        for reached in reach::of_plan(self, plan) {
+            let (object, mode) = (self.server.lock_of(&reached.table), reached_mode(&reached));
             match all.iter_mut().find(|(o, _)| *o == object) {
                 Some((_, m)) => *m = (*m).max(mode),
                 None => all.push((object, mode)),
@@ -213,6 +225,20 @@ impl Session {
         Ok(())
     }
 
+    /// The same of tables that functions and triggers use: they need a lock under any name.
+    #[cold]
+    fn check_reached(&self, plan: &Plan) -> Result<()> {
+        for reached in reach::of_plan(self, plan) {
+            let locks = self.locked.iter().filter(|l| l.table == reached.table.id);
+            match locks.map(|l| l.write).max() {
+                None => return Err(sql_err!(TableNotLocked, reached.table.name)),
+                Some(false) if reached.write => return Err(sql_err!(TableNotLockedForWrite, reached.table.name)),
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Locks the tables of a plan. Error 1615 when the definition of one has changed.
     #[inline]
     pub(crate) fn lock_tables(&mut self, plan: &Plan, locks: &[(MdlObject, MdlMode)]) -> Result<()> {
@@ -233,6 +259,7 @@ impl Session {
         }
         if !self.locked.is_empty() {
             self.check_locked(&plan.tables)?;
+            self.check_reached(plan)?;
         }
         for (object, mode) in locks {
             self.work.locks().take(*object, *mode, duration)?;
@@ -347,6 +374,16 @@ fn resolve_locks(session: &Session, wanted: &[TableLock]) -> Result<Vec<Wanted>>
         let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
         let write = w.kind == TableLockKind::Write;
         session.below(&table, write, &mut resolved)?;
+        if write {
+            // What its triggers use is locked with it.
+            let used = reach::of_triggers(session, &table);
+            resolved.extend(used.into_iter().map(|r| Wanted {
+                alias: r.table.name.to_string(),
+                table: r.table,
+                write: r.write,
+                named: false,
+            }));
+        }
         resolved.push(Wanted { table, alias, write, named: true });
     }
     // MySQL's system tables: when written, they are locked apart from all other tables.

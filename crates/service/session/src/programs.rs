@@ -69,6 +69,9 @@ impl Session {
         if let Some(done) = super::sys::own_routine(self, &schema, kind, &create.name.name) {
             return Ok(done);
         }
+        if kind == RoutineKind::Function {
+            self.check_logged_function(&create.characteristics)?;
+        }
         let known = self.state.snapshot.schema(&schema).ok_or_else(|| names::missing_schema(&schema))?;
         let mut routine = Routine {
             schema: known.name.clone(),
@@ -205,6 +208,7 @@ impl Session {
         self.require_on_table(Privilege::Trigger.into(), &schema, &table_name)?;
         let made = self.made(&schema, create.definer.as_ref())?;
         self.check_definer(&made.definer)?;
+        self.check_logged_function(&[Characteristic::Deterministic(true)])?;
         self.begin_definition()?;
         let event = match create.event {
             ast::TriggerEvent::Insert => TriggerEvent::Insert,
@@ -283,6 +287,27 @@ impl Session {
     }
 
     // ---- common ----
+
+    /// What a binary log asks of functions and triggers, unless `log_bin_trust_function_creators` says otherwise.
+    /// Errors 1418, 1419.
+    fn check_logged_function(&self, list: &[Characteristic]) -> Result<()> {
+        if self.server.binlog().is_none() || trusts(self)? {
+            return Ok(());
+        }
+        let tame = |c: &Characteristic| {
+            matches!(
+                c,
+                Characteristic::Deterministic(true) | Characteristic::NoSql | Characteristic::ReadsSqlData
+            )
+        };
+        if !list.iter().any(tame) {
+            return Err(sql_err!(BinlogUnsafeRoutine));
+        }
+        match self.state.privileges().has(Privilege::Super) {
+            true => Ok(()),
+            false => Err(sql_err!(BinlogCreateRoutineNeedSuper)),
+        }
+    }
 
     /// The database of a stored program. Errors 1046, 1102, 1458 and 1059: the names must be such as could exist.
     pub(super) fn program_schema(&self, name: &ObjectName) -> Result<String> {
@@ -438,6 +463,11 @@ impl Session {
             with.map(|account| Arc::new(account.changed(|a| a.grants.routines.retain(|r| !of(r))))).collect();
         if put.is_empty() { Ok(()) } else { self.store_accounts(put, &[]).map(drop) }
     }
+}
+
+fn trusts(session: &Session) -> Result<bool> {
+    let value = super::variables::value(&session.state, true, "log_bin_trust_function_creators")?;
+    Ok(value == gannet_types::Value::Int(1))
 }
 
 /// A table's triggers with a new one: behind those of its event and time, or where FOLLOWS or PRECEDES wants it.

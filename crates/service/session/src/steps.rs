@@ -57,6 +57,8 @@ enum Flow {
     /// The next step, after a step that may have raised warnings.
     Raised,
     To(Place),
+    /// The same, after a step that may have raised warnings.
+    RaisedTo(Place),
     Return(Value),
 }
 
@@ -66,6 +68,18 @@ impl Frame {
         let cursors = program.cursors.iter().map(|_| None).collect();
         Frame { program, slots, at: 0, cursors, active: Vec::new() }
     }
+}
+
+/// Goes on elsewhere. Error 1317 on the way back, where a loop without an end can be stopped.
+fn go_to(frame: &mut Frame, to: Place) -> Result<()> {
+    if to <= frame.at {
+        gannet_runtime::yield_if_due();
+        if gannet_runtime::interrupted() {
+            return Err(sql_err!(QueryInterrupted));
+        }
+    }
+    frame.at = to;
+    Ok(())
 }
 
 /// Passes a statement's answers on, and knows whether a result set is under way.
@@ -147,14 +161,10 @@ impl Session {
                     frame.at = place + 1;
                     self.catch_warnings(&program, frame, place);
                 }
-                Ok(Flow::To(to)) => {
-                    if to <= place {
-                        gannet_runtime::yield_if_due();
-                        if gannet_runtime::interrupted() {
-                            return Err(sql_err!(QueryInterrupted));
-                        }
-                    }
-                    frame.at = to;
+                Ok(Flow::To(to)) => go_to(frame, to)?,
+                Ok(Flow::RaisedTo(to)) => {
+                    go_to(frame, to)?;
+                    self.catch_warnings(&program, frame, place);
                 }
                 Ok(Flow::Return(value)) => return Ok(Some(value)),
                 Err(error) => self.catch(&program, frame, place, error)?,
@@ -200,6 +210,14 @@ impl Session {
                 };
                 Ok(if truth == Some(true) { Flow::Next } else { Flow::To(*otherwise) })
             }),
+            Step::Choose { index, places, otherwise } => self.raising(|s| {
+                let chosen = match s.value_of_code(program, frame, *index)? {
+                    Value::Int(n) => usize::try_from(n).unwrap_or(0),
+                    Value::UInt(n) => usize::try_from(n).unwrap_or(0),
+                    _ => 0,
+                };
+                Ok(Flow::To(chosen.checked_sub(1).and_then(|n| places.get(n)).copied().unwrap_or(*otherwise)))
+            }),
             Step::Jump(to) => Ok(Flow::To(*to)),
             Step::Run(number) => {
                 self.run_inner(program, frame, *number, reply)?;
@@ -236,8 +254,9 @@ impl Session {
         }
         self.running.clears += 1;
         match outcome {
-            // A test that has warned goes where it goes; its warnings stay.
+            // A test that has warned goes where it goes, unless a handler takes the warning.
             Ok(Flow::Next) => Ok(Flow::Raised),
+            Ok(Flow::To(to)) => Ok(Flow::RaisedTo(to)),
             outcome => outcome,
         }
     }

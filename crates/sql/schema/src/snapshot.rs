@@ -20,6 +20,8 @@ type Shard = HashMap<Arc<str>, Arc<Table>>;
 #[derive(Clone, Debug, Default)]
 pub struct CatalogSnapshot {
     version: u64,
+    /// As [`CatalogSnapshot::plans_version`].
+    plans: u64,
     schemas: BTreeMap<Arc<str>, Arc<SchemaEntry>>,
     /// Tables with foreign keys, by the table they refer to.
     children: Arc<BTreeMap<QualifiedName, Vec<QualifiedName>>>,
@@ -138,10 +140,26 @@ pub enum Change {
     DropTemporary(Arc<str>, Arc<str>),
 }
 
+impl Change {
+    fn concerns_plans(&self) -> bool {
+        match self {
+            Change::PutRoutine(r) | Change::DropRoutine(r) => r.kind == RoutineKind::Function,
+            Change::PutEvent(_) | Change::DropEvent(_) => false,
+            _ => true,
+        }
+    }
+}
+
 impl CatalogSnapshot {
-    /// Grows with every change; part of the plan cache's key.
+    /// Grows with every change.
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// Grows with every change that plans may depend on: part of the plan cache's key. Procedures are looked up by CALL,
+    /// events are run by nobody's plan.
+    pub fn plans_version(&self) -> u64 {
+        self.plans
     }
 
     /// A schema by name.
@@ -321,6 +339,7 @@ impl CatalogSnapshot {
         let mut next = self.clone();
         next.version += 1;
         for change in changes {
+            next.plans += u64::from(change.concerns_plans());
             next.apply(change);
         }
         next
