@@ -27,7 +27,11 @@ impl Server {
     pub fn start(options: ServerOptions) -> Result<Server, String> {
         let mut it = Self::over(Instance::open(options)?);
         let note = it.core().persisted.note();
-        let ready = it.make_sys().and_then(|()| it.run_init_file()).and_then(|()| it.listen()).and_then(|()| it.instance.write_pid());
+        let ready = it
+            .make_sys()
+            .and_then(|()| it.run_init_file())
+            .and_then(|()| it.listen())
+            .and_then(|()| it.instance.write_pid());
         ready.map_err(|e| format!("{e}{note}"))?;
         it.start_scheduler();
         Ok(it)

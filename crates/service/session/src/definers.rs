@@ -30,7 +30,7 @@ pub(super) fn check(session: &mut Session, statement: &str, account: &Name) -> R
     let privileges = session.state.privileges();
     if privileges.has(Privilege::AllowNonexistentDefiner) || privileges.has(Privilege::Super) {
         let told = sql_err!(UserReferencedAsDefiner, account.quoted(), object).to_warning(Level::Warning);
-        session.running.warnings.push(told);
+        session.running.diagnostics.warnings.push(told);
         return Ok(());
     }
     Err(sql_err!(CannotUserReferencedAsDefiner, statement, account.quoted(), object))

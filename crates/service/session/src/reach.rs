@@ -119,9 +119,8 @@ impl Reach {
     /// Takes the tables, functions and triggers of a plan.
     fn note(&mut self, plan: &Plan) {
         plan.routines.iter().for_each(|r| self.routine(r.clone()));
-        let shared = |t: &&gannet_plan::plan::PlanTable| {
-            !t.table.temporary && !matches!(t.table.source, RowSource::Virtual(_))
-        };
+        let shared =
+            |t: &&gannet_plan::plan::PlanTable| !t.table.temporary && !matches!(t.table.source, RowSource::Virtual(_));
         for t in plan.tables.iter().filter(shared) {
             let write = !matches!(t.intent, Intent::Read | Intent::LockingRead | Intent::ForeignRead);
             match self.tables.iter_mut().find(|known| known.table.id == t.table.id) {

@@ -76,5 +76,5 @@ pub(crate) fn routine(session: &mut Session, schema: &str, kind: RoutineKind, na
 
 fn tell(session: &mut Session, name: &str) {
     let what = format!("changing {SCHEMA}.{name}, which the server has by itself,");
-    session.running.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
+    session.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
 }

@@ -20,8 +20,8 @@ use gannet_parser::ast::{CreateRoutine, CreateView, Statement};
 use gannet_parser::{LexMode, parse};
 use gannet_plan::{PlanOptions, plan_source};
 use gannet_schema::{
-    CatalogSnapshot, Change, Constraints, DataAccess, Made, Own, OwnObjects, Routine, RowSource, Table,
-    TableId, TableOptions, TableParts, ViewAlgorithm, assemble, base_snapshot,
+    CatalogSnapshot, Change, Constraints, DataAccess, Made, Own, OwnObjects, Routine, RowSource, Table, TableId,
+    TableOptions, TableParts, ViewAlgorithm, assemble, base_snapshot,
 };
 use gannet_types::{CollationId, Result, SqlError, SqlMode};
 use std::sync::Arc;

@@ -21,7 +21,8 @@ use gannet_catalog::Catalog;
 use gannet_core::Core;
 use gannet_plan::plan::ResultColumn;
 use gannet_schema::{
-    CatalogSnapshot, Change, Column, ColumnDefault, RowSource, SchemaId, Table, TableId, TableOptions, TableParts, assemble,
+    CatalogSnapshot, Change, Column, ColumnDefault, RowSource, SchemaId, Table, TableId, TableOptions, TableParts,
+    assemble,
 };
 use gannet_types::charset::Charset;
 use gannet_types::members::Members;

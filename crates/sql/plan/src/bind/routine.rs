@@ -25,7 +25,10 @@ pub(super) fn call(binder: &mut Binder<'_>, routine: &Arc<Routine>, args: &[ast:
     binder.arena.effects.note_routine(routine);
     let mut ty = known.returns.clone();
     ty.nullable = true;
-    let mut bound = Bound::new(Expr { kind: ExprKind::Routine(Called { routine: routine.clone(), view: binder.definer_view() }, args), ty });
+    let mut bound = Bound::new(Expr {
+        kind: ExprKind::Routine(Called { routine: routine.clone(), view: binder.definer_view() }, args),
+        ty,
+    });
     if is_stringy(bound.ty()) {
         bound.coercibility = Coercibility::Coercible;
     }
