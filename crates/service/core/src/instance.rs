@@ -173,7 +173,6 @@ impl Instance {
             stop: (Mutex::new(false), Condvar::new()),
             status_base: Mutex::new((Vec::new(), now_ns())),
             figures: Mutex::default(),
-            events: Mutex::default(),
         });
 
         let weak = Arc::downgrade(&core);

@@ -20,7 +20,7 @@ use gannet_catalog::Catalog;
 use gannet_engine::Engine;
 use gannet_exec::TempSpace;
 use gannet_exec::error::from_engine;
-use gannet_runtime::{Waker, WallTime, now_ns};
+use gannet_runtime::{WallTime, now_ns};
 use gannet_telemetry::totals;
 use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, Result, SqlError, TimeZone, sql_err};
@@ -96,8 +96,6 @@ pub struct Core {
     pub(crate) status_base: Mutex<(Vec<u64>, u64)>,
     /// Status of the services that stand on this.
     pub(crate) figures: Mutex<Vec<Figures>>,
-    /// Wakes the event scheduler.
-    pub(crate) events: Mutex<Option<Waker>>,
 }
 
 /// Names and values of a service, for SHOW STATUS.
@@ -203,18 +201,6 @@ impl Core {
         self.temp.disk_used()
     }
 
-    /// The task that starts events sleeps until one is due: this says that another one may be due first.
-    pub fn wake_events(&self) {
-        if let Some(scheduler) = &*self.events.lock() {
-            scheduler.wake();
-        }
-    }
-
-    /// The current task is the one that starts events.
-    pub fn starts_events(&self) {
-        *self.events.lock() = Some(gannet_runtime::waker());
-    }
-
     /// A service's own figures stand in SHOW STATUS from now on.
     pub fn add_figures(&self, figures: Figures) {
         self.figures.lock().push(figures);
@@ -266,7 +252,7 @@ impl Core {
             Then::ScrubPace => self.engine.set_scrub_pace(value.as_u64()),
             Then::TempLimits => self.limit_temp(),
             Then::Verbosity => self.log.set_verbosity(value.as_u64()),
-            Then::Events => self.wake_events(),
+            Then::Events => self.registry.wake_events(),
             Then::ReadOnly => {
                 // Turning the stronger one on turns both on, turning the weaker one off turns both off.
                 if value.as_bool() {
@@ -275,7 +261,7 @@ impl Core {
                     self.globals.set(Live::SuperReadOnly, VarValue::bool(false));
                 }
                 self.read_only.store(self.globals.get(Live::ReadOnly).as_bool(), Ordering::Relaxed);
-                self.wake_events();
+                self.registry.wake_events();
             }
             Then::Collation(collation) => {
                 if let Ok(charset) = Charset::by_name(value.as_str()) {

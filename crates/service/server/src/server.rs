@@ -64,7 +64,7 @@ impl Server {
     /// Makes what is stored of the sys schema. On a task of its own: it may wait.
     fn make_sys(&self) -> Result<(), String> {
         let sessions = self.sessions.clone();
-        let made = gannet_runtime::spawn("sys", move || gannet_session::sys::ensure(&sessions)).join();
+        let made = gannet_runtime::spawn("sys", move || gannet_session::sys_config::ensure(&sessions)).join();
         match made {
             Ok(Ok(())) => Ok(()),
             Ok(Err(e)) => Err(format!("the table sys.sys_config cannot be made: {e}")),

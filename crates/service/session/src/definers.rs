@@ -8,7 +8,7 @@ use gannet_types::{Level, Result, sql_err};
 fn referenced(session: &Session, account: &Name) -> Option<&'static str> {
     let is = |definer: &(Box<str>, Box<str>)| *definer.0 == *account.user && *definer.1 == *account.host;
     let snapshot = &session.state.snapshot;
-    let schemas = || snapshot.schemas().filter(|s| *s.name != *super::sys::SCHEMA);
+    let schemas = || snapshot.schemas().filter(|s| *s.name != *super::owned::SCHEMA);
     let tables = || snapshot.all_tables();
     if tables().any(|t| t.view().is_some_and(|v| is(&v.definer))) {
         return Some("a view");

@@ -117,7 +117,6 @@ pub(crate) fn create_event(session: &mut Session, create: &CreateEvent) -> Resul
             None => edit.put_event(event),
         }
     })?;
-    session.server.wake_events();
     Ok(Done::default())
 }
 
@@ -190,7 +189,6 @@ pub(crate) fn alter_event(session: &mut Session, alter: &AlterEvent) -> Result<D
         edit.drop_event(&old)?;
         edit.put_event(event)
     })?;
-    session.server.wake_events();
     Ok(Done::default())
 }
 

@@ -5,7 +5,7 @@
 //! IF) is an error only when it runs.
 
 use super::Session;
-use super::calls;
+use super::compiled::{compiled, compiled_trigger};
 use gannet_core::kinds;
 use gannet_parser::ast::Statement;
 use gannet_plan::plan::{Intent, PlanKind};
@@ -55,12 +55,12 @@ impl Reach {
         while routine + trigger < MAX_PROGRAMS {
             if let Some(next) = self.routines.get(routine).cloned() {
                 routine += 1;
-                if let Ok(program) = calls::compiled(&next) {
+                if let Ok(program) = compiled(&next) {
                     self.program(session, &program, &next.schema, &next.made);
                 }
             } else if let Some((table, next)) = self.triggers.get(trigger).cloned() {
                 trigger += 1;
-                if let Ok(program) = calls::compiled_trigger(&table, &next) {
+                if let Ok(program) = compiled_trigger(&table, &next) {
                     self.program(session, &program, &table.schema, &next.made);
                 }
             } else {

@@ -49,7 +49,7 @@ pub fn run(core: &Arc<Core>, sessions: &Arc<Sessions>) {
     let mut version = None;
     let mut runs: Vec<Run> = Vec::new();
     let mut sleep_ns = 0;
-    core.starts_events();
+    core.registry.starts_events();
     while !core.shutting_down() && !interrupted() {
         if park(Wait::EventsIdle, Some(now_ns() + sleep_ns)) == Unpark::Interrupted {
             break;

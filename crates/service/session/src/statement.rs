@@ -246,7 +246,7 @@ impl Session {
         let names = ddl::locked_tables(statement);
         // In sys, users may have objects of their own.
         let own = |n: &&&ast::ObjectName| match n.schema.as_ref().map_or(database, |s| s) {
-            super::sys::SCHEMA => super::sys::protects(self, super::sys::SCHEMA, &n.name),
+            super::owned::SCHEMA => super::owned::protects(self, super::owned::SCHEMA, &n.name),
             _ => true,
         };
         let schemas = names.iter().filter(own).map(|n| n.schema.as_ref().map_or(database, |s| s));

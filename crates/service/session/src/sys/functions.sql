@@ -25,15 +25,15 @@ BEGIN
         RETURN NULL;
     END IF;
     SET folder = TRIM(TRAILING '/' FROM REPLACE(@@global.datadir, '\\', '/'));
-    IF path LIKE CONCAT(folder, '/%') THEN
+    IF folder <> '' AND path LIKE CONCAT(folder, '/%') THEN
         RETURN CONCAT('@@datadir', SUBSTRING(path, CHAR_LENGTH(folder) + 1));
     END IF;
     SET folder = TRIM(TRAILING '/' FROM REPLACE(@@global.tmpdir, '\\', '/'));
-    IF path LIKE CONCAT(folder, '/%') THEN
+    IF folder <> '' AND path LIKE CONCAT(folder, '/%') THEN
         RETURN CONCAT('@@tmpdir', SUBSTRING(path, CHAR_LENGTH(folder) + 1));
     END IF;
-    SET folder = TRIM(TRAILING '/' FROM REPLACE(@@global.replica_load_tmpdir, '\\', '/'));
-    IF path LIKE CONCAT(folder, '/%') THEN
+    SET folder = TRIM(TRAILING '/' FROM REPLACE(IFNULL(@@global.replica_load_tmpdir, ''), '\\', '/'));
+    IF folder <> '' AND path LIKE CONCAT(folder, '/%') THEN
         RETURN CONCAT('@@replica_load_tmpdir', SUBSTRING(path, CHAR_LENGTH(folder) + 1));
     END IF;
     SET folder = TRIM(TRAILING '/' FROM REPLACE(IFNULL(@@global.innodb_data_home_dir, ''), '\\', '/'));
@@ -41,7 +41,7 @@ BEGIN
         RETURN CONCAT('@@innodb_data_home_dir', SUBSTRING(path, CHAR_LENGTH(folder) + 1));
     END IF;
     SET folder = TRIM(TRAILING '/' FROM REPLACE(@@global.innodb_log_group_home_dir, '\\', '/'));
-    IF path LIKE CONCAT(folder, '/%') AND folder <> '.' THEN
+    IF folder NOT IN ('', '.') AND path LIKE CONCAT(folder, '/%') THEN
         RETURN CONCAT('@@innodb_log_group_home_dir', SUBSTRING(path, CHAR_LENGTH(folder) + 1));
     END IF;
     SET folder = TRIM(TRAILING '/' FROM REPLACE(IFNULL(@@global.basedir, ''), '\\', '/'));

@@ -8,12 +8,8 @@
 //! `CREATE PAIR v` stands for two views. In `x$v`, for programs, `@time(e)`, `@bytes(e)`, `@path(e)` and `@text(e)` are
 //! the expression `e` itself; in `v`, for people, they are its value with a unit, or shortened.
 
-mod config;
-
-pub use config::ensure;
-pub(super) use config::{DEFINER, definer, definition, protects, routine as own_routine};
-
-use crate::programs::{characterise, kind_of};
+use crate::compiled::{characterise, kind_of};
+use crate::owned::{DEFINER, SCHEMA};
 use crate::virt;
 use gannet_exec::ddl::view_of;
 use gannet_parser::ast::{CreateRoutine, CreateView, Statement};
@@ -25,9 +21,6 @@ use gannet_schema::{
 };
 use gannet_types::{CollationId, Result, SqlError, SqlMode};
 use std::sync::Arc;
-
-/// The schema.
-pub(super) const SCHEMA: &str = "sys";
 
 /// Its objects.
 pub(super) static OBJECTS: Own = Own::new(|| made().0);
@@ -206,7 +199,7 @@ mod tests {
         let counts = (objects.views().count(), of(RoutineKind::Function), of(RoutineKind::Procedure));
         assert_eq!(counts, (100, 22, 26));
         for routine in objects.routines() {
-            let compiled = crate::calls::compiled(routine);
+            let compiled = crate::compiled::compiled(routine);
             assert!(compiled.is_ok(), "{}: {:?}", routine.name, compiled.err());
         }
     }

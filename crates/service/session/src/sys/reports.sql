@@ -176,16 +176,18 @@ BEGIN
     IF in_action IN ('overall', 'delta') THEN
         DROP TEMPORARY TABLE IF EXISTS sys.tmp_digests_report, sys.tmp_digests_spread;
         IF in_action = 'delta' THEN
-            CALL sys.execute_prepared_stmt(CONCAT(
-                'CREATE TEMPORARY TABLE sys.tmp_digests_report AS SELECT late.SCHEMA_NAME, late.DIGEST, late.DIGEST_TEXT, ',
-                (SELECT GROUP_CONCAT(IF(COLUMN_NAME = 'AVG_TIMER_WAIT',
-                        'IFNULL(ROUND((late.SUM_TIMER_WAIT - IFNULL(early.SUM_TIMER_WAIT, 0)) / NULLIF(late.COUNT_STAR - IFNULL(early.COUNT_STAR, 0), 0)), 0) AS AVG_TIMER_WAIT',
-                        IF(COLUMN_NAME LIKE 'SUM%' OR COLUMN_NAME LIKE 'COUNT%',
-                            CONCAT('late.', COLUMN_NAME, ' - IFNULL(early.', COLUMN_NAME, ', 0) AS ', COLUMN_NAME),
-                            CONCAT('late.', COLUMN_NAME))) ORDER BY ORDINAL_POSITION SEPARATOR ', ')
-                    FROM information_schema.COLUMNS
-                    WHERE TABLE_SCHEMA = 'performance_schema' AND TABLE_NAME = 'events_statements_summary_by_digest'
-                        AND ORDINAL_POSITION > 3),
+            SELECT /*+ SET_VAR(group_concat_max_len = 1000000) */ GROUP_CONCAT(CASE
+                    WHEN COLUMN_NAME = 'AVG_TIMER_WAIT' THEN CONCAT(
+                        'IFNULL(ROUND((late.SUM_TIMER_WAIT - IFNULL(early.SUM_TIMER_WAIT, 0))',
+                        ' / NULLIF(late.COUNT_STAR - IFNULL(early.COUNT_STAR, 0), 0)), 0) AS AVG_TIMER_WAIT')
+                    WHEN COLUMN_NAME LIKE 'SUM%' OR COLUMN_NAME LIKE 'COUNT%' THEN
+                        CONCAT('late.', COLUMN_NAME, ' - IFNULL(early.', COLUMN_NAME, ', 0) AS ', COLUMN_NAME)
+                    ELSE CONCAT('late.', COLUMN_NAME)
+                    END ORDER BY ORDINAL_POSITION SEPARATOR ', ')
+                INTO query
+            FROM information_schema.COLUMNS
+            WHERE TABLE_SCHEMA = 'performance_schema' AND TABLE_NAME = 'events_statements_summary_by_digest';
+            CALL sys.execute_prepared_stmt(CONCAT('CREATE TEMPORARY TABLE sys.tmp_digests_report AS SELECT ', query,
                 ' FROM sys.tmp_digests AS late LEFT JOIN ', quoted,
                 ' AS early ON early.SCHEMA_NAME <=> late.SCHEMA_NAME AND early.DIGEST <=> late.DIGEST',
                 ' WHERE late.COUNT_STAR > IFNULL(early.COUNT_STAR, 0)'));

@@ -122,14 +122,16 @@ BEGIN
         SET here = EXISTS (SELECT 1 FROM performance_schema.threads WHERE THREAD_ID = in_thread_id);
         DO SLEEP(in_interval);
     END WHILE;
-    SET @sys.graph = (SELECT CONCAT('digraph thread_', in_thread_id, ' {\nrankdir=LR; nodesep=0.10;\n',
+    SELECT /*+ SET_VAR(group_concat_max_len = 100000000) */ CONCAT('digraph thread_', in_thread_id, ' {\nrankdir=LR; nodesep=0.10;\n',
         IFNULL(GROUP_CONCAT(CONCAT(
             event_id, ' [shape=box, style=filled, fillcolor=',
             ELT(FIELD(kind, 'statement', 'stage', 'wait'), 'lightblue', 'palegreen', 'lightgray'),
             ', label="', REPLACE(REPLACE(LEFT(IFNULL(label, ''), 200), '\\', '\\\\'), '"', '\\"'), '\\n',
             FORMAT_PICO_TIME(timer_wait), '"];\n',
             IF(nesting_event_id IS NULL, '', CONCAT(nesting_event_id, ' -> ', event_id, ';\n')))
-            ORDER BY event_id SEPARATOR ''), ''), '}\n') FROM sys.tmp_trace_events);
+            ORDER BY event_id SEPARATOR ''), ''), '}\n')
+        INTO @sys.graph
+    FROM sys.tmp_trace_events;
     DROP TEMPORARY TABLE sys.tmp_trace_events;
     IF in_auto_setup THEN
         CALL sys.ps_setup_reload_saved();

@@ -59,7 +59,7 @@ impl Binder<'_> {
 
     pub(super) fn call_def(&mut self, def: &'static FunctionDef, args: Vec<Bound>) -> Result<Bound> {
         if def.name == "CURRENT_USER"
-            && let Some(view) = self.definer_view()
+            && let Some(view) = super::routine::definer_view(self)
             && let Some(view) = view.view()
         {
             let account = format!("{}@{}", view.definer.0, view.definer.1);

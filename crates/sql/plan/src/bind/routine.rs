@@ -5,7 +5,7 @@ use super::{Binder, error};
 use crate::expr::{Called, Expr, ExprKind};
 use crate::typing::{Bound, is_stringy};
 use gannet_parser::ast;
-use gannet_schema::Routine;
+use gannet_schema::{Routine, Table};
 use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType};
 use std::sync::Arc;
 
@@ -26,13 +26,26 @@ pub(super) fn call(binder: &mut Binder<'_>, routine: &Arc<Routine>, args: &[ast:
     let mut ty = known.returns.clone();
     ty.nullable = true;
     let mut bound = Bound::new(Expr {
-        kind: ExprKind::Routine(Called { routine: routine.clone(), view: binder.definer_view() }, args),
+        kind: ExprKind::Routine(Called { routine: routine.clone(), view: definer_view(binder) }, args),
         ty,
     });
     if is_stringy(bound.ty()) {
         bound.coercibility = Coercibility::Coercible;
     }
     Ok(bound)
+}
+
+/// The view by whose definer's rights the current expression is evaluated: the nearest one around it that is not the
+/// invoker's.
+pub(super) fn definer_view(binder: &Binder<'_>) -> Option<Arc<Table>> {
+    let mut slot = binder.through?;
+    loop {
+        let around = binder.arena.tables.get(slot as usize)?;
+        match around.table.view() {
+            Some(view) if !view.invoker => return Some(around.table.clone()),
+            _ => slot = around.through?,
+        }
+    }
 }
 
 /// What a call of a stored function has to know of it.

@@ -137,19 +137,6 @@ impl Binder<'_> {
         Ok(query)
     }
 
-    /// The view by whose definer's rights the current expression is evaluated: the nearest one around it that is not
-    /// the invoker's.
-    pub(super) fn definer_view(&self) -> Option<Arc<Table>> {
-        let mut slot = self.through?;
-        loop {
-            let around = self.arena.tables.get(slot as usize)?;
-            match around.table.view() {
-                Some(view) if !view.invoker => return Some(around.table.clone()),
-                _ => slot = around.through?,
-            }
-        }
-    }
-
     /// FOR UPDATE and FOR SHARE of a view lock the rows of its tables.
     pub(super) fn lock_view(&mut self, query: &mut Query, lock: RowLock) {
         if !merge::can_merge(query) {

@@ -1,38 +1,19 @@
-//! The table `sys.sys_config`, and who may change what is in the schema.
+//! What the server has by itself in the schema sys: nobody changes it.
 
-use super::SCHEMA;
-use crate::opening::Sessions;
-use crate::reply::Done;
-use crate::{OwnSession, Session};
+use super::Session;
+use super::reply::Done;
 use gannet_core::accounts::{Account, Plugin, Privilege, Privileges, SchemaGrant, Secret};
-use gannet_core::vars::Live;
 use gannet_exec::ddl::locked_tables;
 use gannet_parser::ast::{ObjectName, Statement};
 use gannet_schema::RoutineKind;
-use gannet_types::{ErrorCode, Result};
+use gannet_types::ErrorCode;
 use std::sync::Arc;
+
+/// The schema.
+pub(crate) const SCHEMA: &str = "sys";
 
 /// User and host of the definer of all that the server has in the schema. It is no account: nobody can log in by it.
 pub(crate) const DEFINER: (&str, &str) = ("mysql.sys", "localhost");
-
-/// Its table.
-const TABLE: &str = "sys_config";
-
-/// What makes the table.
-const MAKE: &str = include_str!("config.sql");
-
-/// Makes what is missing of `sys.sys_config`, unless nothing may be written. The caller may wait.
-pub fn ensure(sessions: &Sessions) -> Result<()> {
-    let core = sessions.core();
-    let snapshot = core.catalog.snapshot();
-    let whole = snapshot.base_table(SCHEMA, TABLE).is_some_and(|t| t.triggers.len() >= 2);
-    if whole || core.globals.get(Live::SuperReadOnly).as_bool() {
-        return Ok(());
-    }
-    let mut session: OwnSession = sessions.own_of(Arc::new(Account::unchecked()), "boot")?;
-    session.execute("SET SESSION sql_log_bin = 0").map_err(|(_, e)| e)?;
-    session.execute(MAKE).map_err(|(_, e)| e).map(drop)
-}
 
 /// The rights of [`DEFINER`], where that is asked for.
 pub(crate) fn definer(user: &str, host: &str) -> Option<Arc<Account>> {
