@@ -16,6 +16,7 @@ pub mod history;
 mod instance;
 pub mod kept;
 pub mod kinds;
+pub mod ledger;
 pub mod log;
 pub mod names;
 pub mod options;
