@@ -88,6 +88,12 @@ impl Histogram {
         upper_bound(BUCKETS - 1)
     }
 
+    /// All buckets: the least duration in nanoseconds, the least one above, and the count.
+    pub fn all_buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        let low = |i: usize| if i == 0 { 0 } else { upper_bound(i - 1) };
+        self.counts.iter().enumerate().map(move |(i, n)| (low(i), upper_bound(i), *n))
+    }
+
     /// The buckets that are not empty: upper bound in nanoseconds (exclusive) and count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.counts.iter().enumerate().filter(|(_, n)| **n > 0).map(|(i, n)| (upper_bound(i), *n))

@@ -29,7 +29,7 @@ impl Session {
     /// What the session has counted of [`WORK`] since the last statement that asked.
     #[cold]
     pub(super) fn work_done(&mut self) -> [u64; WORK.len()] {
-        let now = WORK.map(|c| self.state.counters.get(c));
+        let now = WORK.map(|c| self.entry.counters.get(c));
         let before = std::mem::replace(&mut self.work_seen, now);
         std::array::from_fn(|i| now[i].wrapping_sub(before[i]))
     }

@@ -222,7 +222,7 @@ impl Session {
     #[inline]
     pub fn prefetch_behind(&self) {
         prefetch(&*self.entry, 0..128);
-        self.state.counters.prefetch();
+        self.entry.counters.prefetch();
         self.work.txn().prefetch();
     }
 
@@ -234,7 +234,7 @@ impl Session {
 
     /// A command begins that is understood.
     pub fn begins_command(&mut self) {
-        self.state.counters.enter();
+        self.entry.counters.enter();
         count(Counter::Queries);
         (self.running.more, self.running.database_dropped) = (false, false);
     }
@@ -246,7 +246,7 @@ impl Session {
 
     /// A command has ended. `true`: the session is to be closed.
     pub fn ends_command(&mut self) -> bool {
-        self.state.counters.leave();
+        self.entry.counters.leave();
         self.entry.idle(match self.state.running.clock.ended_ns {
             0 => now_ns(),
             ended_ns => ended_ns,
@@ -294,8 +294,8 @@ impl Session {
             later: later::Later::default(),
             multi_statements: abilities.multi_statements,
             closing: false,
-            locks_seen_ns: 0,
-            work_seen: Default::default(),
+            locks_seen_ns: state.entry.counters.get(Counter::LockWaitNs),
+            work_seen: gannet_telemetry::WORK.map(|c| state.entry.counters.get(c)),
             extra_seen: None,
             mode_key: 0,
             today_of_s: None,
@@ -438,6 +438,7 @@ impl Session {
         let usage = self.state.usage.take();
         self.state = State::new(self.server.clone(), self.entry.clone(), account, vars, &opening.user);
         self.state.usage = usage;
+        self.entry.counters.reset();
         self.counters_reset();
         self.state.set_database(database);
         self.statements.clear();

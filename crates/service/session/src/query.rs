@@ -12,6 +12,7 @@ use super::reply::Reply;
 use super::reply::{OneRowSink, ResultSet, RowsSink};
 use super::running::Clock;
 use super::text::{lex_mode, parse_error};
+use gannet_core::event_names;
 use gannet_core::history::Ended;
 use gannet_core::kept::DigestHandle;
 use gannet_core::kinds;
@@ -120,6 +121,7 @@ impl Session {
                 self.running.warnings.clear();
                 self.warn_of(&entry.digest.notices);
                 self.state.profiles.stage("executing");
+                self.running.figures.kind = entry.digest.counter;
                 if params.is_ok()
                     && let Some(c) = entry.digest.counter
                 {
@@ -170,6 +172,7 @@ impl Session {
             self.begins(Activity::Query, statement_text);
         }
         kinds::count_statement(&parsed.statement);
+        self.running.figures.kind = event_names::counter_of(&parsed.statement);
         if kinds::of(&parsed.statement).keeps_diagnostics {
             self.running.warnings.keep()
         } else {
@@ -284,7 +287,7 @@ impl Session {
         };
         let figures = std::mem::take(&mut self.running.figures);
         let latency = now_ns().saturating_sub(started);
-        let locks_ns = self.state.counters.get(Counter::LockWaitNs).wrapping_sub(self.locks_seen_ns);
+        let locks_ns = self.entry.counters.get(Counter::LockWaitNs).wrapping_sub(self.locks_seen_ns);
         let ended_us = self.state.running.clock.unix_us + latency / 1000;
         self.state.running.clock.ended_ns = started + latency;
         let work = figures.works.then(|| self.work_done());
@@ -301,6 +304,8 @@ impl Session {
             end_unix_us: ended_us,
         };
         record(&execution);
+        let number = outcome.as_ref().err().map_or(0, |e| e.number());
+        self.server.registry.did(&self.entry, figures.kind, number, &execution);
         let kept = self.server.registry.consumers.of_ended();
         if kept.own || kept.long {
             let error = outcome.as_ref().err().map(|e| (e.number(), e.message()));
