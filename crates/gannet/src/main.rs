@@ -4,6 +4,7 @@ mod bench;
 mod check;
 mod connections;
 mod micro;
+mod model;
 mod pressure;
 mod serve;
 mod sql;
@@ -17,6 +18,7 @@ Gannet, a relational database server that speaks MySQL.
 Usage: gannet [serve] [options]    serve MySQL clients (gannet serve --help)
        gannet sql [options]        run statements on a server (gannet sql --help)
        gannet check --datadir=DIR  check a store that no server has open
+       gannet model [stations]     what a server with these stations can give (gannet model --help)
        gannet bench tpcc|connections|pressure [options]
                                    measure a server (gannet bench tpcc --help, ...)
        gannet help [COMMAND] | version
@@ -29,12 +31,14 @@ fn main() -> ExitCode {
             "serve" => serve::run(rest),
             "bench" => bench::run(rest),
             "check" => check::run(rest),
+            "model" => model::run(rest),
             "sql" => sql::run(rest),
             // `gannet help serve` is `gannet serve --help`.
             "help" | "--help" | "-?" => match rest.first().map(String::as_str) {
                 Some("serve") => serve::run(&["--help".into()]),
                 Some("bench") => bench::run(&["--help".into()]),
                 Some("check") => check::run(&["--help".into()]),
+                Some("model") => model::run(&["--help".into()]),
                 Some("sql") => sql::run(&["--help".into()]),
                 Some(other) => Err(format!("unknown command '{other}'\n\n{HELP}")),
                 None => {

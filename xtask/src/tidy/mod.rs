@@ -17,6 +17,7 @@ const UNSAFE_CRATES: &[&str] = &["foundation/base", "foundation/runtime", "stora
 const ALLOWED: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("telemetry", &["base"]),
+    ("queueing", &[]),
     ("runtime", &["base", "telemetry"]),
     ("page", &["base"]),
     ("log", &["base", "telemetry", "runtime"]),
@@ -75,7 +76,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "session",
         ],
     ),
-    ("gannet", &["base", "runtime", "engine", "server", "wire"]),
+    ("console", &["base", "telemetry", "queueing", "runtime", "types", "engine", "wire", "core", "session"]),
+    ("gannet", &["base", "queueing", "runtime", "engine", "server", "wire", "console"]),
     ("models", &["base", "telemetry"]),
     ("xtask", &["log", "page", "engine", "exec", "parser", "wire", "binlog"]),
 ];

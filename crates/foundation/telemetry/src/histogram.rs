@@ -13,7 +13,7 @@ pub const BUCKETS: usize = (OCTAVES + 1) << SUB_BITS;
 
 /// The bucket of a duration in nanoseconds.
 #[inline]
-fn bucket(ns: u64) -> usize {
+pub(crate) fn bucket(ns: u64) -> usize {
     let v = ns >> UNIT_BITS;
     if v < 1 << SUB_BITS {
         return v as usize;
@@ -59,6 +59,22 @@ impl Histogram {
     /// Adds another histogram's counts.
     pub fn merge(&mut self, other: &Histogram) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
+    }
+
+    /// Adds counts, bucket by bucket.
+    pub(crate) fn add(&mut self, counts: impl Iterator<Item = u64>) {
+        self.counts.iter_mut().zip(counts).for_each(|(n, m)| *n = n.wrapping_add(m));
+    }
+
+    /// A histogram with these counts: bucket and count.
+    pub fn of(buckets: &[(u16, u64)]) -> Histogram {
+        let mut made = Histogram::new();
+        for (bucket, n) in buckets {
+            if let Some(count) = made.counts.get_mut(usize::from(*bucket)) {
+                *count += n;
+            }
+        }
+        made
     }
 
     /// Leaves what was added since `before`, an earlier state.

@@ -23,6 +23,7 @@ pub mod options;
 pub mod registry;
 mod release;
 pub mod reports;
+pub mod seen;
 mod shared;
 mod startup;
 pub mod statement_log;

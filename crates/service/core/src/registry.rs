@@ -217,6 +217,12 @@ impl Entry {
         Some(Event::running(self.id, self.history.count() + 1, command, (started_ns, now_ns), text, self.mode()))
     }
 
+    /// The text of the statement that runs, and how it is read.
+    pub(crate) fn running_text(&self) -> Option<(Vec<u8>, LexMode)> {
+        let text = self.text().filter(|_| self.activity().0 != Activity::Sleep)?;
+        Some((text, self.mode()))
+    }
+
     /// How its texts are read.
     fn mode(&self) -> LexMode {
         *self.mode.lock()
@@ -398,6 +404,7 @@ impl Registry {
     /// A statement of the session has ended. `counter`: of its kind. `error`: its number, 0 without one.
     #[inline]
     pub fn did(&self, entry: &Entry, counter: Option<Counter>, error: u16, e: &Execution) {
+        gannet_telemetry::latency(e.latency_ns);
         let kind = Kind::of(entry.activity().0, counter, error);
         self.ledger.did(&entry.deeds, || entry.account(), kind, e);
         if error != 0 {

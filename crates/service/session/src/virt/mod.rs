@@ -17,6 +17,7 @@ mod objects;
 mod performance;
 mod programs;
 mod runtime;
+mod seen;
 pub(crate) use runtime::{process_row, visible};
 
 use crate::state::State;
@@ -96,6 +97,7 @@ fn declared() -> &'static [Declared] {
             performance::PERFORMANCE_SCHEMA,
             deeds::PERFORMANCE_SCHEMA,
             objects::PERFORMANCE_SCHEMA,
+            seen::PERFORMANCE_SCHEMA,
             absent::PERFORMANCE_SCHEMA,
             absent::OFF,
             empty::PERFORMANCE_SCHEMA,
