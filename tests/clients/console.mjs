@@ -108,7 +108,7 @@ async function main() {
   await until(`!/a=/.test(location.hash)`, 'all again');
 
   // From a class to a statement.
-  await evaluate(`[...document.querySelectorAll('.legend button')].find((b) => b.textContent === 'Locks').click()`);
+  await evaluate(`[...document.querySelectorAll('.legend button')].find((b) => b.textContent.trim() === 'Locks').click()`);
   await until(`document.querySelector('.chip')?.textContent.includes('class lock')`, 'the chip');
   await until(`[...document.querySelectorAll('td.code')].some((td) => td.textContent.includes('UPDATE'))`, 'the statement that waits');
   await evaluate(`document.querySelector('section[aria-label=Statements] tr.go').click()`);

@@ -27,7 +27,7 @@ sql "CREATE USER console_watch@localhost IDENTIFIED BY 'see'; GRANT PROCESS ON *
 # What no browser would send.
 code() { curl -s -o /dev/null -w '%{http_code}' "$@"; }
 json=(-H 'Content-Type: application/json')
-in() { curl -s -D "$dir/head" "${json[@]}" -d "{\"user\":\"$1\",\"password\":\"$2\"}" "$base/api/sign-in"; }
+sign() { curl -s -D "$dir/head" "${json[@]}" -d "{\"user\":\"$1\",\"password\":\"$2\"}" "$base/api/sign-in"; }
 same "the page" 200 "$(code "$base/")"
 same "without signing in" 401 "$(code "$base/api/series")"
 same "another name" 421 "$(code -H 'Host: evil.example' "$base/")"
@@ -35,9 +35,9 @@ same "another page" 403 "$(code "${json[@]}" -H 'Origin: http://evil.example' -d
 same "a form" 415 "$(code -d 'user=root' "$base/api/sign-in")"
 same "too long" 431 "$(code -H "X: $(head -c 20000 /dev/zero | tr '\0' a)" "$base/")"
 same "too large" 413 "$(code "${json[@]}" -H 'Expect:' -d "$(head -c 70000 /dev/zero | tr '\0' a)" "$base/api/sign-in")"
-same "a wrong password" 1 "$(in console_watch wrong | grep -c 'Access denied')"
-same "an account without rights" 1 "$(in console_blind see | grep -c 'needs PROCESS')"
-proof=$(in console_watch see | sed 's/.*"proof":"\([0-9a-f]*\)".*/\1/')
+same "a wrong password" 1 "$(sign console_watch wrong | grep -c 'Access denied')"
+same "an account without rights" 1 "$(sign console_blind see | grep -c 'needs PROCESS')"
+proof=$(sign console_watch see | sed 's/.*"proof":"\([0-9a-f]*\)".*/\1/')
 cookie=$(sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/ip' "$dir/head")
 same "the cookie is kept from scripts" 1 "$(grep -ci 'set-cookie:.*HttpOnly; SameSite=Strict' "$dir/head")"
 same "signed in" 200 "$(code -b "$cookie" "$base/api/series")"

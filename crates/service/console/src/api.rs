@@ -79,9 +79,10 @@ fn range(r: &Request) -> (u64, u64) {
 /// The moments of a time: seconds while those are kept, joined until at most `most` are left.
 fn moments(core: &Core, (from, to): (u64, u64), most: usize) -> Vec<Moment> {
     let all = &core.seen.moments;
-    let fine = to - from <= HOUR_MS && all.begin(true).is_some_and(|begin| begin <= from + 60_000);
-    let coarse_is_empty = all.begin(false).is_none();
-    let found = all.between(from, to, fine || coarse_is_empty);
+    let (fine, coarse) = (all.begin(true).unwrap_or(0), all.begin(false).unwrap_or(u64::MAX));
+    // Nothing older is kept than the seconds, or nothing older is asked for.
+    let seconds = to - from <= HOUR_MS && (fine < coarse || fine <= from + 60_000);
+    let found = all.between(from, to, seconds);
     let step = found.len().div_ceil(most).max(1);
     let joined = found.chunks(step).map(|chunk| {
         let mut whole = chunk[0].clone();

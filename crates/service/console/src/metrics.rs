@@ -152,7 +152,7 @@ fn latency(out: &mut String) {
     for (i, (low, high, n)) in all.all_buckets().enumerate() {
         seen += n;
         sum += n as f64 * (low + high) as f64 / 2.0 / 1e9;
-        if i % 8 == 7 && high >= 1000 && high < 1 << 38 {
+        if i % 8 == 7 && (1000..1 << 38).contains(&high) {
             let _ = writeln!(out, "{name}_bucket{{le=\"{}\"}} {seen}", high as f64 / 1e9);
         }
     }

@@ -63,6 +63,7 @@ fn hash(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::{Parsed, parse};
 
     #[test]
     fn the_page_is_small_and_asks_nobody_else() {
@@ -80,7 +81,7 @@ mod tests {
     #[test]
     fn a_page_that_is_known_is_not_sent_again() {
         let pages = Pages::new();
-        let mut r = Request { path: "/app.js".into(), ..Request::default() };
+        let Parsed::Whole(mut r, _) = parse(b"GET /app.js HTTP/1.1\r\n\r\n") else { panic!() };
         let first = pages.answer(&r);
         assert_eq!((first.status, &*first.body), (200, FILES[2].2));
         let tag = first.headers.iter().find(|(n, _)| *n == "ETag").unwrap().1.clone();

@@ -73,7 +73,9 @@ export function go(changes) {
 // The time that is shown.
 export function span() {
   const now = Date.now() + me.ahead;
-  return view.last ? { from: Math.floor(now - view.last * 1000), to: Math.floor(now) } : { from: view.from, to: view.to };
+  // Of a server that is younger than that, its life.
+  const begin = Math.max(now - view.last * 1000, Math.min(me.started, now - 60000));
+  return view.last ? { from: Math.floor(begin), to: Math.floor(now) } : { from: view.from, to: view.to };
 }
 
 // The time that lists are about: what was chosen, or all that is shown.
@@ -205,7 +207,7 @@ export function redraw() {
 }
 
 function enter(answer) {
-  me = { ...answer, ahead: answer.now - Date.now() };
+  me = { ...answer, ahead: answer.now - Date.now(), started: answer.now - answer.uptime * 1000 };
   readAddress();
   draw(true);
 }

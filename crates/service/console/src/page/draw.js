@@ -125,7 +125,7 @@ function ticks(from, to, width) {
   return out;
 }
 
-const LEFT = 46, RIGHT = 8, TOP = 8, BOTTOM = 22;
+const LEFT = 50, RIGHT = 8, TOP = 8, BOTTOM = 22;
 
 // ---- a picture over time ----
 //
@@ -177,7 +177,7 @@ export function timeChart(options) {
     if (rule) {
       const at = Math.round(y(rule.value)) + 0.5;
       picture.append(svg('line', { class: 'cores', x1: LEFT, x2: LEFT + w, y1: at, y2: at }),
-        svg('text', { class: 'cores-label', x: LEFT + w - 4, y: at - 5, 'text-anchor': 'end' }, rule.name));
+        svg('text', { class: 'cores-label', x: LEFT + 6, y: at - 5 }, rule.name));
     }
     const brush = svg('rect', { class: 'brush', y: TOP, height: h, hidden: true });
     const cursor = svg('line', { class: 'cursor', y1: TOP, y2: TOP + h, visibility: 'hidden' });
@@ -327,7 +327,7 @@ export function heatMap({ t, span, bounds, counts, from, to, height = 200, chose
     let last = Infinity;
     for (let at = low; at <= high; at++) {
       const bound = bounds[at * 2];
-      if (at % 4 === 0 && last - y(at) > 26) { g.fillText(ns(bound), LEFT - 7, y(at) + 4); last = y(at); }
+      if (at % 4 === 0 && last - y(at) > 26) { g.fillText(short(bound), LEFT - 7, y(at) + 4); last = y(at); }
     }
     g.textAlign = 'center';
     for (const [ms, fine] of ticks(from, to, w)) {
@@ -352,6 +352,12 @@ export function heatMap({ t, span, bounds, counts, from, to, height = 200, chose
   new ResizeObserver(() => { if (box.clientWidth !== width) draw(); }).observe(box);
   queueMicrotask(draw);
   return box;
+}
+
+// A duration in few letters.
+function short(n) {
+  for (const [unit, size] of [['s', 1e9], ['ms', 1e6], ['µs', 1e3]]) if (n >= size) return Math.round(n / size) + ' ' + unit;
+  return n + ' ns';
 }
 
 // From pale to deep; of one hue, readable by people who tell colours apart badly.

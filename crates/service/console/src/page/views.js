@@ -119,8 +119,8 @@ function topCard(width, title, by, answer, short) {
       el('td', {}, stack(r.classes.map((v, i) => [v, color(CLASSES[i])]), greatest)),
       el('td', { class: 'n' }, r.active >= 0.01 ? r.active.toFixed(2) : '<0.01'));
   });
-  const more = answer.of > rows.length ? el('span', { class: 'note' }, `${rows.length} of ${answer.of}`) : null;
-  return card(width, title, rows.length ? table(['', '', '>active'], rows) : empty('nobody'), more);
+  const aside = el('span', { class: 'note' }, answer.of > rows.length ? `${rows.length} of ${answer.of} · ` : '', rows.length ? 'average active' : '');
+  return card(width, title, rows.length ? el('div', { class: 'scroll' }, el('table', {}, el('tbody', {}, rows))) : empty('nobody'), aside);
 }
 
 async function overview() {
@@ -235,7 +235,7 @@ function node(n, root) {
     el('b', {}, `Session ${n.id}`), el('span', { class: 'soft' }, [n.user, n.host].filter(Boolean).join('@')),
     root ? el('span', { class: 'tag bad' }, `holds up ${n.waiters}`) : null,
     waits ? el('span', { class: 'tag' }, `waits ${seconds(n.waits)} for ${n.for}`) : el('span', { class: 'tag' }, n.state || 'the server'),
-    n.transaction_seconds !== undefined ? el('span', { class: 'note' }, `transaction of ${seconds(n.transaction_seconds)}, ${count(n.undo)} changes`) : null,
+    n.transaction_seconds ? el('span', { class: 'note' }, `transaction of ${seconds(n.transaction_seconds)}, ${count(n.undo)} changes`) : null,
     el('span', { class: 'grow' }), n.user && root ? [killer(n.id, 'query', 'End statement'), killer(n.id, 'connection', 'End session')] : null,
     n.statement ? el('span', { class: 'code', title: n.statement }, n.statement) : null),
   n.below.length ? el('ul', {}, n.below.map((c) => node(c, false))) : null);
