@@ -77,7 +77,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("console", &["base", "telemetry", "queueing", "runtime", "types", "engine", "wire", "core", "session"]),
-    ("gannet", &["base", "queueing", "runtime", "engine", "server", "wire", "console"]),
+    ("dump", &["base", "runtime", "wire"]),
+    ("gannet", &["base", "queueing", "runtime", "engine", "server", "wire", "dump", "console"]),
     ("models", &["base", "telemetry"]),
     ("xtask", &["log", "page", "engine", "exec", "parser", "wire", "binlog"]),
 ];
