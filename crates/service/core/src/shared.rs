@@ -52,6 +52,8 @@ pub struct Core {
     pub accounts: Accounts,
     /// Connections.
     pub registry: Registry,
+    /// The recent past.
+    pub seen: crate::seen::Seen,
     /// What SHOW ENGINE INNODB STATUS and summaries keep.
     pub reports: Reports,
     /// Prepared branches of distributed transactions.

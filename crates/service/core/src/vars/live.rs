@@ -54,6 +54,8 @@ live! {
     BindAddress = text("bind_address", Global, "127.0.0.1").persist_restricted().read_only()
         .help("address to listen on; beyond loopback every account needs a password");
     Socket = text("socket", Global, "").persist_restricted().read_only().help("path of the UNIX socket (default: gannet.sock in the datadir)");
+    GannetConsole = text("gannet_console", Global, "").persist_restricted().read_only()
+        .help("address and port of the console, a web page that shows the server; empty: none; beyond loopback it needs TLS");
     SkipNetworking = boolean("skip_networking", Global, false).persist_restricted().read_only().help("serve the UNIX socket only");
     InitFile = text("init_file", Global, "").persist_restricted().read_only().help("file of statements to run at the start, before anybody can connect");
     PidFile = text("pid_file", Global, "").persist_restricted().read_only().help("file to write the process id to");
