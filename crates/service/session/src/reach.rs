@@ -149,9 +149,8 @@ fn note(used: &mut Used, plan: &Plan) {
         used.routines.push((r.schema.clone(), r.kind, r.name.clone()));
     }
     // Parents and children of foreign keys are the statement's own to lock.
-    let shared = |t: &&PlanTable| {
-        t.intent.is_named() && !t.table.temporary && !matches!(t.table.source, RowSource::Virtual(_))
-    };
+    let shared =
+        |t: &&PlanTable| t.intent.is_named() && !t.table.temporary && !matches!(t.table.source, RowSource::Virtual(_));
     for t in plan.tables.iter().filter(shared) {
         let write = !matches!(t.intent, Intent::Read | Intent::LockingRead);
         let events = [TriggerEvent::Insert, TriggerEvent::Update, TriggerEvent::Delete];

@@ -20,9 +20,9 @@ pub use condition::{Condition, Raised};
 pub use figures::{Figures, Timed};
 pub use names::{Names, Rows};
 
+use gannet_base::sync::Mutex;
 use gannet_parser::ast::{Expr, IntoTarget, ParamMode, Query, Statement};
 use gannet_plan::Plan;
-use gannet_base::sync::Mutex;
 use gannet_schema::{RoutineKind, TriggerEvent};
 use gannet_types::SqlType;
 use std::sync::{Arc, OnceLock};

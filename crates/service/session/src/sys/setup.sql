@@ -253,7 +253,7 @@ BEGIN
         SET @sys.statement = CONCAT('TRUNCATE TABLE performance_schema.', chosen);
         SET kept = FALSE;
         BEGIN
-            DECLARE CONTINUE HANDLER FOR 1142 SET kept = TRUE;
+            DECLARE CONTINUE HANDLER FOR 1683 SET kept = TRUE;
             PREPARE truncation FROM @sys.statement;
             EXECUTE truncation;
             DEALLOCATE PREPARE truncation;
