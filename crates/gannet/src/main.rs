@@ -6,6 +6,7 @@ mod connection;
 mod connections;
 mod dump;
 mod micro;
+mod model;
 mod pressure;
 mod serve;
 mod sql;
@@ -21,6 +22,7 @@ Usage: gannet [serve] [options]    serve MySQL clients (gannet serve --help)
        gannet dump [options] DIR   write schemas of any MySQL server into a directory (gannet dump --help)
        gannet load [options] DIR   bring a dump into any MySQL server (gannet load --help)
        gannet check --datadir=DIR  check a store that no server has open
+       gannet model [stations]     what a server with these stations can give (gannet model --help)
        gannet bench tpcc|connections|pressure [options]
                                    measure a server (gannet bench tpcc --help, ...)
        gannet help [COMMAND] | version
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
             "serve" => serve::run(rest),
             "bench" => bench::run(rest),
             "check" => check::run(rest),
+            "model" => model::run(rest),
             "sql" => sql::run(rest),
             "dump" => dump::run(rest),
             "load" => dump::run_load(rest),
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
                 Some("serve") => serve::run(&["--help".into()]),
                 Some("bench") => bench::run(&["--help".into()]),
                 Some("check") => check::run(&["--help".into()]),
+                Some("model") => model::run(&["--help".into()]),
                 Some("sql") => sql::run(&["--help".into()]),
                 Some("dump") => dump::run(&["--help".into()]),
                 Some("load") => dump::run_load(&["--help".into()]),

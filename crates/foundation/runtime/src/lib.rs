@@ -33,7 +33,7 @@ pub use gannet_base::slot::MAX_SLOTS;
 pub use gannet_telemetry::Wait;
 pub use monitor::Monitor;
 pub use os::{
-    raise_descriptor_limit, read_secret, release_free_memory, resident_bytes, run_blocking, run_long,
+    cpu_ns, raise_descriptor_limit, read_secret, release_free_memory, resident_bytes, run_blocking, run_long,
     tell_service_manager,
 };
 pub use serve::{

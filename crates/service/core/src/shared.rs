@@ -52,6 +52,8 @@ pub struct Core {
     pub accounts: Accounts,
     /// Connections.
     pub registry: Registry,
+    /// The recent past.
+    pub seen: crate::seen::Seen,
     /// What SHOW ENGINE INNODB STATUS and summaries keep.
     pub reports: Reports,
     /// Prepared branches of distributed transactions.
@@ -252,6 +254,7 @@ impl Core {
             Then::ScrubPace => self.engine.set_scrub_pace(value.as_u64()),
             Then::TempLimits => self.limit_temp(),
             Then::Verbosity => self.log.set_verbosity(value.as_u64()),
+            Then::Events => self.registry.wake_events(),
             Then::ReadOnly => {
                 // Turning the stronger one on turns both on, turning the weaker one off turns both off.
                 if value.as_bool() {
@@ -260,6 +263,7 @@ impl Core {
                     self.globals.set(Live::SuperReadOnly, VarValue::bool(false));
                 }
                 self.read_only.store(self.globals.get(Live::ReadOnly).as_bool(), Ordering::Relaxed);
+                self.registry.wake_events();
             }
             Then::Collation(collation) => {
                 if let Ok(charset) = Charset::by_name(value.as_str()) {

@@ -46,7 +46,7 @@ const BLOCK_MODES: &[&str] = &[
 live! {
     // Stored programs.
     AutomaticSpPrivileges = boolean("automatic_sp_privileges", Global, true).help("who makes a routine may execute and change it");
-    EventScheduler = choice("event_scheduler", Global, "ON", &["OFF", "ON", "DISABLED"]).help("run events when they are due; DISABLED at the start: never");
+    EventScheduler = choice("event_scheduler", Global, "ON", &["OFF", "ON", "DISABLED"]).then(Then::Events).help("run events when they are due; DISABLED at the start: never");
     MaxSpRecursionDepth = int("max_sp_recursion_depth", Both, 0, 0, 255).help("how often a procedure may call itself");
     // Where the server is and listens.
     Datadir = text("datadir", Global, "./gannet-data").persist_restricted().read_only().help("directory of the data; created when missing");
@@ -54,6 +54,8 @@ live! {
     BindAddress = text("bind_address", Global, "127.0.0.1").persist_restricted().read_only()
         .help("address to listen on; beyond loopback every account needs a password");
     Socket = text("socket", Global, "").persist_restricted().read_only().help("path of the UNIX socket (default: gannet.sock in the datadir)");
+    GannetConsole = text("gannet_console", Global, "").persist_restricted().read_only()
+        .help("address and port of the console, a web page that shows the server; empty: none; beyond loopback it needs TLS");
     SkipNetworking = boolean("skip_networking", Global, false).persist_restricted().read_only().help("serve the UNIX socket only");
     InitFile = text("init_file", Global, "").persist_restricted().read_only().help("file of statements to run at the start, before anybody can connect");
     PidFile = text("pid_file", Global, "").persist_restricted().read_only().help("file to write the process id to");

@@ -3,7 +3,10 @@
 
 #[macro_use]
 mod declare;
+mod absent;
 mod accounts;
+mod columns;
+mod deeds;
 mod empty;
 mod events;
 mod figures;
@@ -11,9 +14,12 @@ mod full_text;
 pub(crate) mod help;
 mod innodb;
 mod metadata;
+mod objects;
 mod performance;
 mod programs;
+mod ran;
 mod runtime;
+mod seen;
 pub(crate) use runtime::{process_row, visible};
 
 use crate::state::State;
@@ -21,7 +27,10 @@ use declare::Written;
 use gannet_catalog::Catalog;
 use gannet_core::Core;
 use gannet_plan::plan::ResultColumn;
-use gannet_schema::{Column, ColumnDefault, RowSource, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
+use gannet_schema::{
+    CatalogSnapshot, Change, Column, ColumnDefault, RowSource, SchemaId, Table, TableId, TableOptions, TableParts,
+    assemble,
+};
 use gannet_types::charset::Charset;
 use gannet_types::members::Members;
 use gannet_types::{CollationId, Result, SqlError, Value};
@@ -91,6 +100,12 @@ fn declared() -> &'static [Declared] {
             events::PERFORMANCE_SCHEMA,
             events::WAITS,
             performance::PERFORMANCE_SCHEMA,
+            deeds::PERFORMANCE_SCHEMA,
+            objects::PERFORMANCE_SCHEMA,
+            seen::PERFORMANCE_SCHEMA,
+            absent::PERFORMANCE_SCHEMA,
+            absent::OFF,
+            ran::PERFORMANCE_SCHEMA,
             empty::PERFORMANCE_SCHEMA,
             accounts::MYSQL,
             figures::MYSQL,
@@ -99,7 +114,8 @@ fn declared() -> &'static [Declared] {
         ];
         let table = |w: &Written| {
             let own = own_collation(w.schema);
-            let columns = w.columns.iter().map(|(name, spec)| declare::column(name, spec, own)).collect();
+            let columns = w.columns.iter().copied().flatten();
+            let columns = columns.map(|(name, spec)| declare::column(name, spec, own)).collect();
             Declared { schema: w.schema, name: w.name, columns, rows: w.rows, reset: w.reset }
         };
         lists.into_iter().flatten().map(table).collect()
@@ -116,11 +132,18 @@ const FIRST_ID: u64 = 100;
 
 /// Makes the tables known to the catalog.
 pub fn publish(catalog: &Catalog) {
-    let tables = declared().iter().enumerate().map(|(i, d)| {
-        let schema_id = catalog.snapshot().schema_id(Some(d.schema));
-        table_of(i as u32, d, schema_id)
-    });
-    catalog.add_virtual(tables.collect());
+    catalog.add_virtual(tables(&catalog.snapshot()).collect());
+}
+
+/// A dictionary with the tables.
+pub(crate) fn with_tables(snapshot: CatalogSnapshot) -> CatalogSnapshot {
+    let tables: Vec<Table> = tables(&snapshot).collect();
+    snapshot.with(tables.into_iter().map(|t| Change::PutTable(Arc::new(t))))
+}
+
+fn tables(snapshot: &CatalogSnapshot) -> impl Iterator<Item = Table> {
+    let numbered = declared().iter().enumerate();
+    numbered.map(|(i, d)| table_of(i as u32, d, snapshot.schema_id(Some(d.schema))))
 }
 
 fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {

@@ -105,7 +105,7 @@ fn thread_name(name: &str) -> String {
 }
 
 /// What the server's own threads are: number, name, the system's number.
-fn background() -> impl Iterator<Item = (u64, String, u32)> {
+pub(super) fn background() -> impl Iterator<Item = (u64, String, u32)> {
     let main = (FIRST_BACKGROUND, thread_name("main"), std::process::id());
     let others = gannet_runtime::threads().into_iter();
     std::iter::once(main).chain(others.map(|t| (FIRST_BACKGROUND + t.id, thread_name(&t.name), t.os_id)))

@@ -247,7 +247,7 @@ pub(super) fn global_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -
 
 pub(super) fn session_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let wanted = |name: &str| state.running.wants(name);
-    for (name, value) in status::rows(&state.server, Some(&state.counters), Some(&state.entry), wanted) {
+    for (name, value) in status::rows(&state.server, Some(&state.entry.counters), Some(&state.entry), wanted) {
         match name {
             "Last_query_cost" => emit(&[text(name), text(&format!("{:.6}", state.last_query_cost))])?,
             _ => emit(&[text(name), text(&value)])?,

@@ -161,7 +161,7 @@ impl Printer<'_> {
                 };
             }
             ExprKind::UserVar(name) => out.push_str(&format!("@{name}")),
-            ExprKind::Routine(f, args) => out.push_str(&format!("{}.{}({})", f.schema, f.name, self.list(args, row))),
+            ExprKind::Routine(f, args) => out.push_str(&self.called(&f.routine, args, row)),
             ExprKind::SetUserVar(name, value) => {
                 let _ = write!(out, "(@{name} := {})", self.expr(value, row));
             }
@@ -172,6 +172,10 @@ impl Printer<'_> {
             ExprKind::Default { column, .. } => out.push_str(&format!("default({column})")),
             ExprKind::Row(args) => self.joined(args, ",", row, out),
         }
+    }
+
+    fn called(&self, routine: &gannet_schema::Routine, args: &[Expr], row: &Names) -> String {
+        format!("{}.{}({})", routine.schema, routine.name, self.list(args, row))
     }
 
     fn search(&self, search: &crate::expr::Match, row: &Names, out: &mut String) {
