@@ -104,7 +104,6 @@ impl Instance {
         settle_defaults(&mut vars, &datadir);
         fit_descriptors(&mut vars, &log);
         fit_threads(&mut vars, &log);
-        crate::pool::settle(&mut vars);
         let get = |id: Live| &vars[id as usize];
         log.set_verbosity(get(Live::LogErrorVerbosity).as_u64());
 

@@ -1,6 +1,6 @@
 //! The size of the buffer pool: whole chunks, and changed while the server runs.
 
-use gannet_engine::{ResizeStage, ResizeStatus};
+use gannet_engine::pool::{self, ResizeStage, ResizeStatus};
 use gannet_runtime::WallTime;
 use gannet_types::{ErrorCode, Level, Result, TimeZone, Warning, sql_err};
 
@@ -42,10 +42,10 @@ pub(crate) fn resize(core: &Core, size: &VarValue) -> Result<()> {
     if bytes == core.globals.get(Live::InnodbBufferPoolSize).as_u64() {
         return Ok(());
     }
-    if bytes > core.engine.most_pool_bytes() {
+    if bytes > pool::most_bytes(&core.engine) {
         return Err(sql_err!(WrongValueForVar, "innodb_buffer_pool_size", bytes));
     }
-    if !core.engine.resize_pool(bytes) {
+    if !pool::resize(&core.engine, bytes) {
         return Err(sql_err!(BufpoolResizeInprogress));
     }
     core.log.note(format_args!("the buffer pool is brought to {bytes} bytes"));
@@ -100,6 +100,9 @@ mod tests {
         (status.stage, status.percent) = (ResizeStage::Withdrawing, 40);
         assert_eq!(resize_text(&status), "Withdrawing blocks to be shrunken: 40 percent.");
         (status.stage, status.error, status.from) = (ResizeStage::Failed, Some("no memory".into()), 5);
-        assert_eq!((&*resize_text(&status), resize_code(&status)), ("Resizing buffer pool failed: no memory; it has 5 bytes.", 7));
+        assert_eq!(
+            (&*resize_text(&status), resize_code(&status)),
+            ("Resizing buffer pool failed: no memory; it has 5 bytes.", 7)
+        );
     }
 }

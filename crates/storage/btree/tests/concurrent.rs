@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{Rng, Store, store};
-use gannet_buffer::ResizeStage;
 use gannet_btree::Tree;
+use gannet_buffer::resize::{self, ResizeStage};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -105,10 +105,10 @@ fn finish(s: &Store, tree: &Tree, models: Vec<Model>) {
 }
 
 /// Sizes far apart, so that pages move, sectors are appended and memory is given back.
-fn resize(s: &Store, stop: &AtomicBool) {
+fn keep_resizing(s: &Store, stop: &AtomicBool) {
     for frames in [4000, 64, 200, 8000, 300, 64].into_iter().cycle() {
-        assert!(s.pool.resize(frames * 16384));
-        while s.pool.resized().stage != ResizeStage::Done {
+        assert!(resize::resize(&s.pool, frames * 16384));
+        while resize::resized(&s.pool).stage != ResizeStage::Done {
             if stop.load(Ordering::Relaxed) {
                 return;
             }
@@ -120,9 +120,7 @@ fn resize(s: &Store, stop: &AtomicBool) {
 
 #[test]
 fn threads() {
-    for (frames, keys, resizes) in
-        [(64, 3000, false), (4000, 3000, false), (200, 100, false), (64, 3000, true)]
-    {
+    for (frames, keys, resizes) in [(64, 3000, false), (4000, 3000, false), (200, 100, false), (64, 3000, true)] {
         let s = store(frames);
         s.pool.start_cleaner();
         let tree = Tree::create(&s.pool).unwrap();
@@ -142,7 +140,7 @@ fn threads() {
                     tree.estimate_rows(Some(b"000100"), Some(b"000900")).unwrap();
                 }
             });
-            let resizer = resizes.then(|| scope.spawn(|| resize(&s, stop)));
+            let resizer = resizes.then(|| scope.spawn(|| keep_resizing(&s, stop)));
             let writers: Vec<_> = (0..writers)
                 .map(|i| {
                     let tree = &tree;

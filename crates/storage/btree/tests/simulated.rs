@@ -13,8 +13,9 @@ use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use gannet_base::{Lsn, TreeId};
 use gannet_btree::Tree;
+use gannet_buffer::resize::{self, ResizeStage};
 use gannet_buffer::testing::{MemoryLog, MemoryRedo};
-use gannet_buffer::{Pool, PoolOptions, ResizeStage, Stop, Wal, repair};
+use gannet_buffer::{Pool, PoolOptions, Stop, Wal, repair};
 use gannet_runtime::sim::{Sim, SimDisk};
 use gannet_runtime::spawn;
 
@@ -137,11 +138,11 @@ fn scan(tree: &Tree, seed: u64, stop: &AtomicBool) {
 }
 
 /// Resizes until told to stop, between sizes with more and with fewer frames than the tests' trees have pages.
-fn resize(pool: &Pool, seed: u64, stop: &AtomicBool) -> u64 {
+fn keep_resizing(pool: &Pool, seed: u64, stop: &AtomicBool) -> u64 {
     let (mut rng, mut done) = (Rng(seed), 0);
     while !stop.load(SeqCst) {
-        assert!(pool.resize([48, 100, 300, 400][rng.below(4) as usize] * 16384));
-        while !stop.load(SeqCst) && pool.resized().stage != ResizeStage::Done {
+        assert!(resize::resize(pool, [48, 100, 300, 400][rng.below(4) as usize] * 16384));
+        while !stop.load(SeqCst) && resize::resized(pool).stage != ResizeStage::Done {
             let _ = gannet_runtime::sleep(std::time::Duration::from_micros(50));
         }
         done += 1;
@@ -212,7 +213,7 @@ fn resizes() {
             let (t, s) = (tree.clone(), stop.clone());
             let scanner = spawn("scanner", move || scan(&t, seed, &s));
             let (p, s) = (pool.clone(), stop.clone());
-            let resizer = spawn("resizer", move || resize(&p, seed, &s));
+            let resizer = spawn("resizer", move || keep_resizing(&p, seed, &s));
             let model: Model = writers.into_iter().flat_map(|w| w.join().unwrap()).collect();
             stop.store(true, SeqCst);
             scanner.join().unwrap();
@@ -222,7 +223,7 @@ fn resizes() {
             assert_eq!(pool.status().pages_dirty, 0);
             pool.stop_cleaner();
             assert!(resized > 0);
-            pool.resized().moved
+            resize::resized(&pool).moved
         });
     }
     if std::env::var("SEED").is_err() {
@@ -255,7 +256,7 @@ fn power_cuts() {
                 .collect();
             if seed % 2 == 1 {
                 let pool = pool.clone();
-                spawn("resizer", move || resize(&pool, seed, &AtomicBool::new(false)));
+                spawn("resizer", move || keep_resizing(&pool, seed, &AtomicBool::new(false)));
             }
             let sweeper = spawn("sweeper", move || {
                 loop {

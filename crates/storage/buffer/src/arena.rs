@@ -280,8 +280,13 @@ impl Arena {
     }
 
     /// The slot of page `no` in the table of resident pages. The caller has the page exclusively or in transit.
-    pub(crate) fn slot(&self, no: PageNo) -> &AtomicU32 {
-        &self.entry(no).slot
+    pub(crate) fn slot(&self, no: PageNo) -> u32 {
+        self.entry(no).slot.load(Relaxed)
+    }
+
+    /// Notes the slot.
+    pub(crate) fn enter(&self, no: PageNo, slot: u32) {
+        self.entry(no).slot.store(slot, Relaxed);
     }
 
     /// Takes a frame for page `no`, which the caller has exclusively or in transit. The frame holds bytes that

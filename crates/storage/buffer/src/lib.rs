@@ -9,7 +9,7 @@
 //! | [`guard`](OptimisticGuard) | optimistic, shared and exclusive guards |
 //! | `resident` | the set of resident pages, which the clock and the sweeper go round |
 //! | [`Pool`] | loading, creating, evicting, discarding |
-//! | `resize` | a pool that grows and shrinks while it is used |
+//! | [`resize`] | a pool that grows and shrinks while it is used |
 //! | `scrub` | verifying pages on disk |
 //! | `writeback` | batches, the double-write file, sweep, the page cleaner |
 //! | [`Mtr`] | the mini-transaction: the only way to change a page |
@@ -23,7 +23,7 @@ mod guard;
 mod mtr;
 mod pool;
 mod resident;
-mod resize;
+pub mod resize;
 mod scrub;
 mod space;
 mod state;
@@ -37,7 +37,6 @@ pub use error::{Error, PageError, Stop};
 pub use gannet_page::{PageBuf, PageBytes};
 pub use guard::{ExclusiveGuard, OptimisticGuard, SharedGuard};
 pub use mtr::{Mtr, PageRef, decode_payload};
-pub use resize::{ResizeStage, ResizeStatus};
 pub use pool::{NEVER_WRITTEN, Pool, PoolOptions, PoolStatus, Priority, RedoSource};
 pub use scrub::{OnDisk, OnDiskBuf};
 pub use space::{BuiltExtents, META_PAGES, Reservation, Space, SpaceUsage, TreePages};

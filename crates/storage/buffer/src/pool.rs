@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gannet_base::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use gannet_base::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 use gannet_base::sync::{Arc, Backoff, Mutex, OnceLock};
 use gannet_base::{CachePadded, Lsn, PAGE_SIZE, PageNo, slot};
 use gannet_page::{Corrupt, PageBuf};
@@ -15,7 +15,7 @@ use crate::double::DoubleWrite;
 use crate::error::corrupt;
 use crate::gate::Gates;
 use crate::resident::{MOST, Resident};
-use crate::resize::Resize;
+use crate::resize::{Budget, Resize, frames_for, frames_of, room};
 use crate::space::Space;
 use crate::state::{EVICTED, EXCLUSIVE, MARKED, TRANSIT, UNLOCKED, latch, version};
 use crate::writeback::Writing;
@@ -37,7 +37,7 @@ pub struct PoolOptions {
     pub dir: PathBuf,
     /// Memory for pages in bytes.
     pub pool_bytes: u64,
-    /// What [`Pool::resize`] may make of it: addresses are reserved for as much.
+    /// What [`crate::resize::resize`] may make of it: addresses are reserved for as much.
     pub most_pool_bytes: u64,
     /// The data file grows no further than this; address space is reserved for as much.
     pub max_data_bytes: u64,
@@ -45,17 +45,6 @@ pub struct PoolOptions {
     pub direct_io: bool,
     /// Identity of the store; goes into the file header of a new one and is compared with that of an old one.
     pub store_id: [u8; 16],
-}
-
-/// Frames of a pool of so many bytes; it has some in any case.
-pub(crate) fn frames_of(bytes: u64) -> usize {
-    (bytes as usize / PAGE_SIZE).max(48)
-}
-
-/// Frames that there are for a budget: `create` may exceed it, and so may tasks that race, of which the pools of tests
-/// have few.
-pub(crate) fn frames_for(budget: usize) -> usize {
-    budget + budget / 2 + if budget < 256 { 64 } else { 1024 }
 }
 
 /// How dear a page is to the clock.
@@ -122,7 +111,7 @@ pub struct Pool {
     pub(crate) writing: Writing,
     pub(crate) space: Space,
     /// Frames that may be in use; `create` may exceed it by a little. Changed by [`crate::resize`] alone.
-    pub(crate) budget: AtomicUsize,
+    pub(crate) budget: Budget,
     pub(crate) resize: Resize,
     in_use: AtomicI64,
     /// Frames that recovery asks the pool to do without: see [`Pool::set_aside`].
@@ -191,7 +180,7 @@ impl Pool {
             double,
             writing: Writing::default(),
             space: Space::new(),
-            budget: AtomicUsize::new(budget),
+            budget: Budget::new(budget),
             resize: Resize::new(budget),
             in_use: AtomicI64::new(0),
             aside: AtomicI64::new(0),
@@ -385,12 +374,11 @@ impl Pool {
     /// Loads those of `pages` that are not resident, many reads in flight at once: read-ahead for a scan. What cannot
     /// be loaded is left; frames are not waited for. No latch may be held.
     pub fn load_many(&self, pages: &[PageNo], priority: Priority) {
-        let room = || (self.budget() as i64 - self.frames_in_use()).max(0) as usize;
-        if room() < pages.len() {
+        if room(self) < pages.len() {
             // What the scan has passed is clean and marked.
-            self.evict_clean(pages.len() - room());
+            self.evict_clean(pages.len() - room(self));
         }
-        let room = room();
+        let room = room(self);
         let mut taken: Vec<(PageNo, u64)> = Vec::new();
         for &no in pages.iter().filter(|no| no.0 < self.space.file_pages()) {
             let word = self.arena.state(no);
@@ -472,24 +460,14 @@ impl Pool {
     fn take_frame(&self, no: PageNo) {
         self.in_use.fetch_add(1, Relaxed);
         self.arena.take(no);
-        self.arena.slot(no).store(self.resident.insert(no), Relaxed);
-    }
-
-    /// Takes a page that the caller has in transit or exclusively out of the set of resident pages.
-    fn forget(&self, no: PageNo) {
-        self.resident.remove(self.arena.slot(no).load(Relaxed), no);
+        self.arena.enter(no, self.resident.insert(no));
     }
 
     /// Returns the frames of evicted pages. Their memory is kept as far as the pool's size, less the memory set
     /// aside, allows.
     fn put_frames(&self, frames: &[u32]) {
         self.in_use.fetch_sub(frames.len() as i64, Relaxed);
-        self.keep_frames(frames);
-    }
-
-    /// Gives frames that no page has back to the arena.
-    pub(crate) fn keep_frames(&self, frames: &[u32]) {
-        self.arena.put(frames, (self.budget() as i64 - self.frames_in_use()).max(0) as usize);
+        self.arena.put(frames, room(self));
     }
 
     /// Ends the transit of a loaded page: it is there, or not.
@@ -498,7 +476,7 @@ impl Pool {
             Ok(()) if priority == Priority::Scan => MARKED,
             Ok(()) => UNLOCKED,
             Err(_) => {
-                self.forget(no);
+                self.resident.remove(self.arena.slot(no), no);
                 self.put_frames(&[self.arena.taken(no)]);
                 EVICTED
             }
@@ -554,7 +532,7 @@ impl Pool {
         let s = word.load();
         match latch(s) {
             EVICTED => {
-                let budget = self.budget();
+                let budget = self.budget.get();
                 if self.in_use.load(Relaxed) > (budget + budget / 4 + 64) as i64 {
                     return Err(Stop::NoFrame);
                 }
@@ -598,22 +576,15 @@ impl Pool {
         }
     }
 
-    /// Frames that may be in use.
-    #[inline]
-    pub(crate) fn budget(&self) -> usize {
-        // Who sees a larger one sees the frames and slots that come with it.
-        self.budget.load(Acquire)
-    }
-
     /// Frames in use from which on the cleaner gets to work.
     pub(crate) fn low_water(&self) -> i64 {
-        let budget = self.budget();
+        let budget = self.budget.get();
         (budget - (budget / 16).clamp(4, 4096)) as i64
     }
 
     /// Frames that pages have, and those set aside: three quarters of the pool at most.
     pub(crate) fn frames_in_use(&self) -> i64 {
-        self.in_use.load(Relaxed) + self.aside.load(Relaxed).min(self.budget() as i64 / 4 * 3)
+        self.in_use.load(Relaxed) + self.aside.load(Relaxed).min(self.budget.get() as i64 / 4 * 3)
     }
 
     /// Recovery keeps `bytes` of changes in memory: the pool does without as many frames, three quarters at most.
@@ -628,7 +599,7 @@ impl Pool {
         if used > self.low_water() {
             self.call_cleaner();
         }
-        if used < self.budget() as i64 {
+        if used < self.budget.get() as i64 {
             return Ok(());
         }
         count(Counter::InnodbBufferPoolWaitFree);
@@ -643,11 +614,11 @@ impl Pool {
                 }
                 self.starved.lock().push(waker());
                 self.call_cleaner();
-                if self.frames_in_use() >= self.budget() as i64 {
+                if self.frames_in_use() >= self.budget.get() as i64 {
                     let _ = park(Wait::BufferFree, Some(now_ns() + 50_000_000));
                 }
             }
-            if self.frames_in_use() < self.budget() as i64 {
+            if self.frames_in_use() < self.budget.get() as i64 {
                 return Ok(());
             }
             if now_ns().saturating_sub(start) > Duration::from_secs(20).as_nanos() as u64 {
@@ -689,7 +660,7 @@ impl Pool {
         for &no in &*pages {
             // The page leaves the table before the state says so: a task that makes it resident again enters it
             // again.
-            self.forget(no);
+            self.resident.remove(self.arena.slot(no), no);
             let word = self.arena.state(no);
             word.end_transit(version(word.load()), EVICTED);
             self.gates.wake(no.0);
@@ -744,7 +715,7 @@ impl Pool {
                             continue;
                         }
                         self.set_clean(no);
-                        self.forget(no);
+                        self.resident.remove(self.arena.slot(no), no);
                         let frame = guard.evict();
                         self.put_frames(&[frame]);
                         self.gates.wake(no.0);
@@ -777,10 +748,10 @@ impl Pool {
     pub fn status(&self) -> PoolStatus {
         let data = self.in_use.load(Relaxed).max(0) as u64;
         PoolStatus {
-            pages_total: self.budget() as u64,
+            pages_total: self.budget.get() as u64,
             pages_data: data,
             pages_dirty: self.dirty.sum().min(data),
-            pages_free: (self.budget() as u64).saturating_sub(data),
+            pages_free: (self.budget.get() as u64).saturating_sub(data),
             file_pages: self.space.file_pages(),
             file_free_pages: self.space.free_pages(),
         }

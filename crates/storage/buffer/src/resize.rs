@@ -13,7 +13,6 @@ use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 use gannet_base::{PAGE_SIZE, PageNo};
 use gannet_runtime::{Wait, now_ns};
 
-use crate::pool::{frames_for, frames_of};
 use crate::{ExclusiveGuard, Pool};
 
 /// Slots of the table of resident pages that a step looks at for pages to be moved.
@@ -96,135 +95,166 @@ impl Resize {
     }
 }
 
-impl Pool {
-    /// Asks for another size, which the cleaners bring about ([`Pool::start_cleaner`]). False: the last request is not
-    /// done yet, or there are no addresses for so many ([`Pool::most_bytes`]).
-    pub fn resize(&self, bytes: u64) -> bool {
-        let frames = frames_of(bytes);
-        let mut state = self.resize.state.lock();
-        let busy = matches!(state.stage, ResizeStage::Requested | ResizeStage::Withdrawing | ResizeStage::Moving);
-        if busy || frames_for(frames) > self.arena.most() {
-            return false;
+/// Frames that may be in use.
+pub(crate) struct Budget(AtomicUsize);
+
+impl Budget {
+    pub(crate) fn new(frames: usize) -> Budget {
+        Budget(AtomicUsize::new(frames))
+    }
+
+    /// Who sees a larger one sees the frames and slots that come with it.
+    #[inline]
+    pub(crate) fn get(&self) -> usize {
+        self.0.load(Acquire)
+    }
+
+    fn set(&self, frames: usize) {
+        self.0.store(frames, Release);
+    }
+}
+
+/// Frames of a pool of so many bytes; it has some in any case.
+pub(crate) fn frames_of(bytes: u64) -> usize {
+    (bytes as usize / PAGE_SIZE).max(48)
+}
+
+/// Frames that there are for a budget: `create` may exceed it, and so may tasks that race, of which the pools of tests
+/// have few.
+pub(crate) fn frames_for(budget: usize) -> usize {
+    budget + budget / 2 + if budget < 256 { 64 } else { 1024 }
+}
+
+/// Frames that may still be taken.
+pub(crate) fn room(pool: &Pool) -> usize {
+    (pool.budget.get() as i64 - pool.frames_in_use()).max(0) as usize
+}
+
+/// Asks for another size, which the cleaners bring about ([`Pool::start_cleaner`]). False: the last request is not
+/// done yet, or there are no addresses for so many ([`most_bytes`]).
+pub fn resize(pool: &Pool, bytes: u64) -> bool {
+    let frames = frames_of(bytes);
+    let mut state = pool.resize.state.lock();
+    let busy = matches!(state.stage, ResizeStage::Requested | ResizeStage::Withdrawing | ResizeStage::Moving);
+    if busy || frames_for(frames) > pool.arena.most() {
+        return false;
+    }
+    *state = State { stage: ResizeStage::Requested, from: pool.budget.get(), ..State::default() };
+    pool.resize.target.store(frames, Release);
+    drop(state);
+    pool.call_cleaner();
+    true
+}
+
+/// The largest size that [`Pool::resize`] takes, in bytes.
+pub fn most_bytes(pool: &Pool) -> u64 {
+    // The inverse of `frames_for`, for pools that are not very small.
+    ((pool.arena.most().saturating_sub(1024)) * 2 / 3 * PAGE_SIZE) as u64
+}
+
+/// Where the resizing is.
+pub fn resized(pool: &Pool) -> ResizeStatus {
+    let (target, budget, above) = (pool.resize.target.load(Acquire), pool.budget.get(), pool.arena.above());
+    let state = pool.resize.state.lock();
+    let percent = match state.stage {
+        ResizeStage::Idle | ResizeStage::Requested | ResizeStage::Failed => 0,
+        ResizeStage::Done => 100,
+        ResizeStage::Withdrawing => state.from.saturating_sub(budget) * 100 / state.from.saturating_sub(target).max(1),
+        ResizeStage::Moving => (state.moves.saturating_sub(above) as usize * 100) / state.moves.max(1) as usize,
+    };
+    ResizeStatus {
+        stage: state.stage,
+        percent: percent.min(100) as u8,
+        from: (state.from * PAGE_SIZE) as u64,
+        to: (target * PAGE_SIZE) as u64,
+        error: state.error.clone(),
+        ended_ns: state.ended_ns,
+        moved: pool.resize.moved.load(Relaxed),
+    }
+}
+
+/// Does some of what is to be done. True: there is more that need not wait for others. Called by one task.
+pub(crate) fn step(pool: &Pool) -> bool {
+    match pool.resize.stage() {
+        ResizeStage::Requested if pool.resize.target.load(Acquire) >= pool.budget.get() => grow(pool),
+        ResizeStage::Requested => pool.resize.enter(ResizeStage::Withdrawing),
+        ResizeStage::Withdrawing => return withdraw(pool),
+        ResizeStage::Moving => move_some(pool),
+        ResizeStage::Idle | ResizeStage::Done | ResizeStage::Failed => return false,
+    }
+    true
+}
+
+fn grow(pool: &Pool) {
+    let target = pool.resize.target.load(Acquire);
+    if let Err(e) = pool.arena.grow(frames_for(target)) {
+        pool.resize.state.lock().error = Some(e.to_string());
+        return pool.resize.enter(ResizeStage::Failed);
+    }
+    // The slots before the pages that need them.
+    pool.resident.resize(frames_for(target));
+    pool.budget.set(target);
+    pool.resize.enter(ResizeStage::Done);
+    pool.feed_starved();
+}
+
+/// Lowers the budget as soon as what it is now is kept. True: it did.
+fn withdraw(pool: &Pool) -> bool {
+    let (target, budget) = (pool.resize.target.load(Acquire), pool.budget.get());
+    if pool.frames_in_use() > budget as i64 {
+        return false;
+    }
+    if budget > target {
+        pool.budget.set(target.max(budget - (budget / 16).max(16).min(budget)));
+        return true;
+    }
+    pool.resident.resize(frames_for(target));
+    pool.arena.shrink(frames_for(target));
+    let mut state = pool.resize.state.lock();
+    (state.stage, state.slot, state.moves) = (ResizeStage::Moving, 0, pool.arena.above());
+    true
+}
+
+/// Moves some of the pages that have a frame beyond the limit, and ends the resizing when there are none.
+fn move_some(pool: &Pool) {
+    if pool.arena.above() == 0 {
+        pool.arena.give_back();
+        // What is free below the limit is bounded by the new size, too.
+        pool.arena.put(&[], room(pool));
+        pool.resize.enter(ResizeStage::Done);
+        return;
+    }
+    let limit = pool.arena.limit();
+    let mut slot = pool.resize.state.lock().slot;
+    let (mut seen, mut moved) = (0, 0);
+    while seen < SLOTS && moved < MOVES {
+        if let Some(no) = pool.resident.get(slot)
+            && pool.arena.taken(no) >= limit
+        {
+            move_page(pool, no, limit);
+            moved += 1;
         }
-        *state = State { stage: ResizeStage::Requested, from: self.budget(), ..State::default() };
-        self.resize.target.store(frames, Release);
-        drop(state);
-        self.call_cleaner();
-        true
+        slot = (slot + 1) % pool.resident.len();
+        seen += 1;
     }
+    // A page that was in transit is met again in the next round.
+    pool.resize.state.lock().slot = slot;
+}
 
-    /// The largest size that [`Pool::resize`] takes, in bytes.
-    pub fn most_bytes(&self) -> u64 {
-        // The inverse of `frames_for`, for pools that are not very small.
-        ((self.arena.most().saturating_sub(1024)) * 2 / 3 * PAGE_SIZE) as u64
-    }
-
-    /// Where the resizing is.
-    pub fn resized(&self) -> ResizeStatus {
-        let (target, budget, above) = (self.resize.target.load(Acquire), self.budget(), self.arena.above());
-        let state = self.resize.state.lock();
-        let percent = match state.stage {
-            ResizeStage::Idle | ResizeStage::Requested | ResizeStage::Failed => 0,
-            ResizeStage::Done => 100,
-            ResizeStage::Withdrawing => {
-                state.from.saturating_sub(budget) * 100 / state.from.saturating_sub(target).max(1)
+fn move_page(pool: &Pool, no: PageNo, limit: u32) {
+    match ExclusiveGuard::new(pool, no) {
+        Ok(mut guard) => {
+            if pool.arena.taken(no) >= limit {
+                let frame = guard.move_frame();
+                drop(guard);
+                pool.arena.put(&[frame], room(pool));
+                pool.resize.moved.fetch_add(1, Relaxed);
             }
-            ResizeStage::Moving => (state.moves.saturating_sub(above) as usize * 100) / state.moves.max(1) as usize,
-        };
-        ResizeStatus {
-            stage: state.stage,
-            percent: percent.min(100) as u8,
-            from: (state.from * PAGE_SIZE) as u64,
-            to: (target * PAGE_SIZE) as u64,
-            error: state.error.clone(),
-            ended_ns: state.ended_ns,
-            moved: self.resize.moved.load(Relaxed),
         }
-    }
-
-    /// Does some of what is to be done. True: there is more that need not wait for others. Called by one task.
-    pub(crate) fn resize_step(&self) -> bool {
-        match self.resize.stage() {
-            ResizeStage::Requested if self.resize.target.load(Acquire) >= self.budget() => self.grow_frames(),
-            ResizeStage::Requested => self.resize.enter(ResizeStage::Withdrawing),
-            ResizeStage::Withdrawing => return self.withdraw(),
-            ResizeStage::Moving => self.move_some(),
-            ResizeStage::Idle | ResizeStage::Done | ResizeStage::Failed => return false,
-        }
-        true
-    }
-
-    fn grow_frames(&self) {
-        let target = self.resize.target.load(Acquire);
-        if let Err(e) = self.arena.grow(frames_for(target)) {
-            self.resize.state.lock().error = Some(e.to_string());
-            return self.resize.enter(ResizeStage::Failed);
-        }
-        // The slots before the pages that need them.
-        self.resident.resize(frames_for(target));
-        self.budget.store(target, Release);
-        self.resize.enter(ResizeStage::Done);
-        self.feed_starved();
-    }
-
-    /// Lowers the budget as soon as what it is now is kept. True: it did.
-    fn withdraw(&self) -> bool {
-        let (target, budget) = (self.resize.target.load(Acquire), self.budget());
-        if self.frames_in_use() > budget as i64 {
-            return false;
-        }
-        if budget > target {
-            self.budget.store(target.max(budget - (budget / 16).max(16).min(budget)), Release);
-            return true;
-        }
-        self.resident.resize(frames_for(target));
-        self.arena.shrink(frames_for(target));
-        let mut state = self.resize.state.lock();
-        (state.stage, state.slot, state.moves) = (ResizeStage::Moving, 0, self.arena.above());
-        true
-    }
-
-    /// Moves some of the pages that have a frame beyond the limit, and ends the resizing when there are none.
-    fn move_some(&self) {
-        if self.arena.above() == 0 {
-            self.arena.give_back();
-            // What is free below the limit is bounded by the new size, too.
-            self.keep_frames(&[]);
-            self.resize.enter(ResizeStage::Done);
-            return;
-        }
-        let limit = self.arena.limit();
-        let mut slot = self.resize.state.lock().slot;
-        let (mut seen, mut moved) = (0, 0);
-        while seen < SLOTS && moved < MOVES {
-            if let Some(no) = self.resident.get(slot)
-                && self.arena.taken(no) >= limit
-            {
-                self.move_page(no, limit);
-                moved += 1;
-            }
-            slot = (slot + 1) % self.resident.len();
-            seen += 1;
-        }
-        // A page that was in transit is met again in the next round.
-        self.resize.state.lock().slot = slot;
-    }
-
-    fn move_page(&self, no: PageNo, limit: u32) {
-        match ExclusiveGuard::new(self, no) {
-            Ok(mut guard) => {
-                if self.arena.taken(no) >= limit {
-                    let frame = guard.move_frame();
-                    drop(guard);
-                    self.keep_frames(&[frame]);
-                    self.resize.moved.fetch_add(1, Relaxed);
-                }
-            }
-            Err(_) => {
-                let word = self.arena.state(no);
-                if word.in_transit() {
-                    self.gates.wait(no.0, Wait::PageRead, || word.in_transit());
-                }
+        Err(_) => {
+            let word = pool.arena.state(no);
+            if word.in_transit() {
+                pool.gates.wait(no.0, Wait::PageRead, || word.in_transit());
             }
         }
     }

@@ -36,6 +36,11 @@ const IN_PLACE_PATIENCE_NS: u64 = 600_000_000_000;
 /// A page copied into a batch: its number and the LSN of the copy.
 type Copied = (PageNo, Lsn);
 
+/// Pages that are written at once: fewer in a small pool, where the latches of one batch are a good part of it.
+fn batch(pool: &Pool) -> usize {
+    (pool.budget.get() / 16).clamp(4, MAX_BATCH)
+}
+
 impl Pool {
     pub(crate) fn is_writing(&self, no: PageNo) -> bool {
         self.writing.0.lock().contains(&no)
@@ -46,11 +51,6 @@ impl Pool {
         while self.is_writing(no) {
             self.gates.wait(no.0 | WRITE_KEY, Wait::PageWrite, || self.is_writing(no));
         }
-    }
-
-    /// Pages that are written at once: fewer in a small pool, where the latches of one batch are a good part of it.
-    fn batch(&self) -> usize {
-        (self.budget() / 16).clamp(4, MAX_BATCH)
     }
 
     /// Writes those of `pages` back that are dirty and not being written by another task. At most [`MAX_BATCH`].
@@ -85,7 +85,7 @@ impl Pool {
 
     /// Writes those of `pages` back that are dirty, as far as no other task is at it.
     pub fn write_back(&self, pages: &[PageNo]) -> Result<(), Error> {
-        pages.chunks(self.batch()).try_for_each(|batch| self.write_batch(batch))
+        pages.chunks(batch(self)).try_for_each(|batch| self.write_batch(batch))
     }
 
     fn end_writing(&self, no: PageNo) {
@@ -196,12 +196,12 @@ impl Pool {
             }
         }
         let share = resident as f64 / (self.status().pages_data.max(1) as f64 * dirty.len() as f64);
-        for batch in dirty.chunks(self.batch()) {
-            pause(batch.len(), share * batch.len() as f64);
-            self.sweep_batch(batch, from, &mut again)?;
+        for some in dirty.chunks(batch(self)) {
+            pause(some.len(), share * some.len() as f64);
+            self.sweep_batch(some, from, &mut again)?;
         }
         while !again.is_empty() {
-            for chunk in std::mem::take(&mut again).chunks(self.batch()) {
+            for chunk in std::mem::take(&mut again).chunks(batch(self)) {
                 self.wait_not_writing(chunk[0]);
                 let batch: Vec<_> = chunk.iter().copied().filter(|&no| self.dirty_before(no, from)).collect();
                 self.sweep_batch(&batch, from, &mut again)?;
@@ -257,8 +257,8 @@ impl Pool {
                 if self.rec_lsn(no).load(Relaxed) == 0 { clean.push(no) } else { dirty.push(no) }
             }
             freed += self.evict(&mut clean);
-            while freed < want && (dirty.len() >= self.batch() || (left == 0 && !dirty.is_empty())) {
-                let rest = dirty.split_off(self.batch().min(dirty.len()));
+            while freed < want && (dirty.len() >= batch(self) || (left == 0 && !dirty.is_empty())) {
+                let rest = dirty.split_off(batch(self).min(dirty.len()));
                 self.write_batch(&dirty)?;
                 freed += self.evict(&mut dirty);
                 dirty = rest;
@@ -315,7 +315,7 @@ impl Pool {
             let over = self.frames_in_use() - self.low_water();
             let worked = over > 0 && matches!(self.reclaim(over as usize + 8), Ok(n) if n > 0);
             self.give_back();
-            if resizes && self.resize_step() {
+            if resizes && crate::resize::step(self) {
                 gannet_runtime::yield_now();
                 continue;
             }

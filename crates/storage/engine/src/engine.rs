@@ -3,7 +3,8 @@
 use gannet_base::sync::atomic::Ordering::*;
 use gannet_base::sync::{Arc, Mutex};
 use gannet_base::{Lsn, TreeId, TrxId};
-use gannet_buffer::{ResizeStatus, SpaceUsage};
+use gannet_buffer::SpaceUsage;
+use gannet_buffer::resize::{self, ResizeStatus};
 use gannet_lock::LockTable;
 use gannet_runtime::{Interrupt, JoinHandle};
 use std::collections::HashMap;
@@ -250,17 +251,6 @@ impl Engine {
         Ok(self.store.log.set_capacity(bytes)?)
     }
 
-    /// Changes `innodb_buffer_pool_size` in the background, while the pool is used. False: the last change is still under
-    /// way, or there are no addresses for so much ([`EngineOptions::most_pool_bytes`]).
-    pub fn resize_pool(&self, bytes: u64) -> bool {
-        self.store.pool.resize(bytes)
-    }
-
-    /// The largest size that there may be.
-    pub fn most_pool_bytes(&self) -> u64 {
-        self.store.pool.most_bytes()
-    }
-
     /// Waits until everything in the log so far is on disk.
     pub fn sync(&self) -> Result<()> {
         Ok(self.store.log.wait_durable(self.store.log.tail_lsn())?)
@@ -290,7 +280,7 @@ impl Engine {
             recovering: s.losers.load(Relaxed),
             stuck: s.orphans.lock().len() as u64,
             pool_pages: pool.pages_total,
-            pool_resize: s.pool.resized(),
+            pool_resize: resize::resized(&s.pool),
             pool_resident: pool.pages_data,
             pool_dirty: pool.pages_dirty,
             data_pages: pool.file_pages,

@@ -28,6 +28,7 @@ mod open;
 mod options;
 #[doc(hidden)]
 pub mod plant;
+pub mod pool;
 mod purge;
 mod range;
 mod read;
@@ -58,7 +59,7 @@ pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats
 pub use error::{EngineError, Result};
 pub use gannet_base::{Lsn, PageNo, TreeId, TrxId};
 pub use gannet_btree::Place;
-pub use gannet_buffer::{ResizeStage, ResizeStatus, SpaceUsage};
+pub use gannet_buffer::SpaceUsage;
 /// Metadata locks, and the owner of locks that a [`Txn`] lends for them.
 pub use gannet_lock as lock;
 pub use gannet_log::{Beyond, ConsumerStatus, Hold};

@@ -36,7 +36,7 @@ pub struct EngineOptions {
     pub datadir: PathBuf,
     /// Memory for pages. At least 4 MiB.
     pub buffer_pool_bytes: u64,
-    /// What [`Engine::resize_pool`](crate::Engine::resize_pool) may make of it: addresses are reserved for as much.
+    /// What [`pool::resize`](crate::pool::resize) may make of it: addresses are reserved for as much.
     pub most_pool_bytes: u64,
     /// Size the log may take on disk; bounds the age of the checkpoint and thus recovery time. At least 8 MiB. 0 = what
     /// the log of the store takes.

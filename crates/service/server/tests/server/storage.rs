@@ -143,7 +143,10 @@ fn the_buffer_pool_grows_and_shrinks_under_load() {
                      WHERE VARIABLE_NAME = 'Innodb_buffer_pool_pages_total'";
         assert_eq!(one(c, pages).parse::<u64>().unwrap() * 16384, size(c));
     };
-    run(&mut c, "CREATE TABLE test.p(id INT PRIMARY KEY AUTO_INCREMENT, n INT NOT NULL, t VARCHAR(4000) NOT NULL, KEY(n))");
+    run(
+        &mut c,
+        "CREATE TABLE test.p(id INT PRIMARY KEY AUTO_INCREMENT, n INT NOT NULL, t VARCHAR(4000) NOT NULL, KEY(n))",
+    );
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..2)
@@ -173,8 +176,11 @@ fn the_buffer_pool_grows_and_shrinks_under_load() {
         assert_eq!(one(&mut c, "SELECT COUNT(*) FROM test.p WHERE LENGTH(t) = 3000"), rows.to_string());
         assert_eq!(one(&mut c, "SELECT COUNT(*) FROM test.p IGNORE INDEX(n)"), rows.to_string());
     });
-    let status = one(&mut c, "SELECT VARIABLE_VALUE FROM performance_schema.global_status \
-                              WHERE VARIABLE_NAME = 'Innodb_buffer_pool_resize_status'");
+    let status = one(
+        &mut c,
+        "SELECT VARIABLE_VALUE FROM performance_schema.global_status \
+                              WHERE VARIABLE_NAME = 'Innodb_buffer_pool_resize_status'",
+    );
     assert!(status.starts_with("Completed resizing buffer pool at "), "{status}");
     let warned = |c: &mut Connection, value: &str| {
         run(c, &format!("SET GLOBAL innodb_buffer_pool_size = {value}"));

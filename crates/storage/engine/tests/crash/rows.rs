@@ -375,7 +375,7 @@ fn live(life: &Life, oracle: &Arc<Mutex<Oracle>>) {
                 }
                 if seed / 10 % 2 == 1 && rnd(10) == 0 {
                     // Refused while the last change is under way.
-                    engine.resize_pool([1, 2, 4, 16][rnd(4) as usize] << 20);
+                    pool::resize(&engine, [1, 2, 4, 16][rnd(4) as usize] << 20);
                 }
                 match done.and_then(|_| transaction(&mut t, &trees, &oracle, &mut rnd)) {
                     Ok(()) => {}
