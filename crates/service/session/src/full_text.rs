@@ -18,15 +18,15 @@ pub(crate) fn no_list(variable: &str, table: &str) -> SqlError {
 /// Checks the name of a table that a variable is to have. Error 1231.
 pub(crate) fn check(session: &Session, id: VarId, text: &str) -> Result<()> {
     let state = &session.state;
-    let takes = match () {
-        () if text.is_empty() => true,
-        () if id.is(Live::InnodbFtUserStopwordTable) || id.is(Live::InnodbFtServerStopwordTable) => {
-            list(state, text).is_some()
-        }
-        () if id.is(Live::InnodbFtAuxTable) => {
-            named(state, text).is_some_and(|t| t.indexes.iter().any(|i| !i.is_ordered()))
-        }
-        () => true,
+    let lists = id.is(Live::InnodbFtUserStopwordTable) || id.is(Live::InnodbFtServerStopwordTable);
+    let takes = if text.is_empty() {
+        true
+    } else if lists {
+        list(state, text).is_some()
+    } else if id.is(Live::InnodbFtAuxTable) {
+        named(state, text).is_some_and(|t| t.indexes.iter().any(|i| !i.is_ordered()))
+    } else {
+        true
     };
     if takes { Ok(()) } else { Err(no_list(id.def().name, text)) }
 }
@@ -47,7 +47,7 @@ fn list<'s>(state: &'s State, name: &str) -> Option<&'s Arc<Table>> {
 pub(crate) fn each_row(state: &State, table: &Table, each: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
     let engine = &state.server.engine;
     let options = TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() };
-    let txn = engine.try_begin(options).map_err(gannet_exec::error::from_engine)?;
+    let mut txn = engine.try_begin(options).map_err(gannet_exec::error::from_engine)?;
     let reader = SnapshotReader::of_now(&txn, false).map_err(gannet_exec::error::from_engine)?;
     let tree = &table.trees(engine).map_err(gannet_exec::error::from_engine)?.row;
     let mut scan = reader.scan(tree, KeyRange::ALL, ScanOptions::default()).map_err(gannet_exec::error::from_engine)?;
