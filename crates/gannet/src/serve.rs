@@ -20,7 +20,12 @@ pub fn run(args: &[String]) -> Result<(), String> {
     // Before anything is opened: a signal during the start must not leave the store half open.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|e| format!("cannot handle signals: {e}"))?;
     let server = Server::start(options)?;
+    let console = gannet_console::start(server.instance(), server.sessions())?;
     print!("{}", server.banner());
+    if let Some(at) = console {
+        let scheme = if at.ip().is_loopback() { "http" } else { "https" };
+        println!("  console:  {scheme}://{at}/");
+    }
     server.core().log.system(format_args!("{} is ready for connections", version()));
     gannet_runtime::tell_service_manager("READY=1");
     let shared = server.core().clone();

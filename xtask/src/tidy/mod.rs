@@ -17,6 +17,7 @@ const UNSAFE_CRATES: &[&str] = &["foundation/base", "foundation/runtime", "stora
 const ALLOWED: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("telemetry", &["base"]),
+    ("queueing", &[]),
     ("runtime", &["base", "telemetry"]),
     ("page", &["base"]),
     ("log", &["base", "telemetry", "runtime"]),
@@ -75,8 +76,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "session",
         ],
     ),
+    ("console", &["base", "telemetry", "queueing", "runtime", "types", "engine", "wire", "core", "session"]),
     ("dump", &["base", "runtime", "wire"]),
-    ("gannet", &["base", "runtime", "engine", "server", "wire", "dump"]),
+    ("gannet", &["base", "queueing", "runtime", "engine", "server", "wire", "dump", "console"]),
     ("models", &["base", "telemetry"]),
     ("xtask", &["log", "page", "engine", "exec", "parser", "wire", "binlog"]),
 ];

@@ -221,7 +221,7 @@ impl Session {
     #[inline]
     pub fn prefetch_behind(&self) {
         prefetch(&*self.entry, 0..128);
-        self.state.counters.prefetch();
+        self.entry.counters.prefetch();
         self.work.txn().prefetch();
     }
 
@@ -233,7 +233,7 @@ impl Session {
 
     /// A command begins that is understood.
     pub fn begins_command(&mut self) {
-        self.state.counters.enter();
+        self.entry.counters.enter();
         count(Counter::Queries);
         (self.running.more, self.running.database_dropped) = (false, false);
     }
@@ -245,7 +245,7 @@ impl Session {
 
     /// A command has ended. `true`: the session is to be closed.
     pub fn ends_command(&mut self) -> bool {
-        self.state.counters.leave();
+        self.entry.counters.leave();
         self.entry.idle(match self.state.running.clock.ended_ns {
             0 => now_ns(),
             ended_ns => ended_ns,
@@ -292,8 +292,8 @@ impl Session {
             later: later::Later::default(),
             multi_statements: abilities.multi_statements,
             closing: false,
-            locks_seen_ns: 0,
-            work_seen: Default::default(),
+            locks_seen_ns: state.entry.counters.get(Counter::LockWaitNs),
+            work_seen: gannet_telemetry::WORK.map(|c| state.entry.counters.get(c)),
             extra_seen: None,
             locked: locks::LockedTables::default(),
             branch: branch::BranchState::None,
@@ -398,6 +398,7 @@ impl Session {
         let usage = self.state.usage.take();
         self.state = State::new(self.server.clone(), self.entry.clone(), account, vars, &opening.user);
         self.state.usage = usage;
+        self.entry.counters.reset();
         counting::counters_reset(self);
         self.state.set_database(database);
         self.statements.clear();

@@ -8,11 +8,10 @@ use gannet_core::accounts::{Access, Account, Name, Usage};
 use gannet_core::registry::Entry;
 use gannet_core::vars::{Live, SessionVars};
 use gannet_schema::CatalogSnapshot;
-use gannet_telemetry::SessionCounters;
 use gannet_types::{CollationId, Result, SqlError, Value, sql_err};
 use std::sync::Arc;
 
-/// Identity, variables, counters; separate from the transaction so that both can be borrowed at once.
+/// Identity and variables; separate from the transaction so that both can be borrowed at once.
 ///
 /// In this order in memory, as [`Session`](super::Session) says: first what few statements need.
 #[repr(C)]
@@ -43,8 +42,6 @@ pub struct State {
     pub(crate) server: Arc<Core>,
     pub(crate) entry: Arc<Entry>,
     pub account: Arc<Account>,
-    /// SHOW SESSION STATUS.
-    pub counters: SessionCounters,
     pub(crate) snapshot: Arc<CatalogSnapshot>,
     /// Use of limited resources, when the account has limits.
     pub usage: Option<Arc<Usage>>,
@@ -118,7 +115,6 @@ impl State {
             statement_id: 0,
             pseudo_thread_id: entry.id,
             named_locks: NamedLocks::default(),
-            counters: SessionCounters::new(),
             last_query_cost: 0.0,
             profiles: super::profiles::Profiles::default(),
             account,

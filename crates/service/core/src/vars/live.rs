@@ -54,6 +54,8 @@ live! {
     BindAddress = text("bind_address", Global, "127.0.0.1").persist_restricted().read_only()
         .help("address to listen on; beyond loopback every account needs a password");
     Socket = text("socket", Global, "").persist_restricted().read_only().help("path of the UNIX socket (default: gannet.sock in the datadir)");
+    GannetConsole = text("gannet_console", Global, "").persist_restricted().read_only()
+        .help("address and port of the console, a web page that shows the server; empty: none; beyond loopback it needs TLS");
     SkipNetworking = boolean("skip_networking", Global, false).persist_restricted().read_only().help("serve the UNIX socket only");
     InitFile = text("init_file", Global, "").persist_restricted().read_only().help("file of statements to run at the start, before anybody can connect");
     PidFile = text("pid_file", Global, "").persist_restricted().read_only().help("file to write the process id to");
@@ -266,7 +268,8 @@ live! {
     EnforceGtidConsistency = choice("enforce_gtid_consistency", Global, "OFF", &["OFF", "ON", "WARN"]).then(Then::Fixed).no_option();
     GtidExecuted = text("gtid_executed", Global, "").fact();
     GtidPurged = text("gtid_purged", Global, "").fact();
-    PerformanceSchema = boolean("performance_schema", Global, true).read_only().tuning();
+    PerformanceSchema = boolean("performance_schema", Global, true).then(Then::Collecting)
+        .help("collect what performance_schema and the console show; can be set at run time, too");
     HaveCompress = text("have_compress", Global, "YES").fact();
     HaveDynamicLoading = text("have_dynamic_loading", Global, "NO").fact();
     HaveGeometry = text("have_geometry", Global, "NO").fact();

@@ -8,7 +8,7 @@ use super::{Emit, Equals};
 use crate::state::State;
 use gannet_types::Result;
 
-fn no_rows(_: &mut State, _: &Equals<'_>, _: Emit<'_>) -> Result<()> {
+pub(super) fn no_rows(_: &mut State, _: &Equals<'_>, _: Emit<'_>) -> Result<()> {
     Ok(())
 }
 
@@ -146,10 +146,6 @@ tables! {
 
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
-    setup_threads by no_rows {
-        NAME: varchar(128).not_null(), ENABLED: YES_NO.not_null(), HISTORY: YES_NO.not_null(),
-        PROPERTIES: varchar(96).not_null(), VOLATILITY: INT.not_null(), DOCUMENTATION: LONGTEXT,
-    }
     keyring_keys by no_rows {
         KEY_ID: varchar(255).not_null(), KEY_OWNER: varchar(255), BACKEND_KEY_ID: varchar(255),
     }
