@@ -12,11 +12,15 @@ use crate::dml::rows::{self, Conflict, Write};
 use crate::spill::Allowance;
 use crate::{codec, context, error::from_engine};
 use gannet_engine::{Read, ReadMode, RowBuf, Txn};
-use gannet_schema::{CatalogSnapshot, IndexKind, Table};
-use gannet_types::convert::{self, Context, StoreTarget};
+use gannet_schema::{CatalogSnapshot, Column, IndexKind, Table};
+use gannet_types::convert::{self, Context, StoreTarget, Stored};
 use gannet_types::room::Room;
-use gannet_types::{Date, Result, SqlError, SqlMode, TimeZone, Value, Warnings, sql_err};
+use gannet_types::{Date, Result, SqlError, SqlMode, TimeZone, Value, ValueRef, Warnings, sql_err};
 use std::sync::Arc;
+
+mod stored;
+
+pub use stored::{Become, Defaults, NewRow, Stored as StoredRow};
 
 /// Memory for making one value.
 const VALUE_MEMORY: usize = 64 << 20;
@@ -242,18 +246,22 @@ impl KeyValueTable {
     }
 
     fn converted(&self, column: usize, value: &Value, zone: &TimeZone) -> Result<Value> {
-        let column = &self.table.columns[column];
-        let mut warnings = Warnings::default();
-        let allowance = Allowance::alone(VALUE_MEMORY);
-        let mut conversion = Context {
-            mode: SqlMode::default(),
-            zone,
-            today: Date::ZERO,
-            strict: true,
-            warnings: &mut warnings,
-            stopped: context::stopped,
-            room: Room::of(&allowance),
-        };
-        convert::store(value.as_ref(), &column.ty, StoreTarget { column: &column.name, row: 1 }, &mut conversion)
+        convert_for(&self.table.columns[column], value.as_ref(), zone).map(Stored::into_owned)
     }
+}
+
+/// A value as a column takes it, as by INSERT in strict mode.
+fn convert_for<'v>(column: &Column, value: ValueRef<'v>, zone: &TimeZone) -> Result<Stored<'v>> {
+    let mut warnings = Warnings::default();
+    let allowance = Allowance::alone(VALUE_MEMORY);
+    let mut conversion = Context {
+        mode: SqlMode::default(),
+        zone,
+        today: Date::ZERO,
+        strict: true,
+        warnings: &mut warnings,
+        stopped: context::stopped,
+        room: Room::of(&allowance),
+    };
+    convert::store_ref(value, &column.ty, StoreTarget { column: &column.name, row: 1 }, &mut conversion)
 }
