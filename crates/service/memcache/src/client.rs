@@ -6,6 +6,7 @@ use crate::container::{Columns, Container, Facts, OWN_CAS};
 use gannet_core::accounts::{Account, Privilege, Privileges};
 use gannet_core::work::{Mode, Terms, Work};
 use gannet_engine::{Isolation, Lsn, RowBuf};
+use gannet_exec::error::from_engine;
 use gannet_exec::kv::{Become, KeyValueTable, NewRow, StoredRow};
 use gannet_runtime::WallTime;
 use gannet_types::{ErrorCode, Result, SqlError, TimeZone, sql_err};
@@ -127,6 +128,18 @@ impl Making<'_> {
 
 /// Rows that one transaction looks at to delete them.
 pub(crate) const UNIT: usize = 256;
+
+/// Deletes the next rows behind a key: all that are committed.
+pub(crate) fn remove_unit(
+    work: &mut Work,
+    rows: &KeyValueTable,
+    after: &[u8],
+    least: Lsn,
+) -> Result<(u64, Option<Vec<u8>>)> {
+    let mut writer = work.writer()?;
+    gannet_engine::snapshot_of_committed(writer.txn, least).map_err(from_engine)?;
+    rows.remove_some(&mut writer, (after, UNIT), |_| Ok(true))
+}
 
 fn flush_needs() -> Privileges {
     Privileges::of(&[Privilege::Select, Privilege::Delete])
@@ -269,14 +282,13 @@ impl Client {
         self.container.as_ref().map(|c| c.table.table().clone()).ok_or_else(|| SqlError::internal("no container"))
     }
 
-    /// Deletes all items that were there when the turn began, in several transactions.
+    /// Deletes all items, in several transactions.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        let (us, needs) = (self.now.us, flush_needs());
+        let needs = flush_needs();
         let mut after = Vec::new();
         loop {
-            let step = self.run((Mode::Write, needs), |work, rows, columns, _| {
-                rows.remove_some(&mut work.writer()?, (&after, UNIT), |row| columns.is_older(row, us))
-            });
+            let least = self.pending.max(self.told);
+            let step = self.run((Mode::Write, needs), |work, rows, _, _| remove_unit(work, rows, &after, least));
             match step?.1 {
                 Some(last) => after = last,
                 None => return Ok(()),
@@ -338,7 +350,7 @@ impl Client {
                 // What was written before it is durable is read. What this turn has written is told when it is durable,
                 // and with it all that is read behind it.
                 let least = pending.max(told.unwrap_or_default());
-                let at = gannet_engine::snapshot_of_committed(txn, least).map_err(gannet_exec::error::from_engine)?;
+                let at = gannet_engine::snapshot_of_committed(txn, least).map_err(from_engine)?;
                 if !pending.is_zero() {
                     pending = pending.max(at);
                 }
@@ -394,7 +406,7 @@ impl Client {
         if pending.is_zero() {
             return Ok(());
         }
-        gannet_engine::wait_commit(&self.shared.core.engine, pending).map_err(gannet_exec::error::from_engine)
+        gannet_engine::wait_commit(&self.shared.core.engine, pending).map_err(from_engine)
     }
 
     /// Whether that is so; `false`: not yet, and `waker` is used when it is time to ask again.

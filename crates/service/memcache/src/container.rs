@@ -176,11 +176,6 @@ impl Columns {
         Ok((hasher.finish() >> 1).max(1))
     }
 
-    /// The row was written before that, microseconds since 1970, as far as its cas column tells.
-    pub(crate) fn is_older(&self, row: StoredRow<'_>, us: u64) -> Result<bool> {
-        Ok(self.number(row, self.cas)? <= us.into())
-    }
-
     /// Items can be stale.
     pub(crate) fn has_state(&self) -> bool {
         self.wide

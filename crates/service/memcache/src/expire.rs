@@ -2,13 +2,13 @@
 //! pauses, and not while the server is read-only.
 
 use crate::Shared;
-use crate::client::UNIT;
+use crate::client::{UNIT, remove_unit};
 use crate::config::Mapping;
 use crate::container::Container;
 use gannet_core::accounts::Privileges;
 use gannet_core::work::{Mode, Terms, Work};
-use gannet_engine::Isolation;
-use gannet_runtime::{WallTime, interrupted, sleep};
+use gannet_engine::{Isolation, Lsn};
+use gannet_runtime::{Unpark, WallTime, interrupted, sleep};
 use gannet_telemetry::{Counter, add};
 use gannet_types::{ErrorCode, Result};
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub(crate) fn run(shared: &Arc<Shared>) {
     };
     let mut work = Work::new(core.clone(), 0, terms);
     let mut walks: BTreeMap<String, Walk> = BTreeMap::new();
-    while !core.shutting_down() && !interrupted() && sleep(PAUSE).is_ok() {
+    while !core.shutting_down() && sleep(PAUSE) != Unpark::Interrupted {
         shared.settings.renew(core);
         if core.is_read_only() {
             continue;
@@ -88,10 +88,9 @@ fn flush_all(shared: &Shared, work: &mut Work, flush: &Flush) -> Result<()> {
     let separator = shared.known_config().map_or(b'|', |config| config.separator);
     let mut after = Vec::new();
     loop {
-        let Container { mut table, columns } = Container::open(work, &flush.mapping, separator)?;
-        let step = table.once(work, (Mode::Write, Privileges::NONE), |work, rows| {
-            rows.remove_some(&mut work.writer()?, (&after, UNIT), |row| columns.is_older(row, flush.us))
-        });
+        let Container { mut table, .. } = Container::open(work, &flush.mapping, separator)?;
+        let step =
+            table.once(work, (Mode::Write, Privileges::NONE), |work, rows| remove_unit(work, rows, &after, Lsn::ZERO));
         match step {
             Ok((_, Some(last))) => after = last,
             Ok((_, None)) => return Ok(()),

@@ -29,7 +29,7 @@ use crate::seen::Digests;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use gannet_core::accounts::Account;
-use gannet_core::vars::Live;
+use gannet_core::vars::{Live, VarValue};
 use gannet_core::{Core, Instance};
 use gannet_runtime::{Addr, Interrupt, JoinHandle, now_ns};
 use gannet_session::Sessions;
@@ -60,7 +60,7 @@ impl Settings {
             }
         };
         put(&self.item_size_max, get(Live::MemcachedItemSizeMax).as_u64());
-        put(&self.slow_ns, (get(Live::LongQueryTime).as_f64() * 1e9) as u64);
+        put(&self.slow_ns, slow_ns(&get(Live::LongQueryTime)));
         let durable = get(Live::MemcachedDurable).as_bool();
         if self.durable.load(Relaxed) != durable {
             self.durable.store(durable, Relaxed);
@@ -192,6 +192,14 @@ impl Shared {
     }
 }
 
+/// `long_query_time` in nanoseconds.
+fn slow_ns(value: &VarValue) -> u64 {
+    match value {
+        VarValue::Double(seconds) => (seconds * 1e9) as u64,
+        _ => u64::MAX,
+    }
+}
+
 /// User and host of an account's name.
 fn account_name(name: &str) -> (&str, &str) {
     name.rsplit_once('@').unwrap_or((name, "localhost"))
@@ -276,7 +284,8 @@ fn bind_address(core: &Core) -> std::result::Result<IpAddr, String> {
     if tls && core.tls.acceptor().is_none() {
         return Err("--memcached-tls: the server has no TLS".into());
     }
-    if !ip.is_loopback() && !(tls && get(Live::MemcachedAuth).as_bool()) {
+    let guarded = tls && get(Live::MemcachedAuth).as_bool();
+    if !ip.is_loopback() && !guarded {
         return Err(format!(
             "refusing to serve memcached's protocol on {ip}: beyond loopback it needs --memcached-auth=ON and --memcached-tls=ON"
         ));

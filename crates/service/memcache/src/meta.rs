@@ -46,7 +46,7 @@ struct Item {
 
 /// What became of a change.
 enum Outcome {
-    Done(Facts),
+    Done,
     Number(u64, Facts),
     NotStored,
     Exists,
@@ -98,9 +98,9 @@ fn with_key<'b>(
 
 /// Appends what a flag asks back, in the order asked; `item` for those of a get or a counter.
 fn asked(out: &mut Vec<u8>, flags: &MetaFlags<'_>, key: &Key<'_>, item: Option<(&Item, i64)>, letters: &[u8]) {
-    for letter in flags.letters().iter().filter(|l| letters.contains(l)) {
-        if !matches!(letter, b'O') {
-            out.extend_from_slice(&[b' ', *letter]);
+    for letter in flags.letters().iter().copied().filter(|l| letters.contains(l)) {
+        if letter != b'O' {
+            out.extend_from_slice(&[b' ', letter]);
         }
         match (letter, item) {
             (b'O', _) => {
@@ -257,8 +257,8 @@ fn said(out: &mut Vec<u8>, word: &str, flags: &MetaFlags<'_>, key: &Key<'_>, tok
 /// Appends the answer to a change, unless it is what is expected and the client is quiet.
 fn answer(client: &Client, outcome: Outcome, flags: &MetaFlags<'_>, key: &Key<'_>, out: &mut Vec<u8>) -> Result<()> {
     match outcome {
-        Outcome::Done(_) | Outcome::Number(..) if flags.quiet => {}
-        Outcome::Done(_) => {
+        Outcome::Done | Outcome::Number(..) if flags.quiet => {}
+        Outcome::Done => {
             let token = if flags.has(b'c') { Some(client.written_token()?) } else { None };
             said(out, "HD", flags, key, token);
         }
@@ -323,9 +323,9 @@ fn set(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, data: &[u8], o
                 _ => drop(value.splice(0..0, data.iter().copied())),
             }
             let facts = Facts { state: 0, ..before };
-            return Ok((making.value(old, &value, facts)?, Outcome::Done(facts)));
+            return Ok((making.value(old, &value, facts)?, Outcome::Done));
         }
-        Ok((making.item(old, data, (facts, flags.new_cas))?, Outcome::Done(facts)))
+        Ok((making.item(old, data, (facts, flags.new_cas))?, Outcome::Done))
     })?;
     if flags.cas.is_some() {
         count_cas(&outcome);
@@ -364,7 +364,7 @@ fn delete(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, out: &mut V
             return Ok((Become::Same, Outcome::Exists));
         }
         if !flags.invalidate {
-            return Ok((Become::Gone, Outcome::Done(facts)));
+            return Ok((Become::Gone, Outcome::Done));
         }
         if !making.columns.has_state() {
             return Ok((Become::Same, Outcome::Refused(NO_STATE)));
@@ -373,15 +373,15 @@ fn delete(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, out: &mut V
         if let Some(expiry) = flags.expiry {
             facts.expiry = now.expiry(expiry);
         }
-        Ok((making.renewed(old, facts)?, Outcome::Done(facts)))
+        Ok((making.renewed(old, facts)?, Outcome::Done))
     })?;
     match &outcome {
-        Outcome::Done(_) => count(Counter::MemcachedDeleteHits),
+        Outcome::Done => count(Counter::MemcachedDeleteHits),
         _ => count(Counter::MemcachedDeleteMisses),
     }
     let word = match outcome {
-        Outcome::Done(_) if flags.quiet => return Ok(()),
-        Outcome::Done(_) => "HD",
+        Outcome::Done if flags.quiet => return Ok(()),
+        Outcome::Done => "HD",
         other => return answer(client, other, flags, key, out),
     };
     said(out, word, flags, key, None);

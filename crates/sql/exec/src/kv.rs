@@ -1,8 +1,8 @@
-//! Rows by their primary key, without SQL: for protocols that know keys and values.
+//! Rows by their primary key (or the unique one in its place), without SQL: for protocols that know keys and values.
 //!
 //! What SQL computes around a row is not done here, so that only tables take part for which there is nothing to
-//! compute: no generated columns (functional indexes among them), no checks, no foreign keys in either direction.
-//! Values are converted to the columns' types as by INSERT in strict mode.
+//! compute: no triggers, no generated columns (functional indexes among them), no checks, no foreign keys in either
+//! direction, no partitions. Values are converted to the columns' types as by INSERT in strict mode.
 //!
 //! Metadata locks, gates and limits are not looked at here: a service takes its transaction and its [`RowWriter`] from
 //! `gannet_core::work::Work`, which has them.
@@ -12,7 +12,7 @@ use crate::dml::rows::{self, Conflict, Write};
 use crate::spill::Allowance;
 use crate::{codec, context, error::from_engine};
 use gannet_engine::{Read, ReadMode, RowBuf, Txn};
-use gannet_schema::{CatalogSnapshot, Column, IndexKind, Table};
+use gannet_schema::{CatalogSnapshot, Column, Table};
 use gannet_types::convert::{self, Context, StoreTarget, Stored};
 use gannet_types::room::Room;
 use gannet_types::{Date, Result, SqlError, SqlMode, TimeZone, Value, ValueRef, Warnings, sql_err};
@@ -78,9 +78,15 @@ impl KeyValueTable {
         if !table.source.is_engine() {
             return refuse("it has no stored rows");
         }
-        let Some(index) = table.clustered.filter(|i| table.indexes[*i].kind == IndexKind::Primary) else {
-            return refuse("it has no primary key");
+        let Some(index) = table.clustered else {
+            return refuse("it has no primary key, nor another one of columns that are never NULL");
         };
+        if !table.triggers.is_empty() {
+            return refuse("it has triggers");
+        }
+        if table.constraints.partition.is_some() {
+            return refuse("it has partitions");
+        }
         if table.columns.iter().any(|c| c.generated.is_some()) {
             return refuse("it has generated columns");
         }

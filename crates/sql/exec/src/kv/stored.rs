@@ -13,6 +13,7 @@ use crate::{codec, context, error::from_engine};
 use gannet_engine::{Cut, Delete, Insert, KeyRange, Read, ReadMode, RowBuf, RowStamp, ScanOptions, Txn, Update};
 use gannet_schema::{Column, ColumnDefault, Table};
 use gannet_types::{CollationId, Result, SqlError, TimeZone, Timestamp, TypeId, Value, ValueRef, sql_err};
+use std::cell::Cell;
 use std::ops::Range;
 
 /// A row as it is stored.
@@ -50,11 +51,11 @@ pub enum Become {
 #[derive(Default)]
 pub struct NewRow {
     bytes: Vec<u8>,
-    cells: Vec<(u32, Cell)>,
+    cells: Vec<(u32, Given)>,
     payload: Vec<u8>,
 }
 
-enum Cell {
+enum Given {
     Bytes(Range<usize>, CollationId),
     Value(Value),
 }
@@ -68,8 +69,8 @@ impl NewRow {
     fn cell(&self, column: u32) -> Option<ValueRef<'_>> {
         let (_, cell) = self.cells.iter().find(|(c, _)| *c == column)?;
         Some(match cell {
-            Cell::Bytes(range, collation) => ValueRef::Str(&self.bytes[range.clone()], *collation),
-            Cell::Value(value) => value.as_ref(),
+            Given::Bytes(range, collation) => ValueRef::Str(&self.bytes[range.clone()], *collation),
+            Given::Value(value) => value.as_ref(),
         })
     }
 
@@ -144,9 +145,9 @@ impl KeyValueTable {
                 ValueRef::Str(bytes, collation) => {
                     let start = new.bytes.len();
                     new.bytes.extend_from_slice(bytes);
-                    Cell::Bytes(start..new.bytes.len(), collation)
+                    Given::Bytes(start..new.bytes.len(), collation)
                 }
-                value => Cell::Value(value.to_owned()),
+                value => Given::Value(value.to_owned()),
             };
             new.cells.push((column, cell));
             Ok(())
@@ -161,7 +162,7 @@ impl KeyValueTable {
             _ => return Err(sql_err!(DataOutOfRange, "BIGINT", number)),
         };
         self.with_converted(column, number, zone, |value| {
-            new.cells.push((column, Cell::Value(value.to_owned())));
+            new.cells.push((column, Given::Value(value.to_owned())));
             Ok(())
         })
     }
@@ -242,14 +243,23 @@ impl KeyValueTable {
         for (i, column) in self.table.columns.iter().enumerate().filter(|(_, c)| c.on_update_now) {
             if new.cell(i as u32).is_none() {
                 let now = self.now(column, zone)?;
-                new.cells.push((i as u32, Cell::Value(now)));
+                new.cells.push((i as u32, Given::Value(now)));
             }
         }
         let mut payload = std::mem::take(&mut new.payload);
         payload.clear();
-        let kept = |i: usize| layout.get(old, i).unwrap_or(ValueRef::Null);
+        let corrupt = Cell::new(None);
+        let kept = |i: usize| {
+            layout.get(old, i).unwrap_or_else(|e| {
+                corrupt.set(Some(e));
+                ValueRef::Null
+            })
+        };
         layout.encode_with(|i| new.cell(i as u32).unwrap_or_else(|| kept(i)), &mut payload)?;
         new.payload = payload;
+        if let Some(e) = corrupt.take() {
+            return Err(e.into());
+        }
         let (tree, mark, stamp) = (codec::row_tree(&self.table, to.txn)?, to.mark(), buffer.stamp());
         if self.stands_alone(to) {
             let written = to.txn.update_and_commit_if(tree, key, stamp, &new.payload);
@@ -279,7 +289,7 @@ impl KeyValueTable {
         for (i, column) in self.table.columns.iter().enumerate() {
             if column.default == ColumnDefault::CurrentTimestamp && new.cell(i as u32).is_none() {
                 let now = self.now(column, zone)?;
-                new.cells.push((i as u32, Cell::Value(now)));
+                new.cells.push((i as u32, Given::Value(now)));
             }
         }
         let mut payload = std::mem::take(&mut new.payload);
