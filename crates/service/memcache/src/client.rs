@@ -383,12 +383,16 @@ impl Client {
             }
             let mut writer = work.writer()?;
             rows.alter(&mut writer, row_key, (new, row), (&columns.defaults, &TimeZone::UTC), |row, new| {
-                let live = match row {
-                    Some(row) if !columns.is_of(row, key)? => return Err(sql_err!(DupKey)),
-                    Some(row) => Some((row, columns.facts(row)?)).filter(|(_, facts)| !facts.is_expired(now.s())),
-                    None => None,
-                };
-                decide(Old { row, live }, &mut Making { rows, columns, new, key, now })
+                let mut making = Making { rows, columns, new, key, now };
+                let Some(row) = row else { return decide(Old { row: None, live: None }, &mut making) };
+                if !columns.is_of(row, key)? {
+                    // The key's collation takes another one for it.
+                    let (verdict, outcome) = decide(Old { row: None, live: None }, &mut making)?;
+                    return if verdict == Become::Same { Ok((verdict, outcome)) } else { Err(sql_err!(DupKey)) };
+                }
+                let facts = columns.facts(row)?;
+                let live = (!facts.is_expired(now.s())).then_some((row, facts));
+                decide(Old { row: Some(row), live }, &mut making)
             })
         })
     }

@@ -218,7 +218,9 @@ pub struct Served {
 impl Drop for Served {
     /// Ends the background task, which uses the store. (Connections end with the instance.)
     fn drop(&mut self) {
-        if let Some(task) = self.background.take() {
+        if let Some(task) = self.background.take()
+            && !std::thread::panicking()
+        {
             task.context().interrupt(Interrupt::Shutdown);
             let _ = task.join();
         }

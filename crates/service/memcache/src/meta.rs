@@ -3,7 +3,7 @@
 use crate::client::{Client, for_write};
 use crate::config::Policy;
 use crate::container::{Columns, Facts, SENT, STALE};
-use crate::text::{counter, line, number, routed, told};
+use crate::text::{MOST_DIGITS, counter, line, number, routed, told};
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_exec::kv::{Become, StoredRow};
 use gannet_telemetry::{Counter, count};
@@ -13,6 +13,8 @@ use gannet_wire::memcached::flags::{MetaFlags, Mode};
 use gannet_wire::memcached::parse::{Command, KEY_BYTES};
 
 const UNDECODABLE: &str = "CLIENT_ERROR error decoding key";
+/// What `md` and `ma` answer to flags and keys that they do not take.
+const INVALID: &str = "CLIENT_ERROR invalid or duplicate flag";
 const NO_STATE: &str = "CLIENT_ERROR invalid flag";
 
 /// A command's key: as it was sent, and what it stands for.
@@ -60,15 +62,19 @@ pub(crate) fn serve(client: &mut Client, command: &Command<'_>, out: &mut Vec<u8
     count(Counter::MemcachedCmdMeta);
     let mark = out.len();
     let outcome = match command {
-        Command::MetaGet { key, flags } => with_key(key, flags, out, |key, out| get(client, key, flags, out)),
+        Command::MetaGet { key, flags } => with_key(key, (flags, false), out, |key, out| get(client, key, flags, out)),
         Command::MetaSet { key, flags, data } => {
-            with_key(key, flags, out, |key, out| set(client, key, flags, data, out))
+            with_key(key, (flags, false), out, |key, out| set(client, key, flags, data, out))
         }
         Command::MetaTooLarge { key, flags } => {
-            with_key(key, flags, out, |key, out| too_large(client, key, flags, out))
+            with_key(key, (flags, false), out, |key, out| too_large(client, key, flags, out))
         }
-        Command::MetaDelete { key, flags } => with_key(key, flags, out, |key, out| delete(client, key, flags, out)),
-        Command::MetaCount { key, flags } => with_key(key, flags, out, |key, out| arithmetic(client, key, flags, out)),
+        Command::MetaDelete { key, flags } => {
+            with_key(key, (flags, true), out, |key, out| delete(client, key, flags, out))
+        }
+        Command::MetaCount { key, flags } => {
+            with_key(key, (flags, true), out, |key, out| arithmetic(client, key, flags, out))
+        }
         Command::MetaDebug { key, base64 } => debug(client, key, *base64, out),
         _ => {
             line(out, "MN");
@@ -83,14 +89,14 @@ pub(crate) fn serve(client: &mut Client, command: &Command<'_>, out: &mut Vec<u8
 
 fn with_key<'b>(
     key: &'b [u8],
-    flags: &MetaFlags<'_>,
+    (flags, short): (&MetaFlags<'_>, bool),
     out: &mut Vec<u8>,
     f: impl FnOnce(&Key<'b>, &mut Vec<u8>) -> Result<()>,
 ) -> Result<()> {
     match Key::of(key, flags.base64) {
         Some(key) => f(&key, out),
         None => {
-            line(out, UNDECODABLE);
+            line(out, if short { INVALID } else { UNDECODABLE });
             Ok(())
         }
     }
@@ -406,12 +412,16 @@ fn arithmetic(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, out: &m
         if !making.columns.is_multiple() {
             making.columns.value(row, &mut text)?;
         }
-        let Some(n) = counter(&text) else { return Ok((Become::Same, Outcome::NotANumber)) };
+        // In memcached's order.
+        if text.is_empty() || text.len() > MOST_DIGITS {
+            return Ok((Become::Same, Outcome::NotANumber));
+        }
         if let Some(cas) = flags.cas
             && making.columns.token(row, facts)? != cas
         {
             return Ok((Become::Same, Outcome::Exists));
         }
+        let Some(n) = counter(&text) else { return Ok((Become::Same, Outcome::NotANumber)) };
         let n = if up { n.wrapping_add(delta) } else { n.saturating_sub(delta) };
         if let Some(expiry) = flags.expiry {
             facts.expiry = now.expiry(expiry);

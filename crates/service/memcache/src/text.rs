@@ -5,7 +5,7 @@ use crate::config::Policy;
 use crate::container::{Columns, Facts};
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_exec::kv::{Become, StoredRow};
-use gannet_telemetry::{Counter, add_all, count};
+use gannet_telemetry::{Counter, add, count};
 use gannet_types::{ErrorCode, Result, SqlError};
 use gannet_wire::memcached::parse::{Command, Keys, Store, Verb};
 
@@ -147,11 +147,9 @@ fn get_some<'k>(
         }
         Ok(())
     })?;
-    add_all([
-        (Counter::MemcachedCmdGet, hits + misses),
-        (Counter::MemcachedGetHits, hits),
-        (Counter::MemcachedGetMisses, misses),
-    ]);
+    add(Counter::MemcachedCmdGet, hits + misses);
+    add(Counter::MemcachedGetHits, hits);
+    add(Counter::MemcachedGetMisses, misses);
     Ok(())
 }
 
@@ -283,11 +281,14 @@ fn delete(client: &mut Client, key: &[u8], out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
+/// A counter has so many digits at most.
+pub(crate) const MOST_DIGITS: usize = 20;
+
 /// A number as memcached reads one: blanks around it and a plus are allowed, 20 digits at most.
 pub(crate) fn counter(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
     let digits = text.strip_prefix(b"+").unwrap_or(text);
-    if digits.is_empty() || digits.len() > 20 || !digits.iter().all(u8::is_ascii_digit) {
+    if digits.is_empty() || digits.len() > MOST_DIGITS || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
     std::str::from_utf8(digits).ok()?.parse().ok()

@@ -74,7 +74,7 @@ impl Stream for UnixStream {
 impl Client {
     pub(crate) fn of(r: &Running) -> Client {
         let stream = UnixStream::connect(r.dir.with_extension("mc")).expect("a client connects");
-        stream.patience(Duration::from_secs(60));
+        stream.patience(Duration::from_secs(20));
         Client { stream: Box::new(stream), read: Vec::new() }
     }
 
@@ -85,18 +85,21 @@ impl Client {
 
     /// The next line without its end; `None` at the end of the stream.
     pub(crate) fn line(&mut self) -> Option<Vec<u8>> {
+        let mut seen = 0;
         loop {
-            if let Some(end) = self.read.windows(2).position(|w| w == b"\r\n") {
+            let end = self.read[seen..].windows(2).position(|w| w == b"\r\n");
+            if let Some(end) = end.map(|end| seen + end) {
                 let line = self.read[..end].to_vec();
                 self.read.drain(..end + 2);
                 return Some(line);
             }
-            let mut some = [0; 4096];
+            seen = self.read.len().saturating_sub(1);
+            let mut some = [0; 65536];
             match self.stream.read(&mut some) {
                 Ok(0) => return None,
                 Ok(n) => self.read.extend_from_slice(&some[..n]),
                 Err(e) if matches!(e.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => return None,
-                Err(e) => panic!("no answer: {e}; so far {}", shown(&self.read)),
+                Err(e) => return Some(format!("(no answer: {e})").into_bytes()),
             }
         }
     }

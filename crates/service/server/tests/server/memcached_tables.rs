@@ -95,7 +95,7 @@ fn containers_map_columns() {
     assert!(c.ask("set X 0 0 3\r\n2|z").starts_with("SERVER_ERROR 1022"));
     assert!(c.ask("set a\u{ff}b 0 0 3\r\n2|z").starts_with("STORED"));
     for (name, error) in
-        [("@@nope", 1235), ("@@test.nope", 1146), ("@@nope.x", 1146), ("@@information_schema.tables", 1235)]
+        [("@@nope", 1235), ("@@test.nope", 1146), ("@@nope.x", 1049), ("@@information_schema.tables", 1235)]
     {
         let got = c.ask(&format!("get {name}"));
         assert!(got.starts_with(&format!("SERVER_ERROR {error} ")), "{name}: {got}");
@@ -250,6 +250,11 @@ fn clients_log_in_and_have_their_accounts_rights() {
     assert_eq!(log_in(&mut c, "reader wrong"), "CLIENT_ERROR authentication failure");
     assert_eq!(log_in(&mut c, "nobody secret"), "CLIENT_ERROR authentication failure");
     assert_eq!(c.ask("set a 0 0 3\r\nabcde"), "CLIENT_ERROR bad command line termination");
+    assert_eq!(
+        c.line().map(|l| shown(&l)).as_deref(),
+        Some("CLIENT_ERROR unauthenticated"),
+        "to the line that was left"
+    );
     assert_eq!(c.ask("set auth 0 0 13 noreply\r\nreader secret"), "STORED");
     assert_eq!(c.ask("get a"), "CLIENT_ERROR access denied");
     run(&mut sql, "GRANT SELECT ON test.demo_test TO reader");
@@ -319,13 +324,13 @@ fn bad_clients_are_bounded() {
     lies.send(b"set a 0 0 1000000\r\nabc");
     drop(lies);
     // Answers are sent before they are many, and requests are read no further than that.
-    assert_eq!(c.ask(&format!("set big 0 0 100000\r\n{}", "x".repeat(100_000))), "STORED");
-    let gets = 2000;
+    assert_eq!(c.ask(&format!("set big 0 0 50000\r\n{}", "x".repeat(50_000))), "STORED");
+    let gets = 400;
     let mut slow = Client::of(&both.r);
     slow.send("get big\r\n".repeat(gets).as_bytes());
     std::thread::sleep(Duration::from_millis(200));
     for _ in 0..gets {
-        assert_eq!(slow.get_length(), 100_000);
+        assert_eq!(slow.get_length(), 50_000);
     }
     // More clients than are allowed.
     let mut many: Vec<Client> = (0..30).map(|_| Client::of(&both.r)).collect();
@@ -446,13 +451,10 @@ fn what_memcached_does_is_seen_by_sql() {
     let counted = "SELECT DIGEST_TEXT, COUNT_STAR FROM performance_schema.events_statements_summary_by_digest
                    WHERE DIGEST_TEXT = 'memcached set'";
     assert_eq!(one(&mut sql, &format!("SELECT COUNT_STAR FROM ({counted}) d")), "5");
-    assert_eq!(
-        one(
-            &mut sql,
-            "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Memcached_get_hits'"
-        ),
-        "2"
-    );
+    // Of all servers of this process.
+    let hits =
+        "SELECT VARIABLE_VALUE >= 2 FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Memcached_get_hits'";
+    assert_eq!(one(&mut sql, hits), "1");
     assert_eq!(
         one(&mut sql, "SELECT COUNT(*) FROM performance_schema.threads WHERE PROCESSLIST_USER = 'memcached'"),
         "1"
