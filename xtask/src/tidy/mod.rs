@@ -92,7 +92,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "session",
         ],
     ),
-    ("gannet", &["base", "runtime", "engine", "server", "memcache", "wire"]),
+    ("dump", &["base", "runtime", "wire"]),
+    ("gannet", &["base", "runtime", "engine", "server", "memcache", "wire", "dump"]),
     ("models", &["base", "telemetry"]),
     ("xtask", &["log", "page", "engine", "exec", "parser", "wire", "binlog"]),
 ];

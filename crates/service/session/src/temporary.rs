@@ -10,6 +10,7 @@ use super::Session;
 use super::reply::{Done, Reply};
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_catalog::StoredTable;
+use gannet_core::Core;
 use gannet_core::work::Transaction;
 use gannet_engine::TxnOptions;
 use gannet_exec::ddl;
@@ -41,37 +42,30 @@ impl Temporaries {
     pub(crate) fn changed_in(&self, transaction: &Transaction) -> (bool, bool) {
         (self.created_in == transaction.number(), self.dropped_in == transaction.number())
     }
+
+    /// The session's tables were `old` and are `now`: those that are gone are dropped. Altered ones have their name
+    /// still, renamed ones their number.
+    fn follow(&mut self, old: &TemporaryTables, now: &TemporaryTables) {
+        let stays =
+            |t: &Table| now.get(&t.schema, &t.name).is_some_and(|n| n.id == t.id) || now.iter().any(|n| n.id == t.id);
+        self.dropped.extend(old.beyond(now).filter(|t| !stays(t)).cloned());
+    }
+
+    /// Frees the dropped ones. No transaction is open that may have changed them. `thread`: the connection's id.
+    fn discard(&mut self, core: &Core, thread: u64) {
+        let _mask = gannet_runtime::mask_interrupts();
+        for table in std::mem::take(&mut self.dropped) {
+            if let Err(e) = core.catalog.discard_temporary(&table).map_err(from_catalog) {
+                core.log.error(format_args!(
+                    "connection {thread}: the space of a dropped temporary table cannot be freed: {e}; the next start frees it"
+                ));
+            }
+        }
+    }
 }
 
 impl Session {
-    fn own_options(&self) -> TxnOptions {
-        TxnOptions { owner_thread_id: self.entry.id, ..TxnOptions::default() }
-    }
-
-    /// Whether every table whose definition the statement changes is a temporary one.
-    pub(super) fn only_temporary(&self, statement: &Statement) -> bool {
-        if matches!(statement, Statement::CreateTable(_) | Statement::RenameTable(_)) {
-            return false;
-        }
-        let names = ddl::locked_tables(statement);
-        let database = self.state.database.as_deref().unwrap_or_default();
-        let schema = |n: &ast::ObjectName| n.schema.as_ref().map_or(database, |s| s).to_string();
-        !names.is_empty() && names.iter().all(|n| self.state.snapshot.temporary_table(&schema(n), &n.name).is_some())
-    }
-
-    /// CREATE TEMPORARY TABLE.
-    pub(super) fn create_temporary(
-        &mut self,
-        statement: &Statement,
-        create: &ast::CreateTable,
-        reply: &mut dyn Reply,
-    ) -> Result<Done> {
-        self.state.renew_snapshot();
-        self.refuse_system_schemas(statement)?;
-        self.make_temporary(statement, create, reply)
-    }
-
-    /// [`Session::create_temporary`], in whatever schema.
+    /// [`create_temporary`], in whatever schema.
     pub(super) fn make_temporary(
         &mut self,
         statement: &Statement,
@@ -90,7 +84,7 @@ impl Session {
             self.work.unlock_statement();
         }
         let select = select?;
-        let mut own = self.server.engine.begin(self.own_options());
+        let mut own = self.server.engine.begin(own_options(self));
         let before = self.state.snapshot.temporaries().cloned().unwrap_or_default();
         let defined = self.define(statement, Some(&mut own), select, None);
         if own.is_active() {
@@ -116,23 +110,6 @@ impl Session {
         filled
     }
 
-    /// DROP TEMPORARY TABLE.
-    pub(super) fn drop_temporary(&mut self, statement: &Statement) -> Result<Done> {
-        self.state.renew_snapshot();
-        let mut own = self.server.engine.begin(self.own_options());
-        let defined = self.define(statement, Some(&mut own), None, None);
-        if own.is_active() {
-            own.rollback().map_err(gannet_exec::error::from_engine)?;
-        }
-        let (done, snapshot, _) = defined?;
-        self.take_snapshot(snapshot);
-        if !self.work.is_autocommit() {
-            self.temporaries.dropped_in = self.work.transaction().number();
-        }
-        self.discard_dropped();
-        Ok(Done { affected: done.rows, ..Done::default() })
-    }
-
     /// Goes on with a snapshot which a statement of this session has made. Temporary tables that it no longer has are
     /// dropped.
     pub(super) fn take_snapshot(&mut self, snapshot: Arc<CatalogSnapshot>) {
@@ -145,11 +122,7 @@ impl Session {
         self.tracker.change();
         let none = TemporaryTables::default();
         let (old, now) = (old.map_or(&none, |o| o), new.map_or(&none, |n| n));
-        // Altered ones have their name still, renamed ones their number.
-        let stays =
-            |t: &Table| now.get(&t.schema, &t.name).is_some_and(|n| n.id == t.id) || now.iter().any(|n| n.id == t.id);
-        let gone: Vec<Arc<Table>> = old.beyond(now).filter(|t| !stays(t)).cloned().collect();
-        self.temporaries.dropped.extend(gone);
+        self.temporaries.follow(old, now);
         // An odd multiplier spreads the number over the key.
         self.state.plan_salt = match new {
             None => 0,
@@ -170,27 +143,9 @@ impl Session {
 
     /// Frees dropped temporary tables, unless an open transaction may have changed them.
     pub(super) fn discard_dropped(&mut self) {
-        if self.temporaries.dropped.is_empty() || self.work.txn().is_active() {
-            return;
+        if !self.temporaries.dropped.is_empty() && !self.work.txn().is_active() {
+            self.temporaries.discard(&self.server, self.entry.id);
         }
-        let _mask = gannet_runtime::mask_interrupts();
-        for table in std::mem::take(&mut self.temporaries.dropped) {
-            if let Err(e) = self.server.catalog.discard_temporary(&table).map_err(from_catalog) {
-                let id = self.entry.id;
-                self.server.log.error(format_args!(
-                    "connection {id}: the space of a dropped temporary table cannot be freed: {e}; the next start frees it"
-                ));
-            }
-        }
-    }
-
-    /// Drops them all when the session ends or is reset; no transaction is open.
-    pub(super) fn drop_all_temporary(&mut self) {
-        if self.state.snapshot.temporaries().is_some() {
-            let snapshot = self.state.snapshot.with_temporaries(None);
-            self.take_snapshot(Arc::new(snapshot));
-        }
-        self.discard_dropped();
     }
 
     /// Error 1137 for a plan that uses a temporary table twice.
@@ -205,6 +160,59 @@ impl Session {
         }
         Ok(plan)
     }
+}
+
+fn own_options(session: &Session) -> TxnOptions {
+    TxnOptions { owner_thread_id: session.entry.id, ..TxnOptions::default() }
+}
+
+/// Whether every table whose definition the statement changes is a temporary one.
+pub(crate) fn only_temporary(session: &Session, statement: &Statement) -> bool {
+    if matches!(statement, Statement::CreateTable(_) | Statement::RenameTable(_)) {
+        return false;
+    }
+    let names = ddl::locked_tables(statement);
+    let database = session.state.database.as_deref().unwrap_or_default();
+    let schema = |n: &ast::ObjectName| n.schema.as_ref().map_or(database, |s| s).to_string();
+    !names.is_empty() && names.iter().all(|n| session.state.snapshot.temporary_table(&schema(n), &n.name).is_some())
+}
+
+/// CREATE TEMPORARY TABLE.
+pub(crate) fn create_temporary(
+    session: &mut Session,
+    statement: &Statement,
+    create: &ast::CreateTable,
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    session.state.renew_snapshot();
+    session.refuse_system_schemas(statement)?;
+    session.make_temporary(statement, create, reply)
+}
+
+/// DROP TEMPORARY TABLE.
+pub(crate) fn drop_temporary(session: &mut Session, statement: &Statement) -> Result<Done> {
+    session.state.renew_snapshot();
+    let mut own = session.server.engine.begin(own_options(session));
+    let defined = session.define(statement, Some(&mut own), None, None);
+    if own.is_active() {
+        own.rollback().map_err(gannet_exec::error::from_engine)?;
+    }
+    let (done, snapshot, _) = defined?;
+    session.take_snapshot(snapshot);
+    if !session.work.is_autocommit() {
+        session.temporaries.dropped_in = session.work.transaction().number();
+    }
+    session.discard_dropped();
+    Ok(Done { affected: done.rows, ..Done::default() })
+}
+
+/// Drops them all when the session ends or is reset; no transaction is open.
+pub(crate) fn drop_all_temporary(session: &mut Session) {
+    if session.state.snapshot.temporaries().is_some() {
+        let snapshot = session.state.snapshot.with_temporaries(None);
+        session.take_snapshot(Arc::new(snapshot));
+    }
+    session.discard_dropped();
 }
 
 /// Takes note of how many rows the temporary tables have that a statement has changed: nobody samples them in the
