@@ -4,8 +4,7 @@
 
 use std::{path::Path, process::Command};
 
-const USAGE: &str =
-    "cargo xtask sim [--workload rows|trees|history|server|keys|planted] [--seed N] [--steps M] [--seeds N] [--minutes M]";
+const USAGE: &str = "cargo xtask sim [--workload rows|trees|history|server|keys|planted] [--seed N] [--steps M] [--seeds N] [--minutes M]";
 
 /// Runs `cargo xtask sim` with these arguments.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {

@@ -271,7 +271,7 @@ fn nothing_acknowledged_is_lost() {
             // The clients' errors end their loops; none of them may stop the round before the kill.
             let pid = server.child.id().to_string();
             let killed = Command::new("kill").args(["-9", &pid]).status();
-            assert!(killed.is_ok_and(|s| s.success()), "{}", read_log(&dir));
+            assert!(killed.is_ok_and(|s| s.success()), "{}", read_log(dir));
             stop.store(true, Ordering::Relaxed);
         });
         server.kill();
