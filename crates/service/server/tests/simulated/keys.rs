@@ -198,7 +198,8 @@ fn run(seed: u64) -> u64 {
         let seed = seed * 10 + round;
         let mut sim = Sim::new(seed).disk(&disk);
         if round < 2 {
-            sim = sim.crash_after(rnd([3_000, 12_000, 30_000][rnd(3) as usize]));
+            let most = [3_000, 12_000, 30_000][rnd(3) as usize];
+            sim = sim.crash_after(rnd(most));
         }
         let o = oracle.clone();
         sim.run_outcome(move || live(seed, &o));
