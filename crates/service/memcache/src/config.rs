@@ -1,6 +1,6 @@
 //! The tables of `innodb_memcache`: which table, and which of its columns, a container is.
 
-use crate::Shared;
+use crate::{Shared, account_name};
 use gannet_core::accounts::Account;
 use gannet_core::vars::Live;
 use gannet_session::{Answer, OwnSession};
@@ -61,10 +61,22 @@ pub(crate) struct Config {
     pub(crate) policies: Policies,
 }
 
-/// Without any set-up: the tables as MySQL's plugin has them, and its container, wide enough for every key and value.
-/// The flags have bits beyond those of a client, for items that are stale.
-const SET_UP: &str = "
+/// Without any set-up: the container of MySQL's plugin, wide enough for every key and value. The flags have bits beyond
+/// those of a client, for items that are stale.
+const MAKE_ITEMS: &str = "
 CREATE DATABASE IF NOT EXISTS innodb_memcache;
+CREATE DATABASE IF NOT EXISTS test;
+CREATE TABLE IF NOT EXISTS test.demo_test (
+  c1 VARBINARY(250) NOT NULL PRIMARY KEY,
+  c2 MEDIUMBLOB,
+  c3 BIGINT UNSIGNED,
+  c4 BIGINT UNSIGNED,
+  c5 BIGINT
+);
+";
+
+/// The tables as MySQL's plugin has them. `containers` comes last and with its row: where it is, the rest is.
+const MAKE_TABLES: &str = "
 CREATE TABLE IF NOT EXISTS innodb_memcache.cache_policies (
   policy_name VARCHAR(40) PRIMARY KEY,
   get_policy ENUM('innodb_only', 'cache_only', 'caching', 'disabled') NOT NULL,
@@ -72,6 +84,10 @@ CREATE TABLE IF NOT EXISTS innodb_memcache.cache_policies (
   delete_policy ENUM('innodb_only', 'cache_only', 'caching', 'disabled') NOT NULL,
   flush_policy ENUM('innodb_only', 'cache_only', 'caching', 'disabled') NOT NULL
 );
+CREATE TABLE IF NOT EXISTS innodb_memcache.config_options (name VARCHAR(50) NOT NULL PRIMARY KEY, value VARCHAR(50));
+INSERT IGNORE INTO innodb_memcache.cache_policies
+  VALUES ('cache_policy', 'innodb_only', 'innodb_only', 'innodb_only', 'innodb_only');
+INSERT IGNORE INTO innodb_memcache.config_options VALUES ('separator', '|'), ('table_map_delimiter', '.');
 CREATE TABLE IF NOT EXISTS innodb_memcache.containers (
   name VARCHAR(50) NOT NULL PRIMARY KEY,
   db_schema VARCHAR(250) NOT NULL,
@@ -83,22 +99,8 @@ CREATE TABLE IF NOT EXISTS innodb_memcache.containers (
   expire_time_column VARCHAR(250),
   unique_idx_name_on_key VARCHAR(250) NOT NULL,
   durable ENUM('ON', 'OFF') INVISIBLE
-);
-CREATE TABLE IF NOT EXISTS innodb_memcache.config_options (name VARCHAR(50) NOT NULL PRIMARY KEY, value VARCHAR(50));
-CREATE DATABASE IF NOT EXISTS test;
-CREATE TABLE IF NOT EXISTS test.demo_test (
-  c1 VARBINARY(250) NOT NULL PRIMARY KEY,
-  c2 MEDIUMBLOB,
-  c3 BIGINT UNSIGNED,
-  c4 BIGINT UNSIGNED,
-  c5 BIGINT
-);
-INSERT IGNORE INTO innodb_memcache.cache_policies
-  VALUES ('cache_policy', 'innodb_only', 'innodb_only', 'innodb_only', 'innodb_only');
-INSERT IGNORE INTO innodb_memcache.config_options VALUES ('separator', '|'), ('table_map_delimiter', '.');
-INSERT IGNORE INTO innodb_memcache.containers
-  (name, db_schema, db_table, key_columns, value_columns, flags, cas_column, expire_time_column, unique_idx_name_on_key)
-  VALUES ('aaa', 'test', 'demo_test', 'c1', 'c2', 'c3', 'c4', 'c5', 'PRIMARY');
+) AS SELECT 'aaa' AS name, 'test' AS db_schema, 'demo_test' AS db_table, 'c1' AS key_columns, 'c2' AS value_columns,
+  'c3' AS flags, 'c4' AS cas_column, 'c5' AS expire_time_column, 'PRIMARY' AS unique_idx_name_on_key, NULL AS durable;
 ";
 
 const CONTAINERS: &str = "SELECT name, db_schema, db_table, key_columns, value_columns, flags, cas_column, \
@@ -218,20 +220,23 @@ fn rows(session: &mut OwnSession, sql: &str) -> Result<Vec<Vec<Value>>> {
     }
 }
 
-/// Makes the tables, and the account that clients without a login have, unless it is there.
+/// Makes the tables, and the account that clients without a login have, unless it is there. What was made before a crash
+/// is made no more.
 fn set_up(shared: &Shared, session: &mut OwnSession) -> Result<()> {
-    let execute = |session: &mut OwnSession, sql: &str| session.execute(sql).map(drop).map_err(|(_, e)| e);
-    execute(session, SET_UP)?;
+    let mut execute = |sql: &str| session.execute(sql).map(drop).map_err(|(_, e)| e);
+    execute(MAKE_ITEMS)?;
     let core = &shared.core;
     let named = core.globals.get(Live::MemcachedAccount);
-    let (user, host) = named.as_str().rsplit_once('@').unwrap_or((named.as_str(), "localhost"));
-    if core.accounts.skipped() || core.accounts.get(user, host).is_some() {
-        return Ok(());
+    let (user, host) = account_name(named.as_str());
+    if !core.accounts.skipped() {
+        let quoted = |s: &str| format!("'{}'", s.replace('\\', "\\\\").replace('\'', "''"));
+        let account = format!("{}@{}", quoted(user), quoted(host));
+        if core.accounts.get(user, host).is_none() {
+            // Nobody logs in with it.
+            let password = format!("{:016x}{:016x}", gannet_runtime::random_u64(), gannet_runtime::random_u64());
+            execute(&format!("CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '{password}' ACCOUNT LOCK"))?;
+        }
+        execute(&format!("GRANT SELECT, INSERT, UPDATE, DELETE ON test.demo_test TO {account}"))?;
     }
-    let quoted = |s: &str| format!("'{}'", s.replace('\\', "\\\\").replace('\'', "''"));
-    let account = format!("{}@{}", quoted(user), quoted(host));
-    // Nobody logs in with it.
-    let password = format!("{:016x}{:016x}", gannet_runtime::random_u64(), gannet_runtime::random_u64());
-    execute(session, &format!("CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '{password}' ACCOUNT LOCK"))?;
-    execute(session, &format!("GRANT SELECT, INSERT, UPDATE, DELETE ON test.demo_test TO {account}"))
+    execute(MAKE_TABLES)
 }
