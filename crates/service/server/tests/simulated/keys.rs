@@ -40,9 +40,7 @@ impl Client {
                 self.read.drain(..end + 2);
                 return Some(line);
             }
-            if self.wire.read(&mut self.read).ok().filter(|n| *n > 0).is_none() {
-                return None;
-            }
+            self.wire.read(&mut self.read).ok().filter(|n| *n > 0)?;
         }
     }
 }
@@ -205,8 +203,7 @@ fn run(seed: u64) -> u64 {
         sim.run_outcome(move || live(seed, &o));
     }
     crate::check(seed, &disk);
-    let commands = oracle.lock().unwrap().commands;
-    commands
+    oracle.lock().unwrap().commands
 }
 
 #[test]
