@@ -76,6 +76,7 @@ const KNOTS: &[(&str, &[&str], &str)] = &[
             "ops/rows",
             "ops/scan",
             "ops/scan/merge",
+            "ops/scan/search",
             "ops/scan/skip",
             "ops/set",
             "ops/sort",

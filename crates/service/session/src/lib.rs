@@ -55,6 +55,7 @@ mod estimate;
 mod events;
 mod explain;
 mod files;
+mod full_text;
 mod functions;
 mod grant_tables;
 mod grants;

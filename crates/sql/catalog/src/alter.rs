@@ -136,7 +136,10 @@ fn same_index(old: &Table, a: &Index, (columns, origins): (&[Column], &[Option<u
             && (a.prefix, a.descending) == (b.prefix, b.descending)
             && same_keys(&old.columns[a.column as usize].ty, &columns[b.column as usize].ty)
     };
-    a.parts.len() == b.parts.len() && a.unique() == b.unique() && a.parts.iter().zip(&b.parts).all(same)
+    a.parts.len() == b.parts.len()
+        && a.unique() == b.unique()
+        && a.method == b.method
+        && a.parts.iter().zip(&b.parts).all(same)
 }
 
 /// How the rows of the next version come to be.
@@ -340,7 +343,9 @@ impl Edit<'_> {
     /// The greatest value of the AUTO_INCREMENT column, from the index that begins with it.
     fn greatest_auto_value(&mut self, table: &Table) -> CatalogResult<u64> {
         let Some(column) = table.auto_column else { return Ok(0) };
-        let Some(position) = table.indexes.iter().position(|i| i.parts[0].column == column) else { return Ok(0) };
+        let Some(position) = table.indexes.iter().position(|i| i.is_ordered() && i.parts[0].column == column) else {
+            return Ok(0);
+        };
         let trees = table.trees(self.catalog.engine())?;
         let direction =
             if table.indexes[position].parts[0].descending { Direction::Forward } else { Direction::Backward };

@@ -25,6 +25,9 @@ pub fn refresh(engine: &Engine, table: &Table, now_seconds: u64, places: u64) ->
     let options = TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() };
     let mut txn = engine.begin(options);
     for (position, (index, tree)) in table.indexes.iter().zip(&trees.indexes).enumerate() {
+        if !index.is_ordered() {
+            continue;
+        }
         let size = engine.tree_stats(tree)?;
         let mut sampler = Sampler::new(engine, table, position, tree);
         let (distinct, sampled) = sampler.distinct(&mut txn, size.rows.max(1), places.max(1))?;

@@ -45,7 +45,8 @@ impl StoredTable for Table {
         if self.clustered.is_some() {
             return Some(&trees.row);
         }
-        let position = self.indexes.iter().position(|i| i.parts.first().is_some_and(|p| p.column == column))?;
+        let position =
+            self.indexes.iter().position(|i| i.is_ordered() && i.parts.first().is_some_and(|p| p.column == column))?;
         trees.indexes.get(position)
     }
 }

@@ -35,6 +35,7 @@ fn index(kind: IndexKind, column: &str) -> IndexDefinition {
     IndexDefinition {
         name: None,
         kind,
+        method: Default::default(),
         parts: vec![(column.into(), None, false)],
         comment: "".into(),
         invisible: false,

@@ -308,6 +308,36 @@ pub enum Access {
         /// (column ordinal, value).
         equals: Box<[(u32, Expr)]>,
     },
+    /// The rows that a full-text search finds, those of the highest rank first; the whole condition stays in the
+    /// filter.
+    Search(Box<SearchAccess>),
+}
+
+/// A full-text search as the way to a table's rows.
+#[derive(Clone, Debug)]
+pub struct SearchAccess {
+    /// The full-text index: position in `Table::indexes`. (The scan's own is the clustered one.)
+    pub index: u32,
+    /// How the query is read.
+    pub mode: gannet_text::Mode,
+    /// The query.
+    pub against: Expr,
+    /// `MATCH ... > x`, `>= x`: what is not found has rank 0. Should that satisfy the condition too, all rows are read.
+    pub above: Option<(Expr, bool)>,
+    /// ORDER BY wants the order of ranks: EXPLAIN says so.
+    pub sorted: bool,
+}
+
+impl SearchAccess {
+    /// Its expressions.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        std::iter::once(&self.against).chain(self.above.iter().map(|(e, _)| e))
+    }
+
+    /// As [`SearchAccess::exprs`], to change them.
+    pub fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        std::iter::once(&mut self.against).chain(self.above.iter_mut().map(|(e, _)| e))
+    }
 }
 
 /// How the parts of an index merge come together (manual, "Index Merge Optimization").

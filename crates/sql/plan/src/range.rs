@@ -189,7 +189,7 @@ pub fn encode_access<'p>(
         Access::Full | Access::Virtual { .. } => encoder.bounds.ranges.push((End::Open, End::Open)),
         Access::Point { key } | Access::Ref { key } => encoder.equal(key, eval)?,
         Access::Ranges { ranges } => encoder.ranges(ranges, eval)?,
-        Access::Merge { .. } | Access::Skip(_) => {
+        Access::Merge { .. } | Access::Skip(_) | Access::Search(_) => {
             return Err(SqlError::internal("a scan of several ranges encoded as one"));
         }
     }

@@ -48,6 +48,7 @@ impl Expr {
                 }
                 subquery.binds.iter().for_each(|b| f(&b.value));
             }
+            ExprKind::Match(search) => search.args.iter().for_each(f),
         }
     }
 
@@ -93,6 +94,7 @@ impl Expr {
                 }
                 subquery.binds.iter_mut().for_each(|b| f(&mut b.value));
             }
+            ExprKind::Match(search) => search.args.iter_mut().for_each(f),
         }
     }
 
@@ -245,6 +247,7 @@ fn access_exprs<'p>(access: &'p Access, f: &mut impl FnMut(&'p Expr)) {
             skip.inner.iter().for_each(|r| r.for_each_value(f));
         }
         Access::Virtual { equals } => equals.iter().for_each(|(_, e)| f(e)),
+        Access::Search(search) => search.exprs().for_each(f),
     }
 }
 
@@ -345,6 +348,7 @@ impl Access {
                 }
             }
             Access::Virtual { equals } => equals.iter_mut().for_each(|(_, e)| each(e)),
+            Access::Search(search) => search.exprs_mut().for_each(each),
         }
         outcome
     }

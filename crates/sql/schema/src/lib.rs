@@ -14,6 +14,7 @@ mod fields;
 pub mod histogram;
 mod history;
 mod index;
+mod method;
 pub mod names;
 pub mod options;
 mod own;
@@ -36,6 +37,7 @@ pub use define::{ColumnDefinition, ForeignKeyDefinition, IndexDefinition, TableD
 pub use histogram::{Bucket, Histogram, KeyCut, Shape};
 pub use history::History;
 pub use index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
+pub use method::{FullText, Method};
 pub use own::{Own, OwnObjects};
 pub use program::{DataAccess, Event, EventSchedule, EventStatus, Made, Routine, RoutineKind, Trigger, TriggerEvent};
 pub use row_log::{RowLog, Touched};

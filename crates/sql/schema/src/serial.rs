@@ -23,6 +23,7 @@ use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
 use crate::fields::{Decoded, collation, text};
 use crate::history::History;
 use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
+use crate::method::Method;
 use crate::program::{decode_triggers, encode_triggers};
 use crate::table::{RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
 use crate::view::{CheckOption, View, ViewAlgorithm};
@@ -34,6 +35,10 @@ use gannet_types::{Date, DateTime, Decimal, SqlType, Time, Timestamp, TypeId, Va
 use std::sync::Arc;
 
 const VERSION: u8 = 2;
+/// The code of a full-text index among kinds of index: its definition follows its parts.
+const FULL_TEXT: u8 = 3;
+/// Bytes of a full-text index's definition, at most.
+const MAX_TEXT_DEFINITION: usize = 1 << 24;
 /// Format of a table that was changed without writing its rows anew.
 const CHANGED: u8 = 3;
 /// Format without constraints.
@@ -328,7 +333,8 @@ fn encode_index(index: &Index, w: &mut Writer<'_>) {
     let kind = match index.kind {
         IndexKind::Primary => 0,
         IndexKind::Unique => 1,
-        IndexKind::Plain => 2,
+        IndexKind::Plain if index.is_ordered() => 2,
+        IndexKind::Plain => FULL_TEXT,
     };
     let using = match index.using {
         None => 0,
@@ -343,6 +349,11 @@ fn encode_index(index: &Index, w: &mut Writer<'_>) {
     for part in &index.parts {
         w.varint(u64::from(part.column)).varint(part.prefix.map_or(0, |n| u64::from(n) + 1));
         w.u8(u8::from(part.descending));
+    }
+    if let Some(text) = index.text() {
+        let mut definition = Vec::new();
+        text.definition.encode(&mut definition);
+        w.prefixed(&definition);
     }
 }
 
@@ -399,10 +410,11 @@ fn decode_column(r: &mut Reader<'_>) -> Decoded<Column> {
 
 fn decode_index(r: &mut Reader<'_>, columns: usize) -> Decoded<Index> {
     let name = text(r, MAX_NAME)?;
-    let kind = match r.u8()? {
+    let code = r.u8()?;
+    let kind = match code {
         0 => IndexKind::Primary,
         1 => IndexKind::Unique,
-        2 => IndexKind::Plain,
+        2 | FULL_TEXT => IndexKind::Plain,
         _ => return Err(r.invalid("index kind")),
     };
     let flags = r.u8()?;
@@ -428,8 +440,13 @@ fn decode_index(r: &mut Reader<'_>, columns: usize) -> Decoded<Index> {
     if parts.is_empty() {
         return Err(r.invalid("number of key parts"));
     }
+    let method = if code == FULL_TEXT {
+        Method::full_text(gannet_text::Definition::decode(r.prefixed(MAX_TEXT_DEFINITION)?)?)
+    } else {
+        Method::Ordered
+    };
     let (invisible, generated) = (flags & 1 != 0, flags & 8 != 0);
-    Ok(Index { name: (&*name).into(), kind, parts: parts.into(), tree, comment, invisible, using, generated })
+    Ok(Index { name: (&*name).into(), kind, method, parts: parts.into(), tree, comment, invisible, using, generated })
 }
 
 /// Decodes a table's row.

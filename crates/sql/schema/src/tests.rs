@@ -30,6 +30,7 @@ fn index(kind: IndexKind, name: Option<&str>, parts: &[(&str, Option<u32>, bool)
     IndexDefinition {
         name: name.map(Into::into),
         kind,
+        method: Default::default(),
         parts: parts.iter().map(|(n, p, d)| ((*n).into(), *p, *d)).collect(),
         comment: "".into(),
         invisible: false,

@@ -120,6 +120,15 @@ live! {
     InnodbStatsPersistent = boolean("innodb_stats_persistent", Global, true).help("keep statistics over restarts");
     InnodbStatsPersistentSamplePages = int("innodb_stats_persistent_sample_pages", Global, 20, 1, MAX)
         .help("places of an index that are looked at for statistics");
+    InnodbFtEnableStopword = boolean("innodb_ft_enable_stopword", Both, true).help("new full-text indexes leave stopwords out");
+    InnodbFtServerStopwordTable = null_text("innodb_ft_server_stopword_table", Global).help("schema/table with the stopwords of new full-text indexes");
+    InnodbFtUserStopwordTable = null_text("innodb_ft_user_stopword_table", Both).help("schema/table with the stopwords of new full-text indexes");
+    InnodbFtAuxTable = text("innodb_ft_aux_table", Global, "").help("schema/table that INNODB_FT_INDEX_TABLE shows");
+    InnodbFtMinTokenSize = int("innodb_ft_min_token_size", Global, 3, 0, 16).read_only().help("characters of a word, at least");
+    InnodbFtMaxTokenSize = int("innodb_ft_max_token_size", Global, 84, 10, 84).read_only().help("characters of a word, at most");
+    InnodbFtResultCacheLimit = int("innodb_ft_result_cache_limit", Global, 2_000_000_000, 1_000_000, 4_294_967_295)
+        .help("bytes that a full-text search may find");
+    NgramTokenSize = int("ngram_token_size", Global, 2, 1, 10).read_only().help("characters of a token of the ngram parser");
     InnodbStrictMode = boolean("innodb_strict_mode", Both, true).tuning();
 
     // Clients and their packets.

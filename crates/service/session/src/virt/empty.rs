@@ -122,12 +122,6 @@ tables! {
         index_name: varchar(192).not_null(), compress_ops: INT.not_null(), compress_ops_ok: INT.not_null(),
         compress_time: INT.not_null(), uncompress_ops: INT.not_null(), uncompress_time: INT.not_null(),
     }
-    INNODB_FT_CONFIG by no_rows {
-        KEY: varchar(193).not_null(), VALUE: varchar(193).not_null(),
-    }
-    INNODB_FT_DEFAULT_STOPWORD by no_rows {
-        value: varchar(18).not_null(),
-    }
     INNODB_FT_DELETED by no_rows {
         DOC_ID: UBIGINT.not_null(),
     }
@@ -135,10 +129,6 @@ tables! {
         DOC_ID: UBIGINT.not_null(),
     }
     INNODB_FT_INDEX_CACHE by no_rows {
-        WORD: varchar(337).not_null(), FIRST_DOC_ID: UBIGINT.not_null(), LAST_DOC_ID: UBIGINT.not_null(),
-        DOC_COUNT: UBIGINT.not_null(), DOC_ID: UBIGINT.not_null(), POSITION: UBIGINT.not_null(),
-    }
-    INNODB_FT_INDEX_TABLE by no_rows {
         WORD: varchar(337).not_null(), FIRST_DOC_ID: UBIGINT.not_null(), LAST_DOC_ID: UBIGINT.not_null(),
         DOC_COUNT: UBIGINT.not_null(), DOC_ID: UBIGINT.not_null(), POSITION: UBIGINT.not_null(),
     }

@@ -1,6 +1,7 @@
 //! information_schema.INNODB_*: the storage engine's own view, where Gannet has what InnoDB has.
 
 use super::declare::{BIGINT, DATETIME, DOUBLE, FLOAT, INT, NAME, TEXT, UBIGINT, UINT, enumeration, varchar};
+use super::full_text::{config, default_stopwords, index_table};
 use super::metadata::{PAGE_BYTES, each_table, sizes};
 use super::{Emit, Equals, maybe, micros, text};
 use crate::state::State;
@@ -17,6 +18,16 @@ tables! {
         UNIT: varchar(16).not_null(), UNITS_DONE: UBIGINT.not_null(), UNITS_TOTAL: UBIGINT.not_null(),
         PERCENT: DOUBLE.not_null(), UNITS_PER_SECOND: DOUBLE.not_null(), SECONDS: DOUBLE.not_null(),
         ETA_SECONDS: DOUBLE,
+    }
+    INNODB_FT_CONFIG by config {
+        KEY: varchar(193).not_null(), VALUE: varchar(193).not_null(),
+    }
+    INNODB_FT_DEFAULT_STOPWORD by default_stopwords {
+        value: varchar(18).not_null(),
+    }
+    INNODB_FT_INDEX_TABLE by index_table {
+        WORD: varchar(337).not_null(), FIRST_DOC_ID: UBIGINT.not_null(), LAST_DOC_ID: UBIGINT.not_null(),
+        DOC_COUNT: UBIGINT.not_null(), DOC_ID: UBIGINT.not_null(), POSITION: UBIGINT.not_null(),
     }
     INNODB_TABLES by tables {
         TABLE_ID: UBIGINT.not_null(), NAME: varchar(655).not_null(), FLAG: INT.not_null(), N_COLS: INT.not_null(),

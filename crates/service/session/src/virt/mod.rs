@@ -10,6 +10,7 @@ mod deeds;
 mod empty;
 mod events;
 mod figures;
+mod full_text;
 pub(crate) mod help;
 mod innodb;
 mod locks;

@@ -12,6 +12,7 @@ mod extras;
 mod foreign;
 mod online;
 mod select;
+mod text;
 mod views;
 
 pub(crate) use expressions::plan_over;

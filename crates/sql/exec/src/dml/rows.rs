@@ -3,6 +3,7 @@
 
 use super::point::{Found, Tried};
 use crate::changes::{Images, RowWriter};
+use crate::codec::IndexEntry;
 use crate::{codec, convert, error::from_engine};
 use gannet_catalog::StoredTable as _;
 use gannet_engine::{Delete, IndexInsert, Insert, Read, ReadMode, RowBuf, Txn, Update};
@@ -68,8 +69,14 @@ fn insert_entry(
     lock_exclusive: bool,
     txn: &mut Txn,
 ) -> Result<Option<Vec<u8>>> {
-    let entry = codec::index_entry(table, number, row_key, values)?;
     let tree = codec::index_tree(table, number, txn)?;
+    if !index.is_ordered() {
+        for entry in codec::entries(table, number, row_key, values)? {
+            txn.index_insert(tree, &entry.key, &entry.carried).map_err(from_engine)?;
+        }
+        return Ok(None);
+    }
+    let entry = codec::index_entry(table, number, row_key, values)?;
     if index.unique() && !entry.has_null {
         let outcome = txn.index_insert_unique(tree, entry.prefix_len, &entry.key, &entry.carried, lock_exclusive);
         if let IndexInsert::Duplicate { existing, .. } = outcome.map_err(from_engine)? {
@@ -129,10 +136,18 @@ fn remove_row(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Res
 /// Deletes the index entries of a row.
 pub(crate) fn remove_entries(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Result<()> {
     for number in 0..table.indexes.len() {
-        if Some(number) != table.clustered {
-            let entry = codec::index_entry(table, number, key, values)?;
-            txn.index_delete(codec::index_tree(table, number, txn)?, &entry.key).map_err(from_engine)?;
+        if Some(number) == table.clustered {
+            continue;
         }
+        let tree = codec::index_tree(table, number, txn)?;
+        if !table.indexes[number].is_ordered() {
+            for entry in codec::entries(table, number, key, values)? {
+                txn.index_delete(tree, &entry.key).map_err(from_engine)?;
+            }
+            continue;
+        }
+        let entry = codec::index_entry(table, number, key, values)?;
+        txn.index_delete(tree, &entry.key).map_err(from_engine)?;
     }
     Ok(())
 }
@@ -172,6 +187,10 @@ pub(crate) fn change_row(
         if Some(number) == table.clustered {
             continue;
         }
+        if !table.indexes[number].is_ordered() {
+            change_entries(table, number, key, (old, new), to.txn)?;
+            continue;
+        }
         let before = codec::index_entry(table, number, key, old)?;
         let after = codec::index_entry(table, number, key, new)?;
         if before.key == after.key && before.carried == after.carried {
@@ -186,6 +205,32 @@ pub(crate) fn change_row(
     to.note(table, key);
     to.tell(mark, table, Images::Update(old, new))?;
     Ok(Conflict::None)
+}
+
+/// Brings the entries of an index that is no B-tree from one version of a row to the next: those that differ.
+fn change_entries(
+    table: &Table,
+    number: usize,
+    key: &[u8],
+    (old, new): (&[Value], &[Value]),
+    txn: &mut Txn,
+) -> Result<()> {
+    if table.indexes[number].parts.iter().all(|p| old[p.column as usize] == new[p.column as usize]) {
+        return Ok(());
+    }
+    let (before, after) = (codec::entries(table, number, key, old)?, codec::entries(table, number, key, new)?);
+    let tree = codec::index_tree(table, number, txn)?;
+    let same = |among: &[IndexEntry], entry: &IndexEntry| {
+        let at = among.binary_search_by(|e| e.key.cmp(&entry.key));
+        at.is_ok_and(|at| among[at].carried == entry.carried)
+    };
+    for entry in before.iter().filter(|e| !same(&after, e)) {
+        txn.index_delete(tree, &entry.key).map_err(from_engine)?;
+    }
+    for entry in after.iter().filter(|e| !same(&before, e)) {
+        txn.index_insert(tree, &entry.key, &entry.carried).map_err(from_engine)?;
+    }
+    Ok(())
 }
 
 /// A change that gives the row another AUTO_INCREMENT value moves the counter beyond it.

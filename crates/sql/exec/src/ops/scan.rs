@@ -2,7 +2,10 @@
 //! virtual tables.
 
 mod merge;
+mod search;
 mod skip;
+
+pub(super) use search::ranked;
 
 use crate::context::{BoxedOperator, Operator};
 use crate::{
@@ -49,6 +52,7 @@ pub(crate) fn build<'p>(scan: &'p TableScan, types: &'p [SqlType]) -> BoxedOpera
     match &scan.access {
         Access::Virtual { .. } => Box::new(VirtualScan { scan, types, done: false }),
         Access::Merge { kind, parts } => Box::new(merge::MergeScan::new(scan, *kind, parts, types)),
+        Access::Search(search) => Box::new(search::SearchScan::new(scan, search, types)),
         Access::Skip(skip) => Box::new(skip::SkipScan::new(scan, skip, types)),
         _ => Box::new(TreeScan::new(scan, &scan.access, types)),
     }

@@ -17,6 +17,7 @@ mod operand;
 mod query;
 mod routine;
 mod scope;
+mod search;
 pub(crate) mod select;
 mod target;
 pub(crate) mod types;

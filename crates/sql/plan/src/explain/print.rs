@@ -170,8 +170,19 @@ impl Printer<'_> {
             ExprKind::SysVar { name, .. } => {
                 let _ = write!(out, "@@{name}");
             }
+            ExprKind::Match(search) => self.search(search, row, out),
             ExprKind::Default { column, .. } => out.push_str(&format!("default({column})")),
             ExprKind::Row(args) => self.joined(args, ",", row, out),
         }
+    }
+
+    fn search(&self, search: &crate::expr::Match, row: &Names, out: &mut String) {
+        let mode = match search.mode {
+            gannet_text::Mode::Natural => "",
+            gannet_text::Mode::Boolean => " in boolean mode",
+            gannet_text::Mode::Expansion => " with query expansion",
+        };
+        let against = self.list(&search.args[..1], row);
+        out.push_str(&format!("(match #{} against ({against}{mode}))", search.index));
     }
 }

@@ -254,6 +254,7 @@ impl<'p> Tables<'p> {
                 SkipTake::All => "Using index for skip scan",
                 SkipTake::Ends { .. } => "Using index for group-by",
             }),
+            Access::Search(search) if search.sorted => words.push("Ft_hints: sorted"),
             _ if scan.covering => words.push("Using index"),
             _ => {}
         }
@@ -302,7 +303,11 @@ impl<'p> TableFacts<'p> {
     pub(super) fn of(plan: &'p Plan, scan: &'p TableScan) -> TableFacts<'p> {
         let table = &plan.tables[scan.table as usize].table;
         let explain = &scan.explain;
-        let index = scan.index.and_then(|i| table.indexes.get(i as usize));
+        let walked = match &scan.access {
+            Access::Search(search) => Some(search.index),
+            _ => scan.index,
+        };
+        let index = walked.and_then(|i| table.indexes.get(i as usize));
         let clustered = scan.index.map(|i| i as usize) == table.clustered;
         let access = match &scan.access {
             Access::Full if clustered || index.is_none() => "ALL",
@@ -313,6 +318,7 @@ impl<'p> TableFacts<'p> {
             Access::Ranges { .. } | Access::Skip(_) => "range",
             Access::Merge { .. } => "index_merge",
             Access::Virtual { .. } => "ALL",
+            Access::Search(_) => "fulltext",
         };
         let (mut merged, mut merge_keys) = (None, None);
         if let Access::Merge { kind, parts } = &scan.access {
@@ -339,6 +345,7 @@ impl<'p> TableFacts<'p> {
                 Access::Point { key } | Access::Ref { key } => key.len(),
                 Access::Ranges { ranges } => parts_of(ranges),
                 Access::Skip(skip) => skip.parts as usize + skip.inner.as_ref().map_or(0, parts_of),
+                Access::Search(_) => usize::MAX,
                 Access::Merge { .. } | Access::Virtual { .. } => 0,
             },
             rows: if one_row { 1 } else { explain.examined.round().max(1.0) as u64 },

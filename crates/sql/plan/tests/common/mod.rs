@@ -27,6 +27,7 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
     let index = |kind, parts: Vec<(Box<str>, Option<u32>, bool)>, name: Option<Box<str>>| IndexDefinition {
         name,
         kind,
+        method: Default::default(),
         parts,
         comment: "".into(),
         invisible: false,

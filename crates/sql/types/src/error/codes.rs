@@ -9,6 +9,8 @@ errors! {
     3 "HY000" EeWrite "Error writing file '{}' ({})";
     13 "HY000" EeStat "Can't get stat of '{}' ({})";
     29 "HY000" EeFilenotfound "File '{}' not found ({})";
+    188 "HY000" FtResultCacheLimit "FTS query exceeds result cache limit";
+    209 "HY000" FtTooManyLevels "Too many nested sub-expressions in a full-text search";
     1003 "HY000" Yes "{}";
     1004 "HY000" CantCreateFile "Can't create file '{}' (errno: {} - {})";
     1005 "HY000" CantCreateTable "Can't create table '{}' (errno: {} - {})";
@@ -102,6 +104,7 @@ errors! {
     1118 "42000" TooBigRowsize "Row size too large. The maximum row size for the used table type, not counting BLOBs, is {}. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
     1119 "HY000" StackOverrun "Thread stack overrun:  Used: {} of a {} stack.  Use 'mysqld --thread_stack=#' to specify a bigger stack if needed";
     1121 "42000" NullColumnInIndex "Table handler doesn't support NULL in given index. Please change column '{}' to be NOT NULL or use another handler";
+    1128 "HY000" CantFindFunction "Function '{}' is not defined";
     1129 "HY000" HostIsBlocked "Host '{}' is blocked because of many connection errors; unblock with 'mysqladmin flush-hosts'";
     1130 "HY000" HostNotPrivileged "Host '{}' is not allowed to connect to this MySQL server";
     1131 "42000" PasswordAnonymousUser "You are using MySQL as an anonymous user and anonymous users are not allowed to change passwords";
@@ -713,6 +716,7 @@ errors! {
     3756 "HY000" FunctionalIndexPrimaryKey "The primary key cannot be a functional index";
     3757 "HY000" FunctionalIndexOnLob "Cannot create a functional index on an expression that returns a BLOB or TEXT. Please consider using CAST.";
     3758 "HY000" FunctionalIndexFunctionIsNotAllowed "Expression of functional index '{}' contains a disallowed function.";
+    3759 "HY000" FulltextFunctionalIndex "Fulltext functional index is not supported.";
     3761 "HY000" WrongKeyColumnFunctionalIndex "The used storage engine cannot index the expression '{}'.";
     3762 "HY000" FunctionalIndexOnField "Functional index on a column is not supported. Consider using a regular index instead.";
     3763 "HY000" GeneratedColumnNamedFunctionIsNotAllowed "Expression of generated column '{}' contains a disallowed function: {}.";

@@ -108,7 +108,7 @@ impl Builder<'_> {
             Some(id) => self.qualified(*id).into(),
         });
         let refs: Box<[Box<str>]> = match path.access {
-            Access::Ref { .. } | Access::Point { .. } => refs.collect(),
+            Access::Ref { .. } | Access::Point { .. } | Access::Search(_) => refs.collect(),
             _ => Box::new([]),
         };
         let empty = planned.bases[i].as_ref().is_some_and(|b| b.empty);
@@ -145,7 +145,7 @@ fn key_len(table: &gannet_schema::Table, path: &Path) -> u32 {
     let Some(index) = path.index else { return 0 };
     let parts = match path.access {
         Access::Full => table.indexes[index].parts.len(),
-        Access::Merge { .. } => 0,
+        Access::Merge { .. } | Access::Search(_) => 0,
         _ => path.parts,
     };
     table.indexes[index].parts.iter().take(parts).map(|p| part_len(&table.columns[p.column as usize], p.prefix)).sum()
