@@ -19,7 +19,7 @@ use crate::trees::StoredTable;
 use gannet_engine::{Direction, Insert, KeyRange, ReadMode, ScanOptions, TreeId, TreeKind};
 use gannet_schema::names::fold_name;
 use gannet_schema::{
-    Change, Column, Constraints, Index, IndexDefinition, IndexKind, IndexPart, Table, TableDefinition, TableParts,
+    Change, Column, Index, IndexDefinition, IndexKind, IndexPart, Table, TableDefinition, TableParts,
     assemble, define, encode_table,
 };
 use gannet_types::{ErrorCode, SqlError, SqlType, TypeId, Value};
@@ -175,6 +175,18 @@ fn rows_of(old: &Table, columns: &[Column], alteration: &Alteration) -> Rows {
     if columns.iter().zip(&alteration.columns).enumerate().all(stays) { Rows::Older } else { Rows::New }
 }
 
+/// Rows stay in their parts: the definition is the same, and so is what it looks at.
+fn keeps_parts(old: &Table, columns: &[Column], alteration: &Alteration) -> bool {
+    match (&old.partitions, &alteration.definition.partitioning) {
+        (None, None) => true,
+        (Some(parts), Some(of)) if parts.definition() == of => parts.columns().iter().all(|c| {
+            let at = alteration.columns.iter().position(|origin| *origin == Some(*c));
+            at.and_then(|at| columns.get(at)).is_some_and(|new| new.ty == old.columns[*c as usize].ty)
+        }),
+        _ => false,
+    }
+}
+
 /// Gives indexes their trees: the old one where `kept` says which index it is, else new ones, which are returned.
 fn index_trees(
     edit: &mut Edit<'_>,
@@ -196,6 +208,13 @@ fn index_trees(
         };
     }
     Ok(fresh)
+}
+
+impl Pending {
+    /// Positions of the indexes with new trees.
+    pub fn fresh_indexes(&self) -> &[usize] {
+        &self.fresh
+    }
 }
 
 impl<'t> Load<'t> {
@@ -227,6 +246,9 @@ impl Edit<'_> {
         let mut indexes = defined.indexes;
         let columns = defined.columns;
         let mut rows = rows_of(old, &columns, &alteration);
+        if !keeps_parts(old, &columns, &alteration) {
+            rows = Rows::New;
+        }
         let placed = (&columns[..], &alteration.columns[..]);
         let origin = |index: &Index| origins.get(&*fold_name(&index.name)).copied();
         // The rows keep their key if it is still a key: a unique key that would be promoted in a new table stays
@@ -264,13 +286,22 @@ impl Edit<'_> {
         let kept = |index: &Index| origin(index).filter(|o| !copy && same_index(old, &old.indexes[*o], placed, index));
         let fresh_trees = index_trees(self, old, &mut indexes, (clustered, row_tree), kept)?;
         let index_origins = indexes.iter().map(&origin).collect();
+        let partitioned = match (&definition.partitioning, &old.partitions) {
+            (None, _) => None,
+            (Some(_), Some(parts)) if !copy => {
+                let kept: Vec<Option<usize>> = indexes.iter().map(kept).collect();
+                Some(self.kept_parts(parts.shared(), &kept, clustered)?)
+            }
+            (Some(of), _) => Some(self.new_parts(of, &indexes, clustered)?),
+        };
         let schema = self.hold_schema(&alteration.schema)?;
         let parts = TableParts {
             schema_id: schema.id,
             row_tree,
             history: if copy { Arc::default() } else { history.unwrap_or_default() },
             options: definition.options.clone(),
-            constraints: Constraints { partition: old.constraints.partition.clone(), ..defined.constraints },
+            constraints: defined.constraints,
+            partitioned,
             ..old.parts()
         };
         let statistics = if rows == Rows::Same && old.statistics.histograms().is_empty() {
@@ -299,8 +330,11 @@ impl Edit<'_> {
         let Pending { old, table, copy, fresh, auto_increment, .. } = pending;
         // Where the rows were copied, their indexes came with them.
         if !fresh.is_empty() && !copy {
-            let reader = self.reader(&table)?;
-            build::build_indexes(&reader, self.txn, &table, &fresh, self.workers)?;
+            for part in table.all_parts() {
+                let part = part?;
+                let reader = self.reader(part)?;
+                build::build_indexes(&reader, self.txn, part, &fresh, self.workers)?;
+            }
         }
         stats::forget_columns(self.catalog, self.txn, &old, &table)?;
         let old_trees = old.trees(self.catalog.engine())?.clone();
@@ -314,9 +348,10 @@ impl Edit<'_> {
                 self.txn.drop_tree(tree)?;
             }
         }
+        self.drop_left_parts(&old, &table)?;
         let trees = table.trees(self.catalog.engine())?.clone();
         if copy && table.clustered.is_none() && old.clustered.is_none() {
-            trees.row.counter_raise(old_trees.row.counter_next().saturating_sub(1))?;
+            trees.hidden_ids().counter_raise(old_trees.hidden_ids().counter_next().saturating_sub(1))?;
         }
         if let Some(counter) = table.auto_counter(&trees) {
             if let Some(wanted) = auto_increment.filter(|n| *n > 0) {
@@ -341,6 +376,13 @@ impl Edit<'_> {
     fn greatest_auto_value(&mut self, table: &Table) -> CatalogResult<u64> {
         let Some(column) = table.auto_column else { return Ok(0) };
         let Some(position) = table.indexes.iter().position(|i| i.parts[0].column == column) else { return Ok(0) };
+        if table.partitions.is_some() {
+            let mut greatest = 0;
+            for part in table.all_parts() {
+                greatest = greatest.max(self.greatest_auto_value(part?)?);
+            }
+            return Ok(greatest);
+        }
         let trees = table.trees(self.catalog.engine())?;
         let direction =
             if table.indexes[position].parts[0].descending { Direction::Forward } else { Direction::Backward };

@@ -156,7 +156,11 @@ impl<'a> Edit<'a> {
                 self.txn.drop_tree(tree)?;
             }
         }
-        Ok(self.txn.drop_tree(&trees.row)?)
+        self.txn.drop_tree(&trees.row)?;
+        match &table.partitions {
+            Some(parts) => parts.shared().trees.iter().try_for_each(|part| self.drop_part(part)),
+            None => Ok(()),
+        }
     }
 
     /// Creates a table from a definition. Error 1050 when there is one, and those of [`define::define`].
@@ -191,6 +195,12 @@ impl<'a> Edit<'a> {
         if let Some(first) = definition.auto_increment.filter(|n| *n > 1) {
             row.counter_reset(first)?;
         }
+        let mut indexes = defined.indexes;
+        self.create_index_trees(&mut indexes, defined.clustered, row.id(), temporary)?;
+        let partitioned = match &definition.partitioning {
+            Some(of) => Some(self.new_parts(of, &indexes, defined.clustered)?),
+            None => None,
+        };
         let parts = TableParts {
             id: TableId(self.catalog.next_id()?),
             schema_id: schema.id,
@@ -202,9 +212,8 @@ impl<'a> Edit<'a> {
             constraints: defined.constraints,
             temporary,
             triggers: Box::default(),
+            partitioned,
         };
-        let mut indexes = defined.indexes;
-        self.create_index_trees(&mut indexes, defined.clustered, row.id(), temporary)?;
         // Nothing to sample yet: an empty table is known to be empty.
         let statistics = Arc::new(TableStatistics::new(Figures { rows: 0, pages: 1, indexes: Vec::new(), taken: 0 }));
         let name = definition.name.clone();
@@ -341,6 +350,7 @@ impl<'a> Edit<'a> {
             constraints: Constraints::default(),
             temporary: false,
             triggers: Box::default(),
+            partitioned: None,
         };
         let table = assemble(parts, schema.name, name.into(), columns, Vec::new(), None, Arc::default());
         match old {
@@ -369,7 +379,11 @@ impl<'a> Edit<'a> {
         let row = self.new_tree(TreeKind::Row, old.temporary)?;
         let mut indexes = old.indexes.to_vec();
         self.create_index_trees(&mut indexes, old.clustered, row.id(), old.temporary)?;
-        let parts = TableParts { row_tree: row.id(), history: Arc::default(), ..old.parts() };
+        let partitioned = match &old.partitions {
+            Some(parts) => Some(self.new_parts(parts.definition(), &indexes, old.clustered)?),
+            None => None,
+        };
+        let parts = TableParts { row_tree: row.id(), history: Arc::default(), partitioned, ..old.parts() };
         let empty = Figures { rows: 0, pages: 1, indexes: Vec::new(), taken: 0 };
         let statistics = Arc::new(old.statistics.moved(empty));
         let columns = old.columns.to_vec();

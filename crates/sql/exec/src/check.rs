@@ -41,6 +41,12 @@ pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
     if table.source != RowSource::Engine {
         return Ok(());
     }
+    if table.partitions.is_some() {
+        for part in table.all_parts() {
+            check_table(part?, engine)?;
+        }
+        return check_empty(table, engine);
+    }
     let trees = table.trees(engine).map_err(from_engine)?;
     engine.check_tree(&trees.row).map_err(from_engine)?;
     for tree in &trees.indexes {
@@ -77,6 +83,18 @@ pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
     Ok(())
 }
 
+/// The own trees of a table with parts have no rows.
+fn check_empty(table: &Table, engine: &Engine) -> Result<()> {
+    let trees = table.trees(engine).map_err(from_engine)?;
+    let mut txn = engine.try_begin(TxnOptions { autocommit: true, ..TxnOptions::default() }).map_err(from_engine)?;
+    for tree in std::iter::once(&trees.row).chain(&trees.indexes) {
+        engine.check_tree(tree).map_err(from_engine)?;
+        scan(&mut txn, tree, |_, _| Err(damaged(table, "rows outside of its partitions".into())))?;
+    }
+    txn.commit().map_err(from_engine)?;
+    Ok(())
+}
+
 /// What a session's evaluation needs.
 pub struct Evaluation<'a> {
     /// What functions may ask.
@@ -96,7 +114,6 @@ pub fn stale_values(table: &Arc<Table>, engine: &Engine, evaluation: Evaluation<
     let plan = crate::ddl::plan_over(table, Some(exprs.clone()));
     let mut stale = vec![0u64; exprs.generated.len()];
     let mut violated = vec![0u64; exprs.checks.len()];
-    let row_tree = table.trees(engine).map_err(from_engine)?.row.clone();
     let options = TxnOptions { autocommit: true, ..TxnOptions::default() };
     let mut reading = engine.try_begin(options).map_err(from_engine)?;
     let mut txn = engine.try_begin(options).map_err(from_engine)?;
@@ -104,6 +121,8 @@ pub fn stale_values(table: &Arc<Table>, engine: &Engine, evaluation: Evaluation<
     let shared = Shared::new(&plan, evaluation.settings, &[]);
     let mut cx = Cx::new(&shared, &mut txn, evaluation.session, &mut warnings);
     let mut encoded = Vec::new();
+    for part in table.all_parts() {
+    let row_tree = part?.trees(engine).map_err(from_engine)?.row.clone();
     scan(&mut reading, &row_tree, |_, payload| {
         let row = decode_row(table, payload)?;
         let mut again = row.clone();
@@ -124,6 +143,7 @@ pub fn stale_values(table: &Arc<Table>, engine: &Engine, evaluation: Evaluation<
         }
         Ok(())
     })?;
+    }
     let mut lines = Vec::new();
     for ((column, _), n) in exprs.generated.iter().zip(stale).filter(|(_, n)| *n > 0) {
         let definition = &table.columns[*column as usize];

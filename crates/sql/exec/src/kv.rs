@@ -77,6 +77,9 @@ impl KeyValueTable {
         let Some(index) = table.clustered.filter(|i| table.indexes[*i].kind == IndexKind::Primary) else {
             return refuse("it has no primary key");
         };
+        if table.partitions.is_some() {
+            return refuse("it has partitions");
+        }
         if table.columns.iter().any(|c| c.generated.is_some()) {
             return refuse("it has generated columns");
         }

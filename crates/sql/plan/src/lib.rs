@@ -21,6 +21,7 @@ mod planner;
 pub mod range;
 mod rewrite;
 mod source;
+pub mod prune;
 pub mod table_exprs;
 mod typing;
 mod walk;

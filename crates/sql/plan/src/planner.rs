@@ -193,7 +193,9 @@ pub(crate) fn finish(
         columns.sort_unstable();
         columns.dedup();
         let written = !matches!(t.intent, Intent::Read | Intent::LockingRead) && t.table.has_expressions();
-        let exprs = written.then(|| crate::table_exprs::table_exprs(&t.table)).transpose()?;
+        // A reader looks only into the parts that may have its rows.
+        let parted = t.table.partitions.as_ref().is_some_and(|p| p.definition().is_by_expression());
+        let exprs = (written || parted).then(|| crate::table_exprs::table_exprs(&t.table)).transpose()?;
         Ok(PlanTable { columns_used: columns.into(), exprs, ..t.clone() })
     });
     let mut tables = tables.collect::<Result<Vec<PlanTable>>>()?;

@@ -51,6 +51,12 @@ fn bind_all(table: &Arc<Table>) -> Result<TableExprs> {
     for (position, check) in table.constraints.checks.iter().enumerate().filter(|(_, c)| c.enforced) {
         checks.push((position as u32, bind_text(table, &check.expression)?));
     }
+    if let Some(parts) = &table.partitions {
+        let definition = parts.definition();
+        for (place, spread) in exprs.places.iter_mut().zip([Some(&definition.spread), definition.sub.as_ref()]) {
+            *place = spread.and_then(|s| s.expression()).map(|text| bind_text(table, text)).transpose()?;
+        }
+    }
     exprs.generated = generated.into();
     exprs.checks = checks.into();
     Ok(exprs)

@@ -7,7 +7,8 @@
 //! schema  u8 version · varint id · u16 collation
 //! table   u8 version · varint id · varint schema id · u64 row tree · u8 flags · u16 collation · varint created
 //!         · text comment · options (count, name, text) · columns (count) · indexes (count) · clustered + 1
-//!         flags: 1 = view, whose definition follows; 2 = triggers, which end the row (`program.rs`)
+//!         flags: 1 = view, whose definition follows; 2 = triggers, which follow (`program.rs`);
+//!         4 = parts, which end the row (`partition/serial.rs`)
 //!         · in format 3 the history: varint number · types (count) · earlier definitions (count: varint number, columns (count: varint
 //!         type's place among those, varint ordinal + 1)) · defaults (count: varint ordinal, value)
 //! view    text query · u8 algorithm · text user · text host · u8 invoker · u8 check option · u8 updatable · u8 named · u16 collation
@@ -23,6 +24,7 @@ use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
 use crate::fields::{Decoded, collation, text};
 use crate::history::History;
 use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
+use crate::partition::{decode_parts, encode_parts};
 use crate::program::{decode_triggers, encode_triggers};
 use crate::table::{RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
 use crate::view::{CheckOption, View, ViewAlgorithm};
@@ -84,7 +86,9 @@ pub fn decode_schema(name: &str, bytes: &[u8], system: bool) -> Decoded<Schema> 
 pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
     let mut w = Writer::new(out);
     let changed = table.history.number > 0;
-    let flags = u8::from(table.view().is_some()) | u8::from(!table.triggers.is_empty()) << 1;
+    let flags = u8::from(table.view().is_some())
+        | u8::from(!table.triggers.is_empty()) << 1
+        | u8::from(table.partitions.is_some()) << 2;
     w.u8(if changed { CHANGED } else { VERSION })
         .varint(table.id.0)
         .varint(u64::from(table.schema_id.0))
@@ -113,6 +117,9 @@ pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
     }
     if changed {
         encode_history(&table.history, &mut w);
+    }
+    if let Some(parts) = &table.partitions {
+        encode_parts(parts.shared(), &mut w);
     }
 }
 
@@ -275,7 +282,7 @@ fn decode_constraints(r: &mut Reader<'_>, columns: usize) -> Decoded<Constraints
             on_update,
         });
     }
-    Ok(Constraints { foreign_keys: foreign_keys.into(), checks: checks.into(), partition: None })
+    Ok(Constraints { foreign_keys: foreign_keys.into(), checks: checks.into() })
 }
 
 fn encode_column(column: &Column, w: &mut Writer<'_>) {
@@ -439,8 +446,8 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     let id = TableId(r.varint()?);
     let schema_id = SchemaId(number(&mut r, "schema id")?);
     let row_tree = TreeId(r.u64()?);
-    let (is_view, has_triggers) = match r.u8()? {
-        flags @ 0..=3 => (flags & 1 != 0, flags & 2 != 0),
+    let (is_view, has_triggers, has_parts) = match r.u8()? {
+        flags @ 0..=7 => (flags & 1 != 0, flags & 2 != 0, flags & 4 != 0),
         _ => return Err(r.invalid("table flags")),
     };
     let collation = collation(&mut r)?;
@@ -461,16 +468,28 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     let source = if is_view { RowSource::View(Arc::new(decode_view(&mut r)?)) } else { RowSource::Engine };
     let triggers = if has_triggers { decode_triggers(&mut r)? } else { Box::default() };
     let history = if version == CHANGED { decode_history(&mut r, &columns)? } else { History::default() };
+    let partitioned = if has_parts { Some(Arc::new(decode_parts(&mut r, indexes.len())?)) } else { None };
     r.finish()?;
     let options = TableOptions { collation, comment, create_options };
     let history = Arc::new(history);
     let temporary = false;
-    let parts =
-        TableParts { id, schema_id, row_tree, history, created, options, source, constraints, temporary, triggers };
+    let parts = TableParts {
+        id,
+        schema_id,
+        row_tree,
+        history,
+        created,
+        options,
+        source,
+        constraints,
+        temporary,
+        triggers,
+        partitioned,
+    };
     Ok(assemble(parts, schema.clone(), name.into(), columns, indexes, clustered, Arc::default()))
 }
 
-fn encode_value(value: &Value, w: &mut Writer<'_>) {
+pub(crate) fn encode_value(value: &Value, w: &mut Writer<'_>) {
     match value {
         Value::Null => w.u8(0),
         Value::Int(v) => w.u8(1).varint_signed(*v),
@@ -493,6 +512,11 @@ fn encode_value(value: &Value, w: &mut Writer<'_>) {
         Value::Set(v, _) => w.u8(14).varint(*v),
         Value::Json(v) => w.u8(15).prefixed(v),
     };
+}
+
+/// A value that is no member of a list.
+pub(crate) fn decode_plain_value(r: &mut Reader<'_>) -> Decoded<Value> {
+    decode_value(r, &SqlType::new(TypeId::BigInt))
 }
 
 fn decode_value(r: &mut Reader<'_>, ty: &SqlType) -> Decoded<Value> {

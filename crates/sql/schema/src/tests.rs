@@ -48,6 +48,7 @@ fn definition(columns: Vec<ColumnDefinition>, indexes: Vec<IndexDefinition>) -> 
         auto_increment: None,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        partitioning: None,
     }
 }
 
@@ -68,6 +69,7 @@ fn build(definition: &TableDefinition) -> Table {
         triggers: Box::default(),
         constraints: Constraints::default(),
         source: RowSource::Engine,
+        partitioned: None,
     };
     let name = definition.name.clone();
     assemble(parts, "test".into(), name, defined.columns, indexes, defined.clustered, Arc::default())

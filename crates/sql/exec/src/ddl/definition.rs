@@ -25,6 +25,11 @@ const ENGINES: &[&str] = &["InnoDB", "Gannet"];
 /// Engines whose tables this one holds as well or better: warning 1266 says so.
 const SUBSTITUTED: &[&str] = &["MyISAM", "MEMORY", "HEAP", "ARCHIVE", "Aria"];
 
+/// Tables of this engine hold what tables of the named one do.
+pub(super) fn is_engine(name: &str) -> bool {
+    among(ENGINES, name) || among(SUBSTITUTED, name)
+}
+
 fn among(engines: &[&str], name: &str) -> bool {
     engines.iter().any(|e| e.eq_ignore_ascii_case(name))
 }
@@ -74,6 +79,7 @@ impl<'a, 'b> Definer<'a, 'b> {
             auto_increment,
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            partitioning: None,
         };
         let made = extras.resolve(&mut definition, schema, snapshot, self.cx)?;
         definition.indexes = made;

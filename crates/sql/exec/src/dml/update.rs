@@ -16,7 +16,7 @@ use crate::{
     context::Cx,
     convert,
     error::from_engine,
-    eval, foreign, ops, padding,
+    eval, foreign, ops, padding, place,
     spill::Kept,
 };
 use gannet_engine::Savepoint;
@@ -123,9 +123,10 @@ impl<'p> Run<'p> {
             key.clone_from(current_key);
             old.clone_from(row);
         }
+        let place = place::of_row(target.table as usize, &old, cx)?;
         // Rows before it may have changed it, or taken it along.
         if foreign::follows(table, cx) {
-            let Some(now) = rows::current(table, &key, cx.txn.get()?)? else { return Ok(()) };
+            let Some(now) = rows::current(place, &key, cx.txn.get()?)? else { return Ok(()) };
             old = now;
         }
         let mut new = self.assign(target, table, &old, batch, row, cx)?;
@@ -134,7 +135,11 @@ impl<'p> Run<'p> {
             return fire_after(target.table as usize, &old, &new, cx);
         }
         let savepoint = if self.update.ignore { Some(cx.txn.get()?.savepoint()) } else { None };
-        match write(table, &key, (&old, &new), known(target, table), &mut cx.row_writer()?)? {
+        let into = match place_of(target.table as usize, place, (&old, &new), cx) {
+            Ok(into) => into,
+            Err(error) => return self.refused(error, savepoint, cx),
+        };
+        match write((place, into), &key, (&old, &new), known(target, table), &mut cx.row_writer()?)? {
             Conflict::None => match foreign::updated(target.table as usize, &old, &new, cx) {
                 Ok(()) => {
                     self.changed += 1;
@@ -164,7 +169,7 @@ impl<'p> Run<'p> {
         let row =
             matches!(error.code(), ErrorCode::DupEntry | ErrorCode::NoReferencedRow2 | ErrorCode::RowIsReferenced2);
         match savepoint {
-            Some(savepoint) if row => {
+            Some(savepoint) if row || place::is_unplaced(&error) => {
                 cx.txn.get()?.rollback_to(savepoint).map_err(from_engine)?;
                 cx.warnings.push(error.to_warning(Level::Warning));
                 Ok(())
@@ -282,6 +287,22 @@ fn known<'p>(target: &'p UpdateTarget, table: &Table) -> Option<&'p UpdateTarget
     Some(target).filter(|_| !triggers::before(table, TriggerEvent::Update))
 }
 
+/// The part of a table that a changed row belongs to, which was in `place`.
+pub(crate) fn place_of<'p>(
+    slot: usize,
+    place: &'p Table,
+    (old, new): (&[Value], &[Value]),
+    cx: &mut Cx<'_, 'p>,
+) -> Result<&'p Table> {
+    let plan = cx.shared.plan;
+    match &plan.tables[slot].table.partitions {
+        Some(parts) if parts.columns().iter().any(|c| old[*c as usize] != new[*c as usize]) => {
+            place::of_new_row(slot, new, cx)
+        }
+        _ => Ok(place),
+    }
+}
+
 /// Fires AFTER UPDATE: for every row that matched, changed or not.
 pub(crate) fn fire_after(slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
     if cx.shared.plan.tables[slot].table.triggers.is_empty() {
@@ -291,20 +312,23 @@ pub(crate) fn fire_after(slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<
     triggers::fire(slot, (TriggerEvent::Update, true), Some(old), Some(&mut new), cx)
 }
 
-/// Writes a changed row: in place, or moved when its key changed.
+/// Writes a changed row: in place, or moved when its key or its part of the table changed.
 pub(crate) fn write(
-    table: &Table,
+    (table, into): (&Table, &Table),
     key: &[u8],
     (old, new): (&[Value], &[Value]),
     target: Option<&UpdateTarget>,
     to: &mut RowWriter<'_>,
 ) -> Result<Conflict> {
-    if table.clustered.is_some() && target.is_none_or(|t| t.moves) {
+    let elsewhere = !std::ptr::eq(table, into);
+    if table.clustered.is_some() && (elsewhere || target.is_none_or(|t| t.moves)) {
         let mut new_key = Vec::new();
         codec::existing_row_key(table, new, None, &mut new_key)?;
-        if new_key != key {
-            return rows::move_row(table, (key, old), (&new_key, new), to);
+        if elsewhere || new_key != key {
+            return rows::move_row((table, key, old), (into, &new_key, new), to);
         }
+    } else if elsewhere {
+        return rows::move_row((table, key, old), (into, key, new), to);
     }
     let all: Vec<u32>;
     let indexes = match target {
