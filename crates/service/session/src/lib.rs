@@ -69,6 +69,7 @@ mod maintain;
 mod opening;
 mod outfile;
 mod own;
+mod partitions;
 mod planning;
 mod powers;
 mod prepared;

@@ -234,7 +234,21 @@ impl Session {
                         renamed = true;
                     }
                 }
-                on(if renamed { &[P::Alter, P::Drop] } else { &[P::Alter] }, &a.name)
+                let mut drops = renamed;
+                for action in &a.actions {
+                    match action {
+                        ast::AlterAction::ExchangePartition { table, .. } => {
+                            on(&[P::Insert, P::Create, P::Drop], &a.name)?;
+                            on(&[P::Alter, P::Insert, P::Create, P::Drop], table)?;
+                        }
+                        ast::AlterAction::DropPartition(_) => drops = true,
+                        ast::AlterAction::Partitions { verb, .. } => {
+                            drops |= verb.text.eq_ignore_ascii_case("TRUNCATE");
+                        }
+                        _ => {}
+                    }
+                }
+                on(if drops { &[P::Alter, P::Drop] } else { &[P::Alter] }, &a.name)
             }
             Statement::CreateView(v) => match v.alter || v.existence.or_replace {
                 true => on(&[P::CreateView, P::Drop], &v.name),

@@ -5,7 +5,7 @@ use super::locks::DdlLocks;
 use super::reply::{Done, Reply};
 use super::setup;
 use super::state::unsupported;
-use super::{branch, explain, grants, maintain};
+use super::{branch, explain, grants, maintain, partitions};
 use gannet_catalog::Gate;
 use gannet_core::accounts::Privilege;
 use gannet_core::kinds;
@@ -97,6 +97,7 @@ impl Session {
             Statement::Uninstall(u) => self.uninstall(u),
             Statement::Help(mask) => self.help(mask, reply),
             Statement::TableMaintenance(m) => maintain::maintain(self, m, reply),
+            Statement::AlterTable(a) if partitions::maintains(a).is_some() => partitions::maintain(self, a, reply),
             Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, reply),
             Statement::DropProgram { kind, if_exists, name } => self.drop_program(*kind, *if_exists, name),
             Statement::AlterRoutine { kind, name, characteristics } => self.alter_routine(*kind, name, characteristics),

@@ -19,8 +19,8 @@ use crate::trees::StoredTable;
 use gannet_engine::{Direction, Insert, KeyRange, ReadMode, ScanOptions, TreeId, TreeKind};
 use gannet_schema::names::fold_name;
 use gannet_schema::{
-    Change, Column, Index, IndexDefinition, IndexKind, IndexPart, Table, TableDefinition, TableParts,
-    assemble, define, encode_table,
+    Change, Column, Index, IndexDefinition, IndexKind, IndexPart, Table, TableDefinition, TableParts, assemble, define,
+    encode_table,
 };
 use gannet_types::{ErrorCode, SqlError, SqlType, TypeId, Value};
 use std::collections::HashMap;

@@ -2,8 +2,8 @@
 
 use crate::edit::Edit;
 use crate::error::CatalogResult;
-use gannet_engine::{TreeId, TreeKind};
 use crate::trees::StoredTable;
+use gannet_engine::{TreeId, TreeKind};
 use gannet_schema::{Figures, Index, PartTrees, Partitioned, Partitioning, Table, TableParts, assemble};
 use std::collections::HashSet;
 use std::sync::Arc;

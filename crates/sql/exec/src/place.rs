@@ -1,8 +1,10 @@
 //! Which part of a table a row belongs to, and which parts a scan has to read.
 
-use crate::batch::{Batch, Column};
-use crate::context::Cx;
-use crate::eval;
+use crate::{
+    batch::{Batch, Column},
+    context::Cx,
+    eval,
+};
 use gannet_plan::TableExprs;
 use gannet_plan::expr::{Expr, ExprKind};
 use gannet_plan::physical::{Op, PartFilter, PartScan, Physical, TableScan};
@@ -51,6 +53,16 @@ pub(crate) fn number_of_new_row<'p>(slot: usize, row: &[Value], cx: &mut Cx<'_, 
     match &plan.tables[slot].only {
         Some(only) if only.binary_search(&part).is_err() => Err(sql_err!(RowDoesNotMatchGivenPartitionSet)),
         _ => Ok(part),
+    }
+}
+
+/// The part that a row of a table with parts belongs to; there may be none.
+pub(crate) fn number_of_row<'p>(slot: usize, row: &[Value], cx: &mut Cx<'_, 'p>) -> Result<Option<Option<u32>>> {
+    let plan = cx.shared.plan;
+    let table = &*plan.tables[slot].table;
+    match table.partitions {
+        None => Ok(None),
+        Some(_) => locate(slot, table, row, cx).map(|(part, _)| Some(part)),
     }
 }
 

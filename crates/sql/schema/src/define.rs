@@ -3,8 +3,8 @@
 use crate::column::{Column, ColumnDefault, MAX_COLUMNS};
 use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
 use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
-use crate::partition::Partitioning;
 use crate::names::{check_column_name, check_index_name, eq_name};
+use crate::partition::Partitioning;
 use crate::table::{Table, TableOptions};
 use gannet_base::TreeId;
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value};

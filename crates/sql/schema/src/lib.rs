@@ -16,6 +16,7 @@ mod history;
 mod index;
 pub mod names;
 pub mod options;
+mod part;
 pub mod partition;
 pub mod program;
 mod row_log;
@@ -28,6 +29,7 @@ mod system;
 mod table;
 #[cfg(test)]
 mod tests;
+mod values;
 mod view;
 
 pub use column::{Column, ColumnDefault, Generated, MAX_COLUMNS};

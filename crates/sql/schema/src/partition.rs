@@ -4,7 +4,7 @@
 //! subpartitions of all of them in order. The table's own trees hold no rows: their counters number hidden rows and the
 //! AUTO_INCREMENT column, for all parts together, so that a row may move and a part may go.
 //!
-//! A part is read and written as a [`Table`] of its own ([`Table::part`]), made when it is first used: memory grows with
+//! A part is read and written as a `Table` of its own (`Table::part`), made when it is first used: memory grows with
 //! the parts in use, and what reads or writes rows needs to know nothing of parts but which one it is about.
 
 mod hash;
@@ -17,12 +17,10 @@ pub(crate) use serial::{decode_parts, encode_parts};
 pub(crate) use show::write_partitioning;
 
 use crate::column::Column;
-use crate::constraint::Constraints;
 use crate::names::eq_name;
-use crate::table::{Table, TableParts, assemble};
 use gannet_base::{Attached, TreeId};
 use gannet_types::key::KeyPart;
-use gannet_types::{Result, SqlError, Value};
+use gannet_types::Value;
 use std::sync::Arc;
 
 /// Most parts of a table, subpartitions included.
@@ -267,77 +265,10 @@ impl Parts {
     pub fn locator(&self) -> &Locator {
         &self.locator
     }
-}
 
-impl Table {
-    /// A part, as a table: the same columns and indexes over its own trees.
-    pub fn part(&self, number: u32) -> Result<&Table> {
-        let missing = || SqlError::internal(format_args!("{self:?} has no part {number}"));
-        let parts = self.partitions.as_deref().ok_or_else(missing)?;
-        let trees = parts.of.trees.get(number as usize).ok_or_else(missing)?;
-        let place = parts.tables.get(number as usize).ok_or_else(missing)?;
-        let table = place.get_or_try_init(|| Ok::<_, SqlError>(Arc::new(self.make_part(number, trees))))?;
-        Ok(table)
-    }
-
-    /// As [`Table::part`], if somebody has asked for it since the definition was made.
-    pub fn part_in_use(&self, number: u32) -> Option<&Arc<Table>> {
-        self.partitions.as_deref()?.tables.get(number as usize)?.get()
-    }
-
-    /// All parts; the table itself where it has none.
-    pub fn all_parts(&self) -> impl Iterator<Item = Result<&Table>> {
-        let parts = self.partitions.as_deref().map_or(0, Parts::len);
-        let own = self.partitions.is_none().then_some(Ok(self));
-        own.into_iter().chain((0..parts as u32).map(|n| self.part(n)))
-    }
-
-    /// The tree whose counter numbers the AUTO_INCREMENT column: the row tree, unless that one numbers hidden rows;
-    /// then it is that of the first index which begins with the column.
-    pub fn auto_tree(&self) -> Option<TreeId> {
-        let column = self.auto_column?;
-        if let Some(above) = &self.part_of {
-            return above.auto_counter;
-        }
-        if self.clustered.is_some() {
-            return Some(self.row_tree);
-        }
-        let index = self.indexes.iter().find(|i| i.parts.first().is_some_and(|p| p.column == column))?;
-        Some(index.tree)
-    }
-
-    /// The part, if there are parts, and the index whose tree this is; no index is the row tree of hidden ids.
-    pub fn find_tree(&self, tree: TreeId) -> Option<(Option<u32>, Option<usize>)> {
-        if let Some(index) = self.indexes.iter().position(|i| i.tree == tree) {
-            return Some((None, Some(index)));
-        }
-        if self.row_tree == tree {
-            return Some((None, None));
-        }
-        let parts = &self.partitions.as_deref()?.of.trees;
-        parts.iter().enumerate().find_map(|(number, part)| {
-            let index = part.indexes.iter().position(|t| *t == tree);
-            (index.is_some() || part.row == tree).then_some((Some(number as u32), index))
-        })
-    }
-
-    fn make_part(&self, number: u32, trees: &PartTrees) -> Table {
-        let mut indexes = self.indexes.to_vec();
-        for (index, tree) in indexes.iter_mut().zip(&trees.indexes) {
-            index.tree = *tree;
-        }
-        let parts = TableParts {
-            row_tree: trees.row,
-            constraints: Constraints::default(),
-            triggers: Box::default(),
-            partitioned: None,
-            ..self.parts()
-        };
-        let (schema, name) = (self.schema.clone(), self.name.clone());
-        let columns = self.columns.to_vec();
-        let made = assemble(parts, schema, name, columns, indexes, self.clustered, self.statistics.clone());
-        let above = PartOf { number, hidden_ids: self.row_tree, auto_counter: self.auto_tree() };
-        Table { part_of: Some(Box::new(above)), ..made }
+    /// A part's trees, and where its table is kept.
+    pub(crate) fn place(&self, number: u32) -> Option<(&PartTrees, &Attached)> {
+        self.of.trees.get(number as usize).zip(self.tables.get(number as usize))
     }
 }
 

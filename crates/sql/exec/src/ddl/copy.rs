@@ -52,53 +52,53 @@ pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlCont
     let computes = expressions.as_ref().is_some_and(|e| e.computes());
     let computed: Vec<bool> = sources.iter().map(|s| matches!(s, Source::Computed)).collect();
     for part in old.all_parts() {
-    let from = part?.trees(&engine).map_err(from_engine)?.row.clone();
-    let reader = edit.reader(old).map_err(from_catalog)?;
-    let options = ScanOptions { sequential: true, ..ScanOptions::default() };
-    let mut scan = reader.scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
-    while let Some(entry) = scan.next().map_err(from_engine)? {
-        rows += 1;
-        look_up(rows)?;
-        if rows == 1 {
-            check_zero_dates(pending, cx)?;
-        }
-        payload.clear();
-        match how {
-            Kept::Rows if !computes => payload.extend_from_slice(entry.value),
-            Kept::Rows | Kept::Values if !computes => {
-                let value = |i: usize| match &sources[i] {
-                    Source::Same(o) => old.layout().get(entry.value, *o).unwrap_or(ValueRef::Null),
-                    Source::Constant(value) => value.as_ref(),
-                    _ => ValueRef::Null,
-                };
-                (0..old.columns.len()).try_for_each(|i| old.layout().get(entry.value, i).map(drop))?;
-                new.layout().encode_with(value, &mut payload)?;
+        let from = part?.trees(&engine).map_err(from_engine)?.row.clone();
+        let reader = edit.reader(old).map_err(from_catalog)?;
+        let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+        let mut scan = reader.scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
+        while let Some(entry) = scan.next().map_err(from_engine)? {
+            rows += 1;
+            look_up(rows)?;
+            if rows == 1 {
+                check_zero_dates(pending, cx)?;
             }
-            _ => {
-                let values = codec::decode_row(old, entry.value)?;
-                let mut row = Vec::with_capacity(new.columns.len());
-                for (source, column) in sources.iter().zip(&new.columns) {
-                    row.push(value(source, column, old, &values, rows, &mut numbers, cx)?);
+            payload.clear();
+            match how {
+                Kept::Rows if !computes => payload.extend_from_slice(entry.value),
+                Kept::Rows | Kept::Values if !computes => {
+                    let value = |i: usize| match &sources[i] {
+                        Source::Same(o) => old.layout().get(entry.value, *o).unwrap_or(ValueRef::Null),
+                        Source::Constant(value) => value.as_ref(),
+                        _ => ValueRef::Null,
+                    };
+                    (0..old.columns.len()).try_for_each(|i| old.layout().get(entry.value, i).map(drop))?;
+                    new.layout().encode_with(value, &mut payload)?;
                 }
-                if let Some(expressions) = &expressions {
-                    expressions.complete(&mut row, &computed, rows, edit.txn(), cx)?;
+                _ => {
+                    let values = codec::decode_row(old, entry.value)?;
+                    let mut row = Vec::with_capacity(new.columns.len());
+                    for (source, column) in sources.iter().zip(&new.columns) {
+                        row.push(value(source, column, old, &values, rows, &mut numbers, cx)?);
+                    }
+                    if let Some(expressions) = &expressions {
+                        expressions.complete(&mut row, &computed, rows, edit.txn(), cx)?;
+                    }
+                    codec::encode_row(new, &row, &mut payload)?;
                 }
-                codec::encode_row(new, &row, &mut payload)?;
             }
+            let stored = |i: usize| new.layout().get(&payload, i).unwrap_or(ValueRef::Null);
+            if let Some(column) = new.auto_column {
+                numbers.note(&stored(column as usize).to_owned());
+            }
+            key.clear();
+            if !new.has_hidden_key() {
+                new.clustered_key(stored, &mut key)?;
+            } else {
+                let hidden = if old.has_hidden_key() { old.row_id_of_key(entry.key) } else { None };
+                new.row_id_key(hidden.unwrap_or(rows), &mut key);
+            }
+            load.row(&key, &payload, edit, cx)?;
         }
-        let stored = |i: usize| new.layout().get(&payload, i).unwrap_or(ValueRef::Null);
-        if let Some(column) = new.auto_column {
-            numbers.note(&stored(column as usize).to_owned());
-        }
-        key.clear();
-        if !new.has_hidden_key() {
-            new.clustered_key(stored, &mut key)?;
-        } else {
-            let hidden = if old.has_hidden_key() { old.row_id_of_key(entry.key) } else { None };
-            new.row_id_key(hidden.unwrap_or(rows), &mut key);
-        }
-        load.row(&key, &payload, edit, cx)?;
-    }
     }
     load.finish(edit, cx)?;
     if new.has_hidden_key() && !old.has_hidden_key() {
@@ -155,17 +155,18 @@ impl<'t> Spreading<'t> {
     /// To the new, empty parts of a table, with the indexes at `fresh`.
     pub(super) fn begin(edit: &mut Edit<'_>, table: &'t Arc<Table>, fresh: Vec<usize>) -> Result<Spreading<'t>> {
         let space = edit.txn().engine().sort_space(SORT_BYTES);
-        Ok(Spreading { table, fresh, rows: Sorter::new(space), placing: Placing::of(table)?, kept: Vec::new(), key: Vec::new() })
+        Ok(Spreading {
+            table,
+            fresh,
+            rows: Sorter::new(space),
+            placing: Placing::of(table)?,
+            kept: Vec::new(),
+            key: Vec::new(),
+        })
     }
 
     /// Takes a row. Error 1526.
-    pub(super) fn row(
-        &mut self,
-        key: &[u8],
-        row: &[u8],
-        edit: &mut Edit<'_>,
-        cx: &mut DdlContext<'_>,
-    ) -> Result<()> {
+    pub(super) fn row(&mut self, key: &[u8], row: &[u8], edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
         let values = codec::decode_row(self.table, row)?;
         let part = self.placing.part(&values, edit.txn(), cx)?;
         if self.kept.get(part as usize) == Some(&true) {

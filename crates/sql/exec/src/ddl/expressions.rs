@@ -574,9 +574,10 @@ impl Compiled {
 
     /// Some expression concerns the columns of a row, not only its place.
     pub(super) fn computes(&self) -> bool {
-        self.plan.tables[0].exprs.as_ref().is_some_and(|e| {
-            e.defaults.iter().any(Option::is_some) || !e.generated.is_empty() || !e.checks.is_empty()
-        })
+        self.plan.tables[0]
+            .exprs
+            .as_ref()
+            .is_some_and(|e| e.defaults.iter().any(Option::is_some) || !e.generated.is_empty() || !e.checks.is_empty())
     }
 
     /// Fills what expressions give: columns marked as missing, and all generated ones. Error 3819 for a violated check.

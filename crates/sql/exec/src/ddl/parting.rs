@@ -41,7 +41,9 @@ pub(super) fn alter(
         AlterAction::ExchangePartition { name, table, validation } => {
             exchange(old, name, table, validation.unwrap_or(true), edit, cx)?
         }
-        AlterAction::Partitions { verb, names, options, .. } => verbs(old, definition, (verb, names, options), edit, cx)?,
+        AlterAction::Partitions { verb, names, options, .. } => {
+            verbs(old, definition, (verb, names, options), edit, cx)?
+        }
         _ => return Ok(None),
     };
     let info = format!("Records: {rows}  Duplicates: 0  Warnings: {}", cx.warnings.total());
@@ -384,9 +386,8 @@ fn alike(table: &Table, other: &Table) -> Result<()> {
     let indexes = |d: &TableDefinition| {
         let name = |n: &Option<Box<str>>| n.as_ref().map(|n| n.to_lowercase());
         let part = |p: &(Box<str>, Option<u32>, bool)| (p.0.to_lowercase(), p.1, p.2);
-        let of = |i: &gannet_schema::IndexDefinition| {
-            (name(&i.name), i.kind, i.parts.iter().map(part).collect::<Vec<_>>())
-        };
+        let of =
+            |i: &gannet_schema::IndexDefinition| (name(&i.name), i.kind, i.parts.iter().map(part).collect::<Vec<_>>());
         d.indexes.iter().map(of).collect::<Vec<_>>()
     };
     let same = columns(table) == columns(other)

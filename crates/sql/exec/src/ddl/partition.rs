@@ -11,7 +11,8 @@ use crate::eval;
 use gannet_catalog::{Alteration, Edit};
 use gannet_engine::Txn;
 use gannet_parser::ast::{
-    AlterAction, AlterTable, Expr, Ident, PartitionBound, PartitionBy, PartitionDef, PartitionMethod, PartitionOption, PartitionValues,
+    AlterAction, AlterTable, Expr, Ident, PartitionBound, PartitionBy, PartitionDef, PartitionMethod, PartitionOption,
+    PartitionValues,
 };
 use gannet_schema::names::{eq_name, fold_name};
 use gannet_schema::partition::{
@@ -109,7 +110,8 @@ pub(super) fn alter(
 /// The columns that a definition's PARTITION BY KEY () means.
 pub(super) fn primary_columns(definition: &TableDefinition) -> Vec<Box<str>> {
     let whole = |i: &&gannet_schema::IndexDefinition| {
-        let nullable = |name: &str| definition.columns.iter().any(|c| eq_name(&c.column.name, name) && c.column.nullable);
+        let nullable =
+            |name: &str| definition.columns.iter().any(|c| eq_name(&c.column.name, name) && c.column.nullable);
         i.kind == IndexKind::Unique && i.parts.iter().all(|p| p.1.is_none() && !nullable(&p.0))
     };
     let primary = definition.indexes.iter().find(|i| i.kind == IndexKind::Primary);
@@ -247,7 +249,8 @@ impl Maker<'_, '_> {
                 } else {
                     By::Columns(self.names(columns)?)
                 };
-                let spread = Spread { linear: *linear, algorithm: algorithm.unwrap_or(2) as u8, ..made(Method::Key, by) };
+                let spread =
+                    Spread { linear: *linear, algorithm: algorithm.unwrap_or(2) as u8, ..made(Method::Key, by) };
                 for name in columns_of(&spread, definition) {
                     let column = self.columns.iter().find(|c| eq_name(&c.name, &name));
                     if column.is_some_and(|c| c.ty.id.is_lob() || c.ty.id == TypeId::Json) {
@@ -319,12 +322,7 @@ impl Maker<'_, '_> {
     }
 
     /// Partitions as they are written.
-    pub(super) fn partitions(
-        &mut self,
-        list: &[PartitionDef],
-        spread: &Spread,
-        subs: &Subs,
-    ) -> Result<Vec<Partition>> {
+    pub(super) fn partitions(&mut self, list: &[PartitionDef], spread: &Spread, subs: &Subs) -> Result<Vec<Partition>> {
         let mut made = Vec::with_capacity(list.len());
         let mut written = subs.named.then_some(None);
         for (at, given) in list.iter().enumerate() {

@@ -588,13 +588,7 @@ impl<'p> Run<'p> {
     }
 
     /// REPLACE: deletes the row in the way. An equal row stays where [`Self::replaces_in_place`] holds: `false`.
-    fn makes_way(
-        &mut self,
-        place: &'p Table,
-        row_key: &[u8],
-        values: &[Value],
-        cx: &mut Cx<'_, 'p>,
-    ) -> Result<bool> {
+    fn makes_way(&mut self, place: &'p Table, row_key: &[u8], values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let slot = self.insert.table as usize;
         count(Counter::HandlerReadKey);
         let Some(old) = rows::current(place, row_key, cx.txn.get()?)? else { return Ok(true) };

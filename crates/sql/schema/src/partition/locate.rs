@@ -73,9 +73,15 @@ struct KeyBound {
 }
 
 impl KeyBound {
-    /// Orders bounds: MAXVALUE lies behind all keys that begin alike, and no key begins with another's.
-    fn cut(&self) -> (&[u8], bool) {
-        (&self.key, self.max)
+    /// All keys below this bound are below the other, and some more: MAXVALUE is behind all keys that begin alike.
+    fn is_below(&self, other: &KeyBound) -> bool {
+        if other.max && self.key.starts_with(&other.key) {
+            return !(self.max && self.key == other.key);
+        }
+        if self.max && other.key.starts_with(&self.key) {
+            return false;
+        }
+        self.key < other.key
     }
 
     fn is_above(&self, key: &[u8]) -> bool {
@@ -162,13 +168,7 @@ fn columns_in(text: &str) -> Vec<String> {
 }
 
 impl Level {
-    fn new(
-        spread: &Spread,
-        definition: &Partitioning,
-        parts: usize,
-        columns: &[Column],
-        primary: &[u32],
-    ) -> Level {
+    fn new(spread: &Spread, definition: &Partitioning, parts: usize, columns: &[Column], primary: &[u32]) -> Level {
         let own = ordinals(spread, columns, primary);
         let key = key_parts(columns, &own);
         let by_expression = matches!(spread.by, By::Expression(_));
@@ -221,7 +221,6 @@ impl Level {
         Ok(out)
     }
 
-
     /// Parts are found by the order of the columns' keys: RANGE COLUMNS and LIST COLUMNS.
     pub fn is_keyed(&self) -> bool {
         matches!(self.places, Places::BelowKeys(_) | Places::Keys(_))
@@ -234,13 +233,7 @@ impl Level {
 
     /// Gives `each` the places that may hold keys of a range: those at or behind `low`, and before `high`, or beginning
     /// with it where that is `included`.
-    pub fn keys_between(
-        &self,
-        low: &[u8],
-        high: Option<&[u8]>,
-        included: bool,
-        each: &mut dyn FnMut(Range<u32>),
-    ) {
+    pub fn keys_between(&self, low: &[u8], high: Option<&[u8]>, included: bool, each: &mut dyn FnMut(Range<u32>)) {
         match &self.places {
             Places::BelowKeys(bounds) => {
                 let from = bounds.partition_point(|b| !b.is_above(low));
@@ -377,7 +370,7 @@ impl Partitioning {
         let level = Level::new(&self.spread, self, self.partitions.len(), columns, primary);
         match &level.places {
             Places::Below(bounds) => bounds.windows(2).any(|w| w[0] >= w[1]),
-            Places::BelowKeys(bounds) => bounds.windows(2).any(|w| w[0].cut() >= w[1].cut()),
+            Places::BelowKeys(bounds) => bounds.windows(2).any(|w| !w[0].is_below(&w[1])),
             _ => false,
         }
     }
@@ -387,7 +380,9 @@ impl Partitioning {
         let level = |of: &Partitioning| Level::new(&of.spread, of, of.partitions.len(), columns, &[]).places;
         match (&level(self), &level(other)) {
             (Places::Below(a), Places::Below(b)) => a.first() < b.first(),
-            (Places::BelowKeys(a), Places::BelowKeys(b)) => a.first().map(KeyBound::cut) < b.first().map(KeyBound::cut),
+            (Places::BelowKeys(a), Places::BelowKeys(b)) => {
+                a.first().zip(b.first()).is_some_and(|(a, b)| a.is_below(b))
+            }
             _ => false,
         }
     }

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::column::MAX_COLUMNS;
 use crate::fields::{Decoded, text};
-use crate::serial::{decode_plain_value, encode_value};
+use crate::values::{decode_plain_value, encode_value};
 use gannet_base::{Reader, TreeId, Writer};
 use gannet_types::Value;
 use std::sync::Arc;

@@ -18,8 +18,8 @@ fn takes(name: &str, args: usize) -> Option<Takes> {
         ("abs" | "ceil" | "ceiling" | "floor", 1) | ("mod", 2) => Takes::Numbers,
         ("datediff", 2) => Takes::Dates,
         (
-            "day" | "dayofmonth" | "dayofweek" | "dayofyear" | "month" | "quarter" | "to_days" | "to_seconds" | "weekday"
-            | "year",
+            "day" | "dayofmonth" | "dayofweek" | "dayofyear" | "month" | "quarter" | "to_days" | "to_seconds"
+            | "weekday" | "year",
             1,
         )
         | ("yearweek", 1 | 2) => Takes::Dates,

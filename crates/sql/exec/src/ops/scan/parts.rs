@@ -41,9 +41,7 @@ pub(super) fn build<'p>(scan: &'p TableScan, how: &'p PartScan, types: &'p [SqlT
 fn of_part<'p>(scan: &'p TableScan, part: &'p Table, types: &'p [SqlType]) -> Result<BoxedOperator<'p>> {
     Ok(match &scan.access {
         Access::Virtual { .. } => return Err(SqlError::internal("a virtual table with parts")),
-        Access::Merge { kind, parts } => {
-            Box::new(merge::MergeScan::new(scan, *kind, parts, types).of_part(part))
-        }
+        Access::Merge { kind, parts } => Box::new(merge::MergeScan::new(scan, *kind, parts, types).of_part(part)),
         Access::Skip(skip) => Box::new(skip::SkipScan::new(scan, skip, types).of_part(part)),
         _ => Box::new(TreeScan::new(scan, &scan.access, types).of_part(part)),
     })
