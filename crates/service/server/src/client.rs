@@ -139,7 +139,7 @@ impl Client {
                     Ok(()) => self.session.query(sql, wire),
                     Err(e) => self.session.fail(wire, e),
                 }
-                self.session.state.query_attributes.clear();
+                self.session.state.running.attributes = None;
             }
             Command::Execute(_)
             | Command::Prepare(_)
@@ -159,7 +159,7 @@ impl Client {
                 let name = gannet_session::name_of(&self.session, name);
                 self.session.note_command("Init DB", &name);
                 let outcome = self.session.use_database(&name).map(|()| Done::default());
-                self.session.running.warnings.clear();
+                self.session.running.diagnostics.warnings.clear();
                 self.session.answer(wire, outcome);
             }
             Command::Quit => self.session.note_command("Quit", ""),
@@ -354,7 +354,7 @@ impl Client {
         let (name, pattern) =
             (gannet_session::name_of(&self.session, table), gannet_session::name_of(&self.session, pattern));
         let table = self.session.table_for(None, &db, &name)?;
-        let (charsets, word) = (self.session.charsets, wire.word(self.session.status()));
+        let (charsets, word) = (self.session.settings.charsets, wire.word(self.session.status()));
         let mut w = wire.writer();
         for (i, column) in table.columns.iter().enumerate() {
             if column.hidden || !pattern.is_empty() && !gannet_core::names::like(&pattern, &column.name) {

@@ -77,7 +77,7 @@ impl Values for Given<'_> {
         if let Some(refused) = self.refused.take() {
             return Err(refused);
         }
-        let (collation, client) = (session.literal_collation(), session.charsets.client);
+        let (collation, client) = (session.literal_collation(), session.settings.charsets.client);
         let long = self.long;
         let decoded: std::result::Result<_, Refused> = self.execute.params(
             self.capabilities,
@@ -110,7 +110,7 @@ impl Values for Given<'_> {
 
 /// Keeps the query attributes of a command.
 pub(crate) fn keep_attributes(session: &mut Session, attributes: &[command::Attribute<'_>]) -> Result<()> {
-    let client = session.charsets.client;
+    let client = session.settings.charsets.client;
     let value = |a: &command::Attribute<'_>| param_value(a.value, CollationId::UTF8MB4_0900_AI_CI, client);
     let values: Vec<_> = attributes.iter().map(|a| Ok((a.name.into(), value(a)?))).collect::<Result<_>>()?;
     session.keep_attributes(values.into_iter());
@@ -131,7 +131,7 @@ impl Statements {
         let id = self.next;
         let (columns, markers) = (&described.columns, &described.markers);
         let warnings = described.warnings.min(u64::from(u16::MAX)) as u16;
-        let (status, charsets) = (wire.word(session.status()), session.charsets);
+        let (status, charsets) = (wire.word(session.status()), session.settings.charsets);
         let caps = wire.capabilities();
         let mut w = wire.writer();
         reply::prepared(&mut w, caps, id, columns.len() as u16, statement.markers(), warnings);
@@ -226,7 +226,7 @@ impl Statements {
     pub(crate) fn fetch(&mut self, session: &mut Session, id: u32, rows: u32, wire: &mut Wire<'_>) {
         count(Counter::ComStmtFetch);
         session.begins(Activity::Fetch, b"");
-        session.running.warnings.clear();
+        session.running.diagnostics.warnings.clear();
         let outcome = self.get(id, "mysqld_stmt_fetch").and_then(|s| {
             let cursor = s.cursor.as_mut().ok_or_else(|| sql_err!(StmtHasNoOpenCursor, id))?;
             wire.put(session.manner());

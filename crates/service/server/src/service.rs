@@ -483,7 +483,7 @@ impl Service for Connection {
     fn panicked(&mut self, panic: &Panicked<'_>) {
         let text = self.entry.info().unwrap_or_default();
         let mode = match &self.phase {
-            Phase::Ready(client) => gannet_session::text::lex_mode(client.session.settings.sql_mode),
+            Phase::Ready(client) => gannet_session::text::lex_mode(client.session.settings.exec.sql_mode),
             _ => gannet_session::text::lex_mode(gannet_types::SqlMode::DEFAULT),
         };
         self.server.log.error(panic_line(self.entry.id, panic, text.bytes(), mode));

@@ -1,7 +1,7 @@
 //! Administration: KILL, FLUSH, SHUTDOWN.
 
-use super::Session;
 use super::reply::Done;
+use super::{Session, counting, locks, logs};
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_parser::ast::{self, FlushTarget};
 use gannet_telemetry::{Counter, count};
@@ -37,27 +37,6 @@ impl Session {
         Ok(Done::default())
     }
 
-    /// ALTER INSTANCE: RELOAD TLS, of the one channel there is.
-    pub(crate) fn alter_instance(&mut self, s: &ast::StorageStatement) -> Result<Done> {
-        let words = s.rest.0.to_ascii_uppercase();
-        let words: Vec<&str> = words.split_whitespace().collect();
-        let (words, keep) = match words.as_slice() {
-            [words @ .., "NO", "ROLLBACK", "ON", "ERROR"] => (words, false),
-            words => (words, true),
-        };
-        match words {
-            ["RELOAD", "TLS"] | ["RELOAD", "TLS", "FOR", "CHANNEL", "MYSQL_MAIN"] => {}
-            _ => return Err(SqlError::unsupported(format_args!("ALTER INSTANCE {}", words.join(" ")))),
-        }
-        if !self.state.privileges().may_administer_connections() {
-            return Err(sql_err!(SpecificAccessDenied, "CONNECTION_ADMIN"));
-        }
-        self.commit_implicitly()?;
-        let server = self.server.clone();
-        gannet_runtime::run_blocking(|| server.tls.reload(&server, keep))?;
-        Ok(Done::default())
-    }
-
     /// FLUSH.
     pub fn flush(&mut self, targets: &[FlushTarget]) -> Result<Done> {
         count(Counter::ComFlush);
@@ -74,7 +53,7 @@ impl Session {
                     let (general, slow) = (FlushTarget::GeneralLogs, FlushTarget::SlowLogs);
                     self.server.logs.reopen(all || *target == general, all || *target == slow)?;
                     if all {
-                        self.flush_binary_logs()?;
+                        logs::flush_binary_logs(self)?;
                     }
                 }
                 FlushTarget::Privileges => {
@@ -86,30 +65,30 @@ impl Session {
                 FlushTarget::Status => {
                     self.server.flush_status();
                     self.state.counters.reset();
-                    self.counters_reset();
+                    counting::counters_reset(self);
                 }
                 FlushTarget::Tables { names, with_read_lock: false, for_export: false } => {
-                    self.check_flushed(names)?;
+                    locks::check_flushed(self, names)?;
                     count(Counter::FlushCommands);
                 }
                 FlushTarget::Tables { names, for_export: false, .. } if names.is_empty() => {
                     count(Counter::FlushCommands);
-                    self.lock_everything()?;
+                    locks::lock_everything(self)?;
                 }
                 FlushTarget::Tables { names, for_export, .. } => {
                     if *for_export {
                         // The tables are locked as for an export, and have no files that could be copied.
                         let what = "files of single tables (FLUSH TABLES ... FOR EXPORT only locks the tables)";
-                        self.running.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
+                        self.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
                     }
                     let lock = |n: &ast::ObjectName| ast::TableLock {
                         table: n.clone(),
                         alias: None,
                         kind: ast::TableLockKind::Read,
                     };
-                    self.lock_tables_explicitly(&names.iter().map(lock).collect::<Vec<_>>())?;
+                    locks::lock_tables_explicitly(self, &names.iter().map(lock).collect::<Vec<_>>())?;
                 }
-                FlushTarget::BinaryLogs => self.flush_binary_logs()?,
+                FlushTarget::BinaryLogs => logs::flush_binary_logs(self)?,
                 FlushTarget::RelayLogs(_) => return Err(SqlError::unsupported("FLUSH of relay logs")),
                 FlushTarget::Other(words) => {
                     let words: Vec<&str> = words.iter().map(|w| &*w.text).collect();
@@ -119,6 +98,27 @@ impl Session {
         }
         Ok(Done::default())
     }
+}
+
+/// ALTER INSTANCE: RELOAD TLS, of the one channel there is.
+pub(crate) fn alter_instance(session: &mut Session, s: &ast::StorageStatement) -> Result<Done> {
+    let words = s.rest.0.to_ascii_uppercase();
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let (words, keep) = match words.as_slice() {
+        [words @ .., "NO", "ROLLBACK", "ON", "ERROR"] => (words, false),
+        words => (words, true),
+    };
+    match words {
+        ["RELOAD", "TLS"] | ["RELOAD", "TLS", "FOR", "CHANNEL", "MYSQL_MAIN"] => {}
+        _ => return Err(SqlError::unsupported(format_args!("ALTER INSTANCE {}", words.join(" ")))),
+    }
+    if !session.state.privileges().may_administer_connections() {
+        return Err(sql_err!(SpecificAccessDenied, "CONNECTION_ADMIN"));
+    }
+    session.commit_implicitly()?;
+    let server = session.server.clone();
+    gannet_runtime::run_blocking(|| server.tls.reload(&server, keep))?;
+    Ok(Done::default())
 }
 
 /// What the bits of COM_REFRESH ask for, as FLUSH: `mysqladmin reload`, `flush-logs`, `refresh` and others. Bit 5,

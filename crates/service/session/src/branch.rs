@@ -5,10 +5,10 @@
 //!                                            └── XA COMMIT ... ONE PHASE, XA ROLLBACK ──▶ none
 //! ```
 
-use super::Session;
 use super::reply::plain_column;
 use super::reply::{Done, Reply};
 use super::show::table;
+use super::{Session, locks};
 use gannet_core::accounts::Privilege;
 use gannet_core::xa::Branch;
 use gannet_parser::ast::{self, Statement, Xa};
@@ -41,29 +41,27 @@ impl BranchState {
     }
 }
 
-impl Session {
-    /// Error 1399 for a statement that a branch under way does not allow.
-    #[cold]
-    pub(crate) fn check_branch(&self, statement: Option<&Statement>) -> Result<()> {
-        let refused = match (&self.branch, statement) {
-            (BranchState::None, _) | (_, Some(Statement::Xa(_))) => false,
-            // Rows are read and changed while the branch is active only.
-            (BranchState::Idle(_), None) => true,
-            // A deadlock has rolled the transaction back: nothing may go on as if it were there.
-            (BranchState::Active(_), None) if !self.work.transaction().is_open() => return Err(sql_err!(XaRbrollback)),
-            (BranchState::Active(_), None) => false,
-            (_, Some(s)) => gannet_core::kinds::of(s).commits,
-        };
-        if refused { Err(sql_err!(XaerRmfail, self.branch.name())) } else { Ok(()) }
-    }
+/// Error 1399 for a statement that a branch under way does not allow.
+#[cold]
+pub(crate) fn check_branch(session: &Session, statement: Option<&Statement>) -> Result<()> {
+    let refused = match (&session.branch, statement) {
+        (BranchState::None, _) | (_, Some(Statement::Xa(_))) => false,
+        // Rows are read and changed while the branch is active only.
+        (BranchState::Idle(_), None) => true,
+        // A deadlock has rolled the transaction back: nothing may go on as if it were there.
+        (BranchState::Active(_), None) if !session.work.transaction().is_open() => return Err(sql_err!(XaRbrollback)),
+        (BranchState::Active(_), None) => false,
+        (_, Some(s)) => gannet_core::kinds::of(s).commits,
+    };
+    if refused { Err(sql_err!(XaerRmfail, session.branch.name())) } else { Ok(()) }
+}
 
-    /// The session's branch is over, or the session is: what is not prepared is rolled back by the caller.
-    pub(crate) fn forget_branch(&mut self) {
-        if let Some(b) = self.branch.own().cloned() {
-            self.server.branches.release(&b);
-        }
-        self.branch = BranchState::None;
+/// The session's branch is over, or the session is: what is not prepared is rolled back by the caller.
+pub(crate) fn forget_branch(session: &mut Session) {
+    if let Some(b) = session.branch.own().cloned() {
+        session.server.branches.release(&b);
     }
+    session.branch = BranchState::None;
 }
 
 /// XA.
@@ -131,7 +129,7 @@ fn xa_prepare(session: &mut Session, xid: &ast::Xid) -> Result<()> {
         return branch_lost(session);
     }
     let txn = session.work.give_away()?;
-    let tables = session.locked_table_ids();
+    let tables = locks::locked_table_ids(session);
     let server = session.server.clone();
     if let Err((e, txn)) = server.branches.prepare(&server, &branch, txn, &tables) {
         session.work.take_back(Some(*txn));
@@ -144,7 +142,7 @@ fn xa_prepare(session: &mut Session, xid: &ast::Xid) -> Result<()> {
 
 /// The branch's transaction was rolled back as a deadlock's victim or after a timeout.
 fn branch_lost(session: &mut Session) -> Result<()> {
-    session.forget_branch();
+    forget_branch(session);
     Err(sql_err!(XaRbrollback))
 }
 
@@ -161,7 +159,7 @@ fn xa_commit(session: &mut Session, xid: &ast::Xid, one_phase: bool) -> Result<(
             return branch_lost(session);
         }
         session.finish(true)?;
-        session.forget_branch();
+        forget_branch(session);
         return Ok(());
     }
     if !matches!(session.branch, BranchState::None) {
@@ -176,7 +174,7 @@ fn xa_rollback(session: &mut Session, xid: &ast::Xid) -> Result<()> {
     match &session.branch {
         BranchState::Idle(b) if *b == branch => {
             session.finish(false)?;
-            session.forget_branch();
+            forget_branch(session);
             Ok(())
         }
         BranchState::None => end_prepared(session, &branch, false),

@@ -80,7 +80,7 @@ impl Session {
             shape,
             database: self.state.database_id(),
             catalog_version: self.state.snapshot.version(),
-            mode: self.mode_key ^ self.state.plan_salt,
+            mode: self.settings.mode_key ^ self.state.plan_salt,
             collation: self.literal_collation().0,
             parameter_types,
         }
@@ -88,95 +88,17 @@ impl Session {
 
     /// Collation of literals.
     pub fn literal_collation(&self) -> CollationId {
-        self.charsets.connection
+        self.settings.charsets.connection
     }
 
     /// Collation of literals in definitions, whose text is kept as UTF-8: where literals are in another character set,
     /// the default.
     pub fn definition_collation(&self) -> CollationId {
-        let c = self.charsets.connection;
+        let c = self.settings.charsets.connection;
         match c.charset() {
             Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => c,
             _ => CollationId::DEFAULT,
         }
-    }
-
-    /// The cached plan of a text; of a class, when one is given.
-    pub(super) fn find_plan(
-        &self,
-        key: &PlanKey,
-        scan: &Scan,
-        text: &[u8],
-        class: Option<u64>,
-    ) -> Option<Local<Cached>> {
-        let fits = |plan: &Plan| plan.fits(text, &scan.literals) && class.is_none_or(|c| c == plan.selectivity);
-        // The shared map's locks are taken, and plans released, while the worker's own table is not borrowed.
-        if let Some(local) = FRONT.with(|front| front.borrow_mut().get(key, fits)) {
-            return Some(local);
-        }
-        let entry = self.plans.get(key, fits)?;
-        let (local, _goes) = FRONT.with(|front| front.borrow_mut().put(entry));
-        Some(local)
-    }
-
-    /// The cached plan of a statement of a program.
-    pub(super) fn find_step_plan(&self, key: &PlanKey) -> Option<Local<Cached>> {
-        if let Some(local) = FRONT.with(|front| front.borrow_mut().get(key, Plan::is_current)) {
-            return Some(local);
-        }
-        let entry = self.plans.get(key, Plan::is_current)?;
-        let (local, _goes) = FRONT.with(|front| front.borrow_mut().put(entry));
-        Some(local)
-    }
-
-    /// The plan that is right for the literals at hand, when `entry` is dear or was seen to read too much: see
-    /// [`gannet_plan::dive`]. `None`: it has to be made.
-    #[cold]
-    pub(super) fn plan_of_class(
-        &self,
-        entry: Local<Cached>,
-        key: &PlanKey,
-        scan: &Scan,
-        text: &[u8],
-    ) -> Option<Local<Cached>> {
-        let Ok(params) = self.bind(&entry.plan, &scan.literals, text, &[]) else { return Some(entry) };
-        let class = entry.plan.class_of(&params, self, &self.settings.time_zone);
-        if class == entry.plan.selectivity {
-            return Some(entry);
-        }
-        let other = self.find_plan(key, scan, text, Some(class));
-        other.or_else(|| self.plans.is_full(key).then_some(entry))
-    }
-
-    /// The plan for `key`, from the caches, for a statement whose literals are fixed.
-    pub fn find_prepared_plan(
-        &self,
-        key: &PlanKey,
-        text: &[u8],
-        literals: &[LiteralToken],
-        class: Option<u64>,
-    ) -> Option<Arc<CachedPlan>> {
-        let right = |plan: &Plan| class.is_none_or(|c| c == plan.selectivity);
-        self.plans.get(key, |plan| plan.fits(text, literals) && right(plan))
-    }
-
-    /// Makes the plan of a text that was not found, and puts it into the caches.
-    pub(super) fn plan_text(
-        &mut self,
-        statement: &Statement,
-        notices: &[Notice],
-        text: &[u8],
-    ) -> Result<(Arc<CachedPlan>, Vec<Value>)> {
-        let secret = self.server.scan_secret;
-        let mode = lex_mode(self.settings.sql_mode);
-        with_scan(secret, |scan| {
-            digest::scan(text, mode, scan);
-            let plan = self.make_plan(statement, (&[], &[]), Some((text, &scan.literals)))?;
-            let key = self.plan_key(scan.shape, 0);
-            let entry = self.enter_plan(plan, key, text, &scan.literals, statement, notices);
-            let params = self.bind(&entry.plan, &scan.literals, text, &[])?;
-            Ok((entry, params))
-        })
     }
 
     /// Puts a plan into the shared cache, unless it is good for this execution only.
@@ -202,21 +124,9 @@ impl Session {
         self.plans.insert(key, plan, cached)
     }
 
-    /// An entry for one session: its text is not for the cache.
-    pub fn enter_private_plan(&self, plan: Plan, key: PlanKey, text: &[u8], statement: &Statement) -> Arc<CachedPlan> {
-        let cached = Cached {
-            digest: Handle(self.digest_handle(text)),
-            place: Attached::default(),
-            locks: self.plan_locks(&plan),
-            counter: counter(statement),
-            notices: Box::new([]),
-        };
-        Arc::new(Entry::alone(key, plan, cached))
-    }
-
     /// The statistics' handle of a text.
     pub fn digest_handle(&self, text: &[u8]) -> DigestHandle {
-        let mode = lex_mode(self.settings.sql_mode);
+        let mode = lex_mode(self.settings.exec.sql_mode);
         let digest::Digest { hash, text: mut normal } = digest::digest(text, mode);
         let (stats, schema) = (&self.server.stats, self.state.database.as_deref().unwrap_or_default());
         let mut key = DigestKey(hash);
@@ -236,10 +146,106 @@ impl Session {
     /// The values of the plan's parameters: literals of the text, and the client's.
     pub fn bind(&self, plan: &Plan, literals: &[LiteralToken], text: &[u8], markers: &[Value]) -> Result<Vec<Value>> {
         let mut values = Vec::with_capacity(plan.params.len());
-        let mode = lex_mode(self.settings.sql_mode);
+        let mode = lex_mode(self.settings.exec.sql_mode);
         plan.bind(text, literals, mode, self.literal_collation(), markers, &mut values)?;
         Ok(values)
     }
+}
+
+/// The cached plan of a text; of a class, when one is given.
+pub(crate) fn find_plan(
+    session: &Session,
+    key: &PlanKey,
+    scan: &Scan,
+    text: &[u8],
+    class: Option<u64>,
+) -> Option<Local<Cached>> {
+    let fits = |plan: &Plan| plan.fits(text, &scan.literals) && class.is_none_or(|c| c == plan.selectivity);
+    // The shared map's locks are taken, and plans released, while the worker's own table is not borrowed.
+    if let Some(local) = FRONT.with(|front| front.borrow_mut().get(key, fits)) {
+        return Some(local);
+    }
+    let entry = session.plans.get(key, fits)?;
+    let (local, _goes) = FRONT.with(|front| front.borrow_mut().put(entry));
+    Some(local)
+}
+
+/// The cached plan of a statement of a program.
+pub(crate) fn find_step_plan(session: &Session, key: &PlanKey) -> Option<Local<Cached>> {
+    if let Some(local) = FRONT.with(|front| front.borrow_mut().get(key, Plan::is_current)) {
+        return Some(local);
+    }
+    let entry = session.plans.get(key, Plan::is_current)?;
+    let (local, _goes) = FRONT.with(|front| front.borrow_mut().put(entry));
+    Some(local)
+}
+
+/// The plan that is right for the literals at hand, when `entry` is dear or was seen to read too much: see
+/// [`gannet_plan::dive`]. `None`: it has to be made.
+#[cold]
+pub(crate) fn plan_of_class(
+    session: &Session,
+    entry: Local<Cached>,
+    key: &PlanKey,
+    scan: &Scan,
+    text: &[u8],
+) -> Option<Local<Cached>> {
+    let Ok(params) = session.bind(&entry.plan, &scan.literals, text, &[]) else { return Some(entry) };
+    let class = entry.plan.class_of(&params, session, &session.settings.exec.time_zone);
+    if class == entry.plan.selectivity {
+        return Some(entry);
+    }
+    let other = find_plan(session, key, scan, text, Some(class));
+    other.or_else(|| session.plans.is_full(key).then_some(entry))
+}
+
+/// The plan for `key`, from the caches, for a statement whose literals are fixed.
+pub(crate) fn find_prepared_plan(
+    session: &Session,
+    key: &PlanKey,
+    text: &[u8],
+    literals: &[LiteralToken],
+    class: Option<u64>,
+) -> Option<Arc<CachedPlan>> {
+    let right = |plan: &Plan| class.is_none_or(|c| c == plan.selectivity);
+    session.plans.get(key, |plan| plan.fits(text, literals) && right(plan))
+}
+
+/// Makes the plan of a text that was not found, and puts it into the caches.
+pub(crate) fn plan_text(
+    session: &mut Session,
+    statement: &Statement,
+    notices: &[Notice],
+    text: &[u8],
+) -> Result<(Arc<CachedPlan>, Vec<Value>)> {
+    let secret = session.server.scan_secret;
+    let mode = lex_mode(session.settings.exec.sql_mode);
+    with_scan(secret, |scan| {
+        digest::scan(text, mode, scan);
+        let plan = session.make_plan(statement, (&[], &[]), Some((text, &scan.literals)))?;
+        let key = session.plan_key(scan.shape, 0);
+        let entry = session.enter_plan(plan, key, text, &scan.literals, statement, notices);
+        let params = session.bind(&entry.plan, &scan.literals, text, &[])?;
+        Ok((entry, params))
+    })
+}
+
+/// An entry for one session: its text is not for the cache.
+pub(crate) fn enter_private_plan(
+    session: &Session,
+    plan: Plan,
+    key: PlanKey,
+    text: &[u8],
+    statement: &Statement,
+) -> Arc<CachedPlan> {
+    let cached = Cached {
+        digest: Handle(session.digest_handle(text)),
+        place: Attached::default(),
+        locks: session.plan_locks(&plan),
+        counter: counter(statement),
+        notices: Box::new([]),
+    };
+    Arc::new(Entry::alone(key, plan, cached))
 }
 
 /// `'a' 'b'` is one literal in the tree and two in the text: such statements are not cached.

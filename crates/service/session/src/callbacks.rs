@@ -32,10 +32,10 @@ impl SessionInfo for State {
         self.last_insert_id = value;
     }
     fn found_rows(&self) -> u64 {
-        self.found_rows
+        self.running.before.found_rows
     }
     fn row_count(&self) -> i64 {
-        self.row_count
+        self.running.before.row_count
     }
     fn random(&mut self) -> u64 {
         gannet_runtime::random_u64()
@@ -75,7 +75,8 @@ impl SessionInfo for State {
             "LOAD_FILE" => super::functions::load_file(self, args),
             "MYSQL_QUERY_ATTRIBUTE_STRING" => Ok(match args {
                 [Value::Str(name, _)] => {
-                    let found = self.query_attributes.iter().find(|(n, _)| **n == *name.as_bytes());
+                    let found =
+                        self.running.attributes.iter().flat_map(|all| &**all).find(|(n, _)| **n == *name.as_bytes());
                     found.map_or(Value::Null, |(_, value)| value.clone())
                 }
                 _ => Value::Null,
@@ -83,7 +84,7 @@ impl SessionInfo for State {
             "ROLES_GRAPHML" => Ok(text(&super::functions::roles_graphml(self))),
             "PS_CURRENT_THREAD_ID" => Ok(Value::UInt(self.entry.id)),
             "PS_THREAD_ID" => super::functions::thread_id(self, args),
-            _ => super::user_locks::call(self, name, args),
+            _ => self.named_locks.call(&self.server, self.entry.id, name, args),
         }
     }
 

@@ -2,13 +2,13 @@
 //!
 //! A procedure runs on the session as it is. A function or trigger runs in the middle of a statement, whose executor
 //! has the session's transaction and state in hand: these are moved into a session of their own
-//! ([`Session::prepare_inside`]) for the time of the call, and back.
+//! ([`prepare_inside`]) for the time of the call, and back.
 
 use super::reply::{Done, Ended, Manner, Reply};
 use super::state::State;
 use super::steps::Frame;
 use super::text::{lex_mode, parse_error};
-use super::{Charsets, Session};
+use super::{Charsets, Session, steps};
 use gannet_base::Attached;
 use gannet_core::accounts::{Access, Account, Name, Privilege};
 use gannet_core::vars::{Live, VarValue};
@@ -181,335 +181,332 @@ impl Session {
     pub(crate) fn is_part(&self) -> bool {
         self.inside || self.running.locals.is_some()
     }
+}
 
-    // ---- procedures ----
+/// CALL.
+pub(crate) fn call(session: &mut Session, name: &ObjectName, args: &[Expr], reply: &mut dyn Reply) -> Result<Done> {
+    let schema = session.program_schema(name)?;
+    session.state.renew_snapshot();
+    let found = session.state.snapshot.routine(&schema, RoutineKind::Procedure, &name.name).cloned();
+    session.require_routine(Privilege::Execute, &schema, &name.name, false)?;
+    let Some(routine) = found else {
+        return Err(sql_err!(SpDoesNotExist, "PROCEDURE", format_args!("{schema}.{}", name.name)));
+    };
+    let full = format!("{}.{}", routine.schema, routine.name);
+    let program = compiled(&routine)?;
+    if args.len() != program.params.len() {
+        return Err(sql_err!(SpWrongNoOfArgs, "PROCEDURE", full, program.params.len(), args.len()));
+    }
+    if program.rows && !session.abilities.multi_results {
+        return Err(sql_err!(SpBadselect, full));
+    }
+    let limit = steps::recursion_limit(session);
+    let around = session.state.calls.iter().filter(|r| Arc::ptr_eq(r, &routine)).count() as u64;
+    if around > limit {
+        return Err(sql_err!(SpRecursionLimit, limit, routine.name));
+    }
+    check_nesting(session)?;
+    let mut frame = Frame::new(program.clone());
+    let outs = arguments(session, &program, args, &full, &mut frame)?;
+    session.state.calls.push(routine.clone());
+    let outcome = within(session, &routine.schema, &routine.made, !routine.invoker, |s| {
+        as_program(s, |s| steps::run_program(s, &mut frame, reply))
+    });
+    session.state.calls.pop();
+    outcome?;
+    for ((out, value), slot) in outs.iter().zip(&frame.slots).zip(&program.slots) {
+        give_out(session, out, value.clone())?;
+        if let Out::Marker(n) = out {
+            session.running.outs.push((*n, slot.name.clone(), slot.ty.clone()));
+        }
+    }
+    let affected = u64::try_from(session.state.running.before.row_count).unwrap_or(0);
+    Ok(Done { affected, insert_id: 0, ..Done::default() })
+}
 
-    /// CALL.
-    pub(super) fn call(&mut self, name: &ObjectName, args: &[Expr], reply: &mut dyn Reply) -> Result<Done> {
-        let schema = self.program_schema(name)?;
-        self.state.renew_snapshot();
-        let found = self.state.snapshot.routine(&schema, RoutineKind::Procedure, &name.name).cloned();
-        self.require_routine(Privilege::Execute, &schema, &name.name, false)?;
-        let Some(routine) = found else {
-            return Err(sql_err!(SpDoesNotExist, "PROCEDURE", format_args!("{schema}.{}", name.name)));
+/// Error 1436 where calls are nested too deeply.
+fn check_nesting(session: &Session) -> Result<()> {
+    const RESERVE: usize = 4 * gannet_types::STACK_RESERVE;
+    let left = gannet_runtime::remaining_stack();
+    if left < RESERVE || session.state.calls.len() >= MAX_NESTED {
+        return Err(sql_err!(StackOverrunNeedMore, RESERVE, left, RESERVE));
+    }
+    Ok(())
+}
+
+/// Evaluates the arguments of a CALL, all of them before anything runs. Error 1414.
+fn arguments(
+    session: &mut Session,
+    program: &Program,
+    args: &[Expr],
+    full: &str,
+    frame: &mut Frame,
+) -> Result<Vec<Out>> {
+    let mut outs = Vec::with_capacity(args.len());
+    for (i, (arg, param)) in args.iter().zip(&program.params).enumerate() {
+        let out = match (param.mode, arg) {
+            (ParamMode::In, _) => Out::None,
+            (_, Expr::UserVar(name)) => Out::User(name.text.clone()),
+            (_, Expr::Param(n)) => Out::Marker(*n),
+            (_, Expr::Column(column)) => {
+                let names = session.running.locals.clone();
+                let slot = match (&names, &column.qualifier) {
+                    (Some(names), None) => names.slot(&column.column.text),
+                    (Some(names), Some(q)) if q.schema.is_none() => {
+                        let slot = names.row_slot(&q.name.text, &column.column.text)?;
+                        slot.filter(|s| !names.is_old(*s))
+                    }
+                    _ => None,
+                };
+                Out::Local(slot.ok_or_else(|| sql_err!(SpNotVarArg, i + 1, full))?)
+            }
+            _ => return Err(sql_err!(SpNotVarArg, i + 1, full)),
         };
-        let full = format!("{}.{}", routine.schema, routine.name);
-        let program = compiled(&routine)?;
-        if args.len() != program.params.len() {
-            return Err(sql_err!(SpWrongNoOfArgs, "PROCEDURE", full, program.params.len(), args.len()));
+        if param.mode != ParamMode::Out {
+            let value = session.evaluate(arg)?;
+            frame.slots[i] = steps::converted(session, value, &program.slots[i])?;
         }
-        if program.rows && !self.abilities.multi_results {
-            return Err(sql_err!(SpBadselect, full));
-        }
-        let limit = self.recursion_limit();
-        let around = self.state.calls.iter().filter(|r| Arc::ptr_eq(r, &routine)).count() as u64;
-        if around > limit {
-            return Err(sql_err!(SpRecursionLimit, limit, routine.name));
-        }
-        self.check_nesting()?;
-        let mut frame = Frame::new(program.clone());
-        let outs = self.arguments(&program, args, &full, &mut frame)?;
-        self.state.calls.push(routine.clone());
-        let outcome = self.within(&routine.schema, &routine.made, !routine.invoker, |s| {
-            s.as_program(|s| s.run_program(&mut frame, reply))
-        });
-        self.state.calls.pop();
-        outcome?;
-        for ((out, value), slot) in outs.iter().zip(&frame.slots).zip(&program.slots) {
-            self.give_out(out, value.clone())?;
-            if let Out::Marker(n) = out {
-                self.running.outs.push((*n, slot.name.clone(), slot.ty.clone()));
+        outs.push(out);
+    }
+    Ok(outs)
+}
+
+fn give_out(session: &mut Session, out: &Out, value: Value) -> Result<()> {
+    match out {
+        Out::None => Ok(()),
+        Out::User(name) => session.assign(name, value),
+        Out::Marker(n) => {
+            if let Some(place) = session.running.markers.get_mut(*n as usize) {
+                *place = value;
             }
+            Ok(())
         }
-        let affected = u64::try_from(self.state.row_count).unwrap_or(0);
-        Ok(Done { affected, insert_id: 0, ..Done::default() })
+        Out::Local(slot) => match session.running.locals.clone() {
+            Some(names) => steps::assign_slot(session, &names, *slot, value),
+            None => Ok(()),
+        },
     }
+}
 
-    /// Error 1436 where calls are nested too deeply.
-    fn check_nesting(&self) -> Result<()> {
-        const RESERVE: usize = 4 * gannet_types::STACK_RESERVE;
-        let left = gannet_runtime::remaining_stack();
-        if left < RESERVE || self.state.calls.len() >= MAX_NESTED {
-            return Err(sql_err!(StackOverrunNeedMore, RESERVE, left, RESERVE));
-        }
-        Ok(())
+/// Runs a program as part of the running statement: its parameters, names and status bits are put aside.
+fn as_program<R>(session: &mut Session, f: impl FnOnce(&mut Session) -> R) -> R {
+    let markers = std::mem::take(&mut session.running.markers);
+    let locals = session.running.locals.take();
+    let stacked = std::mem::take(&mut session.running.diagnostics.stacked);
+    let more = session.running.more;
+    let clock = session.state.running.clock;
+    let result = f(session);
+    session.state.running.clock = clock;
+    session.running.more = more;
+    (session.running.markers, session.running.locals) = (markers, locals);
+    session.running.diagnostics.stacked = stacked;
+    result
+}
+
+/// Runs an event's body.
+pub(crate) fn run_event(session: &mut Session, event: &Arc<Event>, reply: &mut dyn Reply) -> Result<()> {
+    session.state.renew_snapshot();
+    let program = compiled_event(event)?;
+    let mut frame = Frame::new(program);
+    let outcome = within(session, &event.schema, &event.made, true, |s| {
+        s.require_on_schema(Privilege::Event.into(), &event.schema)?;
+        as_program(s, |s| steps::run_program(s, &mut frame, reply))
+    });
+    outcome.map(drop)
+}
+
+/// Runs `f` with sql_mode, character sets, default database and, with `definer`, rights of a program.
+fn within<R>(
+    session: &mut Session,
+    schema: &Arc<str>,
+    made: &Made,
+    definer: bool,
+    f: impl FnOnce(&mut Session) -> Result<R>,
+) -> Result<R> {
+    let entered = enter(session, schema, made, definer)?;
+    let outcome = f(session);
+    leave_program(session, entered);
+    outcome
+}
+
+fn enter(session: &mut Session, schema: &Arc<str>, made: &Made, definer: bool) -> Result<Entered> {
+    let identity = if definer { become_account(session, &made.definer)? } else { None };
+    let (mode, client, connection) =
+        (session.settings.exec.sql_mode, session.settings.charsets.client, session.settings.charsets.connection);
+    let database = (session.state.database.as_deref() != Some(&**schema)).then(|| session.state.database.clone());
+    if database.is_some() {
+        session.state.set_database(Some(schema.clone()));
     }
+    let wanted = SqlMode::from_bits(made.sql_mode).unwrap_or_default();
+    set_surroundings(session, wanted, made.client.charset(), made.connection);
+    Ok(Entered { mode, client, connection, database, identity })
+}
 
-    /// Evaluates the arguments of a CALL, all of them before anything runs. Error 1414.
-    fn arguments(&mut self, program: &Program, args: &[Expr], full: &str, frame: &mut Frame) -> Result<Vec<Out>> {
-        let mut outs = Vec::with_capacity(args.len());
-        for (i, (arg, param)) in args.iter().zip(&program.params).enumerate() {
-            let out = match (param.mode, arg) {
-                (ParamMode::In, _) => Out::None,
-                (_, Expr::UserVar(name)) => Out::User(name.text.clone()),
-                (_, Expr::Param(n)) => Out::Marker(*n),
-                (_, Expr::Column(column)) => {
-                    let names = self.running.locals.clone();
-                    let slot = match (&names, &column.qualifier) {
-                        (Some(names), None) => names.slot(&column.column.text),
-                        (Some(names), Some(q)) if q.schema.is_none() => {
-                            let slot = names.row_slot(&q.name.text, &column.column.text)?;
-                            slot.filter(|s| !names.is_old(*s))
-                        }
-                        _ => None,
-                    };
-                    Out::Local(slot.ok_or_else(|| sql_err!(SpNotVarArg, i + 1, full))?)
-                }
-                _ => return Err(sql_err!(SpNotVarArg, i + 1, full)),
-            };
-            if param.mode != ParamMode::Out {
-                let value = self.evaluate(arg)?;
-                frame.slots[i] = self.converted(value, &program.slots[i])?;
-            }
-            outs.push(out);
-        }
-        Ok(outs)
+fn leave_program(session: &mut Session, entered: Entered) {
+    set_surroundings(session, entered.mode, entered.client, entered.connection);
+    if let Some(database) = entered.database {
+        session.state.set_database(database);
     }
-
-    fn give_out(&mut self, out: &Out, value: Value) -> Result<()> {
-        match out {
-            Out::None => Ok(()),
-            Out::User(name) => self.assign(name, value),
-            Out::Marker(n) => {
-                if let Some(place) = self.running.markers.get_mut(*n as usize) {
-                    *place = value;
-                }
-                Ok(())
-            }
-            Out::Local(slot) => match self.running.locals.clone() {
-                Some(names) => self.assign_slot(&names, *slot, value),
-                None => Ok(()),
-            },
-        }
+    if let Some(before) = entered.identity {
+        session.state.account = before.account;
+        session.state.roles = before.roles;
+        session.state.current_user = before.current_user;
+        session.state.access = before.access;
     }
+}
 
-    /// Runs a program as part of the running statement: its parameters, names and status bits are put aside.
-    fn as_program<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
-        let markers = std::mem::take(&mut self.running.markers);
-        let locals = self.running.locals.take();
-        let stacked = std::mem::take(&mut self.running.stacked);
-        let more = self.running.more;
-        let clock = self.state.running.clock;
-        let result = f(self);
-        self.state.running.clock = clock;
-        self.running.more = more;
-        (self.running.markers, self.running.locals, self.running.stacked) = (markers, locals, stacked);
-        result
+fn set_surroundings(session: &mut Session, mode: SqlMode, client: Charset, connection: CollationId) {
+    let same = session.settings.exec.sql_mode == mode && session.settings.charsets.client == client;
+    if same && session.settings.charsets.connection == connection {
+        return;
     }
+    let vars = &mut session.state.vars;
+    vars.set(Live::SqlMode, VarValue::text(&mode.to_string()));
+    vars.set(Live::CharacterSetClient, VarValue::text(client.name()));
+    vars.set(Live::CharacterSetConnection, VarValue::text(connection.charset().name()));
+    vars.set(Live::CollationConnection, VarValue::text(connection.get().name));
+    let unlock_unmatched = session.settings.exec.unlock_unmatched;
+    session.refresh();
+    session.settings.exec.unlock_unmatched = unlock_unmatched;
+}
 
-    // ---- events ----
-
-    /// Runs an event's body.
-    pub(super) fn run_event(&mut self, event: &Arc<Event>, reply: &mut dyn Reply) -> Result<()> {
-        self.state.renew_snapshot();
-        let program = compiled_event(event)?;
-        let mut frame = Frame::new(program);
-        let outcome = self.within(&event.schema, &event.made, true, |s| {
-            s.require_on_schema(Privilege::Event.into(), &event.schema)?;
-            s.as_program(|s| s.run_program(&mut frame, reply))
-        });
-        outcome.map(drop)
+/// Takes the rights of a definer, unless they are the session's. Error 1449.
+fn become_account(session: &mut Session, definer: &(Box<str>, Box<str>)) -> Result<Option<Box<Identity>>> {
+    let (user, host) = (&*definer.0, &*definer.1);
+    if *session.state.account.user == *user && *session.state.account.host == *host {
+        return Ok(None);
     }
+    let account = session.server.accounts.get(user, host).ok_or_else(|| sql_err!(NoSuchUser, user, host))?;
+    let roles = account.grants.default_roles.clone();
+    let access = Access::new(&session.server.accounts, &account, &roles);
+    let s = &mut session.state;
+    Ok(Some(Box::new(Identity {
+        current_user: std::mem::replace(&mut s.current_user, account.name()),
+        account: std::mem::replace(&mut s.account, account),
+        roles: std::mem::replace(&mut s.roles, roles),
+        access: std::mem::replace(&mut s.access, access),
+    })))
+}
 
-    // ---- the surroundings of a program ----
+/// A plan that calls functions or fires triggers is about to run: a session for these is there when it is needed.
+fn prepare_inside(session: &mut Session) {
+    let mut inner = match session.state.inside.pop() {
+        Some(inner) => inner,
+        None => new_inside(session),
+    };
+    inner.settings = session.settings.clone();
+    inner.work.nested_in(&session.work);
+    inner.running.diagnostics.warnings = session.running.diagnostics.warnings.like();
+    session.state.inside.push(inner);
+}
 
-    /// Runs `f` with sql_mode, character sets, default database and, with `definer`, rights of a program.
-    fn within<R>(
-        &mut self,
-        schema: &Arc<str>,
-        made: &Made,
-        definer: bool,
-        f: impl FnOnce(&mut Self) -> Result<R>,
-    ) -> Result<R> {
-        let entered = self.enter(schema, made, definer)?;
-        let outcome = f(self);
-        self.leave_program(entered);
-        outcome
+/// The statement is one whose functions and triggers may not change its tables.
+#[inline]
+pub(crate) fn begin_using(session: &mut Session, plan: &Plan) {
+    if plan.uses.programs {
+        use_tables(session, plan);
     }
+}
 
-    fn enter(&mut self, schema: &Arc<str>, made: &Made, definer: bool) -> Result<Entered> {
-        let identity = if definer { self.become_account(&made.definer)? } else { None };
-        let (mode, client, connection) = (self.settings.sql_mode, self.charsets.client, self.charsets.connection);
-        let database = (self.state.database.as_deref() != Some(&**schema)).then(|| self.state.database.clone());
-        if database.is_some() {
-            self.state.set_database(Some(schema.clone()));
-        }
-        let wanted = SqlMode::from_bits(made.sql_mode).unwrap_or_default();
-        self.set_surroundings(wanted, made.client.charset(), made.connection);
-        Ok(Entered { mode, client, connection, database, identity })
+#[cold]
+fn use_tables(session: &mut Session, plan: &Plan) {
+    prepare_inside(session);
+    let tables = plan.tables.iter().filter(|t| !t.table.temporary).map(|t| t.table.id).collect();
+    session.state.using.push(tables);
+}
+
+/// It has ended.
+#[inline]
+pub(crate) fn end_using(session: &mut Session, plan: &Plan) {
+    if !plan.uses.programs {
+        return;
     }
-
-    fn leave_program(&mut self, entered: Entered) {
-        self.set_surroundings(entered.mode, entered.client, entered.connection);
-        if let Some(database) = entered.database {
-            self.state.set_database(database);
-        }
-        if let Some(before) = entered.identity {
-            self.state.account = before.account;
-            self.state.roles = before.roles;
-            self.state.current_user = before.current_user;
-            self.state.access = before.access;
-        }
+    session.state.using.pop();
+    if std::mem::take(&mut session.state.changed_inside) {
+        session.refresh();
+        session.state.changed_inside = session.inside;
     }
+}
 
-    fn set_surroundings(&mut self, mode: SqlMode, client: Charset, connection: CollationId) {
-        let same = self.settings.sql_mode == mode && self.charsets.client == client;
-        if same && self.charsets.connection == connection {
-            return;
-        }
-        let vars = &mut self.state.vars;
-        vars.set(Live::SqlMode, VarValue::text(&mode.to_string()));
-        vars.set(Live::CharacterSetClient, VarValue::text(client.name()));
-        vars.set(Live::CharacterSetConnection, VarValue::text(connection.charset().name()));
-        vars.set(Live::CollationConnection, VarValue::text(connection.get().name));
-        let unlock_unmatched = self.settings.unlock_unmatched;
-        self.refresh();
-        self.settings.unlock_unmatched = unlock_unmatched;
-    }
-
-    /// Takes the rights of a definer, unless they are the session's. Error 1449.
-    fn become_account(&mut self, definer: &(Box<str>, Box<str>)) -> Result<Option<Box<Identity>>> {
-        let (user, host) = (&*definer.0, &*definer.1);
-        if *self.state.account.user == *user && *self.state.account.host == *host {
-            return Ok(None);
-        }
-        let account = self.server.accounts.get(user, host).ok_or_else(|| sql_err!(NoSuchUser, user, host))?;
-        let roles = account.grants.default_roles.clone();
-        let access = Access::new(&self.server.accounts, &account, &roles);
-        let s = &mut self.state;
-        Ok(Some(Box::new(Identity {
-            current_user: std::mem::replace(&mut s.current_user, account.name()),
-            account: std::mem::replace(&mut s.account, account),
-            roles: std::mem::replace(&mut s.roles, roles),
-            access: std::mem::replace(&mut s.access, access),
-        })))
-    }
-
-    // ---- functions and triggers ----
-
-    /// A plan that calls functions or fires triggers is about to run: a session for these is there when it is needed.
-    pub(super) fn prepare_inside(&mut self) {
-        let mut inner = match self.state.inside.pop() {
-            Some(inner) => inner,
-            None => self.new_inside(),
-        };
-        inner.settings = self.settings.clone();
-        inner.charsets = self.charsets;
-        inner.mode_key = self.mode_key;
-        inner.passes = self.passes;
-        inner.work.nested_in(&self.work);
-        inner.running.warnings = self.running.warnings.like();
-        self.state.inside.push(inner);
-    }
-
-    /// The statement is one whose functions and triggers may not change its tables.
-    #[inline]
-    pub(super) fn begin_using(&mut self, plan: &Plan) {
-        if plan.uses.programs {
-            self.use_tables(plan);
+/// Error 1442 for a table that a statement around this one uses.
+pub(crate) fn refuse_used(session: &Session, plan: &Plan) -> Result<()> {
+    let written = |t: &&PlanTable| match t.intent {
+        Intent::Insert | Intent::Replace | Intent::Update | Intent::Delete => true,
+        Intent::Read | Intent::LockingRead | Intent::ForeignRead | Intent::ForeignWrite => false,
+    };
+    for t in plan.tables.iter().filter(written) {
+        if session.state.using.iter().any(|tables| tables.contains(&t.table.id)) {
+            return Err(sql_err!(CantUpdateUsedTableInSfOrTrg, t.table.name));
         }
     }
+    Ok(())
+}
 
-    #[cold]
-    fn use_tables(&mut self, plan: &Plan) {
-        self.prepare_inside();
-        let tables = plan.tables.iter().filter(|t| !t.table.temporary).map(|t| t.table.id).collect();
-        self.state.using.push(tables);
-    }
+#[cold]
+fn new_inside(session: &Session) -> Box<Session> {
+    let (server, plans, entry) = (session.server.clone(), session.plans.clone(), session.entry.clone());
+    let opening = super::Opening::default();
+    let mut inner = Box::new(Session::new(server, plans, entry, session.state.account.clone(), &opening));
+    inner.inside = true;
+    inner.ended = true;
+    inner
+}
 
-    /// It has ended.
-    #[inline]
-    pub(super) fn end_using(&mut self, plan: &Plan) {
-        if !plan.uses.programs {
-            return;
-        }
-        self.state.using.pop();
-        if std::mem::take(&mut self.state.changed_inside) {
-            self.refresh();
-            self.state.changed_inside = self.inside;
-        }
+/// A function's value.
+fn run_function(session: &mut Session, routine: &Arc<Routine>, args: &[Value]) -> Result<Value> {
+    let full = || format!("{}.{}", routine.schema, routine.name);
+    let access = &session.state.access;
+    if !access.all && !access.routine(&routine.schema, &routine.name, true).has(Privilege::Execute) {
+        let a = &session.state.account;
+        return Err(sql_err!(ProcaccessDenied, "execute", a.user, session.state.host(), full()));
     }
+    if session.state.calls.iter().any(|r| Arc::ptr_eq(r, routine)) {
+        return Err(sql_err!(SpNoRecursion));
+    }
+    check_nesting(session)?;
+    let program = compiled(routine)?;
+    let mut frame = Frame::new(program.clone());
+    for (i, arg) in args.iter().enumerate() {
+        frame.slots[i] = steps::converted(session, arg.clone(), &program.slots[i])?;
+    }
+    session.state.calls.push(routine.clone());
+    let outcome = within(session, &routine.schema, &routine.made, !routine.invoker, |s| {
+        as_program(s, |s| steps::run_program(s, &mut frame, &mut Nowhere))
+    });
+    session.state.calls.pop();
+    outcome?.ok_or_else(|| sql_err!(SpNoreturnend, routine.name))
+}
 
-    /// Error 1442 for a table that a statement around this one uses.
-    pub(super) fn refuse_used(&self, plan: &Plan) -> Result<()> {
-        let written = |t: &&PlanTable| match t.intent {
-            Intent::Insert | Intent::Replace | Intent::Update | Intent::Delete => true,
-            Intent::Read | Intent::LockingRead | Intent::ForeignRead | Intent::ForeignWrite => false,
-        };
-        for t in plan.tables.iter().filter(written) {
-            if self.state.using.iter().any(|tables| tables.contains(&t.table.id)) {
-                return Err(sql_err!(CantUpdateUsedTableInSfOrTrg, t.table.name));
-            }
-        }
-        Ok(())
+/// Fires a trigger. OLD and NEW are its first slots; NEW comes back as the trigger leaves it.
+fn run_trigger(
+    session: &mut Session,
+    table: &Arc<Table>,
+    trigger: &Arc<Trigger>,
+    old: Option<&[Value]>,
+    new: Option<&mut [Value]>,
+) -> Result<()> {
+    check_nesting(session)?;
+    let program = compiled_trigger(table, trigger)?;
+    let mut frame = Frame::new(program);
+    let mut at = 0;
+    if let Some(old) = old {
+        frame.slots[..old.len()].clone_from_slice(old);
+        at = old.len();
     }
-
-    #[cold]
-    fn new_inside(&self) -> Box<Session> {
-        let (server, plans, entry) = (self.server.clone(), self.plans.clone(), self.entry.clone());
-        let opening = super::Opening::default();
-        let mut inner = Box::new(Session::new(server, plans, entry, self.state.account.clone(), &opening));
-        inner.inside = true;
-        inner.ended = true;
-        inner
+    if let Some(new) = &new {
+        frame.slots[at..at + new.len()].clone_from_slice(new);
     }
-
-    /// A function's value.
-    fn run_function(&mut self, routine: &Arc<Routine>, args: &[Value]) -> Result<Value> {
-        let full = || format!("{}.{}", routine.schema, routine.name);
-        let access = &self.state.access;
-        if !access.all && !access.routine(&routine.schema, &routine.name, true).has(Privilege::Execute) {
-            let a = &self.state.account;
-            return Err(sql_err!(ProcaccessDenied, "execute", a.user, self.state.host(), full()));
+    within(session, &table.schema, &trigger.made, true, |s| {
+        let access = &s.state.access;
+        if !access.all && !access.table(&table.schema, &table.name).has(Privilege::Trigger) {
+            return Err(s.denied(Privilege::Trigger.into(), &table.name));
         }
-        if self.state.calls.iter().any(|r| Arc::ptr_eq(r, routine)) {
-            return Err(sql_err!(SpNoRecursion));
-        }
-        self.check_nesting()?;
-        let program = compiled(routine)?;
-        let mut frame = Frame::new(program.clone());
-        for (i, arg) in args.iter().enumerate() {
-            frame.slots[i] = self.converted(arg.clone(), &program.slots[i])?;
-        }
-        self.state.calls.push(routine.clone());
-        let outcome = self.within(&routine.schema, &routine.made, !routine.invoker, |s| {
-            s.as_program(|s| s.run_program(&mut frame, &mut Nowhere))
-        });
-        self.state.calls.pop();
-        outcome?.ok_or_else(|| sql_err!(SpNoreturnend, routine.name))
+        as_program(s, |s| steps::run_program(s, &mut frame, &mut Nowhere))
+    })?;
+    if let Some(new) = new.filter(|_| !trigger.after) {
+        new.clone_from_slice(&frame.slots[at..at + new.len()]);
     }
-
-    /// Fires a trigger. OLD and NEW are its first slots; NEW comes back as the trigger leaves it.
-    fn run_trigger(
-        &mut self,
-        table: &Arc<Table>,
-        trigger: &Arc<Trigger>,
-        old: Option<&[Value]>,
-        new: Option<&mut [Value]>,
-    ) -> Result<()> {
-        self.check_nesting()?;
-        let program = compiled_trigger(table, trigger)?;
-        let mut frame = Frame::new(program);
-        let mut at = 0;
-        if let Some(old) = old {
-            frame.slots[..old.len()].clone_from_slice(old);
-            at = old.len();
-        }
-        if let Some(new) = &new {
-            frame.slots[at..at + new.len()].clone_from_slice(new);
-        }
-        self.within(&table.schema, &trigger.made, true, |s| {
-            let access = &s.state.access;
-            if !access.all && !access.table(&table.schema, &table.name).has(Privilege::Trigger) {
-                return Err(s.denied(Privilege::Trigger.into(), &table.name));
-            }
-            s.as_program(|s| s.run_program(&mut frame, &mut Nowhere))
-        })?;
-        if let Some(new) = new.filter(|_| !trigger.after) {
-            new.clone_from_slice(&frame.slots[at..at + new.len()]);
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 impl State {
@@ -526,17 +523,14 @@ impl State {
         std::mem::swap(&mut inner.state, self);
         std::mem::swap(inner.work.txn_mut(), txn);
         let s = &inner.state;
-        let before = (s.last_insert_id, s.found_rows, s.row_count, s.warning_count, s.error_count);
-        let seen = (s.running.insert_id_given, s.running.over_tables);
+        let before = (s.last_insert_id, s.running.before, s.running.insert_id_given, s.running.over_tables);
         let outcome = f(&mut inner);
         let s = &mut inner.state;
-        (s.last_insert_id, s.found_rows, s.row_count, s.warning_count, s.error_count) = before;
-        (s.running.insert_id_given, s.running.over_tables) = seen;
+        (s.last_insert_id, s.running.before, s.running.insert_id_given, s.running.over_tables) = before;
         std::mem::swap(inner.work.txn_mut(), txn);
         std::mem::swap(&mut inner.state, self);
-        if !inner.running.warnings.is_empty() {
-            let fresh = inner.running.warnings.like();
-            warnings.append(&mut std::mem::replace(&mut inner.running.warnings, fresh));
+        if !inner.running.diagnostics.warnings.is_empty() {
+            warnings.append(&mut inner.running.diagnostics.set_aside());
         }
         self.inside.push(inner);
         outcome
@@ -550,7 +544,7 @@ impl State {
         routine: &Arc<Routine>,
         args: &[Value],
     ) -> Result<Value> {
-        self.inside(txn, warnings, |inner| inner.run_function(routine, args))
+        self.inside(txn, warnings, |inner| run_function(inner, routine, args))
     }
 
     /// Fires a trigger, for the executor.
@@ -562,7 +556,7 @@ impl State {
         old: Option<&[Value]>,
         new: Option<&mut [Value]>,
     ) -> Result<()> {
-        self.inside(txn, warnings, |inner| inner.run_trigger(table, trigger, old, new))
+        self.inside(txn, warnings, |inner| run_trigger(inner, table, trigger, old, new))
     }
 }
 

@@ -32,67 +32,65 @@ pub(crate) fn variable(globals: &GlobalVars, name: &str) -> Result<VarId> {
     found.ok_or_else(|| sql_err!(UnknownSystemVariable, name))
 }
 
-impl Session {
-    /// INSTALL COMPONENT. Errors 3529, 1235.
-    pub(crate) fn install(&mut self, install: &Install) -> Result<Done> {
-        let Install::Component { urns, set } = install else { return Err(SqlError::unsupported("INSTALL PLUGIN")) };
-        self.require_on_table(Privilege::Insert.into(), "mysql", "component")?;
-        let known = |urn: &str| urn == VALIDATE_PASSWORD && !validates(&self.server.globals);
-        if let Some(urn) = urns.iter().find(|urn| !known(urn)) {
-            return Err(sql_err!(ComponentsCantLoad, urn));
-        }
-        self.commit_implicitly()?;
-        self.keep_components(VALIDATE_PASSWORD)?;
-        self.set(set).map(|()| Done::default())
+/// INSTALL COMPONENT. Errors 3529, 1235.
+pub(crate) fn install(session: &mut Session, install: &Install) -> Result<Done> {
+    let Install::Component { urns, set } = install else { return Err(SqlError::unsupported("INSTALL PLUGIN")) };
+    session.require_on_table(Privilege::Insert.into(), "mysql", "component")?;
+    let known = |urn: &str| urn == VALIDATE_PASSWORD && !validates(&session.server.globals);
+    if let Some(urn) = urns.iter().find(|urn| !known(urn)) {
+        return Err(sql_err!(ComponentsCantLoad, urn));
     }
+    session.commit_implicitly()?;
+    keep_components(session, VALIDATE_PASSWORD)?;
+    session.set(set).map(|()| Done::default())
+}
 
-    /// UNINSTALL COMPONENT. Errors 3537, 1235.
-    pub(crate) fn uninstall(&mut self, uninstall: &Uninstall) -> Result<Done> {
-        let Uninstall::Component(urns) = uninstall else { return Err(SqlError::unsupported("UNINSTALL PLUGIN")) };
-        self.require_on_table(Privilege::Delete.into(), "mysql", "component")?;
-        let loaded = |urn: &str| urn == VALIDATE_PASSWORD && validates(&self.server.globals);
-        if let Some(urn) = urns.iter().find(|urn| !loaded(urn)) {
-            return Err(sql_err!(ComponentsUnloadNotLoaded, urn));
-        }
-        self.commit_implicitly()?;
-        self.keep_components("").map(|()| Done::default())
+/// UNINSTALL COMPONENT. Errors 3537, 1235.
+pub(crate) fn uninstall(session: &mut Session, uninstall: &Uninstall) -> Result<Done> {
+    let Uninstall::Component(urns) = uninstall else { return Err(SqlError::unsupported("UNINSTALL PLUGIN")) };
+    session.require_on_table(Privilege::Delete.into(), "mysql", "component")?;
+    let loaded = |urn: &str| urn == VALIDATE_PASSWORD && validates(&session.server.globals);
+    if let Some(urn) = urns.iter().find(|urn| !loaded(urn)) {
+        return Err(sql_err!(ComponentsUnloadNotLoaded, urn));
     }
+    session.commit_implicitly()?;
+    keep_components(session, "").map(|()| Done::default())
+}
 
-    fn keep_components(&mut self, list: &str) -> Result<()> {
-        let id = VarId::from(Live::Components);
-        let vars::SetBy { at_us, user, host } = self.setter();
-        let record = Persisted { value: VarValue::text(list), at_us, user, host };
-        self.change_persisted(|map| {
-            if list.is_empty() { drop(map.remove(id.def().name)) } else { drop(map.insert(id.def().name, record)) }
-        })?;
-        self.server.globals.set(id, VarValue::text(list));
-        Ok(())
-    }
+fn keep_components(session: &mut Session, list: &str) -> Result<()> {
+    let id = VarId::from(Live::Components);
+    let vars::SetBy { at_us, user, host } = session.setter();
+    let record = Persisted { value: VarValue::text(list), at_us, user, host };
+    session.change_persisted(|map| {
+        if list.is_empty() { drop(map.remove(id.def().name)) } else { drop(map.insert(id.def().name, record)) }
+    })?;
+    session.server.globals.set(id, VarValue::text(list));
+    Ok(())
+}
 
-    /// Error 1819 for a password that the rules refuse.
-    pub(crate) fn check_password(&self, clear: &[u8]) -> Result<()> {
-        let globals = &self.server.globals;
-        if !validates(globals) {
-            return Ok(());
-        }
-        let number = |live: Live| globals.get(live).as_u64() as usize;
-        let (mixed, digits) = (number(Live::ValidatePasswordMixedCase), number(Live::ValidatePasswordNumbers));
-        let special = number(Live::ValidatePasswordSpecial);
-        let text = String::from_utf8_lossy(clear);
-        let count = |is: fn(char) -> bool| text.chars().filter(|c| is(*c)).count();
-        let least = number(Live::ValidatePasswordLength).max(digits + special + 2 * mixed);
-        let reversed: String = text.chars().rev().collect();
-        let names = [self.state.account.user.as_str(), self.state.user.rsplit_once('@').map_or("", |(user, _)| user)];
-        let is_name = |n: &&str| !n.is_empty() && (**n == text || **n == reversed);
-        let named = globals.get(Live::ValidatePasswordUserName).as_bool() && names.iter().any(is_name);
-        let simple = count(|c| c.is_lowercase()) < mixed
-            || count(|c| c.is_uppercase()) < mixed
-            || count(|c| c.is_ascii_digit()) < digits
-            || count(|c| !c.is_alphanumeric()) < special;
-        let low = globals.get(Live::ValidatePasswordPolicy).as_str() == "LOW";
-        if text.chars().count() < least || named || simple && !low {
-            return Err(sql_err!(NotValidPassword));
-        }
-        Ok(())
+/// Error 1819 for a password that the rules refuse.
+pub(crate) fn check_password(session: &Session, clear: &[u8]) -> Result<()> {
+    let globals = &session.server.globals;
+    if !validates(globals) {
+        return Ok(());
     }
+    let number = |live: Live| globals.get(live).as_u64() as usize;
+    let (mixed, digits) = (number(Live::ValidatePasswordMixedCase), number(Live::ValidatePasswordNumbers));
+    let special = number(Live::ValidatePasswordSpecial);
+    let text = String::from_utf8_lossy(clear);
+    let count = |is: fn(char) -> bool| text.chars().filter(|c| is(*c)).count();
+    let least = number(Live::ValidatePasswordLength).max(digits + special + 2 * mixed);
+    let reversed: String = text.chars().rev().collect();
+    let names = [session.state.account.user.as_str(), session.state.user.rsplit_once('@').map_or("", |(user, _)| user)];
+    let is_name = |n: &&str| !n.is_empty() && (**n == text || **n == reversed);
+    let named = globals.get(Live::ValidatePasswordUserName).as_bool() && names.iter().any(is_name);
+    let simple = count(|c| c.is_lowercase()) < mixed
+        || count(|c| c.is_uppercase()) < mixed
+        || count(|c| c.is_ascii_digit()) < digits
+        || count(|c| !c.is_alphanumeric()) < special;
+    let low = globals.get(Live::ValidatePasswordPolicy).as_str() == "LOW";
+    if text.chars().count() < least || named || simple && !low {
+        return Err(sql_err!(NotValidPassword));
+    }
+    Ok(())
 }

@@ -6,36 +6,34 @@ use gannet_plan::Plan;
 use gannet_plan::plan::Accesses;
 use gannet_telemetry::{Counter, WORK, add_all};
 
-impl Session {
-    /// What the status variables say of an execution as a whole.
-    pub(super) fn count_execution(&mut self, plan: &Plan, done: bool) {
-        if !plan.tables.is_empty() && !plan.uses.virtual_tables {
-            let end = if done { Counter::HandlerCommit } else { Counter::HandlerRollback };
-            // Taken and let go, each table.
-            add_all([(end, 1), (Counter::HandlerExternalLock, 2 * plan.tables.len() as u64)]);
-        }
-        let a = &plan.accesses;
-        if *a != Accesses::default() {
-            self.running.figures.works = true;
-            add_all([
-                (Counter::SelectScan, a.scan.into()),
-                (Counter::SelectFullJoin, a.full_join.into()),
-                (Counter::SelectRange, a.range.into()),
-                (Counter::SelectFullRangeJoin, a.full_range_join.into()),
-            ]);
-        }
+/// What the status variables say of an execution as a whole.
+pub(crate) fn count_execution(session: &mut Session, plan: &Plan, done: bool) {
+    if !plan.tables.is_empty() && !plan.uses.virtual_tables {
+        let end = if done { Counter::HandlerCommit } else { Counter::HandlerRollback };
+        // Taken and let go, each table.
+        add_all([(end, 1), (Counter::HandlerExternalLock, 2 * plan.tables.len() as u64)]);
     }
+    let a = &plan.accesses;
+    if *a != Accesses::default() {
+        session.running.figures.works = true;
+        add_all([
+            (Counter::SelectScan, a.scan.into()),
+            (Counter::SelectFullJoin, a.full_join.into()),
+            (Counter::SelectRange, a.range.into()),
+            (Counter::SelectFullRangeJoin, a.full_range_join.into()),
+        ]);
+    }
+}
 
-    /// What the session has counted of [`WORK`] since the last statement that asked.
-    #[cold]
-    pub(super) fn work_done(&mut self) -> [u64; WORK.len()] {
-        let now = WORK.map(|c| self.state.counters.get(c));
-        let before = std::mem::replace(&mut self.work_seen, now);
-        std::array::from_fn(|i| now[i].wrapping_sub(before[i]))
-    }
+/// What the session has counted of [`WORK`] since the last statement that asked.
+#[cold]
+pub(crate) fn work_done(session: &mut Session) -> [u64; WORK.len()] {
+    let now = WORK.map(|c| session.state.counters.get(c));
+    let before = std::mem::replace(&mut session.work_seen, now);
+    std::array::from_fn(|i| now[i].wrapping_sub(before[i]))
+}
 
-    /// The session's counters are zero again.
-    pub(super) fn counters_reset(&mut self) {
-        (self.locks_seen_ns, self.work_seen, self.extra_seen) = (0, Default::default(), None);
-    }
+/// The session's counters are zero again.
+pub(crate) fn counters_reset(session: &mut Session) {
+    (session.locks_seen_ns, session.work_seen, session.extra_seen) = (0, Default::default(), None);
 }

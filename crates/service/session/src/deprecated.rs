@@ -7,7 +7,7 @@ impl Session {
     /// Warns of deprecated syntax.
     pub(crate) fn warn_of(&mut self, notices: &[Notice]) {
         for notice in notices {
-            self.running.warnings.push(gannet_exec::deprecation(*notice));
+            self.running.diagnostics.warnings.push(gannet_exec::deprecation(*notice));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The diagnostics area: SIGNAL, RESIGNAL, GET DIAGNOSTICS.
+//! The diagnostics area, and the statements about it: SIGNAL, RESIGNAL, GET DIAGNOSTICS.
 
 use super::Session;
 use super::reply::Done;
@@ -10,6 +10,69 @@ use gannet_types::{ErrorCode, Items, Level, Result, SqlError, Value, Warning, Wa
 pub(crate) struct Stacked {
     pub(crate) area: Warnings,
     pub(crate) raised: Warning,
+}
+
+/// The conditions of the statement that runs, and what the handlers at work were called for.
+#[derive(Default)]
+pub struct Diagnostics {
+    /// The diagnostics area.
+    pub warnings: Warnings,
+    /// The areas of handlers, innermost last.
+    pub(crate) stacked: Vec<Stacked>,
+    /// How often a statement of a program has cleared the area.
+    clears: u64,
+}
+
+/// How many conditions were in the area when a handler was called: they go with it if nothing has cleared the area
+/// meanwhile.
+pub(crate) struct Handled {
+    conditions: usize,
+    clears: u64,
+}
+
+impl Diagnostics {
+    /// Those of a statement inside.
+    pub(crate) fn inside(&self) -> Self {
+        Diagnostics { warnings: self.warnings.like(), ..Diagnostics::default() }
+    }
+
+    /// Empties the area; gives what was in it.
+    pub(crate) fn set_aside(&mut self) -> Warnings {
+        let fresh = self.warnings.like();
+        std::mem::replace(&mut self.warnings, fresh)
+    }
+
+    /// Empties the area for a statement of a program.
+    pub(crate) fn clear(&mut self) {
+        self.warnings.clear();
+        self.cleared();
+    }
+
+    /// What was in the area is gone.
+    pub(crate) fn cleared(&mut self) {
+        self.clears += 1;
+    }
+
+    /// A handler is called for `raised`.
+    pub(crate) fn stack(&mut self, raised: Warning) -> Handled {
+        let area = self.warnings.clone();
+        let handled = Handled { conditions: area.iter().count(), clears: self.clears };
+        self.stacked.push(Stacked { area, raised });
+        handled
+    }
+
+    /// The handler has ended.
+    pub(crate) fn unstack(&mut self, handled: &Handled) {
+        self.stacked.pop();
+        if self.clears == handled.clears {
+            self.warnings.forget_first(handled.conditions);
+        }
+    }
+
+    /// The area, or that of the innermost handler.
+    fn area(&self, stacked: bool) -> &Warnings {
+        self.stacked.last().filter(|_| stacked).map_or(&self.warnings, |s| &s.area)
+    }
 }
 
 /// Characters that MESSAGE_TEXT and the other items may have.
@@ -24,155 +87,146 @@ struct SetItems {
     items: Items,
 }
 
-impl Session {
-    /// SIGNAL, RESIGNAL.
-    pub(super) fn signal(&mut self, signal: &Signal) -> Result<Done> {
-        let active = self.running.stacked.last().cloned();
-        let state = match &signal.condition {
-            None => None,
-            Some(ConditionValue::SqlState(state)) => Some(sqlstate(state)?),
-            Some(ConditionValue::Named(name)) => return Err(sql_err!(SpCondMismatch, name)),
-            Some(_) => return Err(sql_err!(SignalBadConditionType)),
-        };
-        if signal.resignal && active.is_none() {
-            return Err(sql_err!(ResignalWithoutActiveHandler));
-        }
-        let set = self.set_items(&signal.items)?;
-        let (mut area, condition) = match (active.filter(|_| signal.resignal), state) {
-            (Some(active), None) => {
-                let mut area = active.area;
-                area.remove_last(&active.raised);
-                (area, changed(SqlError::of_condition(&active.raised), active.raised.level, None, set))
-            }
-            (Some(active), Some(state)) => {
-                let before = SqlError::of_condition(&active.raised);
-                (active.area, changed(before, level_of(state), Some(state), set))
-            }
-            (None, state) => {
-                let state = state.unwrap_or(*b"45000");
-                let code = default_code(state);
-                let plain = SqlError::signal(code.number(), state, code.format());
-                (self.running.warnings.like(), changed(plain, level_of(state), None, set))
-            }
-        };
-        // Truncated items were warned of just now.
-        let mut warned = std::mem::take(&mut self.running.warnings);
-        if !signal.resignal {
-            area.append(&mut warned);
-        }
-        self.running.warnings = area;
-        self.running.clears += 1;
-        let (error, level) = condition;
-        if level == Level::Error {
-            return Err(error);
-        }
-        self.running.warnings.push(error.to_warning(level));
-        Ok(Done::default())
+/// SIGNAL, RESIGNAL.
+pub(crate) fn signal(session: &mut Session, signal: &Signal) -> Result<Done> {
+    let active = session.running.diagnostics.stacked.last().cloned();
+    let state = match &signal.condition {
+        None => None,
+        Some(ConditionValue::SqlState(state)) => Some(sqlstate(state)?),
+        Some(ConditionValue::Named(name)) => return Err(sql_err!(SpCondMismatch, name)),
+        Some(_) => return Err(sql_err!(SignalBadConditionType)),
+    };
+    if signal.resignal && active.is_none() {
+        return Err(sql_err!(ResignalWithoutActiveHandler));
     }
+    let set = set_items(session, &signal.items)?;
+    let (mut area, condition) = match (active.filter(|_| signal.resignal), state) {
+        (Some(active), None) => {
+            let mut area = active.area;
+            area.remove_last(&active.raised);
+            (area, changed(SqlError::of_condition(&active.raised), active.raised.level, None, set))
+        }
+        (Some(active), Some(state)) => {
+            let before = SqlError::of_condition(&active.raised);
+            (active.area, changed(before, level_of(state), Some(state), set))
+        }
+        (None, state) => {
+            let state = state.unwrap_or(*b"45000");
+            let code = default_code(state);
+            let plain = SqlError::signal(code.number(), state, code.format());
+            (session.running.diagnostics.warnings.like(), changed(plain, level_of(state), None, set))
+        }
+    };
+    // Truncated items were warned of just now.
+    let mut warned = std::mem::take(&mut session.running.diagnostics.warnings);
+    if !signal.resignal {
+        area.append(&mut warned);
+    }
+    session.running.diagnostics.warnings = area;
+    session.running.diagnostics.cleared();
+    let (error, level) = condition;
+    if level == Level::Error {
+        return Err(error);
+    }
+    session.running.diagnostics.warnings.push(error.to_warning(level));
+    Ok(Done::default())
+}
 
-    /// The items behind SET. Errors 1231, 1641, 1648.
-    fn set_items(&mut self, items: &[(Ident, Expr)]) -> Result<SetItems> {
-        let mut set = SetItems::default();
-        for (at, (name, value)) in items.iter().enumerate() {
-            let name = name.text.to_uppercase();
-            if items[..at].iter().any(|(other, _)| other.text.to_uppercase() == name) {
-                return Err(sql_err!(DupSignalSet, name));
+/// The items behind SET. Errors 1231, 1641, 1648.
+fn set_items(session: &mut Session, items: &[(Ident, Expr)]) -> Result<SetItems> {
+    let mut set = SetItems::default();
+    for (at, (name, value)) in items.iter().enumerate() {
+        let name = name.text.to_uppercase();
+        if items[..at].iter().any(|(other, _)| other.text.to_uppercase() == name) {
+            return Err(sql_err!(DupSignalSet, name));
+        }
+        let value = session.evaluate(value)?;
+        let wrong = |shown: &str| sql_err!(WrongValueForVar, name, shown);
+        if value.is_null() {
+            return Err(wrong("NULL"));
+        }
+        let mut text = Vec::new();
+        value.write_text(&mut text);
+        let text = String::from_utf8_lossy(&text).into_owned();
+        match &*name {
+            "MYSQL_ERRNO" => {
+                let number = text.trim().parse::<u16>().ok().filter(|n| *n > 0);
+                set.number = Some(number.ok_or_else(|| wrong(&text))?);
             }
-            let value = self.evaluate(value)?;
-            let wrong = |shown: &str| sql_err!(WrongValueForVar, name, shown);
-            if value.is_null() {
-                return Err(wrong("NULL"));
+            "MESSAGE_TEXT" => set.message = Some(fitting(session, text, MESSAGE_CHARS, &name)?),
+            _ => {
+                let place = Items::NAMES.iter().position(|n| *n == name);
+                let place = place.ok_or_else(|| SqlError::unsupported(format_args!("SIGNAL SET {name}")))?;
+                set.items.0[place] = Some(fitting(session, text, ITEM_CHARS, &name)?);
             }
-            let mut text = Vec::new();
-            value.write_text(&mut text);
-            let text = String::from_utf8_lossy(&text).into_owned();
-            match &*name {
-                "MYSQL_ERRNO" => {
-                    let number = text.trim().parse::<u16>().ok().filter(|n| *n > 0);
-                    set.number = Some(number.ok_or_else(|| wrong(&text))?);
+        }
+    }
+    Ok(set)
+}
+
+/// Error 1648 for a text that is too long; without strict mode it is cut, with warning 1647.
+fn fitting(session: &mut Session, text: String, most: usize, item: &str) -> Result<Box<str>> {
+    if text.chars().count() <= most {
+        return Ok(text.into());
+    }
+    if session.settings.exec.sql_mode.is_strict() {
+        return Err(sql_err!(CondItemTooLong, item));
+    }
+    session.running.diagnostics.warnings.warn(ErrorCode::WarnCondItemTruncated, &[&item]);
+    Ok(text.chars().take(most).collect::<String>().into())
+}
+
+/// GET DIAGNOSTICS.
+pub(crate) fn get_diagnostics(session: &mut Session, get: &GetDiagnostics) -> Result<Done> {
+    if get.stacked && session.running.diagnostics.stacked.is_empty() {
+        return Err(sql_err!(GetStackedDaWithoutActiveHandler));
+    }
+    for (target, _) in &get.items {
+        if let IntoTarget::Local(name) = target {
+            session.slot_of(&name.text)?;
+        }
+    }
+    // What fails here is one more condition of the area, not an error of the statement.
+    match tell_diagnostics(session, get) {
+        Err(e) if e.code() != ErrorCode::QueryInterrupted => {
+            session.running.diagnostics.warnings.push(e.to_warning(Level::Error))
+        }
+        outcome => outcome?,
+    }
+    Ok(Done::default())
+}
+
+fn tell_diagnostics(session: &mut Session, get: &GetDiagnostics) -> Result<()> {
+    let wanted = match &get.condition {
+        None => None,
+        Some(number) => {
+            let n = match session.evaluate(number)? {
+                Value::Int(n) => usize::try_from(n).unwrap_or(0),
+                Value::UInt(n) => usize::try_from(n).unwrap_or(usize::MAX),
+                other => {
+                    let mut text = Vec::new();
+                    other.write_text(&mut text);
+                    let number = String::from_utf8_lossy(&text).trim().parse::<f64>().unwrap_or(0.0);
+                    number.round() as usize
                 }
-                "MESSAGE_TEXT" => set.message = Some(self.fitting(text, MESSAGE_CHARS, &name)?),
-                _ => {
-                    let place = Items::NAMES.iter().position(|n| *n == name);
-                    let place = place.ok_or_else(|| SqlError::unsupported(format_args!("SIGNAL SET {name}")))?;
-                    set.items.0[place] = Some(self.fitting(text, ITEM_CHARS, &name)?);
-                }
-            }
-        }
-        Ok(set)
-    }
-
-    /// Error 1648 for a text that is too long; without strict mode it is cut, with warning 1647.
-    fn fitting(&mut self, text: String, most: usize, item: &str) -> Result<Box<str>> {
-        if text.chars().count() <= most {
-            return Ok(text.into());
-        }
-        if self.settings.sql_mode.is_strict() {
-            return Err(sql_err!(CondItemTooLong, item));
-        }
-        self.running.warnings.warn(ErrorCode::WarnCondItemTruncated, &[&item]);
-        Ok(text.chars().take(most).collect::<String>().into())
-    }
-
-    /// GET DIAGNOSTICS.
-    pub(super) fn get_diagnostics(&mut self, get: &GetDiagnostics) -> Result<Done> {
-        if get.stacked && self.running.stacked.is_empty() {
-            return Err(sql_err!(GetStackedDaWithoutActiveHandler));
-        }
-        for (target, _) in &get.items {
-            if let IntoTarget::Local(name) = target {
-                self.slot_of(&name.text)?;
-            }
-        }
-        // What fails here is one more condition of the area, not an error of the statement.
-        match self.tell_diagnostics(get) {
-            Err(e) if e.code() != ErrorCode::QueryInterrupted => self.running.warnings.push(e.to_warning(Level::Error)),
-            outcome => outcome?,
-        }
-        Ok(Done::default())
-    }
-
-    fn tell_diagnostics(&mut self, get: &GetDiagnostics) -> Result<()> {
-        let wanted = match &get.condition {
-            None => None,
-            Some(number) => {
-                let n = match self.evaluate(number)? {
-                    Value::Int(n) => usize::try_from(n).unwrap_or(0),
-                    Value::UInt(n) => usize::try_from(n).unwrap_or(usize::MAX),
-                    other => {
-                        let mut text = Vec::new();
-                        other.write_text(&mut text);
-                        let number = String::from_utf8_lossy(&text).trim().parse::<f64>().unwrap_or(0.0);
-                        number.round() as usize
-                    }
-                };
-                let area = match self.running.stacked.last().filter(|_| get.stacked) {
-                    Some(stacked) => &stacked.area,
-                    None => &self.running.warnings,
-                };
-                let found = n.checked_sub(1).and_then(|at| area.iter().nth(at)).cloned();
-                Some(found.ok_or_else(|| sql_err!(DaInvalidConditionNumber))?)
-            }
-        };
-        for (target, item) in &get.items {
-            let name = item.text.to_uppercase();
-            let value = match &wanted {
-                Some(condition) => item_of(condition, &name)?,
-                None => match &*name {
-                    "NUMBER" => {
-                        let area = match self.running.stacked.last().filter(|_| get.stacked) {
-                            Some(stacked) => &stacked.area,
-                            None => &self.running.warnings,
-                        };
-                        Value::Int(area.iter().count() as i64)
-                    }
-                    _ => Value::Int(self.state.row_count),
-                },
             };
-            self.assign_target(target, value)?;
+            let area = session.running.diagnostics.area(get.stacked);
+            let found = n.checked_sub(1).and_then(|at| area.iter().nth(at)).cloned();
+            Some(found.ok_or_else(|| sql_err!(DaInvalidConditionNumber))?)
         }
-        Ok(())
+    };
+    for (target, item) in &get.items {
+        let name = item.text.to_uppercase();
+        let value = match &wanted {
+            Some(condition) => item_of(condition, &name)?,
+            None => match &*name {
+                "NUMBER" => Value::Int(session.running.diagnostics.area(get.stacked).iter().count() as i64),
+                _ => Value::Int(session.state.running.before.row_count),
+            },
+        };
+        session.assign_target(target, value)?;
     }
+    Ok(())
 }
 
 /// One item of a condition.

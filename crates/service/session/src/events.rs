@@ -1,8 +1,8 @@
 //! Events: CREATE, ALTER, DROP EVENT.
 
-use super::Session;
 use super::bodies;
 use super::reply::Done;
+use super::{Session, programs};
 use gannet_catalog::CatalogError;
 use gannet_core::accounts::Privilege;
 use gannet_core::vars::Live;
@@ -36,140 +36,12 @@ fn status_of(status: Option<ast::EventStatus>) -> EventStatus {
 }
 
 impl Session {
-    /// CREATE EVENT.
-    pub(super) fn create_event(&mut self, create: &CreateEvent) -> Result<Done> {
-        bodies::check(&create.body.statement, bodies::Program::Event)?;
-        let schema = self.program_schema(&create.name)?;
-        self.require_on_schema(Privilege::Event.into(), &schema)?;
-        let made = self.made(&schema, create.definer.as_ref())?;
-        self.check_definer(&made.definer)?;
-        self.check_event_body(&create.name.name, &create.body.statement, made.database)?;
-        let known = self.state.snapshot.schema(&schema).ok_or_else(|| names::missing_schema(&schema))?.name.clone();
-        let timed = self.schedule(&create.schedule)?;
-        let preserve = create.preserve.unwrap_or(false);
-        let mut status = status_of(create.status);
-        self.begin_definition()?;
-        let name = &create.name.name;
-        let (schedule, past) = match timed {
-            Timed::Future(schedule) => (schedule, false),
-            Timed::Past(schedule) => (schedule, true),
-        };
-        let there = self.state.snapshot.event(&schema, name).is_some();
-        if past && !there {
-            if !preserve {
-                self.note(&sql_err!(EventCannotCreateInThePast));
-                return Ok(Done::default());
-            }
-            status = EventStatus::Disabled;
-            self.note(&sql_err!(EventExecTimeInThePast));
-        }
-        let zone = self.state.vars[Live::TimeZone].as_str().into();
-        let event = Event {
-            schema: known,
-            name: (&*name.text).into(),
-            made,
-            schedule,
-            status,
-            preserve,
-            zone,
-            comment: comment_of(create.comment.as_deref()),
-            body: create.body.text.0.clone(),
-            last_run_us: Default::default(),
-            compiled: Default::default(),
-        };
-        self.define_program(&schema, "EVENT", name, |s, edit| match s.state.snapshot.event(&schema, name).cloned() {
-            Some(old) if create.existence.or_replace => {
-                edit.drop_event(&old)?;
-                edit.put_event(event)
-            }
-            Some(_) if create.existence.if_exists => {
-                s.note(&sql_err!(EventAlreadyExists, name));
-                Ok(())
-            }
-            Some(_) => Err(CatalogError::Sql(sql_err!(EventAlreadyExists, name))),
-            None => edit.put_event(event),
-        })?;
-        Ok(Done::default())
-    }
-
-    /// ALTER EVENT.
-    pub(super) fn alter_event(&mut self, alter: &AlterEvent) -> Result<Done> {
-        let schema = self.program_schema(&alter.name)?;
-        let name = &alter.name.name;
-        if let Some(body) = &alter.body {
-            bodies::check(&body.statement, bodies::Program::Event)?;
-        }
-        self.require_on_schema(Privilege::Event.into(), &schema)?;
-        let renamed = match &alter.rename {
-            Some(to) => {
-                let to_schema = to.schema.as_ref().map_or(schema.clone(), |s| s.text.to_string());
-                names::check_routine_name(&to.name)?;
-                if to_schema == schema && names::eq_name(&to.name, name) {
-                    return Err(sql_err!(EventSameName));
-                }
-                self.require_on_schema(Privilege::Event.into(), &to_schema)?;
-                Some((to_schema, to.name.text.clone()))
-            }
-            None => None,
-        };
-        self.begin_definition()?;
-        self.refuse_under_locks()?;
-        let Some(old) = self.state.snapshot.event(&schema, name).cloned() else {
-            return Err(sql_err!(EventDoesNotExist, name));
-        };
-        let made = self.made(&schema, alter.definer.as_ref())?;
-        self.check_definer(&made.definer)?;
-        let mut event = old.copy();
-        // Who changes an event is its definer from then on.
-        event.made = gannet_schema::Made { created_us: old.made.created_us, ..made };
-        if let Some(preserve) = alter.preserve {
-            event.preserve = preserve;
-        }
-        if let Some(status) = alter.status {
-            event.status = status_of(Some(status));
-        }
-        if let Some(schedule) = &alter.schedule {
-            match self.schedule(schedule)? {
-                Timed::Future(schedule) => event.schedule = schedule,
-                Timed::Past(_) if !event.preserve => return Err(sql_err!(EventCannotAlterInThePast)),
-                Timed::Past(schedule) => {
-                    event.schedule = schedule;
-                    event.status = EventStatus::Disabled;
-                    self.note(&sql_err!(EventExecTimeInThePast));
-                }
-            }
-            event.zone = self.state.vars[Live::TimeZone].as_str().into();
-            event.last_run_us = Default::default();
-        }
-        if let Some(comment) = &alter.comment {
-            event.comment = comment_of(Some(comment));
-        }
-        if let Some(body) = &alter.body {
-            self.check_event_body(name, &body.statement, event.made.database)?;
-            event.body = body.text.0.clone();
-        }
-        if let Some((to_schema, to_name)) = &renamed {
-            let known = self.state.snapshot.schema(to_schema).ok_or_else(|| names::missing_schema(to_schema))?;
-            event.schema = known.name.clone();
-            event.name = (&**to_name).into();
-        }
-        self.define_program(&schema, "EVENT", name, |s, edit| {
-            let taken = |(schema, name): &(String, Box<str>)| s.state.snapshot.event(schema, name).is_some();
-            if let Some(to) = renamed.as_ref().filter(|to| taken(to)) {
-                return Err(CatalogError::Sql(sql_err!(EventAlreadyExists, to.1)));
-            }
-            edit.drop_event(&old)?;
-            edit.put_event(event)
-        })?;
-        Ok(Done::default())
-    }
-
     pub(super) fn drop_event(&mut self, schema: &str, if_exists: bool, name: &ObjectName) -> Result<Done> {
-        self.begin_definition()?;
+        programs::begin_definition(self)?;
         self.require_on_schema(Privilege::Event.into(), schema)?;
-        self.refuse_under_locks()?;
+        programs::refuse_under_locks(self)?;
         let mut missing = false;
-        self.define_program(schema, "EVENT", &name.name, |s, edit| {
+        programs::define_program(self, schema, "EVENT", &name.name, |s, edit| {
             match s.state.snapshot.event(schema, &name.name).cloned() {
                 Some(event) => edit.drop_event(&event),
                 None => {
@@ -184,83 +56,218 @@ impl Session {
                 true => sql_err!(SpDoesNotExist, "Event", name.name),
                 false => sql_err!(EventDoesNotExist, name.name),
             };
-            return self.absent(if_exists, error);
+            return programs::absent(self, if_exists, error);
         }
         Ok(Done::default())
     }
+}
 
-    fn check_event_body(&self, name: &str, body: &ast::Statement, collation: gannet_types::CollationId) -> Result<()> {
-        let mode = self.settings.sql_mode;
-        let source = Source { kind: Kind::Event, name, params: &[], returns: None, body, mode, collation, rows: None };
-        gannet_program::compile(&source).map(drop)
+/// CREATE EVENT.
+pub(crate) fn create_event(session: &mut Session, create: &CreateEvent) -> Result<Done> {
+    bodies::check(&create.body.statement, bodies::Program::Event)?;
+    let schema = session.program_schema(&create.name)?;
+    session.require_on_schema(Privilege::Event.into(), &schema)?;
+    let made = session.made(&schema, create.definer.as_ref())?;
+    programs::check_definer(session, &made.definer)?;
+    check_event_body(session, &create.name.name, &create.body.statement, made.database)?;
+    let known = session.state.snapshot.schema(&schema).ok_or_else(|| names::missing_schema(&schema))?.name.clone();
+    let timed = times_of(session, &create.schedule)?;
+    let preserve = create.preserve.unwrap_or(false);
+    let mut status = status_of(create.status);
+    programs::begin_definition(session)?;
+    let name = &create.name.name;
+    let (schedule, past) = match timed {
+        Timed::Future(schedule) => (schedule, false),
+        Timed::Past(schedule) => (schedule, true),
+    };
+    let there = session.state.snapshot.event(&schema, name).is_some();
+    if past && !there {
+        if !preserve {
+            session.note(&sql_err!(EventCannotCreateInThePast));
+            return Ok(Done::default());
+        }
+        status = EventStatus::Disabled;
+        session.note(&sql_err!(EventExecTimeInThePast));
     }
-
-    /// When an event runs. Errors 1525, 1542, 1543.
-    fn schedule(&mut self, schedule: &Schedule) -> Result<Timed> {
-        // Events have whole seconds.
-        let now = i64::try_from(self.settings_now()).unwrap_or(i64::MAX).div_euclid(1_000_000) * 1_000_000;
-        match schedule {
-            Schedule::At(at) => {
-                let at = self.instant(at, "AT")?;
-                let schedule = EventSchedule::At(at);
-                Ok(if at < now { Timed::Past(schedule) } else { Timed::Future(schedule) })
+    let zone = session.state.vars[Live::TimeZone].as_str().into();
+    let event = Event {
+        schema: known,
+        name: (&*name.text).into(),
+        made,
+        schedule,
+        status,
+        preserve,
+        zone,
+        comment: comment_of(create.comment.as_deref()),
+        body: create.body.text.0.clone(),
+        last_run_us: Default::default(),
+        compiled: Default::default(),
+    };
+    programs::define_program(session, &schema, "EVENT", name, |s, edit| {
+        match s.state.snapshot.event(&schema, name).cloned() {
+            Some(old) if create.existence.or_replace => {
+                edit.drop_event(&old)?;
+                edit.put_event(event)
             }
-            Schedule::Every { amount, unit, starts, ends } => {
-                let unit = unit.name().to_ascii_uppercase();
-                let value = self.evaluate(amount)?;
-                let wrong = || sql_err!(EventIntervalNotPositiveOrTooBig);
-                if value.is_null() {
-                    return Err(wrong());
-                }
-                let mut text = Vec::new();
-                value.write_text(&mut text);
-                let kind = IntervalUnit::by_name(&unit).ok_or_else(wrong)?;
-                if kind.has_micros() {
-                    return Err(gannet_types::SqlError::unsupported("MICROSECOND"));
-                }
-                let interval = Interval::parse(&text, kind).ok_or_else(wrong)?;
-                if !is_positive(interval) {
-                    return Err(wrong());
-                }
-                let starts = match starts {
-                    Some(starts) => self.instant(starts, "STARTS")?,
-                    None => now,
-                };
-                let ends = ends.as_ref().map(|ends| self.instant(ends, "ENDS")).transpose()?;
-                if ends.is_some_and(|ends| ends <= starts) {
-                    return Err(sql_err!(EventEndsBeforeStarts));
-                }
-                let amount = String::from_utf8_lossy(&text).trim().into();
-                let schedule = EventSchedule::Every { amount, unit: unit.into(), starts, ends };
-                Ok(if ends.is_some_and(|ends| ends < now) { Timed::Past(schedule) } else { Timed::Future(schedule) })
+            Some(_) if create.existence.if_exists => {
+                s.note(&sql_err!(EventAlreadyExists, name));
+                Ok(())
+            }
+            Some(_) => Err(CatalogError::Sql(sql_err!(EventAlreadyExists, name))),
+            None => edit.put_event(event),
+        }
+    })?;
+    Ok(Done::default())
+}
+
+/// ALTER EVENT.
+pub(crate) fn alter_event(session: &mut Session, alter: &AlterEvent) -> Result<Done> {
+    let schema = session.program_schema(&alter.name)?;
+    let name = &alter.name.name;
+    if let Some(body) = &alter.body {
+        bodies::check(&body.statement, bodies::Program::Event)?;
+    }
+    session.require_on_schema(Privilege::Event.into(), &schema)?;
+    let renamed = match &alter.rename {
+        Some(to) => {
+            let to_schema = to.schema.as_ref().map_or(schema.clone(), |s| s.text.to_string());
+            names::check_routine_name(&to.name)?;
+            if to_schema == schema && names::eq_name(&to.name, name) {
+                return Err(sql_err!(EventSameName));
+            }
+            session.require_on_schema(Privilege::Event.into(), &to_schema)?;
+            Some((to_schema, to.name.text.clone()))
+        }
+        None => None,
+    };
+    programs::begin_definition(session)?;
+    programs::refuse_under_locks(session)?;
+    let Some(old) = session.state.snapshot.event(&schema, name).cloned() else {
+        return Err(sql_err!(EventDoesNotExist, name));
+    };
+    let made = session.made(&schema, alter.definer.as_ref())?;
+    programs::check_definer(session, &made.definer)?;
+    let mut event = old.copy();
+    // Who changes an event is its definer from then on.
+    event.made = gannet_schema::Made { created_us: old.made.created_us, ..made };
+    if let Some(preserve) = alter.preserve {
+        event.preserve = preserve;
+    }
+    if let Some(status) = alter.status {
+        event.status = status_of(Some(status));
+    }
+    if let Some(schedule) = &alter.schedule {
+        match times_of(session, schedule)? {
+            Timed::Future(schedule) => event.schedule = schedule,
+            Timed::Past(_) if !event.preserve => return Err(sql_err!(EventCannotAlterInThePast)),
+            Timed::Past(schedule) => {
+                event.schedule = schedule;
+                event.status = EventStatus::Disabled;
+                session.note(&sql_err!(EventExecTimeInThePast));
             }
         }
+        event.zone = session.state.vars[Live::TimeZone].as_str().into();
+        event.last_run_us = Default::default();
     }
-
-    /// An expression as an instant, in the session's time zone; whole seconds. Error 1525.
-    fn instant(&mut self, expr: &ast::Expr, word: &str) -> Result<i64> {
-        let value = self.evaluate(expr)?;
-        let mut text = Vec::new();
-        value.write_text(&mut text);
-        let shown = if value.is_null() { "NULL".into() } else { String::from_utf8_lossy(&text).into_owned() };
-        let wrong = || sql_err!(WrongValue, word, shown);
-        let mut warnings = self.running.warnings.like();
-        let mut conversion = convert::Context {
-            mode: self.settings.sql_mode,
-            zone: &self.settings.time_zone,
-            today: self.settings.today,
-            strict: true,
-            warnings: &mut warnings,
-            stopped: gannet_exec::stopped,
-            room: Room::FREE,
-        };
-        let at = StoreTarget { column: word, row: 1 };
-        let ty = SqlType::temporal(TypeId::Timestamp, 0);
-        match convert::store(value.as_ref(), &ty, at, &mut conversion) {
-            Ok(Value::Timestamp(at, _)) => Ok(at.unix_micros()),
-            Err(e) if e.code() == ErrorCode::QueryInterrupted => Err(e),
-            _ => Err(wrong()),
+    if let Some(comment) = &alter.comment {
+        event.comment = comment_of(Some(comment));
+    }
+    if let Some(body) = &alter.body {
+        check_event_body(session, name, &body.statement, event.made.database)?;
+        event.body = body.text.0.clone();
+    }
+    if let Some((to_schema, to_name)) = &renamed {
+        let known = session.state.snapshot.schema(to_schema).ok_or_else(|| names::missing_schema(to_schema))?;
+        event.schema = known.name.clone();
+        event.name = (&**to_name).into();
+    }
+    programs::define_program(session, &schema, "EVENT", name, |s, edit| {
+        let taken = |(schema, name): &(String, Box<str>)| s.state.snapshot.event(schema, name).is_some();
+        if let Some(to) = renamed.as_ref().filter(|to| taken(to)) {
+            return Err(CatalogError::Sql(sql_err!(EventAlreadyExists, to.1)));
         }
+        edit.drop_event(&old)?;
+        edit.put_event(event)
+    })?;
+    Ok(Done::default())
+}
+
+fn check_event_body(
+    session: &Session,
+    name: &str,
+    body: &ast::Statement,
+    collation: gannet_types::CollationId,
+) -> Result<()> {
+    let mode = session.settings.exec.sql_mode;
+    let source = Source { kind: Kind::Event, name, params: &[], returns: None, body, mode, collation, rows: None };
+    gannet_program::compile(&source).map(drop)
+}
+
+/// When an event runs. Errors 1525, 1542, 1543.
+fn times_of(session: &mut Session, schedule: &Schedule) -> Result<Timed> {
+    // Events have whole seconds.
+    let now = i64::try_from(programs::settings_now(session)).unwrap_or(i64::MAX).div_euclid(1_000_000) * 1_000_000;
+    match schedule {
+        Schedule::At(at) => {
+            let at = instant(session, at, "AT")?;
+            let schedule = EventSchedule::At(at);
+            Ok(if at < now { Timed::Past(schedule) } else { Timed::Future(schedule) })
+        }
+        Schedule::Every { amount, unit, starts, ends } => {
+            let unit = unit.name().to_ascii_uppercase();
+            let value = session.evaluate(amount)?;
+            let wrong = || sql_err!(EventIntervalNotPositiveOrTooBig);
+            if value.is_null() {
+                return Err(wrong());
+            }
+            let mut text = Vec::new();
+            value.write_text(&mut text);
+            let kind = IntervalUnit::by_name(&unit).ok_or_else(wrong)?;
+            if kind.has_micros() {
+                return Err(gannet_types::SqlError::unsupported("MICROSECOND"));
+            }
+            let interval = Interval::parse(&text, kind).ok_or_else(wrong)?;
+            if !is_positive(interval) {
+                return Err(wrong());
+            }
+            let starts = match starts {
+                Some(starts) => instant(session, starts, "STARTS")?,
+                None => now,
+            };
+            let ends = ends.as_ref().map(|ends| instant(session, ends, "ENDS")).transpose()?;
+            if ends.is_some_and(|ends| ends <= starts) {
+                return Err(sql_err!(EventEndsBeforeStarts));
+            }
+            let amount = String::from_utf8_lossy(&text).trim().into();
+            let schedule = EventSchedule::Every { amount, unit: unit.into(), starts, ends };
+            Ok(if ends.is_some_and(|ends| ends < now) { Timed::Past(schedule) } else { Timed::Future(schedule) })
+        }
+    }
+}
+
+/// An expression as an instant, in the session's time zone; whole seconds. Error 1525.
+fn instant(session: &mut Session, expr: &ast::Expr, word: &str) -> Result<i64> {
+    let value = session.evaluate(expr)?;
+    let mut text = Vec::new();
+    value.write_text(&mut text);
+    let shown = if value.is_null() { "NULL".into() } else { String::from_utf8_lossy(&text).into_owned() };
+    let wrong = || sql_err!(WrongValue, word, shown);
+    let mut warnings = session.running.diagnostics.warnings.like();
+    let mut conversion = convert::Context {
+        mode: session.settings.exec.sql_mode,
+        zone: &session.settings.exec.time_zone,
+        today: session.settings.exec.today,
+        strict: true,
+        warnings: &mut warnings,
+        stopped: gannet_exec::stopped,
+        room: Room::FREE,
+    };
+    let at = StoreTarget { column: word, row: 1 };
+    let ty = SqlType::temporal(TypeId::Timestamp, 0);
+    match convert::store(value.as_ref(), &ty, at, &mut conversion) {
+        Ok(Value::Timestamp(at, _)) => Ok(at.unix_micros()),
+        Err(e) if e.code() == ErrorCode::QueryInterrupted => Err(e),
+        _ => Err(wrong()),
     }
 }
 

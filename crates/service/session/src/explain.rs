@@ -102,7 +102,7 @@ fn explain_statement(session: &mut Session, statement: &Statement, format: &str)
     let (plan, params) = session.make_inner_plan(statement)?;
     check_view_rights(session, &plan)?;
     session.state.last_query_cost = plan.cost();
-    plan.warnings.iter().for_each(|w| session.running.warnings.push(w.clone()));
+    plan.warnings.iter().for_each(|w| session.running.diagnostics.warnings.push(w.clone()));
     let rows = match format {
         "TREE" => return Ok(one_text(&tree(&plan, true))),
         "JSON" => one_text(&json(&plan, &shown_parts(session, &plan, &params)?)),
@@ -110,7 +110,7 @@ fn explain_statement(session: &mut Session, statement: &Statement, format: &str)
     };
     if let Statement::Query(query) = statement {
         let text = gannet_plan::explained(query, &session.state.snapshot, &session.plan_options(&[]))?;
-        session.running.warnings.note(ErrorCode::Yes, &[&text]);
+        session.running.diagnostics.warnings.note(ErrorCode::Yes, &[&text]);
     }
     Ok(rows)
 }
@@ -168,7 +168,8 @@ fn statement_of(session: &Session, id: u64) -> Result<Option<(Statement, Option<
         return Err(sql_err!(ExplainNotSupported));
     }
     // Parsed with the sql_mode of the session that asks: the other session's mode is not known here.
-    let parsed = gannet_parser::parse_one(running.bytes(), lex_mode(session.settings.sql_mode)).map_err(parse_error)?;
+    let parsed =
+        gannet_parser::parse_one(running.bytes(), lex_mode(session.settings.exec.sql_mode)).map_err(parse_error)?;
     let explainable = kinds::of(&parsed.statement).way == Way::Planned;
     if explainable && parsed.params == 0 {
         Ok(Some((parsed.statement, who.database)))

@@ -157,106 +157,104 @@ impl Row<'_> {
     }
 }
 
-impl Session {
-    /// The table of the server's own that a statement changes by a copy.
-    pub(crate) fn made_table(&self, statement: &Statement) -> Option<Made> {
-        fn single(refs: &[ast::TableRef]) -> Option<&ast::ObjectName> {
-            match refs {
-                [ast::TableRef::Table(t)] => Some(&t.name),
-                _ => None,
-            }
-        }
-        let name = match statement {
-            Statement::Insert(i) => &i.table,
-            Statement::Update(u) => single(&u.tables)?,
-            Statement::Delete(d) if d.targets.is_empty() => single(&d.tables)?,
-            _ => return None,
-        };
-        let schema = name.schema.as_ref().map(|s| &*s.text).or(self.state.database.as_deref());
-        match (schema?, statement) {
-            ("mysql", Statement::Insert(i)) if takes_no_rows(self, &i.table) => Some(Made::Own),
-            // A dump's rows are collected.
-            ("mysql", _) if is_restored(self, name) => None,
-            ("mysql", _) => TABLES.iter().find(|t| *t.name == *name.name.text).map(Made::Grants),
-            ("performance_schema", Statement::Update(_)) => {
-                name.name.text.eq_ignore_ascii_case(CONSUMERS).then_some(Made::Consumers)
-            }
+/// The table of the server's own that a statement changes by a copy.
+pub(crate) fn made_table(session: &Session, statement: &Statement) -> Option<Made> {
+    fn single(refs: &[ast::TableRef]) -> Option<&ast::ObjectName> {
+        match refs {
+            [ast::TableRef::Table(t)] => Some(&t.name),
             _ => None,
         }
     }
-
-    /// A statement that changes a grant table.
-    pub(super) fn change_grants(
-        &mut self,
-        table: &'static GrantTable,
-        statement: &Statement,
-        reply: &mut dyn Reply,
-    ) -> Result<Done> {
-        let mut need = vec![Privilege::Select];
-        match statement {
-            Statement::Insert(i) => {
-                need.push(Privilege::Insert);
-                need.extend(i.replace.then_some(Privilege::Delete));
-                need.extend((!i.on_duplicate.is_empty()).then_some(Privilege::Update));
-            }
-            Statement::Update(_) => need.push(Privilege::Update),
-            _ => need.push(Privilege::Delete),
+    let name = match statement {
+        Statement::Insert(i) => &i.table,
+        Statement::Update(u) => single(&u.tables)?,
+        Statement::Delete(d) if d.targets.is_empty() => single(&d.tables)?,
+        _ => return None,
+    };
+    let schema = name.schema.as_ref().map(|s| &*s.text).or(session.state.database.as_deref());
+    match (schema?, statement) {
+        ("mysql", Statement::Insert(i)) if takes_no_rows(session, &i.table) => Some(Made::Own),
+        // A dump's rows are collected.
+        ("mysql", _) if is_restored(session, name) => None,
+        ("mysql", _) => TABLES.iter().find(|t| *t.name == *name.name.text).map(Made::Grants),
+        ("performance_schema", Statement::Update(_)) => {
+            name.name.text.eq_ignore_ascii_case(CONSUMERS).then_some(Made::Consumers)
         }
-        self.require_on_table(Privileges::of(&need), "mysql", table.name)?;
-        let values = self.running.markers.clone();
-        self.commit_implicitly()?;
-        self.require_writable()?;
-        let copy = self.copy_grant_table(table, true, reply)?;
-        let outcome = self.change_copy(statement, table, &values, reply);
-        if outcome.is_err() {
-            self.abandon_transaction();
-        }
-        self.forget_temporary(&copy);
-        self.discard_dropped();
-        outcome
+        _ => None,
     }
+}
 
-    /// A temporary table of a grant table's name, with its rows or without: statements find it in the table's place.
-    pub(super) fn copy_grant_table(
-        &mut self,
-        table: &GrantTable,
-        rows: bool,
-        reply: &mut dyn Reply,
-    ) -> Result<Arc<gannet_schema::Table>> {
-        let GrantTable { name, key, columns, .. } = table;
-        let stamped = matches!(*name, "tables_priv" | "columns_priv" | "procs_priv" | "proxies_priv");
-        let columns: String = [*columns, if stamped { STAMP } else { "" }]
-            .iter()
-            .filter(|c| !c.is_empty())
-            .map(|c| format!("{c}, "))
-            .collect();
-        let some = if rows { "" } else { " LIMIT 0" };
-        copy_table(self, ("mysql", name), &format!("{columns}{key}"), some, reply)
-    }
-
-    fn change_copy(
-        &mut self,
-        statement: &Statement,
-        table: &GrantTable,
-        values: &[Value],
-        reply: &mut dyn Reply,
-    ) -> Result<Done> {
-        let all = format!("SELECT * FROM mysql.{}", table.name);
-        let before = self.own_rows(&all)?;
-        let done = run_on_copy(self, statement, values, reply)?;
-        let after = self.own_rows(&all)?;
-        self.commit_implicitly()?;
-        let list = self.server.accounts.list();
-        let zone = &self.settings.time_zone;
-        let (put, remove) = changed(table, &list, &Rows(&before, zone), &Rows(&after, zone), None)?;
-        self.refuse_open(&put)?;
-        self.server.accounts.store(&self.server.catalog, super::words::words(self).as_ref(), put, &remove)?;
-        if remove.iter().any(|name| self.state.account.is(name)) {
-            self.state.account = Arc::new(self.state.account.kept());
+/// A statement that changes a grant table.
+pub(crate) fn change_grants(
+    session: &mut Session,
+    table: &'static GrantTable,
+    statement: &Statement,
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    let mut need = vec![Privilege::Select];
+    match statement {
+        Statement::Insert(i) => {
+            need.push(Privilege::Insert);
+            need.extend(i.replace.then_some(Privilege::Delete));
+            need.extend((!i.on_duplicate.is_empty()).then_some(Privilege::Update));
         }
-        self.state.renew_access();
-        Ok(done)
+        Statement::Update(_) => need.push(Privilege::Update),
+        _ => need.push(Privilege::Delete),
     }
+    session.require_on_table(Privileges::of(&need), "mysql", table.name)?;
+    let values = session.running.markers.clone();
+    session.commit_implicitly()?;
+    session.require_writable()?;
+    let copy = copy_grant_table(session, table, true, reply)?;
+    let outcome = change_copy(session, statement, table, &values, reply);
+    if outcome.is_err() {
+        session.abandon_transaction();
+    }
+    session.forget_temporary(&copy);
+    session.discard_dropped();
+    outcome
+}
+
+/// A temporary table of a grant table's name, with its rows or without: statements find it in the table's place.
+pub(crate) fn copy_grant_table(
+    session: &mut Session,
+    table: &GrantTable,
+    rows: bool,
+    reply: &mut dyn Reply,
+) -> Result<Arc<gannet_schema::Table>> {
+    let GrantTable { name, key, columns, .. } = table;
+    let stamped = matches!(*name, "tables_priv" | "columns_priv" | "procs_priv" | "proxies_priv");
+    let columns: String = [*columns, if stamped { STAMP } else { "" }]
+        .iter()
+        .filter(|c| !c.is_empty())
+        .map(|c| format!("{c}, "))
+        .collect();
+    let some = if rows { "" } else { " LIMIT 0" };
+    copy_table(session, ("mysql", name), &format!("{columns}{key}"), some, reply)
+}
+
+fn change_copy(
+    session: &mut Session,
+    statement: &Statement,
+    table: &GrantTable,
+    values: &[Value],
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    let all = format!("SELECT * FROM mysql.{}", table.name);
+    let before = session.own_rows(&all)?;
+    let done = run_on_copy(session, statement, values, reply)?;
+    let after = session.own_rows(&all)?;
+    session.commit_implicitly()?;
+    let list = session.server.accounts.list();
+    let zone = &session.settings.exec.time_zone;
+    let (put, remove) = changed(table, &list, &Rows(&before, zone), &Rows(&after, zone), None)?;
+    super::accounts::refuse_open(session, &put)?;
+    session.server.accounts.store(&session.server.catalog, super::words::words(session).as_ref(), put, &remove)?;
+    if remove.iter().any(|name| session.state.account.is(name)) {
+        session.state.account = Arc::new(session.state.account.kept());
+    }
+    session.state.renew_access();
+    Ok(done)
 }
 
 /// The rows of grant tables become others, all at once. The session's own account stays as it is if the rows do not
@@ -269,7 +267,7 @@ pub(super) fn replace_grants(session: &mut Session, mut tables: Vec<(&'static Gr
         before.push(session.own_rows(&format!("SELECT * FROM mysql.{}", table.name))?);
     }
     session.commit_implicitly()?;
-    let zone = &session.settings.time_zone;
+    let zone = &session.settings.exec.time_zone;
     let mut list: Vec<Arc<Account>> = session.server.accounts.list().to_vec();
     let (mut touched, mut removed): (Vec<Name>, Vec<Name>) = (Vec::new(), Vec::new());
     let mut kept = None;
@@ -289,7 +287,7 @@ pub(super) fn replace_grants(session: &mut Session, mut tables: Vec<(&'static Gr
         removed.extend(remove);
     }
     let put: Vec<Arc<Account>> = list.into_iter().filter(|a| touched.contains(&a.id())).collect();
-    session.refuse_open(&put)?;
+    super::accounts::refuse_open(session, &put)?;
     session.server.accounts.store(&session.server.catalog, super::words::words(session).as_ref(), put, &removed)?;
     session.state.renew_access();
     Ok(())

@@ -180,7 +180,7 @@ pub(crate) fn grant(session: &mut Session, s: &ast::Grant) -> Result<Done> {
         };
         put.push(Arc::new(old.changed(|a| add(session, &mut a.grants, &w, s.with_option))));
     }
-    session.store_accounts(put, &[])
+    super::accounts::store_accounts(session, put, &[])
 }
 
 /// Checks that the object exists; with CREATE a table may come later.
@@ -276,6 +276,7 @@ pub(crate) fn revoke(session: &mut Session, s: &ast::Revoke) -> Result<Done> {
             if s.ignore_unknown_user {
                 session
                     .running
+                    .diagnostics
                     .warnings
                     .push(sql_err!(UserDoesNotExist, name.quoted()).to_warning(gannet_types::Level::Warning));
                 continue;
@@ -287,12 +288,12 @@ pub(crate) fn revoke(session: &mut Session, s: &ast::Revoke) -> Result<Done> {
             Some(()) => put.push(Arc::new(next)),
             None if s.if_exists => {
                 let e = nonexisting(&w.target, name);
-                session.running.warnings.push(e.to_warning(gannet_types::Level::Warning));
+                session.running.diagnostics.warnings.push(e.to_warning(gannet_types::Level::Warning));
             }
             None => return Err(nonexisting(&w.target, name)),
         }
     }
-    session.store_accounts(put, &[])
+    super::accounts::store_accounts(session, put, &[])
 }
 
 /// Error 1698 for an account that lacks PROXY with GRANT OPTION on the other account. On itself every account has
@@ -324,7 +325,7 @@ fn grant_proxy(session: &mut Session, proxied: &ast::Account, s: &ast::Grant, na
             list.push(ProxyGrant { proxied: proxied.clone(), option, grantor: grantor.clone(), at });
         })));
     }
-    session.store_accounts(put, &[])
+    super::accounts::store_accounts(session, put, &[])
 }
 
 /// REVOKE PROXY ON account FROM accounts.
@@ -338,15 +339,17 @@ fn revoke_proxy(session: &mut Session, proxied: &ast::Account, s: &ast::Revoke, 
             Some(old) if old.grants.proxies.iter().any(|p| p.proxied == proxied) => {
                 put.push(Arc::new(old.changed(|a| a.grants.proxies.retain(|p| p.proxied != proxied))));
             }
-            Some(_) if s.if_exists => session.running.warnings.push(missing.to_warning(gannet_types::Level::Warning)),
+            Some(_) if s.if_exists => {
+                session.running.diagnostics.warnings.push(missing.to_warning(gannet_types::Level::Warning))
+            }
             None if s.ignore_unknown_user => {
                 let unknown = sql_err!(UserDoesNotExist, name.quoted());
-                session.running.warnings.push(unknown.to_warning(gannet_types::Level::Warning));
+                session.running.diagnostics.warnings.push(unknown.to_warning(gannet_types::Level::Warning));
             }
             _ => return Err(missing),
         }
     }
-    session.store_accounts(put, &[])
+    super::accounts::store_accounts(session, put, &[])
 }
 
 /// REVOKE ALL PRIVILEGES, GRANT OPTION: everything but roles and PROXY.
@@ -373,18 +376,18 @@ fn revoke_everything(session: &mut Session, names: &[Name], s: &ast::Revoke) -> 
             None => return Err(sql_err!(RevokeGrants)),
         }
     }
-    session.store_accounts(put, &[])
+    super::accounts::store_accounts(session, put, &[])
 }
 
 fn grant_roles(session: &mut Session, roles: &[ast::Account], to: &[Name], admin: bool) -> Result<Done> {
     let roles: Vec<Name> = roles.iter().map(|r| session.account_name(r)).collect();
     for role in &roles {
-        session.require_role_admin(role)?;
-        session.require_role(role)?;
+        super::accounts::require_role_admin(session, role)?;
+        super::accounts::require_role(session, role)?;
     }
     let mut put = Vec::new();
     for name in to {
-        let old = session.require_role(name)?;
+        let old = super::accounts::require_role(session, name)?;
         for role in &roles {
             if role == name || session.server.accounts.would_loop(role, name) {
                 return Err(sql_err!(RoleGrantedToItself, name.ticked(), role.ticked()));
@@ -401,18 +404,18 @@ fn grant_roles(session: &mut Session, roles: &[ast::Account], to: &[Name], admin
             list.sort_by(|a, b| a.role.cmp(&b.role));
         })));
     }
-    session.store_accounts(put, &[])
+    super::accounts::store_accounts(session, put, &[])
 }
 
 fn revoke_roles(session: &mut Session, roles: &[ast::Account], from: &[Name], s: &ast::Revoke) -> Result<Done> {
     let roles: Vec<Name> = roles.iter().map(|r| session.account_name(r)).collect();
     for role in &roles {
-        session.require_role_admin(role)?;
+        super::accounts::require_role_admin(session, role)?;
         if session.server.accounts.is_mandatory(role) {
             return Err(sql_err!(MandatoryRole, role.ticked()));
         }
         if !s.if_exists {
-            session.require_role(role)?;
+            super::accounts::require_role(session, role)?;
         }
     }
     let mut put = Vec::new();
@@ -429,7 +432,7 @@ fn revoke_roles(session: &mut Session, roles: &[ast::Account], from: &[Name], s:
             a.grants.default_roles.retain(|r| !roles.contains(r));
         })));
     }
-    let done = session.store_accounts(put, &[])?;
+    let done = super::accounts::store_accounts(session, put, &[])?;
     session.state.drop_lost_roles();
     Ok(done)
 }
@@ -445,7 +448,7 @@ pub(crate) fn grant_lines(session: &Session, account: &Arc<Account>, roles: &[Na
     merged.restrictions = access.restrictions();
     let granted = session.server.accounts.roles_of(account);
     let lines = lines(&merged, &name, &granted, &account.grants.roles);
-    if session.settings.sql_mode.contains(gannet_types::SqlMode::ANSI_QUOTES) {
+    if session.settings.exec.sql_mode.contains(gannet_types::SqlMode::ANSI_QUOTES) {
         lines.into_iter().map(|l| l.replace('"', "\"\"").replace('`', "\"")).collect()
     } else {
         lines

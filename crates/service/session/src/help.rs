@@ -8,11 +8,9 @@ use crate::virt::help::{CATEGORIES, topics};
 use gannet_core::names::like;
 use gannet_types::{Result, Value};
 
-impl Session {
-    /// HELP: the topic that is asked for; the names where there are several; else what a category has.
-    pub(crate) fn help(&mut self, mask: &str, reply: &mut dyn Reply) -> Result<Done> {
-        self.send_table(&found(mask), reply)
-    }
+/// HELP: the topic that is asked for; the names where there are several; else what a category has.
+pub(crate) fn help(session: &mut Session, mask: &str, reply: &mut dyn Reply) -> Result<Done> {
+    session.send_table(&found(mask), reply)
 }
 
 fn found(mask: &str) -> RowsSink {

@@ -1,6 +1,6 @@
 //! SET_VAR: system variables that have another value for one statement.
 
-use super::Session;
+use super::{Session, set};
 use gannet_core::vars::{Live, VarId, VarValue};
 use gannet_parser::ast::{QueryBody, Statement};
 use gannet_parser::hint::{self, Hint, HintValue};
@@ -52,7 +52,7 @@ impl Session {
         let mut saved = Saved::default();
         let mut done: Vec<Box<str>> = Vec::new();
         for hint in hints.iter().filter(|h| h.name == "SET_VAR") {
-            self.set_hinted(hint, &mut done, &mut saved);
+            set_hinted(self, hint, &mut done, &mut saved);
         }
         let outcome = f(self);
         // The statement's own diagnostics stay as its own limit has them.
@@ -65,36 +65,40 @@ impl Session {
         self.refresh();
         outcome
     }
+}
 
-    fn set_hinted(&mut self, hint: &Hint, done: &mut Vec<Box<str>>, saved: &mut Saved) {
-        let Some((name, value)) = &hint.value else { return };
-        let Ok(id) = super::components::variable(&self.server.globals, name) else {
-            return self.running.warnings.warn(ErrorCode::UnresolvedHintName, &[&format!("'{name}'"), &"SET_VAR"]);
-        };
-        let def = id.def();
-        if !def.hintable {
-            return self.running.warnings.warn(ErrorCode::NotHintUpdatableVariable, &[&def.name]);
-        }
-        if done.iter().any(|d| **d == *def.name) {
-            return self.running.warnings.warn(ErrorCode::WarnConflictingHint, &[hint]);
-        }
-        done.push(def.name.into());
-        let value = match value {
-            HintValue::Number(n) => i64::try_from(*n).map_or(Value::UInt(*n), Value::Int),
-            HintValue::Other(n) => n.parse::<f64>().map_or(Value::text(n), |f| match n.parse::<i64>() {
-                Ok(i) => Value::Int(i),
-                Err(_) => Value::Double(f),
-            }),
-            HintValue::Text(t) => Value::text(t),
-        };
-        if id.is(Live::Timestamp) {
-            saved.time = Some(self.state.fixed_time_us);
-        } else {
-            saved.vars.push((id, self.state.vars.get(id).clone()));
-        }
-        if let Err(e) = self.set_session(id, Some(value)) {
-            saved.vars.retain(|(i, _)| *i != id);
-            self.running.warnings.push(e.to_warning(Level::Warning));
-        }
+fn set_hinted(session: &mut Session, hint: &Hint, done: &mut Vec<Box<str>>, saved: &mut Saved) {
+    let Some((name, value)) = &hint.value else { return };
+    let Ok(id) = super::components::variable(&session.server.globals, name) else {
+        return session
+            .running
+            .diagnostics
+            .warnings
+            .warn(ErrorCode::UnresolvedHintName, &[&format!("'{name}'"), &"SET_VAR"]);
+    };
+    let def = id.def();
+    if !def.hintable {
+        return session.running.diagnostics.warnings.warn(ErrorCode::NotHintUpdatableVariable, &[&def.name]);
+    }
+    if done.iter().any(|d| **d == *def.name) {
+        return session.running.diagnostics.warnings.warn(ErrorCode::WarnConflictingHint, &[hint]);
+    }
+    done.push(def.name.into());
+    let value = match value {
+        HintValue::Number(n) => i64::try_from(*n).map_or(Value::UInt(*n), Value::Int),
+        HintValue::Other(n) => n.parse::<f64>().map_or(Value::text(n), |f| match n.parse::<i64>() {
+            Ok(i) => Value::Int(i),
+            Err(_) => Value::Double(f),
+        }),
+        HintValue::Text(t) => Value::text(t),
+    };
+    if id.is(Live::Timestamp) {
+        saved.time = Some(session.state.fixed_time_us);
+    } else {
+        saved.vars.push((id, session.state.vars.get(id).clone()));
+    }
+    if let Err(e) = set::set_session(session, id, Some(value)) {
+        saved.vars.retain(|(i, _)| *i != id);
+        session.running.diagnostics.warnings.push(e.to_warning(Level::Warning));
     }
 }

@@ -10,8 +10,8 @@
 //!                                            Next::Idle ◀── conclude, answer: resume
 //! ```
 
-use super::Session;
 use super::reply::Done;
+use super::{Session, query};
 use gannet_core::kept::DigestHandle;
 use gannet_core::vars::Live;
 use gannet_engine::Lsn;
@@ -82,6 +82,6 @@ impl Session {
         let outcome = committed.map(|_| left.done);
         let digest = left.place.as_ref().and_then(DigestPlace::key);
         let record = |e: &_| left.place.iter().for_each(|place| place.record(e));
-        Some(self.conclude(left.started, digest, record, &left.values, outcome))
+        Some(query::conclude(self, left.started, digest, record, &left.values, outcome))
     }
 }

@@ -16,12 +16,84 @@ use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use std::sync::Arc;
 
 /// A table of LOCK TABLES.
-pub(crate) struct Locked {
-    pub(super) table: TableId,
+struct Locked {
+    table: TableId,
     /// Schema and name; `None`: dropped.
     name: Option<(Arc<str>, Arc<str>)>,
     alias: String,
-    pub(super) write: bool,
+    write: bool,
+}
+
+/// The tables of LOCK TABLES.
+#[derive(Default)]
+pub(crate) struct LockedTables(Vec<Locked>);
+
+impl LockedTables {
+    /// LOCK TABLES is not in force.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Under LOCK TABLES only locked tables may be used, and changed only with a WRITE lock: errors 1099, 1100.
+    pub(crate) fn check(&self, table: TableId, write: bool, name: &str) -> Result<()> {
+        match self.0.iter().filter(|l| l.table == table).map(|l| l.write).max() {
+            _ if self.is_empty() => Ok(()),
+            None => Err(sql_err!(TableNotLocked, name)),
+            Some(false) if write => Err(sql_err!(TableNotLockedForWrite, name)),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// The same for the tables of a statement, by the names that it gives them.
+    #[cold]
+    fn check_used(&self, tables: &[PlanTable]) -> Result<()> {
+        let named = |t: &&PlanTable| {
+            !matches!(t.table.source, RowSource::Virtual(_))
+                && t.intent.is_named()
+                && t.through.is_none()
+                && !t.table.temporary
+        };
+        for t in tables.iter().filter(named) {
+            let same = |l: &&Locked| l.table == t.table.id && gannet_schema::names::eq_name(&l.alias, &t.alias);
+            let lock = self.0.iter().find(same).ok_or_else(|| sql_err!(TableNotLocked, t.alias))?;
+            if mode(t.intent) == MdlMode::Write && t.intent != Intent::LockingRead && !lock.write {
+                return Err(sql_err!(TableNotLockedForWrite, t.alias));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a definition statement has done to them: renamed ones get their new names. Gives the objects that are
+    /// locked no more.
+    fn follow(&mut self, core: &Core, now: &gannet_schema::CatalogSnapshot) -> Vec<MdlObject> {
+        let mut freed = Vec::new();
+        for l in &mut self.0 {
+            let Some(name) = &mut l.name else { continue };
+            let is = now.table_by_id(l.table).map(|t| (t.schema.clone(), t.name.clone()));
+            if is.as_ref() == Some(name) {
+                continue;
+            }
+            freed.push(object_of_name(core, &name.0, &name.1));
+            match is {
+                None => {
+                    freed.push(core.engine.lock_table().mdl_object(l.table.0, &name.1));
+                    l.name = None;
+                }
+                Some(is) => {
+                    if gannet_schema::names::eq_name(&l.alias, &name.1) {
+                        l.alias = is.1.to_string();
+                    }
+                    *name = is;
+                }
+            }
+        }
+        freed
+    }
 }
 
 /// A table of LOCK TABLES while it is locked.
@@ -82,247 +154,221 @@ impl Session {
         }
         all.into()
     }
+}
 
-    /// LOCK TABLES: ends the transaction, releases earlier table locks, takes the new ones in the order that definition
-    /// statements follow too. What is locked for writing is locked by name as well: its holder may define it anew
-    /// whoever waits for it.
-    pub(crate) fn lock_tables_explicitly(&mut self, wanted: &[TableLock]) -> Result<()> {
-        self.commit_implicitly()?;
-        self.unlock_tables();
-        loop {
-            self.state.renew_snapshot();
-            let resolved = resolve_locks(self, wanted)?;
-            let locked = lock_resolved(self, &resolved);
-            self.state.renew_snapshot();
-            // Whoever was waited for may have dropped or renamed a table.
-            let same = |w: &Wanted| {
-                let now = self.state.snapshot.base_table(&w.table.schema, &w.table.name);
-                now.is_some_and(|t| t.id == w.table.id) || matches!(w.table.source, RowSource::Virtual(_))
-            };
-            if locked.is_ok() && resolved.iter().all(same) {
-                let entry = |w: Wanted| Locked {
-                    table: w.table.id,
-                    name: Some((w.table.schema.clone(), w.table.name.clone())),
-                    alias: w.alias,
-                    write: w.write,
-                };
-                self.locked = resolved.into_iter().map(entry).collect();
-                return Ok(());
-            }
-            self.locked.clear();
-            self.work.locks().release_tables();
-            locked?;
-        }
-    }
-
-    /// Refuses to lock virtual tables: errors 1044 and 1142.
-    fn refuse_virtual_lock(&self, schema: &str, table: &str) -> Result<()> {
-        let a = &self.state.account;
-        match &*gannet_schema::names::canonical_schema(schema) {
-            "information_schema" => Err(sql_err!(DbaccessDenied, a.user, a.host, schema)),
-            "performance_schema" => {
-                Err(sql_err!(TableaccessDenied, "SELECT, LOCK TABLES", a.user, self.state.host(), table))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The tables that a view reads, and those of the views below it: they are locked with the view, under their own
-    /// names.
-    fn below(&self, table: &Table, write: bool, all: &mut Vec<Wanted>) -> Result<()> {
-        let Some(view) = table.view() else { return Ok(()) };
-        for (schema, name) in gannet_plan::view_tables(&view.query)? {
-            let Some(t) = self.state.snapshot.table(&schema, &name).cloned() else { continue };
-            if all.iter().any(|w| w.table.id == t.id && *w.alias == *name) {
-                continue;
-            }
-            all.push(Wanted { table: t.clone(), alias: name.to_string(), write, named: false });
-            self.below(&t, write, all)?;
-        }
-        Ok(())
-    }
-
-    /// UNLOCK TABLES; true when there was something to unlock.
-    pub(crate) fn unlock_tables(&mut self) -> bool {
-        let any = !self.locked.is_empty();
-        if any {
-            self.locked.clear();
-            self.work.locks().release_tables();
-        }
-        any
-    }
-
-    /// FLUSH TABLES WITH READ LOCK: waits for statements that write, and lets none begin and none commit.
-    pub(crate) fn lock_everything(&mut self) -> Result<()> {
-        self.commit_implicitly()?;
-        self.unlock_tables();
-        self.work.locks().close_gates()
-    }
-
-    /// Ids of the tables that the session's transaction holds metadata locks on.
-    pub(crate) fn locked_table_ids(&self) -> Vec<u64> {
-        let own = self.entry.id;
-        let locks = self.server.engine.lock_table().metadata_locks();
-        let tables = locks.iter().filter(|l| l.granted && l.party.thread == own && l.object < 1 << 62);
-        let mut ids: Vec<u64> = tables.map(|l| l.object).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        ids
-    }
-
-    /// Error 1099 for FLUSH TABLES of a table that LOCK TABLES has for reading.
-    pub(crate) fn check_flushed(&self, names: &[gannet_parser::ast::ObjectName]) -> Result<()> {
-        for n in names {
-            let schema = n.schema.as_ref().map(|s| &*s.text).or(self.state.database.as_deref()).unwrap_or_default();
-            let Some(t) = self.state.snapshot.table(schema, &n.name) else { continue };
-            match self.locked.iter().filter(|l| l.table == t.id).map(|l| l.write).max() {
-                Some(false) => return Err(sql_err!(TableNotLockedForWrite, n.name)),
-                None if !self.locked.is_empty() => return Err(sql_err!(TableNotLocked, n.name)),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// UNLOCK TABLES.
-    pub(crate) fn unlock_explicitly(&mut self) -> Result<()> {
-        if !self.locked.is_empty() {
-            self.commit_implicitly()?;
-        }
-        self.locked.clear();
-        self.work.locks().release_explicit();
-        Ok(())
-    }
-
-    /// Under LOCK TABLES only locked tables may be used, and only those locked for writing may be written.
-    #[cold]
-    fn check_locked(&self, tables: &[PlanTable]) -> Result<()> {
-        let named = |t: &&PlanTable| {
-            !matches!(t.table.source, RowSource::Virtual(_))
-                && t.intent.is_named()
-                && t.through.is_none()
-                && !t.table.temporary
+/// LOCK TABLES: ends the transaction, releases earlier table locks, takes the new ones in the order that definition
+/// statements follow too. What is locked for writing is locked by name as well: its holder may define it anew
+/// whoever waits for it.
+pub(crate) fn lock_tables_explicitly(session: &mut Session, wanted: &[TableLock]) -> Result<()> {
+    session.commit_implicitly()?;
+    unlock_tables(session);
+    loop {
+        session.state.renew_snapshot();
+        let resolved = resolve_locks(session, wanted)?;
+        let locked = lock_resolved(session, &resolved);
+        session.state.renew_snapshot();
+        // Whoever was waited for may have dropped or renamed a table.
+        let same = |w: &Wanted| {
+            let now = session.state.snapshot.base_table(&w.table.schema, &w.table.name);
+            now.is_some_and(|t| t.id == w.table.id) || matches!(w.table.source, RowSource::Virtual(_))
         };
-        for t in tables.iter().filter(named) {
-            let same = |l: &&Locked| l.table == t.table.id && gannet_schema::names::eq_name(&l.alias, &t.alias);
-            let lock = self.locked.iter().find(same).ok_or_else(|| sql_err!(TableNotLocked, t.alias))?;
-            if mode(t.intent) == MdlMode::Write && t.intent != Intent::LockingRead && !lock.write {
-                return Err(sql_err!(TableNotLockedForWrite, t.alias));
-            }
-        }
-        Ok(())
-    }
-
-    /// Locks the tables of a plan. Error 1615 when the definition of one has changed.
-    #[inline]
-    pub(crate) fn lock_tables(&mut self, plan: &Plan, locks: &[(MdlObject, MdlMode)]) -> Result<()> {
-        let duration = if self.work.is_autocommit() { MdlDuration::Statement } else { MdlDuration::Transaction };
-        self.lock_tables_for(plan, locks, duration)
-    }
-
-    /// The same, for a time of the caller's choice.
-    #[inline]
-    pub(crate) fn lock_tables_for(
-        &mut self,
-        plan: &Plan,
-        locks: &[(MdlObject, MdlMode)],
-        duration: MdlDuration,
-    ) -> Result<()> {
-        if locks.is_empty() {
+        if locked.is_ok() && resolved.iter().all(same) {
+            let entry = |w: Wanted| Locked {
+                table: w.table.id,
+                name: Some((w.table.schema.clone(), w.table.name.clone())),
+                alias: w.alias,
+                write: w.write,
+            };
+            session.locked = LockedTables(resolved.into_iter().map(entry).collect());
             return Ok(());
         }
-        if !self.locked.is_empty() {
-            self.check_locked(&plan.tables)?;
-        }
-        for (object, mode) in locks {
-            self.work.locks().take(*object, *mode, duration)?;
-        }
-        if self.state.snapshot.version() != self.server.catalog.version() {
-            self.check_definitions(&plan.tables)?;
-        }
-        Ok(())
+        session.locked.clear();
+        session.work.locks().release_tables();
+        locked?;
     }
+}
 
-    #[cold]
-    fn check_definitions(&mut self, tables: &[PlanTable]) -> Result<()> {
-        self.state.renew_snapshot();
-        let same = |t: &PlanTable| match self.state.snapshot.table(&t.table.schema, &t.table.name) {
-            Some(now) => Arc::ptr_eq(now, &t.table),
-            None => false,
-        };
-        if tables.iter().all(same) { Ok(()) } else { Err(sql_err!(NeedReprepare)) }
+/// Refuses to lock virtual tables: errors 1044 and 1142.
+fn refuse_virtual_lock(session: &Session, schema: &str, table: &str) -> Result<()> {
+    let a = &session.state.account;
+    match &*gannet_schema::names::canonical_schema(schema) {
+        "information_schema" => Err(sql_err!(DbaccessDenied, a.user, a.host, schema)),
+        "performance_schema" => {
+            Err(sql_err!(TableaccessDenied, "SELECT, LOCK TABLES", a.user, session.state.host(), table))
+        }
+        _ => Ok(()),
     }
+}
 
-    /// Locks what a definition statement changes, exclusively, in an order that all follow. They go with the
-    /// transaction that runs the statement.
-    pub(crate) fn lock_for_ddl(&mut self, statement: &Statement) -> Result<DdlLocks> {
-        self.state.renew_snapshot();
-        let mut locks = DdlLocks { own: Vec::new(), related: Vec::new(), wait: self.work.locks().wait };
-        let database = self.state.database.clone().unwrap_or_default();
-        let mut names: Vec<(String, String)> = ddl::locked_tables(statement)
-            .into_iter()
-            .map(|n| (n.schema.as_ref().map_or(database.to_string(), |s| s.text.to_string()), n.name.text.to_string()))
-            .collect();
-        if !matches!(statement, Statement::CreateTable(_) | Statement::RenameTable(_)) {
-            names.retain(|(s, n)| self.state.snapshot.temporary_table(s, n).is_none());
-            if names.is_empty() && !ddl::locked_tables(statement).is_empty() {
-                return Ok(locks);
-            }
+/// The tables that a view reads, and those of the views below it: they are locked with the view, under their own
+/// names.
+fn below(session: &Session, table: &Table, write: bool, all: &mut Vec<Wanted>) -> Result<()> {
+    let Some(view) = table.view() else { return Ok(()) };
+    for (schema, name) in gannet_plan::view_tables(&view.query)? {
+        let Some(t) = session.state.snapshot.table(&schema, &name).cloned() else { continue };
+        if all.iter().any(|w| w.table.id == t.id && *w.alias == *name) {
+            continue;
         }
-        let mut whole = None;
-        if let Statement::DropDatabase { name, .. } | Statement::CreateDatabase { name, .. } = statement {
-            whole = Some(name.text.to_string());
-            names.extend(self.state.snapshot.tables(name).iter().map(|t| (name.text.to_string(), t.name.to_string())));
-        }
-        let own = names.clone();
-        names.extend(ddl::related_tables(statement, &self.state.snapshot, &database));
-        names.sort();
-        names.dedup();
-        self.work.locks().pass_write_gate(MdlDuration::Transaction)?;
-        self.work.locks().pass_backup_gate(MdlDuration::Transaction)?;
-        // The schema stays while something in it changes; dropping it waits for that.
-        let mut schemas: Vec<&String> = names.iter().map(|(s, _)| s).collect();
-        schemas.dedup();
-        let exclusive = whole.iter().map(|s| (s, MdlMode::Exclusive));
-        let shared = schemas.into_iter().filter(|s| whole.as_ref() != Some(*s)).map(|s| (s, MdlMode::Write));
-        let schema_locks: Vec<(u64, &String, MdlMode)> =
-            exclusive.chain(shared).map(|(s, m)| (name_id(s, ""), s, m)).collect();
-        for (id, schema, mode) in schema_locks {
-            let object = self.server.engine.lock_table().mdl_object(id, schema);
-            self.work.locks().take(object, mode, MdlDuration::Transaction)?;
-        }
-        let mut row = Vec::with_capacity(2 * names.len());
-        for (schema, name) in &names {
-            row.push(object_of_name(&self.server, schema, name));
-            row.extend(self.state.snapshot.base_table(schema, name).map(|t| self.server.lock_of(t)));
-        }
-        let wait = locks.wait;
-        let mut row = self.work.locks().row(&row);
-        for table in &names {
-            let (schema, name) = table;
-            let objects = if own.contains(table) { &mut locks.own } else { &mut locks.related };
-            let by_name = object_of_name(&self.server, schema, name);
-            row.lock(by_name, MdlDuration::Transaction, wait).map_err(lock_error)?;
-            objects.push(by_name);
-            // With the name locked, the table that it names cannot change any more.
-            self.state.renew_snapshot();
-            if let Some(t) = self.state.snapshot.base_table(schema, name).cloned() {
-                match self.locked.iter().find(|l| l.table == t.id) {
-                    _ if !own.contains(table) => {}
-                    None if !self.locked.is_empty() => return Err(sql_err!(TableNotLocked, name)),
-                    Some(l) if !l.write => return Err(sql_err!(TableNotLockedForWrite, name)),
-                    _ => {}
-                }
-                let object = self.server.lock_of(&t);
-                row.lock(object, MdlDuration::Transaction, wait).map_err(lock_error)?;
-                objects.push(object);
-            } else if !self.locked.is_empty() && matches!(statement, Statement::CreateTable(_)) {
-                return Err(sql_err!(TableNotLocked, name));
-            }
-        }
-        drop(row);
-        Ok(locks)
+        all.push(Wanted { table: t.clone(), alias: name.to_string(), write, named: false });
+        below(session, &t, write, all)?;
     }
+    Ok(())
+}
+
+/// UNLOCK TABLES; true when there was something to unlock.
+pub(crate) fn unlock_tables(session: &mut Session) -> bool {
+    let any = !session.locked.is_empty();
+    if any {
+        session.locked.clear();
+        session.work.locks().release_tables();
+    }
+    any
+}
+
+/// FLUSH TABLES WITH READ LOCK: waits for statements that write, and lets none begin and none commit.
+pub(crate) fn lock_everything(session: &mut Session) -> Result<()> {
+    session.commit_implicitly()?;
+    unlock_tables(session);
+    session.work.locks().close_gates()
+}
+
+/// Ids of the tables that the session's transaction holds metadata locks on.
+pub(crate) fn locked_table_ids(session: &Session) -> Vec<u64> {
+    let own = session.entry.id;
+    let locks = session.server.engine.lock_table().metadata_locks();
+    let tables = locks.iter().filter(|l| l.granted && l.party.thread == own && l.object < 1 << 62);
+    let mut ids: Vec<u64> = tables.map(|l| l.object).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// Error 1099 for FLUSH TABLES of a table that LOCK TABLES has for reading.
+pub(crate) fn check_flushed(session: &Session, names: &[gannet_parser::ast::ObjectName]) -> Result<()> {
+    for n in names {
+        let schema = n.schema.as_ref().map(|s| &*s.text).or(session.state.database.as_deref()).unwrap_or_default();
+        let Some(t) = session.state.snapshot.table(schema, &n.name) else { continue };
+        session.locked.check(t.id, true, &n.name)?;
+    }
+    Ok(())
+}
+
+/// UNLOCK TABLES.
+pub(crate) fn unlock_explicitly(session: &mut Session) -> Result<()> {
+    if !session.locked.is_empty() {
+        session.commit_implicitly()?;
+    }
+    session.locked.clear();
+    session.work.locks().release_explicit();
+    Ok(())
+}
+
+/// Locks the tables of a plan. Error 1615 when the definition of one has changed.
+#[inline]
+pub(crate) fn lock_tables(session: &mut Session, plan: &Plan, locks: &[(MdlObject, MdlMode)]) -> Result<()> {
+    let duration = if session.work.is_autocommit() { MdlDuration::Statement } else { MdlDuration::Transaction };
+    lock_tables_for(session, plan, locks, duration)
+}
+
+/// The same, for a time of the caller's choice.
+#[inline]
+pub(crate) fn lock_tables_for(
+    session: &mut Session,
+    plan: &Plan,
+    locks: &[(MdlObject, MdlMode)],
+    duration: MdlDuration,
+) -> Result<()> {
+    if locks.is_empty() {
+        return Ok(());
+    }
+    if !session.locked.is_empty() {
+        session.locked.check_used(&plan.tables)?;
+    }
+    for (object, mode) in locks {
+        session.work.locks().take(*object, *mode, duration)?;
+    }
+    if session.state.snapshot.version() != session.server.catalog.version() {
+        check_definitions(session, &plan.tables)?;
+    }
+    Ok(())
+}
+
+#[cold]
+fn check_definitions(session: &mut Session, tables: &[PlanTable]) -> Result<()> {
+    session.state.renew_snapshot();
+    let same = |t: &PlanTable| match session.state.snapshot.table(&t.table.schema, &t.table.name) {
+        Some(now) => Arc::ptr_eq(now, &t.table),
+        None => false,
+    };
+    if tables.iter().all(same) { Ok(()) } else { Err(sql_err!(NeedReprepare)) }
+}
+
+/// Locks what a definition statement changes, exclusively, in an order that all follow. They go with the
+/// transaction that runs the statement.
+pub(crate) fn lock_for_ddl(session: &mut Session, statement: &Statement) -> Result<DdlLocks> {
+    session.state.renew_snapshot();
+    let mut locks = DdlLocks { own: Vec::new(), related: Vec::new(), wait: session.work.locks().wait };
+    let database = session.state.database.clone().unwrap_or_default();
+    let mut names: Vec<(String, String)> = ddl::locked_tables(statement)
+        .into_iter()
+        .map(|n| (n.schema.as_ref().map_or(database.to_string(), |s| s.text.to_string()), n.name.text.to_string()))
+        .collect();
+    if !matches!(statement, Statement::CreateTable(_) | Statement::RenameTable(_)) {
+        names.retain(|(s, n)| session.state.snapshot.temporary_table(s, n).is_none());
+        if names.is_empty() && !ddl::locked_tables(statement).is_empty() {
+            return Ok(locks);
+        }
+    }
+    let mut whole = None;
+    if let Statement::DropDatabase { name, .. } | Statement::CreateDatabase { name, .. } = statement {
+        whole = Some(name.text.to_string());
+        names.extend(session.state.snapshot.tables(name).iter().map(|t| (name.text.to_string(), t.name.to_string())));
+    }
+    let own = names.clone();
+    names.extend(ddl::related_tables(statement, &session.state.snapshot, &database));
+    names.sort();
+    names.dedup();
+    session.work.locks().pass_write_gate(MdlDuration::Transaction)?;
+    session.work.locks().pass_backup_gate(MdlDuration::Transaction)?;
+    // The schema stays while something in it changes; dropping it waits for that.
+    let mut schemas: Vec<&String> = names.iter().map(|(s, _)| s).collect();
+    schemas.dedup();
+    let exclusive = whole.iter().map(|s| (s, MdlMode::Exclusive));
+    let shared = schemas.into_iter().filter(|s| whole.as_ref() != Some(*s)).map(|s| (s, MdlMode::Write));
+    let schema_locks: Vec<(u64, &String, MdlMode)> =
+        exclusive.chain(shared).map(|(s, m)| (name_id(s, ""), s, m)).collect();
+    for (id, schema, mode) in schema_locks {
+        let object = session.server.engine.lock_table().mdl_object(id, schema);
+        session.work.locks().take(object, mode, MdlDuration::Transaction)?;
+    }
+    let mut row = Vec::with_capacity(2 * names.len());
+    for (schema, name) in &names {
+        row.push(object_of_name(&session.server, schema, name));
+        row.extend(session.state.snapshot.base_table(schema, name).map(|t| session.server.lock_of(t)));
+    }
+    let wait = locks.wait;
+    let mut row = session.work.locks().row(&row);
+    for table in &names {
+        let (schema, name) = table;
+        let objects = if own.contains(table) { &mut locks.own } else { &mut locks.related };
+        let by_name = object_of_name(&session.server, schema, name);
+        row.lock(by_name, MdlDuration::Transaction, wait).map_err(lock_error)?;
+        objects.push(by_name);
+        // With the name locked, the table that it names cannot change any more.
+        session.state.renew_snapshot();
+        if let Some(t) = session.state.snapshot.base_table(schema, name).cloned() {
+            if own.contains(table) {
+                session.locked.check(t.id, true, name)?;
+            }
+            let object = session.server.lock_of(&t);
+            row.lock(object, MdlDuration::Transaction, wait).map_err(lock_error)?;
+            objects.push(object);
+        } else if !session.locked.is_empty() && matches!(statement, Statement::CreateTable(_)) {
+            return Err(sql_err!(TableNotLocked, name));
+        }
+    }
+    drop(row);
+    Ok(locks)
 }
 
 /// The tables of LOCK TABLES and those below its views. What the account may not do is refused.
@@ -342,11 +388,11 @@ fn resolve_locks(session: &Session, wanted: &[TableLock]) -> Result<Vec<Wanted>>
             continue;
         }
         session.require_on_schema(Privilege::LockTables.into(), &schema)?;
-        session.refuse_virtual_lock(&schema, &w.table.name)?;
+        refuse_virtual_lock(session, &schema, &w.table.name)?;
         let table = session.table_for(Some(Privilege::Select.into()), &schema, &w.table.name)?;
         let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
         let write = w.kind == TableLockKind::Write;
-        session.below(&table, write, &mut resolved)?;
+        below(session, &table, write, &mut resolved)?;
         resolved.push(Wanted { table, alias, write, named: true });
     }
     // MySQL's system tables: when written, they are locked apart from all other tables.
@@ -405,38 +451,16 @@ fn relatives(session: &Session, w: &Wanted) -> Vec<(Arc<str>, Arc<str>)> {
 /// What a definition statement has done to tables of LOCK TABLES: those it dropped are free for others, those it
 /// renamed are locked under their new names.
 pub(super) fn follow_locked(session: &mut Session, now: &gannet_schema::CatalogSnapshot) {
-    let mut locked = std::mem::take(&mut session.locked);
-    let mut freed = Vec::new();
-    for l in &mut locked {
-        let Some(name) = &mut l.name else { continue };
-        let is = now.table_by_id(l.table).map(|t| (t.schema.clone(), t.name.clone()));
-        if is.as_ref() == Some(name) {
-            continue;
-        }
-        freed.push(object_of_name(&session.server, &name.0, &name.1));
-        match is {
-            None => {
-                freed.push(session.server.engine.lock_table().mdl_object(l.table.0, &name.1));
-                l.name = None;
-            }
-            Some(is) => {
-                if gannet_schema::names::eq_name(&l.alias, &name.1) {
-                    l.alias = is.1.to_string();
-                }
-                *name = is;
-            }
-        }
-    }
+    let freed = session.locked.follow(&session.server, now);
     if !freed.is_empty() {
         let locks = session.work.locks();
         locks.release(&freed);
         // The statement has locked the new names itself, so that nobody is in the way.
-        for name in locked.iter().filter(|l| l.write).filter_map(|l| l.name.as_ref()) {
+        for name in session.locked.0.iter().filter(|l| l.write).filter_map(|l| l.name.as_ref()) {
             let object = object_of_name(&session.server, &name.0, &name.1);
             let _ = locks.take(object, MdlMode::Exclusive, MdlDuration::Explicit);
         }
     }
-    session.locked = locked;
 }
 
 /// What stands for a name, whatever table has it.
@@ -465,34 +489,28 @@ impl Gate for DdlLocks {
     }
 }
 
-impl Session {
-    /// Locks the name of a stored program, for its definition; `""`: its schema alone.
-    pub(super) fn lock_program(&mut self, schema: &str, name: &str) -> Result<()> {
-        self.work.locks().pass_write_gate(MdlDuration::Transaction)?;
-        let table = self.server.engine.lock_table();
-        let of_schema = table.mdl_object(name_id(schema, ""), schema);
-        let own = table.mdl_object(name_id(schema, &format!("program {name}")), name);
-        let locks = self.work.locks();
-        locks.take(of_schema, MdlMode::Write, MdlDuration::Transaction)?;
-        if name.is_empty() {
-            return Ok(());
-        }
-        locks.take(own, MdlMode::Exclusive, MdlDuration::Transaction)
+/// Locks the name of a stored program, for its definition; `""`: its schema alone.
+pub(crate) fn lock_program(session: &mut Session, schema: &str, name: &str) -> Result<()> {
+    session.work.locks().pass_write_gate(MdlDuration::Transaction)?;
+    let table = session.server.engine.lock_table();
+    let of_schema = table.mdl_object(name_id(schema, ""), schema);
+    let own = table.mdl_object(name_id(schema, &format!("program {name}")), name);
+    let locks = session.work.locks();
+    locks.take(of_schema, MdlMode::Write, MdlDuration::Transaction)?;
+    if name.is_empty() {
+        return Ok(());
     }
+    locks.take(own, MdlMode::Exclusive, MdlDuration::Transaction)
+}
 
-    /// Locks a table whose triggers change, as [`Session::lock_for_ddl`] does. Errors 1099, 1100 under LOCK TABLES.
-    pub(super) fn lock_for_trigger(&mut self, schema: &str, name: &str) -> Result<()> {
-        let label = format!("{schema}.{name}");
-        let by_name = self.server.engine.lock_table().mdl_object(name_id(schema, name), &label);
-        self.work.locks().take(by_name, MdlMode::Exclusive, MdlDuration::Transaction)?;
-        self.state.renew_snapshot();
-        let Some(t) = self.state.snapshot.base_table(schema, name).cloned() else { return Ok(()) };
-        match self.locked.iter().find(|l| l.table == t.id) {
-            None if !self.locked.is_empty() => return Err(sql_err!(TableNotLocked, name)),
-            Some(l) if !l.write => return Err(sql_err!(TableNotLockedForWrite, name)),
-            _ => {}
-        }
-        let object = self.server.lock_of(&t);
-        self.work.locks().take(object, MdlMode::Exclusive, MdlDuration::Transaction)
-    }
+/// Locks a table whose triggers change, as [`lock_for_ddl`] does. Errors 1099, 1100 under LOCK TABLES.
+pub(crate) fn lock_for_trigger(session: &mut Session, schema: &str, name: &str) -> Result<()> {
+    let label = format!("{schema}.{name}");
+    let by_name = session.server.engine.lock_table().mdl_object(name_id(schema, name), &label);
+    session.work.locks().take(by_name, MdlMode::Exclusive, MdlDuration::Transaction)?;
+    session.state.renew_snapshot();
+    let Some(t) = session.state.snapshot.base_table(schema, name).cloned() else { return Ok(()) };
+    session.locked.check(t.id, true, name)?;
+    let object = session.server.lock_of(&t);
+    session.work.locks().take(object, MdlMode::Exclusive, MdlDuration::Transaction)
 }

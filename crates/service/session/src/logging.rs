@@ -18,7 +18,7 @@ impl Session {
     #[inline]
     pub fn note_command(&self, command: &str, words: &str) {
         if self.server.logs.general() {
-            self.write_command(command, Argument::Words(words));
+            write_command(self, command, Argument::Words(words));
         }
     }
 
@@ -26,24 +26,7 @@ impl Session {
     #[inline]
     pub fn note_text(&self, command: &str, text: &[u8]) {
         if self.server.logs.general() {
-            self.write_text(command, text);
-        }
-    }
-
-    #[cold]
-    fn write_text(&self, command: &str, text: &[u8]) {
-        let kept = if self.server.logs.raw() {
-            KeptText::raw(text)
-        } else {
-            KeptText::of(text, lex_mode(self.settings.sql_mode))
-        };
-        self.write_command(command, Argument::Text(&kept));
-    }
-
-    #[cold]
-    fn write_command(&self, command: &str, argument: Argument<'_>) {
-        if !self.state.vars[Live::SqlLogOff].as_bool() {
-            self.server.logs.write_general(WallTime::now().micros(), self.entry.id, command, argument);
+            write_text(self, command, text);
         }
     }
 
@@ -58,96 +41,119 @@ impl Session {
             };
             let (user, host) = (&who.user, self.state.host());
             let database = who.database.as_deref().unwrap_or("");
-            self.write_command(command, Argument::Words(&format!("{user}@{host} on {database} using {transport}")));
+            write_command(self, command, Argument::Words(&format!("{user}@{host} on {database} using {transport}")));
         }
     }
+}
 
-    /// Notes the first statement of `text`.
-    #[inline]
-    pub(super) fn note_query(&self, text: &[u8]) {
-        if self.server.logs.general() {
-            self.write_query(text);
-        }
-    }
+#[cold]
+fn write_text(session: &Session, command: &str, text: &[u8]) {
+    let kept = if session.server.logs.raw() {
+        KeptText::raw(text)
+    } else {
+        KeptText::of(text, lex_mode(session.settings.exec.sql_mode))
+    };
+    write_command(session, command, Argument::Text(&kept));
+}
 
-    #[cold]
-    fn write_query(&self, text: &[u8]) {
-        let mode = lex_mode(self.settings.sql_mode);
-        let consumed = if self.multi_statements {
-            gannet_parser::parse_one(text, mode).map_or(text.len(), |p| p.consumed.min(text.len()))
-        } else {
-            text.len()
-        };
-        self.write_text("Query", trimmed(&text[..consumed]));
+#[cold]
+fn write_command(session: &Session, command: &str, argument: Argument<'_>) {
+    if !session.state.vars[Live::SqlLogOff].as_bool() {
+        session.server.logs.write_general(WallTime::now().micros(), session.entry.id, command, argument);
     }
+}
 
-    /// Notes an execution of a prepared statement, with its values in place of the markers.
-    #[inline]
-    pub(super) fn note_execution(&self, text: &[u8], values: &[Value]) {
-        if self.server.logs.general() {
-            self.write_text("Execute", &with_values(text, lex_mode(self.settings.sql_mode), values));
-        }
+/// Notes the first statement of `text`.
+#[inline]
+pub(crate) fn note_query(session: &Session, text: &[u8]) {
+    if session.server.logs.general() {
+        write_query(session, text);
     }
+}
 
-    /// Counts a statement that took long or used no index, and writes it to the slow query log, when that is on.
-    /// `values`: of its markers.
-    pub(super) fn check_slow(
-        &mut self,
-        latency_ns: u64,
-        locks_ns: u64,
-        figures: &Figures,
-        values: &[Value],
-        outcome: &Result<super::reply::Done>,
-    ) {
-        let extra = if self.server.logs.extra() { extra(self, outcome.as_ref().err()) } else { None };
-        let logs = &self.server.logs;
-        let long = match &self.state.vars[Live::LongQueryTime] {
-            VarValue::Double(seconds) => latency_ns as f64 > seconds * 1e9,
-            _ => false,
-        };
-        let scanned = figures.no_index && logs.slow() && logs.not_using_indexes();
-        if !(long || scanned) {
-            return;
-        }
-        let broken = outcome.as_ref().is_err_and(|e| e.code() == ErrorCode::Parse);
-        if broken || figures.examined < self.state.vars[Live::MinExaminedRowLimit].as_u64() {
-            return;
-        }
-        count(Counter::SlowQueries);
-        if logs.slow() {
-            self.write_slow(latency_ns, locks_ns, figures, values, extra);
-        }
-    }
+#[cold]
+fn write_query(session: &Session, text: &[u8]) {
+    let mode = lex_mode(session.settings.exec.sql_mode);
+    let consumed = if session.multi_statements {
+        gannet_parser::parse_one(text, mode).map_or(text.len(), |p| p.consumed.min(text.len()))
+    } else {
+        text.len()
+    };
+    write_text(session, "Query", trimmed(&text[..consumed]));
+}
 
-    #[cold]
-    fn write_slow(&self, latency_ns: u64, locks_ns: u64, figures: &Figures, values: &[Value], extra: Option<Extra>) {
-        let administration = self.server.logs.administration();
-        let text = self.entry.kept(|text, mode| {
-            let text = trimmed(text);
-            (administration || !is_administration(text, mode))
-                .then(|| with_values(text, mode, values).into_owned().into())
-        });
-        let Some(text) = text else { return };
-        let who = self.entry.who();
-        self.server.logs.write_slow(&Slow {
-            sender: Sender {
-                id: self.entry.id,
-                user: &who.user,
-                account: &self.state.account.user,
-                // Addresses have no names here.
-                host: if who.host.starts_with("localhost") { "localhost" } else { "" },
-                address: &self.entry.address,
-                database: self.state.database.as_deref().unwrap_or(""),
-            },
-            ended_us: WallTime::now().micros(),
-            latency_ns,
-            locks_ns,
-            rows_sent: figures.sent,
-            rows_examined: figures.examined,
-            extra,
-            text: &text,
-        });
+/// Notes an execution of a prepared statement, with its values in place of the markers.
+#[inline]
+pub(crate) fn note_execution(session: &Session, text: &[u8], values: &[Value]) {
+    if session.server.logs.general() {
+        write_text(session, "Execute", &with_values(text, lex_mode(session.settings.exec.sql_mode), values));
     }
+}
+
+/// Counts a statement that took long or used no index, and writes it to the slow query log, when that is on.
+/// `values`: of its markers.
+pub(crate) fn check_slow(
+    session: &mut Session,
+    latency_ns: u64,
+    locks_ns: u64,
+    figures: &Figures,
+    values: &[Value],
+    outcome: &Result<super::reply::Done>,
+) {
+    let extra = if session.server.logs.extra() { extra(session, outcome.as_ref().err()) } else { None };
+    let logs = &session.server.logs;
+    let long = match &session.state.vars[Live::LongQueryTime] {
+        VarValue::Double(seconds) => latency_ns as f64 > seconds * 1e9,
+        _ => false,
+    };
+    let scanned = figures.no_index && logs.slow() && logs.not_using_indexes();
+    if !(long || scanned) {
+        return;
+    }
+    let broken = outcome.as_ref().is_err_and(|e| e.code() == ErrorCode::Parse);
+    if broken || figures.examined < session.state.vars[Live::MinExaminedRowLimit].as_u64() {
+        return;
+    }
+    count(Counter::SlowQueries);
+    if logs.slow() {
+        write_slow(session, latency_ns, locks_ns, figures, values, extra);
+    }
+}
+
+#[cold]
+fn write_slow(
+    session: &Session,
+    latency_ns: u64,
+    locks_ns: u64,
+    figures: &Figures,
+    values: &[Value],
+    extra: Option<Extra>,
+) {
+    let administration = session.server.logs.administration();
+    let text = session.entry.kept(|text, mode| {
+        let text = trimmed(text);
+        (administration || !is_administration(text, mode)).then(|| with_values(text, mode, values).into_owned().into())
+    });
+    let Some(text) = text else { return };
+    let who = session.entry.who();
+    session.server.logs.write_slow(&Slow {
+        sender: Sender {
+            id: session.entry.id,
+            user: &who.user,
+            account: &session.state.account.user,
+            // Addresses have no names here.
+            host: if who.host.starts_with("localhost") { "localhost" } else { "" },
+            address: &session.entry.address,
+            database: session.state.database.as_deref().unwrap_or(""),
+        },
+        ended_us: WallTime::now().micros(),
+        latency_ns,
+        locks_ns,
+        rows_sent: figures.sent,
+        rows_examined: figures.examined,
+        extra,
+        text: &text,
+    });
 }
 
 /// A session's counters when it had run so many statements.

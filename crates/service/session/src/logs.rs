@@ -22,14 +22,9 @@ fn failed(e: io::Error) -> SqlError {
 }
 
 impl Session {
-    /// The binary log; error 1381 where there is none.
-    fn require_binlog(&self) -> Result<Arc<Binlog>> {
-        self.server.binlog().cloned().ok_or_else(|| sql_err!(NoBinaryLogging))
-    }
-
     /// SHOW BINARY LOGS.
     pub(super) fn show_binary_logs(&mut self) -> Result<RowsSink> {
-        let log = self.require_binlog()?;
+        let log = require_binlog(self)?;
         log.catch_up(&self.server.engine);
         let (files, _) = log.state();
         let row = |f: &gannet_core::binlog::LogFile| {
@@ -65,8 +60,8 @@ impl Session {
         position: Option<u64>,
         limit: Option<&ast::Limit>,
     ) -> Result<RowsSink> {
-        let (skip, take) = self.window(limit)?;
-        let log = self.require_binlog()?;
+        let (skip, take) = super::show::window(self, limit)?;
+        let log = require_binlog(self)?;
         log.catch_up(&self.server.engine);
         let (files, _) = log.state();
         let found = match file {
@@ -135,63 +130,68 @@ impl Session {
         ];
         Ok(table(columns, replicas.into_iter().map(row).collect()))
     }
+}
 
-    /// FLUSH BINARY LOGS; nothing where there are none.
-    pub(super) fn flush_binary_logs(&mut self) -> Result<()> {
-        match self.server.binlog() {
-            Some(log) => log.flush(&self.server.engine).map_err(from_engine),
-            None => Ok(()),
-        }
+/// The binary log; error 1381 where there is none.
+fn require_binlog(session: &Session) -> Result<Arc<Binlog>> {
+    session.server.binlog().cloned().ok_or_else(|| sql_err!(NoBinaryLogging))
+}
+
+/// FLUSH BINARY LOGS; nothing where there are none.
+pub(crate) fn flush_binary_logs(session: &mut Session) -> Result<()> {
+    match session.server.binlog() {
+        Some(log) => log.flush(&session.server.engine).map_err(from_engine),
+        None => Ok(()),
     }
+}
 
-    /// PURGE BINARY LOGS.
-    pub(super) fn purge_binary_logs(&mut self, to: Option<&str>, before: Option<&ast::Expr>) -> Result<Done> {
-        let have = self.state.privileges();
-        if !have.has(Privilege::BinlogAdmin) && !have.has(Privilege::Super) {
-            return Err(sql_err!(SpecificAccessDenied, "SUPER or BINLOG_ADMIN"));
+/// PURGE BINARY LOGS.
+pub(crate) fn purge_binary_logs(session: &mut Session, to: Option<&str>, before: Option<&ast::Expr>) -> Result<Done> {
+    let have = session.state.privileges();
+    if !have.has(Privilege::BinlogAdmin) && !have.has(Privilege::Super) {
+        return Err(sql_err!(SpecificAccessDenied, "SUPER or BINLOG_ADMIN"));
+    }
+    let before = before.map(|e| session.evaluate(e)).transpose()?;
+    let Some(log) = session.server.binlog().cloned() else { return Ok(Done::default()) };
+    let (files, _) = log.state();
+    let upto = match (to, before) {
+        (Some(name), _) => {
+            let number = log.names().number(name).filter(|n| files.iter().any(|f| f.number == *n));
+            number.ok_or_else(|| sql_err!(UnknownTargetBinlog))?
         }
-        let before = before.map(|e| self.evaluate(e)).transpose()?;
-        let Some(log) = self.server.binlog().cloned() else { return Ok(Done::default()) };
-        let (files, _) = log.state();
-        let upto = match (to, before) {
-            (Some(name), _) => {
-                let number = log.names().number(name).filter(|n| files.iter().any(|f| f.number == *n));
-                number.ok_or_else(|| sql_err!(UnknownTargetBinlog))?
-            }
-            (None, Some(time)) => {
-                let at = self.moment(&time)?;
-                // A file is as old as its last event: the beginning of the next.
-                let mut upto = 0;
-                for pair in files.windows(2) {
-                    if i64::from(log.names().begun(pair[1].number).map_err(failed)?) >= at {
-                        break;
-                    }
-                    upto = pair[1].number;
+        (None, Some(time)) => {
+            let at = moment(session, &time)?;
+            // A file is as old as its last event: the beginning of the next.
+            let mut upto = 0;
+            for pair in files.windows(2) {
+                if i64::from(log.names().begun(pair[1].number).map_err(failed)?) >= at {
+                    break;
                 }
-                upto
+                upto = pair[1].number;
             }
-            (None, None) => 0,
-        };
-        log.purge(&self.server.engine, upto).map_err(from_engine)?;
-        Ok(Done::default())
-    }
-
-    /// The seconds since 1970 of a time in the session's zone. Error 1525 for what is none.
-    fn moment(&mut self, time: &Value) -> Result<i64> {
-        let mut text = Vec::new();
-        time.write_text(&mut text);
-        let shown = String::from_utf8_lossy(&text).replace('\'', "''");
-        let parsed = gannet_parser::parse(format!("DO UNIX_TIMESTAMP('{shown}')").as_bytes(), Default::default());
-        let wrong = || sql_err!(WrongValue, "DATETIME", shown);
-        let Ok(parsed) = parsed else { return Err(wrong()) };
-        let ast::Statement::Do(expressions) = &parsed.statement else { return Err(wrong()) };
-        let Some(expression) = expressions.first() else { return Err(wrong()) };
-        match self.evaluate(expression)? {
-            Value::Int(n) => Ok(n),
-            Value::UInt(n) => Ok(n as i64),
-            Value::Decimal(d) => Ok(d.to_f64() as i64),
-            _ => Err(wrong()),
+            upto
         }
+        (None, None) => 0,
+    };
+    log.purge(&session.server.engine, upto).map_err(from_engine)?;
+    Ok(Done::default())
+}
+
+/// The seconds since 1970 of a time in the session's zone. Error 1525 for what is none.
+fn moment(session: &mut Session, time: &Value) -> Result<i64> {
+    let mut text = Vec::new();
+    time.write_text(&mut text);
+    let shown = String::from_utf8_lossy(&text).replace('\'', "''");
+    let parsed = gannet_parser::parse(format!("DO UNIX_TIMESTAMP('{shown}')").as_bytes(), Default::default());
+    let wrong = || sql_err!(WrongValue, "DATETIME", shown);
+    let Ok(parsed) = parsed else { return Err(wrong()) };
+    let ast::Statement::Do(expressions) = &parsed.statement else { return Err(wrong()) };
+    let Some(expression) = expressions.first() else { return Err(wrong()) };
+    match session.evaluate(expression)? {
+        Value::Int(n) => Ok(n),
+        Value::UInt(n) => Ok(n as i64),
+        Value::Decimal(d) => Ok(d.to_f64() as i64),
+        _ => Err(wrong()),
     }
 }
 

@@ -1,10 +1,10 @@
 //! ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE, SHOW OPEN TABLES.
 
-use super::Session;
 use super::reply::{Done, Reply};
 use super::reply::{RowsSink, plain_column};
 use super::show::{column, number, quote, table};
 use super::state::text;
+use super::{Session, privileges, show};
 use gannet_catalog::StoredTable;
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_core::statistics::Wanted;
@@ -12,7 +12,7 @@ use gannet_exec::check::Evaluation;
 use gannet_parser::ast::{self, Ident, ShowFilter};
 use gannet_schema::RowSource;
 use gannet_telemetry::{Counter, count};
-use gannet_types::{Level, Result, SqlType, Value, sql_err};
+use gannet_types::{Level, Result, SqlType, Value};
 use std::sync::Arc;
 
 /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE: one row a table.
@@ -51,7 +51,7 @@ pub(crate) fn maintain(session: &mut Session, m: &ast::TableMaintenance, reply: 
         };
         match &found {
             Ok(t) if t.temporary => {}
-            _ if m.kind == Kind::Check => session.require_any_privilege(&schema, &name.name)?,
+            _ if m.kind == Kind::Check => privileges::require_any_privilege(session, &schema, &name.name)?,
             _ => session.require_on_table(need, &schema, &name.name)?,
         }
         let is_view = found.as_ref().is_ok_and(|t| t.view().is_some());
@@ -114,16 +114,14 @@ pub(crate) fn maintain(session: &mut Session, m: &ast::TableMaintenance, reply: 
 /// lock.
 fn check_maintained(session: &Session, kind: ast::MaintenanceKind, t: &gannet_schema::Table) -> Result<()> {
     let rebuilds = matches!(kind, ast::MaintenanceKind::Optimize | ast::MaintenanceKind::Repair);
-    match session.locked.iter().find(|l| l.table == t.id) {
-        _ if session.locked.is_empty() || t.temporary || t.view().is_some() || t.source != RowSource::Engine => Ok(()),
-        None => Err(sql_err!(TableNotLocked, t.name)),
-        Some(lock) if rebuilds && !lock.write => Err(sql_err!(TableNotLockedForWrite, t.name)),
-        Some(_) => Ok(()),
+    if t.temporary || t.view().is_some() || t.source != RowSource::Engine {
+        return Ok(());
     }
+    session.locked.check(t.id, rebuilds, &t.name)
 }
 
 fn stale_values(session: &mut Session, t: &Arc<gannet_schema::Table>) -> Result<Vec<String>> {
-    let settings = super::variables::settings(&session.state, session.abilities.found_rows);
+    let settings = super::variables::Settings::of(&session.state, session.abilities.found_rows).exec;
     let evaluation = Evaluation { session: &mut session.state, settings: &settings };
     gannet_exec::check::stale_values(t, &session.server.engine, evaluation)
 }
@@ -188,7 +186,7 @@ fn checksum(session: &mut Session, m: &ast::TableMaintenance, reply: &mut dyn Re
                 n.map_or(Value::Null, Value::UInt)
             }
             Err(e) => {
-                session.running.warnings.push(e.to_warning(Level::Error));
+                session.running.diagnostics.warnings.push(e.to_warning(Level::Error));
                 Value::Null
             }
         };
@@ -225,6 +223,6 @@ impl Session {
         }
         let head =
             "SELECT 'Database' AS `Database`, 'Table' AS `Table`, 0 AS In_use, 0 AS Name_locked FROM DUAL WHERE 0";
-        self.select(&format!("{head} UNION ALL {}", parts.join(" UNION ALL ")), "Table", filter)
+        show::select(self, &format!("{head} UNION ALL {}", parts.join(" UNION ALL ")), "Table", filter)
     }
 }

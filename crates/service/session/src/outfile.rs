@@ -157,48 +157,46 @@ impl ResultSink for FileSink {
     }
 }
 
-impl Session {
-    /// SELECT ... INTO OUTFILE, INTO DUMPFILE.
-    pub(super) fn run_into_file(&mut self, plan: &Plan, into: &SelectInto, params: &[Value]) -> Result<Done> {
-        files::require_file_privilege(&self.state)?;
-        let backslash = !self.settings.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES);
-        let (name, clauses, charset) = match into {
-            SelectInto::Outfile { file, charset, format } => {
-                let charset = charset.as_ref().map(|c| Charset::by_name(c)).transpose()?;
-                (file, Some(Clauses::new(format, backslash)?), charset)
+/// SELECT ... INTO OUTFILE, INTO DUMPFILE.
+pub(crate) fn run_into_file(session: &mut Session, plan: &Plan, into: &SelectInto, params: &[Value]) -> Result<Done> {
+    files::require_file_privilege(&session.state)?;
+    let backslash = !session.settings.exec.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES);
+    let (name, clauses, charset) = match into {
+        SelectInto::Outfile { file, charset, format } => {
+            let charset = charset.as_ref().map(|c| Charset::by_name(c)).transpose()?;
+            (file, Some(Clauses::new(format, backslash)?), charset)
+        }
+        SelectInto::Dumpfile(file) => (file, None, None),
+        SelectInto::Variables(_) => return Err(SqlError::internal("INTO of variables")),
+    };
+    let (file, path) = files::create(&session.state, name)?;
+    let mut sink = FileSink {
+        file,
+        written: 0,
+        buffer: Vec::new(),
+        columns: Vec::new(),
+        clauses,
+        fixed: false,
+        charset,
+        rows: 0,
+        cell: Vec::new(),
+    };
+    let locks = session.plan_locks(plan);
+    let outcome = session.execute_with(plan, &locks, params, |cx, buffers| {
+        let outcome = gannet_exec::run(cx, buffers, &mut sink)?;
+        sink.flush()?;
+        Ok(outcome)
+    });
+    match outcome {
+        Ok(Outcome::Rows { .. } | Outcome::Affected(_)) => {
+            if !session.running.counted_rows {
+                session.state.running.before.found_rows = sink.rows;
             }
-            SelectInto::Dumpfile(file) => (file, None, None),
-            SelectInto::Variables(_) => return Err(SqlError::internal("INTO of variables")),
-        };
-        let (file, path) = files::create(&self.state, name)?;
-        let mut sink = FileSink {
-            file,
-            written: 0,
-            buffer: Vec::new(),
-            columns: Vec::new(),
-            clauses,
-            fixed: false,
-            charset,
-            rows: 0,
-            cell: Vec::new(),
-        };
-        let locks = self.plan_locks(plan);
-        let outcome = self.execute_with(plan, &locks, params, |cx, buffers| {
-            let outcome = gannet_exec::run(cx, buffers, &mut sink)?;
-            sink.flush()?;
-            Ok(outcome)
-        });
-        match outcome {
-            Ok(Outcome::Rows { .. } | Outcome::Affected(_)) => {
-                if !self.running.counted_rows {
-                    self.state.found_rows = sink.rows;
-                }
-                Ok(Done::affected(sink.rows))
-            }
-            Err(e) => {
-                let _ = fs::remove_file(&path);
-                Err(e)
-            }
+            Ok(Done::affected(sink.rows))
+        }
+        Err(e) => {
+            let _ = fs::remove_file(&path);
+            Err(e)
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::cached::Plans;
 use super::reply::{Ended, Manner, Reply};
-use super::{Abilities, Charsets, Opening, Session};
+use super::{Abilities, Charsets, Opening, Session, begin_life, calls};
 use gannet_base::Attached;
 use gannet_core::Core;
 use gannet_core::accounts::Account;
@@ -166,7 +166,7 @@ impl OwnSession {
         let abilities = Abilities { multi_statements: true, multi_results: true, ..Abilities::default() };
         let opening = Opening { user: user.into(), abilities, ..Opening::default() };
         let mut session = Session::new(core.clone(), plans.clone(), entry, account, &opening);
-        session.begin_life(&opening)?;
+        begin_life(&mut session, &opening)?;
         Ok(OwnSession(session))
     }
 
@@ -193,9 +193,9 @@ impl OwnSession {
         session.begins_command();
         session.begins(gannet_core::registry::Activity::Query, event.body.as_bytes());
         let mut each = Each { ended: 0, failed: None, row: None, values: Vec::new() };
-        let outcome = session.run_event(event, &mut each);
+        let outcome = calls::run_event(session, event, &mut each);
         session.ends_command();
-        outcome.map(|()| session.running.warnings.take())
+        outcome.map(|()| session.running.diagnostics.warnings.take())
     }
 
     /// The same, but `row` gets the rows one by one, as they are made: none is kept. An error of `row` fails the

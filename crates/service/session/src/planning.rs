@@ -36,7 +36,7 @@ impl Session {
             _ => Privilege::Select,
         };
         let plan =
-            self.checked_plan(options, need, |snapshot, options| gannet_plan::plan(statement, snapshot, options))?;
+            checked_plan(self, options, need, |snapshot, options| gannet_plan::plan(statement, snapshot, options))?;
         self.opened_once(plan)
     }
 
@@ -50,99 +50,99 @@ impl Session {
         Ok((plan, params))
     }
 
-    /// The plan of a query whose rows make a table.
-    pub(crate) fn make_source_plan(&mut self, query: &ast::Query, markers: &[SqlType]) -> Result<Plan> {
-        let plan =
-            |snapshot: &CatalogSnapshot, options: &PlanOptions<'_>| gannet_plan::plan_source(query, snapshot, options);
-        let options = self.plan_options(markers);
-        let made = if self.state.access.all {
-            plan(&self.state.snapshot, &options)
-        } else {
-            self.checked_plan(options, Privilege::Select, plan)
-        };
-        self.opened_once(made?)
-    }
-
-    /// The plan of LOAD DATA, and where the fields go.
-    pub(crate) fn make_load_plan(&mut self, load: &ast::Load) -> Result<(Plan, Vec<LoadField>)> {
-        let mut fields = Vec::new();
-        let mut plan = |snapshot: &CatalogSnapshot, options: &PlanOptions<'_>| {
-            let (plan, found) = gannet_plan::plan_load(load, snapshot, options)?;
-            fields = found;
-            Ok(plan)
-        };
-        let options = self.plan_options(&[]);
-        let made = if self.state.access.all {
-            plan(&self.state.snapshot, &options)
-        } else {
-            self.checked_plan(options, Privilege::Insert, plan)
-        };
-        let plan = self.opened_once(made?)?;
-        Ok((plan, fields))
-    }
-
-    /// Why a view cannot be read any more: error 1356 when what it names is gone. Rights are not looked at.
-    pub(super) fn view_error(&self, view: &gannet_schema::Table) -> Option<SqlError> {
-        let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
-        let sql = format!("SELECT * FROM {}.{}", quoted(&view.schema), quoted(&view.name));
-        let parsed = gannet_parser::parse(sql.as_bytes(), Default::default()).ok()?;
-        let planned = gannet_plan::plan(&parsed.statement, &self.state.snapshot, &self.plan_options(&[]));
-        planned.err().filter(|e| e.code() == ErrorCode::ViewInvalid)
-    }
-
     pub(super) fn plan_options<'a>(&'a self, markers: &'a [SqlType]) -> PlanOptions<'a> {
         PlanOptions {
-            sql_mode: self.settings.sql_mode,
+            sql_mode: self.settings.exec.sql_mode,
             database: self.state.database.as_deref(),
             collation: self.literal_collation(),
-            client: self.charsets.client,
+            client: self.settings.charsets.client,
             markers,
-            div_precision_increment: self.settings.div_precision_increment,
-            locale: self.settings.locale,
-            time_zone: &self.settings.time_zone,
+            div_precision_increment: self.settings.exec.div_precision_increment,
+            locale: self.settings.exec.locale,
+            time_zone: &self.settings.exec.time_zone,
             variables: Some(&self.state),
             locals: self.running.locals.as_ref().map(|names| names as &dyn gannet_plan::options::Locals),
             remaining_stack: gannet_runtime::remaining_stack,
             stopped: gannet_exec::stopped,
             estimator: Some(self),
-            passes: self.passes,
+            passes: self.settings.passes,
             ..PlanOptions::new(None)
         }
     }
+}
 
-    /// As an account with restrictions sees it: an error about a table it has no right on says only that.
-    #[cold]
-    fn checked_plan(
-        &self,
-        options: PlanOptions<'_>,
-        need: Privilege,
-        plan: impl FnOnce(&CatalogSnapshot, &PlanOptions<'_>) -> Result<Plan>,
-    ) -> Result<Plan> {
-        let hidden = RefCell::new(None);
-        let told = |schema: &str, table: &str| {
-            let schema = gannet_schema::names::canonical_schema(schema);
-            if !self.state.access.sees_table(&schema, table) {
-                hidden.borrow_mut().get_or_insert_with(|| table.to_string());
-            }
-        };
-        let options = PlanOptions { on_table: Some(&told), ..options };
-        let planned = plan(&self.state.snapshot, &options);
-        match (planned, hidden.take()) {
-            (Ok(plan), _) => self.check_plan_privileges(&plan).map(|()| plan),
-            (Err(_), Some(table)) => Err(self.denied(need.into(), &table)),
-            (Err(e), None) => Err(self.routine_denied(&e).unwrap_or(e)),
-        }
-    }
+/// The plan of a query whose rows make a table.
+pub(crate) fn make_source_plan(session: &mut Session, query: &ast::Query, markers: &[SqlType]) -> Result<Plan> {
+    let plan =
+        |snapshot: &CatalogSnapshot, options: &PlanOptions<'_>| gannet_plan::plan_source(query, snapshot, options);
+    let options = session.plan_options(markers);
+    let made = if session.state.access.all {
+        plan(&session.state.snapshot, &options)
+    } else {
+        checked_plan(session, options, Privilege::Select, plan)
+    };
+    session.opened_once(made?)
+}
 
-    /// Error 1370 in place of 1305: a function that the session could not execute is not said to be missing.
-    fn routine_denied(&self, e: &SqlError) -> Option<SqlError> {
-        if e.code() != ErrorCode::SpDoesNotExist {
-            return None;
+/// The plan of LOAD DATA, and where the fields go.
+pub(crate) fn make_load_plan(session: &mut Session, load: &ast::Load) -> Result<(Plan, Vec<LoadField>)> {
+    let mut fields = Vec::new();
+    let mut plan = |snapshot: &CatalogSnapshot, options: &PlanOptions<'_>| {
+        let (plan, found) = gannet_plan::plan_load(load, snapshot, options)?;
+        fields = found;
+        Ok(plan)
+    };
+    let options = session.plan_options(&[]);
+    let made = if session.state.access.all {
+        plan(&session.state.snapshot, &options)
+    } else {
+        checked_plan(session, options, Privilege::Insert, plan)
+    };
+    let plan = session.opened_once(made?)?;
+    Ok((plan, fields))
+}
+
+/// Why a view cannot be read any more: error 1356 when what it names is gone. Rights are not looked at.
+pub(crate) fn view_error(session: &Session, view: &gannet_schema::Table) -> Option<SqlError> {
+    let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
+    let sql = format!("SELECT * FROM {}.{}", quoted(&view.schema), quoted(&view.name));
+    let parsed = gannet_parser::parse(sql.as_bytes(), Default::default()).ok()?;
+    let planned = gannet_plan::plan(&parsed.statement, &session.state.snapshot, &session.plan_options(&[]));
+    planned.err().filter(|e| e.code() == ErrorCode::ViewInvalid)
+}
+
+/// As an account with restrictions sees it: an error about a table it has no right on says only that.
+#[cold]
+fn checked_plan(
+    session: &Session,
+    options: PlanOptions<'_>,
+    need: Privilege,
+    plan: impl FnOnce(&CatalogSnapshot, &PlanOptions<'_>) -> Result<Plan>,
+) -> Result<Plan> {
+    let hidden = RefCell::new(None);
+    let told = |schema: &str, table: &str| {
+        let schema = gannet_schema::names::canonical_schema(schema);
+        if !session.state.access.sees_table(&schema, table) {
+            hidden.borrow_mut().get_or_insert_with(|| table.to_string());
         }
-        let name = e.message().strip_prefix("FUNCTION ")?.strip_suffix(" does not exist")?;
-        let (schema, function) = name.split_once('.')?;
-        let a = &self.state.account;
-        let may = self.state.access.routine(schema, function, true).has(Privilege::Execute);
-        (!may).then(|| sql_err!(ProcaccessDenied, "execute", a.user, a.host, name))
+    };
+    let options = PlanOptions { on_table: Some(&told), ..options };
+    let planned = plan(&session.state.snapshot, &options);
+    match (planned, hidden.take()) {
+        (Ok(plan), _) => session.check_plan_privileges(&plan).map(|()| plan),
+        (Err(_), Some(table)) => Err(session.denied(need.into(), &table)),
+        (Err(e), None) => Err(routine_denied(session, &e).unwrap_or(e)),
     }
+}
+
+/// Error 1370 in place of 1305: a function that the session could not execute is not said to be missing.
+fn routine_denied(session: &Session, e: &SqlError) -> Option<SqlError> {
+    if e.code() != ErrorCode::SpDoesNotExist {
+        return None;
+    }
+    let name = e.message().strip_prefix("FUNCTION ")?.strip_suffix(" does not exist")?;
+    let (schema, function) = name.split_once('.')?;
+    let a = &session.state.account;
+    let may = session.state.access.routine(schema, function, true).has(Privilege::Execute);
+    (!may).then(|| sql_err!(ProcaccessDenied, "execute", a.user, a.host, name))
 }

@@ -1,12 +1,12 @@
 //! Prepared statements: of PREPARE, and of services that keep their clients' own.
 
-use super::Session;
 use super::cached::CachedPlan;
 use super::locks::is_stale;
 use super::reply::Done;
 use super::reply::Reply;
 use super::text::{lex_mode, parse_error};
 use super::variables::type_of;
+use super::{Session, cached, logging, query, show};
 use gannet_base::hash::HashMap;
 use gannet_base::sync::atomic::Ordering;
 use gannet_core::Core;
@@ -112,159 +112,13 @@ impl Prepared {
 }
 
 impl Session {
-    /// Parses and plans a statement that is to be prepared.
-    fn make_prepared(&mut self, sql: &[u8]) -> Result<Prepared> {
-        let server = self.server.clone();
-        let limit = server.globals.get(Live::MaxPreparedStmtCount).as_u64();
-        if server.prepared.load(Ordering::Relaxed) >= limit {
-            return Err(sql_err!(MaxPreparedStmtCountReached, limit));
-        }
-        let text: Arc<[u8]> = self.to_utf8(sql).into();
-        let mode = lex_mode(self.settings.sql_mode);
-        let mut scan = Scan::new(server.scan_secret);
-        let shared = digest::scan(&text, mode, &mut scan);
-        let extent = if shared { Extent::Parameterised } else { Extent::Whole };
-        let parsed = gannet_parser::parse_until(&text, mode, extent, gannet_exec::stopped).map_err(parse_error)?;
-        if matches!(parsed.statement, ast::Statement::Empty) {
-            return Err(sql_err!(EmptyQuery));
-        }
-        if !kinds::of(&parsed.statement).prepared {
-            return Err(sql_err!(UnsupportedPs));
-        }
-        let params = u16::try_from(parsed.params).map_err(|_| sql_err!(PsManyParam))?;
-        Ok(Prepared {
-            digest: self.digest_handle(&text),
-            text_number: self.entry.new_text(),
-            sets_variables: super::hinted::sets_variables(&parsed.statement),
-            statement: Arc::new(parsed.statement),
-            notices: parsed.notices.into(),
-            params,
-            shape: scan.shape,
-            literals: if shared { scan.literals.into() } else { Box::new([]) },
-            private: !shared,
-            database: self.state.database.clone(),
-            plan: None,
-            values: Vec::new(),
-            counted: None,
-            text,
-        })
-    }
-
     /// Prepares a statement for a client.
     pub fn prepare(&mut self, sql: &[u8]) -> Result<(Prepared, Described)> {
-        let outcome = self.prepare_text(sql);
+        let outcome = prepare_text(self, sql);
         if let Err(e) = &outcome {
-            self.running.warnings.push(e.to_warning(gannet_types::Level::Error));
+            self.running.diagnostics.warnings.push(e.to_warning(gannet_types::Level::Error));
         }
         outcome
-    }
-
-    fn prepare_text(&mut self, sql: &[u8]) -> Result<(Prepared, Described)> {
-        // SHOW WARNINGS and similar statements show diagnostics that outlive their own preparation.
-        let shown = std::mem::take(&mut self.running.warnings);
-        let mut made = self.make_prepared(sql)?;
-        if kinds::of(&made.statement).keeps_diagnostics {
-            self.running.warnings = shown;
-            self.running.warnings.keep();
-        }
-        self.warn_of(&made.notices);
-        self.state.renew_snapshot();
-        let mut markers: Vec<SqlType> = Vec::new();
-        let mut columns: Vec<ResultColumn> = Vec::new();
-        if self.is_planned_here(&made.statement) {
-            let entry = self.plan_prepared(&mut made, &[], &[], 0)?;
-            if super::query::writes_base(&entry.plan) {
-                self.work.require_read_write()?;
-            }
-            markers = vec![SqlType::varchar(255, CollationId::DEFAULT); made.params.into()];
-            for p in &entry.plan.params {
-                if let Param::Marker { index, ty } = p
-                    && let Some(slot) = markers.get_mut(*index as usize)
-                {
-                    *slot = ty.clone();
-                }
-            }
-            columns = entry.plan.columns.to_vec();
-            made.keep_plan(entry);
-        } else if let Statement::Show(_) | Statement::Explain(_) | Statement::Describe { .. } = &*made.statement {
-            columns = self.columns_of(&made.statement)?;
-        }
-        markers.resize(made.params.into(), SqlType::varchar(255, CollationId::DEFAULT));
-        made.counted = Some(Counted::new(&self.server));
-        let warnings = self.running.warnings.raised();
-        Ok((made, Described { columns, markers, warnings }))
-    }
-
-    /// The plan for the given parameter types: the one at hand when nothing changed, else from the cache, else made
-    /// anew. The one at hand is moved out, for [`keep_plan`](Prepared::keep_plan) to put back: counting a reference
-    /// would write a line that all sessions with this statement share.
-    fn plan_prepared(
-        &mut self,
-        s: &mut Prepared,
-        markers: &[SqlType],
-        values: &[Value],
-        types_hash: u64,
-    ) -> Result<Arc<CachedPlan>> {
-        let key = self.plan_key(s.shape, types_hash);
-        if let Some(plan) = s.plan.take_if(|p| p.key == key && p.plan.is_current()) {
-            if plan.is_asked() {
-                return self.prepared_of_class(plan, s, (markers, values), key);
-            }
-            return Ok(plan);
-        }
-        if s.plan.is_some() {
-            count(Counter::ComStmtReprepare);
-        }
-        let found = if s.private { None } else { self.find_prepared_plan(&key, &s.text, &s.literals, None) };
-        let entry = match found {
-            Some(entry) if entry.is_asked() => self.prepared_of_class(entry, s, (markers, values), key)?,
-            Some(entry) => entry,
-            None => self.make_prepared_plan(s, (markers, values), key)?,
-        };
-        s.plan = None;
-        Ok(entry)
-    }
-
-    /// Plans a prepared statement for given types and values.
-    #[cold]
-    fn make_prepared_plan(
-        &mut self,
-        s: &Prepared,
-        given: (&[SqlType], &[Value]),
-        key: PlanKey,
-    ) -> Result<Arc<CachedPlan>> {
-        let source = (!s.private).then_some((&*s.text, &*s.literals));
-        let plan = self.make_plan(&s.statement, given, source)?;
-        Ok(if s.private {
-            self.enter_private_plan(plan, key, &s.text, &s.statement)
-        } else {
-            self.enter_plan(plan, key, &s.text, &s.literals, &s.statement, &s.notices)
-        })
-    }
-
-    /// The plan that is right for the values at hand, when `entry` is dear or was seen to read too much: see
-    /// [`gannet_plan::dive`].
-    #[cold]
-    fn prepared_of_class(
-        &mut self,
-        entry: Arc<CachedPlan>,
-        s: &Prepared,
-        given: (&[SqlType], &[Value]),
-        key: PlanKey,
-    ) -> Result<Arc<CachedPlan>> {
-        if given.1.len() < usize::from(s.params) {
-            return Ok(entry);
-        }
-        let values = self.arrange(&entry.plan, s, given.1)?;
-        let class = entry.plan.class_of(&values, self, &self.settings.time_zone);
-        if class == entry.plan.selectivity {
-            return Ok(entry);
-        }
-        match self.find_prepared_plan(&key, &s.text, &s.literals, Some(class)) {
-            Some(other) => Ok(other),
-            None if self.plans.is_full(&key) => Ok(entry),
-            None => self.make_prepared_plan(s, given, key),
-        }
     }
 
     /// Executes a prepared statement, and answers.
@@ -272,9 +126,9 @@ impl Session {
         let started = self.state.running.clock.ns;
         self.entry.begin_again(Activity::Execute, started, &s.text, s.text_number);
         if kinds::of(&s.statement).keeps_diagnostics {
-            self.running.warnings.keep()
+            self.running.diagnostics.warnings.keep()
         } else {
-            self.running.warnings.clear()
+            self.running.diagnostics.warnings.clear()
         }
         self.state.statement_id += 1;
         let outcome = if is_at_home(self, s) {
@@ -282,82 +136,13 @@ impl Session {
         } else {
             in_other_database(self, s.database.clone(), |own| execute_hinted(own, s, values, reply))
         };
-        self.state.query_attributes.clear();
-        self.note_execution(&s.text, &s.values);
-        let outcome = self.finish_statement(started, Some(&s.digest), &s.values, outcome);
+        self.state.running.attributes = None;
+        logging::note_execution(self, &s.text, &s.values);
+        let outcome = query::finish_statement(self, started, Some(&s.digest), &s.values, outcome);
         if s.values.iter().any(|v| v.long_bytes() > LONG_KEPT) {
             s.values = Vec::new();
         }
         self.answer(reply, outcome);
-    }
-
-    fn execute_statement(&mut self, s: &mut Prepared, values: &mut dyn Values, reply: &mut dyn Reply) -> Result<Done> {
-        let n = usize::from(s.params);
-        let mut bound = std::mem::take(&mut s.values);
-        bound.iter_mut().for_each(|value| *value = Value::Null);
-        if bound.len() != n {
-            bound.resize(n, Value::Null);
-        }
-        let types_hash = values.take(self, &mut bound)?;
-        self.state.renew_snapshot();
-        if !self.is_planned_here(&s.statement) {
-            count_statement(&s.statement);
-            return self.run_unplanned(s, bound, None, reply);
-        }
-        let key = self.plan_key(s.shape, types_hash);
-        let entry = match s.plan.take_if(|p| p.key == key && p.plan.is_current() && !p.is_asked()) {
-            Some(plan) => plan,
-            None => self.plan_prepared(s, &values.types(self.literal_collation()), &bound, types_hash)?,
-        };
-        count(Counter::PlanCacheHits);
-        if let Some(c) = entry.digest.counter {
-            count(c);
-        }
-        let arranged;
-        let arguments = if are_markers(&entry.plan.params, n) {
-            &bound
-        } else {
-            arranged = self.arrange(&entry.plan, s, &bound)?;
-            &arranged
-        };
-        let mut outcome = self.last(reply.resumes(), |session| session.run_cached(&entry, arguments, reply));
-        if outcome.as_ref().is_err_and(is_stale) {
-            let types = values.types(self.literal_collation());
-            outcome = self.again(s, (&types, types_hash), &bound, reply);
-        } else {
-            s.keep_plan(entry);
-        }
-        s.values = bound;
-        outcome
-    }
-
-    /// The tables changed since the plan was made: plans and runs once more, several times if need be.
-    #[cold]
-    fn again(
-        &mut self,
-        s: &mut Prepared,
-        (types, types_hash): (&[SqlType], u64),
-        bound: &[Value],
-        reply: &mut dyn Reply,
-    ) -> Result<Done> {
-        for _ in 0..10 {
-            self.state.renew_snapshot();
-            let entry = self.plan_prepared(s, types, bound, types_hash)?;
-            let values = self.arrange(&entry.plan, s, bound)?;
-            match self.run_cached(&entry, &values, reply) {
-                Err(e) if is_stale(&e) => {}
-                outcome => {
-                    s.keep_plan(entry);
-                    return outcome;
-                }
-            }
-        }
-        Err(sql_err!(NeedReprepare))
-    }
-
-    /// The values of the plan's parameters: markers and literals of the text.
-    fn arrange(&self, plan: &Plan, s: &Prepared, bound: &[Value]) -> Result<Vec<Value>> {
-        self.bind(plan, &s.literals, &s.text, bound)
     }
 
     /// Keeps the query attributes of a command, as text, for `mysql_query_attribute_string()`.
@@ -372,139 +157,372 @@ impl Session {
                     Value::Str(readable.as_bytes().into(), CollationId::UTF8MB4_0900_AI_CI)
                 }
             };
-            self.state.query_attributes.push((name, value));
+            self.state.running.attributes.get_or_insert_default().push((name, value));
         }
     }
+}
 
-    // ---- PREPARE, EXECUTE, DEALLOCATE ----
+/// Parses and plans a statement that is to be prepared.
+fn make_prepared(session: &mut Session, sql: &[u8]) -> Result<Prepared> {
+    let server = session.server.clone();
+    let limit = server.globals.get(Live::MaxPreparedStmtCount).as_u64();
+    if server.prepared.load(Ordering::Relaxed) >= limit {
+        return Err(sql_err!(MaxPreparedStmtCountReached, limit));
+    }
+    let text: Arc<[u8]> = query::to_utf8(session, sql).into();
+    let mode = lex_mode(session.settings.exec.sql_mode);
+    let mut scan = Scan::new(server.scan_secret);
+    let shared = digest::scan(&text, mode, &mut scan);
+    let extent = if shared { Extent::Parameterised } else { Extent::Whole };
+    let parsed = gannet_parser::parse_until(&text, mode, extent, gannet_exec::stopped).map_err(parse_error)?;
+    if matches!(parsed.statement, ast::Statement::Empty) {
+        return Err(sql_err!(EmptyQuery));
+    }
+    if !kinds::of(&parsed.statement).prepared {
+        return Err(sql_err!(UnsupportedPs));
+    }
+    let params = u16::try_from(parsed.params).map_err(|_| sql_err!(PsManyParam))?;
+    Ok(Prepared {
+        digest: session.digest_handle(&text),
+        text_number: session.entry.new_text(),
+        sets_variables: super::hinted::sets_variables(&parsed.statement),
+        statement: Arc::new(parsed.statement),
+        notices: parsed.notices.into(),
+        params,
+        shape: scan.shape,
+        literals: if shared { scan.literals.into() } else { Box::new([]) },
+        private: !shared,
+        database: session.state.database.clone(),
+        plan: None,
+        values: Vec::new(),
+        counted: None,
+        text,
+    })
+}
 
-    /// PREPARE.
-    pub(crate) fn prepare_named(&mut self, name: &str, source: &ast::PrepareSource) -> Result<Done> {
-        count(Counter::ComPrepareSql);
-        self.tracker.change();
-        let sql = match source {
-            ast::PrepareSource::Text(text) => text.to_vec(),
-            ast::PrepareSource::Variable(v) => match self.state.user_variable(v) {
-                // MySQL takes NULL for the text 'NULL'.
-                Value::Null => b"NULL".to_vec(),
-                value => {
-                    let mut text = Vec::new();
-                    value.write_text(&mut text);
-                    text
-                }
-            },
-        };
-        let key = name.to_lowercase();
-        // An old statement of this name goes first, even when the new one is wrong.
-        self.statements.remove(&key);
-        let mut made = self.make_prepared(&sql)?;
-        self.warn_of(&made.notices);
-        self.state.renew_snapshot();
-        if self.is_planned_here(&made.statement) {
-            let entry = self.plan_prepared(&mut made, &[], &[], 0)?;
-            if super::query::writes_base(&entry.plan) {
-                self.work.require_read_write()?;
+fn prepare_text(session: &mut Session, sql: &[u8]) -> Result<(Prepared, Described)> {
+    // SHOW WARNINGS and similar statements show diagnostics that outlive their own preparation.
+    let shown = std::mem::take(&mut session.running.diagnostics.warnings);
+    let mut made = make_prepared(session, sql)?;
+    if kinds::of(&made.statement).keeps_diagnostics {
+        session.running.diagnostics.warnings = shown;
+        session.running.diagnostics.warnings.keep();
+    }
+    session.warn_of(&made.notices);
+    session.state.renew_snapshot();
+    let mut markers: Vec<SqlType> = Vec::new();
+    let mut columns: Vec<ResultColumn> = Vec::new();
+    if session.is_planned_here(&made.statement) {
+        let entry = plan_prepared(session, &mut made, &[], &[], 0)?;
+        if super::query::writes_base(&entry.plan) {
+            session.work.require_read_write()?;
+        }
+        markers = vec![SqlType::varchar(255, CollationId::DEFAULT); made.params.into()];
+        for p in &entry.plan.params {
+            if let Param::Marker { index, ty } = p
+                && let Some(slot) = markers.get_mut(*index as usize)
+            {
+                *slot = ty.clone();
             }
-            made.keep_plan(entry);
         }
-        made.counted = Some(Counted::new(&self.server));
-        self.statements.insert(key, made);
-        Ok(Done { info: "Statement prepared".into(), ..Done::default() })
+        columns = entry.plan.columns.to_vec();
+        made.keep_plan(entry);
+    } else if let Statement::Show(_) | Statement::Explain(_) | Statement::Describe { .. } = &*made.statement {
+        columns = show::columns_of(session, &made.statement)?;
     }
+    markers.resize(made.params.into(), SqlType::varchar(255, CollationId::DEFAULT));
+    made.counted = Some(Counted::new(&session.server));
+    let warnings = session.running.diagnostics.warnings.raised();
+    Ok((made, Described { columns, markers, warnings }))
+}
 
-    /// EXECUTE.
-    pub(crate) fn execute_named(&mut self, name: &str, using: &[ast::Ident], reply: &mut dyn Reply) -> Result<Done> {
-        count(Counter::ComExecuteSql);
-        let key = name.to_lowercase();
-        let unknown = || sql_err!(UnknownStmtHandler, name, "EXECUTE");
-        let mut s = self.statements.remove(&key).ok_or_else(unknown)?;
-        let outcome = if is_at_home(self, &s) {
-            execute_named_hinted(self, &mut s, using, reply)
-        } else {
-            in_other_database(self, s.database.clone(), |own| execute_named_hinted(own, &mut s, using, reply))
-        };
-        self.statements.insert(key, s);
-        outcome
-    }
-
-    fn execute_by_name(&mut self, s: &mut Prepared, using: &[ast::Ident], reply: &mut dyn Reply) -> Result<Done> {
-        if using.len() != usize::from(s.params) {
-            return Err(sql_err!(WrongArguments, "EXECUTE"));
+/// The plan for the given parameter types: the one at hand when nothing changed, else from the cache, else made
+/// anew. The one at hand is moved out, for [`keep_plan`](Prepared::keep_plan) to put back: counting a reference
+/// would write a line that all sessions with this statement share.
+fn plan_prepared(
+    session: &mut Session,
+    s: &mut Prepared,
+    markers: &[SqlType],
+    values: &[Value],
+    types_hash: u64,
+) -> Result<Arc<CachedPlan>> {
+    let key = session.plan_key(s.shape, types_hash);
+    if let Some(plan) = s.plan.take_if(|p| p.key == key && p.plan.is_current()) {
+        if plan.is_asked() {
+            return prepared_of_class(session, plan, s, (markers, values), key);
         }
-        let bound: Vec<Value> = using.iter().map(|v| self.state.user_variable(v)).collect();
-        self.state.renew_snapshot();
+        return Ok(plan);
+    }
+    if s.plan.is_some() {
+        count(Counter::ComStmtReprepare);
+    }
+    let found = if s.private { None } else { cached::find_prepared_plan(session, &key, &s.text, &s.literals, None) };
+    let entry = match found {
+        Some(entry) if entry.is_asked() => prepared_of_class(session, entry, s, (markers, values), key)?,
+        Some(entry) => entry,
+        None => make_prepared_plan(session, s, (markers, values), key)?,
+    };
+    s.plan = None;
+    Ok(entry)
+}
+
+/// Plans a prepared statement for given types and values.
+#[cold]
+fn make_prepared_plan(
+    session: &mut Session,
+    s: &Prepared,
+    given: (&[SqlType], &[Value]),
+    key: PlanKey,
+) -> Result<Arc<CachedPlan>> {
+    let source = (!s.private).then_some((&*s.text, &*s.literals));
+    let plan = session.make_plan(&s.statement, given, source)?;
+    Ok(if s.private {
+        cached::enter_private_plan(session, plan, key, &s.text, &s.statement)
+    } else {
+        session.enter_plan(plan, key, &s.text, &s.literals, &s.statement, &s.notices)
+    })
+}
+
+/// The plan that is right for the values at hand, when `entry` is dear or was seen to read too much: see
+/// [`gannet_plan::dive`].
+#[cold]
+fn prepared_of_class(
+    session: &mut Session,
+    entry: Arc<CachedPlan>,
+    s: &Prepared,
+    given: (&[SqlType], &[Value]),
+    key: PlanKey,
+) -> Result<Arc<CachedPlan>> {
+    if given.1.len() < usize::from(s.params) {
+        return Ok(entry);
+    }
+    let values = arrange(session, &entry.plan, s, given.1)?;
+    let class = entry.plan.class_of(&values, session, &session.settings.exec.time_zone);
+    if class == entry.plan.selectivity {
+        return Ok(entry);
+    }
+    match cached::find_prepared_plan(session, &key, &s.text, &s.literals, Some(class)) {
+        Some(other) => Ok(other),
+        None if session.plans.is_full(&key) => Ok(entry),
+        None => make_prepared_plan(session, s, given, key),
+    }
+}
+
+fn execute_statement(
+    session: &mut Session,
+    s: &mut Prepared,
+    values: &mut dyn Values,
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    let n = usize::from(s.params);
+    let mut bound = std::mem::take(&mut s.values);
+    bound.iter_mut().for_each(|value| *value = Value::Null);
+    if bound.len() != n {
+        bound.resize(n, Value::Null);
+    }
+    let types_hash = values.take(session, &mut bound)?;
+    session.state.renew_snapshot();
+    if !session.is_planned_here(&s.statement) {
         count_statement(&s.statement);
-        if !self.is_planned_here(&s.statement) {
-            return self.run_unplanned(s, bound, Some(using), reply);
-        }
-        let markers: Vec<SqlType> = bound.iter().map(type_of).collect();
-        let mut tries = 0;
-        loop {
-            let entry = self.plan_prepared(s, &markers, &bound, hash_of(&markers))?;
-            let values = self.arrange(&entry.plan, s, &bound)?;
-            match self.run_cached(&entry, &values, reply) {
-                Err(e) if is_stale(&e) && tries < 10 => tries += 1,
-                outcome => {
-                    s.keep_plan(entry);
-                    return outcome;
-                }
+        return run_unplanned(session, s, bound, None, reply);
+    }
+    let key = session.plan_key(s.shape, types_hash);
+    let entry = match s.plan.take_if(|p| p.key == key && p.plan.is_current() && !p.is_asked()) {
+        Some(plan) => plan,
+        None => plan_prepared(session, s, &values.types(session.literal_collation()), &bound, types_hash)?,
+    };
+    count(Counter::PlanCacheHits);
+    if let Some(c) = entry.digest.counter {
+        count(c);
+    }
+    let arranged;
+    let arguments = if are_markers(&entry.plan.params, n) {
+        &bound
+    } else {
+        arranged = arrange(session, &entry.plan, s, &bound)?;
+        &arranged
+    };
+    let mut outcome = session.last(reply.resumes(), |session| session.run_cached(&entry, arguments, reply));
+    if outcome.as_ref().is_err_and(is_stale) {
+        let types = values.types(session.literal_collation());
+        outcome = again(session, s, (&types, types_hash), &bound, reply);
+    } else {
+        s.keep_plan(entry);
+    }
+    s.values = bound;
+    outcome
+}
+
+/// The tables changed since the plan was made: plans and runs once more, several times if need be.
+#[cold]
+fn again(
+    session: &mut Session,
+    s: &mut Prepared,
+    (types, types_hash): (&[SqlType], u64),
+    bound: &[Value],
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    for _ in 0..10 {
+        session.state.renew_snapshot();
+        let entry = plan_prepared(session, s, types, bound, types_hash)?;
+        let values = arrange(session, &entry.plan, s, bound)?;
+        match session.run_cached(&entry, &values, reply) {
+            Err(e) if is_stale(&e) => {}
+            outcome => {
+                s.keep_plan(entry);
+                return outcome;
             }
-            self.state.renew_snapshot();
         }
     }
+    Err(sql_err!(NeedReprepare))
+}
 
-    /// Runs a statement that is not planned as a whole: the plans inside it find the parameters in
-    /// [`Session::markers`].
-    fn run_unplanned(
-        &mut self,
-        s: &Prepared,
-        markers: Vec<Value>,
-        using: Option<&[ast::Ident]>,
-        reply: &mut dyn Reply,
-    ) -> Result<Done> {
-        let statement = s.statement.clone();
-        self.running.markers = markers;
-        let outcome = self.perform(&statement, reply);
-        let values = std::mem::take(&mut self.running.markers);
-        let outs = std::mem::take(&mut self.running.outs);
-        if outs.is_empty() || outcome.is_err() {
-            return outcome;
-        }
-        match using {
-            Some(names) => {
-                for (n, ..) in outs {
-                    let name = names.get(n as usize).map_or("", |name| &name.text);
-                    self.assign(name, values[n as usize].clone())?;
-                }
+/// The values of the plan's parameters: markers and literals of the text.
+fn arrange(session: &Session, plan: &Plan, s: &Prepared, bound: &[Value]) -> Result<Vec<Value>> {
+    session.bind(plan, &s.literals, &s.text, bound)
+}
+
+/// PREPARE.
+pub(crate) fn prepare_named(session: &mut Session, name: &str, source: &ast::PrepareSource) -> Result<Done> {
+    count(Counter::ComPrepareSql);
+    session.tracker.change();
+    let sql = match source {
+        ast::PrepareSource::Text(text) => text.to_vec(),
+        ast::PrepareSource::Variable(v) => match session.state.user_variable(v) {
+            // MySQL takes NULL for the text 'NULL'.
+            Value::Null => b"NULL".to_vec(),
+            value => {
+                let mut text = Vec::new();
+                value.write_text(&mut text);
+                text
             }
-            None if self.abilities.takes_outs => self.send_outs(&outs, &values, reply)?,
-            None => {}
+        },
+    };
+    let key = name.to_lowercase();
+    // An old statement of this name goes first, even when the new one is wrong.
+    session.statements.remove(&key);
+    let mut made = make_prepared(session, &sql)?;
+    session.warn_of(&made.notices);
+    session.state.renew_snapshot();
+    if session.is_planned_here(&made.statement) {
+        let entry = plan_prepared(session, &mut made, &[], &[], 0)?;
+        if super::query::writes_base(&entry.plan) {
+            session.work.require_read_write()?;
         }
-        outcome
+        made.keep_plan(entry);
     }
+    made.counted = Some(Counted::new(&session.server));
+    session.statements.insert(key, made);
+    Ok(Done { info: "Statement prepared".into(), ..Done::default() })
+}
 
-    /// One more result set of one row before the end of a prepared CALL: the values of its OUT and INOUT parameters.
-    fn send_outs(&mut self, outs: &[(u32, Box<str>, SqlType)], values: &[Value], reply: &mut dyn Reply) -> Result<()> {
-        let more = std::mem::replace(&mut self.running.more, true);
-        let columns: Vec<_> = outs.iter().map(|(_, name, ty)| super::reply::plain_column(name, ty.clone())).collect();
-        let row: Vec<Value> = outs.iter().map(|(n, ..)| values[*n as usize].clone()).collect();
-        let status = super::reply::Status { outs: true, ..self.status() };
-        reply.begin(&columns, super::reply::Manner { status, ..self.manner() }, None)?;
-        reply.row(&row)?;
-        reply.end(&super::reply::Ended { done: &Done::ROWS, status, warnings: 0, changes: &[] });
-        self.running.more = more;
-        Ok(())
+/// EXECUTE.
+pub(crate) fn execute_named(
+    session: &mut Session,
+    name: &str,
+    using: &[ast::Ident],
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    count(Counter::ComExecuteSql);
+    let key = name.to_lowercase();
+    let unknown = || sql_err!(UnknownStmtHandler, name, "EXECUTE");
+    let mut s = session.statements.remove(&key).ok_or_else(unknown)?;
+    let outcome = if is_at_home(session, &s) {
+        execute_named_hinted(session, &mut s, using, reply)
+    } else {
+        in_other_database(session, s.database.clone(), |own| execute_named_hinted(own, &mut s, using, reply))
+    };
+    session.statements.insert(key, s);
+    outcome
+}
+
+fn execute_by_name(
+    session: &mut Session,
+    s: &mut Prepared,
+    using: &[ast::Ident],
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    if using.len() != usize::from(s.params) {
+        return Err(sql_err!(WrongArguments, "EXECUTE"));
     }
-
-    /// DEALLOCATE PREPARE.
-    pub(crate) fn deallocate(&mut self, name: &str) -> Result<Done> {
-        count(Counter::ComDeallocSql);
-        self.tracker.change();
-        if self.statements.remove(&name.to_lowercase()).is_none() {
-            return Err(sql_err!(UnknownStmtHandler, name, "DEALLOCATE PREPARE"));
+    let bound: Vec<Value> = using.iter().map(|v| session.state.user_variable(v)).collect();
+    session.state.renew_snapshot();
+    count_statement(&s.statement);
+    if !session.is_planned_here(&s.statement) {
+        return run_unplanned(session, s, bound, Some(using), reply);
+    }
+    let markers: Vec<SqlType> = bound.iter().map(type_of).collect();
+    let mut tries = 0;
+    loop {
+        let entry = plan_prepared(session, s, &markers, &bound, hash_of(&markers))?;
+        let values = arrange(session, &entry.plan, s, &bound)?;
+        match session.run_cached(&entry, &values, reply) {
+            Err(e) if is_stale(&e) && tries < 10 => tries += 1,
+            outcome => {
+                s.keep_plan(entry);
+                return outcome;
+            }
         }
-        Ok(Done::default())
+        session.state.renew_snapshot();
     }
+}
+
+/// Runs a statement that is not planned as a whole: the plans inside it find the parameters in
+/// [`Session::markers`].
+fn run_unplanned(
+    session: &mut Session,
+    s: &Prepared,
+    markers: Vec<Value>,
+    using: Option<&[ast::Ident]>,
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    let statement = s.statement.clone();
+    session.running.markers = markers;
+    let outcome = session.perform(&statement, reply);
+    let values = std::mem::take(&mut session.running.markers);
+    let outs = std::mem::take(&mut session.running.outs);
+    if outs.is_empty() || outcome.is_err() {
+        return outcome;
+    }
+    match using {
+        Some(names) => {
+            for (n, ..) in outs {
+                let name = names.get(n as usize).map_or("", |name| &name.text);
+                session.assign(name, values[n as usize].clone())?;
+            }
+        }
+        None if session.abilities.takes_outs => send_outs(session, &outs, &values, reply)?,
+        None => {}
+    }
+    outcome
+}
+
+/// One more result set of one row before the end of a prepared CALL: the values of its OUT and INOUT parameters.
+fn send_outs(
+    session: &mut Session,
+    outs: &[(u32, Box<str>, SqlType)],
+    values: &[Value],
+    reply: &mut dyn Reply,
+) -> Result<()> {
+    let more = std::mem::replace(&mut session.running.more, true);
+    let columns: Vec<_> = outs.iter().map(|(_, name, ty)| super::reply::plain_column(name, ty.clone())).collect();
+    let row: Vec<Value> = outs.iter().map(|(n, ..)| values[*n as usize].clone()).collect();
+    let status = super::reply::Status { outs: true, ..session.status() };
+    reply.begin(&columns, super::reply::Manner { status, ..session.manner() }, None)?;
+    reply.row(&row)?;
+    reply.end(&super::reply::Ended { done: &Done::ROWS, status, warnings: 0, changes: &[] });
+    session.running.more = more;
+    Ok(())
+}
+
+/// DEALLOCATE PREPARE.
+pub(crate) fn deallocate(session: &mut Session, name: &str) -> Result<Done> {
+    count(Counter::ComDeallocSql);
+    session.tracker.change();
+    if session.statements.remove(&name.to_lowercase()).is_none() {
+        return Err(sql_err!(UnknownStmtHandler, name, "DEALLOCATE PREPARE"));
+    }
+    Ok(Done::default())
 }
 
 /// The statement was prepared in the database that is current.
@@ -545,9 +563,9 @@ fn execute_hinted(
 ) -> Result<Done> {
     if s.sets_variables {
         let statement = s.statement.clone();
-        return session.with_hinted(&statement, |session| session.execute_statement(s, values, reply));
+        return session.with_hinted(&statement, |session| execute_statement(session, s, values, reply));
     }
-    session.execute_statement(s, values, reply)
+    execute_statement(session, s, values, reply)
 }
 
 fn execute_named_hinted(
@@ -558,9 +576,9 @@ fn execute_named_hinted(
 ) -> Result<Done> {
     if s.sets_variables {
         let statement = s.statement.clone();
-        return session.with_hinted(&statement, |session| session.execute_by_name(s, using, reply));
+        return session.with_hinted(&statement, |session| execute_by_name(session, s, using, reply));
     }
-    session.execute_by_name(s, using, reply)
+    execute_by_name(session, s, using, reply)
 }
 
 /// The common case: a plan's parameters are the statement's markers, in order.

@@ -30,7 +30,7 @@ impl Session {
     pub(crate) fn check_plan_privileges(&self, plan: &Plan) -> Result<()> {
         // A session that could make a temporary table may do everything with it.
         for (i, t) in plan.tables.iter().enumerate().filter(|(_, t)| !t.table.temporary) {
-            let definer = self.definer(plan, t)?;
+            let definer = definer(self, plan, t)?;
             if self.state.access.all && definer.is_none() {
                 continue;
             }
@@ -69,7 +69,7 @@ impl Session {
                 _ => {}
             }
             let access = definer.as_ref().unwrap_or(&self.state.access);
-            self.check_needs(&needs, access).map_err(|e| match through(plan, t) {
+            check_needs(self, &needs, access).map_err(|e| match through(plan, t) {
                 // An account that may use the view is not told what is wrong below it.
                 Some(view) => sql_err!(ViewInvalid, view.schema, view.name),
                 None => e,
@@ -81,55 +81,6 @@ impl Session {
                     let a = &self.state.account;
                     let words = "SELECT with locking clause";
                     return Err(sql_err!(TableaccessDenied, words, a.user, self.state.host(), t.table.name));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The account whose rights count for a table: the definer of the view around it, or `None`: the session's.
-    /// Errors 1449, 1045.
-    fn definer(&self, plan: &Plan, t: &PlanTable) -> Result<Option<Access>> {
-        let Some(view) = through(plan, t).and_then(|table| table.view()).filter(|v| !v.invoker) else {
-            return Ok(None);
-        };
-        let (user, host) = (&*view.definer.0, &*view.definer.1);
-        let accounts = &self.server.accounts;
-        let Some(account) = accounts.get(user, host) else {
-            // Only an account with SUPER is told the definer's name.
-            let own = &self.state.account;
-            return Err(match self.state.privileges().has(Privilege::Super) {
-                true => sql_err!(NoSuchUser, user, host),
-                false => sql_err!(AccessDenied, own.user, own.host, own.used_password()),
-            });
-        };
-        let access = Access::new(accounts, &account, &account.grants.default_roles);
-        Ok(Some(access))
-    }
-
-    fn check_needs(&self, needs: &[Need<'_>], access: &Access) -> Result<()> {
-        let Some(t) = needs.first().map(|n| n.table) else { return Ok(()) };
-        let (schema, name) = (&*t.table.schema, &*t.table.name);
-        let whole = access.table(schema, name);
-        let some = access.any_column(schema, name);
-        let missing = needs.iter().fold(Privileges::NONE, |m, n| {
-            // DELETE is never a column's.
-            let have = if n.privilege == Privilege::Delete { whole } else { some };
-            if have.has(n.privilege) { m } else { m.with(n.privilege.into()) }
-        });
-        if missing != Privileges::NONE {
-            return Err(self.denied(missing, name));
-        }
-        for n in needs.iter().filter(|n| !whole.has(n.privilege)) {
-            for c in &n.columns {
-                let Some(column) = t.table.columns.get(*c as usize) else { continue };
-                if !access.column(schema, name, &column.name).has(n.privilege) {
-                    if t.starred {
-                        return Err(self.denied(n.privilege.into(), name));
-                    }
-                    let word = gannet_core::accounts::privilege_name(n.privilege).to_ascii_uppercase();
-                    let a = &self.state.account;
-                    return Err(sql_err!(ColumnaccessDenied, word, a.user, self.state.host(), column.name, name));
                 }
             }
         }
@@ -149,7 +100,7 @@ impl Session {
             return Ok(t.clone());
         }
         match need {
-            None => self.require_any_privilege(schema, name)?,
+            None => require_any_privilege(self, schema, name)?,
             Some(need) => {
                 self.require_on_table(need, &gannet_schema::names::canonical_schema(schema), name)?;
             }
@@ -175,118 +126,6 @@ impl Session {
         }
     }
 
-    /// Checks the privileges of a definition statement. Each statement kind declares its own; a kind that declares
-    /// none is refused.
-    pub(crate) fn check_ddl_privileges(&self, statement: &Statement) -> Result<()> {
-        if self.state.access.all {
-            return Ok(());
-        }
-        use Privilege as P;
-        let database = self.state.database.as_deref().unwrap_or_default();
-        let schema_of = |name: &'_ ast::ObjectName| name.schema.as_ref().map_or(database, |s| s).to_owned();
-        // For tables that the statement makes, or names whether or not there is a temporary one.
-        let by_name = |list: &[P], name: &ast::ObjectName| {
-            self.require_on_table(Privileges::of(list), &schema_of(name), &name.name)
-        };
-        // A session that could make a temporary table may do everything with it.
-        let on = |list: &[P], name: &ast::ObjectName| match self
-            .state
-            .snapshot
-            .temporary_table(&schema_of(name), &name.name)
-        {
-            Some(_) => Ok(()),
-            None => by_name(list, name),
-        };
-        let on_each = |list: &[P], names: &[ast::ObjectName]| names.iter().try_for_each(|name| on(list, name));
-        match statement {
-            Statement::CreateDatabase { name, .. } => self.require_on_schema(P::Create.into(), name),
-            Statement::DropDatabase { name, .. } => self.require_on_schema(P::Drop.into(), name),
-            Statement::AlterDatabase { name, .. } => {
-                self.require_on_schema(P::Alter.into(), name.as_ref().map_or(database, |n| n))
-            }
-            Statement::CreateTable(c) => {
-                let made_by_query = match &c.body {
-                    ast::CreateTableBody::Like(other) => {
-                        on(&[P::Select], other)?;
-                        false
-                    }
-                    ast::CreateTableBody::Define { query, .. } => query.is_some(),
-                };
-                if c.temporary {
-                    return self.require_on_schema(P::CreateTemporaryTables.into(), &schema_of(&c.name));
-                }
-                self.check_foreign_keys(statement, database)?;
-                by_name(if made_by_query { &[P::Create, P::Insert] } else { &[P::Create] }, &c.name)
-            }
-            Statement::DropTable { temporary: true, .. } => Ok(()),
-            Statement::DropTable { names, .. } | Statement::DropView { names, .. } => on_each(&[P::Drop], names),
-            Statement::Truncate(name) => on(&[P::Drop], name),
-            Statement::RenameTable(pairs) => pairs.iter().try_for_each(|(from, to)| {
-                by_name(&[P::Alter, P::Drop], from)?;
-                by_name(&[P::Create, P::Insert], to)
-            }),
-            Statement::AlterTable(a) => {
-                self.check_foreign_keys(statement, database)?;
-                let mut renamed = false;
-                for action in &a.actions {
-                    if let ast::AlterAction::Rename(to) = action {
-                        on(&[P::Create, P::Insert], to)?;
-                        renamed = true;
-                    }
-                }
-                let mut drops = renamed;
-                for action in &a.actions {
-                    match action {
-                        ast::AlterAction::ExchangePartition { table, .. } => {
-                            on(&[P::Insert, P::Create, P::Drop], &a.name)?;
-                            on(&[P::Alter, P::Insert, P::Create, P::Drop], table)?;
-                        }
-                        ast::AlterAction::DropPartition(_) => drops = true,
-                        ast::AlterAction::Partitions { verb, .. } => {
-                            drops |= verb.text.eq_ignore_ascii_case("TRUNCATE");
-                        }
-                        _ => {}
-                    }
-                }
-                on(if drops { &[P::Alter, P::Drop] } else { &[P::Alter] }, &a.name)
-            }
-            Statement::CreateView(v) => match v.alter || v.existence.or_replace {
-                true => on(&[P::CreateView, P::Drop], &v.name),
-                false => on(&[P::CreateView], &v.name),
-            },
-            Statement::CreateIndex(c) => on(&[P::Index], &c.table),
-            Statement::DropIndex(d) => on(&[P::Index], &d.table),
-            other => Err(SqlError::internal(format_args!("what {} needs is not declared", kinds::of(other).name))),
-        }
-    }
-
-    /// Error 1142 without REFERENCES on what new foreign keys refer to: they would tell which keys are there.
-    fn check_foreign_keys(&self, statement: &Statement, database: &str) -> Result<()> {
-        let names = ddl::locked_tables(statement);
-        let own = names.first().and_then(|n| n.schema.as_ref()).map_or(database, |s| s);
-        for key in ddl::new_foreign_keys(statement) {
-            let parent = &key.references.table;
-            let schema = parent.schema.as_ref().map_or(own, |s| s);
-            let access = &self.state.access;
-            let may = |p: Privileges| p.has(Privilege::References);
-            let columns = &key.references.columns;
-            let each = || columns.iter().all(|c| may(access.column(schema, &parent.name, c)));
-            if !may(access.table(schema, &parent.name)) && (columns.is_empty() || !each()) {
-                return Err(self.denied(Privilege::References.into(), &parent.name));
-            }
-        }
-        Ok(())
-    }
-
-    /// Error 1142 for an account without any right on a table.
-    pub(crate) fn require_any_privilege(&self, schema: &str, table: &str) -> Result<()> {
-        let schema = gannet_schema::names::canonical_schema(schema);
-        match self.state.access.sees_table(&schema, table) {
-            true => Ok(()),
-            false => Err(self.denied(Privilege::Select.into(), table)),
-        }
-    }
-
     /// Error 1820: before anything else the password has to be changed.
     pub(crate) fn check_password_expired(&self, statement: Option<&Statement>) -> Result<()> {
         let allowed = |s: &Statement| match s {
@@ -300,6 +139,167 @@ impl Session {
             true => Ok(()),
             false => Err(sql_err!(MustChangePassword)),
         }
+    }
+}
+
+/// The account whose rights count for a table: the definer of the view around it, or `None`: the session's.
+/// Errors 1449, 1045.
+fn definer(session: &Session, plan: &Plan, t: &PlanTable) -> Result<Option<Access>> {
+    let Some(view) = through(plan, t).and_then(|table| table.view()).filter(|v| !v.invoker) else {
+        return Ok(None);
+    };
+    let (user, host) = (&*view.definer.0, &*view.definer.1);
+    let accounts = &session.server.accounts;
+    let Some(account) = accounts.get(user, host) else {
+        // Only an account with SUPER is told the definer's name.
+        let own = &session.state.account;
+        return Err(match session.state.privileges().has(Privilege::Super) {
+            true => sql_err!(NoSuchUser, user, host),
+            false => sql_err!(AccessDenied, own.user, own.host, own.used_password()),
+        });
+    };
+    let access = Access::new(accounts, &account, &account.grants.default_roles);
+    Ok(Some(access))
+}
+
+fn check_needs(session: &Session, needs: &[Need<'_>], access: &Access) -> Result<()> {
+    let Some(t) = needs.first().map(|n| n.table) else { return Ok(()) };
+    let (schema, name) = (&*t.table.schema, &*t.table.name);
+    let whole = access.table(schema, name);
+    let some = access.any_column(schema, name);
+    let missing = needs.iter().fold(Privileges::NONE, |m, n| {
+        // DELETE is never a column's.
+        let have = if n.privilege == Privilege::Delete { whole } else { some };
+        if have.has(n.privilege) { m } else { m.with(n.privilege.into()) }
+    });
+    if missing != Privileges::NONE {
+        return Err(session.denied(missing, name));
+    }
+    for n in needs.iter().filter(|n| !whole.has(n.privilege)) {
+        for c in &n.columns {
+            let Some(column) = t.table.columns.get(*c as usize) else { continue };
+            if !access.column(schema, name, &column.name).has(n.privilege) {
+                if t.starred {
+                    return Err(session.denied(n.privilege.into(), name));
+                }
+                let word = gannet_core::accounts::privilege_name(n.privilege).to_ascii_uppercase();
+                let a = &session.state.account;
+                return Err(sql_err!(ColumnaccessDenied, word, a.user, session.state.host(), column.name, name));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks the privileges of a definition statement. Each statement kind declares its own; a kind that declares
+/// none is refused.
+pub(crate) fn check_ddl_privileges(session: &Session, statement: &Statement) -> Result<()> {
+    if session.state.access.all {
+        return Ok(());
+    }
+    use Privilege as P;
+    let database = session.state.database.as_deref().unwrap_or_default();
+    let schema_of = |name: &'_ ast::ObjectName| name.schema.as_ref().map_or(database, |s| s).to_owned();
+    // For tables that the statement makes, or names whether or not there is a temporary one.
+    let by_name = |list: &[P], name: &ast::ObjectName| {
+        session.require_on_table(Privileges::of(list), &schema_of(name), &name.name)
+    };
+    // A session that could make a temporary table may do everything with it.
+    let on =
+        |list: &[P], name: &ast::ObjectName| match session.state.snapshot.temporary_table(&schema_of(name), &name.name)
+        {
+            Some(_) => Ok(()),
+            None => by_name(list, name),
+        };
+    let on_each = |list: &[P], names: &[ast::ObjectName]| names.iter().try_for_each(|name| on(list, name));
+    match statement {
+        Statement::CreateDatabase { name, .. } => session.require_on_schema(P::Create.into(), name),
+        Statement::DropDatabase { name, .. } => session.require_on_schema(P::Drop.into(), name),
+        Statement::AlterDatabase { name, .. } => {
+            session.require_on_schema(P::Alter.into(), name.as_ref().map_or(database, |n| n))
+        }
+        Statement::CreateTable(c) => {
+            let made_by_query = match &c.body {
+                ast::CreateTableBody::Like(other) => {
+                    on(&[P::Select], other)?;
+                    false
+                }
+                ast::CreateTableBody::Define { query, .. } => query.is_some(),
+            };
+            if c.temporary {
+                return session.require_on_schema(P::CreateTemporaryTables.into(), &schema_of(&c.name));
+            }
+            check_foreign_keys(session, statement, database)?;
+            by_name(if made_by_query { &[P::Create, P::Insert] } else { &[P::Create] }, &c.name)
+        }
+        Statement::DropTable { temporary: true, .. } => Ok(()),
+        Statement::DropTable { names, .. } | Statement::DropView { names, .. } => on_each(&[P::Drop], names),
+        Statement::Truncate(name) => on(&[P::Drop], name),
+        Statement::RenameTable(pairs) => pairs.iter().try_for_each(|(from, to)| {
+            by_name(&[P::Alter, P::Drop], from)?;
+            by_name(&[P::Create, P::Insert], to)
+        }),
+        Statement::AlterTable(a) => {
+            check_foreign_keys(session, statement, database)?;
+            for_alter(a, &on)
+        }
+        Statement::CreateView(v) => match v.alter || v.existence.or_replace {
+            true => on(&[P::CreateView, P::Drop], &v.name),
+            false => on(&[P::CreateView], &v.name),
+        },
+        Statement::CreateIndex(c) => on(&[P::Index], &c.table),
+        Statement::DropIndex(d) => on(&[P::Index], &d.table),
+        other => Err(SqlError::internal(format_args!("what {} needs is not declared", kinds::of(other).name))),
+    }
+}
+
+/// What ALTER TABLE needs: `on` checks privileges on a table.
+fn for_alter(a: &ast::AlterTable, on: &dyn Fn(&[Privilege], &ast::ObjectName) -> Result<()>) -> Result<()> {
+    use Privilege as P;
+    let mut drops = false;
+    for action in &a.actions {
+        match action {
+            ast::AlterAction::Rename(to) => {
+                on(&[P::Create, P::Insert], to)?;
+                drops = true;
+            }
+            ast::AlterAction::ExchangePartition { table, .. } => {
+                on(&[P::Insert, P::Create], &a.name)?;
+                on(&[P::Alter, P::Insert, P::Create, P::Drop], table)?;
+                drops = true;
+            }
+            ast::AlterAction::DropPartition(_) => drops = true,
+            ast::AlterAction::Partitions { verb, .. } => drops |= verb.text.eq_ignore_ascii_case("TRUNCATE"),
+            _ => {}
+        }
+    }
+    on(if drops { &[P::Alter, P::Drop] } else { &[P::Alter] }, &a.name)
+}
+
+/// Error 1142 without REFERENCES on what new foreign keys refer to: they would tell which keys are there.
+fn check_foreign_keys(session: &Session, statement: &Statement, database: &str) -> Result<()> {
+    let names = ddl::locked_tables(statement);
+    let own = names.first().and_then(|n| n.schema.as_ref()).map_or(database, |s| s);
+    for key in ddl::new_foreign_keys(statement) {
+        let parent = &key.references.table;
+        let schema = parent.schema.as_ref().map_or(own, |s| s);
+        let access = &session.state.access;
+        let may = |p: Privileges| p.has(Privilege::References);
+        let columns = &key.references.columns;
+        let each = || columns.iter().all(|c| may(access.column(schema, &parent.name, c)));
+        if !may(access.table(schema, &parent.name)) && (columns.is_empty() || !each()) {
+            return Err(session.denied(Privilege::References.into(), &parent.name));
+        }
+    }
+    Ok(())
+}
+
+/// Error 1142 for an account without any right on a table.
+pub(crate) fn require_any_privilege(session: &Session, schema: &str, table: &str) -> Result<()> {
+    let schema = gannet_schema::names::canonical_schema(schema);
+    match session.state.access.sees_table(&schema, table) {
+        true => Ok(()),
+        false => Err(session.denied(Privilege::Select.into(), table)),
     }
 }
 

@@ -5,13 +5,13 @@
 //! faults) is NULL, as it is there on systems which do not tell. SHOW PROFILES and SHOW PROFILE themselves are not
 //! kept.
 
-use super::Session;
 use super::profiles::{Profile, seconds};
 use super::reply::Done;
 use super::reply::Reply;
 use super::reply::{RowsSink, plain_column};
 use super::show::{column, table};
 use super::text::lex_mode;
+use super::{Session, show};
 use gannet_core::kept::KeptText;
 use gannet_core::vars::Live;
 use gannet_parser::ast::Limit;
@@ -22,35 +22,17 @@ use gannet_types::{Collation, CollationId, ErrorCode, Level, Result, SqlType, Ty
 const TEXT_BYTES: usize = 300;
 
 impl Session {
-    /// [`Session::unprofiled`], measured.
-    #[cold]
-    pub(super) fn profiled(&mut self, text: &[u8], consumed: &mut usize, reply: &mut dyn Reply) -> Result<Done> {
-        self.state.profiles.running = vec![("starting", now_ns())];
-        let outcome = self.unprofiled(text, consumed, reply);
-        let on = self.state.vars[Live::Profiling].as_bool();
-        if !on || self.state.profiles.running.is_empty() {
-            self.state.profiles.forget();
-            return outcome;
-        }
-        let text = &text[..(*consumed).min(text.len())];
-        let text = text.trim_ascii().strip_suffix(b";").unwrap_or(text.trim_ascii());
-        let text = KeptText::of(text, lex_mode(self.settings.sql_mode)).first(TEXT_BYTES);
-        let size = self.state.vars[Live::ProfilingHistorySize].as_u64() as usize;
-        self.state.profiles.keep(text, now_ns(), size);
-        outcome
-    }
-
     /// SHOW PROFILES.
     pub(super) fn show_profiles(&mut self) -> RowsSink {
         self.state.profiles.forget();
-        self.warn_of_profiling("SHOW PROFILES");
+        warn_of_profiling(self, "SHOW PROFILES");
         let duration = SqlType { length: 10, scale: 8, ..SqlType::new(TypeId::Decimal) }.not_null();
         let columns = vec![
             plain_column("Query_ID", SqlType::new(TypeId::Int).unsigned().not_null()),
             plain_column("Duration", duration),
             column("Query", TEXT_BYTES as u32),
         ];
-        let collation = Collation::default_of(self.charsets.client).id;
+        let collation = Collation::default_of(self.settings.charsets.client).id;
         let row = |p: &Profile| {
             let total = p.stages.iter().map(|(_, ns)| ns).sum();
             vec![Value::UInt(p.id), seconds(total, 8), Value::Str(p.text.bytes().into(), collation)]
@@ -66,8 +48,8 @@ impl Session {
         limit: Option<&Limit>,
     ) -> Result<RowsSink> {
         self.state.profiles.forget();
-        self.warn_of_profiling("SHOW PROFILE");
-        let (skip, take) = self.window(limit)?;
+        warn_of_profiling(self, "SHOW PROFILE");
+        let (skip, take) = show::window(self, limit)?;
         let all = types.iter().any(|t| **t == *"ALL");
         let mut columns = vec![
             column("Status", 30),
@@ -88,17 +70,44 @@ impl Session {
         });
         Ok(table(columns, rows.collect()))
     }
+}
 
-    /// Warning 1287, with the text for what nothing replaces.
-    fn warn_of_profiling(&mut self, what: &str) {
-        self.running.warnings.warn(ErrorCode::WarnDeprecatedSyntax, &[&what, &"Performance Schema"]);
+/// [`Session::unprofiled`], measured.
+#[cold]
+pub(crate) fn profiled(
+    session: &mut Session,
+    text: &[u8],
+    consumed: &mut usize,
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    session.state.profiles.running = vec![("starting", now_ns())];
+    let outcome = session.unprofiled(text, consumed, reply);
+    let on = session.state.vars[Live::Profiling].as_bool();
+    if !on || session.state.profiles.running.is_empty() {
+        session.state.profiles.forget();
+        return outcome;
     }
+    let text = &text[..(*consumed).min(text.len())];
+    let text = text.trim_ascii().strip_suffix(b";").unwrap_or(text.trim_ascii());
+    let text = KeptText::of(text, lex_mode(session.settings.exec.sql_mode)).first(TEXT_BYTES);
+    let size = session.state.vars[Live::ProfilingHistorySize].as_u64() as usize;
+    session.state.profiles.keep(text, now_ns(), size);
+    outcome
+}
 
-    /// Warning 1287 of a variable that nothing replaces.
-    pub(super) fn warn_of_variable(&mut self, name: &str) {
-        let message = format!("'@@{name}' is deprecated and will be removed in a future release.");
-        self.running.warnings.push(Warning::with_message(Level::Warning, ErrorCode::WarnDeprecatedSyntax, message));
-    }
+/// Warning 1287, with the text for what nothing replaces.
+fn warn_of_profiling(session: &mut Session, what: &str) {
+    session.running.diagnostics.warnings.warn(ErrorCode::WarnDeprecatedSyntax, &[&what, &"Performance Schema"]);
+}
+
+/// Warning 1287 of a variable that nothing replaces.
+pub(crate) fn warn_of_variable(session: &mut Session, name: &str) {
+    let message = format!("'@@{name}' is deprecated and will be removed in a future release.");
+    session.running.diagnostics.warnings.push(Warning::with_message(
+        Level::Warning,
+        ErrorCode::WarnDeprecatedSyntax,
+        message,
+    ));
 }
 
 /// Columns by the type of SHOW PROFILE that shows them.

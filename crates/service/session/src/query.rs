@@ -4,7 +4,6 @@
 //! the literals become the plan's parameters; the executor writes rows into the connection's buffer. Only what the
 //! literals need is allocated, and nothing is written that another worker reads.
 
-use super::Session;
 use super::cached::{Cached, CachedPlan, with_scan};
 use super::locks::{PlanLocks, is_stale};
 use super::reply::Done;
@@ -12,6 +11,7 @@ use super::reply::Reply;
 use super::reply::{OneRowSink, ResultSet, RowsSink};
 use super::running::Clock;
 use super::text::{lex_mode, parse_error};
+use super::{Session, branch, cached, calls, counting, grant_tables, locks, logged, logging, outfile, profile};
 use gannet_core::history::Ended;
 use gannet_core::kept::DigestHandle;
 use gannet_core::kinds;
@@ -45,7 +45,7 @@ fn keep_long(session: &Session) {
 impl Session {
     /// COM_QUERY.
     pub fn query(&mut self, sql: &[u8], reply: &mut dyn Reply) {
-        let text = self.to_utf8(sql);
+        let text = to_utf8(self, sql);
         let mut rest: &[u8] = &text;
         self.begins(Activity::Query, rest);
         loop {
@@ -62,22 +62,11 @@ impl Session {
         }
     }
 
-    /// The statement's text in the server's character set.
-    pub fn to_utf8<'t>(&self, sql: &'t [u8]) -> Cow<'t, [u8]> {
-        match self.charsets.client {
-            Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => Cow::Borrowed(sql),
-            other => match other.convert(sql, Charset::Utf8mb4).bytes {
-                Cow::Borrowed(_) => Cow::Borrowed(sql),
-                Cow::Owned(bytes) => Cow::Owned(bytes),
-            },
-        }
-    }
-
     /// Runs the first statement of `text`; `consumed` becomes where the next one begins. Sets MORE_RESULTS when there
     /// is one.
     fn run_text(&mut self, text: &[u8], consumed: &mut usize, reply: &mut dyn Reply) -> Result<Done> {
         if self.state.vars[Live::Profiling].as_bool() {
-            self.profiled(text, consumed, reply)
+            profile::profiled(self, text, consumed, reply)
         } else {
             self.unprofiled(text, consumed, reply)
         }
@@ -86,15 +75,15 @@ impl Session {
     /// [`Session::run_text`], whether or not it is profiled.
     pub(super) fn unprofiled(&mut self, text: &[u8], consumed: &mut usize, reply: &mut dyn Reply) -> Result<Done> {
         let started = self.state.running.clock.ns;
-        self.note_query(text);
+        logging::note_query(self, text);
         count(Counter::Questions);
         self.state.statement_id += 1;
         if let Some(usage) = &self.state.usage
             && let Err(e) = usage.take(&self.state.account, 0)
         {
-            return self.refuse_text(text, started, e);
+            return refuse_text(self, text, started, e);
         }
-        let mode = lex_mode(self.settings.sql_mode);
+        let mode = lex_mode(self.settings.exec.sql_mode);
         let secret = self.server.scan_secret;
         let cached = with_scan(secret, |scan| {
             if !digest::scan(text, mode, scan) || scan.params > 0 {
@@ -102,9 +91,9 @@ impl Session {
             }
             self.state.renew_snapshot();
             let key = self.plan_key(scan.shape, 0);
-            let mut found = self.find_plan(&key, scan, text, None);
+            let mut found = cached::find_plan(self, &key, scan, text, None);
             if let Some(entry) = found.take_if(|e| e.is_asked()) {
-                found = self.plan_of_class(entry, &key, scan, text);
+                found = cached::plan_of_class(self, entry, &key, scan, text);
             }
             if found.is_some() {
                 count(Counter::PlanCacheHits);
@@ -117,7 +106,7 @@ impl Session {
         match cached {
             Some(Some((entry, params))) => {
                 (self.running.more, self.running.database_dropped) = (false, false);
-                self.running.warnings.clear();
+                self.running.diagnostics.warnings.clear();
                 self.warn_of(&entry.digest.notices);
                 self.state.profiles.stage("executing");
                 if params.is_ok()
@@ -127,96 +116,12 @@ impl Session {
                 }
                 let outcome = params.and_then(|p| self.last(reply.resumes(), |s| s.run_cached(&entry, &p, reply)));
                 if outcome.as_ref().is_err_and(is_stale) {
-                    return self.parse_and_run(text, consumed, true, started, reply);
+                    return parse_and_run(self, text, consumed, true, started, reply);
                 }
-                self.finish_statement(started, Some(&entry.digest.digest.0), &[], outcome)
+                finish_statement(self, started, Some(&entry.digest.digest.0), &[], outcome)
             }
-            scanned => self.parse_and_run(text, consumed, scanned.is_some(), started, reply),
+            scanned => parse_and_run(self, text, consumed, scanned.is_some(), started, reply),
         }
-    }
-
-    /// The road of a statement that is not in the cache.
-    #[cold]
-    fn parse_and_run(
-        &mut self,
-        text: &[u8],
-        consumed: &mut usize,
-        single: bool,
-        started: u64,
-        reply: &mut dyn Reply,
-    ) -> Result<Done> {
-        let mode = lex_mode(self.settings.sql_mode);
-        let extent = match single {
-            true => Extent::Parameterised,
-            false if self.multi_statements => Extent::First,
-            false => Extent::Whole,
-        };
-        let parsed = match gannet_parser::parse_until(text, mode, extent, gannet_exec::stopped) {
-            Ok(parsed) if parsed.params > 0 => {
-                let error = SqlError::with_message(
-                    ErrorCode::Parse,
-                    "You have an error in your SQL syntax; a parameter marker is allowed in prepared statements only",
-                );
-                return self.refuse_text(text, started, error);
-            }
-            Ok(parsed) => parsed,
-            Err(e) => return self.refuse_text(text, started, parse_error(e)),
-        };
-        *consumed = parsed.consumed;
-        let more = parsed.consumed < text.len();
-        (self.running.more, self.running.database_dropped) = (more, false);
-        let statement_text = &text[..parsed.consumed.min(text.len())];
-        if more {
-            self.begins(Activity::Query, statement_text);
-        }
-        kinds::count_statement(&parsed.statement);
-        if kinds::of(&parsed.statement).keeps_diagnostics {
-            self.running.warnings.keep()
-        } else {
-            self.running.warnings.clear()
-        }
-        self.warn_of(&parsed.notices);
-        if single && self.is_planned_here(&parsed.statement) {
-            count(Counter::PlanCacheMisses);
-            let mut tries = 0;
-            return loop {
-                self.state.renew_snapshot();
-                self.state.profiles.stage("optimizing");
-                match self.plan_text(&parsed.statement, &parsed.notices, text) {
-                    Ok((entry, params)) => {
-                        self.state.profiles.stage("executing");
-                        let outcome = self.run_cached(&entry, &params, reply);
-                        if outcome.as_ref().is_err_and(is_stale) && tries < MAX_REPLANS {
-                            tries += 1;
-                            continue;
-                        }
-                        break self.finish_statement(started, Some(&entry.digest.digest.0), &[], outcome);
-                    }
-                    Err(error) => break self.refuse_text(text, started, error),
-                }
-            };
-        }
-        // Comments alone are a statement that does nothing; nothing at all is error 1065.
-        let blank = |b: &u8| b.is_ascii_whitespace() || *b == b';';
-        if matches!(parsed.statement, Statement::Empty) && !statement_text.iter().all(blank) {
-            return Ok(Done::default());
-        }
-        let handle = self.digest_handle(statement_text);
-        self.state.profiles.stage("executing");
-        let outcome = self.run_statement(&parsed.statement, reply);
-        self.finish_statement(started, Some(&handle), &[], outcome)
-    }
-
-    /// Goes through the planner: not what only looks like it, changes of the grant tables.
-    pub(crate) fn is_planned_here(&self, statement: &Statement) -> bool {
-        kinds::of(statement).way == kinds::Way::Planned && self.made_table(statement).is_none()
-    }
-
-    /// A statement that never ran: it counts in the statistics all the same.
-    fn refuse_text(&mut self, text: &[u8], started: u64, error: SqlError) -> Result<Done> {
-        self.running.warnings.clear();
-        let handle = self.digest_handle(text);
-        self.finish_statement(started, Some(&handle), &[], Err(error))
     }
 
     /// Runs a parsed statement of any kind, without the cache.
@@ -240,83 +145,6 @@ impl Session {
         })
     }
 
-    /// Statistics, diagnostics and functions about the statement that ended; later, where its commit is not on disk
-    /// yet. `values`: of its markers.
-    pub(crate) fn finish_statement(
-        &mut self,
-        started: u64,
-        handle: Option<&DigestHandle>,
-        values: &[Value],
-        outcome: Result<Done>,
-    ) -> Result<Done> {
-        if let (Some(lsn), Ok(_)) = (self.work.unsynced(), &outcome) {
-            self.leave(lsn, started, handle, values, outcome?);
-            return Ok(Done::default());
-        }
-        let digest = handle.and_then(DigestHandle::key);
-        self.conclude(started, digest, |e| handle.iter().for_each(|h| h.record(e)), values, outcome)
-    }
-
-    /// [`Session::finish_statement`], when nothing is to be waited for any more.
-    pub(super) fn conclude(
-        &mut self,
-        started: u64,
-        digest: Option<DigestKey>,
-        record: impl FnOnce(&Execution),
-        values: &[Value],
-        outcome: Result<Done>,
-    ) -> Result<Done> {
-        self.state.profiles.stage("query end");
-        let outcome = outcome.map_err(|e| self.final_error(e));
-        if std::mem::take(&mut self.running.timed_out) {
-            // The limit was this statement's, which may have ended by itself just then: not the next one of the text.
-            self.entry.context.clear(Interrupt::Query);
-        }
-        if let Err(e) = &outcome {
-            self.running.warnings.push(e.to_warning(Level::Error));
-        }
-        self.state.warning_count = self.running.warnings.total();
-        self.state.error_count = self.running.warnings.errors();
-        self.state.row_count = match &outcome {
-            Ok(done) if done.rows => -1,
-            Ok(done) => i64::try_from(done.affected).unwrap_or(i64::MAX),
-            Err(_) => -1,
-        };
-        let figures = std::mem::take(&mut self.running.figures);
-        let latency = now_ns().saturating_sub(started);
-        let locks_ns = self.state.counters.get(Counter::LockWaitNs).wrapping_sub(self.locks_seen_ns);
-        let ended_us = self.state.running.clock.unix_us + latency / 1000;
-        self.state.running.clock.ended_ns = started + latency;
-        let work = figures.works.then(|| self.work_done());
-        let execution = Execution {
-            latency_ns: latency,
-            locks_ns,
-            error: outcome.is_err(),
-            warnings: self.running.warnings.total(),
-            rows_sent: figures.sent,
-            rows_examined: figures.examined,
-            rows_affected: figures.affected,
-            no_index: figures.no_index,
-            work,
-            end_unix_us: ended_us,
-        };
-        record(&execution);
-        let kept = self.server.registry.consumers.of_ended();
-        if kept.own || kept.long {
-            let error = outcome.as_ref().err().map(|e| (e.number(), e.message()));
-            let schema = self.state.database_id();
-            self.entry.ended(&Ended { execution: &execution, digest, started_ns: started, schema, error });
-        }
-        if kept.long {
-            keep_long(self);
-        }
-        self.locks_seen_ns = self.locks_seen_ns.wrapping_add(locks_ns);
-        self.check_slow(latency, locks_ns, &figures, values, &outcome);
-        outcome
-    }
-
-    // ---- execution ----
-
     /// Runs a cached plan.
     #[inline]
     pub(crate) fn run_cached(&mut self, entry: &CachedPlan, params: &[Value], reply: &mut dyn Reply) -> Result<Done> {
@@ -334,7 +162,7 @@ impl Session {
         reply: &mut dyn Reply,
     ) -> Result<Done> {
         if let Some(into) = &plan.into {
-            return self.run_into(plan, into, params);
+            return run_into(self, plan, into, params);
         }
         let place = cached.map(|c| &c.place);
         let made;
@@ -345,20 +173,11 @@ impl Session {
                 &made
             }
         };
-        let (manner, left) = (self.manner(), self.select_limit(plan));
+        let (manner, left) = (self.manner(), select_limit(self, plan));
         let mut sink = ResultSet { reply, manner, place, left, sent: 0 };
         let outcome = self.execute(plan, locks, params, &mut sink);
         let sent = sink.sent;
-        self.done(outcome?, sent)
-    }
-
-    /// SELECT ... INTO: one row for variables. No row leaves them as they are, with warning 1329; two are error 1172.
-    fn run_into(&mut self, plan: &Plan, into: &ast::SelectInto, params: &[Value]) -> Result<Done> {
-        let ast::SelectInto::Variables(targets) = into else {
-            return self.run_into_file(plan, into, params);
-        };
-        let locks = self.plan_locks(plan);
-        self.run_into_variables(plan, &locks, targets, params)
+        done(self, outcome?, sent)
     }
 
     /// The same, with the locks at hand. Error 1222.
@@ -376,10 +195,10 @@ impl Session {
         self.execute(plan, locks, params, &mut sink)?;
         let found = u64::from(sink.row.is_some());
         if !self.running.counted_rows {
-            self.state.found_rows = found;
+            self.state.running.before.found_rows = found;
         }
         match sink.row {
-            None => self.running.warnings.warn(ErrorCode::SpFetchNoData, &[]),
+            None => self.running.diagnostics.warnings.warn(ErrorCode::SpFetchNoData, &[]),
             Some(row) => {
                 for (target, value) in targets.iter().zip(row) {
                     self.assign_target(target, value)?;
@@ -399,46 +218,6 @@ impl Session {
         let locks = self.plan_locks(plan);
         self.execute(plan, &locks, params, &mut sink)?;
         Ok(sink)
-    }
-
-    pub(super) fn done(&mut self, outcome: Outcome, sent: u64) -> Result<Done> {
-        match outcome {
-            Outcome::Rows { .. } => {
-                if !self.running.counted_rows {
-                    self.state.found_rows = sent;
-                }
-                Ok(Done::ROWS)
-            }
-            Outcome::Affected(Affected { rows, last_insert_id, last_row_id, info }) => {
-                self.running.figures.affected = rows;
-                let insert_id = self.insert_id(last_insert_id, last_row_id);
-                Ok(Done { rows: false, affected: rows, insert_id, info })
-            }
-        }
-    }
-
-    /// The OK packet's number (C API, `mysql_insert_id()`): the first generated value that is in a row, else what
-    /// LAST_INSERT_ID(n) was given, else the last row's value.
-    pub(super) fn insert_id(&mut self, generated: u64, last_row: u64) -> u64 {
-        if generated != 0 {
-            self.state.last_insert_id = generated;
-        }
-        match generated {
-            0 if self.state.running.insert_id_given => self.state.last_insert_id,
-            // A value that the client gave is in the OK packet, not in LAST_INSERT_ID().
-            0 => last_row,
-            n => n,
-        }
-    }
-
-    /// `sql_select_limit` holds for queries without LIMIT.
-    pub(super) fn select_limit(&self, plan: &Plan) -> u64 {
-        let limit = self.state.vars[Live::SqlSelectLimit].as_u64();
-        match &plan.kind {
-            PlanKind::Query(root) if limit != u64::MAX && !matches!(root.op, Op::Limit { .. }) => limit,
-            PlanKind::PointSelect(_) => limit,
-            _ => u64::MAX,
-        }
     }
 
     /// Privileges, locks, transaction, executor.
@@ -466,16 +245,16 @@ impl Session {
         }
         let writes = matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_));
         let writes_base = writes_base(plan);
-        self.check_plan(plan, writes, writes_base)?;
-        plan.warnings.iter().for_each(|w| self.running.warnings.push(w.clone()));
+        check_plan(self, plan, writes, writes_base)?;
+        plan.warnings.iter().for_each(|w| self.running.diagnostics.warnings.push(w.clone()));
         let mark = begin_over(self, plan)?;
-        self.begin_using(plan);
+        calls::begin_using(self, plan);
         let locked = if writes_base {
             self.work.locks().pass_write_gate(gannet_engine::lock::MdlDuration::Statement)
         } else {
             Ok(())
         };
-        let locked = locked.and_then(|()| self.lock_tables(plan, locks));
+        let locked = locked.and_then(|()| locks::lock_tables(self, plan, locks));
         let limit = match plan.max_execution_time {
             _ if writes || self.is_part() => 0,
             Some(hinted) => u64::from(hinted),
@@ -485,9 +264,9 @@ impl Session {
             count(Counter::MaxExecutionTimeSet);
             self.server.timers.start(self.entry.context.clone(), limit)
         });
-        self.start_settings();
-        self.log_rows(writes);
-        self.settings.insert_id =
+        self.settings.begin(self.state.statement_time());
+        logged::log_rows(self, writes);
+        self.settings.exec.insert_id =
             if matches!(plan.kind, PlanKind::Insert(_)) { std::mem::take(&mut self.state.next_insert_id) } else { 0 };
         self.state.running.insert_id_given = false;
         self.running.counted_rows = false;
@@ -499,9 +278,9 @@ impl Session {
             self.tracker.used(writes);
         }
         let outcome = locked.and_then(|()| {
-            let shared = Shared::new(plan, &self.settings, params);
+            let shared = Shared::new(plan, &self.settings.exec, params);
             let (txn, changes) = self.work.writing();
-            let mut cx = Cx::new(&shared, txn, &mut self.state, &mut self.running.warnings);
+            let mut cx = Cx::new(&shared, txn, &mut self.state, &mut self.running.diagnostics.warnings);
             cx.changes = changes.filter(|_| writes);
             let outcome = run(&mut cx, &mut self.buffers);
             self.running.figures.examined = cx.counts.examined;
@@ -509,12 +288,12 @@ impl Session {
             self.running.figures.no_index = cx.counts.no_index;
             let found = cx.found_rows;
             if let Some(n) = found {
-                self.state.found_rows = n;
+                self.state.running.before.found_rows = n;
                 self.running.counted_rows = true;
             }
             outcome
         });
-        self.end_using(plan);
+        calls::end_using(self, plan);
         if matches!(plan.kind, PlanKind::Delete(_)) {
             // LAST_INSERT_ID(n) there is for the session alone.
             self.state.running.insert_id_given = false;
@@ -524,68 +303,9 @@ impl Session {
         super::temporary::recount(plan, writes && !writes_base);
         // A point select has counted itself.
         if !matches!(plan.kind, PlanKind::PointSelect(_)) {
-            self.count_execution(plan, outcome.is_ok());
+            counting::count_execution(self, plan, outcome.is_ok());
         }
         outcome
-    }
-
-    /// What may keep a plan from running: privileges, limits, the state of the session.
-    #[inline]
-    fn check_plan(&mut self, plan: &Plan, writes: bool, writes_base: bool) -> Result<()> {
-        if !self.state.access.all || plan.uses.views {
-            self.check_plan_privileges(plan)?;
-        }
-        if self.state.must_change_password {
-            self.check_password_expired(None)?;
-        }
-        if !matches!(self.branch, super::branch::BranchState::None) {
-            self.check_branch(None)?;
-        }
-        if writes && self.inside {
-            self.refuse_used(plan)?;
-        }
-        if writes {
-            if let Some(usage) = &self.state.usage {
-                usage.take(&self.state.account, 1)?;
-            }
-            if writes_base {
-                self.require_writable()?;
-                self.refuse_unlogged()?;
-            }
-            self.refuse_virtual_targets(plan)?;
-            if self.state.vars[Live::SqlSafeUpdates].as_bool() && !super::safety::is_safe_update(plan) {
-                return Err(sql_err!(UpdateWithoutKeyInSafeMode, ""));
-            }
-        }
-        if !self.state.vars[Live::SqlBigSelects].as_bool() {
-            super::safety::check_rows(plan, self.state.vars[Live::MaxJoinSize].as_u64())?;
-        }
-        Ok(())
-    }
-
-    /// The statement's time.
-    pub(crate) fn start_settings(&mut self) {
-        let now_us = self.state.statement_time();
-        self.settings.now_us = now_us;
-        // Zones change their offsets at whole seconds.
-        let second = Some(now_us.div_euclid(1_000_000));
-        if self.today_of_s != second {
-            self.today_of_s = second;
-            self.settings.today = today(now_us, &self.settings.time_zone);
-        }
-    }
-
-    fn refuse_virtual_targets(&self, plan: &Plan) -> Result<()> {
-        let target = |t: &&gannet_plan::plan::PlanTable| {
-            !matches!(t.intent, Intent::Read | Intent::LockingRead) && t.intent.is_named()
-        };
-        for t in plan.tables.iter().filter(target) {
-            if matches!(t.table.source, gannet_schema::RowSource::Virtual(_)) {
-                let a = &self.state.account;
-                return Err(sql_err!(DbaccessDenied, a.user, a.host, t.table.schema));
-            }
-        }
-        Ok(())
     }
 
     /// The value of an expression, by a query without tables.
@@ -595,11 +315,271 @@ impl Session {
         let kept = self.keep_rows(&plan, &params)?;
         Ok(kept.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null))
     }
+
+    /// Goes through the planner: not what only looks like it, changes of the grant tables.
+    pub(crate) fn is_planned_here(&self, statement: &Statement) -> bool {
+        kinds::of(statement).way == kinds::Way::Planned && grant_tables::made_table(self, statement).is_none()
+    }
+}
+
+/// The statement's text in the server's character set.
+pub(crate) fn to_utf8<'t>(session: &Session, sql: &'t [u8]) -> Cow<'t, [u8]> {
+    match session.settings.charsets.client {
+        Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => Cow::Borrowed(sql),
+        other => match other.convert(sql, Charset::Utf8mb4).bytes {
+            Cow::Borrowed(_) => Cow::Borrowed(sql),
+            Cow::Owned(bytes) => Cow::Owned(bytes),
+        },
+    }
+}
+
+/// The road of a statement that is not in the cache.
+#[cold]
+fn parse_and_run(
+    session: &mut Session,
+    text: &[u8],
+    consumed: &mut usize,
+    single: bool,
+    started: u64,
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    let mode = lex_mode(session.settings.exec.sql_mode);
+    let extent = match single {
+        true => Extent::Parameterised,
+        false if session.multi_statements => Extent::First,
+        false => Extent::Whole,
+    };
+    let parsed = match gannet_parser::parse_until(text, mode, extent, gannet_exec::stopped) {
+        Ok(parsed) if parsed.params > 0 => {
+            let error = SqlError::with_message(
+                ErrorCode::Parse,
+                "You have an error in your SQL syntax; a parameter marker is allowed in prepared statements only",
+            );
+            return refuse_text(session, text, started, error);
+        }
+        Ok(parsed) => parsed,
+        Err(e) => return refuse_text(session, text, started, parse_error(e)),
+    };
+    *consumed = parsed.consumed;
+    let more = parsed.consumed < text.len();
+    (session.running.more, session.running.database_dropped) = (more, false);
+    let statement_text = &text[..parsed.consumed.min(text.len())];
+    if more {
+        session.begins(Activity::Query, statement_text);
+    }
+    kinds::count_statement(&parsed.statement);
+    if kinds::of(&parsed.statement).keeps_diagnostics {
+        session.running.diagnostics.warnings.keep()
+    } else {
+        session.running.diagnostics.warnings.clear()
+    }
+    session.warn_of(&parsed.notices);
+    if single && session.is_planned_here(&parsed.statement) {
+        count(Counter::PlanCacheMisses);
+        let mut tries = 0;
+        return loop {
+            session.state.renew_snapshot();
+            session.state.profiles.stage("optimizing");
+            match cached::plan_text(session, &parsed.statement, &parsed.notices, text) {
+                Ok((entry, params)) => {
+                    session.state.profiles.stage("executing");
+                    let outcome = session.run_cached(&entry, &params, reply);
+                    if outcome.as_ref().is_err_and(is_stale) && tries < MAX_REPLANS {
+                        tries += 1;
+                        continue;
+                    }
+                    break finish_statement(session, started, Some(&entry.digest.digest.0), &[], outcome);
+                }
+                Err(error) => break refuse_text(session, text, started, error),
+            }
+        };
+    }
+    // Comments alone are a statement that does nothing; nothing at all is error 1065.
+    let blank = |b: &u8| b.is_ascii_whitespace() || *b == b';';
+    if matches!(parsed.statement, Statement::Empty) && !statement_text.iter().all(blank) {
+        return Ok(Done::default());
+    }
+    let handle = session.digest_handle(statement_text);
+    session.state.profiles.stage("executing");
+    let outcome = session.run_statement(&parsed.statement, reply);
+    finish_statement(session, started, Some(&handle), &[], outcome)
+}
+
+/// A statement that never ran: it counts in the statistics all the same.
+fn refuse_text(session: &mut Session, text: &[u8], started: u64, error: SqlError) -> Result<Done> {
+    session.running.diagnostics.warnings.clear();
+    let handle = session.digest_handle(text);
+    finish_statement(session, started, Some(&handle), &[], Err(error))
+}
+
+/// Statistics, diagnostics and functions about the statement that ended; later, where its commit is not on disk
+/// yet. `values`: of its markers.
+pub(crate) fn finish_statement(
+    session: &mut Session,
+    started: u64,
+    handle: Option<&DigestHandle>,
+    values: &[Value],
+    outcome: Result<Done>,
+) -> Result<Done> {
+    if let (Some(lsn), Ok(_)) = (session.work.unsynced(), &outcome) {
+        session.leave(lsn, started, handle, values, outcome?);
+        return Ok(Done::default());
+    }
+    let digest = handle.and_then(DigestHandle::key);
+    conclude(session, started, digest, |e| handle.iter().for_each(|h| h.record(e)), values, outcome)
+}
+
+/// [`finish_statement`], when nothing is to be waited for any more.
+pub(crate) fn conclude(
+    session: &mut Session,
+    started: u64,
+    digest: Option<DigestKey>,
+    record: impl FnOnce(&Execution),
+    values: &[Value],
+    outcome: Result<Done>,
+) -> Result<Done> {
+    session.state.profiles.stage("query end");
+    let outcome = outcome.map_err(|e| session.final_error(e));
+    if std::mem::take(&mut session.running.timed_out) {
+        // The limit was this statement's, which may have ended by itself just then: not the next one of the text.
+        session.entry.context.clear(Interrupt::Query);
+    }
+    if let Err(e) = &outcome {
+        session.running.diagnostics.warnings.push(e.to_warning(Level::Error));
+    }
+    session.state.running.before.ended(&session.running.diagnostics, 0, &outcome);
+    let figures = std::mem::take(&mut session.running.figures);
+    let latency = now_ns().saturating_sub(started);
+    let locks_ns = session.state.counters.get(Counter::LockWaitNs).wrapping_sub(session.locks_seen_ns);
+    let ended_us = session.state.running.clock.unix_us + latency / 1000;
+    session.state.running.clock.ended_ns = started + latency;
+    let work = figures.works.then(|| counting::work_done(session));
+    let execution = Execution {
+        latency_ns: latency,
+        locks_ns,
+        error: outcome.is_err(),
+        warnings: session.running.diagnostics.warnings.total(),
+        rows_sent: figures.sent,
+        rows_examined: figures.examined,
+        rows_affected: figures.affected,
+        no_index: figures.no_index,
+        work,
+        end_unix_us: ended_us,
+    };
+    record(&execution);
+    let kept = session.server.registry.consumers.of_ended();
+    if kept.own || kept.long {
+        let error = outcome.as_ref().err().map(|e| (e.number(), e.message()));
+        let schema = session.state.database_id();
+        session.entry.ended(&Ended { execution: &execution, digest, started_ns: started, schema, error });
+    }
+    if kept.long {
+        keep_long(session);
+    }
+    session.locks_seen_ns = session.locks_seen_ns.wrapping_add(locks_ns);
+    logging::check_slow(session, latency, locks_ns, &figures, values, &outcome);
+    outcome
+}
+
+/// SELECT ... INTO: one row for variables. No row leaves them as they are, with warning 1329; two are error 1172.
+fn run_into(session: &mut Session, plan: &Plan, into: &ast::SelectInto, params: &[Value]) -> Result<Done> {
+    let ast::SelectInto::Variables(targets) = into else {
+        return outfile::run_into_file(session, plan, into, params);
+    };
+    let locks = session.plan_locks(plan);
+    session.run_into_variables(plan, &locks, targets, params)
+}
+
+pub(crate) fn done(session: &mut Session, outcome: Outcome, sent: u64) -> Result<Done> {
+    match outcome {
+        Outcome::Rows { .. } => {
+            if !session.running.counted_rows {
+                session.state.running.before.found_rows = sent;
+            }
+            Ok(Done::ROWS)
+        }
+        Outcome::Affected(Affected { rows, last_insert_id, last_row_id, info }) => {
+            session.running.figures.affected = rows;
+            let insert_id = insert_id(session, last_insert_id, last_row_id);
+            Ok(Done { rows: false, affected: rows, insert_id, info })
+        }
+    }
+}
+
+/// The OK packet's number (C API, `mysql_insert_id()`): the first generated value that is in a row, else what
+/// LAST_INSERT_ID(n) was given, else the last row's value.
+pub(crate) fn insert_id(session: &mut Session, generated: u64, last_row: u64) -> u64 {
+    if generated != 0 {
+        session.state.last_insert_id = generated;
+    }
+    match generated {
+        0 if session.state.running.insert_id_given => session.state.last_insert_id,
+        // A value that the client gave is in the OK packet, not in LAST_INSERT_ID().
+        0 => last_row,
+        n => n,
+    }
+}
+
+/// `sql_select_limit` holds for queries without LIMIT.
+fn select_limit(session: &Session, plan: &Plan) -> u64 {
+    let limit = session.state.vars[Live::SqlSelectLimit].as_u64();
+    match &plan.kind {
+        PlanKind::Query(root) if limit != u64::MAX && !matches!(root.op, Op::Limit { .. }) => limit,
+        PlanKind::PointSelect(_) => limit,
+        _ => u64::MAX,
+    }
+}
+
+/// What may keep a plan from running: privileges, limits, the state of the session.
+#[inline]
+fn check_plan(session: &mut Session, plan: &Plan, writes: bool, writes_base: bool) -> Result<()> {
+    if !session.state.access.all || plan.uses.views {
+        session.check_plan_privileges(plan)?;
+    }
+    if session.state.must_change_password {
+        session.check_password_expired(None)?;
+    }
+    if !matches!(session.branch, super::branch::BranchState::None) {
+        branch::check_branch(session, None)?;
+    }
+    if writes && session.inside {
+        calls::refuse_used(session, plan)?;
+    }
+    if writes {
+        if let Some(usage) = &session.state.usage {
+            usage.take(&session.state.account, 1)?;
+        }
+        if writes_base {
+            session.require_writable()?;
+            logged::refuse_unlogged(session)?;
+        }
+        refuse_virtual_targets(session, plan)?;
+        if session.state.vars[Live::SqlSafeUpdates].as_bool() && !super::safety::is_safe_update(plan) {
+            return Err(sql_err!(UpdateWithoutKeyInSafeMode, ""));
+        }
+    }
+    if !session.state.vars[Live::SqlBigSelects].as_bool() {
+        super::safety::check_rows(plan, session.state.vars[Live::MaxJoinSize].as_u64())?;
+    }
+    Ok(())
+}
+
+fn refuse_virtual_targets(session: &Session, plan: &Plan) -> Result<()> {
+    let target = |t: &&gannet_plan::plan::PlanTable| {
+        !matches!(t.intent, Intent::Read | Intent::LockingRead) && t.intent.is_named()
+    };
+    for t in plan.tables.iter().filter(target) {
+        if matches!(t.table.source, gannet_schema::RowSource::Virtual(_)) {
+            let a = &session.state.account;
+            return Err(sql_err!(DbaccessDenied, a.user, a.host, t.table.schema));
+        }
+    }
+    Ok(())
 }
 
 /// A name that the client sent by itself, in its character set.
 pub fn name_of(session: &Session, sent: &[u8]) -> String {
-    String::from_utf8_lossy(&session.to_utf8(sent)).into_owned()
+    String::from_utf8_lossy(&to_utf8(session, sent)).into_owned()
 }
 
 /// A statement begins. Where nothing that is stored is read, there is nothing to be in a transaction about: `None`.
@@ -626,10 +606,4 @@ pub(super) fn writes_base(plan: &Plan) -> bool {
     let reads = |i: Intent| matches!(i, Intent::Read | Intent::LockingRead | Intent::ForeignRead);
     let writes = matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_));
     writes && plan.tables.iter().any(|t| !t.table.temporary && !reads(t.intent))
-}
-
-/// The date of an instant in a zone.
-fn today(now_us: i64, zone: &gannet_types::TimeZone) -> gannet_types::Date {
-    let stamp = gannet_types::Timestamp::from_unix_micros(now_us);
-    stamp.map_or(gannet_types::Date::new(0, 0, 0), |t| t.to_local(zone).date())
 }

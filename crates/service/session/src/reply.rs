@@ -271,7 +271,7 @@ impl Session {
                 if self.tracker.on {
                     self.track_statement(done.rows);
                 }
-                let (status, warnings) = (self.status(), self.running.warnings.raised());
+                let (status, warnings) = (self.status(), self.running.diagnostics.warnings.raised());
                 reply.end(&Ended { done: &done, status, warnings, changes: &self.changes });
                 self.changes.clear();
             }
@@ -283,18 +283,10 @@ impl Session {
     #[cold]
     pub fn fail(&mut self, reply: &mut dyn Reply, error: SqlError) {
         if error.code() == ErrorCode::InternalError {
-            self.tell_internal(&error);
+            tell_internal(self, &error);
         }
-        let charsets = self.charsets;
+        let charsets = self.settings.charsets;
         reply.error(&error, &charsets);
-    }
-
-    /// An error of the server's own is not the client's alone to know.
-    #[cold]
-    fn tell_internal(&self, error: &SqlError) {
-        let text = self.entry.info().unwrap_or_default();
-        let statement = super::text::in_log(text.bytes(), super::text::lex_mode(self.settings.sql_mode));
-        self.server.log.error(format_args!("Connection {}: {}; {statement}", self.entry.id, error.message()));
     }
 
     /// Does the client want its results described? `resultset_metadata`.
@@ -305,10 +297,18 @@ impl Session {
     /// How answers are put for this client.
     pub fn manner(&self) -> Manner {
         Manner {
-            charsets: self.charsets,
+            charsets: self.settings.charsets,
             status: self.status(),
             metadata: self.metadata(),
             write_timeout_ns: self.write_timeout_ns(),
         }
     }
+}
+
+/// An error of the server's own is not the client's alone to know.
+#[cold]
+fn tell_internal(session: &Session, error: &SqlError) {
+    let text = session.entry.info().unwrap_or_default();
+    let statement = super::text::in_log(text.bytes(), super::text::lex_mode(session.settings.exec.sql_mode));
+    session.server.log.error(format_args!("Connection {}: {}; {statement}", session.entry.id, error.message()));
 }

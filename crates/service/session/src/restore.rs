@@ -77,11 +77,11 @@ fn restore_table(
         Some(table) => {
             let need = [Privilege::Select, Privilege::Insert, Privilege::Delete];
             session.require_on_table(Privileges::of(&need), SCHEMA, name)?;
-            Again::Staged(table, session.copy_grant_table(table, false, reply)?)
+            Again::Staged(table, super::grant_tables::copy_grant_table(session, table, false, reply)?)
         }
         None => {
             let what = format!("restoring {SCHEMA}.{name}, whose rows are the server's own,");
-            session.running.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
+            session.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
             Again::Own
         }
     };

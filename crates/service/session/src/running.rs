@@ -2,9 +2,11 @@
 //! [`Session::nested`].
 
 use super::Session;
+use super::diagnostics::Diagnostics;
+use super::reply::Done;
 use gannet_runtime::{WallTime, now_ns};
 use gannet_types::collation::LikePattern;
-use gannet_types::{Value, Warnings};
+use gannet_types::{Result, Value};
 
 /// When a statement began, read once; later times are that plus the time that has passed.
 #[derive(Clone, Copy, Debug)]
@@ -33,10 +35,6 @@ pub struct Running {
     /// What names mean in the statement, when it is one of a stored program: `markers` are then the program's
     /// variables.
     pub(crate) locals: Option<gannet_program::Names>,
-    /// Diagnostics areas of the handlers that are at work, innermost last.
-    pub(crate) stacked: Vec<super::diagnostics::Stacked>,
-    /// How often a statement of a program has cleared the diagnostics area.
-    pub(crate) clears: u64,
     /// Parameters of a prepared CALL that got values: their places among `markers`, names and types.
     pub(crate) outs: Vec<(u32, Box<str>, gannet_types::SqlType)>,
     /// Another statement of the same text follows.
@@ -47,8 +45,7 @@ pub struct Running {
     pub counted_rows: bool,
     /// `max_execution_time` stopped it.
     pub timed_out: bool,
-    /// Diagnostics area.
-    pub warnings: Warnings,
+    pub diagnostics: Diagnostics,
     /// For the statistics.
     pub figures: Figures,
 }
@@ -64,6 +61,10 @@ pub struct Seen {
     /// SHOW ... LIKE of a virtual table with names and values: others need not be made.
     pub names: Option<Box<LikePattern>>,
     pub clock: Clock,
+    /// Of the statement before.
+    pub before: Before,
+    /// Query attributes, which few statements have: name, and text or NULL.
+    pub attributes: Option<Box<Attributes>>,
 }
 
 impl Seen {
@@ -74,7 +75,50 @@ impl Seen {
 
     /// Of a statement that begins now.
     pub fn now() -> Self {
-        Seen { shows_temporary: false, insert_id_given: false, over_tables: false, names: None, clock: Clock::now() }
+        Seen {
+            shows_temporary: false,
+            insert_id_given: false,
+            over_tables: false,
+            names: None,
+            clock: Clock::now(),
+            before: Before::default(),
+            attributes: None,
+        }
+    }
+}
+
+/// Names and values of query attributes.
+pub type Attributes = Vec<(Box<[u8]>, Value)>;
+
+/// What functions and variables say of the statement before.
+#[derive(Clone, Copy, Debug)]
+pub struct Before {
+    /// `FOUND_ROWS()`
+    pub found_rows: u64,
+    /// `ROW_COUNT()`
+    pub row_count: i64,
+    /// `@@warning_count`
+    pub warnings: u64,
+    /// `@@error_count`
+    pub errors: u64,
+}
+
+impl Default for Before {
+    fn default() -> Self {
+        Before { found_rows: 0, row_count: -1, warnings: 0, errors: 0 }
+    }
+}
+
+impl Before {
+    /// A statement has ended. `unseen`: errors that are not in its diagnostics.
+    pub(crate) fn ended(&mut self, diagnostics: &Diagnostics, unseen: u64, outcome: &Result<Done>) {
+        self.warnings = diagnostics.warnings.total() + unseen;
+        self.errors = diagnostics.warnings.errors() + unseen;
+        self.row_count = match outcome {
+            Ok(done) if done.rows => -1,
+            Ok(done) => i64::try_from(done.affected).unwrap_or(i64::MAX),
+            Err(_) => -1,
+        };
     }
 }
 
@@ -94,21 +138,19 @@ impl Session {
     /// When it has ended, those of the outer statement are as before, and so is what the outer statement's functions
     /// say of the statement before it (FOUND_ROWS, ROW_COUNT).
     pub fn nested<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
-        let warnings = self.running.warnings.like();
-        let outer = std::mem::replace(&mut self.running, Running { warnings, ..Running::default() });
-        let seen = std::mem::replace(&mut self.state.running, Seen::now());
-        let s = &mut self.state;
-        let attributes = std::mem::take(&mut s.query_attributes);
-        let before = (s.found_rows, s.row_count, s.warning_count, s.error_count);
+        let seen = Seen { before: self.state.running.before, ..Seen::now() };
+        let running = Running { diagnostics: self.running.diagnostics.inside(), ..Running::default() };
+        let outer = self.exchange((running, seen));
         let result = f(self);
-        let inner = self.running.figures;
-        (self.running, self.state.running) = (outer, seen);
+        let (inner, _) = self.exchange(outer);
         // The outer statement has read what the inner one reads.
-        self.running.figures.examined += inner.examined;
-        self.running.figures.works |= inner.works;
-        let s = &mut self.state;
-        s.query_attributes = attributes;
-        (s.found_rows, s.row_count, s.warning_count, s.error_count) = before;
+        self.running.figures.examined += inner.figures.examined;
+        self.running.figures.works |= inner.figures.works;
         result
+    }
+
+    /// Puts another execution in the place of the running one.
+    fn exchange(&mut self, (running, seen): (Running, Seen)) -> (Running, Seen) {
+        (std::mem::replace(&mut self.running, running), std::mem::replace(&mut self.state.running, seen))
     }
 }

@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(occurrence(every(10), 100 * S, 5 * S, &utc), Some(100 * S));
         assert_eq!(occurrence(every(10), 100 * S, 100 * S + 1, &utc), Some(110 * S));
         assert_eq!(occurrence(every(10), 100 * S, 110 * S, &utc), Some(110 * S));
-        assert_eq!(occurrence(every(86_400), 0, 86_400 * S + 1, &utc), Some(2 * 86_400 * S));
+        assert_eq!(occurrence(every(86_400), S, 86_401 * S + 1, &utc), Some((2 * 86_400 + 1) * S));
         // A month from 31 January 1970 is its last day, and the next the last of March.
         let january = 30 * 86_400 * S;
         assert_eq!(occurrence(Interval::Months(1), january, january + 1, &utc), Some((31 + 27) * 86_400 * S));

@@ -3,9 +3,9 @@
 //! The statement runs on a temporary copy, as for the grant tables. Then the rows that differ are switched. What cannot
 //! be switched stays as it is, with a warning: the table goes on saying what is true.
 
-use super::Session;
 use super::grant_tables::{CONSUMERS, Made, copy_table, run_on_copy};
 use super::reply::{Done, Reply};
+use super::{Session, grant_tables};
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_core::consumers::Consumer;
 use gannet_parser::ast::Statement;
@@ -15,8 +15,8 @@ const SCHEMA: &str = "performance_schema";
 
 /// A statement that changes a table of the server's own.
 pub(super) fn change(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
-    match session.made_table(statement) {
-        Some(Made::Grants(table)) => session.change_grants(table, statement, reply),
+    match grant_tables::made_table(session, statement) {
+        Some(Made::Grants(table)) => grant_tables::change_grants(session, table, statement, reply),
         Some(Made::Consumers) => change_consumers(session, statement, reply),
         // A dump's rows of a table that the server has by itself.
         Some(Made::Own) => Ok(Done::default()),
@@ -52,7 +52,9 @@ fn switch(session: &mut Session, statement: &Statement, values: &[Value], reply:
         match Consumer::by_name(name) {
             _ if enabled == was => {}
             Some(consumer) => session.server.registry.consumers.set(consumer, enabled == "YES"),
-            None => session.running.warnings.warn(ErrorCode::NotSupportedYet, &[&format!("switching {name}")]),
+            None => {
+                session.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&format!("switching {name}")])
+            }
         }
     }
     Ok(done)

@@ -151,58 +151,56 @@ fn one_row(mut columns: Vec<ResultColumn>, mut row: Vec<Value>, made: &Made) -> 
     RowsSink { columns, rows: vec![row] }
 }
 
-impl Session {
-    /// SHOW CREATE PROCEDURE, SHOW CREATE FUNCTION. Without the right to see it the text is NULL.
-    pub(super) fn show_create_routine(&mut self, kind: RoutineKind, name: &ObjectName) -> Result<RowsSink> {
-        let schema = self.program_schema(name)?;
-        let function = kind == RoutineKind::Function;
-        let missing = || sql_err!(SpDoesNotExist, kind.word(), name.name);
-        let routine = self.state.snapshot.routine(&schema, kind, &name.name).cloned().ok_or_else(missing)?;
-        let some = self.state.access.routine(&schema, &name.name, function);
-        let readable = may_read(&self.state.access, &self.state.current_user, &routine);
-        if !readable && !some.has(Privilege::Execute) {
-            return Err(missing());
-        }
-        let sql = if readable { text(&create_routine(&routine)?) } else { Value::Null };
-        let (head, body) = if function { ("Function", "Create Function") } else { ("Procedure", "Create Procedure") };
-        let columns = vec![column(head, 64), column("sql_mode", 256), column(body, 1024)];
-        let row = vec![text(&routine.name), text(&mode_of(&routine.made)), sql];
-        Ok(one_row(columns, row, &routine.made))
+/// SHOW CREATE PROCEDURE, SHOW CREATE FUNCTION. Without the right to see it the text is NULL.
+pub(crate) fn show_create_routine(session: &mut Session, kind: RoutineKind, name: &ObjectName) -> Result<RowsSink> {
+    let schema = session.program_schema(name)?;
+    let function = kind == RoutineKind::Function;
+    let missing = || sql_err!(SpDoesNotExist, kind.word(), name.name);
+    let routine = session.state.snapshot.routine(&schema, kind, &name.name).cloned().ok_or_else(missing)?;
+    let some = session.state.access.routine(&schema, &name.name, function);
+    let readable = may_read(&session.state.access, &session.state.current_user, &routine);
+    if !readable && !some.has(Privilege::Execute) {
+        return Err(missing());
     }
+    let sql = if readable { text(&create_routine(&routine)?) } else { Value::Null };
+    let (head, body) = if function { ("Function", "Create Function") } else { ("Procedure", "Create Procedure") };
+    let columns = vec![column(head, 64), column("sql_mode", 256), column(body, 1024)];
+    let row = vec![text(&routine.name), text(&mode_of(&routine.made)), sql];
+    Ok(one_row(columns, row, &routine.made))
+}
 
-    /// SHOW CREATE TRIGGER.
-    pub(super) fn show_create_trigger(&mut self, name: &ObjectName) -> Result<RowsSink> {
-        let schema = self.program_schema(name)?;
-        let told = self.state.access.enters_schema(&schema);
-        let Some((table, trigger)) = self.state.snapshot.trigger(&schema, &name.name) else {
-            return Err(match self.state.snapshot.schema(&schema) {
-                None if told => sql_err!(BadDb, schema),
-                _ => sql_err!(TrgDoesNotExist),
-            });
-        };
-        self.require_on_table(Privilege::Trigger.into(), &schema, &table.name)?;
-        let columns = vec![column("Trigger", 64), column("sql_mode", 256), column("SQL Original Statement", 1024)];
-        let row = vec![text(&trigger.name), text(&mode_of(&trigger.made)), text(&create_trigger(table, trigger))];
-        let mut sink = one_row(columns, row, &trigger.made);
-        sink.columns.push(plain_column("Created", SqlType::temporal(TypeId::Timestamp, 2)));
-        let created = i64::try_from(trigger.made.created_us / 10_000 * 10_000).unwrap_or(0);
-        let created = Timestamp::from_unix_micros(created)
-            .map_or(Value::Null, |t| Value::DateTime(t.to_local(&self.settings.time_zone), 2));
-        sink.rows[0].push(created);
-        Ok(sink)
-    }
+/// SHOW CREATE TRIGGER.
+pub(crate) fn show_create_trigger(session: &mut Session, name: &ObjectName) -> Result<RowsSink> {
+    let schema = session.program_schema(name)?;
+    let told = session.state.access.enters_schema(&schema);
+    let Some((table, trigger)) = session.state.snapshot.trigger(&schema, &name.name) else {
+        return Err(match session.state.snapshot.schema(&schema) {
+            None if told => sql_err!(BadDb, schema),
+            _ => sql_err!(TrgDoesNotExist),
+        });
+    };
+    session.require_on_table(Privilege::Trigger.into(), &schema, &table.name)?;
+    let columns = vec![column("Trigger", 64), column("sql_mode", 256), column("SQL Original Statement", 1024)];
+    let row = vec![text(&trigger.name), text(&mode_of(&trigger.made)), text(&create_trigger(table, trigger))];
+    let mut sink = one_row(columns, row, &trigger.made);
+    sink.columns.push(plain_column("Created", SqlType::temporal(TypeId::Timestamp, 2)));
+    let created = i64::try_from(trigger.made.created_us / 10_000 * 10_000).unwrap_or(0);
+    let created = Timestamp::from_unix_micros(created)
+        .map_or(Value::Null, |t| Value::DateTime(t.to_local(&session.settings.exec.time_zone), 2));
+    sink.rows[0].push(created);
+    Ok(sink)
+}
 
-    /// SHOW CREATE EVENT.
-    pub(super) fn show_create_event(&mut self, name: &ObjectName) -> Result<RowsSink> {
-        let schema = self.program_schema(name)?;
-        self.require_on_schema(Privilege::Event.into(), &schema)?;
-        let event = self.state.snapshot.event(&schema, &name.name).cloned();
-        let event = event.ok_or_else(|| sql_err!(EventDoesNotExist, name.name))?;
-        let zone = zone_of(&event, &self.server.facts.system_zone);
-        let columns =
-            vec![column("Event", 64), column("sql_mode", 256), column("time_zone", 64), column("Create Event", 1024)];
-        let row =
-            vec![text(&event.name), text(&mode_of(&event.made)), text(&event.zone), text(&create_event(&event, &zone))];
-        Ok(one_row(columns, row, &event.made))
-    }
+/// SHOW CREATE EVENT.
+pub(crate) fn show_create_event(session: &mut Session, name: &ObjectName) -> Result<RowsSink> {
+    let schema = session.program_schema(name)?;
+    session.require_on_schema(Privilege::Event.into(), &schema)?;
+    let event = session.state.snapshot.event(&schema, &name.name).cloned();
+    let event = event.ok_or_else(|| sql_err!(EventDoesNotExist, name.name))?;
+    let zone = zone_of(&event, &session.server.facts.system_zone);
+    let columns =
+        vec![column("Event", 64), column("sql_mode", 256), column("time_zone", 64), column("Create Event", 1024)];
+    let row =
+        vec![text(&event.name), text(&mode_of(&event.made)), text(&event.zone), text(&create_event(&event, &zone))];
+    Ok(one_row(columns, row, &event.made))
 }

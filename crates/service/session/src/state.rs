@@ -2,6 +2,7 @@
 
 use super::UserVariables;
 use super::running::Seen;
+use super::user_locks::NamedLocks;
 use gannet_core::Core;
 use gannet_core::accounts::{Access, Account, Name, Usage};
 use gannet_core::registry::Entry;
@@ -26,10 +27,7 @@ pub struct State {
     pub(crate) user_vars: UserVariables,
     /// Memory of the user variables, and of parameters that were sent in pieces.
     pub held: gannet_exec::spill::Held,
-    /// Locks of GET_LOCK, with how often each is held.
-    pub(crate) user_locks: Vec<(String, u32)>,
-    /// Query attributes of the statement that runs: name, and text or NULL.
-    pub query_attributes: Vec<(Box<[u8]>, Value)>,
+    pub(crate) named_locks: NamedLocks,
     /// Sessions for the functions and triggers of its statements.
     #[expect(clippy::vec_box, reason = "they are large, and move in and out for each call")]
     pub(crate) inside: Vec<Box<super::Session>>,
@@ -65,14 +63,9 @@ pub struct State {
     pub(crate) statement_id: u64,
     /// `SET pseudo_thread_id`: what CONNECTION_ID() says.
     pub(crate) pseudo_thread_id: u64,
-    /// `ROW_COUNT()` of the statement before.
-    pub(crate) row_count: i64,
-    pub(crate) warning_count: u64,
-    pub(crate) error_count: u64,
     pub(crate) last_insert_id: u64,
     /// `SET insert_id`, for the next INSERT.
     pub(crate) next_insert_id: u64,
-    pub(crate) found_rows: u64,
     /// Estimated cost of the last statement that was planned for tables (`Last_query_cost`).
     pub(crate) last_query_cost: f64,
     /// Stages of the last statements, while `profiling` is on.
@@ -119,17 +112,12 @@ impl State {
             user_vars: UserVariables::new(),
             held: gannet_exec::spill::Held::new(server.temp.clone()),
             running: Seen::now(),
-            query_attributes: Vec::new(),
             fixed_time_us: None,
             last_insert_id: 0,
             next_insert_id: 0,
-            found_rows: 0,
-            row_count: -1,
-            warning_count: 0,
-            error_count: 0,
             statement_id: 0,
             pseudo_thread_id: entry.id,
-            user_locks: Vec::new(),
+            named_locks: NamedLocks::default(),
             counters: SessionCounters::new(),
             last_query_cost: 0.0,
             profiles: super::profiles::Profiles::default(),
@@ -211,11 +199,9 @@ impl State {
         self.release_user_locks();
     }
 
-    /// RELEASE_ALL_LOCKS().
+    /// All of GET_LOCK.
     pub(crate) fn release_user_locks(&mut self) {
-        for (name, _) in std::mem::take(&mut self.user_locks) {
-            self.server.user_locks.release(&name, self.entry.id);
-        }
+        self.named_locks.release_all(&self.server, self.entry.id);
     }
 }
 

@@ -5,7 +5,10 @@ use super::locks::DdlLocks;
 use super::reply::{Done, Reply};
 use super::setup;
 use super::state::unsupported;
-use super::{branch, explain, grants, maintain, partitions};
+use super::{
+    accounts, admin, branch, calls, components, diagnostics, events, explain, grants, handler, help, load, locks,
+    logged, logs, maintain, partitions, planning, prepared, privileges, programs, query, set, show, temporary, transaction,
+};
 use gannet_catalog::Gate;
 use gannet_core::accounts::Privilege;
 use gannet_core::kinds;
@@ -44,70 +47,68 @@ impl Session {
     /// Runs a statement that is not planned.
     pub(crate) fn perform(&mut self, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
         self.check_password_expired(Some(statement))?;
-        self.check_branch(Some(statement))?;
+        branch::check_branch(self, Some(statement))?;
         super::powers::check_powers(self, statement)?;
         super::restore::go_on(self, statement)?;
         match statement {
             Statement::Begin(b) => self.begin(b).map(|()| Done::default()),
             Statement::Commit(c) => self.last(reply.resumes(), |s| s.commit(*c)).map(|()| Done::default()),
             Statement::Rollback(c) => self.rollback(*c).map(|()| Done::default()),
-            Statement::Savepoint(name) => self.savepoint(name).map(|()| Done::default()),
-            Statement::RollbackTo(name) => self.rollback_to(name).map(|()| Done::default()),
-            Statement::ReleaseSavepoint(name) => self.release_savepoint(name).map(|()| Done::default()),
+            Statement::Savepoint(name) => transaction::savepoint(self, name).map(|()| Done::default()),
+            Statement::RollbackTo(name) => transaction::rollback_to(self, name).map(|()| Done::default()),
+            Statement::ReleaseSavepoint(name) => transaction::release_savepoint(self, name).map(|()| Done::default()),
             Statement::Set(items) => self.set(items).map(|()| Done::default()),
             Statement::Use(name) => self.use_database(name).map(|()| Done::default()),
-            Statement::Do(exprs) => {
-                for e in exprs {
-                    self.evaluate(e)?;
-                }
-                Ok(Done::default())
-            }
-            Statement::Show(show) => self.show(show, reply),
-            Statement::Describe { table, column } => self.describe(table, column.as_ref(), reply),
+            Statement::Do(exprs) => exprs.iter().try_for_each(|e| self.evaluate(e).map(drop)).map(|()| Done::default()),
+            Statement::Show(show) => show::show(self, show, reply),
+            Statement::Describe { table, column } => show::describe(self, table, column.as_ref(), reply),
             Statement::Explain(explain) => explain::explain(self, explain, reply),
-            Statement::Kill { query, id } => self.kill_statement(*query, id),
-            Statement::Prepare { name, source } => self.prepare_named(name, source),
-            Statement::Execute { name, using } => self.execute_named(name, using, reply),
-            Statement::Deallocate(name) => self.deallocate(name),
-            Statement::User(s) => self.user_statement(s, reply),
-            Statement::DropUser { if_exists, users } => self.drop_users(*if_exists, users, false),
-            Statement::RenameUser(pairs) => self.rename_users(pairs),
-            Statement::SetPassword(s) => self.set_password(s, reply),
-            Statement::CreateRole { if_not_exists, roles } => self.create_roles(*if_not_exists, roles),
-            Statement::DropRole { if_exists, roles } => self.drop_users(*if_exists, roles, true),
-            Statement::SetRole(roles) => self.set_role(roles),
-            Statement::SetDefaultRole { roles, users } => self.set_default_role(roles, users),
+            Statement::Kill { query, id } => kill_statement(self, *query, id),
+            Statement::Prepare { name, source } => prepared::prepare_named(self, name, source),
+            Statement::Execute { name, using } => prepared::execute_named(self, name, using, reply),
+            Statement::Deallocate(name) => prepared::deallocate(self, name),
+            Statement::User(s) => accounts::user_statement(self, s, reply),
+            Statement::DropUser { if_exists, users } => accounts::drop_users(self, *if_exists, users, false),
+            Statement::RenameUser(pairs) => accounts::rename_users(self, pairs),
+            Statement::SetPassword(s) => accounts::set_password(self, s, reply),
+            Statement::CreateRole { if_not_exists, roles } => accounts::create_roles(self, *if_not_exists, roles),
+            Statement::DropRole { if_exists, roles } => accounts::drop_users(self, *if_exists, roles, true),
+            Statement::SetRole(roles) => accounts::set_role(self, roles),
+            Statement::SetDefaultRole { roles, users } => accounts::set_default_role(self, roles, users),
             Statement::Grant(s) => grants::grant(self, s),
             Statement::Revoke(s) => grants::revoke(self, s),
             Statement::Flush(s) => self.flush(&s.targets),
-            Statement::Storage(s) if s.object == ast::StorageObject::Instance => self.alter_instance(s),
+            Statement::Storage(s) if s.object == ast::StorageObject::Instance => admin::alter_instance(self, s),
             Statement::Shutdown => {
                 let done = self.shutdown_server()?;
                 self.closing = true;
                 Ok(done)
             }
-            Statement::LockTables(list) => self.lock_tables_explicitly(list).map(|()| Done::default()),
-            Statement::UnlockTables => self.unlock_explicitly().map(|()| Done::default()),
+            Statement::LockTables(list) => locks::lock_tables_explicitly(self, list).map(|()| Done::default()),
+            Statement::UnlockTables => locks::unlock_explicitly(self).map(|()| Done::default()),
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => setup::change(self, statement, reply),
-            Statement::Reset(targets) => self.reset_statement(targets),
-            Statement::Load(l) => self.load(l, reply),
-            Statement::Handler(h) => self.handler(h, reply),
+            Statement::Reset(targets) => reset_statement(self, targets),
+            Statement::Load(l) => load::load(self, l, reply),
+            Statement::Handler(h) => handler::handler(self, h, reply),
             Statement::Xa(xa) => branch::xa(self, xa, reply),
-            Statement::Install(i) => self.install(i),
-            Statement::Uninstall(u) => self.uninstall(u),
-            Statement::Help(mask) => self.help(mask, reply),
+            Statement::Install(i) => components::install(self, i),
+            Statement::Uninstall(u) => components::uninstall(self, u),
+            Statement::Help(mask) => help::help(self, mask, reply),
             Statement::TableMaintenance(m) => maintain::maintain(self, m, reply),
-            Statement::AlterTable(a) if partitions::maintains(a).is_some() => partitions::maintain(self, a, reply),
-            Statement::SetStatement { assignments, statement } => self.set_statement(assignments, statement, reply),
-            Statement::DropProgram { kind, if_exists, name } => self.drop_program(*kind, *if_exists, name),
-            Statement::AlterRoutine { kind, name, characteristics } => self.alter_routine(*kind, name, characteristics),
-            Statement::AlterEvent(e) => self.alter_event(e),
-            Statement::Call { name, args } => self.call(name, args, reply),
+            Statement::SetStatement { assignments, statement } => set_statement(self, assignments, statement, reply),
+            Statement::DropProgram { kind, if_exists, name } => programs::drop_program(self, *kind, *if_exists, name),
+            Statement::AlterRoutine { kind, name, characteristics } => {
+                programs::alter_routine(self, *kind, name, characteristics)
+            }
+            Statement::AlterEvent(e) => events::alter_event(self, e),
+            Statement::Call { name, args } => calls::call(self, name, args, reply),
             Statement::LockInstance => super::locks::instance(self, true),
             Statement::UnlockInstance => super::locks::instance(self, false),
             Statement::Empty => Err(sql_err!(EmptyQuery)),
             Statement::Replication(r) => match &**r {
-                ast::Replication::PurgeLogs { to, before } => self.purge_binary_logs(to.as_deref(), before.as_ref()),
+                ast::Replication::PurgeLogs { to, before } => {
+                    logs::purge_binary_logs(self, to.as_deref(), before.as_ref())
+                }
                 _ => unsupported(kinds::of(statement).name),
             },
             Statement::CreateDatabase { .. }
@@ -121,13 +122,13 @@ impl Session {
             | Statement::CreateIndex(_)
             | Statement::DropIndex(_)
             | Statement::CreateView(_)
-            | Statement::DropView { .. } => self.ddl(statement, reply),
+            | Statement::DropView { .. } => ddl(self, statement, reply),
             Statement::Query(_) => Err(SqlError::internal("a statement for the planner came past it")),
-            Statement::CreateRoutine(r) => self.create_routine(r),
-            Statement::CreateTrigger(t) => self.create_trigger(t),
-            Statement::CreateEvent(e) => self.create_event(e),
-            Statement::Signal(s) => self.signal(s),
-            Statement::GetDiagnostics(get) => self.get_diagnostics(get),
+            Statement::CreateRoutine(r) => programs::create_routine(self, r),
+            Statement::CreateTrigger(t) => programs::create_trigger(self, t),
+            Statement::CreateEvent(e) => events::create_event(self, e),
+            Statement::Signal(s) => diagnostics::signal(self, s),
+            Statement::GetDiagnostics(get) => diagnostics::get_diagnostics(self, get),
             Statement::CreateLoadableFunction(_)
             | Statement::Compound(_)
             | Statement::Storage(_)
@@ -138,121 +139,6 @@ impl Session {
             | Statement::Clone(_)
             | Statement::ImportTable(_) => unsupported(kinds::of(statement).name),
         }
-    }
-
-    /// RESET.
-    fn reset_statement(&mut self, targets: &[ast::ResetTarget]) -> Result<Done> {
-        for target in targets {
-            match target {
-                ast::ResetTarget::Persist { if_exists, name } => {
-                    let p = self.state.privileges();
-                    if !p.has(Privilege::SystemVariablesAdmin) && !p.has(Privilege::Super) {
-                        return Err(sql_err!(SpecificAccessDenied, "SYSTEM_VARIABLES_ADMIN or SUPER"));
-                    }
-                    let read_only = |n: &str| gannet_core::vars::find(n).is_some_and(|id| !id.def().dynamic);
-                    let named = name.as_ref().map(|n| &*n.text);
-                    let some =
-                        self.server.persisted.all().keys().any(|n| named.is_none_or(|own| own == *n) && read_only(n));
-                    if some && !p.has(Privilege::Super) && !p.has(Privilege::PersistRoVariablesAdmin) {
-                        let need = "SYSTEM_VARIABLES_ADMIN and PERSIST_RO_VARIABLES_ADMIN";
-                        return Err(sql_err!(SpecificAccessDenied, need));
-                    }
-                    self.reset_persist(name.as_ref().map(|n| &*n.text), *if_exists)?;
-                }
-                ast::ResetTarget::BinaryLogs(_) => return unsupported("RESET BINARY LOGS AND GTIDS"),
-                ast::ResetTarget::Replica { .. } => return unsupported("RESET REPLICA"),
-                ast::ResetTarget::QueryCache => return unsupported("RESET QUERY CACHE"),
-            }
-        }
-        Ok(Done::default())
-    }
-
-    fn kill_statement(&mut self, query_only: bool, id: &ast::Expr) -> Result<Done> {
-        let id = match self.evaluate(id)? {
-            Value::Int(n) => u64::try_from(n).unwrap_or(0),
-            Value::UInt(n) => n,
-            Value::Str(s, _) => std::str::from_utf8(&s).ok().and_then(|s| s.trim().parse().ok()).unwrap_or(0),
-            _ => 0,
-        };
-        self.kill(id, query_only).map(|()| Done::default())
-    }
-
-    /// MariaDB's SET STATEMENT ... FOR: the variables hold for one statement.
-    fn set_statement(&mut self, items: &[ast::SetItem], statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
-        for item in items {
-            let ast::SetItem::Variable { name, .. } = item else { return unsupported("SET STATEMENT of this form") };
-            let known = super::components::variable(&self.server.globals, name)?;
-            if known.is(Live::Autocommit) {
-                return unsupported("SET STATEMENT autocommit");
-            }
-        }
-        let saved = self.state.vars.clone();
-        let outcome = self.set(items).and_then(|()| self.run_statement(statement, reply));
-        self.state.vars = saved;
-        self.refresh();
-        outcome
-    }
-
-    /// DDL: commits the open transaction, and runs in a transaction of its own.
-    fn ddl(&mut self, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
-        self.check_ddl_privileges(statement)?;
-        if let Some(done) = super::restore::definition(self, statement, reply)? {
-            return Ok(done);
-        }
-        match statement {
-            Statement::CreateTable(c) if c.temporary => {
-                self.work.require_read_write()?;
-                return self.create_temporary(statement, c, reply);
-            }
-            Statement::DropTable { temporary: true, .. } => {
-                self.work.require_read_write()?;
-                return self.drop_temporary(statement);
-            }
-            Statement::Truncate(name) if is_virtual(self, name) => return truncate_virtual(self, name),
-            Statement::CreateTable(c) if makes_rows(c) && self.is_logged() => {
-                return Err(sql_err!(GtidUnsafeCreateSelect));
-            }
-            _ => {}
-        }
-        // A READ ONLY transaction ends like others: its restriction does not matter then.
-        self.commit_implicitly()?;
-        self.work.require_read_write()?;
-        if !self.only_temporary(statement) {
-            self.require_writable()?;
-        }
-        self.refuse_system_schemas(statement)?;
-        let prepared = self.lock_for_ddl(statement).and_then(|locks| {
-            super::powers::check_view_definer(self, statement)?;
-            Ok((locks, self.select_of(statement)?))
-        });
-        let (locks, select) = match prepared.and_then(|prepared| self.begin_statement().map(|_| prepared)) {
-            Ok(prepared) => prepared,
-            Err(e) => {
-                self.work.unlock_transaction();
-                return Err(e);
-            }
-        };
-        self.state.running.insert_id_given = false;
-        let mut gate = self.locked.is_empty().then_some(locks);
-        let outcome = self.define(statement, None, select, gate.as_mut()).map(|(done, snapshot, _)| (done, snapshot));
-        self.work.rest();
-        self.commit_implicitly()?;
-        if let Ok((_, snapshot)) = &outcome {
-            super::locks::follow_locked(self, snapshot);
-        }
-        self.work.unlock_transaction();
-        let (done, snapshot) = outcome?;
-        self.take_snapshot(snapshot);
-        self.discard_dropped();
-        if let Statement::DropDatabase { name, .. } = statement
-            && self.state.database.as_deref().is_some_and(|d| gannet_schema::names::eq_name(d, name))
-        {
-            self.state.set_database(None);
-            self.entry.set_database(None);
-            self.running.database_dropped = true;
-        }
-        let insert_id = self.insert_id(done.last_insert_id, done.last_row_id);
-        Ok(Done { affected: done.rows, insert_id, info: done.info, ..Done::default() })
     }
 
     /// Runs a definition statement in a transaction: the session's, or `own`. Returns the query's plan if it was not
@@ -267,24 +153,25 @@ impl Session {
         let server_collation =
             Collation::by_name(self.state.vars[Live::CollationServer].as_str()).map_or(CollationId::DEFAULT, |c| c.id);
         let database = self.state.database.clone();
-        self.start_settings();
+        self.settings.begin(self.state.statement_time());
         let collation = self.definition_collation();
         let restrict_non_standard_keys =
             crate::variables::value(&self.state, false, "restrict_fk_on_non_standard_key")?;
         let temporaries = self.state.snapshot.temporaries().cloned();
         // A temporary table is the session's own.
-        let words = if own.is_some() || self.only_temporary(statement) { None } else { super::words::words(self) };
+        let words =
+            if own.is_some() || temporary::only_temporary(self, statement) { None } else { super::words::words(self) };
         let account = self.state.account.clone();
         let mut cx = DdlContext {
             database: database.as_deref(),
-            settings: &self.settings,
+            settings: &self.settings.exec,
             server_collation,
             collation,
-            foreign_key_checks: self.settings.foreign_key_checks,
+            foreign_key_checks: self.settings.exec.foreign_key_checks,
             require_primary_key: self.state.vars[Live::SqlRequirePrimaryKey].as_bool(),
             restrict_non_standard_keys: restrict_non_standard_keys == Value::Int(1),
             session: &mut self.state,
-            warnings: &mut self.running.warnings,
+            warnings: &mut self.running.diagnostics.warnings,
             account: (&account.user, &account.host),
             gate: gate.map(|gate| gate as &mut dyn Gate),
             words,
@@ -318,7 +205,7 @@ impl Session {
         loop {
             self.state.renew_snapshot();
             let markers: Vec<_> = values.iter().map(super::variables::type_of).collect();
-            let plan = match self.make_source_plan(query, &markers) {
+            let plan = match planning::make_source_plan(self, query, &markers) {
                 Ok(plan) => plan,
                 // That the table exists already is reported before errors in the query, except missing tables.
                 Err(e)
@@ -342,7 +229,7 @@ impl Session {
                 Err(e) => return Err(e),
             };
             let locks = self.plan_locks(&plan);
-            match self.lock_tables_for(&plan, &locks, duration) {
+            match locks::lock_tables_for(self, &plan, &locks, duration) {
                 Ok(()) => {
                     let params = self.bind(&plan, &[], b"", &values)?;
                     return Ok(Some((plan, params)));
@@ -387,6 +274,129 @@ impl Session {
             _ => error,
         }
     }
+}
+
+/// RESET.
+fn reset_statement(session: &mut Session, targets: &[ast::ResetTarget]) -> Result<Done> {
+    for target in targets {
+        match target {
+            ast::ResetTarget::Persist { if_exists, name } => {
+                let p = session.state.privileges();
+                if !p.has(Privilege::SystemVariablesAdmin) && !p.has(Privilege::Super) {
+                    return Err(sql_err!(SpecificAccessDenied, "SYSTEM_VARIABLES_ADMIN or SUPER"));
+                }
+                let read_only = |n: &str| gannet_core::vars::find(n).is_some_and(|id| !id.def().dynamic);
+                let named = name.as_ref().map(|n| &*n.text);
+                let some =
+                    session.server.persisted.all().keys().any(|n| named.is_none_or(|own| own == *n) && read_only(n));
+                if some && !p.has(Privilege::Super) && !p.has(Privilege::PersistRoVariablesAdmin) {
+                    let need = "SYSTEM_VARIABLES_ADMIN and PERSIST_RO_VARIABLES_ADMIN";
+                    return Err(sql_err!(SpecificAccessDenied, need));
+                }
+                set::reset_persist(session, name.as_ref().map(|n| &*n.text), *if_exists)?;
+            }
+            ast::ResetTarget::BinaryLogs(_) => return unsupported("RESET BINARY LOGS AND GTIDS"),
+            ast::ResetTarget::Replica { .. } => return unsupported("RESET REPLICA"),
+            ast::ResetTarget::QueryCache => return unsupported("RESET QUERY CACHE"),
+        }
+    }
+    Ok(Done::default())
+}
+
+fn kill_statement(session: &mut Session, query_only: bool, id: &ast::Expr) -> Result<Done> {
+    let id = match session.evaluate(id)? {
+        Value::Int(n) => u64::try_from(n).unwrap_or(0),
+        Value::UInt(n) => n,
+        Value::Str(s, _) => std::str::from_utf8(&s).ok().and_then(|s| s.trim().parse().ok()).unwrap_or(0),
+        _ => 0,
+    };
+    session.kill(id, query_only).map(|()| Done::default())
+}
+
+/// MariaDB's SET STATEMENT ... FOR: the variables hold for one statement.
+fn set_statement(
+    session: &mut Session,
+    items: &[ast::SetItem],
+    statement: &Statement,
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    for item in items {
+        let ast::SetItem::Variable { name, .. } = item else { return unsupported("SET STATEMENT of this form") };
+        let known = super::components::variable(&session.server.globals, name)?;
+        if known.is(Live::Autocommit) {
+            return unsupported("SET STATEMENT autocommit");
+        }
+    }
+    let saved = session.state.vars.clone();
+    let outcome = session.set(items).and_then(|()| session.run_statement(statement, reply));
+    session.state.vars = saved;
+    session.refresh();
+    outcome
+}
+
+/// DDL: commits the open transaction, and runs in a transaction of its own.
+fn ddl(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
+    privileges::check_ddl_privileges(session, statement)?;
+    if let Some(done) = super::restore::definition(session, statement, reply)? {
+        return Ok(done);
+    }
+    match statement {
+        Statement::AlterTable(a) if partitions::maintains(a).is_some() => {
+            return partitions::maintain(session, a, reply);
+        }
+        Statement::CreateTable(c) if c.temporary => {
+            session.work.require_read_write()?;
+            return temporary::create_temporary(session, statement, c, reply);
+        }
+        Statement::DropTable { temporary: true, .. } => {
+            session.work.require_read_write()?;
+            return temporary::drop_temporary(session, statement);
+        }
+        Statement::Truncate(name) if is_virtual(session, name) => return truncate_virtual(session, name),
+        Statement::CreateTable(c) if makes_rows(c) && logged::is_logged(session) => {
+            return Err(sql_err!(GtidUnsafeCreateSelect));
+        }
+        _ => {}
+    }
+    // A READ ONLY transaction ends like others: its restriction does not matter then.
+    session.commit_implicitly()?;
+    session.work.require_read_write()?;
+    if !temporary::only_temporary(session, statement) {
+        session.require_writable()?;
+    }
+    session.refuse_system_schemas(statement)?;
+    let prepared = locks::lock_for_ddl(session, statement).and_then(|locks| {
+        super::powers::check_view_definer(session, statement)?;
+        Ok((locks, session.select_of(statement)?))
+    });
+    let (locks, select) = match prepared.and_then(|prepared| session.begin_statement().map(|_| prepared)) {
+        Ok(prepared) => prepared,
+        Err(e) => {
+            session.work.unlock_transaction();
+            return Err(e);
+        }
+    };
+    session.state.running.insert_id_given = false;
+    let mut gate = session.locked.is_empty().then_some(locks);
+    let outcome = session.define(statement, None, select, gate.as_mut()).map(|(done, snapshot, _)| (done, snapshot));
+    session.work.rest();
+    session.commit_implicitly()?;
+    if let Ok((_, snapshot)) = &outcome {
+        super::locks::follow_locked(session, snapshot);
+    }
+    session.work.unlock_transaction();
+    let (done, snapshot) = outcome?;
+    session.take_snapshot(snapshot);
+    session.discard_dropped();
+    if let Statement::DropDatabase { name, .. } = statement
+        && session.state.database.as_deref().is_some_and(|d| gannet_schema::names::eq_name(d, name))
+    {
+        session.state.set_database(None);
+        session.entry.set_database(None);
+        session.running.database_dropped = true;
+    }
+    let insert_id = query::insert_id(session, done.last_insert_id, done.last_row_id);
+    Ok(Done { affected: done.rows, insert_id, info: done.info, ..Done::default() })
 }
 
 /// CREATE TABLE ... SELECT.

@@ -44,34 +44,7 @@ impl Temporaries {
 }
 
 impl Session {
-    fn own_options(&self) -> TxnOptions {
-        TxnOptions { owner_thread_id: self.entry.id, ..TxnOptions::default() }
-    }
-
-    /// Whether every table whose definition the statement changes is a temporary one.
-    pub(super) fn only_temporary(&self, statement: &Statement) -> bool {
-        if matches!(statement, Statement::CreateTable(_) | Statement::RenameTable(_)) {
-            return false;
-        }
-        let names = ddl::locked_tables(statement);
-        let database = self.state.database.as_deref().unwrap_or_default();
-        let schema = |n: &ast::ObjectName| n.schema.as_ref().map_or(database, |s| s).to_string();
-        !names.is_empty() && names.iter().all(|n| self.state.snapshot.temporary_table(&schema(n), &n.name).is_some())
-    }
-
-    /// CREATE TEMPORARY TABLE.
-    pub(super) fn create_temporary(
-        &mut self,
-        statement: &Statement,
-        create: &ast::CreateTable,
-        reply: &mut dyn Reply,
-    ) -> Result<Done> {
-        self.state.renew_snapshot();
-        self.refuse_system_schemas(statement)?;
-        self.make_temporary(statement, create, reply)
-    }
-
-    /// [`Session::create_temporary`], in whatever schema.
+    /// [`create_temporary`], in whatever schema.
     pub(super) fn make_temporary(
         &mut self,
         statement: &Statement,
@@ -90,7 +63,7 @@ impl Session {
             self.work.unlock_statement();
         }
         let select = select?;
-        let mut own = self.server.engine.begin(self.own_options());
+        let mut own = self.server.engine.begin(own_options(self));
         let before = self.state.snapshot.temporaries().cloned().unwrap_or_default();
         let defined = self.define(statement, Some(&mut own), select, None);
         if own.is_active() {
@@ -114,23 +87,6 @@ impl Session {
             self.discard_dropped();
         }
         filled
-    }
-
-    /// DROP TEMPORARY TABLE.
-    pub(super) fn drop_temporary(&mut self, statement: &Statement) -> Result<Done> {
-        self.state.renew_snapshot();
-        let mut own = self.server.engine.begin(self.own_options());
-        let defined = self.define(statement, Some(&mut own), None, None);
-        if own.is_active() {
-            own.rollback().map_err(gannet_exec::error::from_engine)?;
-        }
-        let (done, snapshot, _) = defined?;
-        self.take_snapshot(snapshot);
-        if !self.work.is_autocommit() {
-            self.temporaries.dropped_in = self.work.transaction().number();
-        }
-        self.discard_dropped();
-        Ok(Done { affected: done.rows, ..Done::default() })
     }
 
     /// Goes on with a snapshot which a statement of this session has made. Temporary tables that it no longer has are
@@ -184,15 +140,6 @@ impl Session {
         }
     }
 
-    /// Drops them all when the session ends or is reset; no transaction is open.
-    pub(super) fn drop_all_temporary(&mut self) {
-        if self.state.snapshot.temporaries().is_some() {
-            let snapshot = self.state.snapshot.with_temporaries(None);
-            self.take_snapshot(Arc::new(snapshot));
-        }
-        self.discard_dropped();
-    }
-
     /// Error 1137 for a plan that uses a temporary table twice.
     pub(super) fn opened_once(&self, plan: Plan) -> Result<Plan> {
         if self.state.snapshot.temporaries().is_none() {
@@ -205,6 +152,59 @@ impl Session {
         }
         Ok(plan)
     }
+}
+
+fn own_options(session: &Session) -> TxnOptions {
+    TxnOptions { owner_thread_id: session.entry.id, ..TxnOptions::default() }
+}
+
+/// Whether every table whose definition the statement changes is a temporary one.
+pub(crate) fn only_temporary(session: &Session, statement: &Statement) -> bool {
+    if matches!(statement, Statement::CreateTable(_) | Statement::RenameTable(_)) {
+        return false;
+    }
+    let names = ddl::locked_tables(statement);
+    let database = session.state.database.as_deref().unwrap_or_default();
+    let schema = |n: &ast::ObjectName| n.schema.as_ref().map_or(database, |s| s).to_string();
+    !names.is_empty() && names.iter().all(|n| session.state.snapshot.temporary_table(&schema(n), &n.name).is_some())
+}
+
+/// CREATE TEMPORARY TABLE.
+pub(crate) fn create_temporary(
+    session: &mut Session,
+    statement: &Statement,
+    create: &ast::CreateTable,
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    session.state.renew_snapshot();
+    session.refuse_system_schemas(statement)?;
+    session.make_temporary(statement, create, reply)
+}
+
+/// DROP TEMPORARY TABLE.
+pub(crate) fn drop_temporary(session: &mut Session, statement: &Statement) -> Result<Done> {
+    session.state.renew_snapshot();
+    let mut own = session.server.engine.begin(own_options(session));
+    let defined = session.define(statement, Some(&mut own), None, None);
+    if own.is_active() {
+        own.rollback().map_err(gannet_exec::error::from_engine)?;
+    }
+    let (done, snapshot, _) = defined?;
+    session.take_snapshot(snapshot);
+    if !session.work.is_autocommit() {
+        session.temporaries.dropped_in = session.work.transaction().number();
+    }
+    session.discard_dropped();
+    Ok(Done { affected: done.rows, ..Done::default() })
+}
+
+/// Drops them all when the session ends or is reset; no transaction is open.
+pub(crate) fn drop_all_temporary(session: &mut Session) {
+    if session.state.snapshot.temporaries().is_some() {
+        let snapshot = session.state.snapshot.with_temporaries(None);
+        session.take_snapshot(Arc::new(snapshot));
+    }
+    session.discard_dropped();
 }
 
 /// Takes note of how many rows the temporary tables have that a statement has changed: nobody samples them in the

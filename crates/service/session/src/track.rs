@@ -80,44 +80,6 @@ fn level(isolation: Isolation) -> &'static str {
 }
 
 impl Session {
-    /// Takes over what the variables say.
-    pub(super) fn refresh_tracker(&mut self) {
-        let able = self.abilities.tracks;
-        let vars = &self.state.vars;
-        let t = &mut self.tracker;
-        t.state_change = able && vars[Live::SessionTrackStateChange].as_bool();
-        t.info = match vars[Live::SessionTrackTransactionInfo].as_str() {
-            "STATE" if able => Info::State,
-            "CHARACTERISTICS" if able => Info::Characteristics,
-            _ => Info::Off,
-        };
-        t.on = t.state_change || t.info != Info::Off;
-    }
-
-    /// START TRANSACTION, before it takes over what SET TRANSACTION left.
-    pub(super) fn track_begin(&mut self, begin: &ast::Begin) {
-        if self.tracker.info != Info::Characteristics {
-            return;
-        }
-        let mut text = self.next_level();
-        text.push_str("START TRANSACTION");
-        let words = [
-            begin.consistent_snapshot.then_some("WITH CONSISTENT SNAPSHOT"),
-            begin.read_only.map(|only| if only { "READ ONLY" } else { "READ WRITE" }),
-        ];
-        for (i, word) in words.into_iter().flatten().enumerate() {
-            text.push_str(if i == 0 { " " } else { ", " });
-            text.push_str(word);
-        }
-        text.push(';');
-        self.tracker.begun = text;
-    }
-
-    fn next_level(&self) -> String {
-        let next = self.work.transaction().next_isolation();
-        next.map_or(String::new(), |l| format!("SET TRANSACTION ISOLATION LEVEL {}; ", level(l)))
-    }
-
     /// A statement ended well: what changed goes into its OK packet. `rows`: it sent some.
     #[cold]
     pub(super) fn track_statement(&mut self, rows: bool) {
@@ -149,7 +111,7 @@ impl Session {
                 true if t.begun.is_empty() => "START TRANSACTION;".into(),
                 true => t.begun.clone(),
                 false => {
-                    let mut text = self.next_level();
+                    let mut text = next_level(self);
                     if let Some(only) = self.work.transaction().next_read_only() {
                         text.push_str(if only {
                             "SET TRANSACTION READ ONLY; "
@@ -175,4 +137,42 @@ impl Session {
             self.tracker.letters = letters;
         }
     }
+}
+
+/// Takes over what the variables say.
+pub(crate) fn refresh_tracker(session: &mut Session) {
+    let able = session.abilities.tracks;
+    let vars = &session.state.vars;
+    let t = &mut session.tracker;
+    t.state_change = able && vars[Live::SessionTrackStateChange].as_bool();
+    t.info = match vars[Live::SessionTrackTransactionInfo].as_str() {
+        "STATE" if able => Info::State,
+        "CHARACTERISTICS" if able => Info::Characteristics,
+        _ => Info::Off,
+    };
+    t.on = t.state_change || t.info != Info::Off;
+}
+
+/// START TRANSACTION, before it takes over what SET TRANSACTION left.
+pub(crate) fn track_begin(session: &mut Session, begin: &ast::Begin) {
+    if session.tracker.info != Info::Characteristics {
+        return;
+    }
+    let mut text = next_level(session);
+    text.push_str("START TRANSACTION");
+    let words = [
+        begin.consistent_snapshot.then_some("WITH CONSISTENT SNAPSHOT"),
+        begin.read_only.map(|only| if only { "READ ONLY" } else { "READ WRITE" }),
+    ];
+    for (i, word) in words.into_iter().flatten().enumerate() {
+        text.push_str(if i == 0 { " " } else { ", " });
+        text.push_str(word);
+    }
+    text.push(';');
+    session.tracker.begun = text;
+}
+
+fn next_level(session: &Session) -> String {
+    let next = session.work.transaction().next_isolation();
+    next.map_or(String::new(), |l| format!("SET TRANSACTION ISOLATION LEVEL {}; ", level(l)))
 }

@@ -1,7 +1,7 @@
 //! Statements about transactions: BEGIN, COMMIT, ROLLBACK, savepoints, characteristics. The state machine is
 //! [`gannet_core::work`]'s.
 
-use super::Session;
+use super::{Session, locks, track};
 use gannet_core::vars::{Live, SessionVars};
 use gannet_core::work::{self, Terms};
 use gannet_engine::{Isolation, Savepoint};
@@ -47,7 +47,7 @@ impl Session {
             return Ok(self.work.txn_mut().savepoint());
         }
         let mark = self.work.begin_statement()?;
-        self.settings.unlock_unmatched = self.work.transaction().unlocks_unmatched();
+        self.settings.exec.unlock_unmatched = self.work.transaction().unlocks_unmatched();
         Ok(mark)
     }
 
@@ -69,8 +69,8 @@ impl Session {
     pub(crate) fn begin(&mut self, begin: &ast::Begin) -> Result<()> {
         count(Counter::ComBegin);
         self.commit_implicitly()?;
-        self.unlock_tables();
-        self.track_begin(begin);
+        locks::unlock_tables(self);
+        track::track_begin(self, begin);
         self.work.start(begin.read_only, begin.consistent_snapshot)
     }
 
@@ -80,7 +80,7 @@ impl Session {
         let read_only = self.work.transaction().is_read_only();
         self.finish(true)?;
         self.work.forget_next();
-        self.complete(completion, read_only);
+        complete(self, completion, read_only);
         Ok(())
     }
 
@@ -91,13 +91,13 @@ impl Session {
         let (created, dropped) = self.temporaries.changed_in(self.work.transaction());
         self.finish(false)?;
         if created {
-            self.running.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithCreatedTempTable, &[]);
+            self.running.diagnostics.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithCreatedTempTable, &[]);
         }
         if dropped {
-            self.running.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithDroppedTempTable, &[]);
+            self.running.diagnostics.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithDroppedTempTable, &[]);
         }
         self.work.forget_next();
-        self.complete(completion, read_only);
+        complete(self, completion, read_only);
         Ok(())
     }
 
@@ -109,18 +109,6 @@ impl Session {
         let outcome = if commit { self.work.commit(None) } else { self.work.rollback() };
         self.discard_dropped();
         outcome
-    }
-
-    /// AND CHAIN, RELEASE, `completion_type`.
-    fn complete(&mut self, completion: ast::Completion, read_only: bool) {
-        let default = self.state.vars[Live::CompletionType].as_str();
-        let chain = completion.chain.unwrap_or(default == "CHAIN" && completion.release != Some(true));
-        let release = completion.release.unwrap_or(default == "RELEASE" && !chain);
-        if chain {
-            // The new transaction has the characteristics of the one that ended; its level is still set.
-            self.work.chain(read_only);
-        }
-        self.closing |= release;
     }
 
     /// Commits the open transaction: before DDL, account statements and the like.
@@ -141,35 +129,47 @@ impl Session {
         self.work.require_read_write()?;
         self.server.require_writable(self.state.privileges())
     }
+}
 
-    /// SAVEPOINT.
-    pub(crate) fn savepoint(&mut self, name: &str) -> Result<()> {
-        count(Counter::ComSavepoint);
-        self.work.savepoint(name)
+/// AND CHAIN, RELEASE, `completion_type`.
+fn complete(session: &mut Session, completion: ast::Completion, read_only: bool) {
+    let default = session.state.vars[Live::CompletionType].as_str();
+    let chain = completion.chain.unwrap_or(default == "CHAIN" && completion.release != Some(true));
+    let release = completion.release.unwrap_or(default == "RELEASE" && !chain);
+    if chain {
+        // The new transaction has the characteristics of the one that ended; its level is still set.
+        session.work.chain(read_only);
     }
+    session.closing |= release;
+}
 
-    /// ROLLBACK TO SAVEPOINT.
-    pub(crate) fn rollback_to(&mut self, name: &str) -> Result<()> {
-        count(Counter::ComRollbackToSavepoint);
-        self.work.rollback_to(name)
-    }
+/// SAVEPOINT.
+pub(crate) fn savepoint(session: &mut Session, name: &str) -> Result<()> {
+    count(Counter::ComSavepoint);
+    session.work.savepoint(name)
+}
 
-    /// RELEASE SAVEPOINT.
-    pub(crate) fn release_savepoint(&mut self, name: &str) -> Result<()> {
-        count(Counter::ComReleaseSavepoint);
-        self.work.release_savepoint(name)
-    }
+/// ROLLBACK TO SAVEPOINT.
+pub(crate) fn rollback_to(session: &mut Session, name: &str) -> Result<()> {
+    count(Counter::ComRollbackToSavepoint);
+    session.work.rollback_to(name)
+}
 
-    /// `SET autocommit`: turning it on commits the open transaction.
-    pub(crate) fn set_autocommit(&mut self, on: bool) -> Result<()> {
-        if self.inside {
-            return Err(sql_err!(SpCantSetAutocommit));
-        }
-        if on && !self.work.terms().autocommit {
-            self.commit_implicitly()?;
-        }
-        let terms = Terms { autocommit: on, ..*self.work.terms() };
-        self.work.set_terms(terms);
-        Ok(())
+/// RELEASE SAVEPOINT.
+pub(crate) fn release_savepoint(session: &mut Session, name: &str) -> Result<()> {
+    count(Counter::ComReleaseSavepoint);
+    session.work.release_savepoint(name)
+}
+
+/// `SET autocommit`: turning it on commits the open transaction.
+pub(crate) fn set_autocommit(session: &mut Session, on: bool) -> Result<()> {
+    if session.inside {
+        return Err(sql_err!(SpCantSetAutocommit));
     }
+    if on && !session.work.terms().autocommit {
+        session.commit_implicitly()?;
+    }
+    let terms = Terms { autocommit: on, ..*session.work.terms() };
+    session.work.set_terms(terms);
+    Ok(())
 }

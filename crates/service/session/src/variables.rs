@@ -4,18 +4,61 @@ use super::Charsets;
 use super::components::{is_present, variable};
 use super::state::{State, to_sql};
 use gannet_core::vars::{self, Kind, Live, Scope, SessionVars, VarId, VarValue};
-use gannet_exec::Settings;
 use gannet_parser::ast::VarScope;
 use gannet_plan::options::Passes;
 use gannet_types::charset::Charset;
 use gannet_types::temporal::Locale;
 use gannet_types::{Collation, CollationId, Result, SqlMode, SqlType, TimeZone, TypeId, Value, sql_err};
 
-/// What statements take from the variables.
-pub(crate) fn settings(state: &State, found_rows: bool) -> Settings {
+/// What follows from a session's variables; made anew when one of them changes.
+#[derive(Clone)]
+pub struct Settings {
+    /// What the executor takes.
+    pub exec: gannet_exec::Settings,
+    pub charsets: Charsets,
+    /// Hash of the variables that plans depend on.
+    pub(crate) mode_key: u64,
+    /// The optimizer's passes.
+    pub(crate) passes: Passes,
+    /// The second (since 1970 UTC) that `exec.today` was computed for.
+    today_of_s: Option<i64>,
+}
+
+impl Settings {
+    /// `found_rows`: the client counts rows that an UPDATE finds.
+    pub(crate) fn of(state: &State, found_rows: bool) -> Self {
+        Settings {
+            exec: of_executor(state, found_rows),
+            charsets: charsets(&state.vars),
+            mode_key: mode_key(&state.vars),
+            passes: passes(&state.vars),
+            today_of_s: None,
+        }
+    }
+
+    /// A statement begins whose time is `now_us`.
+    #[inline]
+    pub(crate) fn begin(&mut self, now_us: i64) {
+        self.exec.now_us = now_us;
+        // Zones change their offsets at whole seconds.
+        let second = Some(now_us.div_euclid(1_000_000));
+        if self.today_of_s != second {
+            self.today_of_s = second;
+            self.exec.today = today(now_us, &self.exec.time_zone);
+        }
+    }
+}
+
+/// The date of an instant in a zone.
+fn today(now_us: i64, zone: &TimeZone) -> gannet_types::Date {
+    let stamp = gannet_types::Timestamp::from_unix_micros(now_us);
+    stamp.map_or(gannet_types::Date::new(0, 0, 0), |t| t.to_local(zone).date())
+}
+
+fn of_executor(state: &State, found_rows: bool) -> gannet_exec::Settings {
     let v = &state.vars;
     let n = |id: Live| v[id].as_u64();
-    Settings {
+    gannet_exec::Settings {
         sql_mode: SqlMode::parse(v[Live::SqlMode].as_str()).unwrap_or(SqlMode::DEFAULT),
         time_zone: time_zone(state, v[Live::TimeZone].as_str()),
         now_us: 0,
@@ -61,7 +104,7 @@ pub(crate) const IDLE_SWITCHES: &[&str] = &[
 
 /// The optimizer's passes as `optimizer_switch` wants them. (`hash_join` has no effect in MySQL 8.4 either: that is
 /// `block_nested_loop`.)
-pub(crate) fn passes(v: &SessionVars) -> Passes {
+fn passes(v: &SessionVars) -> Passes {
     let flags = [
         ("index_condition_pushdown", Passes::INDEX_CONDITION),
         ("semijoin", Passes::SEMIJOIN),
@@ -87,7 +130,7 @@ pub(crate) fn passes(v: &SessionVars) -> Passes {
 }
 
 /// Hash of what plans depend on beside their key's other parts.
-pub(crate) fn mode_key(v: &SessionVars) -> u64 {
+fn mode_key(v: &SessionVars) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut h = DefaultHasher::new();
     for id in [Live::SqlMode, Live::TimeZone, Live::OptimizerSwitch, Live::LcTimeNames, Live::CharacterSetClient] {
@@ -100,7 +143,7 @@ pub(crate) fn mode_key(v: &SessionVars) -> u64 {
 }
 
 /// The character sets that the variables name. They were checked when they were set.
-pub(crate) fn charsets(v: &SessionVars) -> Charsets {
+fn charsets(v: &SessionVars) -> Charsets {
     let charset = |id: Live| Charset::by_name(v[id].as_str()).unwrap_or(Charset::Utf8mb4);
     let connection = Collation::by_name(v[Live::CollationConnection].as_str()).map_or(CollationId::DEFAULT, |c| c.id);
     let results = match &v[Live::CharacterSetResults] {
@@ -138,8 +181,8 @@ pub(crate) fn session_value(state: &State, id: VarId) -> VarValue {
         () if id.is(Live::LastInsertId) || id.is(Live::Identity) => state.last_insert_id,
         () if id.is(Live::InsertId) => state.next_insert_id,
         () if id.is(Live::PseudoThreadId) => state.pseudo_thread_id,
-        () if id.is(Live::WarningCount) => state.warning_count,
-        () if id.is(Live::ErrorCount) => state.error_count,
+        () if id.is(Live::WarningCount) => state.running.before.warnings,
+        () if id.is(Live::ErrorCount) => state.running.before.errors,
         () if id.is(Live::StatementId) => state.statement_id,
         () => return state.vars.get(id).clone(),
     };
