@@ -7,7 +7,8 @@ use super::setup;
 use super::state::unsupported;
 use super::{
     accounts, admin, branch, calls, components, diagnostics, events, explain, grants, handler, help, load, locks,
-    logged, logs, maintain, partitions, planning, prepared, privileges, programs, query, set, show, temporary, transaction,
+    logged, logs, maintain, partitions, planning, prepared, privileges, programs, query, set, show, temporary,
+    transaction,
 };
 use gannet_catalog::Gate;
 use gannet_core::accounts::Privilege;

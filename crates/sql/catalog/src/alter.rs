@@ -14,6 +14,7 @@ use crate::build::{self, Load, NotLoaded};
 use crate::edit::Edit;
 use crate::error::{CatalogError, CatalogResult};
 use crate::keys::table_key;
+use crate::parts::{drop_left_parts, parts_after};
 use crate::stats;
 use crate::trees::StoredTable;
 use gannet_engine::{Direction, Insert, KeyRange, ReadMode, ScanOptions, TreeId, TreeKind};
@@ -152,7 +153,7 @@ enum Rows {
 
 /// Of a version with these columns.
 fn rows_of(old: &Table, columns: &[Column], alteration: &Alteration) -> Rows {
-    if alteration.rebuild || alteration.columns.len() != columns.len() {
+    if alteration.rebuild || alteration.columns.len() != columns.len() || !keeps_parts(old, columns, alteration) {
         return Rows::New;
     }
     let in_place = columns.len() == old.columns.len()
@@ -236,19 +237,10 @@ impl Edit<'_> {
     pub fn begin_alter(&mut self, old: &Arc<Table>, alteration: Alteration) -> CatalogResult<Pending> {
         let definition = &alteration.definition;
         let defined = define::define(definition)?;
-        let mut origins: HashMap<String, usize> = HashMap::new();
-        for (index, origin) in definition.indexes.iter().zip(&alteration.indexes) {
-            if let Some(origin) = origin {
-                let name = index.name.as_deref().unwrap_or("PRIMARY");
-                origins.insert(fold_name(name).into_owned(), *origin);
-            }
-        }
+        let origins = alteration.origins();
         let mut indexes = defined.indexes;
         let columns = defined.columns;
         let mut rows = rows_of(old, &columns, &alteration);
-        if !keeps_parts(old, &columns, &alteration) {
-            rows = Rows::New;
-        }
         let placed = (&columns[..], &alteration.columns[..]);
         let origin = |index: &Index| origins.get(&*fold_name(&index.name)).copied();
         // The rows keep their key if it is still a key: a unique key that would be promoted in a new table stays
@@ -286,14 +278,8 @@ impl Edit<'_> {
         let kept = |index: &Index| origin(index).filter(|o| !copy && same_index(old, &old.indexes[*o], placed, index));
         let fresh_trees = index_trees(self, old, &mut indexes, (clustered, row_tree), kept)?;
         let index_origins = indexes.iter().map(&origin).collect();
-        let partitioned = match (&definition.partitioning, &old.partitions) {
-            (None, _) => None,
-            (Some(_), Some(parts)) if !copy => {
-                let kept: Vec<Option<usize>> = indexes.iter().map(kept).collect();
-                Some(self.kept_parts(parts.shared(), &kept, clustered)?)
-            }
-            (Some(of), _) => Some(self.new_parts(of, &indexes, clustered)?),
-        };
+        let stay = (!copy).then(|| indexes.iter().map(kept).collect());
+        let partitioned = parts_after(self, definition.partitioning.as_ref(), old, (&indexes, clustered), stay)?;
         let schema = self.hold_schema(&alteration.schema)?;
         let parts = TableParts {
             schema_id: schema.id,
@@ -348,7 +334,7 @@ impl Edit<'_> {
                 self.txn.drop_tree(tree)?;
             }
         }
-        self.drop_left_parts(&old, &table)?;
+        drop_left_parts(self, &old, &table)?;
         let trees = table.trees(self.catalog.engine())?.clone();
         if copy && table.clustered.is_none() && old.clustered.is_none() {
             trees.hidden_ids().counter_raise(old_trees.hidden_ids().counter_next().saturating_sub(1))?;
@@ -460,6 +446,13 @@ pub(crate) fn auto_value(value: &Value) -> u64 {
 }
 
 impl Alteration {
+    /// The position that each index had, by folded name.
+    fn origins(&self) -> HashMap<String, usize> {
+        let named = self.definition.indexes.iter().zip(&self.indexes);
+        let of = |index: &IndexDefinition| fold_name(index.name.as_deref().unwrap_or("PRIMARY")).into_owned();
+        named.filter_map(|(index, origin)| origin.map(|o| (of(index), o))).collect()
+    }
+
     /// The alteration that changes nothing.
     pub fn of(table: &Table) -> Alteration {
         Alteration {

@@ -7,8 +7,9 @@ use crate::stats;
 use crate::trees::StoredTable;
 use gannet_engine::{Insert, Read, ReadMode, RowBuf, SnapshotReader, TreeHandle, TreeId, TreeKind, Txn};
 use gannet_schema::{
-    CatalogSnapshot, Change, Column, Constraints, Figures, Index, RowSource, Schema, SchemaId, Table, TableDefinition,
-    TableId, TableOptions, TableParts, TableStatistics, View, assemble, define, encode_schema, encode_table, names,
+    CatalogSnapshot, Change, Column, Constraints, Figures, Index, PartTrees, Partitioned, Partitioning, RowSource,
+    Schema, SchemaId, Table, TableDefinition, TableId, TableOptions, TableParts, TableStatistics, View, assemble,
+    define, encode_schema, encode_table, names,
 };
 use gannet_types::{CollationId, ErrorCode, SqlError};
 use std::sync::Arc;
@@ -158,7 +159,7 @@ impl<'a> Edit<'a> {
         }
         self.txn.drop_tree(&trees.row)?;
         match &table.partitions {
-            Some(parts) => parts.shared().trees.iter().try_for_each(|part| self.drop_part(part)),
+            Some(parts) => parts.shared().trees.iter().try_for_each(|part| drop_part(self, part)),
             None => Ok(()),
         }
     }
@@ -198,7 +199,7 @@ impl<'a> Edit<'a> {
         let mut indexes = defined.indexes;
         self.create_index_trees(&mut indexes, defined.clustered, row.id(), temporary)?;
         let partitioned = match &definition.partitioning {
-            Some(of) => Some(self.new_parts(of, &indexes, defined.clustered)?),
+            Some(of) => Some(new_parts(self, of, &indexes, defined.clustered)?),
             None => None,
         };
         let parts = TableParts {
@@ -380,7 +381,7 @@ impl<'a> Edit<'a> {
         let mut indexes = old.indexes.to_vec();
         self.create_index_trees(&mut indexes, old.clustered, row.id(), old.temporary)?;
         let partitioned = match &old.partitions {
-            Some(parts) => Some(self.new_parts(parts.definition(), &indexes, old.clustered)?),
+            Some(parts) => Some(new_parts(self, parts.definition(), &indexes, old.clustered)?),
             None => None,
         };
         let parts = TableParts { row_tree: row.id(), history: Arc::default(), partitioned, ..old.parts() };
@@ -440,6 +441,39 @@ impl<'a> Edit<'a> {
         }
         Ok(())
     }
+}
+
+/// New, empty trees for a part of a table with these indexes.
+pub(crate) fn new_part(edit: &mut Edit<'_>, indexes: &[Index], clustered: Option<usize>) -> CatalogResult<PartTrees> {
+    let row = edit.new_tree(TreeKind::Row, false)?.id();
+    let mut trees = Vec::with_capacity(indexes.len());
+    for position in 0..indexes.len() {
+        let own = Some(position) == clustered;
+        trees.push(if own { row } else { edit.new_tree(TreeKind::Index, false)?.id() });
+    }
+    Ok(PartTrees { row, indexes: trees.into() })
+}
+
+/// A definition whose parts have new, empty trees.
+pub(crate) fn new_parts(
+    edit: &mut Edit<'_>,
+    definition: &Partitioning,
+    indexes: &[Index],
+    clustered: Option<usize>,
+) -> CatalogResult<Arc<Partitioned>> {
+    let trees = (0..definition.leaves()).map(|_| new_part(edit, indexes, clustered));
+    let trees = trees.collect::<CatalogResult<_>>()?;
+    Ok(Arc::new(Partitioned { definition: definition.clone(), trees }))
+}
+
+/// Gives up the trees of a part. No row is read: purge frees them when no snapshot needs them.
+pub(crate) fn drop_part(edit: &mut Edit<'_>, part: &PartTrees) -> CatalogResult<()> {
+    for tree in part.indexes.iter().filter(|t| **t != part.row) {
+        let tree = edit.catalog.engine().tree(*tree)?;
+        edit.txn.drop_tree(&tree)?;
+    }
+    let row = edit.catalog.engine().tree(part.row)?;
+    Ok(edit.txn.drop_tree(&row)?)
 }
 
 /// Constraints of a table under its new name: `t_chk_1` and `t_ibfk_1` were made from the old one.

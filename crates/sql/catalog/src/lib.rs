@@ -25,7 +25,7 @@ pub use catalog::Catalog;
 pub use edit::Edit;
 pub use error::{CatalogError, CatalogResult};
 pub use follow::Gate;
-pub use parts::PendingParts;
+pub use parts::{PendingParts, begin_parts, exchange_part, finish_parts};
 pub use programs::set_triggers;
 pub use trees::{StoredTable, Trees};
 pub use words::Words;

@@ -19,8 +19,8 @@ pub(crate) use show::write_partitioning;
 use crate::column::Column;
 use crate::names::eq_name;
 use gannet_base::{Attached, TreeId};
-use gannet_types::key::KeyPart;
 use gannet_types::Value;
+use gannet_types::key::KeyPart;
 use std::sync::Arc;
 
 /// Most parts of a table, subpartitions included.

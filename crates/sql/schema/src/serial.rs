@@ -32,8 +32,7 @@ use crate::view::{CheckOption, View, ViewAlgorithm};
 use gannet_base::{Reader, TreeId, Writer};
 use gannet_types::members::Members;
 use gannet_types::row::{MAX_DEFINITION, OlderDefinition};
-use gannet_types::value::Text;
-use gannet_types::{Date, DateTime, Decimal, SqlType, Time, Timestamp, TypeId, Value};
+use gannet_types::{SqlType, TypeId, Value};
 use std::sync::Arc;
 
 const VERSION: u8 = 2;

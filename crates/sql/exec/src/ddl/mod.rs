@@ -359,9 +359,6 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
             definition
         }
         CreateTableBody::Define { elements, options, partition, .. } => {
-            if partition.is_some() && create.temporary {
-                return Err(sql_err!(PartitionNoTemporary));
-            }
             if create.temporary && elements.iter().any(|e| matches!(e, TableElement::ForeignKey(_))) {
                 return Err(sql_err!(CannotAddForeign));
             }
@@ -370,9 +367,7 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
             selected.iter().for_each(|c| definition::deprecated_type(&c.column, cx));
             let definer = Definer::new(inherited, cx);
             let mut made = definer.table(&name, elements, selected, options, &schema, edit.snapshot())?;
-            if let Some(by) = partition {
-                made.partitioning = Some(partition::partitioning(by, &made, edit.txn(), cx)?);
-            }
+            partition::add(partition.as_deref(), &mut made, edit, cx)?;
             made
         }
     };

@@ -9,7 +9,7 @@ use super::partition::{self, Maker, Subs};
 use super::{DdlContext, Done, sql};
 use crate::codec;
 use crate::error::{from_catalog, from_engine};
-use gannet_catalog::{Edit, PendingParts, StoredTable};
+use gannet_catalog::{Edit, PendingParts, StoredTable, begin_parts, exchange_part, finish_parts};
 use gannet_engine::{KeyRange, ScanOptions};
 use gannet_parser::ast::{AlterAction, AlterTable, Ident, ObjectName, PartitionDef};
 use gannet_schema::partition::{Method, Partition, Partitioning, Values};
@@ -95,8 +95,8 @@ fn drop_partitions(old: &Arc<Table>, of: Partitioning, names: &[Ident], edit: &m
     let kept: Vec<Option<usize>> = stays.into_iter().map(Some).collect();
     let leaves = origins(&of, &kept);
     let next = Partitioning { partitions, ..of };
-    let pending = sql(edit.begin_parts(old, next, leaves))?;
-    sql(edit.finish_parts(pending))?;
+    let pending = sql(begin_parts(edit, old, next, leaves))?;
+    sql(finish_parts(edit, pending))?;
     Ok(0)
 }
 
@@ -124,12 +124,12 @@ fn verbs(
     let kept: Vec<Option<usize>> = (0..of.leaves()).map(|n| (!named.contains(&n)).then_some(n)).collect();
     match &*verb.text.to_ascii_uppercase() {
         "TRUNCATE" => {
-            let pending = sql(edit.begin_parts(old, of, kept))?;
-            sql(edit.finish_parts(pending))?;
+            let pending = sql(begin_parts(edit, old, of, kept))?;
+            sql(finish_parts(edit, pending))?;
             Ok(0)
         }
         "REBUILD" => {
-            let pending = sql(edit.begin_parts(old, of, kept))?;
+            let pending = sql(begin_parts(edit, old, of, kept))?;
             refill(pending, edit, cx)?;
             Ok(0)
         }
@@ -163,7 +163,7 @@ fn refill(pending: PendingParts, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -
         }
     }
     spreading.finish(edit, cx)?;
-    sql(edit.finish_parts(pending))?;
+    sql(finish_parts(edit, pending))?;
     Ok(rows)
 }
 
@@ -230,11 +230,11 @@ fn add(
     partition::check_partitions(&next, &old.columns)?;
     let kept: Vec<Option<usize>> = (0..next.partitions.len()).map(|n| (!hashed && n < before).then_some(n)).collect();
     let leaves = origins(&next, &kept);
-    let pending = sql(edit.begin_parts(old, next, leaves))?;
+    let pending = sql(begin_parts(edit, old, next, leaves))?;
     if hashed {
         return refill(pending, edit, cx).map(|_| 0);
     }
-    sql(edit.finish_parts(pending))?;
+    sql(finish_parts(edit, pending))?;
     Ok(0)
 }
 
@@ -257,7 +257,7 @@ fn coalesce(
     let left = of.partitions.len() - count as usize;
     let next = Partitioning { partitions: of.partitions[..left].into(), count_written: true, ..of };
     let leaves = vec![None; next.leaves()];
-    let pending = sql(edit.begin_parts(old, next, leaves))?;
+    let pending = sql(begin_parts(edit, old, next, leaves))?;
     refill(pending, edit, cx).map(|_| 0)
 }
 
@@ -309,7 +309,7 @@ fn reorganize(
     let next = Partitioning { partitions: partitions.into(), counted: false, subs_counted, ..of };
     partition::check_partitions(&next, &old.columns)?;
     let leaves = origins(&next, &kept);
-    let pending = sql(edit.begin_parts(old, next, leaves))?;
+    let pending = sql(begin_parts(edit, old, next, leaves))?;
     refill(pending, edit, cx).map(|_| 0)
 }
 
@@ -346,7 +346,7 @@ fn exchange(
     if validate {
         validate_rows(old, part as u32, &other, edit, cx)?;
     }
-    sql(edit.exchange_part(old, part, &other))?;
+    sql(exchange_part(edit, old, part, &other))?;
     Ok(0)
 }
 

@@ -36,6 +36,19 @@ pub(super) struct Maker<'a, 'b> {
     pub(super) cx: &'a mut DdlContext<'b>,
 }
 
+/// Adds what a statement says of partitions to a new definition.
+pub(super) fn add(
+    by: Option<&PartitionBy>,
+    definition: &mut TableDefinition,
+    edit: &mut Edit<'_>,
+    cx: &mut DdlContext<'_>,
+) -> Result<()> {
+    if let Some(by) = by {
+        definition.partitioning = Some(partitioning(by, definition, edit.txn(), cx)?);
+    }
+    Ok(())
+}
+
 /// The partitioning of a new definition; its unique keys are checked.
 pub(super) fn partitioning(
     by: &PartitionBy,

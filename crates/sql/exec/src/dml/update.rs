@@ -105,19 +105,14 @@ impl<'p> Run<'p> {
         let hidden = table.has_hidden_key().then(|| batch.columns[offset + table.columns.len()].get(row).to_owned());
         let mut key = Vec::new();
         // The right side of a left join without a match has no row to change.
-        if !codec::existing_row_key(table, &old, hidden.as_ref(), &mut key)? {
-            return Ok(());
-        }
-        if self.update.joined && !self.seen.insert((number, key.clone())) {
+        let exists = codec::existing_row_key(table, &old, hidden.as_ref(), &mut key)?;
+        if !exists || self.update.joined && !self.seen.insert((number, key.clone())) {
             return Ok(());
         }
         self.matched += 1;
         count(Counter::HandlerUpdate);
-        let shared = self
-            .update
-            .targets
-            .iter()
-            .any(|t| t.table != target.table && plan.tables[t.table as usize].table.id == table.id);
+        let twin = |t: &UpdateTarget| t.table != target.table && plan.tables[t.table as usize].table.id == table.id;
+        let shared = self.update.targets.iter().any(twin);
         let read_key = shared.then(|| (table.id.0, key.clone()));
         if let Some((current_key, row)) = read_key.as_ref().and_then(|k| self.current.get(k)) {
             key.clone_from(current_key);
@@ -135,12 +130,10 @@ impl<'p> Run<'p> {
             return fire_after(target.table as usize, &old, &new, cx);
         }
         let savepoint = if self.update.ignore { Some(cx.txn.get()?.savepoint()) } else { None };
-        let into = match place_of(target.table as usize, place, (&old, &new), cx) {
-            Ok(into) => into,
-            Err(error) => return self.refused(error, savepoint, cx),
-        };
-        match write((place, into), &key, (&old, &new), known(target, table), &mut cx.row_writer()?)? {
-            Conflict::None => match foreign::updated(target.table as usize, &old, &new, cx) {
+        let written = place_of(target.table as usize, place, (&old, &new), cx)
+            .and_then(|into| write((place, into), &key, (&old, &new), known(target, table), &mut cx.row_writer()?));
+        match written {
+            Ok(Conflict::None) => match foreign::updated(target.table as usize, &old, &new, cx) {
                 Ok(()) => {
                     self.changed += 1;
                     fire_after(target.table as usize, &old, &new, cx)?;
@@ -155,7 +148,8 @@ impl<'p> Run<'p> {
                 }
                 Err(error) => self.refused(error, savepoint, cx),
             },
-            Conflict::Duplicate { index, .. } => {
+            Err(error) => self.refused(error, savepoint, cx),
+            Ok(Conflict::Duplicate { index, .. }) => {
                 let kept = foreign::kept(target.table as usize, index, (&old, &new), cx).err();
                 let error =
                     kept.unwrap_or_else(|| rows::duplicate_error(table, index, &new, &cx.shared.settings.time_zone));

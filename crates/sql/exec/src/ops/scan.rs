@@ -286,7 +286,6 @@ impl<'p> TreeScan<'p> {
                 continue;
             }
             let before = batch.rows;
-            let mut entry_key: Option<Box<[u8]>> = self.keys.is_some().then(|| entry.key.into());
             match secondary {
                 None => self.reader.push_row(table, entry.key, entry.value, batch)?,
                 Some(index) if self.scan.covering && !verify => {
@@ -312,19 +311,12 @@ impl<'p> TreeScan<'p> {
             if let Some(keys) = &mut self.keys
                 && batch.rows > before
             {
-                keys.push(entry_key.take().unwrap_or_default());
+                keys.push(entry.key.into());
             }
             // A row that fails the filter is let go at once where the level allows it.
-            if self.scan.lock.strength != LockStrength::None
-                && let Some(filter) = &self.scan.filter
-                && batch.rows > before
-                && cx.shared.settings.unlock_unmatched
-            {
-                let mut last = batch.slice(batch.rows - 1, batch.rows);
-                self.reader.pad(table, &mut last, cx);
-                if !eval::is_true(filter, &last, 0, cx)? {
-                    scan.unlock_row(cx.txn.get()?);
-                }
+            let unlocks = self.scan.lock.strength != LockStrength::None && cx.shared.settings.unlock_unmatched;
+            if unlocks && batch.rows > before && !self.last_passes(table, batch, cx)? {
+                scan.unlock_row(cx.txn.get()?);
             }
             if read.is_multiple_of(256) {
                 cx.check_interrupt()?;
@@ -334,6 +326,14 @@ impl<'p> TreeScan<'p> {
         self.count_reads(read + u64::from(matches!(outcome, Ok(true))), secondary.is_some());
         self.open = Some(scan);
         outcome
+    }
+
+    /// The last row of a batch passes the filter.
+    fn last_passes(&self, table: &Table, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        let Some(filter) = &self.scan.filter else { return Ok(true) };
+        let mut last = batch.slice(batch.rows - 1, batch.rows);
+        self.reader.pad(table, &mut last, cx);
+        eval::is_true(filter, &last, 0, cx)
     }
 
     /// Counts reads as MySQL's handlers do: the first of a range finds its place, each further one moves on, also the

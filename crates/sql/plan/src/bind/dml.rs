@@ -1,6 +1,6 @@
 //! INSERT, REPLACE, UPDATE, DELETE.
 
-use super::from::{FromBuilder, only_parts};
+use super::from::{FromBuilder, name_parts, only_parts};
 use super::scope::{Clause, Names, Scope, ScopeRel, display};
 use super::target::Named;
 use super::{Binder, BoundCheck, error};
@@ -173,7 +173,7 @@ impl Binder<'_> {
         self.scopes.push(Scope::new());
         let mut builder = FromBuilder::new(if replace { Intent::Replace } else { Intent::Insert });
         self.add_base(&table, &load.table.name.text, &mut builder, Default::default());
-        self.name_parts(only);
+        name_parts(self, only);
         let RelKind::Base(slot) = builder.rels[0].kind else {
             return Err(SqlError::internal("target without a table"));
         };

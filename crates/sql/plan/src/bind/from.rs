@@ -146,15 +146,8 @@ impl Binder<'_> {
         let hints = index_hints(&table, &factor.index_hints)?;
         let hints = self.hints_on(alias, Some(&table), hints);
         let position = self.add_base(&table, alias, builder, hints);
-        self.name_parts(only);
+        name_parts(self, only);
         Ok((From::Rel(position), self.shape_of(builder)))
-    }
-
-    /// The table that was added last is read and written in these parts only.
-    pub(super) fn name_parts(&mut self, only: Option<Arc<[u32]>>) {
-        if let Some(slot) = self.arena.tables.last_mut() {
-            slot.only = only;
-        }
     }
 
     /// Adds a base table as a relation of the current scope.
@@ -668,6 +661,13 @@ pub(super) fn place(table: &TableRef) -> u32 {
         TableRef::JsonTable(table) => alias(&table.alias),
         TableRef::Join(join) => place(&join.left),
         TableRef::Nested(list) => list.first().map_or(0, place),
+    }
+}
+
+/// The table that was added last is read and written in these parts only.
+pub(super) fn name_parts(binder: &mut Binder<'_>, only: Option<Arc<[u32]>>) {
+    if let Some(slot) = binder.arena.tables.last_mut() {
+        slot.only = only;
     }
 }
 

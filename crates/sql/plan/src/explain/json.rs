@@ -464,9 +464,7 @@ impl<'p> Writer<'p> {
         let names: Names = scan.columns.iter().map(column).collect();
         let list = |words: Vec<&str>| Json::Array(words.into_iter().map(text).collect());
         let mut members = vec![("table_name", text(&scan.explain.name))];
-        if let Some(parts) = self.parts.get(&scan.table) {
-            members.push(("partitions", list(parts.iter().map(|p| &**p).collect())));
-        }
+        members.extend(self.parts.get(&scan.table).map(|p| ("partitions", list(p.iter().map(|p| &**p).collect()))));
         members.push(("access_type", text(facts.access)));
         if !facts.possible.is_empty() {
             members.push(("possible_keys", list(facts.possible.clone())));

@@ -64,7 +64,7 @@ impl Builder<'_> {
         let filter = self.conjunction(filters, &schema)?;
         let index_filter = self.conjunction(index_filters, &schema)?;
         let explain = self.scan_explain(planned, i, path, possible, &table);
-        let parts = self.part_scan(&filters_of, &table, planned.ordered)?;
+        let parts = part_scan(self, &filters_of, &table, planned.ordered)?;
         let scan = TableScan {
             table: slot,
             index: path.index.map(|i| i as u32),
@@ -81,34 +81,6 @@ impl Builder<'_> {
         };
         let node = self.node(Op::TableScan(Box::new(scan)), schema, path.rows, path.cost);
         self.filtered(planned, node, &above)
-    }
-
-    /// How the parts of a table are read.
-    fn part_scan(
-        &mut self,
-        filters: &[Vec<Ranges>; 2],
-        table: &gannet_schema::Table,
-        merged: bool,
-    ) -> Result<Option<Box<PartScan>>> {
-        if table.partitions.is_none() {
-            return Ok(None);
-        }
-        let mut lowered = |list: &Vec<Ranges>| -> Result<Box<[PartFilter]>> {
-            let mut filters = Vec::with_capacity(list.len());
-            for ranges in list {
-                let (mut ranges, mut outcome) = (ranges.clone(), Ok(()));
-                ranges.for_each_value_mut(&mut |e| {
-                    if outcome.is_ok() {
-                        outcome = self.lower_in_place(e, &[]);
-                    }
-                });
-                outcome?;
-                filters.push(PartFilter { ranges });
-            }
-            Ok(filters.into())
-        };
-        let [main, sub] = filters;
-        Ok(Some(Box::new(PartScan { merged, main: lowered(main)?, sub: lowered(sub)? })))
     }
 
     fn conjunction(&mut self, exprs: Vec<Expr>, schema: &[ColId]) -> Result<Option<Expr>> {
@@ -205,4 +177,32 @@ pub(crate) fn part_len(column: &gannet_schema::Column, prefix: Option<u32>) -> u
         _ => prefix.unwrap_or(ty.length).saturating_mul(chars).saturating_add(2),
     };
     bytes.saturating_add(u32::from(column.nullable))
+}
+
+/// How the parts of a table are read.
+fn part_scan(
+    builder: &mut Builder<'_>,
+    filters: &[Vec<Ranges>; 2],
+    table: &gannet_schema::Table,
+    merged: bool,
+) -> Result<Option<Box<PartScan>>> {
+    if table.partitions.is_none() {
+        return Ok(None);
+    }
+    let mut lowered = |list: &Vec<Ranges>| -> Result<Box<[PartFilter]>> {
+        let mut filters = Vec::with_capacity(list.len());
+        for ranges in list {
+            let (mut ranges, mut outcome) = (ranges.clone(), Ok(()));
+            ranges.for_each_value_mut(&mut |e| {
+                if outcome.is_ok() {
+                    outcome = builder.lower_in_place(e, &[]);
+                }
+            });
+            outcome?;
+            filters.push(PartFilter { ranges });
+        }
+        Ok(filters.into())
+    };
+    let [main, sub] = filters;
+    Ok(Some(Box::new(PartScan { merged, main: lowered(main)?, sub: lowered(sub)? })))
 }
