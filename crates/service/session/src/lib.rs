@@ -23,7 +23,8 @@
 //! | `show_programs` | SHOW CREATE of them |
 //! | `temporary` | temporary tables |
 //! | `transaction` | the state machine of transactions |
-//! | `locks` | metadata locks |
+//! | `locks`, `user_locks` | metadata locks, LOCK TABLES; GET_LOCK |
+//! | `variables` | reading system variables; settings that follow from them |
 //! | `set` | SET |
 //! | `show` | SHOW |
 //! | `accounts`, `grants` | accounts and roles; GRANT, REVOKE |
@@ -94,7 +95,6 @@ mod temporary;
 pub mod text;
 mod track;
 mod transaction;
-
 mod user_locks;
 mod variables;
 pub mod virt;

@@ -297,7 +297,7 @@ fn set_item(session: &mut Session, item: &SetItem) -> Result<()> {
         SetItem::Charset(charset) => character_set(session, charset.as_ref().map(|c| c.text.as_ref())),
         SetItem::Transaction { scope, isolation, read_only } => match scope {
             VarScope::Implicit => {
-                session.work.set_next(isolation.map(super::transaction::engine_isolation), *read_only)
+                session.work.transaction_mut().set_next(isolation.map(super::transaction::engine_isolation), *read_only)
             }
             _ => {
                 let global = *scope == VarScope::Global;

@@ -10,6 +10,7 @@ use super::Session;
 use super::reply::{Done, Reply};
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_catalog::StoredTable;
+use gannet_core::Core;
 use gannet_core::work::Transaction;
 use gannet_engine::TxnOptions;
 use gannet_exec::ddl;
@@ -40,6 +41,26 @@ impl Temporaries {
     /// Whether one was created and dropped in a transaction, which ROLLBACK does not undo.
     pub(crate) fn changed_in(&self, transaction: &Transaction) -> (bool, bool) {
         (self.created_in == transaction.number(), self.dropped_in == transaction.number())
+    }
+
+    /// The session's tables were `old` and are `now`: those that are gone are dropped. Altered ones have their name
+    /// still, renamed ones their number.
+    fn follow(&mut self, old: &TemporaryTables, now: &TemporaryTables) {
+        let stays =
+            |t: &Table| now.get(&t.schema, &t.name).is_some_and(|n| n.id == t.id) || now.iter().any(|n| n.id == t.id);
+        self.dropped.extend(old.beyond(now).filter(|t| !stays(t)).cloned());
+    }
+
+    /// Frees the dropped ones. No transaction is open that may have changed them. `thread`: the connection's id.
+    fn discard(&mut self, core: &Core, thread: u64) {
+        let _mask = gannet_runtime::mask_interrupts();
+        for table in std::mem::take(&mut self.dropped) {
+            if let Err(e) = core.catalog.discard_temporary(&table).map_err(from_catalog) {
+                core.log.error(format_args!(
+                    "connection {thread}: the space of a dropped temporary table cannot be freed: {e}; the next start frees it"
+                ));
+            }
+        }
     }
 }
 
@@ -101,11 +122,7 @@ impl Session {
         self.tracker.change();
         let none = TemporaryTables::default();
         let (old, now) = (old.map_or(&none, |o| o), new.map_or(&none, |n| n));
-        // Altered ones have their name still, renamed ones their number.
-        let stays =
-            |t: &Table| now.get(&t.schema, &t.name).is_some_and(|n| n.id == t.id) || now.iter().any(|n| n.id == t.id);
-        let gone: Vec<Arc<Table>> = old.beyond(now).filter(|t| !stays(t)).cloned().collect();
-        self.temporaries.dropped.extend(gone);
+        self.temporaries.follow(old, now);
         // An odd multiplier spreads the number over the key.
         self.state.plan_salt = match new {
             None => 0,
@@ -126,17 +143,8 @@ impl Session {
 
     /// Frees dropped temporary tables, unless an open transaction may have changed them.
     pub(super) fn discard_dropped(&mut self) {
-        if self.temporaries.dropped.is_empty() || self.work.txn().is_active() {
-            return;
-        }
-        let _mask = gannet_runtime::mask_interrupts();
-        for table in std::mem::take(&mut self.temporaries.dropped) {
-            if let Err(e) = self.server.catalog.discard_temporary(&table).map_err(from_catalog) {
-                let id = self.entry.id;
-                self.server.log.error(format_args!(
-                    "connection {id}: the space of a dropped temporary table cannot be freed: {e}; the next start frees it"
-                ));
-            }
+        if !self.temporaries.dropped.is_empty() && !self.work.txn().is_active() {
+            self.temporaries.discard(&self.server, self.entry.id);
         }
     }
 

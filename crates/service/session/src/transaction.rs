@@ -79,7 +79,7 @@ impl Session {
         count(Counter::ComCommit);
         let read_only = self.work.transaction().is_read_only();
         self.finish(true)?;
-        self.work.forget_next();
+        self.work.transaction_mut().forget_next();
         complete(self, completion, read_only);
         Ok(())
     }
@@ -96,7 +96,7 @@ impl Session {
         if dropped {
             self.running.diagnostics.warnings.warn(ErrorCode::WarningNotCompleteRollbackWithDroppedTempTable, &[]);
         }
-        self.work.forget_next();
+        self.work.transaction_mut().forget_next();
         complete(self, completion, read_only);
         Ok(())
     }
@@ -138,7 +138,7 @@ fn complete(session: &mut Session, completion: ast::Completion, read_only: bool)
     let release = completion.release.unwrap_or(default == "RELEASE" && !chain);
     if chain {
         // The new transaction has the characteristics of the one that ended; its level is still set.
-        session.work.chain(read_only);
+        session.work.transaction_mut().chain(read_only);
     }
     session.closing |= release;
 }

@@ -31,11 +31,49 @@ pub struct LoggedStatement {
 
 /// What a unit of work has of the binary log.
 #[derive(Default)]
-pub(super) struct Logged {
+struct Logged {
     gathered: Gathered,
     metadata: Metadata,
     /// The statement that runs is logged.
     on: bool,
+}
+
+/// [`Logged`] of a unit of work that has had changed rows while there was a binary log.
+#[derive(Default)]
+pub(super) struct LoggedRows(Option<Box<Logged>>);
+
+impl LoggedRows {
+    /// Another transaction begins: what is left of one that was rolled back goes.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        if let Some(logged) = &mut self.0 {
+            logged.gathered.clear();
+        }
+    }
+
+    /// What the commit of the open transaction of connection `thread` carries; `None`: nothing.
+    #[inline]
+    pub(super) fn take(&mut self, txn: &Txn, thread: u64) -> Option<Payload> {
+        let logged = self.0.as_deref_mut().filter(|logged| !logged.gathered.is_empty())?;
+        let committed_us = WallTime::now().micros();
+        let head = Head { thread_id: thread as u32, committed_us, ..Head::default() };
+        logged.gathered.take(txn.weight(), head)
+    }
+
+    /// The open transaction has changes that are logged.
+    pub(super) fn has(&mut self, txn: &Txn) -> bool {
+        self.0.as_deref_mut().is_some_and(|logged| {
+            logged.gathered.settle(txn.weight());
+            !logged.gathered.is_empty()
+        })
+    }
+
+    /// The memory of a payload that is in the log.
+    pub(super) fn reuse(&mut self, payload: Payload) {
+        if let Some(logged) = &mut self.0 {
+            logged.gathered.reuse(payload);
+        }
+    }
 }
 
 impl ChangeSink for Logged {
@@ -86,7 +124,7 @@ impl Work {
         }
         let full = self.core.globals.get(Live::BinlogRowMetadata).as_str() == "FULL";
         let weight = self.txn.weight();
-        let logged = self.logged.get_or_insert_default();
+        let logged = self.logged.0.get_or_insert_default();
         logged.on = statement.is_some();
         // What was rolled back to a savepoint goes, before the statement's own records take its numbers.
         logged.gathered.settle(weight);
@@ -99,40 +137,7 @@ impl Work {
     /// The engine's transaction, and who is told of changed rows.
     #[inline]
     pub fn writing(&mut self) -> (&mut Txn, Option<&mut dyn ChangeSink>) {
-        let logged = self.logged.as_deref_mut().filter(|logged| logged.on);
+        let logged = self.logged.0.as_deref_mut().filter(|logged| logged.on);
         (&mut self.txn, logged.map(|logged| logged as &mut dyn ChangeSink))
-    }
-
-    /// Another transaction begins: what is left of one that was rolled back goes.
-    #[inline]
-    pub(super) fn clear_logged(&mut self) {
-        if let Some(logged) = &mut self.logged {
-            logged.gathered.clear();
-        }
-    }
-
-    /// What the commit of the open transaction carries; `None`: nothing.
-    #[inline]
-    pub(super) fn take_logged(&mut self) -> Option<Payload> {
-        let logged = self.logged.as_deref_mut().filter(|logged| !logged.gathered.is_empty())?;
-        let committed_us = WallTime::now().micros();
-        let head = Head { thread_id: self.thread as u32, committed_us, ..Head::default() };
-        logged.gathered.take(self.txn.weight(), head)
-    }
-
-    /// The open transaction has changes that are logged.
-    pub(super) fn has_logged(&mut self) -> bool {
-        let weight = self.txn.weight();
-        self.logged.as_deref_mut().is_some_and(|logged| {
-            logged.gathered.settle(weight);
-            !logged.gathered.is_empty()
-        })
-    }
-
-    /// The memory of a payload that is in the log.
-    pub(super) fn reuse_logged(&mut self, payload: Payload) {
-        if let Some(logged) = &mut self.logged {
-            logged.gathered.reuse(payload);
-        }
     }
 }

@@ -76,7 +76,7 @@ pub struct Work {
     /// The transaction, by its number, in which a table was locked for writing; zero: none.
     writes_in: u64,
     /// Changed rows, for the binary log.
-    logged: Option<Box<logged::Logged>>,
+    logged: logged::LoggedRows,
     txn: Txn,
 }
 
@@ -99,7 +99,7 @@ impl Work {
             later: false,
             unsynced: Lsn::ZERO,
             writes_in: 0,
-            logged: None,
+            logged: logged::LoggedRows::default(),
             txn,
         }
     }
@@ -119,6 +119,11 @@ impl Work {
     #[inline]
     pub fn transaction(&self) -> &Transaction {
         &self.state
+    }
+
+    #[inline]
+    pub fn transaction_mut(&mut self) -> &mut Transaction {
+        &mut self.state
     }
 
     /// The engine's transaction, for reading: changes go through [`Work::writer`] or a statement's executor.
@@ -158,7 +163,7 @@ impl Work {
     fn commit_now(&mut self, payload: Option<&mut dyn Read>) -> gannet_engine::Result<()> {
         let later = std::mem::take(&mut self.later);
         if payload.is_none()
-            && let Some(logged) = self.take_logged()
+            && let Some(logged) = self.logged.take(&self.txn, self.thread)
         {
             return self.commit_logged(later, logged);
         }
@@ -178,7 +183,7 @@ impl Work {
         } else {
             self.txn.commit_with(&mut payload)?;
         }
-        self.reuse_logged(payload);
+        self.logged.reuse(payload);
         Ok(())
     }
 }

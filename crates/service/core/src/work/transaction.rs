@@ -57,6 +57,44 @@ impl Default for Transaction {
 }
 
 impl Transaction {
+    /// Of the engine's transaction that begins now for connection `thread`; what SET TRANSACTION has set counts once.
+    fn options(&mut self, terms: &Terms, autocommit: bool, thread: u64) -> TxnOptions {
+        if !self.explicit {
+            self.isolation = self.next_isolation.take().unwrap_or(terms.isolation);
+            self.read_only = self.next_read_only.take().unwrap_or(terms.read_only);
+        }
+        TxnOptions {
+            isolation: self.isolation,
+            // What it means is decided here: temporary tables may be written all the same.
+            read_only: false,
+            autocommit,
+            owner_thread_id: thread,
+            lock_wait_timeout: Duration::from_secs(terms.row_wait_s.into()),
+        }
+    }
+
+    /// COMMIT AND CHAIN, ROLLBACK AND CHAIN: a transaction with the level of the one that has ended.
+    pub fn chain(&mut self, read_only: bool) {
+        self.explicit = true;
+        self.read_only = read_only;
+    }
+
+    /// COMMIT and ROLLBACK end also a transaction that no statement has begun: what was set for the next one counts no
+    /// more.
+    pub fn forget_next(&mut self) {
+        (self.next_isolation, self.next_read_only) = (None, None);
+    }
+
+    /// SET TRANSACTION without a scope: for the next transaction only. Error 1568 in a transaction.
+    pub fn set_next(&mut self, isolation: Option<Isolation>, read_only: Option<bool>) -> Result<()> {
+        if self.is_open() {
+            return Err(sql_err!(CantChangeTxCharacteristics));
+        }
+        self.next_isolation = isolation.or(self.next_isolation);
+        self.next_read_only = read_only.or(self.next_read_only);
+        Ok(())
+    }
+
     /// In a transaction that outlives the statement.
     pub fn is_open(&self) -> bool {
         self.explicit || self.started
@@ -114,23 +152,6 @@ impl Work {
         self.terms.autocommit && !self.state.explicit
     }
 
-    fn options(&mut self, autocommit: bool) -> TxnOptions {
-        let Terms { isolation, read_only, row_wait_s, .. } = self.terms;
-        let t = &mut self.state;
-        if !t.explicit {
-            t.isolation = t.next_isolation.take().unwrap_or(isolation);
-            t.read_only = t.next_read_only.take().unwrap_or(read_only);
-        }
-        TxnOptions {
-            isolation: t.isolation,
-            // What it means is decided here: temporary tables may be written all the same.
-            read_only: false,
-            autocommit,
-            owner_thread_id: self.thread,
-            lock_wait_timeout: Duration::from_secs(row_wait_s.into()),
-        }
-    }
-
     /// Tries again to undo a transaction that has ended for the client; one that is open awaits its ROLLBACK.
     #[cold]
     fn undo_ended(&mut self) -> Result<()> {
@@ -150,8 +171,8 @@ impl Work {
         }
         if !self.txn.is_active() {
             let autocommit = self.is_autocommit();
-            let options = self.options(autocommit);
-            self.clear_logged();
+            let options = self.state.options(&self.terms, autocommit, self.thread);
+            self.logged.clear();
             self.txn.begin(options).map_err(from_engine)?;
             self.state.started = !autocommit;
         }
@@ -215,21 +236,15 @@ impl Work {
 
     /// BEGIN, START TRANSACTION: no transaction is open. `snapshot`: the engine's begins now, with a view of now.
     pub fn start(&mut self, read_only: Option<bool>, snapshot: bool) -> Result<()> {
-        let options = self.options(false);
-        self.chain(read_only.unwrap_or(self.state.read_only));
+        let options = self.state.options(&self.terms, false, self.thread);
+        self.state.chain(read_only.unwrap_or(self.state.read_only));
         if snapshot {
-            self.clear_logged();
+            self.logged.clear();
             self.txn.begin(options).map_err(from_engine)?;
             self.txn.consistent_snapshot();
             self.state.started = true;
         }
         Ok(())
-    }
-
-    /// COMMIT AND CHAIN, ROLLBACK AND CHAIN: a transaction with the level of the one that has ended.
-    pub fn chain(&mut self, read_only: bool) {
-        self.state.explicit = true;
-        self.state.read_only = read_only;
     }
 
     /// Ends the open transaction, if there is one, and releases its locks. `payload`: for the consumers of the log,
@@ -254,12 +269,6 @@ impl Work {
         outcome
     }
 
-    /// COMMIT and ROLLBACK end also a transaction that no statement has begun: what was set for the next one counts no
-    /// more.
-    pub fn forget_next(&mut self) {
-        (self.state.next_isolation, self.state.next_read_only) = (None, None);
-    }
-
     /// Rolls the engine's transaction back, which belongs to no statement and no open transaction.
     pub fn rest(&mut self) {
         if self.txn.is_active() {
@@ -270,7 +279,7 @@ impl Work {
 
     /// Gives the engine's transaction away, for a branch that is prepared; [`Work::take_back`] undoes that.
     pub fn give_away(&mut self) -> Result<Txn> {
-        if self.has_logged() {
+        if self.logged.has(&self.txn) {
             return Err(SqlError::unsupported("XA PREPARE of changes that the binary log has"));
         }
         if !self.txn.is_active() {
@@ -342,16 +351,6 @@ impl Work {
     pub fn release_savepoint(&mut self, name: &str) -> Result<()> {
         let at = self.state.find_savepoint(name)?;
         self.state.savepoints.truncate(at);
-        Ok(())
-    }
-
-    /// SET TRANSACTION without a scope: for the next transaction only. Error 1568 in a transaction.
-    pub fn set_next(&mut self, isolation: Option<Isolation>, read_only: Option<bool>) -> Result<()> {
-        if self.state.is_open() {
-            return Err(sql_err!(CantChangeTxCharacteristics));
-        }
-        self.state.next_isolation = isolation.or(self.state.next_isolation);
-        self.state.next_read_only = read_only.or(self.state.next_read_only);
         Ok(())
     }
 
