@@ -97,16 +97,20 @@ fn locate<'p>(
     let Some(parts) = &table.partitions else { return Ok((None, None)) };
     let mut numbers = Numbers::default();
     if parts.definition().is_by_expression() {
-        let batch = batch_of(row);
-        numbers.main = number(slot, 0, &batch, cx)?;
-        numbers.sub = number(slot, 1, &batch, cx)?;
+        numbers.main = number(slot, 0, row, cx)?;
+        numbers.sub = number(slot, 1, row, cx)?;
     }
     let place = parts.locator().locate(|i| row.get(i).map_or(ValueRef::Null, Value::as_ref), numbers)?;
     Ok((place, numbers.main))
 }
 
-fn batch_of(row: &[Value]) -> Batch {
-    Batch { rows: 1, columns: row.iter().map(|v| Column::Constant(v.clone(), 1)).collect() }
+/// The columns of a row that place it, in their places.
+fn batch_of(table: &Table, row: &[Value]) -> Batch {
+    let mut columns = vec![Column::Constant(Value::Null, 1); row.len()];
+    for column in table.partitions.iter().flat_map(|p| p.columns()) {
+        columns[*column as usize] = Column::Constant(row[*column as usize].clone(), 1);
+    }
+    Batch { rows: 1, columns }
 }
 
 fn exprs<'p>(slot: usize, cx: &Cx<'_, 'p>) -> Option<&'p TableExprs> {
@@ -115,11 +119,16 @@ fn exprs<'p>(slot: usize, cx: &Cx<'_, 'p>) -> Option<&'p TableExprs> {
 }
 
 /// What the expression of PARTITION BY (0) or SUBPARTITION BY (1) gives.
-fn number<'p>(slot: usize, which: usize, row: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Option<i128>> {
+fn number<'p>(slot: usize, which: usize, row: &[Value], cx: &mut Cx<'_, 'p>) -> Result<Option<i128>> {
     let Some(expr) = exprs(slot, cx).and_then(|e| e.places[which].as_ref()) else { return Ok(None) };
+    if let ExprKind::Column(n) = expr.kind {
+        return Ok(row.get(n as usize).and_then(number_of));
+    }
+    let plan = cx.shared.plan;
+    let row = batch_of(&plan.tables[slot].table, row);
     // A value that the expression cannot be computed of counts as NULL, and nobody hears of it.
     let warned = cx.warnings.mark();
-    let value = eval::eval(expr, row, 0, cx);
+    let value = eval::eval(expr, &row, 0, cx);
     cx.warnings.back_to(warned);
     Ok(number_of(&value?))
 }
@@ -186,7 +195,7 @@ impl<'p> Evaluate<'p> for Pruning<'_, '_, 'p> {
     }
 
     fn number(&mut self, which: usize, row: &[Value]) -> Result<Option<i128>> {
-        number(self.slot, which, &batch_of(row), self.cx)
+        number(self.slot, which, row, self.cx)
     }
 
     fn knows(&self, filter: &PartFilter) -> bool {

@@ -31,9 +31,11 @@ pub struct PartSet {
 impl PartSet {
     /// All of so many.
     pub fn all(len: usize) -> PartSet {
-        let mut set = PartSet::none(len);
-        (0..len as u32).for_each(|n| set.insert(n));
-        set
+        let mut bits = vec![u64::MAX; len.div_ceil(64)];
+        if let Some(last) = bits.last_mut().filter(|_| !len.is_multiple_of(64)) {
+            *last = (1 << (len % 64)) - 1;
+        }
+        PartSet { bits, len: len as u32 }
     }
 
     /// None of so many.
@@ -62,7 +64,14 @@ impl PartSet {
 
     /// In order.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
-        (0..self.len).filter(|n| self.contains(*n))
+        self.bits.iter().enumerate().flat_map(|(word, bits)| {
+            let mut left = *bits;
+            std::iter::from_fn(move || {
+                let bit = left.trailing_zeros();
+                left &= left.wrapping_sub(1);
+                (bit < 64).then_some(word as u32 * 64 + bit)
+            })
+        })
     }
 
     fn intersect(&mut self, other: &PartSet) {
@@ -101,10 +110,13 @@ pub fn prune<'p>(
         Some(l) => level(table, (l, subs, 1), &scan.sub, zone, by)?,
         None => PartSet::all(1),
     };
-    let mut set = PartSet::none(parts.len());
-    for partition in main.iter() {
-        sub.iter().for_each(|s| set.insert(partition * subs as u32 + s));
-    }
+    let mut set = if subs == 1 {
+        main
+    } else {
+        let mut set = PartSet::none(parts.len());
+        main.iter().for_each(|partition| sub.iter().for_each(|s| set.insert(partition * subs as u32 + s)));
+        set
+    };
     if let Some(only) = only {
         let mut named = PartSet::none(parts.len());
         only.iter().for_each(|n| named.insert(*n));
@@ -372,5 +384,27 @@ pub fn locate_row(table: &Table, row: &[Value], numbers: Numbers) -> Result<Opti
     match &table.partitions {
         Some(parts) => parts.locator().locate(|i| row.get(i).map_or(ValueRef::Null, Value::as_ref), numbers),
         None => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PartSet;
+
+    #[test]
+    fn a_set_has_what_is_put_into_it() {
+        for len in [1, 63, 64, 65, 200] {
+            let all = PartSet::all(len);
+            assert_eq!((all.count(), all.iter().count()), (len, len));
+            let mut some = PartSet::none(len);
+            some.insert(len as u32 - 1);
+            some.insert(len as u32);
+            some.insert(0);
+            let wanted: Vec<u32> = if len == 1 { vec![0] } else { vec![0, len as u32 - 1] };
+            assert_eq!(some.iter().collect::<Vec<_>>(), wanted);
+            some.intersect(&all);
+            assert_eq!(some.count(), wanted.len());
+            assert!(!all.contains(len as u32));
+        }
     }
 }

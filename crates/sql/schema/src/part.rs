@@ -73,7 +73,9 @@ impl Table {
         let (schema, name) = (self.schema.clone(), self.name.clone());
         let columns = self.columns.to_vec();
         let made = assemble(parts, schema, name, columns, indexes, self.clustered, self.statistics.clone());
-        let above = PartOf { number, hidden_ids: self.row_tree, auto_counter: self.auto_tree() };
+        let parts = self.partitions.as_deref();
+        let file_name = parts.map_or(String::new(), |p| p.definition().file_name(number as usize)).into();
+        let above = PartOf { number, file_name, hidden_ids: self.row_tree, auto_counter: self.auto_tree() };
         Table { part_of: Some(Box::new(above)), ..made }
     }
 }

@@ -171,6 +171,13 @@ impl Partitioning {
         }
     }
 
+    /// What InnoDB adds to the name of a table for a leaf of it.
+    pub fn file_name(&self, leaf: usize) -> String {
+        let Some((partition, sub)) = self.leaf(leaf) else { return String::new() };
+        let sub = sub.map_or(String::new(), |s| format!("#sp#{}", s.name.to_lowercase()));
+        format!("#p#{}{sub}", partition.name.to_lowercase())
+    }
+
     /// A leaf's partition and, if there is one, its subpartition.
     pub fn leaf(&self, leaf: usize) -> Option<(&Partition, Option<&SubPartition>)> {
         let subs = self.subs();
@@ -223,6 +230,8 @@ pub struct Parts {
 pub struct PartOf {
     /// Which leaf it is.
     pub number: u32,
+    /// What InnoDB adds to the table's name: `#p#p0`, `#p#p0#sp#p0sp1`.
+    pub file_name: Box<str>,
     /// The tree whose counter numbers hidden rows.
     pub hidden_ids: TreeId,
     /// The tree whose counter numbers the AUTO_INCREMENT column.

@@ -76,11 +76,16 @@ fn n(n: u64) -> Value {
 fn stored(state: &mut State, equals: &Equals<'_>, mut each: impl FnMut(&State, &Table) -> Result<()>) -> Result<()> {
     state.privileges().require(Privilege::Process)?;
     let state = &*state;
-    each_table(state, equals, ("", ""), |_, t| if t.source == RowSource::Engine { each(state, t) } else { Ok(()) })
+    each_table(state, equals, ("", ""), |_, t| match t.source {
+        // Each part is a table of its own to InnoDB.
+        RowSource::Engine => t.all_parts().try_for_each(|part| each(state, part?)),
+        _ => Ok(()),
+    })
 }
 
 fn full_name(t: &Table) -> String {
-    format!("{}/{}", t.schema, t.name)
+    let part = t.part_of.as_ref().map_or("", |part| &part.file_name);
+    format!("{}/{}{part}", t.schema, t.name)
 }
 
 pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {

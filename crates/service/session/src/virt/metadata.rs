@@ -297,8 +297,9 @@ pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
             Sizes { rows: 0, data: 0, indexes: 0, auto_increment: None }
         };
         let number = |n: u64| Value::UInt(n);
-        let options: Vec<String> =
-            t.options.create_options.iter().map(|(k, v)| format!("{}={v}", k.to_lowercase())).collect();
+        let option = |(k, v): &(Box<str>, Box<str>)| format!("{}={v}", k.to_lowercase());
+        let mut options: Vec<String> = t.options.create_options.iter().map(option).collect();
+        options.extend(t.partitions.as_ref().map(|_| "partitioned".to_owned()));
         let engine = match (stored, &*t.schema) {
             (true, _) => Some("InnoDB"),
             (false, "information_schema") => None,

@@ -6,6 +6,7 @@ mod joins;
 mod loose;
 mod order;
 mod ors;
+mod parts;
 mod scan;
 
 pub(crate) use scan::part_len;
@@ -325,7 +326,7 @@ impl Builder<'_> {
         }
         let block = planned.block;
         let alone = block.rels.len() == 1 && !block.aggregated && !block.distinct && block.windows.is_empty();
-        BaseRel {
+        let mut base = BaseRel {
             table,
             figures,
             hints,
@@ -342,7 +343,9 @@ impl Builder<'_> {
             skips_locked,
             reads: Default::default(),
             known: Default::default(),
-        }
+        };
+        base.rows = (base.rows * parts::share(self, slot, &base)).max(1.0_f64.min(rows));
+        base
     }
 
     /// Share of a table's rows that satisfy a condition on one column, by the column's histogram.
