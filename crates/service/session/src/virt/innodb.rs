@@ -432,6 +432,12 @@ pub(super) fn tree_names(state: &State) -> std::collections::HashMap<u64, (Value
             for i in t.indexes.iter().filter(|i| i.tree != t.row_tree) {
                 names.insert(i.tree.0, entry(Some(&i.name)));
             }
+            for part in t.partitions.iter().flat_map(|p| p.shared().trees.iter()) {
+                for (i, tree) in t.indexes.iter().zip(&part.indexes) {
+                    names.insert(tree.0, entry(Some(&i.name)));
+                }
+                names.insert(part.row.0, entry(Some(clustered)));
+            }
         }
     }
     names
