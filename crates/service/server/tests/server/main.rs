@@ -25,6 +25,7 @@ mod load;
 mod logins;
 mod midway;
 mod own_sessions;
+mod parts_agree;
 mod persisted;
 mod plans_agree;
 mod protocol;
