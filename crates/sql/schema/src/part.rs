@@ -2,8 +2,9 @@
 
 use crate::constraint::Constraints;
 use crate::partition::{PartOf, PartTrees, Parts};
+use crate::row_log::RowLog;
 use crate::table::{Table, TableParts, assemble};
-use gannet_base::TreeId;
+use gannet_base::{TreeId, TrxId};
 use gannet_types::{Result, SqlError};
 use std::sync::Arc;
 
@@ -76,6 +77,25 @@ impl Table {
         let parts = self.partitions.as_deref();
         let file_name = parts.map_or(String::new(), |p| p.definition().file_name(number as usize)).into();
         let above = PartOf { number, file_name, hidden_ids: self.row_tree, auto_counter: self.auto_tree() };
-        Table { part_of: Some(Box::new(above)), ..made }
+        Table { part_of: Some(Box::new(above)), row_log: self.row_log.clone(), ..made }
+    }
+
+    /// Notes a changed row for those who make something of all rows beside their writers; of a part with its number in
+    /// front.
+    pub fn note(&self, log: &RowLog, trx: TrxId, key: &[u8]) {
+        match &self.part_of {
+            None => log.note(trx, key),
+            Some(part) => log.note(trx, &[&part.number.to_be_bytes(), key].concat()),
+        }
+    }
+
+    /// The part, and the row's key, of what was noted.
+    pub fn noted<'k>(&self, noted: &'k [u8]) -> Result<(&Table, &'k [u8])> {
+        if self.partitions.is_none() {
+            return Ok((self, noted));
+        }
+        let (part, key) =
+            noted.split_first_chunk().ok_or_else(|| SqlError::internal("a noted row without its part"))?;
+        Ok((self.part(u32::from_be_bytes(*part))?, key))
     }
 }

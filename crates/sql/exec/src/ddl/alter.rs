@@ -171,8 +171,7 @@ fn indexes_alone(pending: &Pending) -> bool {
     let constraints = |t: &Table| (t.constraints.foreign_keys.clone(), t.constraints.checks.clone());
     let added = pending.origins.iter().any(Option::is_none);
     let same = columns(old) == columns(new) && constraints(old) == constraints(new);
-    // Changes of the rows of parts are noted by nobody.
-    added && same && !pending.copy && !old.temporary && old.partitions.is_none()
+    added && same && !pending.copy && !old.temporary
 }
 
 /// MySQL copies the rows only when a column's type changes, a new one is computed, or it is told to; then they count as

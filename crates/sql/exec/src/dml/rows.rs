@@ -161,7 +161,7 @@ pub(crate) fn change_row(
             codec::encode_row(table, new, &mut payload)?;
             match to.txn.update(codec::row_tree(table, to.txn)?, key, &payload).map_err(from_engine)? {
                 Update::Updated => {}
-                Update::Missing | Update::Changed => return Err(SqlError::internal("a locked row disappeared")),
+                Update::Missing | Update::Changed => return Err(gone(table)),
             }
             mark
         }
@@ -213,7 +213,7 @@ pub(crate) fn move_row(
 ) -> Result<Conflict> {
     let mark = to.mark();
     if !remove_row(from, old_key, old, to.txn)? {
-        return Err(SqlError::internal("a locked row disappeared"));
+        return Err(gone(from));
     }
     let conflict = add_row(into, new_key, new, false, to.txn)?;
     if let Conflict::None = conflict {
@@ -223,6 +223,15 @@ pub(crate) fn move_row(
         to.tell(mark, into, Images::Update(old, new))?;
     }
     Ok(conflict)
+}
+
+/// A row that was read is not there to be changed: it is in another part than its values say, error 1863.
+#[cold]
+fn gone(table: &Table) -> SqlError {
+    match table.part_of {
+        Some(_) => sql_err!(RowInWrongPartition, table.name),
+        None => SqlError::internal("a locked row disappeared"),
+    }
 }
 
 /// Error 1062 for values that are there already.

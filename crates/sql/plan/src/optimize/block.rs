@@ -311,9 +311,7 @@ impl Builder<'_> {
             }
         }
         let mut columns: Vec<u32> = (0..rel.width).filter(|c| self.used[(rel.first + c) as usize]).collect();
-        if let Some(last) = columns.last_mut()
-            && *last as usize == table.columns.len()
-        {
+        if let Some(last) = columns.last_mut().filter(|last| **last as usize == table.columns.len()) {
             *last = ROW_ID;
         }
         let locking = rel.lock.strength != LockStrength::None;
@@ -326,7 +324,7 @@ impl Builder<'_> {
         }
         let block = planned.block;
         let alone = block.rels.len() == 1 && !block.aggregated && !block.distinct && block.windows.is_empty();
-        let mut base = BaseRel {
+        let read = BaseRel {
             table,
             figures,
             hints,
@@ -344,8 +342,7 @@ impl Builder<'_> {
             reads: Default::default(),
             known: Default::default(),
         };
-        base.rows = (base.rows * parts::share(self, slot, &base)).max(1.0_f64.min(rows));
-        base
+        parts::read(self, slot, read)
     }
 
     /// Share of a table's rows that satisfy a condition on one column, by the column's histogram.

@@ -5,12 +5,20 @@ use crate::expr::{Expr, ExprKind};
 use crate::fold;
 use crate::optimize::build::Builder;
 use crate::physical::{PartFilter, PartScan, Ranges};
+use crate::plan::TableExprs;
 use crate::prune::{Evaluate, number_of, prune};
 use gannet_types::{Result, SqlError, Value};
+use std::sync::Arc;
+
+/// A relation with the rows of the parts that the statement reads.
+pub(super) fn read(builder: &Builder<'_>, slot: u32, base: BaseRel) -> BaseRel {
+    let rows = (base.rows * share(builder, slot, &base)).max(base.rows.min(1.0));
+    BaseRel { rows, ..base }
+}
 
 /// The share of a table's rows that a statement reads, by the number of parts. Conditions that need other tables are
 /// left out.
-pub(super) fn share(builder: &Builder<'_>, slot: u32, base: &BaseRel) -> f64 {
+fn share(builder: &Builder<'_>, slot: u32, base: &BaseRel) -> f64 {
     let Some(parts) = &base.table.partitions else { return 1.0 };
     let alone = |s: &crate::optimize::sarg::Sarg| s.needs.is_empty();
     let mut own: Vec<usize> = base.sargs.iter().filter(|s| alone(s)).map(|s| s.condition).collect();
@@ -19,8 +27,8 @@ pub(super) fn share(builder: &Builder<'_>, slot: u32, base: &BaseRel) -> f64 {
     let filters = |list: Vec<Ranges>| list.into_iter().map(|ranges| PartFilter { ranges }).collect();
     let scan = PartScan { merged: false, main: filters(main), sub: filters(sub) };
     let only = builder.arena.tables[slot as usize].only.clone();
-    let exprs = crate::table_exprs::table_exprs(&base.table).ok();
-    let mut known = Known { builder, exprs: exprs.as_deref().map(|e| &e.places) };
+    let exprs = base.table.compiled.get::<Arc<TableExprs>>();
+    let mut known = Known { builder, exprs: exprs.map(|e| &e.places) };
     match prune(&base.table, &scan, only.as_deref(), builder.options.time_zone, &mut known) {
         Ok(set) => set.count() as f64 / parts.len().max(1) as f64,
         Err(_) => 1.0,
