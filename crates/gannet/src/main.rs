@@ -2,7 +2,9 @@
 
 mod bench;
 mod check;
+mod connection;
 mod connections;
+mod dump;
 mod micro;
 mod pressure;
 mod serve;
@@ -16,6 +18,8 @@ Gannet, a relational database server that speaks MySQL.
 
 Usage: gannet [serve] [options]    serve MySQL clients (gannet serve --help)
        gannet sql [options]        run statements on a server (gannet sql --help)
+       gannet dump [options] DIR   write schemas of any MySQL server into a directory (gannet dump --help)
+       gannet load [options] DIR   bring a dump into any MySQL server (gannet load --help)
        gannet check --datadir=DIR  check a store that no server has open
        gannet bench tpcc|connections|pressure [options]
                                    measure a server (gannet bench tpcc --help, ...)
@@ -30,12 +34,16 @@ fn main() -> ExitCode {
             "bench" => bench::run(rest),
             "check" => check::run(rest),
             "sql" => sql::run(rest),
+            "dump" => dump::run(rest),
+            "load" => dump::run_load(rest),
             // `gannet help serve` is `gannet serve --help`.
             "help" | "--help" | "-?" => match rest.first().map(String::as_str) {
                 Some("serve") => serve::run(&["--help".into()]),
                 Some("bench") => bench::run(&["--help".into()]),
                 Some("check") => check::run(&["--help".into()]),
                 Some("sql") => sql::run(&["--help".into()]),
+                Some("dump") => dump::run(&["--help".into()]),
+                Some("load") => dump::run_load(&["--help".into()]),
                 Some(other) => Err(format!("unknown command '{other}'\n\n{HELP}")),
                 None => {
                     print!("{HELP}");

@@ -75,7 +75,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "session",
         ],
     ),
-    ("gannet", &["base", "runtime", "engine", "server", "wire"]),
+    ("dump", &["base", "runtime", "wire"]),
+    ("gannet", &["base", "runtime", "engine", "server", "wire", "dump"]),
     ("models", &["base", "telemetry"]),
     ("xtask", &["log", "page", "engine", "exec", "parser", "wire", "binlog"]),
 ];

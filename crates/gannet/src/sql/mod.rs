@@ -2,18 +2,17 @@
 
 mod options;
 mod print;
-mod split;
 
 use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use gannet_dump::split::{Command, Piece, Splitter};
 use gannet_runtime::fs::{Readers, open_plain, read_plain, write_plain};
-use gannet_wire::client::{Address, Connection, Error, ResultSet};
-use options::{HELP, Settings};
+use gannet_wire::client::{Connection, Error, ResultSet};
+use options::{Settings, help};
 use print::Style;
 use rustyline::error::ReadlineError;
 use rustyline::history::MemHistory;
 use signal_hook::{consts::SIGINT, iterator::Signals};
-use split::{Command, Piece, Splitter};
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -36,7 +35,7 @@ Statements end with ; or with \\G, which shows a line for each value.
 /// Runs `gannet sql` with these arguments.
 pub fn run(args: &[String]) -> Result<(), String> {
     let Some(settings) = Settings::parse(args)? else {
-        print!("{HELP}");
+        print!("{}", help());
         return Ok(());
     };
     let connection = Connection::connect(&settings.address, &settings.login).map_err(|e| e.to_string())?;
@@ -264,10 +263,4 @@ fn is_secret(line: &str) -> bool {
 fn remember(path: &Path, history: &MemHistory) {
     let text = history.into_iter().fold(String::new(), |text, line| text + line + "\n");
     let _ = write_plain(path, Readers::Owner, text.as_bytes());
-}
-
-/// Where the server is when nothing is said.
-fn usual_address() -> Address {
-    let socket = Path::new("gannet-data/gannet.sock");
-    if socket.exists() { Address::Unix(socket.into()) } else { Address::Tcp("127.0.0.1".into(), 3306) }
 }

@@ -4,9 +4,11 @@
 
 mod compressed;
 mod result;
+mod stream;
 mod tls;
 
 pub use result::{Cell, ColumnInfo, OkInfo, ResultSet};
+pub use stream::Rows;
 pub use tls::tls_client;
 
 use crate::auth::{self, Plugin};

@@ -193,9 +193,16 @@ impl Connection {
             return Ok(ResultSet { ok: self.read_ok(&head)?, ..ResultSet::default() });
         }
         if head.first() == Some(&0xFB) {
-            return Err(Error::Protocol("LOCAL INFILE is not served by this client"));
+            return Err(Error::Protocol("LOCAL INFILE is served by load_local alone"));
         }
-        let columns = match self.column_count(&head)? {
+        let columns = self.described_columns(&head)?;
+        let (rows, ok) = self.rows(binary, &columns)?;
+        Ok(ResultSet { columns, rows, ok })
+    }
+
+    /// The columns behind the head of a result; nameless ones where the server leaves the descriptions out.
+    pub(super) fn described_columns(&mut self, head: &[u8]) -> Result<Vec<ColumnInfo>> {
+        Ok(match self.column_count(head)? {
             (count, true) => self.columns(count)?,
             (count, false) => {
                 if self.capabilities & cap::DEPRECATE_EOF == 0 {
@@ -203,9 +210,7 @@ impl Connection {
                 }
                 vec![ColumnInfo::default(); count]
             }
-        };
-        let (rows, ok) = self.rows(binary, &columns)?;
-        Ok(ResultSet { columns, rows, ok })
+        })
     }
 
     /// The number of columns of a result, and whether they are described.
@@ -247,7 +252,7 @@ impl Connection {
     }
 
     /// A row may begin with 0xFE too: as the prefix of a string of 16 MiB and more.
-    fn is_ok_end(&self, packet: &[u8]) -> bool {
+    pub(super) fn is_ok_end(&self, packet: &[u8]) -> bool {
         self.capabilities & cap::DEPRECATE_EOF != 0 && packet.len() < crate::frame::MAX_PAYLOAD
     }
 
@@ -276,7 +281,7 @@ impl Connection {
         Ok(columns)
     }
 
-    fn read_end(&self, packet: &[u8]) -> Result<OkInfo> {
+    pub(super) fn read_end(&self, packet: &[u8]) -> Result<OkInfo> {
         if self.capabilities & cap::DEPRECATE_EOF != 0 {
             return self.read_ok(packet);
         }
@@ -286,7 +291,7 @@ impl Connection {
         Ok(OkInfo { warnings, status, ..OkInfo::default() })
     }
 
-    fn read_ok(&self, packet: &[u8]) -> Result<OkInfo> {
+    pub(super) fn read_ok(&self, packet: &[u8]) -> Result<OkInfo> {
         let mut r = Reader::new(packet);
         r.u8()?;
         let (affected, insert_id) = (r.lenenc()?, r.lenenc()?);

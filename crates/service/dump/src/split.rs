@@ -2,9 +2,10 @@
 
 /// What comes out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub enum Piece {
     /// A statement for the server.
     Statement {
+        /// Without its delimiter.
         text: Vec<u8>,
         /// Ended by `\G`: a line for each value.
         vertical: bool,
@@ -15,11 +16,16 @@ pub(super) enum Piece {
     Command(Command, String),
 }
 
+/// A command of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Command {
+pub enum Command {
+    /// `quit`
     Quit,
+    /// `help`
     Help,
+    /// `source FILE`
     Source,
+    /// `status`
     Status,
 }
 
@@ -32,7 +38,7 @@ enum Inside {
 }
 
 /// Lines go in, pieces come out.
-pub(super) struct Splitter {
+pub struct Splitter {
     delimiter: Vec<u8>,
     text: Vec<u8>,
     inside: Inside,
@@ -48,7 +54,7 @@ impl Default for Splitter {
 
 impl Splitter {
     /// What the next line goes on with: the middle of the prompt.
-    pub(super) fn continues(&self) -> Option<char> {
+    pub fn continues(&self) -> Option<char> {
         match self.inside {
             Inside::Quoted(quote) => Some(char::from(quote)),
             Inside::Comment => Some('*'),
@@ -58,13 +64,13 @@ impl Splitter {
     }
 
     /// Forgets what was begun.
-    pub(super) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.text.clear();
         self.inside = Inside::Nothing;
     }
 
     /// Takes a line, without its end.
-    pub(super) fn line(&mut self, line: &[u8]) -> Vec<Piece> {
+    pub fn line(&mut self, line: &[u8]) -> Vec<Piece> {
         self.line += 1;
         let mut pieces = Vec::new();
         if self.text.is_empty()
@@ -136,8 +142,17 @@ impl Splitter {
         taken
     }
 
+    /// What is open: a text or comment, and the line its statement begins in.
+    pub fn unfinished(&self) -> Option<(&'static str, u64)> {
+        match self.inside {
+            Inside::Nothing => None,
+            Inside::Quoted(_) => Some(("quotation mark", self.began)),
+            Inside::Comment => Some(("comment", self.began)),
+        }
+    }
+
     /// What the end of the input leaves.
-    pub(super) fn finish(&mut self) -> Option<Piece> {
+    pub fn finish(&mut self) -> Option<Piece> {
         self.inside = Inside::Nothing;
         self.end(false)
     }

@@ -1,0 +1,558 @@
+//! `gannet load`: a dump into a server.
+//!
+//! 1. Accounts, schemas, tables without their secondary indexes and foreign keys, stand-ins for the views.
+//! 2. Rows, by several connections, in pieces. A piece is a transaction, which writes it down in the ledger, too. The
+//!    connection that brings in a table's last piece adds its indexes, in one ALTER TABLE.
+//! 3. Foreign keys, triggers, views, events, grants.
+//!
+//! Each step is in the [ledger](crate::ledger), so that a load that was killed goes on where it was.
+
+use crate::catalog::{Table, columns_of};
+use crate::ddl::{self, Parts};
+use crate::fault::{Fault, Outcome, wrong};
+use crate::ledger::Ledger;
+use crate::link::Link;
+use crate::names::{literal, qualified, quoted};
+use crate::peer::{Peer, Session};
+use crate::plan::{DataFile, Format, Plan, SchemaPlan, TablePlan};
+use crate::progress::{Counts, Progress};
+use crate::put::Way;
+use crate::read::Pieces;
+use crate::rows;
+use crate::script::{self, Statement, adapted, begins};
+use crate::shell;
+use gannet_base::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use gannet_base::sync::{Arc, Mutex};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+/// What happens to a table that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// The load fails before it changes anything of the table.
+    Refuse,
+    /// The rows go into it, as it is.
+    Keep,
+    /// It is dropped.
+    Drop,
+}
+
+/// What to load, and how.
+#[derive(Debug, Clone)]
+pub struct LoadOptions {
+    /// The server.
+    pub peer: Peer,
+    /// The dump.
+    pub source: PathBuf,
+    /// Schemas; none: all of the dump.
+    pub schemas: Vec<String>,
+    /// Tables and views, as `schema.table` or `table`; none: all.
+    pub tables: Vec<String>,
+    /// Another name for the schema.
+    pub into: Option<String>,
+    /// Connections that write side by side.
+    pub threads: usize,
+    /// Plain bytes of a transaction, about.
+    pub piece_bytes: usize,
+    /// Accounts and grants, too.
+    pub users: bool,
+    /// Routines, events and triggers, too.
+    pub programs: bool,
+    /// Tables that are there already.
+    pub existing: Existing,
+    /// Forgets what was loaded of this dump before.
+    pub reset: bool,
+    /// Reads all rows again, and compares checksums.
+    pub verify: bool,
+    /// Without a binary log on the target.
+    pub skip_log: bool,
+    /// Shows no progress.
+    pub quiet: bool,
+}
+
+/// Loads. What was done, as lines for the user.
+pub fn load(options: &LoadOptions) -> Outcome<Vec<String>> {
+    let parts = shell::Parts { schemas: &options.schemas, tables: &options.tables };
+    let plan = shell::plan(&options.source, &parts)?;
+    if options.into.is_some() && plan.schemas.len() != 1 {
+        return wrong("another name needs a dump of one schema, or one that is chosen");
+    }
+    let mut setup: Vec<String> = Vec::new();
+    setup.push("SET SESSION foreign_key_checks = 0, SESSION unique_checks = 0".into());
+    if options.skip_log {
+        setup.push("SET SESSION sql_log_bin = 0".into());
+    }
+    let mut main = Link::open(&options.peer, &setup)?;
+    let key = plan.id ^ u64::from(gannet_base::crc32c(0, options.into.as_deref().unwrap_or_default().as_bytes()));
+    let source = options.source.display().to_string();
+    let ledger = Ledger::open(main.session()?, key, &source, options.reset)?;
+    let mut said = plan.notes.clone();
+    if ledger.resumed {
+        said.push("the load goes on where it was".into());
+    }
+    let local = main.session()?.value("SELECT @@GLOBAL.local_infile")?.is_some_and(|v| v == "1" || v == "ON");
+    if !local {
+        said.push("the server's local_infile is OFF: the rows go in by INSERT, which is slower".into());
+    }
+    let mut loader = Loader { options, ledger: Arc::new(ledger), main, said, tables: Vec::new() };
+    loader.definitions(&plan)?;
+    loader.data(plan.bytes, local, &setup)?;
+    loader.rest(&plan)?;
+    if options.verify {
+        loader.verify()?;
+    }
+    let (ledger, main) = (loader.ledger, &mut loader.main);
+    main.run(|db| ledger.close(db))?;
+    Ok(loader.said)
+}
+
+struct Loader<'a> {
+    options: &'a LoadOptions,
+    ledger: Arc<Ledger>,
+    main: Link,
+    said: Vec<String>,
+    tables: Vec<Arc<TableLoad>>,
+}
+
+/// A table that is being loaded.
+pub(crate) struct TableLoad {
+    schema: String,
+    name: String,
+    parts: Parts,
+    files: Vec<DataFile>,
+    format: Format,
+    check: Option<(u64, u64)>,
+    triggers: Option<PathBuf>,
+    /// Files that are not in.
+    left: AtomicUsize,
+}
+
+impl TableLoad {
+    fn place(&self) -> String {
+        format!("{}.{}", self.schema, self.name)
+    }
+}
+
+impl Loader<'_> {
+    /// The name of a schema on the target.
+    fn target(&self, schema: &str) -> String {
+        self.options.into.clone().unwrap_or_else(|| schema.to_owned())
+    }
+
+    /// Runs the statements of a script that are wanted, in the schema.
+    fn script(&mut self, path: &Path, schema: Option<&str>, wanted: impl Fn(&str) -> bool) -> Outcome<()> {
+        let statements = script::read(path)?;
+        let renamed = self.options.into.clone();
+        self.main.run(|db| {
+            if let Some(schema) = schema {
+                db.run(&format!("USE {}", quoted(schema)))?;
+            }
+            for s in statements.iter().filter(|s| wanted(&s.text)) {
+                if renamed.is_some() && (begins(&s.text, &["USE"]) || creates_schema(&s.text)) {
+                    continue;
+                }
+                script::run(db, path, s)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Everything that is there before the rows.
+    fn definitions(&mut self, plan: &Plan) -> Outcome<()> {
+        for path in &plan.before {
+            self.script(path, None, |_| true)?;
+        }
+        if self.options.users {
+            match &plan.accounts {
+                Some(path) => self.accounts(path, |sql| !is_grant(sql))?,
+                None => return wrong("the dump has no accounts"),
+            }
+        }
+        for schema in &plan.schemas {
+            self.schema(schema)?;
+        }
+        Ok(())
+    }
+
+    /// Statements about accounts; one that the target refuses is told of, and the others go on.
+    fn accounts(&mut self, path: &Path, wanted: fn(&str) -> bool) -> Outcome<()> {
+        for s in script::read(path)?.iter().filter(|s| wanted(&s.text)) {
+            match self.main.run(|db| script::run(db, path, s)) {
+                Err(e @ Fault::Refused { .. }) => self.said.push(format!("not done: {e}")),
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    fn schema(&mut self, plan: &SchemaPlan) -> Outcome<()> {
+        let target = self.target(&plan.name);
+        if let Some(new) = &self.options.into {
+            self.main.run(|db| db.run(&format!("CREATE DATABASE IF NOT EXISTS {}", quoted(new))).map(drop))?;
+        }
+        let there = self.options.into.as_deref();
+        for path in &plan.scripts {
+            let programs = self.options.programs;
+            self.script(path, there, |sql| !is_program(sql, &["EVENT"]) && (programs || !is_program(sql, PROGRAMS)))?;
+        }
+        for table in &plan.tables {
+            let load = self.table(&target, table)?;
+            self.tables.push(Arc::new(load));
+        }
+        for view in &plan.views {
+            if let Some(path) = &view.stand_in
+                && !self.ledger.is_done(&format!("view {target}.{}", view.name))
+            {
+                self.script(path, Some(&target), |_| true)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a table without what comes later.
+    fn table(&mut self, schema: &str, plan: &TablePlan) -> Outcome<TableLoad> {
+        let (options, ledger) = (self.options, self.ledger.clone());
+        let step = format!("table {schema}.{}", plan.name);
+        let mut load = TableLoad {
+            schema: schema.to_owned(),
+            name: plan.name.clone(),
+            parts: Parts::default(),
+            files: plan.files.clone(),
+            format: plan.format.clone(),
+            check: plan.check,
+            triggers: plan.triggers.clone(),
+            left: AtomicUsize::new(plan.files.len()),
+        };
+        let name = qualified(schema, &plan.name);
+        let exists = self.main.run(|db| is_there(db, schema, &plan.name))?;
+        if exists && !ledger.is_begun(&step) {
+            match options.existing {
+                Existing::Keep => return Ok(load),
+                Existing::Drop => self.main.run(|db| db.run(&format!("DROP TABLE {name}")).map(drop))?,
+                Existing::Refuse => {
+                    return wrong(format!("table {schema}.{} is there already (see --existing)", plan.name));
+                }
+            }
+        }
+        let Some(path) = &plan.create else {
+            return if exists { Ok(load) } else { wrong(format!("table {schema}.{} is not there", plan.name)) };
+        };
+        if ledger.is_done(&step) && !exists {
+            return wrong(format!("table {schema}.{} is gone since the load began (--reset begins anew)", plan.name));
+        }
+        let statements = script::read(path)?;
+        let mut base = Vec::new();
+        for s in &statements {
+            let mut text = s.text.clone();
+            if begins(&text, &["CREATE", "TABLE"]) {
+                let parts = ddl::split(&text);
+                text = parts.base.clone();
+                load.parts = parts;
+            }
+            base.push(Statement { text, line: s.line });
+        }
+        self.main.run(|db| {
+            db.run(&format!("USE {}", quoted(schema)))?;
+            // A table that was begun and is there was made as a whole.
+            let made = ledger.is_begun(&step) && exists;
+            ledger.once(db, &step, |db| match made {
+                true => Ok(()),
+                false => base.iter().try_for_each(|s| script::run(db, path, s)),
+            })
+        })?;
+        Ok(load)
+    }
+
+    /// The rows, and the indexes.
+    fn data(&mut self, bytes: u64, local: bool, setup: &[String]) -> Outcome<()> {
+        let counts = Arc::new(Counts::default());
+        counts.total.store(bytes, Relaxed);
+        let mut queue = VecDeque::new();
+        let mut tables = self.tables.clone();
+        tables.sort_by_key(|t| std::cmp::Reverse(t.files.iter().filter_map(|f| f.bytes).sum::<u64>()));
+        for table in tables {
+            if table.files.is_empty() {
+                queue.push_back((table, None));
+                continue;
+            }
+            queue.extend(table.files.iter().map(|f| (table.clone(), Some(f.clone()))));
+        }
+        let work = Arc::new(Work {
+            queue: Mutex::new(queue),
+            ledger: self.ledger.clone(),
+            counts: counts.clone(),
+            fault: Mutex::new(None),
+            piece_bytes: self.options.piece_bytes,
+            local,
+        });
+        let progress = Progress::begin(counts, self.options.quiet);
+        let mut threads = Vec::new();
+        for i in 0..self.options.threads.max(1) {
+            let mut link = Link::open(&self.options.peer, setup)?;
+            let work = work.clone();
+            let run = move || work.run(&mut link);
+            let started = gannet_runtime::start_thread(&format!("load {i}"), None, run);
+            threads.push(started.map_err(|e| Fault::Wrong(format!("cannot start a thread: {e}")))?);
+        }
+        let panicked = threads.into_iter().filter_map(|t| t.join().err()).count();
+        if let Some(fault) = work.fault.lock().take() {
+            return Err(fault);
+        }
+        if panicked > 0 {
+            return wrong("a thread panicked");
+        }
+        self.said.push(progress.end());
+        Ok(())
+    }
+
+    /// What needs all tables: foreign keys, triggers, views, events, grants.
+    fn rest(&mut self, plan: &Plan) -> Outcome<()> {
+        for table in self.tables.clone() {
+            self.foreign_keys(&table)?;
+        }
+        if self.options.programs {
+            for table in self.tables.clone() {
+                if let Some(path) = &table.triggers {
+                    self.script(path, Some(&table.schema), |_| true).map_err(|e| e.at(table.place()))?;
+                }
+            }
+        }
+        for schema in &plan.schemas {
+            let target = self.target(&schema.name);
+            for view in &schema.views {
+                let step = format!("view {target}.{}", view.name);
+                if self.ledger.is_done(&step) {
+                    continue;
+                }
+                self.script(&view.script, Some(&target), |_| true)?;
+                let ledger = self.ledger.clone();
+                self.main.run(|db| ledger.note(db, &step, true))?;
+            }
+            if self.options.programs {
+                for path in &schema.scripts {
+                    let set = |sql: &str| begins(sql, &["SET"]) || sql.contains("SET ") && sql.starts_with("/*!");
+                    self.script(path, Some(&target), |sql| set(sql) || is_program(sql, &["EVENT"]))?;
+                }
+            }
+        }
+        if self.options.users
+            && let Some(path) = &plan.accounts
+        {
+            self.accounts(path, is_grant)?;
+        }
+        for path in &plan.after {
+            self.script(path, None, |_| true)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a table's foreign keys, those that are not there.
+    fn foreign_keys(&mut self, table: &TableLoad) -> Outcome<()> {
+        if table.parts.foreign_keys.is_empty() {
+            return Ok(());
+        }
+        self.main.run(|db| {
+            let there = db.rows(&format!(
+                "SELECT CONSTRAINT_NAME FROM information_schema.TABLE_CONSTRAINTS WHERE TABLE_SCHEMA = {} \
+                 AND TABLE_NAME = {} AND CONSTRAINT_TYPE = 'FOREIGN KEY'",
+                literal(&table.schema),
+                literal(&table.name)
+            ))?;
+            let there: Vec<String> = there.into_iter().flatten().flatten().collect();
+            db.run(&format!("USE {}", quoted(&table.schema)))?;
+            alter(db, table, &table.parts.foreign_keys, &there)
+        })
+    }
+
+    /// Reads every table again, and compares with what the dump says.
+    fn verify(&mut self) -> Outcome<()> {
+        let mut compared = 0;
+        for table in self.tables.clone() {
+            let (Some((rows, sum)), Format::Lines { columns, .. }) = (table.check, &table.format) else { continue };
+            let found = self.main.run(|db| checksum(db, &table, columns))?;
+            if found != (rows, sum) {
+                return wrong(format!(
+                    "{}: the table is not as it was dumped: {} rows of {rows}, checksum {:016x} for {sum:016x}",
+                    table.place(),
+                    found.0,
+                    found.1
+                ));
+            }
+            compared += 1;
+        }
+        self.said.push(format!("{compared} tables have the checksums of the dump"));
+        Ok(())
+    }
+}
+
+/// Rows and checksum of a table, as a dump would have them.
+fn checksum(db: &mut Session, table: &TableLoad, columns: &[String]) -> Outcome<(u64, u64)> {
+    let mut known = columns_of(db, &table.schema, &table.name)?;
+    known.retain(|c| columns.contains(&c.name));
+    known.sort_by_key(|c| columns.iter().position(|n| *n == c.name));
+    let forms: Vec<rows::Form> = known.iter().map(|c| c.form).collect();
+    let read = Table {
+        schema: table.schema.clone(),
+        name: table.name.clone(),
+        rows: 0,
+        bytes: 0,
+        columns: known,
+        primary: Vec::new(),
+        triggers: Vec::new(),
+    };
+    let (mut count, mut sum, mut line) = (0, 0u64, Vec::new());
+    let mut all = db.connection.stream(&crate::dump::select(&read, ""))?;
+    while let Some(packet) = all.next_row()? {
+        line.clear();
+        rows::line(packet, &forms, &mut line)?;
+        sum = sum.wrapping_add(crate::dump::hash(&line));
+        count += 1;
+    }
+    Ok((count, sum))
+}
+
+fn is_there(db: &mut Session, schema: &str, table: &str) -> Outcome<bool> {
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
+        literal(schema),
+        literal(table)
+    );
+    Ok(db.value(&sql)?.as_deref() != Some("0"))
+}
+
+/// Adds what is not there, in one ALTER TABLE; full-text indexes each in one of its own, as InnoDB wants it.
+fn alter(db: &mut Session, table: &TableLoad, adds: &[(String, String)], there: &[String]) -> Outcome<()> {
+    let missing = adds.iter().filter(|(name, _)| !there.iter().any(|t| t.eq_ignore_ascii_case(name)));
+    let (alone, together): (Vec<_>, Vec<_>) = missing.map(|(_, add)| add).partition(|a| begins(a, &["FULLTEXT"]));
+    let name = qualified(&table.schema, &table.name);
+    let together = together.iter().map(|a| format!("ADD {a}")).collect::<Vec<_>>().join(", ");
+    let alone = alone.iter().map(|a| format!("ADD {a}"));
+    for adds in Some(together).filter(|t| !t.is_empty()).into_iter().chain(alone) {
+        let sql = adapted(&format!("ALTER TABLE {name} {adds}"), db.about.kind);
+        db.connection.query(&sql).map_err(|e| Fault::from(e).at(format!("{}: {adds}", table.place())))?;
+    }
+    Ok(())
+}
+
+const PROGRAMS: &[&str] = &["FUNCTION", "PROCEDURE", "EVENT", "TRIGGER"];
+
+/// Creates, drops or alters a stored program of these kinds.
+fn is_program(sql: &str, kinds: &[&str]) -> bool {
+    let bare = ddl::replace_words(sql.split('(').next().unwrap_or_default(), |_| None);
+    let words: Vec<&str> = bare.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty()).collect();
+    let verb = words.iter().find(|w| !w.starts_with(|c: char| c.is_ascii_digit()));
+    verb.is_some_and(|v| ["CREATE", "DROP", "ALTER"].iter().any(|k| v.eq_ignore_ascii_case(k)))
+        && words.iter().take(12).any(|w| kinds.iter().any(|k| w.eq_ignore_ascii_case(k)))
+}
+
+fn creates_schema(sql: &str) -> bool {
+    begins(sql, &["CREATE", "DATABASE"]) || begins(sql, &["CREATE", "SCHEMA"])
+}
+
+fn is_grant(sql: &str) -> bool {
+    begins(sql, &["GRANT"]) || begins(sql, &["REVOKE"]) || begins(sql, &["SET", "DEFAULT", "ROLE"])
+}
+
+/// What the connections do side by side.
+struct Work {
+    /// Files of tables; none: a table without files, which only gets its indexes.
+    queue: Mutex<VecDeque<(Arc<TableLoad>, Option<DataFile>)>>,
+    ledger: Arc<Ledger>,
+    counts: Arc<Counts>,
+    fault: Mutex<Option<Fault>>,
+    piece_bytes: usize,
+    local: bool,
+}
+
+impl Work {
+    fn run(&self, link: &mut Link) {
+        loop {
+            let Some((table, file)) = self.queue.lock().pop_front() else { return };
+            let outcome = match &file {
+                Some(file) => self.file(link, &table, file),
+                None => self.indexes(link, &table),
+            };
+            if let Err(e) = outcome {
+                let mut first = self.fault.lock();
+                if !matches!(e, Fault::Stopped) && first.is_none() {
+                    *first = Some(e.at(table.place()));
+                }
+                self.counts.stop.store(true, Relaxed);
+                return;
+            }
+        }
+    }
+
+    /// Brings a file in, from where it was left; with the last of a table, its indexes.
+    fn file(&self, link: &mut Link, table: &TableLoad, file: &DataFile) -> Outcome<()> {
+        let Format::Lines { dialect, .. } = &table.format else { return wrong("statements") };
+        let way = Way::of(self.local, &table.schema, &table.name, &table.format)?;
+        let name = file.name();
+        let known = self.ledger.pieces(&name);
+        let mut pieces = Pieces::open(file.path.clone(), dialect, self.piece_bytes)?;
+        let mut done_to = 0;
+        while let Some((to, _)) = known.get(&done_to) {
+            done_to = *to;
+        }
+        pieces.skip_to(done_to)?;
+        self.counts.done.fetch_add(done_to, Relaxed);
+        while let Some(piece) = pieces.next()? {
+            if self.counts.stop.load(Relaxed) {
+                return Err(Fault::Stopped);
+            }
+            let rows = piece.ends.len() as u64;
+            link.run(|db| {
+                db.run("START TRANSACTION")?;
+                if self.ledger.piece(db, &name, piece.from, piece.to, rows)? {
+                    let outcome = way.put(db, &piece, &file.path);
+                    if let Err(e) = outcome {
+                        if !matches!(e, Fault::Lost(_)) {
+                            db.attempt("ROLLBACK")?;
+                        }
+                        return Err(e);
+                    }
+                }
+                db.run("COMMIT").map(drop)
+            })?;
+            self.counts.rows.fetch_add(rows, Relaxed);
+            self.counts.bytes.fetch_add(piece.bytes.len() as u64, Relaxed);
+            self.counts.done.fetch_add(piece.bytes.len() as u64, Relaxed);
+        }
+        self.compare(file, &pieces)?;
+        if table.left.fetch_sub(1, Relaxed) == 1 { self.indexes(link, table) } else { Ok(()) }
+    }
+
+    /// The file holds what the dump says it does.
+    fn compare(&self, file: &DataFile, pieces: &Pieces) -> Outcome<()> {
+        let (rows, bytes, crc) = pieces.read();
+        let place = file.path.display();
+        if let Some(said) = file.bytes.filter(|b| *b != bytes) {
+            return wrong(format!("{place}: the file holds {bytes} bytes, and the dump says {said}: it is cut short"));
+        }
+        match file.check {
+            Some(check) if check != (rows, crc) => {
+                let (said_rows, said_crc) = check;
+                wrong(format!(
+                    "{place}: the file is damaged: {rows} rows of {said_rows}, checksum {crc:08x} for {said_crc:08x}"
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn indexes(&self, link: &mut Link, table: &TableLoad) -> Outcome<()> {
+        if table.parts.indexes.is_empty() {
+            return Ok(());
+        }
+        link.run(|db| {
+            let there = db.rows(&format!(
+                "SELECT DISTINCT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = {} \
+                 AND TABLE_NAME = {}",
+                literal(&table.schema),
+                literal(&table.name)
+            ))?;
+            let there: Vec<String> = there.into_iter().flatten().flatten().collect();
+            alter(db, table, &table.parts.indexes, &there)
+        })
+    }
+}

@@ -1,0 +1,193 @@
+//! Rows as lines: values separated by tabs, `\N` for NULL, special characters behind a backslash, binary values in
+//! base64. It is the default of LOAD DATA.
+
+use crate::fault::{Outcome, wrong};
+use gannet_wire::codec::Reader;
+
+/// How a column's values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Numbers and times: no character of theirs is special.
+    Plain,
+    /// Texts.
+    Text,
+    /// Bytes of any kind, which a file in UTF-8 cannot hold as they are: in base64.
+    Binary,
+}
+
+impl Form {
+    /// The form of a type of `information_schema.COLUMNS.DATA_TYPE`.
+    pub(crate) fn of(data_type: &str) -> Form {
+        match data_type {
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "float" | "double" | "date"
+            | "time" | "datetime" | "timestamp" | "year" => Form::Plain,
+            "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" | "bit" | "geometry" | "point"
+            | "linestring" | "polygon" | "multipoint" | "multilinestring" | "multipolygon" | "geometrycollection"
+            | "geomcollection" | "vector" => Form::Binary,
+            _ => Form::Text,
+        }
+    }
+}
+
+/// What stands behind the backslash for a byte; 0 for bytes that stand for themselves.
+const fn escapes() -> [u8; 256] {
+    let mut table = [0; 256];
+    table[0] = b'0';
+    table[0x08] = b'b';
+    table[b'\n' as usize] = b'n';
+    table[b'\r' as usize] = b'r';
+    table[b'\t' as usize] = b't';
+    table[0x1A] = b'Z';
+    table[b'\\' as usize] = b'\\';
+    table
+}
+
+const ESCAPES: [u8; 256] = escapes();
+
+/// Appends a row of the text protocol as a line.
+pub(crate) fn line(packet: &[u8], forms: &[Form], out: &mut Vec<u8>) -> Outcome<()> {
+    let mut r = Reader::new(packet);
+    for (i, form) in forms.iter().enumerate() {
+        if i > 0 {
+            out.push(b'\t');
+        }
+        match (r.lenenc_bytes_or_null(), form) {
+            (Ok(None), _) => out.extend_from_slice(b"\\N"),
+            (Ok(Some(value)), Form::Plain) => out.extend_from_slice(value),
+            (Ok(Some(value)), Form::Text) => escape(value, out),
+            (Ok(Some(value)), Form::Binary) => base64(value, out),
+            (Err(_), _) => return wrong("the server sent a row that ends too early"),
+        }
+    }
+    if !r.is_empty() {
+        return wrong("the server sent a row with too many values");
+    }
+    out.push(b'\n');
+    Ok(())
+}
+
+/// Appends a text with its special characters behind backslashes.
+pub(crate) fn escape(text: &[u8], out: &mut Vec<u8>) {
+    let mut rest = text;
+    while let Some(at) = rest.iter().position(|&b| ESCAPES[usize::from(b)] != 0) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(&[b'\\', ESCAPES[usize::from(rest[at])]]);
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
+}
+
+/// Appends what an escaped text stands for.
+pub(crate) fn unescape(text: &[u8], out: &mut Vec<u8>) {
+    let mut rest = text;
+    while let Some(at) = rest.iter().position(|&b| b == b'\\') {
+        out.extend_from_slice(&rest[..at]);
+        let Some(&next) = rest.get(at + 1) else {
+            out.push(b'\\');
+            return;
+        };
+        out.push(match next {
+            b'0' => 0,
+            b'b' => 0x08,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'Z' => 0x1A,
+            other => other,
+        });
+        rest = &rest[at + 2..];
+    }
+    out.extend_from_slice(rest);
+}
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Appends bytes in base64, without line ends.
+pub(crate) fn base64(bytes: &[u8], out: &mut Vec<u8>) {
+    out.reserve(bytes.len().div_ceil(3) * 4);
+    let digit = |v: u32, shift: u32| ALPHABET[(v >> shift & 63) as usize];
+    let (threes, rest) = bytes.as_chunks::<3>();
+    for &[a, b, c] in threes {
+        let v = u32::from_be_bytes([0, a, b, c]);
+        out.extend_from_slice(&[digit(v, 18), digit(v, 12), digit(v, 6), digit(v, 0)]);
+    }
+    match *rest {
+        [a] => {
+            let v = u32::from_be_bytes([0, a, 0, 0]);
+            out.extend_from_slice(&[digit(v, 18), digit(v, 12), b'=', b'=']);
+        }
+        [a, b] => {
+            let v = u32::from_be_bytes([0, a, b, 0]);
+            out.extend_from_slice(&[digit(v, 18), digit(v, 12), digit(v, 6), b'=']);
+        }
+        _ => {}
+    }
+}
+
+/// The bytes that base64 stands for; `None` when it is none. Line ends are skipped.
+pub(crate) fn from_base64(text: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut v, mut digits, mut padding) = (0u32, 0, 0);
+    for &b in text {
+        let digit = match b {
+            b'A'..=b'Z' => b - b'A',
+            b'a'..=b'z' => b - b'a' + 26,
+            b'0'..=b'9' => b - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            b'\n' | b'\r' => continue,
+            b'=' if digits >= 2 => {
+                padding += 1;
+                0
+            }
+            _ => return None,
+        };
+        if padding > 0 && b != b'=' {
+            return None;
+        }
+        v = v << 6 | u32::from(digit);
+        digits += 1;
+        if digits == 4 {
+            let [_, bytes @ ..] = v.to_be_bytes();
+            out.extend_from_slice(&bytes[..3usize.checked_sub(padding)?]);
+            (v, digits) = (0, 0);
+        }
+    }
+    (digits == 0 && padding <= 2).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back_from_lines() {
+        let all: Vec<u8> = (0..=255).collect();
+        let (mut escaped, mut back) = (Vec::new(), Vec::new());
+        escape(&all, &mut escaped);
+        assert!(!escaped.contains(&b'\n') && !escaped.contains(&b'\t') && !escaped.contains(&0));
+        unescape(&escaped, &mut back);
+        assert_eq!(back, all);
+        for len in [0, 1, 2, 3, 4, 5, 255] {
+            let mut text = Vec::new();
+            base64(&all[..len], &mut text);
+            assert_eq!(text.len(), len.div_ceil(3) * 4);
+            assert_eq!(from_base64(&text).as_deref(), Some(&all[..len]));
+        }
+        for bad in ["a", "ab", "abc", "a===", "ab=c", "ab==ab==", "a*cd", "====", "YWI=YWI="] {
+            assert_eq!(from_base64(bad.as_bytes()), None, "{bad}");
+        }
+        assert_eq!(from_base64(b"YWJj\nZA==").as_deref(), Some(&b"abcd"[..]));
+    }
+
+    #[test]
+    fn rows_become_lines() {
+        let mut out = Vec::new();
+        let forms = [Form::Plain, Form::Text, Form::Binary, Form::Text];
+        line(b"\x0212\x03a\tb\x02\x00\xFF\xFB", &forms, &mut out).unwrap();
+        assert_eq!(out, b"12\ta\\tb\tAP8=\t\\N\n");
+        let cut = line(b"\x0212\x05a", &forms, &mut out).unwrap_err().to_string();
+        assert_eq!(cut, "the server sent a row that ends too early");
+        assert_eq!((Form::of("json"), Form::of("bit"), Form::of("year")), (Form::Text, Form::Binary, Form::Plain));
+    }
+}
