@@ -9,13 +9,13 @@ use gannet_plan::TableExprs;
 use gannet_plan::expr::{Expr, ExprKind};
 use gannet_plan::physical::{Op, PartFilter, PartScan, Physical, TableScan};
 use gannet_plan::plan::PlanKind;
-use gannet_plan::prune::{Evaluate, PartSet, number_of, prune};
+use gannet_plan::prune::{Evaluate, PartSet, number_of, placing, prune};
 use gannet_schema::Table;
 use gannet_schema::partition::{Method, Numbers};
 use gannet_types::{ErrorCode, Result, SqlError, TimeZone, Value, ValueRef, sql_err};
 
 /// The table, or the part of it, that a stored row is in by its values. `slot` is the table's place in the plan. Error
-/// 1863 when it can be in none.
+/// 1526 when it can be in none.
 #[inline]
 pub(crate) fn of_row<'p>(slot: usize, row: &[Value], cx: &mut Cx<'_, 'p>) -> Result<&'p Table> {
     let plan = cx.shared.plan;
@@ -25,7 +25,7 @@ pub(crate) fn of_row<'p>(slot: usize, row: &[Value], cx: &mut Cx<'_, 'p>) -> Res
     }
     match locate(slot, table, row, cx)? {
         (Some(part), _) => table.part(part),
-        (None, _) => Err(misplaced(table)),
+        (None, number) => Err(no_part(table, number)),
     }
 }
 
@@ -108,7 +108,7 @@ fn locate<'p>(
 fn batch_of(table: &Table, row: &[Value]) -> Batch {
     let mut columns = vec![Column::Constant(Value::Null, 1); row.len()];
     for column in table.partitions.iter().flat_map(|p| p.columns()) {
-        columns[*column as usize] = Column::Constant(row[*column as usize].clone(), 1);
+        columns[*column as usize] = Column::Constant(placing(&row[*column as usize]), 1);
     }
     Batch { rows: 1, columns }
 }

@@ -335,6 +335,16 @@ fn rises(e: &Expr) -> Option<Rise> {
     }
 }
 
+/// A value of a column as the expressions that place rows have it: an instant is its seconds since 1970.
+pub fn placing(value: &Value) -> Value {
+    let Value::Timestamp(time, fsp) = value else { return value.clone() };
+    let (seconds, micros) = (time.unix_micros().div_euclid(1_000_000), time.unix_micros().rem_euclid(1_000_000));
+    match fsp {
+        0 => Value::Int(seconds),
+        _ => Value::Decimal(gannet_types::Decimal::parse(format!("{seconds}.{micros:06}").as_bytes()).value),
+    }
+}
+
 fn integer(value: &Value) -> Option<i128> {
     match value {
         Value::Int(n) => Some(i128::from(*n)),
@@ -376,7 +386,11 @@ fn step(value: &Value, by: i64) -> Option<Value> {
 
 /// What an expression's value is as a number: none is NULL, and any other kind of value.
 pub fn number_of(value: &Value) -> Option<i128> {
-    integer(value)
+    match value {
+        Value::Timestamp(time, 0) => Some(i128::from(time.unix_micros().div_euclid(1_000_000))),
+        Value::Decimal(number) => number.to_i128(),
+        other => integer(other),
+    }
 }
 
 /// The part of a row whose values and numbers are known.

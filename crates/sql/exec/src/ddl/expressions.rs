@@ -223,6 +223,8 @@ impl Definition<'_> {
                 | "icu_version"
         );
         let allowed = match usage {
+            // What may be there was looked at before.
+            Use::Partition => true,
             // A default may differ from row to row.
             Use::Default(_) => !matches!(
                 name.as_str(),

@@ -179,9 +179,6 @@ fn written(
     if named && of.sub.is_none() {
         return Err(sql_err!(Subpartition));
     }
-    if list.iter().any(|p| !p.sub.is_empty() && p.sub.len() != of.subs()) {
-        return Err(sql_err!(AddPartitionSubpart));
-    }
     let subs = Subs { of: of.sub.is_some(), count: of.subs(), named };
     Maker { columns: &columns, table: &old.name, txn: edit.txn(), cx }.partitions(list, &of.spread, &subs)
 }
@@ -208,19 +205,15 @@ fn add(
     }
     let mut partitions = of.partitions.to_vec();
     if list.is_empty() {
-        let mut number = partitions.len();
-        for _ in 0..more {
-            // The next name that is free.
-            while of.partition(&format!("p{number}")).is_some() {
-                number += 1;
-            }
-            partitions.push(partition::unnamed(&format!("p{number}")));
-            number += 1;
-        }
+        let first = partitions.len();
+        partitions.extend((first..first + more as usize).map(|n| partition::unnamed(&format!("p{n}"))));
     } else {
         let beyond = |p: &Partition| matches!(&p.values, Values::LessThan(b) if b.iter().all(Option::is_none));
         if of.partitions.last().is_some_and(beyond) && !of.spread.by_columns() {
             return Err(sql_err!(PartitionMaxvalue));
+        }
+        if list.iter().any(|p| !p.sub.is_empty() && p.sub.len() != of.subs()) {
+            return Err(sql_err!(AddPartitionSubpart));
         }
         partitions.extend(written(old, &of, list, (edit, cx))?);
     }
@@ -270,7 +263,9 @@ fn reorganize(
     cx: &mut DdlContext<'_>,
 ) -> Result<u64> {
     if into.is_empty() {
-        return Err(sql_err!(ReorgNoParam));
+        // As many as there are: nothing is to be done.
+        let hashed = matches!(of.spread.method, Method::Hash | Method::Key);
+        return if hashed && of.counted { Ok(0) } else { Err(sql_err!(ReorgNoParam)) };
     }
     if names.len() > of.partitions.len() {
         return Err(sql_err!(ReorgPartitionNotExist));
@@ -287,6 +282,16 @@ fn reorganize(
         return Err(sql_err!(ConsecutiveReorgPartitions));
     }
     let fresh = written(old, &of, into, (edit, cx))?;
+    if fresh.iter().any(|p| p.subs.len() != of.partitions[first].subs.len()) {
+        return Err(sql_err!(PartitionWrongNoSubpart));
+    }
+    let mut partitions = of.partitions[..first].to_vec();
+    partitions.extend(fresh.iter().cloned());
+    partitions.extend_from_slice(&of.partitions[last + 1..]);
+    let subs_counted = of.subs_counted && into.iter().all(|p| p.sub.is_empty());
+    let (partitions, counted) = (partitions.into(), false);
+    let next = Partitioning { partitions, counted, subs_counted, ..of.clone() };
+    partition::check_partitions(&next, &old.columns)?;
     if of.spread.method == Method::Range {
         let (was, is) = (&of.partitions[last].values, &fresh[fresh.len() - 1].values);
         let single = |values: &Values| {
@@ -299,15 +304,9 @@ fn reorganize(
             return Err(sql_err!(ReorgOutsideRange));
         }
     }
-    let mut partitions = of.partitions[..first].to_vec();
     let mut kept: Vec<Option<usize>> = (0..first).map(Some).collect();
     kept.extend(fresh.iter().map(|_| None));
-    partitions.extend(fresh);
-    partitions.extend_from_slice(&of.partitions[last + 1..]);
     kept.extend((last + 1..of.partitions.len()).map(Some));
-    let subs_counted = of.subs_counted && into.iter().all(|p| p.sub.is_empty());
-    let next = Partitioning { partitions: partitions.into(), counted: false, subs_counted, ..of };
-    partition::check_partitions(&next, &old.columns)?;
     let leaves = origins(&next, &kept);
     let pending = sql(begin_parts(edit, old, next, leaves))?;
     refill(pending, edit, cx).map(|_| 0)
@@ -398,9 +397,11 @@ fn alike(table: &Table, other: &Table) -> Result<()> {
         return Err(sql_err!(TablesDifferentMetadata));
     }
     let option = |t: &Table, name: &str| t.options.create_options.iter().find(|o| *o.0 == *name).map(|o| o.1.clone());
-    for (name, text) in [("ROW_FORMAT", "ROW_FORMAT"), ("KEY_BLOCK_SIZE", "KEY_BLOCK_SIZE")] {
-        if option(table, name) != option(other, name) {
-            return Err(sql_err!(PartitionExchangeDifferentOption, text));
+    for name in ["ROW_FORMAT", "KEY_BLOCK_SIZE"] {
+        // Rows have one format; what was written of another has to agree where both say something.
+        let both = option(table, name).zip(option(other, name));
+        if both.is_some_and(|(a, b)| a != b) {
+            return Err(sql_err!(PartitionExchangeDifferentOption, name));
         }
     }
     // Rows name the definition that they were written with.

@@ -295,6 +295,7 @@ impl Maker<'_, '_> {
             return Err(sql_err!(TooManyPartitionFuncFields, "list of partition fields"));
         }
         let found = self.names(names)?;
+        let mut bytes = 0;
         for column in self.columns.iter().filter(|c| found.contains(&c.name)) {
             use TypeId as T;
             let id = column.ty.id;
@@ -306,13 +307,19 @@ impl Maker<'_, '_> {
             if !fits {
                 return Err(sql_err!(FieldTypeNotAllowedAsPartitionField, column.name));
             }
+            bytes += column.ty.max_bytes();
+        }
+        if bytes > define::MAX_KEY_BYTES {
+            return Err(sql_err!(PartitionFieldsTooLong));
         }
         Ok(found)
     }
 
     /// The text of an expression that gives integers. Errors 1564, 1486, 1491, 1659, 1054.
     fn expression(&mut self, expr: &Expr, sub: bool) -> Result<Box<str>> {
-        allowed::check(expr, self.columns)?;
+        if !matches!(expr, Expr::Column(_)) {
+            allowed::check(expr, self.columns)?;
+        }
         let over = Definition {
             columns: self.columns,
             table: self.table,
@@ -408,7 +415,7 @@ impl Maker<'_, '_> {
                     }
                     Some(match fields.get(at) {
                         Some(column) => self.column_value(value, column)?,
-                        None => integer(value, given)?,
+                        None => self.number(value, given, spread)?,
                     })
                 }
             });
@@ -436,7 +443,7 @@ impl Maker<'_, '_> {
                 values.push(match fields.get(at) {
                     _ if value.is_null() => Value::Null,
                     Some(column) => self.column_value(value, column)?,
-                    None => integer(value, given)?,
+                    None => self.number(value, given, spread)?,
                 });
             }
             made.push(values.into());
@@ -492,6 +499,18 @@ impl Maker<'_, '_> {
         run.strict = true;
         let mut value = eval::eval(&bound, &Batch::one_empty_row(), 0, &mut run)?;
         value.settle(&bound.ty);
+        Ok(value)
+    }
+
+    /// A number for an expression. Errors 1697; 1563 for one that it never gives.
+    fn number(&self, value: Value, given: &PartitionDef, spread: &Spread) -> Result<Value> {
+        let value = integer(value, given)?;
+        if let (Value::Int(..0), Some(text)) = (&value, spread.expression()) {
+            let scratch = expressions::scratch(self.columns, self.cx.collation);
+            if gannet_plan::bind_over(&scratch, &expressions::parse(text)?)?.ty.unsigned {
+                return Err(sql_err!(PartitionConstDomain));
+            }
+        }
         Ok(value)
     }
 

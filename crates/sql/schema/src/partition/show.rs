@@ -105,19 +105,29 @@ fn write_value(out: &mut String, value: &Value) {
         Value::Null => out.push_str("NULL"),
         Value::Int(_) | Value::UInt(_) => push_text(out, value),
         Value::Str(bytes, collation) if collation.is_binary() => {
-            out.push_str("_binary'");
-            bytes.iter().for_each(|b| out.push(char::from(*b)));
-            out.push('\'');
+            out.push_str("_binary 0x");
+            write_hex(out, bytes);
         }
         Value::Str(bytes, collation) => {
-            let text = collation.charset().convert(bytes, gannet_types::charset::Charset::Utf8mb4).bytes;
-            quote_text(out, &String::from_utf8_lossy(&text));
+            let converted = collation.charset().convert(bytes, gannet_types::charset::Charset::Utf8mb4);
+            if converted.lossy {
+                let _ = write!(out, "_{} 0x", collation.charset().name());
+                write_hex(out, bytes);
+            } else {
+                quote_text(out, &String::from_utf8_lossy(&converted.bytes));
+            }
         }
         _ => {
             out.push('\'');
             push_text(out, value);
             out.push('\'');
         }
+    }
+}
+
+fn write_hex(out: &mut String, bytes: &[u8]) {
+    for b in bytes {
+        let _ = write!(out, "{b:02X}");
     }
 }
 

@@ -10,6 +10,8 @@ enum Takes {
     Numbers,
     Dates,
     Times,
+    Both,
+    Days,
     Instant,
 }
 
@@ -24,6 +26,7 @@ fn takes(name: &str, args: usize) -> Option<Takes> {
         )
         | ("yearweek", 1 | 2) => Takes::Dates,
         ("hour" | "microsecond" | "minute" | "second" | "time_to_sec", 1) => Takes::Times,
+        ("from_days", 1) => Takes::Days,
         ("unix_timestamp", 1) => Takes::Instant,
         _ => return None,
     })
@@ -54,7 +57,7 @@ pub(super) fn check(e: &Expr, columns: &[Column]) -> Result<()> {
         }
         Expr::Extract { unit, expr } => {
             let takes = match unit {
-                IntervalUnit::Week => return Err(sql_err!(PartitionFunctionIsNotAllowed)),
+                IntervalUnit::Week => return Err(sql_err!(WrongExprInPartitionFunc)),
                 IntervalUnit::Year
                 | IntervalUnit::Quarter
                 | IntervalUnit::Month
@@ -63,7 +66,7 @@ pub(super) fn check(e: &Expr, columns: &[Column]) -> Result<()> {
                 IntervalUnit::DayHour
                 | IntervalUnit::DayMinute
                 | IntervalUnit::DaySecond
-                | IntervalUnit::DayMicrosecond => Takes::Dates,
+                | IntervalUnit::DayMicrosecond => Takes::Both,
                 _ => Takes::Times,
             };
             argument(expr, &takes, columns)
@@ -92,7 +95,7 @@ fn function(call: &Call, columns: &[Column]) -> Result<()> {
 fn argument(e: &Expr, takes: &Takes, columns: &[Column]) -> Result<()> {
     let Expr::Column(column) = e else {
         return match takes {
-            Takes::Numbers => check(e, columns),
+            Takes::Numbers | Takes::Days => check(e, columns),
             // A constant, or an expression that would have to be converted.
             _ if matches!(e, Expr::Literal(_)) => Ok(()),
             _ => {
@@ -107,6 +110,8 @@ fn argument(e: &Expr, takes: &Takes, columns: &[Column]) -> Result<()> {
     let fits = match takes {
         Takes::Numbers => id != TypeId::Timestamp,
         Takes::Dates => matches!(id, TypeId::Date | TypeId::DateTime),
+        Takes::Both => id == TypeId::DateTime,
+        Takes::Days => !matches!(id, TypeId::Date | TypeId::DateTime | TypeId::Time | TypeId::Timestamp),
         Takes::Times => matches!(id, TypeId::Time | TypeId::DateTime),
         Takes::Instant => id == TypeId::Timestamp,
     };
@@ -117,7 +122,7 @@ fn argument(e: &Expr, takes: &Takes, columns: &[Column]) -> Result<()> {
 pub(super) fn check_constant(e: &Expr) -> Result<()> {
     gannet_types::check_stack()?;
     match e {
-        Expr::Column(column) => Err(sql_err!(BadField, column.column, "partition function")),
+        Expr::Column(column) => Err(sql_err!(BadField, column.column, "field list")),
         Expr::Subquery(_) | Expr::Exists(_) | Expr::InSubquery { .. } | Expr::Quantified { .. } => {
             Err(sql_err!(PartitionFunctionIsNotAllowed))
         }
@@ -127,8 +132,10 @@ pub(super) fn check_constant(e: &Expr) -> Result<()> {
         Expr::Call(call) => {
             let function = gannet_functions::function(&call.name.text);
             let pure = function.is_some_and(|f| f.stability == gannet_functions::Stability::Pure);
+            // With an argument it is the statement's time no more.
+            let instant = call.args.len() == 1 && call.name.text.eq_ignore_ascii_case("unix_timestamp");
             let clock = call.args.is_empty() && call.name.text.eq_ignore_ascii_case("unix_timestamp");
-            if call.schema.is_some() || !pure || clock {
+            if call.schema.is_some() || !(pure || instant) || clock {
                 return Err(sql_err!(PartitionFunctionIsNotAllowed));
             }
             call.args.iter().try_for_each(check_constant)

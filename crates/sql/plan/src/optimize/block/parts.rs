@@ -6,7 +6,7 @@ use crate::fold;
 use crate::optimize::build::Builder;
 use crate::physical::{PartFilter, PartScan, Ranges};
 use crate::plan::TableExprs;
-use crate::prune::{Evaluate, number_of, prune};
+use crate::prune::{Evaluate, number_of, placing, prune};
 use gannet_types::{Result, SqlError, Value};
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ impl<'p> Evaluate<'p> for Known<'_, '_> {
 fn computed(builder: &Builder<'_>, e: &Expr, row: &[Value]) -> Option<Value> {
     match &e.kind {
         ExprKind::Literal(value) => Some(value.clone()),
-        ExprKind::Column(n) => row.get(*n as usize).cloned(),
+        ExprKind::Column(n) => row.get(*n as usize).map(placing),
         ExprKind::Call(def, args) => {
             let literal = |arg: &Expr| {
                 let kind = ExprKind::Literal(computed(builder, arg, row)?);
