@@ -75,4 +75,4 @@ pub use rows::{Delete, Insert, Update};
 pub use scan::{Entry, Scan};
 pub use scrub::{Damage, ScrubStatus};
 pub use trees::TreeHandle;
-pub use txn::{IndexInsert, Savepoint, Txn};
+pub use txn::{IndexInsert, Savepoint, Txn, snapshot_of_committed, wait_commit};

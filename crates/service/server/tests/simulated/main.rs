@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 mod clocks;
+mod keys;
 mod tables;
 
 const KEYS: u64 = 16;
