@@ -20,7 +20,14 @@ pub fn run(args: &[String]) -> Result<(), String> {
     // Before anything is opened: a signal during the start must not leave the store half open.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|e| format!("cannot handle signals: {e}"))?;
     let server = Server::start(options)?;
+    let beside = gannet_memcache::start(server.instance(), server.sessions())?;
     print!("{}", server.banner());
+    if let Some(at) = beside.tcp {
+        println!("  memcached's protocol: {at}");
+    }
+    if let Some(path) = &beside.socket {
+        println!("  memcached's protocol: {}", path.display());
+    }
     server.core().log.system(format_args!("{} is ready for connections", version()));
     gannet_runtime::tell_service_manager("READY=1");
     let shared = server.core().clone();
@@ -42,6 +49,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
     started.map_err(|e| format!("cannot start a thread: {e}"))?;
     server.wait();
     gannet_runtime::tell_service_manager("STOPPING=1");
+    drop(beside);
     server.stop();
     Ok(())
 }

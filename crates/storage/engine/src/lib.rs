@@ -28,6 +28,7 @@ mod open;
 mod options;
 #[doc(hidden)]
 pub mod plant;
+pub mod pool;
 mod purge;
 mod range;
 mod read;
@@ -75,4 +76,4 @@ pub use rows::{Delete, Insert, Update};
 pub use scan::{Entry, Scan};
 pub use scrub::{Damage, ScrubStatus};
 pub use trees::TreeHandle;
-pub use txn::{IndexInsert, Savepoint, Txn};
+pub use txn::{IndexInsert, Savepoint, Txn, snapshot_of_committed, wait_commit};

@@ -23,6 +23,8 @@ mod index_agrees;
 mod kept_texts;
 mod load;
 mod logins;
+mod memcached;
+mod memcached_tables;
 mod midway;
 mod own_sessions;
 mod parts_agree;

@@ -126,7 +126,8 @@ fn remove_row(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Res
     Ok(true)
 }
 
-fn remove_entries(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Result<()> {
+/// Deletes the index entries of a row.
+pub(crate) fn remove_entries(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Result<()> {
     for number in 0..table.indexes.len() {
         if Some(number) != table.clustered {
             let entry = codec::index_entry(table, number, key, values)?;
