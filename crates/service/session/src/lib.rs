@@ -74,6 +74,7 @@ mod opening;
 mod outfile;
 mod own;
 mod owned;
+mod partitions;
 mod planning;
 mod powers;
 mod prepared;

@@ -7,7 +7,8 @@ use super::setup;
 use super::state::unsupported;
 use super::{
     accounts, admin, branch, calls, components, diagnostics, events, explain, grants, handler, help, load, locks,
-    logged, logs, maintain, planning, prepared, privileges, programs, query, set, show, temporary, transaction,
+    logged, logs, maintain, partitions, planning, prepared, privileges, programs, query, set, show, temporary,
+    transaction,
 };
 use gannet_catalog::Gate;
 use gannet_core::accounts::Privilege;
@@ -346,6 +347,9 @@ fn ddl(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> R
         return Ok(done);
     }
     match statement {
+        Statement::AlterTable(a) if partitions::maintains(a).is_some() => {
+            return partitions::maintain(session, a, reply);
+        }
         Statement::CreateTable(c) if c.temporary => {
             session.work.require_read_write()?;
             return temporary::create_temporary(session, statement, c, reply);

@@ -84,7 +84,7 @@ impl KeyValueTable {
         if !table.triggers.is_empty() {
             return refuse("it has triggers");
         }
-        if table.constraints.partition.is_some() {
+        if table.partitions.is_some() {
             return refuse("it has partitions");
         }
         if table.columns.iter().any(|c| c.generated.is_some()) {

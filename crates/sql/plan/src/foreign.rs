@@ -107,6 +107,7 @@ fn place(table: &Arc<Table>, intent: Intent, tables: &mut Vec<PlanTable>) -> Res
         statistics_epoch: table.statistics.epoch(),
         exprs,
         links: None,
+        only: None,
         through: None,
     });
     Ok(tables.len() as u32 - 1)

@@ -49,6 +49,7 @@ fn definition(columns: Vec<ColumnDefinition>, indexes: Vec<IndexDefinition>) -> 
         auto_increment: None,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        partitioning: None,
     }
 }
 
@@ -69,6 +70,7 @@ fn build(definition: &TableDefinition) -> Table {
         triggers: Box::default(),
         constraints: Constraints::default(),
         source: RowSource::Engine,
+        partitioned: None,
     };
     let name = definition.name.clone();
     assemble(parts, "test".into(), name, defined.columns, indexes, defined.clustered, Arc::default())
@@ -361,4 +363,89 @@ fn entries_give_rows_back() {
     assert_eq!(table.duplicate_text(1, |i| [ValueRef::Null, ValueRef::Int(3), ValueRef::Null][i]), "3-NULL");
     // Same key, other carried bytes: 'KEY' and 'Key' are one primary key.
     assert_eq!(table.carried_columns(1), [0]);
+}
+
+/// RANGE COLUMNS over a text and a number, HASH below.
+fn spread() -> Table {
+    use crate::partition::{By, Method, PartTrees, Partition, Partitioned, Partitioning, Spread, SubPartition, Values};
+    let table = build(&definition(
+        vec![
+            column("id", int(), true, ColumnDefault::Null),
+            column("s", SqlType::varchar(10, CollationId::DEFAULT), true, ColumnDefault::Null),
+        ],
+        vec![index(None, IndexKind::Plain, &[("s", None, false)])],
+    ));
+    let spread = |method, by| Spread { method, linear: false, algorithm: 2, by };
+    let text = |s: &str| Value::Str(s.into(), CollationId::DEFAULT);
+    let bounds = [vec![Some(text("k")), Some(Value::Int(10))], vec![Some(text("K")), None], vec![None, None]];
+    let partition = |(n, bounds): (usize, Vec<Option<Value>>)| Partition {
+        name: format!("p{n}").into(),
+        values: Values::LessThan(bounds.into()),
+        options: Default::default(),
+        subs: (0..2).map(|s| SubPartition { name: format!("p{n}sp{s}").into(), options: Default::default() }).collect(),
+    };
+    let of = Partitioning {
+        spread: spread(Method::Range, By::Columns(["s".into(), "id".into()].into())),
+        sub: Some(spread(Method::Hash, By::Expression("`id`".into()))),
+        counted: false,
+        subs_counted: true,
+        count_written: false,
+        sub_count_written: true,
+        partitions: bounds.into_iter().enumerate().map(partition).collect(),
+    };
+    let trees = |n: u64| PartTrees { row: TreeId(100 + 2 * n), indexes: [TreeId(101 + 2 * n)].into() };
+    let partitioned = Partitioned { trees: (0..6).map(trees).collect(), definition: of };
+    let parts = TableParts { partitioned: Some(Arc::new(partitioned)), ..table.parts() };
+    let (columns, indexes) = (table.columns.to_vec(), table.indexes.to_vec());
+    assemble(parts, table.schema.clone(), table.name.clone(), columns, indexes, table.clustered, Arc::default())
+}
+
+#[test]
+fn parts_survive_encoding_and_rows_find_them() {
+    use crate::partition::Numbers;
+    let mut bytes = Vec::new();
+    encode_table(&spread(), &mut bytes);
+    let table = decode_table(&"test".into(), "t", &bytes).unwrap();
+    let parts = table.partitions.as_ref().unwrap();
+    assert_eq!(parts.definition(), spread().partitions.unwrap().definition());
+    assert_eq!(parts.shared().trees[5].indexes[0], TreeId(111));
+    for end in 0..bytes.len() {
+        decode_table(&"test".into(), "t", &bytes[..end]).unwrap_err();
+    }
+    let place = |s: Option<&str>, id: i64| {
+        let text = s.map_or(Value::Null, |s| Value::Str(s.into(), CollationId::DEFAULT));
+        let row = [Value::Int(id), text];
+        let numbers = Numbers { main: None, sub: Some(i128::from(id)) };
+        parts.locator().locate(|i| row[i].as_ref(), numbers).unwrap()
+    };
+    assert_eq!(place(None, 4), Some(0));
+    assert_eq!(place(Some("K"), 9), Some(1));
+    assert_eq!(place(Some("k"), 10), Some(2));
+    assert_eq!(place(Some("k"), i64::from(i32::MAX)), Some(3));
+    assert_eq!(place(Some("l"), -3), Some(5));
+    let part = table.part(3).unwrap();
+    assert_eq!((part.row_tree, part.indexes[0].tree), (TreeId(106), TreeId(107)));
+    assert_eq!(table.find_tree(TreeId(107)), Some((Some(3), Some(0))));
+    assert!(std::ptr::eq(part, table.part(3).unwrap()));
+    assert!(table.part(6).unwrap_err().to_string().contains("no part 6"));
+}
+
+#[test]
+fn ranges_of_keys_and_numbers_have_their_partitions() {
+    let table = spread();
+    let main = table.partitions.as_ref().unwrap().locator().main();
+    let key = |s: &str| {
+        let mut out = Vec::new();
+        gannet_types::key::encode(&main.key[0], ValueRef::Str(s.as_bytes(), CollationId::DEFAULT), &mut out).unwrap();
+        out
+    };
+    let between = |low: &[u8], high: Option<&[u8]>, included: bool| {
+        let mut found = Vec::new();
+        main.keys_between(low, high, included, &mut |places| found.push(places));
+        found
+    };
+    assert_eq!(between(&[], None, true), [0..3]);
+    assert_eq!(between(&key("k"), Some(&key("k")), true), [0..2]);
+    assert_eq!(between(&[], Some(&key("k")), false), [0..1]);
+    assert_eq!(between(&key("l"), None, true), [2..3]);
 }

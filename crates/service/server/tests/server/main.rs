@@ -27,6 +27,7 @@ mod memcached;
 mod memcached_tables;
 mod midway;
 mod own_sessions;
+mod parts_agree;
 mod persisted;
 mod plans_agree;
 mod protocol;

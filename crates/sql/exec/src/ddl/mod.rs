@@ -11,6 +11,8 @@ mod expressions;
 mod extras;
 mod foreign;
 mod online;
+mod parting;
+mod partition;
 mod select;
 mod text;
 mod views;
@@ -105,7 +107,13 @@ impl DdlContext<'_> {
 pub fn locked_tables(statement: &Statement) -> Vec<&ObjectName> {
     match statement {
         Statement::CreateTable(create) => vec![&create.name],
-        Statement::AlterTable(alter) => vec![&alter.name],
+        Statement::AlterTable(alter) => {
+            let exchanged = alter.actions.iter().filter_map(|a| match a {
+                AlterAction::ExchangePartition { table, .. } => Some(table),
+                _ => None,
+            });
+            std::iter::once(&alter.name).chain(exchanged).collect()
+        }
         Statement::DropTable { names, .. } => names.iter().collect(),
         Statement::Truncate(name) => vec![name],
         Statement::RenameTable(pairs) => pairs.iter().flat_map(|(a, b)| [a, b]).collect(),
@@ -353,20 +361,23 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
             definition
         }
         CreateTableBody::Define { elements, options, partition, .. } => {
-            if partition.is_some() {
-                return Err(SqlError::unsupported("PARTITION BY"));
-            }
             if create.temporary && elements.iter().any(|e| matches!(e, TableElement::ForeignKey(_))) {
                 return Err(sql_err!(CannotAddForeign));
             }
             let inherited = edit.snapshot().schema(&schema).ok_or_else(|| missing_schema(&schema))?.collation;
             let selected = select::columns(cx)?;
             selected.iter().for_each(|c| definition::deprecated_type(&c.column, cx));
-            Definer::new(inherited, cx).table(&name, elements, selected, options, &schema, edit.snapshot())?
+            let definer = Definer::new(inherited, cx);
+            let mut made = definer.table(&name, elements, selected, options, &schema, edit.snapshot())?;
+            partition::add(partition.as_deref(), &mut made, edit, cx)?;
+            made
         }
     };
     if cx.require_primary_key && !definition.indexes.iter().any(|i| i.kind == gannet_schema::IndexKind::Primary) {
         return Err(sql_err!(TableWithoutPk));
+    }
+    if create.temporary && definition.partitioning.is_some() {
+        return Err(sql_err!(PartitionNoTemporary));
     }
     let now = (cx.settings.now_us / 1_000_000) as u64;
     if create.temporary {

@@ -186,6 +186,7 @@ impl<'a> Binder<'a> {
             statistics_epoch,
             exprs: None,
             links: None,
+            only: None,
             through: self.through,
         };
         self.arena.tables.push(slot);
