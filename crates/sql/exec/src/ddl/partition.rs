@@ -141,8 +141,12 @@ pub(super) fn columns_of(spread: &Spread, definition: &TableDefinition) -> Vec<S
     }
 }
 
-/// Every unique key has all columns that say where a row is: so what is unique in a part is unique. Error 1503.
+/// Every unique key has all columns that say where a row is: so what is unique in a part is unique. Error 1503; 1214
+/// for a full-text index, whose ranks count the rows of the whole table.
 pub(super) fn check_keys(of: &Partitioning, definition: &TableDefinition) -> Result<()> {
+    if definition.indexes.iter().any(|i| matches!(i.method, gannet_schema::Method::FullText(_))) {
+        return Err(sql_err!(TableCantHandleFt));
+    }
     for spread in [Some(&of.spread), of.sub.as_ref()].into_iter().flatten() {
         for column in columns_of(spread, definition) {
             for index in definition.indexes.iter().filter(|i| i.kind != IndexKind::Plain) {
