@@ -164,9 +164,7 @@ impl Printer<'_> {
             ExprKind::Routine(f, args) => {
                 let _ = write!(out, "{}.{}({})", f.routine.schema, f.routine.name, self.list(args, row));
             }
-            ExprKind::SetUserVar(name, value) => {
-                let _ = write!(out, "(@{name} := {})", self.expr(value, row));
-            }
+            ExprKind::SetUserVar(name, value) => out.push_str(&format!("(@{name} := {})", self.expr(value, row))),
             ExprKind::SysVar { name, .. } => {
                 let _ = write!(out, "@@{name}");
             }
