@@ -258,13 +258,15 @@ impl Loader<'_> {
             }
             base.push(s);
         }
+        // A table that was begun and is there was made as a whole; so was one that is there after a lost connection.
+        let mut begun = ledger.is_begun(&step);
         self.main.run(|db| {
             db.run(&format!("USE {}", quoted(schema)))?;
-            // A table that was begun and is there was made as a whole.
-            let made = ledger.is_begun(&step) && exists;
-            ledger.once(db, &step, |db| match made {
-                true => Ok(()),
-                false => base.iter().try_for_each(|s| script::run(db, path, s)),
+            ledger.once(db, &step, |db| {
+                if std::mem::replace(&mut begun, true) && is_there(db, schema, &plan.name)? {
+                    return Ok(());
+                }
+                base.iter().try_for_each(|s| script::run(db, path, s))
             })
         })?;
         Ok(load)
