@@ -19,7 +19,8 @@ Gannet, a relational database server that speaks MySQL.
 Usage: gannet [serve] [options]    serve MySQL clients (gannet serve --help)
        gannet sql [options]        run statements on a server (gannet sql --help)
        gannet dump [options] DIR   write schemas of any MySQL server into a directory (gannet dump --help)
-       gannet load [options] DIR   bring a dump into any MySQL server (gannet load --help)
+       gannet load [options] DIR|FILE
+                                   bring a dump into any MySQL server (gannet load --help)
        gannet check --datadir=DIR  check a store that no server has open
        gannet bench tpcc|connections|pressure [options]
                                    measure a server (gannet bench tpcc --help, ...)
