@@ -21,7 +21,8 @@ Gannet, a relational database server that speaks MySQL.
 Usage: gannet [serve] [options]    serve MySQL clients (gannet serve --help)
        gannet sql [options]        run statements on a server (gannet sql --help)
        gannet dump [options] DIR   write schemas of any MySQL server into a directory (gannet dump --help)
-       gannet load [options] DIR   bring a dump into any MySQL server (gannet load --help)
+       gannet load [options] DIR|FILE
+                                   bring a dump into any MySQL server (gannet load --help)
        gannet check --datadir=DIR  check a store that no server has open
        gannet top [options]        who is active on a server, and on what (gannet top --help)
        gannet model [stations]     what a server with these stations can give (gannet model --help)
