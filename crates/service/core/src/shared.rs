@@ -261,6 +261,7 @@ impl Core {
             Then::ScrubPace => self.engine.set_scrub_pace(value.as_u64()),
             Then::TempLimits => self.limit_temp(),
             Then::Verbosity => self.log.set_verbosity(value.as_u64()),
+            Then::Events => self.registry.wake_events(),
             Then::ReadOnly => {
                 // Turning the stronger one on turns both on, turning the weaker one off turns both off.
                 if value.as_bool() {
@@ -269,6 +270,7 @@ impl Core {
                     self.globals.set(Live::SuperReadOnly, VarValue::bool(false));
                 }
                 self.read_only.store(self.globals.get(Live::ReadOnly).as_bool(), Ordering::Relaxed);
+                self.registry.wake_events();
             }
             Then::Collation(collation) => {
                 if let Ok(charset) = Charset::by_name(value.as_str()) {

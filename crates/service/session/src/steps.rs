@@ -17,6 +17,7 @@ use gannet_parser::ast::{IntoTarget, Statement};
 use gannet_plan::plan::{Param, ResultColumn};
 use gannet_plan::{Expr, Plan, PlanKey};
 use gannet_program::{Code, Inner, Place, Program, Raised, Slot, Step};
+use gannet_runtime::now_ns;
 use gannet_types::convert::{self, StoreTarget};
 use gannet_types::room::Room;
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, Warning, sql_err};
@@ -56,6 +57,8 @@ enum Flow {
     /// The next step, after a step that may have raised warnings.
     Raised,
     To(Place),
+    /// The same, after a step that may have raised warnings.
+    RaisedTo(Place),
     Return(Value),
 }
 
@@ -144,7 +147,9 @@ impl Session {
 /// Runs a program to its end. Gives what a function returns.
 pub(crate) fn run_program(session: &mut Session, frame: &mut Frame, reply: &mut dyn Reply) -> Result<Option<Value>> {
     let handlers = session.running.diagnostics.stacked.len();
+    let began_ns = now_ns();
     let outcome = run_steps(session, frame, reply);
+    frame.program.figures.runs.note(now_ns().saturating_sub(began_ns));
     session.running.diagnostics.stacked.truncate(handlers);
     for cursor in frame.cursors.iter_mut().filter_map(Option::take) {
         session.state.held.give(cursor.held);
@@ -163,19 +168,27 @@ fn run_steps(session: &mut Session, frame: &mut Frame, reply: &mut dyn Reply) ->
                 frame.at = place + 1;
                 catch_warnings(session, &program, frame, place);
             }
-            Ok(Flow::To(to)) => {
-                if to <= place {
-                    gannet_runtime::yield_if_due();
-                    if gannet_runtime::interrupted() {
-                        return Err(sql_err!(QueryInterrupted));
-                    }
-                }
-                frame.at = to;
+            Ok(Flow::To(to)) => go_to(frame, to)?,
+            Ok(Flow::RaisedTo(to)) => {
+                go_to(frame, to)?;
+                catch_warnings(session, &program, frame, place);
             }
             Ok(Flow::Return(value)) => return Ok(Some(value)),
             Err(error) => catch(session, &program, frame, place, error)?,
         }
     }
+}
+
+/// Goes on elsewhere. Error 1317 on the way back, where a loop without an end can be stopped.
+fn go_to(frame: &mut Frame, to: Place) -> Result<()> {
+    if to <= frame.at {
+        gannet_runtime::yield_if_due();
+        if gannet_runtime::interrupted() {
+            return Err(sql_err!(QueryInterrupted));
+        }
+    }
+    frame.at = to;
+    Ok(())
 }
 
 fn run_step(
@@ -216,6 +229,14 @@ fn run_step(
             };
             Ok(if truth == Some(true) { Flow::Next } else { Flow::To(*otherwise) })
         }),
+        Step::Choose { index, places, otherwise } => raising(session, |s| {
+            let chosen = match value_of_code(s, program, frame, *index)? {
+                Value::Int(n) => usize::try_from(n).unwrap_or(0),
+                Value::UInt(n) => usize::try_from(n).unwrap_or(0),
+                _ => 0,
+            };
+            Ok(Flow::To(chosen.checked_sub(1).and_then(|n| places.get(n)).copied().unwrap_or(*otherwise)))
+        }),
         Step::Jump(to) => Ok(Flow::To(*to)),
         Step::Run(number) => {
             run_inner(session, program, frame, *number, reply)?;
@@ -251,8 +272,9 @@ fn raising(session: &mut Session, f: impl FnOnce(&mut Session) -> Result<Flow>) 
     }
     session.running.diagnostics.cleared();
     match outcome {
-        // A test that has warned goes where it goes; its warnings stay.
+        // A test that has warned goes where it goes, unless a handler takes the warning.
         Ok(Flow::Next) => Ok(Flow::Raised),
+        Ok(Flow::To(to)) => Ok(Flow::RaisedTo(to)),
         outcome => outcome,
     }
 }
@@ -412,6 +434,7 @@ fn run_inner(
     reply: &mut dyn Reply,
 ) -> Result<()> {
     let inner = &program.statements[number as usize];
+    let began_ns = now_ns();
     begin_inner(session, &inner.statement);
     let mut between = Between { to: reply, open: false };
     // What is prepared knows no variables of the program.
@@ -431,9 +454,11 @@ fn run_inner(
     let failed_within = between.open && outcome.is_err();
     let outcome = outcome.map_err(|e| session.final_error(e));
     end_inner(session, &outcome);
+    let affected = outcome.as_ref().ok().map(|done| if done.rows { 0 } else { done.affected });
+    let warnings = session.running.diagnostics.warnings.raised();
+    program.figures.statement(now_ns().saturating_sub(began_ns), affected, warnings);
     if failed_within || outcome.as_ref().is_ok_and(|done| done.rows) {
-        let (status, warnings) = (session.status(), session.running.diagnostics.warnings.raised());
-        reply.end(&Ended { done: &Done::ROWS, status, warnings, changes: &[] });
+        reply.end(&Ended { done: &Done::ROWS, status: session.status(), warnings, changes: &[] });
     }
     outcome.map(drop)
 }

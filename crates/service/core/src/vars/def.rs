@@ -116,6 +116,8 @@ pub enum Then {
     Verbosity,
     /// `read_only` and `super_read_only` draw each other.
     ReadOnly,
+    /// The event scheduler looks at what is due.
+    Events,
     /// Another value than the present one is refused with error 1235.
     Fixed,
     /// What performance_schema collects begins or ends.

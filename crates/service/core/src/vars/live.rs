@@ -46,7 +46,7 @@ const BLOCK_MODES: &[&str] = &[
 live! {
     // Stored programs.
     AutomaticSpPrivileges = boolean("automatic_sp_privileges", Global, true).help("who makes a routine may execute and change it");
-    EventScheduler = choice("event_scheduler", Global, "ON", &["OFF", "ON", "DISABLED"]).help("run events when they are due; DISABLED at the start: never");
+    EventScheduler = choice("event_scheduler", Global, "ON", &["OFF", "ON", "DISABLED"]).then(Then::Events).help("run events when they are due; DISABLED at the start: never");
     MaxSpRecursionDepth = int("max_sp_recursion_depth", Both, 0, 0, 255).help("how often a procedure may call itself");
     // Where the server is and listens.
     Datadir = text("datadir", Global, "./gannet-data").persist_restricted().read_only().help("directory of the data; created when missing");
