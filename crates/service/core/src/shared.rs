@@ -237,12 +237,13 @@ impl Core {
             Then::Fixed if value != self.globals.get(id) => {
                 return Err(SqlError::unsupported(format_args!("changing {}", id.def().name)));
             }
+            Then::BufferPool => crate::pool::resize(self, &value)?,
             _ => {}
         }
         let former = self.globals.get(id);
         self.globals.set(id, value.clone());
         match then {
-            Then::Nothing | Then::MandatoryRoles | Then::PartialRevokes | Then::Fixed => {}
+            Then::Nothing | Then::MandatoryRoles | Then::PartialRevokes | Then::Fixed | Then::BufferPool => {}
             Then::BinlogFile => {
                 if let Some(binlog) = self.binlog() {
                     binlog.flush(&self.engine).map_err(from_engine)?;

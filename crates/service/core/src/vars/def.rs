@@ -108,6 +108,8 @@ pub enum Then {
     FlushPolicy,
     /// Checkpoints are held, or go on.
     Checkpoint,
+    /// The buffer pool grows or shrinks; refused while it does so already.
+    BufferPool,
     /// The scrubber has another pace.
     ScrubPace,
     /// Memory and disk of all statements.
