@@ -154,6 +154,16 @@ impl Drop for Tally {
     }
 }
 
+/// Counts from zero again. An operation that ends meanwhile may be lost or kept.
+pub fn forget_file_figures() {
+    let open: Vec<Arc<Tally>> = OPEN.lock().iter().filter_map(Weak::upgrade).collect();
+    for cell in open.iter().flat_map(|tally| &tally.cells) {
+        [&cell.count, &cell.bytes, &cell.total_ns, &cell.max_ns].iter().for_each(|n| n.store(0, Relaxed));
+        cell.min_ns.store(u64::MAX, Relaxed);
+    }
+    CLOSED.lock().clear();
+}
+
 /// The figures of all open files, in order of their paths, and then the sums of those that are closed.
 pub fn file_figures() -> Vec<FileFigures> {
     let open: Vec<Arc<Tally>> = OPEN.lock().iter().filter_map(Weak::upgrade).collect();

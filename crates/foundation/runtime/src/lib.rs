@@ -29,7 +29,7 @@ mod together;
 mod worker;
 
 pub use buf::{ALIGN, AlignedBuf};
-pub use figures::{FileCount, FileFigures, FileUse, file_figures};
+pub use figures::{FileCount, FileFigures, FileUse, file_figures, forget_file_figures};
 pub use file::{File, OpenOptions};
 pub use gannet_base::slot::MAX_SLOTS;
 pub use gannet_telemetry::Wait;

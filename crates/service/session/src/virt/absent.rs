@@ -6,6 +6,7 @@ use super::declare::{
     timestamp, tinyint, varchar,
 };
 use super::empty::no_rows;
+use gannet_core::Core;
 
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
@@ -34,41 +35,43 @@ tables! {
 // Of consumers that are off, as `setup_consumers` says, or of what is not counted: see `docs/observability.md`.
 tables! {
     OFF in "performance_schema":
-    events_stages_current by no_rows {  } + STAGE
-    events_stages_history by no_rows {  } + STAGE
-    events_stages_history_long by no_rows {  } + STAGE
-    events_transactions_history by no_rows {  } + TRANSACTION
-    events_transactions_history_long by no_rows {  } + TRANSACTION
-    events_waits_history by no_rows {  } + WAIT
-    events_waits_history_long by no_rows {  } + WAIT
-    events_stages_summary_by_account_by_event_name by no_rows {  } + ACCOUNT + TIMED
-    events_transactions_summary_by_account_by_event_name by no_rows {  } + ACCOUNT + TIMED + READ_WRITE + READ_ONLY
-    memory_summary_by_account_by_event_name by no_rows {  } + ACCOUNT + MEMORY
-    events_waits_summary_by_account_by_event_name by no_rows {  } + ACCOUNT + TIMED
-    events_stages_summary_by_host_by_event_name by no_rows {  } + HOST + TIMED
-    events_transactions_summary_by_host_by_event_name by no_rows {  } + HOST + TIMED + READ_WRITE + READ_ONLY
-    memory_summary_by_host_by_event_name by no_rows {  } + HOST + MEMORY
-    events_waits_summary_by_host_by_event_name by no_rows {  } + HOST + TIMED
-    events_stages_summary_by_thread_by_event_name by no_rows {  } + THREAD + TIMED
-    events_transactions_summary_by_thread_by_event_name by no_rows {  } + THREAD + TIMED + READ_WRITE + READ_ONLY
-    memory_summary_by_thread_by_event_name by no_rows {  } + THREAD + MEMORY
-    events_waits_summary_by_thread_by_event_name by no_rows {  } + THREAD + TIMED
-    events_stages_summary_by_user_by_event_name by no_rows {  } + USER + TIMED
-    events_transactions_summary_by_user_by_event_name by no_rows {  } + USER + TIMED + READ_WRITE + READ_ONLY
-    memory_summary_by_user_by_event_name by no_rows {  } + USER + MEMORY
-    events_waits_summary_by_user_by_event_name by no_rows {  } + USER + TIMED
-    events_stages_summary_global_by_event_name by no_rows {  } + EVENT + TIMED
-    events_transactions_summary_global_by_event_name by no_rows {  } + EVENT + TIMED + READ_WRITE + READ_ONLY
-    memory_summary_global_by_event_name by no_rows {  } + EVENT + MEMORY
-    events_waits_summary_by_instance by no_rows { EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED
-    table_lock_waits_summary_by_table by no_rows {  } + OBJECT + TIMED + READ + WRITE + READ_NORMAL + READ_SHARED + READ_HIGH + READ_NO_INSERT + READ_EXTERNAL + WRITE_ALLOW + WRITE_CONCURRENT + WRITE_LOW + WRITE_NORMAL + WRITE_EXTERNAL
-    socket_summary_by_event_name by no_rows {  } + EVENT + TIMED + READ + SOCKET_BYTES_READ + WRITE + SOCKET_BYTES_WRITTEN + MISC
-    socket_summary_by_instance by no_rows { EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED + READ + SOCKET_BYTES_READ + WRITE + SOCKET_BYTES_WRITTEN + MISC
-    table_io_waits_summary_by_table by no_rows {  } + OBJECT + TIMED + READ + WRITE + FETCH + INSERT + UPDATE + DELETE
-    table_io_waits_summary_by_index_usage by no_rows { OBJECT_TYPE: NAME, OBJECT_SCHEMA: NAME, OBJECT_NAME: NAME, INDEX_NAME: NAME } + TIMED + READ + WRITE + FETCH + INSERT + UPDATE + DELETE
-    objects_summary_global_by_type by no_rows {  } + OBJECT + TIMED
+    events_stages_current by no_rows, reset by nothing {  } + STAGE
+    events_stages_history by no_rows, reset by nothing {  } + STAGE
+    events_stages_history_long by no_rows, reset by nothing {  } + STAGE
+    events_transactions_history by no_rows, reset by nothing {  } + TRANSACTION
+    events_transactions_history_long by no_rows, reset by nothing {  } + TRANSACTION
+    events_waits_history by no_rows, reset by nothing {  } + WAIT
+    events_waits_history_long by no_rows, reset by nothing {  } + WAIT
+    events_stages_summary_by_account_by_event_name by no_rows, reset by nothing {  } + ACCOUNT + TIMED
+    events_transactions_summary_by_account_by_event_name by no_rows, reset by nothing {  } + ACCOUNT + TIMED + READ_WRITE + READ_ONLY
+    memory_summary_by_account_by_event_name by no_rows, reset by nothing {  } + ACCOUNT + MEMORY
+    events_waits_summary_by_account_by_event_name by no_rows, reset by nothing {  } + ACCOUNT + TIMED
+    events_stages_summary_by_host_by_event_name by no_rows, reset by nothing {  } + HOST + TIMED
+    events_transactions_summary_by_host_by_event_name by no_rows, reset by nothing {  } + HOST + TIMED + READ_WRITE + READ_ONLY
+    memory_summary_by_host_by_event_name by no_rows, reset by nothing {  } + HOST + MEMORY
+    events_waits_summary_by_host_by_event_name by no_rows, reset by nothing {  } + HOST + TIMED
+    events_stages_summary_by_thread_by_event_name by no_rows, reset by nothing {  } + THREAD + TIMED
+    events_transactions_summary_by_thread_by_event_name by no_rows, reset by nothing {  } + THREAD + TIMED + READ_WRITE + READ_ONLY
+    memory_summary_by_thread_by_event_name by no_rows, reset by nothing {  } + THREAD + MEMORY
+    events_waits_summary_by_thread_by_event_name by no_rows, reset by nothing {  } + THREAD + TIMED
+    events_stages_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + TIMED
+    events_transactions_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + TIMED + READ_WRITE + READ_ONLY
+    memory_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + MEMORY
+    events_waits_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + TIMED
+    events_stages_summary_global_by_event_name by no_rows, reset by nothing {  } + EVENT + TIMED
+    events_transactions_summary_global_by_event_name by no_rows, reset by nothing {  } + EVENT + TIMED + READ_WRITE + READ_ONLY
+    memory_summary_global_by_event_name by no_rows, reset by nothing {  } + EVENT + MEMORY
+    events_waits_summary_by_instance by no_rows, reset by nothing { EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED
+    table_lock_waits_summary_by_table by no_rows, reset by nothing {  } + OBJECT + TIMED + READ + WRITE + READ_NORMAL + READ_SHARED + READ_HIGH + READ_NO_INSERT + READ_EXTERNAL + WRITE_ALLOW + WRITE_CONCURRENT + WRITE_LOW + WRITE_NORMAL + WRITE_EXTERNAL
+    socket_summary_by_event_name by no_rows, reset by nothing {  } + EVENT + TIMED + READ + SOCKET_BYTES_READ + WRITE + SOCKET_BYTES_WRITTEN + MISC
+    socket_summary_by_instance by no_rows, reset by nothing { EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED + READ + SOCKET_BYTES_READ + WRITE + SOCKET_BYTES_WRITTEN + MISC
+    table_io_waits_summary_by_table by no_rows, reset by nothing {  } + OBJECT + TIMED + READ + WRITE + FETCH + INSERT + UPDATE + DELETE
+    table_io_waits_summary_by_index_usage by no_rows, reset by nothing { OBJECT_TYPE: NAME, OBJECT_SCHEMA: NAME, OBJECT_NAME: NAME, INDEX_NAME: NAME } + TIMED + READ + WRITE + FETCH + INSERT + UPDATE + DELETE
+    objects_summary_global_by_type by no_rows, reset by nothing {  } + OBJECT + TIMED
     variables_by_thread by no_rows { THREAD_ID: COUNT, VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: varchar(1024) }
     innodb_redo_log_files by no_rows { FILE_ID: BIGINT.not_null(), FILE_NAME: varchar(2000).not_null(), START_LSN: BIGINT.not_null(), END_LSN: BIGINT.not_null(), SIZE_IN_BYTES: BIGINT.not_null(), IS_FULL: tinyint(1).not_null(), CONSUMER_LEVEL: INT.not_null() }
     prepared_statements_instances by no_rows { OBJECT_INSTANCE_BEGIN: COUNT, STATEMENT_ID: COUNT, STATEMENT_NAME: NAME, SQL_TEXT: LONGTEXT.not_null(), OWNER_THREAD_ID: COUNT, OWNER_EVENT_ID: COUNT, OWNER_OBJECT_TYPE: enumeration(&["EVENT", "FUNCTION", "PROCEDURE", "TABLE", "TRIGGER"]), OWNER_OBJECT_SCHEMA: NAME, OWNER_OBJECT_NAME: NAME, EXECUTION_ENGINE: enumeration(&["PRIMARY", "SECONDARY"]), TIMER_PREPARE: COUNT, COUNT_REPREPARE: COUNT, COUNT_EXECUTE: COUNT, SUM_TIMER_EXECUTE: COUNT, MIN_TIMER_EXECUTE: COUNT, AVG_TIMER_EXECUTE: COUNT, MAX_TIMER_EXECUTE: COUNT } + STATEMENT_SUMS
-    events_statements_summary_by_program by no_rows { OBJECT_TYPE: enumeration(&["EVENT", "FUNCTION", "PROCEDURE", "TABLE", "TRIGGER"]), OBJECT_SCHEMA: NAME.not_null(), OBJECT_NAME: NAME.not_null(), COUNT_STAR: COUNT, SUM_TIMER_WAIT: COUNT, MIN_TIMER_WAIT: COUNT, AVG_TIMER_WAIT: COUNT, MAX_TIMER_WAIT: COUNT, COUNT_STATEMENTS: COUNT, SUM_STATEMENTS_WAIT: COUNT, MIN_STATEMENTS_WAIT: COUNT, AVG_STATEMENTS_WAIT: COUNT, MAX_STATEMENTS_WAIT: COUNT } + STATEMENT_SUMS
 }
+
+/// There is nothing to forget.
+fn nothing(_: &Core) {}

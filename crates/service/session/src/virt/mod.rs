@@ -18,6 +18,7 @@ mod metadata;
 mod objects;
 mod performance;
 mod programs;
+mod ran;
 mod runtime;
 mod seen;
 pub(crate) use runtime::{process_row, visible};
@@ -105,6 +106,7 @@ fn declared() -> &'static [Declared] {
             seen::PERFORMANCE_SCHEMA,
             absent::PERFORMANCE_SCHEMA,
             absent::OFF,
+            ran::PERFORMANCE_SCHEMA,
             empty::PERFORMANCE_SCHEMA,
             accounts::MYSQL,
             figures::MYSQL,

@@ -7,12 +7,13 @@ use super::performance::background;
 use super::runtime::visible;
 use super::{Emit, Equals, maybe, member, text};
 use crate::state::State;
+use gannet_core::Core;
 use gannet_core::accounts::Privilege;
 use gannet_core::registry::Activity;
 use gannet_core::status;
 use gannet_core::vars::Live;
 use gannet_engine::lock::MdlMode;
-use gannet_runtime::{FileCount, FileUse, file_figures};
+use gannet_runtime::{FileCount, FileUse, file_figures, forget_file_figures};
 use gannet_types::{Result, SqlError, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,9 +36,9 @@ tables! {
     file_instances by files {
         FILE_NAME: varchar(512).not_null(), EVENT_NAME: varchar(128).not_null(), OPEN_COUNT: UINT.not_null(),
     }
-    file_summary_by_event_name by file_events {}
+    file_summary_by_event_name by file_events, reset by forget_files {}
         + EVENT + TIMED + READ + FILE_BYTES_READ + WRITE + FILE_BYTES_WRITTEN + MISC
-    file_summary_by_instance by file_instances {
+    file_summary_by_instance by file_instances, reset by forget_files {
         FILE_NAME: varchar(512).not_null(), EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT,
     } + TIMED + READ + FILE_BYTES_READ + WRITE + FILE_BYTES_WRITTEN + MISC
     table_handles by handles {
@@ -135,6 +136,10 @@ fn file_instances(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
         emit(&[&head[..], &file_row(&f.uses)].concat())?;
     }
     Ok(())
+}
+
+fn forget_files(_: &Core) {
+    forget_file_figures();
 }
 
 /// Closed files are among them.
