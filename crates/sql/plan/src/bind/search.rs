@@ -34,7 +34,7 @@ pub(super) fn bind(binder: &mut Binder<'_>, search: &ast::Match) -> Result<Bound
         ExprKind::Column(_) | ExprKind::Register(_) | ExprKind::Subquery(_) | ExprKind::SetUserVar(..) => true,
         ExprKind::Default { .. } | ExprKind::Match(_) => true,
         ExprKind::Call(def, _) => def.stability.varies(),
-        ExprKind::Routine(routine, _) => !routine.deterministic,
+        ExprKind::Routine(routine, _) => !routine.routine.deterministic,
         _ => false,
     });
     if varies {
