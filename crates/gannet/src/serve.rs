@@ -54,7 +54,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
     started.map_err(|e| format!("cannot start a thread: {e}"))?;
     server.wait();
     gannet_runtime::tell_service_manager("STOPPING=1");
-    drop(beside);
+    drop(keys);
     server.stop();
     Ok(())
 }

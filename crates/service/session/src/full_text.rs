@@ -47,7 +47,7 @@ fn list<'s>(state: &'s State, name: &str) -> Option<&'s Arc<Table>> {
 pub(crate) fn each_row(state: &State, table: &Table, each: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
     let engine = &state.server.engine;
     let options = TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() };
-    let txn = engine.try_begin(options).map_err(gannet_exec::error::from_engine)?;
+    let mut txn = engine.try_begin(options).map_err(gannet_exec::error::from_engine)?;
     let reader = SnapshotReader::of_now(&txn, false).map_err(gannet_exec::error::from_engine)?;
     let tree = &table.trees(engine).map_err(gannet_exec::error::from_engine)?.row;
     let mut scan = reader.scan(tree, KeyRange::ALL, ScanOptions::default()).map_err(gannet_exec::error::from_engine)?;
