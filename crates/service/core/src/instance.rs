@@ -68,6 +68,7 @@ impl Instance {
             let workers = Workers::start(options).map_err(|e| format!("cannot start the workers: {e}"))?;
             self.workers = Some(Arc::new(workers));
         }
+        self.core.collect(globals.get(Live::PerformanceSchema).as_bool());
         // A simulated server has no sampler: its life is steps, not seconds.
         let core = self.core.clone();
         self.tasks.lock().push(gannet_runtime::spawn("sampler", move || crate::seen::run(&core)));
@@ -289,6 +290,7 @@ fn open_engine(vars: &VarSet, datadir: &Path, log: &Arc<ErrorLog>) -> std::resul
     let get = |id: Live| &vars[id as usize];
     let engine = Engine::open(EngineOptions {
         buffer_pool_bytes: get(Live::InnodbBufferPoolSize).as_u64(),
+        most_pool_bytes: crate::pool::most_bytes(get(Live::InnodbBufferPoolSize).as_u64()),
         redo_capacity_bytes: get(Live::InnodbRedoLogCapacity).as_u64(),
         flush_policy: flush_policy(get(Live::InnodbFlushLogAtTrxCommit)),
         scrub_pages_per_second: get(Live::ScrubPages).as_u64(),

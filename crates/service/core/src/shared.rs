@@ -115,6 +115,12 @@ impl Core {
         self.binlog.get()
     }
 
+    /// Collects what performance_schema and the console show, or nothing any more.
+    pub(crate) fn collect(&self, on: bool) {
+        self.registry.consumers.switch_all(on);
+        self.seen.switch(on);
+    }
+
     /// `character_set_server` with its collation.
     pub fn collation(&self) -> &'static Collation {
         let name = self.globals.get(Live::CollationServer);
@@ -231,12 +237,13 @@ impl Core {
             Then::Fixed if value != self.globals.get(id) => {
                 return Err(SqlError::unsupported(format_args!("changing {}", id.def().name)));
             }
+            Then::BufferPool => crate::pool::resize(self, &value)?,
             _ => {}
         }
         let former = self.globals.get(id);
         self.globals.set(id, value.clone());
         match then {
-            Then::Nothing | Then::MandatoryRoles | Then::PartialRevokes | Then::Fixed => {}
+            Then::Nothing | Then::MandatoryRoles | Then::PartialRevokes | Then::Fixed | Then::BufferPool => {}
             Then::BinlogFile => {
                 if let Some(binlog) = self.binlog() {
                     binlog.flush(&self.engine).map_err(from_engine)?;
@@ -249,6 +256,7 @@ impl Core {
                     return self.logs.configure(&self.globals).and(Err(e));
                 }
             }
+            Then::Collecting => self.collect(value.as_bool()),
             Then::FlushPolicy => self.engine.set_flush_policy(flush_policy(&value)),
             Then::Checkpoint => self.engine.hold_checkpoint(value.as_bool()),
             Then::ScrubPace => self.engine.set_scrub_pace(value.as_u64()),

@@ -108,6 +108,8 @@ pub enum Then {
     FlushPolicy,
     /// Checkpoints are held, or go on.
     Checkpoint,
+    /// The buffer pool grows or shrinks; refused while it does so already.
+    BufferPool,
     /// The scrubber has another pace.
     ScrubPace,
     /// Memory and disk of all statements.
@@ -120,6 +122,8 @@ pub enum Then {
     Events,
     /// Another value than the present one is refused with error 1235.
     Fixed,
+    /// What performance_schema collects begins or ends.
+    Collecting,
     /// The binary log goes on in a new file.
     BinlogFile,
     /// A character set brings its default collation, in the variable named.

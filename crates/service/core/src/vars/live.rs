@@ -81,8 +81,10 @@ live! {
     Workers = int("gannet_workers", Global, 0, 0, 1024).read_only().help("worker threads; 0: one a core");
 
     // Storage.
-    InnodbBufferPoolSize = blocks("innodb_buffer_pool_size", Global, 128 << 20, 4 << 20, MAX, 1 << 20).read_only()
+    InnodbBufferPoolSize = blocks("innodb_buffer_pool_size", Global, 128 << 20, 4 << 20, MAX, 1 << 20).then(Then::BufferPool)
         .help("memory for data pages (default: an eighth of the machine's, between 128M and 4G)");
+    InnodbBufferPoolChunkSize = blocks("innodb_buffer_pool_chunk_size", Global, 128 << 20, 1 << 20, 16 << 40, 1 << 20).read_only()
+        .help("innodb_buffer_pool_size is rounded up to a multiple; no more than it is at the start");
     InnodbFlushLogAtTrxCommit = int("innodb_flush_log_at_trx_commit", Global, 1, 0, 2).then(Then::FlushPolicy)
         .help("1: a commit is on disk when it returns; 2: with the system; 0: within a second");
     ScrubPages = int("gannet_scrub_pages_per_second", Global, 64, 0, 1_000_000).then(Then::ScrubPace)
@@ -266,7 +268,8 @@ live! {
     EnforceGtidConsistency = choice("enforce_gtid_consistency", Global, "OFF", &["OFF", "ON", "WARN"]).then(Then::Fixed).no_option();
     GtidExecuted = text("gtid_executed", Global, "").fact();
     GtidPurged = text("gtid_purged", Global, "").fact();
-    PerformanceSchema = boolean("performance_schema", Global, true).read_only().tuning();
+    PerformanceSchema = boolean("performance_schema", Global, true).then(Then::Collecting)
+        .help("collect what performance_schema and the console show; can be set at run time, too");
     HaveCompress = text("have_compress", Global, "YES").fact();
     HaveDynamicLoading = text("have_dynamic_loading", Global, "NO").fact();
     HaveGeometry = text("have_geometry", Global, "NO").fact();

@@ -12,6 +12,7 @@ mod events;
 mod figures;
 pub(crate) mod help;
 mod innodb;
+mod locks;
 mod metadata;
 mod objects;
 mod performance;

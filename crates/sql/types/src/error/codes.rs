@@ -620,6 +620,7 @@ errors! {
     3162 "HY000" UserDoesNotExist "Authorization ID {} does not exist.";
     3163 "HY000" UserAlreadyExists "Authorization ID {} already exists.";
     3165 "42000" JsonPathNotArrayCell "A path expression is not a path to a cell in an array.";
+    3166 "HY000" BufpoolResizeInprogress "Another buffer pool resize is already in progress.";
     3168 "HY000" ServerIsntAvailable "Server isn't available";
     3169 "HY000" SessionWasKilled "Session was killed";
     3170 "HY000" CapacityExceeded "Memory capacity of {} bytes for '{}' exceeded. {}";
