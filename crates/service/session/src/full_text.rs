@@ -18,15 +18,15 @@ pub(crate) fn no_list(variable: &str, table: &str) -> SqlError {
 /// Checks the name of a table that a variable is to have. Error 1231.
 pub(crate) fn check(session: &Session, id: VarId, text: &str) -> Result<()> {
     let state = &session.state;
-    let takes = match () {
-        () if text.is_empty() => true,
-        () if id.is(Live::InnodbFtUserStopwordTable) || id.is(Live::InnodbFtServerStopwordTable) => {
-            list(state, text).is_some()
-        }
-        () if id.is(Live::InnodbFtAuxTable) => {
-            named(state, text).is_some_and(|t| t.indexes.iter().any(|i| !i.is_ordered()))
-        }
-        () => true,
+    let lists = id.is(Live::InnodbFtUserStopwordTable) || id.is(Live::InnodbFtServerStopwordTable);
+    let takes = if text.is_empty() {
+        true
+    } else if lists {
+        list(state, text).is_some()
+    } else if id.is(Live::InnodbFtAuxTable) {
+        named(state, text).is_some_and(|t| t.indexes.iter().any(|i| !i.is_ordered()))
+    } else {
+        true
     };
     if takes { Ok(()) } else { Err(no_list(id.def().name, text)) }
 }
