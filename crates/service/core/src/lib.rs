@@ -19,6 +19,7 @@ pub mod kinds;
 pub mod log;
 pub mod names;
 pub mod options;
+pub mod pool;
 pub mod registry;
 mod release;
 pub mod reports;

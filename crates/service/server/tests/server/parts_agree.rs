@@ -6,7 +6,7 @@
 use crate::common::{Running, rows, run};
 use gannet_wire::client::Connection;
 
-const STATEMENTS: u64 = 150;
+const STATEMENTS: u64 = 60;
 
 const COLUMNS: &str = "a INT NOT NULL, b INT NOT NULL, d DATE, s VARCHAR(10), v INT, KEY (v, a), KEY (s), KEY (d)";
 
