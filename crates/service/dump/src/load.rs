@@ -131,6 +131,9 @@ pub(crate) fn key(id: u64, options: &LoadOptions) -> u64 {
     id ^ u64::from(gannet_base::crc32c(0, options.into.as_deref().unwrap_or_default().as_bytes()))
 }
 
+/// Error 1359.
+const TRIGGER_EXISTS: u16 = 1359;
+
 struct Loader<'a> {
     options: &'a LoadOptions,
     ledger: Arc<Ledger>,
@@ -147,6 +150,17 @@ impl Loader<'_> {
 
     /// Runs the statements of a script that are wanted, in the schema.
     fn script(&mut self, path: &Path, schema: Option<&str>, wanted: impl Fn(&str) -> bool) -> Outcome<()> {
+        self.script_again(path, schema, None, wanted)
+    }
+
+    /// The same for a script that may have been run in part: `there` is the error of an object that is there already.
+    fn script_again(
+        &mut self,
+        path: &Path,
+        schema: Option<&str>,
+        there: Option<u16>,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Outcome<()> {
         let statements = script::read(path)?;
         let renamed = self.options.into.clone();
         self.main.run(|db| {
@@ -157,7 +171,10 @@ impl Loader<'_> {
                 if renamed.is_some() && (begins(s.sql(), &["USE"]) || creates_schema(s.sql())) {
                     continue;
                 }
-                script::run(db, path, s)?;
+                match script::run(db, path, s) {
+                    Err(e) if there.is_some() && e.code() == there => {}
+                    other => other?,
+                }
             }
             Ok(())
         })
@@ -322,9 +339,16 @@ impl Loader<'_> {
         }
         if self.options.programs {
             for table in self.tables.clone() {
-                if let Some(path) = &table.triggers {
-                    self.script(path, Some(&table.schema), |_| true).map_err(|e| e.at(table.place()))?;
+                let Some(path) = &table.triggers else { continue };
+                let (step, ledger) = (format!("triggers {}", table.place()), self.ledger.clone());
+                if ledger.is_done(&step) {
+                    continue;
                 }
+                // Only our own scripts drop a trigger before they make it.
+                let there = ledger.is_begun(&step).then_some(TRIGGER_EXISTS);
+                self.main.run(|db| ledger.note(db, &step, false))?;
+                self.script_again(path, Some(&table.schema), there, |_| true).map_err(|e| e.at(table.place()))?;
+                self.main.run(|db| ledger.note(db, &step, true))?;
             }
         }
         for schema in &plan.schemas {
