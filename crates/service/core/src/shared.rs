@@ -222,6 +222,7 @@ impl Core {
     pub(crate) fn limit_temp(&self) {
         let get = |id| self.globals.get(id).as_u64();
         self.temp.set_limits(get(Live::TemptableMaxRam), get(Live::TmpDiskLimit));
+        gannet_engine::count_sorts(&self.engine, self.temp.clone());
     }
 
     /// Sets a global variable that has passed its checks, and does what follows from it.

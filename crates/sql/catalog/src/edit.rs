@@ -87,7 +87,7 @@ impl<'a> Edit<'a> {
             return Err(sql(ErrorCode::DbCreateExists, &[&name]));
         }
         let id = SchemaId(self.catalog.next_id()? as u32);
-        let schema = Schema { id, name: name.into(), collation, system: false };
+        let schema = Schema { id, name: name.into(), collation, system: false, read_only: false };
         let mut row = Vec::new();
         encode_schema(&schema, &mut row);
         let key = dictionary_key(KIND_SCHEMA, &[name]);
@@ -98,9 +98,9 @@ impl<'a> Edit<'a> {
         Ok(())
     }
 
-    /// Changes a schema's default collation.
-    pub fn alter_schema(&mut self, name: &str, collation: CollationId) -> CatalogResult<()> {
-        let schema = Schema { collation, ..self.schema(name)? };
+    /// Changes a schema's default collation, and whether it is read only.
+    pub fn alter_schema(&mut self, name: &str, collation: CollationId, read_only: bool) -> CatalogResult<()> {
+        let schema = Schema { collation, read_only, ..self.schema(name)? };
         self.refuse_system(&schema)?;
         let mut row = Vec::new();
         encode_schema(&schema, &mut row);

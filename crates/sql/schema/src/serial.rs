@@ -75,6 +75,10 @@ fn number(r: &mut Reader<'_>, what: &'static str) -> Decoded<u32> {
 /// Encodes a schema's row (its name is the key).
 pub fn encode_schema(schema: &Schema, out: &mut Vec<u8>) {
     Writer::new(out).u8(VERSION).varint(u64::from(schema.id.0)).u16(schema.collation.0);
+    // A row of an older build ends here.
+    if schema.read_only {
+        out.push(1);
+    }
 }
 
 /// Decodes a schema's row.
@@ -83,8 +87,15 @@ pub fn decode_schema(name: &str, bytes: &[u8], system: bool) -> Decoded<Schema> 
     version(&mut r)?;
     let id = SchemaId(number(&mut r, "schema id")?);
     let collation = collation(&mut r)?;
+    let read_only = match r.remaining() {
+        0 => false,
+        _ => match r.u8()? {
+            1 => true,
+            _ => return Err(r.invalid("flags of a schema")),
+        },
+    };
     r.finish()?;
-    Ok(Schema { id, name: name.into(), collation, system })
+    Ok(Schema { id, name: name.into(), collation, system, read_only })
 }
 
 /// Encodes a table's row. Schema name and table name are the key.

@@ -296,6 +296,9 @@ pub fn show_create_schema(schema: &Schema, if_not_exists: bool, options: &ShowOp
         let _ = write!(out, " COLLATE {}", schema.collation.get().name);
     }
     out.push_str(" */ /*!80016 DEFAULT ENCRYPTION='N' */");
+    if schema.read_only {
+        out.push_str(" /* READ ONLY=1 */");
+    }
     out
 }
 

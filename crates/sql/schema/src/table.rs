@@ -37,6 +37,8 @@ pub struct Schema {
     pub collation: CollationId,
     /// One of the server's own: mysql, information_schema, performance_schema, sys.
     pub system: bool,
+    /// ALTER DATABASE ... READ ONLY = 1: nothing in it is changed.
+    pub read_only: bool,
 }
 
 /// A table.

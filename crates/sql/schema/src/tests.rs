@@ -166,7 +166,13 @@ fn show_create_is_what_mysql_prints() {
 ) ENGINE=InnoDB AUTO_INCREMENT=42 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='all of it'";
     let options = ShowOptions { next_auto_increment: 42, ..ShowOptions::default() };
     assert_eq!(show_create_table(&rich(), &options), expected);
-    let schema = Schema { id: SchemaId(9), name: "a`b".into(), collation: CollationId::UTF8MB4_BIN, system: false };
+    let schema = Schema {
+        id: SchemaId(9),
+        name: "a`b".into(),
+        collation: CollationId::UTF8MB4_BIN,
+        system: false,
+        read_only: false,
+    };
     assert_eq!(
         show_create_schema(&schema, false, &ShowOptions::default()),
         "CREATE DATABASE `a``b` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin */ /*!80016 DEFAULT ENCRYPTION='N' */"
@@ -220,11 +226,27 @@ fn rows_survive_encoding() {
     let mut twice = Vec::new();
     encode_table(&again, &mut twice);
     assert_eq!(bytes, twice);
-    let schema = Schema { id: SchemaId(70000), name: "s".into(), collation: CollationId::UTF8MB4_BIN, system: false };
+    let schema = Schema {
+        id: SchemaId(70000),
+        name: "s".into(),
+        collation: CollationId::UTF8MB4_BIN,
+        system: false,
+        read_only: false,
+    };
     let mut bytes = Vec::new();
     encode_schema(&schema, &mut bytes);
     let again = decode_schema("s", &bytes, false).unwrap();
-    assert_eq!((again.id, again.collation), (schema.id, schema.collation));
+    assert_eq!((again.id, again.collation, again.read_only), (schema.id, schema.collation, false));
+    // What an older build wrote ends here; one that is read only has a byte more, which has one value.
+    let read_only = Schema { read_only: true, ..schema };
+    let plain = bytes.len();
+    bytes.clear();
+    encode_schema(&read_only, &mut bytes);
+    assert_eq!(bytes.len(), plain + 1);
+    assert!(decode_schema("s", &bytes, false).unwrap().read_only);
+    bytes[plain] = 2;
+    let wrong = decode_schema("s", &bytes, false).unwrap_err().to_string();
+    assert!(wrong.contains("flags of a schema"), "{wrong}");
 }
 
 /// Damaged rows are errors, or other tables: never a panic, never much memory.

@@ -52,7 +52,7 @@ mod undo;
 mod waiting;
 mod writer;
 
-pub use build::{Fill, Item, Merge, SortSpace, Sorter};
+pub use build::{Fill, Item, Merge, SortDisk, SortSpace, Sorter, count_sorts};
 pub use check::StoreCheck;
 pub use consumer::{Committed, Consumer};
 pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats};

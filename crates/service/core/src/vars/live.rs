@@ -208,7 +208,8 @@ live! {
     SqlNotes = boolean("sql_notes", Both, true);
     SqlWarnings = boolean("sql_warnings", Both, false);
     SqlQuoteShowCreate = boolean("sql_quote_show_create", Both, true);
-    SqlAutoIsNull = boolean("sql_auto_is_null", Both, false).hintable().default_only();
+    SqlAutoIsNull = boolean("sql_auto_is_null", Both, false).hintable()
+        .help("id IS NULL finds the row inserted last, where id is AUTO_INCREMENT");
     SqlBigSelects = boolean("sql_big_selects", Both, true).hintable().help("SELECTs may examine more than max_join_size rows");
     MaxJoinSize = int("max_join_size", Both, MAX, 1, MAX).hintable().help("SELECTs expected to examine more rows are refused; setting it sets sql_big_selects");
     SqlLogBin = boolean("sql_log_bin", Session, true);

@@ -230,7 +230,7 @@ pub(super) fn sizes(state: &State, t: &Table) -> Sizes {
 pub(super) fn schemata_extensions(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let access = &state.access;
     for s in state.snapshot.schemas().filter(|s| access.sees_schema(&s.name)) {
-        emit(&[text(CATALOG), text(&s.name), text("")])?;
+        emit(&[text(CATALOG), text(&s.name), text(if s.read_only { "READ ONLY=1" } else { "" })])?;
     }
     Ok(())
 }
@@ -263,13 +263,21 @@ pub(super) fn constraints_extensions(state: &mut State, equals: &Equals<'_>, emi
     })
 }
 
-/// The two groups which every server has.
-pub(super) fn resource_groups(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+/// The two groups which every server has, and those that were made.
+pub(super) fn resource_groups(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let last = std::thread::available_parallelism().map_or(0, |n| n.get() - 1);
-    for (name, kind) in [("USR_default", "USER"), ("SYS_default", "SYSTEM")] {
-        let cpus = Value::bytes(format!("0-{last}").as_bytes());
-        let kind = member("RESOURCE_GROUPS", "RESOURCE_GROUP_TYPE", kind);
-        emit(&[text(name), kind, Value::Int(1), cpus, Value::Int(0)])?;
+    let every = format!("0-{last}");
+    let kind = |kind: &str| member("RESOURCE_GROUPS", "RESOURCE_GROUP_TYPE", kind);
+    for (name, of) in crate::objects::OWN_GROUPS {
+        emit(&[text(name), kind(of), Value::Int(1), Value::bytes(every.as_bytes()), Value::Int(0)])?;
+    }
+    let catalog = &state.server.catalog;
+    for (name, fields) in crate::objects::all(catalog, catalog.resource_groups())? {
+        let [of, enabled, cpus, priority] = &fields[..] else { continue };
+        let cpus = if cpus.is_empty() { &every } else { cpus };
+        let enabled = Value::Int(i64::from(enabled == "1"));
+        let priority = Value::Int(priority.parse().unwrap_or(0));
+        emit(&[text(&name), kind(of), enabled, Value::bytes(cpus.as_bytes()), priority])?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ mod dml;
 mod expr;
 mod fit;
 mod from;
+mod generated;
 mod group;
 mod hints;
 pub(crate) mod literal;

@@ -710,6 +710,14 @@ errors! {
     3637 "HY000" NotHintUpdatableVariable "Variable '{}' cannot be set using SET_VAR hint.";
     3638 "HY000" CredentialsContradictToHistory "Cannot use these credentials for '{}' because they contradict the password history policy";
     3640 "HY000" ClientDoesNotSupport "The client doesn't support {}";
+    3650 "HY000" ResourceGroupExists "Resource Group '{}' exists";
+    3651 "HY000" ResourceGroupNotExists "Resource Group '{}' does not exist.";
+    3652 "HY000" InvalidVcpuId "Invalid cpu id {}";
+    3653 "HY000" InvalidVcpuRange "Invalid VCPU range {}-{}";
+    3654 "HY000" InvalidThreadPriority "Invalid thread priority value {} for {} resource group {}. Allowed range is [{}, {}].";
+    3655 "HY000" DisallowedOperation "{} operation is disallowed on {}";
+    3657 "HY000" ResourceGroupDisabled "Resource group {} is disabled.";
+    3659 "HY000" AttributeIgnored "Attribute {} is ignored ({}).";
     3665 "22035" MissingJsonTableValue "Missing value for JSON_TABLE column '{}'";
     3666 "2203F" WrongJsonTableValue "Can't store an array or an object in the scalar JSON_TABLE column '{}'";
     3667 "42000" TfMustHaveAlias "Every table function must have an alias";
