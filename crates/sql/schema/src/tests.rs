@@ -395,7 +395,7 @@ fn spread() -> Table {
             column("id", int(), true, ColumnDefault::Null),
             column("s", SqlType::varchar(10, CollationId::DEFAULT), true, ColumnDefault::Null),
         ],
-        vec![index(None, IndexKind::Plain, &[("s", None, false)])],
+        vec![index(IndexKind::Plain, None, &[("s", None, false)])],
     ));
     let spread = |method, by| Spread { method, linear: false, algorithm: 2, by };
     let text = |s: &str| Value::Str(s.into(), CollationId::DEFAULT);
@@ -463,11 +463,11 @@ fn ranges_of_keys_and_numbers_have_their_partitions() {
     };
     let between = |low: &[u8], high: Option<&[u8]>, included: bool| {
         let mut found = Vec::new();
-        main.keys_between(low, high, included, &mut |places| found.push(places));
+        main.keys_between(low, high, included, &mut |places| found.push((places.start, places.end)));
         found
     };
-    assert_eq!(between(&[], None, true), [0..3]);
-    assert_eq!(between(&key("k"), Some(&key("k")), true), [0..2]);
-    assert_eq!(between(&[], Some(&key("k")), false), [0..1]);
-    assert_eq!(between(&key("l"), None, true), [2..3]);
+    assert_eq!(between(&[], None, true), [(0, 3)]);
+    assert_eq!(between(&key("k"), Some(&key("k")), true), [(0, 2)]);
+    assert_eq!(between(&[], Some(&key("k")), false), [(0, 1)]);
+    assert_eq!(between(&key("l"), None, true), [(2, 3)]);
 }
