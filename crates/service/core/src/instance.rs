@@ -290,6 +290,7 @@ fn open_engine(vars: &VarSet, datadir: &Path, log: &Arc<ErrorLog>) -> std::resul
     let get = |id: Live| &vars[id as usize];
     let engine = Engine::open(EngineOptions {
         buffer_pool_bytes: get(Live::InnodbBufferPoolSize).as_u64(),
+        most_pool_bytes: crate::pool::most_bytes(get(Live::InnodbBufferPoolSize).as_u64()),
         redo_capacity_bytes: get(Live::InnodbRedoLogCapacity).as_u64(),
         flush_policy: flush_policy(get(Live::InnodbFlushLogAtTrxCommit)),
         scrub_pages_per_second: get(Live::ScrubPages).as_u64(),

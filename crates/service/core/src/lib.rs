@@ -20,6 +20,7 @@ pub mod ledger;
 pub mod log;
 pub mod names;
 pub mod options;
+pub mod pool;
 pub mod registry;
 mod release;
 pub mod reports;

@@ -13,7 +13,7 @@ use gannet_base::Sequence;
 use gannet_base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_base::sync::{Mutex, RwLock};
 use gannet_parser::LexMode;
-use gannet_runtime::{Interrupt, LastWord, TaskContext, Wait};
+use gannet_runtime::{Interrupt, LastWord, TaskContext, Wait, Waker};
 use gannet_telemetry::{Counter, Execution, SessionCounters};
 use gannet_wire::compress::Algorithm;
 use gannet_wire::tls::Agreed;
@@ -354,9 +354,23 @@ pub struct Registry {
     pub tallies: Tallies,
     /// What the statements of sessions did that have ended.
     pub ledger: Ledger,
+    /// Wakes the event scheduler.
+    events: Mutex<Option<Waker>>,
 }
 
 impl Registry {
+    /// The task that starts events sleeps until one is due: this says that another one may be due first.
+    pub fn wake_events(&self) {
+        if let Some(scheduler) = &*self.events.lock() {
+            scheduler.wake();
+        }
+    }
+
+    /// The current task is the one that starts events.
+    pub fn starts_events(&self) {
+        *self.events.lock() = Some(gannet_runtime::waker());
+    }
+
     /// Registers a connection whose client is still to log in; returns its entry and how many there are now.
     pub fn enter(&self, context: TaskContext, host: String, address: String) -> (Arc<Entry>, usize) {
         let who = Who { user: "unauthenticated user".into(), host, database: None };

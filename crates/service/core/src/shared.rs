@@ -237,12 +237,13 @@ impl Core {
             Then::Fixed if value != self.globals.get(id) => {
                 return Err(SqlError::unsupported(format_args!("changing {}", id.def().name)));
             }
+            Then::BufferPool => crate::pool::resize(self, &value)?,
             _ => {}
         }
         let former = self.globals.get(id);
         self.globals.set(id, value.clone());
         match then {
-            Then::Nothing | Then::MandatoryRoles | Then::PartialRevokes | Then::Fixed => {}
+            Then::Nothing | Then::MandatoryRoles | Then::PartialRevokes | Then::Fixed | Then::BufferPool => {}
             Then::BinlogFile => {
                 if let Some(binlog) = self.binlog() {
                     binlog.flush(&self.engine).map_err(from_engine)?;
@@ -261,6 +262,7 @@ impl Core {
             Then::ScrubPace => self.engine.set_scrub_pace(value.as_u64()),
             Then::TempLimits => self.limit_temp(),
             Then::Verbosity => self.log.set_verbosity(value.as_u64()),
+            Then::Events => self.registry.wake_events(),
             Then::ReadOnly => {
                 // Turning the stronger one on turns both on, turning the weaker one off turns both off.
                 if value.as_bool() {
@@ -269,6 +271,7 @@ impl Core {
                     self.globals.set(Live::SuperReadOnly, VarValue::bool(false));
                 }
                 self.read_only.store(self.globals.get(Live::ReadOnly).as_bool(), Ordering::Relaxed);
+                self.registry.wake_events();
             }
             Then::Collation(collation) => {
                 if let Ok(charset) = Charset::by_name(value.as_str()) {

@@ -130,6 +130,7 @@ pub(crate) fn open_log(options: &ServerOptions, datadir: &Path) -> std::result::
 
 /// Defaults that depend on other values or on the machine.
 pub(crate) fn settle_defaults(vars: &mut VarSet, datadir: &Path) {
+    crate::pool::settle(vars);
     let mut set = |id: Live, value: &str| vars[id as usize] = VarValue::text(value);
     set(Live::Datadir, &format!("{}/", datadir.display()));
     if let Ok(name) = std::fs::read_to_string("/proc/sys/kernel/hostname") {

@@ -267,6 +267,9 @@ const FIGURES: &[Figure] = figures! {
     Innodb_buffer_pool_pages_dirty: |t| t.engine.pool_dirty;
     Innodb_buffer_pool_bytes_dirty: |t| t.engine.pool_dirty * PAGE_BYTES;
     Innodb_buffer_pool_pages_free: |t| t.engine.pool_pages.saturating_sub(t.engine.pool_resident);
+    Innodb_buffer_pool_resize_status: |t| crate::pool::resize_text(&t.engine.pool_resize);
+    Innodb_buffer_pool_resize_status_code: |t| crate::pool::resize_code(&t.engine.pool_resize);
+    Innodb_buffer_pool_resize_status_progress: |t| u64::from(t.engine.pool_resize.percent);
     Innodb_redo_log_current_lsn: |t| t.engine.log_lsn.0;
     Innodb_redo_log_flushed_to_disk_lsn: |t| t.engine.durable_lsn.0;
     Innodb_redo_log_checkpoint_lsn: |t| t.engine.checkpoint_lsn.0;

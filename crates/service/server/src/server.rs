@@ -27,7 +27,11 @@ impl Server {
     pub fn start(options: ServerOptions) -> Result<Server, String> {
         let mut it = Self::over(Instance::open(options)?);
         let note = it.core().persisted.note();
-        let ready = it.run_init_file().and_then(|()| it.listen()).and_then(|()| it.instance.write_pid());
+        let ready = it
+            .make_sys()
+            .and_then(|()| it.run_init_file())
+            .and_then(|()| it.listen())
+            .and_then(|()| it.instance.write_pid());
         ready.map_err(|e| format!("{e}{note}"))?;
         it.start_scheduler();
         Ok(it)
@@ -55,6 +59,17 @@ impl Server {
     /// The sessions: for services beside this one, which run SQL without a client.
     pub fn sessions(&self) -> &Arc<Sessions> {
         &self.sessions
+    }
+
+    /// Makes what is stored of the sys schema. On a task of its own: it may wait.
+    fn make_sys(&self) -> Result<(), String> {
+        let sessions = self.sessions.clone();
+        let made = gannet_runtime::spawn("sys", move || gannet_session::sys_config::ensure(&sessions)).join();
+        match made {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(e)) => Err(format!("the table sys.sys_config cannot be made: {e}")),
+            Err(_) => Err("the table sys.sys_config cannot be made: a panic, see the log".to_owned()),
+        }
     }
 
     /// Runs the statements of `init_file`, with all rights, before a client can connect. The first statement that

@@ -307,6 +307,7 @@ pub(crate) fn drop_users(session: &mut Session, if_exists: bool, users: &[ast::A
                 if session.server.accounts.is_mandatory(&name) {
                     return Err(sql_err!(MandatoryRole, name.ticked()));
                 }
+                super::definers::check(session, if roles { "DROP ROLE" } else { "DROP USER" }, &name)?;
                 remove.push(name);
             }
             None => missing.push(name),
@@ -364,6 +365,7 @@ pub(crate) fn rename_users(session: &mut Session, pairs: &[(ast::Account, ast::A
         if session.server.accounts.is_mandatory(&from) {
             return Err(sql_err!(MandatoryRole, from.ticked()));
         }
+        super::definers::check(session, "RENAME USER", &from)?;
         put.push(Arc::new(old.changed(|a| {
             a.user.clone_from(&to.user);
             a.host.clone_from(&to.host);

@@ -79,7 +79,7 @@ impl Session {
         PlanKey {
             shape,
             database: self.state.database_id(),
-            catalog_version: self.state.snapshot.version(),
+            catalog_version: self.state.snapshot.plans_version(),
             mode: self.settings.mode_key ^ self.state.plan_salt,
             collation: self.literal_collation().0,
             parameter_types,

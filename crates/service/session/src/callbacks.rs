@@ -137,10 +137,10 @@ impl gannet_exec::Session for State {
         &mut self,
         txn: &mut gannet_engine::Txn,
         warnings: &mut gannet_types::Warnings,
-        routine: &Arc<gannet_schema::Routine>,
+        called: &gannet_plan::expr::Called,
         args: &[Value],
     ) -> Result<Value> {
-        self.call_function(txn, warnings, routine, args)
+        self.call_function(txn, warnings, called, args)
     }
 
     fn fire_trigger(

@@ -4,21 +4,22 @@
 //! has the session's transaction and state in hand: these are moved into a session of their own
 //! ([`prepare_inside`]) for the time of the call, and back.
 
+use super::compiled::{compiled, compiled_event, compiled_trigger};
 use super::reply::{Done, Ended, Manner, Reply};
 use super::state::State;
 use super::steps::Frame;
-use super::text::{lex_mode, parse_error};
 use super::{Charsets, Session, steps};
 use gannet_base::Attached;
 use gannet_core::accounts::{Access, Account, Name, Privilege};
 use gannet_core::vars::{Live, VarValue};
 use gannet_engine::Txn;
 use gannet_exec::Rows;
-use gannet_parser::ast::{Expr, ObjectName, ParamMode, Statement};
+use gannet_parser::ast::{Expr, ObjectName, ParamMode};
 use gannet_plan::Plan;
+use gannet_plan::expr::Called;
 use gannet_plan::plan::{Intent, PlanTable, ResultColumn};
-use gannet_program::{Kind, Program, Slot, Source};
-use gannet_schema::{Event, Made, Routine, RoutineKind, Table, Trigger, TriggerEvent};
+use gannet_program::Program;
+use gannet_schema::{Event, Made, Routine, RoutineKind, Table, Trigger};
 use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, Result, SqlError, SqlMode, Value, Warnings, sql_err};
 use std::sync::Arc;
@@ -71,104 +72,6 @@ impl Reply for Nowhere {
     fn end(&mut self, _: &Ended<'_>) {}
 
     fn error(&mut self, _: &SqlError, _: &Charsets) {}
-}
-
-/// Parses the text of a program that was stored.
-pub(super) fn stored(text: &str, made: &Made) -> Result<Statement> {
-    let mode = SqlMode::from_bits(made.sql_mode).unwrap_or_default();
-    let parsed = gannet_parser::parse(text.as_bytes(), lex_mode(mode)).map_err(parse_error)?;
-    Ok(parsed.statement)
-}
-
-/// The routine's program, compiled when it is first called.
-pub(crate) fn compiled(routine: &Routine) -> Result<Arc<Program>> {
-    let made = routine.compiled.get_or_try_init(|| -> Result<Arc<Program>> {
-        let kind = routine.kind.word();
-        let returns = if routine.returns.is_empty() { String::new() } else { format!(" RETURNS {}", routine.returns) };
-        let text = format!("CREATE {kind} `p`({}){returns}\n{}", routine.params, routine.body);
-        let Statement::CreateRoutine(r) = stored(&text, &routine.made)? else {
-            return Err(SqlError::internal("the text of a routine is another statement"));
-        };
-        let program = gannet_program::compile(&Source {
-            kind: match routine.kind {
-                RoutineKind::Procedure => Kind::Procedure,
-                RoutineKind::Function => Kind::Function,
-            },
-            name: &routine.name,
-            params: &r.params,
-            returns: r.returns.as_ref(),
-            body: &r.body.statement,
-            mode: SqlMode::from_bits(routine.made.sql_mode).unwrap_or_default(),
-            collation: routine.made.database,
-            rows: None,
-        })?;
-        Ok(Arc::new(program))
-    })?;
-    Ok(made.clone())
-}
-
-/// The slots of OLD and NEW: OLD first.
-pub(super) fn trigger_rows(table: &Table, event: TriggerEvent) -> (gannet_program::Rows, Vec<Slot>) {
-    let width = table.columns.len() as u32;
-    let (old, new) = match event {
-        TriggerEvent::Insert => (None, Some(0)),
-        TriggerEvent::Delete => (Some(0), None),
-        TriggerEvent::Update => (Some(0), Some(width)),
-    };
-    let columns: Vec<Slot> = table.columns.iter().map(|c| Slot { name: (&*c.name).into(), ty: c.ty.clone() }).collect();
-    let slots = match event {
-        TriggerEvent::Update => columns.iter().chain(&columns).cloned().collect(),
-        _ => columns.clone(),
-    };
-    // Hidden columns have no names that could be written.
-    let name = |c: &gannet_schema::Column| if c.hidden { "".into() } else { (&*c.name).into() };
-    let names = table.columns.iter().map(name).collect();
-    (gannet_program::Rows { old, new, event: event.word(), columns: names }, slots)
-}
-
-/// The trigger's program, compiled when it first fires on this version of its table.
-fn compiled_trigger(table: &Table, trigger: &Trigger) -> Result<Arc<Program>> {
-    let made = trigger.compiled.get_or_try_init(|| -> Result<Arc<Program>> {
-        let time = if trigger.after { "AFTER" } else { "BEFORE" };
-        let event = trigger.event.word();
-        let text = format!("CREATE TRIGGER g {time} {event} ON t FOR EACH ROW\n{}", trigger.body);
-        let Statement::CreateTrigger(t) = stored(&text, &trigger.made)? else {
-            return Err(SqlError::internal("the text of a trigger is another statement"));
-        };
-        let program = gannet_program::compile(&Source {
-            kind: Kind::Trigger,
-            name: &trigger.name,
-            params: &[],
-            returns: None,
-            body: &t.body.statement,
-            mode: SqlMode::from_bits(trigger.made.sql_mode).unwrap_or_default(),
-            collation: trigger.made.database,
-            rows: Some(trigger_rows(table, trigger.event)),
-        })?;
-        Ok(Arc::new(program))
-    })?;
-    Ok(made.clone())
-}
-
-fn compiled_event(event: &Event) -> Result<Arc<Program>> {
-    let made = event.compiled.get_or_try_init(|| -> Result<Arc<Program>> {
-        let text = format!("CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO\n{}", event.body);
-        let Statement::CreateEvent(e) = stored(&text, &event.made)? else {
-            return Err(SqlError::internal("the text of an event is another statement"));
-        };
-        let program = gannet_program::compile(&Source {
-            kind: Kind::Event,
-            name: &event.name,
-            params: &[],
-            returns: None,
-            body: &e.body.statement,
-            mode: SqlMode::from_bits(event.made.sql_mode).unwrap_or_default(),
-            collation: event.made.database,
-            rows: None,
-        })?;
-        Ok(Arc::new(program))
-    })?;
-    Ok(made.clone())
 }
 
 impl Session {
@@ -347,12 +250,28 @@ fn leave_program(session: &mut Session, entered: Entered) {
     if let Some(database) = entered.database {
         session.state.set_database(database);
     }
-    if let Some(before) = entered.identity {
+    become_again(session, entered.identity);
+}
+
+fn become_again(session: &mut Session, before: Option<Box<Identity>>) {
+    if let Some(before) = before {
         session.state.account = before.account;
         session.state.roles = before.roles;
         session.state.current_user = before.current_user;
         session.state.access = before.access;
     }
+}
+
+/// Runs `f` with the rights of a definer. Error 1449.
+fn as_definer<R>(
+    session: &mut Session,
+    definer: &(Box<str>, Box<str>),
+    f: impl FnOnce(&mut Session) -> Result<R>,
+) -> Result<R> {
+    let before = become_account(session, definer)?;
+    let outcome = f(session);
+    become_again(session, before);
+    outcome
 }
 
 fn set_surroundings(session: &mut Session, mode: SqlMode, client: Charset, connection: CollationId) {
@@ -376,7 +295,8 @@ fn become_account(session: &mut Session, definer: &(Box<str>, Box<str>)) -> Resu
     if *session.state.account.user == *user && *session.state.account.host == *host {
         return Ok(None);
     }
-    let account = session.server.accounts.get(user, host).ok_or_else(|| sql_err!(NoSuchUser, user, host))?;
+    let account = session.server.accounts.get(user, host).or_else(|| super::owned::definer(user, host));
+    let account = account.ok_or_else(|| sql_err!(NoSuchUser, user, host))?;
     let roles = account.grants.default_roles.clone();
     let access = Access::new(&session.server.accounts, &account, &roles);
     let s = &mut session.state;
@@ -452,14 +372,20 @@ fn new_inside(session: &Session) -> Box<Session> {
     inner
 }
 
+/// Error 1370.
+fn check_execute(session: &Session, routine: &Routine) -> Result<()> {
+    let access = &session.state.access;
+    if access.all || access.routine(&routine.schema, &routine.name, true).has(Privilege::Execute) {
+        return Ok(());
+    }
+    let a = &session.state.account;
+    let full = format_args!("{}.{}", routine.schema, routine.name);
+    Err(sql_err!(ProcaccessDenied, "execute", a.user, session.state.host(), full))
+}
+
 /// A function's value.
 fn run_function(session: &mut Session, routine: &Arc<Routine>, args: &[Value]) -> Result<Value> {
-    let full = || format!("{}.{}", routine.schema, routine.name);
-    let access = &session.state.access;
-    if !access.all && !access.routine(&routine.schema, &routine.name, true).has(Privilege::Execute) {
-        let a = &session.state.account;
-        return Err(sql_err!(ProcaccessDenied, "execute", a.user, session.state.host(), full()));
-    }
+    check_execute(session, routine)?;
     if session.state.calls.iter().any(|r| Arc::ptr_eq(r, routine)) {
         return Err(sql_err!(SpNoRecursion));
     }
@@ -541,10 +467,18 @@ impl State {
         &mut self,
         txn: &mut Txn,
         warnings: &mut Warnings,
-        routine: &Arc<Routine>,
+        called: &Called,
         args: &[Value],
     ) -> Result<Value> {
-        self.inside(txn, warnings, |inner| run_function(inner, routine, args))
+        self.inside(txn, warnings, |inner| match called.view.as_ref().and_then(|v| Some((v, v.view()?))) {
+            None => run_function(inner, &called.routine, args),
+            Some((table, view)) => as_definer(inner, &view.definer, |s| {
+                // Whoever may use the view is not told what is wrong below it.
+                let may = check_execute(s, &called.routine);
+                may.map_err(|_| sql_err!(ViewInvalid, table.schema, table.name))?;
+                run_function(s, &called.routine, args)
+            }),
+        })
     }
 
     /// Fires a trigger, for the executor.

@@ -77,11 +77,22 @@ static TABLES: &[GrantTable] = &[
 /// performance_schema's table of consumers.
 pub(super) const CONSUMERS: &str = "setup_consumers";
 
+/// Tables of performance_schema whose rows cannot be switched here, and a key of each.
+const FIXED: [(&str, &str); 5] = [
+    ("threads", "THREAD_ID"),
+    ("setup_instruments", "NAME"),
+    ("setup_actors", "HOST"),
+    ("setup_objects", "OBJECT_NAME"),
+    ("setup_threads", "NAME"),
+];
+
 /// A table of the server's own that a statement changes.
 pub(crate) enum Made {
     Grants(&'static GrantTable),
     /// performance_schema.setup_consumers.
     Consumers,
+    /// A table of performance_schema whose rows MySQL lets be switched, and a key of it.
+    Fixed(&'static str, &'static str),
     /// One that a dump makes again: it takes no rows.
     Own,
 }
@@ -178,7 +189,9 @@ pub(crate) fn made_table(session: &Session, statement: &Statement) -> Option<Mad
         ("mysql", _) if is_restored(session, name) => None,
         ("mysql", _) => TABLES.iter().find(|t| *t.name == *name.name.text).map(Made::Grants),
         ("performance_schema", Statement::Update(_)) => {
-            name.name.text.eq_ignore_ascii_case(CONSUMERS).then_some(Made::Consumers)
+            let is = |table: &str| name.name.text.eq_ignore_ascii_case(table);
+            let fixed = FIXED.iter().find(|(table, _)| is(table)).map(|(table, key)| Made::Fixed(table, key));
+            if is(CONSUMERS) { Some(Made::Consumers) } else { fixed }
         }
         _ => None,
     }

@@ -8,6 +8,7 @@ use gannet_core::accounts::{
 };
 use gannet_core::vars::Live;
 use gannet_parser::ast::{self, GrantItems, GrantLevel, GrantObject};
+use gannet_schema::RoutineKind;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlError, sql_err};
 use std::sync::Arc;
@@ -183,8 +184,15 @@ pub(crate) fn grant(session: &mut Session, s: &ast::Grant) -> Result<Done> {
     super::accounts::store_accounts(session, put, &[])
 }
 
-/// Checks that the object exists; with CREATE a table may come later.
+/// Checks that the object exists; with CREATE a table may come later. Errors 1146, 1054, 1305.
 fn check_target(session: &Session, w: &Wanted) -> Result<()> {
+    if let Target::Routine(schema, name, function) = &w.target {
+        let kind = if *function { RoutineKind::Function } else { RoutineKind::Procedure };
+        return match session.state.snapshot.routine(schema, kind, name) {
+            Some(_) => Ok(()),
+            None => Err(sql_err!(SpDoesNotExist, "FUNCTION or PROCEDURE", name)),
+        };
+    }
     let Target::Table(schema, name) = &w.target else { return Ok(()) };
     if w.set.has(Privilege::Create) && w.columns.is_empty() {
         return Ok(());

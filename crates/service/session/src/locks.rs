@@ -1,6 +1,7 @@
 //! Metadata locks: a statement names the tables it uses before it looks at their definitions for good.
 
 use super::Session;
+use super::reach;
 use super::reply::Done;
 use gannet_catalog::Gate;
 use gannet_core::Core;
@@ -141,12 +142,20 @@ pub(crate) fn instance(session: &mut Session, lock: bool) -> Result<Done> {
 }
 
 impl Session {
-    /// The locks of a plan, each table once in its strongest mode.
+    /// The locks of a plan, each table once in its strongest mode, those of its functions and triggers included.
     pub(crate) fn plan_locks(&self, plan: &Plan) -> PlanLocks {
         let mut all: Vec<(MdlObject, MdlMode)> = Vec::new();
         let shared = |t: &&PlanTable| !matches!(t.table.source, RowSource::Virtual(_)) && !t.table.temporary;
         for t in plan.tables.iter().filter(shared) {
             let (object, mode) = (self.server.lock_of(&t.table), mode(t.intent));
+            match all.iter_mut().find(|(o, _)| *o == object) {
+                Some((_, m)) => *m = (*m).max(mode),
+                None => all.push((object, mode)),
+            }
+        }
+        for reached in reach::of_plan(self, plan) {
+            let object = self.server.lock_of(&reached.table);
+            let mode = if reached.write { MdlMode::Write } else { MdlMode::Read };
             match all.iter_mut().find(|(o, _)| *o == object) {
                 Some((_, m)) => *m = (*m).max(mode),
                 None => all.push((object, mode)),
@@ -283,6 +292,9 @@ pub(crate) fn lock_tables_for(
     }
     if !session.locked.is_empty() {
         session.locked.check_used(&plan.tables)?;
+        // What functions and triggers use needs a lock under any name.
+        let mut reached = reach::of_plan(session, plan).into_iter();
+        reached.try_for_each(|r| session.locked.check(r.table.id, r.write, &r.table.name))?;
     }
     for (object, mode) in locks {
         session.work.locks().take(*object, *mode, duration)?;
@@ -393,6 +405,16 @@ fn resolve_locks(session: &Session, wanted: &[TableLock]) -> Result<Vec<Wanted>>
         let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
         let write = w.kind == TableLockKind::Write;
         below(session, &table, write, &mut resolved)?;
+        if write {
+            // What its triggers use is locked with it.
+            let used = reach::of_triggers(session, &table);
+            resolved.extend(used.into_iter().map(|r| Wanted {
+                alias: r.table.name.to_string(),
+                table: r.table,
+                write: r.write,
+                named: false,
+            }));
+        }
         resolved.push(Wanted { table, alias, write, named: true });
     }
     // MySQL's system tables: when written, they are locked apart from all other tables.

@@ -56,6 +56,7 @@ impl Sessions {
     /// The sessions of a core: made once. The virtual tables are there from now on.
     pub fn over(core: &Arc<Core>) -> Arc<Sessions> {
         virt::publish(&core.catalog);
+        core.catalog.add_own(crate::owned::SCHEMA, &crate::sys::OBJECTS);
         let plans = Arc::new(Plans::new(core.globals.get(Live::PlanCacheSize).as_u64() as usize));
         let counted = plans.clone();
         core.add_figures(Box::new(move || {

@@ -145,9 +145,9 @@ impl Session {
 /// The account whose rights count for a table: the definer of the view around it, or `None`: the session's.
 /// Errors 1449, 1045.
 fn definer(session: &Session, plan: &Plan, t: &PlanTable) -> Result<Option<Access>> {
-    let Some(view) = through(plan, t).and_then(|table| table.view()).filter(|v| !v.invoker) else {
-        return Ok(None);
-    };
+    let around = std::iter::successors(t.through, |slot| plan.tables[*slot as usize].through);
+    let mut views = around.filter_map(|slot| plan.tables[slot as usize].table.view());
+    let Some(view) = views.find(|v| !v.invoker) else { return Ok(None) };
     let (user, host) = (&*view.definer.0, &*view.definer.1);
     let accounts = &session.server.accounts;
     let Some(account) = accounts.get(user, host) else {

@@ -1,7 +1,8 @@
 //! Definitions of stored programs: CREATE, ALTER, DROP of routines and triggers.
 
 use super::bodies;
-use super::calls::{self, collation_of};
+use super::calls::collation_of;
+use super::compiled::{characterise, kind_of, trigger_rows};
 use super::reply::Done;
 use super::{Session, accounts, locks};
 use gannet_catalog::{CatalogError, CatalogResult, Edit, set_triggers};
@@ -13,39 +14,6 @@ use gannet_program::{Kind, Source};
 use gannet_schema::{DataAccess, Made, Routine, RoutineKind, RowSource, Table, Trigger, TriggerEvent, names};
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use std::sync::Arc;
-
-/// Characters of a routine's COMMENT that the dictionary keeps.
-const MAX_COMMENT: usize = 2048;
-
-fn kind_of(kind: ast::RoutineKind) -> RoutineKind {
-    match kind {
-        ast::RoutineKind::Procedure => RoutineKind::Procedure,
-        ast::RoutineKind::Function => RoutineKind::Function,
-    }
-}
-
-/// Sets what characteristics say; of several the last.
-fn characterise(routine: &mut Routine, list: &[Characteristic]) -> Result<()> {
-    for c in list {
-        match c {
-            Characteristic::Comment(text) => {
-                routine.comment = text.chars().take(MAX_COMMENT).collect::<String>().into()
-            }
-            Characteristic::Language(name) if name.text.eq_ignore_ascii_case("SQL") => {}
-            Characteristic::Language(name) => {
-                return Err(SqlError::unsupported(format_args!("LANGUAGE {name}")));
-            }
-            Characteristic::Deterministic(yes) => routine.deterministic = *yes,
-            Characteristic::ContainsSql => routine.access = DataAccess::Contains,
-            Characteristic::NoSql => routine.access = DataAccess::No,
-            Characteristic::ReadsSqlData => routine.access = DataAccess::Reads,
-            Characteristic::ModifiesSqlData => routine.access = DataAccess::Modifies,
-            Characteristic::SqlSecurityDefiner => routine.invoker = false,
-            Characteristic::SqlSecurityInvoker => routine.invoker = true,
-        }
-    }
-    Ok(())
-}
 
 impl Session {
     /// The database of a stored program. Errors 1046, 1102, 1458 and 1059: the names must be such as could exist.
@@ -117,6 +85,12 @@ pub(crate) fn create_routine(session: &mut Session, create: &CreateRoutine) -> R
     })?;
     session.require_on_schema(Privilege::CreateRoutine.into(), &schema)?;
     check_definer(session, &made.definer)?;
+    if let Some(done) = super::owned::routine(session, &schema, kind, &create.name.name) {
+        return Ok(done);
+    }
+    if kind == RoutineKind::Function {
+        check_logged_function(session, &create.characteristics)?;
+    }
     let known = session.state.snapshot.schema(&schema).ok_or_else(|| names::missing_schema(&schema))?;
     let mut routine = Routine {
         schema: known.name.clone(),
@@ -166,6 +140,9 @@ pub(crate) fn alter_routine(
     let (schema, kind) = (session.program_schema(name)?, kind_of(kind));
     session.require_routine(Privilege::AlterRoutine, &schema, &name.name, kind == RoutineKind::Function)?;
     begin_definition(session)?;
+    if let Some(done) = super::owned::routine(session, &schema, kind, &name.name) {
+        return Ok(done);
+    }
     let now = settings_now(session);
     define_program(session, &schema, kind.word(), &name.name, |s, edit| {
         let Some(old) = s.state.snapshot.routine(&schema, kind, &name.name).cloned() else {
@@ -200,6 +177,9 @@ pub(crate) fn drop_program(
             begin_definition(session)?;
             session.require_routine(Privilege::AlterRoutine, &schema, &name.name, function)?;
             refuse_under_locks(session)?;
+            if let Some(done) = super::owned::routine(session, &schema, kind, &name.name) {
+                return Ok(done);
+            }
             let mut missing = false;
             define_program(session, &schema, kind.word(), &name.name, |s, edit| {
                 match s.state.snapshot.routine(&schema, kind, &name.name).cloned() {
@@ -250,6 +230,7 @@ pub(crate) fn create_trigger(session: &mut Session, create: &CreateTrigger) -> R
     session.require_on_table(Privilege::Trigger.into(), &schema, &table_name)?;
     let made = session.made(&schema, create.definer.as_ref())?;
     check_definer(session, &made.definer)?;
+    check_logged_function(session, &[Characteristic::Deterministic(true)])?;
     begin_definition(session)?;
     let event = match create.event {
         ast::TriggerEvent::Insert => TriggerEvent::Insert,
@@ -290,7 +271,7 @@ pub(crate) fn create_trigger(session: &mut Session, create: &CreateTrigger) -> R
 
 /// Compiles a new trigger's body: what it says of OLD and NEW is checked, the rest when it fires.
 fn check_trigger(session: &Session, table: &Arc<Table>, event: TriggerEvent, create: &CreateTrigger) -> Result<()> {
-    let rows = calls::trigger_rows(table, event);
+    let rows = trigger_rows(table, event);
     bodies::check_rows(&create.body.statement, &rows.0, create.after)?;
     gannet_program::compile(&Source {
         kind: Kind::Trigger,
@@ -360,7 +341,11 @@ pub(crate) fn define_program(
 ) -> Result<()> {
     let label = format!("{kind} {}", names::fold_name(name));
     let locked = locks::lock_program(session, schema, &label);
-    define_locked(session, locked, change)
+    define_locked(session, locked, change)?;
+    if kind == "EVENT" {
+        session.server.registry.wake_events();
+    }
+    Ok(())
 }
 
 /// The same with a table locked, as for any definition of it.
@@ -430,6 +415,25 @@ fn forget_grants(session: &mut Session, schema: &str, name: &str, function: bool
     let with = list.iter().filter(|a| a.grants.routines.iter().any(of));
     let put: Vec<_> = with.map(|account| Arc::new(account.changed(|a| a.grants.routines.retain(|r| !of(r))))).collect();
     if put.is_empty() { Ok(()) } else { accounts::store_accounts(session, put, &[]).map(drop) }
+}
+
+/// What a binary log asks of functions and triggers, unless `log_bin_trust_function_creators` says otherwise. Errors
+/// 1418, 1419.
+fn check_logged_function(session: &Session, list: &[Characteristic]) -> Result<()> {
+    let trusts = || super::variables::value(&session.state, true, "log_bin_trust_function_creators");
+    if session.server.binlog().is_none() || trusts()? == gannet_types::Value::Int(1) {
+        return Ok(());
+    }
+    let tame = |c: &Characteristic| {
+        matches!(c, Characteristic::Deterministic(true) | Characteristic::NoSql | Characteristic::ReadsSqlData)
+    };
+    if !list.iter().any(tame) {
+        return Err(sql_err!(BinlogUnsafeRoutine));
+    }
+    match session.state.privileges().has(Privilege::Super) {
+        true => Ok(()),
+        false => Err(sql_err!(BinlogCreateRoutineNeedSuper)),
+    }
 }
 
 /// A table's triggers with a new one: behind those of its event and time, or where FOLLOWS or PRECEDES wants it.

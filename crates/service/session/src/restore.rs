@@ -45,7 +45,7 @@ pub(super) fn definition(session: &mut Session, statement: &Statement, reply: &m
             let keys = |a: &AlterAction| matches!(a, AlterAction::DisableKeys | AlterAction::EnableKeys);
             Ok((!alter.actions.is_empty() && alter.actions.iter().all(keys)).then(Done::default))
         }
-        _ => Ok(None),
+        _ => Ok(super::owned::definition(session, statement)),
     }
 }
 

@@ -18,7 +18,9 @@ use gannet_types::{SqlError, TimeZone, Timestamp};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Pause between two looks at the clock.
+/// The longest sleep: the clock may be set, or a definition change unheard.
+const LONGEST_NS: u64 = 5_000_000_000;
+/// Pause before an event that is due and may not start yet is looked at again.
 const PAUSE_NS: u64 = 200_000_000;
 /// Runs of events at once: more wait for the next look.
 const MOST_RUNS: usize = 64;
@@ -46,10 +48,13 @@ pub fn run(core: &Arc<Core>, sessions: &Arc<Sessions>) {
     let mut planned: HashMap<(Arc<str>, Arc<str>), Planned> = HashMap::new();
     let mut version = None;
     let mut runs: Vec<Run> = Vec::new();
+    let mut sleep_ns = 0;
+    core.registry.starts_events();
     while !core.shutting_down() && !interrupted() {
-        if park(Wait::EventsIdle, Some(now_ns() + PAUSE_NS)) == Unpark::Interrupted {
+        if park(Wait::EventsIdle, Some(now_ns() + sleep_ns)) == Unpark::Interrupted {
             break;
         }
+        sleep_ns = LONGEST_NS;
         runs.retain(|r| !r.task.is_finished());
         if core.globals.get(Live::EventScheduler).as_str() != "ON" || core.is_read_only() {
             continue;
@@ -68,6 +73,9 @@ pub fn run(core: &Arc<Core>, sessions: &Arc<Sessions>) {
             }
             p.next_us = next(core, &p.event, now_us + 1);
             let passed = matches!(p.event.schedule, EventSchedule::At(_)) && due < began_us;
+            if !passed {
+                p.event.last_run_us.store(now_us as u64, Ordering::Relaxed);
+            }
             if p.next_us.is_none()
                 && let Err(e) = finish(core, &p.event)
             {
@@ -76,8 +84,11 @@ pub fn run(core: &Arc<Core>, sessions: &Arc<Sessions>) {
             if passed {
                 continue;
             }
-            p.event.last_run_us.store(now_us as u64, Ordering::Relaxed);
             runs.push(start(core, sessions, &p.event));
+        }
+        for due in planned.values().filter_map(|p| p.next_us) {
+            let until = u64::try_from(due - now_us).map_or(PAUSE_NS, |us| us.saturating_mul(1_000));
+            sleep_ns = sleep_ns.min(if until == 0 { PAUSE_NS } else { until });
         }
     }
     for run in runs {
@@ -187,6 +198,9 @@ fn start(core: &Arc<Core>, sessions: &Arc<Sessions>, event: &Arc<Event>) -> Run 
     let task = gannet_runtime::spawn("event", move || {
         let (user, host) = (&event.made.definer.0, &event.made.definer.1);
         let label = format!("[{user}@{host}][{}.{}]", event.schema, event.name);
+        if let Err(e) = core.catalog.event_ran(&event) {
+            core.log.error(format_args!("Event Scheduler: {label} {e}"));
+        }
         let account = core.accounts.get(user, host).ok_or_else(|| gannet_types::sql_err!(NoSuchUser, user, host));
         let outcome = account.and_then(|account| {
             let mut session = sessions.own_of(account, user)?;

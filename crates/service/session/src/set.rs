@@ -377,6 +377,18 @@ fn checked(session: &mut Session, id: VarId, value: Option<Value>, global: bool)
     if let Value::Str(text, _) = &value {
         check_name(id, &String::from_utf8_lossy(text))?;
     }
+    if id.is(Live::InnodbBufferPoolSize)
+        && let Value::Int(_) | Value::UInt(_) = value
+    {
+        let asked = match value {
+            Value::UInt(n) => n,
+            Value::Int(n) => n.max(0) as u64,
+            _ => 0,
+        };
+        let (size, warning) = gannet_core::pool::fit(&session.server, asked);
+        warning.into_iter().for_each(|w| session.running.diagnostics.warnings.push(w));
+        return Ok(size);
+    }
     let checked = def.check(&value)?;
     if def.bound && !global && checked.value.as_u64() > variables::global_value(&session.state, id).as_u64() {
         // Nobody lifts the bound that is set for all.

@@ -18,6 +18,7 @@ pub(super) fn change(session: &mut Session, statement: &Statement, reply: &mut d
     match grant_tables::made_table(session, statement) {
         Some(Made::Grants(table)) => grant_tables::change_grants(session, table, statement, reply),
         Some(Made::Consumers) => change_consumers(session, statement, reply),
+        Some(Made::Fixed(table, key)) => change_fixed(session, (table, key), statement, reply),
         // A dump's rows of a table that the server has by itself.
         Some(Made::Own) => Ok(Done::default()),
         None => Err(sql_err!(NonUpdatableTable, "user", "UPDATE")),
@@ -33,6 +34,27 @@ fn change_consumers(session: &mut Session, statement: &Statement, reply: &mut dy
     session.forget_temporary(&copy);
     session.discard_dropped();
     outcome
+}
+
+/// UPDATE of a table whose rows stay as they are, with a warning if it would have changed one.
+fn change_fixed(
+    session: &mut Session,
+    (table, key): (&str, &str),
+    statement: &Statement,
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    session.require_on_table(Privileges::of(&[Privilege::Select, Privilege::Update]), SCHEMA, table)?;
+    let values = session.running.markers.clone();
+    let copy = copy_table(session, (SCHEMA, table), &format!("KEY ({key})"), "", reply)?;
+    let outcome = run_on_copy(session, statement, &values, reply);
+    session.forget_temporary(&copy);
+    session.discard_dropped();
+    let done = outcome?;
+    if done.affected > 0 {
+        let what = format!("switching rows of {SCHEMA}.{table}");
+        session.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
+    }
+    Ok(Done { affected: 0, ..done })
 }
 
 fn switch(session: &mut Session, statement: &Statement, values: &[Value], reply: &mut dyn Reply) -> Result<Done> {

@@ -50,7 +50,7 @@ pub(crate) fn create_routine(routine: &Routine) -> Result<String> {
     out += &routine.params;
     out.push(')');
     if routine.kind == RoutineKind::Function {
-        let program = super::calls::compiled(routine)?;
+        let program = super::compiled::compiled(routine)?;
         let ty = program.returns.as_ref().map_or(SqlType::NULL, |slot| slot.ty.clone());
         out += &format!(" RETURNS {}", type_text(&ty));
     }

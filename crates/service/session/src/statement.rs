@@ -244,7 +244,12 @@ impl Session {
     pub(super) fn refuse_system_schemas(&self, statement: &Statement) -> Result<()> {
         let database = self.state.database.as_deref().unwrap_or_default();
         let names = ddl::locked_tables(statement);
-        let schemas = names.iter().map(|n| n.schema.as_ref().map_or(database, |s| s));
+        // In sys, users may have objects of their own.
+        let own = |n: &&&ast::ObjectName| match n.schema.as_ref().map_or(database, |s| s) {
+            super::owned::SCHEMA => super::owned::protects(self, super::owned::SCHEMA, &n.name),
+            _ => true,
+        };
+        let schemas = names.iter().filter(own).map(|n| n.schema.as_ref().map_or(database, |s| s));
         let named = match statement {
             Statement::DropDatabase { name, .. } => Some(&*name.text),
             Statement::AlterDatabase { name, .. } => Some(name.as_ref().map_or(database, |n| n)),

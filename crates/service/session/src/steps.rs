@@ -56,6 +56,8 @@ enum Flow {
     /// The next step, after a step that may have raised warnings.
     Raised,
     To(Place),
+    /// The same, after a step that may have raised warnings.
+    RaisedTo(Place),
     Return(Value),
 }
 
@@ -163,19 +165,27 @@ fn run_steps(session: &mut Session, frame: &mut Frame, reply: &mut dyn Reply) ->
                 frame.at = place + 1;
                 catch_warnings(session, &program, frame, place);
             }
-            Ok(Flow::To(to)) => {
-                if to <= place {
-                    gannet_runtime::yield_if_due();
-                    if gannet_runtime::interrupted() {
-                        return Err(sql_err!(QueryInterrupted));
-                    }
-                }
-                frame.at = to;
+            Ok(Flow::To(to)) => go_to(frame, to)?,
+            Ok(Flow::RaisedTo(to)) => {
+                go_to(frame, to)?;
+                catch_warnings(session, &program, frame, place);
             }
             Ok(Flow::Return(value)) => return Ok(Some(value)),
             Err(error) => catch(session, &program, frame, place, error)?,
         }
     }
+}
+
+/// Goes on elsewhere. Error 1317 on the way back, where a loop without an end can be stopped.
+fn go_to(frame: &mut Frame, to: Place) -> Result<()> {
+    if to <= frame.at {
+        gannet_runtime::yield_if_due();
+        if gannet_runtime::interrupted() {
+            return Err(sql_err!(QueryInterrupted));
+        }
+    }
+    frame.at = to;
+    Ok(())
 }
 
 fn run_step(
@@ -216,6 +226,14 @@ fn run_step(
             };
             Ok(if truth == Some(true) { Flow::Next } else { Flow::To(*otherwise) })
         }),
+        Step::Choose { index, places, otherwise } => raising(session, |s| {
+            let chosen = match value_of_code(s, program, frame, *index)? {
+                Value::Int(n) => usize::try_from(n).unwrap_or(0),
+                Value::UInt(n) => usize::try_from(n).unwrap_or(0),
+                _ => 0,
+            };
+            Ok(Flow::To(chosen.checked_sub(1).and_then(|n| places.get(n)).copied().unwrap_or(*otherwise)))
+        }),
         Step::Jump(to) => Ok(Flow::To(*to)),
         Step::Run(number) => {
             run_inner(session, program, frame, *number, reply)?;
@@ -251,8 +269,9 @@ fn raising(session: &mut Session, f: impl FnOnce(&mut Session) -> Result<Flow>) 
     }
     session.running.diagnostics.cleared();
     match outcome {
-        // A test that has warned goes where it goes; its warnings stay.
+        // A test that has warned goes where it goes, unless a handler takes the warning.
         Ok(Flow::Next) => Ok(Flow::Raised),
+        Ok(Flow::To(to)) => Ok(Flow::RaisedTo(to)),
         outcome => outcome,
     }
 }

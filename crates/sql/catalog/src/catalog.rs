@@ -11,7 +11,7 @@ use crate::keys::{KIND_ACCOUNT, KIND_BRANCH};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_engine::{Engine, TreeHandle};
-use gannet_schema::{CatalogSnapshot, Change, Table};
+use gannet_schema::{CatalogSnapshot, Change, Own, Table};
 use std::sync::Arc;
 
 /// The data dictionary of one engine.
@@ -50,6 +50,11 @@ impl Catalog {
     /// Adds tables which the server makes itself. They are not stored.
     pub fn add_virtual(&self, tables: Vec<Table>) -> Arc<CatalogSnapshot> {
         self.publish(tables.into_iter().map(|t| Change::PutTable(Arc::new(t))).collect())
+    }
+
+    /// Gives a schema objects which the server has by itself. They are not stored.
+    pub fn add_own(&self, schema: &str, own: &'static Own) {
+        self.publish(vec![Change::PutOwn(schema.into(), own)]);
     }
 
     pub(crate) fn publish(&self, changes: Vec<Change>) -> Arc<CatalogSnapshot> {

@@ -11,7 +11,7 @@ use gannet_base::{hash::HashMap, sync::Mutex};
 use gannet_engine::Txn;
 use gannet_functions::{CallStates, EvalContext, SessionInfo};
 use gannet_plan::plan::Plan;
-use gannet_schema::{Routine, Table, Trigger};
+use gannet_schema::{Table, Trigger};
 use gannet_types::room::Room;
 use gannet_types::temporal::Locale;
 use gannet_types::{Date, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, Warning, Warnings, sql_err};
@@ -35,16 +35,17 @@ pub trait Session: SessionInfo {
         wanted: &[u32],
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<()>;
-    /// The value of a stored function. The default refuses with error 1235.
+    /// The value of a stored function, which is called by the rights of its view's definer, if it has one. The
+    /// default refuses with error 1235.
     fn function_value(
         &mut self,
         txn: &mut Txn,
         warnings: &mut Warnings,
-        routine: &std::sync::Arc<Routine>,
+        called: &gannet_plan::expr::Called,
         args: &[Value],
     ) -> Result<Value> {
         let _ = (txn, warnings, args);
-        Err(SqlError::unsupported(format_args!("the function {} here", routine.name)))
+        Err(SqlError::unsupported(format_args!("the function {} here", called.routine.name)))
     }
     /// Fires a trigger for a row; BEFORE triggers may change `new`. The default refuses with error 1235.
     fn fire_trigger(

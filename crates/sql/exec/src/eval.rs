@@ -40,11 +40,11 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
             eval(expr, batch, row, cx)
         }
         ExprKind::Call(def, args) => call(expr, def, args, batch, row, cx),
-        ExprKind::Routine(routine, args) => {
+        ExprKind::Routine(called, args) => {
             let values =
                 args.iter().map(|a| eval(a, batch, row, cx)).collect::<Result<smallvec::SmallVec<[Value; 4]>>>()?;
             let txn = cx.txn.get()?;
-            cx.session.function_value(txn, cx.warnings, routine, &values)
+            cx.session.function_value(txn, cx.warnings, called, &values)
         }
         ExprKind::And(args) => junction(args, false, batch, row, cx),
         ExprKind::Or(args) if args.len() >= alternatives::LONG_OR => alternatives::value(args, batch, row, cx),

@@ -57,7 +57,7 @@ impl Effects {
             ExprKind::UserVar(name) => self.assigns(name),
             ExprKind::Call(def, args) if def.name == INSERT_ID && args.is_empty() => self.insert_id,
             ExprKind::Call(def, _) => def.stability == Stability::Effect,
-            ExprKind::Routine(routine, _) => has_effects(routine),
+            ExprKind::Routine(called, _) => has_effects(&called.routine),
             _ => false,
         }
     }
@@ -67,7 +67,7 @@ impl Effects {
         self.ordered(kind)
             || match kind {
                 ExprKind::Call(def, _) => def.stability == Stability::Volatile,
-                ExprKind::Routine(routine, _) => !routine.deterministic,
+                ExprKind::Routine(called, _) => !called.routine.deterministic,
                 _ => false,
             }
     }

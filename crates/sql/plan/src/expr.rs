@@ -23,6 +23,22 @@ pub struct Expr {
     pub ty: SqlType,
 }
 
+/// A stored function where an expression calls it.
+#[derive(Clone, Debug)]
+pub struct Called {
+    /// The function.
+    pub routine: Arc<gannet_schema::Routine>,
+    /// The view in whose query it is called, by whose definer's rights; `None`: by the session's.
+    pub view: Option<Arc<gannet_schema::Table>>,
+}
+
+impl PartialEq for Called {
+    fn eq(&self, other: &Called) -> bool {
+        let view = |c: &Called| c.view.as_ref().map(Arc::as_ptr);
+        Arc::ptr_eq(&self.routine, &other.routine) && view(self) == view(other)
+    }
+}
+
 /// The forms of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
@@ -36,7 +52,7 @@ pub enum ExprKind {
     /// A register, written by the [`Bind`]s of the driving operator or subquery.
     Register(u32),
     /// A stored function. Arguments are converted to its parameters' types when it is called.
-    Routine(Arc<gannet_schema::Routine>, Box<[Expr]>),
+    Routine(Called, Box<[Expr]>),
     /// A scalar function or operator. Arguments already have the types which the function's rule accepts; the
     /// expression's own type is the rule's result.
     Call(&'static FunctionDef, Box<[Expr]>),

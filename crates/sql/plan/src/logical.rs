@@ -12,6 +12,7 @@ use crate::physical::{Frame, FrameBound, RowLock, SetOperation, WindowFunction};
 use crate::plan::{Param, PlanTable, Uses};
 use gannet_types::{Coercibility, SqlType, Value};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A column of a statement.
 pub(crate) type ColId = u32;
@@ -30,6 +31,8 @@ pub(crate) struct Arena {
     /// Values of parameters that come from the text at hand; for estimates only.
     pub(crate) seen: Vec<Option<Value>>,
     pub(crate) uses: Uses,
+    /// Stored functions that are called.
+    pub(crate) routines: Vec<Arc<gannet_schema::Routine>>,
     pub(crate) effects: crate::effects::Effects,
     /// Columns of views that are named: plan table and ordinal.
     pub(crate) view_reads: Vec<(u32, u32)>,

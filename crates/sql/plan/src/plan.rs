@@ -2,7 +2,7 @@
 
 use crate::expr::Expr;
 use crate::physical::{Physical, Ranges, RowLock};
-use gannet_schema::Table;
+use gannet_schema::{Routine, Table};
 use gannet_types::SqlType;
 use std::sync::Arc;
 
@@ -34,6 +34,8 @@ pub struct Plan {
     pub registers: u32,
     /// What the statement uses beyond its tables.
     pub uses: Uses,
+    /// The stored functions that it calls, each once.
+    pub routines: Box<[Arc<Routine>]>,
     /// Where the rows go instead of to the client.
     pub into: Option<Box<gannet_parser::ast::SelectInto>>,
     /// The hint MAX_EXECUTION_TIME(n) of the query's first SELECT: milliseconds.

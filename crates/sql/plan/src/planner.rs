@@ -218,6 +218,7 @@ pub(crate) fn finish(
         accesses: Accesses::default(),
         registers: builder.registers,
         uses,
+        routines: arena.routines.as_slice().into(),
         into: None,
         max_execution_time: None,
         warnings: builder.warnings.take().into(),

@@ -111,7 +111,7 @@ impl Expr {
         !self.any(&mut |e| match &e.kind {
             ExprKind::Subquery(_) | ExprKind::SetUserVar(..) | ExprKind::UserVar(_) => true,
             ExprKind::Call(def, _) => def.stability.varies(),
-            ExprKind::Routine(routine, _) => !routine.deterministic,
+            ExprKind::Routine(called, _) => !called.routine.deterministic,
             _ => false,
         })
     }
@@ -127,7 +127,7 @@ impl Expr {
             | ExprKind::SetUserVar(..)
             | ExprKind::Default { .. } => true,
             ExprKind::Call(def, _) => def.stability.varies(),
-            ExprKind::Routine(routine, _) => !routine.deterministic,
+            ExprKind::Routine(called, _) => !called.routine.deterministic,
             _ => false,
         })
     }

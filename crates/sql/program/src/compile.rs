@@ -337,6 +337,9 @@ impl Compiler<'_> {
                 let branches = branches.iter().map(|(condition, then)| (condition.clone(), &**then)).collect();
                 self.branches(branches, otherwise.as_deref(), false)
             }
+            Compound::Case { operand: Some(operand), branches, otherwise } if !is_plain(operand) => {
+                self.choice(operand, branches, otherwise.as_deref())
+            }
             Compound::Case { operand, branches, otherwise } => {
                 let test = |when: &Expr| match operand {
                     Some(operand) => Expr::Binary {
@@ -448,6 +451,38 @@ impl Compiler<'_> {
         let end = self.here();
         ends.into_iter().for_each(|at| self.patch(at, end));
         tests.into_iter().for_each(|at| self.resume[at as usize] = end);
+        Ok(())
+    }
+
+    /// CASE with an operand that is evaluated once, whatever it does.
+    fn choice(
+        &mut self,
+        operand: &Expr,
+        branches: &[(Expr, Vec<Statement>)],
+        otherwise: Option<&[Statement]>,
+    ) -> Result<()> {
+        let number = |n: usize| Expr::Literal(ast::Literal::new(ast::LiteralValue::Int(n as u64)));
+        let whens = branches.iter().enumerate().map(|(i, (when, _))| (when.clone(), number(i + 1))).collect();
+        let case = ast::Case { operand: Some(operand.clone()), whens, otherwise: Some(number(0)) };
+        let index = self.code(&Expr::Case(Box::new(case)));
+        let at = self.step(Step::Choose { index, places: Box::default(), otherwise: 0 });
+        let (mut begins, mut ends) = (Vec::new(), Vec::new());
+        for (_, then) in branches {
+            begins.push(self.here());
+            self.all(then)?;
+            ends.push(self.step(Step::Jump(0)));
+        }
+        let rest = self.here();
+        match otherwise {
+            Some(statements) => self.all(statements)?,
+            None => {
+                self.step(Step::NoCase);
+            }
+        }
+        let end = self.here();
+        ends.into_iter().for_each(|jump| self.patch(jump, end));
+        self.resume[at as usize] = end;
+        self.steps[at as usize] = Step::Choose { index, places: begins.into(), otherwise: rest };
         Ok(())
     }
 
@@ -650,6 +685,16 @@ fn is_declaration(statement: &Statement) -> bool {
             | Compound::DeclareCursor { .. }
             | Compound::DeclareHandler { .. }
     )
+}
+
+/// Evaluating it twice is as good as once: variables and literals, and arithmetic of these.
+fn is_plain(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(_) | Expr::Column(_) => true,
+        Expr::Unary { expr, .. } => is_plain(expr),
+        Expr::Binary { left, right, .. } => is_plain(left) && is_plain(right),
+        _ => false,
+    }
 }
 
 /// An SQLSTATE that a condition may have. Error 1407.

@@ -72,6 +72,15 @@ pub enum Step {
         /// Where to go.
         otherwise: Place,
     },
+    /// Goes to the place whose number, from 1, is the expression's value.
+    Choose {
+        /// The number.
+        index: u32,
+        /// The places.
+        places: Box<[Place]>,
+        /// Where any other value goes.
+        otherwise: Place,
+    },
     /// Goes on elsewhere.
     Jump(Place),
     /// Runs a statement.

@@ -16,6 +16,7 @@ mod history;
 mod index;
 pub mod names;
 pub mod options;
+mod own;
 pub mod program;
 mod row_log;
 mod rows;
@@ -35,6 +36,7 @@ pub use define::{ColumnDefinition, ForeignKeyDefinition, IndexDefinition, TableD
 pub use histogram::{Bucket, Histogram, KeyCut, Shape};
 pub use history::History;
 pub use index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
+pub use own::{Own, OwnObjects};
 pub use program::{DataAccess, Event, EventSchedule, EventStatus, Made, Routine, RoutineKind, Trigger, TriggerEvent};
 pub use row_log::{RowLog, Touched};
 pub use rows::{IndexKey, ROW_ID_BYTES};

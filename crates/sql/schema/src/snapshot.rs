@@ -1,6 +1,7 @@
 //! An immutable state of the dictionary.
 
 use crate::names::{self, canonical_schema};
+use crate::own::Own;
 use crate::program::{Event, Routine, RoutineKind, Trigger};
 use crate::table::{Schema, SchemaId, Table, TableId};
 use gannet_types::{ErrorCode, Result, SqlError};
@@ -19,6 +20,8 @@ type Shard = HashMap<Arc<str>, Arc<Table>>;
 #[derive(Clone, Debug, Default)]
 pub struct CatalogSnapshot {
     version: u64,
+    /// As [`CatalogSnapshot::plans_version`].
+    plans: u64,
     schemas: BTreeMap<Arc<str>, Arc<SchemaEntry>>,
     /// Tables with foreign keys, by the table they refer to.
     children: Arc<BTreeMap<QualifiedName, Vec<QualifiedName>>>,
@@ -100,6 +103,8 @@ struct SchemaEntry {
     routines: Arc<BTreeMap<(RoutineKind, Box<str>), Arc<Routine>>>,
     /// Events, by folded name.
     events: Arc<BTreeMap<Box<str>, Arc<Event>>>,
+    /// What the server has here by itself.
+    own: Option<&'static Own>,
     /// The tables by name, from when somebody asked for the list; goes when the tables change.
     sorted: OnceLock<Box<[Arc<Table>]>>,
 }
@@ -115,6 +120,8 @@ fn shard_of(name: &str) -> usize {
 pub enum Change {
     /// Adds or replaces a schema's description.
     PutSchema(Schema),
+    /// Gives a schema the server's own objects.
+    PutOwn(Arc<str>, &'static Own),
     /// Removes a schema and its tables.
     DropSchema(Arc<str>),
     /// Adds or replaces a table.
@@ -133,10 +140,26 @@ pub enum Change {
     DropTemporary(Arc<str>, Arc<str>),
 }
 
+impl Change {
+    fn concerns_plans(&self) -> bool {
+        match self {
+            Change::PutRoutine(r) | Change::DropRoutine(r) => r.kind == RoutineKind::Function,
+            Change::PutEvent(_) | Change::DropEvent(_) => false,
+            _ => true,
+        }
+    }
+}
+
 impl CatalogSnapshot {
-    /// Grows with every change; part of the plan cache's key.
+    /// Grows with every change.
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// Grows with every change that plans may depend on: part of the plan cache's key. Procedures are looked up by CALL,
+    /// events are run by nobody's plan.
+    pub fn plans_version(&self) -> u64 {
+        self.plans
     }
 
     /// A schema by name.
@@ -189,7 +212,11 @@ impl CatalogSnapshot {
         }
         match &*entry.schema.name {
             "information_schema" => entry.find(&name.to_ascii_uppercase()),
-            "performance_schema" | "sys" => entry.find(&name.to_ascii_lowercase()),
+            "performance_schema" => entry.find(&name.to_ascii_lowercase()),
+            "sys" => {
+                let name = name.to_ascii_lowercase();
+                entry.find(&name).or_else(|| entry.own?.view(&name))
+            }
             _ => None,
         }
     }
@@ -214,20 +241,35 @@ impl CatalogSnapshot {
     pub fn tables(&self, schema: &str) -> &[Arc<Table>] {
         let Some(entry) = self.entry(schema) else { return &[] };
         entry.sorted.get_or_init(|| {
-            let mut tables: Vec<_> = entry.shards.iter().flat_map(|s| s.values().cloned()).collect();
+            let own = entry.own.into_iter().flat_map(|own| own.objects().views());
+            let mut tables: Vec<_> = entry.shards.iter().flat_map(|s| s.values()).chain(own).cloned().collect();
             tables.sort_by(|a, b| a.name.cmp(&b.name));
             tables.into()
         })
     }
 
-    /// All tables that are not temporary, in no order.
+    /// The server has an object of this name in the schema by itself.
+    pub fn is_own_view(&self, schema: &str, name: &str) -> bool {
+        self.own(schema).is_some_and(|own| own.view(&name.to_ascii_lowercase()).is_some())
+    }
+
+    /// The server has a routine of this name in the schema by itself.
+    pub fn is_own_routine(&self, schema: &str, kind: RoutineKind, name: &str) -> bool {
+        self.own(schema).is_some_and(|own| own.routine(kind, name).is_some())
+    }
+
+    fn own(&self, schema: &str) -> Option<&'static Own> {
+        self.entry(schema)?.own
+    }
+
+    /// All tables that are not temporary, in no order, without the server's own views.
     pub fn all_tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.schemas.values().flat_map(|e| e.shards.iter()).flat_map(|s| s.values())
     }
 
     /// Number of tables of a schema.
     pub fn table_count(&self, schema: &str) -> usize {
-        self.entry(schema).map_or(0, |e| e.count)
+        self.entry(schema).map_or(0, |e| e.count + e.own.map_or(0, |own| own.objects().views().count()))
     }
 
     /// The tables whose foreign keys refer to this one (itself among them if one does), by name.
@@ -255,16 +297,18 @@ impl CatalogSnapshot {
 
     /// A routine by name, whatever its case.
     pub fn routine(&self, schema: &str, kind: RoutineKind, name: &str) -> Option<&Arc<Routine>> {
-        let routines = &self.entry(schema)?.routines;
-        if routines.is_empty() {
-            return None;
-        }
-        routines.get(&(kind, names::fold_name(name).into()))
+        let entry = self.entry(schema)?;
+        let stored = match entry.routines.is_empty() {
+            true => None,
+            false => entry.routines.get(&(kind, names::fold_name(name).into())),
+        };
+        stored.or_else(|| entry.own?.routine(kind, name))
     }
 
-    /// The routines of a schema: procedures by name, then functions.
+    /// The routines of a schema: procedures by name, then functions; behind them the server's own.
     pub fn routines(&self, schema: &str) -> impl Iterator<Item = &Arc<Routine>> {
-        self.entry(schema).into_iter().flat_map(|e| e.routines.values())
+        let own = |e: &Arc<SchemaEntry>| e.own.into_iter().flat_map(|own| own.objects().routines());
+        self.entry(schema).into_iter().flat_map(move |e| e.routines.values().chain(own(e)))
     }
 
     /// An event by name, whatever its case.
@@ -286,7 +330,8 @@ impl CatalogSnapshot {
 
     /// A table by its number; walks all tables.
     pub fn table_by_id(&self, id: TableId) -> Option<&Arc<Table>> {
-        self.all_tables().find(|t| t.id == id)
+        let own = self.schemas.values().filter_map(|e| e.own?.made());
+        self.all_tables().chain(own.flat_map(|own| own.views())).find(|t| t.id == id)
     }
 
     /// The state after the changes, one version on.
@@ -294,6 +339,7 @@ impl CatalogSnapshot {
         let mut next = self.clone();
         next.version += 1;
         for change in changes {
+            next.plans += u64::from(change.concerns_plans());
             next.apply(change);
         }
         next
@@ -341,11 +387,16 @@ impl CatalogSnapshot {
                         count: 0,
                         routines: Arc::default(),
                         events: Arc::default(),
+                        own: None,
                         sorted: OnceLock::new(),
                     };
                     self.schemas.insert(name, Arc::new(entry));
                 }
             },
+            Change::PutOwn(schema, own) => self.change(&schema, |e| {
+                e.own = Some(own);
+                e.sorted = OnceLock::new();
+            }),
             Change::DropSchema(name) => {
                 for table in self.tables(&name).to_vec() {
                     self.link(&table, false);

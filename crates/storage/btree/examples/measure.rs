@@ -24,6 +24,7 @@ fn main() {
     let options = PoolOptions {
         dir: dir.clone(),
         pool_bytes: 1 << 30,
+        most_pool_bytes: 1 << 30,
         max_data_bytes: 64 << 30,
         direct_io: false,
         store_id: [0; 16],

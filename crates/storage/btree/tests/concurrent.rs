@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{Rng, Store, store};
 use gannet_btree::Tree;
+use gannet_buffer::resize::{self, ResizeStage};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -103,9 +104,23 @@ fn finish(s: &Store, tree: &Tree, models: Vec<Model>) {
     assert_eq!(s.pool.status().pages_dirty, 0);
 }
 
+/// Sizes far apart, so that pages move, sectors are appended and memory is given back.
+fn keep_resizing(s: &Store, stop: &AtomicBool) {
+    for frames in [4000, 64, 200, 8000, 300, 64].into_iter().cycle() {
+        assert!(resize::resize(&s.pool, frames * 16384));
+        while resize::resized(&s.pool).stage != ResizeStage::Done {
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert_eq!(s.pool.status().pages_total, frames);
+    }
+}
+
 #[test]
 fn threads() {
-    for (frames, keys) in [(64, 3000), (4000, 3000), (200, 100)] {
+    for (frames, keys, resizes) in [(64, 3000, false), (4000, 3000, false), (200, 100, false), (64, 3000, true)] {
         let s = store(frames);
         s.pool.start_cleaner();
         let tree = Tree::create(&s.pool).unwrap();
@@ -125,6 +140,7 @@ fn threads() {
                     tree.estimate_rows(Some(b"000100"), Some(b"000900")).unwrap();
                 }
             });
+            let resizer = resizes.then(|| scope.spawn(|| keep_resizing(&s, stop)));
             let writers: Vec<_> = (0..writers)
                 .map(|i| {
                     let tree = &tree;
@@ -135,6 +151,7 @@ fn threads() {
             stop.store(true, Ordering::Relaxed);
             readers.into_iter().for_each(|r| r.join().unwrap());
             sweeper.join().unwrap();
+            resizer.into_iter().for_each(|r| r.join().unwrap());
             models
         });
         finish(&s, &tree, models);

@@ -1,7 +1,7 @@
 //! The double-write file: a page is written there and synced before it is overwritten in place, so that a torn page
 //! always has a whole copy.
 //!
-//! Format of `double.gnt`: a fixed number of slots, each of `batch` pages, nothing else. A copy is a whole sealed page;
+//! Format of `double.gnt`: a fixed number of slots, each of 128 pages, nothing else. A copy is a whole sealed page;
 //! it names itself by number and checksum. A slot's copies are overwritten only after the pages written in place from
 //! them were synced. Hence at a start, for every page the copy with the greatest LSN is at least as new as the last
 //! write in place that may have been torn.
@@ -22,7 +22,7 @@ use crate::pool::{DATA_FILE, DOUBLE_FILE};
 /// Slots in the file: batches that may be in flight.
 const SLOTS: usize = 4;
 /// Most pages of a batch: 2 MiB, so that its memory is one huge page where the system has them.
-const MAX_BATCH: usize = 128;
+pub(crate) const MAX_BATCH: usize = 128;
 
 /// One slot: its number and the memory its batch is assembled in.
 pub(crate) struct Slot {
@@ -32,14 +32,12 @@ pub(crate) struct Slot {
 
 pub(crate) struct DoubleWrite {
     file: File,
-    /// Pages of a slot.
-    pub(crate) batch: usize,
     free: Mutex<(Vec<Slot>, Vec<Waker>)>,
 }
 
 impl DoubleWrite {
     /// Opens the file. For a `fresh` store it is emptied: copies of pages of an older one must not be restored into it.
-    pub(crate) fn open(path: &Path, budget: usize, direct: bool, fresh: bool) -> Result<DoubleWrite, Error> {
+    pub(crate) fn open(path: &Path, direct: bool, fresh: bool) -> Result<DoubleWrite, Error> {
         let io = |what| move |e| Error::io(what, e);
         let mut how = OpenOptions::read_write().create();
         if direct {
@@ -49,14 +47,13 @@ impl DoubleWrite {
             how = how.truncate();
         }
         let file = File::open(path, &how).map_err(io("open the double-write file"))?;
-        let batch = (budget / 16).clamp(4, MAX_BATCH);
         let len = (SLOTS * MAX_BATCH * PAGE_SIZE) as u64;
         if file.len().map_err(io("read the size of the double-write file"))? < len {
             file.allocate(0, len).map_err(io("allocate the double-write file"))?;
             file.sync_all().map_err(io("sync the double-write file"))?;
         }
-        let slots = (0..SLOTS).map(|number| Slot { number, buf: AlignedBuf::zeroed(batch * PAGE_SIZE) }).collect();
-        Ok(DoubleWrite { file, batch, free: Mutex::new((slots, Vec::new())) })
+        let slots = (0..SLOTS).map(|number| Slot { number, buf: AlignedBuf::zeroed(MAX_BATCH * PAGE_SIZE) }).collect();
+        Ok(DoubleWrite { file, free: Mutex::new((slots, Vec::new())) })
     }
 
     /// A free slot; waits for one.

@@ -326,6 +326,13 @@ impl<'p> ExclusiveGuard<'p> {
         self.changed
     }
 
+    /// Moves the page to another frame: optimistic readers will see a new version. Returns the frame it had, which the
+    /// caller gives back.
+    pub(crate) fn move_frame(&mut self) -> u32 {
+        self.changed = true;
+        self.pool.arena.exchange(self.no)
+    }
+
     /// Ends the latch with the page not resident any more. Returns the frame it had.
     pub(crate) fn evict(self) -> u32 {
         let (pool, no, v) = (self.pool, self.no, self.version);

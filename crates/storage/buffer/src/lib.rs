@@ -9,6 +9,7 @@
 //! | [`guard`](OptimisticGuard) | optimistic, shared and exclusive guards |
 //! | `resident` | the set of resident pages, which the clock and the sweeper go round |
 //! | [`Pool`] | loading, creating, evicting, discarding |
+//! | [`resize`] | a pool that grows and shrinks while it is used |
 //! | `scrub` | verifying pages on disk |
 //! | `writeback` | batches, the double-write file, sweep, the page cleaner |
 //! | [`Mtr`] | the mini-transaction: the only way to change a page |
@@ -22,6 +23,7 @@ mod guard;
 mod mtr;
 mod pool;
 mod resident;
+pub mod resize;
 mod scrub;
 mod space;
 mod state;

@@ -10,11 +10,12 @@ use gannet_page::{Corrupt, PageBuf};
 use gannet_runtime::{File, JoinHandle, OpenOptions, Wait, Waker, fs, mask_interrupts, now_ns, park, waker};
 use gannet_telemetry::{Counter, count};
 
-use crate::arena::Arena;
+use crate::arena::{Arena, MOST_FRAMES};
 use crate::double::DoubleWrite;
 use crate::error::corrupt;
 use crate::gate::Gates;
 use crate::resident::{MOST, Resident};
+use crate::resize::{Budget, Resize, frames_for, frames_of, room};
 use crate::space::Space;
 use crate::state::{EVICTED, EXCLUSIVE, MARKED, TRANSIT, UNLOCKED, latch, version};
 use crate::writeback::Writing;
@@ -36,6 +37,8 @@ pub struct PoolOptions {
     pub dir: PathBuf,
     /// Memory for pages in bytes.
     pub pool_bytes: u64,
+    /// What [`crate::resize::resize`] may make of it: addresses are reserved for as much.
+    pub most_pool_bytes: u64,
     /// The data file grows no further than this; address space is reserved for as much.
     pub max_data_bytes: u64,
     /// Read and write the data file past the kernel's page cache.
@@ -107,10 +110,11 @@ pub struct Pool {
     pub(crate) double: DoubleWrite,
     pub(crate) writing: Writing,
     pub(crate) space: Space,
-    /// Frames that may be in use; `create` may exceed it by a little.
-    pub(crate) budget: usize,
+    /// Frames that may be in use; `create` may exceed it by a little. Changed by [`crate::resize`] alone.
+    pub(crate) budget: Budget,
+    pub(crate) resize: Resize,
     in_use: AtomicI64,
-    /// Frames the pool does without: see [`Pool::set_aside`].
+    /// Frames that recovery asks the pool to do without: see [`Pool::set_aside`].
     aside: AtomicI64,
     pub(crate) dirty: Striped,
     redo: OnceLock<Arc<dyn RedoSource>>,
@@ -158,24 +162,26 @@ impl Pool {
             how = how.direct();
         }
         let file = File::open(&path, &how).map_err(io("open the data file"))?;
-        let budget = (options.pool_bytes as usize / PAGE_SIZE).max(48);
+        let budget = frames_of(options.pool_bytes);
         let max_pages = (options.max_data_bytes / PAGE_SIZE as u64).max(4 * gannet_page::raw::EXTENT_PAGES);
         let pages = file.len().map_err(io("read the size of the data file"))? / PAGE_SIZE as u64;
-        let most = budget + budget / 2 + 1024;
-        let arena = Arena::reserve_up_to(most, max_pages, pages * 2).map_err(io("reserve address space"))?;
+        let (frames, most) = (frames_for(budget), frames_for(frames_of(options.most_pool_bytes)));
+        let most = most.min(MOST_FRAMES as usize);
+        let arena = Arena::reserve_up_to(frames, most, max_pages, pages * 2).map_err(io("reserve address space"))?;
         let fresh = file.is_empty().map_err(io("read the size of the data file"))?;
-        let double = DoubleWrite::open(&options.dir.join(DOUBLE_FILE), budget, options.direct_io, fresh)?;
+        let double = DoubleWrite::open(&options.dir.join(DOUBLE_FILE), options.direct_io, fresh)?;
         fs::sync_dir(&options.dir).map_err(io("sync the data directory"))?;
         let pool = Arc::new(Pool {
             arena,
             file,
             wal,
-            resident: Resident::new(most),
+            resident: Resident::new(frames),
             gates: Gates::new(),
             double,
             writing: Writing::default(),
             space: Space::new(),
-            budget,
+            budget: Budget::new(budget),
+            resize: Resize::new(budget),
             in_use: AtomicI64::new(0),
             aside: AtomicI64::new(0),
             dirty: Striped::new(),
@@ -368,12 +374,11 @@ impl Pool {
     /// Loads those of `pages` that are not resident, many reads in flight at once: read-ahead for a scan. What cannot
     /// be loaded is left; frames are not waited for. No latch may be held.
     pub fn load_many(&self, pages: &[PageNo], priority: Priority) {
-        let room = || (self.budget as i64 - self.frames_in_use()).max(0) as usize;
-        if room() < pages.len() {
+        if room(self) < pages.len() {
             // What the scan has passed is clean and marked.
-            self.evict_clean(pages.len() - room());
+            self.evict_clean(pages.len() - room(self));
         }
-        let room = room();
+        let room = room(self);
         let mut taken: Vec<(PageNo, u64)> = Vec::new();
         for &no in pages.iter().filter(|no| no.0 < self.space.file_pages()) {
             let word = self.arena.state(no);
@@ -455,14 +460,14 @@ impl Pool {
     fn take_frame(&self, no: PageNo) {
         self.in_use.fetch_add(1, Relaxed);
         self.arena.take(no);
-        self.resident.insert(no);
+        self.arena.enter(no, self.resident.insert(no));
     }
 
     /// Returns the frames of evicted pages. Their memory is kept as far as the pool's size, less the memory set
     /// aside, allows.
     fn put_frames(&self, frames: &[u32]) {
         self.in_use.fetch_sub(frames.len() as i64, Relaxed);
-        self.arena.put(frames, (self.budget as i64 - self.frames_in_use()).max(0) as usize);
+        self.arena.put(frames, room(self));
     }
 
     /// Ends the transit of a loaded page: it is there, or not.
@@ -471,7 +476,7 @@ impl Pool {
             Ok(()) if priority == Priority::Scan => MARKED,
             Ok(()) => UNLOCKED,
             Err(_) => {
-                self.resident.remove(no);
+                self.resident.remove(self.arena.slot(no), no);
                 self.put_frames(&[self.arena.taken(no)]);
                 EVICTED
             }
@@ -527,7 +532,8 @@ impl Pool {
         let s = word.load();
         match latch(s) {
             EVICTED => {
-                if self.in_use.load(Relaxed) > (self.budget + self.budget / 4 + 64) as i64 {
+                let budget = self.budget.get();
+                if self.in_use.load(Relaxed) > (budget + budget / 4 + 64) as i64 {
                     return Err(Stop::NoFrame);
                 }
                 let version = word.take_evicted(s, EXCLUSIVE).ok_or(Stop::Restart)?;
@@ -572,17 +578,18 @@ impl Pool {
 
     /// Frames in use from which on the cleaner gets to work.
     pub(crate) fn low_water(&self) -> i64 {
-        (self.budget - (self.budget / 16).clamp(4, 4096)) as i64
+        let budget = self.budget.get();
+        (budget - (budget / 16).clamp(4, 4096)) as i64
     }
 
+    /// Frames that pages have, and those set aside: three quarters of the pool at most.
     pub(crate) fn frames_in_use(&self) -> i64 {
-        self.in_use.load(Relaxed) + self.aside.load(Relaxed)
+        self.in_use.load(Relaxed) + self.aside.load(Relaxed).min(self.budget.get() as i64 / 4 * 3)
     }
 
     /// Recovery keeps `bytes` of changes in memory: the pool does without as many frames, three quarters at most.
     pub fn set_aside(&self, bytes: u64) {
-        let frames = (bytes / PAGE_SIZE as u64).min(self.budget as u64 * 3 / 4);
-        self.aside.store(frames as i64, Relaxed);
+        self.aside.store((bytes / PAGE_SIZE as u64) as i64, Relaxed);
         self.put_frames(&[]);
     }
 
@@ -592,7 +599,7 @@ impl Pool {
         if used > self.low_water() {
             self.call_cleaner();
         }
-        if used < self.budget as i64 {
+        if used < self.budget.get() as i64 {
             return Ok(());
         }
         count(Counter::InnodbBufferPoolWaitFree);
@@ -607,11 +614,11 @@ impl Pool {
                 }
                 self.starved.lock().push(waker());
                 self.call_cleaner();
-                if self.frames_in_use() >= self.budget as i64 {
+                if self.frames_in_use() >= self.budget.get() as i64 {
                     let _ = park(Wait::BufferFree, Some(now_ns() + 50_000_000));
                 }
             }
-            if self.frames_in_use() < self.budget as i64 {
+            if self.frames_in_use() < self.budget.get() as i64 {
                 return Ok(());
             }
             if now_ns().saturating_sub(start) > Duration::from_secs(20).as_nanos() as u64 {
@@ -653,7 +660,7 @@ impl Pool {
         for &no in &*pages {
             // The page leaves the table before the state says so: a task that makes it resident again enters it
             // again.
-            self.resident.remove(no);
+            self.resident.remove(self.arena.slot(no), no);
             let word = self.arena.state(no);
             word.end_transit(version(word.load()), EVICTED);
             self.gates.wake(no.0);
@@ -708,7 +715,7 @@ impl Pool {
                             continue;
                         }
                         self.set_clean(no);
-                        self.resident.remove(no);
+                        self.resident.remove(self.arena.slot(no), no);
                         let frame = guard.evict();
                         self.put_frames(&[frame]);
                         self.gates.wake(no.0);
@@ -741,10 +748,10 @@ impl Pool {
     pub fn status(&self) -> PoolStatus {
         let data = self.in_use.load(Relaxed).max(0) as u64;
         PoolStatus {
-            pages_total: self.budget as u64,
+            pages_total: self.budget.get() as u64,
             pages_data: data,
             pages_dirty: self.dirty.sum().min(data),
-            pages_free: (self.budget as u64).saturating_sub(data),
+            pages_free: (self.budget.get() as u64).saturating_sub(data),
             file_pages: self.space.file_pages(),
             file_free_pages: self.space.free_pages(),
         }

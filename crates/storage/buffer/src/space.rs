@@ -526,7 +526,7 @@ impl Pool {
             let mut inner = self.space.inner.lock();
             let (due, later) = inner.retired.drain(..).partition::<Vec<_>, _>(|(lsn, _)| *lsn <= durable);
             inner.retired = later;
-            let most = KEEP_READY.min(self.budget / EXTENT_PAGES as usize / READY_PART);
+            let most = KEEP_READY.min(self.budget.get() / EXTENT_PAGES as usize / READY_PART);
             (due, most.saturating_sub(inner.ready.len() + inner.seeds.len()))
         };
         for (i, (_, e)) in due.into_iter().enumerate() {

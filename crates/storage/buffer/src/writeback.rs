@@ -12,7 +12,7 @@ use gannet_base::{Lsn, PAGE_SIZE, PageNo};
 use gannet_runtime::{Wait, Waker, now_ns, park, waker};
 use gannet_telemetry::{Counter, add, count};
 
-use crate::double::Slot;
+use crate::double::{MAX_BATCH, Slot};
 use crate::pool::ROUNDS;
 use crate::state::{MARKED, latch};
 use crate::{Error, ExclusiveGuard, Pool, SharedGuard};
@@ -36,6 +36,11 @@ const IN_PLACE_PATIENCE_NS: u64 = 600_000_000_000;
 /// A page copied into a batch: its number and the LSN of the copy.
 type Copied = (PageNo, Lsn);
 
+/// Pages that are written at once: fewer in a small pool, where the latches of one batch are a good part of it.
+fn batch(pool: &Pool) -> usize {
+    (pool.budget.get() / 16).clamp(4, MAX_BATCH)
+}
+
 impl Pool {
     pub(crate) fn is_writing(&self, no: PageNo) -> bool {
         self.writing.0.lock().contains(&no)
@@ -48,13 +53,13 @@ impl Pool {
         }
     }
 
-    /// Writes those of `pages` back that are dirty and not being written by another task. At most a batch.
+    /// Writes those of `pages` back that are dirty and not being written by another task. At most [`MAX_BATCH`].
     fn write_batch(&self, pages: &[PageNo]) -> Result<(), Error> {
         if let Some(e) = self.poisoned() {
             return Err(e);
         }
         // Neighbours in the file are neighbours in the batch, and written at once.
-        let mut pages: Vec<PageNo> = pages.iter().copied().take(self.double.batch).collect();
+        let mut pages: Vec<PageNo> = pages.iter().copied().take(MAX_BATCH).collect();
         pages.sort_unstable();
         let mut slot = self.double.acquire();
         let mut copied = Vec::with_capacity(pages.len());
@@ -80,7 +85,7 @@ impl Pool {
 
     /// Writes those of `pages` back that are dirty, as far as no other task is at it.
     pub fn write_back(&self, pages: &[PageNo]) -> Result<(), Error> {
-        pages.chunks(self.double.batch).try_for_each(|batch| self.write_batch(batch))
+        pages.chunks(batch(self)).try_for_each(|batch| self.write_batch(batch))
     }
 
     fn end_writing(&self, no: PageNo) {
@@ -161,9 +166,10 @@ impl Pool {
         }
     }
 
-    /// Sectors of the resident set for [`Pool::sweep`].
+    /// Sectors of the resident set for [`Pool::sweep`]. A pool that grows may get more: whoever takes the least of their
+    /// LSNs asks again after the sweep that gave the latest of them. Those that have come since count as not swept.
     pub fn sectors(&self) -> usize {
-        (self.resident.len() / 4096).clamp(1, 32)
+        self.resident.sectors()
     }
 
     /// Writes back the dirty pages of a sector. Returns an LSN: of every record that ends at or below it, the changes
@@ -181,8 +187,7 @@ impl Pool {
         let from = self.wal.tail_lsn();
         // A writer that reserved its LSN below `from` held its latch before: it is seen below.
         fence(SeqCst);
-        let len = self.resident.len() / self.sectors();
-        let range = sector * len..if sector + 1 == self.sectors() { self.resident.len() } else { (sector + 1) * len };
+        let range = self.resident.sector(sector);
         let (mut resident, mut dirty, mut again) = (0, Vec::new(), Vec::new());
         for no in range.filter_map(|slot| self.resident.get(slot)) {
             resident += 1;
@@ -191,12 +196,12 @@ impl Pool {
             }
         }
         let share = resident as f64 / (self.status().pages_data.max(1) as f64 * dirty.len() as f64);
-        for batch in dirty.chunks(self.double.batch) {
-            pause(batch.len(), share * batch.len() as f64);
-            self.sweep_batch(batch, from, &mut again)?;
+        for some in dirty.chunks(batch(self)) {
+            pause(some.len(), share * some.len() as f64);
+            self.sweep_batch(some, from, &mut again)?;
         }
         while !again.is_empty() {
-            for chunk in std::mem::take(&mut again).chunks(self.double.batch) {
+            for chunk in std::mem::take(&mut again).chunks(batch(self)) {
                 self.wait_not_writing(chunk[0]);
                 let batch: Vec<_> = chunk.iter().copied().filter(|&no| self.dirty_before(no, from)).collect();
                 self.sweep_batch(&batch, from, &mut again)?;
@@ -231,9 +236,10 @@ impl Pool {
 
     /// Writes back everything that is dirty now. Returns an LSN below which every change is on disk.
     pub fn flush_all(&self) -> Result<Lsn, Error> {
-        let mut least = Lsn::MAX;
-        for sector in 0..self.sectors() {
+        let (mut least, mut sector) = (Lsn::MAX, 0);
+        while sector < self.sectors() {
             least = least.min(self.sweep(sector)?);
+            sector += 1;
         }
         Ok(least)
     }
@@ -251,8 +257,8 @@ impl Pool {
                 if self.rec_lsn(no).load(Relaxed) == 0 { clean.push(no) } else { dirty.push(no) }
             }
             freed += self.evict(&mut clean);
-            while freed < want && (dirty.len() >= self.double.batch || (left == 0 && !dirty.is_empty())) {
-                let rest = dirty.split_off(self.double.batch.min(dirty.len()));
+            while freed < want && (dirty.len() >= batch(self) || (left == 0 && !dirty.is_empty())) {
+                let rest = dirty.split_off(batch(self).min(dirty.len()));
                 self.write_batch(&dirty)?;
                 freed += self.evict(&mut dirty);
                 dirty = rest;
@@ -268,9 +274,9 @@ impl Pool {
             return;
         }
         self.cleaner.stop.store(false, Release);
-        for _ in 0..CLEANERS {
+        for number in 0..CLEANERS {
             let pool = self.clone();
-            let task = gannet_runtime::spawn("page cleaner", move || pool.clean_until_stopped());
+            let task = gannet_runtime::spawn("page cleaner", move || pool.clean_until_stopped(number == 0));
             self.cleaner.tasks.lock().push(task);
         }
     }
@@ -301,13 +307,18 @@ impl Pool {
         }
     }
 
-    fn clean_until_stopped(&self) {
+    /// One of the cleaners also resizes.
+    fn clean_until_stopped(&self, resizes: bool) {
         self.cleaner.wakers.lock().push(waker());
         while !self.cleaner.stop.load(Acquire) {
             self.cleaner.called.store(false, Release);
             let over = self.frames_in_use() - self.low_water();
             let worked = over > 0 && matches!(self.reclaim(over as usize + 8), Ok(n) if n > 0);
             self.give_back();
+            if resizes && crate::resize::step(self) {
+                gannet_runtime::yield_now();
+                continue;
+            }
             if worked && self.frames_in_use() > self.low_water() {
                 continue;
             }

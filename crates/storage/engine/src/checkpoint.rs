@@ -143,7 +143,7 @@ impl Checkpointer {
             }
             let start = now_ns();
             let before = self.log.tail_lsn();
-            for sector in 0..self.sectors.len() {
+            for sector in 0..self.pool.sectors() {
                 if self.is_held() {
                     break;
                 }
@@ -244,6 +244,10 @@ impl Checkpointer {
             due = due.max(now.saturating_sub(SECOND / 10));
         });
         let swept = swept?;
+        // A pool that has grown has more of them, whose pages may have been changed before this sweep began.
+        if self.sectors.len() < self.pool.sectors() {
+            self.sectors.resize(self.pool.sectors(), self.log.checkpoint_lsn());
+        }
         self.sectors[sector] = swept;
         let least = self.sectors.iter().copied().min().unwrap_or(swept);
         self.move_to(least, next_trx)

@@ -4,6 +4,7 @@ use gannet_base::sync::atomic::Ordering::*;
 use gannet_base::sync::{Arc, Mutex};
 use gannet_base::{Lsn, TreeId, TrxId};
 use gannet_buffer::SpaceUsage;
+use gannet_buffer::resize::{self, ResizeStatus};
 use gannet_lock::LockTable;
 use gannet_runtime::{Interrupt, JoinHandle};
 use std::collections::HashMap;
@@ -101,6 +102,8 @@ pub struct EngineStatus {
     pub stuck: u64,
     /// Pages the pool may hold.
     pub pool_pages: u64,
+    /// How it comes to another size.
+    pub pool_resize: ResizeStatus,
     /// Pages resident.
     pub pool_resident: u64,
     /// Pages changed and not written back.
@@ -277,6 +280,7 @@ impl Engine {
             recovering: s.losers.load(Relaxed),
             stuck: s.orphans.lock().len() as u64,
             pool_pages: pool.pages_total,
+            pool_resize: resize::resized(&s.pool),
             pool_resident: pool.pages_data,
             pool_dirty: pool.pages_dirty,
             data_pages: pool.file_pages,

@@ -28,6 +28,7 @@ mod open;
 mod options;
 #[doc(hidden)]
 pub mod plant;
+pub mod pool;
 mod purge;
 mod range;
 mod read;

@@ -36,6 +36,8 @@ pub struct EngineOptions {
     pub datadir: PathBuf,
     /// Memory for pages. At least 4 MiB.
     pub buffer_pool_bytes: u64,
+    /// What [`pool::resize`](crate::pool::resize) may make of it: addresses are reserved for as much.
+    pub most_pool_bytes: u64,
     /// Size the log may take on disk; bounds the age of the checkpoint and thus recovery time. At least 8 MiB. 0 = what
     /// the log of the store takes.
     pub redo_capacity_bytes: u64,
@@ -69,6 +71,7 @@ impl EngineOptions {
         EngineOptions {
             datadir: datadir.into(),
             buffer_pool_bytes: 128 << 20,
+            most_pool_bytes: 0,
             redo_capacity_bytes: 100 << 20,
             flush_policy: FlushPolicy::AtCommit,
             max_data_bytes: 16 << 40,

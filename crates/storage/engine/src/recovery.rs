@@ -225,6 +225,7 @@ fn pool_options(options: &EngineOptions, data: &ControlData) -> PoolOptions {
     PoolOptions {
         dir: options.datadir.clone(),
         pool_bytes: options.buffer_pool_bytes,
+        most_pool_bytes: options.most_pool_bytes,
         max_data_bytes: options.max_data_bytes,
         direct_io: true,
         store_id: data.store_id,

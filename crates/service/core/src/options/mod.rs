@@ -305,13 +305,17 @@ fn split(arg: &str) -> Result<(String, Option<String>), String> {
 
 /// An eighth of the memory this process may use, between 128 MiB and 4 GiB.
 fn sensible_pool_bytes() -> u64 {
+    (memory_bytes() / 8).clamp(128 << 20, 4 << 30) >> 20 << 20
+}
+
+/// The memory this process may use.
+pub(crate) fn memory_bytes() -> u64 {
     let total = std::fs::read_to_string("/proc/meminfo").ok().and_then(|t| {
         let line = t.lines().find_map(|l| l.strip_prefix("MemTotal:"))?.trim().to_string();
         line.strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kb| kb << 10)
     });
     let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|t| t.trim().parse::<u64>().ok());
-    let memory = total.unwrap_or(1 << 30).min(group.unwrap_or(u64::MAX));
-    (memory / 8).clamp(128 << 20, 4 << 30) >> 20 << 20
+    total.unwrap_or(1 << 30).min(group.unwrap_or(u64::MAX))
 }
 
 /// The text of `gannet serve --help`.

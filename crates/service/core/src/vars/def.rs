@@ -108,6 +108,8 @@ pub enum Then {
     FlushPolicy,
     /// Checkpoints are held, or go on.
     Checkpoint,
+    /// The buffer pool grows or shrinks; refused while it does so already.
+    BufferPool,
     /// The scrubber has another pace.
     ScrubPace,
     /// Memory and disk of all statements.
@@ -116,6 +118,8 @@ pub enum Then {
     Verbosity,
     /// `read_only` and `super_read_only` draw each other.
     ReadOnly,
+    /// The event scheduler looks at what is due.
+    Events,
     /// Another value than the present one is refused with error 1235.
     Fixed,
     /// What performance_schema collects begins or ends.

@@ -177,7 +177,6 @@ pub const TUNING: &[VarDef] = &[
     int("innodb_adaptive_hash_index_parts", Global, 8, 1, 512).tuning().read_only(),
     int("innodb_adaptive_max_sleep_delay", Global, 150000, 0, 1000000).tuning(),
     int("innodb_autoextend_increment", Global, 64, 1, 1000).tuning(),
-    int("innodb_buffer_pool_chunk_size", Global, 134217728, 1048576, MAX).tuning().read_only(),
     boolean("innodb_buffer_pool_dump_at_shutdown", Global, true).tuning(),
     boolean("innodb_buffer_pool_dump_now", Global, false).tuning(),
     int("innodb_buffer_pool_dump_pct", Global, 25, 1, 100).tuning(),

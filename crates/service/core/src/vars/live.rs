@@ -46,7 +46,7 @@ const BLOCK_MODES: &[&str] = &[
 live! {
     // Stored programs.
     AutomaticSpPrivileges = boolean("automatic_sp_privileges", Global, true).help("who makes a routine may execute and change it");
-    EventScheduler = choice("event_scheduler", Global, "ON", &["OFF", "ON", "DISABLED"]).help("run events when they are due; DISABLED at the start: never");
+    EventScheduler = choice("event_scheduler", Global, "ON", &["OFF", "ON", "DISABLED"]).then(Then::Events).help("run events when they are due; DISABLED at the start: never");
     MaxSpRecursionDepth = int("max_sp_recursion_depth", Both, 0, 0, 255).help("how often a procedure may call itself");
     // Where the server is and listens.
     Datadir = text("datadir", Global, "./gannet-data").persist_restricted().read_only().help("directory of the data; created when missing");
@@ -81,8 +81,10 @@ live! {
     Workers = int("gannet_workers", Global, 0, 0, 1024).read_only().help("worker threads; 0: one a core");
 
     // Storage.
-    InnodbBufferPoolSize = blocks("innodb_buffer_pool_size", Global, 128 << 20, 4 << 20, MAX, 1 << 20).read_only()
+    InnodbBufferPoolSize = blocks("innodb_buffer_pool_size", Global, 128 << 20, 4 << 20, MAX, 1 << 20).then(Then::BufferPool)
         .help("memory for data pages (default: an eighth of the machine's, between 128M and 4G)");
+    InnodbBufferPoolChunkSize = blocks("innodb_buffer_pool_chunk_size", Global, 128 << 20, 1 << 20, 16 << 40, 1 << 20).read_only()
+        .help("innodb_buffer_pool_size is rounded up to a multiple; no more than it is at the start");
     InnodbFlushLogAtTrxCommit = int("innodb_flush_log_at_trx_commit", Global, 1, 0, 2).then(Then::FlushPolicy)
         .help("1: a commit is on disk when it returns; 2: with the system; 0: within a second");
     ScrubPages = int("gannet_scrub_pages_per_second", Global, 64, 0, 1_000_000).then(Then::ScrubPace)

@@ -1,6 +1,7 @@
 //! What the storage engine does below, as SQL shows it.
 
 use crate::common::{Running, error, one, rows, run};
+use gannet_server::vars::{Live, VarValue};
 use gannet_wire::client::Connection;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
@@ -117,4 +118,85 @@ fn a_table_with_a_damaged_page_is_refused_and_the_others_go_on() {
     run(&mut c, "CREATE TABLE d.t (id INT PRIMARY KEY)");
     assert_eq!(error(&mut c, "INSERT INTO d.t VALUES (1)"), 0);
     assert_eq!(one(&mut c, "SELECT COUNT(*) FROM d.t"), "1");
+}
+
+/// `innodb_buffer_pool_size` changes while clients read and write: in whole chunks, with MySQL's warnings.
+#[test]
+fn the_buffer_pool_grows_and_shrinks_under_load() {
+    const MIB: u64 = 1 << 20;
+    let r = Running::configured(|o| {
+        o.set(Live::InnodbBufferPoolSize, VarValue::uint(10 * MIB));
+        o.set(Live::InnodbBufferPoolChunkSize, VarValue::uint(4 * MIB));
+    });
+    let mut c = r.connect();
+    let size = |c: &mut Connection| one(c, "SELECT @@innodb_buffer_pool_size").parse::<u64>().unwrap();
+    assert_eq!(size(&mut c), 12 * MIB, "whole chunks");
+    let done = |c: &mut Connection| {
+        let end = Instant::now() + Duration::from_secs(60);
+        let code = "SELECT VARIABLE_VALUE FROM performance_schema.global_status \
+                    WHERE VARIABLE_NAME = 'Innodb_buffer_pool_resize_status_code'";
+        while one(c, code) != "0" {
+            assert!(Instant::now() < end, "the pool is not resized");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let pages = "SELECT VARIABLE_VALUE FROM performance_schema.global_status \
+                     WHERE VARIABLE_NAME = 'Innodb_buffer_pool_pages_total'";
+        assert_eq!(one(c, pages).parse::<u64>().unwrap() * 16384, size(c));
+    };
+    run(
+        &mut c,
+        "CREATE TABLE test.p(id INT PRIMARY KEY AUTO_INCREMENT, n INT NOT NULL, t VARCHAR(4000) NOT NULL, KEY(n))",
+    );
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..2)
+            .map(|who| {
+                let (r, stop) = (&r, &stop);
+                scope.spawn(move || {
+                    let mut c = r.connect();
+                    let mut rows = 0;
+                    while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                        run(&mut c, &format!("INSERT INTO test.p(n, t) SELECT {who}, REPEAT('x', 3000) FROM (VALUES ROW(1), ROW(2), ROW(3), ROW(4), ROW(5)) v"));
+                        rows += 5;
+                        assert_eq!(one(&mut c, &format!("SELECT COUNT(*) FROM test.p WHERE n = {who}")), rows.to_string());
+                        run(&mut c, &format!("UPDATE test.p SET t = REPEAT('y', 3000) WHERE n = {who} ORDER BY id LIMIT 7"));
+                    }
+                    rows
+                })
+            })
+            .collect();
+        for mib in [40, 4, 24, 4, 12] {
+            run(&mut c, &format!("SET GLOBAL innodb_buffer_pool_size = {}", mib * MIB));
+            assert_eq!(size(&mut c), mib * MIB, "the new size is shown at once");
+            done(&mut c);
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let rows: u64 = workers.into_iter().map(|w| w.join().unwrap()).sum();
+        assert_eq!(one(&mut c, "SELECT COUNT(*) FROM test.p WHERE LENGTH(t) = 3000"), rows.to_string());
+        assert_eq!(one(&mut c, "SELECT COUNT(*) FROM test.p IGNORE INDEX(n)"), rows.to_string());
+    });
+    let status = one(
+        &mut c,
+        "SELECT VARIABLE_VALUE FROM performance_schema.global_status \
+                              WHERE VARIABLE_NAME = 'Innodb_buffer_pool_resize_status'",
+    );
+    assert!(status.starts_with("Completed resizing buffer pool at "), "{status}");
+    let warned = |c: &mut Connection, value: &str| {
+        run(c, &format!("SET GLOBAL innodb_buffer_pool_size = {value}"));
+        rows(c, "SHOW WARNINGS").into_iter().map(|w| format!("{} {}", w[1], w[2])).collect::<Vec<_>>()
+    };
+    assert_eq!(warned(&mut c, "13000000"), ["1292 Truncated incorrect innodb_buffer_pool_size value: '13000000'"]);
+    done(&mut c);
+    assert_eq!(size(&mut c), 16 * MIB);
+    assert_eq!(
+        warned(&mut c, "15000000"),
+        ["1210 InnoDB: Cannot resize buffer pool to lesser than chunk size of 4194304 bytes."]
+    );
+    assert_eq!(warned(&mut c, "16777216"), [""; 0]);
+    assert_eq!(error(&mut c, "SET GLOBAL innodb_buffer_pool_size = 'a'"), 1232);
+    assert_eq!(error(&mut c, "SET GLOBAL innodb_buffer_pool_size = 1 << 60"), 1231);
+    assert_eq!(error(&mut c, "SET innodb_buffer_pool_size = 8388608"), 1229);
+    assert_eq!(error(&mut c, "SET GLOBAL innodb_buffer_pool_chunk_size = 8388608"), 1238);
+    assert_eq!(size(&mut c), 16 * MIB);
 }

@@ -188,6 +188,14 @@ fn prepare(db: &mut Connection) {
         "CREATE DATABASE IF NOT EXISTS s",
         "CREATE TABLE IF NOT EXISTS s.tags (tag BIGINT PRIMARY KEY)",
         "CREATE TABLE IF NOT EXISTS s.r (id INT PRIMARY KEY, v BIGINT NOT NULL, pad VARCHAR(400), KEY (v))",
+        // Triggers keep a second table like the first.
+        "CREATE TABLE IF NOT EXISTS s.mirror (id INT PRIMARY KEY, v BIGINT NOT NULL)",
+        "CREATE TRIGGER IF NOT EXISTS s.r_insert AFTER INSERT ON s.r FOR EACH ROW \
+         INSERT INTO s.mirror VALUES (NEW.id, NEW.v)",
+        "CREATE TRIGGER IF NOT EXISTS s.r_update AFTER UPDATE ON s.r FOR EACH ROW \
+         UPDATE s.mirror SET v = NEW.v WHERE id = NEW.id",
+        "CREATE TRIGGER IF NOT EXISTS s.r_delete AFTER DELETE ON s.r FOR EACH ROW \
+         DELETE FROM s.mirror WHERE id = OLD.id",
     ] {
         texts(db, sql);
     }
@@ -200,8 +208,10 @@ fn verify(db: &mut Connection, oracle: &Shared) {
         texts(db, "SELECT id, v FROM s.r ORDER BY id").iter().map(|r| (number(&r[0]) as u64, number(&r[1]))).collect();
     let want: Vec<(u64, i64)> = oracle.lock().unwrap().settle(&tags).into_iter().collect();
     assert_eq!(rows, want, "the table is not what the surviving transactions made of it");
+    let mirror = texts(db, "SELECT id, v FROM s.mirror ORDER BY id");
+    assert_eq!(mirror, texts(db, "SELECT id, v FROM s.r ORDER BY id"), "the triggers' table is another");
     tables::verify(db, oracle);
-    for row in texts(db, "CHECK TABLE s.r, s.tags") {
+    for row in texts(db, "CHECK TABLE s.r, s.tags, s.mirror") {
         assert_eq!(row[3], "OK", "{row:?}");
     }
 }

@@ -26,7 +26,10 @@ use declare::Written;
 use gannet_catalog::Catalog;
 use gannet_core::Core;
 use gannet_plan::plan::ResultColumn;
-use gannet_schema::{Column, ColumnDefault, RowSource, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
+use gannet_schema::{
+    CatalogSnapshot, Change, Column, ColumnDefault, RowSource, SchemaId, Table, TableId, TableOptions, TableParts,
+    assemble,
+};
 use gannet_types::charset::Charset;
 use gannet_types::members::Members;
 use gannet_types::{CollationId, Result, SqlError, Value};
@@ -127,11 +130,18 @@ const FIRST_ID: u64 = 100;
 
 /// Makes the tables known to the catalog.
 pub fn publish(catalog: &Catalog) {
-    let tables = declared().iter().enumerate().map(|(i, d)| {
-        let schema_id = catalog.snapshot().schema_id(Some(d.schema));
-        table_of(i as u32, d, schema_id)
-    });
-    catalog.add_virtual(tables.collect());
+    catalog.add_virtual(tables(&catalog.snapshot()).collect());
+}
+
+/// A dictionary with the tables.
+pub(crate) fn with_tables(snapshot: CatalogSnapshot) -> CatalogSnapshot {
+    let tables: Vec<Table> = tables(&snapshot).collect();
+    snapshot.with(tables.into_iter().map(|t| Change::PutTable(Arc::new(t))))
+}
+
+fn tables(snapshot: &CatalogSnapshot) -> impl Iterator<Item = Table> {
+    let numbered = declared().iter().enumerate();
+    numbered.map(|(i, d)| table_of(i as u32, d, snapshot.schema_id(Some(d.schema))))
 }
 
 fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {

@@ -139,7 +139,7 @@ fn type_columns(ty: &SqlType) -> [Value; 9] {
 
 fn routines(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for r in visible(state, equals, "ROUTINE_SCHEMA") {
-        let program = crate::calls::compiled(&r);
+        let program = crate::compiled::compiled(&r);
         let returns = program.ok().and_then(|p| Some(p.returns.as_ref()?.ty.clone()));
         let mut types: [Value; 9] = std::array::from_fn(|_| Value::Null);
         types[0] = text("");
@@ -189,7 +189,7 @@ fn routines(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()
 
 fn parameters(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for r in visible(state, equals, "SPECIFIC_SCHEMA") {
-        let Ok(program) = crate::calls::compiled(&r) else { continue };
+        let Ok(program) = crate::compiled::compiled(&r) else { continue };
         let row = |at: u64, mode: Option<&str>, name: Option<&str>, ty: &SqlType| -> Vec<Value> {
             let mut row = vec![text(CATALOG), text(&r.schema), text(&r.name), Value::UInt(at)];
             row.extend([maybe(mode), maybe(name)]);

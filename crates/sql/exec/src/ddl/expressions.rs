@@ -619,6 +619,7 @@ pub(crate) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         accesses: Default::default(),
         registers: 0,
         uses: Default::default(),
+        routines: Box::default(),
         into: None,
         max_execution_time: None,
         warnings: Box::new([]),

@@ -16,6 +16,7 @@ mod views;
 
 pub(crate) use expressions::plan_over;
 pub use select::insert_plan;
+pub use views::view_of;
 
 use crate::context::{Session, Settings};
 use crate::error::from_catalog;

@@ -27,8 +27,13 @@ const INT_DIGITS: u32 = 9;
 /// The columns of the query, as a definition.
 pub(super) fn columns(cx: &DdlContext<'_>) -> Result<Vec<ColumnDefinition>> {
     let Some((plan, _)) = &cx.select else { return Ok(Vec::new()) };
-    let column = |c| ColumnDefinition { column: column(c, plan, cx.settings.sql_mode), explicit_null: false };
-    Ok(plan.columns.iter().map(column).collect())
+    let columns = columns_of(plan, cx.settings.sql_mode);
+    Ok(columns.map(|column| ColumnDefinition { column, explicit_null: false }).collect())
+}
+
+/// Columns that keep what a query gives.
+pub(super) fn columns_of(plan: &Plan, mode: SqlMode) -> impl Iterator<Item = Column> {
+    plan.columns.iter().map(move |c| column(c, plan, mode))
 }
 
 /// Columns written and columns of the query: those of the query come last, in its order, in the type that was written

@@ -3,9 +3,9 @@
 use super::{DdlContext, select, sql};
 use gannet_catalog::Edit;
 use gannet_parser::ast::{Account, CreateView, ObjectName, QueryBody, SelectItem};
-use gannet_plan::PlanOptions;
+use gannet_plan::{Plan, PlanOptions};
 use gannet_schema::names::{check_column_name, check_table_name};
-use gannet_schema::{CheckOption, Column, View, ViewAlgorithm};
+use gannet_schema::{CatalogSnapshot, CheckOption, Column, View, ViewAlgorithm};
 use gannet_types::{Level, Result, SqlError, sql_err};
 
 /// CREATE VIEW and ALTER VIEW; the plan of the query is the context's. Errors 1050, 1347, 1350, 1351, 1353, 1368, 1146.
@@ -37,31 +37,42 @@ pub(super) fn create(create: &CreateView, edit: &mut Edit<'_>, cx: &mut DdlConte
         locale: cx.settings.locale,
         ..PlanOptions::new(cx.database)
     };
-    create.columns.iter().try_for_each(|name| check_view_column(name))?;
-    check_aliases(&create.query.body)?;
-    let definition = gannet_plan::view_definition(&create.query, &create.columns, edit.snapshot(), &options)?;
-    let mut algorithm = match create.algorithm.as_ref().map(|a| a.text.to_ascii_uppercase()).as_deref() {
-        Some("MERGE") => ViewAlgorithm::Merge,
-        Some("TEMPTABLE") => ViewAlgorithm::Temptable,
-        _ => ViewAlgorithm::Undefined,
-    };
-    if algorithm == ViewAlgorithm::Merge && !definition.mergeable {
+    let Some((plan, _)) = &cx.select else { return Err(SqlError::internal("a view without columns")) };
+    let (columns, mut view, mergeable) = view_of(create, plan, edit.snapshot(), &options)?;
+    if create_says_merge(create) && !mergeable {
         cx.warnings.push(sql_err!(WarnViewMerge).to_warning(Level::Warning));
-        algorithm = ViewAlgorithm::Undefined;
     }
-    let updatable = definition.updatable && algorithm != ViewAlgorithm::Temptable;
-    let check = create.check_option.map(|cascaded| if cascaded { CheckOption::Cascaded } else { CheckOption::Local });
-    if check.is_some() && !updatable {
+    if view.check.is_some() && !view.updatable {
         return Err(sql_err!(ViewNonupdCheck, schema, name));
     }
     let before = old.as_ref().and_then(|t| t.view());
-    let definer = match (&create.definer, before) {
+    view.definer = match (&create.definer, before) {
         (Some(account), _) => account_of(account, cx)?,
         (None, Some(view)) if create.alter => view.definer.clone(),
         (None, _) => (cx.account.0.into(), cx.account.1.into()),
     };
-    let invoker = create.invoker.unwrap_or(create.alter && before.is_some_and(|v| v.invoker));
-    let mut columns: Vec<Column> = select::columns(cx)?.into_iter().map(|c| c.column).collect();
+    view.invoker = create.invoker.unwrap_or(create.alter && before.is_some_and(|v| v.invoker));
+    let now = (cx.settings.now_us / 1_000_000) as u64;
+    sql(edit.create_view(&schema, &name, columns, view, old.is_some(), now))
+}
+
+/// The columns and the definition of a view over a query's plan, its definer left empty; and whether it may be merged.
+/// What cannot be merged is a table of its own, whatever ALGORITHM says. Errors 1166, 1350, 1351.
+pub fn view_of(
+    create: &CreateView,
+    plan: &Plan,
+    snapshot: &CatalogSnapshot,
+    options: &PlanOptions<'_>,
+) -> Result<(Vec<Column>, View, bool)> {
+    create.columns.iter().try_for_each(|name| check_view_column(name))?;
+    check_aliases(&create.query.body)?;
+    let definition = gannet_plan::view_definition(&create.query, &create.columns, snapshot, options)?;
+    let algorithm = match create.algorithm.as_ref().map(|a| a.text.to_ascii_uppercase()).as_deref() {
+        Some("MERGE") if definition.mergeable => ViewAlgorithm::Merge,
+        Some("TEMPTABLE") => ViewAlgorithm::Temptable,
+        _ => ViewAlgorithm::Undefined,
+    };
+    let mut columns: Vec<Column> = select::columns_of(plan, options.sql_mode).collect();
     if columns.is_empty() {
         // A dictionary with such an entry cannot be read.
         return Err(SqlError::internal("a view without columns"));
@@ -73,11 +84,22 @@ pub(super) fn create(create: &CreateView, edit: &mut Edit<'_>, cx: &mut DdlConte
         column.comment = "".into();
         column.on_update_now = false;
     }
-    let collation = cx.collation;
-    let (query, named) = (definition.query, !create.columns.is_empty());
-    let view = View { query, algorithm, definer, invoker, check, named, updatable, collation };
-    let now = (cx.settings.now_us / 1_000_000) as u64;
-    sql(edit.create_view(&schema, &name, columns, view, old.is_some(), now))
+    let check = create.check_option.map(|cascaded| if cascaded { CheckOption::Cascaded } else { CheckOption::Local });
+    let view = View {
+        query: definition.query,
+        algorithm,
+        definer: ("".into(), "".into()),
+        invoker: create.invoker.unwrap_or(false),
+        check,
+        named: !create.columns.is_empty(),
+        updatable: definition.updatable && algorithm != ViewAlgorithm::Temptable,
+        collation: options.collation,
+    };
+    Ok((columns, view, definition.mergeable))
+}
+
+fn create_says_merge(create: &CreateView) -> bool {
+    create.algorithm.as_ref().is_some_and(|a| a.text.eq_ignore_ascii_case("MERGE"))
 }
 
 /// Error 1166 for a name that no column of a view can have, be it long or ill-formed.

@@ -58,6 +58,16 @@ impl Binder<'_> {
     }
 
     pub(super) fn call_def(&mut self, def: &'static FunctionDef, args: Vec<Bound>) -> Result<Bound> {
+        if def.name == "CURRENT_USER"
+            && let Some(view) = super::routine::definer_view(self)
+            && let Some(view) = view.view()
+        {
+            let account = format!("{}@{}", view.definer.0, view.definer.1);
+            let mut text = crate::make::constant(Value::Str(account.as_str().into(), CollationId::UTF8MB3_GENERAL_CI));
+            // As long as for any other account.
+            text.ty.length = 256;
+            return Ok(Bound::new(text));
+        }
         if !def.arity.accepts(args.len()) {
             return Err(error(ErrorCode::WrongParamcountToNativeFct, &[&def.name]));
         }

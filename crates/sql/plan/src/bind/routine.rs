@@ -2,35 +2,54 @@
 
 use super::types::{TypeContext, column_type};
 use super::{Binder, error};
-use crate::expr::{Expr, ExprKind};
+use crate::expr::{Called, Expr, ExprKind};
 use crate::typing::{Bound, is_stringy};
 use gannet_parser::ast;
-use gannet_schema::Routine;
+use gannet_schema::{Routine, Table};
 use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType};
 use std::sync::Arc;
 
 /// A call of a stored function. Error 1318.
 pub(super) fn call(binder: &mut Binder<'_>, routine: &Arc<Routine>, args: &[ast::Expr]) -> Result<Bound> {
-    let called = called(routine)?;
-    if called.params != args.len() {
+    let known = known(routine)?;
+    if known.params != args.len() {
         let name = format!("{}.{}", routine.schema, routine.name);
-        return Err(error(ErrorCode::SpWrongNoOfArgs, &[&"FUNCTION", &name, &called.params, &args.len()]));
+        return Err(error(ErrorCode::SpWrongNoOfArgs, &[&"FUNCTION", &name, &known.params, &args.len()]));
     }
     let args = args.iter().map(|a| Ok(binder.expr(a)?.expr)).collect::<Result<_>>()?;
     binder.arena.uses.programs = true;
+    if !binder.arena.routines.iter().any(|known| Arc::ptr_eq(known, routine)) {
+        binder.arena.routines.push(routine.clone());
+    }
     binder.arena.uses.non_deterministic |= !routine.deterministic;
     binder.arena.effects.note_routine(routine);
-    let mut ty = called.returns.clone();
+    let mut ty = known.returns.clone();
     ty.nullable = true;
-    let mut bound = Bound::new(Expr { kind: ExprKind::Routine(routine.clone(), args), ty });
+    let mut bound = Bound::new(Expr {
+        kind: ExprKind::Routine(Called { routine: routine.clone(), view: definer_view(binder) }, args),
+        ty,
+    });
     if is_stringy(bound.ty()) {
         bound.coercibility = Coercibility::Coercible;
     }
     Ok(bound)
 }
 
+/// The view by whose definer's rights the current expression is evaluated: the nearest one around it that is not the
+/// invoker's.
+pub(super) fn definer_view(binder: &Binder<'_>) -> Option<Arc<Table>> {
+    let mut slot = binder.through?;
+    loop {
+        let around = binder.arena.tables.get(slot as usize)?;
+        match around.table.view() {
+            Some(view) if !view.invoker => return Some(around.table.clone()),
+            _ => slot = around.through?,
+        }
+    }
+}
+
 /// What a call of a stored function has to know of it.
-struct Called {
+struct Known {
     /// How many parameters it has.
     params: usize,
     /// The type of its value.
@@ -38,7 +57,7 @@ struct Called {
 }
 
 /// What a stored function takes and gives, read once from its text.
-fn called(routine: &Routine) -> Result<&Called> {
+fn known(routine: &Routine) -> Result<&Known> {
     routine.called.get_or_try_init(|| {
         let text = format!("CREATE FUNCTION f({}) RETURNS {} RETURN 1", routine.params, routine.returns);
         let mode = gannet_types::SqlMode::from_bits(routine.made.sql_mode).unwrap_or_default();
@@ -52,6 +71,6 @@ fn called(routine: &Routine) -> Result<&Called> {
         let (ty, collation) = r.returns.as_ref().ok_or_else(damaged)?;
         let context = TypeContext { column: "", collation: routine.made.database, sql_mode: mode, notes: None };
         let returns = column_type(ty, collation.as_ref().map(|c| &*c.text), context)?;
-        Ok(Called { params: r.params.len(), returns })
+        Ok(Known { params: r.params.len(), returns })
     })
 }

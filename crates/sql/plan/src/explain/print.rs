@@ -162,7 +162,7 @@ impl Printer<'_> {
             }
             ExprKind::UserVar(name) => out.push_str(&format!("@{name}")),
             ExprKind::Routine(f, args) => {
-                let _ = write!(out, "{}.{}({})", f.schema, f.name, self.list(args, row));
+                let _ = write!(out, "{}.{}({})", f.routine.schema, f.routine.name, self.list(args, row));
             }
             ExprKind::SetUserVar(name, value) => {
                 let _ = write!(out, "(@{name} := {})", self.expr(value, row));

@@ -620,6 +620,7 @@ errors! {
     3162 "HY000" UserDoesNotExist "Authorization ID {} does not exist.";
     3163 "HY000" UserAlreadyExists "Authorization ID {} already exists.";
     3165 "42000" JsonPathNotArrayCell "A path expression is not a path to a cell in an array.";
+    3166 "HY000" BufpoolResizeInprogress "Another buffer pool resize is already in progress.";
     3168 "HY000" ServerIsntAvailable "Server isn't available";
     3169 "HY000" SessionWasKilled "Session was killed";
     3170 "HY000" CapacityExceeded "Memory capacity of {} bytes for '{}' exceeded. {}";
@@ -778,6 +779,8 @@ errors! {
     3982 "HY000" InvalidUserAttributeJson "The user attribute must be a valid JSON object";
     3989 "HY000" SchemaReadOnly "Schema '{}' is in read only mode.";
     3995 "HY000" CharacterSetMismatch "Character set '{}' cannot be used in conjunction with '{}' in call to {}.";
+    4005 "HY000" UserReferencedAsDefiner "User {} is referenced as a definer account in {}.";
+    4006 "HY000" CannotUserReferencedAsDefiner "Operation {} failed for {} as it is referenced as a definer account in {}.";
     4027 "HY000" RoleGrantedToItself "User account {} is directly or indirectly granted to the role {}. The GRANT would create a loop";
     4028 "HY000" TableMustHaveAVisibleColumn "A table must have at least one visible column.";
     4031 "HY000" ClientInteractionTimeout "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";

@@ -45,6 +45,7 @@ pub fn options(dir: &Dir, frames: u64) -> PoolOptions {
     PoolOptions {
         dir: dir.0.clone(),
         pool_bytes: frames * 16384,
+        most_pool_bytes: 8192 * 16384,
         max_data_bytes: 1 << 30,
         direct_io: false,
         store_id: [7; 16],

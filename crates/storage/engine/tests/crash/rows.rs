@@ -147,7 +147,7 @@ struct Trees {
 
 fn open(seed: u64, oracle: &Mutex<Oracle>) -> (Engine, Trees) {
     let mut o = EngineOptions::new("/store");
-    o.buffer_pool_bytes = 4 << 20;
+    (o.buffer_pool_bytes, o.most_pool_bytes) = (4 << 20, 16 << 20);
     o.redo_capacity_bytes = 8 << 20;
     o.max_data_bytes = 256 << 20;
     o.purge_tasks = (seed % 3) as usize;
@@ -372,6 +372,10 @@ fn live(life: &Life, oracle: &Arc<Mutex<Oracle>>) {
                 }
                 if seed % 4 == 1 && rnd(3) == 0 {
                     done = done.and_then(|rows| count(&mut t, &trees, &oracle, &mut rnd).map(|()| rows));
+                }
+                if seed / 10 % 2 == 1 && rnd(10) == 0 {
+                    // Refused while the last change is under way.
+                    pool::resize(&engine, [1, 2, 4, 16][rnd(4) as usize] << 20);
                 }
                 match done.and_then(|_| transaction(&mut t, &trees, &oracle, &mut rnd)) {
                     Ok(()) => {}
