@@ -325,8 +325,6 @@ impl Session {
         self.settings = Settings::of(&self.state, self.abilities.found_rows);
         self.running.diagnostics.warnings.set_limit(self.state.vars[Live::MaxErrorCount].as_u64() as usize);
         self.work.set_terms(transaction::terms(&self.state.vars));
-        let looks = self.state.vars[Live::SqlAutoIsNull].as_bool() && *self.state.generated.get_mut() != 0;
-        self.state.generated_salt = if looks { gannet_runtime::random_u64() } else { 0 };
         self.entry.set_mode(text::lex_mode(self.settings.exec.sql_mode));
         track::refresh_tracker(self);
     }

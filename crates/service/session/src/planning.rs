@@ -66,7 +66,7 @@ impl Session {
             stopped: gannet_exec::stopped,
             estimator: Some(self),
             passes: self.settings.passes,
-            generated: (self.state.generated_salt != 0).then_some(&self.state.generated),
+            generated: self.settings.found_by_null(&self.state),
             ..PlanOptions::new(None)
         }
     }

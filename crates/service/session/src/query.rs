@@ -518,11 +518,6 @@ pub(crate) fn done(session: &mut Session, outcome: Outcome, sent: u64) -> Result
 pub(crate) fn insert_id(session: &mut Session, generated: u64, last_row: u64) -> u64 {
     if generated != 0 {
         session.state.last_insert_id = generated;
-        *session.state.generated.get_mut() = generated;
-        if session.state.vars[Live::SqlAutoIsNull].as_bool() {
-            // No other plan has this key.
-            session.state.generated_salt = gannet_runtime::random_u64();
-        }
     }
     match generated {
         0 if session.state.running.insert_id_given => session.state.last_insert_id,

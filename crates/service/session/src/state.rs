@@ -61,10 +61,6 @@ pub struct State {
     /// `SET pseudo_thread_id`: what CONNECTION_ID() says.
     pub(crate) pseudo_thread_id: u64,
     pub(crate) last_insert_id: u64,
-    /// What the last INSERT generated, until an `IS NULL` has found its row (`sql_auto_is_null`); 0 = none.
-    pub(crate) generated: gannet_base::sync::atomic::AtomicU64,
-    /// Keeps plans with that value apart from all others, where the variable is on.
-    pub(crate) generated_salt: u64,
     /// `SET insert_id`, for the next INSERT.
     pub(crate) next_insert_id: u64,
     /// Estimated cost of the last statement that was planned for tables (`Last_query_cost`).
@@ -115,8 +111,6 @@ impl State {
             running: Seen::now(),
             fixed_time_us: None,
             last_insert_id: 0,
-            generated: gannet_base::sync::atomic::AtomicU64::new(0),
-            generated_salt: 0,
             next_insert_id: 0,
             statement_id: 0,
             pseudo_thread_id: entry.id,
