@@ -6,9 +6,11 @@ mod connection;
 mod connections;
 mod dump;
 mod micro;
+mod model;
 mod pressure;
 mod serve;
 mod sql;
+mod top;
 mod tpcc;
 
 use std::process::ExitCode;
@@ -22,6 +24,8 @@ Usage: gannet [serve] [options]    serve MySQL clients (gannet serve --help)
        gannet load [options] DIR|FILE
                                    bring a dump into any MySQL server (gannet load --help)
        gannet check --datadir=DIR  check a store that no server has open
+       gannet top [options]        who is active on a server, and on what (gannet top --help)
+       gannet model [stations]     what a server with these stations can give (gannet model --help)
        gannet bench tpcc|connections|pressure [options]
                                    measure a server (gannet bench tpcc --help, ...)
        gannet help [COMMAND] | version
@@ -34,6 +38,8 @@ fn main() -> ExitCode {
             "serve" => serve::run(rest),
             "bench" => bench::run(rest),
             "check" => check::run(rest),
+            "model" => model::run(rest),
+            "top" => top::run(rest),
             "sql" => sql::run(rest),
             "dump" => dump::run(rest),
             "load" => dump::run_load(rest),
@@ -42,6 +48,8 @@ fn main() -> ExitCode {
                 Some("serve") => serve::run(&["--help".into()]),
                 Some("bench") => bench::run(&["--help".into()]),
                 Some("check") => check::run(&["--help".into()]),
+                Some("model") => model::run(&["--help".into()]),
+                Some("top") => top::run(&["--help".into()]),
                 Some("sql") => sql::run(&["--help".into()]),
                 Some("dump") => dump::run(&["--help".into()]),
                 Some("load") => dump::run_load(&["--help".into()]),

@@ -11,6 +11,7 @@ mod batch;
 mod buf;
 mod cx;
 mod fiber;
+mod figures;
 mod file;
 pub mod fs;
 mod monitor;
@@ -28,12 +29,13 @@ mod together;
 mod worker;
 
 pub use buf::{ALIGN, AlignedBuf};
+pub use figures::{FileCount, FileFigures, FileUse, file_figures, forget_file_figures};
 pub use file::{File, OpenOptions};
 pub use gannet_base::slot::MAX_SLOTS;
 pub use gannet_telemetry::Wait;
 pub use monitor::Monitor;
 pub use os::{
-    raise_descriptor_limit, read_secret, release_free_memory, resident_bytes, run_blocking, run_long,
+    cpu_ns, raise_descriptor_limit, read_secret, release_free_memory, resident_bytes, run_blocking, run_long,
     tell_service_manager,
 };
 pub use serve::{

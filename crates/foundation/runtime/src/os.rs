@@ -23,6 +23,16 @@ pub fn raise_descriptor_limit() -> io::Result<u64> {
     Ok(if raised { limit.rlim_cur } else { before })
 }
 
+/// Processor time that this process has taken, in nanoseconds.
+pub fn cpu_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a plain call with a valid structure.
+    if unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) } < 0 {
+        return 0;
+    }
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 /// Gives memory that was freed back to the system: after something large is over. The allocator keeps it otherwise.
 /// Takes milliseconds for each hundred megabytes; run it with [`run_blocking`] where tasks would notice.
 pub fn release_free_memory() {

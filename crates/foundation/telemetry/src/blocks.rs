@@ -7,12 +7,15 @@ use gannet_base::slot::{self, MAX_SLOTS};
 use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use gannet_base::sync::{Mutex, OnceLock};
 
+use crate::histogram::{BUCKETS, Histogram, bucket};
 use crate::{Counter, Scope, Wait, session};
 
 struct Block {
     counters: [AtomicU64; Counter::COUNT],
     wait_count: [AtomicU64; Wait::COUNT],
     wait_ns: [AtomicU64; Wait::COUNT],
+    /// Statements by how long they took: buckets of [`Histogram`].
+    latency: [AtomicU64; BUCKETS],
 }
 
 // A slot's block outlives its threads: totals never fall.
@@ -38,6 +41,7 @@ fn attach() -> &'static Block {
             counters: std::array::from_fn(|_| AtomicU64::new(0)),
             wait_count: zeros(),
             wait_ns: zeros(),
+            latency: std::array::from_fn(|_| AtomicU64::new(0)),
         }))
     });
     MINE.set(Some(block));
@@ -91,6 +95,19 @@ pub fn waited(why: Wait, ns: u64) {
     if matches!(why, Wait::RowLock | Wait::MetadataLock | Wait::TableLock) {
         add(Counter::LockWaitNs, ns);
     }
+}
+
+/// A statement took `ns` nanoseconds.
+#[inline]
+pub fn latency(ns: u64) {
+    bump(&mine().latency[bucket(ns)], 1);
+}
+
+/// All statements by how long they took, over all slots.
+pub fn latencies() -> Histogram {
+    let mut all = Histogram::new();
+    blocks().for_each(|b| all.add(b.latency.iter().map(|n| n.load(Relaxed))));
+    all
 }
 
 fn blocks() -> impl Iterator<Item = &'static CachePadded<Block>> {

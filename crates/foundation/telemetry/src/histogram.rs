@@ -13,7 +13,7 @@ pub const BUCKETS: usize = (OCTAVES + 1) << SUB_BITS;
 
 /// The bucket of a duration in nanoseconds.
 #[inline]
-fn bucket(ns: u64) -> usize {
+pub(crate) fn bucket(ns: u64) -> usize {
     let v = ns >> UNIT_BITS;
     if v < 1 << SUB_BITS {
         return v as usize;
@@ -61,6 +61,22 @@ impl Histogram {
         self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
     }
 
+    /// Adds counts, bucket by bucket.
+    pub(crate) fn add(&mut self, counts: impl Iterator<Item = u64>) {
+        self.counts.iter_mut().zip(counts).for_each(|(n, m)| *n = n.wrapping_add(m));
+    }
+
+    /// A histogram with these counts: bucket and count.
+    pub fn of(buckets: &[(u16, u64)]) -> Histogram {
+        let mut made = Histogram::new();
+        for (bucket, n) in buckets {
+            if let Some(count) = made.counts.get_mut(usize::from(*bucket)) {
+                *count += n;
+            }
+        }
+        made
+    }
+
     /// Leaves what was added since `before`, an earlier state.
     pub(crate) fn since(&mut self, before: &Histogram) {
         self.counts.iter_mut().zip(&before.counts).for_each(|(n, b)| *n = n.saturating_sub(*b));
@@ -86,6 +102,12 @@ impl Histogram {
             }
         }
         upper_bound(BUCKETS - 1)
+    }
+
+    /// All buckets: the least duration in nanoseconds, the least one above, and the count.
+    pub fn all_buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        let low = |i: usize| if i == 0 { 0 } else { upper_bound(i - 1) };
+        self.counts.iter().enumerate().map(move |(i, n)| (low(i), upper_bound(i), *n))
     }
 
     /// The buckets that are not empty: upper bound in nanoseconds (exclusive) and count.

@@ -50,6 +50,8 @@ waits! {
     LogIdle = "wait/idle/log_writer";
     StatisticsIdle = "wait/idle/statistics";
     EventsIdle = "wait/idle/events";
+    /// What looks at the server each second.
+    SamplerIdle = "wait/idle/sampler";
     /// For a page being read by another task.
     PageRead = "wait/buffer/page_read";
     /// For a page latch.

@@ -8,16 +8,34 @@ use gannet_telemetry::Counter;
 /// A statement that could not be read.
 pub const ERROR: &str = "statement/sql/error";
 /// A text whose statement is not known.
-const QUERY: &str = "statement/abstract/Query";
+pub const QUERY: &str = "statement/abstract/Query";
+/// COM_STMT_EXECUTE.
+pub const EXECUTE: &str = "statement/com/Execute";
+
+/// The counter is one of a kind of statement, and names it.
+pub fn names(counter: Counter) -> bool {
+    counter.name().starts_with("Com_") && !counter.name().starts_with("Com_stmt_")
+}
+
+/// The name of a kind of statement, by its counter.
+pub fn of_counter(counter: Option<Counter>) -> String {
+    let kind = counter.and_then(|c| c.name().strip_prefix("Com_"));
+    kind.map_or(QUERY.into(), |name| format!("statement/sql/{name}"))
+}
+
+/// The counter that names a statement's kind.
+pub fn counter_of(statement: &Statement) -> Option<Counter> {
+    kinds::counter(statement).or_else(|| elsewhere(statement))
+}
 
 /// The name of a text's first statement. `whole`: the text is not cut.
 pub fn of_text(text: &[u8], whole: bool, mode: LexMode) -> String {
     let counter = match gannet_parser::parse_one(text, mode) {
-        Ok(parsed) => kinds::counter(&parsed.statement).or_else(|| elsewhere(&parsed.statement)),
+        Ok(parsed) => counter_of(&parsed.statement),
         Err(_) if whole => return ERROR.into(),
         Err(_) => first_word(text),
     };
-    counter.and_then(|c| c.name().strip_prefix("Com_")).map_or(QUERY.into(), |name| format!("statement/sql/{name}"))
+    of_counter(counter)
 }
 
 /// Of a long statement: one that holds data.

@@ -100,7 +100,7 @@ impl Event {
     /// The event's name, `statement/sql/select`.
     pub fn name(&self) -> String {
         match self.command {
-            Activity::Execute => "statement/com/Execute".into(),
+            Activity::Execute => event_names::EXECUTE.into(),
             _ if self.error == ErrorCode::Parse.number() => event_names::ERROR.into(),
             _ => event_names::of_text(&self.raw, self.is_whole(), self.mode),
         }

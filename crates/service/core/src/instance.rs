@@ -30,8 +30,8 @@ use std::time::Duration;
 
 /// A running server. Services make it reachable: each adds its listeners.
 pub struct Instance {
-    /// Keeps statistics fresh.
-    statistics: Mutex<Option<gannet_runtime::JoinHandle<()>>>,
+    /// What keeps statistics fresh, and what looks at the server each second.
+    tasks: Mutex<Vec<gannet_runtime::JoinHandle<()>>>,
     core: Arc<Core>,
     listeners: Mutex<Vec<Listener>>,
     workers: Option<Arc<Workers>>,
@@ -68,6 +68,10 @@ impl Instance {
             let workers = Workers::start(options).map_err(|e| format!("cannot start the workers: {e}"))?;
             self.workers = Some(Arc::new(workers));
         }
+        self.core.collect(globals.get(Live::PerformanceSchema).as_bool());
+        // A simulated server has no sampler: its life is steps, not seconds.
+        let core = self.core.clone();
+        self.tasks.lock().push(gannet_runtime::spawn("sampler", move || crate::seen::run(&core)));
         Ok(())
     }
 
@@ -154,6 +158,7 @@ impl Instance {
             accounts,
             registry: Registry::default(),
             reports: Default::default(),
+            seen: Default::default(),
             branches: Branches::default(),
             facts,
             log,
@@ -185,13 +190,10 @@ impl Instance {
         let taken_up = core.branches.recover(&core);
         taken_up.map_err(|e| format!("the prepared XA branches cannot be read: {e}"))?;
         open_binlog(&core)?;
-        let statistics = {
-            let core = core.clone();
-            gannet_runtime::spawn("statistics", move || crate::statistics::run(&core))
-        };
+        let statistics = start_statistics(&core);
         Ok(Instance {
             core,
-            statistics: Mutex::new(Some(statistics)),
+            tasks: Mutex::new(vec![statistics]),
             listeners: Mutex::new(Vec::new()),
             workers: None,
             pid_file,
@@ -251,11 +253,9 @@ impl Instance {
             l.stop();
         }
         s.registry.shut_down();
-        // Taken out first, so that no lock is held while the task is awaited.
-        let statistics = self.statistics.lock().take();
-        if let Some(task) = &statistics {
-            task.context().interrupt(gannet_runtime::Interrupt::Shutdown);
-        }
+        // Taken out first, so that no lock is held while they are awaited.
+        let tasks = std::mem::take(&mut *self.tasks.lock());
+        tasks.iter().for_each(|task| task.context().interrupt(gannet_runtime::Interrupt::Shutdown));
         let clean = match &self.workers {
             Some(w) => w.shutdown(PATIENCE),
             None => wait_for_sessions(s),
@@ -265,7 +265,7 @@ impl Instance {
         }
         // It may write, and the log be full.
         s.engine.forgo_checkpoints();
-        if let Some(task) = statistics {
+        for task in tasks {
             let _ = task.join();
         }
         if let Err(e) = s.engine.shutdown() {
@@ -279,6 +279,11 @@ impl Instance {
         }
         s.log.system("the server has stopped");
     }
+}
+
+fn start_statistics(core: &Arc<Core>) -> gannet_runtime::JoinHandle<()> {
+    let core = core.clone();
+    gannet_runtime::spawn("statistics", move || crate::statistics::run(&core))
 }
 
 fn open_engine(vars: &VarSet, datadir: &Path, log: &Arc<ErrorLog>) -> std::result::Result<Engine, String> {

@@ -5,6 +5,7 @@ use gannet_base::sync::atomic::{AtomicU8, Ordering};
 use gannet_runtime::fs::{Readers, plain_file};
 use gannet_telemetry::Events;
 use gannet_types::temporal::DateTime;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -28,19 +29,53 @@ pub enum Severity {
 pub struct ErrorLog {
     file: Mutex<Option<File>>,
     verbosity: AtomicU8,
+    /// The last lines, for performance_schema.
+    last: Mutex<VecDeque<Line>>,
 }
+
+/// What was written.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Microseconds since 1970.
+    pub unix_us: u64,
+    pub severity: Severity,
+    pub text: String,
+}
+
+/// Lines that are kept.
+const KEPT: usize = 1000;
+/// Bytes of a line that are kept.
+const KEPT_BYTES: usize = 2000;
 
 impl ErrorLog {
     /// Writes to stderr.
     pub fn to_stderr() -> Self {
-        Self { file: Mutex::new(None), verbosity: AtomicU8::new(Severity::Note as u8) }
+        Self::to(None)
     }
 
     /// Appends to a file.
     pub fn to_file(path: &Path) -> std::io::Result<Self> {
         let file = plain_file(Readers::Group).append(true).open(path)?;
         gannet_runtime::last_words_to(file.as_raw_fd());
-        Ok(Self { file: Mutex::new(Some(file)), verbosity: AtomicU8::new(Severity::Note as u8) })
+        Ok(Self::to(Some(file)))
+    }
+
+    fn to(file: Option<File>) -> Self {
+        Self { file: Mutex::new(file), verbosity: AtomicU8::new(Severity::Note as u8), last: Mutex::default() }
+    }
+
+    /// The last lines, the oldest first.
+    pub fn last(&self) -> Vec<Line> {
+        self.last.lock().iter().cloned().collect()
+    }
+
+    fn keep(&self, unix_us: u64, severity: Severity, mut text: String) {
+        text.truncate(text.floor_char_boundary(KEPT_BYTES));
+        let mut last = self.last.lock();
+        if last.len() == KEPT {
+            last.pop_front();
+        }
+        last.push_back(Line { unix_us, severity, text });
     }
 
     /// Sets `log_error_verbosity`: 1 errors, 2 and warnings, 3 and notes.
@@ -82,15 +117,18 @@ impl ErrorLog {
         if severity as u8 > self.verbosity.load(Ordering::Relaxed) {
             return;
         }
-        let mut line = timestamp(gannet_runtime::WallTime::now().micros() as i64);
+        let unix_us = gannet_runtime::WallTime::now().micros();
+        let text = text.to_string();
+        let mut line = timestamp(unix_us as i64);
         line.push_str(match severity {
             Severity::System => " [System] ",
             Severity::Error => " [ERROR] ",
             Severity::Warning => " [Warning] ",
             Severity::Note => " [Note] ",
         });
-        line.push_str(&text.to_string().replace('\n', "\\n"));
+        line.push_str(&text.replace('\n', "\\n"));
         line.push('\n');
+        self.keep(unix_us, severity, text);
         // When the log cannot be written, there is no place to report that.
         let _ = match &mut *self.file.lock() {
             Some(file) => file.write_all(line.as_bytes()),

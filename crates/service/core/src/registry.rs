@@ -7,12 +7,14 @@ pub use crate::activity::Activity;
 use crate::consumers::Consumers;
 use crate::history::{Ended, Event, History, LongHistory, Running, TEXT_BYTES};
 use crate::kept::KeptText;
+use crate::ledger::{Kind, Ledger, SessionDeeds};
 use crate::tallies::{Counted, Tallies};
 use gannet_base::Sequence;
 use gannet_base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_base::sync::{Mutex, RwLock};
 use gannet_parser::LexMode;
 use gannet_runtime::{Interrupt, LastWord, TaskContext, Wait, Waker};
+use gannet_telemetry::{Counter, Execution, SessionCounters};
 use gannet_wire::compress::Algorithm;
 use gannet_wire::tls::Agreed;
 use std::borrow::Cow;
@@ -52,6 +54,10 @@ pub struct Entry {
     pub history: History,
     /// How the text is read: by the session's `sql_mode`.
     mode: Mutex<LexMode>,
+    /// What its statements did.
+    pub deeds: SessionDeeds,
+    /// Its counters.
+    pub counters: SessionCounters,
     /// User, `host:port` and database.
     who: RwLock<Who>,
     /// Connection attributes of its login.
@@ -211,6 +217,12 @@ impl Entry {
         Some(Event::running(self.id, self.history.count() + 1, command, (started_ns, now_ns), text, self.mode()))
     }
 
+    /// The text of the statement that runs, and how it is read.
+    pub(crate) fn running_text(&self) -> Option<(Vec<u8>, LexMode)> {
+        let text = self.text().filter(|_| self.activity().0 != Activity::Sleep)?;
+        Some((text, self.mode()))
+    }
+
     /// How its texts are read.
     fn mode(&self) -> LexMode {
         *self.mode.lock()
@@ -266,6 +278,11 @@ impl Entry {
     /// The session's user, host and database.
     pub fn who(&self) -> Who {
         self.who.read().clone()
+    }
+
+    /// As whom its statements are counted: user and host.
+    pub fn account(&self) -> (String, String) {
+        (self.who().user, self.host().to_string())
     }
 
     /// Where the client is, without a port: `localhost`, or an address, for addresses have no names here.
@@ -337,6 +354,8 @@ pub struct Registry {
     pub tallies: Tallies,
     /// Wakes the event scheduler.
     events: Mutex<Option<Waker>>,
+    /// What the statements of sessions did that have ended.
+    pub ledger: Ledger,
 }
 
 impl Registry {
@@ -386,6 +405,8 @@ impl Registry {
             long_info: Mutex::new(None),
             history: History::default(),
             mode: Mutex::default(),
+            deeds: SessionDeeds::default(),
+            counters: SessionCounters::new(),
         });
         let word: Weak<Entry> = Arc::downgrade(&entry);
         entry.context.set_last_word(word);
@@ -394,8 +415,22 @@ impl Registry {
         (entry, map.len())
     }
 
+    /// A statement of the session has ended. `counter`: of its kind. `error`: its number, 0 without one.
+    #[inline]
+    pub fn did(&self, entry: &Entry, counter: Option<Counter>, error: u16, e: &Execution) {
+        gannet_telemetry::latency(e.latency_ns);
+        let kind = Kind::of(entry.activity().0, counter, error);
+        self.ledger.did(&entry.deeds, || entry.account(), kind, e);
+        if error != 0 {
+            self.ledger.raised(&entry.deeds, || entry.account(), (error, false), e.end_unix_us);
+        }
+    }
+
     /// The client of a connection has logged in or changed user.
     pub fn known_as(&self, entry: &Entry, who: Who) {
+        if entry.progress.load(Relaxed) == Progress::In as u8 {
+            self.ledger.ends(&entry.deeds, &entry.account(), &entry.counters);
+        }
         let counted = self.tallies.count(Some((&who.user, entry.host())));
         if let Some(before) = &mut *entry.counted.lock() {
             before.becomes(counted);
@@ -458,6 +493,9 @@ impl Registry {
         let gone = self.map.lock().remove(&id);
         // Lists may hold the entry for a while.
         drop(gone.as_ref().and_then(|e| e.counted.lock().take()));
+        if let Some(entry) = &gone {
+            self.ledger.ends(&entry.deeds, &entry.account(), &entry.counters);
+        }
         if gone.is_some_and(|e| e.progress.load(Relaxed) == Progress::In as u8) {
             self.inside.fetch_sub(1, Relaxed);
         }

@@ -52,6 +52,8 @@ pub struct Core {
     pub accounts: Accounts,
     /// Connections.
     pub registry: Registry,
+    /// The recent past.
+    pub seen: crate::seen::Seen,
     /// What SHOW ENGINE INNODB STATUS and summaries keep.
     pub reports: Reports,
     /// Prepared branches of distributed transactions.
@@ -111,6 +113,12 @@ impl Core {
     #[inline]
     pub fn binlog(&self) -> Option<&Arc<Binlog>> {
         self.binlog.get()
+    }
+
+    /// Collects what performance_schema and the console show, or nothing any more.
+    pub(crate) fn collect(&self, on: bool) {
+        self.registry.consumers.switch_all(on);
+        self.seen.switch(on);
     }
 
     /// `character_set_server` with its collation.
@@ -214,6 +222,7 @@ impl Core {
     pub(crate) fn limit_temp(&self) {
         let get = |id| self.globals.get(id).as_u64();
         self.temp.set_limits(get(Live::TemptableMaxRam), get(Live::TmpDiskLimit));
+        gannet_engine::count_sorts(&self.engine, self.temp.clone());
     }
 
     /// Sets a global variable that has passed its checks, and does what follows from it.
@@ -248,6 +257,7 @@ impl Core {
                     return self.logs.configure(&self.globals).and(Err(e));
                 }
             }
+            Then::Collecting => self.collect(value.as_bool()),
             Then::FlushPolicy => self.engine.set_flush_policy(flush_policy(&value)),
             Then::Checkpoint => self.engine.hold_checkpoint(value.as_bool()),
             Then::ScrubPace => self.engine.set_scrub_pace(value.as_u64()),

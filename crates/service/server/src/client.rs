@@ -93,7 +93,7 @@ impl Client {
         }
         self.formats = std::mem::take(&mut wire.formats);
         if self.session.is_left() {
-            self.session.state.counters.leave();
+            self.session.entry.counters.leave();
             return Next::Later(Wait::LogFlush);
         }
         self.end_command(&mut wire, quit)

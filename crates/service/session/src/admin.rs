@@ -64,7 +64,7 @@ impl Session {
                 FlushTarget::UserResources => self.server.accounts.limits.forget_usage(),
                 FlushTarget::Status => {
                     self.server.flush_status();
-                    self.state.counters.reset();
+                    self.entry.counters.reset();
                     counting::counters_reset(self);
                 }
                 FlushTarget::Tables { names, with_read_lock: false, for_export: false } => {

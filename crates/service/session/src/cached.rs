@@ -80,7 +80,7 @@ impl Session {
             shape,
             database: self.state.database_id(),
             catalog_version: self.state.snapshot.plans_version(),
-            mode: self.settings.mode_key ^ self.state.plan_salt,
+            mode: self.settings.mode_key ^ self.state.plan_salt ^ self.state.generated_salt,
             collation: self.literal_collation().0,
             parameter_types,
         }

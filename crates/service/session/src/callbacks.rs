@@ -1,6 +1,7 @@
 //! What functions and the executor ask of a session.
 
 use super::state::{State, text};
+use crate::full_text;
 use gannet_core::accounts::Name;
 use gannet_functions::SessionInfo;
 use gannet_runtime::{Interrupt, Unpark, Wait, now_ns, park};
@@ -104,6 +105,10 @@ impl SessionInfo for State {
 }
 
 impl gannet_exec::Session for State {
+    fn stopwords(&mut self, table: &str) -> Result<Vec<Box<str>>> {
+        full_text::stopwords(self, table)?.ok_or_else(|| full_text::no_list("innodb_ft_user_stopword_table", table))
+    }
+
     fn user_variable(&self, name: &str) -> Value {
         match self.user_vars.get(name) {
             Some(v) => v.clone(),

@@ -28,7 +28,7 @@ pub(crate) fn count_execution(session: &mut Session, plan: &Plan, done: bool) {
 /// What the session has counted of [`WORK`] since the last statement that asked.
 #[cold]
 pub(crate) fn work_done(session: &mut Session) -> [u64; WORK.len()] {
-    let now = WORK.map(|c| session.state.counters.get(c));
+    let now = WORK.map(|c| session.entry.counters.get(c));
     let before = std::mem::replace(&mut session.work_seen, now);
     std::array::from_fn(|i| now[i].wrapping_sub(before[i]))
 }

@@ -78,7 +78,7 @@ impl Session {
             outcome => outcome,
         };
         let Some(left) = self.later.left.take() else { return Some(Err(SqlError::internal("no reply is left"))) };
-        self.state.counters.enter();
+        self.entry.counters.enter();
         let outcome = committed.map(|_| left.done);
         let digest = left.place.as_ref().and_then(DigestPlace::key);
         let record = |e: &_| left.place.iter().for_each(|place| place.record(e));

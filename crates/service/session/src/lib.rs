@@ -55,6 +55,7 @@ mod estimate;
 mod events;
 mod explain;
 mod files;
+mod full_text;
 mod functions;
 mod grant_tables;
 mod grants;
@@ -69,10 +70,12 @@ mod logged;
 mod logging;
 mod logs;
 mod maintain;
+mod objects;
 mod opening;
 mod outfile;
 mod own;
 mod owned;
+mod partitions;
 mod planning;
 mod powers;
 mod prepared;
@@ -221,7 +224,7 @@ impl Session {
     #[inline]
     pub fn prefetch_behind(&self) {
         prefetch(&*self.entry, 0..128);
-        self.state.counters.prefetch();
+        self.entry.counters.prefetch();
         self.work.txn().prefetch();
     }
 
@@ -233,7 +236,7 @@ impl Session {
 
     /// A command begins that is understood.
     pub fn begins_command(&mut self) {
-        self.state.counters.enter();
+        self.entry.counters.enter();
         count(Counter::Queries);
         (self.running.more, self.running.database_dropped) = (false, false);
     }
@@ -245,7 +248,7 @@ impl Session {
 
     /// A command has ended. `true`: the session is to be closed.
     pub fn ends_command(&mut self) -> bool {
-        self.state.counters.leave();
+        self.entry.counters.leave();
         self.entry.idle(match self.state.running.clock.ended_ns {
             0 => now_ns(),
             ended_ns => ended_ns,
@@ -292,8 +295,8 @@ impl Session {
             later: later::Later::default(),
             multi_statements: abilities.multi_statements,
             closing: false,
-            locks_seen_ns: 0,
-            work_seen: Default::default(),
+            locks_seen_ns: state.entry.counters.get(Counter::LockWaitNs),
+            work_seen: gannet_telemetry::WORK.map(|c| state.entry.counters.get(c)),
             extra_seen: None,
             locked: locks::LockedTables::default(),
             branch: branch::BranchState::None,
@@ -322,6 +325,8 @@ impl Session {
         self.settings = Settings::of(&self.state, self.abilities.found_rows);
         self.running.diagnostics.warnings.set_limit(self.state.vars[Live::MaxErrorCount].as_u64() as usize);
         self.work.set_terms(transaction::terms(&self.state.vars));
+        let looks = self.state.vars[Live::SqlAutoIsNull].as_bool() && *self.state.generated.get_mut() != 0;
+        self.state.generated_salt = if looks { gannet_runtime::random_u64() } else { 0 };
         self.entry.set_mode(text::lex_mode(self.settings.exec.sql_mode));
         track::refresh_tracker(self);
     }
@@ -398,6 +403,7 @@ impl Session {
         let usage = self.state.usage.take();
         self.state = State::new(self.server.clone(), self.entry.clone(), account, vars, &opening.user);
         self.state.usage = usage;
+        self.entry.counters.reset();
         counting::counters_reset(self);
         self.state.set_database(database);
         self.statements.clear();

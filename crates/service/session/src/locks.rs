@@ -293,7 +293,8 @@ pub(crate) fn lock_tables_for(
     if !session.locked.is_empty() {
         session.locked.check_used(&plan.tables)?;
         // What functions and triggers use needs a lock under any name.
-        let mut reached = reach::of_plan(session, plan).into_iter();
+        let own = |r: &reach::Reached| plan.tables.iter().any(|t| t.table.id == r.table.id);
+        let mut reached = reach::of_plan(session, plan).into_iter().filter(|r| !own(r));
         reached.try_for_each(|r| session.locked.check(r.table.id, r.write, &r.table.name))?;
     }
     for (object, mode) in locks {

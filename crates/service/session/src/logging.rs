@@ -162,7 +162,7 @@ pub(crate) type ExtraSeen = Option<Box<(u64, [u64; EXTRA_COUNTS.len()])>>;
 /// What the statement that ends has counted. `None`: it is not known, because the statement before it did not ask.
 #[cold]
 fn extra(session: &mut Session, error: Option<&SqlError>) -> Option<Extra> {
-    let (id, counters) = (session.state.statement_id, &session.state.counters);
+    let (id, counters) = (session.state.statement_id, &session.entry.counters);
     let now = EXTRA_COUNTS.map(|(_, c)| counters.get(c));
     let (seen_id, seen) = session.extra_seen.replace(Box::new((id, now))).map_or_else(Default::default, |seen| *seen);
     let number = error.map_or(0, SqlError::number);

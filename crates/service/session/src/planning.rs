@@ -66,6 +66,7 @@ impl Session {
             stopped: gannet_exec::stopped,
             estimator: Some(self),
             passes: self.settings.passes,
+            generated: (self.state.generated_salt != 0).then_some(&self.state.generated),
             ..PlanOptions::new(None)
         }
     }

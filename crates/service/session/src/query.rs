@@ -12,6 +12,7 @@ use super::reply::{OneRowSink, ResultSet, RowsSink};
 use super::running::Clock;
 use super::text::{lex_mode, parse_error};
 use super::{Session, branch, cached, calls, counting, grant_tables, locks, logged, logging, outfile, profile};
+use gannet_core::event_names;
 use gannet_core::history::Ended;
 use gannet_core::kept::DigestHandle;
 use gannet_core::kinds;
@@ -109,6 +110,7 @@ impl Session {
                 self.running.diagnostics.warnings.clear();
                 self.warn_of(&entry.digest.notices);
                 self.state.profiles.stage("executing");
+                self.running.figures.kind = entry.digest.counter;
                 if params.is_ok()
                     && let Some(c) = entry.digest.counter
                 {
@@ -368,6 +370,7 @@ fn parse_and_run(
         session.begins(Activity::Query, statement_text);
     }
     kinds::count_statement(&parsed.statement);
+    session.running.figures.kind = event_names::counter_of(&parsed.statement);
     if kinds::of(&parsed.statement).keeps_diagnostics {
         session.running.diagnostics.warnings.keep()
     } else {
@@ -450,7 +453,7 @@ pub(crate) fn conclude(
     session.state.running.before.ended(&session.running.diagnostics, 0, &outcome);
     let figures = std::mem::take(&mut session.running.figures);
     let latency = now_ns().saturating_sub(started);
-    let locks_ns = session.state.counters.get(Counter::LockWaitNs).wrapping_sub(session.locks_seen_ns);
+    let locks_ns = session.entry.counters.get(Counter::LockWaitNs).wrapping_sub(session.locks_seen_ns);
     let ended_us = session.state.running.clock.unix_us + latency / 1000;
     session.state.running.clock.ended_ns = started + latency;
     let work = figures.works.then(|| counting::work_done(session));
@@ -466,7 +469,11 @@ pub(crate) fn conclude(
         work,
         end_unix_us: ended_us,
     };
-    record(&execution);
+    if session.server.registry.consumers.collect() {
+        record(&execution);
+        let number = outcome.as_ref().err().map_or(0, |e| e.number());
+        session.server.registry.did(&session.entry, figures.kind, number, &execution);
+    }
     let kept = session.server.registry.consumers.of_ended();
     if kept.own || kept.long {
         let error = outcome.as_ref().err().map(|e| (e.number(), e.message()));
@@ -511,6 +518,11 @@ pub(crate) fn done(session: &mut Session, outcome: Outcome, sent: u64) -> Result
 pub(crate) fn insert_id(session: &mut Session, generated: u64, last_row: u64) -> u64 {
     if generated != 0 {
         session.state.last_insert_id = generated;
+        *session.state.generated.get_mut() = generated;
+        if session.state.vars[Live::SqlAutoIsNull].as_bool() {
+            // No other plan has this key.
+            session.state.generated_salt = gannet_runtime::random_u64();
+        }
     }
     match generated {
         0 if session.state.running.insert_id_given => session.state.last_insert_id,

@@ -131,6 +131,8 @@ pub struct Figures {
     pub no_index: bool,
     /// Scans, sorts or temporary tables may have been counted.
     pub works: bool,
+    /// The counter of its kind.
+    pub kind: Option<gannet_telemetry::Counter>,
 }
 
 impl Session {

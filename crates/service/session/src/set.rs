@@ -376,6 +376,7 @@ fn checked(session: &mut Session, id: VarId, value: Option<Value>, global: bool)
     };
     if let Value::Str(text, _) = &value {
         check_name(id, &String::from_utf8_lossy(text))?;
+        super::full_text::check(session, id, &String::from_utf8_lossy(text))?;
     }
     if id.is(Live::InnodbBufferPoolSize)
         && let Value::Int(_) | Value::UInt(_) = value

@@ -8,11 +8,10 @@ use gannet_core::accounts::{Access, Account, Name, Usage};
 use gannet_core::registry::Entry;
 use gannet_core::vars::{Live, SessionVars};
 use gannet_schema::CatalogSnapshot;
-use gannet_telemetry::SessionCounters;
 use gannet_types::{CollationId, Result, SqlError, Value, sql_err};
 use std::sync::Arc;
 
-/// Identity, variables, counters; separate from the transaction so that both can be borrowed at once.
+/// Identity and variables; separate from the transaction so that both can be borrowed at once.
 ///
 /// In this order in memory, as [`Session`](super::Session) says: first what few statements need.
 #[repr(C)]
@@ -43,8 +42,6 @@ pub struct State {
     pub(crate) server: Arc<Core>,
     pub(crate) entry: Arc<Entry>,
     pub account: Arc<Account>,
-    /// SHOW SESSION STATUS.
-    pub counters: SessionCounters,
     pub(crate) snapshot: Arc<CatalogSnapshot>,
     /// Use of limited resources, when the account has limits.
     pub usage: Option<Arc<Usage>>,
@@ -64,6 +61,10 @@ pub struct State {
     /// `SET pseudo_thread_id`: what CONNECTION_ID() says.
     pub(crate) pseudo_thread_id: u64,
     pub(crate) last_insert_id: u64,
+    /// What the last INSERT generated, until an `IS NULL` has found its row (`sql_auto_is_null`); 0 = none.
+    pub(crate) generated: gannet_base::sync::atomic::AtomicU64,
+    /// Keeps plans with that value apart from all others, where the variable is on.
+    pub(crate) generated_salt: u64,
     /// `SET insert_id`, for the next INSERT.
     pub(crate) next_insert_id: u64,
     /// Estimated cost of the last statement that was planned for tables (`Last_query_cost`).
@@ -114,11 +115,12 @@ impl State {
             running: Seen::now(),
             fixed_time_us: None,
             last_insert_id: 0,
+            generated: gannet_base::sync::atomic::AtomicU64::new(0),
+            generated_salt: 0,
             next_insert_id: 0,
             statement_id: 0,
             pseudo_thread_id: entry.id,
             named_locks: NamedLocks::default(),
-            counters: SessionCounters::new(),
             last_query_cost: 0.0,
             profiles: super::profiles::Profiles::default(),
             account,

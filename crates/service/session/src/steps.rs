@@ -17,6 +17,7 @@ use gannet_parser::ast::{IntoTarget, Statement};
 use gannet_plan::plan::{Param, ResultColumn};
 use gannet_plan::{Expr, Plan, PlanKey};
 use gannet_program::{Code, Inner, Place, Program, Raised, Slot, Step};
+use gannet_runtime::now_ns;
 use gannet_types::convert::{self, StoreTarget};
 use gannet_types::room::Room;
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, Warning, sql_err};
@@ -146,7 +147,9 @@ impl Session {
 /// Runs a program to its end. Gives what a function returns.
 pub(crate) fn run_program(session: &mut Session, frame: &mut Frame, reply: &mut dyn Reply) -> Result<Option<Value>> {
     let handlers = session.running.diagnostics.stacked.len();
+    let began_ns = now_ns();
     let outcome = run_steps(session, frame, reply);
+    frame.program.figures.runs.note(now_ns().saturating_sub(began_ns));
     session.running.diagnostics.stacked.truncate(handlers);
     for cursor in frame.cursors.iter_mut().filter_map(Option::take) {
         session.state.held.give(cursor.held);
@@ -431,6 +434,7 @@ fn run_inner(
     reply: &mut dyn Reply,
 ) -> Result<()> {
     let inner = &program.statements[number as usize];
+    let began_ns = now_ns();
     begin_inner(session, &inner.statement);
     let mut between = Between { to: reply, open: false };
     // What is prepared knows no variables of the program.
@@ -450,9 +454,11 @@ fn run_inner(
     let failed_within = between.open && outcome.is_err();
     let outcome = outcome.map_err(|e| session.final_error(e));
     end_inner(session, &outcome);
+    let affected = outcome.as_ref().ok().map(|done| if done.rows { 0 } else { done.affected });
+    let warnings = session.running.diagnostics.warnings.raised();
+    program.figures.statement(now_ns().saturating_sub(began_ns), affected, warnings);
     if failed_within || outcome.as_ref().is_ok_and(|done| done.rows) {
-        let (status, warnings) = (session.status(), session.running.diagnostics.warnings.raised());
-        reply.end(&Ended { done: &Done::ROWS, status, warnings, changes: &[] });
+        reply.end(&Ended { done: &Done::ROWS, status: session.status(), warnings, changes: &[] });
     }
     outcome.map(drop)
 }

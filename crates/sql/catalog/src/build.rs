@@ -45,7 +45,7 @@ impl EntryMaker<'_> {
         EntryMaker { table, position, columns }
     }
 
-    /// Gives `put` the row's entries: here there is one. `key` and `carried` are buffers.
+    /// Gives `put` the row's entries: one, or as many as a full-text index finds words. `key` and `carried` are buffers.
     pub(crate) fn entries(
         &self,
         (row_key, row): (&[u8], &[u8]),
@@ -67,6 +67,10 @@ impl EntryMaker<'_> {
             Some(i) => values[i],
             None => layout.get(row, column).unwrap_or(ValueRef::Null),
         };
+        if !self.table.indexes[self.position].is_ordered() {
+            let mut each = |key: &[u8], value: &[u8]| put(Item { key, unique: 0, value });
+            return self.table.text_entries(self.position, value, row_key, &mut each);
+        }
         let made = self.table.index_key(self.position, value, row_key, key)?;
         self.table.index_carried(self.position, value, carried)?;
         let unique = self.table.indexes[self.position].unique() && !made.has_null;

@@ -51,13 +51,23 @@ pub(crate) fn index_entry(table: &Table, index: usize, row_key: &[u8], values: &
     Ok(IndexEntry { key, prefix_len: made.prefix_len, has_null: made.has_null, carried })
 }
 
+/// The entries of a row in an index that is no B-tree, ascending.
+pub(crate) fn entries(table: &Table, index: usize, row_key: &[u8], values: &[Value]) -> Result<Vec<IndexEntry>> {
+    let mut all = Vec::new();
+    table.text_entries(index, |i| values[i].as_ref(), row_key, &mut |key, carried| {
+        all.push(IndexEntry { key: key.to_vec(), prefix_len: 0, has_null: true, carried: carried.to_vec() });
+        Ok::<(), SqlError>(())
+    })?;
+    Ok(all)
+}
+
 /// The key of a row that is to be inserted; takes a hidden row id where the table has no key.
 pub(crate) fn new_row_key(table: &Table, values: &[Value], txn: &Txn, out: &mut Vec<u8>) -> Result<()> {
     out.clear();
     if !table.has_hidden_key() {
         return table.clustered_key(|i| values[i].as_ref(), out);
     }
-    let id = row_tree(table, txn)?.counter_reserve(1, 1, 1).map_err(from_engine)?;
+    let id = trees(table, txn)?.hidden_ids().counter_reserve(1, 1, 1).map_err(from_engine)?;
     table.row_id_key(id.ok_or_else(|| SqlError::internal("the hidden row ids are used up"))?, out);
     Ok(())
 }

@@ -24,6 +24,10 @@ pub trait Session: SessionInfo {
     fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()>;
     /// `@@name` (`global`: `@@global.name`).
     fn system_variable(&mut self, global: bool, name: &str) -> Result<Value>;
+    /// The words of a table of stopwords, `schema/table`.
+    fn stopwords(&mut self, table: &str) -> Result<Vec<Box<str>>> {
+        Err(SqlError::unsupported(format_args!("stopwords of {table}")))
+    }
     /// Memory and disk that statements share; `None`: they may not spill.
     fn temp_space(&self) -> Option<std::sync::Arc<TempSpace>>;
     /// The rows of a virtual table: each is passed to `emit` with all columns. `equals` are equalities (column,
@@ -243,6 +247,7 @@ pub struct Cx<'a, 'p> {
     pub(crate) ctes: Vec<CteState>,
     pub(crate) in_sets: Option<HashMap<usize, InSet>>,
     pub(crate) alternatives: Option<HashMap<usize, Alternatives>>,
+    pub(crate) searches: Option<Box<crate::found::Searches>>,
     call_states: CallStates,
     states_held: usize,
     memory: Memory,
@@ -312,6 +317,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             ctes: shared.plan.ctes.iter().map(|_| CteState::default()).collect(),
             in_sets: None,
             alternatives: None,
+            searches: None,
             call_states: CallStates::default(),
             states_held: 0,
             memory: Memory::new(memory),

@@ -13,7 +13,7 @@ use crate::{
 };
 use gannet_functions::Call;
 use gannet_plan::explain;
-use gannet_plan::expr::{Bind, CompareOp, Comparison, Expr, ExprKind, Subquery};
+use gannet_plan::expr::{Bind, CompareOp, Comparison, Expr, ExprKind, Match, Subquery};
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err};
 use std::cmp::Ordering;
 
@@ -93,8 +93,25 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
             let table = &plan.tables[*table as usize].table;
             crate::dml::defaults::default_value(table, *column as usize, cx)
         }
+        ExprKind::Match(search) => matched(search, batch, row, cx),
         ExprKind::Row(_) => Err(SqlError::internal("a row where one value belongs")),
     }
+}
+
+fn matched<'p>(search: &'p Match, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
+    let Some((against, of_key)) = search.args.split_first() else {
+        return Err(SqlError::internal("MATCH without its query"));
+    };
+    let against = eval(against, batch, row, cx)?;
+    let mut values: smallvec::SmallVec<[Value; 2]> = smallvec::SmallVec::new();
+    for part in of_key {
+        values.push(match part.kind {
+            // As it is stored, in no time zone.
+            ExprKind::Column(n) => batch.columns[n as usize].get(row).to_owned(),
+            _ => eval(part, batch, row, cx)?,
+        });
+    }
+    crate::search::rank(search, &against, &values, cx)
 }
 
 /// The value of an expression that is the same for every row; `None` for others, and for those whose evaluation fails
@@ -148,6 +165,7 @@ fn is_fixed(expr: &Expr) -> bool {
         | ExprKind::SetUserVar(..)
         | ExprKind::SysVar { .. }
         | ExprKind::Routine(..)
+        | ExprKind::Match(_)
         | ExprKind::Default { .. } => false,
     };
     expr.for_each_child(|child| fixed = fixed && is_fixed(child));

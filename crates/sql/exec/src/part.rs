@@ -35,6 +35,7 @@ pub(crate) fn stands_alone(expr: &Expr) -> bool {
         // What is constant in a statement may be the session's (DATABASE()) or not (NOW()): `Alone` tells.
         ExprKind::Call(def, _) => !def.stability.varies(),
         ExprKind::Routine(..)
+        | ExprKind::Match(_)
         | ExprKind::Subquery(_)
         | ExprKind::UserVar(_)
         | ExprKind::SetUserVar(..)

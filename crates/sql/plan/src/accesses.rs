@@ -68,7 +68,7 @@ impl Accesses {
             (Access::Full | Access::Virtual { .. }, _) => self.whole(first),
             (Access::Ranges { .. } | Access::Skip(_) | Access::Merge { .. }, true) => self.range += 1,
             (Access::Ranges { .. } | Access::Skip(_) | Access::Merge { .. }, false) => self.full_range_join += 1,
-            (Access::Point { .. } | Access::Ref { .. }, _) => {}
+            (Access::Point { .. } | Access::Ref { .. } | Access::Search(_), _) => {}
         }
     }
 

@@ -133,8 +133,23 @@ pub enum ExprKind {
         /// Column ordinal.
         column: u32,
     },
+    /// `MATCH ... AGAINST`.
+    Match(Box<Match>),
     /// `(a, b, ...)`, only as operand of a row comparison with a subquery.
     Row(Box<[Expr]>),
+}
+
+/// The rank of a row in a full-text search; 0 of one that was not found, or of none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Match {
+    /// Index into [`crate::plan::Plan::tables`].
+    pub table: u32,
+    /// The full-text index: position in `Table::indexes`.
+    pub index: u32,
+    /// How the query is read.
+    pub mode: gannet_text::Mode,
+    /// The query, the same for all rows; then the columns of the row's clustered key, or its hidden id.
+    pub args: Box<[Expr]>,
 }
 
 /// The comparison operators.

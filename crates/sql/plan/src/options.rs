@@ -34,6 +34,9 @@ pub struct PlanOptions<'a> {
     /// The statement's text and its literal tokens, when the plan is to be shared by statements of the same shape: from
     /// the scan that gave the shape. Without it no literal becomes a parameter.
     pub source: Option<(&'a [u8], &'a [gannet_parser::digest::LiteralToken])>,
+    /// `sql_auto_is_null`: the value that the session's last INSERT generated, for the first `IS NULL` of an AUTO_INCREMENT
+    /// column, which takes it; 0 = none.
+    pub generated: Option<&'a gannet_base::sync::atomic::AtomicU64>,
     /// The variables of the stored program whose statement is planned.
     pub locals: Option<&'a dyn Locals>,
     /// Looks at the trees to estimate a range; without one, statistics alone decide.
@@ -176,6 +179,7 @@ impl<'a> PlanOptions<'a> {
             locale: Locale::ENGLISH,
             time_zone: &TimeZone::UTC,
             source: None,
+            generated: None,
             locals: None,
             estimator: None,
             on_table: None,

@@ -243,10 +243,32 @@ pub struct TableScan {
     pub index_filter: Option<Expr>,
     /// Row locks taken.
     pub lock: RowLock,
+    /// Of a table with parts: which of them are read, and how.
+    pub parts: Option<Box<PartScan>>,
     /// Rows wanted at most when known (LIMIT above without anything between that drops rows): read-ahead hint only.
     pub expects_few: bool,
     /// For EXPLAIN.
     pub explain: Box<ScanExplain>,
+}
+
+/// How the parts of a table are read.
+#[derive(Clone, Debug)]
+pub struct PartScan {
+    /// The rows of all parts come in the order of the index walked; else part after part.
+    pub merged: bool,
+    /// What the conditions say of the columns that PARTITION BY looks at, each for itself; the values are known when the
+    /// scan opens.
+    pub main: Box<[PartFilter]>,
+    /// And of those of SUBPARTITION BY.
+    pub sub: Box<[PartFilter]>,
+}
+
+/// A condition on the columns that say which part a row belongs to: ranges of these columns in their order, as if they
+/// were an index.
+#[derive(Clone, Debug)]
+pub struct PartFilter {
+    /// The ranges. Those of a condition that says less than a range are wide.
+    pub ranges: Ranges,
 }
 
 /// What EXPLAIN tells beyond the operator itself.
@@ -308,6 +330,36 @@ pub enum Access {
         /// (column ordinal, value).
         equals: Box<[(u32, Expr)]>,
     },
+    /// The rows that a full-text search finds, those of the highest rank first; the whole condition stays in the
+    /// filter.
+    Search(Box<SearchAccess>),
+}
+
+/// A full-text search as the way to a table's rows.
+#[derive(Clone, Debug)]
+pub struct SearchAccess {
+    /// The full-text index: position in `Table::indexes`. (The scan's own is the clustered one.)
+    pub index: u32,
+    /// How the query is read.
+    pub mode: gannet_text::Mode,
+    /// The query.
+    pub against: Expr,
+    /// `MATCH ... > x`, `>= x`: what is not found has rank 0. Should that satisfy the condition too, all rows are read.
+    pub above: Option<(Expr, bool)>,
+    /// ORDER BY wants the order of ranks: EXPLAIN says so.
+    pub sorted: bool,
+}
+
+impl SearchAccess {
+    /// Its expressions.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        std::iter::once(&self.against).chain(self.above.iter().map(|(e, _)| e))
+    }
+
+    /// As [`SearchAccess::exprs`], to change them.
+    pub fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        std::iter::once(&mut self.against).chain(self.above.iter_mut().map(|(e, _)| e))
+    }
 }
 
 /// How the parts of an index merge come together (manual, "Index Merge Optimization").

@@ -189,7 +189,7 @@ pub fn encode_access<'p>(
         Access::Full | Access::Virtual { .. } => encoder.bounds.ranges.push((End::Open, End::Open)),
         Access::Point { key } | Access::Ref { key } => encoder.equal(key, eval)?,
         Access::Ranges { ranges } => encoder.ranges(ranges, eval)?,
-        Access::Merge { .. } | Access::Skip(_) => {
+        Access::Merge { .. } | Access::Skip(_) | Access::Search(_) => {
             return Err(SqlError::internal("a scan of several ranges encoded as one"));
         }
     }
@@ -236,6 +236,21 @@ pub(crate) fn encode_values<'p>(
 ) -> Result<()> {
     bounds.clear();
     let mut encoder = Encoder { parts: std::slice::from_ref(part), zone, bounds };
+    encoder.ranges(ranges, eval)?;
+    bounds.normalise();
+    Ok(())
+}
+
+/// As [`encode_ranges`], over columns that are no index.
+pub(crate) fn encode_parts<'p>(
+    parts: &[KeyPart],
+    ranges: &'p Ranges,
+    zone: &TimeZone,
+    eval: &mut impl FnMut(&'p Expr) -> Result<Value>,
+    bounds: &mut Bounds,
+) -> Result<()> {
+    bounds.clear();
+    let mut encoder = Encoder { parts, zone, bounds };
     encoder.ranges(ranges, eval)?;
     bounds.normalise();
     Ok(())

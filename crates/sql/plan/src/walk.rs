@@ -48,6 +48,7 @@ impl Expr {
                 }
                 subquery.binds.iter().for_each(|b| f(&b.value));
             }
+            ExprKind::Match(search) => search.args.iter().for_each(f),
         }
     }
 
@@ -93,6 +94,7 @@ impl Expr {
                 }
                 subquery.binds.iter_mut().for_each(|b| f(&mut b.value));
             }
+            ExprKind::Match(search) => search.args.iter_mut().for_each(f),
         }
     }
 
@@ -187,6 +189,9 @@ impl Physical {
         match &self.op {
             Op::TableScan(scan) => {
                 access_exprs(&scan.access, &mut f);
+                for filter in scan.parts.iter().flat_map(|p| p.main.iter().chain(&p.sub)) {
+                    filter.ranges.for_each_value(&mut f);
+                }
                 scan.filter.iter().chain(&scan.index_filter).for_each(f);
             }
             Op::Values { rows, .. } => rows.iter().flatten().for_each(f),
@@ -245,6 +250,7 @@ fn access_exprs<'p>(access: &'p Access, f: &mut impl FnMut(&'p Expr)) {
             skip.inner.iter().for_each(|r| r.for_each_value(f));
         }
         Access::Virtual { equals } => equals.iter().for_each(|(_, e)| f(e)),
+        Access::Search(search) => search.exprs().for_each(f),
     }
 }
 
@@ -259,6 +265,29 @@ fn count_tree(p: &Physical) -> usize {
     p.for_each_expr(|e| n += count_expr(e));
     p.for_each_input(|i| n += count_tree(i));
     n
+}
+
+impl Plan {
+    /// Calls `f` with the root of each tree of operators: the statement's, those of subqueries and of common table
+    /// expressions.
+    pub fn for_each_tree<'p>(&'p self, f: &mut impl FnMut(&'p Physical)) {
+        match &self.kind {
+            PlanKind::Query(root) => f(root),
+            PlanKind::PointSelect(point) => f(&point.query),
+            PlanKind::Insert(insert) => {
+                if let InsertSource::Query(root) = &insert.source {
+                    f(root);
+                }
+            }
+            PlanKind::Update(update) => f(&update.input),
+            PlanKind::Delete(delete) => f(&delete.input),
+        }
+        self.subplans.iter().for_each(|s| f(&s.root));
+        for cte in &self.ctes {
+            f(&cte.base);
+            cte.recursive.iter().for_each(&mut *f);
+        }
+    }
 }
 
 /// Nodes of a plan.
@@ -345,6 +374,7 @@ impl Access {
                 }
             }
             Access::Virtual { equals } => equals.iter_mut().for_each(|(_, e)| each(e)),
+            Access::Search(search) => search.exprs_mut().for_each(each),
         }
         outcome
     }

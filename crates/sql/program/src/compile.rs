@@ -134,6 +134,8 @@ pub fn compile(source: &Source<'_>) -> Result<Program> {
         statements: c.statements.into(),
         cursors: c.cursors.into(),
         rows: c.rows,
+        figures: crate::Figures::default(),
+        used: Default::default(),
         names: Arc::new(names),
         handlers: c.handlers.into(),
         reaches: c.reaches.into(),

@@ -12,14 +12,18 @@
 
 mod compile;
 mod condition;
+mod figures;
 mod names;
 
 pub use compile::{Source, compile};
 pub use condition::{Condition, Raised};
+pub use figures::{Figures, Timed};
 pub use names::{Names, Rows};
 
+use gannet_base::sync::Mutex;
 use gannet_parser::ast::{Expr, IntoTarget, ParamMode, Query, Statement};
 use gannet_plan::Plan;
+use gannet_schema::{RoutineKind, TriggerEvent};
 use gannet_types::SqlType;
 use std::sync::{Arc, OnceLock};
 
@@ -170,6 +174,28 @@ struct Reach {
     own: Vec<u32>,
 }
 
+/// What the statements of a program use, by name: the objects themselves may have the program.
+#[derive(Debug, Default)]
+pub struct Used {
+    /// Tables.
+    pub tables: Vec<UsedTable>,
+    /// Functions and procedures: schema, kind, name.
+    pub routines: Vec<(Arc<str>, RoutineKind, Arc<str>)>,
+}
+
+/// A table that a program uses.
+#[derive(Debug)]
+pub struct UsedTable {
+    /// Its schema.
+    pub schema: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// It may be written.
+    pub write: bool,
+    /// Which of its triggers may fire.
+    pub fires: Vec<TriggerEvent>,
+}
+
 /// A compiled program.
 #[derive(Debug)]
 pub struct Program {
@@ -193,6 +219,10 @@ pub struct Program {
     pub cursors: Box<[Cursor]>,
     /// It sends rows to the client, or runs statements of which nobody knows whether they do.
     pub rows: bool,
+    /// What its runs have taken.
+    pub figures: Figures,
+    /// What its statements use, with the version of the dictionary that this is true of; the session's to fill.
+    pub used: Mutex<Option<(u64, Arc<Used>)>>,
     names: Arc<names::Scopes>,
     handlers: Box<[Handler]>,
     reaches: Box<[Reach]>,

@@ -53,6 +53,9 @@ impl Codecs {
         let clustered_parts = clustered.map(|i| key_parts(columns, &indexes[i])).unwrap_or_default();
         let codec = |i: usize| {
             let parts = key_parts(columns, &indexes[i]);
+            if let Some(text) = indexes[i].text() {
+                return IndexCodec::of_words(text.definition.collation);
+            }
             if Some(i) == clustered {
                 return IndexCodec::clustered(of_index(i), parts, columns.len());
             }
@@ -64,6 +67,12 @@ impl Codecs {
 }
 
 impl IndexCodec {
+    /// Words stand for no column: such an index covers nothing.
+    fn of_words(collation: gannet_types::CollationId) -> IndexCodec {
+        let parts = Box::new([crate::method::word_part(collation)]);
+        IndexCodec { columns: Box::new([]), parts, carried_columns: Box::new([]), carried: None, sources: Box::new([]) }
+    }
+
     fn clustered(columns: Box<[u32]>, parts: Box<[KeyPart]>, width: usize) -> IndexCodec {
         let sources = (0..width as u32).map(|c| (c, Source::Carried(c as usize))).collect();
         IndexCodec { columns, parts, carried_columns: Box::new([]), carried: None, sources }

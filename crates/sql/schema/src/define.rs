@@ -3,7 +3,9 @@
 use crate::column::{Column, ColumnDefault, MAX_COLUMNS};
 use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
 use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
+use crate::method::Method;
 use crate::names::{check_column_name, check_index_name, eq_name};
+use crate::partition::Partitioning;
 use crate::table::{Table, TableOptions};
 use gannet_base::TreeId;
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value};
@@ -40,6 +42,8 @@ pub struct TableDefinition {
     pub checks: Vec<Check>,
     /// Foreign keys; their names are settled.
     pub foreign_keys: Vec<ForeignKeyDefinition>,
+    /// How its rows are spread over parts.
+    pub partitioning: Option<Partitioning>,
 }
 
 /// A foreign key of a definition. The parent's side is the caller's to check.
@@ -74,6 +78,7 @@ impl TableDefinition {
         let index = |index: &Index| IndexDefinition {
             name: (index.kind != IndexKind::Primary).then(|| (&*index.name).into()),
             kind: index.kind,
+            method: index.method.clone(),
             parts: index.parts.iter().map(|p| (name(p.column), p.prefix, p.descending)).collect(),
             comment: index.comment.clone(),
             invisible: index.invisible,
@@ -99,6 +104,7 @@ impl TableDefinition {
             auto_increment: None,
             checks: table.constraints.checks.to_vec(),
             foreign_keys: table.constraints.foreign_keys.iter().map(foreign_key).collect(),
+            partitioning: table.partitions.as_ref().map(|p| p.definition().clone()),
         }
     }
 }
@@ -119,6 +125,8 @@ pub struct IndexDefinition {
     pub name: Option<Box<str>>,
     /// Kind.
     pub kind: IndexKind,
+    /// How it finds rows; a full-text index takes over the collation of its columns.
+    pub method: Method,
     /// Column name, prefix length, descending.
     pub parts: Vec<(Box<str>, Option<u32>, bool)>,
     /// COMMENT
@@ -177,6 +185,9 @@ pub fn define(definition: &TableDefinition) -> Result<Defined> {
         }
         indexes.push(defined);
     }
+    if indexes.iter().any(|i| !i.is_ordered()) {
+        check_document_id(&columns)?;
+    }
     let constraints = define_constraints(definition, &columns, &mut indexes)?;
     if indexes.len() > MAX_INDEXES {
         return Err(error(ErrorCode::TooManyKeys, &[&MAX_INDEXES]));
@@ -194,11 +205,21 @@ pub fn define(definition: &TableDefinition) -> Result<Defined> {
     Ok(Defined { columns, indexes, clustered, constraints })
 }
 
+/// A column that InnoDB would number the documents of full-text indexes with has its name and type. Error 1166.
+fn check_document_id(columns: &[Column]) -> Result<()> {
+    let Some(column) = columns.iter().find(|c| eq_name(&c.name, "FTS_DOC_ID")) else { return Ok(()) };
+    let typed = column.ty.id == TypeId::BigInt && column.ty.unsigned && !column.nullable;
+    if &*column.name == "FTS_DOC_ID" && typed {
+        return Ok(());
+    }
+    Err(error(ErrorCode::WrongColumnName, &[&column.name]))
+}
+
 /// The index has the columns as its first parts, in their order, ascending and whole: it serves a foreign key over
 /// them.
 pub fn serves(index: &Index, columns: &[u32]) -> bool {
     let whole = |(p, c): (&IndexPart, &u32)| p.column == *c && p.prefix.is_none() && !p.descending;
-    index.parts.len() >= columns.len() && index.parts.iter().zip(columns).all(whole)
+    index.is_ordered() && index.parts.len() >= columns.len() && index.parts.iter().zip(columns).all(whole)
 }
 
 /// The index that a foreign key brings.
@@ -206,6 +227,7 @@ fn index_of(key: &ForeignKeyDefinition) -> IndexDefinition {
     IndexDefinition {
         name: key.index_name.clone(),
         kind: IndexKind::Plain,
+        method: Method::Ordered,
         parts: key.columns.iter().map(|c| (c.clone(), None, false)).collect(),
         comment: "".into(),
         invisible: false,
@@ -225,7 +247,7 @@ fn needed_indexes(definition: &TableDefinition) -> Vec<IndexDefinition> {
                 let whole =
                     other.parts.iter().zip(&own.parts).all(|(o, p)| eq_name(&o.0, &p.0) && o.1.is_none() && !o.2);
                 let lasts = !other.generated || (other.parts.len(), i) > (own.parts.len(), at);
-                i != at && other.parts.len() >= own.parts.len() && whole && lasts
+                i != at && other.method == Method::Ordered && other.parts.len() >= own.parts.len() && whole && lasts
             })
     };
     all.iter().enumerate().filter(|(at, own)| !gives_way(*at, own)).map(|(_, own)| own.clone()).collect()
@@ -266,7 +288,7 @@ fn define_constraints(
     foreign_keys.sort_by_cached_key(|k| folded(&k.name));
     let mut checks = definition.checks.clone();
     checks.sort_by_cached_key(|c| folded(&c.name));
-    Ok(Constraints { foreign_keys: foreign_keys.into(), checks: checks.into(), partition: None })
+    Ok(Constraints { foreign_keys: foreign_keys.into(), checks: checks.into() })
 }
 
 fn define_columns(definition: &TableDefinition) -> Result<Vec<Column>> {
@@ -374,6 +396,10 @@ pub fn define_index(
         if parts.iter().any(|p| p.column as usize == column) {
             return Err(error(ErrorCode::DupFieldname, &[name]));
         }
+        if given.method != Method::Ordered {
+            parts.push(IndexPart { column: column as u32, prefix: *prefix, descending: *descending });
+            continue;
+        }
         let (prefix, part_bytes) = check_part(&columns[column], *prefix)?;
         bytes += part_bytes;
         if part_bytes > most_part_bytes {
@@ -391,9 +417,11 @@ pub fn define_index(
     if given.kind == IndexKind::Primary && given.invisible {
         return Err(error(ErrorCode::PkIndexCantBeInvisible, &[]));
     }
+    let method = define_method(columns, &mut parts, &given.method)?;
     Ok(Index {
         name: index_name(columns, present, given, &parts)?,
         kind: given.kind,
+        method,
         parts: parts.into(),
         tree: TreeId::ZERO,
         comment: given.comment.clone(),
@@ -401,6 +429,32 @@ pub fn define_index(
         using: given.using,
         generated: given.generated,
     })
+}
+
+/// Checks the columns of a full-text index: texts of one collation, which it takes over. Error 1283.
+fn define_method(columns: &[Column], parts: &mut [IndexPart], method: &Method) -> Result<Method> {
+    let Method::FullText(text) = method else { return Ok(method.clone()) };
+    let mut collation = None;
+    for part in parts {
+        let column = &columns[part.column as usize];
+        let refused = || SqlError::new(ErrorCode::BadFtColumn, &[&column.name]);
+        let is_text = column.ty.id.is_string() && column.ty.id != TypeId::Json && !column.ty.id.is_binary_string();
+        let virtually = column.generated.as_ref().is_some_and(|g| !g.stored);
+        if !is_text || column.ty.collation == gannet_types::CollationId::BINARY || virtually {
+            return Err(refused());
+        }
+        if collation.is_some_and(|c| c != column.ty.collation) {
+            return Err(refused());
+        }
+        collation = Some(column.ty.collation);
+        // A prefix is read over, as in MySQL.
+        (part.prefix, part.descending) = (None, false);
+    }
+    let collation = collation.unwrap_or(text.definition.collation);
+    if collation == text.definition.collation {
+        return Ok(method.clone());
+    }
+    Ok(Method::full_text(gannet_text::Definition { collation, ..text.definition.clone() }))
 }
 
 /// Checks a part; gives the prefix that is kept and the bytes it counts for.
@@ -473,7 +527,7 @@ fn index_name(columns: &[Column], present: &[Index], given: &IndexDefinition, pa
 fn check_auto_increment(columns: &[Column], indexes: &[Index]) -> Result<()> {
     let mut auto = columns.iter().enumerate().filter(|(_, c)| c.auto_increment);
     let Some((ordinal, _)) = auto.next() else { return Ok(()) };
-    let keyed = indexes.iter().any(|i| i.parts.first().is_some_and(|p| p.column as usize == ordinal));
+    let keyed = indexes.iter().any(|i| i.is_ordered() && i.parts.first().is_some_and(|p| p.column as usize == ordinal));
     if auto.next().is_some() || !keyed {
         return Err(error(ErrorCode::WrongAutoKey, &[]));
     }
@@ -489,7 +543,7 @@ pub(crate) fn sort_indexes(columns: &[Column], indexes: &mut [Index]) {
         match i.kind {
             IndexKind::Primary => 0,
             IndexKind::Unique => 1 + 2 * u8::from(nullable) + u8::from(partial),
-            IndexKind::Plain => 5,
+            IndexKind::Plain => 5 + u8::from(!i.is_ordered()),
         }
     });
 }

@@ -1,5 +1,6 @@
 //! Indexes.
 
+use crate::method::{FullText, Method};
 use gannet_base::TreeId;
 use std::sync::Arc;
 
@@ -15,6 +16,8 @@ pub struct Index {
     pub name: Arc<str>,
     /// Kind.
     pub kind: IndexKind,
+    /// How it finds rows.
+    pub method: Method,
     /// Its parts in order.
     pub parts: Box<[IndexPart]>,
     /// Its tree; the table's row tree for the clustered index.
@@ -64,5 +67,23 @@ impl Index {
     /// At most one entry per key (NULLs apart).
     pub fn unique(&self) -> bool {
         !matches!(self.kind, IndexKind::Plain)
+    }
+}
+
+impl Index {
+    /// Entries have the order of the columns' values, one for each row: foreign keys, AUTO_INCREMENT and all accesses
+    /// but a search may use it.
+    #[inline]
+    pub fn is_ordered(&self) -> bool {
+        matches!(self.method, Method::Ordered)
+    }
+
+    /// The definition of a full-text index.
+    #[inline]
+    pub fn text(&self) -> Option<&FullText> {
+        match &self.method {
+            Method::Ordered => None,
+            Method::FullText(text) => Some(text),
+        }
     }
 }

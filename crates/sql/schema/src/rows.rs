@@ -226,3 +226,31 @@ impl Table {
         String::from_utf8_lossy(&text).into_owned()
     }
 }
+
+impl Table {
+    /// Gives `each` the entries of a row in a full-text index: key and carried bytes, ascending. An index of another
+    /// method has none.
+    pub fn text_entries<'v, E>(
+        &self,
+        index: usize,
+        value: impl Fn(usize) -> ValueRef<'v>,
+        clustered_key: &[u8],
+        each: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(text) = self.indexes[index].text() else { return Ok(()) };
+        let columns = self.indexes[index].parts.iter().map(|part| match value(part.column as usize) {
+            ValueRef::Str(bytes, _) => Some(bytes),
+            _ => None,
+        });
+        let (mut key, mut carried) = (Vec::new(), Vec::new());
+        for word in gannet_text::postings(&text.analyzer, columns) {
+            key.clear();
+            carried.clear();
+            key.extend_from_slice(&word.key);
+            key.extend_from_slice(clustered_key);
+            word.carried(&text.analyzer, &mut carried);
+            each(&key, &carried)?;
+        }
+        Ok(())
+    }
+}

@@ -6,6 +6,7 @@ use crate::constraint::{ForeignKey, ReferenceAction};
 use crate::index::{Index, IndexKind, Using};
 use crate::names::{quote_identifier, quote_text};
 use crate::options::{ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBUTE, is_behind_comment};
+use crate::partition::write_partitioning;
 use crate::table::{Schema, Table};
 use gannet_types::{Collation, CollationId, SqlType, TypeId, Value};
 use std::fmt::Write;
@@ -98,8 +99,9 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
             _ => write!(out, " {option}={value}"),
         };
     }
-    if let Some(partition) = &table.constraints.partition {
-        let _ = write!(out, "\n{partition}");
+    if let Some(parts) = &table.partitions {
+        let plain = ShowOptions { always_quote: false, ..*options };
+        write_partitioning(&mut out, parts.definition(), &|out, text| name(out, text, &plain));
     }
     out
 }
@@ -237,7 +239,8 @@ fn write_index(out: &mut String, table: &Table, index: &Index, options: &ShowOpt
     match index.kind {
         IndexKind::Primary => out.push_str("PRIMARY KEY"),
         IndexKind::Unique => out.push_str("UNIQUE KEY "),
-        IndexKind::Plain => out.push_str("KEY "),
+        IndexKind::Plain if index.is_ordered() => out.push_str("KEY "),
+        IndexKind::Plain => out.push_str("FULLTEXT KEY "),
     }
     if index.kind != IndexKind::Primary {
         name(out, &index.name, options);
@@ -261,6 +264,11 @@ fn write_index(out: &mut String, table: &Table, index: &Index, options: &ShowOpt
         }
     }
     out.push(')');
+    if let Some(text) = index.text()
+        && let gannet_text::Tokens::Ngrams { .. } = text.definition.tokens
+    {
+        out.push_str(" /*!50100 WITH PARSER `ngram` */ ");
+    }
     match index.using {
         Some(Using::Btree) => out.push_str(" USING BTREE"),
         Some(Using::Hash) => out.push_str(" USING HASH"),
@@ -288,6 +296,9 @@ pub fn show_create_schema(schema: &Schema, if_not_exists: bool, options: &ShowOp
         let _ = write!(out, " COLLATE {}", schema.collation.get().name);
     }
     out.push_str(" */ /*!80016 DEFAULT ENCRYPTION='N' */");
+    if schema.read_only {
+        out.push_str(" /* READ ONLY=1 */");
+    }
     out
 }
 
@@ -370,14 +381,16 @@ pub struct IndexRow<'a> {
     pub column: Option<&'a str>,
     /// Expression of a functional part.
     pub expression: Option<&'a str>,
-    /// Collation: A or D.
-    pub direction: &'static str,
+    /// Collation: A or D; none without an order.
+    pub direction: Option<&'static str>,
     /// Cardinality
     pub cardinality: u64,
     /// Sub_part
     pub sub_part: Option<u32>,
     /// Null: YES or empty.
     pub nullable: bool,
+    /// Index_type
+    pub method: &'static str,
     /// Index_comment
     pub comment: &'a str,
     /// Visible
@@ -399,7 +412,8 @@ pub fn index_rows(table: &Table) -> Vec<IndexRow<'_>> {
                 sequence: i as u32 + 1,
                 column: (!column.hidden).then_some(&*column.name),
                 expression: column.generated.as_ref().filter(|_| column.hidden).map(|g| &*g.expression),
-                direction: if part.descending { "D" } else { "A" },
+                direction: index.is_ordered().then_some(if part.descending { "D" } else { "A" }),
+                method: if index.is_ordered() { "BTREE" } else { "FULLTEXT" },
                 // Estimates count one value at least; an empty table has none.
                 cardinality: distinct.map_or(0, |d| (d as u64).min(figures.rows)),
                 sub_part: part.prefix,

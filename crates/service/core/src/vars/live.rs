@@ -54,6 +54,8 @@ live! {
     BindAddress = text("bind_address", Global, "127.0.0.1").persist_restricted().read_only()
         .help("address to listen on; beyond loopback every account needs a password");
     Socket = text("socket", Global, "").persist_restricted().read_only().help("path of the UNIX socket (default: gannet.sock in the datadir)");
+    GannetConsole = text("gannet_console", Global, "").persist_restricted().read_only()
+        .help("address and port of the console, a web page that shows the server; empty: none; beyond loopback it needs TLS");
     SkipNetworking = boolean("skip_networking", Global, false).persist_restricted().read_only().help("serve the UNIX socket only");
     InitFile = text("init_file", Global, "").persist_restricted().read_only().help("file of statements to run at the start, before anybody can connect");
     PidFile = text("pid_file", Global, "").persist_restricted().read_only().help("file to write the process id to");
@@ -77,6 +79,21 @@ live! {
     ThreadHandling = choice("thread_handling", Global, "workers", &["workers", "one-thread-per-connection"]).read_only()
         .help("how connections are served: workers or one-thread-per-connection");
     Workers = int("gannet_workers", Global, 0, 0, 1024).read_only().help("worker threads; 0: one a core");
+
+    // memcached's protocol.
+    MemcachedPort = int("memcached_port", Global, 0, 0, 65535).persist_restricted().read_only().help("TCP port of memcached's protocol; 0: none");
+    MemcachedSocket = text("memcached_socket", Global, "").persist_restricted().read_only().help("path of the UNIX socket of memcached's protocol; empty: none");
+    MemcachedBindAddress = text("memcached_bind_address", Global, "127.0.0.1").persist_restricted().read_only()
+        .help("address of memcached_port; beyond loopback memcached_auth and memcached_tls have to be ON");
+    MemcachedAuth = boolean("memcached_auth", Global, false).persist_restricted().read_only()
+        .help("clients of memcached's protocol log in: the first they send is a set of their user and password");
+    MemcachedTls = boolean("memcached_tls", Global, false).persist_restricted().read_only().help("clients of memcached_port use TLS");
+    MemcachedDurable = boolean("memcached_durable", Global, true)
+        .help("memcached's protocol answers when a change is on disk; OFF: at once, where innodb_memcache.containers does not say otherwise");
+    MemcachedAccount = text("memcached_account", Global, "memcached@localhost").persist_restricted().read_only()
+        .help("account whose rights clients of memcached's protocol have that need not log in; locked when it is made");
+    MemcachedItemSizeMax = int("memcached_item_size_max", Global, 1 << 20, 1024, 1 << 30).help("bytes of the longest item of memcached's protocol, with its key");
+    MemcachedMaxConnections = int("memcached_max_connections", Global, 1024, 1, 100_000).help("clients of memcached's protocol at a time");
 
     // Storage.
     InnodbBufferPoolSize = blocks("innodb_buffer_pool_size", Global, 128 << 20, 4 << 20, MAX, 1 << 20).then(Then::BufferPool)
@@ -103,6 +120,15 @@ live! {
     InnodbStatsPersistent = boolean("innodb_stats_persistent", Global, true).help("keep statistics over restarts");
     InnodbStatsPersistentSamplePages = int("innodb_stats_persistent_sample_pages", Global, 20, 1, MAX)
         .help("places of an index that are looked at for statistics");
+    InnodbFtEnableStopword = boolean("innodb_ft_enable_stopword", Both, true).help("new full-text indexes leave stopwords out");
+    InnodbFtServerStopwordTable = null_text("innodb_ft_server_stopword_table", Global).help("schema/table with the stopwords of new full-text indexes");
+    InnodbFtUserStopwordTable = null_text("innodb_ft_user_stopword_table", Both).help("schema/table with the stopwords of new full-text indexes");
+    InnodbFtAuxTable = text("innodb_ft_aux_table", Global, "").help("schema/table that INNODB_FT_INDEX_TABLE shows");
+    InnodbFtMinTokenSize = int("innodb_ft_min_token_size", Global, 3, 0, 16).read_only().help("characters of a word, at least");
+    InnodbFtMaxTokenSize = int("innodb_ft_max_token_size", Global, 84, 10, 84).read_only().help("characters of a word, at most");
+    InnodbFtResultCacheLimit = int("innodb_ft_result_cache_limit", Global, 2_000_000_000, 1_000_000, 4_294_967_295)
+        .help("bytes that a full-text search may find");
+    NgramTokenSize = int("ngram_token_size", Global, 2, 1, 10).read_only().help("characters of a token of the ngram parser");
     InnodbStrictMode = boolean("innodb_strict_mode", Both, true).tuning();
 
     // Clients and their packets.
@@ -182,7 +208,8 @@ live! {
     SqlNotes = boolean("sql_notes", Both, true);
     SqlWarnings = boolean("sql_warnings", Both, false);
     SqlQuoteShowCreate = boolean("sql_quote_show_create", Both, true);
-    SqlAutoIsNull = boolean("sql_auto_is_null", Both, false).hintable().default_only();
+    SqlAutoIsNull = boolean("sql_auto_is_null", Both, false).hintable()
+        .help("id IS NULL finds the row inserted last, where id is AUTO_INCREMENT");
     SqlBigSelects = boolean("sql_big_selects", Both, true).hintable().help("SELECTs may examine more than max_join_size rows");
     MaxJoinSize = int("max_join_size", Both, MAX, 1, MAX).hintable().help("SELECTs expected to examine more rows are refused; setting it sets sql_big_selects");
     SqlLogBin = boolean("sql_log_bin", Session, true);
@@ -266,7 +293,8 @@ live! {
     EnforceGtidConsistency = choice("enforce_gtid_consistency", Global, "OFF", &["OFF", "ON", "WARN"]).then(Then::Fixed).no_option();
     GtidExecuted = text("gtid_executed", Global, "").fact();
     GtidPurged = text("gtid_purged", Global, "").fact();
-    PerformanceSchema = boolean("performance_schema", Global, true).read_only().tuning();
+    PerformanceSchema = boolean("performance_schema", Global, true).then(Then::Collecting)
+        .help("collect what performance_schema and the console show; can be set at run time, too");
     HaveCompress = text("have_compress", Global, "YES").fact();
     HaveDynamicLoading = text("have_dynamic_loading", Global, "NO").fact();
     HaveGeometry = text("have_geometry", Global, "NO").fact();

@@ -236,6 +236,7 @@ CREATE PROCEDURE ps_truncate_all_tables (IN in_verbose BOOLEAN)
 BEGIN
     DECLARE done BOOLEAN DEFAULT FALSE;
     DECLARE emptied INT DEFAULT 0;
+    DECLARE kept BOOLEAN;
     DECLARE chosen VARCHAR(64);
     DECLARE found CURSOR FOR
         SELECT TABLE_NAME FROM information_schema.TABLES
@@ -250,10 +251,14 @@ BEGIN
             SELECT CONCAT('Running: TRUNCATE TABLE performance_schema.', chosen) AS status;
         END IF;
         SET @sys.statement = CONCAT('TRUNCATE TABLE performance_schema.', chosen);
-        PREPARE truncation FROM @sys.statement;
-        EXECUTE truncation;
-        DEALLOCATE PREPARE truncation;
-        SET emptied = emptied + 1;
+        SET kept = FALSE;
+        BEGIN
+            DECLARE CONTINUE HANDLER FOR 1683 SET kept = TRUE;
+            PREPARE truncation FROM @sys.statement;
+            EXECUTE truncation;
+            DEALLOCATE PREPARE truncation;
+        END;
+        SET emptied = emptied + IF(kept, 0, 1);
         FETCH found INTO chosen;
     END WHILE;
     CLOSE found;

@@ -10,11 +10,14 @@ use std::sync::Arc;
 pub(super) struct Written {
     pub(super) schema: &'static str,
     pub(super) name: &'static str,
-    pub(super) columns: &'static [(&'static str, Spec)],
+    pub(super) columns: &'static [Columns],
     pub(super) rows: super::Rows,
     /// What TRUNCATE does; empty: the table cannot be truncated.
     pub(super) reset: &'static [super::Reset],
 }
+
+/// Columns of a table, or a part of them that several tables have: see [`super::columns`].
+pub(super) type Columns = &'static [(&'static str, Spec)];
 
 /// Tables of one schema:
 ///
@@ -22,17 +25,18 @@ pub(super) struct Written {
 /// tables! {
 ///     NAME_OF_THE_LIST in "schema":
 ///     TABLE by row_maker { COLUMN: TYPE, ... }
-///     TABLE by row_maker, reset by what_truncate_does { COLUMN: TYPE, ... }
+///     TABLE by row_maker, reset by what_truncate_does { COLUMN: TYPE, ... } + FURTHER_COLUMNS
 /// }
 /// ```
 macro_rules! tables {
     ($list:ident in $schema:literal: $(
         $table:ident by $rows:ident $(, reset by $reset:ident)? { $($column:ident: $spec:expr),* $(,)? }
+        $(+ $more:ident)*
     )*) => {
         pub(super) const $list: &[super::declare::Written] = &[$(super::declare::Written {
             schema: $schema,
             name: stringify!($table),
-            columns: &[$((stringify!($column), $spec)),*],
+            columns: &[&[$((stringify!($column), $spec)),*] $(, $more)*],
             rows: $rows,
             reset: &[$($reset)?],
         }),*];
@@ -164,7 +168,9 @@ pub(super) const BIGINT: Spec = of(Kind::Plain(TypeId::BigInt));
 pub(super) const UBIGINT: Spec = of(Kind::Unsigned(TypeId::BigInt));
 pub(super) const INT: Spec = of(Kind::Plain(TypeId::Int));
 pub(super) const UINT: Spec = of(Kind::Unsigned(TypeId::Int));
+pub(super) const SMALLINT: Spec = of(Kind::Plain(TypeId::SmallInt));
 pub(super) const USMALLINT: Spec = of(Kind::Unsigned(TypeId::SmallInt));
+pub(super) const UMEDIUMINT: Spec = of(Kind::Unsigned(TypeId::MediumInt));
 pub(super) const UTINYINT: Spec = of(Kind::Unsigned(TypeId::TinyInt));
 pub(super) const FLOAT: Spec = of(Kind::Plain(TypeId::Float));
 pub(super) const DOUBLE: Spec = of(Kind::Plain(TypeId::Double));

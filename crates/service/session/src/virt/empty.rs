@@ -1,4 +1,4 @@
-//! Tables of MySQL that are truly empty here: nothing of what they list exists.
+//! Tables of MySQL that are truly empty here, because nothing of what they list exists; and `servers`.
 
 use super::declare::{
     ABSENT, BIGINT, DOUBLE, INT, JSON, LONGTEXT, MEDIUMBLOB, MEDIUMTEXT, NAME, TEXT, UBIGINT, UINT, UTINYINT, YES_NO,
@@ -8,7 +8,20 @@ use super::{Emit, Equals};
 use crate::state::State;
 use gannet_types::Result;
 
-fn no_rows(_: &mut State, _: &Equals<'_>, _: Emit<'_>) -> Result<()> {
+/// What CREATE SERVER made.
+fn servers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let catalog = &state.server.catalog;
+    for (name, fields) in crate::objects::all(catalog, catalog.servers())? {
+        let [host, db, user, password, port, socket, wrapper, owner] = &fields[..] else { continue };
+        let port = gannet_types::Value::Int(port.parse().unwrap_or(0));
+        let [host, db, user, password] = [host, db, user, password].map(|t| super::text(t));
+        let [socket, wrapper, owner] = [socket, wrapper, owner].map(|t| super::text(t));
+        emit(&[super::text(&name), host, db, user, password, port, socket, wrapper, owner])?;
+    }
+    Ok(())
+}
+
+pub(super) fn no_rows(_: &mut State, _: &Equals<'_>, _: Emit<'_>) -> Result<()> {
     Ok(())
 }
 
@@ -122,12 +135,6 @@ tables! {
         index_name: varchar(192).not_null(), compress_ops: INT.not_null(), compress_ops_ok: INT.not_null(),
         compress_time: INT.not_null(), uncompress_ops: INT.not_null(), uncompress_time: INT.not_null(),
     }
-    INNODB_FT_CONFIG by no_rows {
-        KEY: varchar(193).not_null(), VALUE: varchar(193).not_null(),
-    }
-    INNODB_FT_DEFAULT_STOPWORD by no_rows {
-        value: varchar(18).not_null(),
-    }
     INNODB_FT_DELETED by no_rows {
         DOC_ID: UBIGINT.not_null(),
     }
@@ -138,18 +145,10 @@ tables! {
         WORD: varchar(337).not_null(), FIRST_DOC_ID: UBIGINT.not_null(), LAST_DOC_ID: UBIGINT.not_null(),
         DOC_COUNT: UBIGINT.not_null(), DOC_ID: UBIGINT.not_null(), POSITION: UBIGINT.not_null(),
     }
-    INNODB_FT_INDEX_TABLE by no_rows {
-        WORD: varchar(337).not_null(), FIRST_DOC_ID: UBIGINT.not_null(), LAST_DOC_ID: UBIGINT.not_null(),
-        DOC_COUNT: UBIGINT.not_null(), DOC_ID: UBIGINT.not_null(), POSITION: UBIGINT.not_null(),
-    }
 }
 
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
-    setup_threads by no_rows {
-        NAME: varchar(128).not_null(), ENABLED: YES_NO.not_null(), HISTORY: YES_NO.not_null(),
-        PROPERTIES: varchar(96).not_null(), VOLATILITY: INT.not_null(), DOCUMENTATION: LONGTEXT,
-    }
     keyring_keys by no_rows {
         KEY_ID: varchar(255).not_null(), KEY_OWNER: varchar(255), BACKEND_KEY_ID: varchar(255),
     }
@@ -239,7 +238,7 @@ tables! {
     plugin by no_rows {
         name: NAME.not_null(), dl: varchar(128).not_null(),
     }
-    servers by no_rows {
+    servers by servers {
         Server_name: fixed(64).not_null(), Host: fixed(255).ascii().not_null(), Db: fixed(64).not_null(),
         Username: fixed(64).not_null(), Password: fixed(64).not_null(), Port: INT.not_null(),
         Socket: fixed(64).not_null(), Wrapper: fixed(64).not_null(), Owner: fixed(64).not_null(),

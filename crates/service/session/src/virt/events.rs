@@ -1,6 +1,7 @@
 //! performance_schema: statements that run, and the last ones that have ended.
 
-use super::declare::{BIGINT, INT, LONGTEXT, NAME, UBIGINT, UINT, enumeration, varchar};
+use super::columns::WAIT;
+use super::declare::{INT, LONGTEXT, NAME, UBIGINT, enumeration, varchar};
 use super::innodb::tree_names;
 use super::runtime::{ps, visible};
 use super::{Emit, Equals, maybe, member, text};
@@ -51,14 +52,7 @@ statements! {
 
 tables! {
     WAITS in "performance_schema":
-    events_waits_current by waits {
-        THREAD_ID: UBIGINT.not_null(), EVENT_ID: UBIGINT.not_null(), END_EVENT_ID: UBIGINT,
-        EVENT_NAME: varchar(128).not_null(), SOURCE: NAME, TIMER_START: UBIGINT, TIMER_END: UBIGINT,
-        TIMER_WAIT: UBIGINT, SPINS: UINT, OBJECT_SCHEMA: NAME, OBJECT_NAME: varchar(512), INDEX_NAME: NAME,
-        OBJECT_TYPE: NAME, OBJECT_INSTANCE_BEGIN: UBIGINT.not_null(), NESTING_EVENT_ID: UBIGINT,
-        NESTING_EVENT_TYPE: enumeration(&["TRANSACTION", "STATEMENT", "STAGE", "WAIT"]),
-        OPERATION: varchar(32).not_null(), NUMBER_OF_BYTES: BIGINT, FLAGS: UINT,
-    }
+    events_waits_current by waits {} + WAIT
 }
 
 /// For each session the statement that runs, or the last one.

@@ -1,6 +1,7 @@
 //! information_schema.INNODB_*: the storage engine's own view, where Gannet has what InnoDB has.
 
 use super::declare::{BIGINT, DATETIME, DOUBLE, FLOAT, INT, NAME, TEXT, UBIGINT, UINT, enumeration, varchar};
+use super::full_text::{config, default_stopwords, index_table};
 use super::metadata::{PAGE_BYTES, each_table, sizes};
 use super::{Emit, Equals, maybe, micros, text};
 use crate::state::State;
@@ -17,6 +18,16 @@ tables! {
         UNIT: varchar(16).not_null(), UNITS_DONE: UBIGINT.not_null(), UNITS_TOTAL: UBIGINT.not_null(),
         PERCENT: DOUBLE.not_null(), UNITS_PER_SECOND: DOUBLE.not_null(), SECONDS: DOUBLE.not_null(),
         ETA_SECONDS: DOUBLE,
+    }
+    INNODB_FT_CONFIG by config {
+        KEY: varchar(193).not_null(), VALUE: varchar(193).not_null(),
+    }
+    INNODB_FT_DEFAULT_STOPWORD by default_stopwords {
+        value: varchar(18).not_null(),
+    }
+    INNODB_FT_INDEX_TABLE by index_table {
+        WORD: varchar(337).not_null(), FIRST_DOC_ID: UBIGINT.not_null(), LAST_DOC_ID: UBIGINT.not_null(),
+        DOC_COUNT: UBIGINT.not_null(), DOC_ID: UBIGINT.not_null(), POSITION: UBIGINT.not_null(),
     }
     INNODB_TABLES by tables {
         TABLE_ID: UBIGINT.not_null(), NAME: varchar(655).not_null(), FLAG: INT.not_null(), N_COLS: INT.not_null(),
@@ -76,11 +87,16 @@ fn n(n: u64) -> Value {
 fn stored(state: &mut State, equals: &Equals<'_>, mut each: impl FnMut(&State, &Table) -> Result<()>) -> Result<()> {
     state.privileges().require(Privilege::Process)?;
     let state = &*state;
-    each_table(state, equals, ("", ""), |_, t| if t.source == RowSource::Engine { each(state, t) } else { Ok(()) })
+    each_table(state, equals, ("", ""), |_, t| match t.source {
+        // Each part is a table of its own to InnoDB.
+        RowSource::Engine => t.all_parts().try_for_each(|part| each(state, part?)),
+        _ => Ok(()),
+    })
 }
 
 fn full_name(t: &Table) -> String {
-    format!("{}/{}", t.schema, t.name)
+    let part = t.part_of.as_ref().map_or("", |part| &part.file_name);
+    format!("{}/{}{part}", t.schema, t.name)
 }
 
 pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
@@ -426,6 +442,12 @@ pub(super) fn tree_names(state: &State) -> std::collections::HashMap<u64, (Value
             names.insert(t.row_tree.0, entry(Some(clustered)));
             for i in t.indexes.iter().filter(|i| i.tree != t.row_tree) {
                 names.insert(i.tree.0, entry(Some(&i.name)));
+            }
+            for part in t.partitions.iter().flat_map(|p| p.shared().trees.iter()) {
+                for (i, tree) in t.indexes.iter().zip(&part.indexes) {
+                    names.insert(tree.0, entry(Some(&i.name)));
+                }
+                names.insert(part.row.0, entry(Some(clustered)));
             }
         }
     }

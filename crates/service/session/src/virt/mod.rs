@@ -3,16 +3,24 @@
 
 #[macro_use]
 mod declare;
+mod absent;
 mod accounts;
+mod columns;
+mod deeds;
 mod empty;
 mod events;
 mod figures;
+mod full_text;
 pub(crate) mod help;
 mod innodb;
+mod locks;
 mod metadata;
+mod objects;
 mod performance;
 mod programs;
+mod ran;
 mod runtime;
+mod seen;
 pub(crate) use runtime::{process_row, visible};
 
 use crate::state::State;
@@ -93,6 +101,12 @@ fn declared() -> &'static [Declared] {
             events::PERFORMANCE_SCHEMA,
             events::WAITS,
             performance::PERFORMANCE_SCHEMA,
+            deeds::PERFORMANCE_SCHEMA,
+            objects::PERFORMANCE_SCHEMA,
+            seen::PERFORMANCE_SCHEMA,
+            absent::PERFORMANCE_SCHEMA,
+            absent::OFF,
+            ran::PERFORMANCE_SCHEMA,
             empty::PERFORMANCE_SCHEMA,
             accounts::MYSQL,
             figures::MYSQL,
@@ -101,7 +115,8 @@ fn declared() -> &'static [Declared] {
         ];
         let table = |w: &Written| {
             let own = own_collation(w.schema);
-            let columns = w.columns.iter().map(|(name, spec)| declare::column(name, spec, own)).collect();
+            let columns = w.columns.iter().copied().flatten();
+            let columns = columns.map(|(name, spec)| declare::column(name, spec, own)).collect();
             Declared { schema: w.schema, name: w.name, columns, rows: w.rows, reset: w.reset }
         };
         lists.into_iter().flatten().map(table).collect()
@@ -148,6 +163,7 @@ fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {
         triggers: Box::default(),
         constraints: gannet_schema::Constraints::default(),
         source: RowSource::Virtual(number),
+        partitioned: None,
     };
     assemble(parts, d.schema.into(), d.name.into(), d.columns.clone(), Vec::new(), None, Arc::default())
 }

@@ -7,7 +7,7 @@
 
 use super::NONCE;
 use rsa::pkcs8::{DecodePublicKey, EncodePublicKey, LineEnding};
-use rsa::rand_core::OsRng;
+use rsa::rand_core::{OsRng, RngCore};
 use rsa::{Oaep, RsaPrivateKey, RsaPublicKey};
 use sha1::Sha1;
 
@@ -54,4 +54,11 @@ pub fn encrypt_password(pem: &str, password: &[u8], nonce: &[u8; NONCE]) -> Opti
     clear.push(0);
     clear.iter_mut().zip(nonce.iter().cycle()).for_each(|(a, b)| *a ^= b);
     key.encrypt(&mut OsRng, Oaep::new::<Sha1>(), &clear).ok()
+}
+
+/// A number that nobody can guess: 128 bits in hexadecimal digits.
+pub fn token() -> String {
+    let mut bytes = [0; 16];
+    OsRng.fill_bytes(&mut bytes);
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

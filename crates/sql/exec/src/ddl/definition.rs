@@ -2,7 +2,7 @@
 
 use super::expressions::Use;
 use super::extras::{Extras, PendingIndex};
-use super::{DdlContext, choose_collation};
+use super::{DdlContext, choose_collation, text};
 use crate::{convert, deprecation};
 use gannet_parser::Notice;
 use gannet_parser::ast::{
@@ -12,8 +12,8 @@ use gannet_parser::ast::{
 use gannet_plan::{TypeContext, column_type};
 use gannet_schema::options::{ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBUTE};
 use gannet_schema::{
-    CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, Generated, IndexDefinition, IndexKind, Table,
-    TableDefinition, TableOptions, Using,
+    CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, Generated, IndexDefinition, IndexKind, Method,
+    Table, TableDefinition, TableOptions, Using,
 };
 use gannet_types::{
     Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, charset::Charset, sql_err,
@@ -24,6 +24,13 @@ use std::cell::RefCell;
 const ENGINES: &[&str] = &["InnoDB", "Gannet"];
 /// Engines whose tables this one holds as well or better: warning 1266 says so.
 const SUBSTITUTED: &[&str] = &["MyISAM", "MEMORY", "HEAP", "ARCHIVE", "Aria"];
+
+/// Those of them that have no full-text indexes.
+const WITHOUT_TEXT: &[&str] = &["MEMORY", "HEAP", "ARCHIVE"];
+/// Tables of this engine hold what tables of the named one do.
+pub(super) fn is_engine(name: &str) -> bool {
+    among(ENGINES, name) || among(SUBSTITUTED, name)
+}
 
 fn among(engines: &[&str], name: &str) -> bool {
     engines.iter().any(|e| e.eq_ignore_ascii_case(name))
@@ -74,14 +81,21 @@ impl<'a, 'b> Definer<'a, 'b> {
             auto_increment,
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            partitioning: None,
         };
         let made = extras.resolve(&mut definition, schema, snapshot, self.cx)?;
         definition.indexes = made;
+        if engine.is_some_and(|e| among(WITHOUT_TEXT, e))
+            && definition.indexes.iter().any(|i| i.method != Method::Ordered)
+        {
+            return Err(sql_err!(TableCantHandleFt));
+        }
         if substituted {
             // The engine that was asked for has no foreign keys: of each, only its index stays, as in MySQL.
             definition.indexes.extend(definition.foreign_keys.drain(..).map(|key| IndexDefinition {
                 name: key.index_name,
                 kind: IndexKind::Plain,
+                method: Method::Ordered,
                 parts: key.columns.into_iter().map(|c| (c, None, false)).collect(),
                 comment: "".into(),
                 invisible: false,
@@ -381,6 +395,7 @@ fn column_key(kind: IndexKind, column: &str) -> IndexDefinition {
     IndexDefinition {
         name: None,
         kind,
+        method: Method::Ordered,
         parts: vec![(column.into(), None, false)],
         comment: "".into(),
         invisible: false,
@@ -395,7 +410,7 @@ fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex>
         ast::IndexKind::Primary => IndexKind::Primary,
         ast::IndexKind::Unique => IndexKind::Unique,
         ast::IndexKind::Index => IndexKind::Plain,
-        ast::IndexKind::Fulltext => return Err(SqlError::unsupported("FULLTEXT indexes")),
+        ast::IndexKind::Fulltext => IndexKind::Plain,
         ast::IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
     };
     let mut parts = Vec::with_capacity(definition.parts.len());
@@ -420,8 +435,18 @@ fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex>
     }
     let name = definition.name.as_ref().or(definition.constraint.as_ref()).map(|n| n.text.clone());
     let name = if kind == IndexKind::Primary { None } else { name };
-    let mut made =
-        IndexDefinition { name, kind, parts, comment: "".into(), invisible: false, using: None, generated: false };
+    let method =
+        if definition.kind == ast::IndexKind::Fulltext { text::method(definition, cx)? } else { Method::Ordered };
+    let mut made = IndexDefinition {
+        name,
+        kind,
+        method,
+        parts,
+        comment: "".into(),
+        invisible: false,
+        using: None,
+        generated: false,
+    };
     for option in &definition.options {
         match option {
             IndexOption::Using(word) if word.eq_ignore_ascii_case("btree") => made.using = Some(Using::Btree),
@@ -435,6 +460,7 @@ fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex>
             IndexOption::Invisible => made.invisible = true,
             // The size of an index block is a hint that InnoDB ignores for uncompressed tables.
             IndexOption::KeyBlockSize(_) => {}
+            IndexOption::WithParser(_) if made.method != Method::Ordered => {}
             IndexOption::Using(_)
             | IndexOption::WithParser(_)
             | IndexOption::EngineAttribute(_)

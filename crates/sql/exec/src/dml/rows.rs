@@ -3,6 +3,7 @@
 
 use super::point::{Found, Tried};
 use crate::changes::{Images, RowWriter};
+use crate::codec::IndexEntry;
 use crate::{codec, convert, error::from_engine};
 use gannet_catalog::StoredTable as _;
 use gannet_engine::{Delete, IndexInsert, Insert, Read, ReadMode, RowBuf, Txn, Update};
@@ -68,8 +69,14 @@ fn insert_entry(
     lock_exclusive: bool,
     txn: &mut Txn,
 ) -> Result<Option<Vec<u8>>> {
-    let entry = codec::index_entry(table, number, row_key, values)?;
     let tree = codec::index_tree(table, number, txn)?;
+    if !index.is_ordered() {
+        for entry in codec::entries(table, number, row_key, values)? {
+            txn.index_insert(tree, &entry.key, &entry.carried).map_err(from_engine)?;
+        }
+        return Ok(None);
+    }
+    let entry = codec::index_entry(table, number, row_key, values)?;
     if index.unique() && !entry.has_null {
         let outcome = txn.index_insert_unique(tree, entry.prefix_len, &entry.key, &entry.carried, lock_exclusive);
         if let IndexInsert::Duplicate { existing, .. } = outcome.map_err(from_engine)? {
@@ -126,12 +133,21 @@ fn remove_row(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Res
     Ok(true)
 }
 
-fn remove_entries(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Result<()> {
+/// Deletes the index entries of a row.
+pub(crate) fn remove_entries(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Result<()> {
     for number in 0..table.indexes.len() {
-        if Some(number) != table.clustered {
-            let entry = codec::index_entry(table, number, key, values)?;
-            txn.index_delete(codec::index_tree(table, number, txn)?, &entry.key).map_err(from_engine)?;
+        if Some(number) == table.clustered {
+            continue;
         }
+        let tree = codec::index_tree(table, number, txn)?;
+        if !table.indexes[number].is_ordered() {
+            for entry in codec::entries(table, number, key, values)? {
+                txn.index_delete(tree, &entry.key).map_err(from_engine)?;
+            }
+            continue;
+        }
+        let entry = codec::index_entry(table, number, key, values)?;
+        txn.index_delete(tree, &entry.key).map_err(from_engine)?;
     }
     Ok(())
 }
@@ -161,7 +177,7 @@ pub(crate) fn change_row(
             codec::encode_row(table, new, &mut payload)?;
             match to.txn.update(codec::row_tree(table, to.txn)?, key, &payload).map_err(from_engine)? {
                 Update::Updated => {}
-                Update::Missing | Update::Changed => return Err(SqlError::internal("a locked row disappeared")),
+                Update::Missing | Update::Changed => return Err(gone(table)),
             }
             mark
         }
@@ -169,6 +185,10 @@ pub(crate) fn change_row(
     for number in indexes {
         let number = *number as usize;
         if Some(number) == table.clustered {
+            continue;
+        }
+        if !table.indexes[number].is_ordered() {
+            change_entries(table, number, key, (old, new), to.txn)?;
             continue;
         }
         let before = codec::index_entry(table, number, key, old)?;
@@ -185,6 +205,32 @@ pub(crate) fn change_row(
     to.note(table, key);
     to.tell(mark, table, Images::Update(old, new))?;
     Ok(Conflict::None)
+}
+
+/// Brings the entries of an index that is no B-tree from one version of a row to the next: those that differ.
+fn change_entries(
+    table: &Table,
+    number: usize,
+    key: &[u8],
+    (old, new): (&[Value], &[Value]),
+    txn: &mut Txn,
+) -> Result<()> {
+    if table.indexes[number].parts.iter().all(|p| old[p.column as usize] == new[p.column as usize]) {
+        return Ok(());
+    }
+    let (before, after) = (codec::entries(table, number, key, old)?, codec::entries(table, number, key, new)?);
+    let tree = codec::index_tree(table, number, txn)?;
+    let same = |among: &[IndexEntry], entry: &IndexEntry| {
+        let at = among.binary_search_by(|e| e.key.cmp(&entry.key));
+        at.is_ok_and(|at| among[at].carried == entry.carried)
+    };
+    for entry in before.iter().filter(|e| !same(&after, e)) {
+        txn.index_delete(tree, &entry.key).map_err(from_engine)?;
+    }
+    for entry in after.iter().filter(|e| !same(&before, e)) {
+        txn.index_insert(tree, &entry.key, &entry.carried).map_err(from_engine)?;
+    }
+    Ok(())
 }
 
 /// A change that gives the row another AUTO_INCREMENT value moves the counter beyond it.
@@ -205,25 +251,33 @@ pub(crate) fn raise_counter(table: &Table, row: &[Value], txn: &Txn) -> Result<(
     tree.map_or(Ok(()), |tree| tree.counter_raise(used)).map_err(from_engine)
 }
 
-/// Replaces a row by one with another key.
+/// Replaces a row by one with another key, perhaps in another part of the table.
 pub(crate) fn move_row(
-    table: &Table,
-    (old_key, old): (&[u8], &[Value]),
-    (new_key, new): (&[u8], &[Value]),
+    (from, old_key, old): (&Table, &[u8], &[Value]),
+    (into, new_key, new): (&Table, &[u8], &[Value]),
     to: &mut RowWriter<'_>,
 ) -> Result<Conflict> {
     let mark = to.mark();
-    if !remove_row(table, old_key, old, to.txn)? {
-        return Err(SqlError::internal("a locked row disappeared"));
+    if !remove_row(from, old_key, old, to.txn)? {
+        return Err(gone(from));
     }
-    let conflict = add_row(table, new_key, new, false, to.txn)?;
+    let conflict = add_row(into, new_key, new, false, to.txn)?;
     if let Conflict::None = conflict {
-        pass_counter(table, old, new, to.txn)?;
-        to.note(table, old_key);
-        to.note(table, new_key);
-        to.tell(mark, table, Images::Update(old, new))?;
+        pass_counter(into, old, new, to.txn)?;
+        to.note(from, old_key);
+        to.note(into, new_key);
+        to.tell(mark, into, Images::Update(old, new))?;
     }
     Ok(conflict)
+}
+
+/// A row that was read is not there to be changed: it is in another part than its values say, error 1863.
+#[cold]
+fn gone(table: &Table) -> SqlError {
+    match table.part_of {
+        Some(_) => sql_err!(RowInWrongPartition, table.name),
+        None => SqlError::internal("a locked row disappeared"),
+    }
 }
 
 /// Error 1062 for values that are there already.

@@ -111,7 +111,7 @@ fn operator<'p>(node: &'p Physical, timed: bool, depth: u32) -> Result<BoxedOper
         Op::Sort { input, keys, limit } => {
             let rows = Narrow::over(build(input)?, make_long(keys.iter().map(|k| &k.expr)));
             let from = (rows, input.starts_with_range());
-            Box::new(sort::Sort::new(from, keys, limit.as_ref(), &node.types))
+            Box::new(sort::Sort::new(from, keys, limit.as_ref(), &node.types).with_ranks(scan::ranked(input, keys)))
         }
         Op::Limit { input, limit, offset, count_all } => {
             Box::new(rows::Limit::new(build(input)?, limit.as_ref(), offset.as_ref(), *count_all))

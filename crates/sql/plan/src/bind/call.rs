@@ -215,7 +215,7 @@ impl Binder<'_> {
                 let length = Bound::new(crate::make::constant(Value::Int(*length as i64)));
                 self.call_named("WEIGHT_STRING", vec![arg, length])
             }
-            E::Match(_) => Err(SqlError::unsupported("MATCH ... AGAINST")),
+            E::Match(search) => super::search::bind(self, search),
             E::JsonValue(value) => self.json_value(value),
             _ => Err(SqlError::unsupported("this expression")),
         }

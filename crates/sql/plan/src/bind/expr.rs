@@ -22,7 +22,7 @@ impl Binder<'_> {
     pub(super) fn condition(&mut self, e: &ast::Expr) -> Result<Expr> {
         let bound = as_truth(self.expr(e)?).expr;
         Ok(match self.clause() {
-            Clause::Where | Clause::On => self.zero_dates_are_null(bound),
+            Clause::Where | Clause::On => self.zero_dates_are_null(super::generated::last_row_for_null(self, bound)),
             _ => bound,
         })
     }

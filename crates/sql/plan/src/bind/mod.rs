@@ -10,6 +10,7 @@ mod dml;
 mod expr;
 mod fit;
 mod from;
+mod generated;
 mod group;
 mod hints;
 pub(crate) mod literal;
@@ -17,6 +18,7 @@ mod operand;
 mod query;
 mod routine;
 mod scope;
+mod search;
 pub(crate) mod select;
 mod target;
 pub(crate) mod types;
@@ -185,6 +187,7 @@ impl<'a> Binder<'a> {
             statistics_epoch,
             exprs: None,
             links: None,
+            only: None,
             through: self.through,
         };
         self.arena.tables.push(slot);

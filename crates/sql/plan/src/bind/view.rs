@@ -706,6 +706,7 @@ impl Walk<'_> {
             ast::Expr::Column(column) => self.column(column),
             ast::Expr::JsonPath { column, .. } => self.column(column),
             ast::Expr::DefaultOf(column) => self.column(column),
+            ast::Expr::Match(search) => search.columns.iter_mut().for_each(|column| self.column(column)),
             ast::Expr::Aggregate(aggregate) => {
                 aggregate.order_by.iter_mut().try_for_each(|o| self.expr(&mut o.expr))?;
                 if let Some(ast::WindowRef::Spec(spec)) = &mut aggregate.over {

@@ -278,7 +278,7 @@ impl Search<'_> {
                 let columns = of_table(self.plan.tables.get(*table as usize)?);
                 format!("default({})", columns.get(*column as usize)?.as_ref()?)
             }
-            ExprKind::Row(_) | ExprKind::Subquery(_) | ExprKind::Routine(..) => return None,
+            ExprKind::Row(_) | ExprKind::Subquery(_) | ExprKind::Routine(..) | ExprKind::Match(_) => return None,
         })
     }
 }

@@ -161,17 +161,28 @@ impl Printer<'_> {
                 };
             }
             ExprKind::UserVar(name) => out.push_str(&format!("@{name}")),
-            ExprKind::Routine(f, args) => {
-                let _ = write!(out, "{}.{}({})", f.routine.schema, f.routine.name, self.list(args, row));
-            }
-            ExprKind::SetUserVar(name, value) => {
-                let _ = write!(out, "(@{name} := {})", self.expr(value, row));
-            }
+            ExprKind::Routine(f, args) => out.push_str(&self.called(&f.routine, args, row)),
+            ExprKind::SetUserVar(name, value) => out.push_str(&format!("(@{name} := {})", self.expr(value, row))),
             ExprKind::SysVar { name, .. } => {
                 let _ = write!(out, "@@{name}");
             }
+            ExprKind::Match(search) => self.search(search, row, out),
             ExprKind::Default { column, .. } => out.push_str(&format!("default({column})")),
             ExprKind::Row(args) => self.joined(args, ",", row, out),
         }
+    }
+
+    fn called(&self, routine: &gannet_schema::Routine, args: &[Expr], row: &Names) -> String {
+        format!("{}.{}({})", routine.schema, routine.name, self.list(args, row))
+    }
+
+    fn search(&self, search: &crate::expr::Match, row: &Names, out: &mut String) {
+        let mode = match search.mode {
+            gannet_text::Mode::Natural => "",
+            gannet_text::Mode::Boolean => " in boolean mode",
+            gannet_text::Mode::Expansion => " with query expansion",
+        };
+        let against = self.list(&search.args[..1], row);
+        out.push_str(&format!("(match #{} against ({against}{mode}))", search.index));
     }
 }

@@ -30,6 +30,8 @@ pub struct ExplainRow {
     pub select_type: String,
     /// table
     pub table: Option<String>,
+    /// partitions
+    pub partitions: Option<String>,
     /// type
     pub access: Option<String>,
     /// possible_keys
@@ -48,9 +50,12 @@ pub struct ExplainRow {
     pub extra: Option<String>,
 }
 
+/// Parts that a statement reads or writes, by place of the table in the plan.
+pub type Shown = std::collections::HashMap<u32, Vec<String>>;
+
 /// The rows of EXPLAIN.
-pub fn traditional(plan: &Plan) -> Vec<ExplainRow> {
-    let mut table = Tables { plan, rows: Vec::new(), ctes: BTreeSet::new() };
+pub fn traditional(plan: &Plan, parts: &Shown) -> Vec<ExplainRow> {
+    let mut table = Tables { plan, parts, rows: Vec::new(), ctes: BTreeSet::new() };
     let simple = plan.subplans.is_empty() && plan.ctes.is_empty();
     let first = if simple { "SIMPLE" } else { "PRIMARY" };
     match &plan.kind {
@@ -64,6 +69,7 @@ pub fn traditional(plan: &Plan) -> Vec<ExplainRow> {
                 id: Some(1),
                 select_type: verb.into(),
                 table: name,
+                partitions: parts.get(&insert.table).map(|p| p.join(",")),
                 access,
                 ..ExplainRow::default()
             });
@@ -79,6 +85,7 @@ pub fn traditional(plan: &Plan) -> Vec<ExplainRow> {
 
 struct Tables<'p> {
     plan: &'p Plan,
+    parts: &'p Shown,
     rows: Vec<ExplainRow>,
     ctes: BTreeSet<u32>,
 }
@@ -254,6 +261,7 @@ impl<'p> Tables<'p> {
                 SkipTake::All => "Using index for skip scan",
                 SkipTake::Ends { .. } => "Using index for group-by",
             }),
+            Access::Search(search) if search.sorted => words.push("Ft_hints: sorted"),
             _ if scan.covering => words.push("Using index"),
             _ => {}
         }
@@ -266,6 +274,7 @@ impl<'p> Tables<'p> {
             id: Some(id),
             select_type: select_type.into(),
             table: Some(explain.name.to_string()),
+            partitions: self.parts.get(&scan.table).map(|p| p.join(",")),
             access: Some(facts.access.into()),
             possible_keys: (!facts.possible.is_empty()).then(|| facts.possible.join(",")),
             key: facts.key_name(),
@@ -302,7 +311,11 @@ impl<'p> TableFacts<'p> {
     pub(super) fn of(plan: &'p Plan, scan: &'p TableScan) -> TableFacts<'p> {
         let table = &plan.tables[scan.table as usize].table;
         let explain = &scan.explain;
-        let index = scan.index.and_then(|i| table.indexes.get(i as usize));
+        let walked = match &scan.access {
+            Access::Search(search) => Some(search.index),
+            _ => scan.index,
+        };
+        let index = walked.and_then(|i| table.indexes.get(i as usize));
         let clustered = scan.index.map(|i| i as usize) == table.clustered;
         let access = match &scan.access {
             Access::Full if clustered || index.is_none() => "ALL",
@@ -313,6 +326,7 @@ impl<'p> TableFacts<'p> {
             Access::Ranges { .. } | Access::Skip(_) => "range",
             Access::Merge { .. } => "index_merge",
             Access::Virtual { .. } => "ALL",
+            Access::Search(_) => "fulltext",
         };
         let (mut merged, mut merge_keys) = (None, None);
         if let Access::Merge { kind, parts } = &scan.access {
@@ -339,6 +353,7 @@ impl<'p> TableFacts<'p> {
                 Access::Point { key } | Access::Ref { key } => key.len(),
                 Access::Ranges { ranges } => parts_of(ranges),
                 Access::Skip(skip) => skip.parts as usize + skip.inner.as_ref().map_or(0, parts_of),
+                Access::Search(_) => usize::MAX,
                 Access::Merge { .. } | Access::Virtual { .. } => 0,
             },
             rows: if one_row { 1 } else { explain.examined.round().max(1.0) as u64 },

@@ -4,7 +4,7 @@ use super::Actual;
 use super::print::{Names, Printer};
 use crate::physical::{
     Access, Interval, JoinKind, KeyValue, LockStrength, LockWait, MergeKind, MergePart, Op, Physical, ROW_ID,
-    RangeProduct, Ranges, SetOperation, SkipTake, TableScan,
+    RangeProduct, Ranges, SearchAccess, SetOperation, SkipTake, TableScan,
 };
 use crate::plan::{InsertSource, Plan, PlanKind};
 use std::collections::HashMap;
@@ -242,15 +242,12 @@ impl Tree<'_> {
         let plan = self.printer.plan;
         let table = &plan.tables[scan.table as usize];
         let alias = &table.alias;
-        let names: Names = scan
-            .columns
-            .iter()
-            .map(|c| match table.table.columns.get(*c as usize) {
-                Some(column) => format!("{alias}.{}", column.name),
-                None if *c == ROW_ID => format!("{alias}.<row id>"),
-                None => "?".to_owned(),
-            })
-            .collect();
+        let name = |c: &u32| match table.table.columns.get(*c as usize) {
+            Some(column) => format!("{alias}.{}", column.name),
+            None if *c == ROW_ID => format!("{alias}.<row id>"),
+            None => "?".to_owned(),
+        };
+        let names: Names = scan.columns.iter().map(name).collect();
         let index = scan.index.and_then(|i| table.table.indexes.get(i as usize));
         let using = index.map_or(String::new(), |i| format!(" using {}", i.name));
         let covering = if scan.covering { "Covering index" } else { "Index" };
@@ -299,6 +296,7 @@ impl Tree<'_> {
                 };
                 format!("Covering index skip scan{purpose} on {alias}{using}{outer}{over}")
             }
+            Access::Search(search) => self.search(search, table, &names),
             Access::Virtual { equals } => {
                 let one = |(c, e): &(u32, crate::expr::Expr)| {
                     format!("{} = {}", table.table.columns[*c as usize].name, self.printer.expr(e, &names))
@@ -342,6 +340,12 @@ impl Tree<'_> {
             }
         }
         names
+    }
+
+    fn search(&self, search: &SearchAccess, table: &crate::plan::PlanTable, names: &Names) -> String {
+        let name = table.table.indexes.get(search.index as usize).map_or("?", |i| &*i.name);
+        let against = self.printer.expr(&search.against, names);
+        format!("Full-text index search on {} using {name} ({against})", table.alias)
     }
 
     /// A line for one index of an index merge.

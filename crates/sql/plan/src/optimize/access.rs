@@ -1,6 +1,7 @@
 //! How to read one relation: the candidates and their costs.
 
 mod merge;
+mod parts;
 mod skip;
 
 pub(super) use skip::Grouping;
@@ -11,7 +12,7 @@ use super::relset::RelSet;
 use super::sarg::{Sarg, Says};
 use crate::logical::IndexHints;
 use crate::options::Passes;
-use crate::physical::{Access, Hole, Interval, KeyValue, RangeProduct, Ranges};
+use crate::physical::{Access, Hole, Interval, KeyValue, RangeProduct, Ranges, SearchAccess};
 use gannet_schema::{Figures, IndexKind, IndexPart, Table};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -36,6 +37,8 @@ pub(super) struct BaseRel {
     /// OR conditions whose alternatives are all on this relation: their number, what each alternative says, what they
     /// need.
     pub(super) unions: Vec<(usize, Vec<Alternative>, RelSet)>,
+    /// Full-text searches that are conditions on the relation.
+    pub(super) searches: Vec<SearchAccess>,
     /// Columns that have to be delivered, ascending ordinals.
     pub(super) columns: Vec<u32>,
     /// Conditions with their share of rows and what they need besides this relation.
@@ -231,8 +234,10 @@ impl BaseRel {
                 paths.push(self.full_scan(Some(index), available, passes));
             }
         }
+        self.search_paths(available, &mut paths);
         self.merge_paths(available, passes, estimate, &mut paths);
-        if self.alone {
+        // Jumps from group to group find each group in several parts.
+        if self.alone && self.table.partitions.is_none() {
             self.skip_paths(passes, &mut paths);
         }
         // Every path passes the same rows, so the estimates of the paths that dived into their index count for all.
@@ -240,6 +245,27 @@ impl BaseRel {
         let rows = paths.iter().filter(|p| p.seen == seen).fold(f64::INFINITY, |least, p| least.min(p.rows));
         paths.iter_mut().for_each(|p| p.rows = rows);
         paths
+    }
+
+    /// Full-text searches. As MySQL does, each is taken to find one row.
+    fn search_paths(&self, available: RelSet, paths: &mut Vec<Path>) {
+        for search in &self.searches {
+            paths.push(Path {
+                index: self.table.clustered,
+                covering: false,
+                access: Access::Search(Box::new(search.clone())),
+                reverse: false,
+                ensured: Vec::new(),
+                sources: vec![None],
+                parts: 0,
+                bound: 0,
+                examined: 1.0,
+                seen: false,
+                rows: self.selectivity(available, &[]).max(0.01),
+                // It is made anyway, to compute the rank.
+                cost: cost::DESCEND + cost::NEXT,
+            });
+        }
     }
 
     fn full_scan(&self, index: Option<usize>, available: RelSet, passes: Passes) -> Path {
@@ -494,6 +520,7 @@ impl BaseRel {
     /// Positions of indexes that some condition could use: EXPLAIN's possible_keys. `groups`: columns of a loose index
     /// scan.
     pub(super) fn possible(&self, available: RelSet, groups: &[u32]) -> Box<[u32]> {
+        let sought = |i: usize| self.searches.iter().any(|s| s.index as usize == i);
         let first = |i: usize| self.table.indexes[i].parts[0].column;
         let served = |a: &Alternative| {
             let by = |i: usize| self.usable(i) && a.says.iter().any(|s| s.column == first(i));
@@ -507,13 +534,20 @@ impl BaseRel {
         };
         let has = |i: usize, c: u32| self.table.indexes[i].parts.iter().any(|p| p.column == c);
         let grouped = |i: usize| !groups.is_empty() && groups.iter().all(|c| has(i, *c));
-        let all = (0..self.table.indexes.len()).filter(|i| self.usable(*i) && (says(first(*i)) || grouped(*i)));
+        let all =
+            (0..self.table.indexes.len()).filter(|i| sought(*i) || self.usable(*i) && (says(first(*i)) || grouped(*i)));
         all.map(|i| i as u32).collect()
     }
 
     /// The path reads its entries in an order that satisfies `wanted` (column, descending); columns in `fixed` do not
     /// matter. Gives whether the walk has to be backward.
     pub(super) fn order_of(&self, path: &Path, wanted: &[(u32, bool)], fixed: &[u32]) -> Option<bool> {
+        // What is ranked has an order of its own; the parts of a table are merged by the entries of one index.
+        if matches!(path.access, Access::Search(_))
+            || (self.table.partitions.is_some() && matches!(path.access, Access::Merge { .. } | Access::Skip(_)))
+        {
+            return None;
+        }
         let mut parts: Vec<(u32, bool)> = Vec::new();
         let mut clustered_columns: &[u32] = &[];
         if let Some(index) = path.index {

@@ -6,7 +6,9 @@ mod joins;
 mod loose;
 mod order;
 mod ors;
+mod parts;
 mod scan;
+mod search;
 
 pub(crate) use scan::part_len;
 
@@ -310,22 +312,17 @@ impl Builder<'_> {
             }
         }
         let mut columns: Vec<u32> = (0..rel.width).filter(|c| self.used[(rel.first + c) as usize]).collect();
-        if let Some(last) = columns.last_mut()
-            && *last as usize == table.columns.len()
-        {
+        if let Some(last) = columns.last_mut().filter(|last| **last as usize == table.columns.len()) {
             *last = ROW_ID;
         }
         let locking = rel.lock.strength != LockStrength::None;
         let exclusive = rel.lock.strength == LockStrength::Exclusive;
         let skips_locked = locking && rel.lock.wait == LockWait::SkipLocked;
         let mut hints = rel.hints.clone();
-        if self.options.passes.has(Passes::HIDE_INVISIBLE) {
-            let hidden = table.indexes.iter().enumerate().filter(|(_, i)| i.invisible);
-            hints.join &= !hidden.fold(0, |mask, (i, _)| mask | 1u128 << i);
-        }
+        hints.join &= !hidden_indexes(&table, self.options.passes);
         let block = planned.block;
         let alone = block.rels.len() == 1 && !block.aggregated && !block.distinct && block.windows.is_empty();
-        BaseRel {
+        let read = BaseRel {
             table,
             figures,
             hints,
@@ -333,6 +330,7 @@ impl Builder<'_> {
             empty,
             sargs,
             unions,
+            searches: search::of_conditions(applicable.iter().map(|c| &planned.conditions[*c]), rel, slot),
             columns,
             filters,
             virtual_source,
@@ -342,7 +340,8 @@ impl Builder<'_> {
             skips_locked,
             reads: Default::default(),
             known: Default::default(),
-        }
+        };
+        parts::read(self, slot, read)
     }
 
     /// Share of a table's rows that satisfy a condition on one column, by the column's histogram.
@@ -387,7 +386,7 @@ impl Builder<'_> {
             });
             if let Some(column) = own {
                 let figures = table.statistics.figures();
-                for index in table.indexes.iter().filter(|i| i.parts[0].column == column) {
+                for index in table.indexes.iter().filter(|i| i.is_ordered() && i.parts[0].column == column) {
                     if index.unique() && index.parts.len() == 1 {
                         return 1.0 / rows.max(1.0);
                     }
@@ -465,6 +464,13 @@ impl Builder<'_> {
         let op = Op::Filter { input: Box::new(node.physical), predicate };
         Ok(self.node(op, node.schema, rows, cost))
     }
+}
+
+/// Those that find no rows for this statement but by a search: invisible ones, and full-text ones.
+fn hidden_indexes(table: &gannet_schema::Table, passes: Passes) -> u128 {
+    let invisible = passes.has(Passes::HIDE_INVISIBLE);
+    let hidden = table.indexes.iter().enumerate().filter(|(_, i)| i.invisible && invisible || !i.is_ordered());
+    hidden.fold(0, |mask, (i, _)| mask | 1u128 << i)
 }
 
 /// What varies is evaluated where all relations of its level are there: on the rows which the other conditions let

@@ -237,7 +237,7 @@ impl Builder<'_> {
                 && let Some(base) = &planned.bases[rel]
             {
                 let column = id - planned.block.rels[rel].first;
-                let known = base.table.indexes.iter().filter(|i| i.parts[0].column == column);
+                let known = base.table.indexes.iter().filter(|i| i.is_ordered() && i.parts[0].column == column);
                 let by_index = known.filter_map(|i| base.figures.distinct(i.tree, 1, base.rows)).reduce(f64::max);
                 let histogram =
                     base.table.columns.get(column as usize).and_then(|c| base.table.statistics.histogram(c));
@@ -293,6 +293,7 @@ impl Builder<'_> {
         }
         let Some(path) = best else { return Ok(node) };
         let mut again = self.prepare(block)?;
+        again.ordered = true;
         let own = again.level.clone();
         let scan = self.scan(&mut again, 0, &path, own, true)?;
         let one = crate::make::constant(Value::Int(1));

@@ -1,0 +1,535 @@
+//! What statements did, by kind of statement: for each session, and for the accounts, users and hosts of those that
+//! have ended.
+//!
+//! A session adds to cells that it alone writes, and gives them to the [`Ledger`] when it ends or changes user. TRUNCATE
+//! cannot set another session's cells back: it begins a new round, and a session that finds its cells to be of an
+//! earlier one empties them before it adds. Readers take cells of an earlier round for empty.
+
+use crate::activity::Activity;
+use crate::event_names;
+use gannet_base::sync::Mutex;
+use gannet_base::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
+use gannet_telemetry::{Counter, Execution, Scope, SessionCounters, WORK};
+use gannet_types::ErrorCode;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// A kind of statement: a number that [`Kind::name`] knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kind(u16);
+
+/// Numbers of [`Kind`] that are no counter's.
+const QUERY: u16 = 1;
+const ERROR: u16 = 2;
+const EXECUTE: u16 = 3;
+const FIRST_COUNTER: u16 = 4;
+
+impl Kind {
+    /// Of a statement that ended. `counter`: its `Com_` counter, if it has one.
+    #[inline]
+    pub fn of(command: Activity, counter: Option<Counter>, error: u16) -> Kind {
+        Kind(match (command, counter) {
+            (Activity::Execute, _) => EXECUTE,
+            _ if error == ErrorCode::Parse.number() => ERROR,
+            (_, Some(counter)) => FIRST_COUNTER + counter as u16,
+            (_, None) => QUERY,
+        })
+    }
+
+    /// As performance_schema calls it.
+    pub fn name(self) -> String {
+        match self.0 {
+            QUERY => event_names::QUERY.into(),
+            ERROR => event_names::ERROR.into(),
+            EXECUTE => event_names::EXECUTE.into(),
+            n => event_names::of_counter(Counter::ALL.get(usize::from(n - FIRST_COUNTER)).copied()),
+        }
+    }
+
+    /// All that may be counted.
+    pub fn all() -> impl Iterator<Item = Kind> {
+        let statements = Counter::ALL.iter().filter(|c| event_names::names(**c));
+        [QUERY, ERROR, EXECUTE].into_iter().chain(statements.map(|c| FIRST_COUNTER + *c as u16)).map(Kind)
+    }
+}
+
+/// Sums over executions of statements; all are sums but two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Did {
+    pub count: u64,
+    pub total_ns: u64,
+    /// `u64::MAX` without any.
+    pub min_ns: u64,
+    pub max_ns: u64,
+    pub locks_ns: u64,
+    pub errors: u64,
+    pub warnings: u64,
+    pub rows_affected: u64,
+    pub rows_sent: u64,
+    pub rows_examined: u64,
+    pub no_index: u64,
+    /// Of the counters [`WORK`].
+    pub work: [u64; WORK.len()],
+}
+
+impl Default for Did {
+    fn default() -> Self {
+        Did {
+            count: 0,
+            total_ns: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+            locks_ns: 0,
+            errors: 0,
+            warnings: 0,
+            rows_affected: 0,
+            rows_sent: 0,
+            rows_examined: 0,
+            no_index: 0,
+            work: [0; WORK.len()],
+        }
+    }
+}
+
+impl Did {
+    /// One execution.
+    pub fn of(e: &Execution) -> Did {
+        Did {
+            count: 1,
+            total_ns: e.latency_ns,
+            min_ns: e.latency_ns,
+            max_ns: e.latency_ns,
+            locks_ns: e.locks_ns,
+            errors: e.error.into(),
+            warnings: e.warnings,
+            rows_affected: e.rows_affected,
+            rows_sent: e.rows_sent,
+            rows_examined: e.rows_examined,
+            no_index: e.no_index.into(),
+            work: e.work.unwrap_or_default(),
+        }
+    }
+
+    /// Adds what others did.
+    pub fn add(&mut self, other: &Did) {
+        self.count += other.count;
+        self.total_ns += other.total_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.locks_ns += other.locks_ns;
+        self.errors += other.errors;
+        self.warnings += other.warnings;
+        self.rows_affected += other.rows_affected;
+        self.rows_sent += other.rows_sent;
+        self.rows_examined += other.rows_examined;
+        self.no_index += other.no_index;
+        self.work.iter_mut().zip(&other.work).for_each(|(n, m)| *n += m);
+    }
+}
+
+/// What was done, by kind.
+pub type Deeds = BTreeMap<Kind, Did>;
+
+/// Adds all of `more`.
+pub fn add_deeds(to: &mut Deeds, more: &Deeds) {
+    more.iter().for_each(|(kind, did)| to.entry(*kind).or_default().add(did));
+}
+
+/// How often an error was raised, and when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Raised {
+    pub count: u64,
+    /// By a handler of a stored program.
+    pub handled: u64,
+    /// Microseconds since 1970.
+    pub first_us: u64,
+    pub last_us: u64,
+}
+
+impl Raised {
+    fn add(&mut self, other: &Raised) {
+        self.first_us = if self.count == 0 { other.first_us } else { self.first_us.min(other.first_us) };
+        self.count += other.count;
+        self.handled += other.handled;
+        self.last_us = self.last_us.max(other.last_us);
+    }
+}
+
+/// Errors by number.
+pub type Errors = BTreeMap<u16, Raised>;
+
+/// Adds all of `more`.
+pub fn add_errors(to: &mut Errors, more: &Errors) {
+    more.iter().for_each(|(number, raised)| to.entry(*number).or_default().add(raised));
+}
+
+/// Cells of one kind, written by one session.
+struct Cells {
+    kind: AtomicU16,
+    sums: [AtomicU64; SUMS],
+    min_ns: AtomicU64,
+    max_ns: AtomicU64,
+}
+
+/// Sums of [`Did`] before those of [`WORK`].
+const PLAIN: usize = 9;
+const SUMS: usize = PLAIN + WORK.len();
+
+impl Cells {
+    fn new() -> Self {
+        Cells {
+            kind: AtomicU16::new(0),
+            sums: [const { AtomicU64::new(0) }; SUMS],
+            min_ns: AtomicU64::new(u64::MAX),
+            max_ns: AtomicU64::new(0),
+        }
+    }
+
+    #[inline]
+    fn add(&self, e: &Execution) {
+        let [count, total, locks, errors, warnings, affected, sent, examined, no_index, work @ ..] = &self.sums;
+        let bump = |cell: &AtomicU64, n: u64| cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
+        bump(count, 1);
+        bump(total, e.latency_ns);
+        // Of a simple statement most are zero, and their lines stay untouched.
+        for (cell, n) in [
+            (locks, e.locks_ns),
+            (errors, e.error.into()),
+            (warnings, e.warnings),
+            (affected, e.rows_affected),
+            (sent, e.rows_sent),
+            (examined, e.rows_examined),
+            (no_index, e.no_index.into()),
+        ] {
+            if n != 0 {
+                bump(cell, n);
+            }
+        }
+        if let Some(done) = &e.work {
+            work.iter().zip(done).for_each(|(cell, n)| bump(cell, *n));
+        }
+        if e.latency_ns < self.min_ns.load(Relaxed) {
+            self.min_ns.store(e.latency_ns, Relaxed);
+        }
+        if e.latency_ns > self.max_ns.load(Relaxed) {
+            self.max_ns.store(e.latency_ns, Relaxed);
+        }
+    }
+
+    fn read(&self) -> Did {
+        let sums = self.sums.each_ref().map(|n| n.load(Relaxed));
+        let [count, total_ns, locks_ns, errors, warnings, rows_affected, rows_sent, rows_examined, no_index, ..] = sums;
+        Did {
+            count,
+            total_ns,
+            min_ns: self.min_ns.load(Relaxed),
+            max_ns: self.max_ns.load(Relaxed),
+            locks_ns,
+            errors,
+            warnings,
+            rows_affected,
+            rows_sent,
+            rows_examined,
+            no_index,
+            work: std::array::from_fn(|i| sums[PLAIN + i]),
+        }
+    }
+
+    fn clear(&self) {
+        self.sums.iter().chain([&self.max_ns]).for_each(|n| n.store(0, Relaxed));
+        self.min_ns.store(u64::MAX, Relaxed);
+    }
+}
+
+/// Kinds that a session counts in cells of their own; further ones are behind a lock.
+const OWN: usize = 8;
+
+/// What one session did. Written by the session alone.
+pub struct SessionDeeds {
+    /// The round that the cells are of.
+    round: AtomicU64,
+    own: [OnceLock<Box<Cells>>; OWN],
+    others: Mutex<Deeds>,
+    errors: Mutex<Errors>,
+}
+
+impl Default for SessionDeeds {
+    fn default() -> Self {
+        SessionDeeds {
+            round: AtomicU64::new(0),
+            own: [const { OnceLock::new() }; OWN],
+            others: Mutex::default(),
+            errors: Mutex::default(),
+        }
+    }
+}
+
+impl SessionDeeds {
+    #[inline]
+    fn add(&self, kind: Kind, e: &Execution) {
+        for place in &self.own {
+            let cells = place.get_or_init(|| Box::new(Cells::new()));
+            match cells.kind.load(Relaxed) {
+                0 => cells.kind.store(kind.0, Relaxed),
+                n if n == kind.0 => {}
+                _ => continue,
+            }
+            return cells.add(e);
+        }
+        self.others.lock().entry(kind).or_default().add(&Did::of(e));
+    }
+
+    fn raise(&self, number: u16, handled: bool, at_us: u64) {
+        let one = Raised { count: 1, handled: handled.into(), first_us: at_us, last_us: at_us };
+        self.errors.lock().entry(number).or_default().add(&one);
+    }
+
+    fn clear(&self) {
+        self.own.iter().filter_map(OnceLock::get).for_each(|cells| cells.clear());
+        self.others.lock().clear();
+        self.errors.lock().clear();
+    }
+
+    fn deeds(&self) -> Deeds {
+        let mut all = self.others.lock().clone();
+        for cells in self.own.iter().filter_map(OnceLock::get) {
+            let did = cells.read();
+            if did.count > 0 {
+                all.entry(Kind(cells.kind.load(Relaxed))).or_default().add(&did);
+            }
+        }
+        all
+    }
+}
+
+/// What the sessions of one user, host or account did that have ended.
+#[derive(Clone, Default)]
+pub struct Account {
+    pub deeds: Deeds,
+    pub errors: Errors,
+    /// By counter.
+    pub counts: Vec<u64>,
+}
+
+impl Account {
+    fn add(&mut self, other: &Account) {
+        add_deeds(&mut self.deeds, &other.deeds);
+        add_errors(&mut self.errors, &other.errors);
+        self.counts.resize(self.counts.len().max(other.counts.len()), 0);
+        self.counts.iter_mut().zip(&other.counts).for_each(|(n, m)| *n += m);
+    }
+}
+
+/// User and host; one of them, or both, may not be looked at.
+pub type Key = (Option<String>, Option<String>);
+
+/// By what sessions are summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    Account,
+    User,
+    Host,
+    /// All together.
+    All,
+}
+
+impl Of {
+    /// What of `user` and `host` the key has.
+    pub fn key(self, user: &str, host: &str) -> Key {
+        let (user, host) = (Some(user.to_string()), Some(host.to_string()));
+        match self {
+            Of::Account => (user, host),
+            Of::User => (user, None),
+            Of::Host => (None, host),
+            Of::All => (None, None),
+        }
+    }
+}
+
+const ALL: [Of; 4] = [Of::Account, Of::User, Of::Host, Of::All];
+
+/// Accounts, users, hosts that are kept at most, each: sessions of further ones are kept in the sum of all.
+const MOST: usize = 10_000;
+
+type Accounts = BTreeMap<Key, Account>;
+
+/// Of the sessions that have ended.
+#[derive(Default)]
+pub struct Ledger {
+    round: AtomicU64,
+    /// Cells of an earlier round than this are not kept.
+    kept_from: AtomicU64,
+    accounts: Mutex<[Accounts; ALL.len()]>,
+}
+
+impl Ledger {
+    /// A statement of the session has ended. Called by the session alone.
+    #[inline]
+    pub fn did(&self, session: &SessionDeeds, who: impl Fn() -> (String, String), kind: Kind, e: &Execution) {
+        if session.round.load(Relaxed) != self.round.load(Relaxed) {
+            self.renew(session, &who());
+        }
+        session.add(kind, e);
+    }
+
+    /// The session's statement raised an error. Called by the session alone.
+    #[cold]
+    pub fn raised(
+        &self,
+        session: &SessionDeeds,
+        who: impl Fn() -> (String, String),
+        (number, handled): (u16, bool),
+        us: u64,
+    ) {
+        if session.round.load(Relaxed) != self.round.load(Relaxed) {
+            self.renew(session, &who());
+        }
+        session.raise(number, handled, us);
+    }
+
+    /// The session's cells are of an earlier round.
+    #[cold]
+    fn renew(&self, session: &SessionDeeds, who: &(String, String)) {
+        let round = self.round.load(Relaxed);
+        if session.round.load(Relaxed) >= self.kept_from.load(Relaxed) {
+            self.keep(session, who, Vec::new());
+        }
+        session.clear();
+        session.round.store(round, Relaxed);
+    }
+
+    /// The session ends, or goes on as another user.
+    pub fn ends(&self, session: &SessionDeeds, who: &(String, String), counters: &SessionCounters) {
+        let shown = |c: &Counter| if c.scope() == Scope::Both { counters.get(*c) } else { 0 };
+        let counts = Counter::ALL.iter().map(shown).collect();
+        let kept = session.round.load(Relaxed) >= self.kept_from.load(Relaxed);
+        let nothing = SessionDeeds::default();
+        self.keep(if kept { session } else { &nothing }, who, counts);
+        session.clear();
+        session.round.store(self.round.load(Relaxed), Relaxed);
+    }
+
+    fn keep(&self, session: &SessionDeeds, (user, host): &(String, String), counts: Vec<u64>) {
+        let ended = Account { deeds: session.deeds(), errors: session.errors.lock().clone(), counts };
+        let mut all = self.accounts.lock();
+        for (of, accounts) in ALL.iter().zip(all.iter_mut()) {
+            let key = of.key(user, host);
+            if accounts.len() < MOST || accounts.contains_key(&key) {
+                accounts.entry(key).or_default().add(&ended);
+            }
+        }
+    }
+
+    /// What the session did in this round.
+    pub fn deeds(&self, session: &SessionDeeds) -> Deeds {
+        if session.round.load(Relaxed) == self.round.load(Relaxed) { session.deeds() } else { Deeds::default() }
+    }
+
+    /// Errors of the session in this round.
+    pub fn errors(&self, session: &SessionDeeds) -> Errors {
+        let now = session.round.load(Relaxed) == self.round.load(Relaxed);
+        if now { session.errors.lock().clone() } else { Errors::default() }
+    }
+
+    /// What a session did that its account still has to be told of.
+    pub fn open(&self, session: &SessionDeeds) -> (Deeds, Errors) {
+        if session.round.load(Relaxed) >= self.kept_from.load(Relaxed) {
+            return (session.deeds(), session.errors.lock().clone());
+        }
+        Default::default()
+    }
+
+    /// Of the sessions that have ended.
+    pub fn ended(&self, of: Of) -> BTreeMap<Key, Account> {
+        self.accounts.lock()[of as usize].clone()
+    }
+
+    /// TRUNCATE by thread: the sessions begin again, their accounts keep what they did.
+    pub fn forget_sessions(&self) {
+        self.round.fetch_add(1, Relaxed);
+    }
+
+    /// TRUNCATE by account, user or host: what ended sessions did is forgotten.
+    pub fn forget_ended(&self, of: Of) {
+        self.accounts.lock()[of as usize].clear();
+    }
+
+    /// TRUNCATE of the sum: all is forgotten.
+    pub fn forget_all(&self) {
+        let mut all = self.accounts.lock();
+        let round = self.round.fetch_add(1, Relaxed) + 1;
+        self.kept_from.store(round, Relaxed);
+        all.iter_mut().for_each(BTreeMap::clear);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn who() -> (String, String) {
+        ("u".into(), "h".into())
+    }
+
+    fn counts(deeds: &Deeds) -> Vec<(String, u64)> {
+        deeds.iter().map(|(k, d)| (k.name(), d.count)).collect()
+    }
+
+    fn select() -> Kind {
+        Kind::of(Activity::Query, Some(Counter::ComSelect), 0)
+    }
+
+    #[test]
+    fn sessions_count_and_their_accounts_remember() {
+        let (ledger, session, counters) = (Ledger::default(), SessionDeeds::default(), SessionCounters::new());
+        let slow = Execution { latency_ns: 9, rows_sent: 2, ..Execution::default() };
+        let quick = Execution { latency_ns: 4, error: true, ..Execution::default() };
+        [&slow, &quick].iter().for_each(|e| ledger.did(&session, who, select(), e));
+        ledger.did(&session, who, Kind::of(Activity::Execute, None, 0), &slow);
+        let deeds = ledger.deeds(&session);
+        let did = deeds[&select()];
+        assert_eq!((did.count, did.min_ns, did.max_ns, did.total_ns, did.errors), (2, 4, 9, 13, 1));
+        assert_eq!(counts(&deeds), [("statement/com/Execute".into(), 1), ("statement/sql/select".into(), 2)]);
+        ledger.ends(&session, &who(), &counters);
+        assert!(ledger.deeds(&session).is_empty());
+        for of in ALL {
+            let ended = ledger.ended(of);
+            assert_eq!(ended.len(), 1);
+            assert_eq!(ended[&of.key("u", "h")].deeds, deeds);
+        }
+        ledger.forget_ended(Of::User);
+        assert!(ledger.ended(Of::User).is_empty() && ledger.ended(Of::Host).len() == 1);
+    }
+
+    #[test]
+    fn kinds_beyond_the_cells_are_counted_too() {
+        let (ledger, session) = (Ledger::default(), SessionDeeds::default());
+        let kinds: Vec<Kind> = Kind::all().collect();
+        assert!(kinds.len() > 100);
+        for kind in kinds.iter().chain(&kinds) {
+            ledger.did(&session, who, *kind, &Execution::default());
+        }
+        assert!(ledger.deeds(&session).values().all(|d| d.count == 2));
+        assert_eq!(ledger.deeds(&session).len(), kinds.len());
+    }
+
+    #[test]
+    fn a_new_round_is_seen_before_the_session_runs_again() {
+        let (ledger, session, e) = (Ledger::default(), SessionDeeds::default(), Execution::default());
+        ledger.did(&session, who, select(), &e);
+        ledger.raised(&session, who, (1064, false), 5);
+        ledger.forget_sessions();
+        assert!(ledger.deeds(&session).is_empty() && ledger.errors(&session).is_empty());
+        assert_eq!(ledger.open(&session).0[&select()].count, 1);
+        ledger.did(&session, who, select(), &e);
+        assert_eq!((ledger.deeds(&session)[&select()].count, ledger.ended(Of::All).len()), (1, 1));
+        ledger.forget_all();
+        assert!(ledger.open(&session).0.is_empty() && ledger.ended(Of::All).is_empty());
+        ledger.did(&session, who, select(), &e);
+        assert!(ledger.ended(Of::All).is_empty());
+        ledger.raised(&session, who, (1064, false), 9);
+        ledger.raised(&session, who, (1064, true), 7);
+        let raised = Raised { count: 2, handled: 1, first_us: 7, last_us: 9 };
+        assert_eq!(ledger.errors(&session)[&1064], raised);
+    }
+}

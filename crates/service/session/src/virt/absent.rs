@@ -1,0 +1,77 @@
+//! Tables of performance_schema that are empty here: of parts that do not exist, and of events that are not collected.
+
+use super::columns::*;
+use super::declare::{
+    BIGINT, INT, JSON, LONGTEXT, NAME, SMALLINT, TEXT, UBIGINT, UINT, UMEDIUMINT, UTINYINT, YES_NO, enumeration, fixed,
+    timestamp, tinyint, varchar,
+};
+use super::empty::no_rows;
+use gannet_core::Core;
+
+tables! {
+    PERFORMANCE_SCHEMA in "performance_schema":
+    component_scheduler_tasks by no_rows { NAME: varchar(128).not_null(), STATUS: enumeration(&["RUNNING", "WAITING"]).not_null(), COMMENT: varchar(256).not_null(), INTERVAL_SECONDS: BIGINT.not_null(), TIMES_RUN: BIGINT.not_null(), TIMES_FAILED: BIGINT.not_null() }
+    clone_progress by no_rows { ID: INT, STAGE: fixed(32), STATE: fixed(16), BEGIN_TIME: timestamp(6), END_TIME: timestamp(6), THREADS: INT, ESTIMATE: BIGINT, DATA: BIGINT, NETWORK: BIGINT, DATA_SPEED: INT, NETWORK_SPEED: INT }
+    keyring_component_status by no_rows { STATUS_KEY: varchar(256).not_null(), STATUS_VALUE: varchar(1024).not_null() }
+    user_defined_functions by no_rows { UDF_NAME: NAME.not_null(), UDF_RETURN_TYPE: varchar(20).not_null(), UDF_TYPE: varchar(20).not_null(), UDF_LIBRARY: varchar(1024), UDF_USAGE_COUNT: BIGINT }
+    setup_meters by no_rows { NAME: varchar(63).not_null(), FREQUENCY: UMEDIUMINT.not_null(), ENABLED: YES_NO.not_null(), DESCRIPTION: varchar(1023) }
+    setup_metrics by no_rows { NAME: varchar(63).not_null(), METER: varchar(63).not_null(), METRIC_TYPE: enumeration(&["ASYNC COUNTER", "ASYNC UPDOWN COUNTER", "ASYNC GAUGE COUNTER"]).not_null(), NUM_TYPE: enumeration(&["INTEGER", "DOUBLE"]).not_null(), UNIT: varchar(20), DESCRIPTION: varchar(1023) }
+    host_cache by no_rows { IP: NAME.not_null(), HOST: varchar(255).ascii(), HOST_VALIDATED: YES_NO.not_null(), SUM_CONNECT_ERRORS: BIGINT.not_null(), COUNT_HOST_BLOCKED_ERRORS: BIGINT.not_null(), COUNT_NAMEINFO_TRANSIENT_ERRORS: BIGINT.not_null(), COUNT_NAMEINFO_PERMANENT_ERRORS: BIGINT.not_null(), COUNT_FORMAT_ERRORS: BIGINT.not_null(), COUNT_ADDRINFO_TRANSIENT_ERRORS: BIGINT.not_null(), COUNT_ADDRINFO_PERMANENT_ERRORS: BIGINT.not_null(), COUNT_FCRDNS_ERRORS: BIGINT.not_null(), COUNT_HOST_ACL_ERRORS: BIGINT.not_null(), COUNT_NO_AUTH_PLUGIN_ERRORS: BIGINT.not_null(), COUNT_AUTH_PLUGIN_ERRORS: BIGINT.not_null(), COUNT_HANDSHAKE_ERRORS: BIGINT.not_null(), COUNT_PROXY_USER_ERRORS: BIGINT.not_null(), COUNT_PROXY_USER_ACL_ERRORS: BIGINT.not_null(), COUNT_AUTHENTICATION_ERRORS: BIGINT.not_null(), COUNT_SSL_ERRORS: BIGINT.not_null(), COUNT_MAX_USER_CONNECTIONS_ERRORS: BIGINT.not_null(), COUNT_MAX_USER_CONNECTIONS_PER_HOUR_ERRORS: BIGINT.not_null(), COUNT_DEFAULT_DATABASE_ERRORS: BIGINT.not_null(), COUNT_INIT_CONNECT_ERRORS: BIGINT.not_null(), COUNT_LOCAL_ERRORS: BIGINT.not_null(), COUNT_UNKNOWN_ERRORS: BIGINT.not_null(), FIRST_SEEN: timestamp(0).not_null(), LAST_SEEN: timestamp(0).not_null(), FIRST_ERROR_SEEN: timestamp(0), LAST_ERROR_SEEN: timestamp(0) }
+    cond_instances by no_rows { NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT }
+    mutex_instances by no_rows { NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT, LOCKED_BY_THREAD_ID: UBIGINT }
+    rwlock_instances by no_rows { NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT, WRITE_LOCKED_BY_THREAD_ID: UBIGINT, READ_LOCKED_BY_COUNT: UINT.not_null() }
+    binary_log_transaction_compression_stats by no_rows { LOG_TYPE: enumeration(&["BINARY", "RELAY"]).not_null(), COMPRESSION_TYPE: NAME.not_null(), TRANSACTION_COUNTER: COUNT, COMPRESSED_BYTES_COUNTER: COUNT, UNCOMPRESSED_BYTES_COUNTER: COUNT, COMPRESSION_PERCENTAGE: SMALLINT.not_null(), FIRST_TRANSACTION_ID: TEXT, FIRST_TRANSACTION_COMPRESSED_BYTES: COUNT, FIRST_TRANSACTION_UNCOMPRESSED_BYTES: COUNT, FIRST_TRANSACTION_TIMESTAMP: timestamp(6), LAST_TRANSACTION_ID: TEXT, LAST_TRANSACTION_COMPRESSED_BYTES: COUNT, LAST_TRANSACTION_UNCOMPRESSED_BYTES: COUNT, LAST_TRANSACTION_TIMESTAMP: timestamp(6) }
+    replication_applier_filters by no_rows { CHANNEL_NAME: fixed(64).not_null(), FILTER_NAME: fixed(64).not_null(), FILTER_RULE: LONGTEXT.not_null(), CONFIGURED_BY: enumeration(&[
+            "STARTUP_OPTIONS", "CHANGE_REPLICATION_FILTER", "STARTUP_OPTIONS_FOR_CHANNEL", "CHANGE_REPLICATION_FILTER_FOR_CHANNEL",
+        ]).not_null(), ACTIVE_SINCE: timestamp(6).not_null(), COUNTER: COUNT }
+    replication_applier_global_filters by no_rows { FILTER_NAME: fixed(64).not_null(), FILTER_RULE: LONGTEXT.not_null(), CONFIGURED_BY: enumeration(&["STARTUP_OPTIONS", "CHANGE_REPLICATION_FILTER"]).not_null(), ACTIVE_SINCE: timestamp(6).not_null() }
+    replication_asynchronous_connection_failover by no_rows { CHANNEL_NAME: fixed(64).not_null(), HOST: fixed(255).ascii().not_null(), PORT: INT.not_null(), NETWORK_NAMESPACE: fixed(64), WEIGHT: UINT.not_null(), MANAGED_NAME: fixed(64).not_null() }
+    replication_asynchronous_connection_failover_managed by no_rows { CHANNEL_NAME: fixed(64).not_null(), MANAGED_NAME: fixed(64).not_null(), MANAGED_TYPE: fixed(64).not_null(), CONFIGURATION: JSON }
+    replication_group_communication_information by no_rows { WRITE_CONCURRENCY: COUNT, PROTOCOL_VERSION: LONGTEXT.not_null(), WRITE_CONSENSUS_LEADERS_PREFERRED: LONGTEXT.not_null(), WRITE_CONSENSUS_LEADERS_ACTUAL: LONGTEXT.not_null(), WRITE_CONSENSUS_SINGLE_LEADER_CAPABLE: tinyint(1).not_null(), MEMBER_FAILURE_SUSPICIONS_COUNT: LONGTEXT.not_null() }
+    replication_group_configuration_version by no_rows { NAME: fixed(255).ascii().not_null(), VERSION: COUNT }
+    replication_group_member_actions by no_rows { NAME: fixed(255).ascii().not_null(), EVENT: fixed(64).ascii().not_null(), ENABLED: tinyint(1).not_null(), TYPE: fixed(64).ascii().not_null(), PRIORITY: UTINYINT.not_null(), ERROR_HANDLING: fixed(64).ascii().not_null() }
+}
+
+// Of consumers that are off, as `setup_consumers` says, or of what is not counted: see `docs/observability.md`.
+tables! {
+    OFF in "performance_schema":
+    events_stages_current by no_rows, reset by nothing {  } + STAGE
+    events_stages_history by no_rows, reset by nothing {  } + STAGE
+    events_stages_history_long by no_rows, reset by nothing {  } + STAGE
+    events_transactions_history by no_rows, reset by nothing {  } + TRANSACTION
+    events_transactions_history_long by no_rows, reset by nothing {  } + TRANSACTION
+    events_waits_history by no_rows, reset by nothing {  } + WAIT
+    events_waits_history_long by no_rows, reset by nothing {  } + WAIT
+    events_stages_summary_by_account_by_event_name by no_rows, reset by nothing {  } + ACCOUNT + TIMED
+    events_transactions_summary_by_account_by_event_name by no_rows, reset by nothing {  } + ACCOUNT + TIMED + READ_WRITE + READ_ONLY
+    memory_summary_by_account_by_event_name by no_rows, reset by nothing {  } + ACCOUNT + MEMORY
+    events_waits_summary_by_account_by_event_name by no_rows, reset by nothing {  } + ACCOUNT + TIMED
+    events_stages_summary_by_host_by_event_name by no_rows, reset by nothing {  } + HOST + TIMED
+    events_transactions_summary_by_host_by_event_name by no_rows, reset by nothing {  } + HOST + TIMED + READ_WRITE + READ_ONLY
+    memory_summary_by_host_by_event_name by no_rows, reset by nothing {  } + HOST + MEMORY
+    events_waits_summary_by_host_by_event_name by no_rows, reset by nothing {  } + HOST + TIMED
+    events_stages_summary_by_thread_by_event_name by no_rows, reset by nothing {  } + THREAD + TIMED
+    events_transactions_summary_by_thread_by_event_name by no_rows, reset by nothing {  } + THREAD + TIMED + READ_WRITE + READ_ONLY
+    memory_summary_by_thread_by_event_name by no_rows, reset by nothing {  } + THREAD + MEMORY
+    events_waits_summary_by_thread_by_event_name by no_rows, reset by nothing {  } + THREAD + TIMED
+    events_stages_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + TIMED
+    events_transactions_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + TIMED + READ_WRITE + READ_ONLY
+    memory_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + MEMORY
+    events_waits_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + TIMED
+    events_stages_summary_global_by_event_name by no_rows, reset by nothing {  } + EVENT + TIMED
+    events_transactions_summary_global_by_event_name by no_rows, reset by nothing {  } + EVENT + TIMED + READ_WRITE + READ_ONLY
+    memory_summary_global_by_event_name by no_rows, reset by nothing {  } + EVENT + MEMORY
+    events_waits_summary_by_instance by no_rows, reset by nothing { EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED
+    table_lock_waits_summary_by_table by no_rows, reset by nothing {  } + OBJECT + TIMED + READ + WRITE + READ_NORMAL + READ_SHARED + READ_HIGH + READ_NO_INSERT + READ_EXTERNAL + WRITE_ALLOW + WRITE_CONCURRENT + WRITE_LOW + WRITE_NORMAL + WRITE_EXTERNAL
+    socket_summary_by_event_name by no_rows, reset by nothing {  } + EVENT + TIMED + READ + SOCKET_BYTES_READ + WRITE + SOCKET_BYTES_WRITTEN + MISC
+    socket_summary_by_instance by no_rows, reset by nothing { EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED + READ + SOCKET_BYTES_READ + WRITE + SOCKET_BYTES_WRITTEN + MISC
+    table_io_waits_summary_by_table by no_rows, reset by nothing {  } + OBJECT + TIMED + READ + WRITE + FETCH + INSERT + UPDATE + DELETE
+    table_io_waits_summary_by_index_usage by no_rows, reset by nothing { OBJECT_TYPE: NAME, OBJECT_SCHEMA: NAME, OBJECT_NAME: NAME, INDEX_NAME: NAME } + TIMED + READ + WRITE + FETCH + INSERT + UPDATE + DELETE
+    objects_summary_global_by_type by no_rows, reset by nothing {  } + OBJECT + TIMED
+    variables_by_thread by no_rows { THREAD_ID: COUNT, VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: varchar(1024) }
+    innodb_redo_log_files by no_rows { FILE_ID: BIGINT.not_null(), FILE_NAME: varchar(2000).not_null(), START_LSN: BIGINT.not_null(), END_LSN: BIGINT.not_null(), SIZE_IN_BYTES: BIGINT.not_null(), IS_FULL: tinyint(1).not_null(), CONSUMER_LEVEL: INT.not_null() }
+    prepared_statements_instances by no_rows { OBJECT_INSTANCE_BEGIN: COUNT, STATEMENT_ID: COUNT, STATEMENT_NAME: NAME, SQL_TEXT: LONGTEXT.not_null(), OWNER_THREAD_ID: COUNT, OWNER_EVENT_ID: COUNT, OWNER_OBJECT_TYPE: enumeration(&["EVENT", "FUNCTION", "PROCEDURE", "TABLE", "TRIGGER"]), OWNER_OBJECT_SCHEMA: NAME, OWNER_OBJECT_NAME: NAME, EXECUTION_ENGINE: enumeration(&["PRIMARY", "SECONDARY"]), TIMER_PREPARE: COUNT, COUNT_REPREPARE: COUNT, COUNT_EXECUTE: COUNT, SUM_TIMER_EXECUTE: COUNT, MIN_TIMER_EXECUTE: COUNT, AVG_TIMER_EXECUTE: COUNT, MAX_TIMER_EXECUTE: COUNT } + STATEMENT_SUMS
+}
+
+/// There is nothing to forget.
+fn nothing(_: &Core) {}

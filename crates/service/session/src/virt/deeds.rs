@@ -1,0 +1,399 @@
+//! performance_schema: what statements did, by kind of statement, and by session, account, user, host and all together;
+//! errors and status variables by the same; latencies.
+
+use super::columns::*;
+use super::declare::{Columns, DOUBLE, INT, NAME, TEXT, UBIGINT, UINT, enumeration, fixed, timestamp, varchar};
+use super::runtime::{ps, visible};
+use super::{Emit, Equals, maybe, member, micros, seconds, text};
+use crate::state::State;
+use gannet_core::Core;
+use gannet_core::accounts::Privilege;
+use gannet_core::ledger::{Account, Deeds, Did, Errors, Key, Of, add_deeds, add_errors};
+use gannet_core::log::Severity;
+use gannet_core::status::shown_trx;
+use gannet_engine::Isolation;
+use gannet_runtime::now_ns;
+use gannet_telemetry::{Counter, Histogram, Scope, WORK};
+use gannet_types::{ErrorCode, Result, Value};
+use std::collections::BTreeMap;
+
+const ERROR_SUMS: Columns = &[
+    ("ERROR_NUMBER", INT),
+    ("ERROR_NAME", NAME),
+    ("SQL_STATE", varchar(5)),
+    ("SUM_ERROR_RAISED", COUNT),
+    ("SUM_ERROR_HANDLED", COUNT),
+    ("FIRST_SEEN", timestamp(0)),
+    ("LAST_SEEN", timestamp(0)),
+];
+
+const STATUS: Columns = &[("VARIABLE_NAME", NAME.not_null()), ("VARIABLE_VALUE", varchar(1024))];
+
+const BUCKETS: Columns = &[
+    ("BUCKET_NUMBER", UINT.not_null()),
+    ("BUCKET_TIMER_LOW", COUNT),
+    ("BUCKET_TIMER_HIGH", COUNT),
+    ("COUNT_BUCKET", COUNT),
+    ("COUNT_BUCKET_AND_LOWER", COUNT),
+    ("BUCKET_QUANTILE", DOUBLE.not_null()),
+];
+
+tables! {
+    PERFORMANCE_SCHEMA in "performance_schema":
+    events_statements_summary_global_by_event_name by statements, reset by forget_all {}
+        + EVENT + TIMED + STATEMENT_SUMS
+    events_statements_summary_by_thread_by_event_name by statements_by_thread, reset by forget_threads {}
+        + THREAD + TIMED + STATEMENT_SUMS
+    events_statements_summary_by_account_by_event_name by statements_by_account, reset by forget_accounts {}
+        + ACCOUNT + TIMED + STATEMENT_SUMS
+    events_statements_summary_by_user_by_event_name by statements_by_user, reset by forget_users {}
+        + USER + TIMED + STATEMENT_SUMS
+    events_statements_summary_by_host_by_event_name by statements_by_host, reset by forget_hosts {}
+        + HOST + TIMED + STATEMENT_SUMS
+    events_errors_summary_global_by_error by errors, reset by forget_all {} + ERROR_SUMS
+    events_errors_summary_by_thread_by_error by errors_by_thread, reset by forget_threads {
+        THREAD_ID: COUNT,
+    } + ERROR_SUMS
+    events_errors_summary_by_account_by_error by errors_by_account, reset by forget_accounts {
+        USER: fixed(32).utf8mb4_bin(), HOST: fixed(255).ascii(),
+    } + ERROR_SUMS
+    events_errors_summary_by_user_by_error by errors_by_user, reset by forget_users {
+        USER: fixed(32).utf8mb4_bin(),
+    } + ERROR_SUMS
+    events_errors_summary_by_host_by_error by errors_by_host, reset by forget_hosts {
+        HOST: fixed(255).ascii(),
+    } + ERROR_SUMS
+    status_by_thread by status_by_thread { THREAD_ID: COUNT } + STATUS
+    status_by_account by status_by_account, reset by forget_accounts {
+        USER: fixed(32).utf8mb4_bin(), HOST: fixed(255).ascii(),
+    } + STATUS
+    status_by_user by status_by_user, reset by forget_users { USER: fixed(32).utf8mb4_bin() } + STATUS
+    status_by_host by status_by_host, reset by forget_hosts { HOST: fixed(255).ascii() } + STATUS
+    events_statements_histogram_global by histogram, reset by forget_digests {} + BUCKETS
+    events_statements_histogram_by_digest by histograms, reset by forget_digests {
+        SCHEMA_NAME: NAME, DIGEST: NAME,
+    } + BUCKETS
+    events_transactions_current by transactions {} + TRANSACTION
+    error_log by error_log {
+        LOGGED: timestamp(6).not_null(), THREAD_ID: UBIGINT,
+        PRIO: enumeration(&["System", "Error", "Warning", "Note"]).not_null(), ERROR_CODE: varchar(10),
+        SUBSYSTEM: varchar(7), DATA: TEXT.not_null(),
+    }
+}
+
+fn n(n: u64) -> Value {
+    Value::UInt(n)
+}
+
+/// COUNT and the four times.
+pub(super) fn timed(count: u64, total_ns: u64, min_ns: u64, max_ns: u64) -> [Value; 5] {
+    let least = if count == 0 { 0 } else { min_ns };
+    [n(count), ps(total_ns), ps(least), ps(total_ns.checked_div(count).unwrap_or(0)), ps(max_ns)]
+}
+
+/// The columns of [`STATEMENT_SUMS`].
+pub(super) fn sums(did: &Did) -> Vec<Value> {
+    let work = |c| n(WORK.iter().zip(&did.work).find(|(of, _)| **of == c).map_or(0, |(_, n)| *n));
+    vec![
+        ps(did.locks_ns),
+        n(did.errors),
+        n(did.warnings),
+        n(did.rows_affected),
+        n(did.rows_sent),
+        n(did.rows_examined),
+        work(Counter::CreatedTmpDiskTables),
+        work(Counter::CreatedTmpTables),
+        work(Counter::SelectFullJoin),
+        work(Counter::SelectFullRangeJoin),
+        work(Counter::SelectRange),
+        // Joins that look for an access anew for each row: there is no such thing here.
+        n(0),
+        work(Counter::SelectScan),
+        work(Counter::SortMergePasses),
+        work(Counter::SortRange),
+        work(Counter::SortRows),
+        work(Counter::SortScan),
+        n(did.no_index),
+        n(0),
+        n(0),
+        n(0),
+        n(0),
+        n(0),
+    ]
+}
+
+/// One row for each kind of statement that ran.
+fn emit_deeds(whose: &[Value], deeds: &Deeds, emit: Emit<'_>) -> Result<()> {
+    for (kind, did) in deeds {
+        let times = timed(did.count, did.total_ns, did.min_ns, did.max_ns);
+        emit(&[whose, &[text(&kind.name())], &times, &sums(did)].concat())?;
+    }
+    Ok(())
+}
+
+/// Errors whose names end in `_ERROR`.
+const ENDS_IN_ERROR: &[u16] = &[
+    1040, 1042, 1043, 1044, 1045, 1046, 1047, 1048, 1049, 1050, 1051, 1052, 1054, 1064, 1086, 1095, 1139, 1142, 1143,
+    1149, 1155, 1157, 1158, 1227, 1257, 1258, 1259, 1370, 1479, 1480, 1481, 1486, 1488, 1492, 1493, 1495, 1499, 1504,
+    1698, 1873,
+];
+
+/// An error's name as MySQL writes it, `ER_DUP_ENTRY`: the table of errors has it without the capitals.
+fn error_name(code: ErrorCode) -> String {
+    let mut name = String::from("ER");
+    let mut before = ' ';
+    for c in format!("{code:?}").chars() {
+        if c.is_ascii_uppercase() || c.is_ascii_digit() && !before.is_ascii_digit() {
+            name.push('_');
+        }
+        name.push(c.to_ascii_uppercase());
+        before = c;
+    }
+    if ENDS_IN_ERROR.contains(&code.number()) {
+        name.push_str("_ERROR");
+    }
+    name
+}
+
+fn emit_errors(whose: &[Value], errors: &Errors, emit: Emit<'_>) -> Result<()> {
+    for (number, raised) in errors {
+        let code = ErrorCode::from_number(*number);
+        let state = code.map(|c| String::from_utf8_lossy(&c.sqlstate()).into_owned());
+        let [first, last] = [raised.first_us, raised.last_us].map(|us| seconds(us / 1_000_000));
+        let counts = [n(raised.count), n(raised.handled), first, last];
+        let named = [Value::Int((*number).into()), maybe(code.map(error_name).as_deref()), maybe(state.as_deref())];
+        emit(&[whose, &named, &counts].concat())?;
+    }
+    Ok(())
+}
+
+/// Of the sessions that go on, and of those that have ended.
+fn by(state: &State, of: Of) -> Result<BTreeMap<Key, Account>> {
+    state.privileges().require(Privilege::Process)?;
+    let registry = &state.server.registry;
+    let mut all = registry.ledger.ended(of);
+    for entry in registry.all() {
+        let (user, host) = entry.account();
+        let (deeds, errors) = registry.ledger.open(&entry.deeds);
+        let account = all.entry(of.key(&user, &host)).or_default();
+        add_deeds(&mut account.deeds, &deeds);
+        add_errors(&mut account.errors, &errors);
+        account.counts.resize(Counter::COUNT, 0);
+        account.counts.iter_mut().zip(Counter::ALL).for_each(|(sum, c)| *sum += entry.counters.get(*c));
+    }
+    Ok(all)
+}
+
+/// The columns that say whose figures they are.
+fn whose(of: Of, (user, host): &Key) -> Vec<Value> {
+    let (user, host) = (maybe(user.as_deref()), maybe(host.as_deref()));
+    match of {
+        Of::Account => vec![user, host],
+        Of::User => vec![user],
+        Of::Host => vec![host],
+        Of::All => Vec::new(),
+    }
+}
+
+fn statements_of(state: &State, of: Of, emit: Emit<'_>) -> Result<()> {
+    by(state, of)?.iter().try_for_each(|(key, account)| emit_deeds(&whose(of, key), &account.deeds, emit))
+}
+
+fn errors_of(state: &State, of: Of, emit: Emit<'_>) -> Result<()> {
+    by(state, of)?.iter().try_for_each(|(key, account)| emit_errors(&whose(of, key), &account.errors, emit))
+}
+
+/// Counters that a session has; those of statements are in the tables of statements, as in MySQL.
+fn counters() -> impl Iterator<Item = Counter> {
+    let shown = |c: &Counter| c.scope() == Scope::Both && !c.name().starts_with("Com_");
+    let mut all: Vec<Counter> = Counter::ALL.iter().copied().filter(shown).collect();
+    all.sort_by_key(|c| c.name());
+    all.into_iter()
+}
+
+fn status_of(state: &State, of: Of, emit: Emit<'_>) -> Result<()> {
+    for (key, account) in by(state, of)? {
+        for c in counters() {
+            let count = account.counts.get(c as usize).copied().unwrap_or(0);
+            emit(&[&whose(of, &key)[..], &[text(c.name()), text(&count.to_string())]].concat())?;
+        }
+    }
+    Ok(())
+}
+
+fn statements(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    statements_of(state, Of::All, emit)
+}
+
+fn statements_by_account(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    statements_of(state, Of::Account, emit)
+}
+
+fn statements_by_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    statements_of(state, Of::User, emit)
+}
+
+fn statements_by_host(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    statements_of(state, Of::Host, emit)
+}
+
+fn statements_by_thread(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for e in visible(state) {
+        emit_deeds(&[n(e.id)], &state.server.registry.ledger.deeds(&e.deeds), emit)?;
+    }
+    Ok(())
+}
+
+fn errors(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    errors_of(state, Of::All, emit)
+}
+
+fn errors_by_account(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    errors_of(state, Of::Account, emit)
+}
+
+fn errors_by_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    errors_of(state, Of::User, emit)
+}
+
+fn errors_by_host(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    errors_of(state, Of::Host, emit)
+}
+
+fn errors_by_thread(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for e in visible(state) {
+        emit_errors(&[n(e.id)], &state.server.registry.ledger.errors(&e.deeds), emit)?;
+    }
+    Ok(())
+}
+
+fn status_by_account(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    status_of(state, Of::Account, emit)
+}
+
+fn status_by_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    status_of(state, Of::User, emit)
+}
+
+fn status_by_host(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    status_of(state, Of::Host, emit)
+}
+
+fn status_by_thread(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for e in visible(state) {
+        for c in counters() {
+            emit(&[n(e.id), text(c.name()), text(&e.counters.get(c).to_string())])?;
+        }
+    }
+    Ok(())
+}
+
+fn forget_all(server: &Core) {
+    server.registry.ledger.forget_all();
+}
+
+fn forget_threads(server: &Core) {
+    server.registry.ledger.forget_sessions();
+}
+
+fn forget_accounts(server: &Core) {
+    server.registry.ledger.forget_ended(Of::Account);
+}
+
+fn forget_users(server: &Core) {
+    server.registry.ledger.forget_ended(Of::User);
+}
+
+fn forget_hosts(server: &Core) {
+    server.registry.ledger.forget_ended(Of::Host);
+}
+
+fn forget_digests(server: &Core) {
+    server.stats.clear();
+}
+
+/// Of a histogram the buckets up to the last one with a count.
+fn emit_buckets(whose: &[Value], histogram: &Histogram, emit: Emit<'_>) -> Result<()> {
+    let total = histogram.count();
+    let mut lower = 0;
+    for (number, (low, high, count)) in histogram.all_buckets().enumerate() {
+        if lower == total {
+            break;
+        }
+        lower += count;
+        let quantile = lower as f64 / total as f64;
+        let row = [n(number as u64), ps(low), ps(high), n(count), n(lower), Value::Double(quantile)];
+        emit(&[whose, &row].concat())?;
+    }
+    Ok(())
+}
+
+fn histogram(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let mut all = Histogram::new();
+    state.server.stats.snapshot().iter().for_each(|d| all.merge(&d.sums.latency));
+    emit_buckets(&[], &all, emit)
+}
+
+fn histograms(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for d in state.server.stats.snapshot() {
+        let schema = if d.schema.is_empty() { Value::Null } else { text(&d.schema) };
+        emit_buckets(&[schema, maybe(d.texts.as_ref().map(|t| &*t.digest))], &d.sums.latency, emit)?;
+    }
+    Ok(())
+}
+
+/// The transactions that are open.
+fn transactions(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let seen = visible(state);
+    let enumerated = |column: &'static str, name: &str| member("events_transactions_current", column, name);
+    for t in state.server.engine.transactions(10_000) {
+        let Some(entry) = seen.iter().find(|e| e.id == t.owner_thread_id) else { continue };
+        let began = if t.started_ns == 0 { entry.activity().1 } else { t.started_ns };
+        let start = began.saturating_sub(state.server.started_ns());
+        let spent = now_ns().saturating_sub(began);
+        let level = match t.isolation {
+            Isolation::ReadUncommitted => "READ UNCOMMITTED",
+            Isolation::ReadCommitted => "READ COMMITTED",
+            Isolation::RepeatableRead => "REPEATABLE READ",
+            Isolation::Serializable => "SERIALIZABLE",
+        };
+        let mut row = vec![
+            n(entry.id),
+            n(entry.history.count() + 1),
+            Value::Null,
+            text("transaction"),
+            enumerated("STATE", "ACTIVE"),
+            n(shown_trx(t.id, t.lock_owner)),
+        ];
+        row.resize(12, Value::Null);
+        row.extend([ps(start), ps(start + spent), ps(spent)]);
+        row.extend([
+            enumerated("ACCESS_MODE", if t.read_only { "READ ONLY" } else { "READ WRITE" }),
+            text(level),
+            enumerated("AUTOCOMMIT", if t.autocommit { "YES" } else { "NO" }),
+        ]);
+        row.resize(24, Value::Null);
+        emit(&row)?;
+    }
+    Ok(())
+}
+
+fn error_log(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for line in state.server.log.last() {
+        let prio = match line.severity {
+            Severity::System => "System",
+            Severity::Error => "Error",
+            Severity::Warning => "Warning",
+            Severity::Note => "Note",
+        };
+        emit(&[
+            micros(line.unix_us, 6),
+            n(0),
+            member("error_log", "PRIO", prio),
+            Value::Null,
+            text("Server"),
+            text(&line.text),
+        ])?;
+    }
+    Ok(())
+}

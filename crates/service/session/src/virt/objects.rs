@@ -1,0 +1,220 @@
+//! performance_schema: sockets, handles of tables, timers, threads that may be, channels of TLS, the logs' positions.
+
+use super::columns::*;
+use super::declare::{BIGINT, INT, JSON, LONGTEXT, NAME, UBIGINT, UINT, YES_NO, enumeration, fixed, varchar};
+use super::deeds::timed;
+use super::performance::background;
+use super::runtime::visible;
+use super::{Emit, Equals, maybe, member, text};
+use crate::state::State;
+use gannet_core::Core;
+use gannet_core::accounts::Privilege;
+use gannet_core::registry::Activity;
+use gannet_core::status;
+use gannet_core::vars::Live;
+use gannet_engine::lock::MdlMode;
+use gannet_runtime::{FileCount, FileUse, file_figures, forget_file_figures};
+use gannet_types::{Result, SqlError, Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+tables! {
+    PERFORMANCE_SCHEMA in "performance_schema":
+    performance_timers by timers {
+        TIMER_NAME: enumeration(&["CYCLE", "NANOSECOND", "MICROSECOND", "MILLISECOND", "THREAD_CPU"]).not_null(),
+        TIMER_FREQUENCY: BIGINT, TIMER_RESOLUTION: BIGINT, TIMER_OVERHEAD: BIGINT,
+    }
+    setup_threads by setup_threads {
+        NAME: varchar(128).not_null(), ENABLED: YES_NO.not_null(), HISTORY: YES_NO.not_null(),
+        PROPERTIES: varchar(96).not_null(), VOLATILITY: INT.not_null(), DOCUMENTATION: LONGTEXT,
+    }
+    socket_instances by sockets {
+        EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT, THREAD_ID: UBIGINT,
+        SOCKET_ID: INT.not_null(), IP: NAME.not_null(), PORT: INT.not_null(),
+        STATE: enumeration(&["IDLE", "ACTIVE"]).not_null(),
+    }
+    file_instances by files {
+        FILE_NAME: varchar(512).not_null(), EVENT_NAME: varchar(128).not_null(), OPEN_COUNT: UINT.not_null(),
+    }
+    file_summary_by_event_name by file_events, reset by forget_files {}
+        + EVENT + TIMED + READ + FILE_BYTES_READ + WRITE + FILE_BYTES_WRITTEN + MISC
+    file_summary_by_instance by file_instances, reset by forget_files {
+        FILE_NAME: varchar(512).not_null(), EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT,
+    } + TIMED + READ + FILE_BYTES_READ + WRITE + FILE_BYTES_WRITTEN + MISC
+    table_handles by handles {
+        OBJECT_TYPE: NAME.not_null(), OBJECT_SCHEMA: NAME.not_null(), OBJECT_NAME: NAME.not_null(),
+        OBJECT_INSTANCE_BEGIN: COUNT, OWNER_THREAD_ID: UBIGINT, OWNER_EVENT_ID: UBIGINT, INTERNAL_LOCK: NAME,
+        EXTERNAL_LOCK: NAME,
+    }
+    tls_channel_status by channels {
+        CHANNEL: varchar(128).not_null(), PROPERTY: varchar(128).not_null(), VALUE: varchar(2048).not_null(),
+    }
+    log_status by log_status {
+        SERVER_UUID: fixed(36).utf8mb4_bin().not_null(), LOCAL: JSON.not_null(), REPLICATION: JSON.not_null(),
+        STORAGE_ENGINES: JSON.not_null(),
+    }
+}
+
+/// All times are taken in nanoseconds.
+fn timers(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for (name, frequency) in [("NANOSECOND", 1_000_000_000), ("MICROSECOND", 1_000_000), ("MILLISECOND", 1000)] {
+        let name = member("performance_timers", "TIMER_NAME", name);
+        emit(&[name, Value::Int(frequency), Value::Int(1), Value::Null])?;
+    }
+    Ok(())
+}
+
+fn setup_threads(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let mut names: Vec<String> = background().map(|(_, name, _)| name).collect();
+    names.push("thread/sql/one_connection".into());
+    names.sort();
+    names.dedup();
+    for name in names {
+        let yes = |c: &'static str| member("setup_threads", c, "YES");
+        emit(&[text(&name), yes("ENABLED"), yes("HISTORY"), text(""), Value::Int(0), Value::Null])?;
+    }
+    Ok(())
+}
+
+/// The clients' sockets. `SOCKET_ID` is the connection's number.
+fn sockets(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for e in visible(state).iter().filter(|e| !e.is_own()) {
+        let who = e.who();
+        let port = who.host.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).unwrap_or(0);
+        let remote = !e.address.is_empty();
+        let idle = e.activity().0 == Activity::Sleep;
+        emit(&[
+            text(if remote { "wait/io/socket/sql/client_connection" } else { "wait/io/socket/sql/server_unix_socket" }),
+            Value::UInt(e.id),
+            Value::UInt(e.id),
+            Value::Int(e.id as i64),
+            text(&e.address),
+            Value::Int(if remote { port } else { 0 }),
+            member("socket_instances", "STATE", if idle { "IDLE" } else { "ACTIVE" }),
+        ])?;
+    }
+    Ok(())
+}
+
+/// What a file's operations are called: as in MySQL where it has such files.
+fn file_event(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let known = match &*name {
+        "data.gnt" => "innodb/innodb_data_file",
+        n if n.contains("double") => "innodb/innodb_dblwr_file",
+        n if n.ends_with(".log") => "innodb/innodb_log_file",
+        n if n.ends_with(".idx") => "gannet/log_index",
+        n if n.contains("control") => "gannet/control",
+        n if n.starts_with("binlog.") || n.contains("-bin.") => "sql/binlog",
+        _ if path.components().any(|c| c.as_os_str() == "#tmp") => "innodb/innodb_temp_file",
+        _ => "gannet/other",
+    };
+    format!("wait/io/file/{known}")
+}
+
+/// Count, times and bytes of all, reads, writes and the rest.
+fn file_row(uses: &[FileCount]) -> Vec<Value> {
+    let mut all = FileCount::default();
+    uses.iter().for_each(|u| all.add(u));
+    let of = |what: FileUse| uses.get(what as usize).copied().unwrap_or_default();
+    let times = |u: &FileCount| timed(u.count, u.total_ns, u.min_ns, u.max_ns);
+    let (read, written, other) = (of(FileUse::Read), of(FileUse::Write), of(FileUse::Other));
+    let bytes = |u: &FileCount| [Value::Int(u.bytes as i64)];
+    [&times(&all)[..], &times(&read), &bytes(&read), &times(&written), &bytes(&written), &times(&other)].concat()
+}
+
+fn files(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for f in file_figures().iter().filter(|f| f.open > 0) {
+        emit(&[text(&f.path.to_string_lossy()), text(&file_event(&f.path)), Value::UInt(f.open)])?;
+    }
+    Ok(())
+}
+
+fn file_instances(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for (i, f) in file_figures().iter().filter(|f| f.open > 0).enumerate() {
+        let head = [text(&f.path.to_string_lossy()), text(&file_event(&f.path)), Value::UInt(i as u64 + 1)];
+        emit(&[&head[..], &file_row(&f.uses)].concat())?;
+    }
+    Ok(())
+}
+
+fn forget_files(_: &Core) {
+    forget_file_figures();
+}
+
+/// Closed files are among them.
+fn file_events(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let mut events: BTreeMap<String, Vec<FileCount>> = BTreeMap::new();
+    for f in file_figures() {
+        let sums = events.entry(file_event(&f.path)).or_insert_with(|| vec![FileCount::default(); f.uses.len()]);
+        sums.iter_mut().zip(&f.uses).for_each(|(sum, u)| sum.add(u));
+    }
+    events.iter().try_for_each(|(name, uses)| emit(&[&[text(name)][..], &file_row(uses)].concat()))
+}
+
+/// The tables that sessions have open: those whose definitions they hold.
+fn handles(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let seen: BTreeMap<u64, _> = visible(state).into_iter().map(|e| (e.id, e)).collect();
+    for l in state.server.engine.lock_table().metadata_locks() {
+        let (Some((schema, table)), Some(entry)) = (l.name.split_once('.'), seen.get(&l.party.thread)) else {
+            continue;
+        };
+        if !l.granted {
+            continue;
+        }
+        let external = match l.mode {
+            MdlMode::Read | MdlMode::NoWrite => Some("READ EXTERNAL"),
+            MdlMode::Write | MdlMode::Exclusive => Some("WRITE EXTERNAL"),
+            MdlMode::Upgradable => None,
+        };
+        emit(&[
+            text("TABLE"),
+            text(schema),
+            text(table),
+            Value::UInt(l.object),
+            Value::UInt(entry.id),
+            Value::UInt(entry.history.count() + 1),
+            Value::Null,
+            maybe(external),
+        ])?;
+    }
+    Ok(())
+}
+
+fn channels(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let channel = || text("mysql_main");
+    let on = state.server.tls.acceptor().is_some();
+    emit(&[channel(), text("Enabled"), text(if on { "Yes" } else { "No" })])?;
+    let wanted = |name: &str| name.starts_with("Ssl_") || name.starts_with("Current_tls_");
+    for (name, value) in status::rows(&state.server, None, None, wanted) {
+        emit(&[channel(), text(name), text(&value)])?;
+    }
+    Ok(())
+}
+
+/// Where the logs end, at one moment.
+fn log_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    state.privileges().require(Privilege::BackupAdmin)?;
+    let server = &state.server;
+    let uuid = server.globals.get(Live::ServerUuid).as_str().to_string();
+    let engine = server.engine.status();
+    let local = match server.binlog() {
+        Some(log) => {
+            let end = log.end();
+            let executed = log.executed(&server.engine);
+            format!(
+                r#"{{"gtid_executed": "{executed}", "binary_log_file": "{}", "binary_log_position": {}}}"#,
+                log.names().name(end.number),
+                end.position
+            )
+        }
+        None => r#"{"gtid_executed": "", "binary_log_file": "", "binary_log_position": 0}"#.to_string(),
+    };
+    let storage =
+        format!(r#"{{"InnoDB": {{"LSN": {}, "LSN_checkpoint": {}}}}}"#, engine.log_lsn.0, engine.checkpoint_lsn.0);
+    let json = |s: &str| -> Result<Value> {
+        let parsed = json::parse(s.as_bytes()).map_err(|_| SqlError::internal("a log's status"))?;
+        Ok(Value::Json(parsed.to_text(gannet_types::room::Room::FREE)?))
+    };
+    emit(&[text(&uuid), json(&local)?, json(r#"{"channels": []}"#)?, json(&storage)?])
+}

@@ -1,0 +1,85 @@
+//! performance_schema: what stored programs have taken. The figures are the compiled program's own: they go with it when
+//! it is defined anew.
+
+use super::columns::{COUNT, STATEMENT_SUMS, TIMED};
+use super::declare::{Columns, NAME, enumeration};
+use super::deeds::timed;
+use super::{Emit, Equals, member, text};
+use crate::state::State;
+use gannet_base::sync::atomic::Ordering::Relaxed;
+use gannet_core::Core;
+use gannet_program::{Figures, Program};
+use gannet_schema::CatalogSnapshot;
+use gannet_types::{Result, Value};
+use std::sync::Arc;
+
+const TABLE: &str = "events_statements_summary_by_program";
+
+const STATEMENTS: Columns = &[
+    ("COUNT_STATEMENTS", COUNT),
+    ("SUM_STATEMENTS_WAIT", COUNT),
+    ("MIN_STATEMENTS_WAIT", COUNT),
+    ("AVG_STATEMENTS_WAIT", COUNT),
+    ("MAX_STATEMENTS_WAIT", COUNT),
+];
+
+tables! {
+    PERFORMANCE_SCHEMA in "performance_schema":
+    events_statements_summary_by_program by programs, reset by forget {
+        OBJECT_TYPE: enumeration(&["EVENT", "FUNCTION", "PROCEDURE", "TABLE", "TRIGGER"]),
+        OBJECT_SCHEMA: NAME.not_null(), OBJECT_NAME: NAME.not_null(),
+    } + TIMED + STATEMENTS + STATEMENT_SUMS
+}
+
+/// Gives every program that has run: type, schema, name, figures.
+fn each(snapshot: &CatalogSnapshot, f: &mut dyn FnMut(&str, &str, &str, &Figures) -> Result<()>) -> Result<()> {
+    for schema in snapshot.schemas().map(|s| s.name.clone()) {
+        for r in snapshot.routines(&schema) {
+            if let Some(program) = r.compiled.get::<Arc<Program>>() {
+                f(r.kind.word(), &schema, &r.name, &program.figures)?;
+            }
+        }
+        for t in snapshot.tables(&schema).iter().flat_map(|t| t.triggers.iter()) {
+            if let Some(program) = t.compiled.get::<Arc<Program>>() {
+                f("TRIGGER", &schema, &t.name, &program.figures)?;
+            }
+        }
+        for e in snapshot.events(&schema) {
+            if let Some(program) = e.compiled.get::<Arc<Program>>() {
+                f("EVENT", &schema, &e.name, &program.figures)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn programs(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let snapshot = state.snapshot.clone();
+    each(&snapshot, &mut |kind, schema, name, figures| {
+        let (count, sum, least, most) = figures.runs.get();
+        if count == 0 {
+            return Ok(());
+        }
+        let object = [member(TABLE, "OBJECT_TYPE", kind), text(schema), text(name)];
+        let statements = figures.statements.get();
+        let mut sums = vec![Value::UInt(0); STATEMENT_SUMS.len()];
+        for (column, n) in [
+            ("SUM_ERRORS", &figures.errors),
+            ("SUM_WARNINGS", &figures.warnings),
+            ("SUM_ROWS_AFFECTED", &figures.rows_affected),
+        ] {
+            if let Some(at) = STATEMENT_SUMS.iter().position(|(name, _)| *name == column) {
+                sums[at] = Value::UInt(n.load(Relaxed));
+            }
+        }
+        let of_statements = timed(statements.0, statements.1, statements.2, statements.3);
+        emit(&[&object[..], &timed(count, sum, least, most), &of_statements, &sums].concat())
+    })
+}
+
+fn forget(core: &Core) {
+    let _ = each(&core.catalog.snapshot(), &mut |_, _, _, figures| {
+        figures.forget();
+        Ok(())
+    });
+}

@@ -1,0 +1,345 @@
+//! Full-text searches: the rows that a query finds in an index, and their ranks.
+//!
+//! A search reads the entries of each term (`schema::method`) that the statement's snapshot has, joins and ranks them
+//! (`gannet_text::evaluate`), and keeps row keys with ranks for as long as the statement runs. `MATCH` as a value looks
+//! a row's key up there; `MATCH` as an access reads the rows by these keys.
+//!
+//! A statement that locks rows searches what is committed when it comes to it; each row that it finds is judged again
+//! by its text once it is locked.
+
+use crate::context::Cx;
+use crate::found::{Found, Keys, Search};
+use crate::{codec, error::from_engine};
+use gannet_engine::{Cut, KeyRange, ScanOptions, SnapshotReader};
+use gannet_plan::expr::Match;
+use gannet_plan::plan::Intent;
+use gannet_schema::{FullText, Table};
+use gannet_text::{List, Mode, Phrase, Posting, Query, Term, evaluate, postings};
+use gannet_types::charset::Charset;
+use gannet_types::{Result, SqlError, Value, ValueRef, sql_err};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// The rank of the row with a key: the value of `MATCH ... AGAINST`.
+pub(crate) fn rank(search: &Match, against: &Value, values: &[Value], cx: &mut Cx<'_, '_>) -> Result<Value> {
+    let (at, _) = find(search.table, search.index, search.mode, against, cx)?;
+    let table = &*cx.shared.plan.tables[search.table as usize].table;
+    if values.iter().any(Value::is_null) {
+        return Ok(Value::Double(0.0));
+    }
+    let mut key = Vec::with_capacity(16);
+    match (table.has_hidden_key(), values.first()) {
+        (true, Some(Value::UInt(id))) => table.row_id_key(*id, &mut key),
+        (true, _) => return Err(SqlError::internal("MATCH without the row's id")),
+        (false, _) => {
+            let columns = table.clustered_columns();
+            let value = |column: usize| {
+                let at = columns.iter().position(|c| *c as usize == column);
+                at.and_then(|at| values.get(at)).map_or(ValueRef::Null, Value::as_ref)
+            };
+            table.clustered_key(value, &mut key)?;
+        }
+    }
+    let Some(search) = cx.searches.as_ref().and_then(|s| s.0.get(at)) else { return Ok(Value::Double(0.0)) };
+    let rank = search.judged.get(key.as_slice()).copied().unwrap_or_else(|| search.found.rank(&key));
+    Ok(Value::Double(f64::from(rank)))
+}
+
+/// The search of a query in an index of a plan table: done once for each text. Its number, and what it has found.
+pub(crate) fn find(
+    slot: u32,
+    index: u32,
+    mode: Mode,
+    against: &Value,
+    cx: &mut Cx<'_, '_>,
+) -> Result<(usize, Arc<Found>)> {
+    let of = (slot, index, mode);
+    let known = cx.searches.iter().flat_map(|s| &s.0).position(|s| s.of == of && s.against == *against);
+    if let Some(at) = known
+        && let Some(search) = cx.searches.as_ref().and_then(|s| s.0.get(at))
+    {
+        return Ok((at, search.found.clone()));
+    }
+    let found = Arc::new(search(slot, index as usize, mode, against, cx)?);
+    cx.reserve(found.keys.bytes.len() + found.rows.len() * 24)?;
+    let all = &mut cx.searches.get_or_insert_default().0;
+    all.push(Search { of, against: against.clone(), found: found.clone(), judged: HashMap::new() });
+    Ok((all.len() - 1, found))
+}
+
+/// Judges a row, which is locked now, by its text. False: it is not found any more.
+pub(crate) fn judge(at: usize, slot: u32, index: usize, key: &[u8], cx: &mut Cx<'_, '_>) -> Result<bool> {
+    let table = &*cx.shared.plan.tables[slot as usize].table;
+    let Some(search) = cx.searches.as_ref().and_then(|s| s.0.get(at)) else { return Ok(true) };
+    let (found, text) = (search.found.clone(), definition(table, index)?);
+    let Some(query) = &found.query else { return Ok(true) };
+    let mut buffer = gannet_engine::RowBuf::new();
+    let tree = codec::row_tree(table, cx.txn.get()?)?;
+    // What is locked is read as it is, by its owner.
+    let read = cx.txn.get()?.get(tree, key, gannet_engine::ReadMode::Newest, &mut buffer).map_err(from_engine)?;
+    if read != gannet_engine::Read::Found {
+        return Ok(false);
+    }
+    let values = codec::decode_row(table, buffer.row())?;
+    let columns = || texts(table, index, |i| values[i].as_ref());
+    let mut lists: Vec<List> = query.terms().iter().map(|_| List::default()).collect();
+    add_row(text, query.terms(), columns(), 0, &mut lists)?;
+    let holds = &mut |_, phrase: &Phrase| Ok::<bool, SqlError>(phrase.is_in(&text.analyzer, columns()));
+    let rank = evaluate(query, &lists, &found.counts, found.total, holds)?.first().map(|(_, rank)| *rank);
+    if let Some(search) = cx.searches.as_mut().and_then(|s| s.0.get_mut(at)) {
+        search.judged.insert(key.into(), rank.unwrap_or(0.0));
+    }
+    Ok(rank.is_some())
+}
+
+fn definition(table: &Table, index: usize) -> Result<&FullText> {
+    table.indexes[index].text().ok_or_else(|| SqlError::internal("a search in an index that is not full-text"))
+}
+
+/// The texts of an index's columns.
+fn texts<'v>(
+    table: &Table,
+    index: usize,
+    value: impl Fn(usize) -> ValueRef<'v>,
+) -> impl Iterator<Item = Option<&'v [u8]>> {
+    table.indexes[index].parts.iter().map(move |part| match value(part.column as usize) {
+        ValueRef::Str(bytes, _) => Some(bytes),
+        _ => None,
+    })
+}
+
+/// Adds what a row has of the terms.
+fn add_row<'v>(
+    text: &FullText,
+    terms: &[Term],
+    columns: impl Iterator<Item = Option<&'v [u8]>>,
+    number: u32,
+    lists: &mut [List],
+) -> Result<()> {
+    let mut carried = Vec::new();
+    for word in postings(&text.analyzer, columns) {
+        for (term, list) in terms.iter().zip(&mut *lists).filter(|(t, _)| t.is_at(&word.key)) {
+            carried.clear();
+            word.carried(&text.analyzer, &mut carried);
+            let posting = Posting::read(&carried).map_err(damaged)?;
+            if term.takes(&text.analyzer, posting.text) {
+                list.push(number, &posting, term.placed);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn damaged(e: gannet_base::DecodeError) -> SqlError {
+    SqlError::internal(format_args!("an entry of a full-text index: {e}"))
+}
+
+/// The query as text.
+fn query_text(against: &Value) -> Option<String> {
+    let mut bytes = Vec::new();
+    match against {
+        Value::Null => return None,
+        Value::Str(text, collation) if collation.charset() != Charset::Binary => {
+            bytes.extend_from_slice(&collation.charset().convert(text, Charset::Utf8mb4).bytes);
+        }
+        other => other.write_text(&mut bytes),
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn search(slot: u32, index: usize, mode: Mode, against: &Value, cx: &mut Cx<'_, '_>) -> Result<Found> {
+    let plan_table = &cx.shared.plan.tables[slot as usize];
+    let (table, text) = (&*plan_table.table, definition(&plan_table.table, index)?);
+    let Some(words) = query_text(against) else { return Ok(Found::default()) };
+    let mut query = Query::new(&text.analyzer, &words, mode)?;
+    let locks = plan_table.intent != Intent::Read;
+    let txn = cx.txn.get()?;
+    let reader = if locks { None } else { txn.snapshot_reader().map_err(from_engine)? };
+    let reader = match reader {
+        Some(reader) => reader,
+        None => SnapshotReader::of_now(txn, false).map_err(from_engine)?,
+    };
+    let source = Source { table, index, text, reader, trees: codec::trees(table, txn)? };
+    let mut found = source.find(&query, cx)?;
+    if mode == Mode::Expansion && !found.rows.is_empty() {
+        let mut keys = BTreeSet::new();
+        for n in 0..found.len() {
+            let row = source.row(found.key(n))?.unwrap_or_default();
+            let words = postings(&text.analyzer, source.texts(&row)?.iter().map(Option::as_deref));
+            keys.extend(words.into_iter().map(|w| w.key));
+        }
+        query = query.expanded(keys.into_iter());
+        found = source.find(&query, cx)?;
+    }
+    found.query = Some(query);
+    Ok(found)
+}
+
+/// What a search reads.
+struct Source<'t> {
+    table: &'t Table,
+    index: usize,
+    text: &'t FullText,
+    reader: SnapshotReader,
+    trees: &'t gannet_catalog::Trees,
+}
+
+/// The entries of one term, by row keys.
+#[derive(Default)]
+struct Read {
+    keys: Keys,
+    list: List,
+}
+
+impl Source<'_> {
+    fn find(&self, query: &Query, cx: &mut Cx<'_, '_>) -> Result<Found> {
+        let (keys, lists) = if self.reader.reads(&self.trees.indexes[self.index]) {
+            joined(self.entries(query.terms(), cx)?)
+        } else {
+            self.all_rows(query.terms(), cx)?
+        };
+        let total = self.trees.row.approximate_rows().max(lists.iter().map(|l| l.rows.len() as u64).max().unwrap_or(0));
+        let counts: Vec<u64> = lists.iter().map(|l| l.entries).collect();
+        let holds = &mut |number: u32, phrase: &Phrase| {
+            let row = self.row(keys.get(number as usize))?.unwrap_or_default();
+            Ok::<bool, SqlError>(phrase.is_in(&self.text.analyzer, self.texts(&row)?.iter().map(Option::as_deref)))
+        };
+        let rows = evaluate(query, &lists, &counts, total, holds)?;
+        let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+        order.sort_by(|a, b| rows[*b as usize].1.total_cmp(&rows[*a as usize].1));
+        Ok(Found { query: None, total, counts, keys, rows, order })
+    }
+
+    /// The entries of each term.
+    fn entries(&self, terms: &[Term], cx: &mut Cx<'_, '_>) -> Result<Vec<Read>> {
+        let tree = &self.trees.indexes[self.index];
+        let most = match cx.session.system_variable(true, "innodb_ft_result_cache_limit")? {
+            Value::UInt(n) => usize::try_from(n).unwrap_or(usize::MAX),
+            Value::Int(n) => usize::try_from(n).unwrap_or(usize::MAX),
+            _ => usize::MAX,
+        };
+        let mut bytes = 0;
+        let mut all = Vec::with_capacity(terms.len());
+        for term in terms {
+            let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+            let mut scan = self.reader.scan(tree, KeyRange::prefix(&term.key), options).map_err(from_engine)?;
+            let mut read = Read::default();
+            // Entries of several words: their rows come in no order.
+            let mut of_words: Vec<(Vec<u8>, u32)> = Vec::new();
+            let mut number = 0_u32;
+            while let Some(entry) = scan.next().map_err(from_engine)? {
+                if number.is_multiple_of(256) {
+                    cx.check_interrupt()?;
+                }
+                let posting = Posting::read(entry.value).map_err(damaged)?;
+                if !term.takes(&self.text.analyzer, posting.text) {
+                    continue;
+                }
+                let (_, row_key) = self.table.split_index_key(self.index, entry.key)?;
+                bytes += row_key.len() + 24 + if term.placed { entry.value.len() } else { 0 };
+                if bytes > most {
+                    return Err(sql_err!(FtResultCacheLimit));
+                }
+                if term.start.is_some() {
+                    of_words.push((row_key.to_vec(), posting.times));
+                    continue;
+                }
+                read.keys.push(row_key);
+                read.list.push(number, &posting, term.placed);
+                number += 1;
+            }
+            of_words.sort_unstable();
+            for (i, (key, times)) in of_words.iter().enumerate() {
+                // The last of equal ones has the greatest number of times.
+                if of_words.get(i + 1).is_none_or(|next| next.0 != *key) {
+                    read.list.push(read.keys.len() as u32, &Posting::times(*times), false);
+                    read.keys.push(key);
+                }
+            }
+            if term.start.is_some() {
+                read.list.entries = of_words.len() as u64;
+            }
+            all.push(read);
+        }
+        Ok(all)
+    }
+
+    /// What all rows have of the terms: where entries are candidates only, since the transaction has written over rows
+    /// that others changed after its snapshot.
+    fn all_rows(&self, terms: &[Term], cx: &mut Cx<'_, '_>) -> Result<(Keys, Vec<List>)> {
+        let mut keys = Keys::default();
+        let mut lists: Vec<List> = terms.iter().map(|_| List::default()).collect();
+        let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+        let mut scan = self.reader.scan(&self.trees.row, KeyRange::ALL, options).map_err(from_engine)?;
+        while let Some(entry) = scan.next().map_err(from_engine)? {
+            cx.check_interrupt()?;
+            let columns = self.texts(entry.value)?;
+            add_row(self.text, terms, columns.iter().map(Option::as_deref), keys.len() as u32, &mut lists)?;
+            keys.push(entry.key);
+        }
+        Ok((keys, lists))
+    }
+
+    /// A row as it is stored.
+    fn row(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let only = KeyRange::new(Cut::Before(key), Cut::After(key));
+        let mut scan = self.reader.scan(&self.trees.row, only, ScanOptions::default()).map_err(from_engine)?;
+        Ok(scan.next().map_err(from_engine)?.map(|entry| entry.value.to_vec()))
+    }
+
+    /// The texts of a stored row; of none, none.
+    fn texts(&self, row: &[u8]) -> Result<Vec<Option<Vec<u8>>>> {
+        if row.is_empty() {
+            return Ok(Vec::new());
+        }
+        let parts = self.table.indexes[self.index].parts.iter();
+        parts
+            .map(|part| match self.table.layout().get(row, part.column as usize)? {
+                ValueRef::Str(bytes, _) => Ok(Some(bytes.to_vec())),
+                _ => Ok(None),
+            })
+            .collect()
+    }
+}
+
+/// Numbers the rows of all terms by their keys.
+fn joined(mut reads: Vec<Read>) -> (Keys, Vec<List>) {
+    if reads.len() == 1
+        && let Some(only) = reads.pop()
+    {
+        return (only.keys, vec![only.list]);
+    }
+    let mut all: Vec<&[u8]> = reads.iter().flat_map(|r| (0..r.keys.len()).map(|n| r.keys.get(n))).collect();
+    // Each list is in order already: a sort by merging.
+    all.sort();
+    all.dedup();
+    let mut keys = Keys::default();
+    all.iter().for_each(|key| keys.push(key));
+    let number = |read: &Read| -> Vec<u32> {
+        let mut at = 0;
+        let mut one = |n: usize| {
+            let key = read.keys.get(n);
+            at += all[at..].partition_point(|k| *k < key);
+            at as u32
+        };
+        (0..read.keys.len()).map(&mut one).collect()
+    };
+    let numbers: Vec<Vec<u32>> = reads.iter().map(number).collect();
+    let lists = reads.into_iter().zip(numbers).map(|(read, rows)| List { rows, ..read.list }).collect();
+    (keys, lists)
+}
+
+/// Whether rows that are not found satisfy `MATCH > bound`, `MATCH >= bound`, too.
+pub(crate) fn takes_all(bound: &Value, inclusive: bool) -> bool {
+    let bound = match bound {
+        Value::Null => return false,
+        Value::Int(n) => *n as f64,
+        Value::UInt(n) => *n as f64,
+        Value::Double(n) => *n,
+        Value::Float(n) => f64::from(*n),
+        Value::Decimal(n) => n.to_f64(),
+        // Whatever number it becomes.
+        _ => return true,
+    };
+    bound < 0.0 || inclusive && bound == 0.0
+}

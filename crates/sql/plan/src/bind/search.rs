@@ -1,0 +1,69 @@
+//! `MATCH ... AGAINST`.
+
+use super::{Binder, error};
+use crate::expr::{Expr, ExprKind, Match};
+use crate::logical::Label;
+use crate::typing::Bound;
+use gannet_parser::ast;
+use gannet_schema::Table;
+use gannet_text::Mode;
+use gannet_types::{ErrorCode, Result, SqlType, TypeId};
+
+/// Finds the index over exactly these columns, in whatever order. Error 1191 without one, 1210 where something else
+/// than columns of one table is searched, or by something that is not constant.
+pub(super) fn bind(binder: &mut Binder<'_>, search: &ast::Match) -> Result<Bound> {
+    let wrong = |what: &str| error(ErrorCode::WrongArguments, &[&what]);
+    let mut of_table = None;
+    let mut ordinals: Vec<u32> = Vec::with_capacity(search.columns.len());
+    for column in &search.columns {
+        let bound = binder.resolve(column)?;
+        let ExprKind::Column(id) = bound.expr.kind else { return Err(wrong("MATCH")) };
+        let Label::Base { table, ordinal } = binder.arena.labels[id as usize] else { return Err(wrong("MATCH")) };
+        let first = id - ordinal;
+        if of_table.is_some_and(|known| known != (table, first)) {
+            return Err(wrong("MATCH"));
+        }
+        of_table = Some((table, first));
+        if !ordinals.contains(&ordinal) {
+            ordinals.push(ordinal);
+        }
+    }
+    let (slot, first) = of_table.ok_or_else(|| wrong("MATCH"))?;
+    let against = binder.lifted(&search.against)?.expr;
+    let varies = against.any(&mut |e| match &e.kind {
+        ExprKind::Column(_) | ExprKind::Register(_) | ExprKind::Subquery(_) | ExprKind::SetUserVar(..) => true,
+        ExprKind::Default { .. } | ExprKind::Match(_) => true,
+        ExprKind::Call(def, _) => def.stability.varies(),
+        ExprKind::Routine(routine, _) => !routine.routine.deterministic,
+        _ => false,
+    });
+    if varies {
+        return Err(wrong("AGAINST"));
+    }
+    let table = binder.arena.tables[slot as usize].table.clone();
+    let index = serving(&table, &ordinals).ok_or_else(|| error(ErrorCode::FtMatchingKeyNotFound, &[]))?;
+    let mode = match (search.boolean, search.expansion) {
+        (true, _) => Mode::Boolean,
+        (false, true) => Mode::Expansion,
+        (false, false) => Mode::Natural,
+    };
+    let mut args = vec![against];
+    if table.has_hidden_key() {
+        args.push(binder.arena.expr(first + table.columns.len() as u32));
+    }
+    args.extend(table.clustered_columns().iter().map(|column| binder.arena.expr(first + column)));
+    let ty = SqlType { nullable: true, ..SqlType::new(TypeId::Double) };
+    let kind = ExprKind::Match(Box::new(Match { table: slot, index: index as u32, mode, args: args.into() }));
+    Ok(Bound::new(Expr { kind, ty }))
+}
+
+/// The full-text index over exactly these columns.
+fn serving(table: &Table, columns: &[u32]) -> Option<usize> {
+    let serves = |index: &gannet_schema::Index| {
+        !index.is_ordered()
+            && !index.invisible
+            && index.parts.len() == columns.len()
+            && index.parts.iter().all(|p| columns.contains(&p.column))
+    };
+    table.indexes.iter().position(serves)
+}

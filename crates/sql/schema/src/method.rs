@@ -1,0 +1,51 @@
+//! Access methods: which entries a row makes in an index, and what such an index may be used for.
+//!
+//! The B-tree has one entry a row, in the order of its columns. A full-text index has one for each word of the row:
+//!
+//! ```text
+//! word's key · clustered key → how often, the word, where (text::posting)
+//! ```
+
+use gannet_text::{Analyzer, Definition};
+use gannet_types::key::KeyPart;
+use gannet_types::{CollationId, SqlType};
+use std::sync::Arc;
+
+/// How an index finds rows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Method {
+    /// A B-tree over the values of its columns.
+    #[default]
+    Ordered,
+    /// The words of its columns.
+    FullText(Arc<FullText>),
+}
+
+/// A full-text index's definition, ready to use.
+#[derive(Debug)]
+pub struct FullText {
+    /// As it is stored.
+    pub definition: Definition,
+    /// Ready to use.
+    pub analyzer: Analyzer,
+}
+
+impl PartialEq for FullText {
+    fn eq(&self, other: &FullText) -> bool {
+        self.definition == other.definition
+    }
+}
+
+impl Method {
+    /// A full-text index.
+    pub fn full_text(definition: Definition) -> Method {
+        let analyzer = Analyzer::new(&definition);
+        Method::FullText(Arc::new(FullText { definition, analyzer }))
+    }
+}
+
+/// The part of a full-text index's key before the clustered key.
+pub(crate) fn word_part(collation: CollationId) -> KeyPart {
+    let ty = SqlType { nullable: false, ..SqlType::varchar(84, collation) };
+    KeyPart { ty, prefix: None, descending: false }
+}

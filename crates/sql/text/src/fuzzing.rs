@@ -1,0 +1,35 @@
+//! What the fuzzer calls: bytes of entries and definitions, and queries over texts.
+
+use crate::{Analyzer, Definition, List, Mode, Posting, Query, Tokens, evaluate, postings};
+use gannet_types::CollationId;
+
+/// Takes bytes for everything that the crate reads. Half of them are a text, half a query for it.
+pub fn check(data: &[u8]) {
+    let _ = Definition::decode(data);
+    if let Ok(posting) = Posting::read(data) {
+        let _ = posting.ordinals();
+    }
+    let (text, query) = data.split_at(data.len() / 2);
+    let query = String::from_utf8_lossy(query);
+    let words = Definition::new(CollationId::DEFAULT);
+    let ngrams = Definition { tokens: Tokens::Ngrams { size: 2 }, ..Definition::new(CollationId::UTF8MB4_GENERAL_CI) };
+    for analyzer in [Analyzer::new(&words), Analyzer::new(&ngrams)] {
+        for mode in [Mode::Natural, Mode::Boolean] {
+            let Ok(query) = Query::new(&analyzer, &query, mode) else { continue };
+            let mut lists: Vec<List> = query.terms().iter().map(|_| List::default()).collect();
+            for word in postings(&analyzer, [Some(text)].into_iter()) {
+                let mut carried = Vec::new();
+                word.carried(&analyzer, &mut carried);
+                let Ok(posting) = Posting::read(&carried) else { continue };
+                for (term, list) in query.terms().iter().zip(&mut lists).filter(|(t, _)| t.is_at(&word.key)) {
+                    list.push(0, &posting, term.placed);
+                }
+            }
+            let counts: Vec<u64> = lists.iter().map(|l| l.entries).collect();
+            let found = evaluate::<()>(&query, &lists, &counts, 1, &mut |_, phrase| {
+                Ok(phrase.is_in(&analyzer, [Some(text)].into_iter()))
+            });
+            assert!(found.is_ok_and(|rows| rows.len() <= 1), "one row is found once");
+        }
+    }
+}

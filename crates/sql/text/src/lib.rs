@@ -1,0 +1,29 @@
+//! Full-text search without storage: what the words of a text are, what a query asks for, and how rows rank. It does
+//! what InnoDB's full-text indexes do (manual, 14.9 "Full-Text Search Functions"), with its formula of relevance.
+//!
+//! ```text
+//! Definition   how an index takes texts apart; fixed when it is made       definition
+//! Analyzer     a definition, ready to use: tokens of a text                words
+//! Posting      a word of a row: its key and what is kept of it             posting
+//! Query        what AGAINST asks for, as a tree over terms                 query, parse
+//! Score        which rows it finds, and their ranks                        score
+//! ```
+//!
+//! *Invariant*: nothing here reads, writes or waits, and no text makes it panic.
+
+mod definition;
+pub mod fuzzing;
+mod parse;
+mod posting;
+mod query;
+mod score;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use definition::{DEFAULT_STOPWORDS, Definition, Stopwords, Tokens};
+pub use posting::{Posting, Word, postings};
+pub use query::{Mode, Phrase, Query, Term};
+pub use score::{List, evaluate};
+pub use words::{Analyzer, Token};
