@@ -66,6 +66,12 @@ for _ in 1 2 3 4; do sql "SET innodb_lock_wait_timeout = 60; UPDATE shop.orders 
 sleep "${GANNET_LOOK:-15}"
 same "four wait for one" "4 1" "$(sql "SELECT COUNT(*), COUNT(DISTINCT ROOT_BLOCKING_THREAD_ID) FROM performance_schema.gannet_active_session_history
   WHERE OBJECT = 'shop.orders.PRIMARY' AND SAMPLE_TIME = (SELECT MAX(SAMPLE_TIME) FROM performance_schema.gannet_active_session_history WHERE OBJECT = 'shop.orders.PRIMARY')" | tr '\t' ' ')"
+same "one holds, four wait" "1 4 IX" "$(sql "SELECT SUM(LOCK_STATUS = 'GRANTED'), SUM(LOCK_STATUS = 'WAITING'), (SELECT MAX(LOCK_MODE) FROM performance_schema.data_locks
+  WHERE LOCK_TYPE = 'TABLE' AND OBJECT_NAME = 'orders') FROM performance_schema.data_locks WHERE OBJECT_NAME = 'orders' AND LOCK_DATA = '7'" | tr '\t' ' ')"
+same "both locks of each wait" "0" "$(sql "SELECT COUNT(*) FROM performance_schema.data_lock_waits w JOIN performance_schema.data_locks r ON r.ENGINE_LOCK_ID = w.REQUESTING_ENGINE_LOCK_ID
+  LEFT JOIN performance_schema.data_locks b ON b.ENGINE_LOCK_ID = w.BLOCKING_ENGINE_LOCK_ID WHERE r.LOCK_DATA = '7' AND b.LOCK_DATA IS NULL")"
+top=$("$GANNET_BIN" top -S "$GANNET_SOCKET" -uconsole_watch -psee --once)
+same "top" 1 "$(grep -c 'shop.orders.PRIMARY' <<< "$top")"
 node "$(dirname "$0")/console.mjs" "$base" "${GANNET_SHOTS:-$dir}"
 # shellcheck disable=SC2086
 kill $jobs_ 2>/dev/null || true

@@ -37,6 +37,11 @@ const TARGETS: &[Target] = &[
         check: gannet_wire::fuzzing::compressed,
         seeds: |_| gannet_wire::fuzzing::compressed_seeds(),
     },
+    Target {
+        name: "memcached",
+        check: gannet_wire::memcached::fuzzing::check,
+        seeds: |_| gannet_wire::memcached::fuzzing::seeds(),
+    },
     Target { name: "binlog", check: gannet_binlog::fuzzing::check, seeds: |_| gannet_binlog::fuzzing::seeds() },
     Target { name: "parser", check: gannet_parser::fuzz::check, seeds: statements },
     Target {

@@ -4,8 +4,7 @@
 
 use std::{path::Path, process::Command};
 
-const USAGE: &str =
-    "cargo xtask sim [--workload rows|trees|history|server|planted] [--seed N] [--steps M] [--seeds N] [--minutes M]";
+const USAGE: &str = "cargo xtask sim [--workload rows|trees|history|server|keys|planted] [--seed N] [--steps M] [--seeds N] [--minutes M]";
 
 /// Runs `cargo xtask sim` with these arguments.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
@@ -30,6 +29,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
                 "consumers" => engine("crash", "consumers_are_given_what_has_committed"),
                 "history" => engine("history", "no_level_shows_what_it_forbids"),
                 "server" => server,
+                "keys" => ("gannet-server", "simulated", "keys_are_not_lost"),
                 _ => return Err(format!("unknown workload {word}\n{USAGE}")),
             }];
             continue;

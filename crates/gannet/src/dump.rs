@@ -30,10 +30,10 @@ snapshot, read by several connections. DIR must be empty, or not there.
 
 const LOAD_HELP: [&str; 2] = [
     "\
-Usage: gannet load [options] DIR
+Usage: gannet load [options] DIR|FILE
 
-Brings a dump into a MySQL, MariaDB or Gannet server: a directory of `gannet dump` or MySQL Shell. Tables get their
-indexes after their rows. What is in is written down on the server (schema gannet_load), so that a load that was broken
+Brings a dump into a MySQL, MariaDB or Gannet server: a directory of `gannet dump`, MySQL Shell or mydumper, or a file of
+SQL (.sql, .sql.gz, .sql.zst). Tables get their indexes after their rows. What is in is written down on the server (schema gannet_load), so that a load that was broken
 off goes on where it was when it is started again.
 
 ",
@@ -87,7 +87,7 @@ impl<'a> Arguments<'a> {
                 "--help" | "-?" => return Ok(false),
                 _ if self.server.take(name, glued.as_deref(), &mut value)? || take(name, &mut value)? => {}
                 option if option.starts_with('-') => return Err(format!("unknown option {option}\n\n{help}")),
-                _ if self.path.is_some() => return Err(format!("'{arg}': there is a directory already")),
+                _ if self.path.is_some() => return Err(format!("'{arg}': there is another already")),
                 _ => self.path = Some(PathBuf::from(arg)),
             }
         }
@@ -95,7 +95,7 @@ impl<'a> Arguments<'a> {
     }
 
     fn finish(self, help: &str) -> Result<(Peer, PathBuf), String> {
-        let path = self.path.ok_or_else(|| format!("a directory is missing\n\n{help}"))?;
+        let path = self.path.ok_or_else(|| format!("a directory or file is missing\n\n{help}"))?;
         let (address, login) = self.server.finish()?;
         Ok((Peer { address, login }, path))
     }
@@ -247,8 +247,8 @@ mod tests {
     fn unknown_options_and_missing_directories_are_told() {
         let args = |list: &[&str]| list.iter().map(|a| (*a).to_owned()).collect::<Vec<_>>();
         assert!(run(&args(&["--nonsense", "d"])).unwrap_err().starts_with("unknown option --nonsense"));
-        assert!(run(&[]).unwrap_err().starts_with("a directory is missing"));
-        assert_eq!(run(&args(&["a", "b"])).unwrap_err(), "'b': there is a directory already");
+        assert!(run(&[]).unwrap_err().starts_with("a directory or file is missing"));
+        assert_eq!(run(&args(&["a", "b"])).unwrap_err(), "'b': there is another already");
         assert_eq!(
             run_load(&args(&["--existing=maybe", "d"])).unwrap_err(),
             "--existing=maybe: it is refuse, keep or drop"

@@ -10,6 +10,7 @@ mod model;
 mod pressure;
 mod serve;
 mod sql;
+mod top;
 mod tpcc;
 
 use std::process::ExitCode;
@@ -20,8 +21,10 @@ Gannet, a relational database server that speaks MySQL.
 Usage: gannet [serve] [options]    serve MySQL clients (gannet serve --help)
        gannet sql [options]        run statements on a server (gannet sql --help)
        gannet dump [options] DIR   write schemas of any MySQL server into a directory (gannet dump --help)
-       gannet load [options] DIR   bring a dump into any MySQL server (gannet load --help)
+       gannet load [options] DIR|FILE
+                                   bring a dump into any MySQL server (gannet load --help)
        gannet check --datadir=DIR  check a store that no server has open
+       gannet top [options]        who is active on a server, and on what (gannet top --help)
        gannet model [stations]     what a server with these stations can give (gannet model --help)
        gannet bench tpcc|connections|pressure [options]
                                    measure a server (gannet bench tpcc --help, ...)
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
             "bench" => bench::run(rest),
             "check" => check::run(rest),
             "model" => model::run(rest),
+            "top" => top::run(rest),
             "sql" => sql::run(rest),
             "dump" => dump::run(rest),
             "load" => dump::run_load(rest),
@@ -45,6 +49,7 @@ fn main() -> ExitCode {
                 Some("bench") => bench::run(&["--help".into()]),
                 Some("check") => check::run(&["--help".into()]),
                 Some("model") => model::run(&["--help".into()]),
+                Some("top") => top::run(&["--help".into()]),
                 Some("sql") => sql::run(&["--help".into()]),
                 Some("dump") => dump::run(&["--help".into()]),
                 Some("load") => dump::run_load(&["--help".into()]),

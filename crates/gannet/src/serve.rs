@@ -21,10 +21,17 @@ pub fn run(args: &[String]) -> Result<(), String> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|e| format!("cannot handle signals: {e}"))?;
     let server = Server::start(options)?;
     let console = gannet_console::start(server.instance(), server.sessions())?;
+    let keys = gannet_memcache::start(server.instance(), server.sessions())?;
     print!("{}", server.banner());
     if let Some(at) = console {
         let scheme = if at.ip().is_loopback() { "http" } else { "https" };
         println!("  console:  {scheme}://{at}/");
+    }
+    if let Some(at) = keys.tcp {
+        println!("  memcached's protocol: {at}");
+    }
+    if let Some(path) = &keys.socket {
+        println!("  memcached's protocol: {}", path.display());
     }
     server.core().log.system(format_args!("{} is ready for connections", version()));
     gannet_runtime::tell_service_manager("READY=1");
@@ -47,6 +54,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
     started.map_err(|e| format!("cannot start a thread: {e}"))?;
     server.wait();
     gannet_runtime::tell_service_manager("STOPPING=1");
+    drop(keys);
     server.stop();
     Ok(())
 }

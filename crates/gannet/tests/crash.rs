@@ -7,11 +7,13 @@
 
 use gannet_wire::client::{Address, Connection, Options};
 use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    os::unix::net::UnixStream,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{
         Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -28,12 +30,15 @@ struct Server {
 impl Server {
     fn start(dir: &Path, small: bool) -> Server {
         let socket = dir.join("s.sock");
-        let _ = std::fs::remove_file(&socket);
+        for old in [&socket, &dir.join("m.sock")] {
+            let _ = std::fs::remove_file(old);
+        }
         let (pool, redo) = if small { ("16M", "32M") } else { ("128M", "100M") };
         let child = Command::new(env!("CARGO_BIN_EXE_gannet"))
             .arg("serve")
             .arg(format!("--datadir={}", dir.join("data").display()))
             .arg(format!("--socket={}", socket.display()))
+            .arg(format!("--memcached-socket={}", dir.join("m.sock").display()))
             .args(["--skip-networking", &format!("--innodb-buffer-pool-size={pool}")])
             .arg(format!("--innodb-redo-log-capacity={redo}"))
             .stdout(Stdio::null())
@@ -143,6 +148,57 @@ fn transfer(db: &mut Connection, client: u64, random: &mut Random) -> Option<()>
     Some(())
 }
 
+/// A client of memcached's protocol until the server goes away: items 1, 2, ... in pipelines. `told`: so many are there.
+fn store(dir: &Path, told: &AtomicU64, random: &mut Random, stop: &AtomicBool) {
+    let Ok(mut to) = UnixStream::connect(dir.join("m.sock")) else { return };
+    let _ = to.set_read_timeout(Some(Duration::from_secs(30)));
+    let mut from = BufReader::new(to.try_clone().expect("a stream"));
+    let mut next = told.load(Ordering::Relaxed) + 1;
+    while !stop.load(Ordering::Relaxed) {
+        let end = next + 1 + random.next(20);
+        let sets: Vec<String> = (next..end).map(|n| format!("set m{n} 0 0 100\r\n{n:0100}\r\n")).collect();
+        if to.write_all(sets.concat().as_bytes()).is_err() {
+            return;
+        }
+        while next < end {
+            let mut line = String::new();
+            match from.read_line(&mut line) {
+                Ok(n) if n > 0 && line == "STORED\r\n" => told.store(next, Ordering::Relaxed),
+                _ => return,
+            }
+            next += 1;
+        }
+    }
+}
+
+/// The first command makes the table.
+fn make_items(dir: &Path) {
+    let until = Instant::now() + Duration::from_secs(60);
+    let mut to = loop {
+        match UnixStream::connect(dir.join("m.sock")) {
+            Ok(to) => break to,
+            Err(e) => assert!(Instant::now() < until, "{e}: {}", read_log(dir)),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    to.write_all(b"get m0\r\n").expect("a request");
+    let mut line = String::new();
+    BufReader::new(to).read_line(&mut line).expect("an answer");
+    assert_eq!(line, "END\r\n");
+}
+
+/// The items that were answered are there; later ones may be, without a gap: each is a commit of its own.
+fn check_items(db: &mut Connection, told: &AtomicU64) {
+    let items = "FROM test.demo_test WHERE c2 = LPAD(SUBSTR(c1, 2), 100, '0')";
+    let (count, last) = (
+        number(db, &format!("SELECT COUNT(*) {items}")) as u64,
+        number(db, &format!("SELECT COALESCE(MAX(CAST(SUBSTR(c1, 2) AS UNSIGNED)), 0) {items}")) as u64,
+    );
+    let known = told.load(Ordering::Relaxed);
+    assert!(count >= known && count == last, "{count} items, the last is {last}, {known} were answered");
+    told.store(count, Ordering::Relaxed);
+}
+
 fn number(db: &mut Connection, sql: &str) -> i64 {
     let rows = db.query(sql).unwrap_or_else(|e| panic!("{sql}: {e}")).texts();
     rows[0][0].parse().unwrap_or_else(|_| panic!("{sql}: {rows:?}"))
@@ -190,13 +246,16 @@ fn nothing_acknowledged_is_lost() {
     std::fs::create_dir_all(&dir).expect("a directory");
     let mut random = Random(seed | 1);
     let known = Mutex::new(vec![Known::default(); CLIENTS as usize]);
+    let told = AtomicU64::new(0);
     for round in 0..rounds {
         let server = Server::start(&dir, round % 2 == 1);
         let mut db = server.connect().expect("a connection");
         if round == 0 {
             prepare(&mut db);
+            make_items(&dir);
         } else {
             check(&mut db, &mut known.lock().expect("known"));
+            check_items(&mut db, &told);
         }
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -205,11 +264,14 @@ fn nothing_acknowledged_is_lost() {
                 let mut own = Random(seed.wrapping_mul(client + 3) ^ (round << 32) | 1);
                 scope.spawn(move || load(server, client, known, &mut own, stop));
             }
+            let (dir, told, stop_storing) = (&dir, &told, &stop);
+            let mut own = Random(seed ^ (round << 40) | 1);
+            scope.spawn(move || store(dir, told, &mut own, stop_storing));
             std::thread::sleep(Duration::from_millis(100 + random.next(900)));
             // The clients' errors end their loops; none of them may stop the round before the kill.
             let pid = server.child.id().to_string();
             let killed = Command::new("kill").args(["-9", &pid]).status();
-            assert!(killed.is_ok_and(|s| s.success()), "{}", read_log(&dir));
+            assert!(killed.is_ok_and(|s| s.success()), "{}", read_log(dir));
             stop.store(true, Ordering::Relaxed);
         });
         server.kill();
@@ -218,7 +280,8 @@ fn nothing_acknowledged_is_lost() {
     let mut db = server.connect().expect("a connection");
     check(&mut db, &mut known.lock().expect("known"));
     let written: u64 = known.lock().expect("known").iter().map(|k| k.inserted).sum();
-    println!("{rounds} kills, {written} rows written, none lost");
+    check_items(&mut db, &told);
+    println!("{rounds} kills, {written} rows and {} items written, none lost", told.load(Ordering::Relaxed));
     assert!(written > 0, "the clients wrote nothing");
     drop(db);
     server.kill();

@@ -2,6 +2,8 @@
 //! takes out only what is damaged, and loses nothing.
 
 mod common;
+#[path = "dump/mod.rs"]
+mod dump;
 
 use common::{Dir, Server, one};
 use gannet_wire::client::Connection;

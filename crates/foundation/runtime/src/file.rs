@@ -3,8 +3,10 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::cx::simulated;
+use crate::figures::{FileUse, Tally};
 use crate::fs::Readers;
 use crate::op::Op;
 use crate::os::{perform, perform_many, run_blocking};
@@ -74,7 +76,7 @@ pub struct File(Backing);
 
 #[derive(Debug)]
 enum Backing {
-    Os { file: stdfs::File, direct: bool },
+    Os { file: stdfs::File, direct: bool, tally: Arc<Tally> },
     Sim(SimFile),
 }
 
@@ -93,6 +95,7 @@ impl File {
         if simulated() {
             return Ok(File(Backing::Sim(current_disk().open(path, &how)?)));
         }
+        let opened = move |file, direct| Ok(File(Backing::Os { file, direct, tally: Tally::of(path) }));
         run_blocking(move || {
             let open = |direct: bool| {
                 stdfs::OpenOptions::new()
@@ -107,17 +110,17 @@ impl File {
             };
             if how.direct {
                 match open(true) {
-                    Ok(file) => return Ok(File(Backing::Os { file, direct: true })),
+                    Ok(file) => return opened(file, true),
                     // Refused by the file system; a file made by the refused open is not 'new' any more.
                     Err(e) if e.raw_os_error() == Some(libc::EINVAL) && how.create_new => {
                         let file = stdfs::OpenOptions::new().read(true).write(how.write).open(path)?;
-                        return Ok(File(Backing::Os { file, direct: false }));
+                        return opened(file, false);
                     }
                     Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {}
                     Err(e) => return Err(e),
                 }
             }
-            Ok(File(Backing::Os { file: open(false)?, direct: false }))
+            opened(open(false)?, false)
         })
     }
 
@@ -126,6 +129,14 @@ impl File {
         match &self.0 {
             Backing::Os { file, .. } => Ok(file.as_raw_fd()),
             Backing::Sim(file) => Err(file),
+        }
+    }
+
+    /// Runs an operation and counts it, on a real file.
+    fn counted<R>(&self, what: FileUse, count: usize, bytes: usize, run: impl FnOnce() -> R) -> R {
+        match &self.0 {
+            Backing::Os { tally, .. } => tally.timed(what, count, bytes, run),
+            Backing::Sim(_) => run(),
         }
     }
 
@@ -163,7 +174,8 @@ impl File {
             // SAFETY: `done < len`, so the pointer stays inside the caller's memory.
             let at = unsafe { ptr.add(done) };
             let part = (len - done).min(Op::MAX_LEN);
-            match perform(Op::Read { fd, ptr: at, len: part, offset: offset + done as u64 })? {
+            let read = || perform(Op::Read { fd, ptr: at, len: part, offset: offset + done as u64 });
+            match self.counted(FileUse::Read, 1, part, read)? {
                 0 => break,
                 n => done += n,
             }
@@ -196,7 +208,8 @@ impl File {
             // SAFETY: `done < len`, so the pointer stays inside the caller's memory.
             let at = unsafe { ptr.add(done) };
             let part = (len - done).min(Op::MAX_LEN);
-            match perform(Op::Write { fd, ptr: at, len: part, offset: offset + done as u64 })? {
+            let write = || perform(Op::Write { fd, ptr: at, len: part, offset: offset + done as u64 });
+            match self.counted(FileUse::Write, 1, part, write)? {
                 0 => return Err(io::Error::from_raw_os_error(libc::ENOSPC)),
                 n => done += n,
             }
@@ -218,7 +231,8 @@ impl File {
             let iov: Vec<libc::iovec> =
                 chunk.iter().map(|b| libc::iovec { iov_base: b.as_ptr() as *mut _, iov_len: b.len() }).collect();
             let total: usize = chunk.iter().map(|b| b.len()).sum();
-            let mut done = perform(Op::Writev { fd, iov: iov.as_ptr(), count: iov.len(), offset })?;
+            let write = || perform(Op::Writev { fd, iov: iov.as_ptr(), count: iov.len(), offset });
+            let mut done = self.counted(FileUse::Write, 1, total, write)?;
             if done < total {
                 // A short write: finish buffer by buffer.
                 let mut start = 0;
@@ -248,7 +262,8 @@ impl File {
             .map(|(offset, b)| Op::Write { fd, ptr: b.as_ptr(), len: b.len().min(Op::MAX_LEN), offset: *offset })
             .collect();
         let mut results = Vec::with_capacity(ops.len());
-        perform_many(&ops, &mut results);
+        let bytes = parts.iter().map(|(_, b)| b.len()).sum();
+        self.counted(FileUse::Write, ops.len(), bytes, || perform_many(&ops, &mut results));
         let mut outcome = Ok(());
         for ((offset, b), n) in parts.iter().zip(results) {
             let one = match n {
@@ -280,7 +295,12 @@ impl File {
             return parts.iter_mut().map(|(file, at, b)| file.read_exact_at(b, *at)).fold(Ok(()), Result::and);
         }
         let mut results = Vec::with_capacity(ops.len());
-        perform_many(&ops, &mut results);
+        let bytes = parts.iter().map(|(.., b)| b.len()).sum();
+        // Of several files the first one's, as of one operation.
+        match parts.first() {
+            Some((file, ..)) => file.counted(FileUse::Read, ops.len(), bytes, || perform_many(&ops, &mut results)),
+            None => return Ok(()),
+        }
         let mut outcome = Ok(());
         for ((file, offset, b), n) in parts.iter_mut().zip(results) {
             let one = match n {
@@ -296,7 +316,7 @@ impl File {
     /// Makes what was written durable, with the file's length (fdatasync). An error is final: see the engine's rules.
     pub fn sync_data(&self) -> io::Result<()> {
         match self.real() {
-            Ok(fd) => perform(Op::Sync { fd, data_only: true }).map(drop),
+            Ok(fd) => self.counted(FileUse::Other, 1, 0, || perform(Op::Sync { fd, data_only: true })).map(drop),
             Err(file) => file.sync(),
         }
     }
@@ -304,7 +324,7 @@ impl File {
     /// Makes data and all metadata durable (fsync).
     pub fn sync_all(&self) -> io::Result<()> {
         match self.real() {
-            Ok(fd) => perform(Op::Sync { fd, data_only: false }).map(drop),
+            Ok(fd) => self.counted(FileUse::Other, 1, 0, || perform(Op::Sync { fd, data_only: false })).map(drop),
             Err(file) => file.sync(),
         }
     }
@@ -312,7 +332,7 @@ impl File {
     /// Cuts or extends (with zeros) the file.
     pub fn set_len(&self, len: u64) -> io::Result<()> {
         match &self.0 {
-            Backing::Os { file, .. } => run_blocking(|| file.set_len(len)),
+            Backing::Os { file, tally, .. } => tally.timed(FileUse::Other, 1, 0, || run_blocking(|| file.set_len(len))),
             Backing::Sim(file) => file.set_len(len),
         }
     }
@@ -324,7 +344,7 @@ impl File {
             Ok(fd) => fd,
             Err(file) => return file.allocate(offset, len),
         };
-        match perform(Op::Allocate { fd, mode: 0, offset, len }) {
+        match self.counted(FileUse::Other, 1, 0, || perform(Op::Allocate { fd, mode: 0, offset, len })) {
             Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => {
                 if self.len()? < offset + len {
                     self.set_len(offset + len)
@@ -344,7 +364,7 @@ impl File {
             Ok(fd) => fd,
             Err(file) => return file.punch_hole(offset, len),
         };
-        match perform(Op::Allocate { fd, mode, offset, len }) {
+        match self.counted(FileUse::Other, 1, 0, || perform(Op::Allocate { fd, mode, offset, len })) {
             Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(false),
             other => other.map(|_| true),
         }

@@ -11,6 +11,7 @@ mod batch;
 mod buf;
 mod cx;
 mod fiber;
+mod figures;
 mod file;
 pub mod fs;
 mod monitor;
@@ -28,6 +29,7 @@ mod together;
 mod worker;
 
 pub use buf::{ALIGN, AlignedBuf};
+pub use figures::{FileCount, FileFigures, FileUse, file_figures, forget_file_figures};
 pub use file::{File, OpenOptions};
 pub use gannet_base::slot::MAX_SLOTS;
 pub use gannet_telemetry::Wait;

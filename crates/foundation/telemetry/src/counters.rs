@@ -300,6 +300,35 @@ counters! {
     FiberPanics = "Gannet_fiber_panics", Counter, Global;
     WorkerWakes = "Gannet_worker_wakes", Counter, Global;
     WorkerSleeps = "Gannet_worker_sleeps", Counter, Global;
+    // memcached's protocol, by the names that it has for them.
+    MemcachedCurrConnections = "Memcached_curr_connections", Gauge, Global;
+    MemcachedCmdGet = "Memcached_cmd_get", Counter, Global;
+    MemcachedCmdSet = "Memcached_cmd_set", Counter, Global;
+    MemcachedCmdFlush = "Memcached_cmd_flush", Counter, Global;
+    MemcachedCmdTouch = "Memcached_cmd_touch", Counter, Global;
+    MemcachedCmdMeta = "Memcached_cmd_meta", Counter, Global;
+    MemcachedGetHits = "Memcached_get_hits", Counter, Global;
+    MemcachedGetMisses = "Memcached_get_misses", Counter, Global;
+    MemcachedGetExpired = "Memcached_get_expired", Counter, Global;
+    MemcachedDeleteMisses = "Memcached_delete_misses", Counter, Global;
+    MemcachedDeleteHits = "Memcached_delete_hits", Counter, Global;
+    MemcachedIncrMisses = "Memcached_incr_misses", Counter, Global;
+    MemcachedIncrHits = "Memcached_incr_hits", Counter, Global;
+    MemcachedDecrMisses = "Memcached_decr_misses", Counter, Global;
+    MemcachedDecrHits = "Memcached_decr_hits", Counter, Global;
+    MemcachedCasMisses = "Memcached_cas_misses", Counter, Global;
+    MemcachedCasHits = "Memcached_cas_hits", Counter, Global;
+    MemcachedCasBadval = "Memcached_cas_badval", Counter, Global;
+    MemcachedTouchHits = "Memcached_touch_hits", Counter, Global;
+    MemcachedTouchMisses = "Memcached_touch_misses", Counter, Global;
+    MemcachedAuthCmds = "Memcached_auth_cmds", Counter, Global;
+    MemcachedAuthErrors = "Memcached_auth_errors", Counter, Global;
+    MemcachedBytesRead = "Memcached_bytes_read", Counter, Global;
+    MemcachedBytesWritten = "Memcached_bytes_written", Counter, Global;
+    MemcachedTotalConnections = "Memcached_total_connections", Counter, Global;
+    MemcachedRejectedConnections = "Memcached_rejected_connections", Counter, Global;
+    MemcachedStoreTooLarge = "Memcached_store_too_large", Counter, Global;
+    MemcachedExpiredRows = "Memcached_expired_rows", Counter, Global;
 }
 
 #[cfg(test)]

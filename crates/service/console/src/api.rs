@@ -9,10 +9,11 @@ use gannet_core::Core;
 use gannet_core::kept::KeptText;
 use gannet_core::registry::Activity;
 use gannet_core::seen::{Class, Gauge, Moment, Sample};
-use gannet_runtime::{Wait, WallTime, now_ns};
+use gannet_runtime::{Wait, WallTime, now_ns, run_long};
 use gannet_session::Answer;
 use gannet_telemetry::{Counter, DigestSnapshot, Histogram};
 use gannet_types::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Points of a series, and columns of a heat map, at most.
@@ -24,17 +25,19 @@ const HOUR_MS: u64 = 3_600_000;
 
 /// The answer to somebody who is signed in.
 pub fn answer(site: &Site, r: &Request, signed: &Signed) -> Response {
+    let core = site.core();
     match (&*r.method, &*r.path) {
         ("GET", "/api/me") => me(site, signed),
-        ("GET", "/api/series") => series(site.core(), r),
-        ("GET", "/api/heat") => heat(site.core(), r),
-        ("GET", "/api/top") => top(site.core(), r),
-        ("GET", "/api/sessions") => sessions(site.core()),
-        ("GET", "/api/locks") => tree::answer(site.core()),
-        ("GET", "/api/digests") => digests(site.core(), r),
+        // What may take milliseconds runs beside the worker, which has statements to run.
+        ("GET", "/api/series") => run_long(|| series(core, r)),
+        ("GET", "/api/heat") => run_long(|| heat(core, r)),
+        ("GET", "/api/top") => run_long(|| top(core, r)),
+        ("GET", "/api/sessions") => run_long(|| sessions(core)),
+        ("GET", "/api/locks") => run_long(|| tree::answer(core)),
+        ("GET", "/api/digests") => run_long(|| digests(core, r)),
         ("GET", "/api/digest") => digest(site, r, signed),
-        ("GET", "/api/engine") => engine(site.core()),
-        ("GET", "/api/model") => model::answer(site.core(), r),
+        ("GET", "/api/engine") => run_long(|| engine(core)),
+        ("GET", "/api/model") => run_long(|| model::answer(core, r)),
         ("POST", "/api/kill") => kill(site, r, signed),
         _ => Response::error(404, "there is no such thing"),
     }
@@ -183,20 +186,21 @@ fn heat(core: &Core, r: &Request) -> Response {
 }
 
 /// What active sessions are divided by.
-fn part(by: &str, s: &Sample) -> Option<String> {
-    Some(match by {
-        "digest" => s.digest.as_ref().map_or_else(|| "-".into(), |d| d.digest.clone()),
-        "user" => s.user.to_string(),
-        "host" => s.host.to_string(),
-        "schema" => s.schema.as_deref().unwrap_or("-").into(),
-        "class" => s.class().name().into(),
-        "wait" => s.wait.map_or("cpu", Wait::name).into(),
-        "object" => s.object.as_deref()?.into(),
-        "blocker" => s.blocker?.to_string(),
-        "root" => s.root?.to_string(),
-        "session" => s.session.to_string(),
+fn part<'s>(by: &str, s: &'s Sample) -> Option<Cow<'s, str>> {
+    let number = |n: u64| Some(Cow::Owned(n.to_string()));
+    Some(Cow::Borrowed(match by {
+        "digest" => s.digest.as_ref().map_or("-", |d| &d.digest),
+        "user" => &s.user,
+        "host" => &s.host,
+        "schema" => s.schema.as_deref().unwrap_or("-"),
+        "class" => s.class().name(),
+        "wait" => s.wait.map_or("cpu", Wait::name),
+        "object" => s.object.as_deref()?,
+        "blocker" => return number(s.blocker?),
+        "root" => return number(s.root?),
+        "session" => return number(s.session),
         _ => return None,
-    })
+    }))
 }
 
 const PARTS: &[&str] = &["digest", "user", "host", "schema", "class", "wait", "object", "blocker", "root", "session"];
@@ -218,11 +222,15 @@ fn top(core: &Core, r: &Request) -> Response {
         let Some(key) = part(by, s) else { return };
         if by == "digest"
             && let Some(d) = &s.digest
-            && !labels.contains_key(&key)
+            && !labels.contains_key(&*key)
         {
-            labels.insert(key.clone(), d.text.clone());
+            labels.insert(key.to_string(), d.text.clone());
         }
-        sums.entry(key).or_default()[s.class() as usize] += u64::from(s.weight);
+        let (at, n) = (s.class() as usize, u64::from(s.weight));
+        match sums.get_mut(&*key) {
+            Some(sum) => sum[at] += n,
+            None => sums.entry(key.into_owned()).or_default()[at] += n,
+        }
     });
     let seconds: u64 = moments(core, (from, to), usize::MAX).iter().map(|m| m.samples).sum();
     let mut rows: Vec<_> = sums.into_iter().map(|(key, classes)| (classes.iter().sum::<u64>(), key, classes)).collect();

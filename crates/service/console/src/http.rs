@@ -272,7 +272,7 @@ mod tests {
         let mut out = Vec::new();
         Response::error(403, "no \"way\"").with("X-A", "b").write(true, false, &mut out);
         let text = String::from_utf8(out).unwrap();
-        assert!(text.starts_with("HTTP/1.1 403 Forbidden\r\nContent-Length: 24\r\n"), "{text}");
+        assert!(text.starts_with("HTTP/1.1 403 Forbidden\r\nContent-Length: 22\r\n"), "{text}");
         assert!(text.contains("Content-Security-Policy: default-src 'none'") && text.contains("X-A: b\r\n"));
         assert!(text.ends_with("\r\n\r\n{\"error\":\"no \\\"way\\\"\"}"), "{text}");
     }

@@ -155,7 +155,11 @@ impl Site {
                 return if response.status == 401 { refused("access denied") } else { response };
             }
         }
-        Response::new(200, "text/plain; version=0.0.4; charset=utf-8", metrics::text(&self.core))
+        Response::new(
+            200,
+            "text/plain; version=0.0.4; charset=utf-8",
+            gannet_runtime::run_long(|| metrics::text(&self.core)),
+        )
     }
 }
 

@@ -40,6 +40,9 @@ pub struct Kept {
 /// Which are on.
 pub struct Consumers(AtomicU8);
 
+/// Nothing is collected, whatever is on: `performance_schema` is OFF.
+const OFF: u8 = 1 << 7;
+
 impl Default for Consumers {
     /// As MySQL's defaults: without the long history and the waits.
     fn default() -> Self {
@@ -51,16 +54,34 @@ impl Consumers {
     /// A consumer is on. The long history and the current statements' figures are made of the history.
     #[inline]
     pub fn is_on(&self, consumer: Consumer) -> bool {
-        self.0.load(Relaxed) & consumer.bit() != 0
+        self.0.load(Relaxed) & (consumer.bit() | OFF) == consumer.bit()
     }
 
     /// What statements leave behind when they end.
     #[inline]
     pub fn of_ended(&self) -> Kept {
         let bits = self.0.load(Relaxed);
+        if bits & OFF != 0 {
+            return Kept { own: false, long: false };
+        }
         Kept {
             own: bits & (Consumer::StatementsCurrent.bit() | Consumer::StatementsHistory.bit()) != 0,
             long: bits & Consumer::StatementsHistoryLong.bit() != 0,
+        }
+    }
+
+    /// Anything is collected of statements.
+    #[inline]
+    pub fn collect(&self) -> bool {
+        self.0.load(Relaxed) & OFF == 0
+    }
+
+    /// Collects again, or nothing any more.
+    pub fn switch_all(&self, on: bool) {
+        if on {
+            self.0.fetch_and(!OFF, Relaxed);
+        } else {
+            self.0.fetch_or(OFF, Relaxed);
         }
     }
 
@@ -71,5 +92,22 @@ impl Consumers {
         } else {
             self.0.fetch_and(!consumer.bit(), Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_collected_while_all_is_off() {
+        let consumers = Consumers::default();
+        consumers.set(Consumer::StatementsHistoryLong, true);
+        consumers.switch_all(false);
+        assert!(!consumers.collect() && !consumers.is_on(Consumer::StatementsHistory));
+        assert_eq!(consumers.of_ended(), Kept { own: false, long: false });
+        consumers.switch_all(true);
+        assert!(consumers.collect() && consumers.is_on(Consumer::StatementsHistory));
+        assert_eq!(consumers.of_ended(), Kept { own: true, long: true });
     }
 }

@@ -68,6 +68,7 @@ impl Instance {
             let workers = Workers::start(options).map_err(|e| format!("cannot start the workers: {e}"))?;
             self.workers = Some(Arc::new(workers));
         }
+        self.core.collect(globals.get(Live::PerformanceSchema).as_bool());
         // A simulated server has no sampler: its life is steps, not seconds.
         let core = self.core.clone();
         self.tasks.lock().push(gannet_runtime::spawn("sampler", move || crate::seen::run(&core)));

@@ -253,7 +253,10 @@ kinds! {
     DROP_TRIGGER = session("DROP TRIGGER").counted(Counter::ComDropTrigger).commits().logged(Logged::Text);
     DROP_EVENT = session("DROP EVENT").counted(Counter::ComDropEvent).commits().logged(Logged::Text);
     COMPOUND = missing("stored programs").with(Secrets::Literals);
-    STORAGE = missing("tablespaces, servers and resource groups").with(Secrets::Literals);
+    STORAGE = missing("tablespaces, log file groups and spatial reference systems").with(Secrets::Literals);
+    SERVER = session("CREATE SERVER and its kin").commits().with(Secrets::Literals).logged(Logged::Text);
+    RESOURCE_GROUP = session("CREATE RESOURCE GROUP and its kin").commits();
+    SET_RESOURCE_GROUP = session("SET RESOURCE GROUP");
     EXECUTE_IMMEDIATE = missing("EXECUTE IMMEDIATE").with(Secrets::Texts).in_programs(Programs::Procedures("Dynamic SQL"));
     KEY_CACHE = missing("key caches").in_programs(Programs::Rows);
     RESTART = missing("RESTART").counted(Counter::ComRestart);
@@ -264,6 +267,16 @@ kinds! {
     REPLICATION = missing("replication").with(Secrets::Literals);
     SIGNAL = session("SIGNAL").not_prepared();
     RESIGNAL = session("RESIGNAL").not_prepared().keeps_diagnostics();
+}
+
+fn of_storage(s: &ast::StorageStatement) -> &'static Kind {
+    match s.object {
+        ast::StorageObject::Instance => &ALTER_INSTANCE,
+        ast::StorageObject::Server => &SERVER,
+        ast::StorageObject::ResourceGroup if s.verb == ast::StorageVerb::Set => &SET_RESOURCE_GROUP,
+        ast::StorageObject::ResourceGroup => &RESOURCE_GROUP,
+        _ => &STORAGE,
+    }
 }
 
 /// The kind of a statement.
@@ -320,10 +333,7 @@ pub fn of(statement: &Statement) -> &'static Kind {
             ast::ProgramKind::Event => &DROP_EVENT,
         },
         Statement::Compound(_) => &COMPOUND,
-        Statement::Storage(s) => match s.object {
-            ast::StorageObject::Instance => &ALTER_INSTANCE,
-            _ => &STORAGE,
-        },
+        Statement::Storage(s) => of_storage(s),
         Statement::Begin(_) => &BEGIN,
         Statement::Commit(_) => &COMMIT,
         Statement::Rollback(_) => &ROLLBACK,

@@ -187,22 +187,26 @@ impl Cells {
 
     #[inline]
     fn add(&self, e: &Execution) {
-        let plain = [
-            1,
-            e.latency_ns,
-            e.locks_ns,
-            e.error.into(),
-            e.warnings,
-            e.rows_affected,
-            e.rows_sent,
-            e.rows_examined,
-            e.no_index.into(),
-        ];
-        let work = e.work.iter().flatten();
-        for (cell, n) in self.sums.iter().zip(plain.iter().chain(work)) {
-            if *n != 0 {
-                cell.store(cell.load(Relaxed).wrapping_add(*n), Relaxed);
+        let [count, total, locks, errors, warnings, affected, sent, examined, no_index, work @ ..] = &self.sums;
+        let bump = |cell: &AtomicU64, n: u64| cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
+        bump(count, 1);
+        bump(total, e.latency_ns);
+        // Of a simple statement most are zero, and their lines stay untouched.
+        for (cell, n) in [
+            (locks, e.locks_ns),
+            (errors, e.error.into()),
+            (warnings, e.warnings),
+            (affected, e.rows_affected),
+            (sent, e.rows_sent),
+            (examined, e.rows_examined),
+            (no_index, e.no_index.into()),
+        ] {
+            if n != 0 {
+                bump(cell, n);
             }
+        }
+        if let Some(done) = &e.work {
+            work.iter().zip(done).for_each(|(cell, n)| bump(cell, *n));
         }
         if e.latency_ns < self.min_ns.load(Relaxed) {
             self.min_ns.store(e.latency_ns, Relaxed);

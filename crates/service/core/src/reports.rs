@@ -56,12 +56,14 @@ fn printable(bytes: &[u8]) -> String {
 /// Index and table of a tree, as InnoDB names them; nothing when the table is gone.
 fn place(names: &CatalogSnapshot, tree: TreeId) -> String {
     for table in names.schemas().flat_map(|s| names.tables(&s.name)) {
-        let index = match table.indexes.iter().find(|i| i.tree == tree) {
-            Some(index) => &*index.name,
-            None if table.row_tree == tree => table.clustered_index().map_or("GEN_CLUST_INDEX", |i| &*i.name),
-            None => continue,
+        let Some((part, index)) = table.find_tree(tree) else { continue };
+        let index = index.map(|i| &table.indexes[i]).or(table.clustered_index());
+        let index = index.map_or("GEN_CLUST_INDEX", |i| &*i.name);
+        let part = match (part, &table.partitions) {
+            (Some(n), Some(parts)) => format!(" /* Partition `{}` */", parts.definition().leaf_name(n as usize)),
+            _ => String::new(),
         };
-        return format!(" index {index} of table `{}`.`{}`", table.schema, table.name);
+        return format!(" index {index} of table `{}`.`{}`{part}", table.schema, table.name);
     }
     String::new()
 }

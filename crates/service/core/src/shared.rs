@@ -115,6 +115,12 @@ impl Core {
         self.binlog.get()
     }
 
+    /// Collects what performance_schema and the console show, or nothing any more.
+    pub(crate) fn collect(&self, on: bool) {
+        self.registry.consumers.switch_all(on);
+        self.seen.switch(on);
+    }
+
     /// `character_set_server` with its collation.
     pub fn collation(&self) -> &'static Collation {
         let name = self.globals.get(Live::CollationServer);
@@ -216,6 +222,7 @@ impl Core {
     pub(crate) fn limit_temp(&self) {
         let get = |id| self.globals.get(id).as_u64();
         self.temp.set_limits(get(Live::TemptableMaxRam), get(Live::TmpDiskLimit));
+        gannet_engine::count_sorts(&self.engine, self.temp.clone());
     }
 
     /// Sets a global variable that has passed its checks, and does what follows from it.
@@ -250,6 +257,7 @@ impl Core {
                     return self.logs.configure(&self.globals).and(Err(e));
                 }
             }
+            Then::Collecting => self.collect(value.as_bool()),
             Then::FlushPolicy => self.engine.set_flush_policy(flush_policy(&value)),
             Then::Checkpoint => self.engine.hold_checkpoint(value.as_bool()),
             Then::ScrubPace => self.engine.set_scrub_pace(value.as_u64()),

@@ -8,7 +8,7 @@
 use crate::Core;
 use crate::release::Release;
 use crate::vars::Live;
-use gannet_catalog::{StoredTable, stats};
+use gannet_catalog::{StoredTable, Trees, stats};
 use gannet_engine::{EngineError, TreeHandle, TreeId};
 use gannet_runtime::{Unpark, Wait, WallTime, interrupted, now_ns, park};
 use gannet_schema::{RowSource, Table, TableId};
@@ -85,9 +85,16 @@ struct Watched {
 impl Watched {
     /// Counts on. Returns how many rows have changed since the figures were taken.
     fn changed_rows(&mut self, table: &Table) -> u64 {
-        let Some(trees) = table.opened_trees() else { return 0 };
-        let others = trees.indexes.iter().filter(|t| t.id() != trees.row.id());
-        let now: Vec<u64> = std::iter::once(&trees.row).chain(others).map(TreeHandle::changes).collect();
+        let width = 1 + table.indexes.len() - usize::from(table.clustered.is_some());
+        let mut now: Vec<u64> = Vec::new();
+        for trees in trees_of(table) {
+            let Some(trees) = trees else {
+                now.extend(std::iter::repeat_n(0, width));
+                continue;
+            };
+            let others = trees.indexes.iter().filter(|t| t.id() != trees.row.id());
+            now.extend(std::iter::once(&trees.row).chain(others).map(TreeHandle::changes));
+        }
         let taking = table.statistics.taking();
         if self.last.len() != now.len() {
             // Not looked at before: all changes since its trees were opened.
@@ -101,9 +108,21 @@ impl Watched {
             *changed += now.wrapping_sub(*last) % TreeHandle::CHANGES;
         }
         self.last = now;
-        let Some((rows, indexes)) = self.changed.split_first() else { return 0 };
+        let of_tree = |n: usize| self.changed.iter().skip(n).step_by(width).sum::<u64>();
+        let rows = of_tree(0);
         // An updated row changes an index twice: an entry goes, another one comes.
-        rows + indexes.iter().map(|n| n.saturating_sub(*rows) / 2).max().unwrap_or(0)
+        rows + (1..width).map(|n| of_tree(n).saturating_sub(rows) / 2).max().unwrap_or(0)
+    }
+}
+
+/// The trees of each part of a table, or of the table, that somebody has used since the start.
+fn trees_of(table: &Table) -> Vec<Option<&Trees>> {
+    match &table.partitions {
+        None => vec![table.opened_trees()],
+        Some(parts) => {
+            let part = |n| table.part_in_use(n).and_then(|part| part.opened_trees());
+            (0..parts.len() as u32).map(part).collect()
+        }
     }
 }
 
@@ -114,7 +133,7 @@ fn look_at_all(shared: &Arc<Core>, watched: &mut HashMap<TableId, Watched>) {
         if shared.shutting_down() || interrupted() {
             return;
         }
-        if table.source != RowSource::Engine || table.opened_trees().is_none() {
+        if table.source != RowSource::Engine || trees_of(table).iter().all(Option::is_none) {
             continue;
         }
         let watched = watched.entry(table.id).or_default();
@@ -149,7 +168,7 @@ fn tell_damage(shared: &Core, told: &mut HashSet<TreeId>) {
     found.retain(|d| trees.insert(d.tree));
     for damage in found.iter().filter(|d| !told.contains(&d.tree)) {
         let snapshot = shared.catalog.snapshot();
-        let has = |t: &&Arc<Table>| t.row_tree == damage.tree || t.indexes.iter().any(|i| i.tree == damage.tree);
+        let has = |t: &&Arc<Table>| t.find_tree(damage.tree).is_some();
         let table = snapshot.schemas().find_map(|s| snapshot.tables(&s.name).iter().find(has));
         let what = EngineError::from(damage);
         match table {
@@ -171,10 +190,16 @@ fn is_newest(shared: &Core, table: &Table) -> bool {
 }
 
 fn is_stale(table: &Table, watched: &mut Watched) -> bool {
-    let Some(trees) = table.opened_trees() else { return false };
-    let changed = watched.changed_rows(table);
-    let (rows, figures) = (trees.row.approximate_rows(), table.statistics.figures());
-    let changed = changed.max(rows.abs_diff(figures.rows));
+    let (trees, figures) = (trees_of(table), table.statistics.figures());
+    if trees.iter().all(Option::is_none) {
+        return false;
+    }
+    let mut changed = watched.changed_rows(table);
+    // Parts that nobody has used have rows, too.
+    if trees.iter().all(Option::is_some) {
+        let rows: u64 = trees.iter().flatten().map(|t| t.row.approximate_rows()).sum();
+        changed = changed.max(rows.abs_diff(figures.rows));
+    }
     let rested = figures.rows == 0 || now_ns() >= watched.sampled_ns + AGAIN_NS;
     is_unknown(table) || changed > figures.rows / 10 && rested
 }

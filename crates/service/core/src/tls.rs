@@ -4,9 +4,11 @@ use crate::Core;
 use crate::log::ErrorLog;
 use crate::vars::{Live, VarSet, VarValue};
 use gannet_base::sync::RwLock;
+use gannet_runtime::Transport;
 use gannet_runtime::fs::{Readers, write_plain};
 use gannet_types::{Result, sql_err};
-use gannet_wire::tls::{self, Acceptor, Settings};
+use gannet_wire::tls::{self, Acceptor, Settings, Tls};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -80,6 +82,23 @@ impl ServerTls {
             }
         }
         Ok(())
+    }
+}
+
+/// TLS as a connection's transport, after its handshake.
+pub struct Encrypted(pub Box<Tls>);
+
+impl Transport for Encrypted {
+    fn receive(&mut self, raw: &[u8], input: &mut Vec<u8>) -> io::Result<()> {
+        self.0.receive(raw, input)
+    }
+
+    fn send(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> io::Result<()> {
+        self.0.send(plain, wire)
+    }
+
+    fn close(&mut self, wire: &mut Vec<u8>) {
+        self.0.close(wire);
     }
 }
 

@@ -253,8 +253,9 @@ fn grouped(db: &mut Session, sql: &str) -> Outcome<BTreeMap<String, BTreeSet<Str
     Ok(all)
 }
 
-/// The columns of a table that its rows can be written to, from the server that loads: by name, with its type.
-pub(crate) fn columns_of(db: &mut Session, schema: &str, table: &str) -> Outcome<Vec<Column>> {
+/// The columns of a table on the server that loads: those that rows can be written to, and
+/// the places of the generated ones among all.
+pub(crate) fn columns_of(db: &mut Session, schema: &str, table: &str) -> Outcome<(Vec<Column>, Vec<usize>)> {
     let sql = format!(
         "SELECT COLUMN_NAME, DATA_TYPE, EXTRA FROM information_schema.COLUMNS \
          WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {} ORDER BY ORDINAL_POSITION",
@@ -262,14 +263,15 @@ pub(crate) fn columns_of(db: &mut Session, schema: &str, table: &str) -> Outcome
         literal(table)
     );
     let rows = db.rows(&sql)?;
-    let mut columns = Vec::new();
+    let (mut columns, mut generated) = (Vec::new(), Vec::new());
     for i in 0..rows.len() {
         let (name, ty) = (text(&rows, i, 0)?, text(&rows, i, 1)?.to_ascii_lowercase());
-        if !is_generated(&text(&rows, i, 2).unwrap_or_default()) {
-            columns.push(Column { form: Form::of(&ty), name, ty });
+        match is_generated(&text(&rows, i, 2).unwrap_or_default()) {
+            true => generated.push(i),
+            false => columns.push(Column { form: Form::of(&ty), name, ty }),
         }
     }
-    Ok(columns)
+    Ok((columns, generated))
 }
 
 #[cfg(test)]

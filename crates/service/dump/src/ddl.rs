@@ -1,7 +1,7 @@
 //! CREATE TABLE taken apart: what is made before the rows, and what after them.
 
 /// A table's definition in parts.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Parts {
     /// CREATE TABLE without the parts below.
     pub(crate) base: String,
@@ -39,6 +39,22 @@ pub(crate) fn split(create: &str) -> Parts {
     }
     parts.base = format!("{}({}\n){}", &create[..open], kept.join(","), &create[close + 1..]);
     parts
+}
+
+/// The name behind so many words and `IF NOT EXISTS`; of a qualified name, the last part.
+pub(crate) fn created(sql: &str, words: usize) -> Option<String> {
+    let mut rest = after_words(sql, words);
+    if rest.starts_with("/*!") {
+        rest = rest[rest.find("*/")? + 2..].trim_start();
+    }
+    if starts_with(rest, &["IF", "NOT", "EXISTS"]) {
+        rest = after_words(rest, 3);
+    }
+    let name = name_at(rest)?;
+    match after_name(rest).strip_prefix('.') {
+        Some(rest) => name_at(rest),
+        None => Some(name),
+    }
 }
 
 enum Item {
@@ -246,6 +262,16 @@ mod tests {
         for sql in ["CREATE TABLE t LIKE u", "CREATE TABLE t (a int", "CREATE TABLE `t (`"] {
             assert_eq!(split(sql), Parts { base: sql.to_owned(), ..Parts::default() });
         }
+    }
+
+    #[test]
+    fn names_of_what_is_created() {
+        let of = |sql: &str, words| created(sql, words).unwrap_or_default();
+        assert_eq!(of("CREATE TABLE `a``b` (x int)", 2), "a`b");
+        assert_eq!(of("create table if not exists `s`.`t`(x int)", 2), "t");
+        assert_eq!(of("CREATE TABLE plain (x int)", 2), "plain");
+        assert_eq!(of("CREATE DATABASE /*!32312 IF NOT EXISTS*/ `d` /*!40100 DEFAULT */", 2), "d");
+        assert_eq!(of("INSERT INTO `t` VALUES (1)", 2), "t");
     }
 
     #[test]

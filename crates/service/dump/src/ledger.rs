@@ -38,7 +38,8 @@ impl Ledger {
         for sql in TABLES {
             db.run(sql)?;
         }
-        if db.value(&format!("SELECT GET_LOCK('gannet_load {id}', 0)"))?.as_deref() != Some("1") {
+        // A client that was killed has the lock until the server notices.
+        if db.value(&format!("SELECT GET_LOCK('gannet_load {id}', 10)"))?.as_deref() != Some("1") {
             return wrong("the same dump is being loaded by another client");
         }
         if reset {

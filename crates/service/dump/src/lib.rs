@@ -7,7 +7,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`dump`](mod@dump), [`definitions`], [`catalog`], [`ranges`], [`chunk`] | out: what there is, its definitions, ranges of keys, files of rows |
-//! | [`load`](mod@load), [`plan`], [`shell`], [`ddl`], [`script`], [`read`], [`put`], [`ledger`] | in: what a directory holds, tables and what comes after their rows, pieces of files, what is in |
+//! | [`load`](mod@load), [`plan`], [`shell`], [`mydumper`], [`sqlfile`], [`work`], [`ddl`], [`inserts`], [`script`], [`read`], [`put`], [`ledger`] | in: what a directory holds, tables and what comes after their rows, pieces of files, what is in |
 //! | [`rows`] | rows as lines |
 //! | [`peer`], [`link`] | the server at the other end |
 //! | [`split`] | a text of SQL in statements |
@@ -21,9 +21,11 @@ mod ddl;
 mod definitions;
 mod dump;
 mod fault;
+mod inserts;
 mod ledger;
 mod link;
 mod load;
+mod mydumper;
 mod names;
 mod peer;
 mod plan;
@@ -35,6 +37,8 @@ mod rows;
 mod script;
 mod shell;
 pub mod split;
+mod sqlfile;
+mod work;
 
 pub use chunk::Compression;
 pub use dump::{DumpOptions, dump};

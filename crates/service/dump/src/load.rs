@@ -12,15 +12,16 @@ use crate::ddl::{self, Parts};
 use crate::fault::{Fault, Outcome, wrong};
 use crate::ledger::Ledger;
 use crate::link::Link;
+use crate::mydumper;
 use crate::names::{literal, qualified, quoted};
 use crate::peer::{Peer, Session};
-use crate::plan::{DataFile, Format, Plan, SchemaPlan, TablePlan};
+use crate::plan::{Format, Plan, SchemaPlan, TablePlan};
 use crate::progress::{Counts, Progress};
-use crate::put::Way;
-use crate::read::Pieces;
 use crate::rows;
-use crate::script::{self, Statement, adapted, begins};
+use crate::script::{self, begins};
 use crate::shell;
+use crate::sqlfile;
+use crate::work::{TableLoad, Work};
 use gannet_base::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use gannet_base::sync::{Arc, Mutex};
 use std::collections::VecDeque;
@@ -72,26 +73,36 @@ pub struct LoadOptions {
 
 /// Loads. What was done, as lines for the user.
 pub fn load(options: &LoadOptions) -> Outcome<Vec<String>> {
+    let source = &options.source;
+    if !source.is_dir() {
+        return sqlfile::load(options);
+    }
     let parts = shell::Parts { schemas: &options.schemas, tables: &options.tables };
-    let plan = shell::plan(&options.source, &parts)?;
+    let plan = match mydumper::is_one(source) {
+        true => mydumper::plan(source, &parts)?,
+        false if shell::is_one(source) => shell::plan(source, &parts)?,
+        false => {
+            return wrong(format!(
+                "{}: the directory is no dump: it has neither @.json (of gannet dump or MySQL Shell) nor metadata (of \
+                 mydumper)",
+                source.display()
+            ));
+        }
+    };
     if options.into.is_some() && plan.schemas.len() != 1 {
         return wrong("another name needs a dump of one schema, or one that is chosen");
     }
-    let mut setup: Vec<String> = Vec::new();
-    setup.push("SET SESSION foreign_key_checks = 0, SESSION unique_checks = 0".into());
-    if options.skip_log {
-        setup.push("SET SESSION sql_log_bin = 0".into());
-    }
+    let setup = setup(options);
     let mut main = Link::open(&options.peer, &setup)?;
-    let key = plan.id ^ u64::from(gannet_base::crc32c(0, options.into.as_deref().unwrap_or_default().as_bytes()));
-    let source = options.source.display().to_string();
-    let ledger = Ledger::open(main.session()?, key, &source, options.reset)?;
+    let source = source.display().to_string();
+    let ledger = Ledger::open(main.session()?, key(plan.id, options), &source, options.reset)?;
     let mut said = plan.notes.clone();
     if ledger.resumed {
         said.push("the load goes on where it was".into());
     }
     let local = main.session()?.value("SELECT @@GLOBAL.local_infile")?.is_some_and(|v| v == "1" || v == "ON");
-    if !local {
+    let lines = plan.schemas.iter().flat_map(|s| &s.tables).any(|t| t.format != Format::Statements);
+    if lines && !local {
         said.push("the server's local_infile is OFF: the rows go in by INSERT, which is slower".into());
     }
     let mut loader = Loader { options, ledger: Arc::new(ledger), main, said, tables: Vec::new() };
@@ -106,31 +117,29 @@ pub fn load(options: &LoadOptions) -> Outcome<Vec<String>> {
     Ok(loader.said)
 }
 
+/// Statements that set a session of a load up.
+pub(crate) fn setup(options: &LoadOptions) -> Vec<String> {
+    let mut setup = vec!["SET SESSION foreign_key_checks = 0, SESSION unique_checks = 0".to_owned()];
+    if options.skip_log {
+        setup.push("SET SESSION sql_log_bin = 0".into());
+    }
+    setup
+}
+
+/// The key of a source in the ledger: the same source under another name is another load.
+pub(crate) fn key(id: u64, options: &LoadOptions) -> u64 {
+    id ^ u64::from(gannet_base::crc32c(0, options.into.as_deref().unwrap_or_default().as_bytes()))
+}
+
+/// Error 1359.
+const TRIGGER_EXISTS: u16 = 1359;
+
 struct Loader<'a> {
     options: &'a LoadOptions,
     ledger: Arc<Ledger>,
     main: Link,
     said: Vec<String>,
     tables: Vec<Arc<TableLoad>>,
-}
-
-/// A table that is being loaded.
-pub(crate) struct TableLoad {
-    schema: String,
-    name: String,
-    parts: Parts,
-    files: Vec<DataFile>,
-    format: Format,
-    check: Option<(u64, u64)>,
-    triggers: Option<PathBuf>,
-    /// Files that are not in.
-    left: AtomicUsize,
-}
-
-impl TableLoad {
-    fn place(&self) -> String {
-        format!("{}.{}", self.schema, self.name)
-    }
 }
 
 impl Loader<'_> {
@@ -141,17 +150,31 @@ impl Loader<'_> {
 
     /// Runs the statements of a script that are wanted, in the schema.
     fn script(&mut self, path: &Path, schema: Option<&str>, wanted: impl Fn(&str) -> bool) -> Outcome<()> {
+        self.script_again(path, schema, None, wanted)
+    }
+
+    /// The same for a script that may have been run in part: `there` is the error of an object that is there already.
+    fn script_again(
+        &mut self,
+        path: &Path,
+        schema: Option<&str>,
+        there: Option<u16>,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Outcome<()> {
         let statements = script::read(path)?;
         let renamed = self.options.into.clone();
         self.main.run(|db| {
             if let Some(schema) = schema {
                 db.run(&format!("USE {}", quoted(schema)))?;
             }
-            for s in statements.iter().filter(|s| wanted(&s.text)) {
-                if renamed.is_some() && (begins(&s.text, &["USE"]) || creates_schema(&s.text)) {
+            for s in statements.iter().filter(|s| wanted(s.sql())) {
+                if renamed.is_some() && (begins(s.sql(), &["USE"]) || creates_schema(s.sql())) {
                     continue;
                 }
-                script::run(db, path, s)?;
+                match script::run(db, path, s) {
+                    Err(e) if there.is_some() && e.code() == there => {}
+                    other => other?,
+                }
             }
             Ok(())
         })
@@ -176,7 +199,7 @@ impl Loader<'_> {
 
     /// Statements about accounts; one that the target refuses is told of, and the others go on.
     fn accounts(&mut self, path: &Path, wanted: fn(&str) -> bool) -> Outcome<()> {
-        for s in script::read(path)?.iter().filter(|s| wanted(&s.text)) {
+        for s in script::read(path)?.iter().filter(|s| wanted(s.sql())) {
             match self.main.run(|db| script::run(db, path, s)) {
                 Err(e @ Fault::Refused { .. }) => self.said.push(format!("not done: {e}")),
                 other => other?,
@@ -190,9 +213,11 @@ impl Loader<'_> {
         if let Some(new) = &self.options.into {
             self.main.run(|db| db.run(&format!("CREATE DATABASE IF NOT EXISTS {}", quoted(new))).map(drop))?;
         }
-        let there = self.options.into.as_deref();
-        for path in &plan.scripts {
+        // The first script creates the schema.
+        let renamed = self.options.into.is_some();
+        for (i, path) in plan.scripts.iter().enumerate() {
             let programs = self.options.programs;
+            let there = (renamed || i > 0).then_some(target.as_str());
             self.script(path, there, |sql| !is_program(sql, &["EVENT"]) && (programs || !is_program(sql, PROGRAMS)))?;
         }
         for table in &plan.tables {
@@ -243,21 +268,22 @@ impl Loader<'_> {
         let statements = script::read(path)?;
         let mut base = Vec::new();
         for s in &statements {
-            let mut text = s.text.clone();
-            if begins(&text, &["CREATE", "TABLE"]) {
-                let parts = ddl::split(&text);
-                text = parts.base.clone();
-                load.parts = parts;
+            let mut s = s.clone();
+            if begins(s.sql(), &["CREATE", "TABLE"]) {
+                load.parts = ddl::split(s.sql());
+                s.text = load.parts.base.clone().into_bytes();
             }
-            base.push(Statement { text, line: s.line });
+            base.push(s);
         }
+        // A table that was begun and is there was made as a whole; so was one that is there after a lost connection.
+        let mut begun = ledger.is_begun(&step);
         self.main.run(|db| {
             db.run(&format!("USE {}", quoted(schema)))?;
-            // A table that was begun and is there was made as a whole.
-            let made = ledger.is_begun(&step) && exists;
-            ledger.once(db, &step, |db| match made {
-                true => Ok(()),
-                false => base.iter().try_for_each(|s| script::run(db, path, s)),
+            ledger.once(db, &step, |db| {
+                if std::mem::replace(&mut begun, true) && is_there(db, schema, &plan.name)? {
+                    return Ok(());
+                }
+                base.iter().try_for_each(|s| script::run(db, path, s))
             })
         })?;
         Ok(load)
@@ -284,6 +310,7 @@ impl Loader<'_> {
             fault: Mutex::new(None),
             piece_bytes: self.options.piece_bytes,
             local,
+            setup: setup.to_vec(),
         });
         let progress = Progress::begin(counts, self.options.quiet);
         let mut threads = Vec::new();
@@ -308,13 +335,20 @@ impl Loader<'_> {
     /// What needs all tables: foreign keys, triggers, views, events, grants.
     fn rest(&mut self, plan: &Plan) -> Outcome<()> {
         for table in self.tables.clone() {
-            self.foreign_keys(&table)?;
+            self.main.run(|db| table.foreign_keys(db))?;
         }
         if self.options.programs {
             for table in self.tables.clone() {
-                if let Some(path) = &table.triggers {
-                    self.script(path, Some(&table.schema), |_| true).map_err(|e| e.at(table.place()))?;
+                let Some(path) = &table.triggers else { continue };
+                let (step, ledger) = (format!("triggers {}", table.place()), self.ledger.clone());
+                if ledger.is_done(&step) {
+                    continue;
                 }
+                // Only our own scripts drop a trigger before they make it.
+                let there = ledger.is_begun(&step).then_some(TRIGGER_EXISTS);
+                self.main.run(|db| ledger.note(db, &step, false))?;
+                self.script_again(path, Some(&table.schema), there, |_| true).map_err(|e| e.at(table.place()))?;
+                self.main.run(|db| ledger.note(db, &step, true))?;
             }
         }
         for schema in &plan.schemas {
@@ -346,24 +380,6 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Adds a table's foreign keys, those that are not there.
-    fn foreign_keys(&mut self, table: &TableLoad) -> Outcome<()> {
-        if table.parts.foreign_keys.is_empty() {
-            return Ok(());
-        }
-        self.main.run(|db| {
-            let there = db.rows(&format!(
-                "SELECT CONSTRAINT_NAME FROM information_schema.TABLE_CONSTRAINTS WHERE TABLE_SCHEMA = {} \
-                 AND TABLE_NAME = {} AND CONSTRAINT_TYPE = 'FOREIGN KEY'",
-                literal(&table.schema),
-                literal(&table.name)
-            ))?;
-            let there: Vec<String> = there.into_iter().flatten().flatten().collect();
-            db.run(&format!("USE {}", quoted(&table.schema)))?;
-            alter(db, table, &table.parts.foreign_keys, &there)
-        })
-    }
-
     /// Reads every table again, and compares with what the dump says.
     fn verify(&mut self) -> Outcome<()> {
         let mut compared = 0;
@@ -387,7 +403,7 @@ impl Loader<'_> {
 
 /// Rows and checksum of a table, as a dump would have them.
 fn checksum(db: &mut Session, table: &TableLoad, columns: &[String]) -> Outcome<(u64, u64)> {
-    let mut known = columns_of(db, &table.schema, &table.name)?;
+    let (mut known, _) = columns_of(db, &table.schema, &table.name)?;
     known.retain(|c| columns.contains(&c.name));
     known.sort_by_key(|c| columns.iter().position(|n| *n == c.name));
     let forms: Vec<rows::Form> = known.iter().map(|c| c.form).collect();
@@ -420,20 +436,6 @@ fn is_there(db: &mut Session, schema: &str, table: &str) -> Outcome<bool> {
     Ok(db.value(&sql)?.as_deref() != Some("0"))
 }
 
-/// Adds what is not there, in one ALTER TABLE; full-text indexes each in one of its own, as InnoDB wants it.
-fn alter(db: &mut Session, table: &TableLoad, adds: &[(String, String)], there: &[String]) -> Outcome<()> {
-    let missing = adds.iter().filter(|(name, _)| !there.iter().any(|t| t.eq_ignore_ascii_case(name)));
-    let (alone, together): (Vec<_>, Vec<_>) = missing.map(|(_, add)| add).partition(|a| begins(a, &["FULLTEXT"]));
-    let name = qualified(&table.schema, &table.name);
-    let together = together.iter().map(|a| format!("ADD {a}")).collect::<Vec<_>>().join(", ");
-    let alone = alone.iter().map(|a| format!("ADD {a}"));
-    for adds in Some(together).filter(|t| !t.is_empty()).into_iter().chain(alone) {
-        let sql = adapted(&format!("ALTER TABLE {name} {adds}"), db.about.kind);
-        db.connection.query(&sql).map_err(|e| Fault::from(e).at(format!("{}: {adds}", table.place())))?;
-    }
-    Ok(())
-}
-
 const PROGRAMS: &[&str] = &["FUNCTION", "PROCEDURE", "EVENT", "TRIGGER"];
 
 /// Creates, drops or alters a stored program of these kinds.
@@ -451,108 +453,4 @@ fn creates_schema(sql: &str) -> bool {
 
 fn is_grant(sql: &str) -> bool {
     begins(sql, &["GRANT"]) || begins(sql, &["REVOKE"]) || begins(sql, &["SET", "DEFAULT", "ROLE"])
-}
-
-/// What the connections do side by side.
-struct Work {
-    /// Files of tables; none: a table without files, which only gets its indexes.
-    queue: Mutex<VecDeque<(Arc<TableLoad>, Option<DataFile>)>>,
-    ledger: Arc<Ledger>,
-    counts: Arc<Counts>,
-    fault: Mutex<Option<Fault>>,
-    piece_bytes: usize,
-    local: bool,
-}
-
-impl Work {
-    fn run(&self, link: &mut Link) {
-        loop {
-            let Some((table, file)) = self.queue.lock().pop_front() else { return };
-            let outcome = match &file {
-                Some(file) => self.file(link, &table, file),
-                None => self.indexes(link, &table),
-            };
-            if let Err(e) = outcome {
-                let mut first = self.fault.lock();
-                if !matches!(e, Fault::Stopped) && first.is_none() {
-                    *first = Some(e.at(table.place()));
-                }
-                self.counts.stop.store(true, Relaxed);
-                return;
-            }
-        }
-    }
-
-    /// Brings a file in, from where it was left; with the last of a table, its indexes.
-    fn file(&self, link: &mut Link, table: &TableLoad, file: &DataFile) -> Outcome<()> {
-        let Format::Lines { dialect, .. } = &table.format else { return wrong("statements") };
-        let way = Way::of(self.local, &table.schema, &table.name, &table.format)?;
-        let name = file.name();
-        let known = self.ledger.pieces(&name);
-        let mut pieces = Pieces::open(file.path.clone(), dialect, self.piece_bytes)?;
-        let mut done_to = 0;
-        while let Some((to, _)) = known.get(&done_to) {
-            done_to = *to;
-        }
-        pieces.skip_to(done_to)?;
-        self.counts.done.fetch_add(done_to, Relaxed);
-        while let Some(piece) = pieces.next()? {
-            if self.counts.stop.load(Relaxed) {
-                return Err(Fault::Stopped);
-            }
-            let rows = piece.ends.len() as u64;
-            link.run(|db| {
-                db.run("START TRANSACTION")?;
-                if self.ledger.piece(db, &name, piece.from, piece.to, rows)? {
-                    let outcome = way.put(db, &piece, &file.path);
-                    if let Err(e) = outcome {
-                        if !matches!(e, Fault::Lost(_)) {
-                            db.attempt("ROLLBACK")?;
-                        }
-                        return Err(e);
-                    }
-                }
-                db.run("COMMIT").map(drop)
-            })?;
-            self.counts.rows.fetch_add(rows, Relaxed);
-            self.counts.bytes.fetch_add(piece.bytes.len() as u64, Relaxed);
-            self.counts.done.fetch_add(piece.bytes.len() as u64, Relaxed);
-        }
-        self.compare(file, &pieces)?;
-        if table.left.fetch_sub(1, Relaxed) == 1 { self.indexes(link, table) } else { Ok(()) }
-    }
-
-    /// The file holds what the dump says it does.
-    fn compare(&self, file: &DataFile, pieces: &Pieces) -> Outcome<()> {
-        let (rows, bytes, crc) = pieces.read();
-        let place = file.path.display();
-        if let Some(said) = file.bytes.filter(|b| *b != bytes) {
-            return wrong(format!("{place}: the file holds {bytes} bytes, and the dump says {said}: it is cut short"));
-        }
-        match file.check {
-            Some(check) if check != (rows, crc) => {
-                let (said_rows, said_crc) = check;
-                wrong(format!(
-                    "{place}: the file is damaged: {rows} rows of {said_rows}, checksum {crc:08x} for {said_crc:08x}"
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn indexes(&self, link: &mut Link, table: &TableLoad) -> Outcome<()> {
-        if table.parts.indexes.is_empty() {
-            return Ok(());
-        }
-        link.run(|db| {
-            let there = db.rows(&format!(
-                "SELECT DISTINCT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = {} \
-                 AND TABLE_NAME = {}",
-                literal(&table.schema),
-                literal(&table.name)
-            ))?;
-            let there: Vec<String> = there.into_iter().flatten().flatten().collect();
-            alter(db, table, &table.parts.indexes, &there)
-        })
-    }
 }

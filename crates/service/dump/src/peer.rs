@@ -63,7 +63,7 @@ pub(crate) struct Session {
 
 /// What every session here sets: texts in utf8mb4, times in UTC, values as they are (number 0 in AUTO_INCREMENT
 /// columns, dates that no calendar has), and no limits on time.
-const SETTINGS: [&str; 5] = [
+pub(crate) const SETTINGS: [&str; 5] = [
     "SET NAMES utf8mb4",
     "SET time_zone = '+00:00', sql_mode = 'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES,STRICT_ALL_TABLES', autocommit = 1",
     "SET SESSION wait_timeout = 86400, SESSION interactive_timeout = 86400",

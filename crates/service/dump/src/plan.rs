@@ -78,7 +78,6 @@ pub(crate) enum Format {
         decode: BTreeMap<String, Decode>,
     },
     /// Statements, each of which stands alone: INSERTs.
-    #[allow(dead_code, reason = "the formats that have them are read next")]
     Statements,
 }
 

@@ -96,7 +96,13 @@ fn local(db: &mut Session, sql: &str, piece: &Piece, file: &Path) -> Outcome<()>
 
 /// The server counts rows from the beginning of the statement; the user reads them in the file.
 fn at_row_of_file(text: &str, first: u64) -> String {
-    let Some((front, behind)) = text.rsplit_once("row ") else { return text.to_owned() };
+    let (front, behind) = match text.strip_prefix("Row ") {
+        Some(behind) => ("", behind),
+        None => match text.rsplit_once("row ") {
+            Some(parts) => parts,
+            None => return text.to_owned(),
+        },
+    };
     let digits = behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     match behind[..digits].parse::<u64>() {
         Ok(n) => format!("{front}row {}{}", first + n.saturating_sub(1), &behind[digits..]),
@@ -211,7 +217,7 @@ mod tests {
             at_row_of_file("Data truncated for column 'a' at row 3", 101),
             "Data truncated for column 'a' at row 103"
         );
-        assert_eq!(at_row_of_file("Row 2 was cut", 5), "Row 2 was cut");
+        assert_eq!(at_row_of_file("Row 2 was truncated", 5), "row 6 was truncated");
         assert_eq!(at_row_of_file("Duplicate entry 'row x'", 5), "Duplicate entry 'row x'");
     }
 }

@@ -149,6 +149,15 @@ pub(crate) struct Piece {
     pub(crate) row: u64,
 }
 
+impl Piece {
+    /// All of it is UTF-8; not every server says where it is not.
+    pub(crate) fn check_text(&self) -> Outcome<()> {
+        let Err(e) = std::str::from_utf8(&self.bytes) else { return Ok(()) };
+        let before = self.ends.iter().take_while(|end| **end <= e.valid_up_to()).count() as u64;
+        wrong(format!("row {}: the text is not UTF-8", self.row + before))
+    }
+}
+
 /// Cuts a file into pieces.
 pub(crate) struct Pieces {
     path: PathBuf,

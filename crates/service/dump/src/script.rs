@@ -5,61 +5,151 @@ use crate::fault::{Fault, Outcome, wrong};
 use crate::peer::{Kind, Session};
 use crate::read;
 use crate::split::{Piece, Splitter};
-use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 
 /// A statement and the line it begins in.
 #[derive(Debug, Clone)]
 pub(crate) struct Statement {
-    pub(crate) text: String,
+    pub(crate) text: Vec<u8>,
     pub(crate) line: u64,
+    /// Its number in the file, from 1.
+    pub(crate) number: u64,
+}
+
+/// The longest line of a script: as long as the largest packet.
+const LONGEST_LINE: u64 = 1 << 30;
+
+/// The statements of a file, as they come.
+pub(crate) struct Statements {
+    path: PathBuf,
+    input: BufReader<Box<dyn Read + Send>>,
+    splitter: Splitter,
+    line: Vec<u8>,
+    lines: u64,
+    /// Read, and not yet given out; the last first.
+    ahead: Vec<Piece>,
+    number: u64,
+    /// Plain bytes that were read.
+    pub(crate) bytes: u64,
+    over: bool,
+}
+
+impl Statements {
+    pub(crate) fn open(path: &Path) -> Outcome<Statements> {
+        let input = BufReader::with_capacity(256 << 10, read::open(path)?);
+        let (splitter, line, ahead) = (Splitter::default(), Vec::new(), Vec::new());
+        Ok(Statements {
+            path: path.to_owned(),
+            input,
+            splitter,
+            line,
+            lines: 0,
+            ahead,
+            number: 0,
+            bytes: 0,
+            over: false,
+        })
+    }
+
+    /// The next statement; `None` at the end.
+    pub(crate) fn next(&mut self) -> Outcome<Option<Statement>> {
+        loop {
+            match self.ahead.pop() {
+                Some(Piece::Statement { text, line, .. }) => {
+                    self.number += 1;
+                    return Ok(Some(Statement { text, line, number: self.number }));
+                }
+                Some(Piece::Command(command, _)) => {
+                    let place = format!("{}:{}", self.path.display(), self.lines);
+                    return wrong(format!("{place}: the client's command {command:?} is not for scripts"));
+                }
+                None if self.over => return Ok(None),
+                None => self.read_line()?,
+            }
+        }
+    }
+
+    fn read_line(&mut self) -> Outcome<()> {
+        self.line.clear();
+        let path = self.path.display();
+        let read = (&mut self.input).take(LONGEST_LINE).read_until(b'\n', &mut self.line);
+        let n = read
+            .map_err(|e| Fault::Wrong(format!("{path}:{}: the file is damaged or cut short: {e}", self.lines + 1)))?;
+        self.lines += 1;
+        self.bytes += n as u64;
+        if n as u64 == LONGEST_LINE {
+            return wrong(format!("{path}:{}: the line is too long", self.lines));
+        }
+        if n == 0 {
+            self.over = true;
+            if let Some((what, at)) = self.splitter.unfinished() {
+                return wrong(format!("{path}:{at}: the file ends inside of a {what}: it is cut short"));
+            }
+            self.ahead.extend(self.splitter.finish());
+            return Ok(());
+        }
+        let end = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+        self.ahead = self.splitter.line(end.strip_suffix(b"\r").unwrap_or(end));
+        self.ahead.reverse();
+        Ok(())
+    }
 }
 
 /// Reads a script of definitions.
 pub(crate) fn read(path: &Path) -> Outcome<Vec<Statement>> {
-    let mut input = BufReader::new(read::open(path)?);
-    let mut splitter = Splitter::default();
-    let (mut line, mut number, mut all) = (Vec::new(), 0, Vec::new());
-    loop {
-        line.clear();
-        let n = input.read_until(b'\n', &mut line).map_err(|e| Fault::file(path, e))?;
-        number += 1;
-        let pieces = match n {
-            0 => {
-                if let Some((what, at)) = splitter.unfinished() {
-                    return wrong(format!(
-                        "{}:{at}: the file ends inside of a {what}: it is cut short",
-                        path.display()
-                    ));
-                }
-                splitter.finish().into_iter().collect()
+    let mut all = Vec::new();
+    let mut input = Statements::open(path)?;
+    while let Some(statement) = input.next()? {
+        if std::str::from_utf8(&statement.text).is_err() {
+            return wrong(format!("{}:{}: the text is not UTF-8", path.display(), statement.line));
+        }
+        all.push(statement);
+    }
+    Ok(joined(all))
+}
+
+/// mydumper writes the bodies of programs without a delimiter of their own: a statement that creates a program goes on
+/// up to the SET that follows each. Its `SET NAMES binary` is for rows, and has no place among definitions in UTF-8.
+fn joined(all: Vec<Statement>) -> Vec<Statement> {
+    const END: &[u8] = b"SET character_set_client = @PREV_CHARACTER_SET_CLIENT";
+    let mut out: Vec<Statement> = Vec::with_capacity(all.len());
+    let mut inside = false;
+    let marked = all.iter().any(|s| s.text.starts_with(END));
+    for s in all {
+        inside &= !s.text.starts_with(END);
+        match out.last_mut() {
+            Some(last) if inside => {
+                last.text.extend_from_slice(b";\n");
+                last.text.extend(s.text);
             }
+            _ if s.text == b"/*!40101 SET NAMES binary*/" => {}
             _ => {
-                let end = line.strip_suffix(b"\n").unwrap_or(&line);
-                splitter.line(end.strip_suffix(b"\r").unwrap_or(end))
-            }
-        };
-        for piece in pieces {
-            match piece {
-                Piece::Statement { text, line, .. } => match String::from_utf8(text) {
-                    Ok(text) => all.push(Statement { text, line }),
-                    Err(_) => return wrong(format!("{}:{line}: the text is not UTF-8", path.display())),
-                },
-                Piece::Command(..) => {
-                    return wrong(format!("{}:{number}: a command of the mysql client", path.display()));
-                }
+                inside = marked && begins(s.sql(), &["CREATE"]);
+                out.push(s);
             }
         }
-        if n == 0 {
-            return Ok(all);
-        }
+    }
+    out
+}
+
+impl Statement {
+    /// The text, if it is one.
+    pub(crate) fn sql(&self) -> &str {
+        std::str::from_utf8(&self.text).unwrap_or_default()
+    }
+
+    /// The first words, for telling what it is; a comment of a version counts as its content.
+    pub(crate) fn head(&self) -> String {
+        let head = &self.text[..self.text.len().min(400)];
+        String::from_utf8_lossy(head).into_owned()
     }
 }
 
 /// Runs a statement of a file; an error names the place.
 pub(crate) fn run(db: &mut Session, path: &Path, statement: &Statement) -> Outcome<()> {
-    let text = adapted(&statement.text, db.about.kind);
-    match db.connection.query_bytes(text.as_bytes()) {
+    let adapted = std::str::from_utf8(&statement.text).ok().map(|sql| adapted(sql, db.about.kind));
+    match db.connection.query_bytes(adapted.as_deref().map_or(&statement.text, str::as_bytes)) {
         Ok(_) => Ok(()),
         Err(e) => Err(Fault::from(e).at(format!("{}:{}", path.display(), statement.line))),
     }

@@ -84,6 +84,11 @@ impl Document {
     }
 }
 
+/// The directory looks like one of MySQL Shell's.
+pub(crate) fn is_one(dir: &Path) -> bool {
+    exists(dir.join("@.json")).unwrap_or(false)
+}
+
 /// Reads the descriptions in a directory. The rows stay where they are.
 pub(crate) fn plan(dir: &Path, parts: &Parts<'_>) -> Outcome<Plan> {
     let head = Document::read(dir.join("@.json"))?;

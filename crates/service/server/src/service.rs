@@ -8,6 +8,7 @@ use gannet_core::Core;
 use gannet_core::accounts::Origin;
 use gannet_core::registry::{Activity, Entry};
 use gannet_core::statement_log::Argument;
+use gannet_core::tls::Encrypted;
 use gannet_core::vars::Live;
 use gannet_runtime::{Conn, Factory, Interrupt, Next, Panicked, Peer, Ready, Service, TaskContext, Waker, now_ns};
 use gannet_session::Sessions;
@@ -285,7 +286,7 @@ impl Connection {
         }
         let _ = self.entry.tls.set(agreed);
         if let Phase::Encrypt(tls, login) = std::mem::replace(&mut self.phase, Phase::Greet) {
-            conn.set_transport(Box::new(transport::Encrypted(tls)), plain);
+            conn.set_transport(Box::new(Encrypted(tls)), plain);
             self.phase = Phase::Login(login);
         }
         Ok(true)

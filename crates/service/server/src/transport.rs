@@ -6,25 +6,7 @@ use gannet_wire::compress::{Algorithm, Compressed, Fault};
 use gannet_wire::flags::cap;
 use gannet_wire::frame::Writer;
 use gannet_wire::reply;
-use gannet_wire::tls::Tls;
 use std::io;
-
-/// TLS, after its handshake.
-pub(crate) struct Encrypted(pub(crate) Box<Tls>);
-
-impl Transport for Encrypted {
-    fn receive(&mut self, raw: &[u8], input: &mut Vec<u8>) -> io::Result<()> {
-        self.0.receive(raw, input)
-    }
-
-    fn send(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> io::Result<()> {
-        self.0.send(plain, wire)
-    }
-
-    fn close(&mut self, wire: &mut Vec<u8>) {
-        self.0.close(wire);
-    }
-}
 
 /// Headers of packets, and the next command, beside a packet of the greatest length allowed.
 const SLACK: usize = 64 << 10;

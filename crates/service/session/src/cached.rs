@@ -80,7 +80,9 @@ impl Session {
             shape,
             database: self.state.database_id(),
             catalog_version: self.state.snapshot.plans_version(),
-            mode: self.settings.mode_key ^ self.state.plan_salt,
+            mode: self.settings.mode_key
+                ^ self.state.plan_salt
+                ^ self.settings.found_by_null(&self.state).rotate_right(8),
             collation: self.literal_collation().0,
             parameter_types,
         }

@@ -13,7 +13,7 @@ use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
 use gannet_exec::Session as _;
 use gannet_parser::ast::{self, Statement};
-use gannet_plan::explain::{TRADITIONAL_COLUMNS, analyzed, json, traditional, tree};
+use gannet_plan::explain::{Shown, TRADITIONAL_COLUMNS, analyzed, json, traditional, tree};
 use gannet_plan::plan::ResultColumn;
 use gannet_plan::{Plan, PlanKind};
 use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err};
@@ -99,20 +99,33 @@ fn explain_rows(session: &mut Session, e: &ast::Explain) -> Result<Option<RowsSi
 
 fn explain_statement(session: &mut Session, statement: &Statement, format: &str) -> Result<RowsSink> {
     session.state.renew_snapshot();
-    let (plan, _) = session.make_inner_plan(statement)?;
+    let (plan, params) = session.make_inner_plan(statement)?;
     check_view_rights(session, &plan)?;
     session.state.last_query_cost = plan.cost();
     plan.warnings.iter().for_each(|w| session.running.diagnostics.warnings.push(w.clone()));
     let rows = match format {
         "TREE" => return Ok(one_text(&tree(&plan, true))),
-        "JSON" => one_text(&json(&plan)),
-        _ => table(&plan),
+        "JSON" => one_text(&json(&plan, &shown_parts(session, &plan, &params)?)),
+        _ => table(&plan, &shown_parts(session, &plan, &params)?),
     };
     if let Statement::Query(query) = statement {
         let text = gannet_plan::explained(query, &session.state.snapshot, &session.plan_options(&[]))?;
         session.running.diagnostics.warnings.note(ErrorCode::Yes, &[&text]);
     }
     Ok(rows)
+}
+
+/// The parts that each table's scan reads with the values of the statement.
+fn shown_parts(session: &mut Session, plan: &Plan, params: &[Value]) -> Result<Shown> {
+    let mut shown = Shown::new();
+    if plan.tables.iter().any(|t| t.table.partitions.is_some()) {
+        let locks = session.plan_locks(plan);
+        session.execute_with(plan, &locks, params, |cx, _| {
+            shown = gannet_exec::shown_parts(cx)?;
+            Ok(gannet_exec::Outcome::Rows { sent: 0 })
+        })?;
+    }
+    Ok(shown)
 }
 
 /// Runs a query, and reports what each of its operators did.
@@ -194,7 +207,7 @@ fn one_text(shown: &str) -> RowsSink {
     RowsSink { columns: vec![text_column()], rows: vec![vec![text(shown)]] }
 }
 
-fn table(plan: &Plan) -> RowsSink {
+fn table(plan: &Plan, parts: &Shown) -> RowsSink {
     let word = |name: &str, length: u32| plain_column(name, SqlType::varchar(length, CollationId::UTF8MB3_GENERAL_CI));
     let ty = |name: &str| -> ResultColumn {
         match name {
@@ -214,7 +227,7 @@ fn table(plan: &Plan) -> RowsSink {
             r.id.map_or(Value::Null, Value::UInt),
             text(&r.select_type),
             maybe(&r.table),
-            Value::Null,
+            maybe(&r.partitions),
             maybe(&r.access),
             maybe(&r.possible_keys),
             maybe(&r.key),
@@ -227,6 +240,6 @@ fn table(plan: &Plan) -> RowsSink {
     };
     RowsSink {
         columns: TRADITIONAL_COLUMNS.iter().map(|n| ty(n)).collect(),
-        rows: traditional(plan).iter().map(row).collect(),
+        rows: traditional(plan, parts).iter().map(row).collect(),
     }
 }

@@ -120,11 +120,10 @@ pub(super) fn renew_histograms(session: &mut Session, t: &Table) -> Result<()> {
 
 fn make_histogram(session: &mut Session, t: &Table, c: &Column, buckets: u64, automatic: bool) -> Result<()> {
     let ident = |s: &str| format!("`{}`", s.replace('`', "``"));
-    let rows = t
-        .statistics
-        .figures()
-        .rows
-        .max(t.trees(&session.server.engine).map_or(0, |trees| trees.row.approximate_rows()));
+    let engine = &session.server.engine;
+    let of_part = |part: &Table| part.trees(engine).map_or(0, |trees| trees.row.approximate_rows());
+    let counted = t.all_parts().flatten().map(of_part).sum();
+    let rows = t.statistics.figures().rows.max(counted);
     let rate = if rows > SAMPLE_ROWS { SAMPLE_ROWS as f64 / rows as f64 } else { 1.0 };
     let sample = if rate < 1.0 { format!(" WHERE RAND() < {rate}") } else { String::new() };
     let name = ident(&c.name);

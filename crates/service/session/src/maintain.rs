@@ -126,7 +126,7 @@ fn stale_values(session: &mut Session, t: &Arc<gannet_schema::Table>) -> Result<
     gannet_exec::check::stale_values(t, &session.server.engine, evaluation)
 }
 
-fn maintain_one(session: &Session, kind: ast::MaintenanceKind, t: &gannet_schema::Table) -> Result<()> {
+pub(super) fn maintain_one(session: &Session, kind: ast::MaintenanceKind, t: &gannet_schema::Table) -> Result<()> {
     if t.source != RowSource::Engine || kind == ast::MaintenanceKind::Repair {
         return Ok(());
     }

@@ -66,6 +66,7 @@ impl Session {
             stopped: gannet_exec::stopped,
             estimator: Some(self),
             passes: self.settings.passes,
+            generated: self.settings.found_by_null(&self.state),
             ..PlanOptions::new(None)
         }
     }

@@ -241,14 +241,7 @@ pub(crate) fn check_ddl_privileges(session: &Session, statement: &Statement) -> 
         }),
         Statement::AlterTable(a) => {
             check_foreign_keys(session, statement, database)?;
-            let mut renamed = false;
-            for action in &a.actions {
-                if let ast::AlterAction::Rename(to) = action {
-                    on(&[P::Create, P::Insert], to)?;
-                    renamed = true;
-                }
-            }
-            on(if renamed { &[P::Alter, P::Drop] } else { &[P::Alter] }, &a.name)
+            for_alter(a, &on)
         }
         Statement::CreateView(v) => match v.alter || v.existence.or_replace {
             true => on(&[P::CreateView, P::Drop], &v.name),
@@ -258,6 +251,29 @@ pub(crate) fn check_ddl_privileges(session: &Session, statement: &Statement) -> 
         Statement::DropIndex(d) => on(&[P::Index], &d.table),
         other => Err(SqlError::internal(format_args!("what {} needs is not declared", kinds::of(other).name))),
     }
+}
+
+/// What ALTER TABLE needs: `on` checks privileges on a table.
+fn for_alter(a: &ast::AlterTable, on: &dyn Fn(&[Privilege], &ast::ObjectName) -> Result<()>) -> Result<()> {
+    use Privilege as P;
+    let mut drops = false;
+    for action in &a.actions {
+        match action {
+            ast::AlterAction::Rename(to) => {
+                on(&[P::Create, P::Insert], to)?;
+                drops = true;
+            }
+            ast::AlterAction::ExchangePartition { table, .. } => {
+                on(&[P::Insert, P::Create], &a.name)?;
+                on(&[P::Alter, P::Insert, P::Create, P::Drop], table)?;
+                drops = true;
+            }
+            ast::AlterAction::DropPartition(_) => drops = true,
+            ast::AlterAction::Partitions { verb, .. } => drops |= verb.text.eq_ignore_ascii_case("TRUNCATE"),
+            _ => {}
+        }
+    }
+    on(if drops { &[P::Alter, P::Drop] } else { &[P::Alter] }, &a.name)
 }
 
 /// Error 1142 without REFERENCES on what new foreign keys refer to: they would tell which keys are there.

@@ -340,7 +340,7 @@ pub(crate) fn define_program(
     change: impl FnOnce(&mut Session, &mut Edit<'_>) -> CatalogResult<()>,
 ) -> Result<()> {
     let label = format!("{kind} {}", names::fold_name(name));
-    let locked = locks::lock_program(session, schema, &label);
+    let locked = locks::lock_program(session, schema, &label).and_then(|()| refuse_read_only(session, schema));
     define_locked(session, locked, change)?;
     if kind == "EVENT" {
         session.server.registry.wake_events();
@@ -357,7 +357,16 @@ fn define_on_table(
 ) -> Result<()> {
     let locked =
         locks::lock_program(session, schema, "").and_then(|()| locks::lock_for_trigger(session, schema, table));
+    let locked = locked.and_then(|()| refuse_read_only(session, schema));
     define_locked(session, locked, change)
+}
+
+/// Error 3989 for what would be made, changed or dropped in a schema that is read only.
+fn refuse_read_only(session: &Session, schema: &str) -> Result<()> {
+    match session.state.snapshot.schema(schema) {
+        Some(s) if s.read_only => Err(sql_err!(SchemaReadOnly, s.name)),
+        _ => Ok(()),
+    }
 }
 
 fn define_locked(

@@ -469,9 +469,11 @@ pub(crate) fn conclude(
         work,
         end_unix_us: ended_us,
     };
-    record(&execution);
-    let number = outcome.as_ref().err().map_or(0, |e| e.number());
-    session.server.registry.did(&session.entry, figures.kind, number, &execution);
+    if session.server.registry.consumers.collect() {
+        record(&execution);
+        let number = outcome.as_ref().err().map_or(0, |e| e.number());
+        session.server.registry.did(&session.entry, figures.kind, number, &execution);
+    }
     let kept = session.server.registry.consumers.of_ended();
     if kept.own || kept.long {
         let error = outcome.as_ref().err().map(|e| (e.number(), e.message()));

@@ -7,7 +7,8 @@ use super::setup;
 use super::state::unsupported;
 use super::{
     accounts, admin, branch, calls, components, diagnostics, events, explain, grants, handler, help, load, locks,
-    logged, logs, maintain, planning, prepared, privileges, programs, query, set, show, temporary, transaction,
+    logged, logs, maintain, partitions, planning, prepared, privileges, programs, query, set, show, temporary,
+    transaction,
 };
 use gannet_catalog::Gate;
 use gannet_core::accounts::Privilege;
@@ -79,6 +80,7 @@ impl Session {
             Statement::Revoke(s) => grants::revoke(self, s),
             Statement::Flush(s) => self.flush(&s.targets),
             Statement::Storage(s) if s.object == ast::StorageObject::Instance => admin::alter_instance(self, s),
+            Statement::Storage(s) => super::objects::storage(self, s),
             Statement::Shutdown => {
                 let done = self.shutdown_server()?;
                 self.closing = true;
@@ -131,7 +133,6 @@ impl Session {
             Statement::GetDiagnostics(get) => diagnostics::get_diagnostics(self, get),
             Statement::CreateLoadableFunction(_)
             | Statement::Compound(_)
-            | Statement::Storage(_)
             | Statement::ExecuteImmediate(_)
             | Statement::KeyCache(_)
             | Statement::Restart
@@ -256,10 +257,19 @@ impl Session {
             _ => None,
         };
         for schema in schemas.chain(named) {
-            let system = self.state.snapshot.schema(schema).is_some_and(|s| s.system);
-            if system {
+            let Some(schema) = self.state.snapshot.schema(schema) else { continue };
+            if schema.system {
                 let a = &self.state.account;
-                return Err(sql_err!(DbaccessDenied, a.user, a.host, schema));
+                return Err(sql_err!(DbaccessDenied, a.user, a.host, schema.name));
+            }
+            // Whether ALTER DATABASE may change it depends on what it asks for.
+            let free = match statement {
+                Statement::AlterDatabase { .. } => true,
+                Statement::CreateTable(c) => c.temporary,
+                _ => false,
+            };
+            if schema.read_only && !free {
+                return Err(sql_err!(SchemaReadOnly, schema.name));
             }
         }
         Ok(())
@@ -346,6 +356,9 @@ fn ddl(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> R
         return Ok(done);
     }
     match statement {
+        Statement::AlterTable(a) if partitions::maintains(a).is_some() => {
+            return partitions::maintain(session, a, reply);
+        }
         Statement::CreateTable(c) if c.temporary => {
             session.work.require_read_write()?;
             return temporary::create_temporary(session, statement, c, reply);

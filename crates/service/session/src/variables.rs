@@ -18,6 +18,8 @@ pub struct Settings {
     pub charsets: Charsets,
     /// Hash of the variables that plans depend on.
     pub(crate) mode_key: u64,
+    /// `sql_auto_is_null`.
+    auto_is_null: bool,
     /// The optimizer's passes.
     pub(crate) passes: Passes,
     /// The second (since 1970 UTC) that `exec.today` was computed for.
@@ -31,9 +33,15 @@ impl Settings {
             exec: of_executor(state, found_rows),
             charsets: charsets(&state.vars),
             mode_key: mode_key(&state.vars),
+            auto_is_null: state.vars[Live::SqlAutoIsNull].as_bool(),
             passes: passes(&state.vars),
             today_of_s: None,
         }
+    }
+
+    /// What `IS NULL` of an AUTO_INCREMENT column looks for; 0 without `sql_auto_is_null`.
+    pub(crate) fn found_by_null(&self, state: &State) -> u64 {
+        if self.auto_is_null { state.last_insert_id } else { 0 }
     }
 
     /// A statement begins whose time is `now_us`.

@@ -19,6 +19,7 @@
 //! | [`row`] | text and binary rows, written straight into the output buffer |
 //! | [`value`] | SQL values in rows |
 //! | [`tls`] | TLS, and the certificates a server makes for itself |
+//! | [`memcached`] | requests of memcached's protocol |
 //! | [`client`] | a small blocking client for any MySQL or MariaDB server |
 
 pub mod auth;
@@ -31,6 +32,7 @@ pub mod frame;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod handshake;
+pub mod memcached;
 pub mod reply;
 pub mod row;
 pub mod tls;

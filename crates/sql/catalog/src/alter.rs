@@ -14,13 +14,14 @@ use crate::build::{self, Load, NotLoaded};
 use crate::edit::Edit;
 use crate::error::{CatalogError, CatalogResult};
 use crate::keys::table_key;
+use crate::parts::{drop_left_parts, parts_after};
 use crate::stats;
 use crate::trees::StoredTable;
 use gannet_engine::{Direction, Insert, KeyRange, ReadMode, ScanOptions, TreeId, TreeKind};
 use gannet_schema::names::fold_name;
 use gannet_schema::{
-    Change, Column, Constraints, Index, IndexDefinition, IndexKind, IndexPart, Table, TableDefinition, TableParts,
-    assemble, define, encode_table,
+    Change, Column, Index, IndexDefinition, IndexKind, IndexPart, Table, TableDefinition, TableParts, assemble, define,
+    encode_table,
 };
 use gannet_types::{ErrorCode, SqlError, SqlType, TypeId, Value};
 use std::collections::HashMap;
@@ -155,7 +156,7 @@ enum Rows {
 
 /// Of a version with these columns.
 fn rows_of(old: &Table, columns: &[Column], alteration: &Alteration) -> Rows {
-    if alteration.rebuild || alteration.columns.len() != columns.len() {
+    if alteration.rebuild || alteration.columns.len() != columns.len() || !keeps_parts(old, columns, alteration) {
         return Rows::New;
     }
     let in_place = columns.len() == old.columns.len()
@@ -176,6 +177,18 @@ fn rows_of(old: &Table, columns: &[Column], alteration: &Alteration) -> Rows {
         None => alteration.constants.iter().any(|(place, _)| *place as usize == i),
     };
     if columns.iter().zip(&alteration.columns).enumerate().all(stays) { Rows::Older } else { Rows::New }
+}
+
+/// Rows stay in their parts: the definition is the same, and so is what it looks at.
+fn keeps_parts(old: &Table, columns: &[Column], alteration: &Alteration) -> bool {
+    match (&old.partitions, &alteration.definition.partitioning) {
+        (None, None) => true,
+        (Some(parts), Some(of)) if parts.definition() == of => parts.columns().iter().all(|c| {
+            let at = alteration.columns.iter().position(|origin| *origin == Some(*c));
+            at.and_then(|at| columns.get(at)).is_some_and(|new| new.ty == old.columns[*c as usize].ty)
+        }),
+        _ => false,
+    }
 }
 
 /// Gives indexes their trees: the old one where `kept` says which index it is, else new ones, which are returned.
@@ -201,6 +214,13 @@ fn index_trees(
     Ok(fresh)
 }
 
+impl Pending {
+    /// Positions of the indexes with new trees.
+    pub fn fresh_indexes(&self) -> &[usize] {
+        &self.fresh
+    }
+}
+
 impl<'t> Load<'t> {
     /// Begins to load the rows of an alteration that copies them, with its indexes; see [`Load::begin`].
     pub fn of(edit: &mut Edit<'_>, pending: &'t Pending, ordered: bool) -> CatalogResult<Load<'t>> {
@@ -220,13 +240,7 @@ impl Edit<'_> {
     pub fn begin_alter(&mut self, old: &Arc<Table>, alteration: Alteration) -> CatalogResult<Pending> {
         let definition = &alteration.definition;
         let defined = define::define(definition)?;
-        let mut origins: HashMap<String, usize> = HashMap::new();
-        for (index, origin) in definition.indexes.iter().zip(&alteration.indexes) {
-            if let Some(origin) = origin {
-                let name = index.name.as_deref().unwrap_or("PRIMARY");
-                origins.insert(fold_name(name).into_owned(), *origin);
-            }
-        }
+        let origins = alteration.origins();
         let mut indexes = defined.indexes;
         let columns = defined.columns;
         let mut rows = rows_of(old, &columns, &alteration);
@@ -267,13 +281,16 @@ impl Edit<'_> {
         let kept = |index: &Index| origin(index).filter(|o| !copy && same_index(old, &old.indexes[*o], placed, index));
         let fresh_trees = index_trees(self, old, &mut indexes, (clustered, row_tree), kept)?;
         let index_origins = indexes.iter().map(&origin).collect();
+        let stay = (!copy).then(|| indexes.iter().map(kept).collect());
+        let partitioned = parts_after(self, definition.partitioning.as_ref(), old, (&indexes, clustered), stay)?;
         let schema = self.hold_schema(&alteration.schema)?;
         let parts = TableParts {
             schema_id: schema.id,
             row_tree,
             history: if copy { Arc::default() } else { history.unwrap_or_default() },
             options: definition.options.clone(),
-            constraints: Constraints { partition: old.constraints.partition.clone(), ..defined.constraints },
+            constraints: defined.constraints,
+            partitioned,
             ..old.parts()
         };
         let statistics = if rows == Rows::Same && old.statistics.histograms().is_empty() {
@@ -302,8 +319,11 @@ impl Edit<'_> {
         let Pending { old, table, copy, fresh, auto_increment, .. } = pending;
         // Where the rows were copied, their indexes came with them.
         if !fresh.is_empty() && !copy {
-            let reader = self.reader(&table)?;
-            build::build_indexes(&reader, self.txn, &table, &fresh, self.workers)?;
+            for part in table.all_parts() {
+                let part = part?;
+                let reader = self.reader(part)?;
+                build::build_indexes(&reader, self.txn, part, &fresh, self.workers)?;
+            }
         }
         stats::forget_columns(self.catalog, self.txn, &old, &table)?;
         let old_trees = old.trees(self.catalog.engine())?.clone();
@@ -317,9 +337,10 @@ impl Edit<'_> {
                 self.txn.drop_tree(tree)?;
             }
         }
+        drop_left_parts(self, &old, &table)?;
         let trees = table.trees(self.catalog.engine())?.clone();
         if copy && table.clustered.is_none() && old.clustered.is_none() {
-            trees.row.counter_raise(old_trees.row.counter_next().saturating_sub(1))?;
+            trees.hidden_ids().counter_raise(old_trees.hidden_ids().counter_next().saturating_sub(1))?;
         }
         if let Some(counter) = table.auto_counter(&trees) {
             if let Some(wanted) = auto_increment.filter(|n| *n > 0) {
@@ -346,6 +367,13 @@ impl Edit<'_> {
         let Some(position) = table.indexes.iter().position(|i| i.is_ordered() && i.parts[0].column == column) else {
             return Ok(0);
         };
+        if table.partitions.is_some() {
+            let mut greatest = 0;
+            for part in table.all_parts() {
+                greatest = greatest.max(self.greatest_auto_value(part?)?);
+            }
+            return Ok(greatest);
+        }
         let trees = table.trees(self.catalog.engine())?;
         let direction =
             if table.indexes[position].parts[0].descending { Direction::Forward } else { Direction::Backward };
@@ -423,6 +451,13 @@ pub(crate) fn auto_value(value: &Value) -> u64 {
 }
 
 impl Alteration {
+    /// The position that each index had, by folded name.
+    fn origins(&self) -> HashMap<String, usize> {
+        let named = self.definition.indexes.iter().zip(&self.indexes);
+        let of = |index: &IndexDefinition| fold_name(index.name.as_deref().unwrap_or("PRIMARY")).into_owned();
+        named.filter_map(|(index, origin)| origin.map(|o| (of(index), o))).collect()
+    }
+
     /// The alteration that changes nothing.
     pub fn of(table: &Table) -> Alteration {
         Alteration {

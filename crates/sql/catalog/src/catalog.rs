@@ -7,7 +7,7 @@
 
 use crate::accounts::Accounts;
 use crate::error::{CatalogError, CatalogResult};
-use crate::keys::{KIND_ACCOUNT, KIND_BRANCH};
+use crate::keys::{KIND_ACCOUNT, KIND_BRANCH, KIND_GROUP, KIND_SERVER};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_engine::{Engine, TreeHandle};
@@ -74,6 +74,16 @@ impl Catalog {
     /// Prepared branches of distributed transactions, by name.
     pub fn branches(&self) -> Accounts<'_> {
         Accounts { tree: &self.tree, kind: KIND_BRANCH }
+    }
+
+    /// Foreign servers, by name.
+    pub fn servers(&self) -> Accounts<'_> {
+        Accounts { tree: &self.tree, kind: KIND_SERVER }
+    }
+
+    /// Resource groups, by name; not those that every server has.
+    pub fn resource_groups(&self) -> Accounts<'_> {
+        Accounts { tree: &self.tree, kind: KIND_GROUP }
     }
 
     pub(crate) fn left_over(&self) -> &Mutex<Vec<Table>> {

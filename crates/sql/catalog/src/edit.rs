@@ -7,8 +7,9 @@ use crate::stats;
 use crate::trees::StoredTable;
 use gannet_engine::{Insert, Read, ReadMode, RowBuf, SnapshotReader, TreeHandle, TreeId, TreeKind, Txn};
 use gannet_schema::{
-    CatalogSnapshot, Change, Column, Constraints, Figures, Index, RowSource, Schema, SchemaId, Table, TableDefinition,
-    TableId, TableOptions, TableParts, TableStatistics, View, assemble, define, encode_schema, encode_table, names,
+    CatalogSnapshot, Change, Column, Constraints, Figures, Index, PartTrees, Partitioned, Partitioning, RowSource,
+    Schema, SchemaId, Table, TableDefinition, TableId, TableOptions, TableParts, TableStatistics, View, assemble,
+    define, encode_schema, encode_table, names,
 };
 use gannet_types::{CollationId, ErrorCode, SqlError};
 use std::sync::Arc;
@@ -86,7 +87,7 @@ impl<'a> Edit<'a> {
             return Err(sql(ErrorCode::DbCreateExists, &[&name]));
         }
         let id = SchemaId(self.catalog.next_id()? as u32);
-        let schema = Schema { id, name: name.into(), collation, system: false };
+        let schema = Schema { id, name: name.into(), collation, system: false, read_only: false };
         let mut row = Vec::new();
         encode_schema(&schema, &mut row);
         let key = dictionary_key(KIND_SCHEMA, &[name]);
@@ -97,9 +98,9 @@ impl<'a> Edit<'a> {
         Ok(())
     }
 
-    /// Changes a schema's default collation.
-    pub fn alter_schema(&mut self, name: &str, collation: CollationId) -> CatalogResult<()> {
-        let schema = Schema { collation, ..self.schema(name)? };
+    /// Changes a schema's default collation, and whether it is read only.
+    pub fn alter_schema(&mut self, name: &str, collation: CollationId, read_only: bool) -> CatalogResult<()> {
+        let schema = Schema { collation, read_only, ..self.schema(name)? };
         self.refuse_system(&schema)?;
         let mut row = Vec::new();
         encode_schema(&schema, &mut row);
@@ -156,7 +157,11 @@ impl<'a> Edit<'a> {
                 self.txn.drop_tree(tree)?;
             }
         }
-        Ok(self.txn.drop_tree(&trees.row)?)
+        self.txn.drop_tree(&trees.row)?;
+        match &table.partitions {
+            Some(parts) => parts.shared().trees.iter().try_for_each(|part| drop_part(self, part)),
+            None => Ok(()),
+        }
     }
 
     /// Creates a table from a definition. Error 1050 when there is one, and those of [`define::define`].
@@ -191,6 +196,12 @@ impl<'a> Edit<'a> {
         if let Some(first) = definition.auto_increment.filter(|n| *n > 1) {
             row.counter_reset(first)?;
         }
+        let mut indexes = defined.indexes;
+        self.create_index_trees(&mut indexes, defined.clustered, row.id(), temporary)?;
+        let partitioned = match &definition.partitioning {
+            Some(of) => Some(new_parts(self, of, &indexes, defined.clustered)?),
+            None => None,
+        };
         let parts = TableParts {
             id: TableId(self.catalog.next_id()?),
             schema_id: schema.id,
@@ -202,9 +213,8 @@ impl<'a> Edit<'a> {
             constraints: defined.constraints,
             temporary,
             triggers: Box::default(),
+            partitioned,
         };
-        let mut indexes = defined.indexes;
-        self.create_index_trees(&mut indexes, defined.clustered, row.id(), temporary)?;
         // Nothing to sample yet: an empty table is known to be empty.
         let statistics = Arc::new(TableStatistics::new(Figures { rows: 0, pages: 1, indexes: Vec::new(), taken: 0 }));
         let name = definition.name.clone();
@@ -341,6 +351,7 @@ impl<'a> Edit<'a> {
             constraints: Constraints::default(),
             temporary: false,
             triggers: Box::default(),
+            partitioned: None,
         };
         let table = assemble(parts, schema.name, name.into(), columns, Vec::new(), None, Arc::default());
         match old {
@@ -369,7 +380,11 @@ impl<'a> Edit<'a> {
         let row = self.new_tree(TreeKind::Row, old.temporary)?;
         let mut indexes = old.indexes.to_vec();
         self.create_index_trees(&mut indexes, old.clustered, row.id(), old.temporary)?;
-        let parts = TableParts { row_tree: row.id(), history: Arc::default(), ..old.parts() };
+        let partitioned = match &old.partitions {
+            Some(parts) => Some(new_parts(self, parts.definition(), &indexes, old.clustered)?),
+            None => None,
+        };
+        let parts = TableParts { row_tree: row.id(), history: Arc::default(), partitioned, ..old.parts() };
         let empty = Figures { rows: 0, pages: 1, indexes: Vec::new(), taken: 0 };
         let statistics = Arc::new(old.statistics.moved(empty));
         let columns = old.columns.to_vec();
@@ -426,6 +441,39 @@ impl<'a> Edit<'a> {
         }
         Ok(())
     }
+}
+
+/// New, empty trees for a part of a table with these indexes.
+pub(crate) fn new_part(edit: &mut Edit<'_>, indexes: &[Index], clustered: Option<usize>) -> CatalogResult<PartTrees> {
+    let row = edit.new_tree(TreeKind::Row, false)?.id();
+    let mut trees = Vec::with_capacity(indexes.len());
+    for position in 0..indexes.len() {
+        let own = Some(position) == clustered;
+        trees.push(if own { row } else { edit.new_tree(TreeKind::Index, false)?.id() });
+    }
+    Ok(PartTrees { row, indexes: trees.into() })
+}
+
+/// A definition whose parts have new, empty trees.
+pub(crate) fn new_parts(
+    edit: &mut Edit<'_>,
+    definition: &Partitioning,
+    indexes: &[Index],
+    clustered: Option<usize>,
+) -> CatalogResult<Arc<Partitioned>> {
+    let trees = (0..definition.leaves()).map(|_| new_part(edit, indexes, clustered));
+    let trees = trees.collect::<CatalogResult<_>>()?;
+    Ok(Arc::new(Partitioned { definition: definition.clone(), trees }))
+}
+
+/// Gives up the trees of a part. No row is read: purge frees them when no snapshot needs them.
+pub(crate) fn drop_part(edit: &mut Edit<'_>, part: &PartTrees) -> CatalogResult<()> {
+    for tree in part.indexes.iter().filter(|t| **t != part.row) {
+        let tree = edit.catalog.engine().tree(*tree)?;
+        edit.txn.drop_tree(&tree)?;
+    }
+    let row = edit.catalog.engine().tree(part.row)?;
+    Ok(edit.txn.drop_tree(&row)?)
 }
 
 /// Constraints of a table under its new name: `t_chk_1` and `t_ibfk_1` were made from the old one.

@@ -49,7 +49,9 @@ impl Edit<'_> {
         let mut now = self.reader(&pending.old)?;
         gate.open(self.txn.lock_owner());
         let mut builder = Builder { table: &pending.table, txn: self.txn, log: &log };
-        build::build_indexes(&now, builder.txn, &pending.table, &fresh, self.workers)?;
+        for part in pending.table.all_parts() {
+            build::build_indexes(&now, builder.txn, part?, &fresh, self.workers)?;
+        }
         for _ in 0..ROUNDS {
             let rows;
             (now, rows) = builder.follow(now, &fresh)?;
@@ -93,12 +95,18 @@ impl Builder<'_> {
             let passes: &[Pass] =
                 if self.table.indexes[*position].unique() { &[Pass::Delete, Pass::Insert] } else { &[Pass::Both] };
             for pass in passes {
+                let table = self.table;
                 match &touched {
-                    Touched::Any => self.compare((&from, &to), KeyRange::ALL, *position, *pass)?,
+                    Touched::Any => {
+                        for part in table.all_parts() {
+                            self.compare(part?, (&from, &to), KeyRange::ALL, *position, *pass)?;
+                        }
+                    }
                     Touched::Rows(keys) => {
                         for key in keys {
+                            let (part, key) = table.noted(key)?;
                             let row = KeyRange::new(Cut::Before(key), Cut::After(key));
-                            self.compare((&from, &to), row, *position, *pass)?;
+                            self.compare(part, (&from, &to), row, *position, *pass)?;
                         }
                     }
                 }
@@ -114,13 +122,14 @@ impl Builder<'_> {
     /// Changes the entries of the rows in `range` that differ between two snapshots.
     fn compare(
         &mut self,
+        table: &Table,
         (from, to): (&SnapshotReader, &SnapshotReader),
         range: KeyRange<'_>,
         position: usize,
         pass: Pass,
     ) -> CatalogResult<()> {
-        let trees = self.table.trees(from.engine())?;
-        let (tree, maker) = (&trees.indexes[position], EntryMaker::new(self.table, position));
+        let trees = table.trees(from.engine())?;
+        let (tree, maker) = (&trees.indexes[position], EntryMaker::new(table, position));
         let mut old = Side::new(from.scan(&trees.row, range, ScanOptions::default())?)?;
         let mut new = Side::new(to.scan(&trees.row, range, ScanOptions::default())?)?;
         let mut compared = 0_usize;
@@ -142,7 +151,7 @@ impl Builder<'_> {
                 }
                 for Made { key, unique, carried } in come.iter().filter(|e| pass != Pass::Delete && !gone.contains(e)) {
                     let item = Item { key, unique: *unique, value: carried };
-                    build::insert((to, self.txn), (self.table, position), tree, item)?;
+                    build::insert((to, self.txn), (table, position), tree, item)?;
                 }
             }
             if order.is_le() {

@@ -13,6 +13,8 @@
 //! 7 table number, column → histogram of the column
 //! 8 schema, kind, name → routine: kind is `f` or `p`, name is folded; the value begins with its name as written
 //! 9 schema, name    → event, likewise
+//! 10 server         → the server's bytes: CREATE SERVER
+//! 11 group          → the server's bytes: CREATE RESOURCE GROUP
 //! ```
 
 use gannet_schema::names::fold_name;
@@ -27,6 +29,8 @@ pub(crate) const KIND_FIGURES: u8 = 6;
 pub(crate) const KIND_HISTOGRAM: u8 = 7;
 pub(crate) const KIND_ROUTINE: u8 = 8;
 pub(crate) const KIND_EVENT: u8 = 9;
+pub(crate) const KIND_SERVER: u8 = 10;
+pub(crate) const KIND_GROUP: u8 = 11;
 
 /// Key of a dictionary row.
 pub(crate) fn dictionary_key(kind: u8, names: &[&str]) -> Vec<u8> {

@@ -19,6 +19,15 @@ const COUNTED: usize = 100;
 /// Takes a table's figures anew by sampling its trees at so many places each. Parks for pages.
 pub fn refresh(engine: &Engine, table: &Table, now_seconds: u64, places: u64) -> Result<(), EngineError> {
     let turn = table.statistics.turn();
+    let figures = match &table.partitions {
+        None => figures_of(engine, table, now_seconds, places)?,
+        Some(_) => figures_of_parts(engine, table, now_seconds, places)?,
+    };
+    table.statistics.replace(turn, figures);
+    Ok(())
+}
+
+fn figures_of(engine: &Engine, table: &Table, now_seconds: u64, places: u64) -> Result<Figures, EngineError> {
     let trees = table.trees(engine)?;
     let size = engine.tree_stats(&trees.row)?;
     let mut figures = Figures { rows: size.rows, pages: size.pages, indexes: Vec::new(), taken: now_seconds.max(1) };
@@ -40,8 +49,42 @@ pub fn refresh(engine: &Engine, table: &Table, now_seconds: u64, places: u64) ->
         });
     }
     txn.commit()?;
-    table.statistics.replace(turn, figures);
-    Ok(())
+    Ok(figures)
+}
+
+/// The sizes of all parts, and what a sample of the one with most rows says of all.
+fn figures_of_parts(engine: &Engine, table: &Table, now_seconds: u64, places: u64) -> Result<Figures, EngineError> {
+    let Some(parts) = &table.partitions else { return figures_of(engine, table, now_seconds, places) };
+    let (mut rows, mut pages) = (0, 0);
+    let mut sizes: Vec<(u64, u64)> = vec![(0, 0); table.indexes.len()];
+    let mut largest = (0, 0);
+    for (number, part) in parts.shared().trees.iter().enumerate() {
+        let size = engine.tree_stats(&engine.tree(part.row)?)?;
+        rows += size.rows;
+        pages += size.pages;
+        if size.rows > largest.1 {
+            largest = (number, size.rows);
+        }
+        for (tree, sum) in part.indexes.iter().zip(&mut sizes) {
+            let size = if *tree == part.row { size } else { engine.tree_stats(&engine.tree(*tree)?)? };
+            *sum = (sum.0 + size.pages, sum.1 + size.leaf_pages);
+        }
+    }
+    let sample = table.part(largest.0 as u32).ok().map(|part| figures_of(engine, part, now_seconds, places));
+    let sampled = sample.transpose()?.map_or_else(Vec::new, |s| s.indexes);
+    let scale = rows as f64 / largest.1.max(1) as f64;
+    let mut indexes = Vec::with_capacity(table.indexes.len());
+    for ((index, size), sampled) in table.indexes.iter().zip(sizes).zip(sampled) {
+        // Values of columns that decide about the part are in one part each; others may be in all.
+        let spread = |n: usize| {
+            let holds = |c: &u32| index.parts.iter().take(n + 1).any(|p| p.column == *c);
+            if parts.columns().iter().all(holds) { scale } else { 1.0 }
+        };
+        let distinct = sampled.distinct.iter().enumerate().map(|(n, d)| d * spread(n)).collect();
+        let (pages, leaves) = (size.0, size.1.max(1));
+        indexes.push(IndexFigures { tree: index.tree, pages, leaves, sampled: sampled.sampled, distinct });
+    }
+    Ok(Figures { rows, pages, indexes, taken: now_seconds.max(1) })
 }
 
 /// Counts how often each prefix of an index changes from one entry to the next.

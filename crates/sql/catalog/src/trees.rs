@@ -10,6 +10,18 @@ pub struct Trees {
     pub row: TreeHandle,
     /// One for each index; the row tree again for the clustered one.
     pub indexes: Box<[TreeHandle]>,
+    /// Numbers the AUTO_INCREMENT column.
+    auto: Option<TreeHandle>,
+    /// Of a part: numbers the hidden rows of all parts.
+    above: Option<TreeHandle>,
+}
+
+impl Trees {
+    /// The tree whose counter numbers rows without a key of their own.
+    #[inline]
+    pub fn hidden_ids(&self) -> &TreeHandle {
+        self.above.as_ref().unwrap_or(&self.row)
+    }
 }
 
 /// What a table has in the store. The handles stay in [`Table::opened`]: every statement asks for them.
@@ -20,8 +32,7 @@ pub trait StoredTable {
     /// The trees' handles if somebody has used the table since the start; only then can it have changed.
     fn opened_trees(&self) -> Option<&Trees>;
 
-    /// The tree whose counter numbers the AUTO_INCREMENT column. It is the row tree's, unless that one numbers hidden
-    /// row ids: then it is the first index which begins with the column.
+    /// The tree whose counter numbers the AUTO_INCREMENT column: see [`Table::auto_tree`].
     fn auto_counter<'t>(&self, trees: &'t Trees) -> Option<&'t TreeHandle>;
 }
 
@@ -30,9 +41,11 @@ impl StoredTable for Table {
     fn trees(&self, engine: &Engine) -> Result<&Trees, EngineError> {
         self.opened.get_or_try_init(|| {
             let row = engine.tree(self.row_tree)?;
-            let open = |i: &Index| if i.tree == self.row_tree { Ok(row.clone()) } else { engine.tree(i.tree) };
-            let indexes = self.indexes.iter().map(open).collect::<Result<_, EngineError>>()?;
-            Ok(Trees { row, indexes })
+            let open = |id| if id == self.row_tree { Ok(row.clone()) } else { engine.tree(id) };
+            let indexes = self.indexes.iter().map(|i: &Index| open(i.tree)).collect::<Result<_, EngineError>>()?;
+            let auto = self.auto_tree().map(open).transpose()?;
+            let above = self.part_of.as_ref().map(|above| engine.tree(above.hidden_ids)).transpose()?;
+            Ok(Trees { row, indexes, auto, above })
         })
     }
 
@@ -40,13 +53,8 @@ impl StoredTable for Table {
         self.opened.get()
     }
 
+    #[inline]
     fn auto_counter<'t>(&self, trees: &'t Trees) -> Option<&'t TreeHandle> {
-        let column = self.auto_column?;
-        if self.clustered.is_some() {
-            return Some(&trees.row);
-        }
-        let position =
-            self.indexes.iter().position(|i| i.is_ordered() && i.parts.first().is_some_and(|p| p.column == column))?;
-        trees.indexes.get(position)
+        trees.auto.as_ref()
     }
 }

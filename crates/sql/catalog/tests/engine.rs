@@ -72,6 +72,7 @@ fn definition(name: &str, auto: bool) -> TableDefinition {
         options: TableOptions { collation: CollationId::DEFAULT, comment: "".into(), create_options: Box::new([]) },
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        partitioning: None,
         auto_increment: None,
     }
 }

@@ -98,7 +98,7 @@ impl RowWriter<'_> {
         if let Some(log) = &table.row_log
             && let Some(trx) = self.txn.id()
         {
-            log.note(trx, key);
+            table.note(log, trx, key);
         }
     }
 

@@ -41,6 +41,12 @@ pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
     if table.source != RowSource::Engine {
         return Ok(());
     }
+    if table.partitions.is_some() {
+        for part in table.all_parts() {
+            check_table(part?, engine)?;
+        }
+        return check_empty(table, engine);
+    }
     let trees = table.trees(engine).map_err(from_engine)?;
     engine.check_tree(&trees.row).map_err(from_engine)?;
     for tree in &trees.indexes {
@@ -82,6 +88,18 @@ pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
     Ok(())
 }
 
+/// The own trees of a table with parts have no rows.
+fn check_empty(table: &Table, engine: &Engine) -> Result<()> {
+    let trees = table.trees(engine).map_err(from_engine)?;
+    let mut txn = engine.try_begin(TxnOptions { autocommit: true, ..TxnOptions::default() }).map_err(from_engine)?;
+    for tree in std::iter::once(&trees.row).chain(&trees.indexes) {
+        engine.check_tree(tree).map_err(from_engine)?;
+        scan(&mut txn, tree, |_, _| Err(damaged(table, "rows outside of its partitions".into())))?;
+    }
+    txn.commit().map_err(from_engine)?;
+    Ok(())
+}
+
 /// What a session's evaluation needs.
 pub struct Evaluation<'a> {
     /// What functions may ask.
@@ -94,14 +112,13 @@ pub struct Evaluation<'a> {
 /// agree. Indexes hold the same values as rows, so [`check_table`] cannot see it. Some expressions depend on the
 /// session's time zone and sql_mode, so a line is a warning.
 pub fn stale_values(table: &Arc<Table>, engine: &Engine, evaluation: Evaluation<'_>) -> Result<Vec<String>> {
-    if table.source != RowSource::Engine || !table.has_expressions() {
+    if table.source != RowSource::Engine || !table.has_expressions() && table.partitions.is_none() {
         return Ok(Vec::new());
     }
     let exprs = gannet_plan::table_exprs(table)?;
     let plan = crate::ddl::plan_over(table, Some(exprs.clone()));
     let mut stale = vec![0u64; exprs.generated.len()];
     let mut violated = vec![0u64; exprs.checks.len()];
-    let row_tree = table.trees(engine).map_err(from_engine)?.row.clone();
     let options = TxnOptions { autocommit: true, ..TxnOptions::default() };
     let mut reading = engine.try_begin(options).map_err(from_engine)?;
     let mut txn = engine.try_begin(options).map_err(from_engine)?;
@@ -109,26 +126,36 @@ pub fn stale_values(table: &Arc<Table>, engine: &Engine, evaluation: Evaluation<
     let shared = Shared::new(&plan, evaluation.settings, &[]);
     let mut cx = Cx::new(&shared, &mut txn, evaluation.session, &mut warnings);
     let mut encoded = Vec::new();
-    scan(&mut reading, &row_tree, |_, payload| {
-        let row = decode_row(table, payload)?;
-        let mut again = row.clone();
-        // A value that cannot be computed is stale too: a statement that wrote the row would have failed, or stored
-        // another value.
-        let computed = complete::generate(0, &mut again, 1, &mut cx);
-        cx.warnings.clear();
-        encoded.clear();
-        if computed.is_ok() {
-            encode_row(table, &again, &mut encoded)?;
-            again = decode_row(table, &encoded)?;
+    let mut misplaced: Vec<(u32, u64)> = Vec::new();
+    for (number, part) in table.all_parts().enumerate() {
+        let row_tree = part?.trees(engine).map_err(from_engine)?.row.clone();
+        let mut elsewhere = 0;
+        scan(&mut reading, &row_tree, |_, payload| {
+            let row = decode_row(table, payload)?;
+            let place = crate::place::number_of_row(0, &row, &mut cx)?;
+            elsewhere += u64::from(place.is_some_and(|place| place != Some(number as u32)));
+            let mut again = row.clone();
+            // A value that cannot be computed is stale too: a statement that wrote the row would have failed, or stored
+            // another value.
+            let computed = complete::generate(0, &mut again, 1, &mut cx);
+            cx.warnings.clear();
+            encoded.clear();
+            if computed.is_ok() {
+                encode_row(table, &again, &mut encoded)?;
+                again = decode_row(table, &encoded)?;
+            }
+            for ((column, _), n) in exprs.generated.iter().zip(&mut stale) {
+                *n += u64::from(computed.is_err() || row[*column as usize] != again[*column as usize]);
+            }
+            for ((_, check), n) in exprs.checks.iter().zip(&mut violated) {
+                *n += u64::from(complete::violates(check, &row, &mut cx)?);
+            }
+            Ok(())
+        })?;
+        if elsewhere > 0 {
+            misplaced.push((number as u32, elsewhere));
         }
-        for ((column, _), n) in exprs.generated.iter().zip(&mut stale) {
-            *n += u64::from(computed.is_err() || row[*column as usize] != again[*column as usize]);
-        }
-        for ((_, check), n) in exprs.checks.iter().zip(&mut violated) {
-            *n += u64::from(complete::violates(check, &row, &mut cx)?);
-        }
-        Ok(())
-    })?;
+    }
     let mut lines = Vec::new();
     for ((column, _), n) in exprs.generated.iter().zip(stale).filter(|(_, n)| *n > 0) {
         let definition = &table.columns[*column as usize];
@@ -138,6 +165,10 @@ pub fn stale_values(table: &Arc<Table>, engine: &Engine, evaluation: Evaluation<
             None => format!("Generated column '{}'", definition.name),
         };
         lines.push(format!("{what}: {n} rows hold another value than its expression gives in this session"));
+    }
+    for (number, n) in misplaced {
+        let name = table.partitions.as_ref().map_or(String::new(), |p| p.definition().leaf_name(number as usize));
+        lines.push(format!("Partition '{name}': {n} rows belong into other partitions"));
     }
     for ((position, _), n) in exprs.checks.iter().zip(violated).filter(|(_, n)| *n > 0) {
         let name = &table.constraints.checks[*position as usize].name;

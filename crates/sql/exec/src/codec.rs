@@ -67,7 +67,7 @@ pub(crate) fn new_row_key(table: &Table, values: &[Value], txn: &Txn, out: &mut 
     if !table.has_hidden_key() {
         return table.clustered_key(|i| values[i].as_ref(), out);
     }
-    let id = row_tree(table, txn)?.counter_reserve(1, 1, 1).map_err(from_engine)?;
+    let id = trees(table, txn)?.hidden_ids().counter_reserve(1, 1, 1).map_err(from_engine)?;
     table.row_id_key(id.ok_or_else(|| SqlError::internal("the hidden row ids are used up"))?, out);
     Ok(())
 }

@@ -359,7 +359,7 @@ impl Cascade {
             self.deeper(
                 |c, cx| {
                     complete::generate(slot, &mut new, 1, cx)?;
-                    match crate::dml::write(child, &row_key, (&old, &new), None, &mut cx.cascade_writer()?)? {
+                    match crate::dml::write((child, child), &row_key, (&old, &new), None, &mut cx.cascade_writer()?)? {
                         Conflict::None => {}
                         Conflict::Duplicate { index, .. } => {
                             let record = child.duplicate_text(index, |i| new[i].as_ref());

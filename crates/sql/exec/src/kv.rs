@@ -1,8 +1,8 @@
-//! Rows by their primary key, without SQL: for protocols that know keys and values.
+//! Rows by their primary key (or the unique one in its place), without SQL: for protocols that know keys and values.
 //!
 //! What SQL computes around a row is not done here, so that only tables take part for which there is nothing to
-//! compute: no generated columns (functional indexes among them), no checks, no foreign keys in either direction.
-//! Values are converted to the columns' types as by INSERT in strict mode.
+//! compute: no triggers, no generated columns (functional indexes among them), no checks, no foreign keys in either
+//! direction, no partitions. Values are converted to the columns' types as by INSERT in strict mode.
 //!
 //! Metadata locks, gates and limits are not looked at here: a service takes its transaction and its [`RowWriter`] from
 //! `gannet_core::work::Work`, which has them.
@@ -12,11 +12,15 @@ use crate::dml::rows::{self, Conflict, Write};
 use crate::spill::Allowance;
 use crate::{codec, context, error::from_engine};
 use gannet_engine::{Read, ReadMode, RowBuf, Txn};
-use gannet_schema::{CatalogSnapshot, IndexKind, Table};
-use gannet_types::convert::{self, Context, StoreTarget};
+use gannet_schema::{CatalogSnapshot, Column, Table};
+use gannet_types::convert::{self, Context, StoreTarget, Stored};
 use gannet_types::room::Room;
-use gannet_types::{Date, Result, SqlError, SqlMode, TimeZone, Value, Warnings, sql_err};
+use gannet_types::{Date, Result, SqlError, SqlMode, TimeZone, Value, ValueRef, Warnings, sql_err};
 use std::sync::Arc;
+
+mod stored;
+
+pub use stored::{Become, Defaults, NewRow, Stored as StoredRow};
 
 /// Memory for making one value.
 const VALUE_MEMORY: usize = 64 << 20;
@@ -74,9 +78,15 @@ impl KeyValueTable {
         if !table.source.is_engine() {
             return refuse("it has no stored rows");
         }
-        let Some(index) = table.clustered.filter(|i| table.indexes[*i].kind == IndexKind::Primary) else {
-            return refuse("it has no primary key");
+        let Some(index) = table.clustered else {
+            return refuse("it has no primary key, nor another one of columns that are never NULL");
         };
+        if !table.triggers.is_empty() {
+            return refuse("it has triggers");
+        }
+        if table.partitions.is_some() {
+            return refuse("it has partitions");
+        }
         if table.columns.iter().any(|c| c.generated.is_some()) {
             return refuse("it has generated columns");
         }
@@ -242,18 +252,22 @@ impl KeyValueTable {
     }
 
     fn converted(&self, column: usize, value: &Value, zone: &TimeZone) -> Result<Value> {
-        let column = &self.table.columns[column];
-        let mut warnings = Warnings::default();
-        let allowance = Allowance::alone(VALUE_MEMORY);
-        let mut conversion = Context {
-            mode: SqlMode::default(),
-            zone,
-            today: Date::ZERO,
-            strict: true,
-            warnings: &mut warnings,
-            stopped: context::stopped,
-            room: Room::of(&allowance),
-        };
-        convert::store(value.as_ref(), &column.ty, StoreTarget { column: &column.name, row: 1 }, &mut conversion)
+        convert_for(&self.table.columns[column], value.as_ref(), zone).map(Stored::into_owned)
     }
+}
+
+/// A value as a column takes it, as by INSERT in strict mode.
+fn convert_for<'v>(column: &Column, value: ValueRef<'v>, zone: &TimeZone) -> Result<Stored<'v>> {
+    let mut warnings = Warnings::default();
+    let allowance = Allowance::alone(VALUE_MEMORY);
+    let mut conversion = Context {
+        mode: SqlMode::default(),
+        zone,
+        today: Date::ZERO,
+        strict: true,
+        warnings: &mut warnings,
+        stopped: context::stopped,
+        room: Room::of(&allowance),
+    };
+    convert::store_ref(value, &column.ty, StoreTarget { column: &column.name, row: 1 }, &mut conversion)
 }

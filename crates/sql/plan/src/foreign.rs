@@ -36,6 +36,13 @@ pub(crate) fn link(tables: &mut Vec<PlanTable>, updates_duplicates: bool, snapsh
             Intent::Replace | Intent::Update | Intent::ForeignWrite => Writes { arrive: true, leave: true },
             Intent::Delete => Writes { arrive: false, leave: true },
         };
+        let target = &tables[next].table;
+        if (writes.arrive || writes.leave)
+            && !target.temporary
+            && snapshot.schema(&target.schema).is_some_and(|s| s.read_only)
+        {
+            return Err(gannet_types::sql_err!(SchemaReadOnly, target.schema));
+        }
         let links = links_of(next, writes, tables, snapshot)?;
         if !links.parents.is_empty() || !links.children.is_empty() {
             tables[next].links = Some(Arc::new(links));
@@ -107,6 +114,7 @@ fn place(table: &Arc<Table>, intent: Intent, tables: &mut Vec<PlanTable>) -> Res
         statistics_epoch: table.statistics.epoch(),
         exprs,
         links: None,
+        only: None,
         through: None,
     });
     Ok(tables.len() as u32 - 1)

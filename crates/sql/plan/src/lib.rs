@@ -18,6 +18,7 @@ mod params;
 pub mod physical;
 pub mod plan;
 mod planner;
+pub mod prune;
 pub mod range;
 mod rewrite;
 mod source;

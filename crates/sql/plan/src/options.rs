@@ -34,6 +34,8 @@ pub struct PlanOptions<'a> {
     /// The statement's text and its literal tokens, when the plan is to be shared by statements of the same shape: from
     /// the scan that gave the shape. Without it no literal becomes a parameter.
     pub source: Option<(&'a [u8], &'a [gannet_parser::digest::LiteralToken])>,
+    /// `sql_auto_is_null`: LAST_INSERT_ID(), for `IS NULL` of an AUTO_INCREMENT column; 0 = the variable is off.
+    pub generated: u64,
     /// The variables of the stored program whose statement is planned.
     pub locals: Option<&'a dyn Locals>,
     /// Looks at the trees to estimate a range; without one, statistics alone decide.
@@ -176,6 +178,7 @@ impl<'a> PlanOptions<'a> {
             locale: Locale::ENGLISH,
             time_zone: &TimeZone::UTC,
             source: None,
+            generated: 0,
             locals: None,
             estimator: None,
             on_table: None,

@@ -243,10 +243,32 @@ pub struct TableScan {
     pub index_filter: Option<Expr>,
     /// Row locks taken.
     pub lock: RowLock,
+    /// Of a table with parts: which of them are read, and how.
+    pub parts: Option<Box<PartScan>>,
     /// Rows wanted at most when known (LIMIT above without anything between that drops rows): read-ahead hint only.
     pub expects_few: bool,
     /// For EXPLAIN.
     pub explain: Box<ScanExplain>,
+}
+
+/// How the parts of a table are read.
+#[derive(Clone, Debug)]
+pub struct PartScan {
+    /// The rows of all parts come in the order of the index walked; else part after part.
+    pub merged: bool,
+    /// What the conditions say of the columns that PARTITION BY looks at, each for itself; the values are known when the
+    /// scan opens.
+    pub main: Box<[PartFilter]>,
+    /// And of those of SUBPARTITION BY.
+    pub sub: Box<[PartFilter]>,
+}
+
+/// A condition on the columns that say which part a row belongs to: ranges of these columns in their order, as if they
+/// were an index.
+#[derive(Clone, Debug)]
+pub struct PartFilter {
+    /// The ranges. Those of a condition that says less than a range are wide.
+    pub ranges: Ranges,
 }
 
 /// What EXPLAIN tells beyond the operator itself.

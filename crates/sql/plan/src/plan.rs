@@ -103,6 +103,8 @@ pub struct PlanTable {
     pub exprs: Option<Arc<TableExprs>>,
     /// Foreign keys around a table that is written.
     pub links: Option<Arc<ForeignLinks>>,
+    /// The parts that the statement names, ascending: it sees no others, and writes to no others.
+    pub only: Option<Arc<[u32]>>,
     /// Plan table of the view inside whose query this one is named: privileges are that view's business.
     pub through: Option<u32>,
 }
@@ -377,6 +379,8 @@ pub struct TableExprs {
     pub generated: Box<[(u32, Expr)]>,
     /// Enforced checks, by position among the table's.
     pub checks: Box<[(u32, Expr)]>,
+    /// The number by which PARTITION BY places a row, and that of SUBPARTITION BY.
+    pub places: [Option<Expr>; 2],
 }
 
 /// The foreign keys of one written table. Tables are places in the plan.

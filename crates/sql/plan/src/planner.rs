@@ -52,6 +52,7 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
             let mut bound = binder.update(update)?;
             binder.check_hints();
             let mut arena = binder.arena;
+            place_rows(&arena)?;
             rewrite::block(&mut arena, &mut bound.block, options);
             let values = bound.targets.iter_mut().flat_map(|t| &mut t.assignments).filter_map(|(_, v)| v.as_mut());
             values.for_each(|v| rewrite::substitute(v, &arena.replaced));
@@ -67,6 +68,7 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
             let mut bound = binder.delete(delete)?;
             binder.check_hints();
             let mut arena = binder.arena;
+            place_rows(&arena)?;
             rewrite::block(&mut arena, &mut bound.block, options);
             let mut builder = Builder::new(&arena, options);
             builder.mark_used(None);
@@ -108,6 +110,7 @@ fn plan_query_with(mut binder: Binder<'_>, query: &AstQuery) -> Result<Plan> {
     binder.check_hints();
     let mut arena = binder.arena;
     let columns = result_columns(&arena, &query);
+    place_rows(&arena)?;
     rewrite::query(&mut arena, &mut query, options);
     let mut builder = Builder::new(&arena, options);
     builder.mark_used(Some(&query));
@@ -118,6 +121,12 @@ fn plan_query_with(mut binder: Binder<'_>, query: &AstQuery) -> Result<Plan> {
         PlanKind::Query(Box::new(root))
     };
     Ok(Plan { max_execution_time, ..finish(builder, kind, columns, snapshot, options)? })
+}
+
+/// Binds the expressions that place rows in parts: estimates ask which parts are read.
+fn place_rows(arena: &Arena) -> Result<()> {
+    let parted = arena.tables.iter().filter(|t| t.table.partitions.is_some());
+    parted.into_iter().try_for_each(|t| crate::table_exprs::table_exprs(&t.table).map(drop))
 }
 
 /// MAX_EXECUTION_TIME(n) among the hints of the first SELECT.
@@ -193,7 +202,9 @@ pub(crate) fn finish(
         columns.sort_unstable();
         columns.dedup();
         let written = !matches!(t.intent, Intent::Read | Intent::LockingRead) && t.table.has_expressions();
-        let exprs = written.then(|| crate::table_exprs::table_exprs(&t.table)).transpose()?;
+        // A reader looks only into the parts that may have its rows.
+        let parted = t.table.partitions.as_ref().is_some_and(|p| p.definition().is_by_expression());
+        let exprs = (written || parted).then(|| crate::table_exprs::table_exprs(&t.table)).transpose()?;
         Ok(PlanTable { columns_used: columns.into(), exprs, ..t.clone() })
     });
     let mut tables = tables.collect::<Result<Vec<PlanTable>>>()?;

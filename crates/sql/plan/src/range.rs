@@ -241,6 +241,21 @@ pub(crate) fn encode_values<'p>(
     Ok(())
 }
 
+/// As [`encode_ranges`], over columns that are no index.
+pub(crate) fn encode_parts<'p>(
+    parts: &[KeyPart],
+    ranges: &'p Ranges,
+    zone: &TimeZone,
+    eval: &mut impl FnMut(&'p Expr) -> Result<Value>,
+    bounds: &mut Bounds,
+) -> Result<()> {
+    bounds.clear();
+    let mut encoder = Encoder { parts, zone, bounds };
+    encoder.ranges(ranges, eval)?;
+    bounds.normalise();
+    Ok(())
+}
+
 /// The key of a point: the encoded bytes, or false when nothing can match (or the value cannot be placed; only for keys
 /// that are [`is_total`]).
 pub fn encode_point<'p>(

@@ -59,6 +59,7 @@ pub fn insert_rows_of(
         statistics_epoch: table.statistics.epoch(),
         exprs,
         links: None,
+        only: None,
         through: None,
     });
     crate::foreign::link(&mut tables, false, snapshot)?;

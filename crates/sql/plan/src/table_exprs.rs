@@ -51,9 +51,30 @@ fn bind_all(table: &Arc<Table>) -> Result<TableExprs> {
     for (position, check) in table.constraints.checks.iter().enumerate().filter(|(_, c)| c.enforced) {
         checks.push((position as u32, bind_text(table, &check.expression)?));
     }
+    if let Some(parts) = &table.partitions {
+        let definition = parts.definition();
+        for (place, spread) in exprs.places.iter_mut().zip([Some(&definition.spread), definition.sub.as_ref()]) {
+            *place = spread.and_then(|s| s.expression()).map(|text| bind_text(table, text)).transpose()?;
+            place.iter_mut().for_each(instants);
+        }
+    }
     exprs.generated = generated.into();
     exprs.checks = checks.into();
     Ok(exprs)
+}
+
+/// UNIX_TIMESTAMP of a TIMESTAMP column is the instant itself, which a time zone's repeated hour cannot tell: those who
+/// place rows have it in the column's place ([`crate::prune::placing`]).
+fn instants(e: &mut Expr) {
+    if let ExprKind::Call(def, args) = &e.kind
+        && let [Expr { kind: ExprKind::Column(n), ty }] = &**args
+        && def.name.eq_ignore_ascii_case("unix_timestamp")
+        && ty.id == gannet_types::TypeId::Timestamp
+    {
+        e.kind = ExprKind::Column(*n);
+        return;
+    }
+    e.for_each_child_mut(instants);
 }
 
 fn bind_text(table: &Arc<Table>, text: &str) -> Result<Expr> {

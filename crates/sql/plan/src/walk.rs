@@ -189,6 +189,9 @@ impl Physical {
         match &self.op {
             Op::TableScan(scan) => {
                 access_exprs(&scan.access, &mut f);
+                for filter in scan.parts.iter().flat_map(|p| p.main.iter().chain(&p.sub)) {
+                    filter.ranges.for_each_value(&mut f);
+                }
                 scan.filter.iter().chain(&scan.index_filter).for_each(f);
             }
             Op::Values { rows, .. } => rows.iter().flatten().for_each(f),
@@ -262,6 +265,29 @@ fn count_tree(p: &Physical) -> usize {
     p.for_each_expr(|e| n += count_expr(e));
     p.for_each_input(|i| n += count_tree(i));
     n
+}
+
+impl Plan {
+    /// Calls `f` with the root of each tree of operators: the statement's, those of subqueries and of common table
+    /// expressions.
+    pub fn for_each_tree<'p>(&'p self, f: &mut impl FnMut(&'p Physical)) {
+        match &self.kind {
+            PlanKind::Query(root) => f(root),
+            PlanKind::PointSelect(point) => f(&point.query),
+            PlanKind::Insert(insert) => {
+                if let InsertSource::Query(root) = &insert.source {
+                    f(root);
+                }
+            }
+            PlanKind::Update(update) => f(&update.input),
+            PlanKind::Delete(delete) => f(&delete.input),
+        }
+        self.subplans.iter().for_each(|s| f(&s.root));
+        for cte in &self.ctes {
+            f(&cte.base);
+            cte.recursive.iter().for_each(&mut *f);
+        }
+    }
 }
 
 /// Nodes of a plan.

@@ -9,8 +9,6 @@ pub struct Constraints {
     pub foreign_keys: Box<[ForeignKey]>,
     /// CHECK clauses, by name.
     pub checks: Box<[Check]>,
-    /// PARTITION BY clause.
-    pub partition: Option<Box<str>>,
 }
 
 /// A CHECK constraint.

@@ -5,6 +5,7 @@ use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
 use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
 use crate::method::Method;
 use crate::names::{check_column_name, check_index_name, eq_name};
+use crate::partition::Partitioning;
 use crate::table::{Table, TableOptions};
 use gannet_base::TreeId;
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value};
@@ -41,6 +42,8 @@ pub struct TableDefinition {
     pub checks: Vec<Check>,
     /// Foreign keys; their names are settled.
     pub foreign_keys: Vec<ForeignKeyDefinition>,
+    /// How its rows are spread over parts.
+    pub partitioning: Option<Partitioning>,
 }
 
 /// A foreign key of a definition. The parent's side is the caller's to check.
@@ -101,6 +104,7 @@ impl TableDefinition {
             auto_increment: None,
             checks: table.constraints.checks.to_vec(),
             foreign_keys: table.constraints.foreign_keys.iter().map(foreign_key).collect(),
+            partitioning: table.partitions.as_ref().map(|p| p.definition().clone()),
         }
     }
 }
@@ -284,7 +288,7 @@ fn define_constraints(
     foreign_keys.sort_by_cached_key(|k| folded(&k.name));
     let mut checks = definition.checks.clone();
     checks.sort_by_cached_key(|c| folded(&c.name));
-    Ok(Constraints { foreign_keys: foreign_keys.into(), checks: checks.into(), partition: None })
+    Ok(Constraints { foreign_keys: foreign_keys.into(), checks: checks.into() })
 }
 
 fn define_columns(definition: &TableDefinition) -> Result<Vec<Column>> {

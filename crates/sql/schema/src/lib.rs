@@ -18,6 +18,8 @@ mod method;
 pub mod names;
 pub mod options;
 mod own;
+mod part;
+pub mod partition;
 pub mod program;
 mod row_log;
 mod rows;
@@ -29,6 +31,7 @@ mod system;
 mod table;
 #[cfg(test)]
 mod tests;
+mod values;
 mod view;
 
 pub use column::{Column, ColumnDefault, Generated, MAX_COLUMNS};
@@ -39,6 +42,7 @@ pub use history::History;
 pub use index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
 pub use method::{FullText, Method};
 pub use own::{Own, OwnObjects};
+pub use partition::{MAX_PARTS, PartTrees, Partitioned, Partitioning, Parts};
 pub use program::{DataAccess, Event, EventSchedule, EventStatus, Made, Routine, RoutineKind, Trigger, TriggerEvent};
 pub use row_log::{RowLog, Touched};
 pub use rows::{IndexKey, ROW_ID_BYTES};

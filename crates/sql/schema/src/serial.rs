@@ -7,7 +7,8 @@
 //! schema  u8 version · varint id · u16 collation
 //! table   u8 version · varint id · varint schema id · u64 row tree · u8 flags · u16 collation · varint created
 //!         · text comment · options (count, name, text) · columns (count) · indexes (count) · clustered + 1
-//!         flags: 1 = view, whose definition follows; 2 = triggers, which end the row (`program.rs`)
+//!         flags: 1 = view, whose definition follows; 2 = triggers, which follow (`program.rs`);
+//!         4 = parts, which end the row (`partition/serial.rs`)
 //!         · in format 3 the history: varint number · types (count) · earlier definitions (count: varint number, columns (count: varint
 //!         type's place among those, varint ordinal + 1)) · defaults (count: varint ordinal, value)
 //! view    text query · u8 algorithm · text user · text host · u8 invoker · u8 check option · u8 updatable · u8 named · u16 collation
@@ -24,14 +25,15 @@ use crate::fields::{Decoded, collation, text};
 use crate::history::History;
 use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
 use crate::method::Method;
+use crate::partition::{decode_parts, encode_parts};
 use crate::program::{decode_triggers, encode_triggers};
 use crate::table::{RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
+use crate::values::{decode_value, encode_value};
 use crate::view::{CheckOption, View, ViewAlgorithm};
 use gannet_base::{Reader, TreeId, Writer};
 use gannet_types::members::Members;
 use gannet_types::row::{MAX_DEFINITION, OlderDefinition};
-use gannet_types::value::Text;
-use gannet_types::{Date, DateTime, Decimal, SqlType, Time, Timestamp, TypeId, Value};
+use gannet_types::{SqlType, TypeId, Value};
 use std::sync::Arc;
 
 const VERSION: u8 = 2;
@@ -73,6 +75,10 @@ fn number(r: &mut Reader<'_>, what: &'static str) -> Decoded<u32> {
 /// Encodes a schema's row (its name is the key).
 pub fn encode_schema(schema: &Schema, out: &mut Vec<u8>) {
     Writer::new(out).u8(VERSION).varint(u64::from(schema.id.0)).u16(schema.collation.0);
+    // A row of an older build ends here.
+    if schema.read_only {
+        out.push(1);
+    }
 }
 
 /// Decodes a schema's row.
@@ -81,15 +87,24 @@ pub fn decode_schema(name: &str, bytes: &[u8], system: bool) -> Decoded<Schema> 
     version(&mut r)?;
     let id = SchemaId(number(&mut r, "schema id")?);
     let collation = collation(&mut r)?;
+    let read_only = match r.remaining() {
+        0 => false,
+        _ => match r.u8()? {
+            1 => true,
+            _ => return Err(r.invalid("flags of a schema")),
+        },
+    };
     r.finish()?;
-    Ok(Schema { id, name: name.into(), collation, system })
+    Ok(Schema { id, name: name.into(), collation, system, read_only })
 }
 
 /// Encodes a table's row. Schema name and table name are the key.
 pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
     let mut w = Writer::new(out);
     let changed = table.history.number > 0;
-    let flags = u8::from(table.view().is_some()) | u8::from(!table.triggers.is_empty()) << 1;
+    let flags = u8::from(table.view().is_some())
+        | u8::from(!table.triggers.is_empty()) << 1
+        | u8::from(table.partitions.is_some()) << 2;
     w.u8(if changed { CHANGED } else { VERSION })
         .varint(table.id.0)
         .varint(u64::from(table.schema_id.0))
@@ -118,6 +133,9 @@ pub fn encode_table(table: &Table, out: &mut Vec<u8>) {
     }
     if changed {
         encode_history(&table.history, &mut w);
+    }
+    if let Some(parts) = &table.partitions {
+        encode_parts(parts.shared(), &mut w);
     }
 }
 
@@ -280,7 +298,7 @@ fn decode_constraints(r: &mut Reader<'_>, columns: usize) -> Decoded<Constraints
             on_update,
         });
     }
-    Ok(Constraints { foreign_keys: foreign_keys.into(), checks: checks.into(), partition: None })
+    Ok(Constraints { foreign_keys: foreign_keys.into(), checks: checks.into() })
 }
 
 fn encode_column(column: &Column, w: &mut Writer<'_>) {
@@ -456,8 +474,8 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     let id = TableId(r.varint()?);
     let schema_id = SchemaId(number(&mut r, "schema id")?);
     let row_tree = TreeId(r.u64()?);
-    let (is_view, has_triggers) = match r.u8()? {
-        flags @ 0..=3 => (flags & 1 != 0, flags & 2 != 0),
+    let (is_view, has_triggers, has_parts) = match r.u8()? {
+        flags @ 0..=7 => (flags & 1 != 0, flags & 2 != 0, flags & 4 != 0),
         _ => return Err(r.invalid("table flags")),
     };
     let collation = collation(&mut r)?;
@@ -478,86 +496,23 @@ pub fn decode_table(schema: &Arc<str>, name: &str, bytes: &[u8]) -> Decoded<Tabl
     let source = if is_view { RowSource::View(Arc::new(decode_view(&mut r)?)) } else { RowSource::Engine };
     let triggers = if has_triggers { decode_triggers(&mut r)? } else { Box::default() };
     let history = if version == CHANGED { decode_history(&mut r, &columns)? } else { History::default() };
+    let partitioned = if has_parts { Some(Arc::new(decode_parts(&mut r, indexes.len())?)) } else { None };
     r.finish()?;
     let options = TableOptions { collation, comment, create_options };
     let history = Arc::new(history);
     let temporary = false;
-    let parts =
-        TableParts { id, schema_id, row_tree, history, created, options, source, constraints, temporary, triggers };
+    let parts = TableParts {
+        id,
+        schema_id,
+        row_tree,
+        history,
+        created,
+        options,
+        source,
+        constraints,
+        temporary,
+        triggers,
+        partitioned,
+    };
     Ok(assemble(parts, schema.clone(), name.into(), columns, indexes, clustered, Arc::default()))
-}
-
-fn encode_value(value: &Value, w: &mut Writer<'_>) {
-    match value {
-        Value::Null => w.u8(0),
-        Value::Int(v) => w.u8(1).varint_signed(*v),
-        Value::UInt(v) => w.u8(2).varint(*v),
-        Value::Decimal(v) => {
-            let mut bytes = Vec::new();
-            v.write(&mut bytes);
-            w.u8(3).prefixed(&bytes)
-        }
-        Value::Float(v) => w.u8(4).u32(v.to_bits()),
-        Value::Double(v) => w.u8(5).u64(v.to_bits()),
-        Value::Str(v, c) => w.u8(6).u16(c.0).prefixed(v),
-        Value::Date(v) => w.u8(7).u32(v.packed()),
-        Value::Time(v, fsp) => w.u8(8).u8(*fsp).i64(v.packed()),
-        Value::DateTime(v, fsp) => w.u8(9).u8(*fsp).i64(v.packed()),
-        Value::Timestamp(v, fsp) => w.u8(10).u8(*fsp).i64(v.unix_micros()),
-        Value::Year(v) => w.u8(11).u16(*v),
-        Value::Bit(v, n) => w.u8(12).u8(*n).varint(*v),
-        Value::Enum(v, _) => w.u8(13).varint(u64::from(*v)),
-        Value::Set(v, _) => w.u8(14).varint(*v),
-        Value::Json(v) => w.u8(15).prefixed(v),
-    };
-}
-
-fn decode_value(r: &mut Reader<'_>, ty: &SqlType) -> Decoded<Value> {
-    let bad = |r: &Reader<'_>| r.invalid("value");
-    let members = |r: &Reader<'_>| ty.members.clone().ok_or(bad(r));
-    let fsp = |r: &mut Reader<'_>| match r.u8()? {
-        n @ 0..=6 => Ok(n),
-        _ => Err(bad(r)),
-    };
-    Ok(match r.u8()? {
-        0 => Value::Null,
-        1 => Value::Int(r.varint_signed()?),
-        2 => Value::UInt(r.varint()?),
-        3 => {
-            let digits = r.prefixed_str(128)?;
-            let parsed = Decimal::parse(digits.as_bytes());
-            if parsed.consumed != digits.len() || parsed.overflow {
-                return Err(bad(r));
-            }
-            Value::Decimal(parsed.value)
-        }
-        4 => Value::Float(f32::from_bits(r.u32()?)),
-        5 => Value::Double(f64::from_bits(r.u64()?)),
-        6 => {
-            let c = collation(r)?;
-            Value::Str(Text::new(r.prefixed(MAX_TEXT)?), c)
-        }
-        7 => Value::Date(Date::from_packed(r.u32()?).ok_or(bad(r))?),
-        8 => {
-            let fsp = fsp(r)?;
-            Value::Time(Time::from_packed(r.i64()?).ok_or(bad(r))?, fsp)
-        }
-        9 => {
-            let fsp = fsp(r)?;
-            Value::DateTime(DateTime::from_packed(r.i64()?).ok_or(bad(r))?, fsp)
-        }
-        10 => {
-            let fsp = fsp(r)?;
-            Value::Timestamp(Timestamp::from_unix_micros(r.i64()?).ok_or(bad(r))?, fsp)
-        }
-        11 => Value::Year(r.u16()?),
-        12 => {
-            let width = r.u8()?;
-            Value::Bit(r.varint()?, width.clamp(1, 64))
-        }
-        13 => Value::Enum(u16::try_from(r.varint()?).map_err(|_| bad(r))?, members(r)?),
-        14 => Value::Set(r.varint()?, members(r)?),
-        15 => Value::Json(Text::new(r.prefixed(MAX_TEXT)?)),
-        _ => return Err(bad(r)),
-    })
 }

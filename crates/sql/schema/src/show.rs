@@ -6,6 +6,7 @@ use crate::constraint::{ForeignKey, ReferenceAction};
 use crate::index::{Index, IndexKind, Using};
 use crate::names::{quote_identifier, quote_text};
 use crate::options::{ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBUTE, is_behind_comment};
+use crate::partition::write_partitioning;
 use crate::table::{Schema, Table};
 use gannet_types::{Collation, CollationId, SqlType, TypeId, Value};
 use std::fmt::Write;
@@ -98,8 +99,9 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
             _ => write!(out, " {option}={value}"),
         };
     }
-    if let Some(partition) = &table.constraints.partition {
-        let _ = write!(out, "\n{partition}");
+    if let Some(parts) = &table.partitions {
+        let plain = ShowOptions { always_quote: false, ..*options };
+        write_partitioning(&mut out, parts.definition(), &|out, text| name(out, text, &plain));
     }
     out
 }
@@ -294,6 +296,9 @@ pub fn show_create_schema(schema: &Schema, if_not_exists: bool, options: &ShowOp
         let _ = write!(out, " COLLATE {}", schema.collation.get().name);
     }
     out.push_str(" */ /*!80016 DEFAULT ENCRYPTION='N' */");
+    if schema.read_only {
+        out.push_str(" /* READ ONLY=1 */");
+    }
     out
 }
 

@@ -27,7 +27,13 @@ fn system_collation(name: &str) -> CollationId {
 /// The state of a fresh dictionary: the system schemas alone.
 pub fn base_snapshot() -> CatalogSnapshot {
     let schema = |(name, id): (&str, SchemaId)| {
-        Change::PutSchema(Schema { id, name: name.into(), collation: system_collation(name), system: true })
+        Change::PutSchema(Schema {
+            id,
+            name: name.into(),
+            collation: system_collation(name),
+            system: true,
+            read_only: false,
+        })
     };
     CatalogSnapshot::default().with(SYSTEM_SCHEMAS.into_iter().map(schema))
 }
@@ -37,7 +43,13 @@ pub fn base_snapshot() -> CatalogSnapshot {
 pub fn fixture_snapshot(schemas: &[&str], tables: Vec<Table>) -> CatalogSnapshot {
     let schema = |(i, name): (usize, &&str)| {
         let id = SchemaId(FIRST_USER_ID as u32 + i as u32);
-        Change::PutSchema(Schema { id, name: (*name).into(), collation: CollationId::DEFAULT, system: false })
+        Change::PutSchema(Schema {
+            id,
+            name: (*name).into(),
+            collation: CollationId::DEFAULT,
+            system: false,
+            read_only: false,
+        })
     };
     let schemas = schemas.iter().enumerate().map(schema);
     base_snapshot().with(schemas.chain(tables.into_iter().map(|t| Change::PutTable(Arc::new(t)))))

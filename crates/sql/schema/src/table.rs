@@ -9,6 +9,7 @@ use crate::constraint::Constraints;
 use crate::history::History;
 use crate::index::{Index, IndexKind};
 use crate::names::{eq_name, fold_name};
+use crate::partition::{PartOf, Partitioned, Parts};
 use crate::program::{Trigger, TriggerEvent};
 use crate::row_log::RowLog;
 use crate::statistics::TableStatistics;
@@ -36,6 +37,8 @@ pub struct Schema {
     pub collation: CollationId,
     /// One of the server's own: mysql, information_schema, performance_schema, sys.
     pub system: bool,
+    /// ALTER DATABASE ... READ ONLY = 1: nothing in it is changed.
+    pub read_only: bool,
 }
 
 /// A table.
@@ -67,8 +70,12 @@ pub struct Table {
     pub options: TableOptions,
     /// Where rows come from.
     pub source: RowSource,
-    /// Foreign keys, checks and partitions.
+    /// Foreign keys and checks.
     pub constraints: Constraints,
+    /// Its parts: then its own trees are empty, and only their counters are used.
+    pub partitions: Option<Box<Parts>>,
+    /// It is a part of the table that it is named after.
+    pub part_of: Option<Box<PartOf>>,
     /// A temporary table: only one session knows it.
     pub temporary: bool,
     /// Its triggers, in the order in which they fire among those of the same event and time.
@@ -144,10 +151,13 @@ impl Table {
         self.indexes.first().filter(|i| i.kind == IndexKind::Primary)
     }
 
-    /// Some column, default or constraint is an expression: rows are completed and checked when they are written.
+    /// Some column, default or constraint is an expression, or an expression says which part a row belongs to: rows are
+    /// completed, checked and placed when they are written.
     pub fn has_expressions(&self) -> bool {
         let column = |c: &Column| c.generated.is_some() || matches!(c.default, ColumnDefault::Expression(_));
-        self.columns.iter().any(column) || !self.constraints.checks.is_empty()
+        let places = |p: &Parts| p.definition().is_by_expression();
+        let parts = self.partitions.as_deref().is_some_and(places);
+        self.columns.iter().any(column) || !self.constraints.checks.is_empty() || parts
     }
 
     /// The definition of a view.
@@ -202,6 +212,7 @@ impl Table {
             constraints: self.constraints.clone(),
             temporary: self.temporary,
             triggers: self.triggers.iter().map(|t| Arc::new(t.copy())).collect(),
+            partitioned: self.partitions.as_ref().map(|p| p.shared().clone()),
         }
     }
 }
@@ -229,6 +240,8 @@ pub struct TableParts {
     pub temporary: bool,
     /// See [`Table::triggers`].
     pub triggers: Box<[Arc<Trigger>]>,
+    /// See [`Table::partitions`].
+    pub partitioned: Option<Arc<Partitioned>>,
 }
 
 /// Puts a table together from checked parts. The store makes tables of the engine; virtual tables and fixtures
@@ -251,6 +264,11 @@ pub fn assemble(
     }
     let auto_column = columns.iter().position(|c| c.auto_increment).map(|i| i as u32);
     let codecs = Codecs::new(&columns, &indexes, clustered, &parts.history);
+    let primary: Vec<u32> = match clustered {
+        Some(c) => indexes[c].parts.iter().map(|p| p.column).collect(),
+        None => Vec::new(),
+    };
+    let partitions = parts.partitioned.map(|of| Box::new(Parts::new(of, &columns, &primary)));
     Table {
         id: parts.id,
         schema_id: parts.schema_id,
@@ -266,6 +284,8 @@ pub fn assemble(
         options: parts.options,
         source: parts.source,
         constraints: parts.constraints,
+        partitions,
+        part_of: None,
         temporary: parts.temporary,
         triggers: parts.triggers,
         created: parts.created,

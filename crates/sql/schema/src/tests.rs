@@ -49,6 +49,7 @@ fn definition(columns: Vec<ColumnDefinition>, indexes: Vec<IndexDefinition>) -> 
         auto_increment: None,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        partitioning: None,
     }
 }
 
@@ -69,6 +70,7 @@ fn build(definition: &TableDefinition) -> Table {
         triggers: Box::default(),
         constraints: Constraints::default(),
         source: RowSource::Engine,
+        partitioned: None,
     };
     let name = definition.name.clone();
     assemble(parts, "test".into(), name, defined.columns, indexes, defined.clustered, Arc::default())
@@ -164,7 +166,13 @@ fn show_create_is_what_mysql_prints() {
 ) ENGINE=InnoDB AUTO_INCREMENT=42 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='all of it'";
     let options = ShowOptions { next_auto_increment: 42, ..ShowOptions::default() };
     assert_eq!(show_create_table(&rich(), &options), expected);
-    let schema = Schema { id: SchemaId(9), name: "a`b".into(), collation: CollationId::UTF8MB4_BIN, system: false };
+    let schema = Schema {
+        id: SchemaId(9),
+        name: "a`b".into(),
+        collation: CollationId::UTF8MB4_BIN,
+        system: false,
+        read_only: false,
+    };
     assert_eq!(
         show_create_schema(&schema, false, &ShowOptions::default()),
         "CREATE DATABASE `a``b` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin */ /*!80016 DEFAULT ENCRYPTION='N' */"
@@ -218,11 +226,27 @@ fn rows_survive_encoding() {
     let mut twice = Vec::new();
     encode_table(&again, &mut twice);
     assert_eq!(bytes, twice);
-    let schema = Schema { id: SchemaId(70000), name: "s".into(), collation: CollationId::UTF8MB4_BIN, system: false };
+    let schema = Schema {
+        id: SchemaId(70000),
+        name: "s".into(),
+        collation: CollationId::UTF8MB4_BIN,
+        system: false,
+        read_only: false,
+    };
     let mut bytes = Vec::new();
     encode_schema(&schema, &mut bytes);
     let again = decode_schema("s", &bytes, false).unwrap();
-    assert_eq!((again.id, again.collation), (schema.id, schema.collation));
+    assert_eq!((again.id, again.collation, again.read_only), (schema.id, schema.collation, false));
+    // What an older build wrote ends here; one that is read only has a byte more, which has one value.
+    let read_only = Schema { read_only: true, ..schema };
+    let plain = bytes.len();
+    bytes.clear();
+    encode_schema(&read_only, &mut bytes);
+    assert_eq!(bytes.len(), plain + 1);
+    assert!(decode_schema("s", &bytes, false).unwrap().read_only);
+    bytes[plain] = 2;
+    let wrong = decode_schema("s", &bytes, false).unwrap_err().to_string();
+    assert!(wrong.contains("flags of a schema"), "{wrong}");
 }
 
 /// Damaged rows are errors, or other tables: never a panic, never much memory.
@@ -361,4 +385,89 @@ fn entries_give_rows_back() {
     assert_eq!(table.duplicate_text(1, |i| [ValueRef::Null, ValueRef::Int(3), ValueRef::Null][i]), "3-NULL");
     // Same key, other carried bytes: 'KEY' and 'Key' are one primary key.
     assert_eq!(table.carried_columns(1), [0]);
+}
+
+/// RANGE COLUMNS over a text and a number, HASH below.
+fn spread() -> Table {
+    use crate::partition::{By, Method, PartTrees, Partition, Partitioned, Partitioning, Spread, SubPartition, Values};
+    let table = build(&definition(
+        vec![
+            column("id", int(), true, ColumnDefault::Null),
+            column("s", SqlType::varchar(10, CollationId::DEFAULT), true, ColumnDefault::Null),
+        ],
+        vec![index(IndexKind::Plain, None, &[("s", None, false)])],
+    ));
+    let spread = |method, by| Spread { method, linear: false, algorithm: 2, by };
+    let text = |s: &str| Value::Str(s.into(), CollationId::DEFAULT);
+    let bounds = [vec![Some(text("k")), Some(Value::Int(10))], vec![Some(text("K")), None], vec![None, None]];
+    let partition = |(n, bounds): (usize, Vec<Option<Value>>)| Partition {
+        name: format!("p{n}").into(),
+        values: Values::LessThan(bounds.into()),
+        options: Default::default(),
+        subs: (0..2).map(|s| SubPartition { name: format!("p{n}sp{s}").into(), options: Default::default() }).collect(),
+    };
+    let of = Partitioning {
+        spread: spread(Method::Range, By::Columns(["s".into(), "id".into()].into())),
+        sub: Some(spread(Method::Hash, By::Expression("`id`".into()))),
+        counted: false,
+        subs_counted: true,
+        count_written: false,
+        sub_count_written: true,
+        partitions: bounds.into_iter().enumerate().map(partition).collect(),
+    };
+    let trees = |n: u64| PartTrees { row: TreeId(100 + 2 * n), indexes: [TreeId(101 + 2 * n)].into() };
+    let partitioned = Partitioned { trees: (0..6).map(trees).collect(), definition: of };
+    let parts = TableParts { partitioned: Some(Arc::new(partitioned)), ..table.parts() };
+    let (columns, indexes) = (table.columns.to_vec(), table.indexes.to_vec());
+    assemble(parts, table.schema.clone(), table.name.clone(), columns, indexes, table.clustered, Arc::default())
+}
+
+#[test]
+fn parts_survive_encoding_and_rows_find_them() {
+    use crate::partition::Numbers;
+    let mut bytes = Vec::new();
+    encode_table(&spread(), &mut bytes);
+    let table = decode_table(&"test".into(), "t", &bytes).unwrap();
+    let parts = table.partitions.as_ref().unwrap();
+    assert_eq!(parts.definition(), spread().partitions.unwrap().definition());
+    assert_eq!(parts.shared().trees[5].indexes[0], TreeId(111));
+    for end in 0..bytes.len() {
+        decode_table(&"test".into(), "t", &bytes[..end]).unwrap_err();
+    }
+    let place = |s: Option<&str>, id: i64| {
+        let text = s.map_or(Value::Null, |s| Value::Str(s.into(), CollationId::DEFAULT));
+        let row = [Value::Int(id), text];
+        let numbers = Numbers { main: None, sub: Some(i128::from(id)) };
+        parts.locator().locate(|i| row[i].as_ref(), numbers).unwrap()
+    };
+    assert_eq!(place(None, 4), Some(0));
+    assert_eq!(place(Some("K"), 9), Some(1));
+    assert_eq!(place(Some("k"), 10), Some(2));
+    assert_eq!(place(Some("k"), i64::from(i32::MAX)), Some(3));
+    assert_eq!(place(Some("l"), -3), Some(5));
+    let part = table.part(3).unwrap();
+    assert_eq!((part.row_tree, part.indexes[0].tree), (TreeId(106), TreeId(107)));
+    assert_eq!(table.find_tree(TreeId(107)), Some((Some(3), Some(0))));
+    assert!(std::ptr::eq(part, table.part(3).unwrap()));
+    assert!(table.part(6).unwrap_err().to_string().contains("no part 6"));
+}
+
+#[test]
+fn ranges_of_keys_and_numbers_have_their_partitions() {
+    let table = spread();
+    let main = table.partitions.as_ref().unwrap().locator().main();
+    let key = |s: &str| {
+        let mut out = Vec::new();
+        gannet_types::key::encode(&main.key[0], ValueRef::Str(s.as_bytes(), CollationId::DEFAULT), &mut out).unwrap();
+        out
+    };
+    let between = |low: &[u8], high: Option<&[u8]>, included: bool| {
+        let mut found = Vec::new();
+        main.keys_between(low, high, included, &mut |places| found.push((places.start, places.end)));
+        found
+    };
+    assert_eq!(between(&[], None, true), [(0, 3)]);
+    assert_eq!(between(&key("k"), Some(&key("k")), true), [(0, 2)]);
+    assert_eq!(between(&[], Some(&key("k")), false), [(0, 1)]);
+    assert_eq!(between(&key("l"), None, true), [(2, 3)]);
 }

@@ -52,7 +52,7 @@ mod undo;
 mod waiting;
 mod writer;
 
-pub use build::{Fill, Item, Merge, SortSpace, Sorter};
+pub use build::{Fill, Item, Merge, SortDisk, SortSpace, Sorter, count_sorts};
 pub use check::StoreCheck;
 pub use consumer::{Committed, Consumer};
 pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats};
@@ -76,4 +76,4 @@ pub use rows::{Delete, Insert, Update};
 pub use scan::{Entry, Scan};
 pub use scrub::{Damage, ScrubStatus};
 pub use trees::TreeHandle;
-pub use txn::{IndexInsert, Savepoint, Txn};
+pub use txn::{IndexInsert, Savepoint, Txn, snapshot_of_committed, wait_commit};

@@ -2,7 +2,7 @@
 
 use gannet_base::TrxId;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
-use gannet_base::sync::{Arc, Mutex};
+use gannet_base::sync::{Arc, Mutex, OnceLock};
 use gannet_buffer::Pool;
 use gannet_lock::LockTable;
 use gannet_runtime::{JoinHandle, spawn};
@@ -92,6 +92,7 @@ fn prepare(options: &EngineOptions, opened: &Opened) -> Result<(Arc<Store>, Vec<
         orphans: Mutex::new(Vec::new()),
         chains: Mutex::new(Vec::new()),
         events: options.events.clone(),
+        sort_disk: OnceLock::new(),
         sort_dir: options.sort_dir.clone().unwrap_or_else(|| options.datadir.clone()),
         stopped: AtomicBool::new(false),
     });

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
-use gannet_base::sync::{Arc, Mutex};
+use gannet_base::sync::{Arc, Mutex, OnceLock};
 use gannet_base::{Lsn, TrxId};
 use gannet_buffer::Pool;
 use gannet_lock::LockTable;
@@ -43,6 +43,8 @@ pub(crate) struct Store {
     pub(crate) events: Events,
     /// Where sorts put what the memory does not hold.
     pub(crate) sort_dir: PathBuf,
+    /// Where the files of sorts count.
+    pub(crate) sort_disk: OnceLock<Arc<dyn crate::SortDisk>>,
     /// Set once by shutdown.
     pub(crate) stopped: AtomicBool,
 }

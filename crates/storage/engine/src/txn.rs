@@ -720,3 +720,20 @@ impl Drop for Txn {
         self.engine.store.snapshots.give(self.cell);
     }
 }
+
+/// Takes the snapshot of plain reads now, of all that is committed, whether it is durable or not, and at least up to the
+/// commit `least`. Who is told what it shows must wait for the LSN that this returns, unless a crash may take that back.
+pub fn snapshot_of_committed(txn: &mut Txn, least: Lsn) -> Result<Lsn> {
+    txn.check_active()?;
+    txn.close_view();
+    let store = &*txn.engine.store;
+    store.log.wait_complete(least)?;
+    let at = store.snapshots.open(txn.cell, || store.log.complete_lsn());
+    txn.snapshot = View { at, next: store.trx.next() };
+    Ok(at)
+}
+
+/// Waits until what was committed at `lsn` is as safe as `innodb_flush_log_at_trx_commit` says.
+pub fn wait_commit(engine: &Engine, lsn: Lsn) -> Result<()> {
+    Ok(engine.store.log.wait_commit(lsn)?)
+}

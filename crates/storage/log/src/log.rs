@@ -275,7 +275,8 @@ impl Log {
     }
 
     /// Appenders before `lsn` are copying at this moment, or have lost their core; they park nowhere in between.
-    fn wait_complete(&self, lsn: Lsn) -> Result<(), LogError> {
+    /// Waits until [`Log::complete_lsn`] is at or above `lsn`, which is in the log: others only copy their records.
+    pub fn wait_complete(&self, lsn: Lsn) -> Result<(), LogError> {
         let mut backoff = Backoff::new();
         while self.core.ring.complete() < lsn.get() {
             match self.core.ring.try_walk() {

@@ -107,11 +107,13 @@ export function swatch(color) {
 
 // ---- scales ----
 
-function nice(most) {
+function nice(most, unit) {
   if (!(most > 0)) return { top: 1, step: 0.5 };
   const raw = most / 4;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= raw);
+  // Bytes are counted in powers of two.
+  const [base, steps] = unit === bytes ? [2, [1, 2]] : [10, [1, 2, 2.5, 5, 10]];
+  const power = base ** Math.floor(Math.log(raw) / Math.log(base) + 1e-9);
+  const step = steps.map((m) => m * power).find((s) => s >= raw * (1 - 1e-9)) || base * power;
   return { top: Math.ceil(most / step) * step, step };
 }
 
@@ -125,7 +127,7 @@ function ticks(from, to, width) {
   return out;
 }
 
-const LEFT = 50, RIGHT = 8, TOP = 8, BOTTOM = 22;
+const LEFT = 56, RIGHT = 8, TOP = 8, BOTTOM = 22;
 
 // ---- a picture over time ----
 //
@@ -141,7 +143,7 @@ export function timeChart(options) {
     if (!width) return;
     const w = Math.max(60, width - LEFT - RIGHT), h = height - TOP - BOTTOM;
     const sums = t.map((_, i) => layers.reduce((n, l) => stacked ? n + (l.values[i] || 0) : Math.max(n, l.values[i] || 0), 0));
-    const { top, step } = nice(Math.max(least, rule ? rule.value * 1.15 : 0, ...sums));
+    const { top, step } = nice(Math.max(least, rule ? rule.value * 1.15 : 0, ...sums), unit);
     const x = (ms) => LEFT + (ms - from) / Math.max(1, to - from) * w;
     const y = (v) => TOP + h - v / top * h;
     const picture = svg('svg', { viewBox: `0 0 ${width} ${height}`, height, 'aria-hidden': 'true' });
@@ -403,7 +405,7 @@ export function curveChart({ curves, label, height = 240, unit = count, mark, mo
     if (!width) return;
     const w = Math.max(60, width - LEFT - RIGHT), h = height - TOP - BOTTOM;
     const right = Math.max(1, ...curves.flatMap((c) => c.points.map((p) => p[0])));
-    const { top, step } = nice(most || Math.max(...curves.flatMap((c) => c.points.map((p) => isFinite(p[1]) ? p[1] : 0))));
+    const { top, step } = nice(Math.max(most || Math.max(...curves.flatMap((c) => c.points.map((p) => isFinite(p[1]) ? p[1] : 0))), ...(mark || []).map((m) => m.y * 1.05)));
     const x = (v) => LEFT + v / right * w, y = (v) => TOP + h - Math.min(v, top * 1.02) / top * h;
     const picture = svg('svg', { viewBox: `0 0 ${width} ${height}`, height, 'aria-hidden': 'true' });
     for (let v = 0; v <= top + step / 2; v += step) {

@@ -123,11 +123,21 @@ function topCard(width, title, by, answer, short) {
   return card(width, title, rows.length ? el('div', { class: 'scroll' }, el('table', {}, el('tbody', {}, rows))) : empty('nobody'), aside);
 }
 
+// The lists are asked for less often than the pictures, unless something was chosen.
+let lists = { of: null, at: 0, tops: [] };
+
+async function divisions() {
+  const of = address();
+  if (of !== lists.of || Date.now() - lists.at > 2900) {
+    const part = chosen();
+    lists = { of, at: Date.now(), tops: await Promise.all(DIVISIONS.slice(0, 6).map(([by]) => get('/api/top', { ...part, by, ...view.filters }))) };
+  }
+  return lists.tops;
+}
+
 async function overview() {
   const range = span();
-  const part = chosen();
-  const [s, h, ...tops] = await Promise.all([get('/api/series', range), get('/api/heat', range),
-    ...DIVISIONS.slice(0, 6).map(([by]) => get('/api/top', { ...part, by, ...view.filters }))]);
+  const [s, h, tops] = await Promise.all([get('/api/series', range), get('/api/heat', range), divisions()]);
   const filtered = Object.keys(view.filters).length > 0;
   const about = view.a && view.b ? `${clock(view.a)} – ${clock(view.b)}, ${seconds((view.b - view.a) / 1000)}` : null;
   return [bar('Overview'), figures(s), el('div', { class: 'grid' },
@@ -171,7 +181,7 @@ async function one(digest) {
   const most = Math.max(...d.latency.map((l) => l[2]), 1);
   const first = d.latency.length ? Math.log2(d.latency[0][0] || 1) : 0, last = d.latency.length ? Math.log2(d.latency[d.latency.length - 1][1]) : 1;
   const at = (v) => (Math.log2(v || 1) - first) / Math.max(0.01, last - first) * 100;
-  const bars = svg('svg', { viewBox: '0 0 100 60', preserveAspectRatio: 'none', height: 130, role: 'img', 'aria-label': 'Executions by latency' },
+  const bars = svg('svg', { viewBox: '0 0 100 60', preserveAspectRatio: 'none', height: 270, role: 'img', 'aria-label': 'Executions by latency' },
     d.latency.map(([low, high, n]) => svg('rect', { x: at(low), width: Math.max(0.2, at(high) - at(low) - 0.15), y: 60 - n / most * 58, height: n / most * 58, fill: color('io') },
       svg('title', {}, `${ns(low)} – ${ns(high)}: ${count(n)}`))));
   const pair = (name, value) => [el('dt', {}, name), el('dd', {}, value)];
@@ -245,7 +255,7 @@ function locks() {
   return steady(async () => {
     const [tree, s] = await Promise.all([get('/api/locks'), get('/api/series', span())]);
     return [bar('Locks'), el('div', { class: 'grid' },
-      card('w12', `Now ${tree.waiters === 1 ? '1 session waits' : count(tree.waiters) + ' sessions wait'}`,
+      card('w12', tree.waiters === 0 ? 'Now' : `Now ${tree.waiters === 1 ? '1 session waits' : count(tree.waiters) + ' sessions wait'}`,
         tree.roots.length ? el('ul', { class: 'tree' }, tree.roots.map((r) => node(r, true))) : empty('Nobody waits for a lock.')),
       linesCard('w6', 'Sessions that wait for locks', s, span(), [['waiting', 'waiters', 'lock']]),
       linesCard('w6', 'Waits for rows, deadlocks', s, span(), [['waits/s', 'lock_waits', 'commit'], ['deadlocks/s', 'deadlocks', 'lock']]))];

@@ -19,6 +19,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Active sessions that are looked at one by one; of more, every second one, or every third, and so on.
 const MOST_ACTIVE: usize = 4096;
 
+/// Texts that are read for their digest at one look.
+const MOST_TEXTS: usize = 200;
+
 /// Texts, names and digests that are remembered; then they are looked for anew.
 const REMEMBERED: usize = 8192;
 
@@ -68,6 +71,8 @@ struct Sampler {
     before: Before,
     texts: HashMap<u64, Option<Arc<Shown>>>,
     hasher: RandomState,
+    /// Texts that may still be read at this look.
+    texts_left: usize,
     words: HashSet<Arc<str>>,
     trees: HashMap<TreeId, Arc<str>>,
     /// Of which definitions `trees` has the names, and since when.
@@ -81,6 +86,7 @@ impl Sampler {
             before: Before::now(),
             texts: HashMap::new(),
             hasher: RandomState::new(),
+            texts_left: 0,
             words: HashSet::new(),
             trees: HashMap::new(),
             named: None,
@@ -112,6 +118,7 @@ impl Sampler {
             false => BTreeMap::new(),
         };
         let now = now_ns();
+        self.texts_left = MOST_TEXTS;
         let rows = waiting.iter().map(|(entry, wait)| {
             let (command, since_ns) = entry.activity();
             let who = entry.who();
@@ -155,6 +162,7 @@ impl Sampler {
         if let Some(known) = self.texts.get(&hash) {
             return known.clone();
         }
+        self.texts_left = self.texts_left.checked_sub(1)?;
         let key = DigestKey(digest::digest(&text, mode).hash);
         let shown = self.core.stats.known(key).map(|(digest, text)| Arc::new(Shown { key, digest, text }));
         if self.texts.len() >= REMEMBERED {

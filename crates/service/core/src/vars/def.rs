@@ -122,6 +122,8 @@ pub enum Then {
     Events,
     /// Another value than the present one is refused with error 1235.
     Fixed,
+    /// What performance_schema collects begins or ends.
+    Collecting,
     /// The binary log goes on in a new file.
     BinlogFile,
     /// A character set brings its default collation, in the variable named.

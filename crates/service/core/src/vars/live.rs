@@ -80,6 +80,21 @@ live! {
         .help("how connections are served: workers or one-thread-per-connection");
     Workers = int("gannet_workers", Global, 0, 0, 1024).read_only().help("worker threads; 0: one a core");
 
+    // memcached's protocol.
+    MemcachedPort = int("memcached_port", Global, 0, 0, 65535).persist_restricted().read_only().help("TCP port of memcached's protocol; 0: none");
+    MemcachedSocket = text("memcached_socket", Global, "").persist_restricted().read_only().help("path of the UNIX socket of memcached's protocol; empty: none");
+    MemcachedBindAddress = text("memcached_bind_address", Global, "127.0.0.1").persist_restricted().read_only()
+        .help("address of memcached_port; beyond loopback memcached_auth and memcached_tls have to be ON");
+    MemcachedAuth = boolean("memcached_auth", Global, false).persist_restricted().read_only()
+        .help("clients of memcached's protocol log in: the first they send is a set of their user and password");
+    MemcachedTls = boolean("memcached_tls", Global, false).persist_restricted().read_only().help("clients of memcached_port use TLS");
+    MemcachedDurable = boolean("memcached_durable", Global, true)
+        .help("memcached's protocol answers when a change is on disk; OFF: at once, where innodb_memcache.containers does not say otherwise");
+    MemcachedAccount = text("memcached_account", Global, "memcached@localhost").persist_restricted().read_only()
+        .help("account whose rights clients of memcached's protocol have that need not log in; locked when it is made");
+    MemcachedItemSizeMax = int("memcached_item_size_max", Global, 1 << 20, 1024, 1 << 30).help("bytes of the longest item of memcached's protocol, with its key");
+    MemcachedMaxConnections = int("memcached_max_connections", Global, 1024, 1, 100_000).help("clients of memcached's protocol at a time");
+
     // Storage.
     InnodbBufferPoolSize = blocks("innodb_buffer_pool_size", Global, 128 << 20, 4 << 20, MAX, 1 << 20).then(Then::BufferPool)
         .help("memory for data pages (default: an eighth of the machine's, between 128M and 4G)");
@@ -193,7 +208,8 @@ live! {
     SqlNotes = boolean("sql_notes", Both, true);
     SqlWarnings = boolean("sql_warnings", Both, false);
     SqlQuoteShowCreate = boolean("sql_quote_show_create", Both, true);
-    SqlAutoIsNull = boolean("sql_auto_is_null", Both, false).hintable().default_only();
+    SqlAutoIsNull = boolean("sql_auto_is_null", Both, false).hintable()
+        .help("id IS NULL finds the row inserted last, where id is AUTO_INCREMENT");
     SqlBigSelects = boolean("sql_big_selects", Both, true).hintable().help("SELECTs may examine more than max_join_size rows");
     MaxJoinSize = int("max_join_size", Both, MAX, 1, MAX).hintable().help("SELECTs expected to examine more rows are refused; setting it sets sql_big_selects");
     SqlLogBin = boolean("sql_log_bin", Session, true);
@@ -277,7 +293,8 @@ live! {
     EnforceGtidConsistency = choice("enforce_gtid_consistency", Global, "OFF", &["OFF", "ON", "WARN"]).then(Then::Fixed).no_option();
     GtidExecuted = text("gtid_executed", Global, "").fact();
     GtidPurged = text("gtid_purged", Global, "").fact();
-    PerformanceSchema = boolean("performance_schema", Global, true).read_only().tuning();
+    PerformanceSchema = boolean("performance_schema", Global, true).then(Then::Collecting)
+        .help("collect what performance_schema and the console show; can be set at run time, too");
     HaveCompress = text("have_compress", Global, "YES").fact();
     HaveDynamicLoading = text("have_dynamic_loading", Global, "NO").fact();
     HaveGeometry = text("have_geometry", Global, "NO").fact();

@@ -11,17 +11,20 @@
 //! | `locks` | metadata locks and gates |
 //! | `logged` | changed rows for the binary log |
 //! | `rows` | work without SQL: tables and their rows by key |
+//! | `once` | the same where each command is a transaction on one table |
 //!
 //! *Invariants.* No row of a table is written before [`Locks::pass_write_gate`], none is committed behind a closed
 //! gate. A metadata lock lasts at least as long as the changes that it covers are not decided.
 
 mod locks;
 mod logged;
+mod once;
 mod rows;
 mod transaction;
 
 pub use locks::{Locks, lock_error};
 pub use logged::LoggedStatement;
+pub use once::OpenTable;
 pub use rows::{Mode, isolation};
 pub use transaction::Transaction;
 

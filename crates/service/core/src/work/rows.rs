@@ -14,7 +14,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 /// How often work is done again after a deadlock, or when a table's definition has changed, before the error is told.
-const MOST_TRIES: u32 = 10;
+pub(super) const MOST_TRIES: u32 = 10;
 
 /// What a table is locked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,25 +48,35 @@ pub fn isolation(name: &str) -> Isolation {
 
 impl Holder {
     /// Who writes does that where `read_only` allows it, and counts it.
-    fn admit_writer(&self, core: &Core) -> Result<()> {
+    pub(super) fn admit_writer(&self, core: &Core) -> Result<()> {
         core.require_writable(self.access.global)?;
         self.usage.as_ref().map_or(Ok(()), |usage| usage.take(&self.account, 1))
     }
 
     /// Error 1142.
     fn require(&mut self, core: &Core, need: Privileges, table: &Table) -> Result<()> {
-        if self.access.version != core.accounts.version() {
-            if let Some(now) = core.accounts.get(&self.account.user, &self.account.host) {
-                self.account = now;
-            }
-            self.access = Access::new(&core.accounts, &self.account, &self.account.grants.default_roles);
-        }
+        self.renew(core);
         let missing = need.without(self.access.table(&table.schema, &table.name));
         if missing == Privileges::NONE {
             return Ok(());
         }
         let (words, a) = (missing.words(), &self.account);
         Err(sql_err!(TableaccessDenied, words, a.user, a.host, table.name))
+    }
+
+    /// What the account may do on a table, as things stand.
+    pub(super) fn may(&mut self, core: &Core, table: &Table) -> Privileges {
+        self.renew(core);
+        self.access.table(&table.schema, &table.name)
+    }
+
+    fn renew(&mut self, core: &Core) {
+        if self.access.version != core.accounts.version() {
+            if let Some(now) = core.accounts.get(&self.account.user, &self.account.host) {
+                self.account = now;
+            }
+            self.access = Access::new(&core.accounts, &self.account, &self.account.grants.default_roles);
+        }
     }
 }
 

@@ -143,9 +143,10 @@ fn the_buffer_pool_grows_and_shrinks_under_load() {
                      WHERE VARIABLE_NAME = 'Innodb_buffer_pool_pages_total'";
         assert_eq!(one(c, pages).parse::<u64>().unwrap() * 16384, size(c));
     };
+    run(&mut c, "CREATE DATABASE w");
     run(
         &mut c,
-        "CREATE TABLE test.p(id INT PRIMARY KEY AUTO_INCREMENT, n INT NOT NULL, t VARCHAR(4000) NOT NULL, KEY(n))",
+        "CREATE TABLE w.p(id INT PRIMARY KEY AUTO_INCREMENT, n INT NOT NULL, t VARCHAR(4000) NOT NULL, KEY(n))",
     );
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -156,10 +157,10 @@ fn the_buffer_pool_grows_and_shrinks_under_load() {
                     let mut c = r.connect();
                     let mut rows = 0;
                     while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                        run(&mut c, &format!("INSERT INTO test.p(n, t) SELECT {who}, REPEAT('x', 3000) FROM (VALUES ROW(1), ROW(2), ROW(3), ROW(4), ROW(5)) v"));
+                        run(&mut c, &format!("INSERT INTO w.p(n, t) SELECT {who}, REPEAT('x', 3000) FROM (VALUES ROW(1), ROW(2), ROW(3), ROW(4), ROW(5)) v"));
                         rows += 5;
-                        assert_eq!(one(&mut c, &format!("SELECT COUNT(*) FROM test.p WHERE n = {who}")), rows.to_string());
-                        run(&mut c, &format!("UPDATE test.p SET t = REPEAT('y', 3000) WHERE n = {who} ORDER BY id LIMIT 7"));
+                        assert_eq!(one(&mut c, &format!("SELECT COUNT(*) FROM w.p WHERE n = {who}")), rows.to_string());
+                        run(&mut c, &format!("UPDATE w.p SET t = REPEAT('y', 3000) WHERE n = {who} ORDER BY id LIMIT 7"));
                     }
                     rows
                 })
@@ -173,8 +174,8 @@ fn the_buffer_pool_grows_and_shrinks_under_load() {
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         let rows: u64 = workers.into_iter().map(|w| w.join().unwrap()).sum();
-        assert_eq!(one(&mut c, "SELECT COUNT(*) FROM test.p WHERE LENGTH(t) = 3000"), rows.to_string());
-        assert_eq!(one(&mut c, "SELECT COUNT(*) FROM test.p IGNORE INDEX(n)"), rows.to_string());
+        assert_eq!(one(&mut c, "SELECT COUNT(*) FROM w.p WHERE LENGTH(t) = 3000"), rows.to_string());
+        assert_eq!(one(&mut c, "SELECT COUNT(*) FROM w.p IGNORE INDEX(n)"), rows.to_string());
     });
     let status = one(
         &mut c,

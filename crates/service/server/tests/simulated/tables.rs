@@ -20,6 +20,8 @@ pub struct Shape {
     columns: Vec<String>,
     indexes: Vec<String>,
     rows: i64,
+    /// Partitions, 0 without.
+    parts: usize,
 }
 
 /// A client's tables by name.
@@ -41,7 +43,7 @@ fn statement(client: u64, tables: &Tables, rnd: &mut impl FnMut(u64) -> u64) -> 
     let (one, other) = (name(client, rnd(3)), name(client, rnd(3)));
     let mut after = tables.clone();
     let Some(shape) = after.get_mut(&one) else {
-        let shape = Shape { columns: vec!["a".into(), "b".into()], indexes: vec!["b".into()], rows: ROWS };
+        let shape = Shape { columns: vec!["a".into(), "b".into()], indexes: vec!["b".into()], rows: ROWS, parts: 0 };
         after.insert(one.clone(), shape);
         let rows: Vec<String> = (1..=ROWS).map(|a| format!("SELECT {a} AS a, 'row {a}' AS b")).collect();
         let rows = rows.join(" UNION ALL ");
@@ -49,7 +51,24 @@ fn statement(client: u64, tables: &Tables, rnd: &mut impl FnMut(u64) -> u64) -> 
     };
     let c = format!("c{}", rnd(3));
     let has = |list: &[String], name: &str| list.iter().any(|n| n == name);
-    let sql = match rnd(8) {
+    let sql = match rnd(11) {
+        8 | 9 if shape.parts == 0 => {
+            shape.parts = 1 + rnd(3) as usize;
+            format!("ALTER TABLE s.{one} PARTITION BY HASH (a) PARTITIONS {}", shape.parts)
+        }
+        8 => {
+            shape.parts = 0;
+            format!("ALTER TABLE s.{one} REMOVE PARTITIONING")
+        }
+        9 if shape.parts > 1 => {
+            shape.parts -= 1;
+            format!("ALTER TABLE s.{one} COALESCE PARTITION 1")
+        }
+        9 => {
+            shape.parts += 2;
+            format!("ALTER TABLE s.{one} ADD PARTITION PARTITIONS 2")
+        }
+        10 if shape.parts > 0 => format!("ALTER TABLE s.{one} REBUILD PARTITION ALL"),
         0 => {
             shape.rows = 0;
             format!("TRUNCATE TABLE s.{one}")
@@ -182,5 +201,7 @@ fn look(db: &mut Connection, table: &str) -> Shape {
         assert_eq!(row[3], "OK", "{row:?}");
     }
     indexes.sort();
-    Shape { columns, indexes, rows }
+    let parts = texts(db, &of("PARTITIONS", "PARTITION_NAME"));
+    let parts = parts.iter().filter(|row| row[0].starts_with('p')).count();
+    Shape { columns, indexes, rows, parts }
 }

@@ -182,6 +182,7 @@ fn view(text: &str, id: u64, snapshot: &CatalogSnapshot) -> Result<Table> {
         constraints: Constraints::default(),
         temporary: false,
         triggers: Box::default(),
+        partitioned: None,
     };
     Ok(assemble(parts, SCHEMA.into(), (&*name.name.text).into(), columns, Vec::new(), None, Arc::default()))
 }

@@ -118,22 +118,22 @@ SELECT LOWER(VARIABLE_NAME) AS Variable_name,
     'YES' AS Enabled
 FROM performance_schema.global_status
 UNION ALL
-SELECT NAME, CONVERT(COUNT, CHAR), CONCAT('InnoDB Metrics - ', SUBSYSTEM), IF(STATUS = 'enabled', 'YES', 'NO')
+SELECT NAME, CONCAT(COUNT, ''), CONCAT('InnoDB Metrics - ', SUBSYSTEM), IF(STATUS = 'enabled', 'YES', 'NO')
 FROM information_schema.INNODB_METRICS
 UNION ALL
 SELECT 'memory_current_allocated',
-    CONVERT(IFNULL(SUM(CURRENT_NUMBER_OF_BYTES_USED), 0), CHAR),
+    CONCAT(IFNULL(SUM(CURRENT_NUMBER_OF_BYTES_USED), 0), ''),
     'Performance Schema',
     'YES'
 FROM performance_schema.memory_summary_global_by_event_name
 UNION ALL
 SELECT 'memory_total_allocated',
-    CONVERT(IFNULL(SUM(SUM_NUMBER_OF_BYTES_ALLOC), 0), CHAR),
+    CONCAT(IFNULL(SUM(SUM_NUMBER_OF_BYTES_ALLOC), 0), ''),
     'Performance Schema',
     'YES'
 FROM performance_schema.memory_summary_global_by_event_name
 UNION ALL
-SELECT 'NOW()', CONVERT(NOW(3), CHAR), 'System Time', 'YES'
+SELECT 'NOW()', CONCAT(NOW(3), ''), 'System Time', 'YES'
 UNION ALL
-SELECT 'UNIX_TIMESTAMP()', CONVERT(ROUND(UNIX_TIMESTAMP(NOW(3)), 3), CHAR), 'System Time', 'YES'
+SELECT 'UNIX_TIMESTAMP()', CONCAT(ROUND(UNIX_TIMESTAMP(NOW(3)), 3), ''), 'System Time', 'YES'
 ORDER BY Type, Variable_name;

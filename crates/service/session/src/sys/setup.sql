@@ -258,7 +258,7 @@ BEGIN
             EXECUTE truncation;
             DEALLOCATE PREPARE truncation;
         END;
-        SET emptied = emptied + NOT kept;
+        SET emptied = emptied + IF(kept, 0, 1);
         FETCH found INTO chosen;
     END WHILE;
     CLOSE found;

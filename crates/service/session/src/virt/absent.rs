@@ -63,9 +63,6 @@ tables! {
     memory_summary_global_by_event_name by no_rows, reset by nothing {  } + EVENT + MEMORY
     events_waits_summary_by_instance by no_rows, reset by nothing { EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED
     table_lock_waits_summary_by_table by no_rows, reset by nothing {  } + OBJECT + TIMED + READ + WRITE + READ_NORMAL + READ_SHARED + READ_HIGH + READ_NO_INSERT + READ_EXTERNAL + WRITE_ALLOW + WRITE_CONCURRENT + WRITE_LOW + WRITE_NORMAL + WRITE_EXTERNAL
-    file_instances by no_rows { FILE_NAME: varchar(512).not_null(), EVENT_NAME: varchar(128).not_null(), OPEN_COUNT: UINT.not_null() }
-    file_summary_by_event_name by no_rows {  } + EVENT + TIMED + READ + FILE_BYTES_READ + WRITE + FILE_BYTES_WRITTEN + MISC
-    file_summary_by_instance by no_rows { FILE_NAME: varchar(512).not_null(), EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED + READ + FILE_BYTES_READ + WRITE + FILE_BYTES_WRITTEN + MISC
     socket_summary_by_event_name by no_rows, reset by nothing {  } + EVENT + TIMED + READ + SOCKET_BYTES_READ + WRITE + SOCKET_BYTES_WRITTEN + MISC
     socket_summary_by_instance by no_rows, reset by nothing { EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED + READ + SOCKET_BYTES_READ + WRITE + SOCKET_BYTES_WRITTEN + MISC
     table_io_waits_summary_by_table by no_rows, reset by nothing {  } + OBJECT + TIMED + READ + WRITE + FETCH + INSERT + UPDATE + DELETE

@@ -1,4 +1,4 @@
-//! Tables of MySQL that are truly empty here: nothing of what they list exists.
+//! Tables of MySQL that are truly empty here, because nothing of what they list exists; and `servers`.
 
 use super::declare::{
     ABSENT, BIGINT, DOUBLE, INT, JSON, LONGTEXT, MEDIUMBLOB, MEDIUMTEXT, NAME, TEXT, UBIGINT, UINT, UTINYINT, YES_NO,
@@ -7,6 +7,19 @@ use super::declare::{
 use super::{Emit, Equals};
 use crate::state::State;
 use gannet_types::Result;
+
+/// What CREATE SERVER made.
+fn servers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let catalog = &state.server.catalog;
+    for (name, fields) in crate::objects::all(catalog, catalog.servers())? {
+        let [host, db, user, password, port, socket, wrapper, owner] = &fields[..] else { continue };
+        let port = gannet_types::Value::Int(port.parse().unwrap_or(0));
+        let [host, db, user, password] = [host, db, user, password].map(|t| super::text(t));
+        let [socket, wrapper, owner] = [socket, wrapper, owner].map(|t| super::text(t));
+        emit(&[super::text(&name), host, db, user, password, port, socket, wrapper, owner])?;
+    }
+    Ok(())
+}
 
 pub(super) fn no_rows(_: &mut State, _: &Equals<'_>, _: Emit<'_>) -> Result<()> {
     Ok(())
@@ -225,7 +238,7 @@ tables! {
     plugin by no_rows {
         name: NAME.not_null(), dl: varchar(128).not_null(),
     }
-    servers by no_rows {
+    servers by servers {
         Server_name: fixed(64).not_null(), Host: fixed(255).ascii().not_null(), Db: fixed(64).not_null(),
         Username: fixed(64).not_null(), Password: fixed(64).not_null(), Port: INT.not_null(),
         Socket: fixed(64).not_null(), Wrapper: fixed(64).not_null(), Owner: fixed(64).not_null(),

@@ -87,11 +87,16 @@ fn n(n: u64) -> Value {
 fn stored(state: &mut State, equals: &Equals<'_>, mut each: impl FnMut(&State, &Table) -> Result<()>) -> Result<()> {
     state.privileges().require(Privilege::Process)?;
     let state = &*state;
-    each_table(state, equals, ("", ""), |_, t| if t.source == RowSource::Engine { each(state, t) } else { Ok(()) })
+    each_table(state, equals, ("", ""), |_, t| match t.source {
+        // Each part is a table of its own to InnoDB.
+        RowSource::Engine => t.all_parts().try_for_each(|part| each(state, part?)),
+        _ => Ok(()),
+    })
 }
 
 fn full_name(t: &Table) -> String {
-    format!("{}/{}", t.schema, t.name)
+    let part = t.part_of.as_ref().map_or("", |part| &part.file_name);
+    format!("{}/{}{part}", t.schema, t.name)
 }
 
 pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
@@ -437,6 +442,12 @@ pub(super) fn tree_names(state: &State) -> std::collections::HashMap<u64, (Value
             names.insert(t.row_tree.0, entry(Some(clustered)));
             for i in t.indexes.iter().filter(|i| i.tree != t.row_tree) {
                 names.insert(i.tree.0, entry(Some(&i.name)));
+            }
+            for part in t.partitions.iter().flat_map(|p| p.shared().trees.iter()) {
+                for (i, tree) in t.indexes.iter().zip(&part.indexes) {
+                    names.insert(tree.0, entry(Some(&i.name)));
+                }
+                names.insert(part.row.0, entry(Some(clustered)));
             }
         }
     }

@@ -8,6 +8,7 @@ use super::{Emit, Equals, maybe, member, seconds, text, yes_no};
 use crate::state::State;
 use gannet_catalog::StoredTable;
 use gannet_core::accounts::{Privilege, Privileges};
+use gannet_schema::partition::Partitioning;
 use gannet_schema::show::{column_default, column_extra, column_key, index_rows};
 use gannet_schema::{CatalogSnapshot, ColumnDefault, IndexKind, RowSource, Table};
 use gannet_types::charset::CHARSETS;
@@ -214,16 +215,22 @@ pub(super) fn sizes(state: &State, t: &Table) -> Sizes {
         return Sizes { rows: figures.rows, data: figures.pages.max(1) * PAGE_BYTES, indexes, auto_increment };
     }
     let of = |tree| engine.tree_stats(tree).unwrap_or_default();
-    let row = of(&trees.row);
-    let secondary = trees.indexes.iter().enumerate().filter(|(i, _)| t.clustered != Some(*i));
-    let indexes: u64 = secondary.map(|(_, tree)| of(tree).pages * PAGE_BYTES).sum();
-    Sizes { rows: row.rows, data: row.pages.max(1) * PAGE_BYTES, indexes, auto_increment }
+    let mut sizes = Sizes { auto_increment, ..none };
+    for part in t.all_parts().flatten() {
+        let Ok(trees) = part.trees(engine) else { continue };
+        let row = of(&trees.row);
+        let secondary = trees.indexes.iter().enumerate().filter(|(i, _)| t.clustered != Some(*i));
+        sizes.rows += row.rows;
+        sizes.data += row.pages.max(1) * PAGE_BYTES;
+        sizes.indexes += secondary.map(|(_, tree)| of(tree).pages * PAGE_BYTES).sum::<u64>();
+    }
+    sizes
 }
 
 pub(super) fn schemata_extensions(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let access = &state.access;
     for s in state.snapshot.schemas().filter(|s| access.sees_schema(&s.name)) {
-        emit(&[text(CATALOG), text(&s.name), text("")])?;
+        emit(&[text(CATALOG), text(&s.name), text(if s.read_only { "READ ONLY=1" } else { "" })])?;
     }
     Ok(())
 }
@@ -256,13 +263,21 @@ pub(super) fn constraints_extensions(state: &mut State, equals: &Equals<'_>, emi
     })
 }
 
-/// The two groups which every server has.
-pub(super) fn resource_groups(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+/// The two groups which every server has, and those that were made.
+pub(super) fn resource_groups(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let last = std::thread::available_parallelism().map_or(0, |n| n.get() - 1);
-    for (name, kind) in [("USR_default", "USER"), ("SYS_default", "SYSTEM")] {
-        let cpus = Value::bytes(format!("0-{last}").as_bytes());
-        let kind = member("RESOURCE_GROUPS", "RESOURCE_GROUP_TYPE", kind);
-        emit(&[text(name), kind, Value::Int(1), cpus, Value::Int(0)])?;
+    let every = format!("0-{last}");
+    let kind = |kind: &str| member("RESOURCE_GROUPS", "RESOURCE_GROUP_TYPE", kind);
+    for (name, of) in crate::objects::OWN_GROUPS {
+        emit(&[text(name), kind(of), Value::Int(1), Value::bytes(every.as_bytes()), Value::Int(0)])?;
+    }
+    let catalog = &state.server.catalog;
+    for (name, fields) in crate::objects::all(catalog, catalog.resource_groups())? {
+        let [of, enabled, cpus, priority] = &fields[..] else { continue };
+        let cpus = if cpus.is_empty() { &every } else { cpus };
+        let enabled = Value::Int(i64::from(enabled == "1"));
+        let priority = Value::Int(priority.parse().unwrap_or(0));
+        emit(&[text(&name), kind(of), enabled, Value::bytes(cpus.as_bytes()), priority])?;
     }
     Ok(())
 }
@@ -290,8 +305,9 @@ pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
             Sizes { rows: 0, data: 0, indexes: 0, auto_increment: None }
         };
         let number = |n: u64| Value::UInt(n);
-        let options: Vec<String> =
-            t.options.create_options.iter().map(|(k, v)| format!("{}={v}", k.to_lowercase())).collect();
+        let option = |(k, v): &(Box<str>, Box<str>)| format!("{}={v}", k.to_lowercase());
+        let mut options: Vec<String> = t.options.create_options.iter().map(option).collect();
+        options.extend(t.partitions.as_ref().map(|_| "partitioned".to_owned()));
         let engine = match (stored, &*t.schema) {
             (true, _) => Some("InnoDB"),
             (false, "information_schema") => None,
@@ -596,20 +612,67 @@ pub(super) fn view_table_usage(state: &mut State, equals: &Equals<'_>, emit: Emi
     })
 }
 
-/// One row a table: none is partitioned.
+/// One row a table without parts, and one a part.
 pub(super) fn partitions(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let state = &*state;
     each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
         if t.source != RowSource::Engine {
             return Ok(());
         }
-        let s = sizes(state, t);
-        let mut row = vec![text(CATALOG), text(&t.schema), text(&t.name)];
-        row.resize(12, Value::Null);
-        row.extend([s.rows, s.data.checked_div(s.rows).unwrap_or(0), s.data, 0, s.indexes, 0].map(Value::UInt));
-        row.extend([seconds(t.created), Value::Null, Value::Null, Value::Null, text(""), Value::Null, Value::Null]);
-        emit(&row)
+        let begin = || vec![text(CATALOG), text(&t.schema), text(&t.name)];
+        let end = |s: &Sizes, comment: &str| {
+            let sizes = [s.rows, s.data.checked_div(s.rows).unwrap_or(0), s.data, 0, s.indexes, 0].map(Value::UInt);
+            let times = [seconds(t.created), Value::Null, Value::Null, Value::Null, text(comment)];
+            sizes.into_iter().chain(times).collect::<Vec<_>>()
+        };
+        let Some(parts) = &t.partitions else {
+            let mut row = begin();
+            row.resize(12, Value::Null);
+            row.extend(end(&sizes(state, t), ""));
+            row.extend([Value::Null, Value::Null]);
+            return emit(&row);
+        };
+        for leaf in 0..parts.len() {
+            let mut row = begin();
+            let comment = describe_part(parts.definition(), leaf, &mut row);
+            row.extend(end(&part_sizes(state, t, leaf as u32), &comment));
+            row.extend([text("default"), Value::Null]);
+            emit(&row)?;
+        }
+        Ok(())
     })
+}
+
+/// What PARTITIONS says of a part's place, and its comment.
+fn describe_part(of: &Partitioning, leaf: usize, row: &mut Vec<Value>) -> String {
+    let maybe = |t: Option<String>| t.map_or(Value::Null, |t| text(&t));
+    let Some((partition, sub)) = of.leaf(leaf) else { return String::new() };
+    let number = |n: usize| Value::UInt(n as u64 + 1);
+    row.extend([
+        text(&partition.name),
+        maybe(sub.map(|s| s.name.to_string())),
+        number(leaf / of.subs()),
+        sub.map_or(Value::Null, |_| number(leaf % of.subs())),
+        text(&of.spread.method_name()),
+        maybe(of.sub.as_ref().map(|s| s.method_name())),
+        maybe(of.spread.expression_text()),
+        maybe(of.sub.as_ref().and_then(|s| s.expression_text())),
+        maybe(of.description(&partition.values)),
+    ]);
+    let own = sub.map_or("", |s| &s.options.comment);
+    if own.is_empty() { partition.options.comment.to_string() } else { own.to_owned() }
+}
+
+/// Sizes of one part.
+fn part_sizes(state: &State, t: &Table, leaf: u32) -> Sizes {
+    let engine = &state.server.engine;
+    let none = Sizes { rows: 0, data: 0, indexes: 0, auto_increment: None };
+    let Some(trees) = t.part(leaf).ok().and_then(|part| part.trees(engine).ok()) else { return none };
+    let of = |tree| engine.tree_stats(tree).unwrap_or_default();
+    let row = of(&trees.row);
+    let secondary = trees.indexes.iter().enumerate().filter(|(i, _)| t.clustered != Some(*i));
+    let indexes = secondary.map(|(_, tree)| of(tree).pages * PAGE_BYTES).sum();
+    Sizes { rows: row.rows, data: row.pages.max(1) * PAGE_BYTES, indexes, auto_increment: None }
 }
 
 pub(super) fn character_sets(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {

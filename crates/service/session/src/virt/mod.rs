@@ -13,6 +13,7 @@ mod figures;
 mod full_text;
 pub(crate) mod help;
 mod innodb;
+mod locks;
 mod metadata;
 mod objects;
 mod performance;
@@ -162,6 +163,7 @@ fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {
         triggers: Box::default(),
         constraints: gannet_schema::Constraints::default(),
         source: RowSource::Virtual(number),
+        partitioned: None,
     };
     assemble(parts, d.schema.into(), d.name.into(), d.columns.clone(), Vec::new(), None, Arc::default())
 }

@@ -1,18 +1,22 @@
 //! performance_schema: sockets, handles of tables, timers, threads that may be, channels of TLS, the logs' positions.
 
 use super::columns::*;
-use super::declare::{BIGINT, INT, JSON, LONGTEXT, NAME, UBIGINT, YES_NO, enumeration, fixed, varchar};
+use super::declare::{BIGINT, INT, JSON, LONGTEXT, NAME, UBIGINT, UINT, YES_NO, enumeration, fixed, varchar};
+use super::deeds::timed;
 use super::performance::background;
 use super::runtime::visible;
 use super::{Emit, Equals, maybe, member, text};
 use crate::state::State;
+use gannet_core::Core;
 use gannet_core::accounts::Privilege;
 use gannet_core::registry::Activity;
 use gannet_core::status;
 use gannet_core::vars::Live;
 use gannet_engine::lock::MdlMode;
+use gannet_runtime::{FileCount, FileUse, file_figures, forget_file_figures};
 use gannet_types::{Result, SqlError, Value, json};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
@@ -29,6 +33,14 @@ tables! {
         SOCKET_ID: INT.not_null(), IP: NAME.not_null(), PORT: INT.not_null(),
         STATE: enumeration(&["IDLE", "ACTIVE"]).not_null(),
     }
+    file_instances by files {
+        FILE_NAME: varchar(512).not_null(), EVENT_NAME: varchar(128).not_null(), OPEN_COUNT: UINT.not_null(),
+    }
+    file_summary_by_event_name by file_events, reset by forget_files {}
+        + EVENT + TIMED + READ + FILE_BYTES_READ + WRITE + FILE_BYTES_WRITTEN + MISC
+    file_summary_by_instance by file_instances, reset by forget_files {
+        FILE_NAME: varchar(512).not_null(), EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT,
+    } + TIMED + READ + FILE_BYTES_READ + WRITE + FILE_BYTES_WRITTEN + MISC
     table_handles by handles {
         OBJECT_TYPE: NAME.not_null(), OBJECT_SCHEMA: NAME.not_null(), OBJECT_NAME: NAME.not_null(),
         OBJECT_INSTANCE_BEGIN: COUNT, OWNER_THREAD_ID: UBIGINT, OWNER_EVENT_ID: UBIGINT, INTERNAL_LOCK: NAME,
@@ -82,6 +94,62 @@ fn sockets(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
         ])?;
     }
     Ok(())
+}
+
+/// What a file's operations are called: as in MySQL where it has such files.
+fn file_event(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let known = match &*name {
+        "data.gnt" => "innodb/innodb_data_file",
+        n if n.contains("double") => "innodb/innodb_dblwr_file",
+        n if n.ends_with(".log") => "innodb/innodb_log_file",
+        n if n.ends_with(".idx") => "gannet/log_index",
+        n if n.contains("control") => "gannet/control",
+        n if n.starts_with("binlog.") || n.contains("-bin.") => "sql/binlog",
+        _ if path.components().any(|c| c.as_os_str() == "#tmp") => "innodb/innodb_temp_file",
+        _ => "gannet/other",
+    };
+    format!("wait/io/file/{known}")
+}
+
+/// Count, times and bytes of all, reads, writes and the rest.
+fn file_row(uses: &[FileCount]) -> Vec<Value> {
+    let mut all = FileCount::default();
+    uses.iter().for_each(|u| all.add(u));
+    let of = |what: FileUse| uses.get(what as usize).copied().unwrap_or_default();
+    let times = |u: &FileCount| timed(u.count, u.total_ns, u.min_ns, u.max_ns);
+    let (read, written, other) = (of(FileUse::Read), of(FileUse::Write), of(FileUse::Other));
+    let bytes = |u: &FileCount| [Value::Int(u.bytes as i64)];
+    [&times(&all)[..], &times(&read), &bytes(&read), &times(&written), &bytes(&written), &times(&other)].concat()
+}
+
+fn files(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for f in file_figures().iter().filter(|f| f.open > 0) {
+        emit(&[text(&f.path.to_string_lossy()), text(&file_event(&f.path)), Value::UInt(f.open)])?;
+    }
+    Ok(())
+}
+
+fn file_instances(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for (i, f) in file_figures().iter().filter(|f| f.open > 0).enumerate() {
+        let head = [text(&f.path.to_string_lossy()), text(&file_event(&f.path)), Value::UInt(i as u64 + 1)];
+        emit(&[&head[..], &file_row(&f.uses)].concat())?;
+    }
+    Ok(())
+}
+
+fn forget_files(_: &Core) {
+    forget_file_figures();
+}
+
+/// Closed files are among them.
+fn file_events(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let mut events: BTreeMap<String, Vec<FileCount>> = BTreeMap::new();
+    for f in file_figures() {
+        let sums = events.entry(file_event(&f.path)).or_insert_with(|| vec![FileCount::default(); f.uses.len()]);
+        sums.iter_mut().zip(&f.uses).for_each(|(sum, u)| sum.add(u));
+    }
+    events.iter().try_for_each(|(name, uses)| emit(&[&[text(name)][..], &file_row(uses)].concat()))
 }
 
 /// The tables that sessions have open: those whose definitions they hold.

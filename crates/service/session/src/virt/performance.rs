@@ -1,15 +1,15 @@
 //! performance_schema: threads, locks, what is set up, which accounts were connected.
 
 use super::declare::{BIGINT, INT, LONGBLOB, LONGTEXT, NAME, UBIGINT, YES_NO, enumeration, fixed, varchar};
-use super::innodb::tree_names;
-use super::runtime::{lock_id, process_row, visible};
+use super::locks::{data_lock_waits, data_locks};
+use super::runtime::{process_row, visible};
 use super::{Emit, Equals, maybe, member, text};
 use crate::state::State;
 use gannet_core::Core;
 use gannet_core::accounts::Privilege;
 use gannet_core::consumers::Consumer;
 use gannet_core::tallies::{By, Counts};
-use gannet_engine::lock::{LockKind, MdlMode, Mode, Party};
+use gannet_engine::lock::MdlMode;
 use gannet_types::{Result, Value};
 
 tables! {
@@ -76,9 +76,6 @@ tables! {
         THREAD_ID: UBIGINT.not_null(), VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: LONGBLOB,
     }
 }
-
-/// Locks that are listed at most: a listing is bounded like everything else.
-const MOST_LOCKS: usize = 100_000;
 
 /// Threads that MySQL has too, by the names that the runtime knows them by; a number at the end apart.
 const NAMES: &[(&str, &str)] = &[
@@ -150,90 +147,6 @@ pub(super) fn threads(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
         let session = [user, host, db, command, time, state_text, info];
         let rest = thread_rest(false, kind, e.context.os_thread());
         emit(&[&head[..], &session, &rest].concat())?;
-    }
-    Ok(())
-}
-
-fn party(p: &Party) -> [Value; 2] {
-    [Value::UInt(gannet_core::status::shown_trx(p.trx, p.owner)), Value::UInt(p.thread)]
-}
-
-fn hex(key: &[u8]) -> String {
-    let shown = &key[..key.len().min(64)];
-    shown.iter().fold("0x".to_string(), |s, b| s + &format!("{b:02X}"))
-}
-
-fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Shared => "S",
-        Mode::Exclusive => "X",
-    }
-}
-
-pub(super) fn data_locks(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let names = tree_names(state);
-    for l in state.server.engine.lock_table().locks(MOST_LOCKS) {
-        let (tree, mode, data) = match &l.kind {
-            LockKind::Record { tree, key, mode } => (*tree, format!("{},REC_NOT_GAP", mode_name(*mode)), hex(key)),
-            LockKind::Gap { tree, high, .. } => {
-                let data = high.as_ref().map_or("supremum pseudo-record".to_string(), |(k, _)| hex(k));
-                (*tree, "X,GAP".to_string(), data)
-            }
-            // The rows up to this one, and the gaps before them.
-            LockKind::Rows { tree, high, mode, .. } => {
-                let data = high.as_ref().map_or("supremum pseudo-record".to_string(), |(k, _)| hex(k));
-                (*tree, mode_name(*mode).to_string(), data)
-            }
-            LockKind::Insert { tree, key } => (*tree, "X,GAP,INSERT_INTENTION".to_string(), hex(key)),
-            LockKind::Transaction { .. } | LockKind::Metadata { .. } => continue,
-        };
-        let null = || (Value::Null, Value::Null, Value::Null);
-        let (schema, table, index) = names.get(&tree.0).cloned().unwrap_or_else(null);
-        let [trx, thread] = party(&l.party);
-        emit(&[
-            text("INNODB"),
-            text(&lock_id(&l.party, &l.kind)),
-            trx,
-            thread,
-            Value::Null,
-            schema,
-            table,
-            Value::Null,
-            Value::Null,
-            index,
-            Value::UInt(tree.0),
-            text("RECORD"),
-            text(&mode),
-            text(if l.granted { "GRANTED" } else { "WAITING" }),
-            text(&data),
-        ])?;
-    }
-    Ok(())
-}
-
-pub(super) fn data_lock_waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    for w in state.server.engine.lock_table().waits() {
-        if matches!(w.waits_for, LockKind::Metadata { .. }) {
-            continue;
-        }
-        let wanted = lock_id(&w.party, &w.waits_for);
-        for b in &w.blockers {
-            let [trx, thread] = party(&w.party);
-            let [blocking_trx, blocking_thread] = party(b);
-            emit(&[
-                text("INNODB"),
-                text(&wanted),
-                trx,
-                thread,
-                Value::Null,
-                Value::UInt(0),
-                text(&lock_id(b, &w.waits_for)),
-                blocking_trx,
-                blocking_thread,
-                Value::Null,
-                Value::UInt(0),
-            ])?;
-        }
     }
     Ok(())
 }

@@ -370,9 +370,15 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
     Ok(())
 }
 
+/// The same for a row's lock and for its transaction's stamp: who waits for one waits for the other.
 pub(super) fn lock_id(p: &Party, kind: &LockKind) -> String {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut h = DefaultHasher::new();
-    format!("{kind:?}").hash(&mut h);
+    match kind {
+        LockKind::Record { tree, key, .. } | LockKind::Transaction { row: Some((tree, key)), .. } => {
+            (tree.0, key).hash(&mut h)
+        }
+        other => format!("{other:?}").hash(&mut h),
+    }
     format!("{}:{:016x}", p.owner, h.finish())
 }

@@ -1,26 +1,40 @@
 //! performance_schema.gannet_*: the recent past, as the console draws it.
 
 use super::columns::COUNT;
-use super::declare::{BIGINT, DOUBLE, NAME, UBIGINT, UINT, enumeration, fixed, timestamp, varchar};
+use super::declare::{BIGINT, Columns, DOUBLE, LONGTEXT, NAME, UBIGINT, UINT, enumeration, fixed, timestamp, varchar};
 use super::runtime::ps;
 use super::{Emit, Equals, maybe, member, micros, text};
 use crate::state::State;
 use gannet_core::Core;
 use gannet_core::accounts::Privilege;
 use gannet_core::seen::{Gauge, Moment};
-use gannet_runtime::Wait;
+use gannet_runtime::{Wait, WallTime};
 use gannet_telemetry::{Counter, Histogram};
 use gannet_types::{Result, Value};
 
+/// A session that was active.
+const ACTIVE: Columns = &[
+    ("SAMPLE_TIME", timestamp(3).not_null()),
+    ("WEIGHT", UINT.not_null()),
+    ("THREAD_ID", COUNT),
+    ("USER", fixed(32).utf8mb4_bin().not_null()),
+    ("HOST", fixed(255).ascii().not_null()),
+    ("SCHEMA_NAME", NAME),
+    ("DIGEST", NAME),
+    ("DIGEST_TEXT", LONGTEXT),
+    ("COMMAND", varchar(16).not_null()),
+    ("STATEMENT_TIME", COUNT),
+    ("WAIT_CLASS", enumeration(&["cpu", "lock", "commit", "io", "engine", "network", "user", "other"]).not_null()),
+    ("WAIT_EVENT", varchar(128)),
+    ("OBJECT", varchar(200)),
+    ("BLOCKING_THREAD_ID", UBIGINT),
+    ("ROOT_BLOCKING_THREAD_ID", UBIGINT),
+];
+
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
-    gannet_active_session_history by active, reset by forget_active {
-        SAMPLE_TIME: timestamp(3).not_null(), WEIGHT: UINT.not_null(), THREAD_ID: COUNT,
-        USER: fixed(32).utf8mb4_bin().not_null(), HOST: fixed(255).ascii().not_null(), SCHEMA_NAME: NAME, DIGEST: NAME,
-        COMMAND: varchar(16).not_null(), STATEMENT_TIME: COUNT,
-        WAIT_CLASS: enumeration(&["cpu", "lock", "commit", "io", "engine", "network", "user", "other"]).not_null(),
-        WAIT_EVENT: varchar(128), OBJECT: varchar(200), BLOCKING_THREAD_ID: UBIGINT, ROOT_BLOCKING_THREAD_ID: UBIGINT,
-    }
+    gannet_active_session_history by active, reset by forget_active {} + ACTIVE
+    gannet_active_sessions by active_now {} + ACTIVE
     gannet_history by history, reset by forget_history {
         END_TIME: timestamp(3).not_null(), SECONDS: DOUBLE.not_null(), NAME: varchar(128).not_null(),
         VALUE: BIGINT.not_null(), SUM_TIMER_WAIT: UBIGINT,
@@ -41,8 +55,17 @@ fn forget_history(core: &Core) {
 
 /// Who was active in each second of the last hour.
 fn active(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    active_since(state, 0, emit)
+}
+
+/// Who was active in the last minute.
+fn active_now(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    active_since(state, (WallTime::now().micros() / 1000).saturating_sub(60_000), emit)
+}
+
+fn active_since(state: &State, from: u64, emit: Emit<'_>) -> Result<()> {
     state.privileges().require(Privilege::Process)?;
-    for s in state.server.seen.active.between(0, u64::MAX) {
+    for s in state.server.seen.active.between(from, u64::MAX) {
         let thread = |id: Option<u64>| id.map_or(Value::Null, Value::UInt);
         emit(&[
             micros(s.unix_ms * 1000, 3),
@@ -52,6 +75,7 @@ fn active(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
             text(&s.host),
             maybe(s.schema.as_deref()),
             maybe(s.digest.as_ref().map(|d| &*d.digest)),
+            maybe(s.digest.as_ref().map(|d| &*d.text)),
             text(s.command.name()),
             ps(s.statement_ns),
             member("gannet_active_session_history", "WAIT_CLASS", s.class().name()),

@@ -7,7 +7,7 @@
 use super::definition::Definer;
 use super::expressions::{self, Use};
 use super::extras::Extras;
-use super::{DdlContext, Done, copy, foreign, online, sql};
+use super::{DdlContext, Done, copy, foreign, online, parting, partition, sql};
 use gannet_catalog::{Alteration, Edit, Pending};
 use gannet_parser::ast::{AlterAction, AlterTable, ColumnDef, ColumnPosition, Ident, TableElement, TableOption};
 use gannet_schema::names::eq_name;
@@ -54,9 +54,6 @@ fn cannot_drop(name: &str) -> SqlError {
 /// ALTER TABLE.
 pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<Done> {
     let (schema, name) = cx.resolve(&alter.name)?;
-    if alter.partition.is_some() {
-        return Err(SqlError::unsupported("PARTITION BY"));
-    }
     let old = match edit.snapshot().require_table(schema, name) {
         Ok(table) if table.view().is_some() => return Err(sql_err!(WrongObject, schema, name, "BASE TABLE")),
         Ok(table) => table.clone(),
@@ -66,6 +63,9 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
         }
         Err(error) => return Err(error),
     };
+    if let Some(done) = parting::alter(alter, &old, edit, cx)? {
+        return Ok(done);
+    }
     let asked = online::asked(&alter.actions)?;
     let (schema, name) = target(alter, &old, cx)?;
     let renamed = *schema != *old.schema || *name != *old.name;
@@ -73,7 +73,7 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
     if renamed && taken {
         return Err(sql_err!(TableExists, name));
     }
-    if alter.actions.iter().all(only_renames) {
+    if alter.partition.is_none() && alter.actions.iter().all(only_renames) {
         asked.check_rename()?;
         if renamed {
             sql(edit.rename_table(&old.schema, &old.name, &schema, &name))?;
@@ -94,6 +94,7 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
     maker.columns(&alter.actions, cx)?;
     maker.indexes(&alter.actions, cx)?;
     let mut alteration = maker.finish(schema.into(), edit.snapshot(), cx)?;
+    partition::alter(alter, &old, &mut alteration, edit, cx)?;
     asked.check_alteration(&alter.actions, &old, &alteration, cx)?;
     alteration.rebuild =
         alteration.rebuild || !expressions::rows_keep(&old, &alteration.definition, &alteration.columns)?;
@@ -731,6 +732,7 @@ fn supported(action: &AlterAction) -> Result<()> {
         | A::OrderBy(_)
         | A::Algorithm(_)
         | A::Lock(_)
+        | A::RemovePartitioning
         | A::Validation(_) => return Ok(()),
         A::DiscardTablespace | A::ImportTablespace => "tablespaces",
         A::SecondaryLoad(_) => "SECONDARY_LOAD",

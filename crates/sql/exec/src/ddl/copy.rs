@@ -1,19 +1,24 @@
 //! The rows of an altered table, from the old trees into the new ones.
 
 use super::DdlContext;
+use super::expressions::Placing;
 use crate::spill::Allowance;
 use crate::{
     codec, convert,
     error::{from_catalog, from_engine},
 };
 use gannet_catalog::{Edit, Load, NotLoaded, Pending, StoredTable};
-use gannet_engine::{KeyRange, ScanOptions};
+use gannet_engine::{Item, KeyRange, ScanOptions, Sorter};
 use gannet_schema::{Column, ColumnDefault, Table};
 use gannet_types::convert::{Context, StoreTarget};
 use gannet_types::room::Room;
 use gannet_types::{
     Date, DateTime, ErrorCode, Result, SqlError, SqlMode, SqlType, Timestamp, TypeId, Value, ValueRef, sql_err,
 };
+use std::sync::Arc;
+
+/// Memory for rows that are sorted by part.
+const SORT_BYTES: usize = 64 << 20;
 
 /// Where a column of the new version gets its values.
 enum Source {
@@ -34,13 +39,9 @@ enum Source {
 pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<(u64, u64)> {
     let engine = edit.txn().engine().clone();
     let (old, new) = (&*pending.old, &*pending.table);
-    let from = old.trees(&engine).map_err(from_engine)?.row.clone();
-    let to = new.trees(&engine).map_err(from_engine)?.row.clone();
+    let to = new.trees(&engine).map_err(from_engine)?.hidden_ids().clone();
     let sources = sources(pending, cx)?;
-    let reader = edit.reader(old).map_err(from_catalog)?;
-    let options = ScanOptions { sequential: true, ..ScanOptions::default() };
-    let mut scan = reader.scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
-    let mut load = Load::of(edit, pending, keeps_order(pending)).map_err(from_catalog)?;
+    let mut load = Loading::begin(edit, pending)?;
     let how = Kept::of(&sources, old, new);
     let mut rows = 0;
     let step = cx.settings.auto_increment_increment.max(1);
@@ -48,59 +49,172 @@ pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlCont
     let mut numbers = Numbers { used: 0, first: pending.auto_increment.unwrap_or(0), step, offset };
     let (mut key, mut payload) = (Vec::new(), Vec::new());
     let expressions = super::expressions::Compiled::of(&pending.table)?;
+    let computes = expressions.as_ref().is_some_and(|e| e.computes());
     let computed: Vec<bool> = sources.iter().map(|s| matches!(s, Source::Computed)).collect();
-    while let Some(entry) = scan.next().map_err(from_engine)? {
-        rows += 1;
-        look_up(rows)?;
-        if rows == 1 {
-            check_zero_dates(pending, cx)?;
-        }
-        payload.clear();
-        match how {
-            Kept::Rows if expressions.is_none() => payload.extend_from_slice(entry.value),
-            Kept::Rows | Kept::Values if expressions.is_none() => {
-                let value = |i: usize| match &sources[i] {
-                    Source::Same(o) => old.layout().get(entry.value, *o).unwrap_or(ValueRef::Null),
-                    Source::Constant(value) => value.as_ref(),
-                    _ => ValueRef::Null,
-                };
-                (0..old.columns.len()).try_for_each(|i| old.layout().get(entry.value, i).map(drop))?;
-                new.layout().encode_with(value, &mut payload)?;
+    for part in old.all_parts() {
+        let from = part?.trees(&engine).map_err(from_engine)?.row.clone();
+        let reader = edit.reader(old).map_err(from_catalog)?;
+        let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+        let mut scan = reader.scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
+        while let Some(entry) = scan.next().map_err(from_engine)? {
+            rows += 1;
+            look_up(rows)?;
+            if rows == 1 {
+                check_zero_dates(pending, cx)?;
             }
-            _ => {
-                let values = codec::decode_row(old, entry.value)?;
-                let mut row = Vec::with_capacity(new.columns.len());
-                for (source, column) in sources.iter().zip(&new.columns) {
-                    row.push(value(source, column, old, &values, rows, &mut numbers, cx)?);
+            payload.clear();
+            match how {
+                Kept::Rows if !computes => payload.extend_from_slice(entry.value),
+                Kept::Rows | Kept::Values if !computes => {
+                    let value = |i: usize| match &sources[i] {
+                        Source::Same(o) => old.layout().get(entry.value, *o).unwrap_or(ValueRef::Null),
+                        Source::Constant(value) => value.as_ref(),
+                        _ => ValueRef::Null,
+                    };
+                    (0..old.columns.len()).try_for_each(|i| old.layout().get(entry.value, i).map(drop))?;
+                    new.layout().encode_with(value, &mut payload)?;
                 }
-                if let Some(expressions) = &expressions {
-                    expressions.complete(&mut row, &computed, rows, edit.txn(), cx)?;
+                _ => {
+                    let values = codec::decode_row(old, entry.value)?;
+                    let mut row = Vec::with_capacity(new.columns.len());
+                    for (source, column) in sources.iter().zip(&new.columns) {
+                        row.push(value(source, column, old, &values, rows, &mut numbers, cx)?);
+                    }
+                    if let Some(expressions) = &expressions {
+                        expressions.complete(&mut row, &computed, rows, edit.txn(), cx)?;
+                    }
+                    codec::encode_row(new, &row, &mut payload)?;
                 }
-                codec::encode_row(new, &row, &mut payload)?;
             }
+            let stored = |i: usize| new.layout().get(&payload, i).unwrap_or(ValueRef::Null);
+            if let Some(column) = new.auto_column {
+                numbers.note(&stored(column as usize).to_owned());
+            }
+            key.clear();
+            if !new.has_hidden_key() {
+                new.clustered_key(stored, &mut key)?;
+            } else {
+                let hidden = if old.has_hidden_key() { old.row_id_of_key(entry.key) } else { None };
+                new.row_id_key(hidden.unwrap_or(rows), &mut key);
+            }
+            load.row(&key, &payload, edit, cx)?;
         }
-        let stored = |i: usize| new.layout().get(&payload, i).unwrap_or(ValueRef::Null);
-        if let Some(column) = new.auto_column {
-            numbers.note(&stored(column as usize).to_owned());
-        }
-        key.clear();
-        if !new.has_hidden_key() {
-            new.clustered_key(stored, &mut key)?;
-        } else {
-            let hidden = if old.has_hidden_key() { old.row_id_of_key(entry.key) } else { None };
-            new.row_id_key(hidden.unwrap_or(rows), &mut key);
-        }
-        load.row(&key, &payload).map_err(|e| not_loaded(e, new, cx))?;
     }
-    load.finish_in(edit).map_err(|e| not_loaded(e, new, cx))?;
+    load.finish(edit, cx)?;
     if new.has_hidden_key() && !old.has_hidden_key() {
         to.counter_raise(rows).map_err(from_engine)?;
     }
     Ok((rows, numbers.used))
 }
 
+/// Where the rows go.
+enum Loading<'t> {
+    /// A table without parts.
+    One(&'t Table, Box<Load<'t>>),
+    /// The parts one after the other: the rows are sorted by part and key before.
+    Parts(Spreading<'t>),
+}
+
+/// Rows on their way to the parts of a table.
+pub(super) struct Spreading<'t> {
+    table: &'t Arc<Table>,
+    fresh: Vec<usize>,
+    rows: Sorter,
+    placing: Placing,
+    /// Parts that have their rows already.
+    kept: Vec<bool>,
+    key: Vec<u8>,
+}
+
+impl<'t> Loading<'t> {
+    fn begin(edit: &mut Edit<'_>, pending: &'t Pending) -> Result<Loading<'t>> {
+        if pending.table.partitions.is_none() {
+            let ordered = keeps_order(pending) && pending.old.partitions.is_none();
+            let load = Load::of(edit, pending, ordered).map_err(from_catalog)?;
+            return Ok(Loading::One(&pending.table, Box::new(load)));
+        }
+        Ok(Loading::Parts(Spreading::begin(edit, &pending.table, pending.fresh_indexes().to_vec())?))
+    }
+
+    fn row(&mut self, key: &[u8], row: &[u8], edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
+        match self {
+            Loading::One(table, load) => load.row(key, row).map_err(|e| not_loaded(e, table, cx)),
+            Loading::Parts(spreading) => spreading.row(key, row, edit, cx),
+        }
+    }
+
+    fn finish(self, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
+        match self {
+            Loading::One(table, load) => load.finish_in(edit).map_err(|e| not_loaded(e, table, cx)),
+            Loading::Parts(spreading) => spreading.finish(edit, cx),
+        }
+    }
+}
+
+impl<'t> Spreading<'t> {
+    /// To the new, empty parts of a table, with the indexes at `fresh`.
+    pub(super) fn begin(edit: &mut Edit<'_>, table: &'t Arc<Table>, fresh: Vec<usize>) -> Result<Spreading<'t>> {
+        let space = edit.txn().engine().sort_space(SORT_BYTES);
+        Ok(Spreading {
+            table,
+            fresh,
+            rows: Sorter::new(space),
+            placing: Placing::of(table)?,
+            kept: Vec::new(),
+            key: Vec::new(),
+        })
+    }
+
+    /// Takes a row. Error 1526.
+    pub(super) fn row(&mut self, key: &[u8], row: &[u8], edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
+        let values = codec::decode_row(self.table, row)?;
+        let part = self.placing.part(&values, edit.txn(), cx)?;
+        if self.kept.get(part as usize) == Some(&true) {
+            return Err(crate::place::misplaced(self.table));
+        }
+        self.key.clear();
+        self.key.extend_from_slice(&part.to_be_bytes());
+        self.key.extend_from_slice(key);
+        self.rows.push(Item { key: &self.key, unique: 0, value: row }).map_err(from_engine)
+    }
+
+    /// Parts that one of the old version stays as get no rows: a row that belongs there is error 1863.
+    pub(super) fn keep(&mut self, kept: &[Option<usize>]) {
+        self.kept = kept.iter().map(Option::is_some).collect();
+    }
+
+    /// Fills the parts.
+    pub(super) fn finish(self, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
+        let Spreading { table, fresh, rows, .. } = self;
+        let workers = edit.workers;
+        let mut merge = Sorter::merge(vec![rows]).map_err(from_engine)?;
+        let mut loading: Option<(u32, Load<'_>)> = None;
+        let mut done = 0;
+        while let Some(item) = merge.next().map_err(from_engine)? {
+            done += 1;
+            look_up(done)?;
+            let (part, key) = item.key.split_at(4);
+            let part = u32::from_be_bytes(part.try_into().unwrap_or_default());
+            if loading.as_ref().is_none_or(|(n, _)| *n != part) {
+                if let Some((_, load)) = loading.take() {
+                    load.finish(edit.txn(), workers).map_err(|e| not_loaded(e, table, cx))?;
+                }
+                let begun = Load::begin(edit.txn(), table.part(part)?, &fresh, true).map_err(from_catalog)?;
+                loading = Some((part, begun));
+            }
+            if let Some((_, load)) = &mut loading {
+                load.row(key, item.value).map_err(|e| not_loaded(e, table, cx))?;
+            }
+        }
+        match loading {
+            Some((_, load)) => load.finish(edit.txn(), workers).map_err(|e| not_loaded(e, table, cx)),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Now and then lets others run. Error 1317 when the statement was killed.
-fn look_up(rows: u64) -> Result<()> {
+pub(super) fn look_up(rows: u64) -> Result<()> {
     if rows.is_multiple_of(256) {
         gannet_runtime::yield_if_due();
         if gannet_runtime::interrupted() {
@@ -294,12 +408,24 @@ fn null(column: &Column, old: &SqlType, row: u64, cx: &mut DdlContext<'_>) -> Re
 
 /// Converts a value by the session's sql_mode.
 pub(super) fn store(value: Value, column: &Column, row: u64, cx: &mut DdlContext<'_>) -> Result<Value> {
+    let mode = cx.settings.sql_mode;
+    store_in(value, column, row, mode, cx)
+}
+
+/// As [`store`], by another sql_mode.
+pub(super) fn store_in(
+    value: Value,
+    column: &Column,
+    row: u64,
+    mode: SqlMode,
+    cx: &mut DdlContext<'_>,
+) -> Result<Value> {
     let allowance = Allowance::alone(cx.settings.memory_limit);
     let mut context = Context {
-        mode: cx.settings.sql_mode,
+        mode,
         zone: &cx.settings.time_zone,
         today: cx.settings.today,
-        strict: cx.settings.sql_mode.is_strict(),
+        strict: mode.is_strict(),
         warnings: cx.warnings,
         stopped: crate::context::stopped,
         room: Room::of(&allowance),
@@ -313,10 +439,15 @@ pub(super) fn check_kept_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut D
         return Ok(());
     }
     let engine = edit.txn().engine().clone();
-    let rows = pending.old.trees(&engine).map_err(from_engine)?.row.clone();
-    let reader = edit.reader(&pending.old).map_err(from_catalog)?;
-    let mut scan = reader.scan(&rows, KeyRange::ALL, ScanOptions::default()).map_err(from_engine)?;
-    if scan.next().map_err(from_engine)?.is_some() { check_zero_dates(pending, cx) } else { Ok(()) }
+    for part in pending.old.all_parts() {
+        let rows = part?.trees(&engine).map_err(from_engine)?.row.clone();
+        let reader = edit.reader(&pending.old).map_err(from_catalog)?;
+        let mut scan = reader.scan(&rows, KeyRange::ALL, ScanOptions::default()).map_err(from_engine)?;
+        if scan.next().map_err(from_engine)?.is_some() {
+            return check_zero_dates(pending, cx);
+        }
+    }
+    Ok(())
 }
 
 /// A new NOT NULL date column without DEFAULT would hold zero dates in the rows there are: error 1292 where the mode

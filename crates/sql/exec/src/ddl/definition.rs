@@ -27,6 +27,10 @@ const SUBSTITUTED: &[&str] = &["MyISAM", "MEMORY", "HEAP", "ARCHIVE", "Aria"];
 
 /// Those of them that have no full-text indexes.
 const WITHOUT_TEXT: &[&str] = &["MEMORY", "HEAP", "ARCHIVE"];
+/// Tables of this engine hold what tables of the named one do.
+pub(super) fn is_engine(name: &str) -> bool {
+    among(ENGINES, name) || among(SUBSTITUTED, name)
+}
 
 fn among(engines: &[&str], name: &str) -> bool {
     engines.iter().any(|e| e.eq_ignore_ascii_case(name))
@@ -77,6 +81,7 @@ impl<'a, 'b> Definer<'a, 'b> {
             auto_increment,
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            partitioning: None,
         };
         let made = extras.resolve(&mut definition, schema, snapshot, self.cx)?;
         definition.indexes = made;

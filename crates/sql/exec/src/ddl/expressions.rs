@@ -35,6 +35,8 @@ pub(super) enum Use {
     Check(Box<str>),
     /// A functional index.
     Functional(Box<str>),
+    /// PARTITION BY.
+    Partition,
 }
 
 impl Use {
@@ -44,6 +46,7 @@ impl Use {
             Use::Default(name) => sql_err!(DefaultValGeneratedFunctionIsNotAllowed, name),
             Use::Check(name) => sql_err!(CheckConstraintFunctionIsNotAllowed, name),
             Use::Functional(name) => sql_err!(FunctionalIndexFunctionIsNotAllowed, name),
+            Use::Partition => sql_err!(PartitionFunctionIsNotAllowed),
         }
     }
 
@@ -53,6 +56,7 @@ impl Use {
             Use::Default(name) => sql_err!(DefaultValGeneratedNamedFunctionIsNotAllowed, name, function),
             Use::Check(name) => sql_err!(CheckConstraintNamedFunctionIsNotAllowed, name, function),
             Use::Functional(name) => sql_err!(FunctionalIndexFunctionIsNotAllowed, name),
+            Use::Partition => sql_err!(PartitionFunctionIsNotAllowed),
         }
     }
 
@@ -62,6 +66,7 @@ impl Use {
             Use::Default(name) => sql_err!(DefaultValGeneratedVariables, name),
             Use::Check(name) => sql_err!(CheckConstraintVariables, name),
             Use::Functional(name) => sql_err!(FunctionalIndexFunctionIsNotAllowed, name),
+            Use::Partition => sql_err!(PartitionFunctionIsNotAllowed),
         }
     }
 
@@ -72,16 +77,19 @@ impl Use {
             Use::Default(_) => sql_err!(BadField, name, "default value expression"),
             Use::Check(check) => sql_err!(CheckConstraintRefersUnknownColumn, check, name),
             Use::Functional(_) => sql_err!(BadField, name, "functional index"),
+            Use::Partition => sql_err!(BadField, name, "partition function"),
         }
     }
 
-    fn auto_increment(&self) -> SqlError {
-        match self {
+    /// The error for a column that is AUTO_INCREMENT, if it may not be there.
+    fn auto_increment(&self) -> Option<SqlError> {
+        Some(match self {
             Use::Generated(name) => sql_err!(GeneratedColumnRefAutoInc, name),
             Use::Default(name) => sql_err!(DefaultValGeneratedRefAutoInc, name),
             Use::Check(name) => sql_err!(CheckConstraintRefersAutoIncrementColumn, name),
             Use::Functional(name) => sql_err!(FunctionalIndexRefAutoIncrement, name),
-        }
+            Use::Partition => return None,
+        })
     }
 }
 
@@ -169,6 +177,7 @@ impl Definition<'_> {
                 Use::Check(name) => Err(sql_err!(CheckConstraintRowValue, name)),
                 Use::Functional(name) => Err(sql_err!(FunctionalIndexRowValue, name)),
                 Use::Default(_) => Err(sql_err!(OperandColumns, 1)),
+                Use::Partition => Err(usage.disallowed()),
             },
             Expr::DefaultOf(column) => match self.find(column) {
                 Some(at) if matches!(self.columns[at].default, ColumnDefault::Expression(_)) => {
@@ -214,6 +223,8 @@ impl Definition<'_> {
                 | "icu_version"
         );
         let allowed = match usage {
+            // What may be there was looked at before.
+            Use::Partition => true,
             // A default may differ from row to row.
             Use::Default(_) => !matches!(
                 name.as_str(),
@@ -255,8 +266,8 @@ impl Definition<'_> {
     fn column(&self, column: &mut ColumnRef, usage: &Use, owner: Option<usize>) -> Result<()> {
         let at = self.find(column).ok_or_else(|| usage.unknown(column))?;
         let found = &self.columns[at];
-        if found.auto_increment {
-            return Err(usage.auto_increment());
+        if let Some(error) = usage.auto_increment().filter(|_| found.auto_increment) {
+            return Err(error);
         }
         match (usage, owner) {
             (Use::Generated(_), Some(owner)) if at >= owner && found.generated.is_some() => {
@@ -524,6 +535,7 @@ fn scratch_of(columns: &[Column], constraints: Constraints, collation: Collation
         source: gannet_schema::RowSource::Engine,
         temporary: false,
         triggers: Box::default(),
+        partitioned: None,
         constraints,
     };
     Arc::new(assemble(parts, "".into(), "".into(), columns.to_vec(), Vec::new(), None, Arc::default()))
@@ -562,6 +574,14 @@ impl Compiled {
         Ok(Some(Compiled { plan: plan_over(table, Some(exprs)) }))
     }
 
+    /// Some expression concerns the columns of a row, not only its place.
+    pub(super) fn computes(&self) -> bool {
+        self.plan.tables[0]
+            .exprs
+            .as_ref()
+            .is_some_and(|e| e.defaults.iter().any(Option::is_some) || !e.generated.is_empty() || !e.checks.is_empty())
+    }
+
     /// Fills what expressions give: columns marked as missing, and all generated ones. Error 3819 for a violated check.
     pub(super) fn complete(
         &self,
@@ -587,6 +607,25 @@ impl Compiled {
     }
 }
 
+/// Finds the parts of rows outside of a planned statement.
+pub(super) struct Placing {
+    plan: Plan,
+}
+
+impl Placing {
+    pub(super) fn of(table: &Arc<Table>) -> Result<Placing> {
+        let exprs = gannet_plan::table_exprs::table_exprs(table)?;
+        Ok(Placing { plan: plan_over(table, Some(exprs)) })
+    }
+
+    /// The part of a row. Error 1526.
+    pub(super) fn part(&self, row: &[Value], txn: &mut Txn, cx: &mut DdlContext<'_>) -> Result<u32> {
+        let shared = Shared::new(&self.plan, cx.settings, &[]);
+        let mut run = Cx::new(&shared, txn, cx.session, cx.warnings);
+        crate::place::number_of_new_row(0, row, &mut run)
+    }
+}
+
 /// A plan that does nothing over one table.
 pub(crate) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> Plan {
     let slot = PlanTable {
@@ -598,6 +637,7 @@ pub(crate) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         statistics_epoch: table.statistics.epoch(),
         exprs,
         links: None,
+        only: None,
         through: None,
     };
     Plan {

@@ -61,7 +61,7 @@ impl Extras {
         let given = |name: &str| {
             self.expressions.iter().any(|(usage, _)| match usage {
                 Use::Generated(n) | Use::Default(n) => eq_name(n, name),
-                Use::Check(_) | Use::Functional(_) => false,
+                Use::Check(_) | Use::Functional(_) | Use::Partition => false,
             })
         };
         for at in 0..columns.len() {

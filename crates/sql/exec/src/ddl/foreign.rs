@@ -89,6 +89,9 @@ fn check_own_side(table: &Table, key: &ForeignKey) -> Result<()> {
 }
 
 fn check_parent(child: &Table, key: &ForeignKey, parent: &Table, cx: &DdlContext<'_>) -> Result<()> {
+    if parent.partitions.is_some() || child.partitions.is_some() {
+        return Err(sql_err!(ForeignKeyOnPartitioned));
+    }
     let mut columns = Vec::with_capacity(key.columns.len());
     for (own, name) in key.columns.iter().zip(&key.parent_columns) {
         let Some(ordinal) = parent.column(name) else {

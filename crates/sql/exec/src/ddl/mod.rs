@@ -11,6 +11,8 @@ mod expressions;
 mod extras;
 mod foreign;
 mod online;
+mod parting;
+mod partition;
 mod select;
 mod text;
 mod views;
@@ -105,7 +107,13 @@ impl DdlContext<'_> {
 pub fn locked_tables(statement: &Statement) -> Vec<&ObjectName> {
     match statement {
         Statement::CreateTable(create) => vec![&create.name],
-        Statement::AlterTable(alter) => vec![&alter.name],
+        Statement::AlterTable(alter) => {
+            let exchanged = alter.actions.iter().filter_map(|a| match a {
+                AlterAction::ExchangePartition { table, .. } => Some(table),
+                _ => None,
+            });
+            std::iter::once(&alter.name).chain(exchanged).collect()
+        }
         Statement::DropTable { names, .. } => names.iter().collect(),
         Statement::Truncate(name) => vec![name],
         Statement::RenameTable(pairs) => pairs.iter().flat_map(|(a, b)| [a, b]).collect(),
@@ -200,9 +208,7 @@ fn statement_in(statement: &Statement, edit: &mut Edit<'_>, cx: &mut DdlContext<
                 Some(name) => name.text.to_string(),
                 None => cx.database.ok_or_else(|| sql_err!(NoDb))?.to_owned(),
             };
-            let collation = database_collation(options, cx)?;
-            sql(edit.alter_schema(&name, collation))?;
-            1
+            alter_database(&name, options, edit, cx)?
         }
         Statement::DropDatabase { if_exists, name } => {
             if cx.foreign_key_checks {
@@ -268,12 +274,33 @@ fn database_collation(options: &[DatabaseOption], cx: &DdlContext<'_>) -> Result
             DatabaseOption::Collate(name) => collation = Some(Collation::by_name(name)?),
             DatabaseOption::Encryption(value) if value.eq_ignore_ascii_case("n") => {}
             DatabaseOption::Encryption(_) => return Err(SqlError::unsupported("ENCRYPTION")),
-            DatabaseOption::ReadOnly(Some(1)) => return Err(SqlError::unsupported("READ ONLY databases")),
             DatabaseOption::ReadOnly(_) => {}
             DatabaseOption::Comment(_) => return Err(SqlError::unsupported("COMMENT of a database")),
         }
     }
     choose_collation(charset, collation, cx.server_collation)
+}
+
+/// ALTER DATABASE. One that is read only takes no other option unless the statement ends that (error 3989).
+fn alter_database(name: &str, options: &[DatabaseOption], edit: &mut Edit<'_>, cx: &DdlContext<'_>) -> Result<u64> {
+    let old = edit.snapshot().schema(name).cloned().ok_or_else(|| gannet_schema::names::missing_schema(name))?;
+    let asked = options.iter().rev().find_map(|option| match option {
+        DatabaseOption::ReadOnly(n) => Some(n.unwrap_or(0)),
+        _ => None,
+    });
+    let read_only = match asked {
+        None => old.read_only,
+        Some(n @ 0..=1) => n == 1,
+        Some(n) => return Err(SqlError::unsupported(format_args!("READ ONLY = {n}"))),
+    };
+    if old.read_only && asked != Some(0) && options.iter().any(|o| !matches!(o, DatabaseOption::ReadOnly(_))) {
+        return Err(sql_err!(SchemaReadOnly, name));
+    }
+    let named = |o: &DatabaseOption| matches!(o, DatabaseOption::Charset(_) | DatabaseOption::Collate(_));
+    let given = database_collation(options, cx)?;
+    let collation = if options.iter().any(named) { given } else { old.collation };
+    sql(edit.alter_schema(name, collation, read_only))?;
+    Ok(1)
 }
 
 /// The collation that CHARACTER SET and COLLATE clauses mean together.
@@ -298,6 +325,9 @@ fn create_database(
     edit: &mut Edit<'_>,
     cx: &mut DdlContext<'_>,
 ) -> Result<u64> {
+    if options.iter().any(|o| matches!(o, DatabaseOption::ReadOnly(_))) {
+        return Err(SqlError::unsupported("CREATE DATABASE ... READ ONLY; use ALTER DATABASE"));
+    }
     let collation = database_collation(options, cx)?;
     match sql(edit.create_schema(name, collation)) {
         Ok(()) => Ok(1),
@@ -353,20 +383,23 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
             definition
         }
         CreateTableBody::Define { elements, options, partition, .. } => {
-            if partition.is_some() {
-                return Err(SqlError::unsupported("PARTITION BY"));
-            }
             if create.temporary && elements.iter().any(|e| matches!(e, TableElement::ForeignKey(_))) {
                 return Err(sql_err!(CannotAddForeign));
             }
             let inherited = edit.snapshot().schema(&schema).ok_or_else(|| missing_schema(&schema))?.collation;
             let selected = select::columns(cx)?;
             selected.iter().for_each(|c| definition::deprecated_type(&c.column, cx));
-            Definer::new(inherited, cx).table(&name, elements, selected, options, &schema, edit.snapshot())?
+            let definer = Definer::new(inherited, cx);
+            let mut made = definer.table(&name, elements, selected, options, &schema, edit.snapshot())?;
+            partition::add(partition.as_deref(), &mut made, edit, cx)?;
+            made
         }
     };
     if cx.require_primary_key && !definition.indexes.iter().any(|i| i.kind == gannet_schema::IndexKind::Primary) {
         return Err(sql_err!(TableWithoutPk));
+    }
+    if create.temporary && definition.partitioning.is_some() {
+        return Err(sql_err!(PartitionNoTemporary));
     }
     let now = (cx.settings.now_us / 1_000_000) as u64;
     if create.temporary {

@@ -18,9 +18,9 @@ pub(super) struct Bulk<'p> {
 }
 
 impl<'p> Bulk<'p> {
-    /// `None`: a duplicate is not just an error.
+    /// `None`: a duplicate is not just an error, or the rows go to several parts.
     pub(super) fn begin(insert: &Insert, table: &'p Table, cx: &mut Cx<'_, 'p>) -> Result<Option<Bulk<'p>>> {
-        if insert.ignore || insert.replace || !insert.on_duplicate.is_empty() {
+        if table.partitions.is_some() || insert.ignore || insert.replace || !insert.on_duplicate.is_empty() {
             return Ok(None);
         }
         let indexes: Vec<usize> = (0..table.indexes.len()).filter(|i| Some(*i) != table.clustered).collect();

@@ -10,7 +10,7 @@ use crate::{
     codec,
     context::{BoxedOperator, Cx},
     error::from_engine,
-    eval, foreign, ops, padding,
+    eval, foreign, ops, padding, place,
 };
 use gannet_base::hash::HashSet;
 use gannet_plan::plan::Delete;
@@ -128,9 +128,10 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> R
             let slot = *table as usize;
             let Some(Target { mut values, hidden, key }) = target(slot, *offset, batch, row, cx)? else { continue };
             let table = &*plan.tables[slot].table;
+            let place = place::of_row(slot, &values, cx)?;
             // Rows before it may have changed it, or taken it along.
             if foreign::follows(table, cx) {
-                let Some(now) = rows::current(table, &key, cx.txn.get()?)? else { continue };
+                let Some(now) = rows::current(place, &key, cx.txn.get()?)? else { continue };
                 if now != values {
                     values = now;
                     if !wanted_still(delete, &values, hidden.as_ref(), cx)? {
@@ -142,7 +143,10 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> R
                 if delete.ignore && plan.tables[slot].links.is_some() { Some(cx.txn.get()?.savepoint()) } else { None };
             triggers::fire(slot, (TriggerEvent::Delete, false), Some(&values), None, cx)?;
             count(Counter::HandlerDelete);
-            if !rows::delete_row(table, &key, &values, &mut cx.row_writer()?)? {
+            if !rows::delete_row(place, &key, &values, &mut cx.row_writer()?)? {
+                if table.partitions.is_some() && delete.targets.len() == 1 {
+                    return Err(place::misplaced(table));
+                }
                 continue;
             }
             match (foreign::deleted(slot, &values, cx), savepoint) {

@@ -8,7 +8,7 @@ use super::{
     rows::{self, Conflict},
     triggers,
 };
-use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, foreign, ops, padding};
+use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, foreign, ops, padding, place};
 use gannet_catalog::StoredTable;
 use gannet_engine::Savepoint;
 use gannet_plan::plan::{Assignment, Insert, InsertSource, Intent, PlanTable};
@@ -435,17 +435,22 @@ impl<'p> Run<'p> {
     /// Inserts a row that no check refuses.
     fn put(&mut self, values: Vec<Value>, source: Option<&[Value]>, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let on_conflict = self.insert.replace || !self.insert.on_duplicate.is_empty();
+        let place = match place::of_new_row(self.insert.table as usize, &values, cx) {
+            Ok(place) => place,
+            Err(error) if place::is_unplaced(&error) => return self.refuse(error, cx),
+            Err(error) => return Err(error),
+        };
         let mut key = Vec::new();
         // REPLACE by the only unique key: for the statistics the row changes where it is.
         let mut in_place = false;
         loop {
             // A new savepoint for each try: rows that REPLACE has removed stay removed.
             let savepoint = if on_conflict || self.insert.ignore { Some(cx.txn.get()?.savepoint()) } else { None };
-            codec::new_row_key(self.table, &values, cx.txn.get()?, &mut key)?;
+            codec::new_row_key(place, &values, cx.txn.get()?, &mut key)?;
             if !in_place {
                 count(Counter::HandlerWrite);
             }
-            match rows::insert_row(self.table, &key, &values, on_conflict, &mut cx.row_writer()?)? {
+            match rows::insert_row(place, &key, &values, on_conflict, &mut cx.row_writer()?)? {
                 Conflict::None => {
                     let slot = self.insert.table as usize;
                     if let Err(error) = foreign::inserted(slot, &values, cx) {
@@ -475,7 +480,7 @@ impl<'p> Run<'p> {
                     }
                     if self.insert.replace {
                         in_place = self.replaces_in_place(cx);
-                        if self.makes_way(&row_key, &values, cx)? {
+                        if self.makes_way(place, &row_key, &values, cx)? {
                             self.duplicates += 1;
                             continue;
                         }
@@ -485,7 +490,7 @@ impl<'p> Run<'p> {
                     }
                     if !self.insert.on_duplicate.is_empty() {
                         self.restore_id(cx);
-                        return self.change(&row_key, &values, source, cx);
+                        return self.change(place, &row_key, &values, source, cx);
                     }
                     if self.insert.ignore {
                         self.duplicates += 1;
@@ -583,17 +588,17 @@ impl<'p> Run<'p> {
     }
 
     /// REPLACE: deletes the row in the way. An equal row stays where [`Self::replaces_in_place`] holds: `false`.
-    fn makes_way(&mut self, row_key: &[u8], values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
+    fn makes_way(&mut self, place: &'p Table, row_key: &[u8], values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let slot = self.insert.table as usize;
         count(Counter::HandlerReadKey);
-        let Some(old) = rows::current(self.table, row_key, cx.txn.get()?)? else { return Ok(true) };
+        let Some(old) = rows::current(place, row_key, cx.txn.get()?)? else { return Ok(true) };
         let in_place = self.replaces_in_place(cx);
         count(if in_place { Counter::HandlerUpdate } else { Counter::HandlerDelete });
         if in_place && old == values {
             return Ok(false);
         }
         triggers::fire(slot, (TriggerEvent::Delete, false), Some(&old), None, cx)?;
-        rows::delete_row(self.table, row_key, &old, &mut cx.row_writer()?)?;
+        rows::delete_row(place, row_key, &old, &mut cx.row_writer()?)?;
         foreign::deleted(slot, &old, cx)?;
         triggers::fire(slot, (TriggerEvent::Delete, true), Some(&old), None, cx)?;
         self.affected += 1;
@@ -604,13 +609,14 @@ impl<'p> Run<'p> {
     /// when not.
     fn change(
         &mut self,
+        place: &'p Table,
         row_key: &[u8],
         wanted: &[Value],
         source: Option<&[Value]>,
         cx: &mut Cx<'_, 'p>,
     ) -> Result<()> {
         count(Counter::HandlerReadKey);
-        let Some(old) = rows::current(self.table, row_key, cx.txn.get()?)? else {
+        let Some(old) = rows::current(place, row_key, cx.txn.get()?)? else {
             return Err(SqlError::internal("the duplicate disappeared while it was locked"));
         };
         let mut new = old.clone();
@@ -641,8 +647,12 @@ impl<'p> Run<'p> {
         self.pass_of(&new, cx);
         count(Counter::HandlerUpdate);
         let savepoint = if self.insert.ignore { Some(cx.txn.get()?.savepoint()) } else { None };
+        let into = match super::update::place_of(slot, place, (&old, &new), cx) {
+            Ok(into) => into,
+            Err(error) => return self.leave(error, savepoint, cx),
+        };
         let refused =
-            match super::update::write(self.table, row_key, (&old, &new), None, &mut cx.row_writer()?)? {
+            match super::update::write((place, into), row_key, (&old, &new), None, &mut cx.row_writer()?)? {
                 Conflict::None => foreign::updated(slot, &old, &new, cx).err(),
                 Conflict::Duplicate { index, .. } => {
                     let kept = foreign::kept(slot, index, (&old, &new), cx).err();
@@ -673,7 +683,7 @@ impl<'p> Run<'p> {
         let of_row =
             matches!(error.code(), ErrorCode::DupEntry | ErrorCode::NoReferencedRow2 | ErrorCode::RowIsReferenced2);
         match savepoint {
-            Some(savepoint) if of_row => {
+            Some(savepoint) if of_row || place::is_unplaced(&error) => {
                 cx.txn.get()?.rollback_to(savepoint).map_err(from_engine)?;
                 self.refuse(error, cx)
             }

@@ -71,6 +71,7 @@ pub(super) fn of<'p>(input: &'p Physical, slot: u32, cx: &Cx<'_, 'p>) -> Option<
         && matches!(scan.lock.wait, LockWait::Wait | LockWait::IfMatched)
         && scan.columns.len() == table.columns.len()
         && table.triggers.is_empty()
+        && table.partitions.is_none()
         && !padding::is_on(cx);
     point.then_some((scan, table))
 }

@@ -133,7 +133,8 @@ fn remove_row(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Res
     Ok(true)
 }
 
-fn remove_entries(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Result<()> {
+/// Deletes the index entries of a row.
+pub(crate) fn remove_entries(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Result<()> {
     for number in 0..table.indexes.len() {
         if Some(number) == table.clustered {
             continue;
@@ -176,7 +177,7 @@ pub(crate) fn change_row(
             codec::encode_row(table, new, &mut payload)?;
             match to.txn.update(codec::row_tree(table, to.txn)?, key, &payload).map_err(from_engine)? {
                 Update::Updated => {}
-                Update::Missing | Update::Changed => return Err(SqlError::internal("a locked row disappeared")),
+                Update::Missing | Update::Changed => return Err(gone(table)),
             }
             mark
         }
@@ -250,25 +251,33 @@ pub(crate) fn raise_counter(table: &Table, row: &[Value], txn: &Txn) -> Result<(
     tree.map_or(Ok(()), |tree| tree.counter_raise(used)).map_err(from_engine)
 }
 
-/// Replaces a row by one with another key.
+/// Replaces a row by one with another key, perhaps in another part of the table.
 pub(crate) fn move_row(
-    table: &Table,
-    (old_key, old): (&[u8], &[Value]),
-    (new_key, new): (&[u8], &[Value]),
+    (from, old_key, old): (&Table, &[u8], &[Value]),
+    (into, new_key, new): (&Table, &[u8], &[Value]),
     to: &mut RowWriter<'_>,
 ) -> Result<Conflict> {
     let mark = to.mark();
-    if !remove_row(table, old_key, old, to.txn)? {
-        return Err(SqlError::internal("a locked row disappeared"));
+    if !remove_row(from, old_key, old, to.txn)? {
+        return Err(gone(from));
     }
-    let conflict = add_row(table, new_key, new, false, to.txn)?;
+    let conflict = add_row(into, new_key, new, false, to.txn)?;
     if let Conflict::None = conflict {
-        pass_counter(table, old, new, to.txn)?;
-        to.note(table, old_key);
-        to.note(table, new_key);
-        to.tell(mark, table, Images::Update(old, new))?;
+        pass_counter(into, old, new, to.txn)?;
+        to.note(from, old_key);
+        to.note(into, new_key);
+        to.tell(mark, into, Images::Update(old, new))?;
     }
     Ok(conflict)
+}
+
+/// A row that was read is not there to be changed: it is in another part than its values say, error 1863.
+#[cold]
+fn gone(table: &Table) -> SqlError {
+    match table.part_of {
+        Some(_) => sql_err!(RowInWrongPartition, table.name),
+        None => SqlError::internal("a locked row disappeared"),
+    }
 }
 
 /// Error 1062 for values that are there already.

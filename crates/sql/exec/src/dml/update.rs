@@ -16,7 +16,7 @@ use crate::{
     context::Cx,
     convert,
     error::from_engine,
-    eval, foreign, ops, padding,
+    eval, foreign, ops, padding, place,
     spill::Kept,
 };
 use gannet_engine::Savepoint;
@@ -105,27 +105,23 @@ impl<'p> Run<'p> {
         let hidden = table.has_hidden_key().then(|| batch.columns[offset + table.columns.len()].get(row).to_owned());
         let mut key = Vec::new();
         // The right side of a left join without a match has no row to change.
-        if !codec::existing_row_key(table, &old, hidden.as_ref(), &mut key)? {
-            return Ok(());
-        }
-        if self.update.joined && !self.seen.insert((number, key.clone())) {
+        let exists = codec::existing_row_key(table, &old, hidden.as_ref(), &mut key)?;
+        if !exists || self.update.joined && !self.seen.insert((number, key.clone())) {
             return Ok(());
         }
         self.matched += 1;
         count(Counter::HandlerUpdate);
-        let shared = self
-            .update
-            .targets
-            .iter()
-            .any(|t| t.table != target.table && plan.tables[t.table as usize].table.id == table.id);
+        let twin = |t: &UpdateTarget| t.table != target.table && plan.tables[t.table as usize].table.id == table.id;
+        let shared = self.update.targets.iter().any(twin);
         let read_key = shared.then(|| (table.id.0, key.clone()));
         if let Some((current_key, row)) = read_key.as_ref().and_then(|k| self.current.get(k)) {
             key.clone_from(current_key);
             old.clone_from(row);
         }
+        let place = place::of_row(target.table as usize, &old, cx)?;
         // Rows before it may have changed it, or taken it along.
         if foreign::follows(table, cx) {
-            let Some(now) = rows::current(table, &key, cx.txn.get()?)? else { return Ok(()) };
+            let Some(now) = rows::current(place, &key, cx.txn.get()?)? else { return Ok(()) };
             old = now;
         }
         let mut new = self.assign(target, table, &old, batch, row, cx)?;
@@ -134,8 +130,10 @@ impl<'p> Run<'p> {
             return fire_after(target.table as usize, &old, &new, cx);
         }
         let savepoint = if self.update.ignore { Some(cx.txn.get()?.savepoint()) } else { None };
-        match write(table, &key, (&old, &new), known(target, table), &mut cx.row_writer()?)? {
-            Conflict::None => match foreign::updated(target.table as usize, &old, &new, cx) {
+        let written = place_of(target.table as usize, place, (&old, &new), cx)
+            .and_then(|into| write((place, into), &key, (&old, &new), known(target, table), &mut cx.row_writer()?));
+        match written {
+            Ok(Conflict::None) => match foreign::updated(target.table as usize, &old, &new, cx) {
                 Ok(()) => {
                     self.changed += 1;
                     fire_after(target.table as usize, &old, &new, cx)?;
@@ -150,7 +148,8 @@ impl<'p> Run<'p> {
                 }
                 Err(error) => self.refused(error, savepoint, cx),
             },
-            Conflict::Duplicate { index, .. } => {
+            Err(error) => self.refused(error, savepoint, cx),
+            Ok(Conflict::Duplicate { index, .. }) => {
                 let kept = foreign::kept(target.table as usize, index, (&old, &new), cx).err();
                 let error =
                     kept.unwrap_or_else(|| rows::duplicate_error(table, index, &new, &cx.shared.settings.time_zone));
@@ -164,7 +163,7 @@ impl<'p> Run<'p> {
         let row =
             matches!(error.code(), ErrorCode::DupEntry | ErrorCode::NoReferencedRow2 | ErrorCode::RowIsReferenced2);
         match savepoint {
-            Some(savepoint) if row => {
+            Some(savepoint) if row || place::is_unplaced(&error) => {
                 cx.txn.get()?.rollback_to(savepoint).map_err(from_engine)?;
                 cx.warnings.push(error.to_warning(Level::Warning));
                 Ok(())
@@ -282,6 +281,22 @@ fn known<'p>(target: &'p UpdateTarget, table: &Table) -> Option<&'p UpdateTarget
     Some(target).filter(|_| !triggers::before(table, TriggerEvent::Update))
 }
 
+/// The part of a table that a changed row belongs to, which was in `place`.
+pub(crate) fn place_of<'p>(
+    slot: usize,
+    place: &'p Table,
+    (old, new): (&[Value], &[Value]),
+    cx: &mut Cx<'_, 'p>,
+) -> Result<&'p Table> {
+    let plan = cx.shared.plan;
+    match &plan.tables[slot].table.partitions {
+        Some(parts) if parts.columns().iter().any(|c| old[*c as usize] != new[*c as usize]) => {
+            place::of_new_row(slot, new, cx)
+        }
+        _ => Ok(place),
+    }
+}
+
 /// Fires AFTER UPDATE: for every row that matched, changed or not.
 pub(crate) fn fire_after(slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
     if cx.shared.plan.tables[slot].table.triggers.is_empty() {
@@ -291,20 +306,23 @@ pub(crate) fn fire_after(slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<
     triggers::fire(slot, (TriggerEvent::Update, true), Some(old), Some(&mut new), cx)
 }
 
-/// Writes a changed row: in place, or moved when its key changed.
+/// Writes a changed row: in place, or moved when its key or its part of the table changed.
 pub(crate) fn write(
-    table: &Table,
+    (table, into): (&Table, &Table),
     key: &[u8],
     (old, new): (&[Value], &[Value]),
     target: Option<&UpdateTarget>,
     to: &mut RowWriter<'_>,
 ) -> Result<Conflict> {
-    if table.clustered.is_some() && target.is_none_or(|t| t.moves) {
+    let elsewhere = !std::ptr::eq(table, into);
+    if table.clustered.is_some() && (elsewhere || target.is_none_or(|t| t.moves)) {
         let mut new_key = Vec::new();
         codec::existing_row_key(table, new, None, &mut new_key)?;
-        if new_key != key {
-            return rows::move_row(table, (key, old), (&new_key, new), to);
+        if elsewhere || new_key != key {
+            return rows::move_row((table, key, old), (into, &new_key, new), to);
         }
+    } else if elsewhere {
+        return rows::move_row((table, key, old), (into, key, new), to);
     }
     let all: Vec<u32>;
     let indexes = match target {

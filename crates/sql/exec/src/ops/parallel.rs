@@ -55,6 +55,9 @@ pub(super) fn over<'p>(serial: BoxedOperator<'p>, node: &'p Physical) -> BoxedOp
 fn counted(node: &Physical) -> Option<(&TableScan, &[SqlType])> {
     let Op::Aggregate { input, groups, carried, aggregates, groupings, .. } = &node.op else { return None };
     let Op::TableScan(scan) = &input.op else { return None };
+    if scan.parts.is_some() {
+        return None;
+    }
     let counts = |a: &Aggregate| a.def.kernel == AggregateKernel::Count && !a.distinct && a.args.is_empty();
     let one_group = groups.is_empty() && carried.is_empty() && groupings.is_empty();
     let all = matches!(scan.access, Access::Full)

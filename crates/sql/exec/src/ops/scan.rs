@@ -2,6 +2,7 @@
 //! virtual tables.
 
 mod merge;
+mod parts;
 mod search;
 mod skip;
 
@@ -49,6 +50,9 @@ pub(crate) fn read_mode(lock: RowLock, relaxed: bool) -> ReadMode {
 }
 
 pub(crate) fn build<'p>(scan: &'p TableScan, types: &'p [SqlType]) -> BoxedOperator<'p> {
+    if let Some(how) = &scan.parts {
+        return parts::build(scan, how, types);
+    }
     match &scan.access {
         Access::Virtual { .. } => Box::new(VirtualScan { scan, types, done: false }),
         Access::Merge { kind, parts } => Box::new(merge::MergeScan::new(scan, *kind, parts, types)),
@@ -61,6 +65,8 @@ pub(crate) fn build<'p>(scan: &'p TableScan, types: &'p [SqlType]) -> BoxedOpera
 /// Makes delivered rows of what trees hold.
 pub(super) struct Reader<'p> {
     pub(super) scan: &'p TableScan,
+    /// The part of the table that is read, if it has parts.
+    pub(super) part: Option<&'p Table>,
     buffer: RowBuf,
     /// Where the last row was.
     place: Place,
@@ -88,6 +94,8 @@ pub(super) struct TreeScan<'p> {
     single: bool,
     /// At most so many rows are of use: no more are locked.
     want: usize,
+    /// Keys of the entries that the batch at hand was made of, where somebody wants them.
+    keys: Option<Vec<Box<[u8]>>>,
     reader: Reader<'p>,
 }
 
@@ -107,12 +115,30 @@ impl<'p> TreeScan<'p> {
             first_read: None,
             single: false,
             want: BATCH_ROWS,
+            keys: None,
             reader: Reader::new(scan),
         }
     }
 
+    /// The scan of one part of the table.
+    fn of_part(mut self, part: &'p Table) -> Self {
+        self.reader.part = Some(part);
+        self
+    }
+
+    /// Keeps the keys of the entries that rows are made of: [`Self::take_keys`].
+    fn with_keys(mut self) -> Self {
+        self.keys = Some(Vec::new());
+        self
+    }
+
+    /// The keys of the rows of the last batch, in their order.
+    fn take_keys(&mut self) -> Vec<Box<[u8]>> {
+        self.keys.replace(Vec::new()).unwrap_or_default()
+    }
+
     fn table(&self, cx: &Cx<'_, 'p>) -> &'p Table {
-        &cx.shared.plan.tables[self.scan.table as usize].table
+        self.reader.table(cx)
     }
 
     /// The index walked, when it is a secondary one.
@@ -286,17 +312,15 @@ impl<'p> TreeScan<'p> {
                     }
                 }
             }
-            // A row that fails the filter is let go at once where the level allows it.
-            if self.scan.lock.strength != LockStrength::None
-                && let Some(filter) = &self.scan.filter
+            if let Some(keys) = &mut self.keys
                 && batch.rows > before
-                && cx.shared.settings.unlock_unmatched
             {
-                let mut last = batch.slice(batch.rows - 1, batch.rows);
-                self.reader.pad(table, &mut last, cx);
-                if !eval::is_true(filter, &last, 0, cx)? {
-                    scan.unlock_row(cx.txn.get()?);
-                }
+                keys.push(entry.key.into());
+            }
+            // A row that fails the filter is let go at once where the level allows it.
+            let unlocks = self.scan.lock.strength != LockStrength::None && cx.shared.settings.unlock_unmatched;
+            if unlocks && batch.rows > before && !self.last_passes(table, batch, cx)? {
+                scan.unlock_row(cx.txn.get()?);
             }
             if read.is_multiple_of(256) {
                 cx.check_interrupt()?;
@@ -306,6 +330,14 @@ impl<'p> TreeScan<'p> {
         self.count_reads(read + u64::from(matches!(outcome, Ok(true))), secondary.is_some());
         self.open = Some(scan);
         outcome
+    }
+
+    /// The last row of a batch passes the filter.
+    fn last_passes(&self, table: &Table, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        let Some(filter) = &self.scan.filter else { return Ok(true) };
+        let mut last = batch.slice(batch.rows - 1, batch.rows);
+        self.reader.pad(table, &mut last, cx);
+        eval::is_true(filter, &last, 0, cx)
     }
 
     /// Counts reads as MySQL's handlers do: the first of a range finds its place, each further one moves on, also the
@@ -327,7 +359,19 @@ impl<'p> TreeScan<'p> {
 
 impl<'p> Reader<'p> {
     pub(super) fn new(scan: &'p TableScan) -> Self {
-        Reader { scan, buffer: RowBuf::new(), place: Place::new(), taken: 0 }
+        Reader { scan, part: None, buffer: RowBuf::new(), place: Place::new(), taken: 0 }
+    }
+
+    /// The table, or the part, that is read.
+    #[inline]
+    pub(super) fn table(&self, cx: &Cx<'_, 'p>) -> &'p Table {
+        match self.part {
+            None => {
+                let plan = cx.shared.plan;
+                &plan.tables[self.scan.table as usize].table
+            }
+            Some(part) => part,
+        }
     }
 
     /// Fills CHAR columns up, where the mode says so.
@@ -485,6 +529,7 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         let mut batch = self.fresh();
         self.reader.taken = 0;
         let by_key = self.scan.lock.strength == LockStrength::None
+            && self.keys.is_none()
             && self.secondary(table).is_none()
             && cx.txn.get()?.options().isolation < Isolation::Serializable;
         loop {
@@ -513,6 +558,9 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         let kept = vector::select(filter, &batch, cx)?;
         if kept.len() == batch.rows {
             return Ok(Some(batch));
+        }
+        if let Some(keys) = &mut self.keys {
+            *keys = kept.iter().map(|n| std::mem::take(&mut keys[*n as usize])).collect();
         }
         let some = batch.gather(&kept);
         self.spare = Some(batch);

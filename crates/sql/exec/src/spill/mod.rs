@@ -127,6 +127,17 @@ impl TempSpace {
     }
 }
 
+/// The files of sorted builds count with those of statements.
+impl gannet_engine::SortDisk for TempSpace {
+    fn take(&self, bytes: u64) -> bool {
+        self.grow(bytes).is_ok()
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.disk_used.fetch_sub(bytes, Relaxed);
+    }
+}
+
 /// Statements ask the server for memory in pieces of this size.
 const GRANT: usize = 1 << 20;
 /// What a statement may hold of what cannot go to disk, whatever its own bound, and unless others hold far too much.

@@ -1,6 +1,6 @@
 //! INSERT, REPLACE, UPDATE, DELETE.
 
-use super::from::FromBuilder;
+use super::from::{FromBuilder, name_parts, only_parts};
 use super::scope::{Clause, Names, Scope, ScopeRel, display};
 use super::target::Named;
 use super::{Binder, BoundCheck, error};
@@ -85,14 +85,12 @@ impl Binder<'_> {
     }
 
     pub(crate) fn insert(&mut self, insert: &ast::Insert) -> Result<BoundInsert> {
-        if !insert.partitions.is_empty() {
-            return Err(SqlError::unsupported("PARTITION"));
-        }
         if !insert.returning.is_empty() {
             return Err(SqlError::unsupported("RETURNING"));
         }
         let _ = self.enter_block(0, insert.hints.as_deref());
         let mut table = self.target_table(&insert.table)?;
+        let only = only_parts(&table, &insert.partitions)?;
         self.scopes.push(Scope::new());
         let intent = if insert.replace { Intent::Replace } else { Intent::Insert };
         let mut builder = FromBuilder::new(intent);
@@ -114,6 +112,7 @@ impl Binder<'_> {
         let RelKind::Base(slot) = builder.rels[0].kind else {
             return Err(SqlError::internal("target without a table"));
         };
+        self.arena.tables[slot as usize].only = only;
         let old = builder.rels[0].first;
         let columns = self.insert_columns(&table, insert)?;
         self.arena.tables[slot as usize].starred = insert.columns.is_none();
@@ -168,14 +167,13 @@ impl Binder<'_> {
 
     /// LOAD DATA as an INSERT of one row: columns of fields without values, then those of SET. Errors 1054, 3105.
     pub(crate) fn load(&mut self, load: &ast::Load) -> Result<(BoundInsert, Vec<LoadField>)> {
-        if !load.partitions.is_empty() {
-            return Err(SqlError::unsupported("PARTITION"));
-        }
         let table = self.target_table(&load.table)?;
+        let only = only_parts(&table, &load.partitions)?;
         let replace = load.duplicates == ast::LoadDuplicates::Replace;
         self.scopes.push(Scope::new());
         let mut builder = FromBuilder::new(if replace { Intent::Replace } else { Intent::Insert });
         self.add_base(&table, &load.table.name.text, &mut builder, Default::default());
+        name_parts(self, only);
         let RelKind::Base(slot) = builder.rels[0].kind else {
             return Err(SqlError::internal("target without a table"));
         };

@@ -278,6 +278,9 @@ impl Binder<'_> {
             IsTest::True | IsTest::False => as_truth(self.expr(arg)?).expr,
         };
         let e = match test {
+            IsTest::Null if !negated && matches!(self.clause(), Clause::Where | Clause::On) => {
+                super::generated::null_test(self, arg)
+            }
             IsTest::Null | IsTest::Unknown => predicate(ExprKind::IsNull { arg: Box::new(arg), negated }, false),
             // Never NULL: (x AND x IS NOT NULL), by way of CASE.
             IsTest::True | IsTest::False => {

@@ -8,7 +8,7 @@ use crate::plan::Intent;
 use gannet_parser::ast::{self, JoinCondition, JoinKind, TableRef};
 use gannet_schema::Table;
 use gannet_schema::names::{eq_name, fold_name};
-use gannet_types::{ErrorCode, Result, SqlError, SqlType};
+use gannet_types::{ErrorCode, Result, SqlError, SqlType, sql_err};
 use std::sync::Arc;
 
 /// Tables of one join (MySQL's bound).
@@ -126,11 +126,9 @@ impl Binder<'_> {
     }
 
     fn table_factor(&mut self, factor: &ast::TableFactor, builder: &mut FromBuilder) -> Result<(From, Shape)> {
-        if !factor.partitions.is_empty() {
-            return Err(SqlError::unsupported("PARTITION"));
-        }
         let name = &factor.name;
         if name.schema.is_none()
+            && factor.partitions.is_empty()
             && let Some(cte) = self.find_cte(&name.name.text)
         {
             let alias = factor.alias.as_ref().unwrap_or(&name.name);
@@ -140,6 +138,7 @@ impl Binder<'_> {
         let alias: &str = factor.alias.as_ref().map_or(&*name.name.text, |a| &*a.text);
         self.check_alias(alias, Some(&table.schema))?;
         self.note_table(name, &table);
+        let only = only_parts(&table, &factor.partitions)?;
         if let Some(view) = table.view() {
             let position = self.view_rel(&table, view, alias, builder)?;
             return Ok((From::Rel(position), self.shape_of(builder)));
@@ -147,6 +146,7 @@ impl Binder<'_> {
         let hints = index_hints(&table, &factor.index_hints)?;
         let hints = self.hints_on(alias, Some(&table), hints);
         let position = self.add_base(&table, alias, builder, hints);
+        name_parts(self, only);
         Ok((From::Rel(position), self.shape_of(builder)))
     }
 
@@ -662,4 +662,28 @@ pub(super) fn place(table: &TableRef) -> u32 {
         TableRef::Join(join) => place(&join.left),
         TableRef::Nested(list) => list.first().map_or(0, place),
     }
+}
+
+/// The table that was added last is read and written in these parts only.
+pub(super) fn name_parts(binder: &mut Binder<'_>, only: Option<Arc<[u32]>>) {
+    if let Some(slot) = binder.arena.tables.last_mut() {
+        slot.only = only;
+    }
+}
+
+/// The parts that PARTITION (...) names, ascending. Errors 1735; 1747 for a table without parts.
+pub(super) fn only_parts(table: &Table, names: &[ast::Ident]) -> Result<Option<Arc<[u32]>>> {
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let Some(parts) = &table.partitions else { return Err(sql_err!(PartitionClauseOnNonpartitioned)) };
+    let mut only: Vec<u32> = Vec::new();
+    for name in names {
+        let leaves = parts.definition().named(name);
+        let leaves = leaves.ok_or_else(|| sql_err!(UnknownPartition, name, table.name))?;
+        only.extend(leaves.map(|n| n as u32));
+    }
+    only.sort_unstable();
+    only.dedup();
+    Ok(Some(only.into()))
 }

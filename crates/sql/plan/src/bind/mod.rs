@@ -10,6 +10,7 @@ mod dml;
 mod expr;
 mod fit;
 mod from;
+mod generated;
 mod group;
 mod hints;
 pub(crate) mod literal;
@@ -186,6 +187,7 @@ impl<'a> Binder<'a> {
             statistics_epoch,
             exprs: None,
             links: None,
+            only: None,
             through: self.through,
         };
         self.arena.tables.push(slot);

@@ -1,7 +1,7 @@
 //! FORMAT=JSON, in MySQL's first structure (`explain_json_format_version` = 1): the manual, "EXPLAIN Output Format".
 
 use super::print::{Names, Printer};
-use super::table::{TableFacts, first_select, no_tables};
+use super::table::{Shown, TableFacts, first_select, no_tables};
 use crate::expr::{Expr, ExprKind};
 use crate::physical::{Access, JoinKind, Op, Physical, ROW_ID, SetOperation, SkipTake, TableScan};
 use crate::plan::{InsertSource, Plan, PlanKind};
@@ -19,9 +19,9 @@ enum Json {
 type Members = Vec<(&'static str, Json)>;
 
 /// The plan as a JSON document.
-pub fn json(plan: &Plan) -> String {
+pub fn json(plan: &Plan, parts: &Shown) -> String {
     let registers = vec!["outer".to_owned(); plan.registers as usize];
-    let mut writer = Writer { plan, printer: Printer { plan, registers }, later: Vec::new(), shown: Vec::new() };
+    let mut writer = Writer { plan, parts, printer: Printer { plan, registers }, later: Vec::new(), shown: Vec::new() };
     let block = match &plan.kind {
         PlanKind::Query(root) => writer.block(root, 1, None),
         PlanKind::PointSelect(point) => writer.block(&point.query, 1, None),
@@ -127,6 +127,7 @@ struct Table {
 
 struct Writer<'p> {
     plan: &'p Plan,
+    parts: &'p Shown,
     printer: Printer<'p>,
     /// Subqueries of the block at hand that belong to no table.
     later: Vec<u32>,
@@ -462,7 +463,9 @@ impl<'p> Writer<'p> {
         };
         let names: Names = scan.columns.iter().map(column).collect();
         let list = |words: Vec<&str>| Json::Array(words.into_iter().map(text).collect());
-        let mut members = vec![("table_name", text(&scan.explain.name)), ("access_type", text(facts.access))];
+        let mut members = vec![("table_name", text(&scan.explain.name))];
+        members.extend(self.parts.get(&scan.table).map(|p| ("partitions", list(p.iter().map(|p| &**p).collect()))));
+        members.push(("access_type", text(facts.access)));
         if !facts.possible.is_empty() {
             members.push(("possible_keys", list(facts.possible.clone())));
         }

@@ -8,7 +8,7 @@ mod tree;
 
 pub use blame::blamed;
 pub use json::json;
-pub use table::{ExplainRow, TRADITIONAL_COLUMNS, traditional};
+pub use table::{ExplainRow, Shown, TRADITIONAL_COLUMNS, traditional};
 pub use tree::{analyzed, tree};
 
 /// What an operator did in one execution, all its runs together.

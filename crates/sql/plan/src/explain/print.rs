@@ -162,9 +162,7 @@ impl Printer<'_> {
             }
             ExprKind::UserVar(name) => out.push_str(&format!("@{name}")),
             ExprKind::Routine(f, args) => out.push_str(&self.called(&f.routine, args, row)),
-            ExprKind::SetUserVar(name, value) => {
-                let _ = write!(out, "(@{name} := {})", self.expr(value, row));
-            }
+            ExprKind::SetUserVar(name, value) => out.push_str(&format!("(@{name} := {})", self.expr(value, row))),
             ExprKind::SysVar { name, .. } => {
                 let _ = write!(out, "@@{name}");
             }

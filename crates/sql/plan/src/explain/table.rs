@@ -30,6 +30,8 @@ pub struct ExplainRow {
     pub select_type: String,
     /// table
     pub table: Option<String>,
+    /// partitions
+    pub partitions: Option<String>,
     /// type
     pub access: Option<String>,
     /// possible_keys
@@ -48,9 +50,12 @@ pub struct ExplainRow {
     pub extra: Option<String>,
 }
 
+/// Parts that a statement reads or writes, by place of the table in the plan.
+pub type Shown = std::collections::HashMap<u32, Vec<String>>;
+
 /// The rows of EXPLAIN.
-pub fn traditional(plan: &Plan) -> Vec<ExplainRow> {
-    let mut table = Tables { plan, rows: Vec::new(), ctes: BTreeSet::new() };
+pub fn traditional(plan: &Plan, parts: &Shown) -> Vec<ExplainRow> {
+    let mut table = Tables { plan, parts, rows: Vec::new(), ctes: BTreeSet::new() };
     let simple = plan.subplans.is_empty() && plan.ctes.is_empty();
     let first = if simple { "SIMPLE" } else { "PRIMARY" };
     match &plan.kind {
@@ -64,6 +69,7 @@ pub fn traditional(plan: &Plan) -> Vec<ExplainRow> {
                 id: Some(1),
                 select_type: verb.into(),
                 table: name,
+                partitions: parts.get(&insert.table).map(|p| p.join(",")),
                 access,
                 ..ExplainRow::default()
             });
@@ -79,6 +85,7 @@ pub fn traditional(plan: &Plan) -> Vec<ExplainRow> {
 
 struct Tables<'p> {
     plan: &'p Plan,
+    parts: &'p Shown,
     rows: Vec<ExplainRow>,
     ctes: BTreeSet<u32>,
 }
@@ -267,6 +274,7 @@ impl<'p> Tables<'p> {
             id: Some(id),
             select_type: select_type.into(),
             table: Some(explain.name.to_string()),
+            partitions: self.parts.get(&scan.table).map(|p| p.join(",")),
             access: Some(facts.access.into()),
             possible_keys: (!facts.possible.is_empty()).then(|| facts.possible.join(",")),
             key: facts.key_name(),

@@ -1,6 +1,7 @@
 //! How to read one relation: the candidates and their costs.
 
 mod merge;
+mod parts;
 mod skip;
 
 pub(super) use skip::Grouping;
@@ -235,7 +236,8 @@ impl BaseRel {
         }
         self.search_paths(available, &mut paths);
         self.merge_paths(available, passes, estimate, &mut paths);
-        if self.alone {
+        // Jumps from group to group find each group in several parts.
+        if self.alone && self.table.partitions.is_none() {
             self.skip_paths(passes, &mut paths);
         }
         // Every path passes the same rows, so the estimates of the paths that dived into their index count for all.
@@ -540,7 +542,10 @@ impl BaseRel {
     /// The path reads its entries in an order that satisfies `wanted` (column, descending); columns in `fixed` do not
     /// matter. Gives whether the walk has to be backward.
     pub(super) fn order_of(&self, path: &Path, wanted: &[(u32, bool)], fixed: &[u32]) -> Option<bool> {
-        if matches!(path.access, Access::Search(_)) {
+        // What is ranked has an order of its own; the parts of a table are merged by the entries of one index.
+        if matches!(path.access, Access::Search(_))
+            || (self.table.partitions.is_some() && matches!(path.access, Access::Merge { .. } | Access::Skip(_)))
+        {
             return None;
         }
         let mut parts: Vec<(u32, bool)> = Vec::new();

@@ -6,6 +6,7 @@ mod joins;
 mod loose;
 mod order;
 mod ors;
+mod parts;
 mod scan;
 mod search;
 
@@ -311,9 +312,7 @@ impl Builder<'_> {
             }
         }
         let mut columns: Vec<u32> = (0..rel.width).filter(|c| self.used[(rel.first + c) as usize]).collect();
-        if let Some(last) = columns.last_mut()
-            && *last as usize == table.columns.len()
-        {
+        if let Some(last) = columns.last_mut().filter(|last| **last as usize == table.columns.len()) {
             *last = ROW_ID;
         }
         let locking = rel.lock.strength != LockStrength::None;
@@ -323,7 +322,7 @@ impl Builder<'_> {
         hints.join &= !hidden_indexes(&table, self.options.passes);
         let block = planned.block;
         let alone = block.rels.len() == 1 && !block.aggregated && !block.distinct && block.windows.is_empty();
-        BaseRel {
+        let read = BaseRel {
             table,
             figures,
             hints,
@@ -341,7 +340,8 @@ impl Builder<'_> {
             skips_locked,
             reads: Default::default(),
             known: Default::default(),
-        }
+        };
+        parts::read(self, slot, read)
     }
 
     /// Share of a table's rows that satisfy a condition on one column, by the column's histogram.

@@ -143,7 +143,9 @@ impl Builder<'_> {
             let indexes: Box<[u32]> =
                 (0..table.indexes.len()).filter(|i| touched(&table.indexes[*i])).map(|i| i as u32).collect();
             let moves = table.clustered.is_some_and(|c| touched(&table.indexes[c]));
-            collect_first |= walks(&node.physical, slot, &table, &indexes, moves);
+            // A row that goes to another part may be met there again.
+            let parts = table.partitions.as_ref().is_some_and(|p| p.columns().iter().any(|c| assigned(*c)));
+            collect_first |= walks(&node.physical, slot, &table, &indexes, moves || parts);
             let checks = self.checks(&target.checks, &node.schema)?;
             targets.push(UpdateTarget { table: slot, offset, assignments, indexes, moves, checks });
         }

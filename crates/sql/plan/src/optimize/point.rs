@@ -6,7 +6,10 @@ use crate::plan::{PlanKind, PlanTable, PointSelect};
 
 /// Turns a query of one row by a fully bound unique key into a point select.
 pub(crate) fn point_select(root: Physical, tables: &[PlanTable]) -> PlanKind {
-    let Some((scan, columns)) = shape(&root) else { return PlanKind::Query(Box::new(root)) };
+    let parted = |scan: &TableScan| scan.parts.is_some();
+    let Some((scan, columns)) = shape(&root).filter(|(scan, _)| !parted(scan)) else {
+        return PlanKind::Query(Box::new(root));
+    };
     let table = &tables[scan.table as usize].table;
     let (Some(index), Access::Point { key }) = (scan.index, &scan.access) else {
         return PlanKind::Query(Box::new(root));

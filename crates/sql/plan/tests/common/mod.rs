@@ -96,6 +96,7 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
         options: options.clone(),
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        partitioning: None,
         auto_increment: None,
     };
     let defined = define::define(&definition).expect(sql);
@@ -131,6 +132,7 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
         triggers: Box::default(),
         constraints: gannet_schema::Constraints::default(),
         source: RowSource::Engine,
+        partitioned: None,
     };
     let statistics = Arc::new(TableStatistics::new(figures));
     assemble(parts, schema.into(), definition.name.clone(), defined.columns, indexes, defined.clustered, statistics)

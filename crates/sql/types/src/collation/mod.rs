@@ -6,6 +6,7 @@
 
 mod aggregate;
 mod case;
+mod hash;
 mod keys;
 mod like;
 mod one_byte_data;
@@ -20,6 +21,7 @@ use crate::error::Result;
 use crate::sql_err;
 pub use aggregate::{Coercibility, CollationSource, Purpose, aggregate, aggregate_all, aggregate_for, mixed};
 pub use case::{to_lower, to_upper};
+pub use hash::RowHash;
 pub use keys::CutKeys;
 pub use like::LikePattern;
 use simple_data::{GENERAL, GENERAL_PAGES};

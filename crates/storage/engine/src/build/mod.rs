@@ -10,10 +10,17 @@
 
 mod sort;
 
+use gannet_base::sync::Arc;
 use gannet_base::{PageNo, TrxId};
 use gannet_page::node::MAX_ENTRY;
 
-pub use sort::{Item, Merge, SortSpace, Sorter};
+pub use sort::{Item, Merge, SortDisk, SortSpace, Sorter};
+
+/// From now on the files of sorts count there.
+pub fn count_sorts(engine: &Engine, disk: Arc<dyn SortDisk>) {
+    // Once is enough: it is the same one each time.
+    let _ = engine.store.sort_disk.set(disk);
+}
 
 use crate::index::{MAX_STAMP, put_deleter, put_stamp};
 use crate::row::{CHAIN_REF, ROW_HEADER, RowFlags, RowHeader};
@@ -107,6 +114,6 @@ impl Fill {
 impl Engine {
     /// Where sorts put what the memory does not hold.
     pub fn sort_space(&self, memory: usize) -> SortSpace {
-        SortSpace { dir: self.store.sort_dir.clone(), memory }
+        SortSpace { dir: self.store.sort_dir.clone(), memory, disk: self.store.sort_disk.get().cloned() }
     }
 }

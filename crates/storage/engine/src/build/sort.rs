@@ -24,6 +24,14 @@ const LEAST_READ: usize = 16 << 10;
 /// Bytes of memory an entry takes beside its own.
 const BESIDE: usize = size_of::<Place>();
 
+/// What the files of all sorts may take on disk.
+pub trait SortDisk: Send + Sync + std::fmt::Debug {
+    /// Takes bytes; false: that would be too many, and none are taken.
+    fn take(&self, bytes: u64) -> bool;
+    /// Gives bytes back.
+    fn give_back(&self, bytes: u64);
+}
+
 /// Memory and place of a sort.
 #[derive(Clone, Debug)]
 pub struct SortSpace {
@@ -31,12 +39,14 @@ pub struct SortSpace {
     pub dir: PathBuf,
     /// Bytes of memory.
     pub memory: usize,
+    /// Where the bytes of the file count.
+    pub disk: Option<Arc<dyn SortDisk>>,
 }
 
 impl SortSpace {
     /// The same with a part of the memory.
     pub fn share(&self, parts: usize) -> SortSpace {
-        SortSpace { dir: self.dir.clone(), memory: self.memory / parts.max(1) }
+        SortSpace { dir: self.dir.clone(), memory: self.memory / parts.max(1), disk: self.disk.clone() }
     }
 }
 
@@ -111,9 +121,34 @@ struct Spilled {
 
 /// The file of a sort.
 struct Spill {
-    file: Arc<File>,
+    file: Arc<Counted>,
     len: u64,
     buf: Vec<u8>,
+}
+
+/// A file whose bytes count until it is closed.
+struct Counted {
+    file: File,
+    bytes: AtomicU64,
+    disk: Option<Arc<dyn SortDisk>>,
+}
+
+impl Counted {
+    fn write_at(&self, bytes: &[u8], at: u64) -> Result<()> {
+        if self.disk.as_ref().is_some_and(|disk| !disk.take(bytes.len() as u64)) {
+            return Err(EngineError::DiskFull);
+        }
+        self.bytes.fetch_add(bytes.len() as u64, Relaxed);
+        self.file.write_at(bytes, at).map_err(failed)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        if let Some(disk) = &self.disk {
+            disk.give_back(self.bytes.load(Relaxed));
+        }
+    }
 }
 
 fn failed(error: std::io::Error) -> EngineError {
@@ -130,6 +165,7 @@ impl Spill {
         let file = File::open(&path, &OpenOptions::read_write().create().truncate()).map_err(failed)?;
         fs::remove_file(&path).map_err(failed)?;
         note(Path::SortSpilled);
+        let file = Counted { file, bytes: AtomicU64::new(0), disk: space.disk.clone() };
         Ok(Spill { file: Arc::new(file), len: 0, buf: Vec::with_capacity(WRITE + LEAST_READ) })
     }
 
@@ -140,7 +176,7 @@ impl Spill {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.file.write_at(&self.buf, self.len).map_err(failed)?;
+        self.file.write_at(&self.buf, self.len)?;
         self.len += self.buf.len() as u64;
         self.buf.clear();
         Ok(())
@@ -272,7 +308,7 @@ fn merged(mut spill: Spill, mut runs: Vec<Spilled>, memory: usize) -> Result<Vec
     Ok(sources(&spill.file, &runs, memory))
 }
 
-fn sources(file: &Arc<File>, runs: &[Spilled], memory: usize) -> Vec<Source> {
+fn sources(file: &Arc<Counted>, runs: &[Spilled], memory: usize) -> Vec<Source> {
     let at_once = (memory / 2 / runs.len().max(1)).clamp(LEAST_READ, READ);
     let source = |run: &Spilled| Source::File(FileRun::new(file.clone(), *run, at_once));
     runs.iter().map(source).collect()
@@ -297,7 +333,7 @@ struct Parts {
 
 /// A run that is read from the file, piece by piece.
 struct FileRun {
-    file: Arc<File>,
+    file: Arc<Counted>,
     /// What has not been read.
     at: u64,
     end: u64,
@@ -309,7 +345,7 @@ struct FileRun {
 }
 
 impl FileRun {
-    fn new(file: Arc<File>, run: Spilled, at_once: usize) -> FileRun {
+    fn new(file: Arc<Counted>, run: Spilled, at_once: usize) -> FileRun {
         let (at, end) = (run.at, run.at + run.len);
         FileRun { file, at, end, at_once, buf: Vec::new(), next: 0, parts: Parts::default() }
     }
@@ -336,7 +372,7 @@ impl FileRun {
             self.next = 0;
             let old = self.buf.len();
             self.buf.resize(old + want, 0);
-            self.file.read_exact_at(&mut self.buf[old..], self.at).map_err(failed)?;
+            self.file.file.read_exact_at(&mut self.buf[old..], self.at).map_err(failed)?;
             self.at += want as u64;
         }
     }
@@ -450,7 +486,7 @@ mod tests {
     use super::*;
 
     fn sorted(memory: usize, sorters: usize, entries: &[(Vec<u8>, Vec<u8>)]) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let space = SortSpace { dir: std::env::temp_dir(), memory };
+        let space = SortSpace { dir: std::env::temp_dir(), memory, disk: None };
         let mut all: Vec<Sorter> = (0..sorters).map(|_| Sorter::new(space.clone())).collect();
         for (i, (key, value)) in entries.iter().enumerate() {
             let unique = key.len() / 2;

@@ -68,8 +68,14 @@ impl<'p> MergeScan<'p> {
         }
     }
 
+    /// The scan of one part of the table.
+    pub(super) fn of_part(mut self, part: &'p Table) -> Self {
+        self.reader.part = Some(part);
+        self
+    }
+
     fn table(&self, cx: &Cx<'_, 'p>) -> &'p Table {
-        &cx.shared.plan.tables[self.reader.scan.table as usize].table
+        self.reader.table(cx)
     }
 
     /// Collects the keys of parts without order, and looks at the first of each. False: they do not fit into memory.
@@ -220,6 +226,7 @@ impl<'p> Operator<'p> for MergeScan<'p> {
         if !self.started && !self.start(table, cx)? {
             self.reset(cx);
             let mut all = Box::new(TreeScan::new(self.reader.scan, EVERYTHING, self.types));
+            all.reader.part = self.reader.part;
             all.open(cx)?;
             (self.started, self.instead) = (true, Some(all));
         }

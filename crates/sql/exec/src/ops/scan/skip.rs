@@ -53,8 +53,14 @@ impl<'p> SkipScan<'p> {
         }
     }
 
+    /// The scan of one part of the table.
+    pub(super) fn of_part(mut self, part: &'p Table) -> Self {
+        self.reader.part = Some(part);
+        self
+    }
+
     fn table(&self, cx: &Cx<'_, 'p>) -> &'p Table {
-        &cx.shared.plan.tables[self.reader.scan.table as usize].table
+        self.reader.table(cx)
     }
 
     fn index(&self) -> Result<usize> {

@@ -293,6 +293,7 @@ impl Builder<'_> {
         }
         let Some(path) = best else { return Ok(node) };
         let mut again = self.prepare(block)?;
+        again.ordered = true;
         let own = again.level.clone();
         let scan = self.scan(&mut again, 0, &path, own, true)?;
         let one = crate::make::constant(Value::Int(1));

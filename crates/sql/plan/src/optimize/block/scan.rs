@@ -9,7 +9,7 @@ use crate::optimize::access::Path;
 use crate::optimize::build::{Builder, Node};
 use crate::optimize::relset::RelSet;
 use crate::options::Passes;
-use crate::physical::{Access, Op, ROW_ID, ScanExplain, SkipTake, TableScan};
+use crate::physical::{Access, Op, PartFilter, PartScan, ROW_ID, Ranges, ScanExplain, SkipTake, TableScan};
 use gannet_types::{Result, SqlError};
 
 impl Builder<'_> {
@@ -40,6 +40,7 @@ impl Builder<'_> {
         let mut access = path.access.clone();
         access.for_each_value_mut_result(&mut |e| self.lower_in_place(e, &[]))?;
         let covers_all = path.index == table.clustered || path.covering;
+        let filters_of = base.part_filters(&own);
         let (mut filters, mut index_filters) = (Vec::new(), Vec::new());
         // What is ordered is evaluated above the scan, which reads ahead.
         let (above, own): (Vec<usize>, Vec<usize>) =
@@ -63,6 +64,7 @@ impl Builder<'_> {
         let filter = self.conjunction(filters, &schema)?;
         let index_filter = self.conjunction(index_filters, &schema)?;
         let explain = self.scan_explain(planned, i, path, possible, &table);
+        let parts = part_scan(self, &filters_of, &table, planned.ordered)?;
         let scan = TableScan {
             table: slot,
             index: path.index.map(|i| i as u32),
@@ -73,6 +75,7 @@ impl Builder<'_> {
             filter,
             index_filter,
             lock: rel.lock,
+            parts,
             expects_few: few || matches!(path.access, Access::Point { .. }) || examined < 50.0,
             explain: Box::new(explain),
         };
@@ -174,4 +177,32 @@ pub(crate) fn part_len(column: &gannet_schema::Column, prefix: Option<u32>) -> u
         _ => prefix.unwrap_or(ty.length).saturating_mul(chars).saturating_add(2),
     };
     bytes.saturating_add(u32::from(column.nullable))
+}
+
+/// How the parts of a table are read.
+fn part_scan(
+    builder: &mut Builder<'_>,
+    filters: &[Vec<Ranges>; 2],
+    table: &gannet_schema::Table,
+    merged: bool,
+) -> Result<Option<Box<PartScan>>> {
+    if table.partitions.is_none() {
+        return Ok(None);
+    }
+    let mut lowered = |list: &Vec<Ranges>| -> Result<Box<[PartFilter]>> {
+        let mut filters = Vec::with_capacity(list.len());
+        for ranges in list {
+            let (mut ranges, mut outcome) = (ranges.clone(), Ok(()));
+            ranges.for_each_value_mut(&mut |e| {
+                if outcome.is_ok() {
+                    outcome = builder.lower_in_place(e, &[]);
+                }
+            });
+            outcome?;
+            filters.push(PartFilter { ranges });
+        }
+        Ok(filters.into())
+    };
+    let [main, sub] = filters;
+    Ok(Some(Box::new(PartScan { merged, main: lowered(main)?, sub: lowered(sub)? })))
 }

@@ -1,0 +1,86 @@
+//! ALTER TABLE ... ANALYZE, CHECK, OPTIMIZE, REPAIR PARTITION: they answer with rows, as the statements for whole tables
+//! do, and errors are among them.
+
+use super::Session;
+use super::maintain::maintain_one;
+use super::reply::{Done, Reply};
+use super::show::{column, table};
+use super::state::text;
+use gannet_core::accounts::{Privilege, Privileges};
+use gannet_parser::ast::{AlterAction, AlterTable, Ident, MaintenanceKind as Kind};
+use gannet_schema::Table;
+use gannet_types::{ErrorCode, Result, SqlError, sql_err};
+
+/// What the statement does to partitions, if it answers with rows.
+pub(crate) fn maintains(alter: &AlterTable) -> Option<(Kind, &[Ident])> {
+    let [AlterAction::Partitions { verb, names, .. }] = &alter.actions[..] else { return None };
+    let kind = match &*verb.text.to_ascii_uppercase() {
+        "ANALYZE" => Kind::Analyze,
+        "CHECK" => Kind::Check,
+        "OPTIMIZE" => Kind::Optimize,
+        "REPAIR" => Kind::Repair,
+        _ => return None,
+    };
+    Some((kind, names))
+}
+
+/// Runs it.
+pub(crate) fn maintain(session: &mut Session, alter: &AlterTable, reply: &mut dyn Reply) -> Result<Done> {
+    let Some((kind, names)) = maintains(alter) else { return Err(SqlError::internal("no maintenance of partitions")) };
+    session.commit_implicitly()?;
+    let schema = match &alter.name.schema {
+        Some(s) => s.text.to_string(),
+        None => session.state.require_database()?.to_string(),
+    };
+    session.require_on_table(Privileges::of(&[Privilege::Select, Privilege::Insert]), &schema, &alter.name.name)?;
+    let found = session.state.snapshot.require_table(&schema, &alter.name.name).cloned()?;
+    let word = match kind {
+        Kind::Analyze => "analyze",
+        Kind::Check => "check",
+        Kind::Optimize => "optimize",
+        _ => "repair",
+    };
+    let label = format!("{schema}.{}", alter.name.name);
+    let mut rows = Vec::new();
+    let mut line = |kind: &str, message: &str| rows.push(vec![text(&label), text(word), text(kind), text(message)]);
+    match maintain_parts(session, kind, &found, names, &label) {
+        Ok(()) => {
+            match kind {
+                Kind::Optimize => line(
+                    "note",
+                    "Table does not support optimize on partitions. All partitions will be rebuilt and analyzed.",
+                ),
+                Kind::Repair => line("note", "The storage engine for the table doesn't support repair"),
+                _ => {}
+            }
+            if kind != Kind::Repair {
+                line("status", "OK");
+            }
+        }
+        Err(e) if e.code() == ErrorCode::QueryInterrupted => return Err(e),
+        Err(e) => {
+            line("Error", e.message());
+            line("status", "Operation failed");
+        }
+    }
+    let columns = vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
+    session.send_table(&table(columns, rows), reply)
+}
+
+fn maintain_parts(session: &Session, kind: Kind, found: &Table, names: &[Ident], label: &str) -> Result<()> {
+    let Some(parts) = &found.partitions else { return Err(sql_err!(PartitionMgmtOnNonpartitioned)) };
+    let unknown = || -> SqlError { sql_err!(DropPartitionNonExistent, label) };
+    let mut leaves: Vec<usize> = Vec::new();
+    for name in names.iter().filter(|n| !n.text.eq_ignore_ascii_case("ALL")) {
+        leaves.extend(parts.definition().named(name).ok_or_else(unknown)?);
+    }
+    if kind == Kind::Check {
+        let all = leaves.is_empty();
+        for leaf in (0..parts.len()).filter(|n| all || leaves.contains(n)) {
+            maintain_one(session, kind, found.part(leaf as u32)?)?;
+        }
+        return Ok(());
+    }
+    // The figures of a table are those of all its parts.
+    maintain_one(session, kind, found)
+}

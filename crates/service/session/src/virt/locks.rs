@@ -1,0 +1,237 @@
+//! performance_schema: who holds which row and who waits for it, with keys as they read.
+//!
+//! A row that a transaction has changed carries its stamp, which is its lock: such locks are in no list, and those that
+//! somebody waits for are made up here from the waits. Each row of `data_lock_waits` has its two locks in `data_locks`.
+
+use super::runtime::lock_id;
+use super::{Emit, Equals, maybe, text};
+use crate::state::State;
+use gannet_engine::lock::{LockKind, Mode, Party, WaitInfo};
+use gannet_schema::{RowSource, Table};
+use gannet_types::key::{self, KeyPart};
+use gannet_types::{Result, Value};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// Locks that are listed at most: a listing is bounded like everything else.
+const MOST_LOCKS: usize = 100_000;
+
+/// What a tree is: a table, and its index. `None`: the rows of a table without a primary key.
+struct Place {
+    table: Arc<Table>,
+    index: Option<usize>,
+}
+
+fn places(state: &State) -> HashMap<u64, Place> {
+    let mut places = HashMap::new();
+    for table in state.snapshot.all_tables().filter(|t| t.source == RowSource::Engine) {
+        for (i, index) in table.indexes.iter().enumerate() {
+            places.insert(index.tree.0, Place { table: table.clone(), index: Some(i) });
+        }
+        places.insert(table.row_tree.0, Place { table: table.clone(), index: table.clustered });
+    }
+    places
+}
+
+impl Place {
+    fn index_name(&self) -> &str {
+        self.index.map_or("GEN_CLUST_INDEX", |i| &self.table.indexes[i].name)
+    }
+
+    /// The values of a key, as InnoDB shows them: `'a', 5`. What no value can be had from is hexadecimal.
+    fn data(&self, key: &[u8]) -> String {
+        let own = self.index.map_or(&[][..], |i| self.table.key_parts(i));
+        let behind = self.table.clustered.filter(|c| Some(*c) != self.index);
+        let behind = behind.map_or(&[][..], |c| self.table.key_parts(c));
+        let (mut shown, mut rest) = (Vec::new(), key);
+        for part in own.iter().chain(behind).take_while(|_| !key.is_empty()) {
+            match value(part, &mut rest) {
+                Some(text) => shown.push(text),
+                None => break,
+            }
+        }
+        if !rest.is_empty() || shown.is_empty() {
+            shown.push(hex(rest));
+        }
+        shown.join(", ")
+    }
+}
+
+/// One value, and what is behind it.
+fn value(part: &KeyPart, rest: &mut &[u8]) -> Option<String> {
+    if rest.is_empty() || !part.is_invertible() {
+        return None;
+    }
+    let before = *rest;
+    let Ok(value) = key::decode(part, rest) else {
+        *rest = before;
+        return None;
+    };
+    let mut out = Vec::new();
+    value.write_text(&mut out);
+    let shown = String::from_utf8_lossy(&out).into_owned();
+    Some(match value {
+        Value::Null => "NULL".into(),
+        Value::Str(..) => format!("'{shown}'"),
+        _ => shown,
+    })
+}
+
+fn hex(key: &[u8]) -> String {
+    let shown = &key[..key.len().min(64)];
+    shown.iter().fold("0x".to_string(), |s, b| s + &format!("{b:02X}"))
+}
+
+fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Shared => "S",
+        Mode::Exclusive => "X",
+    }
+}
+
+const SUPREMUM: &str = "supremum pseudo-record";
+
+/// Tree, mode, and the key that the lock ends at; `None`: behind all keys. Nothing for locks that are no rows'.
+fn described(kind: &LockKind) -> Option<(u64, String, Option<&[u8]>)> {
+    Some(match kind {
+        LockKind::Record { tree, key, mode } => (tree.0, format!("{},REC_NOT_GAP", mode_name(*mode)), Some(key)),
+        LockKind::Transaction { row: Some((tree, key)), .. } => (tree.0, "X,REC_NOT_GAP".into(), Some(key)),
+        LockKind::Gap { tree, high, .. } => (tree.0, "X,GAP".into(), high.as_ref().map(|(key, _)| &**key)),
+        // The rows up to this one, and the gaps before them.
+        LockKind::Rows { tree, high, mode, .. } => {
+            (tree.0, mode_name(*mode).into(), high.as_ref().map(|(key, _)| &**key))
+        }
+        LockKind::Insert { tree, key } => (tree.0, "X,GAP,INSERT_INTENTION".into(), Some(key)),
+        LockKind::Transaction { row: None, .. } | LockKind::Metadata { .. } => return None,
+    })
+}
+
+/// A row of the list.
+struct Lock {
+    party: Party,
+    tree: u64,
+    mode: String,
+    granted: bool,
+    data: String,
+}
+
+/// The waits for rows.
+fn waits(state: &State) -> Vec<WaitInfo> {
+    let mut all = state.server.engine.lock_table().waits();
+    all.retain(|w| described(&w.waits_for).is_some());
+    all
+}
+
+/// All locks of rows, by owner and id.
+fn locks(state: &State, places: &HashMap<u64, Place>) -> BTreeMap<String, Lock> {
+    let mut all = BTreeMap::new();
+    let mut add = |id: String, party: &Party, kind: &LockKind, granted: bool| {
+        let Some((tree, mode, key)) = described(kind) else { return };
+        let data = match (key, places.get(&tree)) {
+            (None, _) => SUPREMUM.to_string(),
+            (Some(key), Some(place)) => place.data(key),
+            (Some(key), None) => hex(key),
+        };
+        // What is waited for is not held, whatever else says so.
+        all.entry(id).or_insert(Lock { party: *party, tree, mode, granted, data });
+    };
+    let waits = waits(state);
+    waits.iter().for_each(|w| add(lock_id(&w.party, &w.waits_for), &w.party, &w.waits_for, false));
+    for w in &waits {
+        w.blockers.iter().for_each(|blocker| add(lock_id(blocker, &w.waits_for), blocker, &w.waits_for, true));
+    }
+    let waited: BTreeSet<(u64, u64, &[u8])> = waits
+        .iter()
+        .filter_map(|w| described(&w.waits_for).map(|(tree, _, key)| (w.party.owner, tree, key.unwrap_or(&[]))))
+        .collect();
+    for l in state.server.engine.lock_table().locks(MOST_LOCKS) {
+        // Who waits for a row has a place in its queue, which is not yet the lock.
+        let queued = described(&l.kind)
+            .is_some_and(|(tree, _, key)| waited.contains(&(l.party.owner, tree, key.unwrap_or(&[]))));
+        if !queued {
+            add(lock_id(&l.party, &l.kind), &l.party, &l.kind, l.granted);
+        }
+    }
+    all
+}
+
+pub(super) fn data_locks(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let places = places(state);
+    let all = locks(state, &places);
+    // Each owner's intention on each table, as InnoDB has it.
+    let mut tables: BTreeMap<(u64, u64), (Party, &Place, bool)> = BTreeMap::new();
+    for l in all.values() {
+        if let Some(place) = places.get(&l.tree) {
+            let of = tables.entry((l.party.owner, place.table.id.0)).or_insert((l.party, place, false));
+            of.2 |= l.mode.starts_with('X');
+        }
+    }
+    for ((owner, table), (party, place, exclusive)) in tables {
+        let mode = if exclusive { "IX" } else { "IS" };
+        let id = format!("{owner}:table:{table}");
+        row(state, &id, &party, (Some(place), table), ("TABLE", mode, true, None), emit)?;
+    }
+    for (id, l) in &all {
+        let lock = ("RECORD", &*l.mode, l.granted, Some(&*l.data));
+        row(state, id, &l.party, (places.get(&l.tree), l.tree), lock, emit)?;
+    }
+    Ok(())
+}
+
+/// The number of the statement that a session waits in.
+fn event(state: &State, thread: u64, granted: bool) -> Value {
+    let waits = (!granted).then(|| state.server.registry.get(thread)).flatten();
+    waits.map_or(Value::Null, |e| Value::UInt(e.history.count() + 1))
+}
+
+fn row(
+    state: &State,
+    id: &str,
+    party: &Party,
+    (place, object): (Option<&Place>, u64),
+    (kind, mode, granted, data): (&str, &str, bool, Option<&str>),
+    emit: Emit<'_>,
+) -> Result<()> {
+    let trx = gannet_core::status::shown_trx(party.trx, party.owner);
+    emit(&[
+        text("INNODB"),
+        text(id),
+        Value::UInt(trx),
+        Value::UInt(party.thread),
+        event(state, party.thread, granted),
+        maybe(place.map(|p| &*p.table.schema)),
+        maybe(place.map(|p| &*p.table.name)),
+        Value::Null,
+        Value::Null,
+        maybe(place.filter(|_| data.is_some()).map(Place::index_name)),
+        Value::UInt(object),
+        text(kind),
+        text(mode),
+        text(if granted { "GRANTED" } else { "WAITING" }),
+        maybe(data),
+    ])
+}
+
+pub(super) fn data_lock_waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let trx = |p: &Party| Value::UInt(gannet_core::status::shown_trx(p.trx, p.owner));
+    for w in waits(state) {
+        let object = described(&w.waits_for).map_or(0, |(tree, ..)| tree);
+        let wanted = lock_id(&w.party, &w.waits_for);
+        for b in &w.blockers {
+            emit(&[
+                text("INNODB"),
+                text(&wanted),
+                trx(&w.party),
+                Value::UInt(w.party.thread),
+                event(state, w.party.thread, false),
+                Value::UInt(object),
+                text(&lock_id(b, &w.waits_for)),
+                trx(b),
+                Value::UInt(b.thread),
+                Value::Null,
+                Value::UInt(object),
+            ])?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! The flags of meta commands: one letter each, some with a value behind it. All commands take the same letters, and pass
+//! over those that mean nothing to them.
+
+use super::number::{FORMAT, signed, unsigned};
+
+/// What `ms` and `ma` do, by flag M.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// `ms`: in place of what was there. `ma`: up.
+    #[default]
+    Set,
+    Add,
+    Replace,
+    Append,
+    Prepend,
+    /// `ma`
+    Down,
+}
+
+/// Letters and their values, as they came; what they say is read out of them once.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct MetaFlags<'b> {
+    /// The letters in the order in which they came, each once.
+    letters: [u8; 24],
+    count: u8,
+    /// M, with its letter.
+    mode_word: &'b [u8],
+    /// O, with its letter.
+    pub opaque: &'b [u8],
+    /// b: the key is base64.
+    pub base64: bool,
+    /// q: the expected outcome is not told.
+    pub quiet: bool,
+    /// C: the number that the item must have.
+    pub cas: Option<u64>,
+    /// E: the number that the item gets.
+    pub new_cas: Option<u64>,
+    /// F: the client's flags.
+    pub client_flags: u32,
+    /// T
+    pub expiry: Option<i32>,
+    /// N: an item that is not there is made, with this expiry.
+    pub vivify: Option<i32>,
+    /// R: the first who sees less time to live than this wins.
+    pub recache: Option<i32>,
+    /// I
+    pub invalidate: bool,
+    /// D
+    pub delta: Option<u64>,
+    /// J
+    pub initial: u64,
+    /// M
+    pub mode: Mode,
+}
+
+/// Letters that are known.
+const KNOWN: &[u8] = b"bcfhklqstuvxCDEFIJMNORT";
+/// The longest opaque token, with its letter.
+const OPAQUE: usize = 32;
+const TOKEN: &str = "CLIENT_ERROR bad token in command line format";
+
+impl<'b> MetaFlags<'b> {
+    /// Reads the words behind the key (of `ms`, behind the size) of the command `name`. The error is the answer.
+    pub(crate) fn parse(name: &[u8], words: impl Iterator<Item = &'b [u8]>) -> Result<MetaFlags<'b>, &'static str> {
+        let mut flags = MetaFlags::default();
+        let short = name == b"md" || name == b"ma";
+        for word in words {
+            flags.take(word).map_err(|e| if short { "CLIENT_ERROR invalid or duplicate flag" } else { e })?;
+        }
+        if flags.opaque.len() > OPAQUE {
+            return Err("CLIENT_ERROR opaque token too long");
+        }
+        flags.mode = match (name, flags.mode_letter()) {
+            (_, None) => Mode::Set,
+            (b"ma", Some(letter)) => match letter {
+                [b'I' | b'+'] => Mode::Set,
+                [b'D' | b'-'] => Mode::Down,
+                [_] => return Err("CLIENT_ERROR invalid mode for ma M token"),
+                _ => return Err("CLIENT_ERROR invalid or duplicate flag"),
+            },
+            (_, Some(letter)) => match letter {
+                [b'S'] => Mode::Set,
+                [b'E'] => Mode::Add,
+                [b'A'] => Mode::Append,
+                [b'P'] => Mode::Prepend,
+                [b'R'] => Mode::Replace,
+                [_] if name == b"ms" => return Err("CLIENT_ERROR invalid mode for ms M token"),
+                [_] => Mode::Set,
+                _ => return Err("CLIENT_ERROR incorrect length for M token"),
+            },
+        };
+        Ok(flags)
+    }
+
+    fn take(&mut self, word: &'b [u8]) -> Result<(), &'static str> {
+        let Some((letter, value)) = word.split_first() else { return Ok(()) };
+        if self.has(*letter) {
+            return Err("CLIENT_ERROR duplicate flag");
+        }
+        if !KNOWN.contains(letter) {
+            return Err("CLIENT_ERROR invalid flag");
+        }
+        // As many as are known fit.
+        self.letters[usize::from(self.count)] = *letter;
+        self.count += 1;
+        let time = || signed(value).ok_or(TOKEN);
+        let id = || unsigned(value).ok_or(TOKEN);
+        match letter {
+            b'O' => self.opaque = word,
+            b'b' => self.base64 = true,
+            b'q' => self.quiet = true,
+            b'C' => self.cas = Some(id()?),
+            b'E' => self.new_cas = Some(id()?),
+            b'F' => self.client_flags = unsigned(value).ok_or(FORMAT)? as u32,
+            b'T' => self.expiry = Some(time()?),
+            b'N' => self.vivify = Some(time()?),
+            b'R' => self.recache = Some(time()?),
+            b'I' => self.invalidate = true,
+            b'D' => self.delta = Some(unsigned(value).ok_or("CLIENT_ERROR invalid numeric delta value")?),
+            b'J' => self.initial = unsigned(value).ok_or("CLIENT_ERROR invalid numeric initial value")?,
+            b'M' => self.mode_word = word,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// M's value, if there is one.
+    fn mode_letter(&self) -> Option<&'b [u8]> {
+        self.mode_word.split_first().map(|(_, value)| value)
+    }
+
+    /// The letters in the order in which they came.
+    pub fn letters(&self) -> &[u8] {
+        self.letters.get(..usize::from(self.count)).unwrap_or_default()
+    }
+
+    /// The letter came.
+    pub fn has(&self, letter: u8) -> bool {
+        self.letters().contains(&letter)
+    }
+}

@@ -1,0 +1,412 @@
+//! ALTER TABLE ... PARTITION: what changes the parts of a table and leaves its columns and indexes alone.
+//!
+//! DROP and TRUNCATE give trees up and read no row. REORGANIZE, COALESCE, REBUILD, and ADD of a HASH or KEY copy the
+//! rows of the partitions concerned. EXCHANGE swaps trees, and reads rows only to validate them.
+
+use super::copy::{Spreading, look_up};
+use super::expressions::Placing;
+use super::partition::{self, Maker, Subs};
+use super::{DdlContext, Done, sql};
+use crate::codec;
+use crate::error::{from_catalog, from_engine};
+use gannet_catalog::{Edit, PendingParts, StoredTable, begin_parts, exchange_part, finish_parts};
+use gannet_engine::{KeyRange, ScanOptions};
+use gannet_parser::ast::{AlterAction, AlterTable, Ident, ObjectName, PartitionDef};
+use gannet_schema::partition::{Method, Partition, Partitioning, Values};
+use gannet_schema::{Column, Table, TableDefinition};
+use gannet_types::{Result, SqlError, sql_err};
+use std::sync::Arc;
+
+/// Carries out an ALTER TABLE that is about parts alone; `None`: it is about something else.
+pub(super) fn alter(
+    alter: &AlterTable,
+    old: &Arc<Table>,
+    edit: &mut Edit<'_>,
+    cx: &mut DdlContext<'_>,
+) -> Result<Option<Done>> {
+    let Some(action) = alter.actions.iter().find(|a| is_about_parts(a)) else { return Ok(None) };
+    if alter.partition.is_some() {
+        return Err(match &old.partitions {
+            None => sql_err!(PartitionMgmtOnNonpartitioned),
+            Some(_) => SqlError::unsupported("PARTITION BY beside another change of partitions"),
+        });
+    }
+    let Some(parts) = &old.partitions else { return Err(sql_err!(PartitionMgmtOnNonpartitioned)) };
+    let definition = parts.definition().clone();
+    let rows = match action {
+        AlterAction::DropPartition(names) => drop_partitions(old, definition, names, edit)?,
+        AlterAction::AddPartition { partitions, count, .. } => add(old, definition, partitions, *count, edit, cx)?,
+        AlterAction::CoalescePartition { count, .. } => coalesce(old, definition, *count, edit, cx)?,
+        AlterAction::ReorganizePartition { names, into, .. } => reorganize(old, definition, names, into, edit, cx)?,
+        AlterAction::ExchangePartition { name, table, validation } => {
+            exchange(old, name, table, validation.unwrap_or(true), edit, cx)?
+        }
+        AlterAction::Partitions { verb, names, options, .. } => {
+            verbs(old, definition, (verb, names, options), edit, cx)?
+        }
+        _ => return Ok(None),
+    };
+    let info = format!("Records: {rows}  Duplicates: 0  Warnings: {}", cx.warnings.total());
+    Ok(Some(Done { rows, info, ..Done::default() }))
+}
+
+fn is_about_parts(action: &AlterAction) -> bool {
+    use AlterAction as A;
+    matches!(
+        action,
+        A::AddPartition { .. }
+            | A::DropPartition(_)
+            | A::ReorganizePartition { .. }
+            | A::CoalescePartition { .. }
+            | A::ExchangePartition { .. }
+            | A::Partitions { .. }
+    )
+}
+
+/// Leaves of a definition of which `kept` partitions stay: which one each was.
+fn origins(of: &Partitioning, kept: &[Option<usize>]) -> Vec<Option<usize>> {
+    let subs = of.subs();
+    kept.iter().flat_map(|p| (0..subs).map(move |s| p.map(|p| p * subs + s))).collect()
+}
+
+/// Positions of partitions by name. Error 1507.
+fn positions(of: &Partitioning, names: &[Ident], verb: &str) -> Result<Vec<usize>> {
+    let mut found = Vec::with_capacity(names.len());
+    for name in names {
+        let at = of.partition(name).ok_or_else(|| sql_err!(DropPartitionNonExistent, verb))?;
+        if !found.contains(&at) {
+            found.push(at);
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+fn drop_partitions(old: &Arc<Table>, of: Partitioning, names: &[Ident], edit: &mut Edit<'_>) -> Result<u64> {
+    if !matches!(of.spread.method, Method::Range | Method::List) {
+        return Err(sql_err!(OnlyOnRangeListPartition, "DROP"));
+    }
+    let gone = positions(&of, names, "DROP")?;
+    if gone.len() == of.partitions.len() {
+        return Err(sql_err!(DropLastPartition));
+    }
+    let stays: Vec<usize> = (0..of.partitions.len()).filter(|n| !gone.contains(n)).collect();
+    let partitions = stays.iter().map(|n| of.partitions[*n].clone()).collect();
+    let kept: Vec<Option<usize>> = stays.into_iter().map(Some).collect();
+    let leaves = origins(&of, &kept);
+    let next = Partitioning { partitions, ..of };
+    let pending = sql(begin_parts(edit, old, next, leaves))?;
+    sql(finish_parts(edit, pending))?;
+    Ok(0)
+}
+
+/// Leaves that a list of partitions and subpartitions names; all without names. Error 1735.
+fn leaves(old: &Table, of: &Partitioning, names: &[Ident]) -> Result<Vec<usize>> {
+    if names.is_empty() || matches!(names, [all] if all.text.eq_ignore_ascii_case("ALL") && of.named(all).is_none()) {
+        return Ok((0..of.leaves()).collect());
+    }
+    let mut found = Vec::new();
+    for name in names {
+        let leaves = of.named(name).ok_or_else(|| sql_err!(UnknownPartition, name, old.name))?;
+        found.extend(leaves.filter(|n| !found.contains(n)).collect::<Vec<_>>());
+    }
+    Ok(found)
+}
+
+fn verbs(
+    old: &Arc<Table>,
+    of: Partitioning,
+    (verb, names, options): (&Ident, &[Ident], &[Ident]),
+    edit: &mut Edit<'_>,
+    cx: &mut DdlContext<'_>,
+) -> Result<u64> {
+    let named = leaves(old, &of, names)?;
+    let kept: Vec<Option<usize>> = (0..of.leaves()).map(|n| (!named.contains(&n)).then_some(n)).collect();
+    match &*verb.text.to_ascii_uppercase() {
+        "TRUNCATE" => {
+            let pending = sql(begin_parts(edit, old, of, kept))?;
+            sql(finish_parts(edit, pending))?;
+            Ok(0)
+        }
+        "REBUILD" => {
+            let pending = sql(begin_parts(edit, old, of, kept))?;
+            refill(pending, edit, cx)?;
+            Ok(0)
+        }
+        "DISCARD" | "IMPORT" => Err(SqlError::unsupported("tablespaces")),
+        other => {
+            let words: Vec<&str> = options.iter().map(|o| &*o.text).collect();
+            let what = format!("ALTER TABLE: {other} PARTITION {}", words.join(" "));
+            Err(SqlError::unsupported(what.trim()))
+        }
+    }
+}
+
+/// Copies the rows of the parts that do not stay into the new ones, and finishes. Error 1526 for a row without a part
+/// among them.
+fn refill(pending: PendingParts, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<u64> {
+    let engine = edit.txn().engine().clone();
+    let table = pending.table.clone();
+    let fresh: Vec<usize> = (0..table.indexes.len()).filter(|i| Some(*i) != table.clustered).collect();
+    let mut spreading = Spreading::begin(edit, &table, fresh)?;
+    spreading.keep(&pending.kept);
+    let mut rows = 0;
+    for part in pending.leaving() {
+        let from = pending.old.part(part)?.trees(&engine).map_err(from_engine)?.row.clone();
+        let reader = edit.reader(&pending.old).map_err(from_catalog)?;
+        let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+        let mut scan = reader.scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
+        while let Some(entry) = scan.next().map_err(from_engine)? {
+            rows += 1;
+            look_up(rows)?;
+            spreading.row(entry.key, entry.value, edit, cx)?;
+        }
+    }
+    spreading.finish(edit, cx)?;
+    sql(finish_parts(edit, pending))?;
+    Ok(rows)
+}
+
+/// Partitions of a statement, for a table that has others.
+fn written(
+    old: &Table,
+    of: &Partitioning,
+    list: &[PartitionDef],
+    (edit, cx): (&mut Edit<'_>, &mut DdlContext<'_>),
+) -> Result<Vec<Partition>> {
+    let columns: Vec<Column> = old.columns.to_vec();
+    let named = list.iter().any(|p| !p.sub.is_empty());
+    if named && of.sub.is_none() {
+        return Err(sql_err!(Subpartition));
+    }
+    let subs = Subs { of: of.sub.is_some(), count: of.subs(), named };
+    Maker { columns: &columns, table: &old.name, txn: edit.txn(), cx }.partitions(list, &of.spread, &subs)
+}
+
+fn add(
+    old: &Arc<Table>,
+    of: Partitioning,
+    list: &[PartitionDef],
+    count: Option<u64>,
+    edit: &mut Edit<'_>,
+    cx: &mut DdlContext<'_>,
+) -> Result<u64> {
+    let hashed = matches!(of.spread.method, Method::Hash | Method::Key);
+    if count == Some(0) || count.is_none() && list.is_empty() {
+        return Err(sql_err!(AddPartitionNoNewPartition));
+    }
+    if !hashed && list.is_empty() {
+        let word = if of.spread.method == Method::Range { "RANGE" } else { "LIST" };
+        return Err(sql_err!(PartitionsMustBeDefined, word));
+    }
+    let more = count.unwrap_or(list.len() as u64);
+    if of.leaves() as u64 + more.saturating_mul(of.subs() as u64) > gannet_schema::MAX_PARTS as u64 {
+        return Err(sql_err!(TooManyPartitions));
+    }
+    let mut partitions = of.partitions.to_vec();
+    if list.is_empty() {
+        let first = partitions.len();
+        partitions.extend((first..first + more as usize).map(|n| partition::unnamed(&format!("p{n}"))));
+    } else {
+        let beyond = |p: &Partition| matches!(&p.values, Values::LessThan(b) if b.iter().all(Option::is_none));
+        if of.partitions.last().is_some_and(beyond) && !of.spread.by_columns() {
+            return Err(sql_err!(PartitionMaxvalue));
+        }
+        if list.iter().any(|p| !p.sub.is_empty() && p.sub.len() != of.subs()) {
+            return Err(sql_err!(AddPartitionSubpart));
+        }
+        partitions.extend(written(old, &of, list, (edit, cx))?);
+    }
+    let before = of.partitions.len();
+    let counted = of.counted && list.is_empty();
+    let next = Partitioning { partitions: partitions.into(), counted, count_written: true, ..of };
+    partition::check_partitions(&next, &old.columns)?;
+    let kept: Vec<Option<usize>> = (0..next.partitions.len()).map(|n| (!hashed && n < before).then_some(n)).collect();
+    let leaves = origins(&next, &kept);
+    let pending = sql(begin_parts(edit, old, next, leaves))?;
+    if hashed {
+        return refill(pending, edit, cx).map(|_| 0);
+    }
+    sql(finish_parts(edit, pending))?;
+    Ok(0)
+}
+
+fn coalesce(
+    old: &Arc<Table>,
+    of: Partitioning,
+    count: u64,
+    edit: &mut Edit<'_>,
+    cx: &mut DdlContext<'_>,
+) -> Result<u64> {
+    if !matches!(of.spread.method, Method::Hash | Method::Key) {
+        return Err(sql_err!(CoalesceOnlyOnHashPartition));
+    }
+    if count == 0 {
+        return Err(sql_err!(CoalescePartitionNoPartition));
+    }
+    if count >= of.partitions.len() as u64 {
+        return Err(sql_err!(DropLastPartition));
+    }
+    let left = of.partitions.len() - count as usize;
+    let next = Partitioning { partitions: of.partitions[..left].into(), count_written: true, ..of };
+    let leaves = vec![None; next.leaves()];
+    let pending = sql(begin_parts(edit, old, next, leaves))?;
+    refill(pending, edit, cx).map(|_| 0)
+}
+
+fn reorganize(
+    old: &Arc<Table>,
+    of: Partitioning,
+    names: &[Ident],
+    into: &[PartitionDef],
+    edit: &mut Edit<'_>,
+    cx: &mut DdlContext<'_>,
+) -> Result<u64> {
+    if into.is_empty() {
+        // As many as there are: nothing is to be done.
+        let hashed = matches!(of.spread.method, Method::Hash | Method::Key);
+        return if hashed && of.counted { Ok(0) } else { Err(sql_err!(ReorgNoParam)) };
+    }
+    if names.len() > of.partitions.len() {
+        return Err(sql_err!(ReorgPartitionNotExist));
+    }
+    let hashed = matches!(of.spread.method, Method::Hash | Method::Key);
+    if hashed && names.len() != into.len() {
+        return Err(sql_err!(ReorgHashOnlyOnSameNo));
+    }
+    let gone = positions(&of, names, "REORGANIZE")?;
+    let (Some(first), Some(last)) = (gone.first().copied(), gone.last().copied()) else {
+        return Err(sql_err!(ReorgNoParam));
+    };
+    if last - first + 1 != gone.len() {
+        return Err(sql_err!(ConsecutiveReorgPartitions));
+    }
+    let fresh = written(old, &of, into, (edit, cx))?;
+    if fresh.iter().any(|p| p.subs.len() != of.partitions[first].subs.len()) {
+        return Err(sql_err!(PartitionWrongNoSubpart));
+    }
+    let mut partitions = of.partitions[..first].to_vec();
+    partitions.extend(fresh.iter().cloned());
+    partitions.extend_from_slice(&of.partitions[last + 1..]);
+    let subs_counted = of.subs_counted && into.iter().all(|p| p.sub.is_empty());
+    let (partitions, counted) = (partitions.into(), false);
+    let next = Partitioning { partitions, counted, subs_counted, ..of.clone() };
+    partition::check_partitions(&next, &old.columns)?;
+    if of.spread.method == Method::Range {
+        let (was, is) = (&of.partitions[last].values, &fresh[fresh.len() - 1].values);
+        let single = |values: &Values| {
+            let one = Partition { values: values.clone(), ..partition::unnamed("p") };
+            Partitioning { partitions: [one].into(), sub: None, ..of.clone() }
+        };
+        let less = single(is).below(&single(was), &old.columns);
+        let grows = last + 1 == of.partitions.len();
+        if is != was && (less || !grows) {
+            return Err(sql_err!(ReorgOutsideRange));
+        }
+    }
+    let mut kept: Vec<Option<usize>> = (0..first).map(Some).collect();
+    kept.extend(fresh.iter().map(|_| None));
+    kept.extend((last + 1..of.partitions.len()).map(Some));
+    let leaves = origins(&next, &kept);
+    let pending = sql(begin_parts(edit, old, next, leaves))?;
+    refill(pending, edit, cx).map(|_| 0)
+}
+
+fn exchange(
+    old: &Arc<Table>,
+    name: &Ident,
+    with: &ObjectName,
+    validate: bool,
+    edit: &mut Edit<'_>,
+    cx: &mut DdlContext<'_>,
+) -> Result<u64> {
+    let (schema, other) = cx.resolve(with)?;
+    let other = edit.snapshot().require_table(schema, other)?.clone();
+    if other.view().is_some() {
+        return Err(sql_err!(WrongObject, other.schema, other.name, "BASE TABLE"));
+    }
+    if other.temporary {
+        return Err(sql_err!(PartitionExchangeTempTable, other.name));
+    }
+    if other.partitions.is_some() {
+        return Err(sql_err!(PartitionExchangePartTable, other.name));
+    }
+    let children = edit.snapshot().children(&other.schema, &other.name);
+    if !other.constraints.foreign_keys.is_empty() || !children.is_empty() {
+        return Err(sql_err!(PartitionExchangeForeignKey, other.name));
+    }
+    let Some(parts) = &old.partitions else { return Err(sql_err!(PartitionMgmtOnNonpartitioned)) };
+    let leaves = parts.definition().named(name).ok_or_else(|| sql_err!(UnknownPartition, name, old.name))?;
+    if leaves.len() > 1 || parts.definition().sub.is_some() && parts.definition().partition(name).is_some() {
+        return Err(sql_err!(PartitionInsteadOfSubpartition));
+    }
+    alike(old, &other)?;
+    let part = leaves.start;
+    if validate {
+        validate_rows(old, part as u32, &other, edit, cx)?;
+    }
+    sql(exchange_part(edit, old, part, &other))?;
+    Ok(0)
+}
+
+/// Error 1737 for a row of the table that does not belong into the part.
+fn validate_rows(
+    old: &Arc<Table>,
+    part: u32,
+    other: &Arc<Table>,
+    edit: &mut Edit<'_>,
+    cx: &mut DdlContext<'_>,
+) -> Result<()> {
+    let engine = edit.txn().engine().clone();
+    let placing = Placing::of(old)?;
+    let from = other.trees(&engine).map_err(from_engine)?.row.clone();
+    let reader = edit.reader(other).map_err(from_catalog)?;
+    let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+    let mut scan = reader.scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
+    let mut rows = 0;
+    while let Some(entry) = scan.next().map_err(from_engine)? {
+        rows += 1;
+        look_up(rows)?;
+        let values = codec::decode_row(other, entry.value)?;
+        match placing.part(&values, edit.txn(), cx) {
+            Ok(place) if place == part => {}
+            Err(error) if !crate::place::is_unplaced(&error) => return Err(error),
+            _ => return Err(sql_err!(RowDoesNotMatchPartition)),
+        }
+    }
+    Ok(())
+}
+
+/// The trees of both may be exchanged. Errors 1736, 1731.
+fn alike(table: &Table, other: &Table) -> Result<()> {
+    let (a, b) = (TableDefinition::of(table), TableDefinition::of(other));
+    let column = |c: &Column| (c.name.to_lowercase(), c.ty.clone(), c.generated.clone(), c.hidden, c.auto_increment);
+    let columns = |t: &Table| t.columns.iter().map(column).collect::<Vec<_>>();
+    let indexes = |d: &TableDefinition| {
+        let name = |n: &Option<Box<str>>| n.as_ref().map(|n| n.to_lowercase());
+        let part = |p: &(Box<str>, Option<u32>, bool)| (p.0.to_lowercase(), p.1, p.2);
+        let of =
+            |i: &gannet_schema::IndexDefinition| (name(&i.name), i.kind, i.parts.iter().map(part).collect::<Vec<_>>());
+        d.indexes.iter().map(of).collect::<Vec<_>>()
+    };
+    let same = columns(table) == columns(other)
+        && indexes(&a) == indexes(&b)
+        && table.clustered == other.clustered
+        && table.options.collation.charset() == other.options.collation.charset();
+    if !same {
+        return Err(sql_err!(TablesDifferentMetadata));
+    }
+    let option = |t: &Table, name: &str| t.options.create_options.iter().find(|o| *o.0 == *name).map(|o| o.1.clone());
+    for name in ["ROW_FORMAT", "KEY_BLOCK_SIZE"] {
+        // Rows have one format; what was written of another has to agree where both say something.
+        let both = option(table, name).zip(option(other, name));
+        if both.is_some_and(|(a, b)| a != b) {
+            return Err(sql_err!(PartitionExchangeDifferentOption, name));
+        }
+    }
+    // Rows name the definition that they were written with.
+    if *table.history != *other.history {
+        return Err(sql_err!(PartitionExchangeDifferentOption, "INSTANT COLUMN(s)"));
+    }
+    Ok(())
+}

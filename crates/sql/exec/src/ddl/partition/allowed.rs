@@ -1,0 +1,153 @@
+//! What a partitioning expression may be (manual, "Partitioning Limitations Relating to Functions").
+
+use gannet_parser::ast::{BinaryOp, Call, Expr, IntervalUnit, LiteralValue, UnaryOp};
+use gannet_schema::Column;
+use gannet_schema::names::eq_name;
+use gannet_types::{Result, TypeId, sql_err};
+
+/// What a function takes.
+enum Takes {
+    Numbers,
+    Dates,
+    Times,
+    Both,
+    Days,
+    Instant,
+}
+
+fn takes(name: &str, args: usize) -> Option<Takes> {
+    Some(match (name, args) {
+        ("abs" | "ceil" | "ceiling" | "floor", 1) | ("mod", 2) => Takes::Numbers,
+        ("datediff", 2) => Takes::Dates,
+        (
+            "day" | "dayofmonth" | "dayofweek" | "dayofyear" | "month" | "quarter" | "to_days" | "to_seconds"
+            | "weekday" | "year",
+            1,
+        )
+        | ("yearweek", 1 | 2) => Takes::Dates,
+        ("hour" | "microsecond" | "minute" | "second" | "time_to_sec", 1) => Takes::Times,
+        ("from_days", 1) => Takes::Days,
+        ("unix_timestamp", 1) => Takes::Instant,
+        _ => return None,
+    })
+}
+
+/// Errors 1564 for what may not be there, 1486 for what depends on the time zone, 1054 for a column that is not.
+pub(super) fn check(e: &Expr, columns: &[Column]) -> Result<()> {
+    gannet_types::check_stack()?;
+    match e {
+        Expr::Column(column) => {
+            let found = columns.iter().find(|c| eq_name(&c.name, &column.column) && !c.hidden);
+            let found = found.ok_or_else(|| sql_err!(BadField, column.column, "partition function"))?;
+            if found.ty.id == TypeId::Timestamp {
+                return Err(sql_err!(WrongExprInPartitionFunc));
+            }
+            Ok(())
+        }
+        Expr::Literal(literal) if matches!(literal.value, LiteralValue::Int(_)) => Ok(()),
+        Expr::Literal(_) => Ok(()),
+        Expr::Unary { op: UnaryOp::Neg, expr } => check(expr, columns),
+        Expr::Binary {
+            op: BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::IntDiv | BinaryOp::Mod,
+            left,
+            right,
+        } => {
+            check(left, columns)?;
+            check(right, columns)
+        }
+        Expr::Extract { unit, expr } => {
+            let takes = match unit {
+                IntervalUnit::Week => return Err(sql_err!(WrongExprInPartitionFunc)),
+                IntervalUnit::Year
+                | IntervalUnit::Quarter
+                | IntervalUnit::Month
+                | IntervalUnit::YearMonth
+                | IntervalUnit::Day => Takes::Dates,
+                IntervalUnit::DayHour
+                | IntervalUnit::DayMinute
+                | IntervalUnit::DaySecond
+                | IntervalUnit::DayMicrosecond => Takes::Both,
+                _ => Takes::Times,
+            };
+            argument(expr, &takes, columns)
+        }
+        Expr::Call(call) => function(call, columns),
+        _ => Err(sql_err!(PartitionFunctionIsNotAllowed)),
+    }
+}
+
+fn function(call: &Call, columns: &[Column]) -> Result<()> {
+    let name = call.name.text.to_ascii_lowercase();
+    let Some(takes) = takes(&name, call.args.len()).filter(|_| call.schema.is_none()) else {
+        return Err(sql_err!(PartitionFunctionIsNotAllowed));
+    };
+    for (at, arg) in call.args.iter().enumerate() {
+        // The mode of YEARWEEK.
+        if at == 1 && name == "yearweek" {
+            continue;
+        }
+        argument(arg, &takes, columns)?;
+    }
+    Ok(())
+}
+
+/// An argument that is a column has to be of a type that the function takes as it is.
+fn argument(e: &Expr, takes: &Takes, columns: &[Column]) -> Result<()> {
+    let Expr::Column(column) = e else {
+        return match takes {
+            Takes::Numbers | Takes::Days => check(e, columns),
+            // A constant, or an expression that would have to be converted.
+            _ if matches!(e, Expr::Literal(_)) => Ok(()),
+            _ => {
+                check(e, columns)?;
+                Err(sql_err!(WrongExprInPartitionFunc))
+            }
+        };
+    };
+    let found = columns.iter().find(|c| eq_name(&c.name, &column.column) && !c.hidden);
+    let found = found.ok_or_else(|| sql_err!(BadField, column.column, "partition function"))?;
+    let id = found.ty.id;
+    let fits = match takes {
+        Takes::Numbers => id != TypeId::Timestamp,
+        Takes::Dates => matches!(id, TypeId::Date | TypeId::DateTime),
+        Takes::Both => id == TypeId::DateTime,
+        Takes::Days => !matches!(id, TypeId::Date | TypeId::DateTime | TypeId::Time | TypeId::Timestamp),
+        Takes::Times => matches!(id, TypeId::Time | TypeId::DateTime),
+        Takes::Instant => id == TypeId::Timestamp,
+    };
+    if fits { Ok(()) } else { Err(sql_err!(WrongExprInPartitionFunc)) }
+}
+
+/// A value of a partition: no column, nothing that varies. Error 1564 for functions that are not allowed either.
+pub(super) fn check_constant(e: &Expr) -> Result<()> {
+    gannet_types::check_stack()?;
+    match e {
+        Expr::Column(column) => Err(sql_err!(BadField, column.column, "field list")),
+        Expr::Subquery(_) | Expr::Exists(_) | Expr::InSubquery { .. } | Expr::Quantified { .. } => {
+            Err(sql_err!(PartitionFunctionIsNotAllowed))
+        }
+        Expr::UserVar(_) | Expr::SysVar(_) | Expr::Assign { .. } | Expr::Param(_) | Expr::Aggregate(_) => {
+            Err(sql_err!(PartitionFunctionIsNotAllowed))
+        }
+        Expr::Call(call) => {
+            let function = gannet_functions::function(&call.name.text);
+            let pure = function.is_some_and(|f| f.stability == gannet_functions::Stability::Pure);
+            // With an argument it is the statement's time no more.
+            let instant = call.args.len() == 1 && call.name.text.eq_ignore_ascii_case("unix_timestamp");
+            let clock = call.args.is_empty() && call.name.text.eq_ignore_ascii_case("unix_timestamp");
+            if call.schema.is_some() || !(pure || instant) || clock {
+                return Err(sql_err!(PartitionFunctionIsNotAllowed));
+            }
+            call.args.iter().try_for_each(check_constant)
+        }
+        other => {
+            let mut outcome = Ok(());
+            other.clone().for_each_child_mut(&mut |child| {
+                if outcome.is_ok() {
+                    outcome = check_constant(child);
+                }
+            });
+            outcome
+        }
+    }
+}

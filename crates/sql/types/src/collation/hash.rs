@@ -1,0 +1,68 @@
+//! The hash of values that MySQL's KEY partitioning shows to the world (manual, "KEY Partitioning"): which part a row is
+//! in can be seen. Equal texts have equal hashes.
+
+use super::{Algorithm, Collation, Pad, Uca};
+
+/// Of a row's values, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct RowHash {
+    sum: u64,
+    step: u64,
+}
+
+impl Default for RowHash {
+    fn default() -> Self {
+        RowHash { sum: 1, step: 4 }
+    }
+}
+
+impl RowHash {
+    fn add(&mut self, unit: u64) {
+        let mixed = (self.sum & 63).wrapping_add(self.step).wrapping_mul(unit);
+        self.sum ^= mixed.wrapping_add(self.sum << 8);
+        self.step = self.step.wrapping_add(3);
+    }
+
+    /// NULL.
+    pub fn null(&mut self) {
+        self.sum ^= self.sum << 1 | 1;
+    }
+
+    /// A value as bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|b| self.add(u64::from(*b)));
+    }
+
+    /// The low 32 bits.
+    pub fn finish(self) -> u32 {
+        self.sum as u32
+    }
+}
+
+impl Collation {
+    /// Adds a text to a hash.
+    pub fn hash_into(&self, text: &[u8], hash: &mut RowHash) {
+        let text = if self.pad == Pad::PadSpace { self.charset.trim_end(text) } else { text };
+        match self.algorithm {
+            Algorithm::Bytes => hash.bytes(text),
+            Algorithm::Uca(Uca::V900, _) => {
+                // Fowler, Noll and Vo's hash of the weights of all levels.
+                let mut key = Vec::with_capacity(text.len() * 2);
+                self.sort_key(text, &mut key);
+                let start = hash.sum ^ 0xcbf2_9ce4_8422_2325;
+                hash.sum = key.chunks_exact(2).fold(start, |sum, pair| {
+                    (sum ^ u64::from(u16::from_be_bytes([pair[0], pair[1]]))).wrapping_mul(0x100_0000_01b3)
+                });
+            }
+            Algorithm::Uca(..) => self.for_weights(text, |w| {
+                hash.add(u64::from(w >> 8));
+                hash.add(u64::from(w & 0xff));
+            }),
+            _ if self.byte_weights() => self.for_weights(text, |w| hash.add(u64::from(w))),
+            _ => self.for_weights(text, |w| {
+                hash.add(u64::from(w & 0xff));
+                hash.add(u64::from(w >> 8));
+            }),
+        }
+    }
+}
