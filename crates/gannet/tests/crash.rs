@@ -148,7 +148,8 @@ fn transfer(db: &mut Connection, client: u64, random: &mut Random) -> Option<()>
     Some(())
 }
 
-/// A client of memcached's protocol until the server goes away: items 1, 2, ... in pipelines. `told`: so many are there.
+/// A client of memcached's protocol until the server goes away: items 1, 2, ... in pipelines. `told`: so many are
+/// there.
 fn store(dir: &Path, told: &AtomicU64, random: &mut Random, stop: &AtomicBool) {
     let Ok(mut to) = UnixStream::connect(dir.join("m.sock")) else { return };
     let _ = to.set_read_timeout(Some(Duration::from_secs(30)));

@@ -1,5 +1,5 @@
-//! `gannet dump` and `gannet load` with the real binary: what comes out comes in again, a load that is killed goes on to
-//! the exact row, and wrong input is told by file and line.
+//! `gannet dump` and `gannet load` with the real binary: what comes out comes in again, a load that is killed goes on
+//! to the exact row, and wrong input is told by file and line.
 //!
 //! `GANNET_LOAD_KILLS` sets the number of loads that are killed (default 4), `GANNET_LOAD_SEED` the seed.
 

@@ -1,7 +1,8 @@
 //! The console: a web page that shows the server, served by the server itself, and its figures for Prometheus.
 //!
 //! It listens where `gannet_console` says. A client signs in with an account of the server that has PROCESS and may
-//! read performance_schema, and sees what SQL would show it; whatever it changes it changes by SQL, with its own rights.
+//! read performance_schema, and sees what SQL would show it; whatever it changes it changes by SQL, with its own
+//! rights.
 //!
 //! ```text
 //!   listener ──▶ http: one request, bounded ──▶ site: host, origin, who ──▶ pages: files in the binary
@@ -9,7 +10,8 @@
 //!                                                                      ──▶ metrics: text for Prometheus
 //! ```
 //!
-//! *Invariant.* It is never in the way of statements: it takes no lock that they take, and all that it keeps is bounded.
+//! *Invariant.* It is never in the way of statements: it takes no lock that they take, and all that it keeps is
+//! bounded.
 
 mod api;
 mod http;

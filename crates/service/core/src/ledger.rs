@@ -1,9 +1,9 @@
 //! What statements did, by kind of statement: for each session, and for the accounts, users and hosts of those that
 //! have ended.
 //!
-//! A session adds to cells that it alone writes, and gives them to the [`Ledger`] when it ends or changes user. TRUNCATE
-//! cannot set another session's cells back: it begins a new round, and a session that finds its cells to be of an
-//! earlier one empties them before it adds. Readers take cells of an earlier round for empty.
+//! A session adds to cells that it alone writes, and gives them to the [`Ledger`] when it ends or changes user.
+//! TRUNCATE cannot set another session's cells back: it begins a new round, and a session that finds its cells to be of
+//! an earlier one empties them before it adds. Readers take cells of an earlier round for empty.
 
 use crate::activity::Activity;
 use crate::event_names;

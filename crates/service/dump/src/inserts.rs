@@ -249,7 +249,13 @@ impl Scanner<'_> {
             Some(quote @ (b'\'' | b'"')) => self.quoted(quote),
             Some(b'0'..=b'9' | b'-' | b'+' | b'.') => {
                 self.at += 1;
-                self.run(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'+' | b'-'));
+                let word = |b: u8| b.is_ascii_alphanumeric() || b == b'.';
+                let digits = self.run(word);
+                let is_exponent = matches!(digits.last(), Some(b'e' | b'E')) && !digits.starts_with(b"x");
+                if is_exponent && matches!(self.peek(), Some(b'+' | b'-')) {
+                    self.at += 1;
+                    self.run(word);
+                }
                 true
             }
             Some(b) if b.is_ascii_alphabetic() || b == b'_' => {

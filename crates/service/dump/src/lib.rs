@@ -4,13 +4,13 @@
 //! server. Both speak to MySQL (5.6 and later), MariaDB and Gannet by `gannet_wire`'s client, with several connections,
 //! each in a thread of its own.
 //!
-//! | module | what |
-//! |---|---|
-//! | [`dump`](mod@dump), [`definitions`], [`catalog`], [`ranges`], [`chunk`] | out: what there is, its definitions, ranges of keys, files of rows |
-//! | [`load`](mod@load), [`plan`], [`shell`], [`mydumper`], [`sqlfile`], [`work`], [`ddl`], [`inserts`], [`script`], [`read`], [`put`], [`ledger`] | in: what a directory holds, tables and what comes after their rows, pieces of files, what is in |
-//! | [`rows`] | rows as lines |
-//! | [`peer`], [`link`] | the server at the other end |
-//! | [`split`] | a text of SQL in statements |
+//! - Out: [`dump`](mod@dump); [`definitions`] and [`catalog`], what there is; [`ranges`], ranges of keys; [`chunk`],
+//!   files of rows.
+//! - In: [`load`](mod@load); [`plan`], tables and what comes after their rows; [`shell`], [`mydumper`], [`sqlfile`],
+//!   what a directory holds; [`work`], [`put`], pieces of files; [`ddl`], [`inserts`], [`script`], [`read`], statements
+//!   and rows in them; [`ledger`], what is in.
+//! - Both: [`rows`], rows as lines; [`peer`] and [`link`], the server at the other end; [`split`], a text of SQL in
+//!   statements.
 //!
 //! *Invariants.* Nothing of a source is changed. A row is never loaded twice: its piece is in the ledger by the same
 //! commit. A file is only ever read as a whole number of rows.

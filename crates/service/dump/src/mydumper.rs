@@ -2,8 +2,8 @@
 //!
 //! `metadata` is there when the dump is complete. `DB-schema-create.sql` creates a schema, `DB-schema-post.sql` its
 //! routines and events. `DB.TABLE-schema.sql` creates a table, `DB.TABLE-schema-triggers.sql` its triggers, and
-//! `DB.TABLE.sql`, or `DB.TABLE.00000.sql` and so on, insert its rows. `DB.VIEW-schema.sql` makes a table that stands for
-//! a view, and `DB.VIEW-schema-view.sql` the view. Each may be compressed, with `.gz` or `.zst` behind its name.
+//! `DB.TABLE.sql`, or `DB.TABLE.00000.sql` and so on, insert its rows. `DB.VIEW-schema.sql` makes a table that stands
+//! for a view, and `DB.VIEW-schema-view.sql` the view. Each may be compressed, with `.gz` or `.zst` behind its name.
 
 use crate::fault::{Fault, Outcome, wrong};
 use crate::plan::{DataFile, Format, Plan, SchemaPlan, TablePlan, ViewPlan};

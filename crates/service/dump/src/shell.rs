@@ -1,9 +1,9 @@
 //! The directory format of MySQL Shell's dumps, which is that of `gannet dump` too, on the way in.
 //!
 //! `@.json` describes the dump, `@.done.json` is there when it is complete. `SCHEMA.json` names a schema's tables and
-//! views, `SCHEMA.sql` creates it with its routines and events. A table has `SCHEMA@TABLE.sql`, `SCHEMA@TABLE.json` (how
-//! its rows are written), `SCHEMA@TABLE.triggers.sql`, and its rows in `SCHEMA@TABLE@0.tsv.zst` and so on, the last
-//! `SCHEMA@TABLE@@N.tsv.zst`, or all in `SCHEMA@TABLE.tsv.zst`. A view has `SCHEMA@VIEW.pre.sql`, which makes what
+//! views, `SCHEMA.sql` creates it with its routines and events. A table has `SCHEMA@TABLE.sql`, `SCHEMA@TABLE.json`
+//! (how its rows are written), `SCHEMA@TABLE.triggers.sql`, and its rows in `SCHEMA@TABLE@0.tsv.zst` and so on, the
+//! last `SCHEMA@TABLE@@N.tsv.zst`, or all in `SCHEMA@TABLE.tsv.zst`. A view has `SCHEMA@VIEW.pre.sql`, which makes what
 //! stands for it, and `SCHEMA@VIEW.sql`. Names in file names are encoded ([`file_part`]), and `basenames` has them.
 
 use crate::chunk::Compression;

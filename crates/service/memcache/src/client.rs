@@ -1,4 +1,5 @@
-//! What a connection has beside its bytes: whose rights, which container, a unit of work. Each command is a transaction.
+//! What a connection has beside its bytes: whose rights, which container, a unit of work. Each command is a
+//! transaction.
 
 use crate::Shared;
 use crate::config::{Config, Mapping, Policy};

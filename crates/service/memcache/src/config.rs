@@ -220,8 +220,8 @@ fn rows(session: &mut OwnSession, sql: &str) -> Result<Vec<Vec<Value>>> {
     }
 }
 
-/// Makes the tables, and the account that clients without a login have, unless it is there. What was made before a crash
-/// is made no more.
+/// Makes the tables, and the account that clients without a login have, unless it is there. What was made before a
+/// crash is made no more.
 fn set_up(shared: &Shared, session: &mut OwnSession) -> Result<()> {
     let mut execute = |sql: &str| session.execute(sql).map(drop).map_err(|(_, e)| e);
     execute(MAKE_ITEMS)?;

@@ -1,5 +1,5 @@
-//! The background: variables are looked at, rows whose items have expired go, and `flush_all` of a later time comes. In small transactions, with
-//! pauses, and not while the server is read-only.
+//! The background: variables are looked at, rows whose items have expired go, and `flush_all` of a later time comes. In
+//! small transactions, with pauses, and not while the server is read-only.
 
 use crate::Shared;
 use crate::client::{UNIT, remove_unit};

@@ -244,8 +244,8 @@ impl Simulated {
     }
 }
 
-/// Serves memcached's protocol where the variables `memcached_port` and `memcached_socket` say; to be dropped before the
-/// instance stops. The error is a sentence for the administrator.
+/// Serves memcached's protocol where the variables `memcached_port` and `memcached_socket` say; to be dropped before
+/// the instance stops. The error is a sentence for the administrator.
 pub fn start(instance: &Instance, sessions: &Arc<Sessions>) -> std::result::Result<Served, String> {
     let core = instance.core();
     let get = |id: Live| core.globals.get(id);

@@ -1,5 +1,5 @@
-//! memcached's login of the text protocol: until it has been done, `set KEY FLAGS EXPTIME SIZE` with a value of two words,
-//! user and password, is all that is served.
+//! memcached's login of the text protocol: until it has been done, `set KEY FLAGS EXPTIME SIZE` with a value of two
+//! words, user and password, is all that is served.
 
 use crate::client::Client;
 use crate::text::line;

@@ -180,7 +180,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Serves what is there, up to a bound on the answers. Returns how many bytes it used, and whether there may be more.
+    /// Serves what is there, up to a bound on the answers. Returns how many bytes it used, and whether there may be
+    /// more.
     fn some(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> (usize, bool) {
         let most = self.client.shared.settings.item_size_max();
         let mut at = 0;

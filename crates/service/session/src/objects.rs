@@ -169,7 +169,8 @@ fn server(s: &StorageStatement, mut fields: Vec<String>) -> Result<Vec<String>> 
     Ok(fields)
 }
 
-/// `TYPE = SYSTEM|USER`, `VCPU = list`, `THREAD_PRIORITY = n`, `ENABLE|DISABLE`; of a new group, or of one that is there.
+/// `TYPE = SYSTEM|USER`, `VCPU = list`, `THREAD_PRIORITY = n`, `ENABLE|DISABLE`; of a new group, or of one that is
+/// there.
 fn group(s: &StorageStatement, before: Option<Vec<String>>) -> Result<Vec<String>> {
     let creates = before.is_none();
     let all = words(s);

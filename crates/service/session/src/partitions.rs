@@ -1,5 +1,5 @@
-//! ALTER TABLE ... ANALYZE, CHECK, OPTIMIZE, REPAIR PARTITION: they answer with rows, as the statements for whole tables
-//! do, and errors are among them.
+//! ALTER TABLE ... ANALYZE, CHECK, OPTIMIZE, REPAIR PARTITION: they answer with rows, as the statements for whole
+//! tables do, and errors are among them.
 
 use super::Session;
 use super::maintain::maintain_one;

@@ -1,4 +1,5 @@
-//! What the functions and triggers of a statement may use: all of it is locked before the statement begins, as in MySQL.
+//! What the functions and triggers of a statement may use: all of it is locked before the statement begins, as in
+//! MySQL.
 //!
 //! A plan names the functions that it calls, and its tables have the triggers that it may fire. Their statements are
 //! planned for their tables alone, once a version of the dictionary, and so on. A statement that cannot be planned (a

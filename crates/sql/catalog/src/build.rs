@@ -45,7 +45,8 @@ impl EntryMaker<'_> {
         EntryMaker { table, position, columns }
     }
 
-    /// Gives `put` the row's entries: one, or as many as a full-text index finds words. `key` and `carried` are buffers.
+    /// Gives `put` the row's entries: one, or as many as a full-text index finds words. `key` and `carried` are
+    /// buffers.
     pub(crate) fn entries(
         &self,
         (row_key, row): (&[u8], &[u8]),

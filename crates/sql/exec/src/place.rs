@@ -29,8 +29,8 @@ pub(crate) fn of_row<'p>(slot: usize, row: &[Value], cx: &mut Cx<'_, 'p>) -> Res
     }
 }
 
-/// As [`of_row`], of a row that is to be written. Errors 1526 when there is no part for it, 1748 when the statement does
-/// not name its part.
+/// As [`of_row`], of a row that is to be written. Errors 1526 when there is no part for it, 1748 when the statement
+/// does not name its part.
 #[inline]
 pub(crate) fn of_new_row<'p>(slot: usize, row: &[Value], cx: &mut Cx<'_, 'p>) -> Result<&'p Table> {
     let plan = cx.shared.plan;
@@ -142,8 +142,8 @@ pub(crate) fn wanted<'p>(slot: usize, scan: &'p PartScan, cx: &mut Cx<'_, 'p>) -
     prune(table, scan, only, zone, &mut Pruning { slot, running: true, cx })
 }
 
-/// The parts that the scans of a statement read, and those that an INSERT may write to: their names, by place in the plan.
-/// What depends on rows of other tables leaves all.
+/// The parts that the scans of a statement read, and those that an INSERT may write to: their names, by place in the
+/// plan. What depends on rows of other tables leaves all.
 pub fn shown_parts<'p>(cx: &mut Cx<'_, 'p>) -> Result<gannet_plan::explain::Shown> {
     let plan = cx.shared.plan;
     let mut scans: Vec<&'p TableScan> = Vec::new();

@@ -256,8 +256,8 @@ pub struct TableScan {
 pub struct PartScan {
     /// The rows of all parts come in the order of the index walked; else part after part.
     pub merged: bool,
-    /// What the conditions say of the columns that PARTITION BY looks at, each for itself; the values are known when the
-    /// scan opens.
+    /// What the conditions say of the columns that PARTITION BY looks at, each for itself; the values are known when
+    /// the scan opens.
     pub main: Box<[PartFilter]>,
     /// And of those of SUBPARTITION BY.
     pub sub: Box<[PartFilter]>,

@@ -156,8 +156,8 @@ impl CatalogSnapshot {
         self.version
     }
 
-    /// Grows with every change that plans may depend on: part of the plan cache's key. Procedures are looked up by CALL,
-    /// events are run by nobody's plan.
+    /// Grows with every change that plans may depend on: part of the plan cache's key. Procedures are looked up by
+    /// CALL, events are run by nobody's plan.
     pub fn plans_version(&self) -> u64 {
         self.plans
     }

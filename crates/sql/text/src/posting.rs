@@ -7,8 +7,8 @@
 //!           varint  distances of its ordinals, the first one from 0; those that begin in 512 bytes
 //! ```
 //!
-//! Ordinals count all tokens of a row; between two columns [`GAP`] of them are left out, so that no phrase crosses. Their
-//! low 32 bits count on: words of two columns may be near each other.
+//! Ordinals count all tokens of a row; between two columns [`GAP`] of them are left out, so that no phrase crosses.
+//! Their low 32 bits count on: words of two columns may be near each other.
 
 use crate::words::{Analyzer, Token};
 use gannet_base::{DecodeError, Reader, Writer};

@@ -4,9 +4,9 @@
 //! it was found by the number of times it has the word, by the square of log10(rows / rows with the word). A word that
 //! all rows have counts log10(1.0001). Sums are rounded to 32 bits after each word, words in the order of their keys.
 //!
-//! Each list of a query is read in four steps, as InnoDB reads it: rows of any plain word (`~` changes only what is there
-//! by then); rows that have all words with `+`; parts in parentheses, which add rows, or leave some with `+`; of these the
-//! rows that have nothing with `-`.
+//! Each list of a query is read in four steps, as InnoDB reads it: rows of any plain word (`~` changes only what is
+//! there by then); rows that have all words with `+`; parts in parentheses, which add rows, or leave some with `+`; of
+//! these the rows that have nothing with `-`.
 
 use crate::posting::Posting;
 use crate::query::{Item, Node, Operator, Phrase, Query, near};
@@ -69,8 +69,8 @@ struct Part {
 }
 
 /// The rows that a query finds, ascending, with their ranks. `lists` has the rows of each term, `counts` says how many
-/// entries it has among the `total` rows of the table (more than in the list, where one row is judged by itself). `holds`
-/// says of a row whether its text has a phrase, where places do not tell.
+/// entries it has among the `total` rows of the table (more than in the list, where one row is judged by itself).
+/// `holds` says of a row whether its text has a phrase, where places do not tell.
 pub fn evaluate<E>(
     query: &Query,
     lists: &[List],

@@ -179,8 +179,8 @@ impl Arena {
         self.count as usize
     }
 
-    /// Gives more frames to pages: all below `frames`, which are no fewer than before. One task at a time calls this and
-    /// [`Arena::shrink`], and no frame above the limit is in use any more.
+    /// Gives more frames to pages: all below `frames`, which are no fewer than before. One task at a time calls this
+    /// and [`Arena::shrink`], and no frame above the limit is in use any more.
     pub(crate) fn grow(&self, frames: usize) -> io::Result<()> {
         let limit = u32::try_from(frames).ok().filter(|&n| n <= self.count).ok_or(io::ErrorKind::InvalidInput)?;
         // Before the first frame lies what aligns them: it is opened with them.
@@ -194,8 +194,8 @@ impl Arena {
         Ok(())
     }
 
-    /// Gives pages no other frames than those below `frames`, of which there are more than are in use. The pages that have
-    /// others are to be moved ([`Arena::exchange`]), then [`Arena::give_back`] follows.
+    /// Gives pages no other frames than those below `frames`, of which there are more than are in use. The pages that
+    /// have others are to be moved ([`Arena::exchange`]), then [`Arena::give_back`] follows.
     pub(crate) fn shrink(&self, frames: usize) {
         let mut free = self.free.lock();
         let limit = (frames as u32).min(free.limit);
@@ -295,7 +295,8 @@ impl Arena {
         self.entry(no).frame.store(self.free.lock().take(), Relaxed);
     }
 
-    /// Copies page `no`, which the caller has exclusively, to another frame. Returns the one it had, which nobody has now.
+    /// Copies page `no`, which the caller has exclusively, to another frame. Returns the one it had, which nobody has
+    /// now.
     pub(crate) fn exchange(&self, no: PageNo) -> u32 {
         let (old, new) = (self.taken(no), self.free.lock().take());
         // SAFETY: two frames: one is the page's, whose exclusive latch is the caller's, so that nobody writes it; the
@@ -340,8 +341,8 @@ impl Arena {
         if n == 0 {
             return;
         }
-        // SAFETY: frames of the mapping, which no page has; optimistic readers that still look at them see zeros and fail
-        // their validation (INV-BUF-2).
+        // SAFETY: frames of the mapping, which no page has; optimistic readers that still look at them see zeros and
+        // fail their validation (INV-BUF-2).
         let rc = unsafe { libc::madvise(self.nth(first).cast(), n as usize * PAGE_SIZE, libc::MADV_DONTNEED) };
         gannet_base::check!(rc == 0, "madvise refused a range of our own mapping");
     }

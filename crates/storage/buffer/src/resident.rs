@@ -12,8 +12,8 @@
 //! them at once.
 //!
 //! A table that grows doubles: slots are appended, and the pages that are there stay where they are. Where a new page
-//! goes depends on how many slots are *entered*; that is all of them, or fewer after the pool has shrunk. The others are
-//! then left by and by, but gone over as long as the server runs.
+//! goes depends on how many slots are *entered*; that is all of them, or fewer after the pool has shrunk. The others
+//! are then left by and by, but gone over as long as the server runs.
 //!
 //! *Sectors* are ranges of slots for the checkpoint's sweep. Those that are there stay as they are when others are
 //! appended.
@@ -142,7 +142,8 @@ impl Resident {
         }
     }
 
-    /// Enters a page and returns its slot. Only the task that makes it resident calls this, so it is there at most once.
+    /// Enters a page and returns its slot. Only the task that makes it resident calls this, so it is there at most
+    /// once.
     pub(crate) fn insert(&self, no: PageNo) -> u32 {
         let entered = self.entered.load(Acquire);
         // Fibonacci hashing of the extent.

@@ -2,9 +2,9 @@
 //!
 //! To grow: frames are opened, the table of resident pages gets more slots, then the budget rises.
 //!
-//! To shrink: the budget comes down in steps of a sixteenth, each when the frames in use fit into it, so that tasks wait
-//! for frames no longer than in any full pool. Then no page is given a frame beyond the new limit any more; the pages that
-//! have one move, each under its exclusive latch; and the memory beyond the limit is given back as a whole.
+//! To shrink: the budget comes down in steps of a sixteenth, each when the frames in use fit into it, so that tasks
+//! wait for frames no longer than in any full pool. Then no page is given a frame beyond the new limit any more; the
+//! pages that have one move, each under its exclusive latch; and the memory beyond the limit is given back as a whole.
 //!
 //! All of it is done in short steps by one of the cleaners, so that a request returns at once and ends with the pool.
 

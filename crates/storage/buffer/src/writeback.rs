@@ -166,8 +166,9 @@ impl Pool {
         }
     }
 
-    /// Sectors of the resident set for [`Pool::sweep`]. A pool that grows may get more: whoever takes the least of their
-    /// LSNs asks again after the sweep that gave the latest of them. Those that have come since count as not swept.
+    /// Sectors of the resident set for [`Pool::sweep`]. A pool that grows may get more: whoever takes the least of
+    /// their LSNs asks again after the sweep that gave the latest of them. Those that have come since count as not
+    /// swept.
     pub fn sectors(&self) -> usize {
         self.resident.sectors()
     }

@@ -721,8 +721,9 @@ impl Drop for Txn {
     }
 }
 
-/// Takes the snapshot of plain reads now, of all that is committed, whether it is durable or not, and at least up to the
-/// commit `least`. Who is told what it shows must wait for the LSN that this returns, unless a crash may take that back.
+/// Takes the snapshot of plain reads now, of all that is committed, whether it is durable or not, and at least up to
+/// the commit `least`. Who is told what it shows must wait for the LSN that this returns, unless a crash may take that
+/// back.
 pub fn snapshot_of_committed(txn: &mut Txn, least: Lsn) -> Result<Lsn> {
     txn.check_active()?;
     txn.close_view();

@@ -39,15 +39,9 @@ fn mysql_spellings() {
 
 #[test]
 fn options_without_meaning_draw_one_warning() {
-    let o = parse(&[
-        "--innodb-flush-method=O_DIRECT",
-        "--table-open-cache=4000",
-        "--query-cache-size=0",
-        "--performance-schema=off",
-    ])
-    .unwrap();
+    let o = parse(&["--innodb-flush-method=O_DIRECT", "--table-open-cache=4000", "--query-cache-size=0"]).unwrap();
     assert_eq!(o.warnings.len(), 1);
-    for name in ["innodb-flush-method", "table-open-cache", "query-cache-size", "performance-schema"] {
+    for name in ["innodb-flush-method", "table-open-cache", "query-cache-size"] {
         assert!(o.warnings[0].contains(name), "{}", o.warnings[0]);
     }
 }

@@ -290,7 +290,7 @@ mod tests {
         let mut m = Moment { unix_ms: second * 1000, span_ms: 1000, samples: 1, ..Moment::default() };
         m.active = [1, 0, 2, 0, 0, 0, 0, 0];
         m.gauges = [second; Gauge::ALL.len()];
-        m.counters = vec![(0, 5), (3, second), (200, u64::MAX >> 1)];
+        m.counters = vec![(0, 5), (3, second), (200, 1 << 50)];
         m.waits = vec![(7, WaitDelta { count: 2, ns: 1_000_000 })];
         m.latency = vec![(50, 4), (51, 1)];
         m

@@ -1,5 +1,5 @@
-//! performance_schema: what stored programs have taken. The figures are the compiled program's own: they go with it when
-//! it is defined anew.
+//! performance_schema: what stored programs have taken. The figures are the compiled program's own: they go with it
+//! when it is defined anew.
 
 use super::columns::{COUNT, STATEMENT_SUMS, TIMED};
 use super::declare::{Columns, NAME, enumeration};

@@ -1,5 +1,5 @@
-//! The flags of meta commands: one letter each, some with a value behind it. All commands take the same letters, and pass
-//! over those that mean nothing to them.
+//! The flags of meta commands: one letter each, some with a value behind it. All commands take the same letters, and
+//! pass over those that mean nothing to them.
 
 use super::number::{FORMAT, signed, unsigned};
 

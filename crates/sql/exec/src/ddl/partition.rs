@@ -65,8 +65,8 @@ pub(super) fn partitioning(
     Ok(made)
 }
 
-/// What an ALTER TABLE of columns, indexes and options makes of the parts: PARTITION BY, REMOVE PARTITIONING, or they stay.
-/// Errors 1505, 1503, 1506; 3855 for a column that the partitioning needs.
+/// What an ALTER TABLE of columns, indexes and options makes of the parts: PARTITION BY, REMOVE PARTITIONING, or they
+/// stay. Errors 1505, 1503, 1506; 3855 for a column that the partitioning needs.
 pub(super) fn alter(
     alter: &AlterTable,
     old: &Table,

@@ -1,5 +1,5 @@
-//! `sql_auto_is_null`: `id IS NULL` finds the row that was inserted last, where `id` is an AUTO_INCREMENT column (manual,
-//! "Server System Variables"): the one of LAST_INSERT_ID().
+//! `sql_auto_is_null`: `id IS NULL` finds the row that was inserted last, where `id` is an AUTO_INCREMENT column
+//! (manual, "Server System Variables"): the one of LAST_INSERT_ID().
 
 use super::Binder;
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind};

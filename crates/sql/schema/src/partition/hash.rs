@@ -1,8 +1,8 @@
-//! The hash of columns by which KEY places rows: MySQL's, so that EXPLAIN, PARTITION (p) and EXCHANGE tell what they tell
-//! there. It looks at values as InnoDB stores them: integers and floats little-endian, times with fractions big-endian
-//! in five, four or three bytes and the fraction's, texts by their collation. Numbers count as latin1 text (so trailing
-//! bytes 20 do not count), and as bytes under ALGORITHM=1; dates and times always as bytes. A DECIMAL is hashed in this
-//! server's own form.
+//! The hash of columns by which KEY places rows: MySQL's, so that EXPLAIN, PARTITION (p) and EXCHANGE tell what they
+//! tell there. It looks at values as InnoDB stores them: integers and floats little-endian, times with fractions
+//! big-endian in five, four or three bytes and the fraction's, texts by their collation. Numbers count as latin1 text
+//! (so trailing bytes 20 do not count), and as bytes under ALGORITHM=1; dates and times always as bytes. A DECIMAL is
+//! hashed in this server's own form.
 
 use gannet_types::collation::RowHash;
 use gannet_types::{Collation, CollationId, SqlType, TypeId, ValueRef};

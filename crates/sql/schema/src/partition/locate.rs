@@ -1,7 +1,7 @@
 //! Which part a row belongs to.
 //!
-//! Bounds and list values of columns are kept as memory-comparable keys (`gannet_types::key`), so that a row is placed by
-//! one encoding and one search, and collations are right by construction; those of expressions are numbers.
+//! Bounds and list values of columns are kept as memory-comparable keys (`gannet_types::key`), so that a row is placed
+//! by one encoding and one search, and collations are right by construction; those of expressions are numbers.
 //!
 //! HASH takes the absolute value of the remainder. LINEAR masks with the next power of two less one, and once more with
 //! half of it where that is beyond the parts (Litwin's linear hashing, VLDB 1980; manual, "LINEAR HASH Partitioning").

@@ -1,5 +1,5 @@
-//! The hash of values that MySQL's KEY partitioning shows to the world (manual, "KEY Partitioning"): which part a row is
-//! in can be seen. Equal texts have equal hashes.
+//! The hash of values that MySQL's KEY partitioning shows to the world (manual, "KEY Partitioning"): which part a row
+//! is in can be seen. Equal texts have equal hashes.
 
 use super::{Algorithm, Collation, Pad, Uca};
 

@@ -56,7 +56,8 @@ impl<'p> PartsScan<'p> {
     fn find(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let wanted = place::wanted(self.scan.table as usize, self.how, cx)?;
         self.left = wanted.iter().collect();
-        // Parts of a RANGE follow each other in the order of their rows: of a scan that goes backward the last is first.
+        // Parts of a RANGE follow each other in the order of their rows: of a scan that goes backward the last is
+        // first.
         if !self.scan.reverse {
             self.left.reverse();
         }
