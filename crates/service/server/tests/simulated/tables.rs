@@ -159,7 +159,9 @@ pub fn define(
 pub fn verify(db: &mut Connection, oracle: &Shared) {
     let mut found: BTreeMap<u64, Tables> = (0..crate::CLIENTS).map(|client| (client, Tables::new())).collect();
     let names = texts(db, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 's'");
-    for table in names.into_iter().map(|mut row| row.remove(0)).filter(|t| !["r", "tags"].contains(&t.as_str())) {
+    for table in
+        names.into_iter().map(|mut row| row.remove(0)).filter(|t| !["r", "tags", "mirror"].contains(&t.as_str()))
+    {
         let client = table[1..2].parse().unwrap_or_else(|_| panic!("a table nobody made: {table}"));
         let shape = look(db, &table);
         found.entry(client).or_default().insert(table, shape);
