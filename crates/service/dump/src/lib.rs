@@ -4,12 +4,12 @@
 //! server. Both speak to MySQL (5.6 and later), MariaDB and Gannet by `gannet_wire`'s client, with several connections,
 //! each in a thread of its own.
 //!
-//! - Out: [`dump`](mod@dump); [`definitions`] and [`catalog`], what there is; [`ranges`], ranges of keys; [`chunk`],
+//! - Out: [`dump`]; `definitions` and `catalog`, what there is; `ranges`, ranges of keys; `chunk`,
 //!   files of rows.
-//! - In: [`load`](mod@load); [`plan`], tables and what comes after their rows; [`shell`], [`mydumper`], [`sqlfile`],
-//!   what a directory holds; [`work`], [`put`], pieces of files; [`ddl`], [`inserts`], [`script`], [`read`], statements
-//!   and rows in them; [`ledger`], what is in.
-//! - Both: [`rows`], rows as lines; [`peer`] and [`link`], the server at the other end; [`split`], a text of SQL in
+//! - In: [`load`]; `plan`, tables and what comes after their rows; `shell`, `mydumper`, `sqlfile`,
+//!   what a directory holds; `work`, `put`, pieces of files; `ddl`, `inserts`, `script`, `read`, statements
+//!   and rows in them; `ledger`, what is in.
+//! - Both: `rows`, rows as lines; `peer` and `link`, the server at the other end; [`split`], a text of SQL in
 //!   statements.
 //!
 //! *Invariants.* Nothing of a source is changed. A row is never loaded twice: its piece is in the ledger by the same

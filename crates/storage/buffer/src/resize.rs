@@ -146,7 +146,7 @@ pub fn resize(pool: &Pool, bytes: u64) -> bool {
     true
 }
 
-/// The largest size that [`Pool::resize`] takes, in bytes.
+/// The largest size that `Pool::resize` takes, in bytes.
 pub fn most_bytes(pool: &Pool) -> u64 {
     // The inverse of `frames_for`, for pools that are not very small.
     ((pool.arena.most().saturating_sub(1024)) * 2 / 3 * PAGE_SIZE) as u64
