@@ -4,9 +4,9 @@ use crate::http::{MOST_BODY, MOST_HEAD, Parsed, Request, Response, parse};
 use crate::site::{Client, Site};
 use gannet_base::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use gannet_core::accounts::Origin;
-use gannet_runtime::{Conn, Next, Peer, Ready, Service, TaskContext, Transport, now_ns};
+use gannet_core::tls::{Handshake, shake_hands};
+use gannet_runtime::{Conn, Next, Peer, Ready, Service, TaskContext, now_ns};
 use gannet_wire::tls::Tls;
-use std::io;
 use std::sync::Arc;
 
 /// Connections at a time; further ones are closed.
@@ -70,40 +70,21 @@ struct Connection {
     begun_ns: Option<u64>,
 }
 
-struct Encrypted(Box<Tls>);
-
-impl Transport for Encrypted {
-    fn receive(&mut self, raw: &[u8], input: &mut Vec<u8>) -> io::Result<()> {
-        self.0.receive(raw, input)
-    }
-
-    fn send(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> io::Result<()> {
-        self.0.send(plain, wire)
-    }
-
-    fn close(&mut self, wire: &mut Vec<u8>) {
-        self.0.close(wire);
-    }
-}
-
 impl Connection {
     /// Feeds the client's bytes to the handshake. `Ok(false)`: it goes on.
     fn shake_hands(&mut self, conn: &mut Conn) -> Result<bool, ()> {
-        let Some(tls) = &mut self.tls else { return Ok(true) };
-        let raw = conn.buffered().to_vec();
-        conn.consume(raw.len());
-        let mut plain = Vec::new();
-        let fed = tls.receive(&raw, &mut plain);
-        if tls.send(&[], conn.out()).is_err() || fed.is_err() {
-            return Err(());
+        let Some(tls) = self.tls.take() else { return Ok(true) };
+        match shake_hands(tls, conn) {
+            Handshake::GoesOn(tls) => {
+                self.tls = Some(tls);
+                Ok(false)
+            }
+            Handshake::Done(agreed) => {
+                self.client.tls = Some(agreed);
+                Ok(true)
+            }
+            Handshake::Failed => Err(()),
         }
-        let Some(agreed) = tls.agreed() else { return Ok(false) };
-        conn.flush().map_err(|_| ())?;
-        self.client.tls = Some(agreed);
-        if let Some(tls) = self.tls.take() {
-            conn.set_transport(Box::new(Encrypted(tls)), plain);
-        }
-        Ok(true)
     }
 
     /// What is to be said to a request. `false`: nothing follows.

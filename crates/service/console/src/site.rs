@@ -5,6 +5,7 @@ use crate::http::{Request, Response};
 use crate::metrics;
 use crate::pages::Pages;
 use crate::sign::{Signed, Signs, may_see};
+use base64ct::{Base64, Encoding};
 use gannet_core::Core;
 use gannet_core::accounts::{Account, Origin, Way, authenticate};
 use gannet_core::vars::Live;
@@ -198,31 +199,9 @@ fn basic(header: &str) -> Option<(String, String)> {
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
     }
-    let text = String::from_utf8(base64(text.trim())?).ok()?;
+    let text = String::from_utf8(Base64::decode_vec(text.trim()).ok()?).ok()?;
     let (user, password) = text.split_once(':')?;
     Some((user.into(), password.into()))
-}
-
-fn base64(text: &str) -> Option<Vec<u8>> {
-    let text = text.trim_end_matches('=');
-    let (mut out, mut bits, mut held) = (Vec::new(), 0u32, 0);
-    for b in text.bytes() {
-        let value = match b {
-            b'A'..=b'Z' => b - b'A',
-            b'a'..=b'z' => b - b'a' + 26,
-            b'0'..=b'9' => b - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            out.push((bits >> held) as u8);
-        }
-    }
-    Some(out)
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use crate::Core;
 use crate::log::ErrorLog;
 use crate::vars::{Live, VarSet, VarValue};
 use gannet_base::sync::RwLock;
-use gannet_runtime::Transport;
 use gannet_runtime::fs::{Readers, write_plain};
+use gannet_runtime::{Conn, Transport};
 use gannet_types::{Result, sql_err};
-use gannet_wire::tls::{self, Acceptor, Settings, Tls};
+use gannet_wire::tls::{self, Acceptor, Agreed, Settings, Tls};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -85,8 +85,35 @@ impl ServerTls {
     }
 }
 
+/// What a client's bytes came to in a handshake.
+pub enum Handshake {
+    /// More bytes are needed.
+    GoesOn(Box<Tls>),
+    /// TLS is around the connection now.
+    Done(Agreed),
+    /// The connection is to be closed; an alert that says what is wrong may be in its buffer.
+    Failed,
+}
+
+/// Feeds what a client has sent to its handshake.
+pub fn shake_hands(mut tls: Box<Tls>, conn: &mut Conn) -> Handshake {
+    let raw = conn.buffered().to_vec();
+    conn.consume(raw.len());
+    let mut plain = Vec::new();
+    let fed = tls.receive(&raw, &mut plain);
+    if tls.send(&[], conn.out()).is_err() || fed.is_err() {
+        return Handshake::Failed;
+    }
+    let Some(agreed) = tls.agreed() else { return Handshake::GoesOn(tls) };
+    if conn.flush().is_err() {
+        return Handshake::Failed;
+    }
+    conn.set_transport(Box::new(Encrypted(tls)), plain);
+    Handshake::Done(agreed)
+}
+
 /// TLS as a connection's transport, after its handshake.
-pub struct Encrypted(pub Box<Tls>);
+struct Encrypted(Box<Tls>);
 
 impl Transport for Encrypted {
     fn receive(&mut self, raw: &[u8], input: &mut Vec<u8>) -> io::Result<()> {

@@ -2,6 +2,7 @@
 //! base64. It is the default of LOAD DATA.
 
 use crate::fault::{Outcome, wrong};
+use base64ct::{Base64, Encoding};
 use gannet_wire::codec::Reader;
 
 /// How a column's values are written.
@@ -100,60 +101,17 @@ pub(crate) fn unescape(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 /// Appends bytes in base64, without line ends.
 pub(crate) fn base64(bytes: &[u8], out: &mut Vec<u8>) {
-    out.reserve(bytes.len().div_ceil(3) * 4);
-    let digit = |v: u32, shift: u32| ALPHABET[(v >> shift & 63) as usize];
-    let (threes, rest) = bytes.as_chunks::<3>();
-    for &[a, b, c] in threes {
-        let v = u32::from_be_bytes([0, a, b, c]);
-        out.extend_from_slice(&[digit(v, 18), digit(v, 12), digit(v, 6), digit(v, 0)]);
-    }
-    match *rest {
-        [a] => {
-            let v = u32::from_be_bytes([0, a, 0, 0]);
-            out.extend_from_slice(&[digit(v, 18), digit(v, 12), b'=', b'=']);
-        }
-        [a, b] => {
-            let v = u32::from_be_bytes([0, a, b, 0]);
-            out.extend_from_slice(&[digit(v, 18), digit(v, 12), digit(v, 6), b'=']);
-        }
-        _ => {}
-    }
+    let from = out.len();
+    out.resize(from + Base64::encoded_len(bytes), 0);
+    Base64::encode(bytes, &mut out[from..]).expect("the text fits where its length was reserved");
 }
 
 /// The bytes that base64 stands for; `None` when it is none. Line ends are skipped.
 pub(crate) fn from_base64(text: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut v, mut digits, mut padding) = (0u32, 0, 0);
-    for &b in text {
-        let digit = match b {
-            b'A'..=b'Z' => b - b'A',
-            b'a'..=b'z' => b - b'a' + 26,
-            b'0'..=b'9' => b - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            b'\n' | b'\r' => continue,
-            b'=' if digits >= 2 => {
-                padding += 1;
-                0
-            }
-            _ => return None,
-        };
-        if padding > 0 && b != b'=' {
-            return None;
-        }
-        v = v << 6 | u32::from(digit);
-        digits += 1;
-        if digits == 4 {
-            let [_, bytes @ ..] = v.to_be_bytes();
-            out.extend_from_slice(&bytes[..3usize.checked_sub(padding)?]);
-            (v, digits) = (0, 0);
-        }
-    }
-    (digits == 0 && padding <= 2).then_some(out)
+    let text: Vec<u8> = text.iter().copied().filter(|b| !matches!(b, b'\n' | b'\r')).collect();
+    Base64::decode_vec(str::from_utf8(&text).ok()?).ok()
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use crate::client::{Client, for_write};
 use crate::config::Policy;
 use crate::container::{Columns, Facts, SENT, STALE};
 use crate::text::{MOST_DIGITS, counter, line, number, routed, told};
+use base64ct::{Base64, Encoding};
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_exec::kv::{Become, StoredRow};
 use gannet_telemetry::{Counter, count};
 use gannet_types::Result;
-use gannet_wire::memcached::base64;
 use gannet_wire::memcached::flags::{MetaFlags, Mode};
 use gannet_wire::memcached::parse::{Command, KEY_BYTES};
 
@@ -25,8 +25,9 @@ struct Key<'b> {
 
 impl<'b> Key<'b> {
     fn of(sent: &'b [u8], encoded: bool) -> Option<Key<'b>> {
-        let decoded =
-            if encoded { Some(base64::decode(sent).filter(|k| !k.is_empty() && k.len() <= KEY_BYTES)?) } else { None };
+        let decode =
+            || Base64::decode_vec(str::from_utf8(sent).ok()?).ok().filter(|k| !k.is_empty() && k.len() <= KEY_BYTES);
+        let decoded = if encoded { Some(decode()?) } else { None };
         Some(Key { sent, decoded })
     }
 

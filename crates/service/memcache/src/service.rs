@@ -8,7 +8,7 @@ use crate::seen::Seen;
 use crate::{meta, text};
 use gannet_core::accounts::{Usage, count_connection};
 use gannet_core::registry::{Entry, Who};
-use gannet_core::tls::Encrypted;
+use gannet_core::tls::{Handshake, shake_hands};
 use gannet_core::vars::Live;
 use gannet_exec::spill::Held;
 use gannet_runtime::{Conn, Factory, Next, Panicked, Peer, Ready, Service, TaskContext, Wait, Waker, now_ns};
@@ -116,25 +116,22 @@ impl Connection {
 
     /// Feeds the client's bytes to its TLS handshake. `false`: there is nothing to serve yet.
     fn shake_hands(&mut self, conn: &mut Conn) -> std::result::Result<bool, Next> {
-        let Phase::Encrypt(tls) = &mut self.phase else { return Ok(true) };
-        let raw = conn.buffered().to_vec();
-        conn.consume(raw.len());
-        let mut plain = Vec::new();
-        let fed = tls.receive(&raw, &mut plain);
-        // Its answer, or the alert that says what is wrong.
-        if tls.send(&[], conn.out()).is_err() || fed.is_err() {
-            return Err(Next::Close);
+        if !matches!(self.phase, Phase::Encrypt(_)) {
+            return Ok(true);
         }
-        let Some(agreed) = tls.agreed() else { return Ok(false) };
-        if conn.flush().is_err() {
-            return Err(Next::Close);
-        }
-        let _ = self.entry.tls.set(agreed);
         let next = if self.client.shared.logs_in() { Phase::Login } else { Phase::Ready };
-        if let Phase::Encrypt(tls) = std::mem::replace(&mut self.phase, next) {
-            conn.set_transport(Box::new(Encrypted(tls)), plain);
+        let Phase::Encrypt(tls) = std::mem::replace(&mut self.phase, next) else { return Ok(true) };
+        match shake_hands(tls, conn) {
+            Handshake::GoesOn(tls) => {
+                self.phase = Phase::Encrypt(tls);
+                Ok(false)
+            }
+            Handshake::Done(agreed) => {
+                let _ = self.entry.tls.set(agreed);
+                Ok(true)
+            }
+            Handshake::Failed => Err(Next::Close),
         }
-        Ok(true)
     }
 
     /// The client logs in. `false`: it has to go on with that.

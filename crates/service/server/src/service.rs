@@ -8,7 +8,7 @@ use gannet_core::Core;
 use gannet_core::accounts::Origin;
 use gannet_core::registry::{Activity, Entry};
 use gannet_core::statement_log::Argument;
-use gannet_core::tls::Encrypted;
+use gannet_core::tls::{Handshake, shake_hands};
 use gannet_core::vars::Live;
 use gannet_runtime::{Conn, Factory, Interrupt, Next, Panicked, Peer, Ready, Service, TaskContext, Waker, now_ns};
 use gannet_session::Sessions;
@@ -265,31 +265,30 @@ impl Connection {
     /// Feeds the client's bytes to its TLS handshake. At the end of it, TLS is put around the connection. `false`:
     /// there is nothing to read yet, or never will be.
     fn shake_hands(&mut self, conn: &mut Conn) -> Result<bool, Next> {
-        let Phase::Encrypt(tls, _) = &mut self.phase else { return Ok(true) };
-        let raw = conn.buffered().to_vec();
-        conn.consume(raw.len());
-        let mut plain = Vec::new();
-        let fed = tls.receive(&raw, &mut plain);
-        // Its answer, or the alert that says what is wrong.
-        if tls.send(&[], conn.out()).is_err() || fed.is_err() {
-            self.note_handshake(conn, false);
-            count(Counter::AbortedConnects);
-            return Err(Next::Close);
+        if !matches!(self.phase, Phase::Encrypt(..)) {
+            return Ok(true);
         }
-        let Some(agreed) = tls.agreed() else { return Ok(false) };
-        if conn.flush().is_err() {
-            return Err(Next::Close);
+        let Phase::Encrypt(tls, login) = std::mem::replace(&mut self.phase, Phase::Greet) else { return Ok(true) };
+        match shake_hands(tls, conn) {
+            Handshake::GoesOn(tls) => {
+                self.phase = Phase::Encrypt(tls, login);
+                Ok(false)
+            }
+            Handshake::Done(agreed) => {
+                count(Counter::SslFinishedAccepts);
+                if agreed.resumed {
+                    count(Counter::SslSessionsReused);
+                }
+                let _ = self.entry.tls.set(agreed);
+                self.phase = Phase::Login(login);
+                Ok(true)
+            }
+            Handshake::Failed => {
+                self.note_handshake(conn, false);
+                count(Counter::AbortedConnects);
+                Err(Next::Close)
+            }
         }
-        count(Counter::SslFinishedAccepts);
-        if agreed.resumed {
-            count(Counter::SslSessionsReused);
-        }
-        let _ = self.entry.tls.set(agreed);
-        if let Phase::Encrypt(tls, login) = std::mem::replace(&mut self.phase, Phase::Greet) {
-            conn.set_transport(Box::new(Encrypted(tls)), plain);
-            self.phase = Phase::Login(login);
-        }
-        Ok(true)
     }
 
     /// The connection ends because its client was silent for too long. (That it vanished just then cannot be told

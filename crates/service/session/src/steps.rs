@@ -3,6 +3,7 @@
 //! A [`Frame`] is a program that runs. While one of its statements runs, its variables are the statement's parameters
 //! (`Running::markers`), and `Running::locals` says which names mean them.
 
+use super::cached::CachedPlan;
 use super::diagnostics::Handled;
 use super::locks::is_stale;
 use super::reply::{Done, Ended, Manner, Reply};
@@ -510,6 +511,20 @@ fn run_planned(
     })
 }
 
+/// The plan of a statement of a program, from the cache or made.
+fn step_plan(session: &mut Session, program: &Arc<Program>, number: u32, inner: &Inner) -> Result<Arc<CachedPlan>> {
+    session.state.renew_snapshot();
+    let key = step_key(session, program, number);
+    Ok(match cached::find_step_plan(session, &key) {
+        Some(entry) => Arc::clone(&entry),
+        None => {
+            let values = session.running.markers.clone();
+            let plan = session.make_plan(&inner.statement, (&[], &values), None)?;
+            session.enter_plan(plan, key, inner.text.as_bytes(), &[], &inner.statement, &[])
+        }
+    })
+}
+
 fn run_planned_once(
     session: &mut Session,
     program: &Arc<Program>,
@@ -517,16 +532,7 @@ fn run_planned_once(
     inner: &Inner,
     reply: &mut dyn Reply,
 ) -> Result<Done> {
-    session.state.renew_snapshot();
-    let key = step_key(session, program, number);
-    let entry = match cached::find_step_plan(session, &key) {
-        Some(entry) => Arc::clone(&entry),
-        None => {
-            let values = session.running.markers.clone();
-            let plan = session.make_plan(&inner.statement, (&[], &values), None)?;
-            session.enter_plan(plan, key, inner.text.as_bytes(), &[], &inner.statement, &[])
-        }
-    };
+    let entry = step_plan(session, program, number, inner)?;
     let params = session.bind(&entry.plan, &[], b"", &session.running.markers)?;
     match &inner.into {
         Some(targets) => session.run_into_variables(&entry.plan, &entry.digest.locks, targets, &params),
@@ -559,16 +565,7 @@ fn open_rows(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, c
 }
 
 fn cursor_rows(session: &mut Session, program: &Arc<Program>, number: u32, inner: &Inner) -> Result<CursorSink> {
-    session.state.renew_snapshot();
-    let key = step_key(session, program, number);
-    let entry = match cached::find_step_plan(session, &key) {
-        Some(entry) => Arc::clone(&entry),
-        None => {
-            let values = session.running.markers.clone();
-            let plan = session.make_plan(&inner.statement, (&[], &values), None)?;
-            session.enter_plan(plan, key, inner.text.as_bytes(), &[], &inner.statement, &[])
-        }
-    };
+    let entry = step_plan(session, program, number, inner)?;
     let params = session.bind(&entry.plan, &[], b"", &session.running.markers)?;
     let mut sink = CursorSink { width: entry.plan.columns.len(), ..CursorSink::default() };
     session.execute(&entry.plan, &entry.digest.locks, &params, &mut sink)?;

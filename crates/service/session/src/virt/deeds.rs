@@ -94,31 +94,34 @@ pub(super) fn timed(count: u64, total_ns: u64, min_ns: u64, max_ns: u64) -> [Val
 /// The columns of [`STATEMENT_SUMS`].
 pub(super) fn sums(did: &Did) -> Vec<Value> {
     let work = |c| n(WORK.iter().zip(&did.work).find(|(of, _)| **of == c).map_or(0, |(_, n)| *n));
-    vec![
+    let mut row = vec![
         ps(did.locks_ns),
         n(did.errors),
         n(did.warnings),
         n(did.rows_affected),
         n(did.rows_sent),
         n(did.rows_examined),
+    ];
+    row.extend(worked(work));
+    row.extend([n(did.no_index), n(0), n(0), n(0), n(0), n(0)]);
+    row
+}
+
+/// The columns CREATED_TMP_DISK_TABLES to SORT_SCAN of every table of statements.
+pub(super) fn worked(work: impl Fn(Counter) -> Value) -> [Value; 11] {
+    [
         work(Counter::CreatedTmpDiskTables),
         work(Counter::CreatedTmpTables),
         work(Counter::SelectFullJoin),
         work(Counter::SelectFullRangeJoin),
         work(Counter::SelectRange),
         // Joins that look for an access anew for each row: there is no such thing here.
-        n(0),
+        Value::UInt(0),
         work(Counter::SelectScan),
         work(Counter::SortMergePasses),
         work(Counter::SortRange),
         work(Counter::SortRows),
         work(Counter::SortScan),
-        n(did.no_index),
-        n(0),
-        n(0),
-        n(0),
-        n(0),
-        n(0),
     ]
 }
 

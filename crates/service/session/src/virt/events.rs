@@ -13,7 +13,7 @@ use gannet_core::history::Event;
 use gannet_core::registry::{Activity, Entry};
 use gannet_engine::lock::LockKind;
 use gannet_runtime::now_ns;
-use gannet_telemetry::{Counter, WORK, Wait};
+use gannet_telemetry::{WORK, Wait};
 use gannet_types::{ErrorCode, Result, Value};
 use std::collections::BTreeMap;
 
@@ -153,17 +153,9 @@ fn row(state: &State, event: &Event, running: Option<&Entry>) -> Vec<Value> {
         n(e.rows_affected),
         n(e.rows_sent),
         n(e.rows_examined),
-        work(Counter::CreatedTmpDiskTables),
-        work(Counter::CreatedTmpTables),
-        work(Counter::SelectFullJoin),
-        work(Counter::SelectFullRangeJoin),
-        work(Counter::SelectRange),
-        n(0),
-        work(Counter::SelectScan),
-        work(Counter::SortMergePasses),
-        work(Counter::SortRange),
-        work(Counter::SortRows),
-        work(Counter::SortScan),
+    ]);
+    row.extend(super::deeds::worked(work));
+    row.extend([
         n(e.no_index.into()),
         n(0),
         Value::Null,

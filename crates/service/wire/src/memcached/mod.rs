@@ -5,9 +5,7 @@
 //! | [`parse`] | what comes next in a client's bytes |
 //! | [`flags`] | the flags of meta commands |
 //! | `number` | numbers |
-//! | [`base64`] | keys of meta commands |
 
-pub mod base64;
 pub mod flags;
 #[doc(hidden)]
 pub mod fuzzing;

@@ -24,7 +24,7 @@ pub(super) fn alter(
     edit: &mut Edit<'_>,
     cx: &mut DdlContext<'_>,
 ) -> Result<Option<Done>> {
-    let Some(action) = alter.actions.iter().find(|a| is_about_parts(a)) else { return Ok(None) };
+    let Some(action) = alter.actions.iter().find(|a| a.is_of_partitions()) else { return Ok(None) };
     if alter.partition.is_some() {
         return Err(match &old.partitions {
             None => sql_err!(PartitionMgmtOnNonpartitioned),
@@ -48,19 +48,6 @@ pub(super) fn alter(
     };
     let info = format!("Records: {rows}  Duplicates: 0  Warnings: {}", cx.warnings.total());
     Ok(Some(Done { rows, info, ..Done::default() }))
-}
-
-fn is_about_parts(action: &AlterAction) -> bool {
-    use AlterAction as A;
-    matches!(
-        action,
-        A::AddPartition { .. }
-            | A::DropPartition(_)
-            | A::ReorganizePartition { .. }
-            | A::CoalescePartition { .. }
-            | A::ExchangePartition { .. }
-            | A::Partitions { .. }
-    )
 }
 
 /// Leaves of a definition of which `kept` partitions stay: which one each was.

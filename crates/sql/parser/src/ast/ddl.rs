@@ -610,6 +610,12 @@ impl AlterAction {
     /// Whether nothing may follow (manual, ALTER TABLE Partition Operations: none can be combined with other actions).
     pub fn stands_alone(&self) -> bool {
         use AlterAction as A;
+        self.is_of_partitions() || matches!(self, A::DiscardTablespace | A::ImportTablespace | A::SecondaryLoad(_))
+    }
+
+    /// Whether it changes partitions that there are.
+    pub fn is_of_partitions(&self) -> bool {
+        use AlterAction as A;
         matches!(
             self,
             A::AddPartition { .. }
@@ -618,9 +624,6 @@ impl AlterAction {
                 | A::CoalescePartition { .. }
                 | A::ExchangePartition { .. }
                 | A::Partitions { .. }
-                | A::DiscardTablespace
-                | A::ImportTablespace
-                | A::SecondaryLoad(_)
         )
     }
 }
