@@ -8,9 +8,8 @@ const USAGE: &str = "\
 cargo xtask VERB
 
   tidy [--bless]     house rules: layering, unsafe, file sizes, left-over markers (also run by cargo test)
-  clients [--debug] [FILTER]
-                     installs real clients and runs them against a running Gannet (tests/clients/*.sh), of the release
-                     build or the debug build
+  clients [FILTER]
+                     installs real clients and runs them against the release build (tests/clients/*.sh)
   fuzz [--target T] [--minutes M] [--seed N] [--input FILE]
                      mutated valid inputs into the decoders; without a target all of them, one after the other
   fuzz --target statements|prepared|changes [--minutes M] [--seed N] [--rounds N] [--findings N] [--server BINARY]
