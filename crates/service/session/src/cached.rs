@@ -113,8 +113,21 @@ impl Session {
         statement: &Statement,
         notices: &[Notice],
     ) -> Arc<CachedPlan> {
+        self.enter_plan_of(plan, key, (text, literals), text, statement, notices)
+    }
+
+    /// The same for a text that stands for all of `whole`, whose digest counts.
+    pub(crate) fn enter_plan_of(
+        &self,
+        plan: Plan,
+        key: PlanKey,
+        (text, literals): (&[u8], &[LiteralToken]),
+        whole: &[u8],
+        statement: &Statement,
+        notices: &[Notice],
+    ) -> Arc<CachedPlan> {
         let cached = Cached {
-            digest: Handle(self.digest_handle(text)),
+            digest: Handle(self.digest_handle(whole)),
             place: Attached::default(),
             locks: self.plan_locks(&plan),
             counter: counter(statement),

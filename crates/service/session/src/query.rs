@@ -11,7 +11,7 @@ use super::reply::Reply;
 use super::reply::{OneRowSink, ResultSet, RowsSink};
 use super::running::Clock;
 use super::text::{lex_mode, parse_error};
-use super::{Session, branch, cached, calls, counting, grant_tables, locks, logged, logging, outfile, profile};
+use super::{Session, branch, cached, calls, counting, grant_tables, locks, logged, logging, many, outfile, profile};
 use gannet_core::event_names;
 use gannet_core::history::Ended;
 use gannet_core::kept::DigestHandle;
@@ -83,6 +83,9 @@ impl Session {
             && let Err(e) = usage.take(&self.state.account, 0)
         {
             return refuse_text(self, text, started, e);
+        }
+        if let Some(outcome) = many::run(self, text, started, reply) {
+            return outcome;
         }
         let mode = lex_mode(self.settings.exec.sql_mode);
         let secret = self.server.scan_secret;

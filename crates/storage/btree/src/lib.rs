@@ -33,7 +33,7 @@ use gannet_buffer::{Error, Mtr, Pool, Reservation, Stop};
 use gannet_page::{Node, PageBytes, PageOp};
 use gannet_telemetry::{Counter, count};
 
-pub use build::Builder;
+pub use build::{Builder, Built};
 pub use cursor::Cursor;
 pub use estimate::{RangeEstimate, TreeStats};
 pub use gannet_page::MAX_KEY;
@@ -81,6 +81,17 @@ impl Tree {
             Ok(id)
         })?;
         Ok(Tree { pool: pool.clone(), id })
+    }
+
+    /// Whether it has no entries.
+    pub fn is_empty(&self) -> Result<bool, Error> {
+        self.pool.run(|| {
+            let root = self.pool.optimistic(self.id.root())?;
+            let node = Node(&root);
+            let empty = node.level() == 0 && node.count() == 0;
+            root.validate()?;
+            Ok(empty)
+        })
     }
 
     /// Frees everything the tree has. It must not be used any more. [`Pool::free_tree`] explains `last`.

@@ -8,6 +8,7 @@ use gannet_buffer::{Mtr, Stop};
 use gannet_lock::LockOwner;
 use gannet_runtime::mask_interrupts;
 
+use crate::build::take_back;
 use crate::index::{put_deleter, split_value};
 use crate::plant::{Fault, planted, undo_fails};
 use crate::purge::note_chain;
@@ -161,6 +162,11 @@ fn undo_one(
         Body::IndexDelete { key } => undo.index_delete(key),
         Body::IndexRevive { key, carried } => undo.index_revive(key, carried),
         Body::Chain { first, pages } => undo.chain(first, pages),
+        Body::Build { chain } => {
+            take_back((store, &tree, trx), at, chain)?;
+            store.pool.run(|| undo.finish(store.pool.mtr()?))?;
+            Ok(())
+        }
         Body::DropTree { .. } => {
             tree.set_gone(false);
             store.pool.run(|| undo.finish(store.pool.mtr()?))?;
