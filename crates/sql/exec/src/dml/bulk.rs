@@ -62,13 +62,16 @@ pub(super) fn are_simple(insert: &Insert, table: &Table, cx: &Cx<'_, '_>) -> boo
 
 /// Such rows may be built into the trees of a table that was there.
 pub(super) fn is_for_building(insert: &Insert, table: &Table, cx: &mut Cx<'_, '_>) -> Result<bool> {
-    // A row that IGNORE passes over gives its number to the next one.
-    let numbered = insert.ignore && is_unique(table) && table.auto_column.is_some_and(|c| !insert.columns.contains(&c));
-    if table.row_log.is_some() || numbered {
+    if table.row_log.is_some() || gives_numbers_back(insert, table) {
         return Ok(false);
     }
     let txn = cx.txn.get()?;
     Ok((txn.is_autocommit() || table.temporary) && codec::row_tree(table, txn)?.is_empty().map_err(from_engine)?)
+}
+
+/// A row that IGNORE passes over gives the number that was made for it to the next one.
+pub(super) fn gives_numbers_back(insert: &Insert, table: &Table) -> bool {
+    insert.ignore && is_unique(table) && table.auto_column.is_some_and(|c| !insert.columns.contains(&c))
 }
 
 /// Two rows of the table may be in each other's way.
@@ -83,7 +86,8 @@ fn keep_writers_out(table: &Table, cx: &mut Cx<'_, '_>) -> Result<bool> {
     }
     let txn = cx.txn.get()?;
     let object = txn.engine().lock_table().mdl_object(table.id.0, &format!("{}.{}", table.schema, table.name));
-    match txn.lock_owner().mdl_lock(object, MdlMode::NoWrite, MdlDuration::Transaction, Wait::No) {
+    // The statement is the transaction.
+    match txn.lock_owner().mdl_lock(object, MdlMode::NoWrite, MdlDuration::Statement, Wait::No) {
         Ok(()) => Ok(true),
         Err(LockError::Killed) => Err(sql_err!(QueryInterrupted)),
         Err(LockError::WouldWait | LockError::Timeout | LockError::Deadlock) => Ok(false),

@@ -83,6 +83,8 @@ pub(super) struct Run<'p> {
     /// AUTO_INCREMENT value of the last row, stored or not, and whether any row was inserted or changed.
     last_row_id: u64,
     any_stored: bool,
+    /// The greatest AUTO_INCREMENT value that a row came with.
+    given: u64,
     /// Reserved AUTO_INCREMENT values: next, how many.
     reserved: Option<(u64, u64)>,
     /// `SET insert_id`: what the next value is, whatever the counter says.
@@ -107,6 +109,7 @@ impl<'p> Run<'p> {
             first_id: 0,
             last_row_id: 0,
             any_stored: false,
+            given: 0,
             reserved: None,
             forced: Some(cx.shared.settings.insert_id).filter(|n| *n != 0),
             expected,
@@ -400,6 +403,7 @@ impl<'p> Run<'p> {
         if !generates {
             if let Some(used) = number.and_then(|n| u64::try_from(n).ok()) {
                 self.row_id = (used, false);
+                self.given = self.given.max(used);
                 self.pass(used, step);
             }
             return Ok(given.clone());
@@ -415,6 +419,8 @@ impl<'p> Run<'p> {
                 next
             }
             _ => {
+                // Rows that have numbers may not be in yet.
+                tree.counter_raise(self.given).map_err(from_engine)?;
                 let wanted = self.expected.saturating_sub(self.records).max(1);
                 let offset = cx.shared.settings.auto_increment_offset.clamp(1, step);
                 let first = tree.counter_reserve(wanted, step, offset).map_err(from_engine)?;

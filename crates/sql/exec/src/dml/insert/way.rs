@@ -3,11 +3,12 @@
 
 use super::Run;
 use crate::context::Cx;
-use crate::dml::bulk::{Bulk, ENOUGH, ENOUGH_BYTES, Unbuilt, are_simple, is_for_building};
+use crate::dml::bulk::{Bulk, ENOUGH, ENOUGH_BYTES, Unbuilt, are_simple, gives_numbers_back, is_for_building};
 use crate::dml::rows;
-use gannet_telemetry::{Counter, add, add_all};
+use crate::error::from_engine;
+use gannet_telemetry::{Counter, add};
 use gannet_types::error::WarningMark;
-use gannet_types::{Result, Value};
+use gannet_types::{ErrorCode, Result, Value};
 
 /// How rows go into the table.
 pub(super) enum Way<'p> {
@@ -39,6 +40,12 @@ struct Waiting {
     row_id: (u64, bool),
     last_row_id: u64,
 }
+
+/// What is said of the row, and its number, depend on the rows before, if one of them is passed over.
+fn is_over(row: &Waiting, warned: WarningMark, cx: &Cx<'_, '_>) -> bool {
+    row.row_id.1 || cx.warnings.total() != warned.total()
+}
+
 impl<'p> Run<'p> {
     /// The rows to come may be built into the trees of an empty table, if they are many.
     pub(in crate::dml) fn await_rows(&mut self, many: bool, cx: &mut Cx<'_, 'p>) -> Result<()> {
@@ -48,7 +55,7 @@ impl<'p> Run<'p> {
         let first = Box::new(FirstRows { rows: Vec::new(), bytes: 0, warned: cx.warnings.mark() });
         if many && is_for_building(self.insert, self.table, cx)? {
             self.way = Way::Waiting(first);
-        } else if !self.insert.ignore {
+        } else if !gives_numbers_back(self.insert, self.table) {
             self.way = Way::Runs(first);
         }
         Ok(())
@@ -56,13 +63,22 @@ impl<'p> Run<'p> {
 
     /// A row of a run.
     pub(super) fn join(&mut self, mut run: Box<FirstRows>, values: Vec<Value>, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        run.bytes += values.iter().map(Value::long_bytes).sum::<usize>();
-        let row_id = std::mem::take(&mut self.row_id);
-        run.rows.push(Waiting { last_row_id: self.last_row_id, row_id, values });
+        let row = Waiting { last_row_id: self.last_row_id, row_id: std::mem::take(&mut self.row_id), values };
+        if self.insert.ignore && is_over(&row, run.warned, cx) {
+            let mut own = cx.warnings.take_since(run.warned);
+            self.put_run(&run.rows, cx)?;
+            cx.warnings.append(&mut own);
+            self.put_waiting(row, cx)?;
+            run.rows.clear();
+            run.warned = cx.warnings.mark();
+        } else {
+            run.bytes += row.values.iter().map(Value::long_bytes).sum::<usize>();
+            run.rows.push(row);
+        }
         if run.rows.len() >= RUN || run.bytes >= RUN_BYTES {
             self.put_run(&run.rows, cx)?;
             run.rows.clear();
-            run.bytes = 0;
+            (run.bytes, run.warned) = (0, cx.warnings.mark());
         }
         self.way = Way::Runs(run);
         Ok(())
@@ -70,38 +86,45 @@ impl<'p> Run<'p> {
 
     /// Puts the rows of a run in. What goes wrong is what would go wrong row by row.
     fn put_run(&mut self, run: &[Waiting], cx: &mut Cx<'_, 'p>) -> Result<()> {
-        let shared = cx.shared;
+        let zone = &cx.shared.settings.time_zone;
         let rows: Vec<&[Value]> = run.iter().map(|row| &row.values[..]).collect();
         let mut put = 0;
         while put < rows.len() {
-            let zone = &shared.settings.time_zone;
-            let n = rows::insert_run(self.table, &rows[put..], zone, &mut cx.row_writer()?)?;
+            let before = cx.txn.get()?.savepoint();
+            let n = match rows::insert_run(self.table, &rows[put..], zone, &mut cx.row_writer()?) {
+                Ok(n) => n,
+                // One of the rows is to be passed over: which one shows row by row.
+                Err(e) if self.insert.ignore && e.code() == ErrorCode::DupEntry => {
+                    cx.txn.get()?.rollback_to(before).map_err(from_engine)?;
+                    return run[put..].iter().try_for_each(|row| self.put_single(row, cx));
+                }
+                Err(e) => return Err(e),
+            };
             add(Counter::HandlerWrite, n as u64);
             for row in &run[put..put + n] {
-                self.row_id = row.row_id;
+                (self.row_id, self.last_row_id) = (row.row_id, row.last_row_id);
                 self.affected += 1;
                 self.raise_counter(cx)?;
                 self.stored();
             }
             put += n;
             if n == 0 {
-                self.row_id = run[put].row_id;
-                self.put(run[put].values.clone(), None, cx)?;
+                self.put_single(&run[put], cx)?;
                 put += 1;
             }
         }
-        if let Some(row) = run.last() {
-            self.last_row_id = row.last_row_id;
-        }
         Ok(())
+    }
+
+    fn put_single(&mut self, row: &Waiting, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        (self.row_id, self.last_row_id) = (row.row_id, row.last_row_id);
+        self.put(row.values.clone(), None, cx)
     }
 
     /// A row comes while others wait.
     pub(super) fn wait(&mut self, mut first: Box<FirstRows>, values: Vec<Value>, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let row = Waiting { last_row_id: self.last_row_id, row_id: std::mem::take(&mut self.row_id), values };
-        // What is said of the row, and its number, depend on the rows before, if one of them is passed over.
-        let over = row.row_id.1 || cx.warnings.total() != first.warned.total();
-        if self.insert.ignore && over {
+        if self.insert.ignore && is_over(&row, first.warned, cx) {
             let mut own = cx.warnings.take_since(first.warned);
             first.rows.into_iter().try_for_each(|row| self.put_waiting(row, cx))?;
             cx.warnings.append(&mut own);
@@ -129,7 +152,10 @@ impl<'p> Run<'p> {
                 outcome?;
                 let count = bulk.rows();
                 match bulk.finish(cx)? {
-                    None => add_all([(Counter::HandlerWrite, count), (Counter::InnodbRowsInserted, count)]),
+                    None => {
+                        add(Counter::HandlerWrite, count);
+                        add(Counter::InnodbRowsInserted, count);
+                    }
                     Some(rows) => self.put_unbuilt(rows, cx)?,
                 }
                 Ok(())
