@@ -75,6 +75,26 @@ impl Tree {
         Ok(())
     }
 
+    /// Puts entries from `from` on, one by one or those that are neighbours together.
+    fn put_from(&self, t: &mut Txn, handle: &TreeHandle, from: u32, rnd: &mut impl FnMut(u64) -> u64) -> Result<()> {
+        if rnd(2) == 0 {
+            return (from..self.entries).try_for_each(|i| self.put(t, handle, i));
+        }
+        let entries: Vec<_> = (from..self.entries).map(|i| self.entry(i)).collect();
+        let entries: Vec<NewEntry<'_>> = entries.iter().map(|(key, value)| (&key[..], &value[..])).collect();
+        let mut put = 0;
+        while put < entries.len() {
+            match t.insert_run(handle, &entries[put..])? {
+                0 => {
+                    self.put(t, handle, from + put as u32)?;
+                    put += 1;
+                }
+                n => put += n,
+            }
+        }
+        Ok(())
+    }
+
     /// Fills the tree with all entries, by way of a sort with little memory or much.
     fn fill(&self, t: &mut Txn, mut fill: Fill, memory: u64) -> Result<()> {
         let space = t.engine().sort_space(memory as usize);
@@ -264,7 +284,7 @@ fn change(
             tree.entries += 1 + rnd(if from == 0 { 500 } else { 20 }) as u32;
             match if from == 0 && rnd(4) > 0 { Fill::of_empty(t, &handle)? } else { None } {
                 Some(fill) => tree.fill(t, fill, memory(rnd))?,
-                None => (from..tree.entries).try_for_each(|i| tree.put(t, &handle, i))?,
+                None => tree.put_from(t, &handle, from, rnd)?,
             }
             assert_eq!(t.update(&base.names, &key(name), &tree.encode(tag))?, Update::Updated);
             Some(tree)
@@ -279,7 +299,7 @@ fn change(
                 let fill = Fill::begin(t, &handle)?;
                 tree.fill(t, fill, memory(rnd))?;
             } else {
-                (0..tree.entries).try_for_each(|i| tree.put(t, &handle, i))?;
+                tree.put_from(t, &handle, 0, rnd)?;
             }
             match t.insert(&base.names, &key(name), &tree.encode(tag))? {
                 Insert::Inserted => Some(tree),
