@@ -3,10 +3,7 @@
 //! statement above all, is left to the ordinary road.
 
 use super::Session;
-use super::cached::{CachedPlan, find_plan, with_scan};
-use super::locks::is_stale;
-use super::query::{done, finish_statement};
-use super::reply::{Done, Reply};
+use super::cached::{CachedPlan, enter_plan_of, find_plan, with_scan};
 use super::text::lex_mode;
 use gannet_exec::{Literals, Outcome, insert_rows, takes_rows};
 use gannet_parser::rows::{ManyRows, many_rows};
@@ -51,31 +48,63 @@ impl std::ops::Deref for Found {
     }
 }
 
-/// Runs the statement, if it is such an INSERT; `None`: nothing was done.
-pub(super) fn run(session: &mut Session, text: &[u8], started: u64, reply: &mut dyn Reply) -> Option<Result<Done>> {
-    if text.len() < SHORTEST || !matches!(text[0] | 0x20, b'i' | b'r') {
-        return None;
+/// Such a statement, ready to run.
+pub(super) struct Many {
+    buffers: Buffers,
+    mode: LexMode,
+    entry: Found,
+    params: Vec<Value>,
+}
+
+impl Many {
+    /// Finds one; `None`: it is another statement, and nothing was done.
+    pub(super) fn find(session: &mut Session, text: &[u8]) -> Option<Many> {
+        if text.len() < SHORTEST || !matches!(text[0] | 0x20, b'i' | b'r') {
+            return None;
+        }
+        // The statement may park: the buffers are its own meanwhile.
+        let mut buffers = BUFFERS.take().unwrap_or_default();
+        let mode = lex_mode(session.settings.exec.sql_mode);
+        let found = match many_rows(text, mode, &mut buffers.rows) {
+            true => frame(session, (text, mode), &mut buffers),
+            false => None,
+        };
+        let Some((entry, params)) = found else {
+            give_back(buffers);
+            return None;
+        };
+        Some(Many { buffers, mode, entry, params })
     }
-    // The statement may park: the buffers are its own meanwhile.
-    let mut buffers = BUFFERS.take().unwrap_or_default();
-    let mode = lex_mode(session.settings.exec.sql_mode);
-    let outcome = match many_rows(text, mode, &mut buffers.rows) {
-        true => of_rows(session, (text, mode), &mut buffers, started, reply),
-        false => None,
-    };
+
+    /// Its plan.
+    pub(super) fn entry(&self) -> &CachedPlan {
+        &self.entry
+    }
+
+    /// Puts the rows in.
+    pub(super) fn execute(&self, session: &mut Session, text: &[u8]) -> Result<Outcome> {
+        let literals =
+            Literals { rows: &self.buffers.rows, text, mode: self.mode, collation: session.literal_collation() };
+        session.execute_with(&self.entry.plan, &self.entry.digest.locks, &self.params, |cx, _| {
+            insert_rows(&literals, cx).map(Outcome::Affected)
+        })
+    }
+}
+
+impl Drop for Many {
+    fn drop(&mut self) {
+        give_back(std::mem::take(&mut self.buffers));
+    }
+}
+
+fn give_back(buffers: Buffers) {
     if buffers.rows.cells.capacity() <= KEPT_CELLS {
         BUFFERS.set(Some(buffers));
     }
-    outcome
 }
 
-fn of_rows(
-    session: &mut Session,
-    (text, mode): (&[u8], LexMode),
-    buffers: &mut Buffers,
-    started: u64,
-    reply: &mut dyn Reply,
-) -> Option<Result<Done>> {
+/// The statement without its rows, and its plan, by which they can be put in.
+fn frame(session: &mut Session, (text, mode): (&[u8], LexMode), buffers: &mut Buffers) -> Option<(Found, Vec<Value>)> {
     let Buffers { rows, frame } = buffers;
     // Bytes behind `_binary` are those that the client sent.
     let client = session.settings.charsets.client;
@@ -83,29 +112,7 @@ fn of_rows(
         return None;
     }
     rows.frame(text, frame);
-    let (entry, params) = plan(session, (text, mode), frame)?;
-    if !takes_rows(&entry.plan, rows) {
-        return None;
-    }
-    (session.running.more, session.running.database_dropped) = (false, false);
-    session.running.diagnostics.warnings.clear();
-    session.warn_of(&entry.digest.notices);
-    session.state.profiles.stage("executing");
-    session.running.figures.kind = entry.digest.counter;
-    if let Some(c) = entry.digest.counter {
-        count(c);
-    }
-    let literals = Literals { rows, text, mode, collation: session.literal_collation() };
-    let outcome = session.last(reply.resumes(), |s| {
-        let outcome = s.execute_with(&entry.plan, &entry.digest.locks, &params, |cx, _| {
-            insert_rows(&literals, cx).map(Outcome::Affected)
-        });
-        done(s, outcome?, 0)
-    });
-    if outcome.as_ref().is_err_and(is_stale) {
-        return None;
-    }
-    Some(finish_statement(session, started, Some(&entry.digest.digest.0), &[], outcome))
+    plan(session, (text, mode), frame).filter(|(entry, _)| takes_rows(&entry.plan, rows))
 }
 
 /// The plan of the frame, with the values of its parameters. `None`: there is none, or it needs more than that.
@@ -128,7 +135,7 @@ fn plan(session: &mut Session, (text, mode): (&[u8], LexMode), frame: &[u8]) -> 
                 let plan = session.make_plan(&parsed.statement, (&[], &[]), Some((frame, &scan.literals))).ok()?;
                 count(Counter::PlanCacheMisses);
                 let source = (frame, &scan.literals[..]);
-                Found::New(session.enter_plan_of(plan, key, source, text, &parsed.statement, &parsed.notices))
+                Found::New(enter_plan_of(session, plan, key, source, text, (&parsed.statement, &parsed.notices)))
             }
         };
         let params = session.bind(&entry.plan, &scan.literals, frame, &[]).ok()?;

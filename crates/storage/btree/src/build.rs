@@ -219,6 +219,17 @@ impl Builder {
         }
     }
 
+    /// Whether the tree has no entries.
+    pub fn may_fill(tree: &Tree) -> Result<bool, Error> {
+        tree.pool().run(|| {
+            let root = tree.pool().optimistic(tree.id().root())?;
+            let node = Node(&root);
+            let empty = node.level() == 0 && node.count() == 0;
+            root.validate()?;
+            Ok(empty)
+        })
+    }
+
     /// Entries so far.
     pub fn entries(&self) -> u64 {
         self.entries

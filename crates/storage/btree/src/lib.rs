@@ -83,17 +83,6 @@ impl Tree {
         Ok(Tree { pool: pool.clone(), id })
     }
 
-    /// Whether it has no entries.
-    pub fn is_empty(&self) -> Result<bool, Error> {
-        self.pool.run(|| {
-            let root = self.pool.optimistic(self.id.root())?;
-            let node = Node(&root);
-            let empty = node.level() == 0 && node.count() == 0;
-            root.validate()?;
-            Ok(empty)
-        })
-    }
-
     /// Frees everything the tree has. It must not be used any more. [`Pool::free_tree`] explains `last`.
     pub fn free(&self, last: impl for<'p> FnMut(&mut Mtr<'p>) -> Result<(), Stop>) -> Result<(), Error> {
         self.pool.free_tree(self.id, last).map(drop)

@@ -44,34 +44,6 @@ impl Tree {
         })
     }
 
-    /// As [`Tree::leaf_for_write`], for several keys that ascend: `place` has the leaf's bounds then, for
-    /// [`Leaf::next`].
-    pub fn leaf_for_run<'p>(
-        &'p self,
-        mtr: &mut Mtr<'p>,
-        key: &[u8],
-        value_len: usize,
-        place: &mut Place,
-    ) -> Result<Leaf, Stop> {
-        if key.len() + value_len > MAX_ENTRY || key.len() > MAX_KEY {
-            return Err(Error::TooLong { bytes: key.len() + value_len }.into());
-        }
-        loop {
-            let guard = self.leaf_by(Target::Key(key), place, None)?;
-            let node = Node(&guard);
-            let (pos, found) = node.search(key);
-            let need = entry_space(key.len().saturating_sub(node.prefix_len()), value_len);
-            if found || need <= node.free_space() {
-                let page = mtr.upgrade(guard)?;
-                return Ok(Leaf { page, pos, found });
-            }
-            guard.validate()?;
-            drop(guard);
-            gannet_base::check!(mtr.is_empty(), "INV-BT-4: a leaf has to be split while latches are held");
-            self.split(mtr.pool(), key, 0, need)?;
-        }
-    }
-
     /// The leaf for `key`, whether it is there or not, with room for a value in it to grow by `bytes` bytes.
     pub fn leaf_with_room<'p>(&self, mtr: &mut Mtr<'p>, key: &[u8], bytes: usize) -> Result<Leaf, Stop> {
         self.latched_leaf(mtr, key, |_, _, _| if bytes > 0 { bytes + LENGTH } else { 0 })
@@ -105,6 +77,34 @@ impl Tree {
 }
 
 impl Leaf {
+    /// As [`Tree::leaf_for_write`], for several keys that ascend: `place` has the leaf's bounds then, for
+    /// [`Leaf::next`].
+    pub fn for_run<'p>(
+        tree: &'p Tree,
+        mtr: &mut Mtr<'p>,
+        key: &[u8],
+        value_len: usize,
+        place: &mut Place,
+    ) -> Result<Leaf, Stop> {
+        if key.len() + value_len > MAX_ENTRY || key.len() > MAX_KEY {
+            return Err(Error::TooLong { bytes: key.len() + value_len }.into());
+        }
+        loop {
+            let guard = tree.leaf_by(Target::Key(key), place, None)?;
+            let node = Node(&guard);
+            let (pos, found) = node.search(key);
+            let need = entry_space(key.len().saturating_sub(node.prefix_len()), value_len);
+            if found || need <= node.free_space() {
+                let page = mtr.upgrade(guard)?;
+                return Ok(Leaf { page, pos, found });
+            }
+            guard.validate()?;
+            drop(guard);
+            gannet_base::check!(mtr.is_empty(), "INV-BT-4: a leaf has to be split while latches are held");
+            tree.split(mtr.pool(), key, 0, need)?;
+        }
+    }
+
     /// Whether the key is in the leaf.
     #[inline]
     pub fn found(&self) -> bool {

@@ -53,7 +53,7 @@ mod undo;
 mod waiting;
 mod writer;
 
-pub use build::{Fill, Filled, Item, Merge, SortDisk, SortSpace, Sorter, count_sorts};
+pub use build::{Fill, Filled, Item, Merge, SortDisk, SortSpace, Sorter, count_sorts, is_autocommit};
 pub use check::StoreCheck;
 pub use consumer::{Committed, Consumer};
 pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats};

@@ -11,7 +11,7 @@ use crate::{
 use gannet_catalog::{Load, NotLoaded};
 use gannet_engine::lock::{LockError, MdlDuration, MdlMode, Wait};
 use gannet_engine::{Item, Savepoint, Sorter};
-use gannet_plan::plan::Insert;
+use gannet_plan::plan::{Insert, InsertSource, PlanTable};
 use gannet_schema::{RowSource, Table};
 use gannet_types::error::WarningMark;
 use gannet_types::{Result, SqlError, Value, sql_err};
@@ -51,7 +51,10 @@ pub(super) struct Unbuilt {
 /// Nothing is to be known of a row that only the row's own insertion tells, and nothing is done with it besides.
 pub(super) fn are_simple(insert: &Insert, table: &Table, cx: &Cx<'_, '_>) -> bool {
     let plan = cx.shared.plan;
-    (plan.tables[insert.table as usize].links.is_none() || !cx.shared.settings.foreign_key_checks)
+    // A value may be read from the rows before; a query's rows are all there first.
+    let reads = |(i, t): (usize, &PlanTable)| i != insert.table as usize && t.table.id == table.id;
+    (matches!(insert.source, InsertSource::Query(_)) || !plan.tables.iter().enumerate().any(reads))
+        && (plan.tables[insert.table as usize].links.is_none() || !cx.shared.settings.foreign_key_checks)
         && table.source == RowSource::Engine
         && table.partitions.is_none()
         && table.triggers.is_empty()
@@ -66,7 +69,8 @@ pub(super) fn is_for_building(insert: &Insert, table: &Table, cx: &mut Cx<'_, '_
         return Ok(false);
     }
     let txn = cx.txn.get()?;
-    Ok((txn.is_autocommit() || table.temporary) && codec::row_tree(table, txn)?.is_empty().map_err(from_engine)?)
+    Ok((gannet_engine::is_autocommit(txn) || table.temporary)
+        && codec::row_tree(table, txn)?.is_empty().map_err(from_engine)?)
 }
 
 /// A row that IGNORE passes over gives the number that was made for it to the next one.

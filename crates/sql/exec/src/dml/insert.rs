@@ -1,6 +1,6 @@
 //! INSERT and REPLACE.
 
-mod way;
+pub(super) mod way;
 
 use self::way::Way;
 use super::{
@@ -8,15 +8,12 @@ use super::{
     bulk::{Bulk, ENOUGH},
     complete::{self, Options},
     defaults,
-    many::Literals,
     rows::{self, Conflict},
     triggers,
 };
 use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, foreign, ops, padding, place};
 use gannet_catalog::StoredTable;
 use gannet_engine::Savepoint;
-use gannet_parser::rows::Cell;
-use gannet_plan::cell_value;
 use gannet_plan::plan::{Assignment, Insert, InsertSource, Intent, PlanTable};
 use gannet_schema::{ColumnDefault, Table, TriggerEvent};
 use gannet_telemetry::{Counter, count};
@@ -41,9 +38,59 @@ fn run<'p>(insert: &'p Insert, new: bool, cx: &mut Cx<'_, 'p>) -> Result<Affecte
     if new && plan.tables[insert.table as usize].links.is_none() {
         run.way = Bulk::begin(insert, table, cx)?.map_or(Way::OneByOne, |bulk| Way::Built(Box::new(bulk)));
     }
-    let outcome = run.source(insert, cx);
-    run.ended(outcome, cx)?;
+    let outcome = source(&mut run, insert, cx);
+    way::ended(&mut run, outcome, cx)?;
     Ok(run.finish(cx))
+}
+
+/// Puts the rows of the statement's source in.
+fn source<'p>(run: &mut Run<'p>, insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    match &insert.source {
+        InsertSource::Values(lists) => {
+            run.expected = lists.len() as u64;
+            if lists.len() > 1 {
+                way::await_rows(run, lists.len() >= ENOUGH, cx)?;
+            }
+            for list in lists {
+                let row = match run.row_from_list(list, cx) {
+                    Ok(row) => row,
+                    Err(error) => return Err(first_error(run, error, cx)),
+                };
+                run.store(row, None, cx)?;
+            }
+            Ok(())
+        }
+        InsertSource::Query(query) => {
+            if cx.strict && !run.before {
+                run.all_given(cx)?;
+            }
+            let mut operator = ops::build(query, false)?;
+            if reads_target(insert, &cx.shared.plan.tables) {
+                let batches = ops::collect(&mut operator, cx)?;
+                run.expected = batches.iter().map(|b| b.rows as u64).sum();
+                let many = run.expected >= ENOUGH as u64;
+                way::await_rows(run, many, cx)?;
+                return batches.iter().try_for_each(|batch| run.store_batch(batch, cx));
+            }
+            run.expected = 0;
+            way::await_rows(run, true, cx)?;
+            operator.open(cx)?;
+            while let Some(batch) = operator.next(cx)? {
+                run.expected += batch.rows as u64;
+                run.store_batch(&batch, cx)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// What is said of a row that cannot be made: that a column is missing comes before what is wrong with a value.
+#[cold]
+pub(super) fn first_error<'p>(run: &Run<'p>, error: SqlError, cx: &mut Cx<'_, 'p>) -> SqlError {
+    if !cx.strict || run.before {
+        return error;
+    }
+    run.all_given(cx).err().unwrap_or(error)
 }
 
 /// The greatest value of a type of integers, but for BIGINT.
@@ -157,55 +204,6 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
-    /// Puts the rows of the statement's source in.
-    fn source(&mut self, insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        match &insert.source {
-            InsertSource::Values(lists) => {
-                self.expected = lists.len() as u64;
-                if lists.len() > 1 {
-                    self.await_rows(lists.len() >= ENOUGH, cx)?;
-                }
-                for list in lists {
-                    let row = match self.row_from_list(list, cx) {
-                        Ok(row) => row,
-                        Err(error) => return Err(self.first_error(error, cx)),
-                    };
-                    self.store(row, None, cx)?;
-                }
-                Ok(())
-            }
-            InsertSource::Query(query) => {
-                if cx.strict && !self.before {
-                    self.all_given(cx)?;
-                }
-                let mut operator = ops::build(query, false)?;
-                if reads_target(insert, &cx.shared.plan.tables) {
-                    let batches = ops::collect(&mut operator, cx)?;
-                    self.expected = batches.iter().map(|b| b.rows as u64).sum();
-                    self.await_rows(self.expected >= ENOUGH as u64, cx)?;
-                    return batches.iter().try_for_each(|batch| self.store_batch(batch, cx));
-                }
-                self.expected = 0;
-                self.await_rows(true, cx)?;
-                operator.open(cx)?;
-                while let Some(batch) = operator.next(cx)? {
-                    self.expected += batch.rows as u64;
-                    self.store_batch(&batch, cx)?;
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// What is said of a row that cannot be made: that a column is missing comes before what is wrong with a value.
-    #[cold]
-    pub(super) fn first_error(&self, error: SqlError, cx: &mut Cx<'_, 'p>) -> SqlError {
-        if !cx.strict || self.before {
-            return error;
-        }
-        self.all_given(cx).err().unwrap_or(error)
-    }
-
     fn store_batch(&mut self, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
         for r in 0..batch.rows {
             let source = batch.row_values(r);
@@ -224,22 +222,6 @@ impl<'p> Run<'p> {
     ) -> Result<Vec<Value>> {
         let row = vec![None; self.table.columns.len()];
         self.row_from_fields(row, (&self.insert.columns, list), cx)
-    }
-
-    /// A row from literals, one for each column that the statement names.
-    pub(super) fn row_from_cells(
-        &mut self,
-        cells: &[Cell],
-        literals: &Literals<'_>,
-        buffer: &mut Vec<u8>,
-        cx: &mut Cx<'_, 'p>,
-    ) -> Result<Vec<Value>> {
-        let mut row = vec![None; self.table.columns.len()];
-        for (cell, column) in cells.iter().zip(&self.insert.columns) {
-            let value = cell_value(cell, literals.text, (literals.mode, literals.collation), buffer);
-            row[*column as usize] = Some(self.convert(value, *column as usize, false, cx)?);
-        }
-        self.complete(row, cx)
     }
 
     /// Completes a row of which some columns have values; the rest is assigned.
@@ -295,7 +277,13 @@ impl<'p> Run<'p> {
 
     /// Converts a given value into its column's type; NULL into NOT NULL is error 1048, or the implicit default where
     /// MySQL is lenient. `updates`: by ON DUPLICATE KEY UPDATE.
-    fn convert(&mut self, value: ValueRef<'_>, column: usize, updates: bool, cx: &mut Cx<'_, 'p>) -> Result<Value> {
+    pub(super) fn convert(
+        &mut self,
+        value: ValueRef<'_>,
+        column: usize,
+        updates: bool,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<Value> {
         if value.is_null() {
             return self.null(column, updates, cx);
         }
@@ -331,7 +319,7 @@ impl<'p> Run<'p> {
         Ok(Value::Null)
     }
 
-    fn complete(&mut self, row: Vec<Option<Value>>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
+    pub(super) fn complete(&mut self, row: Vec<Option<Value>>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
         let mut values = Vec::with_capacity(row.len());
         let mut computed: smallvec::SmallVec<[usize; 8]> = smallvec::SmallVec::new();
         let mut missing = Vec::new();
@@ -474,9 +462,9 @@ impl<'p> Run<'p> {
         self.last_row_id = self.number_of(&values);
         match std::mem::replace(&mut self.way, Way::OneByOne) {
             Way::OneByOne => self.put(values, source, cx),
-            Way::Waiting(first) => self.wait(first, values, cx),
-            Way::Runs(run) => self.join(run, values, cx),
-            Way::Built(bulk) => self.put_built(bulk, values, cx),
+            Way::Waiting(first) => way::wait(self, first, values, cx),
+            Way::Runs(run) => way::join(self, run, values, cx),
+            Way::Built(bulk) => way::put_built(self, bulk, values, cx),
         }
     }
 

@@ -5,7 +5,7 @@
 //! with 1262, NULL in a NOT NULL column is its type's zero with 1263: all three are errors in strict mode. Rows are
 //! read one at a time.
 
-use super::insert::Run;
+use super::insert::{Run, way};
 use super::{Affected, defaults};
 use crate::context::Cx;
 use crate::convert;
@@ -74,9 +74,9 @@ pub fn load<'p>(load: &Load<'_>, input: &mut dyn Input, cx: &mut Cx<'_, 'p>) -> 
             break;
         }
     }
-    run.await_rows(true, cx)?;
+    way::await_rows(&mut run, true, cx)?;
     let outcome = each_line(load, &mut reader, &mut run, (insert, table), cx);
-    run.ended(outcome, cx)?;
+    way::ended(&mut run, outcome, cx)?;
     let (records, rows) = (run.records(), run.affected());
     let (deleted, skipped) = if insert.replace { (run.duplicates(), 0) } else { (0, records.saturating_sub(rows)) };
     let warnings = cx.warnings.total();

@@ -2,13 +2,15 @@
 
 use super::Affected;
 use super::bulk::ENOUGH;
-use super::insert::Run;
+use super::insert::{Run, first_error, way};
 use crate::context::Cx;
 use gannet_parser::LexMode;
-use gannet_parser::rows::{CellKind, ManyRows};
+use gannet_parser::rows::{Cell, CellKind, ManyRows};
+use gannet_plan::cell_value;
 use gannet_plan::plan::{Insert, InsertSource};
 use gannet_plan::{Plan, PlanKind};
-use gannet_types::{CollationId, Result, SqlError};
+use gannet_schema::Table;
+use gannet_types::{CollationId, Result, SqlError, Value};
 
 /// Rows of literals.
 pub struct Literals<'a> {
@@ -49,21 +51,43 @@ pub fn insert_rows<'p>(literals: &Literals<'_>, cx: &mut Cx<'_, 'p>) -> Result<A
     cx.ignore = insert.ignore;
     cx.strict = cx.shared.settings.sql_mode.is_strict() && !cx.ignore;
     let mut run = Run::new(insert, table, literals.rows.count() as u64, cx);
-    run.await_rows(literals.rows.count() >= ENOUGH, cx)?;
-    let outcome = each_row(literals, &mut run, cx);
-    run.ended(outcome, cx)?;
+    way::await_rows(&mut run, literals.rows.count() >= ENOUGH, cx)?;
+    let outcome = each_row(literals, (table, insert), &mut run, cx);
+    way::ended(&mut run, outcome, cx)?;
     Ok(run.finish(cx))
 }
 
-fn each_row<'p>(literals: &Literals<'_>, run: &mut Run<'p>, cx: &mut Cx<'_, 'p>) -> Result<()> {
+fn each_row<'p>(
+    literals: &Literals<'_>,
+    target: (&Table, &Insert),
+    run: &mut Run<'p>,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<()> {
     let mut buffer = Vec::new();
     for cells in literals.rows.rows() {
-        let row = match run.row_from_cells(cells, literals, &mut buffer, cx) {
+        let row = match row_from_cells(run, target, cells, literals, &mut buffer, cx) {
             Ok(row) => row,
-            Err(error) => return Err(run.first_error(error, cx)),
+            Err(error) => return Err(first_error(run, error, cx)),
         };
         run.store(row, None, cx)?;
         cx.check_interrupt()?;
     }
     Ok(())
+}
+
+/// A row from literals, one for each column that the statement names.
+fn row_from_cells<'p>(
+    run: &mut Run<'p>,
+    (table, insert): (&Table, &Insert),
+    cells: &[Cell],
+    literals: &Literals<'_>,
+    buffer: &mut Vec<u8>,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Vec<Value>> {
+    let mut row = vec![None; table.columns.len()];
+    for (cell, column) in cells.iter().zip(&insert.columns) {
+        let value = cell_value(cell, literals.text, (literals.mode, literals.collation), buffer);
+        row[*column as usize] = Some(run.convert(value, *column as usize, false, cx)?);
+    }
+    run.complete(row, cx)
 }

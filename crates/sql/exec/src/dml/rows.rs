@@ -55,7 +55,7 @@ pub(crate) fn insert_run(table: &Table, rows: &[&[Value]], zone: &TimeZone, to: 
     let entries: Vec<NewEntry<'_>> = places.iter().map(|&(at, row, end)| (&bytes[at..row], &bytes[row..end])).collect();
     let mut n = 0;
     while n < entries.len() {
-        match to.txn.insert_run(tree, &entries[n..]).map_err(from_engine)? {
+        match tree.insert_run(&entries[n..], to.txn).map_err(from_engine)? {
             0 => break,
             more => n += more,
         }
@@ -95,7 +95,7 @@ fn insert_entries<'r>(
     let entries: Vec<NewEntry<'_>> = entries.iter().map(|e| (&e.key[..], &e.carried[..])).collect();
     let mut rest = &entries[..];
     while let [(key, carried), ..] = rest {
-        let n = match txn.insert_run(tree, rest).map_err(from_engine)? {
+        let n = match tree.insert_run(rest, txn).map_err(from_engine)? {
             0 => txn.index_insert(tree, key, carried).map(|()| 1).map_err(from_engine)?,
             n => n,
         };

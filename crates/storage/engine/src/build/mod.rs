@@ -10,11 +10,10 @@
 //!
 //! A tree that was there, and is empty, can be filled too ([`Fill::of_empty`]), while the caller's metadata lock keeps
 //! all other writers out. Its undo record tells of all its entries at once. A rollback takes out what has the
-//! transaction's stamp ([`take_back`]), leaf by leaf, and leaves alone what others have put in after a restart, when
-//! the lock is gone. Older snapshots go on seeing an empty tree.
+//! transaction's stamp (`rollback::take_back`), leaf by leaf, and leaves alone what others have put in after a
+//! restart, when the lock is gone. Older snapshots go on seeing an empty tree.
 
 mod sort;
-mod undo;
 
 use gannet_base::sync::Arc;
 use gannet_base::{PageNo, TrxId};
@@ -22,7 +21,6 @@ use gannet_page::node::MAX_ENTRY;
 use gannet_runtime::{now_ns, park};
 
 pub use sort::{Item, Merge, SortDisk, SortSpace, Sorter};
-pub(crate) use undo::take_back;
 
 /// From now on the files of sorts count there.
 pub fn count_sorts(engine: &Engine, disk: Arc<dyn SortDisk>) {
@@ -33,11 +31,8 @@ pub fn count_sorts(engine: &Engine, disk: Arc<dyn SortDisk>) {
 use crate::index::{MAX_STAMP, put_deleter, put_stamp};
 use crate::row::{CHAIN_REF, ROW_HEADER, RowFlags, RowHeader};
 use crate::rows::{INLINE_HEAD, MAX_ROW};
-use crate::undo::record::{Body, ROW_INSERT, UndoPtr};
+use crate::undo::record::{Body, NO_VERSION};
 use crate::{Engine, EngineError, Result, TreeHandle, TreeKind, Txn};
-
-/// What a row of a filled tree has for an older version: none, and no record.
-const NO_VERSION: UndoPtr = UndoPtr(ROW_INSERT as u64);
 
 /// How long a tree waits that others have locks in, before it looks again.
 const LOOK_AGAIN_NS: u64 = 1_000_000;
@@ -80,10 +75,10 @@ impl Fill {
         }
         tree.check_there()?;
         let locks = &tree.shared.locks;
-        if !locks.no_gaps() || !locks.no_records() || !tree.shared.tree.is_empty()? {
+        if !locks.no_gaps() || !locks.no_records() || !tree.is_empty()? {
             return Ok(None);
         }
-        txn.note_build(tree)?;
+        note_build(txn, tree)?;
         let builder = gannet_btree::Builder::new(&tree.shared.tree);
         let writer = txn.own_id();
         Ok(Some(Fill { tree: tree.clone(), writer, builder, key: Vec::new(), value: Vec::new() }))
@@ -169,40 +164,38 @@ impl Filled {
     }
 }
 
+/// The transaction is one statement's, which commits by itself.
+pub fn is_autocommit(txn: &Txn) -> bool {
+    txn.options.autocommit
+}
+
 impl TreeHandle {
     /// Whether the tree has no entries at all, not even dead ones.
     pub fn is_empty(&self) -> Result<bool> {
-        Ok(self.shared.tree.is_empty()?)
+        Ok(gannet_btree::Builder::may_fill(&self.shared.tree)?)
     }
 }
 
-impl Txn {
-    /// Its changes are one statement's, which commits by itself.
-    pub fn is_autocommit(&self) -> bool {
-        self.options.autocommit
-    }
-
-    /// The undo record of a tree that is about to be filled.
-    fn note_build(&mut self, tree: &TreeHandle) -> Result<()> {
-        self.start_writing()?;
-        let store = &*self.engine.store;
-        let Some(w) = self.writer.as_mut() else { return Err(EngineError::NotActive) };
-        let staged = &mut Vec::new();
-        loop {
-            let body = Body::Build { chain: PageNo::ZERO };
-            let Some(at) = w.stage(tree.id(), &body, staged) else {
-                w.extend(store)?;
-                continue;
-            };
-            store.pool.run(|| {
-                let mut mtr = store.pool.mtr()?;
-                let page = mtr.latch(w.tail.page)?;
-                w.append(&mut mtr, page, staged, at);
-                mtr.commit();
-                Ok::<(), gannet_buffer::Stop>(())
-            })?;
-            return Ok(());
-        }
+/// The undo record of a tree that is about to be filled.
+fn note_build(txn: &mut Txn, tree: &TreeHandle) -> Result<()> {
+    txn.start_writing()?;
+    let store = &*txn.engine.store;
+    let Some(w) = txn.writer.as_mut() else { return Err(EngineError::NotActive) };
+    let staged = &mut Vec::new();
+    loop {
+        let body = Body::Build { chain: PageNo::ZERO };
+        let Some(at) = w.stage(tree.id(), &body, staged) else {
+            w.extend(store)?;
+            continue;
+        };
+        store.pool.run(|| {
+            let mut mtr = store.pool.mtr()?;
+            let page = mtr.latch(w.tail.page)?;
+            w.append(&mut mtr, page, staged, at);
+            mtr.commit();
+            Ok::<(), gannet_buffer::Stop>(())
+        })?;
+        return Ok(());
     }
 }
 

@@ -16,7 +16,7 @@
 //! | 8 drop tree | common, u8 kind |
 //! | 10 chain | common, u64 first page, u16 pages: part of an overflow chain of a new version |
 //! | 11 row delete | as row modify; the newer version is a deleted one |
-//! | 12 build | common, u64 first page of an overflow chain that a rollback is about to free (else 0): all entries of a tree that was empty, written bottom-up |
+//! | 12 build | common, u64 first page of a chain that a rollback frees (else 0): a tree that was empty |
 //! | 9 continue | u64 transaction: the first record of a page to which a transaction goes on |
 //!
 //! common: `u64 tree`, `u64 pointer to this transaction's previous record` (0 = none). Flag 1 of these: done (undone by
@@ -63,6 +63,9 @@ pub(crate) const BUILD: u8 = 12;
 pub(crate) const ENDED_CHAIN_AT: usize = 37;
 /// Offset of the chain's page in a build record.
 pub(crate) const BUILD_CHAIN_AT: usize = 20;
+
+/// What a row of a filled tree has for an older version: none, and no record.
+pub(crate) const NO_VERSION: UndoPtr = UndoPtr(ROW_INSERT as u64);
 
 /// Where an undo record lies.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -84,7 +84,7 @@ impl Tree {
         let entries: Vec<NewEntry<'_>> = entries.iter().map(|(key, value)| (&key[..], &value[..])).collect();
         let mut put = 0;
         while put < entries.len() {
-            match t.insert_run(handle, &entries[put..])? {
+            match handle.insert_run(&entries[put..], t)? {
                 0 => {
                     self.put(t, handle, from + put as u32)?;
                     put += 1;
