@@ -5,6 +5,7 @@
 mod declare;
 mod absent;
 mod accounts;
+mod attributes;
 mod columns;
 mod deeds;
 mod empty;
@@ -91,6 +92,7 @@ fn declared() -> &'static [Declared] {
     ALL.get_or_init(|| {
         let lists = [
             metadata::INFORMATION_SCHEMA,
+            attributes::INFORMATION_SCHEMA,
             accounts::INFORMATION_SCHEMA,
             runtime::INFORMATION_SCHEMA,
             figures::INFORMATION_SCHEMA,
