@@ -16,6 +16,7 @@ pub(crate) mod help;
 mod innodb;
 mod locks;
 mod metadata;
+mod noted;
 mod objects;
 mod performance;
 mod programs;
@@ -109,6 +110,7 @@ fn declared() -> &'static [Declared] {
             absent::PERFORMANCE_SCHEMA,
             absent::OFF,
             ran::PERFORMANCE_SCHEMA,
+            noted::PERFORMANCE_SCHEMA,
             empty::PERFORMANCE_SCHEMA,
             accounts::MYSQL,
             figures::MYSQL,
