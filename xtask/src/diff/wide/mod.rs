@@ -7,6 +7,7 @@ mod changes;
 mod columns;
 mod definitions;
 mod documents;
+mod elsewhere;
 mod keys;
 mod mixes;
 mod programs;
@@ -134,6 +135,7 @@ const THEMES: &[Theme] = &[
     mixes::windows,
     programs::procedures,
     programs::triggers,
+    elsewhere::prepared,
 ];
 
 /// The round of a seed.
