@@ -6,7 +6,7 @@ use gannet_core::accounts::{Account, Plugin, Privilege, Privileges, SchemaGrant,
 use gannet_exec::ddl::locked_tables;
 use gannet_parser::ast::{ObjectName, Statement};
 use gannet_schema::RoutineKind;
-use gannet_types::ErrorCode;
+use gannet_types::{ErrorCode, sql_err};
 use std::sync::Arc;
 
 /// The schema.
@@ -27,7 +27,8 @@ pub(crate) fn definer(user: &str, host: &str) -> Option<Arc<Account>> {
 
 /// A definition of a view that the server has by itself, as dumps have them: it stays as it is, with a warning.
 pub(crate) fn definition(session: &mut Session, statement: &Statement) -> Option<Done> {
-    if !matches!(statement, Statement::CreateView(_) | Statement::DropView { .. }) {
+    let table = matches!(statement, Statement::DropTable { temporary: false, if_exists: true, .. });
+    if !table && !matches!(statement, Statement::CreateView(_) | Statement::DropView { .. }) {
         return None;
     }
     let names = locked_tables(statement);
@@ -37,7 +38,11 @@ pub(crate) fn definition(session: &mut Session, statement: &Statement) -> Option
     };
     let count = names.iter().filter(own).count();
     (count > 0 && count == names.len()).then(|| {
-        names.iter().for_each(|n| tell(session, &n.name));
+        for n in names {
+            // A view is no table.
+            let unknown = sql_err!(BadTable, format!("{SCHEMA}.{}", &*n.name));
+            if table { session.note(&unknown) } else { tell(session, &n.name) }
+        }
         Done::default()
     })
 }

@@ -112,6 +112,9 @@ fn dump(c: &mut Connection, client: Client) -> String {
             }
             let columns: Vec<String> =
                 rows(c, &format!("SHOW COLUMNS FROM `{name}`")).iter().map(|r| format!("1 AS `{}`", r[0])).collect();
+            if client == Client::MariaDb {
+                writeln!(out, "DROP TABLE IF EXISTS `{name}`;").unwrap();
+            }
             writeln!(out, "/*!50001 DROP VIEW IF EXISTS `{name}`*/;\nSET @saved_cs_client = @@character_set_client;")
                 .unwrap();
             writeln!(out, "/*!50001 CREATE VIEW `{name}` AS SELECT {}*/;", columns.join(", ")).unwrap();
