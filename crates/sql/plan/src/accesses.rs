@@ -81,9 +81,9 @@ impl Plan {
     /// Counts the plan with each index that it reads by.
     pub fn note_uses(&self) {
         let root = match &self.kind {
-            PlanKind::Query(root) => Some(root),
+            PlanKind::Query(root) => Some(&**root),
             PlanKind::Insert(insert) => match &insert.source {
-                InsertSource::Query(root) => Some(root),
+                InsertSource::Query(root) => Some(&**root),
                 _ => None,
             },
             PlanKind::Update(update) => Some(&update.input),

@@ -75,15 +75,8 @@ impl Figures {
     /// Counts a statement.
     pub fn statement(&self, e: &Execution) {
         self.statements.note(e.latency_ns);
-        let plain = [
-            e.locks_ns,
-            e.error.into(),
-            e.warnings,
-            e.rows_affected,
-            e.rows_sent,
-            e.rows_examined,
-            e.no_index.into(),
-        ];
+        let plain =
+            [e.locks_ns, e.error.into(), e.warnings, e.rows_affected, e.rows_sent, e.rows_examined, e.no_index.into()];
         let work = e.work.iter().flat_map(|work| self.work.iter().zip(work));
         // Of a simple statement most are zero: their cells are left alone, which other sessions may have in hand.
         for (cell, n) in self.plain.iter().zip(&plain).chain(work).filter(|(_, n)| **n != 0) {

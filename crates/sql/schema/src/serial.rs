@@ -378,12 +378,10 @@ fn encode_index(index: &Index, w: &mut Writer<'_>) {
         Some(Using::Btree) => 1,
         Some(Using::Hash) => 2,
     };
-    w.prefixed(index.name.as_bytes())
-        .u8(kind)
-        .u8(u8::from(index.invisible)
-            | using << 1
-            | u8::from(index.generated) << 3
-            | u8::from(!index.attributes.is_empty()) << 4);
+    w.prefixed(index.name.as_bytes()).u8(kind).u8(u8::from(index.invisible)
+        | using << 1
+        | u8::from(index.generated) << 3
+        | u8::from(!index.attributes.is_empty()) << 4);
     w.u64(index.tree.0);
     w.prefixed(index.comment.as_bytes()).varint(index.parts.len() as u64);
     for part in &index.parts {

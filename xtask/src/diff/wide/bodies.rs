@@ -186,11 +186,8 @@ impl<'r> Body<'r> {
                 _ => self.name("v"),
             };
             let ty = if text { one(self.random, &["VARCHAR(20)", "CHAR(5)", "TEXT"]) } else { "INT" };
-            let value = if self.random.percent(60) {
-                format!(" DEFAULT {}", self.expression(text, 1))
-            } else {
-                String::new()
-            };
+            let value =
+                if self.random.percent(60) { format!(" DEFAULT {}", self.expression(text, 1)) } else { String::new() };
             let _ = write!(self.out, "DECLARE {name} {ty}{value}; ");
             self.locals.push(Local { name, text });
         }
@@ -215,7 +212,15 @@ impl<'r> Body<'r> {
     fn handlers(&mut self, depth: usize) {
         let mut taken: Vec<&str> = Vec::new();
         for _ in 0..self.random.below(3) {
-            let of = ["SQLEXCEPTION", "NOT FOUND", "1062", "SQLSTATE '23000'", "SQLSTATE '45000'", "1326", "SQLSTATE '22003'"];
+            let of = [
+                "SQLEXCEPTION",
+                "NOT FOUND",
+                "1062",
+                "SQLSTATE '23000'",
+                "SQLSTATE '45000'",
+                "1326",
+                "SQLSTATE '22003'",
+            ];
             let what = one(self.random, &of);
             if taken.contains(&what) {
                 continue;
@@ -306,11 +311,13 @@ impl<'r> Body<'r> {
             }
             21 if procedure => {
                 let (table, filter) = (self.read(), self.condition(1));
-                let _ = write!(self.out, "SELECT CONCAT_WS('|', id, a, s) AS r FROM {table} WHERE {filter} ORDER BY id; ");
+                let _ =
+                    write!(self.out, "SELECT CONCAT_WS('|', id, a, s) AS r FROM {table} WHERE {filter} ORDER BY id; ");
             }
             22 if procedure => self.dynamic(),
             23 if procedure && self.handlers == 0 => {
-                let words = one(self.random, &["START TRANSACTION", "COMMIT", "ROLLBACK", "SAVEPOINT a", "ROLLBACK TO a"]);
+                let words =
+                    one(self.random, &["START TRANSACTION", "COMMIT", "ROLLBACK", "SAVEPOINT a", "ROLLBACK TO a"]);
                 let _ = write!(self.out, "{words}; ");
             }
             24 => {
@@ -421,7 +428,9 @@ impl<'r> Body<'r> {
         };
         let (x, filter) = (self.number(1), self.condition(1));
         let text = match self.random.below(7) {
-            0 | 1 => format!("INSERT INTO {table} (id, a, s) VALUES ({}, {x}, {})", self.random.below(12), self.text(1)),
+            0 | 1 => {
+                format!("INSERT INTO {table} (id, a, s) VALUES ({}, {x}, {})", self.random.below(12), self.text(1))
+            }
             2 => format!("UPDATE {table} SET a = {x} WHERE {filter}"),
             3 => format!("UPDATE {table} SET s = {}, b = b + 1 WHERE id = {x}", self.text(1)),
             4 => format!("DELETE FROM {table} WHERE id = {x}"),
@@ -488,7 +497,9 @@ impl<'r> Body<'r> {
     fn dynamic(&mut self) {
         let x = self.number(1);
         let text = match self.random.below(3) {
-            0 => format!("SET @d = {x}; PREPARE s FROM 'SELECT CONCAT(''d'', IFNULL(?, 0)) AS r'; EXECUTE s USING @d; "),
+            0 => {
+                format!("SET @d = {x}; PREPARE s FROM 'SELECT CONCAT(''d'', IFNULL(?, 0)) AS r'; EXECUTE s USING @d; ")
+            }
             1 => format!(
                 "SET @d = {x}; PREPARE s FROM 'INSERT INTO log (txt) VALUES (CONCAT(''d'', ?))'; EXECUTE s USING @d; DEALLOCATE PREPARE s; "
             ),

@@ -284,7 +284,9 @@ fn alike(step: &Step, outcomes: &[Outcome; 2]) -> bool {
             // The rows that the last statement changed, or those of all.
             let info = info || step.calls;
             // Whether ALTER TABLE copies rows is each server's own affair.
-            step.calls || step.sql.starts_with("ALTER") || a.ok.affected == b.ok.affected && a.ok.insert_id == b.ok.insert_id && info
+            step.calls
+                || step.sql.starts_with("ALTER")
+                || a.ok.affected == b.ok.affected && a.ok.insert_id == b.ok.insert_id && info
         }
         outcomes if step.documents => same(&outcomes.clone().map(documents::canonical), manner),
         outcomes => same(outcomes, manner),

@@ -12,9 +12,7 @@ fn tables(random: &mut Random) -> Vec<String> {
     let mut setup = vec!["CREATE TABLE log (id INT AUTO_INCREMENT PRIMARY KEY, txt VARCHAR(100))".to_owned()];
     for table in ["t0", "t1"] {
         let keys = one(random, &["", ", KEY (a)", ", UNIQUE KEY (b)"]);
-        setup.push(format!(
-            "CREATE TABLE {table} (id INT PRIMARY KEY, a INT, b INT, s VARCHAR(20){keys})"
-        ));
+        setup.push(format!("CREATE TABLE {table} (id INT PRIMARY KEY, a INT, b INT, s VARCHAR(20){keys})"));
         for id in 0..random.below(8) {
             let (a, s) = (small(random, 5), one(random, &["'a'", "'b'", "NULL", "'xyz'"]));
             setup.push(format!("INSERT INTO {table} VALUES ({id}, {a}, {id}, {s})"));
@@ -101,7 +99,9 @@ pub(super) fn triggers(random: &mut Random) -> Story {
         steps.push(Step::new(match random.below(14) {
             0 | 1 => format!("INSERT {ignore}INTO {table} (id, a, s) VALUES ({id}, {a}, 'n'), ({}, {x}, 'm')", id + 1),
             2 => format!("INSERT {ignore}INTO {table} (id, a) SELECT id + {x}, a FROM {other} ORDER BY id LIMIT 3"),
-            3 => format!("INSERT INTO {table} VALUES ({id}, {a}, {id}, NULL) ON DUPLICATE KEY UPDATE a = {x}, s = 'dup'"),
+            3 => {
+                format!("INSERT INTO {table} VALUES ({id}, {a}, {id}, NULL) ON DUPLICATE KEY UPDATE a = {x}, s = 'dup'")
+            }
             4 => format!("REPLACE INTO {table} VALUES ({id}, {a}, {id}, 'rep')"),
             5 | 6 => format!("UPDATE {ignore}{table} SET a = {a} WHERE id <= {id} ORDER BY id"),
             7 => format!("UPDATE {table} SET id = id + 20, s = 'moved' WHERE id = {id}"),

@@ -161,8 +161,10 @@ impl<'a, 'b> Definer<'a, 'b> {
                 TableOption::StatsPersistent(None) => keep("STATS_PERSISTENT", "DEFAULT".into()),
                 TableOption::StatsAutoRecalc(None) => keep("STATS_AUTO_RECALC", "DEFAULT".into()),
                 TableOption::StatsSamplePages(None) => keep("STATS_SAMPLE_PAGES", "DEFAULT".into()),
-                TableOption::EngineAttribute(json) => keep(ENGINE_ATTRIBUTE, quoted(&attribute(json)?)),
-                TableOption::SecondaryEngineAttribute(json) => keep(SECONDARY_ENGINE_ATTRIBUTE, quoted(&attribute(json)?)),
+                TableOption::EngineAttribute(json) => keep(ENGINE_ATTRIBUTE, quoted(&document(json)?)),
+                TableOption::SecondaryEngineAttribute(json) => {
+                    keep(SECONDARY_ENGINE_ATTRIBUTE, quoted(&document(json)?))
+                }
                 // MySQL takes a password and has no use for it.
                 TableOption::Password(_) => {}
                 TableOption::Connection(text) => {
@@ -241,8 +243,8 @@ impl<'a, 'b> Definer<'a, 'b> {
                 // Parsed and ignored, as MySQL 8.4 does: only FOREIGN KEY makes a constraint.
                 ColumnAttribute::References(_) => {}
                 ColumnAttribute::Check(check) => extras.checks.push((check.clone(), Some(name.text.clone()))),
-                ColumnAttribute::EngineAttribute(json) => made.attributes.engine = attribute(json)?,
-                ColumnAttribute::SecondaryEngineAttribute(json) => made.attributes.secondary = attribute(json)?,
+                ColumnAttribute::EngineAttribute(json) => made.attributes.engine = document(json)?,
+                ColumnAttribute::SecondaryEngineAttribute(json) => made.attributes.secondary = document(json)?,
                 ColumnAttribute::Srid(_) | ColumnAttribute::NotSecondary => {
                     return Err(SqlError::unsupported("SRID and NOT SECONDARY"));
                 }
@@ -465,8 +467,8 @@ fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex>
             // The size of an index block is a hint that InnoDB ignores for uncompressed tables.
             IndexOption::KeyBlockSize(_) => {}
             IndexOption::WithParser(_) if made.method != Method::Ordered => {}
-            IndexOption::EngineAttribute(json) => made.attributes.engine = attribute(json)?,
-            IndexOption::SecondaryEngineAttribute(json) => made.attributes.secondary = attribute(json)?,
+            IndexOption::EngineAttribute(json) => made.attributes.engine = document(json)?,
+            IndexOption::SecondaryEngineAttribute(json) => made.attributes.secondary = document(json)?,
             IndexOption::Using(_) | IndexOption::WithParser(_) => {
                 return Err(SqlError::unsupported("index options RTREE and WITH PARSER"));
             }
@@ -508,7 +510,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// An attribute for an engine: a JSON document, or nothing. It is kept, and tells InnoDB nothing. Error 3980.
-fn attribute(text: &str) -> Result<Box<str>> {
+fn document(text: &str) -> Result<Box<str>> {
     if !text.is_empty()
         && let Err(e) = gannet_types::json::parse(text.as_bytes())
     {
