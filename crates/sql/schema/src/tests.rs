@@ -161,10 +161,10 @@ fn show_create_is_what_mysql_prints() {
   `x` varchar(36) DEFAULT (uuid()),
   `bits` bit(4) DEFAULT b'101',
   `g` int GENERATED ALWAYS AS ((`n` + 1)) VIRTUAL,
-  `h` int DEFAULT NULL /*!80023 INVISIBLE */ COMMENT 'don''t\\nshow',
+  `h` int DEFAULT NULL /*!80023 INVISIBLE */ COMMENT 'don''t\\nshow' /*!80021 ENGINE_ATTRIBUTE '{\"a\":\"it''s\"}' */,
   `b` varchar(10) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL,
   PRIMARY KEY (`id`),
-  UNIQUE KEY `u_s` (`s`),
+  UNIQUE KEY `u_s` (`s`) /*!80021 SECONDARY_ENGINE_ATTRIBUTE '[1]' */,
   KEY `n` (`n`,`s`(5) DESC),
   KEY `t_p` (`t`(10))
 ) ENGINE=InnoDB AUTO_INCREMENT=42 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='all of it'";
