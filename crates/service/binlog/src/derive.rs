@@ -110,12 +110,13 @@ impl Deriver {
         let around = if between { (middle.len() + 8 + 2 * (HEADER + tail)) as u64 } else { 0 };
         // An empty transaction has BEGIN and COMMIT, and no rows.
         let timestamp = (head.committed_us / 1_000_000) as u32;
-        let first = if head.items > 0 { Item::decode(&mut r.clone())?.timestamp } else { timestamp };
+        let item = if head.items > 0 { Some(Item::decode(&mut r.clone())?) } else { None };
+        let first = item.map_or(timestamp, |item| item.timestamp);
         let (uuid, number) = self.next_gtid(head.gtid);
         self.sequence += 1;
         let version = version_number(self.writer.version.as_bytes());
         let mut gtid = Gtid {
-            may_have_statements: head.frame == Frame::Definition,
+            may_have_statements: item.is_some_and(|item| item.kind == kind::QUERY),
             uuid,
             number,
             last_committed: self.sequence - 1,

@@ -11,10 +11,12 @@
 
 mod exporter;
 mod files;
+mod owned;
 #[cfg(test)]
 mod tests;
 
 pub use files::{Front, Names};
+pub use owned::OwnGtid;
 
 use crate::log::ErrorLog;
 use crate::vars::{GlobalVars, Live};
@@ -62,6 +64,8 @@ struct Passed {
     /// Behind it.
     place: Place,
     gtid: (Uuid, u64),
+    /// The connection.
+    thread: u32,
 }
 
 /// Who reads the log.
@@ -89,6 +93,8 @@ struct Shared {
     lsn: Lsn,
     /// The last ones.
     passed: VecDeque<Passed>,
+    /// Chosen by sessions, and not in the files yet.
+    owned: Vec<owned::Owned>,
     /// Tasks that wait for more.
     waiting: Vec<Waker>,
     /// Files that are being read: by whom.
@@ -306,6 +312,13 @@ impl Binlog {
         Ok(())
     }
 
+    /// RESET BINARY LOGS AND GTIDS: all files go, no transaction was executed, and the next file has this number.
+    pub fn reset(&self, engine: &Engine, first: u64) -> Result<(), EngineError> {
+        let lsn = self.request(engine, RESET, first)?;
+        self.wait_for(lsn);
+        Ok(())
+    }
+
     /// The same, by the exporter, which alone changes the list of files.
     fn purge_now(&self, number: u64) -> io::Result<()> {
         let (gone, left): (Vec<u64>, Vec<u64>) = {
@@ -327,10 +340,11 @@ impl Binlog {
     }
 }
 
-/// What the exporter is asked for, in the order of commits: a file begins, or files go.
+/// What the exporter is asked for, in the order of commits: a file begins, files go, all begins anew.
 const ROTATE_FLUSH: u8 = 0;
 const ROTATE_START: u8 = 1;
 const PURGE: u8 = 2;
+const RESET: u8 = 3;
 
 impl Shared {
     fn end(&self) -> Place {
