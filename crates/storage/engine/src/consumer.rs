@@ -179,8 +179,8 @@ pub struct Consumer {
     follower: Follower,
     begun: HashMap<u64, Begun>,
     epoch: u64,
-    /// The next record commits this transaction.
-    due: Option<u64>,
+    /// The next record commits this transaction; its payload, as far as that is known.
+    due: Option<(u64, Option<Begun>)>,
     /// Commits at or below are dealt with.
     skip: Lsn,
     /// The commit given last, and the last that is dealt with.
@@ -290,12 +290,12 @@ impl Consumer {
 /// Takes note of a record. Returns the transaction that commits by it, with its payload as far as that is known.
 fn note(
     all: &mut HashMap<u64, Begun>,
-    due: &mut Option<u64>,
+    due: &mut Option<(u64, Option<Begun>)>,
     epoch: u64,
     record: &Record<'_>,
 ) -> Result<Option<(u64, Option<Begun>)>> {
     if record.kind == RecordKind::Mtr {
-        return Ok(due.take().map(|trx| (trx, all.remove(&trx))));
+        return Ok(due.take());
     }
     let piece = Piece::decode(record.payload).filter(|_| due.is_none());
     let piece = piece.ok_or_else(|| damaged(record.lsn, "a payload's record makes no sense".to_owned()))?;
@@ -303,18 +303,28 @@ fn note(
         all.remove(&piece.trx);
         return Ok(None);
     }
-    if piece.offset == 0 {
-        all.insert(piece.trx, Begun { start: record.start, epoch, bytes: piece.bytes.to_vec() });
-    } else if let Some(begun) = all.get_mut(&piece.trx) {
+    let begun = match piece.offset {
+        0 => Some(Begun { start: record.start, epoch, bytes: piece.bytes.to_vec() }),
+        _ => all.remove(&piece.trx),
+    };
+    let Some(mut begun) = begun else {
+        match piece.flags {
+            LAST => *due = Some((piece.trx, None)),
+            ALONE => return Ok(Some((piece.trx, None))),
+            _ => {}
+        }
+        return Ok(None);
+    };
+    if piece.offset > 0 {
         if begun.bytes.len() as u64 != piece.offset {
             return Err(damaged(record.lsn, format!("the payload of transaction {} has a hole", piece.trx)));
         }
         begun.bytes.extend_from_slice(piece.bytes);
     }
     match piece.flags {
-        LAST => *due = Some(piece.trx),
-        ALONE => return Ok(Some((piece.trx, all.remove(&piece.trx)))),
-        _ => {}
+        LAST => *due = Some((piece.trx, Some(begun))),
+        ALONE => return Ok(Some((piece.trx, Some(begun)))),
+        _ => drop(all.insert(piece.trx, begun)),
     }
     Ok(None)
 }

@@ -207,6 +207,7 @@ impl Exporter {
                 self.end()?;
                 return Ok(false);
             }
+            self.log.pace();
         }
     }
 

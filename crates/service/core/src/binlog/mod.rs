@@ -36,6 +36,8 @@ use std::sync::Arc;
 const CONSUMER: &str = "binlog";
 /// Transactions whose places are remembered, so that a snapshot's is found.
 const REMEMBERED: usize = 1 << 16;
+/// How long commits gather while nobody waits for them.
+const PACE_NS: u64 = 3_000_000;
 
 /// A position in the files.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -97,6 +99,8 @@ struct Shared {
     owned: Vec<owned::Owned>,
     /// Tasks that wait for more.
     waiting: Vec<Waker>,
+    /// The exporter lets commits gather, as nobody waits.
+    pacing: Option<Waker>,
     /// Files that are being read: by whom.
     readers: Vec<(u64, u64)>,
     next_reader: u64,
@@ -182,12 +186,27 @@ impl Binlog {
                 if shared.ended {
                     return false;
                 }
-                shared.waiting.push(waker());
+                shared.wait();
             }
             if park(Wait::LogFollow, None) == Unpark::Interrupted {
                 return false;
             }
         }
+    }
+
+    /// Lets commits gather for a moment, unless somebody waits for them: each round of the exporter costs as much as
+    /// some transactions.
+    fn pace(&self) {
+        {
+            let mut shared = self.shared.lock();
+            if !shared.waiting.is_empty() {
+                return;
+            }
+            shared.pacing = Some(waker());
+        }
+        // Whatever ends it.
+        let _ended = park(Wait::LogFollow, Some(gannet_runtime::now_ns() + PACE_NS));
+        self.shared.lock().pacing = None;
     }
 
     /// Waits until more than up to `place` can be read, or until `deadline` (of `now_ns`). False when the task is
@@ -201,7 +220,7 @@ impl Binlog {
             if shared.ended {
                 return false;
             }
-            shared.waiting.push(waker());
+            shared.wait();
         }
         park(Wait::LogFollow, deadline) != Unpark::Interrupted
     }
@@ -347,6 +366,14 @@ const PURGE: u8 = 2;
 const RESET: u8 = 3;
 
 impl Shared {
+    /// The task waits for more: the exporter does not let commits gather meanwhile.
+    fn wait(&mut self) {
+        self.waiting.push(waker());
+        if let Some(exporter) = self.pacing.take() {
+            exporter.wake();
+        }
+    }
+
     fn end(&self) -> Place {
         self.files.last().map_or_else(Place::default, |f| Place { number: f.number, position: f.size })
     }

@@ -4,7 +4,7 @@
 use super::Binlog;
 use gannet_base::Lsn;
 use gannet_engine::Engine;
-use gannet_runtime::{Unpark, Wait, park, waker};
+use gannet_runtime::{Unpark, Wait, park};
 use gannet_types::gtid::Uuid;
 use gannet_types::{Result, SqlError, sql_err};
 
@@ -46,7 +46,7 @@ impl Binlog {
                 if shared.ended {
                     return Err(SqlError::internal("the binary log has ended"));
                 }
-                shared.waiting.push(waker());
+                shared.wait();
             }
             if park(Wait::LogFollow, None) == Unpark::Interrupted {
                 return Err(sql_err!(QueryInterrupted));
