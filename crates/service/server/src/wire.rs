@@ -60,6 +60,7 @@ fn put_change(change: &Change, out: &mut Vec<u8>) {
         Change::Variable(name, value) => reply::put_variable_change(out, name.as_bytes(), value.as_bytes()),
         Change::State => reply::put_state_change(out),
         Change::Transaction(letters) => reply::put_transaction_state(out, letters),
+        Change::Gtids(set) => reply::put_gtids(out, set.as_bytes()),
         Change::Characteristics(text) => reply::put_transaction_characteristics(out, text.as_bytes()),
     }
 }
