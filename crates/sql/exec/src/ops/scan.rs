@@ -135,7 +135,8 @@ impl<'p> TreeScan<'p> {
 
     /// Keeps the keys of the entries that rows are made of: [`Self::take_keys`].
     fn with_keys(mut self) -> Self {
-        self.keys = Some(Vec::new());
+        // Rows and their keys are taken together.
+        (self.keys, self.late) = (Some(Vec::new()), None);
         self
     }
 
