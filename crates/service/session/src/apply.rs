@@ -9,7 +9,7 @@ use super::Session;
 use super::calls::Nowhere;
 use super::prepared::{self, Prepared};
 use gannet_base::hash::HashMap;
-use gannet_base::{DecodeError, Reader};
+use gannet_base::DecodeError;
 use gannet_binlog::Checksum;
 use gannet_binlog::event::{Event, kind};
 use gannet_binlog::format::FormatDescription;
@@ -325,13 +325,13 @@ pub(crate) fn binlog(session: &mut Session, text: &[u8]) -> Result<()> {
 
 fn events(session: &mut Session, applier: &mut Applier, mut bytes: &[u8]) -> Result<()> {
     while !bytes.is_empty() {
-        let header = gannet_binlog::Header::decode(bytes).map_err(damaged)?;
+        let header = gannet_binlog::Header::decode(bytes).map_err(|_| sql_err!(Syntax))?;
         let described = header.kind == kind::FORMAT_DESCRIPTION;
         if !described && !applier.is_ready() {
             return Err(sql_err!(NoFormatDescriptionEventBeforeBinlogStatement, kind::name(header.kind)));
         }
-        let event = Event::first(bytes, applier.checksum.unwrap_or_default()).map_err(damaged)?;
-        let event = event.ok_or_else(|| damaged(Reader::new(bytes).invalid("end of an event")))?;
+        let event = Event::first(bytes, applier.checksum.unwrap_or_default()).map_err(|_| sql_err!(Syntax))?;
+        let event = event.ok_or_else(|| sql_err!(Syntax))?;
         bytes = &bytes[event.bytes.len()..];
         match header.kind {
             kind::FORMAT_DESCRIPTION => applier.describe(event.body)?,

@@ -65,7 +65,7 @@ impl Many {
         // The statement may park: the buffers are its own meanwhile.
         let mut buffers = BUFFERS.take().unwrap_or_default();
         let mode = lex_mode(session.settings.exec.sql_mode);
-        let found = match many_rows(text, mode, &mut buffers.rows) {
+        let found = match many_rows(text, mode, gannet_exec::stopped, &mut buffers.rows) {
             true => frame(session, (text, mode), &mut buffers),
             false => None,
         };

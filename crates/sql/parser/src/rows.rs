@@ -105,13 +105,16 @@ impl ManyRows {
     }
 }
 
-/// Finds the rows of `text`, if it is an INSERT or REPLACE of at least two rows of literals. `out` is meaningless
-/// otherwise.
-pub fn many_rows(text: &[u8], mode: LexMode, out: &mut ManyRows) -> bool {
-    find(text, mode, out).is_some()
+/// Values between two looks at `stopped`.
+const LOOK: usize = 1 << 12;
+
+/// Finds the rows of `text`, if it is an INSERT or REPLACE of at least two rows of literals, and `stopped` never says
+/// yes. `out` is meaningless otherwise.
+pub fn many_rows(text: &[u8], mode: LexMode, stopped: fn() -> bool, out: &mut ManyRows) -> bool {
+    find(text, mode, stopped, out).is_some()
 }
 
-fn find(text: &[u8], mode: LexMode, out: &mut ManyRows) -> Option<()> {
+fn find(text: &[u8], mode: LexMode, stopped: fn() -> bool, out: &mut ManyRows) -> Option<()> {
     out.cells.clear();
     (out.hex, out.bytes) = (false, false);
     u32::try_from(text.len()).ok()?;
@@ -121,7 +124,7 @@ fn find(text: &[u8], mode: LexMode, out: &mut ManyRows) -> Option<()> {
         return None;
     }
     head(&mut lexer)?;
-    let mut rows = Rows { text, lexer, out };
+    let mut rows = Rows { text, lexer, out, stopped, look_at: LOOK };
     rows.read()
 }
 
@@ -148,6 +151,8 @@ struct Rows<'a, 'o> {
     text: &'a [u8],
     lexer: Lexer<'a>,
     out: &'o mut ManyRows,
+    stopped: fn() -> bool,
+    look_at: usize,
 }
 
 impl Rows<'_, '_> {
@@ -198,6 +203,12 @@ impl Rows<'_, '_> {
             self.out.hex |= cell.kind == CellKind::Hex;
             self.out.bytes |= cell.kind == CellKind::Bytes;
             self.out.cells.push(cell);
+            if self.out.cells.len() >= self.look_at {
+                self.look_at += LOOK;
+                if (self.stopped)() {
+                    return None;
+                }
+            }
             match self.lexer.next_raw().kind {
                 Tok::Comma => {}
                 Tok::RParen => return Some(()),
@@ -256,7 +267,7 @@ mod tests {
 
     fn rows(text: &str) -> Option<(String, Vec<String>)> {
         let mut out = ManyRows::default();
-        if !many_rows(text.as_bytes(), MODE, &mut out) {
+        if !many_rows(text.as_bytes(), MODE, || false, &mut out) {
             return None;
         }
         let mut frame = Vec::new();
@@ -319,7 +330,7 @@ mod tests {
     fn quoted_bytes_are_what_the_parser_reads() {
         let text = br"INSERT INTO t VALUES ('a\n''b'),('plain'),('')";
         let mut out = ManyRows::default();
-        assert!(many_rows(text, MODE, &mut out));
+        assert!(many_rows(text, MODE, || false, &mut out));
         let read: Vec<Vec<u8>> = out.cells.iter().map(|c| c.quoted(text, MODE).to_vec()).collect();
         assert_eq!(read, [b"a\n'b".to_vec(), b"plain".to_vec(), Vec::new()]);
         assert_eq!(Cell { kind: CellKind::Hex, start: 0, end: 5 }.hex(b"0xf0A"), [0x0f, 0x0a]);

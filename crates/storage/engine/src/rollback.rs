@@ -140,7 +140,16 @@ fn undo_one(
         })?;
         return Ok(());
     }
-    let tree = store.trees.get(record.tree)?.ok_or(EngineError::NoSuchTree(record.tree))?;
+    let Some(tree) = store.trees.get(record.tree)? else {
+        // Another transaction has dropped it, and it is freed: nothing is left that could be undone.
+        return Ok(store.pool.run(|| {
+            let mut mtr = store.pool.mtr()?;
+            let page = latch(&mut mtr, at)?;
+            set_flags(&mut mtr, page, at, record.flags | DONE);
+            mtr.commit();
+            Ok(())
+        })?);
+    };
     if let (Some(owner), Body::RowModify { older, key, .. } | Body::RowDelete { older, key, .. }) = (keeps, record.body)
         && older.writer != trx
         && !older.flags.deleted()
