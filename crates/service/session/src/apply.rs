@@ -8,8 +8,8 @@
 use super::Session;
 use super::calls::Nowhere;
 use super::prepared::{self, Prepared};
-use gannet_base::hash::HashMap;
 use gannet_base::DecodeError;
+use gannet_base::hash::HashMap;
 use gannet_binlog::Checksum;
 use gannet_binlog::event::{Event, kind};
 use gannet_binlog::format::FormatDescription;

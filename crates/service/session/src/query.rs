@@ -45,6 +45,9 @@ fn keep_long(session: &Session) {
     }
 }
 
+/// Reading a longer text takes so long that it is asked before whether the statement was stopped.
+const LONG_TEXT: usize = 1 << 16;
+
 impl Session {
     /// COM_QUERY.
     pub fn query(&mut self, sql: &[u8], reply: &mut dyn Reply) {
@@ -91,6 +94,9 @@ impl Session {
             if !outcome.as_ref().is_err_and(is_stale) {
                 return finish_statement(self, started, Some(&rows.entry().digest.digest.0), &[], outcome);
             }
+        }
+        if text.len() >= LONG_TEXT && gannet_exec::stopped() {
+            return refuse_text(self, text, started, sql_err!(QueryInterrupted));
         }
         let mode = lex_mode(self.settings.exec.sql_mode);
         let secret = self.server.scan_secret;

@@ -121,7 +121,7 @@ const STATEMENTS: &[(&str, &[&str], u16)] = &[
     ("FLUSH TABLES", &["FLUSH_TABLES ON *.*"], 0),
     ("PURGE BINARY LOGS TO 'binlog.000001'", &["BINLOG_ADMIN ON *.*"], 0),
     ("BINLOG 'AAAA'", &["BINLOG_ADMIN ON *.*"], 1149),
-    ("STOP REPLICA", &["REPLICATION_SLAVE_ADMIN ON *.*"], 0),
+    ("STOP REPLICA", &["REPLICATION_SLAVE_ADMIN ON *.*"], 1235),
     ("RESET PERSIST", &["SYSTEM_VARIABLES_ADMIN ON *.*"], 0),
     ("INSTALL COMPONENT 'file://nothing'", &["INSERT ON mysql.component"], 3529),
     ("UNINSTALL COMPONENT 'file://nothing'", &["DELETE ON mysql.component"], 3537),
