@@ -113,7 +113,6 @@ impl Session {
         statement: &Statement,
         notices: &[Notice],
     ) -> Arc<CachedPlan> {
-        plan.note_uses();
         let cached = Cached {
             digest: Handle(self.digest_handle(text)),
             place: Attached::default(),

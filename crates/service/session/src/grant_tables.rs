@@ -262,7 +262,7 @@ fn change_copy(
     let zone = &session.settings.exec.time_zone;
     let (put, remove) = changed(table, &list, &Rows(&before, zone), &Rows(&after, zone), None)?;
     super::accounts::refuse_open(session, &put)?;
-    session.server.accounts.store(&session.server.catalog, super::words::words(session).as_ref(), put, &remove)?;
+    super::accounts::write_accounts(session, put, &remove)?;
     if remove.iter().any(|name| session.state.account.is(name)) {
         session.state.account = Arc::new(session.state.account.kept());
     }
@@ -301,7 +301,7 @@ pub(super) fn replace_grants(session: &mut Session, mut tables: Vec<(&'static Gr
     }
     let put: Vec<Arc<Account>> = list.into_iter().filter(|a| touched.contains(&a.id())).collect();
     super::accounts::refuse_open(session, &put)?;
-    session.server.accounts.store(&session.server.catalog, super::words::words(session).as_ref(), put, &removed)?;
+    super::accounts::write_accounts(session, put, &removed)?;
     session.state.renew_access();
     Ok(())
 }

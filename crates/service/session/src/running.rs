@@ -45,6 +45,10 @@ pub struct Running {
     pub counted_rows: bool,
     /// `max_execution_time` stopped it.
     pub timed_out: bool,
+    /// What is evaluated goes to a variable of a program: as strictly as what goes to a column.
+    pub(crate) stored: bool,
+    /// ROW_COUNT() goes on to tell of the statement before.
+    pub(crate) keeps_row_count: bool,
     pub diagnostics: Diagnostics,
     /// For the statistics.
     pub figures: Figures,
@@ -111,9 +115,12 @@ impl Default for Before {
 
 impl Before {
     /// A statement has ended. `unseen`: errors that are not in its diagnostics.
-    pub(crate) fn ended(&mut self, diagnostics: &Diagnostics, unseen: u64, outcome: &Result<Done>) {
-        self.warnings = diagnostics.warnings.total() + unseen;
-        self.errors = diagnostics.warnings.errors() + unseen;
+    pub(crate) fn ended(&mut self, running: &mut Running, unseen: u64, outcome: &Result<Done>) {
+        let warnings = &running.diagnostics.warnings;
+        (self.warnings, self.errors) = (warnings.total() + unseen, warnings.errors() + unseen);
+        if std::mem::take(&mut running.keeps_row_count) && outcome.is_ok() {
+            return;
+        }
         self.row_count = match outcome {
             Ok(done) if done.rows => -1,
             Ok(done) => i64::try_from(done.affected).unwrap_or(i64::MAX),
@@ -136,6 +143,14 @@ pub struct Figures {
 }
 
 impl Session {
+    /// Runs `f`, whose values go to variables of a program.
+    pub(crate) fn storing<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let before = std::mem::replace(&mut self.running.stored, true);
+        let result = f(self);
+        self.running.stored = before;
+        result
+    }
+
     /// Runs `f` as a statement inside the running one, with a clock, diagnostics, parameters and figures of its own.
     /// When it has ended, those of the outer statement are as before, and so is what the outer statement's functions
     /// say of the statement before it (FOUND_ROWS, ROW_COUNT).

@@ -22,6 +22,7 @@ mod search;
 pub(crate) mod select;
 mod target;
 pub(crate) mod types;
+mod unique;
 mod view;
 
 use crate::expr::{Expr, ExprKind};
@@ -36,6 +37,7 @@ use std::sync::Arc;
 
 pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundTarget, BoundUpdate};
 pub(crate) use group::replace_keys;
+pub use unique::uniquely_named;
 pub(crate) use view::BoundCheck;
 pub use view::{Definition, definition, explained, view_tables, view_text_in};
 
