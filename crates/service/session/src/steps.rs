@@ -523,7 +523,7 @@ fn begin_inner(session: &mut Session, statement: &Statement) {
     kinds::count_statement(statement);
     // One that is planned clears it when it is known to use tables.
     let kind = kinds::of(statement);
-    if kind.keeps_diagnostics || kind.way == kinds::Way::Planned {
+    if kind.keeps_diagnostics || kind.way == kinds::Way::Planned || matches!(statement, Statement::Set(_)) {
         session.running.diagnostics.warnings.keep();
     } else {
         session.running.diagnostics.clear();
