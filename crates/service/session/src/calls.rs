@@ -6,6 +6,7 @@
 
 use super::compiled::{compiled, compiled_event, compiled_trigger};
 use super::reply::{Done, Ended, Manner, Reply};
+use super::running::storing;
 use super::state::State;
 use super::steps::Frame;
 use super::{Charsets, Session, steps};
@@ -166,7 +167,7 @@ fn arguments(
             _ => return Err(sql_err!(SpNotVarArg, i + 1, full)),
         };
         if param.mode != ParamMode::Out {
-            let value = session.storing(|s| s.evaluate(arg))?;
+            let value = storing(session, |s| s.evaluate(arg))?;
             frame.slots[i] = steps::converted(session, value, &program.slots[i])?;
         }
         outs.push(out);

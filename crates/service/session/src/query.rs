@@ -283,8 +283,7 @@ impl Session {
             let shared = Shared::new(plan, &self.settings.exec, params);
             let (txn, changes) = self.work.writing();
             let mut cx = Cx::new(&shared, txn, &mut self.state, &mut self.running.diagnostics.warnings);
-            cx.changes = changes.filter(|_| writes);
-            cx.strict = self.running.stored && self.settings.exec.sql_mode.is_strict();
+            (cx.changes, cx.strict) = (changes.filter(|_| writes), self.running.strict);
             let outcome = run(&mut cx, &mut self.buffers);
             self.running.figures.examined = cx.counts.examined;
             self.running.figures.sent = cx.counts.sent;

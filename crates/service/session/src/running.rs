@@ -45,8 +45,8 @@ pub struct Running {
     pub counted_rows: bool,
     /// `max_execution_time` stopped it.
     pub timed_out: bool,
-    /// What is evaluated goes to a variable of a program: as strictly as what goes to a column.
-    pub(crate) stored: bool,
+    /// What is evaluated goes to a variable of a program, and sql_mode is strict: errors as of what goes to a column.
+    pub(crate) strict: bool,
     /// ROW_COUNT() goes on to tell of the statement before.
     pub(crate) keeps_row_count: bool,
     pub diagnostics: Diagnostics,
@@ -142,15 +142,16 @@ pub struct Figures {
     pub kind: Option<gannet_telemetry::Counter>,
 }
 
-impl Session {
-    /// Runs `f`, whose values go to variables of a program.
-    pub(crate) fn storing<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
-        let before = std::mem::replace(&mut self.running.stored, true);
-        let result = f(self);
-        self.running.stored = before;
-        result
-    }
+/// Runs `f`, whose values go to variables of a program.
+pub(crate) fn storing<R>(session: &mut Session, f: impl FnOnce(&mut Session) -> R) -> R {
+    let strict = session.settings.exec.sql_mode.is_strict();
+    let before = std::mem::replace(&mut session.running.strict, strict);
+    let result = f(session);
+    session.running.strict = before;
+    result
+}
 
+impl Session {
     /// Runs `f` as a statement inside the running one, with a clock, diagnostics, parameters and figures of its own.
     /// When it has ended, those of the outer statement are as before, and so is what the outer statement's functions
     /// say of the statement before it (FOUND_ROWS, ROW_COUNT).

@@ -7,7 +7,7 @@ use super::cached::CachedPlan;
 use super::diagnostics::Handled;
 use super::locks::is_stale;
 use super::reply::{Done, Ended, Manner, Reply};
-use super::running::{Clock, Figures};
+use super::running::{Clock, Figures, storing};
 use super::{Charsets, Session, cached};
 use gannet_base::Attached;
 use gannet_core::kinds;
@@ -208,7 +208,7 @@ fn run_step(
         Step::Set { slot, value: Some(code) } => {
             let to = &program.slots[*slot as usize];
             raising(session, |s| {
-                let value = s.storing(|s| value_of_code(s, program, frame, *code))?;
+                let value = storing(s, |s| value_of_code(s, program, frame, *code))?;
                 frame.slots[*slot as usize] = converted(s, value, to)?;
                 Ok(Flow::Next)
             })
@@ -254,17 +254,20 @@ fn run_step(
             }
             Ok(Flow::Next)
         }
-        Step::Return(code) => {
-            // The statement that calls is told what RETURN raises, not what was raised before.
-            drop(session.running.diagnostics.set_aside());
-            session.running.diagnostics.cleared();
-            let value = session.storing(|s| value_of_code(s, program, frame, *code))?;
-            let to = program.returns.as_ref();
-            Ok(Flow::Return(to.map_or(Ok(Value::Null), |to| converted(session, value, to))?))
-        }
+        Step::Return(code) => give_back(session, program, frame, *code),
         Step::HandlerEnd { exit, depth } => Ok(end_handler(session, frame, *exit, *depth)),
         Step::NoCase => Err(sql_err!(SpCaseNotFound)),
     }
+}
+
+/// RETURN.
+fn give_back(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, code: u32) -> Result<Flow> {
+    // The statement that calls is told what RETURN raises, not what was raised before.
+    drop(session.running.diagnostics.set_aside());
+    session.running.diagnostics.cleared();
+    let value = storing(session, |s| value_of_code(s, program, frame, code))?;
+    let Some(to) = &program.returns else { return Err(SqlError::internal("RETURN outside of a function")) };
+    converted(session, value, to).map(Flow::Return)
 }
 
 /// Runs a step that clears the diagnostics area only if it raises something.
@@ -365,7 +368,7 @@ fn value_alone(session: &mut Session, plan: &Plan, expr: &Expr, slots: &[Value])
     let shared = Shared::new(plan, &session.settings.exec, &params);
     let mut cx =
         Cx::new(&shared, session.work.txn_mut(), &mut session.state, &mut session.running.diagnostics.warnings);
-    cx.strict = session.running.stored && session.settings.exec.sql_mode.is_strict();
+    cx.strict = session.running.strict;
     gannet_exec::value_of(expr, &mut cx)
 }
 
@@ -606,7 +609,7 @@ fn run_planned_once(
     let params = session.bind(&entry.plan, &[], b"", &session.running.markers)?;
     match &inner.into {
         Some(targets) if targets.iter().any(|t| matches!(t, IntoTarget::Local(_))) => {
-            session.storing(|s| s.run_into_variables(&entry.plan, &entry.digest.locks, targets, &params))
+            storing(session, |s| s.run_into_variables(&entry.plan, &entry.digest.locks, targets, &params))
         }
         Some(targets) => session.run_into_variables(&entry.plan, &entry.digest.locks, targets, &params),
         None => session.run_cached(&entry, &params, reply),

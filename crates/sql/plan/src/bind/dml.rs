@@ -71,6 +71,36 @@ fn implied() -> RowLock {
     RowLock { strength: LockStrength::SharedImplied, wait: LockWait::Wait }
 }
 
+/// Puts the table that gets rows, or the one below a view, into the scope: that table, its place, and the conditions
+/// of the view. `names`: of the columns that get values.
+fn row_target(
+    binder: &mut Binder<'_>,
+    mut table: Arc<Table>,
+    name: &ast::ObjectName,
+    names: Option<&[&ast::ColumnRef]>,
+    builder: &mut FromBuilder,
+) -> Result<(Arc<Table>, u32, Vec<BoundCheck>)> {
+    let alias = name.name.text.clone();
+    let mut checks = Vec::new();
+    if table.view().is_some() {
+        let (rel, columns, check) = binder.inserted_view(&table, names, builder)?;
+        checks.push(check);
+        let schema = Some((&*table.schema).into());
+        if let RelKind::Base(slot) = rel.kind {
+            table = binder.arena.tables[slot as usize].table.clone();
+        }
+        let names = Names::View(columns, table.columns.len());
+        binder.scope().rels.push(ScopeRel { alias, schema, first: rel.first, names });
+        builder.rels.push(rel);
+    } else {
+        binder.add_base(&table, &alias, builder, Default::default());
+    }
+    match builder.rels[0].kind {
+        RelKind::Base(slot) => Ok((table, slot, checks)),
+        _ => Err(SqlError::internal("target without a table")),
+    }
+}
+
 impl Binder<'_> {
     fn target_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>> {
         let schema = self.schema_of(name)?;
@@ -95,7 +125,7 @@ impl Binder<'_> {
         let intent = if insert.replace { Intent::Replace } else { Intent::Insert };
         let mut builder = FromBuilder::new(intent);
         let names = insert.columns.as_ref().map(|list| list.iter().collect::<Vec<_>>());
-        let (table, slot, checks) = self.row_target(table, &insert.table, names.as_deref(), &mut builder)?;
+        let (table, slot, checks) = row_target(self, table, &insert.table, names.as_deref(), &mut builder)?;
         self.arena.tables[slot as usize].only = only;
         let old = builder.rels[0].first;
         let columns = self.insert_columns(&table, insert)?;
@@ -149,36 +179,6 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    /// Puts the table that gets rows, or the one below a view, into the scope: that table, its place, and the conditions
-    /// of the view. `names`: of the columns that get values.
-    fn row_target(
-        &mut self,
-        mut table: Arc<Table>,
-        name: &ast::ObjectName,
-        names: Option<&[&ast::ColumnRef]>,
-        builder: &mut FromBuilder,
-    ) -> Result<(Arc<Table>, u32, Vec<BoundCheck>)> {
-        let alias = name.name.text.clone();
-        let mut checks = Vec::new();
-        if table.view().is_some() {
-            let (rel, columns, check) = self.inserted_view(&table, names, builder)?;
-            checks.push(check);
-            let schema = Some((&*table.schema).into());
-            if let RelKind::Base(slot) = rel.kind {
-                table = self.arena.tables[slot as usize].table.clone();
-            }
-            let names = Names::View(columns, table.columns.len());
-            self.scope().rels.push(ScopeRel { alias, schema, first: rel.first, names });
-            builder.rels.push(rel);
-        } else {
-            self.add_base(&table, &alias, builder, Default::default());
-        }
-        match builder.rels[0].kind {
-            RelKind::Base(slot) => Ok((table, slot, checks)),
-            _ => Err(SqlError::internal("target without a table")),
-        }
-    }
-
     /// LOAD DATA as an INSERT of one row: columns of fields without values, then those of SET. Errors 1054, 3105.
     pub(crate) fn load(&mut self, load: &ast::Load) -> Result<(BoundInsert, Vec<LoadField>)> {
         let table = self.target_table(&load.table)?;
@@ -193,7 +193,7 @@ impl Binder<'_> {
         let named: Vec<&ast::ColumnRef> = listed.chain(load.assignments.iter().map(|a| &a.column)).collect();
         // Without a list the fields are for all columns.
         let named = (!load.columns.is_empty()).then_some(named);
-        let (table, slot, checks) = self.row_target(table, &load.table, named.as_deref(), &mut builder)?;
+        let (table, slot, checks) = row_target(self, table, &load.table, named.as_deref(), &mut builder)?;
         self.arena.tables[slot as usize].only = only;
         let shown = self.scope().rels[0].names.list();
         let column = |name: &ast::ColumnRef| {

@@ -206,3 +206,11 @@ impl<'a> Binder<'a> {
         Expr { kind: ExprKind::Param(self.arena.params.len() as u32 - 1), ty }
     }
 }
+
+/// Why a view takes no rows.
+pub(super) fn not_inserted(view: &Table, code: ErrorCode) -> SqlError {
+    match code {
+        ErrorCode::NonUpdatableTable | ErrorCode::NonInsertableTable => error(code, &[&view.name, &"INSERT"]),
+        code => error(code, &[&view.schema, &view.name]),
+    }
+}

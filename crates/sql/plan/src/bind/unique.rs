@@ -1,5 +1,5 @@
-//! Names of a view's columns that nobody chose: where two are alike, one that MySQL made of an expression's text becomes
-//! another (`My_exp_1_text`). Names that were chosen stay: two alike are error 1060.
+//! Names of a view's columns that nobody chose: where two are alike, one that was made of an expression's text
+//! becomes another (`My_exp_1_text`). Names that were chosen stay: two alike are error 1060.
 
 use super::select::item_name;
 use gannet_parser::ast::{CreateView, Ident, QueryBody, Select, SelectItem};

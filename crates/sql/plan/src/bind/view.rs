@@ -266,11 +266,7 @@ impl Binder<'_> {
         builder: &mut FromBuilder,
     ) -> Result<(Rel, Vec<(Box<str>, u32)>, BoundCheck)> {
         let Some(view) = table.view() else { return Err(SqlError::internal("not a view")) };
-        let refused = |code: ErrorCode| match code {
-            ErrorCode::NonUpdatableTable => error(code, &[&table.name, &"INSERT"]),
-            ErrorCode::NonInsertableTable => error(code, &[&table.name, &"INSERT"]),
-            code => error(code, &[&table.schema, &table.name]),
-        };
+        let refused = |code| super::not_inserted(table, code);
         let slot = self.add_table(table, &table.name, builder.intent);
         let mut query = self.view_query(table, view, slot)?;
         let mut conditions = Vec::new();
