@@ -247,6 +247,12 @@ impl Entry {
         change(&text, mode).map(|text| KeptText::of(&text, mode))
     }
 
+    /// The running statement for the binary log, whose readers may see everything: as it came, with what may be a
+    /// password. Statements that set passwords are there in words of their own.
+    pub fn logged_text(&self) -> Vec<u8> {
+        self.text().unwrap_or_default()
+    }
+
     /// How the session's texts are read.
     pub fn set_mode(&self, mode: LexMode) {
         *self.mode.lock() = mode;

@@ -5,6 +5,7 @@ use super::reply::Reply;
 use super::reply::{RowsSink, plain_column};
 use super::state::text;
 use super::{Session, components};
+use gannet_catalog::Words;
 use gannet_core::accounts::nonce;
 use gannet_core::accounts::{Account, Grants, Name, Policy, Previous, Privilege, Privileges, Require, RoleGrant};
 use gannet_core::accounts::{Plugin, Secret};
@@ -149,7 +150,7 @@ pub(crate) fn user_statement(session: &mut Session, s: &ast::UserStatement, repl
         let code = if s.alter { ErrorCode::UserDoesNotExist } else { ErrorCode::UserAlreadyExists };
         session.note(&SqlError::new(code, &[&name.quoted()]));
     }
-    let done = store_accounts(session, put, &[])?;
+    let done = store_users(session, s, put)?;
     if own_password_only {
         session.state.must_change_password = false;
     }
@@ -414,7 +415,8 @@ pub(crate) fn set_password(session: &mut Session, s: &ast::SetPassword, reply: &
     if s.retain_current {
         retain(session, &old, &mut next)?;
     }
-    let done = store_accounts(session, vec![Arc::new(next)], &[])?;
+    let told = super::words::set_password(s, &next);
+    let done = store_accounts_told(session, vec![Arc::new(next)], &[], Some(told))?;
     if own {
         session.state.must_change_password = false;
     }
@@ -440,10 +442,15 @@ pub(crate) fn refuse_open(session: &Session, put: &[Arc<Account>]) -> Result<()>
     Ok(())
 }
 
-/// Writes accounts, behind the gates which FLUSH TABLES WITH READ LOCK and LOCK INSTANCE close.
-pub(crate) fn write_accounts(session: &mut Session, put: Vec<Arc<Account>>, remove: &[Name]) -> Result<()> {
+/// Writes accounts, behind the gates which FLUSH TABLES WITH READ LOCK and LOCK INSTANCE close. `words`: for the binary
+/// log.
+pub(crate) fn write_accounts(
+    session: &mut Session,
+    words: Option<Words>,
+    put: Vec<Arc<Account>>,
+    remove: &[Name],
+) -> Result<()> {
     session.work.locks().pass_definition_gates()?;
-    let words = super::words::words(session);
     let stored = session.server.accounts.store(&session.server.catalog, words.as_ref(), put, remove);
     session.work.locks().leave_definition_gates();
     stored
@@ -451,6 +458,22 @@ pub(crate) fn write_accounts(session: &mut Session, put: Vec<Arc<Account>>, remo
 
 /// Stores accounts; ends the transaction that is open.
 pub(crate) fn store_accounts(session: &mut Session, put: Vec<Arc<Account>>, remove: &[Name]) -> Result<Done> {
+    store_accounts_told(session, put, remove, None)
+}
+
+/// The accounts of CREATE USER or ALTER USER.
+fn store_users(session: &mut Session, s: &ast::UserStatement, put: Vec<Arc<Account>>) -> Result<Done> {
+    let told = super::words::user_statement(session, s, &put);
+    store_accounts_told(session, put, &[], Some(told))
+}
+
+/// The same, of which the binary log has other words than the statement's own.
+fn store_accounts_told(
+    session: &mut Session,
+    put: Vec<Arc<Account>>,
+    remove: &[Name],
+    told: Option<Vec<u8>>,
+) -> Result<Done> {
     if session.server.accounts.skipped() {
         return Err(sql_err!(OptionPreventsStatement, "--skip-grant-tables"));
     }
@@ -462,7 +485,11 @@ pub(crate) fn store_accounts(session: &mut Session, put: Vec<Arc<Account>>, remo
     session.commit_implicitly()?;
     session.require_writable()?;
     refuse_open(session, &put)?;
-    write_accounts(session, put, remove)?;
+    let words = match told {
+        Some(text) => super::words::words_of(session, || text),
+        None => super::words::words(session),
+    };
+    write_accounts(session, words, put, remove)?;
     session.state.renew_access();
     Ok(Done::default())
 }

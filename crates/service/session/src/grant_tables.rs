@@ -169,7 +169,15 @@ impl Row<'_> {
 }
 
 /// The table of the server's own that a statement changes by a copy.
+#[inline]
 pub(crate) fn made_table(session: &Session, statement: &Statement) -> Option<Made> {
+    match statement {
+        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => made_of_changed(session, statement),
+        _ => None,
+    }
+}
+
+fn made_of_changed(session: &Session, statement: &Statement) -> Option<Made> {
     fn single(refs: &[ast::TableRef]) -> Option<&ast::ObjectName> {
         match refs {
             [ast::TableRef::Table(t)] => Some(&t.name),
@@ -262,7 +270,8 @@ fn change_copy(
     let zone = &session.settings.exec.time_zone;
     let (put, remove) = changed(table, &list, &Rows(&before, zone), &Rows(&after, zone), None)?;
     super::accounts::refuse_open(session, &put)?;
-    super::accounts::write_accounts(session, put, &remove)?;
+    let words = super::words::words(session);
+    super::accounts::write_accounts(session, words, put, &remove)?;
     if remove.iter().any(|name| session.state.account.is(name)) {
         session.state.account = Arc::new(session.state.account.kept());
     }
@@ -301,7 +310,8 @@ pub(super) fn replace_grants(session: &mut Session, mut tables: Vec<(&'static Gr
     }
     let put: Vec<Arc<Account>> = list.into_iter().filter(|a| touched.contains(&a.id())).collect();
     super::accounts::refuse_open(session, &put)?;
-    super::accounts::write_accounts(session, put, &removed)?;
+    let words = super::words::words(session);
+    super::accounts::write_accounts(session, words, put, &removed)?;
     session.state.renew_access();
     Ok(())
 }

@@ -6,18 +6,20 @@
 
 use super::cached::{Cached, CachedPlan, with_scan};
 use super::locks::{PlanLocks, is_stale};
+use super::many::Many;
 use super::reply::Done;
 use super::reply::Reply;
 use super::reply::{OneRowSink, ResultSet, RowsSink};
 use super::running::Clock;
 use super::text::{lex_mode, parse_error};
-use super::{Session, branch, cached, calls, counting, grant_tables, locks, logged, logging, outfile, profile};
+use super::{Session, branch, cached, calls, counting, grant_tables, gtids, locks, logged, logging, outfile, profile};
 use gannet_core::event_names;
 use gannet_core::history::Ended;
 use gannet_core::kept::DigestHandle;
 use gannet_core::kinds;
 use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
+use gannet_core::work::NextGtid;
 use gannet_engine::Savepoint;
 use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink, Shared};
 use gannet_parser::Extent;
@@ -84,6 +86,12 @@ impl Session {
         {
             return refuse_text(self, text, started, e);
         }
+        if let Some(rows) = Many::find(self, text) {
+            let outcome = run_many(self, &rows, text, reply);
+            if !outcome.as_ref().is_err_and(is_stale) {
+                return finish_statement(self, started, Some(&rows.entry().digest.digest.0), &[], outcome);
+            }
+        }
         let mode = lex_mode(self.settings.exec.sql_mode);
         let secret = self.server.scan_secret;
         let cached = with_scan(secret, |scan| {
@@ -106,11 +114,7 @@ impl Session {
         });
         match cached {
             Some(Some((entry, params))) => {
-                (self.running.more, self.running.database_dropped) = (false, false);
-                self.running.diagnostics.warnings.clear();
-                self.warn_of(&entry.digest.notices);
-                self.state.profiles.stage("executing");
-                self.running.figures.kind = entry.digest.counter;
+                begin_cached(self, &entry.digest);
                 if params.is_ok()
                     && let Some(c) = entry.digest.counter
                 {
@@ -165,6 +169,9 @@ impl Session {
     ) -> Result<Done> {
         if let Some(into) = &plan.into {
             return run_into(self, plan, into, params);
+        }
+        if NextGtid::of(&self.work) != NextGtid::Automatic && gtids::passes_over_plan(self, plan)? {
+            return Ok(Done::default());
         }
         let place = cached.map(|c| &c.place);
         let made;
@@ -267,7 +274,7 @@ impl Session {
             self.server.timers.start(self.entry.context.clone(), limit)
         });
         self.settings.begin(self.state.statement_time());
-        logged::log_rows(self, writes);
+        logged::log_rows(self, writes || plan.uses.programs);
         self.settings.exec.insert_id =
             if matches!(plan.kind, PlanKind::Insert(_)) { std::mem::take(&mut self.state.next_insert_id) } else { 0 };
         self.state.running.insert_id_given = false;
@@ -283,7 +290,7 @@ impl Session {
             let shared = Shared::new(plan, &self.settings.exec, params);
             let (txn, changes) = self.work.writing();
             let mut cx = Cx::new(&shared, txn, &mut self.state, &mut self.running.diagnostics.warnings);
-            (cx.changes, cx.strict) = (changes.filter(|_| writes), self.running.strict);
+            (cx.changes, cx.strict) = (changes.filter(|_| writes || plan.uses.programs), self.running.strict);
             let outcome = run(&mut cx, &mut self.buffers);
             self.running.figures.examined = cx.counts.examined;
             self.running.figures.sent = cx.counts.sent;
@@ -322,6 +329,29 @@ impl Session {
     pub(crate) fn is_planned_here(&self, statement: &Statement) -> bool {
         kinds::of(statement).way == kinds::Way::Planned && grant_tables::made_table(self, statement).is_none()
     }
+}
+
+/// A statement begins whose plan is at hand.
+#[inline]
+fn begin_cached(session: &mut Session, cached: &Cached) {
+    (session.running.more, session.running.database_dropped) = (false, false);
+    session.running.diagnostics.warnings.clear();
+    session.warn_of(&cached.notices);
+    session.state.profiles.stage("executing");
+    session.running.figures.kind = cached.counter;
+}
+
+/// Runs an INSERT of many rows of literals.
+#[cold]
+fn run_many(session: &mut Session, rows: &Many, text: &[u8], reply: &mut dyn Reply) -> Result<Done> {
+    begin_cached(session, &rows.entry().digest);
+    if let Some(c) = rows.entry().digest.counter {
+        count(c);
+    }
+    session.last(reply.resumes(), |s| {
+        let outcome = rows.execute(s, text)?;
+        done(s, outcome, 0)
+    })
 }
 
 /// The statement's text in the server's character set.
@@ -558,7 +588,6 @@ fn check_plan(session: &mut Session, plan: &Plan, writes: bool, writes_base: boo
         }
         if writes_base {
             session.require_writable()?;
-            logged::refuse_unlogged(session)?;
         }
         refuse_virtual_targets(session, plan)?;
         if session.state.vars[Live::SqlSafeUpdates].as_bool() && !super::safety::is_safe_update(plan) {

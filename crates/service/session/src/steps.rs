@@ -459,7 +459,7 @@ fn run_inner(
             if kinds::of(&inner.statement).way == kinds::Way::Planned && s.is_planned_here(&inner.statement) {
                 run_planned(s, program, number, inner, &mut between)
             } else {
-                s.perform(&inner.statement, &mut between)
+                perform_inner(s, inner, &mut between)
             }
         })
     };
@@ -519,6 +519,17 @@ impl InnerAccount {
         outer.no_index |= own.no_index;
         outer.works |= own.works;
     }
+}
+
+/// Runs a statement of a program that no plan is for. The binary log has the text of a definition.
+fn perform_inner(session: &mut Session, inner: &Inner, reply: &mut dyn Reply) -> Result<Done> {
+    if kinds::of(&inner.statement).logged != kinds::Logged::Text {
+        return session.perform(&inner.statement, reply);
+    }
+    let around = session.own_text.replace(inner.text.as_bytes().into());
+    let outcome = session.perform(&inner.statement, reply);
+    session.own_text = around;
+    outcome
 }
 
 /// A statement of a program begins.

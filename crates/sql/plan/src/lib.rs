@@ -34,6 +34,7 @@ pub use bind::{
 pub use cache::{CacheCounters, Entry, FrontCache, Local, PlanCache, PlanKey};
 pub use expr::{Aggregate, Bind, CompareOp, Comparison, Expr, ExprKind, SortKey, Subquery, SubqueryKind};
 pub use options::PlanOptions;
+pub use params::cell_value;
 pub use plan::{Plan, PlanKind, TableExprs};
 pub use planner::{column_flags, plan, plan_expressions, plan_load, plan_query};
 pub use source::{Colliding, insert_rows_of, plan_source};
