@@ -22,6 +22,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
     let server = Server::start(options)?;
     let console = gannet_console::start(server.instance(), server.sessions())?;
     let keys = gannet_memcache::start(server.instance(), server.sessions())?;
+    let replica = gannet_replica::start(server.core(), server.sessions())?;
     print!("{}", server.banner());
     if let Some(at) = console {
         let scheme = if at.ip().is_loopback() { "http" } else { "https" };
@@ -54,6 +55,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
     started.map_err(|e| format!("cannot start a thread: {e}"))?;
     server.wait();
     gannet_runtime::tell_service_manager("STOPPING=1");
+    drop(replica);
     drop(keys);
     server.stop();
     Ok(())

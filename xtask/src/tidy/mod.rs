@@ -32,7 +32,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("schema", &["base", "types", "text"]),
     ("catalog", &["base", "runtime", "types", "text", "schema", "engine"]),
     ("plan", &["base", "telemetry", "types", "parser", "functions", "text", "schema"]),
-    ("program", &["base", "types", "parser", "schema", "plan"]),
+    ("program", &["base", "telemetry", "types", "parser", "schema", "plan"]),
     (
         "exec",
         &[
@@ -110,9 +110,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "session",
         ],
     ),
+    (
+        "replica",
+        &["base", "runtime", "types", "parser", "catalog", "exec", "engine", "wire", "binlog", "core", "session"],
+    ),
     ("dump", &["base", "runtime", "wire"]),
     ("console", &["base", "telemetry", "queueing", "runtime", "types", "engine", "wire", "core", "session"]),
-    ("gannet", &["base", "queueing", "runtime", "engine", "server", "memcache", "console", "wire", "dump"]),
+    ("gannet", &["base", "queueing", "runtime", "engine", "server", "memcache", "replica", "console", "wire", "dump"]),
     ("models", &["base", "telemetry"]),
     ("xtask", &["log", "page", "engine", "exec", "parser", "wire", "binlog"]),
 ];

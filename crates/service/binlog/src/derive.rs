@@ -31,13 +31,22 @@ pub struct Deriver {
     sequence: u64,
     /// All in this file and before.
     executed: GtidSet,
+    /// The body of BEGIN.
+    begin: Box<[u8]>,
+}
+
+fn begin() -> Box<[u8]> {
+    let settings = Settings { flags2: Some(0), ..Settings::default() };
+    let mut body = Vec::new();
+    Query { thread_id: 0, seconds: 0, error: 0, schema: b"", settings, text: b"BEGIN" }.encode(&mut body);
+    body.into()
 }
 
 impl Deriver {
     /// Goes on in a file at `position`, behind so many transactions of it and all of `executed`.
     pub fn new(writer: Writer, position: u64, sequence: u64, executed: GtidSet) -> Deriver {
         let appender = Appender { server_id: writer.server_id, checksum: writer.checksum, position };
-        Deriver { source: writer.uuid.into(), writer, appender, sequence, executed }
+        Deriver { source: writer.uuid.into(), writer, appender, sequence, executed, begin: begin() }
     }
 
     /// Where the next event begins.
@@ -94,28 +103,17 @@ impl Deriver {
         let mut r = Reader::new(payload);
         let head = Head::decode(&mut r)?;
         let tail = self.writer.checksum.bytes();
-        let mut middle = Vec::new();
         let between = head.frame == Frame::Rows;
-        let begin = Query {
-            thread_id: head.thread_id,
-            seconds: 0,
-            error: 0,
-            schema: b"",
-            settings: Settings { flags2: Some(0), ..Settings::default() },
-            text: b"BEGIN",
-        };
-        if between {
-            begin.encode(&mut middle);
-        }
-        let around = if between { (middle.len() + 8 + 2 * (HEADER + tail)) as u64 } else { 0 };
+        let around = if between { (self.begin.len() + 8 + 2 * (HEADER + tail)) as u64 } else { 0 };
         // An empty transaction has BEGIN and COMMIT, and no rows.
         let timestamp = (head.committed_us / 1_000_000) as u32;
-        let first = if head.items > 0 { Item::decode(&mut r.clone())?.timestamp } else { timestamp };
+        let item = if head.items > 0 { Some(Item::decode(&mut r.clone())?) } else { None };
+        let first = item.map_or(timestamp, |item| item.timestamp);
         let (uuid, number) = self.next_gtid(head.gtid);
         self.sequence += 1;
         let version = version_number(self.writer.version.as_bytes());
         let mut gtid = Gtid {
-            may_have_statements: head.frame == Frame::Definition,
+            may_have_statements: item.is_some_and(|item| item.kind == kind::QUERY),
             uuid,
             number,
             last_committed: self.sequence - 1,
@@ -129,7 +127,12 @@ impl Deriver {
         gtid.set_size(head.event_bytes(tail) + around, tail);
         self.appender.event(out, first, kind::GTID, 0, |o| gtid.encode(o));
         if between {
-            self.appender.event(out, first, kind::QUERY, 0, |o| o.extend_from_slice(&middle));
+            // The connection is what the body begins with.
+            let (thread, rest) = (head.thread_id.to_le_bytes(), self.begin.get(4..).unwrap_or_default());
+            self.appender.event(out, first, kind::QUERY, 0, |o| {
+                o.extend_from_slice(&thread);
+                o.extend_from_slice(rest);
+            });
         }
         for _ in 0..head.items {
             let item = Item::decode(&mut r)?;

@@ -120,6 +120,11 @@ impl Head {
     }
 }
 
+/// The connection of a group.
+pub fn thread_of(payload: &[u8]) -> u32 {
+    Head::decode(&mut Reader::new(payload)).map_or(0, |head| head.thread_id)
+}
+
 /// An event to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Item<'a> {
@@ -132,11 +137,25 @@ pub struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
+    /// Appends it.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        Writer::new(out).u8(self.kind).u32(self.timestamp).u32(self.body.len() as u32).bytes(self.body);
+    }
+
     /// Reads the next.
     pub fn decode(r: &mut Reader<'a>) -> Result<Item<'a>, DecodeError> {
         let (kind, timestamp, length) = (r.u8()?, r.u32()?, r.u32()?);
         Ok(Item { kind, timestamp, body: r.bytes(length as usize)? })
     }
+}
+
+/// Events before and behind the rows of a group: kinds and bodies.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Around {
+    /// Before.
+    pub before: Vec<(u8, Vec<u8>)>,
+    /// Behind.
+    pub after: Vec<(u8, Vec<u8>)>,
 }
 
 /// What the rows of a table are logged by.
@@ -150,15 +169,35 @@ pub struct Shape {
     pub encoder: RowEncoder,
     /// All its columns.
     pub all: Columns,
+    /// Those that a row is found by: a key's, or all.
+    pub key: Columns,
+    /// Those and all that are not long.
+    pub short: Columns,
+    /// Where its columns stand in the rows.
+    pub ordinals: Box<[u32]>,
+}
+
+impl Shape {
+    /// The columns that `has`, which is asked for a column here and in the rows.
+    pub fn columns(&self, has: impl Fn(usize, usize) -> bool) -> Columns {
+        Columns::of(self.ordinals.len(), |i| has(i, self.ordinals[i] as usize))
+    }
 }
 
 /// The columns in the images of a change.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Present<'a> {
     /// In the image before; of an insert, in its only one.
     pub before: &'a Columns,
     /// In the image after, of an update.
     pub after: &'a Columns,
+}
+
+impl Present<'_> {
+    /// They are all: of most events.
+    fn is_full(&self, shape: &Shape) -> bool {
+        std::ptr::eq(self.before, &shape.all) && std::ptr::eq(self.after, &shape.all)
+    }
 }
 
 /// The rows event that is being filled.
@@ -168,6 +207,8 @@ struct Open {
     at: usize,
     table: u64,
     change: Change,
+    /// Its images have all columns; else those of [`Gathered::present`].
+    full: bool,
 }
 
 /// Where a row ends.
@@ -191,6 +232,8 @@ pub struct Gathered {
     /// Marks of statements that have ended: the last row of each is enough, as savepoints lie between statements.
     ended: usize,
     open: Option<Open>,
+    /// The columns in the images of the open event, where these are not all.
+    present: (Columns, Columns),
     /// Of the statement that runs.
     timestamp: u32,
     flags: u16,
@@ -233,7 +276,12 @@ impl Gathered {
         (before, after): (&[Value], &[Value]),
     ) {
         self.settle(records.start);
-        let fits = |o: &Open| o.table == shape.id && o.change == change && self.bytes.len() - o.at < EVENT;
+        let full = present.is_full(shape);
+        let fits = |o: &Open| {
+            let same = o.table == shape.id && o.change == change && o.full == full;
+            let columns = full || self.present.0 == *present.before && self.present.1 == *present.after;
+            same && columns && self.bytes.len() - o.at < EVENT
+        };
         let at = match self.open.filter(fits) {
             Some(open) => open.at,
             None => self.open_rows(shape, change, present),
@@ -270,7 +318,11 @@ impl Gathered {
         put_head(shape.id, self.flags, shape.encoder.len(), present.before, after, &mut self.bytes);
         fill(&mut self.bytes, at, change.kind(), self.timestamp);
         self.items += 1;
-        self.open = Some(Open { at, table: shape.id, change });
+        let full = present.is_full(shape);
+        if !full {
+            self.present = (present.before.clone(), present.after.clone());
+        }
+        self.open = Some(Open { at, table: shape.id, change, full });
         at
     }
 
@@ -328,10 +380,23 @@ impl Gathered {
 
     /// Takes the group of a transaction with so many undo records, and begins anew. `None`: there are no rows.
     pub fn take(&mut self, records: u64, head: Head) -> Option<Payload> {
+        self.take_around(records, head, Around::default())
+    }
+
+    /// The same between other events. `None`: there are neither rows nor events before them.
+    pub fn take_around(&mut self, records: u64, head: Head, around: Around) -> Option<Payload> {
         self.settle(records);
         self.close();
+        let rows = (self.bytes.len(), self.items);
+        for (kind, body) in &around.after {
+            self.item(*kind, |out| out.extend_from_slice(body));
+        }
+        let mut before = Vec::new();
+        for (kind, body) in &around.before {
+            Item { kind: *kind, timestamp: self.timestamp, body }.encode(&mut before);
+        }
         let bytes = std::mem::take(&mut self.bytes);
-        let items = std::mem::take(&mut self.items);
+        let items = std::mem::take(&mut self.items) + around.before.len() as u32;
         self.marks.clear();
         (self.ended, self.text) = (0, None);
         if items == 0 && head.gtid.is_none() {
@@ -339,9 +404,21 @@ impl Gathered {
             self.bytes.clear();
             return None;
         }
-        let mut front = Vec::with_capacity(HEAD + GTID);
-        Head { bytes: bytes.len() as u64, items, ..head }.encode(&mut front);
-        Some(Payload { front, bytes, at: 0 })
+        let mut front = Vec::with_capacity(HEAD + GTID + before.len());
+        Head { bytes: (before.len() + bytes.len()) as u64, items, ..head }.encode(&mut front);
+        front.extend_from_slice(&before);
+        Some(Payload { front, bytes, at: 0, rows })
+    }
+
+    /// Takes back the rows of a group that was not written; the transaction has so many undo records.
+    pub fn take_back(&mut self, records: u64, payload: Payload) {
+        let (len, items) = payload.rows;
+        self.bytes = payload.bytes;
+        self.bytes.truncate(len);
+        self.items = items;
+        self.marks.clear();
+        self.marks.push(Mark { records, len, items, at: 0 });
+        self.ended = 1;
     }
 
     /// Gives the memory of a payload back, for the next transaction.
@@ -377,6 +454,8 @@ pub struct Payload {
     front: Vec<u8>,
     bytes: Vec<u8>,
     at: usize,
+    /// Where the rows end in `bytes`, and how many items they are.
+    rows: (usize, u32),
 }
 
 impl Payload {

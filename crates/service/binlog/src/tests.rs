@@ -370,7 +370,9 @@ mod groups {
         let table = Table { id, schema: "d", name: &name, columns: &columns, primary_key: &[] };
         let mut map = Vec::new();
         table.encode(Metadata::Minimal, &mut map);
-        Shape { id, map: map.into(), encoder: RowEncoder::new([(0, &ty)].into_iter()), all: Columns::all(1) }
+        let all = || Columns::all(1);
+        let encoder = RowEncoder::new([(0, &ty)].into_iter());
+        Shape { id, map: map.into(), encoder, all: all(), key: all(), short: all(), ordinals: [0].into() }
     }
 
     fn insert(into: &mut Gathered, undo: u64, shape: &Shape, n: i64) {

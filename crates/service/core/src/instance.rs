@@ -177,6 +177,7 @@ impl Instance {
             stopping: AtomicBool::new(false),
             stop: (Mutex::new(false), Condvar::new()),
             status_base: Mutex::new((Vec::new(), now_ns())),
+            replicas: OnceLock::new(),
             figures: Mutex::default(),
         });
 

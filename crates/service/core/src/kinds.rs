@@ -260,11 +260,11 @@ kinds! {
     EXECUTE_IMMEDIATE = missing("EXECUTE IMMEDIATE").with(Secrets::Texts).in_programs(Programs::Procedures("Dynamic SQL"));
     KEY_CACHE = missing("key caches").in_programs(Programs::Rows);
     RESTART = missing("RESTART").counted(Counter::ComRestart);
-    BINLOG = missing("BINLOG").counted(Counter::ComBinlog);
+    BINLOG = session("BINLOG").counted(Counter::ComBinlog).in_programs(Programs::Procedures("BINLOG"));
     CLONE = missing("CLONE").counted(Counter::ComClone).with(Secrets::Literals);
     IMPORT_TABLE = missing("IMPORT TABLE");
     PURGE_LOGS = session("PURGE BINARY LOGS").in_programs(Programs::All);
-    REPLICATION = missing("replication").with(Secrets::Literals);
+    REPLICATION = session("replication").in_programs(Programs::Procedures("replication")).with(Secrets::Literals);
     SIGNAL = session("SIGNAL").not_prepared();
     RESIGNAL = session("RESIGNAL").not_prepared().keeps_diagnostics();
 }

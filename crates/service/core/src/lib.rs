@@ -23,6 +23,7 @@ pub mod options;
 pub mod pool;
 pub mod registry;
 mod release;
+pub mod replication;
 pub mod reports;
 pub mod seen;
 mod shared;

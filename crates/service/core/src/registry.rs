@@ -247,6 +247,12 @@ impl Entry {
         change(&text, mode).map(|text| KeptText::of(&text, mode))
     }
 
+    /// The running statement for the binary log, whose readers may see everything: as it came, with what may be a
+    /// password. Statements that set passwords are there in words of their own.
+    pub fn logged_text(&self) -> Vec<u8> {
+        self.text().unwrap_or_default()
+    }
+
     /// How the session's texts are read.
     pub fn set_mode(&self, mode: LexMode) {
         *self.mode.lock() = mode;
@@ -424,6 +430,11 @@ impl Registry {
         if error != 0 {
             self.ledger.raised(&entry.deeds, || entry.account(), (error, false), e.end_unix_us);
         }
+    }
+
+    /// A handler of a stored program took an error.
+    pub fn handled(&self, entry: &Entry, error: u16, unix_us: u64) {
+        self.ledger.raised(&entry.deeds, || entry.account(), (error, true), unix_us);
     }
 
     /// The client of a connection has logged in or changed user.

@@ -5,6 +5,7 @@ use crate::binlog::Binlog;
 use crate::kept::StatementStats;
 use crate::log::ErrorLog;
 use crate::registry::Registry;
+use crate::replication::Replicas;
 use crate::reports::Reports;
 use crate::startup::{bind_addresses, flush_policy};
 use crate::statement_log::StatementLogs;
@@ -26,7 +27,7 @@ use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, Result, SqlError, TimeZone, sql_err};
 use gannet_wire::auth::RsaKey;
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// Facts about the server that never change.
 pub struct Facts {
@@ -96,6 +97,8 @@ pub struct Core {
     pub(crate) stop: (Mutex<bool>, Condvar),
     /// Counters at FLUSH STATUS, and when.
     pub(crate) status_base: Mutex<(Vec<u64>, u64)>,
+    /// What applies another server's log.
+    pub(crate) replicas: OnceLock<Weak<dyn Replicas>>,
     /// Status of the services that stand on this.
     pub(crate) figures: Mutex<Vec<Figures>>,
 }
@@ -107,6 +110,16 @@ impl Core {
     /// The key pair for passwords over open transports; made when the first client needs it.
     pub fn rsa_key(&self) -> Option<&RsaKey> {
         self.rsa.get_or_init(RsaKey::generate).as_ref()
+    }
+
+    /// What applies another server's log, where there is one.
+    pub fn replicas(&self) -> Option<Arc<dyn Replicas>> {
+        self.replicas.get().and_then(Weak::upgrade)
+    }
+
+    /// From now on statements reach it, as long as it is there.
+    pub fn set_replicas(&self, replicas: Weak<dyn Replicas>) {
+        let _former = self.replicas.set(replicas);
     }
 
     /// The binary log, where it is on.

@@ -5,16 +5,24 @@
 //! removed.
 //!
 //! Record, little-endian: `u64 transaction · u64 format · u16 length, gtrid · u16 length, bqual · u16 count of tables,
-//! each: u64 id`.
+//! each: u64 id · u8 flags`. Flags, which older records lack: 1 the binary log has the branch; 2 it is to be rolled
+//! back, and the binary log says so.
+//!
+//! The binary log learns of a branch with the record that prepares its transaction, and of its commit with the commit.
+//! A rollback is decided first, by the dictionary's record, and done then: so it is told once, and after a crash it is
+//! done at the start.
 
 use crate::Core;
 use gannet_base::sync::Mutex;
+use gannet_binlog::group::Payload;
+use gannet_catalog::Words;
 use gannet_engine::lock::{MdlDuration, MdlMode, Wait};
 use gannet_engine::{Engine, EngineError, Txn, TxnOptions};
 use gannet_parser::ast::Xid;
 use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::codec::Reader;
 use std::collections::BTreeMap;
+use std::io::Read;
 
 /// Name of a branch.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +48,7 @@ impl Branch {
         format!("{}.{}.{}", hex(&self.gtrid), hex(&self.bqual), self.format)
     }
 
-    fn encode(&self, trx: u64, tables: &[u64]) -> Vec<u8> {
+    fn encode(&self, trx: u64, tables: &[u64], flags: u8) -> Vec<u8> {
         let mut out = trx.to_le_bytes().to_vec();
         out.extend_from_slice(&self.format.to_le_bytes());
         for part in [&self.gtrid, &self.bqual] {
@@ -50,10 +58,11 @@ impl Branch {
         let tables = &tables[..tables.len().min(u16::MAX.into())];
         out.extend_from_slice(&(tables.len() as u16).to_le_bytes());
         tables.iter().for_each(|t| out.extend_from_slice(&t.to_le_bytes()));
+        out.push(flags);
         out
     }
 
-    fn decode(record: &[u8]) -> Option<(Self, u64, Vec<u64>)> {
+    fn decode(record: &[u8]) -> Option<(Self, u64, Vec<u64>, u8)> {
         let mut r = Reader::new(record);
         let (trx, format) = (r.u64().ok()?, r.u64().ok()?);
         let mut part = || {
@@ -63,14 +72,27 @@ impl Branch {
         let (gtrid, bqual) = (part()?, part()?);
         let n = r.u16().ok()?;
         let tables = (0..n).map(|_| r.u64().ok()).collect::<Option<Vec<_>>>()?;
-        Some((Self { format, gtrid, bqual }, trx, tables))
+        let flags = if r.is_empty() { 0 } else { r.u8().ok()? };
+        Some((Self { format, gtrid, bqual }, trx, tables, flags))
     }
+}
+
+/// The binary log has the branch.
+const LOGGED: u8 = 1;
+/// The branch is to be rolled back.
+const UNDONE: u8 = 2;
+
+/// A prepared branch.
+struct Prepared {
+    txn: Txn,
+    tables: Box<[u64]>,
+    flags: u8,
 }
 
 /// The branches of a server.
 #[derive(Default)]
 pub struct Branches {
-    prepared: Mutex<BTreeMap<Branch, Txn>>,
+    prepared: Mutex<BTreeMap<Branch, Prepared>>,
     /// Names in use: of prepared branches, and of branches that sessions work on.
     names: Mutex<std::collections::BTreeSet<Branch>>,
 }
@@ -88,23 +110,28 @@ impl Branches {
         let stored = server.catalog.branches();
         for (key, record) in stored.all(&mut txn).map_err(failed)? {
             let damaged = || SqlError::internal(format_args!("the record of XA branch {key} is damaged"));
-            let (branch, trx, tables) = Branch::decode(&record).ok_or_else(damaged)?;
+            let (branch, trx, tables, flags) = Branch::decode(&record).ok_or_else(damaged)?;
             let taken = match waiting.iter().find(|t| t.0 == trx) {
                 Some(id) => engine.take_prepared(*id, TxnOptions::default()).map_err(failed)?,
                 None => None,
             };
-            let Some(resumed) = taken else {
+            let Some(mut resumed) = taken else {
                 stored.remove(&mut txn, &key).map_err(failed)?;
                 continue;
             };
-            for table in tables {
+            if flags & UNDONE != 0 {
+                resumed.rollback().map_err(failed)?;
+                stored.remove(&mut txn, &key).map_err(failed)?;
+                continue;
+            }
+            for table in tables.iter().copied() {
                 let object = engine.lock_table().mdl_object(table, "");
                 // No session runs yet, so the lock is free.
                 let _ = resumed.lock_owner().mdl_lock(object, MdlMode::Write, MdlDuration::Transaction, Wait::No);
             }
             server.log.note(format_args!("XA branch {key} is prepared and waits for XA COMMIT or XA ROLLBACK"));
             self.names.lock().insert(branch.clone());
-            self.prepared.lock().insert(branch, resumed);
+            self.prepared.lock().insert(branch, Prepared { txn: resumed, tables: tables.into(), flags });
         }
         txn.commit().map_err(failed)?;
         Ok(())
@@ -120,41 +147,58 @@ impl Branches {
         self.names.lock().remove(branch);
     }
 
-    /// Prepares a transaction and keeps it. On error the caller has it back, as it was.
+    /// Prepares a transaction and keeps it, with what the binary log has of it. On error the caller has both back, as
+    /// they were.
     pub fn prepare(
         &self,
         server: &Core,
         branch: &Branch,
-        mut txn: Txn,
+        (mut txn, mut payload): (Txn, Option<Payload>),
         tables: &[u64],
-    ) -> std::result::Result<(), (SqlError, Box<Txn>)> {
+    ) -> std::result::Result<(), (SqlError, Box<(Txn, Option<Payload>)>)> {
+        let flags = if payload.is_some() { LOGGED } else { 0 };
         if let Some(id) = txn.id() {
             let mut own = server.engine.begin(TxnOptions::default());
-            let record = branch.encode(id.0, tables);
+            let record = branch.encode(id.0, tables, flags);
             let kept = server.catalog.branches().put(&mut own, &branch.key(), &record).and_then(|()| own.commit());
             if let Err(e) = kept {
-                return Err((failed(e), Box::new(txn)));
+                return Err((failed(e), Box::new((txn, payload))));
             }
         }
-        if let Err(e) = txn.prepare() {
-            return Err((failed(e), Box::new(txn)));
+        if let Err(e) = txn.prepare_with(payload.as_mut().map(|p| p as &mut dyn Read)) {
+            return Err((failed(e), Box::new((txn, payload))));
         }
-        self.prepared.lock().insert(branch.clone(), txn);
+        self.prepared.lock().insert(branch.clone(), Prepared { txn, tables: tables.into(), flags });
         Ok(())
     }
 
-    /// Ends a prepared branch. Error 1397 when there is none of that name.
-    pub fn finish(&self, server: &Core, branch: &Branch, commit: bool) -> Result<()> {
+    /// Ends a prepared branch. `words`: how the binary log has that, if it has the branch. Error 1397 when there is
+    /// none of that name.
+    pub fn finish(
+        &self,
+        server: &Core,
+        branch: &Branch,
+        commit: bool,
+        words: impl FnOnce() -> Option<Words>,
+    ) -> Result<()> {
         let taken = self.prepared.lock().remove(branch);
-        let mut txn = taken.ok_or_else(|| sql_err!(XaerNota))?;
-        let written = txn.id().is_some();
-        let ended = if commit { txn.commit().map(drop) } else { txn.rollback() };
+        let mut prepared = taken.ok_or_else(|| sql_err!(XaerNota))?;
+        if commit && prepared.flags & UNDONE != 0 {
+            self.prepared.lock().insert(branch.clone(), prepared);
+            return Err(sql_err!(XaRbrollback));
+        }
+        let written = prepared.txn.id().is_some();
+        let words = if prepared.flags & LOGGED != 0 { words() } else { None };
+        let ended = match commit {
+            true => server.catalog.branches().commit(&mut prepared.txn, words.as_ref()),
+            false => decide(server, branch, &mut prepared, words).and_then(|()| prepared.txn.rollback()),
+        };
         if let Err(e) = ended {
-            // It stays what it was: prepared.
-            self.prepared.lock().insert(branch.clone(), txn);
+            // It stays what it was: prepared, or to be rolled back.
+            self.prepared.lock().insert(branch.clone(), prepared);
             return Err(failed(e));
         }
-        txn.lock_owner().mdl_end_transaction();
+        prepared.txn.lock_owner().mdl_end_transaction();
         self.release(branch);
         if written {
             let mut own = server.engine.begin(TxnOptions::default());
@@ -170,6 +214,27 @@ impl Branches {
     }
 }
 
+/// That the branch is rolled back is decided, and told once, before it is done.
+fn decide(
+    server: &Core,
+    branch: &Branch,
+    prepared: &mut Prepared,
+    words: Option<Words>,
+) -> std::result::Result<(), EngineError> {
+    let (Some(words), Some(id)) = (words, prepared.txn.id()) else { return Ok(()) };
+    if prepared.flags & UNDONE != 0 {
+        return Ok(());
+    }
+    let flags = prepared.flags | UNDONE;
+    let mut own = server.engine.begin(TxnOptions::default());
+    let record = branch.encode(id.0, &prepared.tables, flags);
+    let stored = server.catalog.branches();
+    stored.put(&mut own, &branch.key(), &record)?;
+    stored.commit(&mut own, Some(&words))?;
+    prepared.flags = flags;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,9 +242,12 @@ mod tests {
     #[test]
     fn records_round_trip_and_survive_damage() {
         let b = Branch { format: 7, gtrid: vec![0, 255, 1], bqual: vec![] };
-        let bytes = b.encode(42, &[1, 9]);
-        assert_eq!(Branch::decode(&bytes), Some((b, 42, vec![1, 9])));
-        for cut in 0..bytes.len() {
+        let bytes = b.encode(42, &[1, 9], LOGGED);
+        assert_eq!(Branch::decode(&bytes), Some((b.clone(), 42, vec![1, 9], LOGGED)));
+        // As it was before there were flags.
+        let (_, before) = bytes.split_last().unwrap();
+        assert_eq!(Branch::decode(before), Some((b, 42, vec![1, 9], 0)));
+        for cut in 0..before.len() {
             assert_eq!(Branch::decode(&bytes[..cut]), None);
         }
     }

@@ -150,7 +150,7 @@ pub(crate) fn user_statement(session: &mut Session, s: &ast::UserStatement, repl
         let code = if s.alter { ErrorCode::UserDoesNotExist } else { ErrorCode::UserAlreadyExists };
         session.note(&SqlError::new(code, &[&name.quoted()]));
     }
-    let done = store_accounts(session, put, &[])?;
+    let done = store_users(session, s, put)?;
     if own_password_only {
         session.state.must_change_password = false;
     }
@@ -415,7 +415,8 @@ pub(crate) fn set_password(session: &mut Session, s: &ast::SetPassword, reply: &
     if s.retain_current {
         retain(session, &old, &mut next)?;
     }
-    let done = store_accounts(session, vec![Arc::new(next)], &[])?;
+    let told = super::words::set_password(s, &next);
+    let done = store_accounts_told(session, vec![Arc::new(next)], &[], Some(told))?;
     if own {
         session.state.must_change_password = false;
     }
@@ -443,6 +444,22 @@ pub(crate) fn refuse_open(session: &Session, put: &[Arc<Account>]) -> Result<()>
 
 /// Stores accounts; ends the transaction that is open.
 pub(crate) fn store_accounts(session: &mut Session, put: Vec<Arc<Account>>, remove: &[Name]) -> Result<Done> {
+    store_accounts_told(session, put, remove, None)
+}
+
+/// The accounts of CREATE USER or ALTER USER.
+fn store_users(session: &mut Session, s: &ast::UserStatement, put: Vec<Arc<Account>>) -> Result<Done> {
+    let told = super::words::user_statement(session, s, &put);
+    store_accounts_told(session, put, &[], Some(told))
+}
+
+/// The same, of which the binary log has other words than the statement's own.
+fn store_accounts_told(
+    session: &mut Session,
+    put: Vec<Arc<Account>>,
+    remove: &[Name],
+    told: Option<Vec<u8>>,
+) -> Result<Done> {
     if session.server.accounts.skipped() {
         return Err(sql_err!(OptionPreventsStatement, "--skip-grant-tables"));
     }
@@ -455,8 +472,11 @@ pub(crate) fn store_accounts(session: &mut Session, put: Vec<Arc<Account>>, remo
     session.require_writable()?;
     refuse_open(session, &put)?;
     session.work.locks().pass_backup_gate(MdlDuration::Statement)?;
-    let stored =
-        session.server.accounts.store(&session.server.catalog, super::words::words(session).as_ref(), put, remove);
+    let words = match told {
+        Some(text) => super::words::words_of(session, || text),
+        None => super::words::words(session),
+    };
+    let stored = session.server.accounts.store(&session.server.catalog, words.as_ref(), put, remove);
     session.work.locks().leave_backup_gate();
     stored?;
     session.state.renew_access();

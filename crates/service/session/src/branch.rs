@@ -8,7 +8,10 @@
 use super::reply::plain_column;
 use super::reply::{Done, Reply};
 use super::show::table;
-use super::{Session, locks};
+use super::{Session, locks, logged, words};
+use gannet_binlog::event::kind;
+use gannet_binlog::format::XaPrepare;
+use gannet_binlog::group::Around;
 use gannet_core::accounts::Privilege;
 use gannet_core::xa::Branch;
 use gannet_parser::ast::{self, Statement, Xa};
@@ -128,16 +131,31 @@ fn xa_prepare(session: &mut Session, xid: &ast::Xid) -> Result<()> {
     if !session.work.txn().is_active() && !session.work.transaction().is_open() {
         return branch_lost(session);
     }
-    let txn = session.work.give_away()?;
+    let (mut start, mut end, mut prepare) = (Vec::new(), Vec::new(), Vec::new());
+    if logged::is_logged(session) {
+        start = words::query(session, &xa_text("START", &branch));
+        end = words::query(session, &xa_text("END", &branch));
+        let Branch { format, gtrid, bqual } = &branch;
+        XaPrepare { one_phase: false, format: *format as u32, gtrid, bqual }.encode(&mut prepare);
+    }
+    let around =
+        || Around { before: vec![(kind::QUERY, start)], after: vec![(kind::QUERY, end), (kind::XA_PREPARE, prepare)] };
+    let given = session.work.give_away(around)?;
     let tables = locks::locked_table_ids(session);
     let server = session.server.clone();
-    if let Err((e, txn)) = server.branches.prepare(&server, &branch, txn, &tables) {
-        session.work.take_back(Some(*txn));
+    if let Err((e, back)) = server.branches.prepare(&server, &branch, given, &tables) {
+        session.work.take_back(Some(*back));
         return Err(e);
     }
     session.branch = BranchState::None;
     session.work.take_back(None);
     Ok(())
+}
+
+/// A statement about a branch, as the binary log has it.
+fn xa_text(verb: &str, branch: &Branch) -> Vec<u8> {
+    let xid = gannet_binlog::show::xid_text(&branch.gtrid, &branch.bqual, branch.format as u32);
+    format!("XA {verb} {xid}").into_bytes()
 }
 
 /// The branch's transaction was rolled back as a deadlock's victim or after a timeout.
@@ -190,7 +208,8 @@ fn end_prepared(session: &mut Session, branch: &Branch, commit: bool) -> Result<
         session.work.locks().pass_commit_gate()?;
     }
     let server = session.server.clone();
-    let outcome = server.branches.finish(&server, branch, commit);
+    let text = xa_text(if commit { "COMMIT" } else { "ROLLBACK" }, branch);
+    let outcome = server.branches.finish(&server, branch, commit, || words::words_of(session, || text));
     session.work.unlock_statement();
     outcome
 }

@@ -140,23 +140,23 @@ impl gannet_exec::Session for State {
 
     fn function_value(
         &mut self,
-        txn: &mut gannet_engine::Txn,
+        to: gannet_exec::changes::RowWriter<'_>,
         warnings: &mut gannet_types::Warnings,
         called: &gannet_plan::expr::Called,
         args: &[Value],
     ) -> Result<Value> {
-        self.call_function(txn, warnings, called, args)
+        self.call_function(to, warnings, called, args)
     }
 
     fn fire_trigger(
         &mut self,
-        txn: &mut gannet_engine::Txn,
+        to: gannet_exec::changes::RowWriter<'_>,
         warnings: &mut gannet_types::Warnings,
         trigger: (&Arc<gannet_schema::Table>, &Arc<gannet_schema::Trigger>),
         old: Option<&[Value]>,
         new: Option<&mut [Value]>,
     ) -> Result<()> {
-        self.call_trigger(txn, warnings, trigger, old, new)
+        self.call_trigger(to, warnings, trigger, old, new)
     }
 
     fn foreign_key_refused(&mut self, refused: &gannet_exec::foreign::Refused<'_>) {

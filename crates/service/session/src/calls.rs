@@ -12,8 +12,9 @@ use super::{Charsets, Session, steps};
 use gannet_base::Attached;
 use gannet_core::accounts::{Access, Account, Name, Privilege};
 use gannet_core::vars::{Live, VarValue};
-use gannet_engine::Txn;
+use gannet_core::work::exchange;
 use gannet_exec::Rows;
+use gannet_exec::changes::RowWriter;
 use gannet_parser::ast::{Expr, ObjectName, ParamMode};
 use gannet_plan::Plan;
 use gannet_plan::expr::Called;
@@ -54,7 +55,7 @@ struct Identity {
 }
 
 /// Where the rows of functions and triggers would go: error 1415.
-struct Nowhere;
+pub(super) struct Nowhere;
 
 impl Reply for Nowhere {
     fn begin(&mut self, _: &[ResultColumn], _: Manner, _: Option<&Attached>) -> Result<()> {
@@ -436,10 +437,10 @@ fn run_trigger(
 }
 
 impl State {
-    /// Runs `f` on a session of its own that has this state and the transaction.
+    /// Runs `f` on a session of its own that has this state, the transaction and the rows for the binary log.
     fn inside<R>(
         &mut self,
-        txn: &mut Txn,
+        mut to: RowWriter<'_>,
         warnings: &mut Warnings,
         f: impl FnOnce(&mut Session) -> Result<R>,
     ) -> Result<R> {
@@ -447,13 +448,13 @@ impl State {
             return Err(SqlError::internal("a program without a session to run in"));
         };
         std::mem::swap(&mut inner.state, self);
-        std::mem::swap(inner.work.txn_mut(), txn);
+        exchange(&mut inner.work, &mut to);
         let s = &inner.state;
         let before = (s.last_insert_id, s.running.before, s.running.insert_id_given, s.running.over_tables);
         let outcome = f(&mut inner);
         let s = &mut inner.state;
         (s.last_insert_id, s.running.before, s.running.insert_id_given, s.running.over_tables) = before;
-        std::mem::swap(inner.work.txn_mut(), txn);
+        exchange(&mut inner.work, &mut to);
         std::mem::swap(&mut inner.state, self);
         if !inner.running.diagnostics.warnings.is_empty() {
             warnings.append(&mut inner.running.diagnostics.set_aside());
@@ -465,12 +466,12 @@ impl State {
     /// A function's value, for the executor.
     pub(super) fn call_function(
         &mut self,
-        txn: &mut Txn,
+        to: RowWriter<'_>,
         warnings: &mut Warnings,
         called: &Called,
         args: &[Value],
     ) -> Result<Value> {
-        self.inside(txn, warnings, |inner| match called.view.as_ref().and_then(|v| Some((v, v.view()?))) {
+        self.inside(to, warnings, |inner| match called.view.as_ref().and_then(|v| Some((v, v.view()?))) {
             None => run_function(inner, &called.routine, args),
             Some((table, view)) => as_definer(inner, &view.definer, |s| {
                 // Whoever may use the view is not told what is wrong below it.
@@ -484,13 +485,13 @@ impl State {
     /// Fires a trigger, for the executor.
     pub(super) fn call_trigger(
         &mut self,
-        txn: &mut Txn,
+        to: RowWriter<'_>,
         warnings: &mut Warnings,
         (table, trigger): (&Arc<Table>, &Arc<Trigger>),
         old: Option<&[Value]>,
         new: Option<&mut [Value]>,
     ) -> Result<()> {
-        self.inside(txn, warnings, |inner| run_trigger(inner, table, trigger, old, new))
+        self.inside(to, warnings, |inner| run_trigger(inner, table, trigger, old, new))
     }
 }
 

@@ -48,7 +48,7 @@ impl Session {
     /// Runs what may leave its reply for later, where that `resumes`: the last that a command does.
     pub(super) fn last<R>(&mut self, resumes: bool, f: impl FnOnce(&mut Self) -> R) -> R {
         // The stages of a profile are those of a statement that runs without interruption.
-        let more = !resumes || self.running.more || self.state.vars[Live::Profiling].as_bool();
+        let more = !resumes || self.running.more || self.state.vars[Live::Profiling].as_bool() || self.tracker.gtids;
         self.work.leave_waiting(!more);
         let result = f(self);
         self.work.leave_waiting(false);

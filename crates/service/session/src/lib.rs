@@ -40,6 +40,7 @@
 
 mod accounts;
 pub mod admin;
+pub mod apply;
 mod bodies;
 mod branch;
 pub mod cached;
@@ -55,10 +56,12 @@ mod estimate;
 mod events;
 mod explain;
 mod files;
+pub mod follow;
 mod full_text;
 mod functions;
 mod grant_tables;
 mod grants;
+mod gtids;
 mod handler;
 mod help;
 mod hinted;
@@ -86,6 +89,7 @@ mod profiles;
 mod programs;
 mod query;
 mod reach;
+mod replicas;
 pub mod reply;
 mod restore;
 pub mod running;
@@ -151,6 +155,12 @@ pub struct Session {
     pub(crate) temporaries: temporary::Temporaries,
     /// HANDLER.
     pub(crate) handlers: Vec<handler::Opened>,
+    /// The text of the statement that runs, where the connection's is another one's: of CALL, or of EXECUTE.
+    pub(crate) own_text: Option<Arc<[u8]>>,
+    /// Where another server's log stands behind the definition that runs: kept with it.
+    pub(crate) position: Option<Vec<u8>>,
+    /// BINLOG.
+    pub(crate) applier: Option<Box<apply::Applier>>,
     ended: bool,
     /// See [`Session::is_inside`].
     inside: bool,
@@ -302,6 +312,9 @@ impl Session {
             locked: locks::LockedTables::default(),
             branch: branch::BranchState::None,
             handlers: Vec::new(),
+            own_text: None,
+            position: None,
+            applier: None,
             restoring: None,
             temporaries: temporary::Temporaries::default(),
             ended: false,

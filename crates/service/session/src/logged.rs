@@ -3,9 +3,8 @@
 use super::Session;
 use gannet_binlog::rows::flags;
 use gannet_core::vars::Live;
-use gannet_core::work::LoggedStatement;
+use gannet_core::work::{LoggedStatement, RowImage, Told};
 use gannet_runtime::WallTime;
-use gannet_types::{Result, SqlError};
 
 impl Session {
     /// The first of these user variables that is set: what the reader of a log says of itself.
@@ -22,33 +21,33 @@ pub(crate) fn is_logged(session: &Session) -> bool {
     session.server.binlog().is_some() && session.state.vars[Live::SqlLogBin].as_bool()
 }
 
-/// A statement begins; `writes`: it may change rows.
+/// A statement begins; `writes`: it may change rows, itself or by what it calls. Inside another statement it is part of
+/// that.
 #[inline]
 pub(crate) fn log_rows(session: &mut Session, writes: bool) {
-    if writes && session.server.binlog().is_some() {
-        let statement = is_logged(session).then(|| logged_statement(session));
-        session.work.log_rows(statement);
+    if !writes || session.server.binlog().is_none() {
+        return;
     }
+    let told = match is_logged(session) {
+        _ if session.inside => Told::Part,
+        true => Told::Statement(logged_statement(session)),
+        false => Told::Not,
+    };
+    session.work.log_rows(told);
 }
 
-/// Error 1235 for changes of a function or trigger: its rows would not be in the log.
-pub(crate) fn refuse_unlogged(session: &Session) -> Result<()> {
-    if session.inside && is_logged(session) {
-        return Err(SqlError::unsupported("changes by functions and triggers with --log-bin"));
-    }
-    Ok(())
-}
-
-fn logged_statement(session: &Session) -> LoggedStatement {
+pub(crate) fn logged_statement(session: &Session) -> LoggedStatement {
     let vars = &session.state.vars;
     let off = |on: bool, bit: u16| if on { 0 } else { bit };
     let flags = off(session.settings.exec.foreign_key_checks, flags::NO_FOREIGN_KEY_CHECKS)
         | off(vars[Live::UniqueChecks].as_bool(), flags::RELAXED_UNIQUE_CHECKS);
-    let text = || session.entry.statement().map_or(Vec::new(), |text| text.bytes().to_vec());
+    let text = || session.entry.logged_text();
     LoggedStatement {
         now_s: (session.state.statement_time() / 1_000_000) as u32,
         flags,
         text: vars[Live::BinlogRowsQueryLogEvents].as_bool().then(text),
+        definition: None,
+        image: Some(RowImage::of(vars[Live::BinlogRowImage].as_str())),
     }
 }
 

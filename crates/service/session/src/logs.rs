@@ -145,6 +145,23 @@ pub(crate) fn flush_binary_logs(session: &mut Session) -> Result<()> {
     }
 }
 
+/// RESET BINARY LOGS AND GTIDS: of the next file `first` is the number. Errors 3567, and 1192 in a transaction.
+pub(crate) fn reset_binary_logs(session: &mut Session, first: Option<u64>) -> Result<()> {
+    /// The largest number of a file.
+    const MOST: u64 = 2_000_000_000;
+    let first = first.unwrap_or(1);
+    if first == 0 || first > MOST {
+        return Err(sql_err!(ResetMasterToValueOutOfRange, first, MOST));
+    }
+    if session.work.transaction().is_open() {
+        return Err(sql_err!(LockOrActiveTransaction));
+    }
+    match session.server.binlog() {
+        Some(log) => log.reset(&session.server.engine, first).map_err(from_engine),
+        None => Err(sql_err!(FlushSourceBinlogClosed)),
+    }
+}
+
 /// PURGE BINARY LOGS.
 pub(crate) fn purge_binary_logs(session: &mut Session, to: Option<&str>, before: Option<&ast::Expr>) -> Result<Done> {
     let have = session.state.privileges();

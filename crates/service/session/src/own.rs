@@ -185,6 +185,11 @@ impl OwnSession {
         each.outcome()
     }
 
+    /// The session itself.
+    pub(crate) fn session(&mut self) -> &mut Session {
+        &mut self.0
+    }
+
     /// Runs an event's body with its definer's rights. Gives the warnings that its last statement left.
     pub(crate) fn run_event(&mut self, event: &Arc<gannet_schema::Event>) -> Result<Vec<gannet_types::Warning>> {
         let session = &mut self.0;

@@ -200,6 +200,35 @@ fn make_prepared(session: &mut Session, sql: &[u8]) -> Result<Prepared> {
     })
 }
 
+/// Prepares a statement of the server's own, for [`execute_typed`].
+pub(crate) fn make_own(session: &mut Session, sql: &[u8]) -> Result<Prepared> {
+    make_prepared(session, sql)
+}
+
+/// Executes a statement that [`make_own`] has prepared, with values of these types: the same types each time.
+pub(crate) fn execute_typed(
+    session: &mut Session,
+    s: &mut Prepared,
+    types: &[SqlType],
+    bound: &[Value],
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    let number = hash_of(types);
+    let mut tries = 0;
+    loop {
+        session.state.renew_snapshot();
+        let entry = plan_prepared(session, s, types, bound, number)?;
+        let values = arrange(session, &entry.plan, s, bound)?;
+        match session.run_cached(&entry, &values, reply) {
+            Err(e) if is_stale(&e) && tries < 10 => tries += 1,
+            outcome => {
+                s.keep_plan(entry);
+                return outcome;
+            }
+        }
+    }
+}
+
 fn prepare_text(session: &mut Session, sql: &[u8]) -> Result<(Prepared, Described)> {
     // SHOW WARNINGS and similar statements show diagnostics that outlive their own preparation.
     let shown = std::mem::take(&mut session.running.diagnostics.warnings);
@@ -478,7 +507,9 @@ fn run_unplanned(
 ) -> Result<Done> {
     let statement = s.statement.clone();
     session.running.markers = markers;
+    let around = session.own_text.replace(s.text.clone());
     let outcome = session.perform(&statement, reply);
+    session.own_text = around;
     let values = std::mem::take(&mut session.running.markers);
     let outs = std::mem::take(&mut session.running.outs);
     if outs.is_empty() || outcome.is_err() {

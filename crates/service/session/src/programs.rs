@@ -388,7 +388,7 @@ fn define_locked(
     let idle = server.engine.begin(gannet_engine::TxnOptions::default());
     let mut txn = std::mem::replace(session.work.txn_mut(), idle);
     session.work.rest();
-    let outcome = server.catalog.ddl_with(&mut txn, words.as_ref(), temporaries, |edit| change(session, edit));
+    let outcome = server.catalog.ddl_with(&mut txn, words, temporaries, |edit| change(session, edit));
     *session.work.txn_mut() = txn;
     session.work.rest();
     session.commit_implicitly()?;

@@ -12,13 +12,14 @@ use super::reply::Reply;
 use super::reply::{OneRowSink, ResultSet, RowsSink};
 use super::running::Clock;
 use super::text::{lex_mode, parse_error};
-use super::{Session, branch, cached, calls, counting, grant_tables, locks, logged, logging, outfile, profile};
+use super::{Session, branch, cached, calls, counting, grant_tables, gtids, locks, logged, logging, outfile, profile};
 use gannet_core::event_names;
 use gannet_core::history::Ended;
 use gannet_core::kept::DigestHandle;
 use gannet_core::kinds;
 use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
+use gannet_core::work::NextGtid;
 use gannet_engine::Savepoint;
 use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink, Shared};
 use gannet_parser::Extent;
@@ -169,6 +170,9 @@ impl Session {
         if let Some(into) = &plan.into {
             return run_into(self, plan, into, params);
         }
+        if NextGtid::of(&self.work) != NextGtid::Automatic && gtids::passes_over_plan(self, plan)? {
+            return Ok(Done::default());
+        }
         let place = cached.map(|c| &c.place);
         let made;
         let locks = match cached {
@@ -270,7 +274,7 @@ impl Session {
             self.server.timers.start(self.entry.context.clone(), limit)
         });
         self.settings.begin(self.state.statement_time());
-        logged::log_rows(self, writes);
+        logged::log_rows(self, writes || plan.uses.programs);
         self.settings.exec.insert_id =
             if matches!(plan.kind, PlanKind::Insert(_)) { std::mem::take(&mut self.state.next_insert_id) } else { 0 };
         self.state.running.insert_id_given = false;
@@ -286,7 +290,7 @@ impl Session {
             let shared = Shared::new(plan, &self.settings.exec, params);
             let (txn, changes) = self.work.writing();
             let mut cx = Cx::new(&shared, txn, &mut self.state, &mut self.running.diagnostics.warnings);
-            cx.changes = changes.filter(|_| writes);
+            cx.changes = changes.filter(|_| writes || plan.uses.programs);
             let outcome = run(&mut cx, &mut self.buffers);
             self.running.figures.examined = cx.counts.examined;
             self.running.figures.sent = cx.counts.sent;
@@ -584,7 +588,6 @@ fn check_plan(session: &mut Session, plan: &Plan, writes: bool, writes_base: boo
         }
         if writes_base {
             session.require_writable()?;
-            logged::refuse_unlogged(session)?;
         }
         refuse_virtual_targets(session, plan)?;
         if session.state.vars[Live::SqlSafeUpdates].as_bool() && !super::safety::is_safe_update(plan) {

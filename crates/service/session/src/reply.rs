@@ -90,6 +90,8 @@ pub enum Change {
     Transaction([u8; 8]),
     /// The statements that begin a transaction like this one.
     Characteristics(String),
+    /// Transactions of the binary log.
+    Gtids(String),
 }
 
 impl Manner {

@@ -104,12 +104,7 @@ fn check_name(id: VarId, text: &str) -> Result<()> {
             return Err(sql_err!(InvalidDefaultUtf8mb4Collation, found.name));
         }
     }
-    // Every transaction is anonymous.
-    let named = |word: &str| text.eq_ignore_ascii_case(word);
-    if id.def().name == "gtid_next" && !named("AUTOMATIC") && !named("ANONYMOUS") {
-        return Err(SqlError::unsupported(format_args!("gtid_next = {text}")));
-    }
-    Ok(())
+    if id.is(Live::GtidNext) { super::gtids::check_next(text) } else { Ok(()) }
 }
 
 /// `SET GLOBAL gtid_purged`, the first lines of a dump of a server with GTIDs. There are none here: a warning says
@@ -426,7 +421,7 @@ fn checked(session: &mut Session, id: VarId, value: Option<Value>, global: bool)
         let shown = checked.value.display(&def.kind).unwrap_or_else(|| "NULL".into());
         return Err(SqlError::unsupported(format_args!("{} = {shown}", def.name)));
     }
-    if def.name == "gtid_next" {
+    if id.is(Live::GtidNext) {
         return Ok(VarValue::text(&checked.value.as_str().to_ascii_uppercase()));
     }
     Ok(checked.value)
@@ -583,6 +578,9 @@ pub(crate) fn set_session(session: &mut Session, id: VarId, value: Option<Value>
     }
     if id.is(Live::MaxAllowedPacket) || id.is(Live::NetBufferLength) {
         return Err(sql_err!(VariableIsReadonly, "SESSION", id.def().name, "SET GLOBAL"));
+    }
+    if id.is(Live::GtidNext) {
+        super::gtids::set_next(session, value.as_str())?;
     }
     session.state.vars.set(id, value.clone());
     if id.is(Live::MaxJoinSize) {

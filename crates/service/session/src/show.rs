@@ -398,15 +398,7 @@ fn show_direct(session: &mut Session, kind: &ShowKind) -> Result<RowsSink> {
         }
         ShowKind::ReplicaStatus { .. } => {
             require_replication(session, Privilege::ReplicationClient)?;
-            let names = [
-                "Replica_IO_State",
-                "Source_Host",
-                "Source_User",
-                "Source_Port",
-                "Replica_IO_Running",
-                "Replica_SQL_Running",
-            ];
-            Ok(table(names.iter().map(|n| column(n, 255)).collect(), vec![]))
+            Ok(replica_status(session))
         }
         ShowKind::CreateView(name) => {
             let (schema, name) = table_of(session, name)?;
@@ -720,5 +712,18 @@ fn filtered(inner: ast::Query, like: &str, filter: &ShowFilter) -> ast::Query {
         locking: Vec::new(),
         into: None,
         span: ast::Span::default(),
+    }
+}
+
+/// SHOW REPLICA STATUS: nothing where no source is named.
+fn replica_status(session: &Session) -> RowsSink {
+    let found = session.server.replicas().and_then(|replica| replica.status());
+    let names = ["Replica_IO_State", "Source_Host", "Source_User", "Source_Port"];
+    match found {
+        Some(row) => {
+            let columns = row.iter().map(|(name, _)| column(name, 1024)).collect();
+            table(columns, vec![row.into_iter().map(|(_, value)| value).collect()])
+        }
+        None => table(names.iter().map(|name| column(name, 255)).collect(), vec![]),
     }
 }

@@ -6,14 +6,15 @@ use super::reply::{Done, Reply};
 use super::setup;
 use super::state::unsupported;
 use super::{
-    accounts, admin, branch, calls, components, diagnostics, events, explain, grants, handler, help, load, locks,
-    logged, logs, maintain, partitions, planning, prepared, privileges, programs, query, set, show, temporary,
+    accounts, admin, branch, calls, components, diagnostics, events, explain, grants, gtids, handler, help, load,
+    locks, logged, logs, maintain, partitions, planning, prepared, privileges, programs, query, set, show, temporary,
     transaction,
 };
 use gannet_catalog::Gate;
 use gannet_core::accounts::Privilege;
 use gannet_core::kinds;
 use gannet_core::vars::Live;
+use gannet_core::work::{LoggedStatement, NextGtid, Told};
 use gannet_engine::Txn;
 use gannet_engine::lock::MdlDuration;
 use gannet_exec::ddl::{self, DdlContext};
@@ -51,95 +52,14 @@ impl Session {
         branch::check_branch(self, Some(statement))?;
         super::powers::check_powers(self, statement)?;
         super::restore::go_on(self, statement)?;
-        match statement {
-            Statement::Begin(b) => self.begin(b).map(|()| Done::default()),
-            Statement::Commit(c) => self.last(reply.resumes(), |s| s.commit(*c)).map(|()| Done::default()),
-            Statement::Rollback(c) => self.rollback(*c).map(|()| Done::default()),
-            Statement::Savepoint(name) => transaction::savepoint(self, name).map(|()| Done::default()),
-            Statement::RollbackTo(name) => transaction::rollback_to(self, name).map(|()| Done::default()),
-            Statement::ReleaseSavepoint(name) => transaction::release_savepoint(self, name).map(|()| Done::default()),
-            Statement::Set(items) => self.set(items).map(|()| Done::default()),
-            Statement::Use(name) => self.use_database(name).map(|()| Done::default()),
-            Statement::Do(exprs) => exprs.iter().try_for_each(|e| self.evaluate(e).map(drop)).map(|()| Done::default()),
-            Statement::Show(show) => show::show(self, show, reply),
-            Statement::Describe { table, column } => show::describe(self, table, column.as_ref(), reply),
-            Statement::Explain(explain) => explain::explain(self, explain, reply),
-            Statement::Kill { query, id } => kill_statement(self, *query, id),
-            Statement::Prepare { name, source } => prepared::prepare_named(self, name, source),
-            Statement::Execute { name, using } => prepared::execute_named(self, name, using, reply),
-            Statement::Deallocate(name) => prepared::deallocate(self, name),
-            Statement::User(s) => accounts::user_statement(self, s, reply),
-            Statement::DropUser { if_exists, users } => accounts::drop_users(self, *if_exists, users, false),
-            Statement::RenameUser(pairs) => accounts::rename_users(self, pairs),
-            Statement::SetPassword(s) => accounts::set_password(self, s, reply),
-            Statement::CreateRole { if_not_exists, roles } => accounts::create_roles(self, *if_not_exists, roles),
-            Statement::DropRole { if_exists, roles } => accounts::drop_users(self, *if_exists, roles, true),
-            Statement::SetRole(roles) => accounts::set_role(self, roles),
-            Statement::SetDefaultRole { roles, users } => accounts::set_default_role(self, roles, users),
-            Statement::Grant(s) => grants::grant(self, s),
-            Statement::Revoke(s) => grants::revoke(self, s),
-            Statement::Flush(s) => self.flush(&s.targets),
-            Statement::Storage(s) if s.object == ast::StorageObject::Instance => admin::alter_instance(self, s),
-            Statement::Storage(s) => super::objects::storage(self, s),
-            Statement::Shutdown => {
-                let done = self.shutdown_server()?;
-                self.closing = true;
-                Ok(done)
-            }
-            Statement::LockTables(list) => locks::lock_tables_explicitly(self, list).map(|()| Done::default()),
-            Statement::UnlockTables => locks::unlock_explicitly(self).map(|()| Done::default()),
-            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => setup::change(self, statement, reply),
-            Statement::Reset(targets) => reset_statement(self, targets),
-            Statement::Load(l) => load::load(self, l, reply),
-            Statement::Handler(h) => handler::handler(self, h, reply),
-            Statement::Xa(xa) => branch::xa(self, xa, reply),
-            Statement::Install(i) => components::install(self, i),
-            Statement::Uninstall(u) => components::uninstall(self, u),
-            Statement::Help(mask) => help::help(self, mask, reply),
-            Statement::TableMaintenance(m) => maintain::maintain(self, m, reply),
-            Statement::SetStatement { assignments, statement } => set_statement(self, assignments, statement, reply),
-            Statement::DropProgram { kind, if_exists, name } => programs::drop_program(self, *kind, *if_exists, name),
-            Statement::AlterRoutine { kind, name, characteristics } => {
-                programs::alter_routine(self, *kind, name, characteristics)
-            }
-            Statement::AlterEvent(e) => events::alter_event(self, e),
-            Statement::Call { name, args } => calls::call(self, name, args, reply),
-            Statement::LockInstance => super::locks::instance(self, true),
-            Statement::UnlockInstance => super::locks::instance(self, false),
-            Statement::Empty => Err(sql_err!(EmptyQuery)),
-            Statement::Replication(r) => match &**r {
-                ast::Replication::PurgeLogs { to, before } => {
-                    logs::purge_binary_logs(self, to.as_deref(), before.as_ref())
-                }
-                _ => unsupported(kinds::of(statement).name),
-            },
-            Statement::CreateDatabase { .. }
-            | Statement::AlterDatabase { .. }
-            | Statement::DropDatabase { .. }
-            | Statement::CreateTable(_)
-            | Statement::AlterTable(_)
-            | Statement::DropTable { .. }
-            | Statement::Truncate(_)
-            | Statement::RenameTable(_)
-            | Statement::CreateIndex(_)
-            | Statement::DropIndex(_)
-            | Statement::CreateView(_)
-            | Statement::DropView { .. } => ddl(self, statement, reply),
-            Statement::Query(_) => Err(SqlError::internal("a statement for the planner came past it")),
-            Statement::CreateRoutine(r) => programs::create_routine(self, r),
-            Statement::CreateTrigger(t) => programs::create_trigger(self, t),
-            Statement::CreateEvent(e) => events::create_event(self, e),
-            Statement::Signal(s) => diagnostics::signal(self, s),
-            Statement::GetDiagnostics(get) => diagnostics::get_diagnostics(self, get),
-            Statement::CreateLoadableFunction(_)
-            | Statement::Compound(_)
-            | Statement::ExecuteImmediate(_)
-            | Statement::KeyCache(_)
-            | Statement::Restart
-            | Statement::Binlog(_)
-            | Statement::Clone(_)
-            | Statement::ImportTable(_) => unsupported(kinds::of(statement).name),
+        if NextGtid::of(&self.work) != NextGtid::Automatic && gtids::passes_over(self, statement)? {
+            return Ok(Done::default());
         }
+        let done = perform_now(self, statement, reply)?;
+        if self.server.binlog().is_some() || self.position.is_some() {
+            gtids::end_definition(self, statement);
+        }
+        Ok(done)
     }
 
     /// Runs a definition statement in a transaction: the session's, or `own`. Returns the query's plan if it was not
@@ -163,6 +83,16 @@ impl Session {
         let words =
             if own.is_some() || temporary::only_temporary(self, statement) { None } else { super::words::words(self) };
         let account = self.state.account.clone();
+        // The rows of a new table go into one group with it.
+        let filled = logged::is_logged(self)
+            && words.is_some()
+            && matches!(statement, Statement::CreateTable(c) if makes_rows(c));
+        if filled {
+            let logged = logged::logged_statement(self);
+            let definition = Some(super::words::query(self, b""));
+            self.work.log_rows(Told::Statement(LoggedStatement { definition, ..logged }));
+        }
+        let (txn, changes) = self.work.writing();
         let mut cx = DdlContext {
             database: database.as_deref(),
             settings: &self.settings.exec,
@@ -176,9 +106,10 @@ impl Session {
             account: (&account.user, &account.host),
             gate: gate.map(|gate| gate as &mut dyn Gate),
             words,
+            changes: changes.filter(|_| filled),
             select,
         };
-        let txn = own.unwrap_or(self.work.txn_mut());
+        let txn = own.unwrap_or(txn);
         let (done, snapshot) = ddl::run(statement, &self.server.catalog, txn, temporaries, &mut cx)?;
         Ok((done, snapshot, cx.select.take()))
     }
@@ -291,6 +222,99 @@ impl Session {
     }
 }
 
+/// Does what the kind of statement does.
+fn perform_now(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
+    match statement {
+        Statement::Begin(b) => session.begin(b).map(|()| Done::default()),
+        Statement::Commit(c) => session.last(reply.resumes(), |s| s.commit(*c)).map(|()| Done::default()),
+        Statement::Rollback(c) => session.rollback(*c).map(|()| Done::default()),
+        Statement::Savepoint(name) => transaction::savepoint(session, name).map(|()| Done::default()),
+        Statement::RollbackTo(name) => transaction::rollback_to(session, name).map(|()| Done::default()),
+        Statement::ReleaseSavepoint(name) => transaction::release_savepoint(session, name).map(|()| Done::default()),
+        Statement::Set(items) => session.set(items).map(|()| Done::default()),
+        Statement::Use(name) => session.use_database(name).map(|()| Done::default()),
+        Statement::Do(exprs) => exprs.iter().try_for_each(|e| session.evaluate(e).map(drop)).map(|()| Done::default()),
+        Statement::Show(show) => show::show(session, show, reply),
+        Statement::Describe { table, column } => show::describe(session, table, column.as_ref(), reply),
+        Statement::Explain(explain) => explain::explain(session, explain, reply),
+        Statement::Kill { query, id } => kill_statement(session, *query, id),
+        Statement::Prepare { name, source } => prepared::prepare_named(session, name, source),
+        Statement::Execute { name, using } => prepared::execute_named(session, name, using, reply),
+        Statement::Deallocate(name) => prepared::deallocate(session, name),
+        Statement::User(s) => accounts::user_statement(session, s, reply),
+        Statement::DropUser { if_exists, users } => accounts::drop_users(session, *if_exists, users, false),
+        Statement::RenameUser(pairs) => accounts::rename_users(session, pairs),
+        Statement::SetPassword(s) => accounts::set_password(session, s, reply),
+        Statement::CreateRole { if_not_exists, roles } => accounts::create_roles(session, *if_not_exists, roles),
+        Statement::DropRole { if_exists, roles } => accounts::drop_users(session, *if_exists, roles, true),
+        Statement::SetRole(roles) => accounts::set_role(session, roles),
+        Statement::SetDefaultRole { roles, users } => accounts::set_default_role(session, roles, users),
+        Statement::Grant(s) => grants::grant(session, s),
+        Statement::Revoke(s) => grants::revoke(session, s),
+        Statement::Flush(s) => session.flush(&s.targets),
+        Statement::Storage(s) if s.object == ast::StorageObject::Instance => admin::alter_instance(session, s),
+        Statement::Storage(s) => super::objects::storage(session, s),
+        Statement::Shutdown => {
+            let done = session.shutdown_server()?;
+            session.closing = true;
+            Ok(done)
+        }
+        Statement::LockTables(list) => locks::lock_tables_explicitly(session, list).map(|()| Done::default()),
+        Statement::UnlockTables => locks::unlock_explicitly(session).map(|()| Done::default()),
+        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => setup::change(session, statement, reply),
+        Statement::Reset(targets) => reset_statement(session, targets),
+        Statement::Load(l) => load::load(session, l, reply),
+        Statement::Handler(h) => handler::handler(session, h, reply),
+        Statement::Xa(xa) => branch::xa(session, xa, reply),
+        Statement::Install(i) => components::install(session, i),
+        Statement::Uninstall(u) => components::uninstall(session, u),
+        Statement::Help(mask) => help::help(session, mask, reply),
+        Statement::TableMaintenance(m) => maintain::maintain(session, m, reply),
+        Statement::SetStatement { assignments, statement } => set_statement(session, assignments, statement, reply),
+        Statement::DropProgram { kind, if_exists, name } => programs::drop_program(session, *kind, *if_exists, name),
+        Statement::AlterRoutine { kind, name, characteristics } => {
+            programs::alter_routine(session, *kind, name, characteristics)
+        }
+        Statement::AlterEvent(e) => events::alter_event(session, e),
+        Statement::Call { name, args } => calls::call(session, name, args, reply),
+        Statement::LockInstance => super::locks::instance(session, true),
+        Statement::UnlockInstance => super::locks::instance(session, false),
+        Statement::Empty => Err(sql_err!(EmptyQuery)),
+        Statement::Binlog(text) => super::apply::binlog(session, text).map(|()| Done::default()),
+        Statement::Replication(r) => match &**r {
+            ast::Replication::PurgeLogs { to, before } => {
+                logs::purge_binary_logs(session, to.as_deref(), before.as_ref())
+            }
+            other => super::replicas::replication(session, other),
+        },
+        Statement::CreateDatabase { .. }
+        | Statement::AlterDatabase { .. }
+        | Statement::DropDatabase { .. }
+        | Statement::CreateTable(_)
+        | Statement::AlterTable(_)
+        | Statement::DropTable { .. }
+        | Statement::Truncate(_)
+        | Statement::RenameTable(_)
+        | Statement::CreateIndex(_)
+        | Statement::DropIndex(_)
+        | Statement::CreateView(_)
+        | Statement::DropView { .. } => ddl(session, statement, reply),
+        Statement::Query(_) => Err(SqlError::internal("a statement for the planner came past it")),
+        Statement::CreateRoutine(r) => programs::create_routine(session, r),
+        Statement::CreateTrigger(t) => programs::create_trigger(session, t),
+        Statement::CreateEvent(e) => events::create_event(session, e),
+        Statement::Signal(s) => diagnostics::signal(session, s),
+        Statement::GetDiagnostics(get) => diagnostics::get_diagnostics(session, get),
+        Statement::CreateLoadableFunction(_)
+        | Statement::Compound(_)
+        | Statement::ExecuteImmediate(_)
+        | Statement::KeyCache(_)
+        | Statement::Restart
+        | Statement::Clone(_)
+        | Statement::ImportTable(_) => unsupported(kinds::of(statement).name),
+    }
+}
+
 /// RESET.
 fn reset_statement(session: &mut Session, targets: &[ast::ResetTarget]) -> Result<Done> {
     for target in targets {
@@ -310,8 +334,8 @@ fn reset_statement(session: &mut Session, targets: &[ast::ResetTarget]) -> Resul
                 }
                 set::reset_persist(session, name.as_ref().map(|n| &*n.text), *if_exists)?;
             }
-            ast::ResetTarget::BinaryLogs(_) => return unsupported("RESET BINARY LOGS AND GTIDS"),
-            ast::ResetTarget::Replica { .. } => return unsupported("RESET REPLICA"),
+            ast::ResetTarget::BinaryLogs(first) => logs::reset_binary_logs(session, *first)?,
+            ast::ResetTarget::Replica { all, channel } => super::replicas::reset(session, *all, channel.as_deref())?,
             ast::ResetTarget::QueryCache => return unsupported("RESET QUERY CACHE"),
         }
     }
@@ -368,9 +392,6 @@ fn ddl(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> R
             return temporary::drop_temporary(session, statement);
         }
         Statement::Truncate(name) if is_virtual(session, name) => return truncate_virtual(session, name),
-        Statement::CreateTable(c) if makes_rows(c) && logged::is_logged(session) => {
-            return Err(sql_err!(GtidUnsafeCreateSelect));
-        }
         _ => {}
     }
     // A READ ONLY transaction ends like others: its restriction does not matter then.

@@ -4,7 +4,7 @@
 use super::Session;
 use super::reply::Change;
 use gannet_core::vars::Live;
-use gannet_engine::Isolation;
+use gannet_engine::{Isolation, Lsn};
 use gannet_parser::ast;
 
 /// `session_track_transaction_info`.
@@ -25,6 +25,10 @@ pub(crate) struct Tracker {
     /// Something of the below is asked for.
     pub(crate) on: bool,
     state_change: bool,
+    /// `session_track_gtids`
+    pub(crate) gtids: bool,
+    /// Commits up to here were told of.
+    pub(crate) gtids_since: Lsn,
     info: Info,
     /// The session's state changed in this statement.
     changed: bool,
@@ -44,6 +48,8 @@ impl Default for Tracker {
         Self {
             on: false,
             state_change: false,
+            gtids: false,
+            gtids_since: Lsn::ZERO,
             info: Info::Off,
             changed: false,
             read: false,
@@ -87,6 +93,10 @@ impl Session {
         if std::mem::take(&mut t.changed) && t.state_change {
             self.changes.push(Change::State);
         }
+        if t.gtids {
+            super::gtids::track(self);
+        }
+        let t = &mut self.tracker;
         if t.info == Info::Off {
             return;
         }
@@ -150,7 +160,12 @@ pub(crate) fn refresh_tracker(session: &mut Session) {
         "CHARACTERISTICS" if able => Info::Characteristics,
         _ => Info::Off,
     };
-    t.on = t.state_change || t.info != Info::Off;
+    let gtids = able && vars[Live::SessionTrackGtids].as_str() != "OFF";
+    if gtids && !t.gtids {
+        t.gtids_since = session.server.engine.horizon();
+    }
+    t.gtids = gtids;
+    t.on = t.state_change || t.gtids || t.info != Info::Off;
 }
 
 /// START TRANSACTION, before it takes over what SET TRANSACTION left.

@@ -78,6 +78,9 @@ impl Session {
     pub(crate) fn commit(&mut self, completion: ast::Completion) -> Result<()> {
         count(Counter::ComCommit);
         let read_only = self.work.transaction().is_read_only();
+        if work::NextGtid::of(&self.work) != work::NextGtid::Automatic {
+            work::Gtids::of(&mut self.work).commit_whole();
+        }
         self.finish(true)?;
         self.work.transaction_mut().forget_next();
         complete(self, completion, read_only);

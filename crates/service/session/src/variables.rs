@@ -84,6 +84,7 @@ fn of_executor(state: &State, found_rows: bool) -> gannet_exec::Settings {
         count_found_rows: found_rows,
         foreign_key_checks: v[Live::ForeignKeyChecks].as_bool(),
         unlock_unmatched: false,
+        triggers: true,
         parallel_workers: n(Live::ParallelWorkers),
         ddl_threads: n(Live::InnodbDdlThreads),
     }

@@ -5,35 +5,111 @@ use gannet_binlog::event::kind;
 use gannet_binlog::group::{Frame, Gathered, Head};
 use gannet_binlog::query::{Query, Settings, flags2};
 use gannet_catalog::Words;
+use gannet_core::accounts::{Account, Secret};
 use gannet_core::vars::Live;
+use gannet_core::work::NextGtid;
+use gannet_parser::ast::{self, Span, Statement};
+use gannet_parser::printer;
 use gannet_types::{Collation, CollationId};
 use std::io::Read;
-
-/// What stands for a password in a text that is kept.
-const SECRET: &[u8] = b"<secret>";
+use std::sync::Arc;
 
 /// The running statement as a group of its own; `None` when it is not logged.
 pub(super) fn words(session: &Session) -> Option<Words> {
-    if !logged::is_logged(session) {
-        return None;
+    words_of(session, || match &session.own_text {
+        Some(own) => own.to_vec(),
+        None => session.entry.logged_text(),
+    })
+}
+
+/// The same in other words: without a password.
+pub(super) fn words_of(session: &Session, text: impl FnOnce() -> Vec<u8>) -> Option<Words> {
+    let payload = if logged::is_logged(session) { group_of(session, &text()) } else { Vec::new() };
+    let words = Words { payload, position: session.position.clone() };
+    (words != Words::default()).then_some(words)
+}
+
+/// CREATE USER and ALTER USER for the accounts that it has changed, with what is stored of their passwords.
+pub(super) fn user_statement(session: &Session, said: &ast::UserStatement, done: &[Arc<Account>]) -> Vec<u8> {
+    let told = |account: &Arc<Account>| {
+        let spec = said.users.iter().find(|spec| account.is(&session.account_name(&spec.account)))?;
+        Some(ast::UserSpec {
+            auth: spec.auth.iter().take(1).map(|_| authentication(&account.secret)).collect(),
+            ..named(account, spec.clone())
+        })
+    };
+    let users = done.iter().filter_map(told).collect();
+    printer::statement(&Statement::User(Box::new(ast::UserStatement { users, ..said.clone() })))
+}
+
+/// SET PASSWORD as ALTER USER, with what is stored of the password.
+pub(super) fn set_password(said: &ast::SetPassword, done: &Account) -> Vec<u8> {
+    let spec = ast::UserSpec {
+        account: ast::Account::CurrentUser,
+        auth: vec![authentication(&done.secret)],
+        factors: Vec::new(),
+        discard_old_password: false,
+        replace: None,
+        retain_current: said.retain_current,
+    };
+    let statement = ast::UserStatement {
+        alter: true,
+        existence: ast::Existence::default(),
+        users: vec![named(done, spec)],
+        default_role: None,
+        require: None,
+        resources: Vec::new(),
+        options: Vec::new(),
+        comment: None,
+    };
+    printer::statement(&Statement::User(Box::new(statement)))
+}
+
+/// Who it is about, whoever reads it.
+fn named(account: &Account, spec: ast::UserSpec) -> ast::UserSpec {
+    let (user, host) = (account.user.as_str().into(), account.host.as_str().into());
+    ast::UserSpec { account: ast::Account::Name { user, host, span: Span::default() }, replace: None, ..spec }
+}
+
+fn authentication(secret: &Secret) -> ast::Authentication {
+    let stored = secret.to_authentication_string();
+    ast::Authentication {
+        plugin: Some(secret.plugin().name().into()),
+        secret: if stored.is_empty() { ast::AuthSecret::None } else { ast::AuthSecret::Hash(stored.into()) },
+        initial: None,
     }
-    let text = session.entry.statement().map_or(Vec::new(), |text| text.bytes().to_vec());
-    // Without its password it would be an error elsewhere.
-    let hidden = text.windows(SECRET.len()).any(|w| w == SECRET);
-    (!hidden).then(|| group_of(session, &text))
 }
 
 /// A statement as a group of its own.
-pub(super) fn group_of(session: &Session, text: &[u8]) -> Words {
+fn group_of(session: &Session, text: &[u8]) -> Vec<u8> {
+    let mut gathered = Gathered::default();
+    gathered.begin_statement(session.settings.exec.now_us.div_euclid(1_000_000) as u32, 0, None);
+    gathered.item(kind::QUERY, |out| out.extend_from_slice(&query(session, text)));
+    let thread_id = session.entry.id as u32;
+    let gtid = match NextGtid::of(&session.work) {
+        NextGtid::Owned(gtid) => Some(gtid),
+        _ => None,
+    };
+    let committed_us = logged::commit_time();
+    let head = Head { frame: Frame::Definition, thread_id, committed_us, gtid, ..Head::default() };
+    let mut payload = Vec::new();
+    if let Some(mut group) = gathered.take(0, head) {
+        // A group in memory can be read.
+        let _read = group.read_to_end(&mut payload);
+    }
+    payload
+}
+
+/// The body of a statement's event.
+pub(super) fn query(session: &Session, text: &[u8]) -> Vec<u8> {
     let vars = &session.state.vars;
     let collation = |id: Live| Collation::by_name(vars[id].as_str()).map_or(CollationId::DEFAULT, |c| c.id).0;
     let schema = session.state.database.clone().unwrap_or_default();
-    let checks = session.settings.exec.foreign_key_checks;
     let off = |on: bool, bit: u32| if on { 0 } else { bit };
-    let now_us = session.settings.exec.now_us;
+    let account = &session.state.account;
     let settings = Settings {
         flags2: Some(
-            off(checks, flags2::NO_FOREIGN_KEY_CHECKS)
+            off(session.settings.exec.foreign_key_checks, flags2::NO_FOREIGN_KEY_CHECKS)
                 | off(vars[Live::UniqueChecks].as_bool(), flags2::RELAXED_UNIQUE_CHECKS),
         ),
         sql_mode: Some(session.settings.exec.sql_mode.bits()),
@@ -49,23 +125,16 @@ pub(super) fn group_of(session: &Session, text: &[u8]) -> Words {
         ]),
         time_zone: Some(vars[Live::TimeZone].as_str().to_owned()),
         charset_database: Some(session.definition_collation().0),
+        invoker: Some((account.user.to_string(), account.host.to_string())),
         schemas: (!schema.is_empty()).then(|| vec![schema.to_string()]),
-        microseconds: Some(now_us.rem_euclid(1_000_000) as u32),
+        microseconds: Some(session.settings.exec.now_us.rem_euclid(1_000_000) as u32),
         explicit_defaults: Some(true),
         default_collation_utf8mb4: Some(CollationId::DEFAULT.0),
         require_primary_key: Some(vars[Live::SqlRequirePrimaryKey].as_bool()),
         ..Settings::default()
     };
-    let thread_id = session.entry.id as u32;
-    let query = Query { thread_id, seconds: 0, error: 0, schema: schema.as_bytes(), settings, text };
-    let mut gathered = Gathered::default();
-    gathered.begin_statement(now_us.div_euclid(1_000_000) as u32, 0, None);
-    gathered.item(kind::QUERY, |out| query.encode(out));
-    let head = Head { frame: Frame::Definition, thread_id, committed_us: logged::commit_time(), ..Head::default() };
-    let mut payload = Vec::new();
-    if let Some(mut group) = gathered.take(0, head) {
-        // A group in memory can be read.
-        let _read = group.read_to_end(&mut payload);
-    }
-    Words(payload)
+    let mut body = Vec::new();
+    Query { thread_id: session.entry.id as u32, seconds: 0, error: 0, schema: schema.as_bytes(), settings, text }
+        .encode(&mut body);
+    body
 }

@@ -235,6 +235,14 @@ pub fn put_transaction_state(state: &mut Vec<u8>, letters: &[u8; 8]) {
     put_wrapped(state, 5, letters);
 }
 
+/// Session state change: GTIDs of transactions, behind the number of their notation.
+pub fn put_gtids(state: &mut Vec<u8>, set: &[u8]) {
+    state.push(3);
+    put_lenenc(state, (1 + lenenc_len(set.len() as u64) + set.len()) as u64);
+    state.push(0);
+    put_lenenc_bytes(state, set);
+}
+
 fn put_wrapped(state: &mut Vec<u8>, kind: u8, value: &[u8]) {
     state.push(kind);
     put_lenenc(state, (lenenc_len(value.len() as u64) + value.len()) as u64);

@@ -34,7 +34,7 @@ impl Accounts<'_> {
 
     /// Commits `txn` and tells those who follow the log of `words`, if there are any.
     pub fn commit(&self, txn: &mut Txn, words: Option<&Words>) -> Result<(), EngineError> {
-        words::commit(txn, words).map(drop)
+        words::commit(self.tree, txn, words).map(drop)
     }
 
     /// Removes an account; false when there was none.

@@ -7,7 +7,7 @@
 
 use crate::accounts::Accounts;
 use crate::error::{CatalogError, CatalogResult};
-use crate::keys::{KIND_ACCOUNT, KIND_BRANCH, KIND_GROUP, KIND_SERVER};
+use crate::keys::{KIND_ACCOUNT, KIND_BRANCH, KIND_GROUP, KIND_REPLICATION, KIND_SERVER};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_engine::{Engine, TreeHandle};
@@ -84,6 +84,11 @@ impl Catalog {
     /// Resource groups, by name; not those that every server has.
     pub fn resource_groups(&self) -> Accounts<'_> {
         Accounts { tree: &self.tree, kind: KIND_GROUP }
+    }
+
+    /// What follows another server has here: whom, and where it stands.
+    pub fn replication(&self) -> Accounts<'_> {
+        Accounts { tree: &self.tree, kind: KIND_REPLICATION }
     }
 
     pub(crate) fn left_over(&self) -> &Mutex<Vec<Table>> {

@@ -19,7 +19,7 @@ impl Catalog {
     pub fn ddl<R>(
         &self,
         txn: &mut Txn,
-        words: Option<&Words>,
+        words: Option<Words>,
         change: impl FnOnce(&mut Edit<'_>) -> CatalogResult<R>,
     ) -> CatalogResult<(R, Arc<CatalogSnapshot>)> {
         self.ddl_with(txn, words, None, change)
@@ -31,12 +31,14 @@ impl Catalog {
     pub fn ddl_with<R>(
         &self,
         txn: &mut Txn,
-        words: Option<&Words>,
+        words: Option<Words>,
         temporaries: Option<Temporaries>,
         change: impl FnOnce(&mut Edit<'_>) -> CatalogResult<R>,
     ) -> CatalogResult<(R, Arc<CatalogSnapshot>)> {
         let mut edit = Edit::new(self, txn, &self.snapshot().with_temporaries(temporaries));
+        edit.words = words;
         let outcome = change(&mut edit);
+        let words = edit.words.take();
         let temporaries = edit.snapshot().temporaries().cloned();
         let (mut changes, back) = edit.into_changes();
         changes.retain(|c| match c {
@@ -44,7 +46,7 @@ impl Catalog {
             Change::DropTemporary(..) => false,
             _ => true,
         });
-        let outcome = outcome.and_then(|result| Ok(words::commit(txn, words).map(|_| result)?));
+        let outcome = outcome.and_then(|result| Ok(words::commit(self.tree(), txn, words.as_ref()).map(|_| result)?));
         match outcome {
             Ok(result) => {
                 let snapshot = self.publish(changes);

@@ -5,6 +5,7 @@ use crate::error::{CatalogError, CatalogResult};
 use crate::keys::{KIND_SCHEMA, KIND_TABLE, dictionary_key, event_key, routine_key, table_key};
 use crate::stats;
 use crate::trees::StoredTable;
+use crate::words::Words;
 use gannet_engine::{Insert, Read, ReadMode, RowBuf, SnapshotReader, TreeHandle, TreeId, TreeKind, Txn};
 use gannet_schema::{
     CatalogSnapshot, Change, Column, Constraints, Figures, Index, PartTrees, Partitioned, Partitioning, RowSource,
@@ -25,6 +26,8 @@ pub struct Edit<'a> {
     pub(crate) lent: Vec<Arc<Table>>,
     /// Tasks that may build indexes.
     pub workers: usize,
+    /// What those who follow the log are told of the change with its commit.
+    pub words: Option<Words>,
 }
 
 fn sql(code: ErrorCode, args: &[&dyn std::fmt::Display]) -> CatalogError {
@@ -33,7 +36,7 @@ fn sql(code: ErrorCode, args: &[&dyn std::fmt::Display]) -> CatalogError {
 
 impl<'a> Edit<'a> {
     pub(crate) fn new(catalog: &'a Catalog, txn: &'a mut Txn, snapshot: &CatalogSnapshot) -> Edit<'a> {
-        Edit { catalog, txn, view: snapshot.clone(), changes: Vec::new(), lent: Vec::new(), workers: 1 }
+        Edit { catalog, txn, view: snapshot.clone(), changes: Vec::new(), lent: Vec::new(), workers: 1, words: None }
     }
 
     /// What is to be published when the change succeeds, and what when it fails.

@@ -31,6 +31,7 @@ pub(crate) const KIND_ROUTINE: u8 = 8;
 pub(crate) const KIND_EVENT: u8 = 9;
 pub(crate) const KIND_SERVER: u8 = 10;
 pub(crate) const KIND_GROUP: u8 = 11;
+pub(crate) const KIND_REPLICATION: u8 = 12;
 
 /// Key of a dictionary row.
 pub(crate) fn dictionary_key(kind: u8, names: &[&str]) -> Vec<u8> {

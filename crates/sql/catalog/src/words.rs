@@ -1,16 +1,32 @@
 //! What those who follow the log are told of a change of definitions or accounts.
 
-use gannet_engine::{EngineError, Lsn, Txn};
+use crate::keys::{KIND_REPLICATION, dictionary_key};
+use gannet_engine::{EngineError, Insert, Lsn, TreeHandle, Txn};
 
-/// The payload of the change's commit ([`gannet_engine::Txn::commit_with`]). Who runs the statement makes it, who
-/// follows the log knows its format.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Words(pub Vec<u8>);
+/// The name under which the dictionary has where this server stands in another one's log.
+pub const POSITION: &str = "position";
 
-/// Commits a change of definitions or accounts, and tells those who follow the log of it if there are words.
-pub fn commit(txn: &mut Txn, words: Option<&Words>) -> Result<Option<Lsn>, EngineError> {
+/// What goes with the change's commit.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Words {
+    /// Its payload ([`gannet_engine::Txn::commit_with`]); empty: none. Who runs the statement makes it, who follows the
+    /// log knows its format.
+    pub payload: Vec<u8>,
+    /// Where another server's log stands behind the change, which it has told of: kept in the dictionary.
+    pub position: Option<Vec<u8>>,
+}
+
+/// Commits a change of definitions or accounts, and tells those who follow the log of it if there are words. `tree` is
+/// the dictionary's.
+pub(crate) fn commit(tree: &TreeHandle, txn: &mut Txn, words: Option<&Words>) -> Result<Option<Lsn>, EngineError> {
+    if let Some(position) = words.and_then(|words| words.position.as_ref()) {
+        let key = dictionary_key(KIND_REPLICATION, &[POSITION]);
+        if txn.insert_or_lock(tree, &key, position)? == Insert::Duplicate {
+            txn.update(tree, &key, position)?;
+        }
+    }
     match words {
-        Some(words) => txn.commit_with(&mut &words.0[..]).map(Some),
-        None => txn.commit(),
+        Some(words) if !words.payload.is_empty() => txn.commit_with(&mut &words.payload[..]).map(Some),
+        _ => txn.commit(),
     }
 }

@@ -3,9 +3,11 @@
 //! All changes of rows by statements pass the functions of `dml/rows.rs`. They need a [`RowWriter`], not a statement.
 //! So the row trees can be written without SQL ([`crate::kv`]), and a change sink is told of every row.
 
+use gannet_catalog::Words;
 use gannet_engine::Txn;
 use gannet_schema::Table;
-use gannet_types::{Result, Value};
+use gannet_types::{Result, SqlError, Value};
+use std::any::Any;
 use std::ops::Range;
 
 /// What became of a row: all its columns, as they are stored.
@@ -29,8 +31,9 @@ pub struct RowChange<'a> {
     pub cascade: bool,
 }
 
-/// Is told of changed rows.
-pub trait ChangeSink {
+/// Is told of changed rows. It can be recognised: who runs a function or trigger in the middle of a statement takes the
+/// sink over for that time.
+pub trait ChangeSink: Any {
     /// A row is changed, with all its index entries. `records` are the transaction's undo records of that
     /// ([`Txn::weight`] before and after). They tell which changes were rolled back meanwhile, to a savepoint, of a
     /// statement or of a row: a change with a record at or behind `records.start` is void. ([`Standing`] implements
@@ -38,6 +41,13 @@ pub trait ChangeSink {
     ///
     /// An error fails the statement.
     fn changed(&mut self, records: Range<u64>, change: &RowChange<'_>) -> Result<()>;
+
+    /// The transaction has made a table with all the rows that were told of: what commits it tells those who follow
+    /// the log. `definition` is the table's, as SHOW CREATE TABLE has it. The default refuses with error 1235.
+    fn made(&mut self, txn: &Txn, definition: &str) -> Result<Words> {
+        let _ = (txn, definition);
+        Err(SqlError::unsupported("CREATE TABLE ... SELECT for this consumer of the log"))
+    }
 }
 
 /// Things that belong to changes of one transaction; those of changes that are rolled back go.

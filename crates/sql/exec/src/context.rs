@@ -39,28 +39,29 @@ pub trait Session: SessionInfo {
         wanted: &[u32],
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<()>;
-    /// The value of a stored function, which is called by the rights of its view's definer, if it has one. The
-    /// default refuses with error 1235.
+    /// The value of a stored function, which is called by the rights of its view's definer, if it has one. `to`
+    /// changes its rows. The default refuses with error 1235.
     fn function_value(
         &mut self,
-        txn: &mut Txn,
+        to: RowWriter<'_>,
         warnings: &mut Warnings,
         called: &gannet_plan::expr::Called,
         args: &[Value],
     ) -> Result<Value> {
-        let _ = (txn, warnings, args);
+        let _ = (to, warnings, args);
         Err(SqlError::unsupported(format_args!("the function {} here", called.routine.name)))
     }
-    /// Fires a trigger for a row; BEFORE triggers may change `new`. The default refuses with error 1235.
+    /// Fires a trigger for a row; BEFORE triggers may change `new`. `to` changes its rows. The default refuses with
+    /// error 1235.
     fn fire_trigger(
         &mut self,
-        txn: &mut Txn,
+        to: RowWriter<'_>,
         warnings: &mut Warnings,
         trigger: (&std::sync::Arc<Table>, &std::sync::Arc<Trigger>),
         old: Option<&[Value]>,
         new: Option<&mut [Value]>,
     ) -> Result<()> {
-        let _ = (txn, warnings, old, new);
+        let _ = (to, warnings, old, new);
         Err(SqlError::unsupported(format_args!("the trigger {} here", trigger.1.name)))
     }
     /// A foreign key refuses a row: SHOW ENGINE INNODB STATUS shows the last one.
@@ -104,6 +105,8 @@ pub struct Settings {
     pub foreign_key_checks: bool,
     /// READ COMMITTED or below: rows that do not match are unlocked.
     pub unlock_unmatched: bool,
+    /// Triggers fire: not where rows of a log are applied, which has the rows of triggers itself.
+    pub triggers: bool,
     /// `gannet_parallel_workers`: tasks that a part of the statement may be shared out to; 1 = none but its own.
     pub parallel_workers: u64,
     /// `innodb_ddl_threads`: tasks that build indexes.
@@ -346,6 +349,13 @@ impl<'a, 'p> Cx<'a, 'p> {
         self.writer(true)
     }
 
+    /// What a function or trigger of the statement runs with.
+    pub(crate) fn program(&mut self) -> Result<(&mut dyn Session, RowWriter<'_>, &mut Warnings)> {
+        let sink = self.changes.as_mut().map(|sink| &mut **sink as &mut dyn ChangeSink);
+        let to = RowWriter { txn: self.txn.get()?, sink, cascade: false };
+        Ok((&mut *self.session, to, &mut *self.warnings))
+    }
+
     #[inline]
     fn writer(&mut self, cascade: bool) -> Result<RowWriter<'_>> {
         let sink = self.changes.as_mut().map(|sink| &mut **sink as &mut dyn ChangeSink);
@@ -473,6 +483,23 @@ impl<'a, 'p> Cx<'a, 'p> {
         self.computed_now = 0;
         if self.computed_held > 0 {
             let held = std::mem::take(&mut self.computed_held);
+            self.release(held);
+        }
+    }
+
+    /// Bytes computed for the batch so far.
+    #[inline]
+    pub(crate) fn computed_now(&self) -> usize {
+        self.computed_now
+    }
+
+    /// What was computed beyond so many bytes is not kept.
+    #[inline]
+    pub(crate) fn forget_computed(&mut self, before: usize) {
+        self.computed_now = before;
+        if self.computed_held > before {
+            let held = self.computed_held - before;
+            self.computed_held = before;
             self.release(held);
         }
     }

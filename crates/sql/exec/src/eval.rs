@@ -43,8 +43,8 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
         ExprKind::Routine(called, args) => {
             let values =
                 args.iter().map(|a| eval(a, batch, row, cx)).collect::<Result<smallvec::SmallVec<[Value; 4]>>>()?;
-            let txn = cx.txn.get()?;
-            cx.session.function_value(txn, cx.warnings, called, &values)
+            let (session, to, warnings) = cx.program()?;
+            session.function_value(to, warnings, called, &values)
         }
         ExprKind::And(args) => junction(args, false, batch, row, cx),
         ExprKind::Or(args) if args.len() >= alternatives::LONG_OR => alternatives::value(args, batch, row, cx),

@@ -234,7 +234,7 @@ fn definitions_come_with_their_words() {
     let mut db = Database::new("words");
     let engine = db.catalog.engine().clone();
     let mut consumer = engine.consumer("c", Hold { bound_bytes: 1 << 30, beyond: Beyond::Brake }).unwrap();
-    let words = |text: &str| Words(text.as_bytes().to_vec());
+    let words = |text: &str| Words { payload: text.as_bytes().to_vec(), position: None };
     db.run("create table untold (a int)").unwrap();
     let told =
         ["create table a (id int primary key)", "alter table a add b int", "drop table a", "drop table if exists no"];

@@ -9,13 +9,13 @@
 //! 16 ...  the piece
 //! ```
 //!
-//! Flags: 1 the last piece, and the next record commits the transaction; 2 the last piece, of a transaction without
-//! changes, which this piece commits; 4 no piece: the commit has failed, and the pieces before are void. Pieces of
-//! several transactions may alternate.
+//! Flags: 1 the last piece, and the next record commits or prepares the transaction; 2 the last piece, of a
+//! transaction without changes, which this piece commits; 4 no piece: the commit has failed, and the pieces before are
+//! void. Pieces of several transactions may alternate.
 //!
-//! The last piece and the commit are one reservation in the log. So a commit that survives a crash has all of its
-//! payload before it, and a payload without its commit belongs to a transaction that is rolled back. Pieces from one
-//! incarnation of the server are void in the next if their commit is missing.
+//! The last piece and the commit, or what prepares, are one reservation in the log. So a commit that survives a crash
+//! has all of its payload before it, and a payload without its commit belongs to a transaction that is rolled back.
+//! Pieces from one incarnation of the server are void in the next if their commit is missing.
 //!
 //! INV-CNS-1: a position to which a consumer has let the log go lies at or before the first piece of every commit that
 //! it has not dealt with.
@@ -93,15 +93,31 @@ impl Drop for Chain<'_> {
 
 /// Commits what `w` has written, with a payload. Returns the commit's LSN.
 pub(crate) fn commit(store: &Store, w: &Writer, payload: &mut dyn Read) -> Result<Lsn> {
+    carry(store, w, payload, |last| w.end_behind(store, COMMITTED, last))
+}
+
+/// Writes a payload, its last piece by `end`: together with what commits or prepares `w`, which has written something.
+pub(crate) fn carry(
+    store: &Store,
+    w: &Writer,
+    payload: &mut dyn Read,
+    end: impl FnOnce(&[&[u8]]) -> Result<Lsn>,
+) -> Result<Lsn> {
     let mut chain = None;
-    let outcome = pieces(store, w, payload, &mut chain);
+    let outcome = pieces(store, w, payload, &mut chain, end);
     if outcome.is_err() && chain.is_some() {
         store.log.append(RecordKind::Payload, &[&header(w.id, 0, VOID)]);
     }
     outcome
 }
 
-fn pieces<'a>(store: &'a Store, w: &Writer, payload: &mut dyn Read, chain: &mut Option<Chain<'a>>) -> Result<Lsn> {
+fn pieces<'a>(
+    store: &'a Store,
+    w: &Writer,
+    payload: &mut dyn Read,
+    chain: &mut Option<Chain<'a>>,
+    end: impl FnOnce(&[&[u8]]) -> Result<Lsn>,
+) -> Result<Lsn> {
     let most = store.log.capacity() / 4;
     let (mut offset, mut piece, mut next) = (0, Vec::new(), Vec::new());
     read_piece(payload, &mut piece)?;
@@ -120,7 +136,7 @@ fn pieces<'a>(store: &'a Store, w: &Writer, payload: &mut dyn Read, chain: &mut 
         std::mem::swap(&mut piece, &mut next);
     }
     if !w.begin.is_none() {
-        return w.end_behind(store, COMMITTED, &[&header(w.id, offset, LAST), &piece]);
+        return end(&[&header(w.id, offset, LAST), &piece]);
     }
     store.log.admit()?;
     let parts: [&[u8]; 2] = [&header(w.id, offset, ALONE), &piece];
@@ -163,8 +179,8 @@ pub struct Consumer {
     follower: Follower,
     begun: HashMap<u64, Begun>,
     epoch: u64,
-    /// The next record commits this transaction.
-    due: Option<u64>,
+    /// The next record commits this transaction; its payload, as far as that is known.
+    due: Option<(u64, Option<Begun>)>,
     /// Commits at or below are dealt with.
     skip: Lsn,
     /// The commit given last, and the last that is dealt with.
@@ -274,12 +290,12 @@ impl Consumer {
 /// Takes note of a record. Returns the transaction that commits by it, with its payload as far as that is known.
 fn note(
     all: &mut HashMap<u64, Begun>,
-    due: &mut Option<u64>,
+    due: &mut Option<(u64, Option<Begun>)>,
     epoch: u64,
     record: &Record<'_>,
 ) -> Result<Option<(u64, Option<Begun>)>> {
     if record.kind == RecordKind::Mtr {
-        return Ok(due.take().map(|trx| (trx, all.remove(&trx))));
+        return Ok(due.take());
     }
     let piece = Piece::decode(record.payload).filter(|_| due.is_none());
     let piece = piece.ok_or_else(|| damaged(record.lsn, "a payload's record makes no sense".to_owned()))?;
@@ -287,18 +303,28 @@ fn note(
         all.remove(&piece.trx);
         return Ok(None);
     }
-    if piece.offset == 0 {
-        all.insert(piece.trx, Begun { start: record.start, epoch, bytes: piece.bytes.to_vec() });
-    } else if let Some(begun) = all.get_mut(&piece.trx) {
+    let begun = match piece.offset {
+        0 => Some(Begun { start: record.start, epoch, bytes: piece.bytes.to_vec() }),
+        _ => all.remove(&piece.trx),
+    };
+    let Some(mut begun) = begun else {
+        match piece.flags {
+            LAST => *due = Some((piece.trx, None)),
+            ALONE => return Ok(Some((piece.trx, None))),
+            _ => {}
+        }
+        return Ok(None);
+    };
+    if piece.offset > 0 {
         if begun.bytes.len() as u64 != piece.offset {
             return Err(damaged(record.lsn, format!("the payload of transaction {} has a hole", piece.trx)));
         }
         begun.bytes.extend_from_slice(piece.bytes);
     }
     match piece.flags {
-        LAST => *due = Some(piece.trx),
-        ALONE => return Ok(Some((piece.trx, all.remove(&piece.trx)))),
-        _ => {}
+        LAST => *due = Some((piece.trx, Some(begun))),
+        ALONE => return Ok(Some((piece.trx, Some(begun)))),
+        _ => drop(all.insert(piece.trx, begun)),
     }
     Ok(None)
 }

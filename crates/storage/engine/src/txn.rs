@@ -403,6 +403,13 @@ impl Txn {
     /// committed or rolled back ([`Engine::take_prepared`]). Its rows stay locked; its other locks last as long as
     /// this process. Returns its id, or `None` when it has written nothing: then there is nothing to keep.
     pub fn prepare(&mut self) -> Result<Option<TrxId>> {
+        self.prepare_with(None)
+    }
+
+    /// [`Txn::prepare`] with a payload for the consumers of the log, who are told of it in the order of commits. After
+    /// a crash the whole payload is there if and only if the transaction is prepared, or was. After an error the
+    /// transaction is as it was. One that has written nothing has no payload.
+    pub fn prepare_with(&mut self, payload: Option<&mut dyn std::io::Read>) -> Result<Option<TrxId>> {
         self.check_active()?;
         let Some(w) = self.writer.as_ref().filter(|w| !w.begin.is_none()) else {
             self.wait_seen()?;
@@ -410,7 +417,12 @@ impl Txn {
         };
         let id = w.id;
         let store = &*self.engine.store;
-        let lsn = stream::flag(&store.pool, w.begin, PREPARED)?;
+        let lsn = match payload {
+            None => stream::flag(&store.pool, w.begin, PREPARED)?,
+            Some(payload) => {
+                consumer::carry(store, w, payload, |last| stream::flag_behind(&store.pool, w.begin, PREPARED, last))?
+            }
+        };
         store.log.wait_commit(lsn)?;
         self.seen = Lsn::ZERO;
         self.prepared = true;

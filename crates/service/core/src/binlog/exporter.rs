@@ -1,12 +1,12 @@
 //! The task that writes the files.
 
 use super::files::{Names, State};
-use super::{Binlog, CONSUMER, LogFile, PURGE, Passed, Place, REMEMBERED, ROTATE_START, Settings};
+use super::{Binlog, CONSUMER, LogFile, PURGE, Passed, Place, REMEMBERED, RESET, ROTATE_START, Settings};
 use crate::log::ErrorLog;
 use gannet_base::Lsn;
 use gannet_binlog::derive::{Deriver, Writer};
 use gannet_binlog::event::{HEADER, MAGIC};
-use gannet_binlog::group::{GROUP, ROTATE};
+use gannet_binlog::group::{GROUP, ROTATE, thread_of};
 use gannet_engine::{Beyond, Committed, Consumer, Engine, Hold};
 use gannet_runtime::{File, OpenOptions, sleep};
 use std::io;
@@ -49,6 +49,8 @@ pub(super) struct Exporter {
     due: Option<Due>,
     /// Files before this one have yet to go.
     purge: Option<u64>,
+    /// All has yet to begin anew, with a file of this number.
+    reset: Option<u64>,
     /// So much of the log may be kept before it is let go of.
     stride: u64,
 }
@@ -101,6 +103,7 @@ impl Exporter {
             stopped: state.stopped,
             due: None,
             purge: None,
+            reset: None,
             stride: capacity / 8,
             log,
             names,
@@ -204,11 +207,16 @@ impl Exporter {
                 self.end()?;
                 return Ok(false);
             }
+            self.log.pace();
         }
     }
 
     /// Does what the last commit has asked for.
     fn do_due(&mut self) -> io::Result<()> {
+        if let Some(first) = self.reset {
+            self.begin_anew(first)?;
+            self.reset = None;
+        }
         if let Some(due) = self.due {
             self.next_file(due)?;
             self.due = None;
@@ -229,11 +237,13 @@ impl Exporter {
                     // The files were lost, or never there: what the log has begins one.
                     self.next_file(Due { lsn: self.lsn, time: 0, started: false })?;
                 }
+                let thread = thread_of(&committed.payload);
                 let group =
                     self.deriver.group(&committed.payload, committed.lsn.get(), &mut self.out).map_err(other)?;
                 self.time = (group.committed_us / 1_000_000) as u32;
                 let place = Place { number: self.number, position: self.deriver.position() };
-                self.passed.push(Passed { lsn: committed.lsn, place, gtid: (group.uuid, group.number) });
+                let gtid = (group.uuid, group.number);
+                self.passed.push(Passed { lsn: committed.lsn, place, gtid, thread });
                 if self.deriver.position() >= self.max_size {
                     self.due = Some(Due { lsn: committed.lsn, time: self.time, started: false });
                 }
@@ -243,6 +253,8 @@ impl Exporter {
                 let number = number.first_chunk().map_or(0, |n| u64::from_le_bytes(*n));
                 if *what == PURGE {
                     self.purge = Some(number);
+                } else if *what == RESET {
+                    self.reset = Some(number);
                 } else {
                     self.time = (number / 1_000_000) as u32;
                     self.due = Some(Due { lsn: committed.lsn, time: self.time, started: *what == ROTATE_START });
@@ -252,6 +264,28 @@ impl Exporter {
         }
         self.lsn = committed.lsn;
         Ok(())
+    }
+
+    /// Drops all files, and what is known of transactions. First the state says that there are none, so that a crash
+    /// on the way leaves either all or none.
+    fn begin_anew(&mut self, first: u64) -> io::Result<()> {
+        let state = State { lsn: self.lsn, ..State::default() };
+        self.names.store_state(&state)?;
+        self.names.store_index([].into_iter())?;
+        self.names.remove_others(|_| false)?;
+        self.out.clear();
+        self.passed.clear();
+        self.deriver = Deriver::new((self.settings)().writer, 0, 0, state.executed.clone());
+        (self.state, self.file, self.stopped) = (state, None, false);
+        self.number = first.saturating_sub(1);
+        {
+            let mut shared = self.log.shared.lock();
+            shared.files.clear();
+            shared.passed.clear();
+            shared.executed = Default::default();
+        }
+        let time = gannet_runtime::WallTime::now().seconds() as u32;
+        self.next_file(Due { lsn: self.lsn, time, started: false })
     }
 
     /// Ends the file and begins the next.
@@ -332,6 +366,9 @@ impl Exporter {
             }
             for p in self.passed.drain(..) {
                 shared.executed.add(&p.gtid.0.into(), p.gtid.1..p.gtid.1 + 1);
+                if !shared.owned.is_empty() {
+                    shared.owned.retain(|o| o.gtid != p.gtid);
+                }
                 if shared.passed.len() == REMEMBERED {
                     shared.passed.pop_front();
                 }

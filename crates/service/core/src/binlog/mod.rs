@@ -11,10 +11,12 @@
 
 mod exporter;
 mod files;
+mod owned;
 #[cfg(test)]
 mod tests;
 
 pub use files::{Front, Names};
+pub use owned::OwnGtid;
 
 use crate::log::ErrorLog;
 use crate::vars::{GlobalVars, Live};
@@ -34,6 +36,8 @@ use std::sync::Arc;
 const CONSUMER: &str = "binlog";
 /// Transactions whose places are remembered, so that a snapshot's is found.
 const REMEMBERED: usize = 1 << 16;
+/// How long commits gather while nobody waits for them.
+const PACE_NS: u64 = 3_000_000;
 
 /// A position in the files.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -62,6 +66,8 @@ struct Passed {
     /// Behind it.
     place: Place,
     gtid: (Uuid, u64),
+    /// The connection.
+    thread: u32,
 }
 
 /// Who reads the log.
@@ -89,8 +95,12 @@ struct Shared {
     lsn: Lsn,
     /// The last ones.
     passed: VecDeque<Passed>,
+    /// Chosen by sessions, and not in the files yet.
+    owned: Vec<owned::Owned>,
     /// Tasks that wait for more.
     waiting: Vec<Waker>,
+    /// The exporter lets commits gather, as nobody waits.
+    pacing: Option<Waker>,
     /// Files that are being read: by whom.
     readers: Vec<(u64, u64)>,
     next_reader: u64,
@@ -176,12 +186,27 @@ impl Binlog {
                 if shared.ended {
                     return false;
                 }
-                shared.waiting.push(waker());
+                shared.wait();
             }
             if park(Wait::LogFollow, None) == Unpark::Interrupted {
                 return false;
             }
         }
+    }
+
+    /// Lets commits gather for a moment, unless somebody waits for them: each round of the exporter costs as much as
+    /// some transactions.
+    fn pace(&self) {
+        {
+            let mut shared = self.shared.lock();
+            if !shared.waiting.is_empty() {
+                return;
+            }
+            shared.pacing = Some(waker());
+        }
+        // Whatever ends it.
+        let _ended = park(Wait::LogFollow, Some(gannet_runtime::now_ns() + PACE_NS));
+        self.shared.lock().pacing = None;
     }
 
     /// Waits until more than up to `place` can be read, or until `deadline` (of `now_ns`). False when the task is
@@ -195,7 +220,7 @@ impl Binlog {
             if shared.ended {
                 return false;
             }
-            shared.waiting.push(waker());
+            shared.wait();
         }
         park(Wait::LogFollow, deadline) != Unpark::Interrupted
     }
@@ -306,6 +331,13 @@ impl Binlog {
         Ok(())
     }
 
+    /// RESET BINARY LOGS AND GTIDS: all files go, no transaction was executed, and the next file has this number.
+    pub fn reset(&self, engine: &Engine, first: u64) -> Result<(), EngineError> {
+        let lsn = self.request(engine, RESET, first)?;
+        self.wait_for(lsn);
+        Ok(())
+    }
+
     /// The same, by the exporter, which alone changes the list of files.
     fn purge_now(&self, number: u64) -> io::Result<()> {
         let (gone, left): (Vec<u64>, Vec<u64>) = {
@@ -327,12 +359,21 @@ impl Binlog {
     }
 }
 
-/// What the exporter is asked for, in the order of commits: a file begins, or files go.
+/// What the exporter is asked for, in the order of commits: a file begins, files go, all begins anew.
 const ROTATE_FLUSH: u8 = 0;
 const ROTATE_START: u8 = 1;
 const PURGE: u8 = 2;
+const RESET: u8 = 3;
 
 impl Shared {
+    /// The task waits for more: the exporter does not let commits gather meanwhile.
+    fn wait(&mut self) {
+        self.waiting.push(waker());
+        if let Some(exporter) = self.pacing.take() {
+            exporter.wake();
+        }
+    }
+
     fn end(&self) -> Place {
         self.files.last().map_or_else(Place::default, |f| Place { number: f.number, position: f.size })
     }

@@ -51,7 +51,8 @@ fn shape() -> Shape {
     let columns = [Column { name: "n", ty: &ty, visible: true }];
     let mut map = Vec::new();
     Table { id: 1, schema: "d", name: "t", columns: &columns, primary_key: &[] }.encode(Metadata::Minimal, &mut map);
-    Shape { id: 1, map: map.into(), encoder: RowEncoder::new([(0, &ty)].into_iter()), all: Columns::all(1) }
+    let (all, encoder) = (|| Columns::all(1), RowEncoder::new([(0, &ty)].into_iter()));
+    Shape { id: 1, map: map.into(), encoder, all: all(), key: all(), short: all(), ordinals: [0].into() }
 }
 
 fn commit(engine: &Engine, tree: &TreeHandle, n: u64) -> gannet_engine::Result<Lsn> {

@@ -242,7 +242,8 @@ live! {
         "time_zone,autocommit,character_set_client,character_set_results,character_set_connection");
     SessionTrackStateChange = boolean("session_track_state_change", Both, false);
     SessionTrackTransactionInfo = choice("session_track_transaction_info", Both, "OFF", &["OFF", "STATE", "CHARACTERISTICS"]);
-    SessionTrackGtids = choice("session_track_gtids", Both, "OFF", &["OFF", "OWN_GTID", "ALL_GTIDS"]).default_only();
+    SessionTrackGtids = choice("session_track_gtids", Both, "OFF", &["OFF", "OWN_GTID", "ALL_GTIDS"]).help("answers tell the client which transactions of the binary log it has committed, or all");
+    GtidNext = text("gtid_next", Session, "AUTOMATIC").help("the GTID of the transaction that commits next");
     ResultsetMetadata = choice("resultset_metadata", Session, "FULL", &["NONE", "FULL"]);
 
     // Answers about the session; no global value.
@@ -283,6 +284,7 @@ live! {
         .help("what events of the binary log end with; a new file begins");
     BinlogRowMetadata = choice("binlog_row_metadata", Global, "MINIMAL", &["MINIMAL", "FULL"])
         .help("what table maps say of columns: FULL with names, members and keys");
+    BinlogRowImage = choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"]).help("columns of changed rows in the binary log: all, all but unchanged long ones, or those that are needed");
     BinlogRowsQueryLogEvents = boolean("binlog_rows_query_log_events", Both, false).help("statements stand before their rows in the binary log");
     BinlogExpireLogsSeconds = int("binlog_expire_logs_seconds", Global, 2_592_000, 0, 4_294_967_295)
         .help("files of the binary log go after so long, when a new one begins; 0: never");

@@ -1,16 +1,20 @@
 //! The rows of a transaction for the binary log: gathered while they are changed, carried by the commit.
 
-use super::Work;
+use super::{NextGtid, Work};
 use crate::vars::Live;
-use gannet_binlog::group::{Gathered, Head, Payload, Present, Shape};
+use gannet_binlog::event::kind;
+use gannet_binlog::group::{Around, Frame, Gathered, Head, Payload, Present, Shape};
 use gannet_binlog::image::RowEncoder;
 use gannet_binlog::map::{self, Metadata};
 use gannet_binlog::rows::{Change, Columns};
+use gannet_catalog::Words;
 use gannet_engine::Txn;
-use gannet_exec::changes::{ChangeSink, Images, RowChange};
+use gannet_exec::changes::{ChangeSink, Images, RowChange, RowWriter};
 use gannet_runtime::WallTime;
-use gannet_schema::Table;
-use gannet_types::{Result, SqlError};
+use gannet_schema::{Index, IndexPart, Table};
+use gannet_types::{Result, SqlError, TypeId};
+use std::any::Any;
+use std::io::Read;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -19,7 +23,7 @@ use std::sync::OnceLock;
 struct Shapes([OnceLock<Shape>; 2]);
 
 /// A statement whose rows are logged.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct LoggedStatement {
     /// When it began, seconds since 1970.
     pub now_s: u32,
@@ -27,6 +31,33 @@ pub struct LoggedStatement {
     pub flags: u16,
     /// Its text, where the log has that too.
     pub text: Option<Vec<u8>>,
+    /// It makes a table: the body of its event, without a text.
+    pub definition: Option<Vec<u8>>,
+    /// `binlog_row_image` of the session; `None`: the server's.
+    pub image: Option<RowImage>,
+}
+
+/// `binlog_row_image`: the columns in the images of rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RowImage {
+    /// All.
+    #[default]
+    Full,
+    /// Without long columns that have not changed.
+    NoBlob,
+    /// Before: what a row is found by; after: what has changed.
+    Minimal,
+}
+
+impl RowImage {
+    /// From the variable's value.
+    pub fn of(text: &str) -> RowImage {
+        match text {
+            "MINIMAL" => RowImage::Minimal,
+            "NOBLOB" => RowImage::NoBlob,
+            _ => RowImage::Full,
+        }
+    }
 }
 
 /// What a unit of work has of the binary log.
@@ -34,8 +65,18 @@ pub struct LoggedStatement {
 struct Logged {
     gathered: Gathered,
     metadata: Metadata,
+    image: RowImage,
     /// The statement that runs is logged.
     on: bool,
+    /// It makes a table: the body of its event, without a text.
+    definition: Option<Vec<u8>>,
+    /// Of the connection.
+    thread: u64,
+    next: NextGtid,
+    /// The commit is in the log even if nothing is in it.
+    whole: bool,
+    /// An event that goes before the rows.
+    before: Option<(u8, Vec<u8>)>,
 }
 
 /// [`Logged`] of a unit of work that has had changed rows while there was a binary log.
@@ -51,21 +92,65 @@ impl LoggedRows {
         }
     }
 
+    #[inline]
+    pub(super) fn next(&self) -> NextGtid {
+        self.0.as_ref().map_or(NextGtid::Automatic, |logged| logged.next)
+    }
+
+    pub(super) fn set_next(&mut self, next: NextGtid) {
+        if next != self.next() {
+            self.0.get_or_insert_default().next = next;
+        }
+    }
+
+    /// The next commit is in the log even if nothing is in it, where its GTID is chosen.
+    pub(super) fn whole(&mut self, whole: bool) {
+        if let Some(logged) = &mut self.0 {
+            logged.whole = whole;
+        }
+    }
+
+    /// An event that goes before the next rows.
+    pub(super) fn before(&mut self, kind: u8, body: Vec<u8>) {
+        self.0.get_or_insert_default().before = Some((kind, body));
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.0.as_ref().is_some_and(|logged| logged.whole)
+    }
+
     /// What the commit of the open transaction of connection `thread` carries; `None`: nothing.
     #[inline]
     pub(super) fn take(&mut self, txn: &Txn, thread: u64) -> Option<Payload> {
-        let logged = self.0.as_deref_mut().filter(|logged| !logged.gathered.is_empty())?;
-        let committed_us = WallTime::now().micros();
-        let head = Head { thread_id: thread as u32, committed_us, ..Head::default() };
-        logged.gathered.take(txn.weight(), head)
+        let tells = |l: &&mut Logged| !l.gathered.is_empty() || l.is_whole() || l.before.is_some();
+        let logged = self.0.as_deref_mut().filter(tells)?;
+        let head = head(thread, logged.next);
+        match logged.before.take() {
+            None => logged.gathered.take(txn.weight(), head),
+            before => {
+                let around = Around { before: before.into_iter().collect(), after: Vec::new() };
+                logged.gathered.take_around(txn.weight(), head, around)
+            }
+        }
     }
 
-    /// The open transaction has changes that are logged.
-    pub(super) fn has(&mut self, txn: &Txn) -> bool {
-        self.0.as_deref_mut().is_some_and(|logged| {
-            logged.gathered.settle(txn.weight());
-            !logged.gathered.is_empty()
-        })
+    /// What prepares the open transaction as a branch, between these events; `None`: it has no changes that are
+    /// logged.
+    pub(super) fn take_branch(&mut self, txn: &Txn, thread: u64, around: impl FnOnce() -> Around) -> Option<Payload> {
+        let logged = self.0.as_deref_mut()?;
+        logged.gathered.settle(txn.weight());
+        if logged.gathered.is_empty() {
+            return None;
+        }
+        let head = Head { frame: Frame::Prepared, ..head(thread, logged.next) };
+        logged.gathered.take_around(txn.weight(), head, around())
+    }
+
+    /// What [`LoggedRows::take_branch`] took was not written.
+    pub(super) fn take_back(&mut self, records: u64, payload: Payload) {
+        if let Some(logged) = &mut self.0 {
+            logged.gathered.take_back(records, payload);
+        }
     }
 
     /// The memory of a payload that is in the log.
@@ -86,14 +171,54 @@ impl ChangeSink for Logged {
         let shapes = change.table.logged.get_or_try_init(|| Ok::<_, SqlError>(Shapes::default()))?;
         let full = self.metadata == Metadata::Full;
         let shape = shapes.0[usize::from(full)].get_or_init(|| shape(change.table, self.metadata));
-        let present = Present { before: &shape.all, after: &shape.all };
         let (kind, before, after) = match change.images {
             Images::Insert(new) => (Change::Write, &[][..], new),
             Images::Update(old, new) => (Change::Update, old, new),
             Images::Delete(old) => (Change::Delete, old, &[][..]),
         };
+        let changed;
+        let present = match (self.image, kind) {
+            (RowImage::Full, _) | (_, Change::Write) => Present { before: &shape.all, after: &shape.all },
+            (RowImage::NoBlob, Change::Delete) => Present { before: &shape.short, after: &shape.all },
+            (RowImage::Minimal, Change::Delete) => Present { before: &shape.key, after: &shape.all },
+            (image, Change::Update) => {
+                let short = image == RowImage::NoBlob;
+                let has = |i: usize, ordinal: usize| short && shape.short.has(i) || before[ordinal] != after[ordinal];
+                changed = shape.columns(has);
+                Present { before: if short { &shape.short } else { &shape.key }, after: &changed }
+            }
+        };
         self.gathered.row(records, shape, kind, present, (before, after));
         Ok(())
+    }
+
+    /// One group, as MySQL 8.4 has it: the definition opens a transaction, the rows follow.
+    fn made(&mut self, txn: &Txn, definition: &str) -> Result<Words> {
+        let mut body = self.definition.take().ok_or_else(|| SqlError::internal("a table without its event"))?;
+        body.extend_from_slice(definition.as_bytes());
+        body.extend_from_slice(b" START TRANSACTION");
+        let around = Around { before: vec![(kind::QUERY, body)], after: Vec::new() };
+        let mut words = Vec::new();
+        if let Some(mut group) = self.gathered.take_around(txn.weight(), head(self.thread, self.next), around) {
+            // A group in memory can be read.
+            let _read = group.read_to_end(&mut words);
+        }
+        Ok(Words { payload: words, position: None })
+    }
+}
+
+/// The front of a group that commits now.
+fn head(thread: u64, next: NextGtid) -> Head {
+    let gtid = match next {
+        NextGtid::Owned(gtid) => Some(gtid),
+        _ => None,
+    };
+    Head { thread_id: thread as u32, committed_us: WallTime::now().micros(), gtid, ..Head::default() }
+}
+
+impl Logged {
+    fn is_whole(&self) -> bool {
+        self.whole && matches!(self.next, NextGtid::Owned(_))
     }
 }
 
@@ -113,25 +238,81 @@ fn shape(table: &Table, metadata: Metadata) -> Shape {
     let mut map = Vec::new();
     source.encode(metadata, &mut map);
     let encoder = RowEncoder::new(logged.iter().map(|i| (*i, &table.columns[*i].ty)));
-    Shape { id, map: map.into(), encoder, all: Columns::all(logged.len()) }
+    let found = key(table);
+    let in_key = |i: usize| found.as_ref().is_none_or(|key| key.contains(&(logged[i] as u32)));
+    let long = |i: usize| {
+        let id = table.columns[logged[i]].ty.id;
+        id.is_lob() || id == TypeId::Json
+    };
+    let of = |has: &dyn Fn(usize) -> bool| Columns::of(logged.len(), has);
+    Shape {
+        id,
+        map: map.into(),
+        encoder,
+        all: Columns::all(logged.len()),
+        key: of(&in_key),
+        short: of(&|i| in_key(i) || !long(i)),
+        ordinals: logged.iter().map(|i| *i as u32).collect(),
+    }
+}
+
+/// The columns by which a row is found: of the primary key, else of the first unique key without NULL. `None`: all.
+fn key(table: &Table) -> Option<Vec<u32>> {
+    let of = |index: &Index| -> Option<Vec<u32>> {
+        let plain = |part: &IndexPart| {
+            let column = &table.columns[part.column as usize];
+            (!column.nullable && !column.hidden && part.prefix.is_none()).then_some(part.column)
+        };
+        index.parts.iter().map(plain).collect()
+    };
+    let unique = |index: &&Index| index.unique() && index.is_ordered();
+    table.primary_key().and_then(of).or_else(|| table.indexes.iter().filter(unique).find_map(of))
+}
+
+/// A statement that changes rows, and the binary log.
+#[derive(Debug)]
+pub enum Told {
+    /// It is not logged.
+    Not,
+    /// It is logged.
+    Statement(LoggedStatement),
+    /// It is part of the statement that runs, which is logged or not.
+    Part,
+}
+
+/// Exchanges the engine's transaction, and the rows for the binary log, for another unit of work's, whose statement
+/// writes with `to`.
+pub fn exchange(work: &mut Work, to: &mut RowWriter<'_>) {
+    std::mem::swap(&mut work.txn, to.txn);
+    let sink = to.sink.as_deref_mut().map(|sink| sink as &mut dyn Any);
+    if let Some(logged) = sink.and_then(|sink| sink.downcast_mut::<Logged>()) {
+        std::mem::swap(&mut **work.logged.0.get_or_insert_default(), logged);
+    }
 }
 
 impl Work {
-    /// A statement that changes rows begins; `None`: it is not logged. Without a binary log this does nothing.
-    pub fn log_rows(&mut self, statement: Option<LoggedStatement>) {
+    /// A statement that changes rows begins. Without a binary log this does nothing.
+    pub fn log_rows(&mut self, told: Told) {
         if self.core.binlog().is_none() {
             return;
         }
-        let full = self.core.globals.get(Live::BinlogRowMetadata).as_str() == "FULL";
-        let weight = self.txn.weight();
+        let (weight, thread) = (self.txn.weight(), self.thread);
         let logged = self.logged.0.get_or_insert_default();
-        logged.on = statement.is_some();
         // What was rolled back to a savepoint goes, before the statement's own records take its numbers.
         logged.gathered.settle(weight);
-        if let Some(LoggedStatement { now_s, flags, text }) = statement {
-            logged.metadata = if full { Metadata::Full } else { Metadata::Minimal };
-            logged.gathered.begin_statement(now_s, flags, text);
-        }
+        let statement = match told {
+            Told::Part => return,
+            Told::Not => None,
+            Told::Statement(statement) => Some(statement),
+        };
+        (logged.on, logged.thread) = (statement.is_some(), thread);
+        let Some(LoggedStatement { now_s, flags, text, definition, image }) = statement else { return };
+        let get = |id: Live| self.core.globals.get(id);
+        logged.definition = definition;
+        logged.image = image.unwrap_or_else(|| RowImage::of(get(Live::BinlogRowImage).as_str()));
+        let full = get(Live::BinlogRowMetadata).as_str() == "FULL";
+        logged.metadata = if full { Metadata::Full } else { Metadata::Minimal };
+        logged.gathered.begin_statement(now_s, flags, text);
     }
 
     /// The engine's transaction, and who is told of changed rows.

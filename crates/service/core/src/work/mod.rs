@@ -10,20 +10,23 @@
 //! | `transaction` | the state machine: autocommit, BEGIN, statements, savepoints |
 //! | `locks` | metadata locks and gates |
 //! | `logged` | changed rows for the binary log |
+//! | `gtid` | the GTID that the next commit has |
 //! | `rows` | work without SQL: tables and their rows by key |
 //! | `once` | the same where each command is a transaction on one table |
 //!
 //! *Invariants.* No row of a table is written before [`Locks::pass_write_gate`], none is committed behind a closed
 //! gate. A metadata lock lasts at least as long as the changes that it covers are not decided.
 
+mod gtid;
 mod locks;
 mod logged;
 mod once;
 mod rows;
 mod transaction;
 
+pub use gtid::{Gtids, NextGtid};
 pub use locks::{Locks, lock_error};
-pub use logged::LoggedStatement;
+pub use logged::{LoggedStatement, RowImage, Told, exchange};
 pub use once::OpenTable;
 pub use rows::{Mode, isolation};
 pub use transaction::Transaction;
@@ -80,6 +83,8 @@ pub struct Work {
     writes_in: u64,
     /// Changed rows, for the binary log.
     logged: logged::LoggedRows,
+    /// The binary log has a commit that was not asked for yet: [`Work::told`].
+    told: bool,
     txn: Txn,
 }
 
@@ -103,6 +108,7 @@ impl Work {
             unsynced: Lsn::ZERO,
             writes_in: 0,
             logged: logged::LoggedRows::default(),
+            told: false,
             txn,
         }
     }
@@ -186,7 +192,9 @@ impl Work {
         } else {
             self.txn.commit_with(&mut payload)?;
         }
+        self.told = true;
         self.logged.reuse(payload);
+        Gtids::of(self).end(true);
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Commands that are a transaction each, on one table that is used again and again.
 
 use super::rows::MOST_TRIES;
-use super::{Holder, LoggedStatement, Mode, Work};
+use super::{Holder, LoggedStatement, Mode, Told, Work};
 use crate::accounts::Privileges;
 use gannet_engine::lock::{MdlDuration, MdlMode, MdlObject};
 use gannet_exec::kv::KeyValueTable;
@@ -98,7 +98,7 @@ impl OpenTable {
             work.writes_in = work.state.number();
             if work.core.binlog().is_some() {
                 let now_s = gannet_runtime::WallTime::now().seconds() as u32;
-                work.log_rows(Some(LoggedStatement { now_s, flags: 0, text: None }));
+                work.log_rows(Told::Statement(LoggedStatement { now_s, ..LoggedStatement::default() }));
             }
             lock = MdlMode::Write;
         }

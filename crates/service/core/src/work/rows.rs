@@ -1,6 +1,6 @@
 //! Work without SQL: a protocol of its own locks a table and reads and writes its rows by key.
 
-use super::{Holder, LoggedStatement, Terms, Work};
+use super::{Holder, LoggedStatement, Terms, Told, Work};
 use crate::Core;
 use crate::accounts::{Access, Account, Privilege, Privileges};
 use crate::vars::Live;
@@ -124,7 +124,7 @@ impl Work {
             self.locks().pass_write_gate(MdlDuration::Transaction)?;
             self.writes_in = self.state.number();
             let now_s = gannet_runtime::WallTime::now().seconds() as u32;
-            self.log_rows(Some(LoggedStatement { now_s, flags: 0, text: None }));
+            self.log_rows(Told::Statement(LoggedStatement { now_s, ..LoggedStatement::default() }));
         }
         let lock = if mode == Mode::Write { MdlMode::Write } else { MdlMode::Read };
         let object = self.core.lock_of(table);

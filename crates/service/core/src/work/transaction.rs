@@ -9,8 +9,9 @@
 //!
 //! The engine's transaction begins with the first statement that needs one, so that BEGIN costs nothing.
 
-use super::{Terms, Work};
+use super::{Gtids, Terms, Work};
 use crate::vars::Live;
+use gannet_binlog::group::{Around, Payload};
 use gannet_engine::plant::{Fault, planted};
 use gannet_engine::{Isolation, Savepoint, Txn, TxnOptions};
 use gannet_exec::error::from_engine;
@@ -253,6 +254,11 @@ impl Work {
         if self.txn.is_half_undone() {
             self.undo_ended()?;
         }
+        let whole = commit && self.logged.is_whole();
+        if whole && !self.txn.is_active() {
+            let options = self.state.options(&self.terms, false, self.thread);
+            self.txn.begin(options).map_err(from_engine)?;
+        }
         let active = self.txn.is_active();
         if commit && active && self.txn.has_writes() {
             self.locks().pass_commit_gate()?;
@@ -266,6 +272,10 @@ impl Work {
             Ok(())
         };
         self.unlock_transaction();
+        if whole || !commit {
+            self.logged.whole(false);
+            Gtids::of(self).end(false);
+        }
         outcome
     }
 
@@ -277,11 +287,9 @@ impl Work {
         }
     }
 
-    /// Gives the engine's transaction away, for a branch that is prepared; [`Work::take_back`] undoes that.
-    pub fn give_away(&mut self) -> Result<Txn> {
-        if self.logged.has(&self.txn) {
-            return Err(SqlError::unsupported("XA PREPARE of changes that the binary log has"));
-        }
+    /// Gives the engine's transaction away, for a branch that is prepared, with what the binary log has of it between
+    /// the events `around`; [`Work::take_back`] undoes that.
+    pub fn give_away(&mut self, around: impl FnOnce() -> Around) -> Result<(Txn, Option<Payload>)> {
         if !self.txn.is_active() {
             let options = TxnOptions { owner_thread_id: self.thread, ..TxnOptions::default() };
             self.txn.begin(options).map_err(from_engine)?;
@@ -293,15 +301,17 @@ impl Work {
         let options = TxnOptions { owner_thread_id: self.thread, ..TxnOptions::default() };
         let mut next = self.core.engine.begin(options);
         next.rollback().map_err(from_engine)?;
-        Ok(std::mem::replace(&mut self.txn, next))
+        let payload = self.logged.take_branch(&self.txn, self.thread, around);
+        Ok((std::mem::replace(&mut self.txn, next), payload))
     }
 
-    /// The engine's transaction is back; `None`: it was taken for good.
-    pub fn take_back(&mut self, txn: Option<Txn>) {
-        match txn {
-            Some(txn) => self.txn = txn,
-            None => self.state.ended(),
+    /// The engine's transaction is back, with what the binary log has of it; `None`: it was taken for good.
+    pub fn take_back(&mut self, back: Option<(Txn, Option<Payload>)>) {
+        let Some((txn, payload)) = back else { return self.state.ended() };
+        if let Some(payload) = payload {
+            self.logged.take_back(txn.weight(), payload);
         }
+        self.txn = txn;
     }
 
     /// As inside a statement of another unit of work, with whose engine transaction this one's is exchanged meanwhile.
@@ -356,6 +366,7 @@ impl Work {
 
     /// Forgets what SET TRANSACTION has set, and where a transaction was; none is open.
     pub fn reset(&mut self) {
+        Gtids::of(self).set(super::NextGtid::Automatic);
         self.state = Transaction { number: self.state.number, ..Transaction::default() };
     }
 }

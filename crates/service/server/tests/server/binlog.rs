@@ -1,6 +1,9 @@
 //! The binary log: what is in it, over restarts too, and who reads it over a connection.
 
 use crate::common::{self, Running, error, options, run};
+use gannet_binlog::format::Gtid;
+use gannet_binlog::query::Query;
+use gannet_binlog::{Checksum, Event};
 use gannet_core::vars::{Live, VarValue};
 use gannet_wire::client::{Connection, Error as ClientFault, Options};
 use gannet_wire::flags::com;
@@ -92,7 +95,6 @@ fn what_commits_is_there_and_nothing_else() {
     assert!(rows(&mut c, "SELECT @@gtid_purged")[0].ends_with(":1-4"));
     assert_eq!(error(&mut c, "PURGE BINARY LOGS TO 'binlog.000001'"), 1373);
     assert_eq!(error(&mut c, "SHOW BINLOG EVENTS IN 'binlog.000001'"), 1220);
-    assert_eq!(error(&mut c, "CREATE TABLE d.u SELECT 1"), 1786);
     assert_eq!(error(&mut c, "SET GLOBAL gtid_mode = OFF"), 1235);
 }
 
@@ -169,4 +171,291 @@ fn readers_get_the_bytes_of_the_files() {
     let mut u = Connection::connect(&r.socket(), &Options { user: "u".into(), ..options() }).unwrap();
     u.command(com::BINLOG_DUMP, &by_position("binlog.000001", 4)).unwrap();
     assert!(matches!(u.receive(), Err(ClientFault::Server { code: 1227, .. })));
+}
+
+/// The events of the first file from `from` on, with tables by name instead of numbers.
+fn named(c: &mut Connection, from: usize) -> Vec<String> {
+    let mut tables = std::collections::HashMap::new();
+    let mut out = Vec::new();
+    for event in events(c, "binlog.000001") {
+        let event = event.split(" /* xid").next().unwrap().to_owned();
+        let Some((kind, rest)) = event.split_once(" table_id: ") else {
+            out.push(event);
+            continue;
+        };
+        let (id, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+        if kind == "Table_map" {
+            tables.insert(id.to_owned(), rest.to_owned());
+        } else {
+            out.push(format!("{kind} {} {rest}", tables[id]).trim_end().to_owned());
+        }
+    }
+    out.split_off(from)
+}
+
+#[test]
+fn what_functions_and_triggers_change_is_of_their_statement() {
+    let r = logged();
+    let mut c = r.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (a INT PRIMARY KEY, b INT)",
+        "CREATE TABLE u (n INT AUTO_INCREMENT PRIMARY KEY, w VARCHAR(20))",
+        "CREATE TABLE v (a INT PRIMARY KEY)",
+        "CREATE TRIGGER t1 BEFORE INSERT ON t FOR EACH ROW INSERT INTO u (w) VALUES (CONCAT('b', NEW.a))",
+        "CREATE TRIGGER t2 AFTER INSERT ON t FOR EACH ROW INSERT INTO u (w) VALUES (CONCAT('a', NEW.a))",
+        "CREATE TRIGGER t3 AFTER INSERT ON u FOR EACH ROW INSERT INTO v VALUES (NEW.n)",
+        "SET GLOBAL log_bin_trust_function_creators = 1",
+        "CREATE FUNCTION f(x INT) RETURNS INT BEGIN INSERT INTO t VALUES (x, 0); RETURN x; END",
+        "CREATE PROCEDURE p() BEGIN CREATE TABLE q (a INT); INSERT INTO q VALUES (5); END",
+    ] {
+        run(&mut c, sql);
+    }
+    let from = named(&mut c, 0).len();
+    run(&mut c, "INSERT INTO t VALUES (1, 1)");
+    assert_eq!(error(&mut c, "INSERT INTO t VALUES (2, 2), (1, 1)"), 1062);
+    run(&mut c, "SELECT f(3)");
+    run(&mut c, "SET sql_log_bin = 0");
+    run(&mut c, "SELECT f(4)");
+    run(&mut c, "SET sql_log_bin = 1");
+    run(&mut c, "CALL p()");
+    let rows = |table: &str| format!("Write_rows ({table}) flags: STMT_END_F");
+    let group = |tables: &[&str]| {
+        let all = tables.iter().map(|t| rows(t));
+        ["Query BEGIN".to_owned()].into_iter().chain(all).chain(["Xid COMMIT".to_owned()]).collect::<Vec<_>>()
+    };
+    let one = ["d.u", "d.v", "d.t", "d.u", "d.v"];
+    let mut want = [group(&one), group(&one)].concat();
+    want.push("Query use `d`; create table `q` (`a` int)".to_owned());
+    want.extend(group(&["d.q"]));
+    let got: Vec<String> = named(&mut c, from).into_iter().filter(|e| !e.starts_with("Gtid")).collect();
+    assert_eq!(got, want);
+    assert_eq!(self::rows(&mut c, "SELECT GROUP_CONCAT(w ORDER BY n) FROM u"), ["b1,a1,b3,a3,b4,a4"]);
+}
+
+#[test]
+fn branches_tables_of_rows_and_passwords() {
+    let mut r = logged();
+    let mut c = r.connect();
+    for sql in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (a INT PRIMARY KEY)"] {
+        run(&mut c, sql);
+    }
+    let from = named(&mut c, 0).len();
+    for sql in [
+        "XA START 'x'",
+        "INSERT INTO t VALUES (1)",
+        "XA END 'x'",
+        "XA PREPARE 'x'",
+        // Nothing in it, nothing of it.
+        "XA START 'e'",
+        "XA END 'e'",
+        "XA PREPARE 'e'",
+        "XA COMMIT 'e'",
+        "XA START 'y', 'q', 7",
+        "INSERT INTO t VALUES (2)",
+        "XA END 'y', 'q', 7",
+        "XA PREPARE 'y', 'q', 7",
+        "XA ROLLBACK 'y', 'q', 7",
+        "XA START 'z'",
+        "INSERT INTO t VALUES (3)",
+        "XA END 'z'",
+        "XA COMMIT 'z' ONE PHASE",
+    ] {
+        run(&mut c, sql);
+    }
+    drop(c);
+    r.restart();
+    let mut c = r.connect();
+    assert_eq!(rows(&mut c, "XA RECOVER"), ["1|1|0|x"]);
+    run(&mut c, "XA COMMIT 'x'");
+    assert_eq!(rows(&mut c, "SELECT a FROM d.t"), ["1", "3"]);
+    let branch = |id: &str| {
+        ["START", "END", "PREPARE"].map(|verb| match verb {
+            "PREPARE" => format!("XA_prepare XA {verb} {id}"),
+            _ => format!("Query use `d`; XA {verb} {id}"),
+        })
+    };
+    let (x, y) = ("X'78',X'',1", "X'79',X'71',7");
+    let rows_of_t = "Write_rows (d.t) flags: STMT_END_F".to_owned();
+    let mut want = Vec::new();
+    for [start, end, prepare] in [branch(x), branch(y)] {
+        want.extend([start, rows_of_t.clone(), end, prepare]);
+    }
+    want.push(format!("Query use `d`; XA ROLLBACK {y}"));
+    want.extend(["Query BEGIN".to_owned(), rows_of_t, "Xid COMMIT".to_owned(), "Stop ".to_owned()]);
+    let got: Vec<String> = named(&mut c, from).into_iter().filter(|e| !e.starts_with("Gtid")).collect();
+    assert_eq!(got, want);
+    assert_eq!(events(&mut c, "binlog.000002").last().unwrap(), &format!("Query XA COMMIT {x}"));
+
+    run(&mut c, "USE d");
+    let next = |c: &mut Connection, sql: &str| -> Vec<String> {
+        let before = events(c, "binlog.000002").len();
+        run(c, sql);
+        let mut all = events(c, "binlog.000002");
+        all.split_off((before + 1).min(all.len()))
+    };
+    let made = next(&mut c, "CREATE TABLE m (b INT DEFAULT 7) SELECT a, 'x' AS s FROM t");
+    assert_eq!(made[0], "Query BEGIN");
+    assert!(
+        made[1].starts_with("Query use `d`; CREATE TABLE `m` (\n  `b` int DEFAULT '7',\n  `a` int NOT NULL"),
+        "{made:?}"
+    );
+    assert!(made[1].ends_with(" START TRANSACTION"), "{made:?}");
+    assert_eq!(made.len(), 5, "{made:?}");
+    assert!(made[3].starts_with("Write_rows") && made[4].starts_with("Xid"), "{made:?}");
+    assert_eq!(next(&mut c, "CREATE TABLE IF NOT EXISTS m SELECT 1"), [""; 0]);
+
+    let told = next(&mut c, "CREATE USER u IDENTIFIED BY 'hush', w IDENTIFIED WITH mysql_native_password BY 'hush'");
+    assert!(
+        told[0].starts_with("Query use `d`; create user `u`@`%` identified with 'caching_sha2_password' as '$A$005$")
+    );
+    assert!(told[0].contains(",`w`@`%` identified with 'mysql_native_password' as '*"), "{told:?}");
+    let told = [told, next(&mut c, "SET PASSWORD FOR u = 'hush'")].concat();
+    assert!(
+        told[1].starts_with("Query use `d`; alter user `u`@`%` identified with 'caching_sha2_password' as '$A$005$")
+    );
+    assert!(!told.concat().contains("hush"));
+    // A text that only looks like one with a password.
+    let body = "CREATE PROCEDURE user() SELECT 'identified by', 'x' FROM t";
+    assert_eq!(next(&mut c, body), [format!("Query use `d`; {body}")]);
+}
+
+/// The events of a file: kinds, bodies and bytes.
+fn in_file(bytes: &[u8]) -> Vec<(u8, Vec<u8>, Vec<u8>)> {
+    let (mut out, mut rest) = (Vec::new(), &bytes[4..]);
+    while let Some(e) = Event::first(rest, Checksum::Crc32).unwrap() {
+        out.push((e.header.kind, e.body.to_vec(), e.bytes.to_vec()));
+        rest = &rest[e.bytes.len()..];
+    }
+    out
+}
+
+fn binlog_statement(c: &mut Connection, event: &[u8]) -> String {
+    let hex: String = event.iter().map(|b| format!("{b:02x}")).collect();
+    let text = &rows(c, &format!("SELECT TO_BASE64(x'{hex}')"))[0];
+    format!("BINLOG '\n{text}\n'")
+}
+
+#[test]
+fn what_mysqlbinlog_prints_is_done_again() {
+    let r = logged();
+    let mut c = r.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20) COLLATE utf8mb4_bin, c DECIMAL(20,5), d DATETIME(3), \
+         e TIMESTAMP(6) NULL ON UPDATE CURRENT_TIMESTAMP(6), f ENUM('x','y'), g SET('p','q','r'), h BIT(10), i JSON, \
+         j DOUBLE, k BIGINT UNSIGNED, l BLOB, m TIME(2), n YEAR, o DATE, p CHAR(5) CHARSET latin1, \
+         q INT AS (a + 1) STORED, r FLOAT)",
+        "CREATE TABLE u (a VARCHAR(5) COLLATE utf8mb4_bin, b TEXT, c DOUBLE)",
+        "CREATE TABLE v (x INT NOT NULL, y TEXT, UNIQUE KEY (x))",
+        "CREATE TABLE parent (a INT PRIMARY KEY)",
+        "CREATE TABLE child (a INT PRIMARY KEY, b INT, FOREIGN KEY (b) REFERENCES parent (a) ON DELETE CASCADE)",
+        "CREATE TABLE audit (n INT AUTO_INCREMENT PRIMARY KEY, w VARCHAR(20))",
+        "CREATE TRIGGER tg AFTER INSERT ON t FOR EACH ROW INSERT INTO audit (w) VALUES (NEW.b)",
+        "INSERT INTO t (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, r) VALUES \
+         (0, 'a', -1.5, '2026-01-02 03:04:05.678', '2026-01-02 03:04:05.6', 'y', 'p,r', b'1010101010', \
+          '{\"k\": [1, 2.5, null]}', 0.1, 18446744073709551615, x'00ff', '-12:34:56.78', 2026, '2026-02-03', 'é', 0.1), \
+         (-7, 'A', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
+        "INSERT INTO u VALUES ('a', 'x', 1), ('A', 'x', 1), ('a', 'x', 1), (NULL, NULL, NULL)",
+        "INSERT INTO v VALUES (1, 'one'), (2, 'two')",
+        "UPDATE u SET c = 2 WHERE BINARY a = 'A'",
+        "DELETE FROM u WHERE BINARY a = 'a' LIMIT 1",
+        "INSERT INTO parent VALUES (1), (2)",
+        "INSERT INTO child VALUES (1, 1), (2, 2)",
+        "DELETE FROM parent WHERE a = 1",
+        "UPDATE t SET b = 'changed', j = 2 WHERE a = 0",
+        "SET binlog_row_image = 'MINIMAL'",
+        "UPDATE t SET a = 3, l = 'long' WHERE a = -7",
+        "UPDATE v SET y = 'deux' WHERE x = 2",
+        "DELETE FROM v WHERE x = 1",
+        "UPDATE u SET b = 'y' WHERE c = 2",
+        "SET binlog_row_image = 'NOBLOB'",
+        "UPDATE t SET h = 3, i = '[]' WHERE a = 3",
+        "INSERT INTO t (a, b) VALUES (99, 'gone')",
+        "DELETE FROM t WHERE a = 99",
+        "SET binlog_row_image = 'FULL'",
+        "FLUSH BINARY LOGS",
+    ] {
+        run(&mut c, sql);
+    }
+    let tables = ["t", "u", "v", "parent", "child", "audit"];
+    let sums = |c: &mut Connection| -> Vec<Vec<String>> {
+        tables.iter().map(|t| rows(c, &format!("SELECT * FROM d.{t} ORDER BY 1"))).collect()
+    };
+    let before = sums(&mut c);
+    let events = in_file(&std::fs::read(r.dir.join("binlog.000001")).unwrap());
+    let again = |c: &mut Connection| {
+        run(c, "DROP DATABASE d");
+        for (kind, body, bytes) in &events {
+            match *kind {
+                15 | 19 | 30 | 31 | 32 => {
+                    let statement = binlog_statement(c, bytes);
+                    run(c, &statement);
+                }
+                16 => run(c, "COMMIT"),
+                2 => {
+                    let query = Query::decode(body).unwrap();
+                    if !query.schema.is_empty() && rows(c, "SHOW DATABASES LIKE 'd'").len() == 1 {
+                        run(c, "USE d");
+                    }
+                    run(c, std::str::from_utf8(query.text).unwrap());
+                }
+                33 => {
+                    let gtid = Gtid::decode(body).unwrap();
+                    run(c, &format!("SET gtid_next = '{}:{}'", gtid.uuid, gtid.number + 1000));
+                }
+                _ => {}
+            }
+        }
+        run(c, "SET gtid_next = AUTOMATIC");
+    };
+    again(&mut c);
+    assert_eq!(sums(&mut c), before);
+    let executed = rows(&mut c, "SELECT @@gtid_executed");
+    let groups = events.iter().filter(|e| e.0 == 33).count() as u64;
+    assert!(executed[0].ends_with(&format!(":1001-{}", 1000 + groups)), "{executed:?}");
+    // What is executed is passed over.
+    let uuid = rows(&mut c, "SELECT @@server_uuid")[0].clone();
+    run(&mut c, &format!("SET gtid_next = '{uuid}:1001'"));
+    for sql in ["BEGIN", "INSERT INTO d.v VALUES (70, '')", "COMMIT"] {
+        run(&mut c, sql);
+    }
+    assert_eq!(error(&mut c, "INSERT INTO d.v VALUES (71, '')"), 1837);
+    run(&mut c, "SET gtid_next = AUTOMATIC");
+    assert_eq!(rows(&mut c, "SELECT COUNT(*) FROM d.v WHERE x > 69"), ["0"]);
+    // An empty transaction, and one that is rolled back.
+    for sql in ["SET gtid_next = '{}:5000'", "BEGIN", "COMMIT", "SET gtid_next = '{}:5001'", "BEGIN", "ROLLBACK"] {
+        run(&mut c, &sql.replace("{}", &uuid));
+    }
+    run(&mut c, "SET gtid_next = AUTOMATIC");
+    assert!(rows(&mut c, "SELECT @@gtid_executed")[0].ends_with(":5000"));
+    assert_eq!(error(&mut c, "SET gtid_next = 'x'"), 1774);
+
+    let (description, map) = (&events[0].2, &events.iter().find(|e| e.0 == 19).unwrap().2);
+    assert_eq!(error(&mut c, "BINLOG 'x'"), 1575);
+    let mut other = r.connect();
+    let statement = binlog_statement(&mut c, map);
+    assert_eq!(error(&mut other, &statement), 1609);
+    let statement = binlog_statement(&mut c, description);
+    run(&mut other, &statement);
+    let xid = &events.iter().find(|e| e.0 == 16).unwrap().2;
+    let statement = binlog_statement(&mut c, xid);
+    assert_eq!(error(&mut other, &statement), 1730);
+    // A row that is not there.
+    run(&mut c, "DELETE FROM d.v");
+    let at = events.iter().rposition(|e| e.0 == 32).unwrap();
+    run(&mut c, "DELETE FROM d.t");
+    let together = [&events[at - 1].2[..], &events[at].2].concat();
+    let statement = binlog_statement(&mut c, &together);
+    assert_eq!(error(&mut c, &statement), 1032);
+
+    run(&mut c, "RESET BINARY LOGS AND GTIDS TO 7");
+    assert_eq!(rows(&mut c, "SELECT @@gtid_executed"), [""]);
+    let left = rows(&mut c, "SHOW BINARY LOGS");
+    assert!(left.len() == 1 && left[0].starts_with("binlog.000007|"), "{left:?}");
+    run(&mut c, "CREATE DATABASE again");
+    assert!(rows(&mut c, "SELECT @@gtid_executed")[0].ends_with(":1"));
+    assert_eq!(error(&mut c, "RESET BINARY LOGS AND GTIDS TO 0"), 3567);
 }

@@ -238,6 +238,18 @@ impl std::fmt::Debug for Connection {
     }
 }
 
+/// Ends a connection from outside.
+#[derive(Debug)]
+pub struct Ender(TcpStream);
+
+impl Ender {
+    /// Whoever reads from it, or writes, gets an error.
+    pub fn end(&self) {
+        // One that has ended already stays so.
+        let _ended = self.0.shutdown(std::net::Shutdown::Both);
+    }
+}
+
 /// Capabilities this client asks for when the server has them.
 const WANTED: u32 = cap::LONG_PASSWORD
     | cap::LONG_FLAG
@@ -265,6 +277,15 @@ impl Connection {
                 Self::over(s, options, true)
             }
         }
+    }
+
+    /// Connects over TCP and logs in. The other value ends the connection, whoever waits for it.
+    pub fn connect_ended(host: &str, port: u16, options: &Options) -> Result<(Self, Ender)> {
+        let s = TcpStream::connect((host, port))?;
+        s.set_nodelay(true)?;
+        s.set_read_timeout(options.timeout)?;
+        let ender = Ender(s.try_clone()?);
+        Ok((Self::over(s, options, false)?, ender))
     }
 
     /// Logs in over a stream that is there already; `secure`: nobody listens in on it.
@@ -549,6 +570,13 @@ impl Connection {
                 return Ok(payload);
             }
         }
+    }
+
+    /// A whole packet is here already: [`Connection::receive`] does not wait.
+    pub fn has_packet(&self) -> bool {
+        let unread = &self.input[self.taken..self.filled];
+        let whole = |(len, _): (usize, u8)| len < frame::MAX_PAYLOAD && unread.len() >= frame::HEADER + len;
+        unread.len() >= frame::HEADER && frame::header(unread).is_ok_and(whole)
     }
 
     /// Waits until `n` bytes are unread in the buffer.

@@ -21,6 +21,7 @@ pub(crate) use expressions::plan_over;
 pub use select::insert_plan;
 pub use views::view_of;
 
+use crate::changes::ChangeSink;
 use crate::context::{Session, Settings};
 use crate::error::from_catalog;
 use definition::Definer;
@@ -64,6 +65,8 @@ pub struct DdlContext<'a> {
     pub gate: Option<&'a mut dyn Gate>,
     /// What consumers of the log are told of the statement; `None` when there is no consumer.
     pub words: Option<Words>,
+    /// Is told of the rows of CREATE TABLE ... SELECT, and has the words for it.
+    pub changes: Option<&'a mut dyn ChangeSink>,
     /// The query of CREATE VIEW, or of CREATE TABLE ... SELECT: its plan ([`gannet_plan::plan_source`]) and the values
     /// of its parameters.
     pub select: Option<(Plan, Vec<Value>)>,
@@ -184,7 +187,7 @@ pub fn run(
     cx: &mut DdlContext<'_>,
 ) -> Result<(Done, Arc<CatalogSnapshot>)> {
     let (mut outcome, words) = (Ok(Done::default()), cx.words.take());
-    let done = catalog.ddl_with(txn, words.as_ref(), temporaries, |edit| {
+    let done = catalog.ddl_with(txn, words, temporaries, |edit| {
         outcome = statement_in(statement, edit, cx);
         match &outcome {
             Ok(_) => Ok(()),
@@ -349,8 +352,7 @@ fn is_taken(edit: &Edit<'_>, schema: &str, name: &str, temporary: bool) -> bool 
 }
 
 fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<Done> {
-    let (schema, name) = cx.resolve(&create.name)?;
-    let (schema, name) = (schema.to_owned(), name.to_owned());
+    let (schema, name) = cx.resolve(&create.name).map(|(schema, name)| (schema.to_owned(), name.to_owned()))?;
     if create.existence.or_replace {
         return Err(SqlError::unsupported("CREATE OR REPLACE TABLE"));
     }
@@ -360,14 +362,15 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
     {
         return Err(sql_err!(NonuniqTable, name));
     }
-    let taken = is_taken(edit, &schema, &name, create.temporary);
-    if taken {
+    if is_taken(edit, &schema, &name, create.temporary) {
         let error = sql_err!(TableExists, name);
-        if create.existence.if_exists {
-            cx.note(&error);
-            return Ok(Done::default());
+        if !create.existence.if_exists {
+            return Err(error);
         }
-        return Err(error);
+        cx.note(&error);
+        // Its rows are nowhere: elsewhere it may not exist.
+        edit.words.take_if(|_| cx.changes.is_some());
+        return Ok(Done::default());
     }
     let definition = match &create.body {
         CreateTableBody::Like(other) => {

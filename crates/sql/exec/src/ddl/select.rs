@@ -6,6 +6,7 @@
 //! column with the type's zero as default.
 
 use super::{DdlContext, Done};
+use crate::changes::ChangeSink;
 use crate::context::{Cx, Shared};
 use crate::{convert, dml};
 use gannet_catalog::Edit;
@@ -13,7 +14,8 @@ use gannet_parser::ast::OnDuplicate;
 use gannet_plan::plan::ResultColumn;
 use gannet_plan::{Colliding, Plan, PlanKind, insert_rows_of};
 use gannet_schema::names::eq_name;
-use gannet_schema::{CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, Table};
+use gannet_schema::show::{ShowOptions, show_create_table};
+use gannet_schema::{CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, EngineAttributes, Table};
 use gannet_types::{CollationId, Result, SqlError, SqlMode, SqlType, TypeId, Value, sql_err};
 use std::sync::Arc;
 
@@ -86,6 +88,7 @@ fn column(result: &ResultColumn, plan: &Plan, mode: SqlMode) -> Column {
                 auto_increment: false,
                 generated: None,
                 comment: "".into(),
+                attributes: EngineAttributes::default(),
                 invisible: false,
                 explicit_collation: false,
                 hidden: false,
@@ -192,7 +195,13 @@ pub(super) fn fill(plan: &Plan, params: &[Value], edit: &mut Edit<'_>, cx: &mut 
     let PlanKind::Insert(insert) = &plan.kind else { return Err(SqlError::internal("not an INSERT")) };
     let shared = Shared::new(plan, cx.settings, params);
     let mut run = Cx::new(&shared, edit.txn(), cx.session, cx.warnings);
+    run.changes = cx.changes.as_mut().map(|sink| &mut **sink as &mut dyn ChangeSink);
     let affected = dml::insert_into_new(insert, &mut run)?;
+    if let Some(sink) = &mut cx.changes {
+        let table = &plan.tables[insert.table as usize].table;
+        let definition = show_create_table(table, &ShowOptions::default());
+        edit.words = Some(sink.made(edit.txn(), &definition)?);
+    }
     let dml::Affected { rows, last_insert_id, last_row_id, info } = affected;
     Ok(Done { rows, info, last_insert_id, last_row_id })
 }

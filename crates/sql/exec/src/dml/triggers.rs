@@ -16,10 +16,13 @@ pub(crate) fn fire(
     cx: &mut Cx<'_, '_>,
 ) -> Result<()> {
     let plan = cx.shared.plan;
+    if !cx.shared.settings.triggers {
+        return Ok(());
+    }
     let table = &plan.tables[slot].table;
     for trigger in table.triggers_of(event, after) {
-        let txn = cx.txn.get()?;
-        cx.session.fire_trigger(txn, cx.warnings, (table, trigger), old, new.as_deref_mut())?;
+        let (session, to, warnings) = cx.program()?;
+        session.fire_trigger(to, warnings, (table, trigger), old, new.as_deref_mut())?;
     }
     Ok(())
 }

@@ -207,6 +207,7 @@ impl Database {
             count_found_rows: false,
             foreign_key_checks: true,
             unlock_unmatched: false,
+            triggers: true,
             parallel_workers: 1,
             ddl_threads: 2,
         };
@@ -330,6 +331,7 @@ impl Database {
         self.txn.begin(TxnOptions::default()).map_err(from_engine)?;
         let (mut warnings, mut session) = (Warnings::default(), Nobody);
         let mut cx = gannet_exec::ddl::DdlContext {
+            changes: None,
             database: Some("app"),
             settings: &self.settings,
             session: &mut session,

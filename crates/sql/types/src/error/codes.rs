@@ -153,6 +153,7 @@ errors! {
     1180 "HY000" ErrorDuringCommit "Got error {} - '{}' during COMMIT";
     1181 "HY000" ErrorDuringRollback "Got error {} - '{}' during ROLLBACK";
     1184 "08S01" NewAbortingConnection "Aborted connection {} to db: '{}' user: '{}' host: '{}' ({})";
+    1186 "HY000" FlushSourceBinlogClosed "Binlog closed, cannot RESET BINARY LOGS AND GTIDS";
     1188 "HY000" MasterError "Error from source: '{}'";
     1191 "HY000" FtMatchingKeyNotFound "Can't find FULLTEXT index matching the column list";
     1192 "HY000" LockOrActiveTransaction "Can't execute the given command because you have active locked tables or an active transaction";
@@ -160,6 +161,7 @@ errors! {
     1194 "HY000" CrashedOnUsage "Table '{}' is marked as crashed and should be repaired";
     1196 "HY000" WarningNotCompleteRollback "Some non-transactional changed tables couldn't be rolled back";
     1197 "HY000" TransCacheFull "Multi-statement transaction required more than 'max_binlog_cache_size' bytes of storage; increase this mysqld variable and try again";
+    1200 "HY000" BadReplica "The server is not configured as replica; fix in config file or with CHANGE REPLICATION SOURCE TO";
     1203 "42000" TooManyUserConnections "User {} already has more than 'max_user_connections' active connections";
     1204 "HY000" SetConstantsOnly "You may only use constant expressions with SET";
     1205 "HY000" LockWaitTimeout "Lock wait timeout exceeded; try restarting transaction";
@@ -204,6 +206,8 @@ errors! {
     1251 "08004" NotSupportedAuthMode "Client does not support authentication protocol requested by server; consider upgrading MySQL client";
     1252 "42000" SpatialCantHaveNull "All parts of a SPATIAL index must be NOT NULL";
     1253 "42000" CollationCharsetMismatch "COLLATION '{}' is not valid for CHARACTER SET '{}'";
+    1254 "HY000" ReplicaWasRunning "Replica is already running";
+    1255 "HY000" ReplicaWasNotRunning "Replica already has been stopped";
     1256 "HY000" TooBigForUncompress "Uncompressed data size too large; the maximum size is {} (probably, length of uncompressed data was corrupted)";
     1257 "HY000" ZlibZMem "ZLIB: Not enough memory";
     1258 "HY000" ZlibZBuf "ZLIB: Not enough room in the output buffer (probably, length of uncompressed data was corrupted)";
@@ -439,6 +443,7 @@ errors! {
     1567 "HY000" WrongPartitionName "Incorrect partition name";
     1568 "25001" CantChangeTxCharacteristics "Transaction characteristics can't be changed while a transaction is in progress";
     1569 "HY000" DupEntryAutoincrementCase "ALTER TABLE causes auto_increment resequencing, resulting in duplicate entry '{}' for key '{}'";
+    1575 "HY000" Base64DecodeError "Decoding of base64 string failed";
     1576 "HY000" EventRecursionForbidden "Recursion of EVENT DDL statements is forbidden when body is present";
     1582 "42000" WrongParamcountToNativeFct "Incorrect parameter count in the call to native function '{}'";
     1583 "42000" WrongParametersToNativeFct "Incorrect parameters in the call to native function '{}'";
@@ -449,9 +454,12 @@ errors! {
     1588 "HY000" EventCannotCreateInThePast "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was dropped immediately after creation.";
     1589 "HY000" EventCannotAlterInThePast "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was not changed. Specify a time in the future.";
     1592 "HY000" BinlogUnsafeStatement "Unsafe statement written to the binary log using statement format since BINLOG_FORMAT = STATEMENT. {}";
+    1593 "HY000" ReplicaFatalError "Fatal error: {}";
+    1594 "HY000" ReplicaRelayLogReadFailure "Relay log read failure: {}";
     1598 "HY000" BinlogLoggingImpossible "Binary logging not possible. Message: {}";
     1606 "HY000" TrgCantOpenTable "Triggers: can't open table {}";
     1607 "HY000" CantCreateSroutine "Cannot create stored routine `{}`. Check warnings";
+    1609 "HY000" NoFormatDescriptionEventBeforeBinlogStatement "The BINLOG statement of type \"{}\" was not preceded by a format description BINLOG statement.";
     1611 "HY000" LoadDataInvalidColumn "Invalid column reference ({}) in LOAD DATA";
     1612 "HY000" LogPurgeNoFile "Being purged log {} was not found";
     1613 "XA106" XaRbtimeout "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";
@@ -509,6 +517,7 @@ errors! {
     1713 "HY000" UndoRecordTooBig "Undo log record is too big.";
     1728 "HY000" CannotLoadFromTableV2 "Cannot load from {}.{}. The table is probably corrupted";
     1729 "HY000" SourceDelayValueOutOfRange "The requested value {} for the source delay exceeds the maximum {}";
+    1730 "HY000" OnlyFdAndRbrEventsAllowedInBinlogStatement "Only Format_description_log_event and row events are allowed in BINLOG statements (but {} was provided)";
     1731 "HY000" PartitionExchangeDifferentOption "Non matching attribute '{}' between partition and table";
     1732 "HY000" PartitionExchangePartTable "Table to exchange with partition is partitioned: '{}'";
     1733 "HY000" PartitionExchangeTempTable "Table to exchange with partition is temporary: '{}'";
@@ -533,6 +542,7 @@ errors! {
     1772 "HY000" MalformedGtidSetSpecification "Malformed GTID set specification '{}'.";
     1773 "HY000" MalformedGtidSetEncoding "Malformed GTID set encoding.";
     1774 "HY000" MalformedGtidSpecification "Malformed GTID specification '{}'.";
+    1776 "HY000" BadReplicaAutoPosition "Parameters SOURCE_LOG_FILE, SOURCE_LOG_POS, RELAY_LOG_FILE and RELAY_LOG_POS cannot be set when SOURCE_AUTO_POSITION is active.";
     1778 "HY000" CantDoImplicitCommitInTrxWhenGtidNextIsSet "Cannot execute statements with implicit commit inside a transaction when @@SESSION.GTID_NEXT == 'UUID:NUMBER'.";
     1785 "HY000" GtidUnsafeNonTransactionalTable "Statement violates GTID consistency: Updates to non-transactional tables can only be done in either autocommitted statements or single-statement transactions, and never in the same statement as updates to transactional tables.";
     1786 "HY000" GtidUnsafeCreateSelect "Statement violates GTID consistency: CREATE TABLE ... SELECT.";
@@ -603,6 +613,7 @@ errors! {
     3015 "HY000" EngineOutOfMemory "Out of memory in storage engine '{}'.";
     3016 "HY000" PasswordExpireAnonymousUser "The password for anonymous user cannot be expired.";
     3020 "2201E" InvalidArgumentForLogarithm "Invalid argument for logarithm";
+    3021 "HY000" ReplicaChannelIoThreadMustStop "This operation cannot be performed with a running replica io thread; run STOP REPLICA IO_THREAD FOR CHANNEL '{}' first.";
     3024 "HY000" QueryTimeout "Query execution was interrupted, maximum statement execution time exceeded";
     3028 "HY000" AggregateOrderForUnion "Expression #{} of ORDER BY contains aggregate function and applies to a UNION, EXCEPT or INTERSECT";
     3029 "HY000" AggregateOrderNonAggQuery "Expression #{} of ORDER BY contains aggregate function and applies to the result of a non-aggregated query";
@@ -614,6 +625,7 @@ errors! {
     3064 "HY000" IncorrectType "Incorrect type for argument {} in function {}.";
     3065 "HY000" FieldInOrderNotSelect "Expression #{} of ORDER BY clause is not in SELECT list, references column '{}' which is not in SELECT list; this is incompatible with {}";
     3066 "HY000" AggregateInOrderNotSelect "Expression #{} of ORDER BY clause is not in SELECT list, contains aggregate function; this is incompatible with {}";
+    3081 "HY000" ReplicaChannelMustStop "This operation cannot be performed with running replication threads; run STOP REPLICA FOR CHANNEL '{}' first";
     3090 "HY000" WarnDeprecatedSqlmode "Changing sql mode '{}' is deprecated. It will be removed in a future release.";
     3098 "HY000" BeforeDmlValidation "The table does not comply with the requirements by an external plugin.";
     3100 "HY000" RunHook "Error on observer while running replication hook '{}'.";
@@ -674,6 +686,7 @@ errors! {
     3530 "HY000" RoleNotGranted "`{}`@`{}` is not granted to `{}`@`{}`";
     3537 "HY000" ComponentsUnloadNotLoaded "Component specified by URN '{}' to unload has not been loaded before.";
     3554 "HY000" NoSystemTableAccess "Access to {} '{}.{}' is rejected.";
+    3567 "HY000" ResetMasterToValueOutOfRange "The requested value {} for the next binary log index is out of range. Please use a value between '1' and '{}'.";
     3568 "HY000" UnresolvedTableLock "Unresolved table name {} in locking clause.";
     3569 "HY000" DuplicateTableLock "Table {} appears in multiple locking clauses.";
     3572 "HY000" LockNowait "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";

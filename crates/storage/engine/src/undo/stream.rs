@@ -419,11 +419,16 @@ pub(crate) fn set_flags(mtr: &mut Mtr<'_>, page: gannet_buffer::PageRef, at: Und
 
 /// Sets a record's flags in a mini-transaction of its own. Returns its LSN.
 pub(crate) fn flag(pool: &Pool, at: UndoPtr, flags: u8) -> Result<Lsn> {
+    flag_behind(pool, at, flags, &[])
+}
+
+/// [`flag`] right behind a record for the log's consumers, unless that is empty.
+pub(crate) fn flag_behind(pool: &Pool, at: UndoPtr, flags: u8, consumers: &[&[u8]]) -> Result<Lsn> {
     Ok(pool.run(|| {
         let mut mtr = pool.mtr()?;
         let page = latch(&mut mtr, at)?;
         set_flags(&mut mtr, page, at, flags);
-        Ok(mtr.commit_with(|_| ()))
+        Ok(if consumers.is_empty() { mtr.commit_with(|_| ()) } else { mtr.commit_behind(consumers, |_| ()) })
     })?)
 }
 

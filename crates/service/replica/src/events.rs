@@ -1,0 +1,220 @@
+//! Events become transactions. One that a rule of the log's grammar does not allow ends the replica.
+
+use super::source::Position;
+use super::{Fault, Shared};
+use gannet_base::DecodeError;
+use gannet_binlog::event::{Event, flags, kind};
+use gannet_binlog::format::{FormatDescription, Gtid, Rotate, XaPrepare};
+use gannet_binlog::query::{Query, Settings};
+use gannet_binlog::{Checksum, Header};
+use gannet_core::binlog::OwnGtid;
+use gannet_session::follow::Follower;
+use gannet_types::gtid::Source as GtidSource;
+use gannet_types::sql_err;
+
+/// Between transactions, or in one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Between,
+    /// Behind the GTID.
+    Begun,
+    /// Behind BEGIN.
+    Inside,
+}
+
+/// Applies events as they come.
+pub(crate) struct Events<'s> {
+    shared: &'s Shared,
+    follower: Follower,
+    position: Position,
+    checksum: Checksum,
+    place: Place,
+    gtid: Option<OwnGtid>,
+    /// The transaction is executed already.
+    skips: bool,
+}
+
+fn damaged(e: DecodeError) -> Fault {
+    Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, e))
+}
+
+impl<'s> Events<'s> {
+    pub(crate) fn new(shared: &'s Shared, follower: Follower, position: Position) -> Events<'s> {
+        Events {
+            shared,
+            follower,
+            position,
+            // Before the first description comes the rotation to its file, which has what was asked for.
+            checksum: Checksum::Crc32,
+            place: Place::Between,
+            gtid: None,
+            skips: false,
+        }
+    }
+
+    /// An event, behind a zero.
+    pub(crate) fn event(&mut self, packet: &[u8]) -> Result<(), Fault> {
+        let bytes = packet.get(1..).unwrap_or_default();
+        let header = Header::decode(bytes).map_err(damaged)?;
+        let mut event = Event::first(bytes, self.checksum);
+        if event.is_err() && header.kind == kind::ROTATE && header.flags & flags::ARTIFICIAL != 0 {
+            // Made for this reader, by a source whose file has no checksums.
+            event = Event::first(bytes, Checksum::None);
+        }
+        let cut = || Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "an event is cut off"));
+        let event = event.map_err(damaged)?.ok_or_else(cut)?;
+        let outcome = self.apply(&event);
+        if outcome.is_err() && self.place != Place::Between {
+            // What is not committed is asked for again.
+            let _undone = self.follower.rollback();
+        }
+        outcome
+    }
+
+    fn apply(&mut self, event: &Event<'_>) -> Result<(), Fault> {
+        let (header, body) = (event.header, event.body);
+        match header.kind {
+            kind::FORMAT_DESCRIPTION => {
+                self.checksum = FormatDescription::decode(body).map_err(damaged)?.checksum;
+                self.follower.describe(body)?;
+            }
+            kind::ROTATE => {
+                let to = Rotate::decode(body).map_err(damaged)?;
+                self.position.file = String::from_utf8_lossy(to.file).into_owned();
+                self.position.at = to.position;
+                self.shared.status.lock().at(&self.position, header.timestamp);
+            }
+            kind::GTID => {
+                let gtid = Gtid::decode(body).map_err(damaged)?;
+                self.begin(Some((gtid.uuid, gtid.number)))?;
+            }
+            kind::ANONYMOUS_GTID => self.begin(None)?,
+            kind::QUERY => self.query(&header, body)?,
+            kind::XID => self.end(&header)?,
+            kind::XA_PREPARE => self.prepare(&header, body)?,
+            kind::TABLE_MAP | kind::WRITE_ROWS | kind::UPDATE_ROWS | kind::DELETE_ROWS => {
+                self.rows(&header, body)?;
+            }
+            kind::WRITE_ROWS_V1 | kind::UPDATE_ROWS_V1 | kind::DELETE_ROWS_V1 => self.rows(&header, body)?,
+            kind::STOP
+            | kind::HEARTBEAT
+            | kind::HEARTBEAT_V2
+            | kind::PREVIOUS_GTIDS
+            | kind::ROWS_QUERY
+            | kind::IGNORABLE
+            | kind::MARIADB_ANNOTATE_ROWS
+            | kind::MARIADB_BINLOG_CHECKPOINT
+            | kind::MARIADB_GTID_LIST => self.shared.status.lock().heard(),
+            _ if header.flags & flags::IGNORABLE != 0 => {}
+            other => {
+                let name = kind::name(other);
+                let what = format!("an event of kind {other} ({name}), which this replica does not apply");
+                return Err(Fault::Applying(sql_err!(ReplicaFatalError, what)));
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, gtid: Option<OwnGtid>) -> Result<(), Fault> {
+        if self.place != Place::Between {
+            return Err(Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "a transaction in another one")));
+        }
+        let known = |(uuid, n): &OwnGtid| self.position.applied.contains(&GtidSource::from(*uuid), *n);
+        self.skips = gtid.as_ref().is_some_and(known) || !self.follower.begin(gtid)?;
+        (self.gtid, self.place) = (gtid, Place::Begun);
+        Ok(())
+    }
+
+    /// Where the log stands behind an event that ends a transaction.
+    fn behind(&mut self, header: &Header) -> Vec<u8> {
+        // 0 in what was never in a file.
+        if header.end_position != 0 {
+            let high = self.position.at & !u64::from(u32::MAX);
+            let mut at = high | u64::from(header.end_position);
+            if at < self.position.at {
+                at += 1 << 32;
+            }
+            self.position.at = at;
+        }
+        if let Some((uuid, number)) = self.gtid {
+            self.position.applied.add(&GtidSource::from(uuid), number..number + 1);
+        }
+        self.position.encode()
+    }
+
+    fn ended(&mut self, header: &Header) {
+        (self.place, self.gtid, self.skips) = (Place::Between, None, false);
+        self.shared.status.lock().applied(&self.position, header.timestamp);
+    }
+
+    fn query(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
+        let query = Query::decode(body).map_err(damaged)?;
+        let is = |word: &[u8]| query.text.eq_ignore_ascii_case(word);
+        let starts_branch = query.text.get(..9).is_some_and(|t| t.eq_ignore_ascii_case(b"XA START "));
+        if is(b"COMMIT") && self.place == Place::Inside {
+            return self.end(header);
+        }
+        if self.place != Place::Inside && (is(b"BEGIN") || is(b"START TRANSACTION") || starts_branch) {
+            if self.place == Place::Between {
+                self.follower.begin(None)?;
+            }
+            self.place = Place::Inside;
+            return if self.skips { Ok(()) } else { Ok(self.follower.query(&query, header.timestamp, None)?) };
+        }
+        if self.place == Place::Inside {
+            return if self.skips { Ok(()) } else { Ok(self.follower.query(&query, header.timestamp, None)?) };
+        }
+        if self.place == Place::Between {
+            self.follower.begin(None)?;
+        }
+        let position = self.behind(header);
+        if !self.skips {
+            self.follower.query(&query, header.timestamp, Some(&position))?;
+        }
+        self.ended(header);
+        Ok(())
+    }
+
+    fn rows(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
+        if self.place != Place::Inside {
+            return Err(Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "rows outside of a transaction")));
+        }
+        if self.skips { Ok(()) } else { Ok(self.follower.rows(header.kind, body, header.timestamp)?) }
+    }
+
+    fn end(&mut self, header: &Header) -> Result<(), Fault> {
+        if self.place != Place::Inside {
+            return Err(Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "the end of no transaction")));
+        }
+        let position = self.behind(header);
+        if !self.skips {
+            self.follower.commit(&position)?;
+        }
+        self.ended(header);
+        Ok(())
+    }
+
+    /// The branch is prepared; where the log stands is kept behind that.
+    fn prepare(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
+        let branch = XaPrepare::decode(body).map_err(damaged)?;
+        let xid = gannet_binlog::show::xid_text(branch.gtrid, branch.bqual, branch.format);
+        let text = match branch.one_phase {
+            true => format!("XA COMMIT {xid} ONE PHASE"),
+            false => format!("XA PREPARE {xid}"),
+        };
+        let query = Query {
+            thread_id: 0,
+            seconds: 0,
+            error: 0,
+            schema: b"",
+            settings: Settings::default(),
+            text: text.as_bytes(),
+        };
+        let position = self.behind(header);
+        if !self.skips {
+            self.follower.query(&query, header.timestamp, Some(&position))?;
+        }
+        self.ended(header);
+        Ok(())
+    }
+}

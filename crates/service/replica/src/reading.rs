@@ -1,0 +1,168 @@
+//! The connection to the source.
+
+use super::source::{Position, Source};
+use super::{Fault, Shared};
+use gannet_binlog::format::put_gtids;
+use gannet_core::vars::Live;
+use gannet_runtime::run_blocking;
+use gannet_types::{SqlError, sql_err};
+use gannet_wire::client::{Connection, Error, Options, Tls};
+use gannet_wire::codec::put_lenenc_bytes;
+use gannet_wire::flags::com;
+use std::time::Duration;
+
+/// Packets that are taken at once, and their bytes.
+const PACKETS: usize = 1000;
+const BYTES: usize = 4 << 20;
+/// A source that says nothing for so long is gone: twice the heartbeat, and this at least.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// Events as they come.
+pub(crate) struct Reading(Connection);
+
+fn fault(e: Error) -> Fault {
+    match e {
+        // The source answers, and does not want.
+        Error::Server { code: code @ 1236, message, .. } => {
+            Fault::Refused(sql_err!(SourceFatalErrorReadingBinlog, code, message))
+        }
+        Error::Server { code: code @ (1045 | 1227 | 1130), message, .. } => Fault::Refused(unreadable(code, &message)),
+        Error::Server { code, message, .. } => Fault::Source(unreadable(code, &message)),
+        e => Fault::Source(unreadable(2003, &e)),
+    }
+}
+
+fn unreadable(code: u16, e: &dyn std::fmt::Display) -> SqlError {
+    sql_err!(ReplicaFatalError, format_args!("error {code} of the source: {e}"))
+}
+
+fn one(connection: &mut Connection, sql: &str) -> Result<Option<String>, Fault> {
+    let found = connection.query(sql).map_err(fault)?.texts();
+    Ok(found.into_iter().next().and_then(|row| row.into_iter().next()))
+}
+
+impl Reading {
+    /// Connects, and asks for the events behind `position`.
+    pub(crate) fn open(shared: &Shared, source: &Source, position: &Position) -> Result<Reading, Fault> {
+        run_blocking(|| Reading::connect(shared, source, position))
+    }
+
+    fn connect(shared: &Shared, source: &Source, position: &Position) -> Result<Reading, Fault> {
+        let heartbeat = Duration::from_millis(source.heartbeat_ms);
+        let options = Options {
+            user: source.user.clone(),
+            password: source.password.clone(),
+            timeout: Some(SILENCE.max(heartbeat * 2)),
+            tls: source.tls.then(Tls::default),
+            ..Options::default()
+        };
+        let connected = Connection::connect_ended(&source.host, source.port, &options);
+        let (mut c, ender) = connected.map_err(fault)?;
+        *shared.ender.lock() = Some(ender);
+        if shared.is_stopping() {
+            return Err(Fault::Stopped);
+        }
+        let get = |id: Live| shared.core.globals.get(id);
+        let (own_id, own_uuid) = (get(Live::ServerId).as_u64(), get(Live::ServerUuid).as_str().to_owned());
+        if one(&mut c, "SELECT @@GLOBAL.server_id")? == Some(own_id.to_string()) {
+            let what = "the source and the replica have the same server_id";
+            return Err(Fault::Refused(sql_err!(ReplicaFatalError, what)));
+        }
+        let mariadb = c.greeting.version.contains("MariaDB");
+        if !mariadb {
+            let uuid = one(&mut c, "SELECT @@GLOBAL.server_uuid")?.unwrap_or_default();
+            if uuid.eq_ignore_ascii_case(&own_uuid) {
+                let what = "the source and the replica have the same server_uuid";
+                return Err(Fault::Refused(sql_err!(ReplicaFatalError, what)));
+            }
+            shared.status.lock().source_uuid = uuid;
+        } else if source.auto_position {
+            let what = "the source is a MariaDB, which has other GTIDs: it is followed by file and position";
+            return Err(Fault::Refused(sql_err!(ReplicaFatalError, what)));
+        }
+        let period = heartbeat.as_nanos();
+        for sql in [
+            format!("SET @master_heartbeat_period = {period}, @source_heartbeat_period = {period}"),
+            "SET @master_binlog_checksum = 'CRC32', @source_binlog_checksum = 'CRC32'".to_owned(),
+            format!("SET @slave_uuid = '{own_uuid}', @replica_uuid = '{own_uuid}'"),
+        ] {
+            c.query(&sql).map_err(fault)?;
+        }
+        register(&mut c, own_id as u32)?;
+        let (command, body) = match source.auto_position {
+            true => by_gtids(shared, position, own_id as u32),
+            false => by_position(&mut c, position, own_id as u32)?,
+        };
+        c.command(command, &body).map_err(fault)?;
+        shared.status.lock().connected();
+        Ok(Reading(c))
+    }
+
+    /// The next packets; `None`: the source has ended the log.
+    pub(crate) fn next(&mut self, shared: &Shared) -> Result<Option<Vec<Vec<u8>>>, Fault> {
+        let connection = &mut self.0;
+        let read = run_blocking(|| {
+            let mut packets = vec![connection.receive()?];
+            let mut bytes = packets[0].len();
+            while packets.len() < PACKETS && bytes < BYTES && connection.has_packet() {
+                let packet = connection.receive()?;
+                bytes += packet.len();
+                packets.push(packet);
+            }
+            Ok(packets)
+        });
+        if shared.is_stopping() {
+            return Err(Fault::Stopped);
+        }
+        let packets = read.map_err(fault)?;
+        // EOF: a dump that does not wait has ended.
+        if packets.first().is_some_and(|p| p.first() == Some(&0xFE) && p.len() < 9) {
+            return Ok(None);
+        }
+        Ok(Some(packets))
+    }
+}
+
+fn register(c: &mut Connection, server_id: u32) -> Result<(), Fault> {
+    let mut body = server_id.to_le_bytes().to_vec();
+    for _ in 0..3 {
+        put_lenenc_bytes(&mut body, b"");
+    }
+    body.extend_from_slice(&[0; 10]);
+    c.command(com::REGISTER_SLAVE, &body).map_err(fault)?;
+    c.receive().map(drop).map_err(fault)
+}
+
+/// All that is not executed here.
+fn by_gtids(shared: &Shared, position: &Position, server_id: u32) -> (u8, Vec<u8>) {
+    let mut has = position.applied.clone();
+    if let Some(log) = shared.core.binlog() {
+        has.add_all(&log.executed(&shared.core.engine));
+    }
+    let mut set = Vec::new();
+    put_gtids(&has, &mut set);
+    let mut body = vec![0, 0];
+    body.extend_from_slice(&server_id.to_le_bytes());
+    body.extend_from_slice(&0u32.to_le_bytes());
+    body.extend_from_slice(&4u64.to_le_bytes());
+    body.extend_from_slice(&(set.len() as u32).to_le_bytes());
+    body.extend_from_slice(&set);
+    (com::BINLOG_DUMP_GTID, body)
+}
+
+/// From a position on; without one, from the source's first file on.
+fn by_position(c: &mut Connection, position: &Position, server_id: u32) -> Result<(u8, Vec<u8>), Fault> {
+    let file = match position.file.as_str() {
+        "" => one(c, "SHOW BINARY LOGS")?.unwrap_or_default(),
+        file => file.to_owned(),
+    };
+    let at = if position.file.is_empty() { 4 } else { position.at.max(4) };
+    let at = u32::try_from(at).map_err(|_| {
+        Fault::Refused(sql_err!(ReplicaFatalError, format_args!("position {at} is beyond what can be asked for")))
+    })?;
+    let mut body = at.to_le_bytes().to_vec();
+    body.extend_from_slice(&[0, 0]);
+    body.extend_from_slice(&server_id.to_le_bytes());
+    body.extend_from_slice(file.as_bytes());
+    Ok((com::BINLOG_DUMP, body))
+}

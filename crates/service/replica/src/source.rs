@@ -1,0 +1,194 @@
+//! Whom this server follows, and where it stands in the other one's log. Both are records of the dictionary, texts in
+//! lines `name=value`; the second is written with each transaction that is applied.
+
+use gannet_parser::ast::{Ident, ReplicationValue};
+use gannet_types::gtid::GtidSet;
+use gannet_types::{Result, SqlError, sql_err};
+
+/// CHANGE REPLICATION SOURCE TO.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Source {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) user: String,
+    pub(crate) password: String,
+    /// By GTIDs; else by file and position.
+    pub(crate) auto_position: bool,
+    /// Seconds between attempts to connect.
+    pub(crate) retry_s: u64,
+    /// How often at most; 0: for ever.
+    pub(crate) retries: u64,
+    /// Milliseconds between signs of life from the source; 0: none.
+    pub(crate) heartbeat_ms: u64,
+    pub(crate) tls: bool,
+    /// START REPLICA was given, and STOP REPLICA was not.
+    pub(crate) started: bool,
+}
+
+impl Default for Source {
+    fn default() -> Source {
+        Source {
+            host: String::new(),
+            port: 3306,
+            user: String::new(),
+            password: String::new(),
+            auto_position: false,
+            retry_s: 60,
+            retries: 10,
+            heartbeat_ms: 30_000,
+            tls: false,
+            started: false,
+        }
+    }
+}
+
+/// Where this server stands.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Position {
+    /// File and position behind the last transaction that was applied.
+    pub(crate) file: String,
+    pub(crate) at: u64,
+    /// Transactions of the source that were applied.
+    pub(crate) applied: GtidSet,
+}
+
+fn lines(record: &[u8]) -> impl Iterator<Item = (String, String)> {
+    let text = String::from_utf8_lossy(record).into_owned();
+    let pair = |line: &str| line.split_once('=').map(|(name, value)| (name.to_owned(), unescaped(value)));
+    text.lines().filter_map(pair).collect::<Vec<_>>().into_iter()
+}
+
+fn line(out: &mut String, name: &str, value: impl std::fmt::Display) {
+    let value = value.to_string().replace('\\', "\\\\").replace('\n', "\\n");
+    out.push_str(&format!("{name}={value}\n"));
+}
+
+fn unescaped(value: &str) -> String {
+    let (mut out, mut chars) = (String::new(), value.chars());
+    while let Some(c) = chars.next() {
+        match (c, if c == '\\' { chars.next() } else { None }) {
+            (_, Some('n')) => out.push('\n'),
+            (_, Some(other)) => out.push(other),
+            (c, None) => out.push(c),
+        }
+    }
+    out
+}
+
+impl Source {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = String::new();
+        line(&mut out, "host", &self.host);
+        line(&mut out, "port", self.port);
+        line(&mut out, "user", &self.user);
+        line(&mut out, "password", &self.password);
+        line(&mut out, "auto_position", u8::from(self.auto_position));
+        line(&mut out, "retry", self.retry_s);
+        line(&mut out, "retries", self.retries);
+        line(&mut out, "heartbeat", self.heartbeat_ms);
+        line(&mut out, "tls", u8::from(self.tls));
+        line(&mut out, "started", u8::from(self.started));
+        out.into_bytes()
+    }
+
+    pub(crate) fn decode(record: &[u8]) -> Source {
+        let mut it = Source::default();
+        for (name, value) in lines(record) {
+            let number = value.parse().unwrap_or(0);
+            match name.as_str() {
+                "host" => it.host = value,
+                "port" => it.port = number as u16,
+                "user" => it.user = value,
+                "password" => it.password = value,
+                "auto_position" => it.auto_position = number != 0,
+                "retry" => it.retry_s = number,
+                "retries" => it.retries = number,
+                "heartbeat" => it.heartbeat_ms = number,
+                "tls" => it.tls = number != 0,
+                "started" => it.started = number != 0,
+                _ => {}
+            }
+        }
+        it
+    }
+
+    /// With the options of a statement, and where reading begins if these say so. Errors 1235, 1776.
+    pub(crate) fn changed(&self, options: &[(Ident, ReplicationValue)]) -> Result<(Source, Option<(String, u64)>)> {
+        let (mut it, mut file, mut position) = (self.clone(), None, None);
+        let (mut placed, mut anew) = (false, false);
+        for (name, value) in options {
+            let name = name.text.to_ascii_uppercase();
+            let text = text_of(value);
+            let number = || text.parse::<f64>().map_err(|_| sql_err!(WrongArguments, name));
+            let on = || Ok::<bool, SqlError>(number()? != 0.0);
+            match name.strip_prefix("MASTER_").or(name.strip_prefix("SOURCE_")).unwrap_or(&name) {
+                "HOST" => (it.host, anew) = (text, true),
+                "PORT" => (it.port, anew) = (number()? as u16, true),
+                "USER" => it.user = text,
+                "PASSWORD" => it.password = text,
+                "CONNECT_RETRY" => it.retry_s = number()? as u64,
+                "RETRY_COUNT" => it.retries = number()? as u64,
+                "HEARTBEAT_PERIOD" => it.heartbeat_ms = (number()? * 1000.0) as u64,
+                "AUTO_POSITION" => it.auto_position = on()?,
+                "LOG_FILE" => (file, placed) = (Some(text), true),
+                "LOG_POS" => (position, placed) = (Some(number()? as u64), true),
+                "SSL" => it.tls = on()?,
+                // The key comes when it is needed.
+                "GET_MASTER_PUBLIC_KEY" | "GET_SOURCE_PUBLIC_KEY" => drop(on()?),
+                "DELAY" if number()? == 0.0 => {}
+                _ => return Err(SqlError::unsupported(format_args!("CHANGE REPLICATION SOURCE TO {name}"))),
+            }
+        }
+        if placed && it.auto_position {
+            return Err(sql_err!(BadReplicaAutoPosition));
+        }
+        let from = (placed || anew).then(|| (file.unwrap_or_default(), position.unwrap_or(4).max(4)));
+        Ok((it, from))
+    }
+}
+
+fn text_of(value: &ReplicationValue) -> String {
+    match value {
+        ReplicationValue::Text(text) | ReplicationValue::Number(text) => text.to_string(),
+        ReplicationValue::Word(word) => word.text.to_string(),
+        ReplicationValue::Account(_) | ReplicationValue::List(_) | ReplicationValue::Null => String::new(),
+    }
+}
+
+impl Position {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = String::new();
+        line(&mut out, "file", &self.file);
+        line(&mut out, "at", self.at);
+        line(&mut out, "applied", self.applied.to_string().replace('\n', ""));
+        out.into_bytes()
+    }
+
+    pub(crate) fn decode(record: &[u8]) -> Position {
+        let mut it = Position::default();
+        for (name, value) in lines(record) {
+            match name.as_str() {
+                "file" => it.file = value,
+                "at" => it.at = value.parse().unwrap_or(4),
+                "applied" => it.applied = GtidSet::parse(value.as_bytes()).unwrap_or_default(),
+                _ => {}
+            }
+        }
+        it
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_round_trip() {
+        let source = Source { host: "h=\n\\n".into(), password: "a\\b".into(), started: true, ..Source::default() };
+        assert_eq!(Source::decode(&source.encode()), source);
+        let applied = GtidSet::parse(b"3E11FA47-71CA-11E1-9E33-C80AA9429562:1-5:7").unwrap();
+        let position = Position { file: "b.000001".into(), at: 1 << 40, applied };
+        assert_eq!(Position::decode(&position.encode()), position);
+        assert_eq!(Position::decode(b"\xff"), Position::default());
+    }
+}

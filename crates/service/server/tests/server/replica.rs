@@ -1,0 +1,227 @@
+//! A replica: what another server's log tells is done here once, whatever stops.
+
+use crate::common::{self, Running, error, one, run};
+use gannet_core::vars::{Live, VarValue};
+use gannet_replica::Replica;
+use gannet_server::ServerOptions;
+use gannet_wire::client::{Address, Connection};
+use std::time::{Duration, Instant};
+
+/// A server that may follow another one.
+struct Following {
+    replica: Option<Replica>,
+    r: Running,
+}
+
+impl Following {
+    fn start(configure: fn(&mut ServerOptions)) -> Following {
+        let mut it = Following { replica: None, r: Running::configured(configure) };
+        it.begin();
+        it
+    }
+
+    fn begin(&mut self) {
+        let server = self.r.server();
+        self.replica = Some(gannet_replica::start(server.core(), server.sessions()).unwrap());
+    }
+
+    fn restart(&mut self) {
+        self.replica = None;
+        self.r.restart();
+        self.begin();
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.replica = None;
+    }
+}
+
+fn source() -> Running {
+    let r = Running::configured(|o| {
+        o.set(Live::LogBin, VarValue::bool(true));
+        o.set(Live::ServerId, VarValue::Int(1));
+    });
+    let mut c = r.connect();
+    run(&mut c, "CREATE USER reader IDENTIFIED BY 'secret'");
+    run(&mut c, "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO reader");
+    r
+}
+
+fn with_log(o: &mut ServerOptions) {
+    o.set(Live::LogBin, VarValue::bool(true));
+    o.set(Live::ServerId, VarValue::Int(2));
+}
+
+fn without_log(o: &mut ServerOptions) {
+    o.set(Live::ServerId, VarValue::Int(3));
+}
+
+fn follow(c: &mut Connection, source: &Running, how: &str) {
+    let Address::Tcp(host, port) = source.tcp() else { panic!("TCP") };
+    run(
+        c,
+        &format!(
+            "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '{host}', SOURCE_PORT = {port}, SOURCE_USER = 'reader', \
+             SOURCE_PASSWORD = 'secret', SOURCE_CONNECT_RETRY = 1, GET_SOURCE_PUBLIC_KEY = 1, {how}"
+        ),
+    );
+    run(c, "START REPLICA");
+}
+
+fn status(c: &mut Connection, name: &str) -> String {
+    let set = c.query("SHOW REPLICA STATUS").unwrap();
+    let at = set.columns.iter().position(|column| column.name == name).unwrap_or_else(|| panic!("no column {name}"));
+    set.texts().remove(0).remove(at)
+}
+
+/// Waits until `sql` gives the same at both.
+fn same(source: &mut Connection, replica: &mut Connection, sql: &str) {
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let want = common::rows(source, sql);
+        // What names a table that is not there yet is tried again.
+        let got = replica.query(sql).map(|set| set.texts());
+        if got.as_ref().is_ok_and(|got| *got == want) {
+            return;
+        }
+        if Instant::now() > until {
+            let error = status(replica, "Last_SQL_Error") + &status(replica, "Last_IO_Error");
+            panic!("{sql}: {want:?}, and at the replica {got:?}: {error}");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+const TABLES: [&str; 6] = ["d.t", "d.u", "d.made", "d.parent", "d.child", "d.audit"];
+
+fn all_same(source: &mut Connection, replica: &mut Connection) {
+    run(source, "REPLACE INTO d.mark SELECT 1, UUID()");
+    same(source, replica, "SELECT * FROM d.mark");
+    for table in TABLES {
+        same(source, replica, &format!("SELECT * FROM {table} ORDER BY 1"));
+    }
+}
+
+#[test]
+fn what_the_source_tells_is_done_once() {
+    let mut s = source();
+    let mut c = s.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE mark (n INT PRIMARY KEY, id CHAR(36))",
+        "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20), c JSON, d TIMESTAMP(3) NULL, e ENUM('x', 'y'), f DECIMAL(9,2), \
+         g INT AS (a * 2) STORED, KEY (b))",
+        "CREATE TABLE u (a VARCHAR(10) COLLATE utf8mb4_bin, b TEXT)",
+        "CREATE TABLE parent (a INT PRIMARY KEY)",
+        "CREATE TABLE child (a INT PRIMARY KEY, b INT, FOREIGN KEY (b) REFERENCES parent (a) ON DELETE CASCADE)",
+        "CREATE TABLE audit (n INT AUTO_INCREMENT PRIMARY KEY, w VARCHAR(20))",
+        "CREATE TRIGGER tg AFTER INSERT ON t FOR EACH ROW INSERT INTO audit (w) VALUES (NEW.b)",
+        "SET time_zone = '+05:00'",
+        "INSERT INTO t (a, b, c, d, e, f) VALUES (1, 'é', '{\"a\": 1}', '2026-01-02 03:04:05.678', 'y', -1.25), \
+         (0, '', NULL, NULL, NULL, NULL)",
+        "SET time_zone = DEFAULT",
+        "INSERT INTO u VALUES ('a', 'x'), ('A', 'x'), (NULL, NULL)",
+        "INSERT INTO parent VALUES (1), (2)",
+        "INSERT INTO child VALUES (1, 1), (2, 2)",
+        "CREATE TABLE made SELECT a, b FROM t",
+    ] {
+        run(&mut c, sql);
+    }
+    let mut by_gtids = Following::start(with_log);
+    let mut unlogged = Following::start(without_log);
+    let (mut r, mut q) = (by_gtids.r.connect(), unlogged.r.connect());
+    assert_eq!(error(&mut r, "START REPLICA"), 1200);
+    follow(&mut r, &s, "SOURCE_AUTO_POSITION = 1");
+    follow(&mut q, &s, "SOURCE_LOG_FILE = 'binlog.000001', SOURCE_LOG_POS = 4");
+    all_same(&mut c, &mut r);
+    all_same(&mut c, &mut q);
+    assert_eq!(status(&mut r, "Replica_IO_Running") + &status(&mut r, "Replica_SQL_Running"), "YesYes");
+    assert_eq!(error(&mut r, "CHANGE REPLICATION SOURCE TO SOURCE_PORT = 1"), 3021);
+    assert_eq!(error(&mut r, "RESET REPLICA"), 3081);
+    for sql in [
+        "DELETE FROM parent WHERE a = 1",
+        "UPDATE u SET b = 'y' WHERE BINARY a = 'A'",
+        "BEGIN",
+        "INSERT INTO t (a, b) VALUES (7, 'seven')",
+        "SAVEPOINT x",
+        "INSERT INTO t (a, b) VALUES (8, 'eight')",
+        "ROLLBACK TO x",
+        "UPDATE t SET b = 'changed' WHERE a = 1",
+        "COMMIT",
+        "XA START 'p'",
+        "INSERT INTO t (a, b) VALUES (20, 'branch')",
+        "XA END 'p'",
+        "XA PREPARE 'p'",
+        "ALTER TABLE t ADD z INT DEFAULT 3",
+        "UPDATE t SET z = a",
+        "CREATE USER w IDENTIFIED BY 'other'",
+    ]
+    .into_iter()
+    .filter(|sql| !sql.starts_with("ALTER") && !sql.contains(" z "))
+    {
+        run(&mut c, sql);
+    }
+    all_same(&mut c, &mut r);
+    // Each of them begins again.
+    drop(r);
+    by_gtids.restart();
+    run(&mut c, "XA COMMIT 'p'");
+    run(&mut c, "ALTER TABLE t ADD z INT DEFAULT 3");
+    run(&mut c, "UPDATE t SET z = a");
+    let mut r = by_gtids.r.connect();
+    all_same(&mut c, &mut r);
+    all_same(&mut c, &mut q);
+    drop((c, q));
+    s.restart();
+    unlogged.restart();
+    let (mut c, mut q) = (s.connect(), unlogged.r.connect());
+    // The source has another port now, if it was given one by the system.
+    for r in [&mut r, &mut q] {
+        run(r, "STOP REPLICA");
+        assert_eq!(status(r, "Replica_IO_Running"), "No");
+        let Address::Tcp(_, port) = s.tcp() else { panic!("TCP") };
+        let place = status(r, "Source_Log_File");
+        let at = status(r, "Exec_Source_Log_Pos");
+        let how = match status(r, "Auto_Position").as_str() {
+            "1" => String::new(),
+            _ => format!(", SOURCE_LOG_FILE = '{place}', SOURCE_LOG_POS = {at}"),
+        };
+        run(r, &format!("CHANGE REPLICATION SOURCE TO SOURCE_PORT = {port}{how}"));
+        run(r, "START REPLICA");
+    }
+    run(&mut c, "INSERT INTO d.t (a, b) VALUES (30, 'after')");
+    all_same(&mut c, &mut r);
+    all_same(&mut c, &mut q);
+    let executed = "SELECT @@gtid_executed";
+    same(&mut c, &mut r, executed);
+    let login = common::options();
+    let other = gannet_wire::client::Options { user: "w".into(), password: "other".into(), ..login };
+    Connection::connect(&by_gtids.r.socket(), &other).unwrap();
+
+    // What cannot be done stops it, and is done when it can.
+    run(&mut q, "INSERT INTO d.parent VALUES (50)");
+    run(&mut c, "INSERT INTO d.parent VALUES (49), (50)");
+    let until = Instant::now() + Duration::from_secs(30);
+    while status(&mut q, "Replica_SQL_Running") == "Yes" && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(status(&mut q, "Last_SQL_Errno"), "1062");
+    assert_eq!(one(&mut q, "SELECT COUNT(*) FROM d.parent WHERE a = 49"), "0");
+    run(&mut q, "DELETE FROM d.parent WHERE a = 50");
+    run(&mut q, "START REPLICA");
+    all_same(&mut c, &mut q);
+    run(&mut q, "STOP REPLICA");
+    run(&mut q, "RESET REPLICA ALL");
+    assert!(common::rows(&mut q, "SHOW REPLICA STATUS").is_empty());
+    // A source that is not one.
+    assert_eq!(error(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_AUTO_POSITION = 1, SOURCE_LOG_POS = 4"), 1776);
+    follow(&mut q, &by_gtids.r, "SOURCE_HOST = '127.0.0.1', SOURCE_USER = 'nobody'");
+    let until = Instant::now() + Duration::from_secs(30);
+    while status(&mut q, "Last_IO_Errno") == "0" && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(status(&mut q, "Last_IO_Error").contains("1045"), "{}", status(&mut q, "Last_IO_Error"));
+}

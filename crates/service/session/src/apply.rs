@@ -1,0 +1,364 @@
+//! Rows of a binary log are applied: BINLOG, and replicas.
+//!
+//! A row is a statement with parameters, which is planned once for a table, a kind of change and a set of columns. So
+//! what follows from a row (index entries, generated columns, actions of foreign keys, rows for the server's own log)
+//! follows as from any statement. Triggers do not fire: their rows are in the log. A row is found by the primary key,
+//! else by a unique key without NULL, else by all columns of its image.
+
+use super::Session;
+use super::calls::Nowhere;
+use super::prepared::{self, Prepared};
+use gannet_base::hash::HashMap;
+use gannet_base::{DecodeError, Reader};
+use gannet_binlog::Checksum;
+use gannet_binlog::event::{Event, kind};
+use gannet_binlog::format::FormatDescription;
+use gannet_binlog::map::{ColumnKind, TableMap};
+use gannet_binlog::rows::{Change, Image, Rows, flags};
+use gannet_core::vars::{Live, VarValue};
+use gannet_parser::printer::quote_name;
+use gannet_schema::Table;
+use gannet_types::{Result, SqlError, SqlType, TypeId, Value, sql_err};
+use std::sync::Arc;
+
+/// Statements that are kept for one table: beyond that they are made anew.
+const MOST_STATEMENTS: usize = 64;
+/// Tables whose statements are kept.
+const MOST_TABLES: usize = 256;
+
+/// What applies rows, from event to event.
+#[derive(Default)]
+pub struct Applier {
+    /// What events end with; `None` before a format description.
+    checksum: Option<Checksum>,
+    /// The tables that rows may name, by their numbers in the log.
+    maps: HashMap<u64, TableMap>,
+    /// By schema and name.
+    targets: HashMap<(String, String), Target>,
+}
+
+/// A table here that rows of a log go to.
+struct Target {
+    table: Arc<Table>,
+    /// What the log says of it.
+    said: TableMap,
+    /// The log's columns, with the types that the log does not tell.
+    map: TableMap,
+    /// By kind, and the columns that are found by and written.
+    statements: HashMap<Shape, RowStatement>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Shape {
+    change: u8,
+    /// Positions of the columns that are written.
+    written: Box<[u32]>,
+    /// Positions of those that the row is found by.
+    found: Box<[u32]>,
+    /// These are a key.
+    by_key: bool,
+}
+
+struct RowStatement {
+    statement: Prepared,
+    /// Types of its markers.
+    types: Box<[SqlType]>,
+}
+
+/// The mode in which rows are written as they come: 0 stays 0, dates need not exist, and what does not fit is an error.
+const MODE: &str = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES";
+
+/// Runs `f` under the settings that rows with these flags are applied under.
+fn settings_for_rows(session: &mut Session, rows: u16, f: impl FnOnce(&mut Session) -> Result<()>) -> Result<()> {
+    let saved = session.state.vars.clone();
+    let vars = &mut session.state.vars;
+    let on = |bit: u16| VarValue::bool(rows & bit == 0);
+    vars.set(Live::SqlMode, VarValue::text(MODE));
+    vars.set(Live::TimeZone, VarValue::text("+00:00"));
+    vars.set(Live::CharacterSetClient, VarValue::text("utf8mb4"));
+    vars.set(Live::ForeignKeyChecks, on(flags::NO_FOREIGN_KEY_CHECKS));
+    vars.set(Live::UniqueChecks, on(flags::RELAXED_UNIQUE_CHECKS));
+    vars.set(Live::SqlSafeUpdates, VarValue::bool(false));
+    vars.set(Live::SqlBigSelects, VarValue::bool(true));
+    session.refresh();
+    session.settings.exec.count_found_rows = true;
+    session.settings.exec.triggers = false;
+    let outcome = f(session);
+    session.state.vars = saved;
+    session.refresh();
+    outcome
+}
+
+fn damaged(e: DecodeError) -> SqlError {
+    SqlError::internal(format_args!("an event of a binary log is damaged: {e}"))
+}
+
+impl Applier {
+    /// Whether events can be read.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.checksum.is_some()
+    }
+
+    /// What events end with from now on.
+    pub fn describe(&mut self, body: &[u8]) -> Result<()> {
+        let described = FormatDescription::decode(body).map_err(damaged)?;
+        self.checksum = Some(described.checksum);
+        self.maps.clear();
+        Ok(())
+    }
+
+    /// A table map.
+    pub fn map(&mut self, body: &[u8]) -> Result<()> {
+        let map = TableMap::decode(body).map_err(damaged)?;
+        self.maps.insert(map.id, map);
+        Ok(())
+    }
+
+    /// Applies an event of rows. Errors 1032, 1062, 1146, 1677 and those of the statements.
+    pub fn rows(&mut self, session: &mut Session, kind: u8, body: &[u8]) -> Result<()> {
+        let invalid = || SqlError::internal("rows of a binary log name a table that no event before has described");
+        let mut rows = Rows::decode(kind, body).map_err(damaged)?.ok_or_else(invalid)?;
+        let ends = rows.flags & flags::STATEMENT_END != 0;
+        if !rows.images.is_empty() {
+            let map = self.maps.get(&rows.table).ok_or_else(invalid)?;
+            let key = (map.schema.clone(), map.name.clone());
+            if self.targets.len() >= MOST_TABLES && !self.targets.contains_key(&key) {
+                self.targets.clear();
+            }
+            session.state.renew_snapshot();
+            let table = session.state.snapshot.require_table(&map.schema, &map.name)?.clone();
+            let stands = |t: &&Target| Arc::ptr_eq(&t.table, &table) && t.said == *map;
+            if self.targets.get(&key).filter(stands).is_none() {
+                self.targets.insert(key.clone(), Target::new(table, map)?);
+            }
+            let target = self.targets.get_mut(&key).ok_or_else(invalid)?;
+            let flags = rows.flags;
+            settings_for_rows(session, flags, |session| {
+                while let Some((first, second)) = rows.next(&target.map).map_err(damaged)? {
+                    gannet_runtime::yield_if_due();
+                    if gannet_runtime::interrupted() {
+                        return Err(sql_err!(QueryInterrupted));
+                    }
+                    target.apply(session, rows.change, first, second)?;
+                }
+                Ok(())
+            })?;
+        }
+        if ends {
+            self.maps.clear();
+        }
+        Ok(())
+    }
+}
+
+impl Target {
+    /// Error 1677 for columns that cannot take what the log has.
+    fn new(table: Arc<Table>, map: &TableMap) -> Result<Target> {
+        let (said, mut map) = (map.clone(), map.clone());
+        for (mapped, column) in map.columns.iter_mut().zip(table.columns.iter().filter(|c| !c.hidden)) {
+            let own = ColumnKind::of(&column.ty);
+            if !fits(mapped.kind, own) {
+                let (from, to) = (format!("{:?}", mapped.kind), format!("{own:?}"));
+                let position = table.column(&column.name).unwrap_or_default();
+                return Err(sql_err!(ReplicaConversionFailed, position, table.schema, table.name, from, to));
+            }
+            mapped.unsigned.get_or_insert(column.ty.unsigned);
+            mapped.collation.get_or_insert(column.ty.collation.0);
+        }
+        Ok(Target { table, said, map, statements: HashMap::default() })
+    }
+
+    /// The column here at a position of the log: one that the log has more is left out.
+    fn column(&self, position: u32) -> Option<&gannet_schema::Column> {
+        self.table.columns.iter().filter(|c| !c.hidden).nth(position as usize)
+    }
+
+    /// Positions of the columns whose values an image has, and that statements may give.
+    fn given<'a>(&'a self, image: &'a Image) -> impl Iterator<Item = u32> + 'a {
+        let has = move |i: &u32| image[*i as usize].is_some();
+        (0..image.len() as u32).filter(has).filter(|i| self.column(*i).is_some_and(|c| c.generated.is_none()))
+    }
+
+    /// What a row is found by: positions, and whether they are a key.
+    fn found(&self, before: &Image) -> (Box<[u32]>, bool) {
+        let visible: Vec<usize> = (0..self.table.columns.len()).filter(|i| !self.table.columns[*i].hidden).collect();
+        let key = |index: &gannet_schema::Index| -> Option<Box<[u32]>> {
+            let position = |part: &gannet_schema::IndexPart| {
+                let at = visible.iter().position(|i| *i == part.column as usize)?;
+                let here = before.get(at).is_some_and(Option::is_some);
+                let whole = part.prefix.is_none() && !self.table.columns[part.column as usize].nullable;
+                (whole && here).then_some(at as u32)
+            };
+            index.parts.iter().map(position).collect()
+        };
+        let primary = self.table.primary_key().and_then(key);
+        let unique = || self.table.indexes.iter().filter(|i| i.unique() && i.is_ordered()).find_map(key);
+        match primary.or_else(unique) {
+            Some(parts) => (parts, true),
+            None => (self.given(before).collect(), false),
+        }
+    }
+
+    fn apply(&mut self, session: &mut Session, change: Change, first: Image, second: Option<Image>) -> Result<()> {
+        let (shape, after) = match (change, &second) {
+            (Change::Write, _) => {
+                let written = self.given(&first).collect();
+                (Shape { change: 0, written, found: Box::default(), by_key: false }, &first)
+            }
+            (Change::Update, Some(after)) => {
+                let stays = |i: &u32| {
+                    let before = first.get(*i as usize).and_then(Option::as_ref);
+                    let moves = self.column(*i).is_some_and(|c| c.on_update_now);
+                    before == after[*i as usize].as_ref() && !moves
+                };
+                let written: Box<[u32]> = self.given(after).filter(|i| !stays(i)).collect();
+                if written.is_empty() {
+                    return Ok(());
+                }
+                let (found, by_key) = self.found(&first);
+                (Shape { change: 1, written, found, by_key }, after)
+            }
+            _ => {
+                let (found, by_key) = self.found(&first);
+                (Shape { change: 2, written: Box::default(), found, by_key }, &first)
+            }
+        };
+        let value = |image: &Image, i: u32| localized(image[i as usize].clone().unwrap_or(Value::Null));
+        let mut bound: Vec<Value> = shape.written.iter().map(|i| value(after, *i)).collect();
+        bound.extend(shape.found.iter().map(|i| match (shape.by_key, value(&first, *i)) {
+            (false, Value::Str(text, _)) => Value::Str(text, gannet_types::CollationId::BINARY),
+            (_, value) => value,
+        }));
+        if self.statements.len() >= MOST_STATEMENTS && !self.statements.contains_key(&shape) {
+            self.statements.clear();
+        }
+        if !self.statements.contains_key(&shape) {
+            let made = self.make(session, &shape)?;
+            self.statements.insert(shape.clone(), made);
+        }
+        let missing = || sql_err!(KeyNotFound, self.table.name);
+        let Some(run) = self.statements.get_mut(&shape) else { return Err(missing()) };
+        let done = prepared::execute_typed(session, &mut run.statement, &run.types, &bound, &mut Nowhere)?;
+        if done.affected == 0 { Err(missing()) } else { Ok(()) }
+    }
+
+    fn make(&self, session: &mut Session, shape: &Shape) -> Result<RowStatement> {
+        let name = |i: &u32| self.column(*i).map_or(String::new(), |c| quote_name(&c.name));
+        let ty = |i: &u32| self.column(*i).map_or(SqlType::new(TypeId::Null), |c| marker(&c.ty));
+        let joined =
+            |list: &[u32], by: &str, f: &dyn Fn(&u32) -> String| list.iter().map(f).collect::<Vec<_>>().join(by);
+        let condition = |i: &u32| match self.column(*i) {
+            Some(_) if shape.by_key => format!("{} = ?", name(i)),
+            // A collation would take other texts for the same.
+            Some(c) if c.ty.id.is_string() => format!("CAST({} AS BINARY) <=> ?", name(i)),
+            _ => format!("{} <=> ?", name(i)),
+        };
+        let table = format!("{}.{}", quote_name(&self.table.schema), quote_name(&self.table.name));
+        let found = joined(&shape.found, " AND ", &condition);
+        let limit = if shape.by_key { "" } else { " LIMIT 1" };
+        let text = match shape.change {
+            0 => {
+                let markers = joined(&shape.written, ",", &|_| "?".to_owned());
+                format!("INSERT INTO {table} ({}) VALUES ({markers})", joined(&shape.written, ",", &name))
+            }
+            1 => {
+                let set = joined(&shape.written, ",", &|i| format!("{} = ?", name(i)));
+                format!("UPDATE {table} SET {set} WHERE {found}{limit}")
+            }
+            _ => format!("DELETE FROM {table} WHERE {found}{limit}"),
+        };
+        let types = shape.written.iter().map(ty).chain(shape.found.iter().map(|i| {
+            let binary = !shape.by_key && self.column(*i).is_some_and(|c| c.ty.id.is_string());
+            if binary { SqlType::varchar(u32::from(u16::MAX), gannet_types::CollationId::BINARY) } else { ty(i) }
+        }));
+        Ok(RowStatement { types: types.collect(), statement: prepared::make_own(session, text.as_bytes())? })
+    }
+}
+
+/// The type of a marker for a column: what its decoded values are of.
+fn marker(ty: &SqlType) -> SqlType {
+    match ty.id {
+        TypeId::Enum | TypeId::Set => SqlType::bigint_unsigned(),
+        TypeId::Timestamp => SqlType { id: TypeId::DateTime, ..ty.clone() },
+        _ => SqlType { nullable: true, ..ty.clone() },
+    }
+}
+
+/// An instant as a time in UTC, which is the session's zone while rows are applied.
+fn localized(value: Value) -> Value {
+    match &value {
+        Value::Timestamp(..) => value.as_ref().localize(&gannet_types::TimeZone::UTC).to_owned(),
+        _ => value,
+    }
+}
+
+/// A column of one kind can take values of the other.
+fn fits(from: ColumnKind, to: ColumnKind) -> bool {
+    use ColumnKind as K;
+    match (from, to) {
+        (K::Int(a), K::Int(b)) => a <= b,
+        (K::OldTime, K::Time(_)) | (K::OldDateTime, K::DateTime(_)) | (K::OldTimestamp, K::Timestamp(_)) => true,
+        (K::VarChar(_) | K::Char(_) | K::Blob(_), K::VarChar(_) | K::Char(_) | K::Blob(_) | K::Json(_)) => true,
+        (K::Float, K::Double) => true,
+        (a, b) => std::mem::discriminant(&a) == std::mem::discriminant(&b),
+    }
+}
+
+/// BINLOG: events in base64, as mysqlbinlog prints them.
+pub(crate) fn binlog(session: &mut Session, text: &[u8]) -> Result<()> {
+    let bytes = decode(text).ok_or_else(|| sql_err!(Base64DecodeError))?;
+    let mut applier = session.applier.take().unwrap_or_default();
+    let own = session.work.is_autocommit();
+    if own {
+        session.work.start(None, false)?;
+    }
+    let outcome = session.begin_statement().and_then(|mark| {
+        let outcome = events(session, &mut applier, &bytes);
+        session.end_statement(mark, outcome)
+    });
+    session.applier = Some(applier);
+    if own {
+        session.finish(outcome.is_ok())?;
+    }
+    outcome
+}
+
+fn events(session: &mut Session, applier: &mut Applier, mut bytes: &[u8]) -> Result<()> {
+    while !bytes.is_empty() {
+        let header = gannet_binlog::Header::decode(bytes).map_err(damaged)?;
+        let described = header.kind == kind::FORMAT_DESCRIPTION;
+        if !described && !applier.is_ready() {
+            return Err(sql_err!(NoFormatDescriptionEventBeforeBinlogStatement, kind::name(header.kind)));
+        }
+        let event = Event::first(bytes, applier.checksum.unwrap_or_default()).map_err(damaged)?;
+        let event = event.ok_or_else(|| damaged(Reader::new(bytes).invalid("end of an event")))?;
+        bytes = &bytes[event.bytes.len()..];
+        match header.kind {
+            kind::FORMAT_DESCRIPTION => applier.describe(event.body)?,
+            kind::TABLE_MAP => applier.map(event.body)?,
+            kind::ROWS_QUERY => {}
+            kind::WRITE_ROWS | kind::UPDATE_ROWS | kind::DELETE_ROWS => {
+                applier.rows(session, header.kind, event.body)?
+            }
+            kind::WRITE_ROWS_V1 | kind::UPDATE_ROWS_V1 | kind::DELETE_ROWS_V1 => {
+                applier.rows(session, header.kind, event.body)?;
+            }
+            other => return Err(sql_err!(OnlyFdAndRbrEventsAllowedInBinlogStatement, kind::name(other))),
+        }
+    }
+    Ok(())
+}
+
+/// Base64 in pieces that end with padding or not, with white space anywhere.
+fn decode(text: &[u8]) -> Option<Vec<u8>> {
+    use base64ct::{Base64, Encoding};
+    let clean: String = text.iter().filter(|b| !b.is_ascii_whitespace()).map(|b| char::from(*b)).collect();
+    let (mut out, mut rest) = (Vec::with_capacity(clean.len() / 4 * 3), &clean[..]);
+    while !rest.is_empty() {
+        let body = rest.find('=').unwrap_or(rest.len());
+        let end = body + rest[body..].bytes().take_while(|b| *b == b'=').count();
+        out.extend(Base64::decode_vec(&rest[..end]).ok()?);
+        rest = &rest[end..];
+    }
+    Some(out)
+}

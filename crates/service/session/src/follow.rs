@@ -1,0 +1,256 @@
+//! A session that does what another server's log tells: transactions with the GTIDs they have there, definitions under
+//! the settings they had, rows by [`Applier`]. Where it stands is kept with each transaction, in the same commit.
+
+use super::apply::Applier;
+use super::own::OwnSession;
+use super::reply::{Ended, Manner, Reply};
+use super::{Charsets, Session};
+use gannet_base::Attached;
+use gannet_binlog::event::kind;
+use gannet_binlog::query::{Query, Settings, flags2};
+use gannet_catalog::POSITION;
+use gannet_core::binlog::OwnGtid;
+use gannet_core::vars::{Live, VarValue};
+use gannet_core::work::{Gtids, NextGtid};
+use gannet_exec::Rows;
+use gannet_exec::error::from_engine;
+use gannet_parser::ast::Completion;
+use gannet_plan::plan::ResultColumn;
+use gannet_runtime::Interrupt;
+use gannet_types::{ErrorCode, Result, SqlError, SqlMode, Value};
+
+/// What the definition of a table ends with whose rows follow.
+const ROWS_FOLLOW: &[u8] = b" START TRANSACTION";
+
+/// Keeps an error.
+struct Heard(Option<SqlError>);
+
+impl Reply for Heard {
+    fn begin(&mut self, _: &[ResultColumn], _: Manner, _: Option<&Attached>) -> Result<()> {
+        Ok(())
+    }
+
+    fn rows(&mut self, _: Rows<'_>, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &[Value]) -> Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, _: &Ended<'_>) {}
+
+    fn error(&mut self, error: &SqlError, _: &Charsets) {
+        self.0 = Some(error.clone());
+    }
+}
+
+fn run(session: &mut Session, text: &[u8]) -> Result<()> {
+    let mut heard = Heard(None);
+    session.query(text, &mut heard);
+    heard.0.map_or(Ok(()), Err)
+}
+
+/// What follows another server.
+pub struct Follower {
+    session: OwnSession,
+    applier: Applier,
+}
+
+impl Follower {
+    /// Applies with a session that may do everything.
+    pub fn new(session: OwnSession) -> Follower {
+        Follower { session, applier: Applier::default() }
+    }
+
+    fn command<T>(&mut self, f: impl FnOnce(&mut Session, &mut Applier) -> Result<T>) -> Result<T> {
+        let session = self.session.session();
+        session.entry.context.clear(Interrupt::Query);
+        session.arrives();
+        session.begins_command();
+        let outcome = f(session, &mut self.applier);
+        session.ends_command();
+        outcome
+    }
+
+    /// The format of the events that follow.
+    pub fn describe(&mut self, body: &[u8]) -> Result<()> {
+        self.applier.describe(body)
+    }
+
+    /// A transaction with this GTID begins. False: it is executed already, and to be passed over.
+    pub fn begin(&mut self, gtid: Option<OwnGtid>) -> Result<bool> {
+        self.command(|session, _| {
+            Gtids::of(&mut session.work).set(NextGtid::Automatic);
+            let (Some(gtid), Some(log)) = (gtid, session.server.binlog().cloned()) else { return Ok(true) };
+            if !log.take(gtid, session.entry.id)? {
+                return Ok(false);
+            }
+            Gtids::of(&mut session.work).set(NextGtid::Owned(gtid));
+            Ok(true)
+        })
+    }
+
+    /// A statement. `position`: where the log stands behind it, if it is a transaction by itself.
+    pub fn query(&mut self, query: &Query<'_>, timestamp: u32, position: Option<&[u8]>) -> Result<()> {
+        self.command(|session, _| {
+            under(session, &query.settings, timestamp);
+            let schema = String::from_utf8_lossy(query.schema).into_owned();
+            session.state.set_database((!schema.is_empty()).then(|| schema.into()));
+            let text = match query.text.strip_suffix(ROWS_FOLLOW) {
+                Some(text) if text.first_chunk::<6>().is_some_and(|c| c.eq_ignore_ascii_case(b"CREATE")) => {
+                    return new_table(session, query, text);
+                }
+                _ => query.text,
+            };
+            session.position = position.map(<[u8]>::to_vec);
+            let outcome = run(session, text);
+            let kept = session.position.take().is_none();
+            outcome?;
+            match position {
+                // A statement that told the log nothing: where it stands is kept by itself.
+                Some(position) if !kept => commit(session, position),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// A table map, or rows.
+    pub fn rows(&mut self, kind: u8, body: &[u8], timestamp: u32) -> Result<()> {
+        self.command(|session, applier| {
+            if kind == kind::TABLE_MAP {
+                return applier.map(body);
+            }
+            session.state.fixed_time_us = Some(i64::from(timestamp) * 1_000_000);
+            applier.rows(session, kind, body)
+        })
+    }
+
+    /// The transaction ends; `position` is kept with it.
+    pub fn commit(&mut self, position: &[u8]) -> Result<()> {
+        self.command(|session, _| commit(session, position))
+    }
+
+    /// Nothing of the transaction stays.
+    pub fn rollback(&mut self) -> Result<()> {
+        self.command(|session, _| {
+            let outcome = session.rollback(Completion::default());
+            Gtids::of(&mut session.work).set(NextGtid::Automatic);
+            outcome
+        })
+    }
+}
+
+fn commit(session: &mut Session, position: &[u8]) -> Result<()> {
+    if !session.work.transaction().is_open() {
+        session.work.start(None, false)?;
+    }
+    session.begin_statement()?;
+    let server = session.server.clone();
+    let stored = server.catalog.replication();
+    stored.put(session.work.txn_mut(), POSITION, position).map_err(from_engine)?;
+    session.commit(Completion::default())?;
+    Gtids::of(&mut session.work).set(NextGtid::Automatic);
+    Ok(())
+}
+
+/// CREATE TABLE ... START TRANSACTION: the table is made at once, and its definition told with the rows. One that is
+/// there and empty was made before a crash.
+fn new_table(session: &mut Session, query: &Query<'_>, text: &[u8]) -> Result<()> {
+    let next = NextGtid::of(&session.work);
+    Gtids::of(&mut session.work).set_aside(NextGtid::Automatic);
+    let logs = session.state.vars[Live::SqlLogBin].clone();
+    session.commit_implicitly()?;
+    session.state.vars.set(Live::SqlLogBin, VarValue::bool(false));
+    let outcome = match run(session, text) {
+        Err(e) if e.code() == ErrorCode::TableExists => is_empty(session, text).and_then(|empty| match empty {
+            true => Ok(()),
+            false => Err(e),
+        }),
+        outcome => outcome,
+    };
+    session.state.vars.set(Live::SqlLogBin, logs);
+    Gtids::of(&mut session.work).set_aside(next);
+    outcome?;
+    run(session, b"BEGIN")?;
+    let mut body = Vec::new();
+    query.encode(&mut body);
+    Gtids::of(&mut session.work).put_before(kind::QUERY, body);
+    Ok(())
+}
+
+/// The table that a text defines has no rows.
+fn is_empty(session: &mut Session, text: &[u8]) -> Result<bool> {
+    let parsed = gannet_parser::parse(text, Default::default());
+    let Ok(parsed) = parsed else { return Ok(false) };
+    let gannet_parser::ast::Statement::CreateTable(create) = &parsed.statement else { return Ok(false) };
+    let database = session.state.database.clone().unwrap_or_default();
+    let schema = create.name.schema.as_ref().map_or(&*database, |s| s);
+    let (schema, name) =
+        (gannet_parser::printer::quote_name(schema), gannet_parser::printer::quote_name(&create.name.name));
+    let text = format!("DO EXISTS (SELECT 1 FROM {schema}.{name})");
+    let parsed = gannet_parser::parse(text.as_bytes(), Default::default());
+    match parsed.map(|p| p.statement) {
+        Ok(gannet_parser::ast::Statement::Do(list)) => {
+            let value = list.first().map(|e| session.evaluate(e)).transpose()?;
+            Ok(matches!(value, Some(Value::Int(0))))
+        }
+        _ => Ok(false),
+    }
+}
+
+/// The session has the settings of a statement of the log.
+fn under(session: &mut Session, settings: &Settings, timestamp: u32) {
+    let micros = i64::from(settings.microseconds.unwrap_or(0));
+    session.state.fixed_time_us = Some(i64::from(timestamp) * 1_000_000 + micros);
+    let vars = &mut session.state.vars;
+    let collation = gannet_types::Collation::by_id;
+    if let Some(bits) = settings.flags2 {
+        vars.set(Live::ForeignKeyChecks, VarValue::bool(bits & flags2::NO_FOREIGN_KEY_CHECKS == 0));
+        vars.set(Live::UniqueChecks, VarValue::bool(bits & flags2::RELAXED_UNIQUE_CHECKS == 0));
+    }
+    if let Some(bits) = settings.sql_mode {
+        // Those of other servers' that do not exist here have no meaning here.
+        let known = (0..64).map(|n| 1 << n).filter(|bit| bits & bit != 0 && SqlMode::from_bits(*bit).is_ok()).sum();
+        let mode = SqlMode::from_bits(known).unwrap_or_default();
+        vars.set(Live::SqlMode, VarValue::text(&mode.to_string()));
+    }
+    if let Some((increment, offset)) = settings.auto_increment {
+        vars.set(Live::AutoIncrementIncrement, VarValue::Int(i64::from(increment.max(1))));
+        vars.set(Live::AutoIncrementOffset, VarValue::Int(i64::from(offset.max(1))));
+    }
+    if let Some([client, connection, server]) = settings.charset {
+        if let Some(c) = collation(client) {
+            vars.set(Live::CharacterSetClient, VarValue::text(c.charset.name()));
+        }
+        if let Some(c) = collation(connection) {
+            vars.set(Live::CharacterSetConnection, VarValue::text(c.charset.name()));
+            vars.set(Live::CollationConnection, VarValue::text(c.name));
+        }
+        if let Some(c) = collation(server) {
+            vars.set(Live::CharacterSetServer, VarValue::text(c.charset.name()));
+            vars.set(Live::CollationServer, VarValue::text(c.name));
+        }
+    }
+    if let Some(zone) = &settings.time_zone {
+        vars.set(Live::TimeZone, VarValue::text(zone));
+    }
+    if let Some(c) = settings.default_collation_utf8mb4.and_then(collation) {
+        vars.set(Live::DefaultCollationForUtf8mb4, VarValue::text(c.name));
+    }
+    if let Some(on) = settings.require_primary_key {
+        vars.set(Live::SqlRequirePrimaryKey, VarValue::bool(on));
+    }
+    session.refresh();
+}
+
+impl OwnSession {
+    /// Error 1872 where the dictionary cannot be read.
+    pub fn position(&mut self) -> Result<Option<Vec<u8>>> {
+        let server = self.session().server.clone();
+        let mut txn = server.engine.begin(Default::default());
+        let found = server.catalog.replication().get(&mut txn, POSITION).map_err(from_engine)?;
+        txn.rollback().map_err(from_engine)?;
+        Ok(found)
+    }
+}

@@ -1,0 +1,116 @@
+//! `gtid_next` and `session_track_gtids`.
+
+use super::Session;
+use super::reply::Change;
+use gannet_core::kinds::{self, Logged};
+use gannet_core::vars::Live;
+use gannet_core::work::{Gtids, NextGtid};
+use gannet_parser::ast::Statement;
+use gannet_plan::{Plan, PlanKind};
+use gannet_types::gtid::Gtid;
+use gannet_types::{Result, SqlError, sql_err};
+
+/// What `gtid_next` may say. Error 1774.
+pub(crate) fn check_next(text: &str) -> Result<()> {
+    let named = |word: &str| text.eq_ignore_ascii_case(word);
+    if named("AUTOMATIC") || named("ANONYMOUS") {
+        return Ok(());
+    }
+    match Gtid::parse(text.as_bytes()) {
+        Some(gtid) if gtid.source.tag.is_empty() => Ok(()),
+        Some(_) => Err(SqlError::unsupported(format_args!("gtid_next = {text}, which has a tag"))),
+        None => Err(sql_err!(MalformedGtidSpecification, text)),
+    }
+}
+
+/// `gtid_next` is set to what [`check_next`] has passed. Errors 1235 without a binary log, 1790 while a transaction is
+/// open whose GTID is chosen.
+pub(crate) fn set_next(session: &mut Session, text: &str) -> Result<()> {
+    let before = NextGtid::of(&session.work);
+    if let NextGtid::Owned((uuid, number)) = before
+        && session.work.transaction().is_open()
+    {
+        return Err(sql_err!(CantSetGtidNextWhenOwningGtid, format_args!("{uuid}:{number}")));
+    }
+    let Some(gtid) = Gtid::parse(text.as_bytes()) else {
+        Gtids::of(&mut session.work).set(NextGtid::Automatic);
+        return Ok(());
+    };
+    let Some(log) = session.server.binlog().cloned() else {
+        return Err(SqlError::unsupported(format_args!("gtid_next = {text} without --log-bin")));
+    };
+    let own = (gtid.source.uuid, gtid.number);
+    Gtids::of(&mut session.work).set(NextGtid::Automatic);
+    let owned = log.own(&session.server.engine, own, session.entry.id)?;
+    Gtids::of(&mut session.work).set(if owned { NextGtid::Owned(own) } else { NextGtid::Skipped });
+    Ok(())
+}
+
+/// Error 1837, where another GTID has to be given first.
+fn used(session: &Session) -> SqlError {
+    sql_err!(GtidNextTypeUndefinedGtid, session.state.vars[Live::GtidNext].as_str())
+}
+
+/// Whether a statement is passed over, as its transaction is executed already. Error 1837.
+#[cold]
+pub(crate) fn passes_over(session: &Session, statement: &Statement) -> Result<bool> {
+    let kind = kinds::of(statement);
+    let begins = matches!(
+        statement,
+        Statement::Begin(_)
+            | Statement::Binlog(_)
+            | Statement::Call { .. }
+            | Statement::Savepoint(_)
+            | Statement::RollbackTo(_)
+            | Statement::ReleaseSavepoint(_)
+            | Statement::Xa(_)
+    );
+    if kind.logged == Logged::Never && !begins {
+        return Ok(false);
+    }
+    match NextGtid::of(&session.work) {
+        NextGtid::Automatic | NextGtid::Owned(_) => Ok(false),
+        NextGtid::Used => Err(used(session)),
+        // With its own end.
+        NextGtid::Skipped => Ok(true),
+    }
+}
+
+/// The same of a plan.
+#[cold]
+pub(crate) fn passes_over_plan(session: &Session, plan: &Plan) -> Result<bool> {
+    if !matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_)) {
+        return Ok(false);
+    }
+    match NextGtid::of(&session.work) {
+        NextGtid::Automatic | NextGtid::Owned(_) => Ok(false),
+        NextGtid::Used => Err(used(session)),
+        NextGtid::Skipped => Ok(true),
+    }
+}
+
+/// A statement has ended well: a definition whose GTID was chosen is in the log.
+#[cold]
+pub(crate) fn end_definition(session: &mut Session, statement: &Statement) {
+    let temporary = super::temporary::only_temporary(session, statement);
+    if kinds::of(statement).logged == Logged::Text && !temporary {
+        Gtids::of(&mut session.work).tell();
+        Gtids::of(&mut session.work).end(true);
+        session.position = None;
+    }
+}
+
+/// `session_track_gtids`: what the client is told of the commits behind its last answer.
+#[cold]
+pub(crate) fn track(session: &mut Session) {
+    let (told, all) =
+        (Gtids::of(&mut session.work).told(), session.state.vars[Live::SessionTrackGtids].as_str() == "ALL_GTIDS");
+    let Some(log) = session.server.binlog().cloned().filter(|_| told) else { return };
+    log.catch_up(&session.server.engine);
+    if all {
+        session.changes.push(Change::Gtids(log.state().1.to_string()));
+    } else if let Some((lsn, (uuid, number))) = log.last_of(session.entry.id, session.tracker.gtids_since) {
+        session.tracker.gtids_since = lsn;
+        session.changes.push(Change::Gtids(format!("{uuid}:{number}")));
+    }
+}
