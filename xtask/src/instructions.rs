@@ -71,11 +71,7 @@ const WORKLOADS: &[Workload] = &[
     sysbench("oltp_insert", Client::Prepared, "insert"),
     sysbench("oltp_delete", Client::Prepared, "delete"),
     shape("range of 10"),
-    shape("range of 100"),
-    shape("list of 10"),
-    shape("list of 100"),
     shape("list of 1000"),
-    shape("list by secondary key"),
     shape("update by list of 100"),
     shape("scan with a function"),
 ];

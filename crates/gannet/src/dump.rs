@@ -18,7 +18,7 @@ snapshot, read by several connections. DIR must be empty, or not there.
       --except=NAME        without this table or view (again for more)
       --threads=N          connections that read side by side (4)
       --chunk-size=BYTES   rows in a file, before compression (64M)
-      --compression=NAME   of the rows: zstd, gzip or none (zstd)
+      --compression=NAME   of the rows: gzip, zstd or none (gzip)
       --users              accounts and their grants, too
       --no-programs        without routines, triggers and events
       --no-data            definitions only
@@ -136,7 +136,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
         without: Vec::new(),
         threads: 4,
         chunk_bytes: 64 << 20,
-        compression: Compression::Zstd,
+        compression: Compression::Gzip,
         users: false,
         programs: true,
         data: true,

@@ -5,11 +5,11 @@ use super::reply::Reply;
 use super::reply::{RowsSink, plain_column};
 use super::state::text;
 use super::{Session, components};
+use gannet_catalog::Words;
 use gannet_core::accounts::nonce;
 use gannet_core::accounts::{Account, Grants, Name, Policy, Previous, Privilege, Privileges, Require, RoleGrant};
 use gannet_core::accounts::{Plugin, Secret};
 use gannet_core::vars::Live;
-use gannet_engine::lock::MdlDuration;
 use gannet_parser::ast::{self, AuthSecret, RoleSelection, UserOption};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, Value, sql_err};
@@ -442,6 +442,20 @@ pub(crate) fn refuse_open(session: &Session, put: &[Arc<Account>]) -> Result<()>
     Ok(())
 }
 
+/// Writes accounts, behind the gates which FLUSH TABLES WITH READ LOCK and LOCK INSTANCE close. `words`: for the binary
+/// log.
+pub(crate) fn write_accounts(
+    session: &mut Session,
+    words: Option<Words>,
+    put: Vec<Arc<Account>>,
+    remove: &[Name],
+) -> Result<()> {
+    session.work.locks().pass_definition_gates()?;
+    let stored = session.server.accounts.store(&session.server.catalog, words.as_ref(), put, remove);
+    session.work.locks().leave_definition_gates();
+    stored
+}
+
 /// Stores accounts; ends the transaction that is open.
 pub(crate) fn store_accounts(session: &mut Session, put: Vec<Arc<Account>>, remove: &[Name]) -> Result<Done> {
     store_accounts_told(session, put, remove, None)
@@ -471,14 +485,11 @@ fn store_accounts_told(
     session.commit_implicitly()?;
     session.require_writable()?;
     refuse_open(session, &put)?;
-    session.work.locks().pass_backup_gate(MdlDuration::Statement)?;
     let words = match told {
         Some(text) => super::words::words_of(session, || text),
         None => super::words::words(session),
     };
-    let stored = session.server.accounts.store(&session.server.catalog, words.as_ref(), put, remove);
-    session.work.locks().leave_backup_gate();
-    stored?;
+    write_accounts(session, words, put, remove)?;
     session.state.renew_access();
     Ok(Done::default())
 }

@@ -58,6 +58,7 @@ pub(super) fn check(statement: &Statement, program: Program) -> Result<()> {
     }
     match statement {
         Statement::CreateView(view) if view.alter => Err(sql_err!(SpBadstatement, "ALTER VIEW")),
+        Statement::AlterEvent(alter) if alter.body.is_some() => Err(sql_err!(EventRecursionForbidden)),
         Statement::Query(query) if inner && query.into.is_none() => Err(sql_err!(SpNoRetset, program.word())),
         Statement::CreateTable(create) if create.temporary => Ok(()),
         Statement::DropTable { temporary: true, .. } => Ok(()),

@@ -6,6 +6,7 @@
 
 use super::compiled::{compiled, compiled_event, compiled_trigger};
 use super::reply::{Done, Ended, Manner, Reply};
+use super::running::storing;
 use super::state::State;
 use super::steps::Frame;
 use super::{Charsets, Session, steps};
@@ -167,7 +168,7 @@ fn arguments(
             _ => return Err(sql_err!(SpNotVarArg, i + 1, full)),
         };
         if param.mode != ParamMode::Out {
-            let value = session.evaluate(arg)?;
+            let value = storing(session, |s| s.evaluate(arg))?;
             frame.slots[i] = steps::converted(session, value, &program.slots[i])?;
         }
         outs.push(out);
@@ -423,6 +424,7 @@ fn run_trigger(
     if let Some(new) = &new {
         frame.slots[at..at + new.len()].clone_from_slice(new);
     }
+    let before = session.running.diagnostics.set_aside();
     within(session, &table.schema, &trigger.made, true, |s| {
         let access = &s.state.access;
         if !access.all && !access.table(&table.schema, &table.name).has(Privilege::Trigger) {
@@ -430,6 +432,8 @@ fn run_trigger(
         }
         as_program(s, |s| steps::run_program(s, &mut frame, &mut Nowhere))
     })?;
+    // What a trigger raised and did not fail of is told nobody.
+    session.running.diagnostics.warnings = before;
     if let Some(new) = new.filter(|_| !trigger.after) {
         new.clone_from_slice(&frame.slots[at..at + new.len()]);
     }

@@ -2,8 +2,8 @@
 
 use super::Session;
 use super::reply::Done;
-use gannet_parser::ast::{ConditionValue, Expr, GetDiagnostics, Ident, IntoTarget, Signal};
-use gannet_types::{ErrorCode, Items, Level, Result, SqlError, Value, Warning, Warnings, sql_err};
+use gannet_parser::ast::{self, ConditionValue, Expr, GetDiagnostics, Ident, IntoTarget, Signal};
+use gannet_types::{ErrorCode, Items, Level, Result, SqlError, Value, Warning, Warnings, convert, sql_err};
 
 /// What a handler was called for: the area of that moment, and the condition in it.
 #[derive(Clone, Debug)]
@@ -128,29 +128,40 @@ pub(crate) fn signal(session: &mut Session, signal: &Signal) -> Result<Done> {
     if level == Level::Error {
         return Err(error);
     }
-    session.running.diagnostics.warnings.push(error.to_warning(level));
+    let raised = error.to_warning(level);
+    session.running.diagnostics.warnings.push(raised.clone());
+    if signal.resignal
+        && let Some(active) = session.running.diagnostics.stacked.last_mut()
+    {
+        // GET STACKED DIAGNOSTICS and a further RESIGNAL begin with what this one has left.
+        let area = session.running.diagnostics.warnings.clone();
+        *active = Stacked { area, raised };
+    }
     Ok(Done::default())
 }
 
 /// The items behind SET. Errors 1231, 1641, 1648.
 fn set_items(session: &mut Session, items: &[(Ident, Expr)]) -> Result<SetItems> {
     let mut set = SetItems::default();
-    for (at, (name, value)) in items.iter().enumerate() {
+    for (at, (name, expr)) in items.iter().enumerate() {
         let name = name.text.to_uppercase();
         if items[..at].iter().any(|(other, _)| other.text.to_uppercase() == name) {
             return Err(sql_err!(DupSignalSet, name));
         }
-        let value = session.evaluate(value)?;
+        let value = session.evaluate(expr)?;
         let wrong = |shown: &str| sql_err!(WrongValueForVar, name, shown);
         if value.is_null() {
             return Err(wrong("NULL"));
         }
-        let mut text = Vec::new();
-        value.write_text(&mut text);
-        let text = String::from_utf8_lossy(&text).into_owned();
+        let text = String::from_utf8_lossy(&convert::utf8_text(&value.as_ref())).into_owned();
         match &*name {
             "MYSQL_ERRNO" => {
-                let number = text.trim().parse::<u16>().ok().filter(|n| *n > 0);
+                let number = match &value {
+                    Value::Int(n) => u16::try_from(*n).ok(),
+                    Value::UInt(n) => u16::try_from(*n).ok(),
+                    _ => error_number(session, expr)?,
+                };
+                let number = number.filter(|n| *n > 0);
                 set.number = Some(number.ok_or_else(|| wrong(&text))?);
             }
             "MESSAGE_TEXT" => set.message = Some(fitting(session, text, MESSAGE_CHARS, &name)?),
@@ -162,6 +173,17 @@ fn set_items(session: &mut Session, items: &[(Ident, Expr)]) -> Result<SetItems>
         }
     }
     Ok(set)
+}
+
+/// A number that is no integer, or written in hexadecimal or as bits.
+fn error_number(session: &mut Session, expr: &Expr) -> Result<Option<u16>> {
+    let zero = Expr::Literal(ast::Literal::new(ast::LiteralValue::Int(0)));
+    let (left, right) = (Box::new(expr.clone()), Box::new(zero));
+    let number = session.evaluate(&Expr::Binary { op: ast::BinaryOp::Add, left, right })?;
+    let mut text = Vec::new();
+    number.write_text(&mut text);
+    let number = String::from_utf8_lossy(&text).trim().parse::<f64>().unwrap_or(0.0).round();
+    Ok((0.0..=f64::from(u16::MAX)).contains(&number).then_some(number as u16))
 }
 
 /// Error 1648 for a text that is too long; without strict mode it is cut, with warning 1647.
@@ -193,6 +215,7 @@ pub(crate) fn get_diagnostics(session: &mut Session, get: &GetDiagnostics) -> Re
         }
         outcome => outcome?,
     }
+    session.running.keeps_row_count = true;
     Ok(Done::default())
 }
 

@@ -75,6 +75,7 @@ pub(crate) fn create_event(session: &mut Session, create: &CreateEvent) -> Resul
     let preserve = create.preserve.unwrap_or(false);
     let mut status = status_of(create.status);
     programs::begin_definition(session)?;
+    programs::refuse_under_locks(session)?;
     let name = &create.name.name;
     let (schedule, past) = match timed {
         Timed::Future(schedule) => (schedule, false),
@@ -238,7 +239,7 @@ fn times_of(session: &mut Session, schedule: &Schedule) -> Result<Timed> {
             if ends.is_some_and(|ends| ends <= starts) {
                 return Err(sql_err!(EventEndsBeforeStarts));
             }
-            let amount = String::from_utf8_lossy(&text).trim().into();
+            let amount = composed(interval, kind).unwrap_or_else(|| String::from_utf8_lossy(&text).trim().into());
             let schedule = EventSchedule::Every { amount, unit: unit.into(), starts, ends };
             Ok(if ends.is_some_and(|ends| ends < now) { Timed::Past(schedule) } else { Timed::Future(schedule) })
         }
@@ -273,6 +274,27 @@ fn instant(session: &mut Session, expr: &ast::Expr, word: &str) -> Result<i64> {
 
 fn comment_of(comment: Option<&str>) -> Box<str> {
     comment.unwrap_or_default().chars().take(MAX_COMMENT).collect::<String>().into()
+}
+
+/// The amount of a unit of several fields, as MySQL keeps it: each field but the first within its bounds.
+fn composed(interval: Interval, unit: IntervalUnit) -> Option<Box<str>> {
+    let seconds = match interval {
+        Interval::Months(n) if unit == IntervalUnit::YearMonth => return Some(format!("{}-{}", n / 12, n % 12).into()),
+        Interval::Months(_) => return None,
+        Interval::Micros(n) => n / 1_000_000,
+    };
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600, seconds / 60);
+    let (h, m, s) = (hours % 24, minutes % 60, seconds % 60);
+    let text = match unit {
+        IntervalUnit::MinuteSecond => format!("{minutes}:{s}"),
+        IntervalUnit::HourSecond => format!("{hours}:{m}:{s}"),
+        IntervalUnit::HourMinute => format!("{hours}:{m}"),
+        IntervalUnit::DaySecond => format!("{days} {h}:{m}:{s}"),
+        IntervalUnit::DayMinute => format!("{days} {h}:{m}"),
+        IntervalUnit::DayHour => format!("{days} {h}"),
+        _ => return None,
+    };
+    Some(text.into())
 }
 
 fn is_positive(interval: Interval) -> bool {

@@ -270,7 +270,8 @@ fn change_copy(
     let zone = &session.settings.exec.time_zone;
     let (put, remove) = changed(table, &list, &Rows(&before, zone), &Rows(&after, zone), None)?;
     super::accounts::refuse_open(session, &put)?;
-    session.server.accounts.store(&session.server.catalog, super::words::words(session).as_ref(), put, &remove)?;
+    let words = super::words::words(session);
+    super::accounts::write_accounts(session, words, put, &remove)?;
     if remove.iter().any(|name| session.state.account.is(name)) {
         session.state.account = Arc::new(session.state.account.kept());
     }
@@ -309,7 +310,8 @@ pub(super) fn replace_grants(session: &mut Session, mut tables: Vec<(&'static Gr
     }
     let put: Vec<Arc<Account>> = list.into_iter().filter(|a| touched.contains(&a.id())).collect();
     super::accounts::refuse_open(session, &put)?;
-    session.server.accounts.store(&session.server.catalog, super::words::words(session).as_ref(), put, &removed)?;
+    let words = super::words::words(session);
+    super::accounts::write_accounts(session, words, put, &removed)?;
     session.state.renew_access();
     Ok(())
 }

@@ -10,7 +10,7 @@ use super::{Session, show};
 use gannet_core::accounts::Privilege;
 use gannet_parser::ast::{BinaryOp, Expr, Handler, HandlerAction, HandlerPosition, Limit};
 use gannet_schema::{RowSource, Table};
-use gannet_types::{Result, Value, sql_err};
+use gannet_types::{Result, Value, convert, sql_err};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ fn literal(v: &Value) -> String {
             String::from_utf8_lossy(&text).into_owned()
         }
         Value::Str(bytes, c) if c.charset() == gannet_types::charset::Charset::Binary => format!("X'{}'", hex(bytes)),
-        _ => format!("_utf8mb4 X'{}'", hex(&text)),
+        _ => format!("_utf8mb4 X'{}'", hex(&convert::utf8_text(&v.as_ref()))),
     }
 }
 

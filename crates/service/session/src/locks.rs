@@ -326,7 +326,12 @@ pub(crate) fn lock_for_ddl(session: &mut Session, statement: &Statement) -> Resu
         .into_iter()
         .map(|n| (n.schema.as_ref().map_or(database.to_string(), |s| s.text.to_string()), n.name.text.to_string()))
         .collect();
-    if !matches!(statement, Statement::CreateTable(_) | Statement::RenameTable(_)) {
+    // Of those, what is new and views are never temporary tables, whose names they may have.
+    let beside_temporary = matches!(
+        statement,
+        Statement::CreateTable(_) | Statement::RenameTable(_) | Statement::CreateView(_) | Statement::DropView { .. }
+    );
+    if !beside_temporary {
         names.retain(|(s, n)| session.state.snapshot.temporary_table(s, n).is_none());
         if names.is_empty() && !ddl::locked_tables(statement).is_empty() {
             return Ok(locks);

@@ -11,7 +11,6 @@ use super::reply::Done;
 use gannet_catalog::{Accounts, Catalog};
 use gannet_core::kept::{tokens, word};
 use gannet_engine::TxnOptions;
-use gannet_engine::lock::MdlDuration;
 use gannet_parser::LexMode;
 use gannet_parser::ast::{StorageObject, StorageStatement, StorageVerb};
 use gannet_parser::lexer::{Tok, unquote_string};
@@ -105,7 +104,7 @@ fn entries_of(catalog: &Catalog, servers: bool) -> Accounts<'_> {
 fn store(session: &mut Session, servers: bool, name: &str, fields: Option<Vec<String>>) -> Result<()> {
     session.commit_implicitly()?;
     session.require_writable()?;
-    session.work.locks().pass_backup_gate(MdlDuration::Statement)?;
+    session.work.locks().pass_definition_gates()?;
     let server = session.server.clone();
     let (catalog, entries) = (&server.catalog, entries_of(&server.catalog, servers));
     let mut txn = catalog.engine().begin(TxnOptions::default());
@@ -117,7 +116,7 @@ fn store(session: &mut Session, servers: bool, name: &str, fields: Option<Vec<St
         None => entries.remove(&mut txn, name).map(drop),
     };
     let done = written.and_then(|()| entries.commit(&mut txn, super::words::words(session).as_ref()));
-    session.work.locks().leave_backup_gate();
+    session.work.locks().leave_definition_gates();
     done.map_err(gannet_exec::error::from_engine)
 }
 

@@ -151,8 +151,7 @@ impl Session {
             let value = match value {
                 Value::Null => Value::Null,
                 value => {
-                    let mut text = Vec::new();
-                    value.write_text(&mut text);
+                    let text = gannet_types::convert::utf8_text(&value.as_ref()).into_owned();
                     let readable = String::from_utf8_lossy(&text);
                     Value::Str(readable.as_bytes().into(), CollationId::UTF8MB4_0900_AI_CI)
                 }

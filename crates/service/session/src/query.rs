@@ -296,7 +296,7 @@ impl Session {
             let shared = Shared::new(plan, &self.settings.exec, params);
             let (txn, changes) = self.work.writing();
             let mut cx = Cx::new(&shared, txn, &mut self.state, &mut self.running.diagnostics.warnings);
-            cx.changes = changes.filter(|_| writes || plan.uses.programs);
+            (cx.changes, cx.strict) = (changes.filter(|_| writes || plan.uses.programs), self.running.strict);
             let outcome = run(&mut cx, &mut self.buffers);
             self.running.figures.examined = cx.counts.examined;
             self.running.figures.sent = cx.counts.sent;
@@ -486,7 +486,7 @@ pub(crate) fn conclude(
     if let Err(e) = &outcome {
         session.running.diagnostics.warnings.push(e.to_warning(Level::Error));
     }
-    session.state.running.before.ended(&session.running.diagnostics, 0, &outcome);
+    session.state.running.before.ended(&mut session.running, 0, &outcome);
     let figures = std::mem::take(&mut session.running.figures);
     let latency = now_ns().saturating_sub(started);
     let locks_ns = session.entry.counters.get(Counter::LockWaitNs).wrapping_sub(session.locks_seen_ns);

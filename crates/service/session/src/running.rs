@@ -45,6 +45,10 @@ pub struct Running {
     pub counted_rows: bool,
     /// `max_execution_time` stopped it.
     pub timed_out: bool,
+    /// What is evaluated goes to a variable of a program, and sql_mode is strict: errors as of what goes to a column.
+    pub(crate) strict: bool,
+    /// ROW_COUNT() goes on to tell of the statement before.
+    pub(crate) keeps_row_count: bool,
     pub diagnostics: Diagnostics,
     /// For the statistics.
     pub figures: Figures,
@@ -111,9 +115,12 @@ impl Default for Before {
 
 impl Before {
     /// A statement has ended. `unseen`: errors that are not in its diagnostics.
-    pub(crate) fn ended(&mut self, diagnostics: &Diagnostics, unseen: u64, outcome: &Result<Done>) {
-        self.warnings = diagnostics.warnings.total() + unseen;
-        self.errors = diagnostics.warnings.errors() + unseen;
+    pub(crate) fn ended(&mut self, running: &mut Running, unseen: u64, outcome: &Result<Done>) {
+        let warnings = &running.diagnostics.warnings;
+        (self.warnings, self.errors) = (warnings.total() + unseen, warnings.errors() + unseen);
+        if std::mem::take(&mut running.keeps_row_count) && outcome.is_ok() {
+            return;
+        }
         self.row_count = match outcome {
             Ok(done) if done.rows => -1,
             Ok(done) => i64::try_from(done.affected).unwrap_or(i64::MAX),
@@ -133,6 +140,15 @@ pub struct Figures {
     pub works: bool,
     /// The counter of its kind.
     pub kind: Option<gannet_telemetry::Counter>,
+}
+
+/// Runs `f`, whose values go to variables of a program.
+pub(crate) fn storing<R>(session: &mut Session, f: impl FnOnce(&mut Session) -> R) -> R {
+    let strict = session.settings.exec.sql_mode.is_strict();
+    let before = std::mem::replace(&mut session.running.strict, strict);
+    let result = f(session);
+    session.running.strict = before;
+    result
 }
 
 impl Session {

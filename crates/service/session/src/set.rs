@@ -13,7 +13,7 @@ use gannet_exec::Session as _;
 use gannet_parser::ast::{Expr, LiteralValue, SetItem, SetValue, UnaryOp, VarScope};
 use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
-use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, TimeZone, Value, sql_err};
+use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, TimeZone, Value, convert, sql_err};
 
 /// Variables that MySQL 8.4 takes with warning 1287, and nothing takes the place of.
 const DEPRECATED: &[&str] =
@@ -388,9 +388,10 @@ fn checked(session: &mut Session, id: VarId, value: Option<Value>, global: bool)
             (false, _) => def.initial.value(),
         });
     };
-    if let Value::Str(text, _) = &value {
-        check_name(id, &String::from_utf8_lossy(text))?;
-        super::full_text::check(session, id, &String::from_utf8_lossy(text))?;
+    if let Value::Str(..) = &value {
+        let text = String::from_utf8_lossy(&convert::utf8_text(&value.as_ref())).into_owned();
+        check_name(id, &text)?;
+        super::full_text::check(session, id, &text)?;
     }
     if id.is(Live::InnodbBufferPoolSize)
         && let Value::Int(_) | Value::UInt(_) = value
@@ -425,7 +426,7 @@ fn checked(session: &mut Session, id: VarId, value: Option<Value>, global: bool)
             session.state.vars[Live::OptimizerSwitch].clone()
         };
         let asked = match &value {
-            Value::Str(text, _) => String::from_utf8_lossy(text).into_owned(),
+            Value::Str(..) => String::from_utf8_lossy(&convert::utf8_text(&value.as_ref())).into_owned(),
             _ => checked.value.as_str().to_owned(),
         };
         return Ok(switched(session, before.as_str(), &asked, def.initial.value().as_str()));

@@ -297,8 +297,8 @@ fn perform_now(session: &mut Session, statement: &Statement, reply: &mut dyn Rep
         | Statement::RenameTable(_)
         | Statement::CreateIndex(_)
         | Statement::DropIndex(_)
-        | Statement::CreateView(_)
         | Statement::DropView { .. } => ddl(session, statement, reply),
+        Statement::CreateView(view) => create_view(session, view, statement, reply),
         Statement::Query(_) => Err(SqlError::internal("a statement for the planner came past it")),
         Statement::CreateRoutine(r) => programs::create_routine(session, r),
         Statement::CreateTrigger(t) => programs::create_trigger(session, t),
@@ -371,6 +371,19 @@ fn set_statement(
     session.state.vars = saved;
     session.refresh();
     outcome
+}
+
+/// CREATE VIEW, with names of its columns that nobody chose made unique.
+fn create_view(
+    session: &mut Session,
+    view: &ast::CreateView,
+    statement: &Statement,
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    match gannet_plan::uniquely_named(view) {
+        Some(named) => ddl(session, &Statement::CreateView(Box::new(named)), reply),
+        None => ddl(session, statement, reply),
+    }
 }
 
 /// DDL: commits the open transaction, and runs in a transaction of its own.

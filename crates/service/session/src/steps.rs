@@ -7,7 +7,7 @@ use super::cached::CachedPlan;
 use super::diagnostics::Handled;
 use super::locks::is_stale;
 use super::reply::{Done, Ended, Manner, Reply};
-use super::running::{Clock, Figures};
+use super::running::{Clock, Figures, storing};
 use super::{Charsets, Session, cached};
 use gannet_base::Attached;
 use gannet_core::kinds;
@@ -208,7 +208,7 @@ fn run_step(
         Step::Set { slot, value: Some(code) } => {
             let to = &program.slots[*slot as usize];
             raising(session, |s| {
-                let value = value_of_code(s, program, frame, *code)?;
+                let value = storing(s, |s| value_of_code(s, program, frame, *code))?;
                 frame.slots[*slot as usize] = converted(s, value, to)?;
                 Ok(Flow::Next)
             })
@@ -254,14 +254,20 @@ fn run_step(
             }
             Ok(Flow::Next)
         }
-        Step::Return(code) => raising(session, |s| {
-            let value = value_of_code(s, program, frame, *code)?;
-            let to = program.returns.as_ref();
-            Ok(Flow::Return(to.map_or(Ok(Value::Null), |to| converted(s, value, to))?))
-        }),
+        Step::Return(code) => give_back(session, program, frame, *code),
         Step::HandlerEnd { exit, depth } => Ok(end_handler(session, frame, *exit, *depth)),
         Step::NoCase => Err(sql_err!(SpCaseNotFound)),
     }
+}
+
+/// RETURN.
+fn give_back(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, code: u32) -> Result<Flow> {
+    // The statement that calls is told what RETURN raises, not what was raised before.
+    drop(session.running.diagnostics.set_aside());
+    session.running.diagnostics.cleared();
+    let value = storing(session, |s| value_of_code(s, program, frame, code))?;
+    let Some(to) = &program.returns else { return Err(SqlError::internal("RETURN outside of a function")) };
+    converted(session, value, to).map(Flow::Return)
 }
 
 /// Runs a step that clears the diagnostics area only if it raises something.
@@ -362,6 +368,7 @@ fn value_alone(session: &mut Session, plan: &Plan, expr: &Expr, slots: &[Value])
     let shared = Shared::new(plan, &session.settings.exec, &params);
     let mut cx =
         Cx::new(&shared, session.work.txn_mut(), &mut session.state, &mut session.running.diagnostics.warnings);
+    cx.strict = session.running.strict;
     gannet_exec::value_of(expr, &mut cx)
 }
 
@@ -528,7 +535,9 @@ fn perform_inner(session: &mut Session, inner: &Inner, reply: &mut dyn Reply) ->
 /// A statement of a program begins.
 fn begin_inner(session: &mut Session, statement: &Statement) {
     kinds::count_statement(statement);
-    if kinds::of(statement).keeps_diagnostics {
+    // One that is planned clears it when it is known to use tables.
+    let kind = kinds::of(statement);
+    if kind.keeps_diagnostics || kind.way == kinds::Way::Planned || matches!(statement, Statement::Set(_)) {
         session.running.diagnostics.warnings.keep();
     } else {
         session.running.diagnostics.clear();
@@ -542,7 +551,7 @@ fn begin_inner(session: &mut Session, statement: &Statement) {
 /// What functions say of the statement before.
 fn end_inner(session: &mut Session, outcome: &Result<Done>) {
     let unseen = u64::from(outcome.is_err());
-    session.state.running.before.ended(&session.running.diagnostics, unseen, outcome);
+    session.state.running.before.ended(&mut session.running, unseen, outcome);
 }
 
 /// The key of the plan of a program's statement.
@@ -586,6 +595,20 @@ fn step_plan(session: &mut Session, program: &Arc<Program>, number: u32, inner: 
     })
 }
 
+/// As [`step_plan`]; empties the diagnostics area for a statement that uses tables, or cannot be planned.
+fn cleared_plan(session: &mut Session, program: &Arc<Program>, number: u32, inner: &Inner) -> Result<Arc<CachedPlan>> {
+    let kept = session.running.diagnostics.set_aside();
+    let planned = step_plan(session, program, number, inner);
+    if planned.as_ref().is_ok_and(|entry| entry.plan.tables.is_empty()) {
+        let mut noted = std::mem::replace(&mut session.running.diagnostics.warnings, kept);
+        session.running.diagnostics.warnings.keep();
+        session.running.diagnostics.warnings.append(&mut noted);
+    } else {
+        session.running.diagnostics.cleared();
+    }
+    planned
+}
+
 fn run_planned_once(
     session: &mut Session,
     program: &Arc<Program>,
@@ -593,9 +616,12 @@ fn run_planned_once(
     inner: &Inner,
     reply: &mut dyn Reply,
 ) -> Result<Done> {
-    let entry = step_plan(session, program, number, inner)?;
+    let entry = cleared_plan(session, program, number, inner)?;
     let params = session.bind(&entry.plan, &[], b"", &session.running.markers)?;
     match &inner.into {
+        Some(targets) if targets.iter().any(|t| matches!(t, IntoTarget::Local(_))) => {
+            storing(session, |s| s.run_into_variables(&entry.plan, &entry.digest.locks, targets, &params))
+        }
         Some(targets) => session.run_into_variables(&entry.plan, &entry.digest.locks, targets, &params),
         None => session.run_cached(&entry, &params, reply),
     }
@@ -626,7 +652,7 @@ fn open_rows(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, c
 }
 
 fn cursor_rows(session: &mut Session, program: &Arc<Program>, number: u32, inner: &Inner) -> Result<CursorSink> {
-    let entry = step_plan(session, program, number, inner)?;
+    let entry = cleared_plan(session, program, number, inner)?;
     let params = session.bind(&entry.plan, &[], b"", &session.running.markers)?;
     let mut sink = CursorSink { width: entry.plan.columns.len(), ..CursorSink::default() };
     session.execute(&entry.plan, &entry.digest.locks, &params, &mut sink)?;

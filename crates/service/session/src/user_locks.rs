@@ -3,17 +3,14 @@
 use gannet_core::Core;
 use gannet_core::user_locks::Refused;
 use gannet_runtime::now_ns;
-use gannet_types::{Result, SqlError, Value, sql_err};
+use gannet_types::{Result, SqlError, Value, convert, sql_err};
 
 /// MySQL: names have at most 64 characters.
 const MAX_NAME: usize = 64;
 
 fn name_of(v: Option<&Value>) -> Result<String> {
-    let mut text = Vec::new();
-    if let Some(v) = v.filter(|v| !v.is_null()) {
-        v.write_text(&mut text);
-    }
-    let name = String::from_utf8_lossy(&text).to_lowercase();
+    let text = v.filter(|v| !v.is_null()).map(Value::as_ref);
+    let name = text.map_or(String::new(), |v| String::from_utf8_lossy(&convert::utf8_text(&v)).to_lowercase());
     if name.is_empty() || name.chars().count() > MAX_NAME {
         return Err(sql_err!(UserLockWrongName, name));
     }

@@ -9,7 +9,10 @@ use crate::{
     profile::Profile,
     sink::{ResultSink, RowSource, Rows},
 };
-use gannet_plan::{physical::Physical, plan::PlanKind};
+use gannet_plan::{
+    physical::{Op, Physical},
+    plan::PlanKind,
+};
 use gannet_telemetry::{Counter, add_all};
 use gannet_types::{Result, SqlError};
 
@@ -79,9 +82,13 @@ fn query<'p>(root: &'p Physical, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>)
 /// The only expression of a plan that reads no table: `None` for other plans.
 pub fn only_value(plan: &gannet_plan::Plan) -> Option<&gannet_plan::Expr> {
     let PlanKind::Query(root) = &plan.kind else { return None };
-    let gannet_plan::physical::Op::Values { rows, .. } = &root.op else { return None };
-    let [row] = &**rows else { return None };
-    let [expr] = &**row else { return None };
+    // A query without tables is a projection of one row without columns.
+    let Op::Project { input, exprs, .. } = &root.op else { return None };
+    let Op::Values { rows, .. } = &input.op else { return None };
+    let ([row], [expr]) = (&**rows, &**exprs) else { return None };
+    if !row.is_empty() {
+        return None;
+    }
     let alone = plan.tables.is_empty() && plan.subplans.is_empty() && plan.ctes.is_empty() && plan.registers == 0;
     alone.then_some(expr)
 }

@@ -28,7 +28,9 @@ mod walk;
 
 pub use bind::literal::{literal_class, literal_value, text_value};
 pub use bind::types::{TypeContext, column_type};
-pub use bind::{Definition as ViewDefinition, definition as view_definition, explained, view_tables, view_text_in};
+pub use bind::{
+    Definition as ViewDefinition, definition as view_definition, explained, uniquely_named, view_tables, view_text_in,
+};
 pub use cache::{CacheCounters, Entry, FrontCache, Local, PlanCache, PlanKey};
 pub use expr::{Aggregate, Bind, CompareOp, Comparison, Expr, ExprKind, SortKey, Subquery, SubqueryKind};
 pub use options::PlanOptions;

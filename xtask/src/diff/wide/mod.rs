@@ -159,6 +159,8 @@ fn common(code: u16) -> u16 {
         4025 => 3819,
         // A value for a generated column.
         1906 => 3105,
+        // A table of a database that is not there.
+        1049 => 1146,
         // Windows that are not what they have to be.
         4009 => 3579,
         4011 => 3581,

@@ -1,7 +1,7 @@
 //! Checking of values: from options (text) and from SET (SQL values).
 
 use super::def::{Kind, VarDef, VarValue};
-use gannet_types::{Result, SqlMode, Value, sql_err};
+use gannet_types::{Result, SqlMode, Value, convert, sql_err};
 
 /// A value that fits its variable.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,8 +65,7 @@ impl VarDef {
     /// From the value of an expression in SET.
     pub fn check(&self, value: &Value) -> Result<Checked> {
         let shown = || {
-            let mut text = Vec::new();
-            value.write_text(&mut text);
+            let text = convert::utf8_text(&value.as_ref());
             if value.is_null() { "NULL".to_string() } else { String::from_utf8_lossy(&text).into_owned() }
         };
         let wrong = || sql_err!(WrongValueForVar, self.name, shown());

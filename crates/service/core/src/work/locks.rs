@@ -157,9 +157,17 @@ impl<'w> Locks<'w> {
         if *self.backup_locked { Ok(()) } else { self.take(self.core.backup_gate, MdlMode::Write, duration) }
     }
 
-    /// Goes on behind the gate before its statement has ended.
-    pub fn leave_backup_gate(&self) {
-        self.owner.mdl_release(self.core.backup_gate, MdlDuration::Statement);
+    /// Both gates, for what is defined without tables: accounts, servers, resource groups. Errors as of each.
+    pub fn pass_definition_gates(&self) -> Result<()> {
+        self.pass_write_gate(MdlDuration::Statement)?;
+        self.pass_backup_gate(MdlDuration::Statement).inspect_err(|_| self.leave_definition_gates())
+    }
+
+    /// Goes on behind the gates before its statement has ended.
+    pub fn leave_definition_gates(&self) {
+        [self.core.write_gate, self.core.backup_gate]
+            .into_iter()
+            .for_each(|gate| self.owner.mdl_release(gate, MdlDuration::Statement));
     }
 
     /// UNLOCK TABLES does not concern it. Another session can be in the way of taking it again only for a moment.

@@ -168,3 +168,27 @@ fn files_of_the_server() {
     assert_eq!(one(&mut u, &format!("SELECT IFNULL(LOAD_FILE('{}'), 'none')", at("dump"))), "none");
     let _ = std::fs::remove_dir_all(&dir);
 }
+
+#[test]
+fn views_take_files() {
+    let r = start();
+    let mut c = local(&r);
+    run(&mut c, "CREATE TABLE base (a INT, b VARCHAR(9), c INT DEFAULT 7)");
+    run(&mut c, "CREATE VIEW v AS SELECT b, a FROM base WHERE a < 5 WITH CHECK OPTION");
+    let info = send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE v", &[b"x\t1\ny\t2\n"]).unwrap();
+    assert!(info.contains("Records: 2  Deleted: 0  Skipped: 0  Warnings: 0"), "{info}");
+    // IGNORE, which LOCAL implies, passes over rows that the view does not have.
+    let info = send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE v (a, b)", &[b"3\tz\n9\tn\n"]).unwrap();
+    assert!(info.contains("Skipped: 1"), "{info}");
+    let set = "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE v (@x, b) SET a = @x + 1";
+    send(&mut c, set, &[b"3\tset\n"]).unwrap();
+    assert_eq!(
+        rows(&mut c, "SELECT * FROM base ORDER BY a"),
+        [["1", "x", "7"], ["2", "y", "7"], ["3", "z", "7"], ["4", "set", "7"]]
+    );
+    assert_eq!(send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE v (c)", &[b"1\n"]), Err(1054));
+    run(&mut c, "CREATE VIEW joined AS SELECT x.a, y.b FROM base x JOIN base y ON x.a = y.c");
+    assert_eq!(send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE joined", &[b"1\t2\n"]), Err(1394));
+    run(&mut c, "CREATE VIEW grouped AS SELECT a FROM base GROUP BY a");
+    assert_eq!(send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE grouped", &[b"1\n"]), Err(1471));
+}

@@ -434,8 +434,8 @@ fn drop_tables(
     let mut present: Vec<(String, String)> = Vec::new();
     for name in names {
         let (schema, name) = cx.resolve(name)?;
-        let table = edit.snapshot().table(schema, name).filter(|t| t.view().is_none());
-        if table.is_some_and(|t| t.temporary || !temporary) {
+        // A view is no table, and is told of as one that is missing.
+        if edit.snapshot().table(schema, name).is_some_and(|t| t.view().is_none() && (t.temporary || !temporary)) {
             let named = (schema.to_owned(), name.to_owned());
             if present.contains(&named) {
                 return Err(sql_err!(NonuniqTable, name));

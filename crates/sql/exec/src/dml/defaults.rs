@@ -1,8 +1,9 @@
 //! Values for columns that the statement does not give.
 
 use crate::{context::Cx, convert};
+use gannet_plan::plan::{Intent, PlanTable};
 use gannet_schema::{Column, ColumnDefault as Default, Table};
-use gannet_types::{Date, DateTime, Result, SqlMode, Value, ValueRef, sql_err};
+use gannet_types::{Date, DateTime, Level, Result, SqlError, SqlMode, Value, ValueRef, sql_err};
 
 /// DEFAULT of a column, as `DEFAULT(col)` gives it: error 1364 when there is none.
 pub(crate) fn default_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -> Result<Value> {
@@ -25,10 +26,27 @@ pub(crate) fn missing_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -
         return Ok(implicit(column));
     }
     if cx.strict {
-        return Err(sql_err!(NoDefaultForField, column.name));
+        return Err(no_default(column, cx));
     }
-    cx.warn_of_column(gannet_types::ErrorCode::NoDefaultForField, &column.name);
+    warn_of_no_default(column, cx);
     Ok(implicit(column))
+}
+
+/// Error 1364, or 1423 where rows go through a view.
+pub(crate) fn no_default(column: &Column, cx: &Cx<'_, '_>) -> SqlError {
+    let inserts = |t: &&PlanTable| matches!(t.intent, Intent::Insert | Intent::Replace) && t.table.view().is_some();
+    match cx.shared.plan.tables.iter().find(inserts) {
+        Some(view) => sql_err!(NoDefaultForViewField, view.table.schema, view.table.name),
+        None => sql_err!(NoDefaultForField, column.name),
+    }
+}
+
+/// The same as a warning, once a statement and column.
+pub(crate) fn warn_of_no_default(column: &Column, cx: &mut Cx<'_, '_>) {
+    let warning = no_default(column, cx);
+    if cx.shared.tells_first(warning.code(), &column.name) {
+        cx.warnings.push(warning.to_warning(Level::Warning));
+    }
 }
 
 fn declared(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Option<Value>> {

@@ -4,7 +4,7 @@
 use super::defaults;
 use crate::context::Cx;
 use gannet_schema::{Table, TriggerEvent};
-use gannet_types::{Level, Result, SqlError, Value, sql_err};
+use gannet_types::{Level, Result, Value, sql_err};
 
 /// Fires the triggers of an event and time of plan table `slot` for one row. NEW comes back as BEFORE triggers leave
 /// it.
@@ -45,14 +45,15 @@ pub(crate) fn check_nulls(
         if !row[i].is_null() || column.nullable || column.auto_increment || column.generated.is_some() {
             continue;
         }
-        let error: SqlError = match missing.contains(&i) {
-            true => sql_err!(NoDefaultForField, column.name),
-            false => sql_err!(BadNull, column.name),
-        };
-        if cx.strict || refuse && !missing.contains(&i) {
+        let given = !missing.contains(&i);
+        let error = if given { sql_err!(BadNull, column.name) } else { defaults::no_default(column, cx) };
+        if cx.strict || refuse && given {
             return Err(error);
         }
-        cx.warnings.push(error.to_warning(Level::Warning));
+        match given {
+            true => cx.warnings.push(error.to_warning(Level::Warning)),
+            false => defaults::warn_of_no_default(column, cx),
+        }
         row[i] = defaults::implicit(column);
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! INSERT, REPLACE, UPDATE, DELETE.
 
-use super::from::{FromBuilder, name_parts, only_parts};
+use super::from::{FromBuilder, only_parts};
 use super::scope::{Clause, Names, Scope, ScopeRel, display};
 use super::target::Named;
 use super::{Binder, BoundCheck, error};
@@ -71,6 +71,36 @@ fn implied() -> RowLock {
     RowLock { strength: LockStrength::SharedImplied, wait: LockWait::Wait }
 }
 
+/// Puts the table that gets rows, or the one below a view, into the scope: that table, its place, and the conditions
+/// of the view. `names`: of the columns that get values.
+fn row_target(
+    binder: &mut Binder<'_>,
+    mut table: Arc<Table>,
+    name: &ast::ObjectName,
+    names: Option<&[&ast::ColumnRef]>,
+    builder: &mut FromBuilder,
+) -> Result<(Arc<Table>, u32, Vec<BoundCheck>)> {
+    let alias = name.name.text.clone();
+    let mut checks = Vec::new();
+    if table.view().is_some() {
+        let (rel, columns, check) = binder.inserted_view(&table, names, builder)?;
+        checks.push(check);
+        let schema = Some((&*table.schema).into());
+        if let RelKind::Base(slot) = rel.kind {
+            table = binder.arena.tables[slot as usize].table.clone();
+        }
+        let names = Names::View(columns, table.columns.len());
+        binder.scope().rels.push(ScopeRel { alias, schema, first: rel.first, names });
+        builder.rels.push(rel);
+    } else {
+        binder.add_base(&table, &alias, builder, Default::default());
+    }
+    match builder.rels[0].kind {
+        RelKind::Base(slot) => Ok((table, slot, checks)),
+        _ => Err(SqlError::internal("target without a table")),
+    }
+}
+
 impl Binder<'_> {
     fn target_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>> {
         let schema = self.schema_of(name)?;
@@ -89,29 +119,13 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("RETURNING"));
         }
         let _ = self.enter_block(0, insert.hints.as_deref());
-        let mut table = self.target_table(&insert.table)?;
+        let table = self.target_table(&insert.table)?;
         let only = only_parts(&table, &insert.partitions)?;
         self.scopes.push(Scope::new());
         let intent = if insert.replace { Intent::Replace } else { Intent::Insert };
         let mut builder = FromBuilder::new(intent);
-        let alias = insert.table.name.text.clone();
-        let mut checks = Vec::new();
-        if table.view().is_some() {
-            let (rel, columns, check) = self.inserted_view(&table, insert, &mut builder)?;
-            checks.push(check);
-            let schema = Some((&*table.schema).into());
-            if let RelKind::Base(slot) = rel.kind {
-                table = self.arena.tables[slot as usize].table.clone();
-            }
-            let names = Names::View(columns, table.columns.len());
-            self.scope().rels.push(ScopeRel { alias, schema, first: rel.first, names });
-            builder.rels.push(rel);
-        } else {
-            self.add_base(&table, &alias, &mut builder, Default::default());
-        }
-        let RelKind::Base(slot) = builder.rels[0].kind else {
-            return Err(SqlError::internal("target without a table"));
-        };
+        let names = insert.columns.as_ref().map(|list| list.iter().collect::<Vec<_>>());
+        let (table, slot, checks) = row_target(self, table, &insert.table, names.as_deref(), &mut builder)?;
         self.arena.tables[slot as usize].only = only;
         let old = builder.rels[0].first;
         let columns = self.insert_columns(&table, insert)?;
@@ -172,14 +186,19 @@ impl Binder<'_> {
         let replace = load.duplicates == ast::LoadDuplicates::Replace;
         self.scopes.push(Scope::new());
         let mut builder = FromBuilder::new(if replace { Intent::Replace } else { Intent::Insert });
-        self.add_base(&table, &load.table.name.text, &mut builder, Default::default());
-        name_parts(self, only);
-        let RelKind::Base(slot) = builder.rels[0].kind else {
-            return Err(SqlError::internal("target without a table"));
-        };
+        let listed = load.columns.iter().filter_map(|target| match target {
+            ast::LoadTarget::Column(name) => Some(name),
+            ast::LoadTarget::Variable(_) => None,
+        });
+        let named: Vec<&ast::ColumnRef> = listed.chain(load.assignments.iter().map(|a| &a.column)).collect();
+        // Without a list the fields are for all columns.
+        let named = (!load.columns.is_empty()).then_some(named);
+        let (table, slot, checks) = row_target(self, table, &load.table, named.as_deref(), &mut builder)?;
+        self.arena.tables[slot as usize].only = only;
+        let shown = self.scope().rels[0].names.list();
         let column = |name: &ast::ColumnRef| {
-            let found = table.column(&name.column.text);
-            found.ok_or_else(|| error(ErrorCode::BadField, &[&display(name), &"field list"]))
+            let found = shown.iter().find(|(n, _)| gannet_schema::names::eq_name(n, &name.column.text));
+            found.map(|(_, c)| *c).ok_or_else(|| error(ErrorCode::BadField, &[&display(name), &"field list"]))
         };
         let mut fields = Vec::new();
         for target in &load.columns {
@@ -191,7 +210,9 @@ impl Binder<'_> {
                 }
             });
         }
-        if fields.is_empty() {
+        if fields.is_empty() && !checks.is_empty() {
+            fields.extend(shown.iter().map(|(_, ordinal)| LoadField::Column(*ordinal)));
+        } else if fields.is_empty() {
             let visible = |i: &u32| !table.columns[*i as usize].invisible && !table.columns[*i as usize].hidden;
             fields.extend((0..table.columns.len() as u32).filter(visible).map(LoadField::Column));
         }
@@ -210,7 +231,8 @@ impl Binder<'_> {
         }
         let old = builder.rels[0].first;
         let set: Vec<&Expr> = values.iter().filter_map(Option::as_ref).collect();
-        self.refuse_read_targets(None, &set, &[self.inserted(slot, &load.table, None)], "LOAD")?;
+        let view = checks.first().map(|c| c.view);
+        self.refuse_read_targets(None, &set, &[self.inserted(slot, &load.table, view)], "LOAD")?;
         self.scopes.pop();
         self.lock_subqueries();
         let bound = BoundInsert {
@@ -223,7 +245,7 @@ impl Binder<'_> {
             on_duplicate: Vec::new(),
             update_row: Vec::new(),
             value_row: (old..old + table.columns.len() as u32).collect(),
-            checks: Vec::new(),
+            checks,
         };
         Ok((bound, fields))
     }

@@ -140,6 +140,8 @@ impl Binder<'_> {
         self.note_table(name, &table);
         let only = only_parts(&table, &factor.partitions)?;
         if let Some(view) = table.view() {
+            // A view has no indexes: whatever is named is error 1176.
+            index_hints(&table, &factor.index_hints)?;
             let position = self.view_rel(&table, view, alias, builder)?;
             return Ok((From::Rel(position), self.shape_of(builder)));
         }

@@ -22,6 +22,7 @@ mod search;
 pub(crate) mod select;
 mod target;
 pub(crate) mod types;
+mod unique;
 mod view;
 
 use crate::expr::{Expr, ExprKind};
@@ -36,6 +37,7 @@ use std::sync::Arc;
 
 pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundTarget, BoundUpdate};
 pub(crate) use group::replace_keys;
+pub use unique::uniquely_named;
 pub(crate) use view::BoundCheck;
 pub use view::{Definition, definition, explained, view_tables, view_text_in};
 
@@ -202,5 +204,13 @@ impl<'a> Binder<'a> {
         self.arena.params.push(param);
         self.arena.seen.push(seen);
         Expr { kind: ExprKind::Param(self.arena.params.len() as u32 - 1), ty }
+    }
+}
+
+/// Why a view takes no rows.
+pub(super) fn not_inserted(view: &Table, code: ErrorCode) -> SqlError {
+    match code {
+        ErrorCode::NonUpdatableTable | ErrorCode::NonInsertableTable => error(code, &[&view.name, &"INSERT"]),
+        code => error(code, &[&view.schema, &view.name]),
     }
 }

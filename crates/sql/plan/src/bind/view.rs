@@ -257,19 +257,16 @@ impl Binder<'_> {
     }
 
     /// The target of an INSERT into a view: its relation with the columns that can be named, those in order with the
-    /// table's ordinals, and the view's conditions. Errors 1288, 1471, 1394, 1393.
+    /// table's ordinals, and the view's conditions. `names`: of the columns that get values. Errors 1288, 1471, 1394,
+    /// 1393, 1395.
     pub(super) fn inserted_view(
         &mut self,
         table: &Arc<Table>,
-        insert: &ast::Insert,
+        names: Option<&[&ast::ColumnRef]>,
         builder: &mut FromBuilder,
     ) -> Result<(Rel, Vec<(Box<str>, u32)>, BoundCheck)> {
         let Some(view) = table.view() else { return Err(SqlError::internal("not a view")) };
-        let refused = |code: ErrorCode| match code {
-            ErrorCode::NonUpdatableTable => error(code, &[&table.name, &"INSERT"]),
-            ErrorCode::NonInsertableTable => error(code, &[&table.name, &"INSERT"]),
-            code => error(code, &[&table.schema, &table.name]),
-        };
+        let refused = |code| super::not_inserted(table, code);
         let slot = self.add_table(table, &table.name, builder.intent);
         let mut query = self.view_query(table, view, slot)?;
         let mut conditions = Vec::new();
@@ -299,12 +296,15 @@ impl Binder<'_> {
             shown.push((column.name.clone(), place));
         }
         let joined = block.rels.len() > 1;
+        if joined && builder.intent == Intent::Replace {
+            return Err(refused(ErrorCode::ViewDeleteMergeView));
+        }
         if joined && block.from.as_ref().is_some_and(has_outer) {
             return Err(refused(ErrorCode::NonInsertableTable));
         }
-        let named: Vec<usize> = match &insert.columns {
+        let named: Vec<usize> = match names {
             Some(names) if !names.is_empty() => {
-                let find = |n: &ast::ColumnRef| {
+                let find = |n: &&ast::ColumnRef| {
                     shown.iter().position(|(s, _)| gannet_schema::names::eq_name(s, &n.column.text))
                 };
                 names.iter().filter_map(find).collect()

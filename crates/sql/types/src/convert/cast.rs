@@ -1,6 +1,6 @@
 //! `CAST(v AS type)` and implicit conversions of expressions to a type.
 
-use super::{Context, number, time, to_date, to_datetime, to_decimal, to_f64, to_integer, to_text, to_time};
+use super::{Context, number, time, to_date, to_datetime, to_decimal, to_f64, to_integer, to_text, to_time, utf8_text};
 use crate::charset::Charset;
 use crate::error::{ErrorCode, Level, Result, SqlError, Warning};
 use crate::sql_err;
@@ -63,7 +63,7 @@ pub fn cast(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Value
             match year_of(n, false) {
                 Some(y) => Value::Year(y),
                 None => {
-                    cx.truncated("YEAR", &to_text(&v))?;
+                    cx.truncated("YEAR", v)?;
                     Value::Null
                 }
             }
@@ -78,7 +78,7 @@ pub fn cast(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Value
 /// Error 1690 for what no FLOAT is near.
 #[cold]
 fn too_great(v: ValueRef<'_>) -> SqlError {
-    let text = to_text(&v);
+    let text = utf8_text(&v);
     let text = String::from_utf8_lossy(&text);
     let shown = match v {
         ValueRef::Str(..) => format!("'{text}'"),
@@ -96,7 +96,7 @@ fn cast_integer(v: ValueRef<'_>, unsigned: bool, cx: &mut Context<'_>) -> Result
         return Ok(n);
     }
     if text.last().is_some_and(u8::is_ascii_whitespace) {
-        cx.truncated("INTEGER", text)?;
+        cx.truncated("INTEGER", v)?;
     }
     let wraps = match n {
         Ok(n) if unsigned && n < 0 => Some("Cast to unsigned converted negative integer to it's positive complement"),
@@ -141,7 +141,7 @@ fn cast_text(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Valu
     let keep = if limited { charset.prefix_len(bytes, ty.length as usize) } else { bytes.len() };
     if keep < bytes.len() {
         let name = if charset == Charset::Binary { "BINARY" } else { "CHAR" };
-        cx.truncated(&format!("{name}({})", ty.length), bytes)?;
+        cx.truncated(&format!("{name}({})", ty.length), ValueRef::Str(bytes, ty.collation))?;
     }
     let mut out = bytes[..keep].to_vec();
     if ty.id == TypeId::Binary {

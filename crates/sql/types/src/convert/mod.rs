@@ -79,13 +79,13 @@ impl Context<'_> {
     }
 
     /// 1292 "Truncated incorrect TYPE value".
-    fn truncated(&mut self, what: &str, text: &[u8]) -> Result<()> {
-        self.warn(ErrorCode::TruncatedWrongValue, &[&what, &printable(text, 128)])
+    fn truncated(&mut self, what: &str, v: ValueRef<'_>) -> Result<()> {
+        self.warn(ErrorCode::TruncatedWrongValue, &[&what, &shown(v)])
     }
 
     /// 1292 "Incorrect TYPE value", as dates and times have it.
-    fn incorrect(&mut self, what: &str, text: &[u8]) -> Result<()> {
-        self.warn_text(ErrorCode::TruncatedWrongValue, format!("Incorrect {what} value: '{}'", printable(text, 128)))
+    fn incorrect(&mut self, what: &str, v: ValueRef<'_>) -> Result<()> {
+        self.warn_text(ErrorCode::TruncatedWrongValue, format!("Incorrect {what} value: '{}'", shown(v)))
     }
 }
 
@@ -98,6 +98,22 @@ pub fn to_text<'a>(v: &ValueRef<'a>) -> Cow<'a, [u8]> {
             other.write_text(&mut out);
             Cow::Owned(out)
         }
+    }
+}
+
+/// The value's text in UTF-8, whatever its character set is; bytes of a binary string as they are.
+pub fn utf8_text<'a>(v: &ValueRef<'a>) -> Cow<'a, [u8]> {
+    match *v {
+        ValueRef::Str(text, c) if c.charset() != Charset::Binary => c.charset().convert(text, Charset::Utf8mb4).bytes,
+        _ => to_text(v),
+    }
+}
+
+/// The value as an error's text shows it.
+fn shown(v: ValueRef<'_>) -> String {
+    match v {
+        ValueRef::Str(text, c) if c.charset() == Charset::Utf8mb4 => printable(text, 128),
+        _ => printable(&utf8_text(&v), 128),
     }
 }
 

@@ -22,7 +22,7 @@ pub fn to_f64(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<f64> {
             let text = &*c.charset().narrow(text);
             let (value, used, overflow) = float::parse_double(text);
             if overflow || rest_matters(text, used) {
-                cx.truncated("DOUBLE", text)?;
+                cx.truncated("DOUBLE", v)?;
             }
             value
         }
@@ -48,7 +48,7 @@ pub fn to_decimal(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Decimal> {
             let text = &*c.charset().narrow(text);
             let p = Decimal::parse(text);
             if p.overflow || rest_matters(text, p.consumed) {
-                cx.truncated("DECIMAL", text)?;
+                cx.truncated("DECIMAL", v)?;
             }
             p.value
         }
@@ -102,7 +102,7 @@ pub fn to_integer(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Integer> {
             let text = &*c.charset().narrow(text);
             let (value, used, overflow) = parse_integer(text);
             if overflow || rest_matters(text, used) {
-                cx.truncated("INTEGER", text)?;
+                cx.truncated("INTEGER", v)?;
             }
             value
         }
@@ -126,9 +126,7 @@ fn double_to_integer(v: f64, cx: &mut Context<'_>) -> Result<Integer> {
     if (-(2f64.powi(63))..=2f64.powi(63)).contains(&r) {
         return Ok(Ok(r as i64));
     }
-    let mut text = Vec::new();
-    float::write_double(v, &mut text);
-    cx.truncated("INTEGER", &text)?;
+    cx.truncated("INTEGER", ValueRef::Double(v))?;
     Ok(Ok(if v < 0.0 { i64::MIN } else { i64::MAX }))
 }
 
@@ -137,7 +135,7 @@ fn decimal_to_integer(v: &Decimal, cx: &mut Context<'_>) -> Result<Integer> {
         (Ok(v), _) => Ok(Ok(v)),
         (_, Ok(v)) => Ok(Err(v)),
         (Err(limit), _) => {
-            cx.truncated("DECIMAL", v.to_string().as_bytes())?;
+            cx.truncated("DECIMAL", ValueRef::Decimal(*v))?;
             Ok(Ok(limit))
         }
     }

@@ -3,7 +3,7 @@
 use super::cast::year_of;
 use super::number::{double_to_decimal, parse_integer, rest_matters, temporal_number, whole_seconds};
 use super::time::{cuts_fractions, read_datetime, read_time};
-use super::{Context, float, offending, printable, to_text};
+use super::{Context, float, offending, shown, to_text};
 use crate::CollationId;
 use crate::charset::Charset;
 use crate::decimal::Decimal;
@@ -156,11 +156,9 @@ impl Store<'_, '_, '_> {
         self.cx.warnings.push(Warning::new(Level::Note, code, &[&self.at.column, &self.at.row]));
     }
 
-    fn incorrect(&mut self, what: &str, text: &[u8]) -> Result<()> {
-        self.cx.warn(
-            ErrorCode::TruncatedWrongValueForField,
-            &[&what, &printable(text, 128), &self.at.column, &self.at.row],
-        )
+    fn incorrect(&mut self, what: &str, v: ValueRef<'_>) -> Result<()> {
+        let code = ErrorCode::TruncatedWrongValueForField;
+        self.cx.warn(code, &[&what, &shown(v), &self.at.column, &self.at.row])
     }
 
     /// Least and greatest value of the integer column.
@@ -191,7 +189,7 @@ impl Store<'_, '_, '_> {
             // A float beyond i128 saturates, which is out of any column's range too.
             ValueRef::Double(d) => d.round_ties_even() as i128,
             ValueRef::Float(d) => d.round_ties_even() as i128,
-            ValueRef::Str(text, _) => return self.integer_of_text(text),
+            ValueRef::Str(text, _) => return self.integer_of_text(text, v),
             ValueRef::Json(stored) => {
                 let number = super::json::number(stored, "INTEGER", self.cx)?;
                 return self.integer(number.as_ref());
@@ -201,14 +199,14 @@ impl Store<'_, '_, '_> {
         self.in_range(n)
     }
 
-    fn integer_of_text(&mut self, text: &[u8]) -> Result<Value> {
+    fn integer_of_text(&mut self, text: &[u8], v: ValueRef<'_>) -> Result<Value> {
         let (n, used, overflow) = parse_integer(text);
         if used > 0 && !overflow && !rest_matters(text, used) {
             return self.in_range(n.map_or_else(i128::from, i128::from));
         }
         let p = Decimal::parse(text);
         if p.consumed == 0 {
-            self.incorrect("integer", text)?;
+            self.incorrect("integer", v)?;
             return self.in_range(0);
         }
         let n = whole(&p.value);
@@ -240,7 +238,7 @@ impl Store<'_, '_, '_> {
             ValueRef::Str(text, _) => {
                 let p = Decimal::parse(text);
                 if p.consumed == 0 || p.no_exponent {
-                    self.incorrect("decimal", text)?;
+                    self.incorrect("decimal", v)?;
                     return self.decimal(ValueRef::Int(0));
                 }
                 garbage = rest_matters(text, p.consumed);
@@ -388,8 +386,7 @@ impl Store<'_, '_, '_> {
             TypeId::Time => "time",
             _ => "datetime",
         };
-        let text = to_text(&v.localize(self.cx.zone));
-        let text = printable(&text, 128);
+        let text = shown(v.localize(self.cx.zone));
         let message =
             format!("Incorrect {what} value: '{text}' for column '{}' at row {}", self.at.column, self.at.row);
         Err(SqlError::with_message(ErrorCode::TruncatedWrongValue, message))
@@ -437,8 +434,7 @@ impl Store<'_, '_, '_> {
             if !rounded.time().is_zero() && !self.cx.strict {
                 self.note(ErrorCode::WarnDataTruncated);
             } else if !rounded.time().is_zero() {
-                let text = to_text(&v.localize(self.cx.zone));
-                let text = printable(&text, 128);
+                let text = shown(v.localize(self.cx.zone));
                 let (column, row) = (self.at.column, self.at.row);
                 let message = format!("Incorrect date value: '{text}' for column '{column}' at row {row}");
                 let code = ErrorCode::TruncatedWrongValue;
@@ -509,7 +505,7 @@ impl Store<'_, '_, '_> {
             ValueRef::Str(text, _) => {
                 let p = Decimal::parse(text);
                 if p.consumed == 0 {
-                    self.incorrect("integer", text)?;
+                    self.incorrect("integer", v)?;
                     return Ok(Value::Year(0));
                 }
                 let n = i64::try_from(whole(&p.value)).unwrap_or(i64::MAX);

@@ -1,6 +1,6 @@
 //! Any value as a date or time.
 
-use super::{Context, to_text};
+use super::{Context, to_text, utf8_text};
 use crate::collation::CollationId;
 use crate::decimal::Decimal;
 use crate::error::Result;
@@ -86,11 +86,11 @@ pub fn to_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &mut Context<'_>) -> R
         return Ok(None);
     }
     let Some(p) = read_datetime(v, flags, cx) else {
-        cx.incorrect("datetime", &to_text(&v))?;
+        cx.incorrect("datetime", v)?;
         return Ok(None);
     };
     if p.truncated {
-        cx.truncated("datetime", &to_text(&v))?;
+        cx.truncated("datetime", v)?;
     }
     Ok(Some((p.value, p.fsp)))
 }
@@ -98,10 +98,10 @@ pub fn to_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &mut Context<'_>) -> R
 /// A constant compared with a value of a date type, `wanted` is that type's name: text that is no date is error 1525.
 pub fn constant_datetime(v: ValueRef<'_>, wanted: &str, cx: &mut Context<'_>) -> Result<(DateTime, u8)> {
     let Some(p) = read_datetime(v, DateFlags::from_mode(cx.mode), cx) else {
-        return Err(sql_err!(WrongValue, wanted, String::from_utf8_lossy(&to_text(&v))));
+        return Err(sql_err!(WrongValue, wanted, String::from_utf8_lossy(&utf8_text(&v))));
     };
     if p.truncated {
-        cx.truncated("datetime", &to_text(&v))?;
+        cx.truncated("datetime", v)?;
     }
     Ok((p.value, p.fsp))
 }
@@ -111,12 +111,12 @@ pub fn constant_datetime(v: ValueRef<'_>, wanted: &str, cx: &mut Context<'_>) ->
 pub fn bound_datetime(v: ValueRef<'_>, wanted: &str, tell: bool, cx: &mut Context<'_>) -> Result<(DateTime, u8)> {
     let Some(p) = read_datetime(v, DateFlags::from_mode(cx.mode), cx) else {
         if tell {
-            cx.truncated(wanted, &to_text(&v))?;
+            cx.truncated(wanted, v)?;
         }
         return Ok((DateTime::ZERO, 0));
     };
     if p.truncated && tell {
-        cx.truncated(wanted, &to_text(&v))?;
+        cx.truncated(wanted, v)?;
     }
     Ok((p.value, p.fsp))
 }
@@ -127,11 +127,11 @@ pub fn to_date(v: ValueRef<'_>, flags: DateFlags, cx: &mut Context<'_>) -> Resul
         return Ok(None);
     }
     let Some(p) = read_datetime(v, flags, cx) else {
-        cx.incorrect("date", &to_text(&v))?;
+        cx.incorrect("date", v)?;
         return Ok(None);
     };
     if p.truncated {
-        cx.truncated("date", &to_text(&v))?;
+        cx.truncated("date", v)?;
     }
     Ok(Some(p.value.date()))
 }
@@ -177,11 +177,11 @@ pub fn to_time(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Option<(Time, u8
         return Ok(None);
     }
     let Some(p) = read_time(v, cx) else {
-        cx.truncated("time", &to_text(&v))?;
+        cx.truncated("time", v)?;
         return Ok(None);
     };
     if p.truncated || p.out_of_range {
-        cx.truncated("time", &to_text(&v))?;
+        cx.truncated("time", v)?;
     }
     // A text is brought into range, a number is none.
     let text = matches!(v, ValueRef::Str(..) | ValueRef::Enum(..) | ValueRef::Set(..) | ValueRef::Json(_));
