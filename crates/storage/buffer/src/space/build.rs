@@ -83,7 +83,7 @@ impl BuiltExtents {
     }
 
     /// Makes the extents the tree's, all pages of each, but of the last one the first `last` only; and makes `change`,
-    /// which leads to their pages. Both are in the log or neither is, but for the extents beyond [`AT_ONCE`], which
+    /// which leads to their pages. Both are in the log or neither is, but for the extents beyond `AT_ONCE`, which
     /// come before and stay the tree's after an error. `change` latches what it changes, and may say no: `false`.
     pub fn take(
         &mut self,
