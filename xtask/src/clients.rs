@@ -16,11 +16,14 @@ use std::{
 
 /// Builds the release binary, and runs the clients with it.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
-    run_with(root, &build_release(root)?, args.first().map(String::as_str))
+    let own = std::env::current_exe().map_err(|e| e.to_string())?;
+    let isolation = format!("{} isolation", own.display());
+    run_with(root, &build_release(root)?, args.first().map(String::as_str), &isolation)
 }
 
-/// Starts a server on a fresh directory for every script whose name contains the filter, and runs it.
-pub fn run_with(root: &Path, bin: &Path, filter: Option<&str>) -> Result<String, String> {
+/// Starts a server on a fresh directory for every script whose name contains the filter, and runs it. `isolation`: the
+/// command that tries the isolation levels of the server at `GANNET_SOCKET`; another build of this would take minutes.
+pub fn run_with(root: &Path, bin: &Path, filter: Option<&str>, isolation: &str) -> Result<String, String> {
     let scripts = scripts(&root.join("tests/clients"), filter)?;
     let (mut passed, mut failed) = (0, Vec::new());
     for script in &scripts {
@@ -33,6 +36,7 @@ pub fn run_with(root: &Path, bin: &Path, filter: Option<&str>) -> Result<String,
             .env("GANNET_PORT", server.port.to_string())
             .env("GANNET_DATADIR", server.dir.join("data"))
             .env("GANNET_BIN", bin)
+            .env("GANNET_ISOLATION", isolation)
             .current_dir(root)
             .status()
             .map_err(|e| format!("{}: {e}", script.display()))?;

@@ -15,7 +15,20 @@ fn house_rules_hold() {
 #[ignore = "installs clients and takes minutes: .ci/run"]
 fn clients_work() {
     let filter = std::env::var("GANNET_CLIENTS").ok();
-    match xtask::clients::run_with(&xtask::root(), Path::new(env!("CARGO_BIN_EXE_gannet")), filter.as_deref()) {
+    let own = std::env::current_exe().unwrap();
+    let isolation = format!("{} --ignored --exact --nocapture isolation_levels", own.display());
+    let bin = Path::new(env!("CARGO_BIN_EXE_gannet"));
+    match xtask::clients::run_with(&xtask::root(), bin, filter.as_deref(), &isolation) {
+        Ok(line) => println!("{line}"),
+        Err(line) => panic!("{line}"),
+    }
+}
+
+/// What `cargo xtask isolation` does, of the server at `GANNET_SOCKET`.
+#[test]
+#[ignore = "wants a server: tests/clients/isolation.sh"]
+fn isolation_levels() {
+    match xtask::isolation::run(&xtask::root(), &[]) {
         Ok(line) => println!("{line}"),
         Err(line) => panic!("{line}"),
     }

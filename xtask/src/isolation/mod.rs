@@ -224,7 +224,7 @@ pub fn check(address: &Address, path: &Path, part: usize) -> Result<Comparison, 
     Ok(found)
 }
 
-/// Runs `cargo xtask isolation`.
+/// Runs `cargo xtask isolation`. Server A is the one at `GANNET_SOCKET` where none is named.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
     let (mut a, mut b, mut only, mut record) = (None, None, None, false);
     let mut args = args.iter();
@@ -245,6 +245,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
         }
     }
     let begin = Instant::now();
+    let a = a.or_else(|| std::env::var_os("GANNET_SOCKET").map(|socket| Address::Unix(socket.into())));
     let mut stage = Stage::open(&a.ok_or(USAGE)?, "gannet_isolation")?;
     if record {
         return write(&recorded(root), &mut stage);
