@@ -68,12 +68,7 @@ pub(crate) fn passes_over(session: &Session, statement: &Statement) -> Result<bo
     if kind.logged == Logged::Never && !begins {
         return Ok(false);
     }
-    match NextGtid::of(&session.work) {
-        NextGtid::Automatic | NextGtid::Owned(_) => Ok(false),
-        NextGtid::Used => Err(used(session)),
-        // With its own end.
-        NextGtid::Skipped => Ok(true),
-    }
+    is_skipped(session)
 }
 
 /// The same of a plan.
@@ -82,6 +77,11 @@ pub(crate) fn passes_over_plan(session: &Session, plan: &Plan) -> Result<bool> {
     if !matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_)) {
         return Ok(false);
     }
+    is_skipped(session)
+}
+
+/// The transaction that the session is to do is executed: what belongs to it is passed over, with its own end.
+fn is_skipped(session: &Session) -> Result<bool> {
     match NextGtid::of(&session.work) {
         NextGtid::Automatic | NextGtid::Owned(_) => Ok(false),
         NextGtid::Used => Err(used(session)),

@@ -69,10 +69,7 @@ pub(super) fn join<'p>(
 ) -> Result<()> {
     let row = Waiting { last_row_id: to.last_row_id, row_id: std::mem::take(&mut to.row_id), values };
     if to.insert.ignore && is_over(&row, run.warned, cx) {
-        let mut own = cx.warnings.take_since(run.warned);
-        put_run(to, &run.rows, cx)?;
-        cx.warnings.append(&mut own);
-        put_single(to, &row, cx)?;
+        put_apart(to, &run, &row, cx)?;
         run.rows.clear();
         run.warned = cx.warnings.mark();
     } else {
@@ -125,6 +122,14 @@ fn put_single<'p>(to: &mut Run<'p>, row: &Waiting, cx: &mut Cx<'_, 'p>) -> Resul
     to.put(row.values.clone(), None, cx)
 }
 
+/// Puts the rows in that wait, and then one of which something was said: what is said of them goes before that.
+fn put_apart<'p>(to: &mut Run<'p>, before: &FirstRows, row: &Waiting, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    let mut own = cx.warnings.take_since(before.warned);
+    put_run(to, &before.rows, cx)?;
+    cx.warnings.append(&mut own);
+    put_single(to, row, cx)
+}
+
 /// A row comes while others wait.
 pub(super) fn wait<'p>(
     to: &mut Run<'p>,
@@ -134,10 +139,7 @@ pub(super) fn wait<'p>(
 ) -> Result<()> {
     let row = Waiting { last_row_id: to.last_row_id, row_id: std::mem::take(&mut to.row_id), values };
     if to.insert.ignore && is_over(&row, first.warned, cx) {
-        let mut own = cx.warnings.take_since(first.warned);
-        put_run(to, &first.rows, cx)?;
-        cx.warnings.append(&mut own);
-        return put_single(to, &row, cx);
+        return put_apart(to, &first, &row, cx);
     }
     first.bytes += row.values.iter().map(Value::long_bytes).sum::<usize>();
     first.rows.push(row);
