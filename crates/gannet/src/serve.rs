@@ -19,10 +19,11 @@ pub fn run(args: &[String]) -> Result<(), String> {
     };
     // Before anything is opened: a signal during the start must not leave the store half open.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|e| format!("cannot handle signals: {e}"))?;
-    let server = Server::start(options)?;
+    let mut server = Server::open(options)?;
     let console = gannet_console::start(server.instance(), server.sessions())?;
     let keys = gannet_memcache::start(server.instance(), server.sessions())?;
     let replica = gannet_replica::start(server.core(), server.sessions())?;
+    server.serve()?;
     print!("{}", server.banner());
     if let Some(at) = console {
         let scheme = if at.ip().is_loopback() { "http" } else { "https" };

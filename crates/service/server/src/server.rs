@@ -23,18 +23,33 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the store and starts to listen. The error is a sentence for the administrator.
+    /// [`Server::open`] and [`Server::serve`].
     pub fn start(options: ServerOptions) -> Result<Server, String> {
-        let mut it = Self::over(Instance::open(options)?);
-        let note = it.core().persisted.note();
-        let ready = it
-            .make_sys()
-            .and_then(|()| it.run_init_file())
-            .and_then(|()| it.listen())
-            .and_then(|()| it.instance.write_pid());
-        ready.map_err(|e| format!("{e}{note}"))?;
-        it.start_scheduler();
+        let mut it = Self::open(options)?;
+        it.serve()?;
         Ok(it)
+    }
+
+    /// Opens the store. Services that may refuse to start are started before [`Server::serve`]: a client that is
+    /// let in must not see a server go that never was ready.
+    pub fn open(options: ServerOptions) -> Result<Server, String> {
+        let it = Self::over(Instance::open(options)?);
+        let ready = it.make_sys().and_then(|()| it.run_init_file());
+        ready.map_err(|e| it.with_note(e))?;
+        Ok(it)
+    }
+
+    /// Listens to clients and starts the event scheduler. The error is a sentence for the administrator.
+    pub fn serve(&mut self) -> Result<(), String> {
+        let ready = self.listen().and_then(|()| self.instance.write_pid());
+        ready.map_err(|e| self.with_note(e))?;
+        self.start_scheduler();
+        Ok(())
+    }
+
+    /// An error of the start, and which settings of SET PERSIST took part in it.
+    fn with_note(&self, error: String) -> String {
+        format!("{error}{}", self.core().persisted.note())
     }
 
     /// A server inside a simulation: clients come by [`Server::connect_simulated`].
