@@ -265,6 +265,12 @@ impl Replicas for Shared {
 
     fn status(&self) -> Option<Vec<(&'static str, Value)>> {
         let source = self.source().ok()??;
-        Some(self.status.lock().row(self, &source))
+        // What waits comes before the lock.
+        let position = self.position().unwrap_or_default();
+        let executed = match self.core.binlog() {
+            Some(log) => log.executed(&self.core.engine).to_string(),
+            None => position.applied.to_string(),
+        };
+        Some(self.status.lock().row(&source, &position, &executed))
     }
 }

@@ -1,6 +1,5 @@
 //! SHOW REPLICA STATUS.
 
-use super::Shared;
 use super::source::{Position, Source};
 use gannet_runtime::WallTime;
 use gannet_types::{SqlError, Value};
@@ -106,7 +105,7 @@ impl Status {
         Value::UInt(behind)
     }
 
-    pub(crate) fn row(&self, shared: &Shared, source: &Source) -> Vec<(&'static str, Value)> {
+    pub(crate) fn row(&self, source: &Source, kept: &Position, executed: &str) -> Vec<(&'static str, Value)> {
         let text = |text: &str| Value::text(text);
         let number = Value::UInt;
         let (io, state) = match (self.running, self.connected) {
@@ -114,12 +113,8 @@ impl Status {
             (true, false) => ("Connecting", "Connecting to source"),
             (false, _) => ("No", ""),
         };
-        let (shown, kept) = (&self.file, shared.position().unwrap_or_default());
+        let shown = &self.file;
         let (file, at) = if shown.is_empty() { (&kept.file, kept.at) } else { (shown, self.position) };
-        let executed = match shared.core.binlog() {
-            Some(log) => log.executed(&shared.core.engine).to_string(),
-            None => kept.applied.to_string(),
-        };
         let (last, empty) = (&self.applying_error, || Value::text(""));
         let applies = self.running && last.number == 0;
         let mut row = vec![
@@ -169,7 +164,7 @@ impl Status {
             ("Source_SSL_Crl", empty()),
             ("Source_SSL_Crlpath", empty()),
             ("Retrieved_Gtid_Set", text(&self.retrieved)),
-            ("Executed_Gtid_Set", text(&executed)),
+            ("Executed_Gtid_Set", text(executed)),
             ("Auto_Position", number(u64::from(source.auto_position))),
             ("Replicate_Rewrite_DB", empty()),
         ]);
