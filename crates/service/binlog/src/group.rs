@@ -86,7 +86,7 @@ pub struct SpilledTo {
 }
 
 /// Holds the items of a large transaction, beyond what is gathered in memory.
-pub trait Spill: Send + std::fmt::Debug {
+pub trait Spill: Send + Sync + std::fmt::Debug {
     /// Appends bytes.
     fn append(&mut self, bytes: &[u8]) -> std::io::Result<()>;
     /// Only the first `len` bytes stay.

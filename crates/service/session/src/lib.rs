@@ -154,6 +154,8 @@ pub struct Session {
     pub(crate) temporaries: temporary::Temporaries,
     /// HANDLER.
     pub(crate) handlers: Vec<handler::Opened>,
+    /// The text of the statement that runs, where the connection's is another one's: of CALL, or of EXECUTE.
+    pub(crate) own_text: Option<Arc<[u8]>>,
     /// Where another server's log stands behind the definition that runs: kept with it.
     pub(crate) position: Option<Vec<u8>>,
     /// BINLOG.
@@ -309,6 +311,7 @@ impl Session {
             locked: locks::LockedTables::default(),
             branch: branch::BranchState::None,
             handlers: Vec::new(),
+            own_text: None,
             position: None,
             applier: None,
             restoring: None,

@@ -507,9 +507,9 @@ fn run_unplanned(
 ) -> Result<Done> {
     let statement = s.statement.clone();
     session.running.markers = markers;
-    let around = session.running.text.replace(s.text.clone());
+    let around = session.own_text.replace(s.text.clone());
     let outcome = session.perform(&statement, reply);
-    session.running.text = around;
+    session.own_text = around;
     let values = std::mem::take(&mut session.running.markers);
     let outs = std::mem::take(&mut session.running.outs);
     if outs.is_empty() || outcome.is_err() {

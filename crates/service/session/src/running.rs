@@ -7,7 +7,6 @@ use super::reply::Done;
 use gannet_runtime::{WallTime, now_ns};
 use gannet_types::collation::LikePattern;
 use gannet_types::{Result, Value};
-use std::sync::Arc;
 
 /// When a statement began, read once; later times are that plus the time that has passed.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +37,6 @@ pub struct Running {
     pub(crate) locals: Option<gannet_program::Names>,
     /// Parameters of a prepared CALL that got values: their places among `markers`, names and types.
     pub(crate) outs: Vec<(u32, Box<str>, gannet_types::SqlType)>,
-    /// Its own text, where the connection's is another one's: of CALL, or of EXECUTE.
-    pub(crate) text: Option<Arc<[u8]>>,
     /// Another statement of the same text follows.
     pub more: bool,
     /// It dropped the default database.

@@ -469,9 +469,9 @@ fn perform_inner(session: &mut Session, inner: &Inner, reply: &mut dyn Reply) ->
     if kinds::of(&inner.statement).logged != kinds::Logged::Text {
         return session.perform(&inner.statement, reply);
     }
-    let around = session.running.text.replace(inner.text.as_bytes().into());
+    let around = session.own_text.replace(inner.text.as_bytes().into());
     let outcome = session.perform(&inner.statement, reply);
-    session.running.text = around;
+    session.own_text = around;
     outcome
 }
 

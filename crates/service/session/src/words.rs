@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The running statement as a group of its own; `None` when it is not logged.
 pub(super) fn words(session: &Session) -> Option<Words> {
-    words_of(session, || match &session.running.text {
+    words_of(session, || match &session.own_text {
         Some(own) => own.to_vec(),
         None => session.entry.logged_text(),
     })
