@@ -473,7 +473,13 @@ mod groups {
                         spilling.settle(undo);
                         plain.settle(undo);
                     }
-                    2 => spilling.spill(|| Ok(Box::new(held.clone()))).unwrap(),
+                    2 => {
+                        let make = || {
+                            held.0.lock().unwrap().clear();
+                            Ok(Box::new(held.clone()) as Box<dyn Spill>)
+                        };
+                        spilling.spill(make).unwrap();
+                    }
                     n => {
                         let shape = &shapes[(n > 9) as usize];
                         let value = dice(1000) as i64;
