@@ -18,7 +18,7 @@ use gannet_binlog::rows::{Change, Image, Rows, flags};
 use gannet_core::vars::{Live, VarValue};
 use gannet_parser::printer::quote_name;
 use gannet_schema::Table;
-use gannet_types::{Result, SqlError, SqlType, TypeId, Value, sql_err};
+use gannet_types::{CollationId, Result, SqlError, SqlType, TypeId, Value, sql_err};
 use std::sync::Arc;
 
 /// Statements that are kept for one table: beyond that they are made anew.
@@ -163,7 +163,9 @@ impl Target {
                 return Err(sql_err!(ReplicaConversionFailed, position, table.schema, table.name, from, to));
             }
             mapped.unsigned.get_or_insert(column.ty.unsigned);
-            mapped.collation.get_or_insert(column.ty.collation.0);
+            // A document is text in MariaDB.
+            let json = column.ty.id == TypeId::Json;
+            mapped.collation.get_or_insert(if json { CollationId::DEFAULT } else { column.ty.collation }.0);
         }
         Ok(Target { table, said, map, statements: HashMap::default() })
     }
@@ -226,7 +228,7 @@ impl Target {
         let value = |image: &Image, i: u32| localized(image[i as usize].clone().unwrap_or(Value::Null));
         let mut bound: Vec<Value> = shape.written.iter().map(|i| value(after, *i)).collect();
         bound.extend(shape.found.iter().map(|i| match (shape.by_key, value(&first, *i)) {
-            (false, Value::Str(text, _)) => Value::Str(text, gannet_types::CollationId::BINARY),
+            (false, Value::Str(text, _)) => Value::Str(text, CollationId::BINARY),
             (_, value) => value,
         }));
         if self.statements.len() >= MOST_STATEMENTS && !self.statements.contains_key(&shape) {
@@ -269,7 +271,7 @@ impl Target {
         };
         let types = shape.written.iter().map(ty).chain(shape.found.iter().map(|i| {
             let binary = !shape.by_key && self.column(*i).is_some_and(|c| c.ty.id.is_string());
-            if binary { SqlType::varchar(u32::from(u16::MAX), gannet_types::CollationId::BINARY) } else { ty(i) }
+            if binary { SqlType::varchar(u32::from(u16::MAX), CollationId::BINARY) } else { ty(i) }
         }));
         Ok(RowStatement { types: types.collect(), statement: prepared::make_own(session, text.as_bytes())? })
     }

@@ -3,7 +3,7 @@
 
 use super::apply::Applier;
 use super::own::OwnSession;
-use super::reply::{Ended, Manner, Reply};
+use super::reply::{Done, Ended, Manner, Reply};
 use super::{Charsets, Session};
 use gannet_base::Attached;
 use gannet_binlog::event::kind;
@@ -14,7 +14,7 @@ use gannet_core::vars::{Live, VarValue};
 use gannet_core::work::{Gtids, NextGtid};
 use gannet_exec::Rows;
 use gannet_exec::error::from_engine;
-use gannet_parser::ast::Completion;
+use gannet_parser::ast::{self, Completion, Statement, TableOption};
 use gannet_plan::plan::ResultColumn;
 use gannet_runtime::Interrupt;
 use gannet_types::{ErrorCode, Result, SqlError, SqlMode, Value};
@@ -97,14 +97,16 @@ impl Follower {
             under(session, &query.settings, timestamp);
             let schema = String::from_utf8_lossy(query.schema).into_owned();
             session.state.set_database((!schema.is_empty()).then(|| schema.into()));
-            let text = match query.text.strip_suffix(ROWS_FOLLOW) {
-                Some(text) if text.first_chunk::<6>().is_some_and(|c| c.eq_ignore_ascii_case(b"CREATE")) => {
-                    return new_table(session, query, text);
-                }
-                _ => query.text,
-            };
             session.position = position.map(<[u8]>::to_vec);
-            let outcome = run(session, text);
+            let outcome = match (run(session, query.text), query.text.strip_suffix(ROWS_FOLLOW)) {
+                // One that is there and empty was made before a crash.
+                (Err(e), Some(text)) if e.code() == ErrorCode::TableExists && is_empty(session, text)? => {
+                    let mut body = Vec::new();
+                    query.encode(&mut body);
+                    rows_follow(session, body)
+                }
+                (outcome, _) => outcome,
+            };
             let kept = session.position.take().is_none();
             outcome?;
             match position {
@@ -154,36 +156,48 @@ fn commit(session: &mut Session, position: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// CREATE TABLE ... START TRANSACTION: the table is made at once, and its definition told with the rows. One that is
-/// there and empty was made before a crash.
-fn new_table(session: &mut Session, query: &Query<'_>, text: &[u8]) -> Result<()> {
-    let next = NextGtid::of(&session.work);
-    Gtids::of(&mut session.work).set_aside(NextGtid::Automatic);
-    let logs = session.state.vars[Live::SqlLogBin].clone();
-    session.commit_implicitly()?;
-    session.state.vars.set(Live::SqlLogBin, VarValue::bool(false));
-    let outcome = match run(session, text) {
-        Err(e) if e.code() == ErrorCode::TableExists => is_empty(session, text).and_then(|empty| match empty {
-            true => Ok(()),
-            false => Err(e),
-        }),
-        outcome => outcome,
-    };
-    session.state.vars.set(Live::SqlLogBin, logs);
-    Gtids::of(&mut session.work).set_aside(next);
-    outcome?;
-    run(session, b"BEGIN")?;
-    let mut body = Vec::new();
-    query.encode(&mut body);
+/// A table whose rows follow: they are told with its definition, as one group.
+fn rows_follow(session: &mut Session, body: Vec<u8>) -> Result<()> {
+    session.work.start(None, false)?;
     Gtids::of(&mut session.work).put_before(kind::QUERY, body);
     Ok(())
+}
+
+/// CREATE TABLE ... START TRANSACTION: the table is made at once, and a transaction begins whose rows it is told with.
+pub(crate) fn new_table(session: &mut Session, create: &ast::CreateTable, reply: &mut dyn Reply) -> Result<Done> {
+    let text = session.own_text.as_deref().map_or_else(|| session.entry.logged_text(), <[u8]>::to_vec);
+    let body = super::words::query(session, &text);
+    let mut plain = create.clone();
+    if let ast::CreateTableBody::Define { options, .. } = &mut plain.body {
+        options.retain(|option| *option != TableOption::StartTransaction);
+    }
+    let (next, logs) = (NextGtid::of(&session.work), session.state.vars[Live::SqlLogBin].clone());
+    session.commit_implicitly()?;
+    Gtids::of(&mut session.work).set_aside(NextGtid::Automatic);
+    session.state.vars.set(Live::SqlLogBin, VarValue::bool(false));
+    let outcome = session.perform(&Statement::CreateTable(Box::new(plain)), reply);
+    session.state.vars.set(Live::SqlLogBin, logs);
+    Gtids::of(&mut session.work).set_aside(next);
+    let done = outcome?;
+    if super::logged::is_logged(session) {
+        rows_follow(session, body)?
+    } else {
+        session.work.start(None, false)?
+    }
+    Ok(done)
+}
+
+/// [`new_table`] is asked for.
+pub(crate) fn has_rows_following(create: &ast::CreateTable) -> bool {
+    let asks = |options: &[TableOption]| options.contains(&TableOption::StartTransaction);
+    !create.temporary && matches!(&create.body, ast::CreateTableBody::Define { options, .. } if asks(options))
 }
 
 /// The table that a text defines has no rows.
 fn is_empty(session: &mut Session, text: &[u8]) -> Result<bool> {
     let parsed = gannet_parser::parse(text, Default::default());
     let Ok(parsed) = parsed else { return Ok(false) };
-    let gannet_parser::ast::Statement::CreateTable(create) = &parsed.statement else { return Ok(false) };
+    let Statement::CreateTable(create) = &parsed.statement else { return Ok(false) };
     let database = session.state.database.clone().unwrap_or_default();
     let schema = create.name.schema.as_ref().map_or(&*database, |s| s);
     let (schema, name) =
@@ -191,7 +205,7 @@ fn is_empty(session: &mut Session, text: &[u8]) -> Result<bool> {
     let text = format!("DO EXISTS (SELECT 1 FROM {schema}.{name})");
     let parsed = gannet_parser::parse(text.as_bytes(), Default::default());
     match parsed.map(|p| p.statement) {
-        Ok(gannet_parser::ast::Statement::Do(list)) => {
+        Ok(Statement::Do(list)) => {
             let value = list.first().map(|e| session.evaluate(e)).transpose()?;
             Ok(matches!(value, Some(Value::Int(0))))
         }

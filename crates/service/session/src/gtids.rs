@@ -93,7 +93,9 @@ pub(crate) fn passes_over_plan(session: &Session, plan: &Plan) -> Result<bool> {
 #[cold]
 pub(crate) fn end_definition(session: &mut Session, statement: &Statement) {
     let temporary = super::temporary::only_temporary(session, statement);
-    if kinds::of(statement).logged == Logged::Text && !temporary {
+    // A definition that opens a transaction is told with its rows.
+    let open = session.work.transaction().is_open();
+    if kinds::of(statement).logged == Logged::Text && !temporary && !open {
         Gtids::of(&mut session.work).tell();
         Gtids::of(&mut session.work).end(true);
         session.position = None;

@@ -211,9 +211,21 @@ fn known_variable(session: &Session, prefix: Option<&gannet_parser::ast::Ident>,
     }
 }
 
+/// What is the case here of variables that are MariaDB's alone: its mysqlbinlog sets them before all else.
+fn of_mariadb(name: &str) -> Option<Value> {
+    match name.to_ascii_lowercase().as_str() {
+        "check_constraint_checks" => Some(Value::Int(1)),
+        "system_versioning_insert_history" => Some(Value::Int(0)),
+        _ => None,
+    }
+}
+
 /// Names, scopes and privileges.
 fn check_item(session: &Session, item: &SetItem) -> Result<()> {
     let SetItem::Variable { scope, prefix, name, .. } = item else { return Ok(()) };
+    if prefix.is_none() && of_mariadb(name).is_some() {
+        return Ok(());
+    }
     let id = known_variable(session, prefix.as_ref(), name)?;
     let def = id.def();
     let read_only = |what: &str| sql_err!(IncorrectGlobalLocalVar, def.name, what);
@@ -272,6 +284,13 @@ fn may_persist(session: &Session, def: &VarDef, scope: VarScope) -> bool {
 
 fn set_item(session: &mut Session, item: &SetItem) -> Result<()> {
     match item {
+        SetItem::Variable { prefix: None, name, value: SetValue::Expr(expr), .. } if of_mariadb(name).is_some() => {
+            let value = session.evaluate(expr)?;
+            match of_mariadb(name) == Some(value) {
+                true => Ok(()),
+                false => Err(SqlError::unsupported(format_args!("{name} of MariaDB"))),
+            }
+        }
         SetItem::Variable { scope, prefix, name, value, .. } => {
             let id = known_variable(session, prefix.as_ref(), name)?;
             let value = match value {

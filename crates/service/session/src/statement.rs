@@ -392,6 +392,9 @@ fn ddl(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> R
             return temporary::drop_temporary(session, statement);
         }
         Statement::Truncate(name) if is_virtual(session, name) => return truncate_virtual(session, name),
+        Statement::CreateTable(c) if super::follow::has_rows_following(c) => {
+            return super::follow::new_table(session, c, reply);
+        }
         _ => {}
     }
     // A READ ONLY transaction ends like others: its restriction does not matter then.
