@@ -210,6 +210,10 @@ impl Shared {
             for packet in packets {
                 events.event(&packet)?;
             }
+            if !reading.has_more() {
+                // All that the source has sent is applied.
+                self.status.lock().heard();
+            }
         }
         Ok(())
     }

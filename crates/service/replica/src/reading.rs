@@ -98,6 +98,11 @@ impl Reading {
         Ok(Reading(c))
     }
 
+    /// Packets are there that were not taken.
+    pub(crate) fn has_more(&self) -> bool {
+        self.0.has_packet()
+    }
+
     /// The next packets; `None`: the source has ended the log.
     pub(crate) fn next(&mut self, shared: &Shared) -> Result<Option<Vec<Vec<u8>>>, Fault> {
         let connection = &mut self.0;

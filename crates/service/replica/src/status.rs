@@ -61,7 +61,7 @@ impl Status {
         self.heard();
     }
 
-    /// A sign of life without a transaction: everything is applied.
+    /// A sign of life, and everything is applied.
     pub(crate) fn heard(&mut self) {
         self.heard_s = WallTime::now().seconds();
         self.applying = false;
@@ -192,5 +192,5 @@ fn moment(at_s: u64) -> String {
     }
     let stamp = gannet_types::Timestamp::from_unix_micros(at_s as i64 * 1_000_000);
     let shown = stamp.map(|t| t.to_local(&gannet_types::TimeZone::UTC).to_string()).unwrap_or_default();
-    shown.get(2..).unwrap_or_default().replace('-', "")
+    shown.get(2..19).unwrap_or_default().replace('-', "")
 }
