@@ -12,6 +12,7 @@ use std::{
     process::Command,
 };
 
+use crate::clients::build_release;
 use crate::instructions::{Bench, EVENTS, in_scratch};
 
 /// What a workload may do.
@@ -76,11 +77,12 @@ const RARE: f64 = 0.05;
 
 /// Measures every workload whose name contains `filter`.
 pub fn run(root: &Path, filter: Option<&str>) -> Result<String, String> {
-    in_scratch(root, "atomics", |bin, dir| measure(bin, dir, filter))
+    let bin = build_release(root)?;
+    in_scratch("atomics", |dir| measure(&bin, dir, filter))
 }
 
 fn measure(bin: &Path, dir: &Path, filter: Option<&str>) -> Result<String, String> {
-    let bench = Bench::prepare(bin, dir)?;
+    let bench = Bench::prepare(bin, None, dir)?;
     let mut table = String::from("| workload | protocol | place | an event | line |\n|---|---|---|--:|---|\n");
     let mut faults = String::new();
     for w in WORKLOADS.iter().filter(|w| filter.is_none_or(|f| w.name.contains(f))) {

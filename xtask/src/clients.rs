@@ -14,24 +14,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Builds the binary, starts a server on a fresh directory for every script whose name contains the filter, and runs
-/// it. With `--debug` the binary is that of the tests, with their assertions and without another build.
+/// Builds the release binary, and runs the clients with it.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
-    let debug = args.first().is_some_and(|a| a == "--debug");
-    let filter = args.get(usize::from(debug)).map(String::as_str);
+    run_with(root, &build_release(root)?, args.first().map(String::as_str))
+}
+
+/// Starts a server on a fresh directory for every script whose name contains the filter, and runs it.
+pub fn run_with(root: &Path, bin: &Path, filter: Option<&str>) -> Result<String, String> {
     let scripts = scripts(&root.join("tests/clients"), filter)?;
-    let bin = if debug { build_debug(root)? } else { build_release(root)? };
     let (mut passed, mut failed) = (0, Vec::new());
     for script in &scripts {
         let name = script.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let server = Server::start(&bin, &name)?;
+        let server = Server::start(bin, &name)?;
         let begin = Instant::now();
         let status = Command::new("bash")
             .arg(script)
             .env("GANNET_SOCKET", server.dir.join("gannet.sock"))
             .env("GANNET_PORT", server.port.to_string())
             .env("GANNET_DATADIR", server.dir.join("data"))
-            .env("GANNET_BIN", &bin)
+            .env("GANNET_BIN", bin)
             .current_dir(root)
             .status()
             .map_err(|e| format!("{}: {e}", script.display()))?;
@@ -51,22 +52,13 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
 
 /// Builds the release binary; where it is.
 pub(crate) fn build_release(root: &Path) -> Result<PathBuf, String> {
-    build(root, &["build", "--release", "--package", "gannet"], "release")
-}
-
-/// The binary that the tests of `crates/gannet` run. Built with all the tests, because a build of its own would choose
-/// other features of the crates, and compile them again.
-fn build_debug(root: &Path) -> Result<PathBuf, String> {
-    build(root, &["test", "--no-run", "--quiet"], "debug")
-}
-
-fn build(root: &Path, command: &[&str], folder: &str) -> Result<PathBuf, String> {
-    let built = Command::new("cargo").args(command).current_dir(root).status();
+    let build = ["build", "--release", "--package", "gannet"];
+    let built = Command::new("cargo").args(build).current_dir(root).status();
     if !built.is_ok_and(|status| status.success()) {
-        return Err(format!("the {folder} build failed"));
+        return Err("the release build failed".into());
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), |dir| root.join(dir));
-    Ok(target.join(folder).join("gannet"))
+    Ok(target.join("release/gannet"))
 }
 
 fn scripts(dir: &Path, filter: Option<&str>) -> Result<Vec<PathBuf>, String> {

@@ -1,12 +1,13 @@
-//! `cargo xtask instructions`: user-mode instructions of the server per event of sysbench's workloads, one connection,
-//! by callgrind.
+//! `cargo xtask instructions`: user-mode instructions of the server per event of sysbench's workloads and of shapes of
+//! `gannet bench micro`, one connection, by callgrind.
 //!
 //! Two runs of a server under valgrind on copies of the same data differ only in the number of events; the difference
-//! divided by the difference of events is what one costs. Start, stop and preparing cancel out, and so does the first
-//! reading of the pages, which a query does before. Wants valgrind and sysbench.
+//! divided by the difference of events is what one costs. Connecting, preparing and stopping cancel out; the start, and
+//! the first reading of the pages, are not counted. Wants valgrind and sysbench.
 //!
 //! `--accept` appends the figures to the ledger; `--gate` compares with its newest ones, and fails where a workload
-//! needs more than 2 % above.
+//! needs more than 2 % above. `--binary` measures a server that is built, and `--client` takes the shapes of another
+//! binary than the server's.
 
 use crate::{
     clients::build_release,
@@ -21,14 +22,62 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Workloads: name in sysbench, its protocol option, name in the ledger.
-const WORKLOADS: &[(&str, &str, &str)] = &[
-    ("oltp_point_select", "auto", "point_select"),
-    ("oltp_point_select", "disable", "point_select text"),
-    ("oltp_read_only", "auto", "read_only"),
-    ("oltp_update_index", "auto", "update_index"),
-    ("oltp_update_non_index", "auto", "update_non_index"),
-    ("oltp_insert", "auto", "insert"),
+/// A workload.
+struct Workload {
+    /// Of sysbench's script, or of the shape.
+    name: &'static str,
+    client: Client,
+    /// In the ledger.
+    what: &'static str,
+    /// Events of the two runs.
+    events: [u64; 2],
+}
+
+/// What sends the statements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Client {
+    /// With prepared statements.
+    Prepared,
+    /// With texts.
+    Text,
+    /// `gannet bench micro`, one shape.
+    Shape,
+}
+
+impl Client {
+    /// The name of the protocol in the table, and sysbench's option.
+    fn protocol(self) -> (&'static str, &'static str) {
+        match self {
+            Client::Prepared | Client::Shape => ("prepared", "auto"),
+            Client::Text => ("text", "disable"),
+        }
+    }
+}
+
+const fn sysbench(name: &'static str, client: Client, what: &'static str) -> Workload {
+    Workload { name, client, what, events: EVENTS }
+}
+
+const fn shape(name: &'static str) -> Workload {
+    Workload { name, client: Client::Shape, what: name, events: [100, 500] }
+}
+
+const WORKLOADS: &[Workload] = &[
+    sysbench("oltp_point_select", Client::Prepared, "point_select"),
+    sysbench("oltp_point_select", Client::Text, "point_select text"),
+    sysbench("oltp_read_only", Client::Prepared, "read_only"),
+    sysbench("oltp_update_index", Client::Prepared, "update_index"),
+    sysbench("oltp_update_non_index", Client::Prepared, "update_non_index"),
+    sysbench("oltp_insert", Client::Prepared, "insert"),
+    sysbench("oltp_delete", Client::Prepared, "delete"),
+    shape("range of 10"),
+    shape("range of 100"),
+    shape("list of 10"),
+    shape("list of 100"),
+    shape("list of 1000"),
+    shape("list by secondary key"),
+    shape("update by list of 100"),
+    shape("scan with a function"),
 ];
 
 /// What a workload may need above the accepted figure.
@@ -37,31 +86,67 @@ const MARGIN: f64 = 1.02;
 /// Events of the two runs.
 pub(crate) const EVENTS: [u64; 2] = [500, 2500];
 
-/// Measures every workload whose name contains the filter, and with `--accept` or `--gate` all of them.
-pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
-    let option = args.first().map(String::as_str);
-    let filter = option.filter(|o| !matches!(*o, "--accept" | "--gate"));
-    if !WORKLOADS.iter().any(|(name, ..)| filter.is_none_or(|f| name.contains(f))) {
-        let names: Vec<&str> = WORKLOADS.iter().map(|(name, ..)| *name).collect();
-        return Err(format!("cargo xtask instructions [WORKLOAD | --accept | --gate]: a part of {}", names.join(", ")));
-    }
-    let mut counted = Vec::new();
-    let table = in_scratch(root, "instructions", |bin, dir| measure(bin, dir, filter, &mut counted))?;
-    match option {
-        Some("--accept") => {
-            let mut entries = Entries::new(root, "instructions", args)?;
-            counted.iter().for_each(|(what, n)| entries.add(what, n, "instructions"));
-            entries.append_to(&root.join("docs/ledger.csv"))?;
-        }
-        Some("--gate") => {
-            let ledger = rows(root)?;
-            let accepted = |what: &str| newest(&ledger, what, "instructions")?.figure.parse::<u64>().ok();
-            let above: Vec<String> = counted.iter().filter_map(|(what, n)| beyond(what, *n, accepted(what))).collect();
-            if !above.is_empty() {
-                return Err(format!("{table}\n{}", above.join("\n")));
+/// What was asked for.
+#[derive(Default)]
+struct Wish {
+    filter: Option<String>,
+    accept: bool,
+    gate: bool,
+    binary: Option<PathBuf>,
+    client: Option<PathBuf>,
+}
+
+impl Wish {
+    fn parse(args: &[String]) -> Result<Wish, String> {
+        let mut wish = Wish::default();
+        let mut rest = args.iter();
+        let path = |value: Option<&String>| {
+            let path = PathBuf::from(value.ok_or("a binary is missing")?);
+            path.canonicalize().map_err(|e| format!("{}: {e}", path.display()))
+        };
+        while let Some(arg) = rest.next() {
+            match arg.as_str() {
+                "--accept" => wish.accept = true,
+                "--gate" => wish.gate = true,
+                "--binary" => wish.binary = Some(path(rest.next())?),
+                "--client" => wish.client = Some(path(rest.next())?),
+                option if option.starts_with("--") => return Err(format!("unknown option {option}")),
+                filter => wish.filter = Some(filter.to_owned()),
             }
         }
-        _ => {}
+        if wish.accept && (wish.binary.is_some() || wish.filter.is_some()) {
+            return Err("--accept is for all workloads of the tree's own build".into());
+        }
+        if !WORKLOADS.iter().any(|w| wish.wants(w)) {
+            let names: Vec<&str> = WORKLOADS.iter().map(|w| w.name).collect();
+            return Err(format!("a part of a workload's name: {}", names.join(", ")));
+        }
+        Ok(wish)
+    }
+
+    fn wants(&self, workload: &Workload) -> bool {
+        self.filter.as_ref().is_none_or(|f| workload.name.contains(f.as_str()))
+    }
+}
+
+/// Measures every workload whose name contains the filter, and with `--accept` all of them.
+pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
+    let wish = Wish::parse(args)?;
+    let mut counted = Vec::new();
+    let bin = wish.binary.clone().map_or_else(|| build_release(root), Ok)?;
+    let table = in_scratch("instructions", |dir| measure(&bin, dir, &wish, &mut counted))?;
+    if wish.accept {
+        let mut entries = Entries::new(root, "instructions", args)?;
+        counted.iter().for_each(|(what, n)| entries.add(what, n, "instructions"));
+        entries.append_to(&root.join("docs/ledger.csv"))?;
+    }
+    if wish.gate {
+        let ledger = rows(root)?;
+        let accepted = |what: &str| newest(&ledger, what, "instructions")?.figure.parse::<u64>().ok();
+        let above: Vec<String> = counted.iter().filter_map(|(what, n)| beyond(what, *n, accepted(what))).collect();
+        if !above.is_empty() {
+            return Err(format!("{table}\n{}", above.join("\n")));
+        }
     }
     Ok(table)
 }
@@ -75,57 +160,79 @@ fn beyond(what: &str, now: u64, accepted: Option<u64>) -> Option<String> {
     }
 }
 
-/// Builds the server and gives the work a directory that is removed after it.
-pub(crate) fn in_scratch(
-    root: &Path,
-    name: &str,
-    work: impl FnOnce(&Path, &Path) -> Result<String, String>,
-) -> Result<String, String> {
-    let bin = build_release(root)?;
+/// Gives the work a directory that is removed after it.
+pub(crate) fn in_scratch(name: &str, work: impl FnOnce(&Path) -> Result<String, String>) -> Result<String, String> {
     let dir = std::env::temp_dir().join(format!("gannet-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&dir);
     fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-    let outcome = work(&bin, &dir);
+    let outcome = work(&dir);
     let _ = fs::remove_dir_all(&dir);
     outcome
 }
 
-fn measure(bin: &Path, dir: &Path, filter: Option<&str>, all: &mut Vec<(&'static str, u64)>) -> Result<String, String> {
-    let bench = Bench::prepare(bin, dir)?;
+fn measure(bin: &Path, dir: &Path, wish: &Wish, all: &mut Vec<(&'static str, u64)>) -> Result<String, String> {
+    let chosen: Vec<&Workload> = WORKLOADS.iter().filter(|w| wish.wants(w)).collect();
+    let shapes = chosen.iter().any(|w| w.client == Client::Shape);
+    let client = shapes.then(|| wish.client.as_deref().unwrap_or(bin));
+    let bench = Bench::prepare(bin, client, dir)?;
     let mut table = String::from("| workload | protocol | instructions an event |\n|---|---|--:|\n");
-    for (workload, protocol, what) in WORKLOADS.iter().filter(|(name, ..)| filter.is_none_or(|f| name.contains(f))) {
+    for Workload { name, client, what, events } in chosen {
         let mut counted = [0u64; 2];
-        for (events, counted) in EVENTS.into_iter().zip(&mut counted) {
-            let report = bench.run(workload, protocol, events, &[])?;
+        for (events, counted) in events.iter().zip(&mut counted) {
+            let report = match client {
+                Client::Shape => bench.run_shape(name, *events)?,
+                _ => bench.run(name, client.protocol().1, *events, &[])?,
+            };
             let total = report.lines().find_map(|line| line.strip_prefix("summary: ")?.trim().parse().ok());
             *counted = total.ok_or("callgrind's report has no summary")?;
         }
-        let each = counted[1].saturating_sub(counted[0]) / (EVENTS[1] - EVENTS[0]);
+        let each = counted[1].saturating_sub(counted[0]) / (events[1] - events[0]);
         all.push((*what, each));
-        let protocol = if *protocol == "auto" { "prepared" } else { "text" };
-        let _ = writeln!(table, "| {workload} | {protocol} | {each} |");
+        let line = format!("| {name} | {} | {each} |", client.protocol().0);
+        eprintln!("{line}");
+        let _ = writeln!(table, "{line}");
     }
     Ok(table)
 }
 
-/// sysbench's tables, prepared once, and servers under callgrind on copies of them.
+/// The tables, prepared once, and servers under callgrind on copies of them.
 pub(crate) struct Bench<'a> {
     bin: &'a Path,
+    /// Whose `bench micro` is the client of shapes, if there are any.
+    client: Option<&'a Path>,
     dir: &'a Path,
     fresh: PathBuf,
 }
 
 impl<'a> Bench<'a> {
-    pub(crate) fn prepare(bin: &'a Path, dir: &'a Path) -> Result<Bench<'a>, String> {
+    pub(crate) fn prepare(bin: &'a Path, client: Option<&'a Path>, dir: &'a Path) -> Result<Bench<'a>, String> {
         let fresh = dir.join("fresh");
         let server = Server::start(Command::new(bin), &fresh, dir)?;
         server.sysbench("oltp_common", "auto", 0, "prepare")?;
+        if let Some(client) = client {
+            server.micro(client, &["prepare"])?;
+        }
         server.stop()?;
-        Ok(Bench { bin, dir, fresh })
+        Ok(Bench { bin, client, dir, fresh })
     }
 
     /// callgrind's report of what the workers did in a run of so many events.
     pub(crate) fn run(&self, workload: &str, protocol: &str, events: u64, options: &[&str]) -> Result<String, String> {
+        self.under_callgrind(options, |server| server.sysbench(workload, protocol, events, "run"))
+    }
+
+    /// The same of a shape.
+    fn run_shape(&self, shape: &str, events: u64) -> Result<String, String> {
+        let client = self.client.ok_or("no client was prepared")?;
+        let events = events.to_string();
+        self.under_callgrind(&[], |server| server.micro(client, &["run", "--only", shape, "--events", &events]))
+    }
+
+    fn under_callgrind(
+        &self,
+        options: &[&str],
+        work: impl FnOnce(&Server) -> Result<(), String>,
+    ) -> Result<String, String> {
         let (data, out) = (self.dir.join("data"), self.dir.join("callgrind.out"));
         let _ = fs::remove_dir_all(&data);
         copy(&self.fresh, &data)?;
@@ -136,9 +243,17 @@ impl<'a> Bench<'a> {
             .arg(format!("--callgrind-out-file={}", out.display()))
             .arg(self.bin);
         let server = Server::start(valgrind, &data, self.dir)?;
-        server.mysql("SELECT SUM(LENGTH(pad)), COUNT(*) FROM sbtest.sbtest1 IGNORE INDEX (k_1)")?;
-        server.mysql("SELECT SUM(k) FROM sbtest.sbtest1 FORCE INDEX (k_1)")?;
-        server.sysbench(workload, protocol, events, "run")?;
+        let mut tables = vec![("sbtest.sbtest1", "k_1")];
+        tables.extend(self.client.map(|_| ("gannet_micro.t1", "k")));
+        for (table, key) in tables {
+            server.mysql(&format!("SELECT SUM(LENGTH(pad)), COUNT(*) FROM {table} IGNORE INDEX ({key})"))?;
+            server.mysql(&format!("SELECT SUM(k) FROM {table} FORCE INDEX ({key})"))?;
+        }
+        // What the pages' first reading costs depends on who else reads them at the time.
+        let mut zero = Command::new("callgrind_control");
+        zero.arg("-z").arg(server.child.id().to_string());
+        quiet(zero)?;
+        work(&server)?;
         server.stop()?;
         fs::read_to_string(&out).map_err(|e| format!("{}: {e}", out.display()))
     }
@@ -200,6 +315,14 @@ impl Server {
             .arg(format!("--events={events}"))
             .arg(command);
         quiet(client)
+    }
+
+    fn micro(&self, client: &Path, args: &[&str]) -> Result<(), String> {
+        let mut command = Command::new(client);
+        command.args(["bench", "micro"]).args(args);
+        command.args(["--tables", "1", "--rows", "10000", "--server"]);
+        command.arg(format!("gannet={}", self.socket.display()));
+        quiet(command)
     }
 
     fn stop(mut self) -> Result<(), String> {

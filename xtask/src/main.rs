@@ -8,9 +8,8 @@ const USAGE: &str = "\
 cargo xtask VERB
 
   tidy [--bless]     house rules: layering, unsafe, file sizes, left-over markers (also run by cargo test)
-  clients [--debug] [FILTER]
-                     installs real clients and runs them against a running Gannet (tests/clients/*.sh), of the release
-                     build or the debug build
+  clients [FILTER]
+                     installs real clients and runs them against the release build (tests/clients/*.sh)
   fuzz [--target T] [--minutes M] [--seed N] [--input FILE]
                      mutated valid inputs into the decoders; without a target all of them, one after the other
   fuzz --target statements|prepared|changes [--minutes M] [--seed N] [--rounds N] [--findings N] [--server BINARY]
@@ -21,9 +20,10 @@ cargo xtask VERB
                      the real server under load, killed with -9; all that was acknowledged must be there, and all space given back
   diff --port-a A --port-b B [--seed N] [--statements N]   (or --socket-a, --socket-b)
                      random statements on two servers, Gannet and MariaDB; differences made small (--database, gannet_diff)
-  instructions [FILTER | --accept | --gate]
-                     instructions of the server per event of sysbench's workloads (valgrind, sysbench); into the ledger;
-                     or compared with its newest: more than 2 % above fails
+  instructions [FILTER] [--accept | --gate] [--binary PATH] [--client PATH]
+                     instructions of the server per event of sysbench's workloads and of shapes of `bench micro`
+                     (valgrind, sysbench); into the ledger; or compared with its newest: more than 2 % above fails.
+                     Of this build, or of a binary that is there
   atomics [FILTER]   its atomic read-modify-writes per point select and commit, by place; more than is listed fails
   isolation --port-a A [--port-b B] [--only TEXT] [--record]
                      what each isolation level gives, as named steps in all orders: server A against B or InnoDB's recorded lines

@@ -169,6 +169,23 @@ impl Pair {
         Ok([self.one(false, sql)?, self.one(true, sql)?])
     }
 
+    /// On both, with the rows of all results one behind the other.
+    fn called(&mut self, sql: &str) -> Result<[Outcome; 2], String> {
+        let on = |connection: &mut Connection, server| {
+            let joined = connection.query_multi(sql).map(|mut all| {
+                let last = all.pop().unwrap_or_default();
+                let mut first = ResultSet { ok: last.ok, ..ResultSet::default() };
+                for result in all {
+                    first.columns = result.columns;
+                    first.rows.extend(result.rows);
+                }
+                first
+            });
+            outcome(joined, server, sql)
+        };
+        Ok([on(&mut self.a, "first")?, on(&mut self.b, "second")?])
+    }
+
     /// On both as a prepared statement with parameters.
     fn executed(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<[Outcome; 2], String> {
         let on = |connection: &mut Connection, server| {

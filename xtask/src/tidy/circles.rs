@@ -92,7 +92,17 @@ const KNOTS: &[(&str, &[&str], &str)] = &[
     ),
     (
         "sql/exec",
-        &["dml", "dml/delete", "dml/insert", "dml/load", "dml/update", "dml/update/point", "foreign"],
+        &[
+            "dml",
+            "dml/delete",
+            "dml/insert",
+            "dml/insert/way",
+            "dml/load",
+            "dml/many",
+            "dml/update",
+            "dml/update/point",
+            "foreign",
+        ],
         "a changed row changes others by its foreign keys, which are changed as rows are",
     ),
     (

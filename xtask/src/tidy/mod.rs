@@ -32,7 +32,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("schema", &["base", "types", "text"]),
     ("catalog", &["base", "runtime", "types", "text", "schema", "engine"]),
     ("plan", &["base", "telemetry", "types", "parser", "functions", "text", "schema"]),
-    ("program", &["base", "types", "parser", "schema", "plan"]),
+    ("program", &["base", "telemetry", "types", "parser", "schema", "plan"]),
     (
         "exec",
         &[

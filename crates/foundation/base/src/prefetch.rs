@@ -16,9 +16,11 @@ pub fn prefetch<T>(value: &T, part: Range<usize>) {
         // Whole lines, from the one in which the part begins.
         let before = (value.addr() + part.start) % LINE;
         let first = value.wrapping_add(part.start).wrapping_sub(before);
-        for at in (0..before + part.len()).step_by(LINE) {
+        let (mut at, end) = (0, before + part.len());
+        while at < end {
             // SAFETY: the instruction reads and writes nothing that a program can see, and faults at no address.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(at)) };
+            at += LINE;
         }
     }
     #[cfg(not(target_arch = "x86_64"))]

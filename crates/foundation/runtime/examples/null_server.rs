@@ -1,7 +1,7 @@
 //! The cheapest possible service: fixed MySQL replies. What it costs is what this crate costs, and the kernel.
 //!
 //! `null_server SOCKET-PATH TCP-PORT` with the environment variables `MODE` (`threads`, `workers`), `IO` (`ring`,
-//! `epoll`), `RECV` (`multishot`, `oneshot`), `SEND` (`ring`, `direct`), `SPIN` (microseconds) and `WORKERS`.
+//! `epoll`), `RECV` (`multishot`, `oneshot`), `SEND` (`ring`, `direct`), `LOOK` (`off`) and `WORKERS`.
 //! Point sysbench's oltp_point_select at it with `--skip-trx`.
 
 use std::sync::Arc;
@@ -130,7 +130,7 @@ fn main() {
         io: if var("IO") == "epoll" { IoMode::Epoll } else { IoMode::Ring },
         recv: if var("RECV") == "oneshot" { RecvMode::Oneshot } else { RecvMode::Multishot },
         send: if var("SEND") == "direct" { SendMode::Direct } else { SendMode::Ring },
-        spin_us: var("SPIN").parse().unwrap_or(0),
+        look: var("LOOK") != "off",
         ..WorkerOptions::default()
     };
     let handling = if var("MODE") == "threads" {

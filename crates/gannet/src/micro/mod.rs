@@ -31,7 +31,7 @@ gannet bench micro [prepare|run|all] --server NAME=SOCKET[,PID] ... [options]
   --seconds N                  of one measurement (default: 3)
   --rounds N                   medians of so many (default: 1)
   --events N                   so many statements of each client in place of seconds
-  --only TEXT                  shapes whose names contain it
+  --only TEXT                  shapes whose names contain it; the one whose name it is alone
 
 Works in database gannet_micro, made anew by prepare. One line a shape: events a second, and the server's processor
 time in microseconds an event.
@@ -205,7 +205,9 @@ fn line(name: &str, figures: &[Figure]) -> String {
 fn measure(options: &Options) -> Outcome<()> {
     print_head("shape", options);
     let (mut rates, mut shares) = (Vec::new(), Vec::new());
-    for shape in SHAPES.iter().filter(|s| s.name.contains(&options.only)) {
+    let exact = SHAPES.iter().any(|s| s.name == options.only);
+    let wanted = |s: &&Shape| if exact { s.name == options.only } else { s.name.contains(&options.only) };
+    for shape in SHAPES.iter().filter(wanted) {
         let mut figures = vec![Vec::new(); options.servers.len()];
         for _ in 0..options.rounds {
             for (server, figures) in options.servers.iter().zip(&mut figures) {

@@ -432,6 +432,11 @@ impl Registry {
         }
     }
 
+    /// A handler of a stored program took an error.
+    pub fn handled(&self, entry: &Entry, error: u16, unix_us: u64) {
+        self.ledger.raised(&entry.deeds, || entry.account(), (error, true), unix_us);
+    }
+
     /// The client of a connection has logged in or changed user.
     pub fn known_as(&self, entry: &Entry, who: Who) {
         if entry.progress.load(Relaxed) == Progress::In as u8 {

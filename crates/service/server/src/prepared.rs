@@ -90,6 +90,7 @@ impl Values for Given<'_> {
             },
         );
         match decoded {
+            Ok(attributes) if attributes.is_empty() => {}
             Ok(attributes) => keep_attributes(session, &attributes)?,
             Err(Refused::Malformed) => return Err(sql_err!(MalformedPacket)),
             Err(Refused::Sql(e)) => return Err(e),

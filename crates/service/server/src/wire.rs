@@ -43,7 +43,7 @@ pub struct Wire<'a> {
 
 /// The status word of OK and EOF packets, as far as a session says it.
 pub(crate) fn word(s: Status) -> u16 {
-    let bit = |on: bool, bit: u16| if on { bit } else { 0 };
+    let bit = |on: bool, bit: u16| u16::from(on) * bit;
     bit(s.autocommit, status::AUTOCOMMIT)
         | bit(s.in_transaction, status::IN_TRANS)
         | bit(s.read_only, status::IN_TRANS_READONLY)
@@ -348,7 +348,10 @@ impl Reply for Wire<'_> {
     }
 
     fn rows(&mut self, rows: Rows<'_>, count: usize) -> Result<()> {
-        (0..count).try_for_each(|i| self.put_row(|c| rows.value(i, c)))
+        for i in 0..count {
+            self.put_row(|c| rows.value(i, c))?;
+        }
+        Ok(())
     }
 
     fn row(&mut self, row: &[Value]) -> Result<()> {

@@ -113,17 +113,7 @@ impl Session {
         statement: &Statement,
         notices: &[Notice],
     ) -> Arc<CachedPlan> {
-        let cached = Cached {
-            digest: Handle(self.digest_handle(text)),
-            place: Attached::default(),
-            locks: self.plan_locks(&plan),
-            counter: counter(statement),
-            notices: notices.into(),
-        };
-        if plan.uses.uncacheable || plan.uses.user_variables || has_adjacent_strings(text, literals) {
-            return Arc::new(Entry::alone(key, plan, cached));
-        }
-        self.plans.insert(key, plan, cached)
+        enter_plan_of(self, plan, key, (text, literals), text, (statement, notices))
     }
 
     /// The statistics' handle of a text.
@@ -152,6 +142,30 @@ impl Session {
         plan.bind(text, literals, mode, self.literal_collation(), markers, &mut values)?;
         Ok(values)
     }
+}
+
+/// Puts a plan into the shared cache, as [`Session::enter_plan`], of a text that stands for all of `whole`: its digest
+/// counts.
+pub(crate) fn enter_plan_of(
+    session: &Session,
+    plan: Plan,
+    key: PlanKey,
+    (text, literals): (&[u8], &[LiteralToken]),
+    whole: &[u8],
+    (statement, notices): (&Statement, &[Notice]),
+) -> Arc<CachedPlan> {
+    plan.note_uses();
+    let cached = Cached {
+        digest: Handle(session.digest_handle(whole)),
+        place: Attached::default(),
+        locks: session.plan_locks(&plan),
+        counter: counter(statement),
+        notices: notices.into(),
+    };
+    if plan.uses.uncacheable || plan.uses.user_variables || has_adjacent_strings(text, literals) {
+        return Arc::new(Entry::alone(key, plan, cached));
+    }
+    session.plans.insert(key, plan, cached)
 }
 
 /// The cached plan of a text; of a class, when one is given.

@@ -169,7 +169,15 @@ impl Row<'_> {
 }
 
 /// The table of the server's own that a statement changes by a copy.
+#[inline]
 pub(crate) fn made_table(session: &Session, statement: &Statement) -> Option<Made> {
+    match statement {
+        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => made_of_changed(session, statement),
+        _ => None,
+    }
+}
+
+fn made_of_changed(session: &Session, statement: &Statement) -> Option<Made> {
     fn single(refs: &[ast::TableRef]) -> Option<&ast::ObjectName> {
         match refs {
             [ast::TableRef::Table(t)] => Some(&t.name),

@@ -73,6 +73,7 @@ mod logged;
 mod logging;
 mod logs;
 mod maintain;
+mod many;
 mod objects;
 mod opening;
 mod outfile;

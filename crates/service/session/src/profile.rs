@@ -37,7 +37,7 @@ impl Session {
             let total = p.stages.iter().map(|(_, ns)| ns).sum();
             vec![Value::UInt(p.id), seconds(total, 8), Value::Str(p.text.bytes().into(), collation)]
         };
-        table(columns, self.state.profiles.kept.iter().map(row).collect())
+        table(columns, self.state.profiles.kept().map(row).collect())
     }
 
     /// SHOW PROFILE: of `query`, or of the last one.
@@ -62,7 +62,7 @@ impl Session {
         }
         let width = columns.len();
         let profiles = &self.state.profiles;
-        let id = query.unwrap_or(profiles.last);
+        let id = query.unwrap_or(profiles.last());
         let rows = profiles.rows().filter(|r| r.0 == id).skip(skip).take(take).map(|(_, _, name, duration)| {
             let mut row = vec![Value::Str(name.into(), CollationId::UTF8MB3_GENERAL_CI), duration];
             row.resize(width, Value::Null);
@@ -80,10 +80,10 @@ pub(crate) fn profiled(
     consumed: &mut usize,
     reply: &mut dyn Reply,
 ) -> Result<Done> {
-    session.state.profiles.running = vec![("starting", now_ns())];
+    session.state.profiles.begin();
     let outcome = session.unprofiled(text, consumed, reply);
     let on = session.state.vars[Live::Profiling].as_bool();
-    if !on || session.state.profiles.running.is_empty() {
+    if !on || !session.state.profiles.is_running() {
         session.state.profiles.forget();
         return outcome;
     }

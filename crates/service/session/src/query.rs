@@ -6,6 +6,7 @@
 
 use super::cached::{Cached, CachedPlan, with_scan};
 use super::locks::{PlanLocks, is_stale};
+use super::many::Many;
 use super::reply::Done;
 use super::reply::Reply;
 use super::reply::{OneRowSink, ResultSet, RowsSink};
@@ -85,6 +86,12 @@ impl Session {
         {
             return refuse_text(self, text, started, e);
         }
+        if let Some(rows) = Many::find(self, text) {
+            let outcome = run_many(self, &rows, text, reply);
+            if !outcome.as_ref().is_err_and(is_stale) {
+                return finish_statement(self, started, Some(&rows.entry().digest.digest.0), &[], outcome);
+            }
+        }
         let mode = lex_mode(self.settings.exec.sql_mode);
         let secret = self.server.scan_secret;
         let cached = with_scan(secret, |scan| {
@@ -107,11 +114,7 @@ impl Session {
         });
         match cached {
             Some(Some((entry, params))) => {
-                (self.running.more, self.running.database_dropped) = (false, false);
-                self.running.diagnostics.warnings.clear();
-                self.warn_of(&entry.digest.notices);
-                self.state.profiles.stage("executing");
-                self.running.figures.kind = entry.digest.counter;
+                begin_cached(self, &entry.digest);
                 if params.is_ok()
                     && let Some(c) = entry.digest.counter
                 {
@@ -326,6 +329,29 @@ impl Session {
     pub(crate) fn is_planned_here(&self, statement: &Statement) -> bool {
         kinds::of(statement).way == kinds::Way::Planned && grant_tables::made_table(self, statement).is_none()
     }
+}
+
+/// A statement begins whose plan is at hand.
+#[inline]
+fn begin_cached(session: &mut Session, cached: &Cached) {
+    (session.running.more, session.running.database_dropped) = (false, false);
+    session.running.diagnostics.warnings.clear();
+    session.warn_of(&cached.notices);
+    session.state.profiles.stage("executing");
+    session.running.figures.kind = cached.counter;
+}
+
+/// Runs an INSERT of many rows of literals.
+#[cold]
+fn run_many(session: &mut Session, rows: &Many, text: &[u8], reply: &mut dyn Reply) -> Result<Done> {
+    begin_cached(session, &rows.entry().digest);
+    if let Some(c) = rows.entry().digest.counter {
+        count(c);
+    }
+    session.last(reply.resumes(), |s| {
+        let outcome = rows.execute(s, text)?;
+        done(s, outcome, 0)
+    })
 }
 
 /// The statement's text in the server's character set.

@@ -7,7 +7,7 @@ use super::cached::CachedPlan;
 use super::diagnostics::Handled;
 use super::locks::is_stale;
 use super::reply::{Done, Ended, Manner, Reply};
-use super::running::Clock;
+use super::running::{Clock, Figures};
 use super::{Charsets, Session, cached};
 use gannet_base::Attached;
 use gannet_core::kinds;
@@ -19,6 +19,7 @@ use gannet_plan::plan::{Param, ResultColumn};
 use gannet_plan::{Expr, Plan, PlanKey};
 use gannet_program::{Code, Inner, Place, Program, Raised, Slot, Step};
 use gannet_runtime::now_ns;
+use gannet_telemetry::{Counter, Execution, WORK};
 use gannet_types::convert::{self, StoreTarget};
 use gannet_types::room::Room;
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, Warning, sql_err};
@@ -301,6 +302,9 @@ fn catch(session: &mut Session, program: &Program, frame: &mut Frame, place: Pla
     let gone = session.is_inside() && !session.work.txn().is_active() && error.code() == ErrorCode::LockDeadlock;
     let handler = program.handler(place, &raised).filter(|_| !raised.is_fatal() && !gone).map(|h| h.place);
     let Some(handler) = handler else { return Err(error) };
+    if session.server.registry.consumers.collect() {
+        session.server.registry.handled(&session.entry, error.number(), session.state.running.clock.unix_us);
+    }
     let condition = error.to_warning(Level::Error);
     session.running.diagnostics.warnings.push(condition.clone());
     activate(session, program, frame, place, handler, condition);
@@ -435,7 +439,7 @@ fn run_inner(
     reply: &mut dyn Reply,
 ) -> Result<()> {
     let inner = &program.statements[number as usize];
-    let began_ns = now_ns();
+    let account = InnerAccount::open(session);
     begin_inner(session, &inner.statement);
     let mut between = Between { to: reply, open: false };
     // What is prepared knows no variables of the program.
@@ -455,13 +459,59 @@ fn run_inner(
     let failed_within = between.open && outcome.is_err();
     let outcome = outcome.map_err(|e| session.final_error(e));
     end_inner(session, &outcome);
-    let affected = outcome.as_ref().ok().map(|done| if done.rows { 0 } else { done.affected });
+    let affected = outcome.as_ref().map_or(0, |done| if done.rows { 0 } else { done.affected });
     let warnings = session.running.diagnostics.warnings.raised();
-    program.figures.statement(now_ns().saturating_sub(began_ns), affected, warnings);
+    account.close(session, &program.figures, (outcome.is_err(), affected, warnings));
     if failed_within || outcome.as_ref().is_ok_and(|done| done.rows) {
         reply.end(&Ended { done: &Done::ROWS, status: session.status(), warnings, changes: &[] });
     }
     outcome.map(drop)
+}
+
+/// What a statement of a program takes, while it runs.
+struct InnerAccount {
+    began_ns: u64,
+    locks_ns: u64,
+    work: [u64; WORK.len()],
+    /// Of the statement around.
+    outer: Figures,
+}
+
+impl InnerAccount {
+    fn open(session: &mut Session) -> InnerAccount {
+        let counters = &session.entry.counters;
+        InnerAccount {
+            began_ns: now_ns(),
+            locks_ns: counters.get(Counter::LockWaitNs),
+            work: WORK.map(|c| counters.get(c)),
+            outer: std::mem::take(&mut session.running.figures),
+        }
+    }
+
+    /// Adds it to the program's figures, and what was read and sent to those of the statement around.
+    fn close(self, session: &mut Session, to: &gannet_program::Figures, outcome: (bool, u64, u64)) {
+        let (error, rows_affected, warnings) = outcome;
+        let own = std::mem::replace(&mut session.running.figures, self.outer);
+        let counters = &session.entry.counters;
+        let work = own.works.then(|| std::array::from_fn(|i| counters.get(WORK[i]).wrapping_sub(self.work[i])));
+        to.statement(&Execution {
+            latency_ns: now_ns().saturating_sub(self.began_ns),
+            error,
+            locks_ns: counters.get(Counter::LockWaitNs).wrapping_sub(self.locks_ns),
+            warnings,
+            rows_sent: own.sent,
+            rows_examined: own.examined,
+            rows_affected,
+            no_index: own.no_index,
+            work,
+            end_unix_us: 0,
+        });
+        let outer = &mut session.running.figures;
+        outer.sent += own.sent;
+        outer.examined += own.examined;
+        outer.no_index |= own.no_index;
+        outer.works |= own.works;
+    }
 }
 
 /// Runs a statement of a program that no plan is for. The binary log has the text of a definition.

@@ -6,7 +6,8 @@ use crate::trees::StoredTable;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use gannet_engine::{
-    Cut, EngineError, Fill, IndexInsert, Item, KeyRange, Merge, ScanOptions, SnapshotReader, Sorter, TreeHandle, Txn,
+    Cut, EngineError, Fill, Filled, IndexInsert, Item, KeyRange, Merge, ScanOptions, SnapshotReader, Sorter,
+    TreeHandle, Txn,
 };
 use gannet_runtime::Wait;
 use gannet_schema::Table;
@@ -107,7 +108,7 @@ pub(crate) fn build_indexes(
         of_index.iter_mut().zip(task).for_each(|(sorters, sorter)| sorters.push(sorter));
     }
     let fills = fills(txn, table, positions)?;
-    fill_indexes(fills.into_iter().zip(of_index).collect(), tasks).map_err(|fault| match fault {
+    fill_indexes(fills.into_iter().zip(of_index).collect(), tasks, txn).map_err(|fault| match fault {
         Fault::Engine(e) => e.into(),
         Fault::Duplicate(position, key) => match duplicate(reader, table, position, &key) {
             Ok(error) => error.into(),
@@ -117,29 +118,36 @@ pub(crate) fn build_indexes(
 }
 
 /// An index's position, and what fills its tree.
-type Filled = (usize, Fill);
+type Filling = (usize, Fill);
 
-fn fills(txn: &mut Txn, table: &Table, positions: &[usize]) -> CatalogResult<Vec<Filled>> {
+fn fills(txn: &mut Txn, table: &Table, positions: &[usize]) -> CatalogResult<Vec<Filling>> {
     let trees = table.trees(txn.engine())?;
     positions.iter().map(|p| Ok((*p, Fill::begin(txn, &trees.indexes[*p])?))).collect()
 }
 
-/// Fills trees from what has been sorted for them, by so many tasks.
-fn fill_indexes(work: Vec<(Filled, Vec<Sorter>)>, tasks: usize) -> Result<(), Fault> {
-    let work: Vec<Mutex<Option<(Filled, Vec<Sorter>)>>> = work.into_iter().map(|w| Mutex::new(Some(w))).collect();
+/// Fills trees from what has been sorted for them, by so many tasks. The transaction's own task then shows them.
+fn fill_indexes(work: Vec<(Filling, Vec<Sorter>)>, tasks: usize, txn: &mut Txn) -> Result<(), Fault> {
+    let work: Vec<Mutex<Option<(Filling, Vec<Sorter>)>>> = work.into_iter().map(|w| Mutex::new(Some(w))).collect();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let built = gannet_runtime::together(tasks.min(work.len()).max(1), Wait::Parallel, |_| {
+        let mut filled = Vec::new();
         while let Some(work) = work.get(next.fetch_add(1, Relaxed)).filter(|_| !failed.load(Relaxed)) {
             let Some((fill, sorters)) = work.lock().take() else { continue };
             let built = Sorter::merge(sorters).map_err(Fault::from).and_then(|merge| fill_index(merge, fill));
-            if let Err(fault) = built {
-                failed.store(true, Relaxed);
-                return Err(fault);
+            match built {
+                Ok(one) => filled.push(one),
+                Err(fault) => {
+                    failed.store(true, Relaxed);
+                    return Err(fault);
+                }
             }
         }
-        Ok(())
+        Ok(filled)
     });
-    all(built).map(drop)
+    for filled in all(built)?.into_iter().flatten() {
+        filled.attach(txn)?;
+    }
+    Ok(())
 }
 
 /// The rows of a table, whose trees are new and empty, as they come; with its indexes.
@@ -147,7 +155,7 @@ pub struct Load<'t> {
     table: &'t Table,
     makers: Vec<EntryMaker<'t>>,
     sorters: Vec<Sorter>,
-    indexes: Vec<Filled>,
+    indexes: Vec<Filling>,
     rows: Fill,
     /// Rows that do not come in the order of their keys.
     unordered: Option<Sorter>,
@@ -173,17 +181,41 @@ impl<'t> Load<'t> {
     /// Begins to load a table that the transaction has made, with the indexes at `positions`; `ordered`: its rows come
     /// in the order of their keys.
     pub fn begin(txn: &mut Txn, table: &'t Table, positions: &[usize], ordered: bool) -> CatalogResult<Load<'t>> {
+        let indexes = fills(txn, table, positions)?;
+        let rows = Fill::begin(txn, &table.trees(txn.engine())?.row)?;
+        Ok(Load::with(txn, table, (rows, indexes), ordered))
+    }
+
+    /// The same for a table that was there before, all of whose indexes are filled; `None`: it has rows, or locks are
+    /// in it. The caller keeps other writers out until the transaction ends.
+    pub fn of_empty(txn: &mut Txn, table: &'t Table, ordered: bool) -> CatalogResult<Option<Load<'t>>> {
         let trees = table.trees(txn.engine())?;
-        let space = txn.engine().sort_space(SORT_BYTES).share(positions.len() + usize::from(!ordered));
-        Ok(Load {
+        let secondary = || (0..table.indexes.len()).filter(|i| Some(*i) != table.clustered);
+        for position in secondary() {
+            if !trees.indexes[position].is_empty()? {
+                return Ok(None);
+            }
+        }
+        let Some(rows) = Fill::of_empty(txn, &trees.row)? else { return Ok(None) };
+        let mut indexes = Vec::new();
+        for position in secondary() {
+            let Some(fill) = Fill::of_empty(txn, &trees.indexes[position])? else { return Ok(None) };
+            indexes.push((position, fill));
+        }
+        Ok(Some(Load::with(txn, table, (rows, indexes), ordered)))
+    }
+
+    fn with(txn: &Txn, table: &'t Table, (rows, indexes): (Fill, Vec<Filling>), ordered: bool) -> Load<'t> {
+        let space = txn.engine().sort_space(SORT_BYTES).share(indexes.len() + usize::from(!ordered));
+        Load {
             table,
-            makers: positions.iter().map(|p| EntryMaker::new(table, *p)).collect(),
-            sorters: positions.iter().map(|_| Sorter::new(space.clone())).collect(),
-            indexes: fills(txn, table, positions)?,
-            rows: Fill::begin(txn, &trees.row)?,
+            makers: indexes.iter().map(|(p, _)| EntryMaker::new(table, *p)).collect(),
+            sorters: indexes.iter().map(|_| Sorter::new(space.clone())).collect(),
+            indexes,
+            rows,
             unordered: (!ordered).then(|| Sorter::new(space)),
             buffers: Default::default(),
-        })
+        }
     }
 
     /// Takes a row, as it is stored.
@@ -211,9 +243,9 @@ impl<'t> Load<'t> {
                 }
             }
         }
-        rows.finish()?;
+        rows.finish()?.attach(txn)?;
         let work = indexes.into_iter().zip(sorters.into_iter().map(|s| vec![s])).collect();
-        match fill_indexes(work, tasks) {
+        match fill_indexes(work, tasks, txn) {
             Ok(()) => Ok(()),
             Err(Fault::Engine(e)) => Err(e.into()),
             Err(Fault::Duplicate(position, key)) => {
@@ -285,7 +317,7 @@ impl From<EngineError> for Fault {
     }
 }
 
-fn fill_index(mut merge: Merge, (position, mut fill): Filled) -> Result<(), Fault> {
+fn fill_index(mut merge: Merge, (position, mut fill): Filling) -> Result<Filled, Fault> {
     // The unique part of the entry before, none where it may repeat.
     let mut last: Vec<u8> = Vec::new();
     while let Some(item) = merge.next()? {
@@ -299,8 +331,7 @@ fn fill_index(mut merge: Merge, (position, mut fill): Filled) -> Result<(), Faul
         }
         fill.entry(item.key, item.value)?;
     }
-    fill.finish()?;
-    Ok(())
+    Ok(fill.finish()?)
 }
 
 /// Inserts an entry of index `position`. Error 1062 when its unique columns are there.

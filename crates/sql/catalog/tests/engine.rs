@@ -3,7 +3,8 @@
 use gannet_catalog::{Catalog, CatalogError, StoredTable, stats};
 use gannet_engine::{Engine, EngineOptions, Insert, KeyRange, ScanOptions, TxnOptions};
 use gannet_schema::{
-    Column, ColumnDefault, ColumnDefinition, IndexDefinition, IndexKind, TableDefinition, TableOptions, show,
+    Column, ColumnDefault, ColumnDefinition, EngineAttributes, IndexDefinition, IndexKind, TableDefinition,
+    TableOptions, show,
 };
 use gannet_types::{CollationId, SqlType, TypeId, Value};
 use std::path::PathBuf;
@@ -38,6 +39,7 @@ fn index(kind: IndexKind, column: &str) -> IndexDefinition {
         method: Default::default(),
         parts: vec![(column.into(), None, false)],
         comment: "".into(),
+        attributes: EngineAttributes::default(),
         invisible: false,
         generated: false,
         using: None,
@@ -56,6 +58,7 @@ fn definition(name: &str, auto: bool) -> TableDefinition {
             generated: None,
             hidden: false,
             comment: "".into(),
+            attributes: EngineAttributes::default(),
             invisible: false,
             explicit_collation: false,
         },

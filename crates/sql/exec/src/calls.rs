@@ -54,17 +54,24 @@ pub(crate) fn eval<'p>(
     let all = def.keeps_digits && expr.ty.id != TypeId::Decimal;
     let zone = &cx.shared.settings.time_zone;
     let mut column = Column::for_type(&expr.ty);
-    let (mut counted, mut values) = (0, SmallVec::<[Value; 4]>::new());
+    let mut counted = 0;
+    // The values of a row take the places of those of the row before.
+    let mut values: SmallVec<[Value; 4]> = from
+        .iter()
+        .map(|from| match from {
+            Argument::Constant(value) => value.clone(),
+            Argument::Column(_) | Argument::Row(_) => Value::Null,
+        })
+        .collect();
     for row in 0..batch.rows {
         cx.check_killed()?;
-        values.clear();
         let mut null = false;
-        for (from, arg) in from.iter().zip(args) {
-            let mut value = match from {
-                Argument::Constant(value) => value.clone(),
-                Argument::Column(column) => column.get(row).localize(zone).to_owned(),
-                Argument::Row(arg) => eval_row(arg, batch, row, cx)?,
-            };
+        for ((from, arg), value) in from.iter().zip(args).zip(&mut values) {
+            match from {
+                Argument::Constant(_) => {}
+                Argument::Column(column) => value.assign(column.get(row).localize(zone)),
+                Argument::Row(arg) => *value = eval_row(arg, batch, row, cx)?,
+            }
             if def.null_propagates && value.is_null() {
                 null = true;
                 if !all {
@@ -74,7 +81,6 @@ pub(crate) fn eval<'p>(
             if !def.keeps_digits && !matches!(from, Argument::Constant(_)) {
                 value.settle(&arg.ty);
             }
-            values.push(value);
         }
         if null {
             column.push(gannet_types::ValueRef::Null);

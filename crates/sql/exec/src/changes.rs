@@ -112,6 +112,16 @@ impl RowWriter<'_> {
         }
     }
 
+    /// Reports one of several changes that were made together: each has an undo record at least, and the changes are
+    /// told in the order of these.
+    #[inline]
+    pub(crate) fn tell_of_run(&mut self, record: u64, table: &Table, images: Images<'_>) -> Result<()> {
+        match &mut self.sink {
+            None => Ok(()),
+            Some(sink) => sink.changed(record..record + 1, &RowChange { table, images, cascade: self.cascade }),
+        }
+    }
+
     /// Reports a change that began at `mark`.
     #[inline]
     pub(crate) fn tell(&mut self, mark: u64, table: &Table, images: Images<'_>) -> Result<()> {

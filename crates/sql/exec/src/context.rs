@@ -487,6 +487,23 @@ impl<'a, 'p> Cx<'a, 'p> {
         }
     }
 
+    /// Bytes computed for the batch so far.
+    #[inline]
+    pub(crate) fn computed_now(&self) -> usize {
+        self.computed_now
+    }
+
+    /// What was computed beyond so many bytes is not kept.
+    #[inline]
+    pub(crate) fn forget_computed(&mut self, before: usize) {
+        self.computed_now = before;
+        if self.computed_held > before {
+            let held = self.computed_held - before;
+            self.computed_held = before;
+            self.release(held);
+        }
+    }
+
     /// True when an operator which holds `own` bytes has to put them on disk.
     #[inline]
     pub(crate) fn over(&self, own: usize) -> bool {

@@ -4,7 +4,7 @@ use crate::{compare::is_of_kind, context::Cx};
 use gannet_schema::Column;
 use gannet_types::room::Room;
 use gannet_types::{
-    Date, Decimal, ErrorCode, Result, SqlMode, SqlType, TimeZone, TypeId, Value, Warnings,
+    Date, Decimal, ErrorCode, Result, SqlMode, SqlType, TimeZone, TypeId, Value, ValueRef, Warnings,
     convert::{self, Context, StoreTarget},
 };
 
@@ -41,10 +41,10 @@ pub(crate) fn cast_common(value: Value, ty: &SqlType, cx: &mut Cx<'_, '_>) -> Re
 }
 
 /// Converts a value for a column of row `row` of the statement.
-pub(crate) fn store(value: Value, table: &str, column: &Column, row: u64, cx: &mut Cx<'_, '_>) -> Result<Value> {
+pub(crate) fn store(value: ValueRef<'_>, table: &str, column: &Column, row: u64, cx: &mut Cx<'_, '_>) -> Result<Value> {
     // NULL into AUTO_INCREMENT asks for a value; whether NULL may stay is decided before.
     if value.is_null() {
-        return Ok(value);
+        return Ok(Value::Null);
     }
     // Errors of JSON columns name the table too.
     let qualified;
@@ -55,7 +55,7 @@ pub(crate) fn store(value: Value, table: &str, column: &Column, row: u64, cx: &m
         &*column.name
     };
     let at = StoreTarget { column: name, row };
-    cx.convert(value.long_bytes(), |conversion| convert::store(value.as_ref(), &column.ty, at, conversion))
+    cx.convert(value.long_bytes(), |conversion| convert::store(value, &column.ty, at, conversion))
 }
 
 /// What a NOT NULL column without DEFAULT gets where MySQL invents a value.

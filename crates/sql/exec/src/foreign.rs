@@ -353,8 +353,11 @@ impl Cascade {
             for (i, column) in key.columns.iter().enumerate() {
                 let given = value(i);
                 let definition = &child.columns[*column as usize];
-                new[*column as usize] =
-                    if given.is_null() { given } else { convert::store(given, &child.name, definition, 1, cx)? };
+                new[*column as usize] = if given.is_null() {
+                    given
+                } else {
+                    convert::store(given.as_ref(), &child.name, definition, 1, cx)?
+                };
             }
             self.deeper(
                 |c, cx| {

@@ -43,7 +43,7 @@ pub(crate) mod vector;
 pub use context::{Counts, Cx, Session, Settings, Shared, stopped};
 pub use deprecated::deprecation;
 pub use direct::DirectBuffers;
-pub use dml::{Affected, Load, check_load, load};
+pub use dml::{Affected, Literals, Load, check_load, insert_rows, load, takes_rows};
 pub use place::shown_parts;
 pub use profile::Profile;
 pub use run::{Outcome, analyze, only_value, run, value_of};

@@ -378,6 +378,8 @@ enum Operand<'b> {
     Column(&'b Column),
     /// Of TIMESTAMPs, seen in the session's time zone.
     Local(&'b Column, &'b TimeZone),
+    /// Computed for all rows of the batch.
+    Computed(Column),
     Constant(Value),
 }
 
@@ -387,6 +389,7 @@ impl Operand<'_> {
         match self {
             Operand::Column(column) => column.get(row),
             Operand::Local(column, zone) => column.get(row).localize(zone),
+            Operand::Computed(column) => column.get(row),
             Operand::Constant(value) => value.as_ref(),
         }
     }
@@ -400,16 +403,53 @@ fn operand<'b, 'p>(expr: &'p Expr, batch: &'b Batch, zone: &'b TimeZone, cx: &mu
     }
 }
 
+/// Longest texts, in characters, that are computed for all rows of a batch.
+const SHORT_TEXT: u32 = 1024;
+
+/// The values of a call for all rows, where these are what an evaluation row by row would look at anyway, in a domain
+/// in which comparing them tells nothing. `all`: all rows are looked at.
+fn computed<'b, 'p>(
+    (expr, by): (&'p Expr, Comparison),
+    batch: &'b Batch,
+    all: bool,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Option<Operand<'b>>> {
+    let ExprKind::Call(def, _) = &expr.kind else { return Ok(None) };
+    let silent = match by {
+        Comparison::Integer | Comparison::Decimal | Comparison::Double => expr.ty.id.is_numeric(),
+        Comparison::String(collation) => {
+            expr.ty.id.is_string() && expr.ty.length <= SHORT_TEXT && expr.ty.collation.charset() == collation.charset()
+        }
+        Comparison::Datetime | Comparison::Time | Comparison::Json => false,
+    };
+    if !all || !silent || !calls::is_plain(def) {
+        return Ok(None);
+    }
+    eval(expr, batch, cx).map(|column| Some(Operand::Computed(column)))
+}
+
 /// The operands of a comparison of two; `None`: they have to be evaluated row by row.
 fn operands<'b, 'p>(
     by: Comparison,
     args: &'p [Expr; 2],
-    batch: &'b Batch,
+    (batch, all): (&'b Batch, bool),
     zone: &'b TimeZone,
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Option<[Operand<'b>; 2]>> {
-    let (Some(mut a), Some(mut b)) = (operand(&args[0], batch, zone, cx), operand(&args[1], batch, zone, cx)) else {
-        return Ok(None);
+    let (mut a, mut b) = match (operand(&args[0], batch, zone, cx), operand(&args[1], batch, zone, cx)) {
+        (Some(a), Some(b)) => (a, b),
+        // The right side is not computed where the left one is NULL.
+        (None, Some(b)) => match computed((&args[0], by), batch, all, cx)? {
+            Some(a) => (a, b),
+            None => return Ok(None),
+        },
+        (Some(a @ Operand::Constant(_)), None) if !a.get(0).is_null() => {
+            match computed((&args[1], by), batch, all, cx)? {
+                Some(b) => (a, b),
+                None => return Ok(None),
+            }
+        }
+        _ => return Ok(None),
     };
     if by == Comparison::Datetime {
         // Texts that are compared as dates are read in ways of their own: text that stands in the statement once, text
@@ -435,11 +475,13 @@ fn select_compared<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &
     if rows.is_empty() {
         return Ok(rows);
     }
-    let (zone, warned) = (&cx.shared.settings.time_zone, cx.warnings.mark());
-    let Some([a, b]) = operands(*by, args, batch, zone, cx)? else {
+    let (zone, warned, computed) = (&cx.shared.settings.time_zone, cx.warnings.mark(), cx.computed_now());
+    let all = rows.len() == batch.rows;
+    let Some([a, b]) = operands(*by, args, (batch, all), zone, cx)? else {
         cx.warnings.back_to(warned);
         return select_rows(predicate, batch, rows, cx);
     };
+    cx.forget_computed(computed);
     let mut kept = Vec::with_capacity(rows.len());
     for row in rows {
         cx.check_killed()?;

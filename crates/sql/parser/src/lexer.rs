@@ -199,6 +199,11 @@ impl<'a> Lexer<'a> {
         self.commented
     }
 
+    /// Is what comes next inside an executed version comment?
+    pub(crate) fn in_version(&self) -> bool {
+        self.in_version
+    }
+
     /// Start of what has not been read.
     pub(crate) fn pos(&self) -> usize {
         self.pos
@@ -643,7 +648,7 @@ fn find(text: &[u8], from: usize, byte: u8) -> Option<usize> {
 }
 
 /// Offset of the first `a` or `b` from `from`, eight bytes at a time; the text's length or more if there is none.
-fn find_either(text: &[u8], mut from: usize, a: u8, b: u8) -> usize {
+pub(crate) fn find_either(text: &[u8], mut from: usize, a: u8, b: u8) -> usize {
     const LOW: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let zeros = |x: u64| x.wrapping_sub(LOW) & !x & HIGH;

@@ -15,6 +15,7 @@ pub mod mode;
 pub mod notice;
 mod parser;
 pub mod printer;
+pub mod rows;
 
 pub use ast::Statement;
 pub use error::{ErrorKind, ParseError};

@@ -32,6 +32,19 @@ const EXCESS_PER_COST: f64 = 100.0;
 /// Values of more are too many ranges, even if most of them are the same.
 const MOST_ENCODED: usize = 64 << 10;
 
+/// From so many whole keys of a unique index on, each counts as one row, without a dive.
+const MANY_KEYS: usize = 8;
+
+/// How many whole keys of a unique index the ranges are, if they are nothing else. One that is there twice counts
+/// twice.
+fn unique_keys(table: &Table, index: usize, ranges: &Ranges) -> Option<usize> {
+    let [part] = table.key_parts(index) else { return None };
+    let whole = table.indexes[index].unique()
+        && !part.ty.nullable
+        && ranges.0.iter().all(|product| product.last.is_none() && product.parts.len() == 1);
+    whole.then(|| ranges.alternatives())
+}
+
 /// Rows in some ranges of an index; `value` gives constants and parameters. `None`: not known, too many ranges to look
 /// at each, or `stopped`.
 pub(crate) fn rows_in(
@@ -43,6 +56,9 @@ pub(crate) fn rows_in(
     value: &dyn Fn(&Expr) -> Option<Value>,
     stopped: fn() -> bool,
 ) -> Option<f64> {
+    if let Some(keys) = unique_keys(table, index, ranges).filter(|n| *n >= MANY_KEYS) {
+        return Some(keys as f64);
+    }
     let mut bounds = Bounds::default();
     let mut eval = |e: &Expr| value(e).ok_or_else(|| SqlError::internal("a value that is not known yet"));
     let limit = estimator.dive_limit();

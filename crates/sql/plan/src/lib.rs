@@ -32,6 +32,7 @@ pub use bind::{Definition as ViewDefinition, definition as view_definition, expl
 pub use cache::{CacheCounters, Entry, FrontCache, Local, PlanCache, PlanKey};
 pub use expr::{Aggregate, Bind, CompareOp, Comparison, Expr, ExprKind, SortKey, Subquery, SubqueryKind};
 pub use options::PlanOptions;
+pub use params::cell_value;
 pub use plan::{Plan, PlanKind, TableExprs};
 pub use planner::{column_flags, plan, plan_expressions, plan_load, plan_query};
 pub use source::{Colliding, insert_rows_of, plan_source};

@@ -4,7 +4,11 @@ use crate::plan::{LiteralClass, Param, Plan};
 use gannet_parser::digest::LiteralToken;
 use gannet_parser::lexer::{Tok, unquote_string};
 use gannet_parser::mode::LexMode;
-use gannet_types::{CollationId, Decimal, Result, Value};
+use gannet_parser::rows::{Cell, CellKind};
+use gannet_types::charset::Charset;
+use gannet_types::convert::float::parse_double;
+use gannet_types::{CollationId, Decimal, Result, Value, ValueRef};
+use std::borrow::Cow;
 
 impl Plan {
     /// The plan is right for a statement of its shape with these literals: the pinned ones are the same, the others of
@@ -87,7 +91,7 @@ fn token_value(class: LiteralClass, raw: &[u8], mode: LexMode, collation: Collat
             Value::UInt(raw.iter().fold(0u64, |n, b| n.wrapping_mul(10).wrapping_add(u64::from(b.wrapping_sub(b'0')))))
         }
         LiteralClass::Decimal(_) => Value::Decimal(Decimal::parse(raw).value),
-        LiteralClass::Float => Value::Double(gannet_types::convert::float::parse_double(raw).0),
+        LiteralClass::Float => Value::Double(parse_double(raw).0),
         LiteralClass::String | LiteralClass::Ascii => {
             let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
             let plain = !inner.iter().any(|b| matches!(b, b'\\' | b'\'' | b'"'));
@@ -102,4 +106,58 @@ fn token_value(class: LiteralClass, raw: &[u8], mode: LexMode, collation: Collat
         }
         LiteralClass::Other => Value::Null,
     })
+}
+
+/// The value of a literal in a row of a text: the same as that of an expression of this literal alone. `collation` is
+/// that of the connection; `buffer` holds bytes that are not in the text.
+pub fn cell_value<'t>(
+    cell: &Cell,
+    text: &'t [u8],
+    (mode, collation): (LexMode, CollationId),
+    buffer: &'t mut Vec<u8>,
+) -> ValueRef<'t> {
+    let raw = cell.raw(text);
+    match cell.kind {
+        CellKind::Null => ValueRef::Null,
+        CellKind::Bool(b) => ValueRef::Int(i64::from(b)),
+        CellKind::Int(negative) => {
+            let n = raw.iter().fold(0i64, |n, b| n.wrapping_mul(10) + i64::from(b.wrapping_sub(b'0')));
+            ValueRef::Int(if negative { -n } else { n })
+        }
+        CellKind::Decimal(negative) => {
+            let n = Decimal::parse(raw).value;
+            ValueRef::Decimal(if negative { -n } else { n })
+        }
+        CellKind::Float(negative) => {
+            let n = parse_double(raw).0;
+            ValueRef::Double(if negative { -n } else { n })
+        }
+        CellKind::Text => text_ref(cell.quoted(text, mode), collation, buffer),
+        CellKind::Bytes => bytes_ref(cell.quoted(text, mode), CollationId::BINARY, buffer),
+        CellKind::Hex => bytes_ref(Cow::Owned(cell.hex(text)), CollationId::BINARY, buffer),
+    }
+}
+
+fn bytes_ref<'t>(bytes: Cow<'t, [u8]>, collation: CollationId, buffer: &'t mut Vec<u8>) -> ValueRef<'t> {
+    match bytes {
+        Cow::Borrowed(bytes) => ValueRef::Str(bytes, collation),
+        Cow::Owned(bytes) => {
+            *buffer = bytes;
+            ValueRef::Str(buffer, collation)
+        }
+    }
+}
+
+/// As [`crate::bind::literal::text_value`].
+fn text_ref<'t>(bytes: Cow<'t, [u8]>, collation: CollationId, buffer: &'t mut Vec<u8>) -> ValueRef<'t> {
+    let charset = collation.charset();
+    let written = matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary);
+    if !(if written { charset } else { Charset::Utf8mb4 }).is_valid(&bytes) {
+        return bytes_ref(bytes, CollationId::BINARY, buffer);
+    }
+    if written {
+        return bytes_ref(bytes, collation, buffer);
+    }
+    let converted = Charset::Utf8mb4.convert(&bytes, charset).bytes.into_owned();
+    bytes_ref(Cow::Owned(converted), collation, buffer)
 }

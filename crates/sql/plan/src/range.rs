@@ -104,7 +104,7 @@ impl Bounds {
         }
         let bytes = std::mem::take(&mut self.bytes);
         self.ranges.retain(|(low, high)| !is_empty(&bytes, *low, *high));
-        self.ranges.sort_by(|a, b| compare_low(&bytes, a.0, b.0));
+        sort_by_low(&bytes, &mut self.ranges);
         let mut merged: Vec<(End, End)> = Vec::with_capacity(self.ranges.len());
         for (low, high) in self.ranges.drain(..) {
             match merged.last_mut() {
@@ -143,6 +143,29 @@ fn compare_cut(bytes: &[u8], a: End, b: End) -> std::cmp::Ordering {
         return if after(b) { Less } else { Greater };
     }
     x.cmp(y)
+}
+
+/// The first eight bytes of the key, as a number that orders as they do; a shorter key is filled up with zeros.
+fn head_of(bytes: &[u8], end: End) -> u64 {
+    let key = key_of(bytes, end);
+    let mut head = [0; 8];
+    let n = key.len().min(8);
+    head[..n].copy_from_slice(&key[..n]);
+    u64::from_be_bytes(head)
+}
+
+/// Sorts by the low ends. Long lists of keys are mostly told apart by their first bytes.
+fn sort_by_low(bytes: &[u8], ranges: &mut Vec<(End, End)>) {
+    if ranges.iter().any(|(low, _)| !matches!(low, End::Before(..))) {
+        return ranges.sort_by(|a, b| compare_low(bytes, a.0, b.0));
+    }
+    // Among places before keys the order is that of the keys.
+    let mut heads: Vec<(u64, u32)> =
+        ranges.iter().enumerate().map(|(n, (low, _))| (head_of(bytes, *low), n as u32)).collect();
+    heads.sort_unstable_by(|a, b| {
+        a.0.cmp(&b.0).then_with(|| key_of(bytes, ranges[a.1 as usize].0).cmp(key_of(bytes, ranges[b.1 as usize].0)))
+    });
+    *ranges = heads.iter().map(|(_, n)| ranges[*n as usize]).collect();
 }
 
 fn compare_low(bytes: &[u8], a: End, b: End) -> std::cmp::Ordering {

@@ -1,6 +1,7 @@
 //! What the runs of a program have taken, since it was compiled or its figures were last forgotten.
 
 use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use gannet_telemetry::{Execution, WORK};
 
 /// A count of durations in nanoseconds, their sum, the least and the greatest.
 #[derive(Debug, Default)]
@@ -35,6 +36,30 @@ impl Timed {
     }
 }
 
+/// Sums over the statements of a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Of their time, waiting for locks.
+    pub locks_ns: u64,
+    /// Those that failed.
+    pub errors: u64,
+    /// Warnings raised.
+    pub warnings: u64,
+    /// Rows changed.
+    pub rows_affected: u64,
+    /// Rows in result sets.
+    pub rows_sent: u64,
+    /// Rows read to find them.
+    pub rows_examined: u64,
+    /// Those that used no index where one could have been.
+    pub no_index: u64,
+    /// Of the counters [`WORK`].
+    pub work: [u64; WORK.len()],
+}
+
+/// Sums of [`Sums`] before those of [`WORK`].
+const PLAIN: usize = 7;
+
 /// The figures of a program.
 #[derive(Debug, Default)]
 pub struct Figures {
@@ -42,33 +67,36 @@ pub struct Figures {
     pub runs: Timed,
     /// Statements in them.
     pub statements: Timed,
-    /// Errors of these statements.
-    pub errors: AtomicU64,
-    /// Warnings of these statements.
-    pub warnings: AtomicU64,
-    /// Rows that these statements changed.
-    pub rows_affected: AtomicU64,
+    plain: [AtomicU64; PLAIN],
+    work: [AtomicU64; WORK.len()],
 }
 
 impl Figures {
-    /// Counts a statement: `None` for one that failed, else the rows that it changed.
-    pub fn statement(&self, ns: u64, affected: Option<u64>, warnings: u64) {
-        self.statements.note(ns);
-        match affected {
-            None => self.errors.fetch_add(1, Relaxed),
-            Some(0) => 0,
-            Some(rows) => self.rows_affected.fetch_add(rows, Relaxed),
-        };
-        if warnings > 0 {
-            self.warnings.fetch_add(warnings, Relaxed);
+    /// Counts a statement.
+    pub fn statement(&self, e: &Execution) {
+        self.statements.note(e.latency_ns);
+        let plain =
+            [e.locks_ns, e.error.into(), e.warnings, e.rows_affected, e.rows_sent, e.rows_examined, e.no_index.into()];
+        let work = e.work.iter().flat_map(|work| self.work.iter().zip(work));
+        // Of a simple statement most are zero: their cells are left alone, which other sessions may have in hand.
+        for (cell, n) in self.plain.iter().zip(&plain).chain(work).filter(|(_, n)| **n != 0) {
+            cell.fetch_add(*n, Relaxed);
         }
+    }
+
+    /// The sums over its statements.
+    pub fn sums(&self) -> Sums {
+        let plain = self.plain.each_ref().map(|n| n.load(Relaxed));
+        let [locks_ns, errors, warnings, rows_affected, rows_sent, rows_examined, no_index] = plain;
+        let work = self.work.each_ref().map(|n| n.load(Relaxed));
+        Sums { locks_ns, errors, warnings, rows_affected, rows_sent, rows_examined, no_index, work }
     }
 
     /// Begins anew.
     pub fn forget(&self) {
         self.runs.forget();
         self.statements.forget();
-        [&self.errors, &self.warnings, &self.rows_affected].into_iter().for_each(|n| n.store(0, Relaxed));
+        self.plain.iter().chain(&self.work).for_each(|n| n.store(0, Relaxed));
     }
 }
 
@@ -86,5 +114,17 @@ mod tests {
         assert_eq!(timed.get(), (4, 19, 0, 9));
         timed.forget();
         assert_eq!(timed.get(), (0, 0, 0, 0));
+    }
+
+    #[test]
+    fn statements_add_up() {
+        let figures = Figures::default();
+        let one = Execution { latency_ns: 5, rows_sent: 2, work: Some([3; WORK.len()]), ..Execution::default() };
+        figures.statement(&one);
+        figures.statement(&Execution { error: true, no_index: true, locks_ns: 4, work: None, ..one });
+        let sums = Sums { locks_ns: 4, errors: 1, rows_sent: 4, no_index: 1, work: [3; WORK.len()], ..Sums::default() };
+        assert_eq!((figures.sums(), figures.statements.get().0), (sums, 2));
+        figures.forget();
+        assert_eq!((figures.sums(), figures.statements.get().0), (Sums::default(), 0));
     }
 }

@@ -25,12 +25,29 @@ pub struct Column {
     pub generated: Option<Generated>,
     /// COMMENT
     pub comment: Box<str>,
+    /// ENGINE_ATTRIBUTE and SECONDARY_ENGINE_ATTRIBUTE
+    pub attributes: EngineAttributes,
     /// INVISIBLE
     pub invisible: bool,
     /// COLLATE was written: SHOW CREATE TABLE repeats it even when it is the default.
     pub explicit_collation: bool,
     /// The generated column of a functional key part: no statement can name it.
     pub hidden: bool,
+}
+
+/// Documents that a column or an index has for engines, as they were given; empty where none was. InnoDB reads none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EngineAttributes {
+    /// ENGINE_ATTRIBUTE
+    pub engine: Box<str>,
+    /// SECONDARY_ENGINE_ATTRIBUTE
+    pub secondary: Box<str>,
+}
+
+impl EngineAttributes {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.engine.is_empty() && self.secondary.is_empty()
+    }
 }
 
 /// A column's default.

@@ -1,6 +1,6 @@
 //! From a definition as a statement gives it to a [`Table`], with MySQL's checks and naming rules.
 
-use crate::column::{Column, ColumnDefault, MAX_COLUMNS};
+use crate::column::{Column, ColumnDefault, EngineAttributes, MAX_COLUMNS};
 use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
 use crate::index::{Index, IndexKind, IndexPart, MAX_INDEXES, MAX_KEY_PARTS, Using};
 use crate::method::Method;
@@ -81,6 +81,7 @@ impl TableDefinition {
             method: index.method.clone(),
             parts: index.parts.iter().map(|p| (name(p.column), p.prefix, p.descending)).collect(),
             comment: index.comment.clone(),
+            attributes: index.attributes.clone(),
             invisible: index.invisible,
             using: index.using,
             generated: index.generated,
@@ -131,6 +132,8 @@ pub struct IndexDefinition {
     pub parts: Vec<(Box<str>, Option<u32>, bool)>,
     /// COMMENT
     pub comment: Box<str>,
+    /// ENGINE_ATTRIBUTE and SECONDARY_ENGINE_ATTRIBUTE
+    pub attributes: EngineAttributes,
     /// INVISIBLE
     pub invisible: bool,
     /// USING
@@ -230,6 +233,7 @@ fn index_of(key: &ForeignKeyDefinition) -> IndexDefinition {
         method: Method::Ordered,
         parts: key.columns.iter().map(|c| (c.clone(), None, false)).collect(),
         comment: "".into(),
+        attributes: EngineAttributes::default(),
         invisible: false,
         using: None,
         generated: true,
@@ -425,6 +429,7 @@ pub fn define_index(
         parts: parts.into(),
         tree: TreeId::ZERO,
         comment: given.comment.clone(),
+        attributes: given.attributes.clone(),
         invisible: given.invisible,
         using: given.using,
         generated: given.generated,

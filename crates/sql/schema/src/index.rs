@@ -1,5 +1,6 @@
 //! Indexes.
 
+use crate::column::EngineAttributes;
 use crate::method::{FullText, Method};
 use gannet_base::TreeId;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub struct Index {
     pub tree: TreeId,
     /// COMMENT
     pub comment: Box<str>,
+    /// ENGINE_ATTRIBUTE and SECONDARY_ENGINE_ATTRIBUTE
+    pub attributes: EngineAttributes,
     /// INVISIBLE: maintained, but not used by the optimizer.
     pub invisible: bool,
     /// USING BTREE/HASH was written (SHOW CREATE TABLE repeats it).

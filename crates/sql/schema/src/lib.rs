@@ -34,7 +34,7 @@ mod tests;
 mod values;
 mod view;
 
-pub use column::{Column, ColumnDefault, Generated, MAX_COLUMNS};
+pub use column::{Column, ColumnDefault, EngineAttributes, Generated, MAX_COLUMNS};
 pub use constraint::{Check, Constraints, ForeignKey, ReferenceAction};
 pub use define::{ColumnDefinition, ForeignKeyDefinition, IndexDefinition, TableDefinition};
 pub use histogram::{Bucket, Histogram, KeyCut, Shape};

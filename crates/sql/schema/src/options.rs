@@ -39,6 +39,27 @@ pub fn canonical(given: &[(Box<str>, Box<str>)]) -> Kept {
     known.chain(others.map(|(_, option)| option.clone())).collect()
 }
 
+/// The text of an option whose value is one in quotes, as `quote_text` writes it.
+pub fn text_of(given: &[(Box<str>, Box<str>)], name: &str) -> Option<String> {
+    let (_, value) = given.iter().find(|(option, _)| **option == *name)?;
+    let inner = value.strip_prefix('\'')?.strip_suffix('\'')?;
+    let mut out = String::with_capacity(inner.len());
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' => out.extend(chars.next()),
+            '\\' => out.extend(chars.next().map(|c| match c {
+                '0' => '\0',
+                'n' => '\n',
+                'r' => '\r',
+                c => c,
+            })),
+            c => out.push(c),
+        }
+    }
+    Some(out)
+}
+
 /// Is the option printed behind the table's comment?
 pub(crate) fn is_behind_comment(name: &str) -> bool {
     matches!(name, "CONNECTION" | ENGINE_ATTRIBUTE | SECONDARY_ENGINE_ATTRIBUTE)
@@ -46,7 +67,17 @@ pub(crate) fn is_behind_comment(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::canonical;
+    use super::{canonical, text_of};
+
+    #[test]
+    fn texts_in_quotes_come_back() {
+        for text in ["", "a", "it's", "\\ and '' \n\r\0", r#"{"a": "\\n"}"#] {
+            let mut value = String::new();
+            crate::names::quote_text(&mut value, text);
+            assert_eq!(text_of(&[("A".into(), value.into())], "A").as_deref(), Some(text));
+        }
+        assert_eq!(text_of(&[("A".into(), "1".into())], "A"), None);
+    }
 
     #[test]
     fn options_are_there_once_in_order_without_defaults() {

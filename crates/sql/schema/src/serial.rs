@@ -19,7 +19,7 @@
 //! index   text name · u8 kind · u8 flags · u64 tree · text comment · parts (count: varint column, varint prefix + 1, u8 descending)
 //! ```
 
-use crate::column::{Column, ColumnDefault, Generated, MAX_COLUMNS};
+use crate::column::{Column, ColumnDefault, EngineAttributes, Generated, MAX_COLUMNS};
 use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
 use crate::fields::{Decoded, collation, text};
 use crate::history::History;
@@ -49,6 +49,8 @@ const MAX_NAME: usize = 1024;
 const MAX_TEXT: usize = 1 << 20;
 /// Bytes of a view's query; a row of the dictionary may be as long as a statement.
 const MAX_VIEW: usize = 64 << 20;
+/// Bytes of a document for an engine, which may be as long as a statement.
+const MAX_ATTRIBUTE: usize = 64 << 20;
 const MAX_MEMBERS: usize = 65535;
 const MAX_CONSTRAINTS: usize = 4096;
 /// Types of all columns that a table ever had.
@@ -310,7 +312,8 @@ fn encode_column(column: &Column, w: &mut Writer<'_>) {
         | u8::from(column.explicit_collation) << 3
         | u8::from(column.generated.is_some()) << 4
         | u8::from(column.generated.as_ref().is_some_and(|g| g.stored)) << 5
-        | u8::from(column.hidden) << 6;
+        | u8::from(column.hidden) << 6
+        | u8::from(!column.attributes.is_empty()) << 7;
     w.u8(flags);
     match &column.default {
         ColumnDefault::None => {
@@ -331,6 +334,22 @@ fn encode_column(column: &Column, w: &mut Writer<'_>) {
         w.prefixed(generated.expression.as_bytes());
     }
     w.prefixed(column.comment.as_bytes());
+    encode_attributes(&column.attributes, w);
+}
+
+/// Nothing where there are none, so that rows of older builds are read: a flag says whether they follow.
+fn encode_attributes(attributes: &EngineAttributes, w: &mut Writer<'_>) {
+    if !attributes.is_empty() {
+        w.prefixed(attributes.engine.as_bytes()).prefixed(attributes.secondary.as_bytes());
+    }
+}
+
+fn decode_attributes(r: &mut Reader<'_>, follow: bool) -> Decoded<EngineAttributes> {
+    if !follow {
+        return Ok(EngineAttributes::default());
+    }
+    let attributes = EngineAttributes { engine: text(r, MAX_ATTRIBUTE)?, secondary: text(r, MAX_ATTRIBUTE)? };
+    if attributes.is_empty() { Err(r.invalid("attributes for engines")) } else { Ok(attributes) }
 }
 
 fn encode_type(ty: &SqlType, w: &mut Writer<'_>) {
@@ -359,9 +378,10 @@ fn encode_index(index: &Index, w: &mut Writer<'_>) {
         Some(Using::Btree) => 1,
         Some(Using::Hash) => 2,
     };
-    w.prefixed(index.name.as_bytes())
-        .u8(kind)
-        .u8(u8::from(index.invisible) | using << 1 | u8::from(index.generated) << 3);
+    w.prefixed(index.name.as_bytes()).u8(kind).u8(u8::from(index.invisible)
+        | using << 1
+        | u8::from(index.generated) << 3
+        | u8::from(!index.attributes.is_empty()) << 4);
     w.u64(index.tree.0);
     w.prefixed(index.comment.as_bytes()).varint(index.parts.len() as u64);
     for part in &index.parts {
@@ -373,6 +393,7 @@ fn encode_index(index: &Index, w: &mut Writer<'_>) {
         text.definition.encode(&mut definition);
         w.prefixed(&definition);
     }
+    encode_attributes(&index.attributes, w);
 }
 
 fn decode_type(r: &mut Reader<'_>) -> Decoded<SqlType> {
@@ -420,6 +441,7 @@ fn decode_column(r: &mut Reader<'_>) -> Decoded<Column> {
         auto_increment: flags & 2 != 0,
         generated,
         comment: text(r, MAX_TEXT)?,
+        attributes: decode_attributes(r, flags & 128 != 0)?,
         invisible: flags & 4 != 0,
         explicit_collation: flags & 8 != 0,
         hidden: flags & 64 != 0,
@@ -463,8 +485,10 @@ fn decode_index(r: &mut Reader<'_>, columns: usize) -> Decoded<Index> {
     } else {
         Method::Ordered
     };
+    let attributes = decode_attributes(r, flags & 16 != 0)?;
     let (invisible, generated) = (flags & 1 != 0, flags & 8 != 0);
-    Ok(Index { name: (&*name).into(), kind, method, parts: parts.into(), tree, comment, invisible, using, generated })
+    let (name, parts) = ((&*name).into(), parts.into());
+    Ok(Index { name, kind, method, parts, tree, comment, attributes, invisible, using, generated })
 }
 
 /// Decodes a table's row.

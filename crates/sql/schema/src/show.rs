@@ -1,7 +1,7 @@
 //! Tables as text: SHOW CREATE TABLE byte for byte as MySQL 8.4 prints it, and what SHOW COLUMNS, SHOW INDEX and
 //! information_schema say of columns and indexes.
 
-use crate::column::{Column, ColumnDefault};
+use crate::column::{Column, ColumnDefault, EngineAttributes};
 use crate::constraint::{ForeignKey, ReferenceAction};
 use crate::index::{Index, IndexKind, Using};
 use crate::names::{quote_identifier, quote_text};
@@ -147,6 +147,7 @@ fn write_column(out: &mut String, table: &Table, column: &Column, options: &Show
         out.push_str(" COMMENT ");
         quote_text(out, &column.comment);
     }
+    write_attributes(out, &column.attributes);
 }
 
 /// `CURRENT_TIMESTAMP` with the type's fraction digits.
@@ -280,6 +281,18 @@ fn write_index(out: &mut String, table: &Table, index: &Index, options: &ShowOpt
     }
     if index.invisible {
         out.push_str(" /*!80000 INVISIBLE */");
+    }
+    write_attributes(out, &index.attributes);
+}
+
+fn write_attributes(out: &mut String, attributes: &EngineAttributes) {
+    for (option, json) in [(ENGINE_ATTRIBUTE, &attributes.engine), (SECONDARY_ENGINE_ATTRIBUTE, &attributes.secondary)]
+    {
+        if !json.is_empty() {
+            let _ = write!(out, " /*!80021 {option} ");
+            quote_text(out, json);
+            out.push_str(" */");
+        }
     }
 }
 

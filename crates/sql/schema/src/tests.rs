@@ -19,6 +19,7 @@ fn column(name: &str, ty: SqlType, nullable: bool, default: ColumnDefault) -> Co
         auto_increment: false,
         generated: None,
         comment: "".into(),
+        attributes: EngineAttributes::default(),
         invisible: false,
         explicit_collation: false,
         hidden: false,
@@ -33,6 +34,7 @@ fn index(kind: IndexKind, name: Option<&str>, parts: &[(&str, Option<u32>, bool)
         method: Default::default(),
         parts: parts.iter().map(|(n, p, d)| ((*n).into(), *p, *d)).collect(),
         comment: "".into(),
+        attributes: EngineAttributes::default(),
         invisible: false,
         using: None,
         generated: false,
@@ -96,6 +98,7 @@ fn rich() -> Table {
     let mut hidden = column("h", int(), true, ColumnDefault::Null);
     hidden.column.invisible = true;
     hidden.column.comment = "don't\nshow".into();
+    hidden.column.attributes.engine = r#"{"a":"it's"}"#.into();
     let mut bin = column("b", text(10).with_collation(CollationId::UTF8MB4_BIN), true, ColumnDefault::None);
     bin.column.explicit_collation = true;
     let columns = vec![
@@ -137,6 +140,7 @@ fn rich() -> Table {
         index(IndexKind::Plain, Some("t_p"), &[("t", Some(10), false)]),
     ];
     let mut definition = definition(columns, indexes);
+    definition.indexes[2].attributes.secondary = "[1]".into();
     definition.options.comment = "all of it".into();
     build(&definition)
 }
@@ -157,10 +161,10 @@ fn show_create_is_what_mysql_prints() {
   `x` varchar(36) DEFAULT (uuid()),
   `bits` bit(4) DEFAULT b'101',
   `g` int GENERATED ALWAYS AS ((`n` + 1)) VIRTUAL,
-  `h` int DEFAULT NULL /*!80023 INVISIBLE */ COMMENT 'don''t\\nshow',
+  `h` int DEFAULT NULL /*!80023 INVISIBLE */ COMMENT 'don''t\\nshow' /*!80021 ENGINE_ATTRIBUTE '{\"a\":\"it''s\"}' */,
   `b` varchar(10) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL,
   PRIMARY KEY (`id`),
-  UNIQUE KEY `u_s` (`s`),
+  UNIQUE KEY `u_s` (`s`) /*!80021 SECONDARY_ENGINE_ATTRIBUTE '[1]' */,
   KEY `n` (`n`,`s`(5) DESC),
   KEY `t_p` (`t`(10))
 ) ENGINE=InnoDB AUTO_INCREMENT=42 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='all of it'";

@@ -34,6 +34,18 @@ impl Text {
         }
     }
 
+    /// Takes other bytes; those behind a pointer that nobody shares are written over where they are as many.
+    #[inline]
+    pub fn assign(&mut self, bytes: &[u8]) {
+        if let Repr::Shared(own) = &mut self.0
+            && own.len() == bytes.len()
+            && let Some(own) = Arc::get_mut(own)
+        {
+            return own.copy_from_slice(bytes);
+        }
+        *self = Text::new(bytes);
+    }
+
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
@@ -179,6 +191,18 @@ impl Value {
     #[inline]
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
+    }
+
+    /// Takes another value, in the memory of the one before where that will do.
+    #[inline]
+    pub fn assign(&mut self, value: ValueRef<'_>) {
+        match (&mut *self, value) {
+            (Value::Str(text, own), ValueRef::Str(bytes, collation)) => {
+                text.assign(bytes);
+                *own = collation;
+            }
+            (_, value) => *self = value.to_owned(),
+        }
     }
 
     /// Gives a DECIMAL the digits of its expression's type: a quotient has more (`1/3*3` is `1.0000`), what IF and the

@@ -6,8 +6,8 @@
 //!
 //! Nodes are not changed in the pool. The first [`FEW`] leaves are kept; a tree that has no more is written as any
 //! other change is, page by page into the log. A larger one is written to extents of its own, past pool and log
-//! ([`BuiltExtents`]). The root, which is there already, gets its content last, in one mini-transaction: until then the
-//! tree is empty, and afterwards it is complete.
+//! ([`BuiltExtents`]). The root, which is there already, gets its content last, in the mini-transaction that makes the
+//! extents the tree's: until then the tree is empty, and afterwards it is complete.
 //!
 //! A node's prefix is what its bounds have in common. The upper bound is known when the node is closed; up to then the
 //! next key stands for it, which has no less in common with the lower one. Where the prefix becomes shorter with the
@@ -15,8 +15,8 @@
 
 use std::ops::Range;
 
-use gannet_base::{PAGE_SIZE, PageNo};
-use gannet_buffer::{BuiltExtents, Error};
+use gannet_base::{Lsn, PAGE_SIZE, PageNo};
+use gannet_buffer::{BuiltExtents, Error, Mtr, Stop};
 use gannet_page::node::{MAX_ENTRY, MAX_KEY, SPACE, common_prefix, entry_space, separator};
 use gannet_page::raw::{EXTENT_PAGES, OVERFLOW_SPACE};
 use gannet_page::{Node, NodeHead, PageBuf, PageOp};
@@ -219,6 +219,17 @@ impl Builder {
         }
     }
 
+    /// Whether the tree has no entries.
+    pub fn may_fill(tree: &Tree) -> Result<bool, Error> {
+        tree.pool().run(|| {
+            let root = tree.pool().optimistic(tree.id().root())?;
+            let node = Node(&root);
+            let empty = node.level() == 0 && node.count() == 0;
+            root.validate()?;
+            Ok(empty)
+        })
+    }
+
     /// Entries so far.
     pub fn entries(&self) -> u64 {
         self.entries
@@ -350,7 +361,16 @@ impl Builder {
 
     /// Completes the tree. When it returns, all pages that went past the log are on disk, and the root leads to all
     /// entries.
-    pub fn finish(mut self) -> Result<u64, Error> {
+    pub fn finish(self) -> Result<u64, Error> {
+        let mut built = self.close_all()?;
+        match built.attach(|_| true)? {
+            true => Ok(built.entries),
+            false => Err(Error::page(built.tree.id().root(), Lsn::ZERO, "a tree that is built was refused")),
+        }
+    }
+
+    /// Closes all nodes but the root, which leads to them when the tree is [attached](Built::attach).
+    pub fn close_all(mut self) -> Result<Built, Error> {
         if matches!(self.pages, Pages::Kept(_)) {
             self.place_kept(Pages::Logged)?;
         }
@@ -361,27 +381,69 @@ impl Builder {
             }
             level += 1;
         }
-        if let Pages::Extents(mut to) = std::mem::replace(&mut self.pages, Pages::Logged) {
-            let last = if to.filled == 0 { EXTENT_PAGES } else { to.filled as u64 };
-            to.write()?;
-            to.extents.take(last)?;
-        }
-        let (pool, root, draft) = (self.tree.pool(), &self.levels[level], &mut self.page);
+        let extents = match std::mem::replace(&mut self.pages, Pages::Logged) {
+            Pages::Extents(mut to) => {
+                let last = if to.filled == 0 { EXTENT_PAGES } else { to.filled as u64 };
+                to.write()?;
+                Some((to.extents, last))
+            }
+            Pages::Kept(_) | Pages::Logged => None,
+        };
+        let (root, draft) = (&self.levels[level], &mut self.page);
         let (no, owner) = (self.tree.id().root(), self.tree.id());
         root.write(draft, NodeHead { no, owner, level: level as u8, leftmost: root.leftmost }, root.items.len(), 0);
-        let mut entries = Vec::new();
-        Node(&**draft).encode_entries(0..root.items.len(), 0, &mut entries);
-        let op =
-            PageOp::FormatNode { owner, level: level as u8, leftmost: root.leftmost, prefix: &[], entries: &entries };
-        pool.run(|| {
-            let mut mtr = pool.mtr()?;
+        let mut bytes = Vec::new();
+        Node(&**draft).encode_entries(0..root.items.len(), 0, &mut bytes);
+        let (level, leftmost) = (level as u8, root.leftmost);
+        Ok(Built { tree: self.tree, extents, level, leftmost, bytes, entries: self.entries })
+    }
+}
+
+/// A tree all of whose pages are made, but for the root. Dropped, it leaves the tree empty, perhaps with pages that
+/// nothing leads to.
+pub struct Built {
+    tree: Tree,
+    extents: Option<(BuiltExtents, u64)>,
+    /// The root's content.
+    level: u8,
+    leftmost: PageNo,
+    bytes: Vec<u8>,
+    entries: u64,
+}
+
+impl Built {
+    /// Entries of the tree.
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// Gives the root its content, if `may` allows that, which is asked under the root's exclusive latch: `false` where
+    /// it does not. The tree is empty until then, and complete afterwards.
+    pub fn attach(&mut self, may: impl Fn(&Tree) -> bool) -> Result<bool, Error> {
+        let (tree, pool) = (&self.tree, self.tree.pool());
+        let (owner, no) = (tree.id(), tree.id().root());
+        let (level, leftmost, bytes) = (self.level, self.leftmost, &self.bytes);
+        let op = PageOp::FormatNode { owner, level, leftmost, prefix: &[], entries: bytes };
+        fn lead(mtr: &mut Mtr<'_>, no: PageNo, op: &PageOp<'_>, may: impl Fn() -> bool) -> Result<bool, Stop> {
             let page = mtr.latch(no)?;
+            if !may() {
+                return Ok(false);
+            }
             let node = Node(mtr.page(page));
             gannet_base::check!(node.count() == 0 && node.level() == 0, "a tree that is built has entries");
-            mtr.apply(page, &op);
-            mtr.commit();
-            Ok(())
-        })?;
-        Ok(self.entries)
+            mtr.apply(page, op);
+            Ok(true)
+        }
+        match &mut self.extents {
+            Some((extents, last)) => extents.take(*last, |mtr| lead(mtr, no, &op, || may(tree))),
+            None => pool.run(|| {
+                let mut mtr = pool.mtr()?;
+                let led = lead(&mut mtr, no, &op, || may(tree))?;
+                if led {
+                    mtr.commit();
+                }
+                Ok(led)
+            }),
+        }
     }
 }

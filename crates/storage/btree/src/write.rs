@@ -4,7 +4,8 @@ use gannet_buffer::{Error, Mtr, OptimisticGuard, PageRef, Stop};
 use gannet_page::node::{LENGTH, MAX_ENTRY, MAX_KEY, SPACE, entry_space};
 use gannet_page::{Node, PageOp};
 
-use crate::Tree;
+use crate::descend::Target;
+use crate::{Place, Tree};
 
 /// Position of a key in a leaf that a mini-transaction has latched. Good until the leaf is changed; one change through
 /// it.
@@ -76,6 +77,34 @@ impl Tree {
 }
 
 impl Leaf {
+    /// As [`Tree::leaf_for_write`], for several keys that ascend: `place` has the leaf's bounds then, for
+    /// [`Leaf::next`].
+    pub fn for_run<'p>(
+        tree: &'p Tree,
+        mtr: &mut Mtr<'p>,
+        key: &[u8],
+        value_len: usize,
+        place: &mut Place,
+    ) -> Result<Leaf, Stop> {
+        if key.len() + value_len > MAX_ENTRY || key.len() > MAX_KEY {
+            return Err(Error::TooLong { bytes: key.len() + value_len }.into());
+        }
+        loop {
+            let guard = tree.leaf_by(Target::Key(key), place, None)?;
+            let node = Node(&guard);
+            let (pos, found) = node.search(key);
+            let need = entry_space(key.len().saturating_sub(node.prefix_len()), value_len);
+            if found || need <= node.free_space() {
+                let page = mtr.upgrade(guard)?;
+                return Ok(Leaf { page, pos, found });
+            }
+            guard.validate()?;
+            drop(guard);
+            gannet_base::check!(mtr.is_empty(), "INV-BT-4: a leaf has to be split while latches are held");
+            tree.split(mtr.pool(), key, 0, need)?;
+        }
+    }
+
     /// Whether the key is in the leaf.
     #[inline]
     pub fn found(&self) -> bool {
@@ -102,6 +131,43 @@ impl Leaf {
             node.key_to(next, out);
         }
         next < node.count()
+    }
+
+    /// The position of a greater key that is not there, if it belongs into the same leaf, whose bounds `place` has, and
+    /// has room in it.
+    pub fn next(&self, mtr: &Mtr<'_>, key: &[u8], value_len: usize, place: &Place) -> Option<Leaf> {
+        if key.len() + value_len > MAX_ENTRY || place.bounds.upper.get().is_some_and(|upper| key >= upper) {
+            return None;
+        }
+        let node = Node(mtr.page(self.page));
+        let (pos, found) = node.search(key);
+        let need = entry_space(key.len().saturating_sub(node.prefix_len()), value_len);
+        (!found && need <= node.free_space()).then_some(Leaf { page: self.page, pos, found })
+    }
+
+    /// How many entries from the position on are such that `is` holds for key and value; the last one's key goes into
+    /// `last`.
+    pub fn run(&self, mtr: &Mtr<'_>, last: &mut Vec<u8>, mut is: impl FnMut(&[u8], &[u8]) -> bool) -> usize {
+        let (node, mut key) = (Node(mtr.page(self.page)), Vec::new());
+        let mut n = 0;
+        while self.pos + n < node.count() {
+            key.clear();
+            node.key_to(self.pos + n, &mut key);
+            if !is(&key, node.value_bytes(self.pos + n)) {
+                break;
+            }
+            std::mem::swap(last, &mut key);
+            n += 1;
+        }
+        n
+    }
+
+    /// Removes so many entries from the position on. True as for [`Leaf::remove`].
+    pub fn remove_run(&self, mtr: &mut Mtr<'_>, n: usize) -> bool {
+        for pos in (self.pos..self.pos + n).rev() {
+            mtr.apply(self.page, &PageOp::Remove { pos: pos as u16 });
+        }
+        Node(mtr.page(self.page)).used_space() < UNDERFULL
     }
 
     /// Inserts the entry. The key must be the one the leaf was positioned at, and not found.

@@ -27,7 +27,9 @@ use crate::rows::header_of;
 use crate::store::Store;
 use crate::trxtable::TrxState;
 use crate::turn::Turn;
-use crate::undo::record::{self, ACTIVE, Body, COMMITTED, DONE, ENDED_CHAIN_AT, FIRST, PREPARED, Record, UndoPtr};
+use crate::undo::record::{
+    self, ACTIVE, BUILD, BUILD_CHAIN_AT, Body, COMMITTED, DONE, ENDED_CHAIN_AT, FIRST, PREPARED, Record, UndoPtr,
+};
 use crate::undo::stream::{Current, NOTHING, PurgePlace, Stream, copy_page, corrupt, latch, next_page, set_flags};
 use crate::{EngineError, Result};
 
@@ -486,7 +488,8 @@ impl Purger<'_> {
 /// Notes in a record which overflow chain is left to be freed.
 pub(crate) fn note_chain(mtr: &mut Mtr<'_>, at: UndoPtr, chain: PageNo) -> std::result::Result<(), Stop> {
     let page = latch(mtr, at)?;
-    let place = (at.offset() + ENDED_CHAIN_AT) as u16;
+    let field = if at.kind() == BUILD { BUILD_CHAIN_AT } else { ENDED_CHAIN_AT };
+    let place = (at.offset() + field) as u16;
     mtr.apply(page, &PageOp::Overwrite { at: place, bytes: &chain.0.to_le_bytes() });
     Ok(())
 }

@@ -124,6 +124,12 @@ impl TreeShared {
         self.rows[gannet_base::slot::current() % STRIPES].0.fetch_add((1 << NET_BITS) + n, Relaxed);
     }
 
+    /// Counts so many entries that were inserted at once.
+    pub(crate) fn count_entries(&self, n: u64) {
+        let word = ((n << NET_BITS) as i64).wrapping_add(n as i64);
+        self.rows[gannet_base::slot::current() % STRIPES].0.fetch_add(word, Relaxed);
+    }
+
     /// The transaction that made it; zero: unknown, as it is older than the start.
     pub(crate) fn maker(&self) -> TrxId {
         self.maker

@@ -2,12 +2,15 @@
 //! reach. After each statement that is no query the tables are compared, and where the theme is about conversions the
 //! warnings.
 
+mod bodies;
 mod changes;
 mod columns;
 mod definitions;
 mod documents;
+mod elsewhere;
 mod keys;
 mod mixes;
+mod programs;
 mod sessions;
 mod values;
 mod views;
@@ -64,6 +67,8 @@ pub(super) struct Step {
     warns: bool,
     /// Documents among its rows are compared as such: the servers print them differently.
     documents: bool,
+    /// All its results are compared, in order: of a procedure.
+    calls: bool,
 }
 
 impl Step {
@@ -81,6 +86,10 @@ impl Step {
 
     fn documents(sql: impl Into<String>) -> Step {
         Step { documents: true, ..Step::new(sql) }
+    }
+
+    fn call(sql: impl Into<String>) -> Step {
+        Step { calls: true, ordered: true, ..Step::new(sql) }
     }
 
     fn is_query(&self) -> bool {
@@ -124,6 +133,9 @@ const THEMES: &[Theme] = &[
     mixes::dates,
     mixes::recursive,
     mixes::windows,
+    programs::procedures,
+    programs::triggers,
+    elsewhere::prepared,
 ];
 
 /// The round of a seed.
@@ -241,6 +253,7 @@ pub(super) fn round(seed: u64, story: &Story, pair: &mut Pair, tally: &mut Tally
 
 fn run(step: &Step, pair: &mut Pair) -> Result<[Outcome; 2], String> {
     match &step.params {
+        None if step.calls => pair.called(&step.sql),
         None => pair.both(&step.sql),
         Some(params) => {
             let args: Vec<Arg<'_>> = params.iter().map(Param::arg).collect();
@@ -268,8 +281,12 @@ fn alike(step: &Step, outcomes: &[Outcome; 2]) -> bool {
             // Where the condition is never true MariaDB says nothing.
             let info = counts(&a.ok.info) == counts(&b.ok.info)
                 || b.ok.info.is_empty() && a.ok.info.starts_with("Rows matched: 0  Changed: 0");
+            // The rows that the last statement changed, or those of all.
+            let info = info || step.calls;
             // Whether ALTER TABLE copies rows is each server's own affair.
-            step.sql.starts_with("ALTER") || a.ok.affected == b.ok.affected && a.ok.insert_id == b.ok.insert_id && info
+            step.calls
+                || step.sql.starts_with("ALTER")
+                || a.ok.affected == b.ok.affected && a.ok.insert_id == b.ok.insert_id && info
         }
         outcomes if step.documents => same(&outcomes.clone().map(documents::canonical), manner),
         outcomes => same(outcomes, manner),

@@ -16,7 +16,6 @@ use gannet_base::sync::atomic::Ordering::Relaxed;
 use gannet_telemetry::Wait;
 
 use super::driver::Driver;
-use super::event::SendMode;
 use super::{Fiber, Job, SWEEP_NS, Worker};
 use crate::serve::{Conn, Link, Next, Peer, Ready, Service, socket, tell_panic, wait_for_rest};
 use crate::task::{Interrupt, TaskContext, Unpark};
@@ -25,7 +24,7 @@ use crate::{mask_interrupts, park};
 /// One connection.
 #[repr(align(16))]
 pub(crate) struct WorkerConn {
-    fd: OwnedFd,
+    pub(super) fd: OwnedFd,
     id: u64,
     service: UnsafeCell<Box<dyn Service>>,
     conn: UnsafeCell<Conn>,
@@ -44,15 +43,19 @@ pub(crate) struct WorkerConn {
     ended: Cell<bool>,
     eof: Cell<bool>,
     /// Why the socket cannot be used any more: an errno.
-    error: Cell<i32>,
+    pub(super) error: Cell<i32>,
     /// The serving fiber is parked for bytes, or for the send to end.
-    awaits: Cell<bool>,
-    sending: RefCell<Vec<u8>>,
-    sent: Cell<usize>,
-    send_inflight: Cell<bool>,
+    pub(super) awaits: Cell<bool>,
+    pub(super) sending: RefCell<Vec<u8>>,
+    pub(super) sent: Cell<usize>,
+    pub(super) send_inflight: Cell<bool>,
+    /// The kernel says nothing of that send, unless it fails.
+    pub(super) quick: Cell<bool>,
+    /// The socket was full during the present request: further sends of it wait for room.
+    pub(super) full: Cell<bool>,
     /// Requests with the kernel that name this connection.
-    inflight: Cell<u32>,
-    closing: Cell<bool>,
+    pub(super) inflight: Cell<u32>,
+    pub(super) closing: Cell<bool>,
     /// When (in sweeps, by the worker's clock) it last became idle, or was closed.
     since: Cell<u32>,
     index: Cell<u32>,
@@ -86,7 +89,7 @@ impl Worker {
         self.buffers.borrow_mut().pop().unwrap_or_default()
     }
 
-    fn keep_buffer(&self, mut buffer: Vec<u8>) {
+    pub(super) fn keep_buffer(&self, mut buffer: Vec<u8>) {
         if buffer.capacity() == 0 || buffer.capacity() > KEEP_CAPACITY {
             return;
         }
@@ -118,6 +121,8 @@ impl Worker {
             sending: RefCell::default(),
             sent: Cell::new(0),
             send_inflight: Cell::new(false),
+            quick: Cell::new(false),
+            full: Cell::new(false),
             inflight: Cell::new(0),
             closing: Cell::new(false),
             since: Cell::new(ticks(self.now.get())),
@@ -172,6 +177,7 @@ impl Worker {
             return false;
         }
         wc.fiber.set(std::ptr::null());
+        wc.full.set(false);
         wc.since.set(ticks(self.now.get()));
         self.give_buffers_back(conn);
         self.want_bytes(wc);
@@ -344,71 +350,6 @@ impl Worker {
         !wc.pending.borrow().is_empty()
     }
 
-    /// Sends `bytes` without waiting for the end. None may be under way.
-    fn start_send(&self, wc: &WorkerConn, bytes: Vec<u8>) {
-        debug_assert!(!wc.send_inflight.get());
-        let mut done = 0;
-        let direct = self.options.send == SendMode::Direct || matches!(self.driver, Driver::Epoll(_));
-        if direct && wc.error.get() == 0 {
-            match socket::send(&wc.fd, &bytes, libc::MSG_DONTWAIT) {
-                Ok(n) => done = n,
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                Err(e) => wc.error.set(e.raw_os_error().unwrap_or(libc::EIO)),
-            }
-        }
-        if done == bytes.len() || wc.error.get() != 0 {
-            return self.keep_buffer(bytes);
-        }
-        wc.sent.set(done);
-        *wc.sending.borrow_mut() = bytes;
-        wc.send_inflight.set(true);
-        self.send_rest(wc);
-    }
-
-    /// Gives the unsent part of `sending` to the ring; with epoll the next edge continues.
-    fn send_rest(&self, wc: &WorkerConn) {
-        if let Driver::Ring(ring) = &self.driver {
-            wc.inflight.set(wc.inflight.get() + 1);
-            let sending = wc.sending.borrow();
-            let rest = &sending[wc.sent.get()..];
-            // SAFETY: `sending` is neither changed nor freed while `send_inflight`, and the connection outlives its
-            // inflight requests.
-            unsafe { ring.send(wc.fd.as_raw_fd(), rest.as_ptr(), rest.len(), wc as *const WorkerConn as usize) };
-        }
-    }
-
-    pub(super) fn on_sent(&self, key: usize, result: i32) {
-        let c = NonNull::new(key as *mut WorkerConn).expect("a connection");
-        // SAFETY: `inflight` counts this request, so the connection is alive.
-        let wc = unsafe { c.as_ref() };
-        wc.inflight.set(wc.inflight.get() - 1);
-        if result < 0 && -result != libc::EINTR && -result != libc::EAGAIN {
-            wc.error.set(-result);
-        }
-        wc.sent.set(wc.sent.get() + result.max(0) as usize);
-        if wc.error.get() == 0 && wc.sent.get() < wc.sending.borrow().len() {
-            return self.send_rest(wc);
-        }
-        self.end_send(c);
-    }
-
-    /// With epoll: goes on sending.
-    fn continue_send(&self, c: NonNull<WorkerConn>) {
-        // SAFETY: as in `dispatch`.
-        let wc = unsafe { c.as_ref() };
-        while wc.sent.get() < wc.sending.borrow().len() {
-            match socket::send(&wc.fd, &wc.sending.borrow()[wc.sent.get()..], libc::MSG_DONTWAIT) {
-                Ok(n) => wc.sent.set(wc.sent.get() + n),
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
-                Err(e) => {
-                    wc.error.set(e.raw_os_error().unwrap_or(libc::EIO));
-                    break;
-                }
-            }
-        }
-        self.end_send(c);
-    }
-
     /// The connection waits for the rest of a request, without a fiber and without buffers.
     fn hold(&self, c: NonNull<WorkerConn>, why: Wait) {
         // SAFETY: as in `dispatch`; the fiber that served it gives it up.
@@ -463,21 +404,6 @@ impl Worker {
         }
     }
 
-    fn end_send(&self, c: NonNull<WorkerConn>) {
-        // SAFETY: as in `dispatch`.
-        let wc = unsafe { c.as_ref() };
-        wc.send_inflight.set(false);
-        self.keep_buffer(wc.sending.take());
-        if wc.closing.get() {
-            socket::shutdown(wc.fd.as_raw_fd());
-            self.try_release(wc);
-        } else if wc.fiber.get().is_null() {
-            // A reset is seen by the reception too; it closes.
-        } else {
-            wake_if_waiting(wc);
-        }
-    }
-
     /// The service has been told: nothing more is read; what is unsent still goes out.
     pub(super) fn finish_close(&self, c: NonNull<WorkerConn>) {
         // SAFETY: as in `dispatch`.
@@ -504,7 +430,7 @@ impl Worker {
 
     /// A closed connection may be free of requests to the kernel: the next turn of the loop looks. Not now, because
     /// events already taken from epoll may still name it.
-    fn try_release(&self, wc: &WorkerConn) {
+    pub(super) fn try_release(&self, wc: &WorkerConn) {
         if wc.inflight.get() == 0 && !wc.send_inflight.get() {
             self.reap.set(true);
         }
@@ -602,7 +528,7 @@ fn look(service: &mut dyn Service, conn: &mut Conn) -> Ready {
     })
 }
 
-fn wake_if_waiting(wc: &WorkerConn) {
+pub(super) fn wake_if_waiting(wc: &WorkerConn) {
     if wc.awaits.get() && !wc.fiber.get().is_null() {
         // SAFETY: the fiber that serves a connection is alive.
         unsafe { (*wc.fiber.get()).task.wake_local(super::fiber::worker()) };

@@ -36,6 +36,14 @@ impl Driver {
         }
     }
 
+    /// Events are there: seen without asking the kernel. Where only the kernel knows, `false`.
+    pub(crate) fn is_due(&self) -> bool {
+        match self {
+            Driver::Ring(r) => r.is_due(),
+            Driver::Epoll(_) => false,
+        }
+    }
+
     /// Starts a file operation.
     ///
     /// # Safety
@@ -81,12 +89,22 @@ impl Epoll {
         Ok(epoll)
     }
 
-    /// Watches a descriptor, edge-triggered, until it is closed.
+    /// Watches a descriptor, edge-triggered, until it is closed: for bytes to read.
     pub(crate) fn add(&self, fd: RawFd, key: usize) -> io::Result<()> {
-        let events = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET) as u32;
+        self.control(libc::EPOLL_CTL_ADD, 0, fd, key)
+    }
+
+    /// Watches it for room to write, too: an event comes at once if there is room already. Not from the beginning on,
+    /// for then each reply that its client reads would be an event.
+    pub(crate) fn want_room(&self, fd: RawFd, key: usize) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_MOD, libc::EPOLLOUT, fd, key)
+    }
+
+    fn control(&self, how: i32, more: i32, fd: RawFd, key: usize) -> io::Result<()> {
+        let events = (libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET | more) as u32;
         let mut event = libc::epoll_event { events, u64: key as u64 };
         // SAFETY: both descriptors are open, `event` is valid for the call.
-        let n = unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &mut event) };
+        let n = unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), how, fd, &mut event) };
         if n < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 

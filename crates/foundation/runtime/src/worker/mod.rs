@@ -5,7 +5,9 @@ mod driver;
 mod event;
 mod fiber;
 mod jobs;
+mod look;
 mod ring;
+mod sends;
 
 use gannet_base::hash::HashMap;
 use std::cell::{Cell, RefCell};
@@ -28,6 +30,7 @@ use driver::{Driver, Epoll};
 use event::Event;
 pub use event::{RecvMode, SendMode};
 pub(crate) use fiber::{Fiber, Job, park};
+use look::Look;
 use ring::Ring;
 
 use crate::cx::{CX, Kind};
@@ -58,8 +61,8 @@ pub struct WorkerOptions {
     pub io: IoMode,
     /// Stack of a fiber in bytes: reserved, committed as it is used.
     pub stack_size: usize,
-    /// Microseconds to look for work before sleeping.
-    pub spin_us: u64,
+    /// Before it sleeps, a worker on a ring looks for work for a moment, while that was of use so far.
+    pub look: bool,
     /// How the ring receives.
     pub recv: RecvMode,
     /// How the ring sends.
@@ -73,7 +76,7 @@ impl Default for WorkerOptions {
             io: IoMode::Auto,
             // Less than a huge page has: what is not touched takes no memory.
             stack_size: 1 << 20,
-            spin_us: 0,
+            look: true,
             recv: RecvMode::Multishot,
             send: SendMode::Ring,
         }
@@ -323,6 +326,9 @@ pub(crate) struct Worker {
     lingering: RefCell<Vec<NonNull<WorkerConn>>>,
     /// One of them may be free of such requests now.
     reap: Cell<bool>,
+    /// Connections whose quick sends are queued and not settled.
+    quick: RefCell<Vec<NonNull<WorkerConn>>>,
+    look: Look,
     /// Empty buffers for input and output.
     buffers: RefCell<Vec<Vec<u8>>>,
     /// Time at the start of this turn of the loop, or when a fiber last yielded in it.
@@ -342,6 +348,7 @@ const SWEEP_NS: u64 = 250_000_000;
 impl Worker {
     fn new(shared: Arc<WorkerShared>, driver: Driver, options: WorkerOptions) -> Self {
         Worker {
+            look: Look::new(options.look && matches!(driver, Driver::Ring(_))),
             waker: Waker(Task::of_loop(shared.clone())),
             shared,
             driver,
@@ -359,6 +366,7 @@ impl Worker {
             ask_held: Cell::new(false),
             lingering: RefCell::default(),
             reap: Cell::new(false),
+            quick: RefCell::default(),
             buffers: RefCell::default(),
             now: Cell::new(real_now_ns()),
             next_sweep: Cell::new(0),
@@ -390,7 +398,9 @@ impl Worker {
             for event in events.drain(..) {
                 self.handle(event);
             }
-            self.ready.borrow_mut().extend(self.yielded.borrow_mut().drain(..));
+            if !self.yielded.borrow().is_empty() {
+                self.ready.borrow_mut().extend(self.yielded.borrow_mut().drain(..));
+            }
         }
         for fiber in self.idle.take() {
             self.end_fiber(fiber);
@@ -438,28 +448,22 @@ impl Worker {
     /// Sleeps in the kernel when there is nothing to run; else only looks what has come.
     fn wait(&self, events: &mut Vec<Event>) {
         if !self.ready.borrow().is_empty() || !self.yielded.borrow().is_empty() || self.ask_held.get() {
-            return self.driver.wait(Some(0), events);
+            return self.ask_kernel(Some(0), events);
         }
-        if self.options.spin_us > 0 {
-            let until = real_now_ns() + self.options.spin_us * 1000;
-            loop {
-                self.driver.wait(Some(0), events);
-                if !events.is_empty() || self.shared.has_mail.load(Relaxed) {
-                    return;
-                }
-                if real_now_ns() >= until {
-                    break;
-                }
-                gannet_base::sync::spin_hint();
+        let start = real_now_ns();
+        if self.look.is_worth_it(start) {
+            self.ask_kernel(Some(0), events);
+            let due = || self.driver.is_due() || self.shared.has_mail.load(Relaxed);
+            if !events.is_empty() || self.look.until(start, real_now_ns, due) {
+                return;
             }
         }
         self.shared.sleeping.store(true, SeqCst);
         gannet_base::sync::atomic::fence(SeqCst);
         if self.shared.has_mail.load(Relaxed) {
             self.shared.sleeping.store(false, Relaxed);
-            return self.driver.wait(Some(0), events);
+            return self.ask_kernel(Some(0), events);
         }
-        let start = real_now_ns();
         let timer = self.timers.borrow().first_key_value().map(|(&(at, _), _)| at);
         let swept = !self.conns.borrow().is_empty()
             || !self.lingering.borrow().is_empty()
@@ -468,10 +472,12 @@ impl Worker {
         let next = timer.into_iter().chain(sweep).min();
         // A timeout of 0 would mean not to wait, and events of a ring come with waiting only.
         let timeout = next.map(|at| at.saturating_sub(start).max(1));
-        self.driver.wait(timeout, events);
+        self.ask_kernel(timeout, events);
         self.shared.sleeping.store(false, Relaxed);
         count(Counter::WorkerSleeps);
-        waited(Wait::WorkerIdle, real_now_ns().saturating_sub(start));
+        let slept = real_now_ns().saturating_sub(start);
+        self.look.has_slept(slept);
+        waited(Wait::WorkerIdle, slept);
     }
 
     fn handle(&self, event: Event) {

@@ -38,6 +38,8 @@ pub(crate) struct Ring {
     early: RefCell<Vec<(u64, i32, u32)>>,
     buffers: BufRing,
     mode: RecvMode,
+    /// The kernel can say nothing of requests that succeed.
+    skips: bool,
 }
 
 impl Ring {
@@ -53,7 +55,7 @@ impl Ring {
         // Completions are then run only when this thread asks for them, without interrupting it. Kernels that refuse
         // (before 6.1) may not know multishot reception either.
         let (ring, mode) = match build(|b| {
-            b.setup_single_issuer().setup_defer_taskrun();
+            b.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
         }) {
             Ok(ring) => (ring, mode),
             Err(_) => (build(|_| {})?, RecvMode::Oneshot),
@@ -69,6 +71,7 @@ impl Ring {
         }
         let mail_buf = Box::new(Cell::new(0));
         Ok(Ring {
+            skips: ring.params().is_feature_skip_cqe_on_success(),
             ring: RefCell::new(ring),
             mail,
             mail_buf,
@@ -118,14 +121,37 @@ impl Ring {
         self.push(opcode::AsyncCancel::new(key as u64 | RECV).build().user_data(IGNORE));
     }
 
-    /// Sends bytes.
+    /// Sends bytes. `quick`: without waiting for room, and an event comes only if less than all is sent; it comes with
+    /// the events of the call of [`Ring::wait`] that hands the request over.
     ///
     /// # Safety
-    /// `ptr` must be valid for `len` bytes until the event has come.
-    pub(crate) unsafe fn send(&self, fd: RawFd, ptr: *const u8, len: usize, key: usize) {
+    /// `ptr` must be valid for `len` bytes until the event has come, or that call has returned without one.
+    pub(crate) unsafe fn send(&self, fd: RawFd, ptr: *const u8, len: usize, key: usize, quick: bool) {
         let len = len.min(Op::MAX_LEN) as u32;
-        let entry = opcode::Send::new(Fd(fd), ptr, len).flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL).build();
-        self.push(entry.user_data(key as u64 | SEND));
+        // Of a request that may not wait the kernel tells an error, or how much of it is done, as soon as it has tried.
+        let (how, flags) = match quick {
+            true => (libc::MSG_DONTWAIT, squeue::Flags::SKIP_SUCCESS),
+            false => (0, squeue::Flags::empty()),
+        };
+        let entry = opcode::Send::new(Fd(fd), ptr, len).flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL | how).build();
+        self.push(entry.flags(flags).user_data(key as u64 | SEND));
+    }
+
+    /// So many bytes may be sent quickly.
+    pub(crate) fn sends_quickly(&self, len: usize) -> bool {
+        self.skips && len <= Op::MAX_LEN
+    }
+
+    /// Requests wait to be handed over.
+    pub(crate) fn has_queued(&self) -> bool {
+        !self.ring.borrow_mut().submission().is_empty()
+    }
+
+    /// Events are there, or will be when they are asked for: seen without a system call, where completions are run on
+    /// demand.
+    pub(crate) fn is_due(&self) -> bool {
+        let mut ring = self.ring.borrow_mut();
+        ring.submission().taskrun() || !ring.completion().is_empty()
     }
 
     /// The bytes of a provided buffer that an event named.

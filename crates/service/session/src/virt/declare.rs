@@ -1,7 +1,7 @@
 //! How a virtual table is declared: its name, the function that makes its rows, its columns with their types, in one
 //! place. A table without a row maker does not compile; [`super::empty`] has those that are empty on purpose.
 
-use gannet_schema::{Column, ColumnDefault};
+use gannet_schema::{Column, ColumnDefault, EngineAttributes};
 use gannet_types::members::Members;
 use gannet_types::{CollationId, SqlType, TypeId, Value};
 use std::sync::Arc;
@@ -153,6 +153,7 @@ pub(super) fn column(name: &str, spec: &Spec, own: CollationId) -> Column {
         auto_increment: false,
         generated: None,
         comment: "".into(),
+        attributes: EngineAttributes::default(),
         invisible: false,
         explicit_collation: false,
         hidden: false,

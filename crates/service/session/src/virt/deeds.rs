@@ -163,7 +163,8 @@ fn emit_errors(whose: &[Value], errors: &Errors, emit: Emit<'_>) -> Result<()> {
         let code = ErrorCode::from_number(*number);
         let state = code.map(|c| String::from_utf8_lossy(&c.sqlstate()).into_owned());
         let [first, last] = [raised.first_us, raised.last_us].map(|us| seconds(us / 1_000_000));
-        let counts = [n(raised.count), n(raised.handled), first, last];
+        // As in MySQL, what a handler took is counted there alone.
+        let counts = [n(raised.count - raised.handled), n(raised.handled), first, last];
         let named = [Value::Int((*number).into()), maybe(code.map(error_name).as_deref()), maybe(state.as_deref())];
         emit(&[whose, &named, &counts].concat())?;
     }

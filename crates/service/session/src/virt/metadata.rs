@@ -1,7 +1,7 @@
 //! Rows about schemas, tables, columns and what the server offers.
 
 use super::declare::{
-    ABSENT, BIGINT, BLOB, DATETIME, INT, JSON, LONGTEXT, MEDIUMTEXT, NAME, TEXT, UBIGINT, UINT, enumeration, timestamp,
+    ABSENT, BIGINT, BLOB, DATETIME, INT, LONGTEXT, MEDIUMTEXT, NAME, TEXT, UBIGINT, UINT, enumeration, timestamp,
     tinyint, varchar,
 };
 use super::{Emit, Equals, maybe, member, seconds, text, yes_no};
@@ -117,19 +117,6 @@ tables! {
     KEYWORDS by keywords {
         WORD: varchar(128).utf8mb4(), RESERVED: INT,
     }
-    COLUMNS_EXTENSIONS by columns_extensions {
-        TABLE_CATALOG: NAME.bin().not_null(), TABLE_SCHEMA: NAME.bin().not_null(), TABLE_NAME: NAME.bin().not_null(),
-        COLUMN_NAME: NAME, ENGINE_ATTRIBUTE: JSON, SECONDARY_ENGINE_ATTRIBUTE: JSON,
-    }
-    TABLES_EXTENSIONS by tables_extensions {
-        TABLE_CATALOG: NAME.bin().not_null(), TABLE_SCHEMA: NAME.bin().not_null(), TABLE_NAME: NAME.bin().not_null(),
-        ENGINE_ATTRIBUTE: JSON, SECONDARY_ENGINE_ATTRIBUTE: JSON,
-    }
-    TABLE_CONSTRAINTS_EXTENSIONS by constraints_extensions {
-        CONSTRAINT_CATALOG: NAME.bin().not_null(), CONSTRAINT_SCHEMA: NAME.bin().not_null(),
-        CONSTRAINT_NAME: NAME.not_null(), TABLE_NAME: NAME.bin().not_null(), ENGINE_ATTRIBUTE: JSON,
-        SECONDARY_ENGINE_ATTRIBUTE: JSON,
-    }
     SCHEMATA_EXTENSIONS by schemata_extensions {
         CATALOG_NAME: NAME.bin().not_null(), SCHEMA_NAME: NAME.bin().not_null(), OPTIONS: varchar(256),
     }
@@ -233,34 +220,6 @@ pub(super) fn schemata_extensions(state: &mut State, _: &Equals<'_>, emit: Emit<
         emit(&[text(CATALOG), text(&s.name), text(if s.read_only { "READ ONLY=1" } else { "" })])?;
     }
     Ok(())
-}
-
-pub(super) fn tables_extensions(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
-        emit(&[text(CATALOG), text(&t.schema), text(&t.name), Value::Null, Value::Null])
-    })
-}
-
-pub(super) fn columns_extensions(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let access = &state.access;
-    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
-        for c in &t.columns {
-            if !access.all && access.column(&t.schema, &t.name, &c.name) == Privileges::NONE {
-                continue;
-            }
-            emit(&[text(CATALOG), text(&t.schema), text(&t.name), text(&c.name), Value::Null, Value::Null])?;
-        }
-        Ok(())
-    })
-}
-
-pub(super) fn constraints_extensions(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    each_table(state, equals, ("CONSTRAINT_SCHEMA", "TABLE_NAME"), |_, t| {
-        for i in t.indexes.iter().filter(|i| i.unique()) {
-            emit(&[text(CATALOG), text(&t.schema), text(&i.name), text(&t.name), Value::Null, Value::Null])?;
-        }
-        Ok(())
-    })
 }
 
 /// The two groups which every server has, and those that were made.

@@ -5,6 +5,7 @@
 mod declare;
 mod absent;
 mod accounts;
+mod attributes;
 mod columns;
 mod deeds;
 mod empty;
@@ -15,6 +16,7 @@ pub(crate) mod help;
 mod innodb;
 mod locks;
 mod metadata;
+mod noted;
 mod objects;
 mod performance;
 mod programs;
@@ -91,6 +93,7 @@ fn declared() -> &'static [Declared] {
     ALL.get_or_init(|| {
         let lists = [
             metadata::INFORMATION_SCHEMA,
+            attributes::INFORMATION_SCHEMA,
             accounts::INFORMATION_SCHEMA,
             runtime::INFORMATION_SCHEMA,
             figures::INFORMATION_SCHEMA,
@@ -107,6 +110,7 @@ fn declared() -> &'static [Declared] {
             absent::PERFORMANCE_SCHEMA,
             absent::OFF,
             ran::PERFORMANCE_SCHEMA,
+            noted::PERFORMANCE_SCHEMA,
             empty::PERFORMANCE_SCHEMA,
             accounts::MYSQL,
             figures::MYSQL,

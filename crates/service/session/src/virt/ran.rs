@@ -6,11 +6,11 @@ use super::declare::{Columns, NAME, enumeration};
 use super::deeds::timed;
 use super::{Emit, Equals, member, text};
 use crate::state::State;
-use gannet_base::sync::atomic::Ordering::Relaxed;
 use gannet_core::Core;
+use gannet_core::ledger::Did;
 use gannet_program::{Figures, Program};
 use gannet_schema::CatalogSnapshot;
-use gannet_types::{Result, Value};
+use gannet_types::Result;
 use std::sync::Arc;
 
 const TABLE: &str = "events_statements_summary_by_program";
@@ -62,18 +62,20 @@ fn programs(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
         }
         let object = [member(TABLE, "OBJECT_TYPE", kind), text(schema), text(name)];
         let statements = figures.statements.get();
-        let mut sums = vec![Value::UInt(0); STATEMENT_SUMS.len()];
-        for (column, n) in [
-            ("SUM_ERRORS", &figures.errors),
-            ("SUM_WARNINGS", &figures.warnings),
-            ("SUM_ROWS_AFFECTED", &figures.rows_affected),
-        ] {
-            if let Some(at) = STATEMENT_SUMS.iter().position(|(name, _)| *name == column) {
-                sums[at] = Value::UInt(n.load(Relaxed));
-            }
-        }
+        let sums = figures.sums();
+        let did = Did {
+            locks_ns: sums.locks_ns,
+            errors: sums.errors,
+            warnings: sums.warnings,
+            rows_affected: sums.rows_affected,
+            rows_sent: sums.rows_sent,
+            rows_examined: sums.rows_examined,
+            no_index: sums.no_index,
+            work: sums.work,
+            ..Did::default()
+        };
         let of_statements = timed(statements.0, statements.1, statements.2, statements.3);
-        emit(&[&object[..], &timed(count, sum, least, most), &of_statements, &sums].concat())
+        emit(&[&object[..], &timed(count, sum, least, most), &of_statements, &super::deeds::sums(&did)].concat())
     })
 }
 

@@ -10,10 +10,11 @@ use gannet_parser::ast::{
     TableOption, UnaryOp,
 };
 use gannet_plan::{TypeContext, column_type};
+use gannet_schema::names::quote_text;
 use gannet_schema::options::{ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBUTE};
 use gannet_schema::{
-    CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, Generated, IndexDefinition, IndexKind, Method,
-    Table, TableDefinition, TableOptions, Using,
+    CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, EngineAttributes, Generated, IndexDefinition,
+    IndexKind, Method, Table, TableDefinition, TableOptions, Using,
 };
 use gannet_types::{
     Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, charset::Charset, sql_err,
@@ -98,6 +99,7 @@ impl<'a, 'b> Definer<'a, 'b> {
                 method: Method::Ordered,
                 parts: key.columns.into_iter().map(|c| (c, None, false)).collect(),
                 comment: "".into(),
+                attributes: EngineAttributes::default(),
                 invisible: false,
                 using: None,
                 generated: true,
@@ -159,8 +161,10 @@ impl<'a, 'b> Definer<'a, 'b> {
                 TableOption::StatsPersistent(None) => keep("STATS_PERSISTENT", "DEFAULT".into()),
                 TableOption::StatsAutoRecalc(None) => keep("STATS_AUTO_RECALC", "DEFAULT".into()),
                 TableOption::StatsSamplePages(None) => keep("STATS_SAMPLE_PAGES", "DEFAULT".into()),
-                TableOption::EngineAttribute(json) => keep(ENGINE_ATTRIBUTE, attribute(json)?),
-                TableOption::SecondaryEngineAttribute(json) => keep(SECONDARY_ENGINE_ATTRIBUTE, attribute(json)?),
+                TableOption::EngineAttribute(json) => keep(ENGINE_ATTRIBUTE, quoted(&document(json)?)),
+                TableOption::SecondaryEngineAttribute(json) => {
+                    keep(SECONDARY_ENGINE_ATTRIBUTE, quoted(&document(json)?))
+                }
                 // MySQL takes a password and has no use for it.
                 TableOption::Password(_) => {}
                 TableOption::Connection(text) => {
@@ -206,6 +210,7 @@ impl<'a, 'b> Definer<'a, 'b> {
             auto_increment: false,
             generated: column.generated.as_ref().map(|g| Generated { expression: "".into(), stored: g.stored }),
             comment: "".into(),
+            attributes: EngineAttributes::default(),
             invisible: false,
             explicit_collation: collate.is_some() || column.data_type.charset.is_some() || column.data_type.national,
             hidden: false,
@@ -238,11 +243,10 @@ impl<'a, 'b> Definer<'a, 'b> {
                 // Parsed and ignored, as MySQL 8.4 does: only FOREIGN KEY makes a constraint.
                 ColumnAttribute::References(_) => {}
                 ColumnAttribute::Check(check) => extras.checks.push((check.clone(), Some(name.text.clone()))),
-                ColumnAttribute::Srid(_)
-                | ColumnAttribute::EngineAttribute(_)
-                | ColumnAttribute::SecondaryEngineAttribute(_)
-                | ColumnAttribute::NotSecondary => {
-                    return Err(SqlError::unsupported("SRID, ENGINE_ATTRIBUTE and NOT SECONDARY"));
+                ColumnAttribute::EngineAttribute(json) => made.attributes.engine = document(json)?,
+                ColumnAttribute::SecondaryEngineAttribute(json) => made.attributes.secondary = document(json)?,
+                ColumnAttribute::Srid(_) | ColumnAttribute::NotSecondary => {
+                    return Err(SqlError::unsupported("SRID and NOT SECONDARY"));
                 }
             }
         }
@@ -398,6 +402,7 @@ fn column_key(kind: IndexKind, column: &str) -> IndexDefinition {
         method: Method::Ordered,
         parts: vec![(column.into(), None, false)],
         comment: "".into(),
+        attributes: EngineAttributes::default(),
         invisible: false,
         using: None,
         generated: false,
@@ -443,6 +448,7 @@ fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex>
         method,
         parts,
         comment: "".into(),
+        attributes: EngineAttributes::default(),
         invisible: false,
         using: None,
         generated: false,
@@ -461,11 +467,10 @@ fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex>
             // The size of an index block is a hint that InnoDB ignores for uncompressed tables.
             IndexOption::KeyBlockSize(_) => {}
             IndexOption::WithParser(_) if made.method != Method::Ordered => {}
-            IndexOption::Using(_)
-            | IndexOption::WithParser(_)
-            | IndexOption::EngineAttribute(_)
-            | IndexOption::SecondaryEngineAttribute(_) => {
-                return Err(SqlError::unsupported("index options RTREE, WITH PARSER and ENGINE_ATTRIBUTE"));
+            IndexOption::EngineAttribute(json) => made.attributes.engine = document(json)?,
+            IndexOption::SecondaryEngineAttribute(json) => made.attributes.secondary = document(json)?,
+            IndexOption::Using(_) | IndexOption::WithParser(_) => {
+                return Err(SqlError::unsupported("index options RTREE and WITH PARSER"));
             }
         }
     }
@@ -499,11 +504,13 @@ fn option_name(option: &TableOption) -> &'static str {
 }
 
 fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+    let mut out = String::new();
+    quote_text(&mut out, text);
+    out
 }
 
 /// An attribute for an engine: a JSON document, or nothing. It is kept, and tells InnoDB nothing. Error 3980.
-fn attribute(text: &str) -> Result<String> {
+fn document(text: &str) -> Result<Box<str>> {
     if !text.is_empty()
         && let Err(e) = gannet_types::json::parse(text.as_bytes())
     {
@@ -514,7 +521,7 @@ fn attribute(text: &str) -> Result<String> {
         let rest: String = text.chars().skip(at).take(192).collect();
         return Err(sql_err!(InvalidJsonAttribute, what, at, rest));
     }
-    Ok(quoted(text))
+    Ok(text.into())
 }
 
 fn column_comment(name: &str, text: &str, cx: &mut DdlContext<'_>) -> Result<Box<str>> {

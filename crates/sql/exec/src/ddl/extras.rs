@@ -6,8 +6,8 @@ use super::expressions::{self, Definition, Use};
 use gannet_parser::ast::{self, CheckDef, Expr, ForeignKeyDef};
 use gannet_schema::names::eq_name;
 use gannet_schema::{
-    CatalogSnapshot, Check, Column, ColumnDefault, ColumnDefinition, ForeignKeyDefinition, Generated, IndexDefinition,
-    ReferenceAction, TableDefinition,
+    CatalogSnapshot, Check, Column, ColumnDefault, ColumnDefinition, EngineAttributes, ForeignKeyDefinition, Generated,
+    IndexDefinition, ReferenceAction, TableDefinition,
 };
 use gannet_types::{Result, sql_err};
 use std::sync::Arc;
@@ -170,6 +170,7 @@ fn functional(
             auto_increment: false,
             generated: Some(Generated { expression: text, stored: false }),
             comment: "".into(),
+            attributes: EngineAttributes::default(),
             invisible: false,
             explicit_collation: false,
             hidden: true,

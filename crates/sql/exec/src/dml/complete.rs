@@ -41,7 +41,7 @@ pub(crate) fn default<'p>(
     if value.is_null() && !definition.nullable {
         return Err(sql_err!(BadNull, definition.name));
     }
-    convert::store(value, &table.name, definition, number, cx)
+    convert::store(value.as_ref(), &table.name, definition, number, cx)
 }
 
 /// Fills the generated columns of a row.
@@ -61,7 +61,7 @@ pub(crate) fn generate<'p>(slot: usize, row: &mut [Value], number: u64, cx: &mut
             }
             value = convert::zero(&definition.ty);
         }
-        let stored = convert::store(value, &table.name, definition, number, cx)?;
+        let stored = convert::store(value.as_ref(), &table.name, definition, number, cx)?;
         batch.columns[column] = Column::Constant(stored.clone(), 1);
         row[column] = stored;
     }

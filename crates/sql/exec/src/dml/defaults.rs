@@ -2,7 +2,7 @@
 
 use crate::{context::Cx, convert};
 use gannet_schema::{Column, ColumnDefault as Default, Table};
-use gannet_types::{Date, DateTime, Result, SqlMode, Value, sql_err};
+use gannet_types::{Date, DateTime, Result, SqlMode, Value, ValueRef, sql_err};
 
 /// DEFAULT of a column, as `DEFAULT(col)` gives it: error 1364 when there is none.
 pub(crate) fn default_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -> Result<Value> {
@@ -37,7 +37,7 @@ fn declared(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Option<Value>> {
         Default::Null => Ok(Some(Value::Null)),
         Default::Literal(value) => {
             if cx.strict && cx.shared.settings.sql_mode.contains(SqlMode::NO_ZERO_DATE) && is_zero_date(value) {
-                return convert::store(as_text(value), "", column, 1, cx).map(Some);
+                return convert::store(as_text(value).as_ref(), "", column, 1, cx).map(Some);
             }
             Ok(Some(value.clone()))
         }
@@ -64,7 +64,7 @@ fn as_text(value: &Value) -> Value {
 pub(crate) fn now(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Value> {
     let now = gannet_types::Timestamp::from_unix_micros(cx.shared.settings.now_us);
     let now = now.ok_or_else(|| gannet_types::SqlError::internal("the clock is out of range"))?;
-    convert::store(Value::Timestamp(now, 6), "", column, 1, cx)
+    convert::store(ValueRef::Timestamp(now, 6), "", column, 1, cx)
 }
 
 /// What a type holds when nothing is given: 0, an empty string, a zero date, the first ENUM member.

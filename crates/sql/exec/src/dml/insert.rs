@@ -1,8 +1,11 @@
 //! INSERT and REPLACE.
 
+pub(super) mod way;
+
+use self::way::Way;
 use super::{
     Affected,
-    bulk::Bulk,
+    bulk::{Bulk, ENOUGH},
     complete::{self, Options},
     defaults,
     rows::{self, Conflict},
@@ -14,7 +17,7 @@ use gannet_engine::Savepoint;
 use gannet_plan::plan::{Assignment, Insert, InsertSource, Intent, PlanTable};
 use gannet_schema::{ColumnDefault, Table, TriggerEvent};
 use gannet_telemetry::{Counter, count};
-use gannet_types::{ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, sql_err};
+use gannet_types::{ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, ValueRef, sql_err};
 
 /// Runs INSERT or REPLACE.
 pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
@@ -33,45 +36,61 @@ fn run<'p>(insert: &'p Insert, new: bool, cx: &mut Cx<'_, 'p>) -> Result<Affecte
     cx.strict = cx.shared.settings.sql_mode.is_strict() && !cx.ignore;
     let mut run = Run::new(insert, table, 1, cx);
     if new && plan.tables[insert.table as usize].links.is_none() {
-        run.bulk = Bulk::begin(insert, table, cx)?;
+        run.way = Bulk::begin(insert, table, cx)?.map_or(Way::OneByOne, |bulk| Way::Built(Box::new(bulk)));
     }
+    let outcome = source(&mut run, insert, cx);
+    way::ended(&mut run, outcome, cx)?;
+    Ok(run.finish(cx))
+}
+
+/// Puts the rows of the statement's source in.
+fn source<'p>(run: &mut Run<'p>, insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<()> {
     match &insert.source {
         InsertSource::Values(lists) => {
             run.expected = lists.len() as u64;
+            if lists.len() > 1 {
+                way::await_rows(run, lists.len() >= ENOUGH, cx)?;
+            }
             for list in lists {
                 let row = match run.row_from_list(list, cx) {
-                    // That a column is missing is said before what is wrong with a value.
-                    Err(error) if cx.strict && !run.before => return Err(run.all_given(cx).err().unwrap_or(error)),
-                    row => row?,
+                    Ok(row) => row,
+                    Err(error) => return Err(first_error(run, error, cx)),
                 };
                 run.store(row, None, cx)?;
             }
+            Ok(())
         }
         InsertSource::Query(query) => {
             if cx.strict && !run.before {
                 run.all_given(cx)?;
             }
             let mut operator = ops::build(query, false)?;
-            if reads_target(insert, &plan.tables) {
+            if reads_target(insert, &cx.shared.plan.tables) {
                 let batches = ops::collect(&mut operator, cx)?;
                 run.expected = batches.iter().map(|b| b.rows as u64).sum();
-                for batch in &batches {
-                    run.store_batch(batch, cx)?;
-                }
-            } else {
-                run.expected = 0;
-                operator.open(cx)?;
-                while let Some(batch) = operator.next(cx)? {
-                    run.expected += batch.rows as u64;
-                    run.store_batch(&batch, cx)?;
-                }
+                let many = run.expected >= ENOUGH as u64;
+                way::await_rows(run, many, cx)?;
+                return batches.iter().try_for_each(|batch| run.store_batch(batch, cx));
             }
+            run.expected = 0;
+            way::await_rows(run, true, cx)?;
+            operator.open(cx)?;
+            while let Some(batch) = operator.next(cx)? {
+                run.expected += batch.rows as u64;
+                run.store_batch(&batch, cx)?;
+            }
+            Ok(())
         }
     }
-    if let Some(bulk) = run.bulk.take() {
-        bulk.finish(cx)?;
+}
+
+/// What is said of a row that cannot be made: that a column is missing comes before what is wrong with a value.
+#[cold]
+pub(super) fn first_error<'p>(run: &Run<'p>, error: SqlError, cx: &mut Cx<'_, 'p>) -> SqlError {
+    if !cx.strict || run.before {
+        return error;
     }
-    Ok(run.finish(cx))
+    run.all_given(cx).err().unwrap_or(error)
 }
 
 /// The greatest value of a type of integers, but for BIGINT.
@@ -111,6 +130,8 @@ pub(super) struct Run<'p> {
     /// AUTO_INCREMENT value of the last row, stored or not, and whether any row was inserted or changed.
     last_row_id: u64,
     any_stored: bool,
+    /// The greatest AUTO_INCREMENT value that a row came with.
+    given: u64,
     /// Reserved AUTO_INCREMENT values: next, how many.
     reserved: Option<(u64, u64)>,
     /// `SET insert_id`: what the next value is, whatever the counter says.
@@ -119,8 +140,7 @@ pub(super) struct Run<'p> {
     expected: u64,
     /// BEFORE INSERT triggers.
     before: bool,
-    /// Takes the rows of a new table.
-    bulk: Option<Bulk<'p>>,
+    way: Way<'p>,
 }
 
 impl<'p> Run<'p> {
@@ -136,11 +156,12 @@ impl<'p> Run<'p> {
             first_id: 0,
             last_row_id: 0,
             any_stored: false,
+            given: 0,
             reserved: None,
             forced: Some(cx.shared.settings.insert_id).filter(|n| *n != 0),
             expected,
             before: triggers::before(table, TriggerEvent::Insert),
-            bulk: None,
+            way: Way::OneByOne,
         }
     }
 
@@ -219,7 +240,7 @@ impl<'p> Run<'p> {
                         under_construction = self.visible_row(&row);
                     }
                     let value = eval::eval(expr, &under_construction, 0, cx)?;
-                    self.convert(value, column, false, cx)?
+                    self.convert(value.as_ref(), column, false, cx)?
                 }
                 // Filled when the other columns are there.
                 None if self.table.columns[column].generated.is_some() => continue,
@@ -249,25 +270,39 @@ impl<'p> Run<'p> {
         let mut row: Vec<Option<Value>> = vec![None; self.table.columns.len()];
         for (value, column) in source.iter().zip(&self.insert.columns) {
             let column = *column as usize;
-            row[column] = Some(self.convert(value.clone(), column, false, cx)?);
+            row[column] = Some(self.convert(value.as_ref(), column, false, cx)?);
         }
         self.complete(row, cx)
     }
 
     /// Converts a given value into its column's type; NULL into NOT NULL is error 1048, or the implicit default where
     /// MySQL is lenient. `updates`: by ON DUPLICATE KEY UPDATE.
-    fn convert(&mut self, value: Value, column: usize, updates: bool, cx: &mut Cx<'_, 'p>) -> Result<Value> {
+    pub(super) fn convert(
+        &mut self,
+        value: ValueRef<'_>,
+        column: usize,
+        updates: bool,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<Value> {
+        if value.is_null() {
+            return self.null(column, updates, cx);
+        }
+        convert::store(value, &self.table.name, &self.table.columns[column], self.records + 1, cx)
+    }
+
+    /// What NULL becomes.
+    fn null(&mut self, column: usize, updates: bool, cx: &mut Cx<'_, 'p>) -> Result<Value> {
         let definition = &self.table.columns[column];
-        if value.is_null() && !definition.nullable && definition.auto_increment && updates {
+        if !definition.nullable && definition.auto_increment && updates {
             // NULL asks for the next number in an INSERT's own row; where the row is there already it is 0, as in
             // MySQL.
             return Ok(defaults::implicit(definition));
         }
-        if value.is_null() && self.before && !updates {
+        if self.before && !updates {
             // What NOT NULL says comes behind the triggers.
-            return Ok(value);
+            return Ok(Value::Null);
         }
-        if value.is_null() && !definition.nullable && !definition.auto_increment {
+        if !definition.nullable && !definition.auto_increment {
             // Several rows, those of a query, or IGNORE, without strict mode: a warning and the implicit default. What
             // a query's row changes by ON DUPLICATE KEY UPDATE is as strict as a single row.
             let single = match self.insert.source {
@@ -280,10 +315,11 @@ impl<'p> Run<'p> {
             cx.warn_of_column(ErrorCode::BadNull, &definition.name);
             return Ok(defaults::implicit(definition));
         }
-        convert::store(value, &self.table.name, definition, self.records + 1, cx)
+        // Into AUTO_INCREMENT it asks for a value.
+        Ok(Value::Null)
     }
 
-    fn complete(&mut self, row: Vec<Option<Value>>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
+    pub(super) fn complete(&mut self, row: Vec<Option<Value>>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
         let mut values = Vec::with_capacity(row.len());
         let mut computed: smallvec::SmallVec<[usize; 8]> = smallvec::SmallVec::new();
         let mut missing = Vec::new();
@@ -355,6 +391,7 @@ impl<'p> Run<'p> {
         if !generates {
             if let Some(used) = number.and_then(|n| u64::try_from(n).ok()) {
                 self.row_id = (used, false);
+                self.given = self.given.max(used);
                 self.pass(used, step);
             }
             return Ok(given.clone());
@@ -370,6 +407,8 @@ impl<'p> Run<'p> {
                 next
             }
             _ => {
+                // Rows that have numbers may not be in yet.
+                tree.counter_raise(self.given).map_err(from_engine)?;
                 let wanted = self.expected.saturating_sub(self.records).max(1);
                 let offset = cx.shared.settings.auto_increment_offset.clamp(1, step);
                 let first = tree.counter_reserve(wanted, step, offset).map_err(from_engine)?;
@@ -396,7 +435,7 @@ impl<'p> Run<'p> {
         let value =
             if definition.ty.unsigned { Value::UInt(id) } else { Value::Int(i64::try_from(id).unwrap_or(i64::MAX)) };
         let strict = std::mem::replace(&mut cx.strict, false);
-        let stored = convert::store(value, &self.table.name, definition, self.records + 1, cx);
+        let stored = convert::store(value.as_ref(), &self.table.name, definition, self.records + 1, cx);
         cx.strict = strict;
         match stored {
             // The counter of a narrow column stops at its greatest value, which is there already.
@@ -421,15 +460,12 @@ impl<'p> Run<'p> {
             return Err(error);
         }
         self.last_row_id = self.number_of(&values);
-        if let Some(bulk) = &mut self.bulk {
-            count(Counter::HandlerWrite);
-            bulk.row(&values, cx)?;
-            self.affected += 1;
-            self.raise_counter(cx)?;
-            self.stored();
-            return Ok(());
+        match std::mem::replace(&mut self.way, Way::OneByOne) {
+            Way::OneByOne => self.put(values, source, cx),
+            Way::Waiting(first) => way::wait(self, first, values, cx),
+            Way::Runs(run) => way::join(self, run, values, cx),
+            Way::Built(bulk) => way::put_built(self, bulk, values, cx),
         }
-        self.put(values, source, cx)
     }
 
     /// Inserts a row that no check refuses.
@@ -631,7 +667,7 @@ impl<'p> Run<'p> {
                     padding::fill_row(&mut all, self.table, cx);
                     let columns = all.into_iter().map(|v| crate::batch::Column::Constant(v, 1)).collect();
                     let value = eval::eval(expr, &Batch { rows: 1, columns }, 0, cx)?;
-                    self.convert(value, column, true, cx)?
+                    self.convert(value.as_ref(), column, true, cx)?
                 }
             };
             new[column] = value;

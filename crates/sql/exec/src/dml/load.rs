@@ -5,7 +5,7 @@
 //! with 1262, NULL in a NOT NULL column is its type's zero with 1263: all three are errors in strict mode. Rows are
 //! read one at a time.
 
-use super::insert::Run;
+use super::insert::{Run, way};
 use super::{Affected, defaults};
 use crate::context::Cx;
 use crate::convert;
@@ -14,7 +14,7 @@ use crate::file::{Format, Input, Reader};
 use gannet_plan::plan::{Insert, InsertSource, LoadField};
 use gannet_plan::{Plan, PlanKind};
 use gannet_schema::{Column, ColumnDefault, Table};
-use gannet_types::{CollationId, Level, Result, SqlError, TypeId, Value, sql_err};
+use gannet_types::{CollationId, Level, Result, SqlError, TypeId, Value, ValueRef, sql_err};
 
 /// What of the statement is not in its plan.
 #[derive(Debug)]
@@ -74,13 +74,30 @@ pub fn load<'p>(load: &Load<'_>, input: &mut dyn Input, cx: &mut Cx<'_, 'p>) -> 
             break;
         }
     }
+    way::await_rows(&mut run, true, cx)?;
+    let outcome = each_line(load, &mut reader, &mut run, (insert, table), cx);
+    way::ended(&mut run, outcome, cx)?;
+    let (records, rows) = (run.records(), run.affected());
+    let (deleted, skipped) = if insert.replace { (run.duplicates(), 0) } else { (0, records.saturating_sub(rows)) };
+    let warnings = cx.warnings.total();
+    let info = format!("Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}");
+    Ok(Affected { info, ..run.finish(cx) })
+}
+
+fn each_line<'p>(
+    load: &Load<'_>,
+    reader: &mut Reader<'_>,
+    run: &mut Run<'p>,
+    (insert, table): (&'p Insert, &'p Table),
+    cx: &mut Cx<'_, 'p>,
+) -> Result<()> {
     let widths = if load.format.is_fixed() { Some(load.widths(table)?) } else { None };
     loop {
         let mut row: Vec<Option<Value>> = vec![None; table.columns.len()];
         let number = run.records() + 1;
         let any = match &widths {
-            Some(widths) => fixed_row(load, widths, &mut reader, &mut row, number, cx)?,
-            None => row_of(load, &mut reader, &mut row, number, cx)?,
+            Some(widths) => fixed_row(load, widths, reader, &mut row, number, cx)?,
+            None => row_of(load, reader, &mut row, number, cx)?,
         };
         if !any {
             break;
@@ -96,11 +113,7 @@ pub fn load<'p>(load: &Load<'_>, input: &mut dyn Input, cx: &mut Cx<'_, 'p>) -> 
         }
         cx.check_interrupt()?;
     }
-    let (records, rows) = (run.records(), run.affected());
-    let (deleted, skipped) = if insert.replace { (run.duplicates(), 0) } else { (0, records.saturating_sub(rows)) };
-    let warnings = cx.warnings.total();
-    let info = format!("Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}");
-    Ok(Affected { info, ..run.finish(cx) })
+    Ok(())
 }
 
 /// SET: the columns behind those of the fields, with their values.
@@ -139,7 +152,7 @@ fn row_of(
         ended |= field == Field::End;
         let value = match field {
             Field::Text => Some(text(reader.field(), load.collation)),
-            Field::Null => Some(Value::Null),
+            Field::Null => Some(ValueRef::Null),
             Field::End => None,
         };
         assign(target, value, row, number, cx)?;
@@ -175,14 +188,14 @@ fn fixed_row(
 }
 
 /// A field's text; bytes that are none in the file's character set go on as bytes, for the column to complain of.
-fn text(field: &[u8], collation: CollationId) -> Value {
+fn text(field: &[u8], collation: CollationId) -> ValueRef<'_> {
     let valid = collation.charset().is_valid(field);
-    Value::Str(field.into(), if valid { collation } else { CollationId::BINARY })
+    ValueRef::Str(field, if valid { collation } else { CollationId::BINARY })
 }
 
 fn assign(
     target: &LoadField,
-    value: Option<Value>,
+    value: Option<ValueRef<'_>>,
     row: &mut [Option<Value>],
     number: u64,
     cx: &mut Cx<'_, '_>,
@@ -192,7 +205,7 @@ fn assign(
             if value.is_none() {
                 complain(sql_err!(WarnTooFewRecords, number), cx)?;
             }
-            cx.session.set_user_variable(name, value.unwrap_or(Value::Null))
+            cx.session.set_user_variable(name, value.map_or(Value::Null, |v| v.to_owned()))
         }
         LoadField::Column(ordinal) => {
             let plan = cx.shared.plan;
@@ -201,7 +214,7 @@ fn assign(
             row[*ordinal as usize] = match value {
                 // Whatever the file says, the expression decides.
                 _ if column.generated.is_some() => None,
-                Some(Value::Null) => Some(null(column, number, cx)?),
+                Some(ValueRef::Null) => Some(null(column, number, cx)?),
                 Some(value) => Some(convert::store(value, &table.name, column, number, cx)?),
                 None => {
                     complain(sql_err!(WarnTooFewRecords, number), cx)?;

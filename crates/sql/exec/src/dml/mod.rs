@@ -10,6 +10,7 @@ pub(crate) mod defaults;
 mod delete;
 mod insert;
 mod load;
+mod many;
 mod point;
 pub(crate) mod rows;
 pub(crate) mod triggers;
@@ -19,6 +20,7 @@ pub use delete::delete;
 pub use insert::insert;
 pub(crate) use insert::insert_into_new;
 pub use load::{Load, check_load, load};
+pub use many::{Literals, insert_rows, takes_rows};
 pub use update::update;
 pub(crate) use update::write;
 

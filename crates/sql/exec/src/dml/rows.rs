@@ -6,7 +6,7 @@ use crate::changes::{Images, RowWriter};
 use crate::codec::IndexEntry;
 use crate::{codec, convert, error::from_engine};
 use gannet_catalog::StoredTable as _;
-use gannet_engine::{Delete, IndexInsert, Insert, Read, ReadMode, RowBuf, Txn, Update};
+use gannet_engine::{Delete, IndexInsert, Insert, NewEntry, Read, ReadMode, RowBuf, Txn, Update};
 use gannet_schema::{Index, Table};
 use gannet_types::{Result, SqlError, TimeZone, Value, sql_err};
 
@@ -34,6 +34,74 @@ pub(crate) fn insert_row(
         to.tell(mark, table, Images::Insert(values))?;
     }
     Ok(conflict)
+}
+
+/// Inserts the first of these rows, as far as their keys ascend and nothing is in their way, with their index entries:
+/// how many. 0: the first one needs [`insert_row`]. Error 1062 for a duplicate in another index.
+pub(crate) fn insert_run(table: &Table, rows: &[&[Value]], zone: &TimeZone, to: &mut RowWriter<'_>) -> Result<usize> {
+    let (mark, tree) = (to.mark(), codec::row_tree(table, to.txn)?);
+    let (mut bytes, mut key) = (Vec::with_capacity(64 * rows.len()), Vec::new());
+    let mut places: Vec<(usize, usize, usize)> = Vec::with_capacity(rows.len());
+    for values in rows {
+        codec::new_row_key(table, values, to.txn, &mut key)?;
+        if places.last().is_some_and(|&(at, row, _)| bytes[at..row] >= key[..]) {
+            break;
+        }
+        let at = bytes.len();
+        bytes.extend_from_slice(&key);
+        codec::encode_row(table, values, &mut bytes)?;
+        places.push((at, at + key.len(), bytes.len()));
+    }
+    let entries: Vec<NewEntry<'_>> = places.iter().map(|&(at, row, end)| (&bytes[at..row], &bytes[row..end])).collect();
+    let mut n = 0;
+    while n < entries.len() {
+        match tree.insert_run(&entries[n..], to.txn).map_err(from_engine)? {
+            0 => break,
+            more => n += more,
+        }
+    }
+    let keyed = || entries[..n].iter().map(|(key, _)| *key).zip(rows);
+    let batched = |index: &Index| index.is_ordered() && !index.unique();
+    let secondary = || table.indexes.iter().enumerate().filter(|(i, _)| Some(*i) != table.clustered);
+    for (key, values) in keyed() {
+        for (number, index) in secondary().filter(|(_, i)| !batched(i)) {
+            if insert_entry(table, number, index, key, values, false, to.txn)?.is_some() {
+                return Err(duplicate_error(table, number, values, zone));
+            }
+        }
+    }
+    for (number, _) in secondary().filter(|(_, i)| batched(i)) {
+        insert_entries(table, number, keyed(), to.txn)?;
+    }
+    for (i, (key, values)) in keyed().enumerate() {
+        to.note(table, key);
+        to.tell_of_run(mark + i as u64, table, Images::Insert(values))?;
+    }
+    Ok(n)
+}
+
+/// Adds entries of rows to an index whose keys may repeat, in the index's order.
+fn insert_entries<'r>(
+    table: &Table,
+    number: usize,
+    rows: impl Iterator<Item = (&'r [u8], &'r &'r [Value])>,
+    txn: &mut Txn,
+) -> Result<()> {
+    let tree = codec::index_tree(table, number, txn)?;
+    let entries: Result<Vec<IndexEntry>> =
+        rows.map(|(key, values)| codec::index_entry(table, number, key, values)).collect();
+    let mut entries = entries?;
+    entries.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+    let entries: Vec<NewEntry<'_>> = entries.iter().map(|e| (&e.key[..], &e.carried[..])).collect();
+    let mut rest = &entries[..];
+    while let [(key, carried), ..] = rest {
+        let n = match tree.insert_run(rest, txn).map_err(from_engine)? {
+            0 => txn.index_insert(tree, key, carried).map(|()| 1).map_err(from_engine)?,
+            n => n,
+        };
+        rest = &rest[n..];
+    }
+    Ok(())
 }
 
 fn add_row(table: &Table, key: &[u8], values: &[Value], lock_exclusive: bool, txn: &mut Txn) -> Result<Conflict> {

@@ -210,7 +210,7 @@ impl<'p> Run<'p> {
                         cx.warnings.push(sql_err!(BadNull, definition.name).to_warning(Level::Warning));
                         defaults::implicit(definition)
                     } else {
-                        convert::store(value, &table.name, definition, self.matched, cx)?
+                        convert::store(value.as_ref(), &table.name, definition, self.matched, cx)?
                     }
                 }
             };

@@ -146,6 +146,20 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
+    /// Takes bytes up to the next one of `stops` into the field: none of them means anything but itself.
+    #[inline]
+    fn take_run(&mut self, stops: [u8; 3]) -> Result<()> {
+        let rest = &self.buffer[self.at..];
+        let run = memchr::memchr3(stops[0], stops[1], stops[2], rest).unwrap_or(rest.len());
+        self.held += run;
+        if self.held > self.limit {
+            return Err(sql_err!(NetPacketTooLarge));
+        }
+        self.field.extend_from_slice(&rest[..run]);
+        self.at += run;
+        Ok(())
+    }
+
     fn push(&mut self, byte: u8) -> Result<()> {
         self.held += 1;
         if self.held > self.limit {
@@ -160,6 +174,7 @@ impl<'a> Reader<'a> {
         self.at_line_start = false;
         let start = &self.format.line_start;
         loop {
+            self.at += memchr::memchr(start[0], &self.buffer[self.at..]).unwrap_or(self.buffer.len() - self.at);
             let Some(byte) = self.next_byte()? else {
                 self.line_ended = true;
                 self.eof = true;
@@ -217,8 +232,13 @@ impl<'a> Reader<'a> {
 
     fn plain(&mut self) -> Result<Field> {
         let escape = self.format.escape;
+        // Each is one of those that there are.
+        let any = self.line_term.first().or(self.field_term.first()).copied().or(escape).unwrap_or_default();
+        let stop = |byte: Option<u8>| byte.unwrap_or(any);
+        let stops = [stop(self.line_term.first().copied()), stop(self.field_term.first().copied()), stop(escape)];
         let mut escaped_n = false;
         loop {
+            self.take_run(stops)?;
             let Some(byte) = self.next_byte()? else {
                 self.end_of_input();
                 break;
@@ -260,6 +280,7 @@ impl<'a> Reader<'a> {
         let escape = self.format.escape;
         let mut escaped_n = false;
         loop {
+            self.take_run([quote, quote, escape.unwrap_or(quote)])?;
             let Some(byte) = self.next_byte()? else {
                 // Never closed: the opening quote belongs to the text.
                 self.field.insert(0, quote);
@@ -345,10 +366,13 @@ impl<'a> Reader<'a> {
             self.line_ended = false;
             return Ok(!self.eof);
         }
-        if self.line_term.is_empty() {
-            return Ok(true);
-        }
+        let Some(&end) = self.line_term.first() else { return Ok(true) };
+        let escape = self.format.escape.unwrap_or(end);
         loop {
+            let rest = &self.buffer[self.at..];
+            let run = memchr::memchr2(end, escape, rest).unwrap_or(rest.len());
+            self.line_cut |= run > 0;
+            self.at += run;
             let Some(byte) = self.next_byte()? else {
                 self.eof = true;
                 return Ok(false);

@@ -1,11 +1,15 @@
 //! Scans of tables: point, range and full, over the clustered tree or a secondary index, plain and locking; and of
 //! virtual tables.
 
+mod direct;
+mod late;
 mod merge;
 mod parts;
 mod search;
 mod skip;
 
+pub(crate) use direct::Direct;
+use late::Late;
 pub(super) use search::ranked;
 
 use crate::context::{BoxedOperator, Operator};
@@ -96,6 +100,8 @@ pub(super) struct TreeScan<'p> {
     want: usize,
     /// Keys of the entries that the batch at hand was made of, where somebody wants them.
     keys: Option<Vec<Box<[u8]>>>,
+    /// Columns that the filter does not look at are taken from the rows that pass it.
+    late: Option<Late>,
     reader: Reader<'p>,
 }
 
@@ -116,6 +122,7 @@ impl<'p> TreeScan<'p> {
             single: false,
             want: BATCH_ROWS,
             keys: None,
+            late: Late::of(scan, access),
             reader: Reader::new(scan),
         }
     }
@@ -128,7 +135,8 @@ impl<'p> TreeScan<'p> {
 
     /// Keeps the keys of the entries that rows are made of: [`Self::take_keys`].
     fn with_keys(mut self) -> Self {
-        self.keys = Some(Vec::new());
+        // Rows and their keys are taken together.
+        (self.keys, self.late) = (Some(Vec::new()), None);
         self
     }
 
@@ -291,7 +299,7 @@ impl<'p> TreeScan<'p> {
             }
             let before = batch.rows;
             match secondary {
-                None => self.reader.push_row(table, entry.key, entry.value, batch)?,
+                None => push_stored(&mut self.reader, &mut self.late, table, (entry.key, entry.value), batch)?,
                 Some(index) if self.scan.covering && !verify => {
                     self.reader.push_entry(table, index, entry.key, entry.value, batch)?;
                 }
@@ -332,6 +340,24 @@ impl<'p> TreeScan<'p> {
         outcome
     }
 
+    /// The rows of a batch that pass the filter, with all their columns.
+    fn select_late(&mut self, table: &Table, mut batch: Batch, cx: &mut Cx<'_, 'p>) -> Result<Batch> {
+        let Some(filter) = &self.scan.filter else { return Ok(batch) };
+        self.reader.pad(table, &mut batch, cx);
+        let kept = vector::select(filter, &batch, cx)?;
+        let all = batch.rows;
+        let mut some = if kept.len() == all { std::mem::take(&mut batch) } else { self.fresh() };
+        if let Some(late) = &mut self.late {
+            late.saw(all, kept.len());
+            late.complete(table, &self.scan.columns, (&batch, &kept), &mut some)?;
+        }
+        if !batch.columns.is_empty() {
+            self.spare = Some(batch);
+        }
+        self.reader.pad(table, &mut some, cx);
+        Ok(some)
+    }
+
     /// The last row of a batch passes the filter.
     fn last_passes(&self, table: &Table, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let Some(filter) = &self.scan.filter else { return Ok(true) };
@@ -354,6 +380,24 @@ impl<'p> TreeScan<'p> {
         if moves > 0 {
             add(if self.scan.reverse { Counter::HandlerReadPrev } else { Counter::HandlerReadNext }, moves);
         }
+    }
+}
+
+/// Appends a stored row, or takes it for later.
+#[inline]
+fn push_stored(
+    reader: &mut Reader<'_>,
+    late: &mut Option<Late>,
+    table: &Table,
+    (key, payload): (&[u8], &[u8]),
+    batch: &mut Batch,
+) -> Result<()> {
+    match late {
+        Some(late) if late.pays => {
+            reader.taken += payload.len();
+            late.take(table, payload, &reader.scan.columns, batch)
+        }
+        _ => reader.push_row(table, key, payload, batch),
     }
 }
 
@@ -437,22 +481,33 @@ impl<'p> Reader<'p> {
         batch: &mut Batch,
         cx: &mut Cx<'_, 'p>,
     ) -> Result<()> {
-        let tree = codec::row_tree(table, cx.txn.get()?)?;
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let mode = read_mode(self.scan.lock, cx.shared.settings.unlock_unmatched);
-        let read = cx.txn.get()?.get_near(tree, row_key, mode, &mut self.place, &mut buffer).map_err(from_engine)?;
-        let counts = match made_by {
-            Some((index, key)) if read == Read::Found => {
-                let values = codec::decode_row(table, buffer.row())?;
-                codec::index_entry(table, *index, row_key, &values)?.key == *key
-            }
-            _ => read == Read::Found,
-        };
-        if counts {
+        if self.find(table, row_key, made_by, cx)? {
+            let buffer = std::mem::take(&mut self.buffer);
             self.push_row(table, row_key, buffer.row(), batch)?;
+            self.buffer = buffer;
         }
-        self.buffer = buffer;
         Ok(())
+    }
+
+    /// The same; the row that counts is in the buffer.
+    fn find(
+        &mut self,
+        table: &'p Table,
+        row_key: &[u8],
+        made_by: Option<&(usize, Vec<u8>)>,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<bool> {
+        let tree = codec::row_tree(table, cx.txn.get()?)?;
+        let mode = read_mode(self.scan.lock, cx.shared.settings.unlock_unmatched);
+        let txn = cx.txn.get()?;
+        let read = txn.get_near(tree, row_key, mode, &mut self.place, &mut self.buffer).map_err(from_engine)?;
+        match made_by {
+            Some((index, key)) if read == Read::Found => {
+                let values = codec::decode_row(table, self.buffer.row())?;
+                Ok(codec::index_entry(table, *index, row_key, &values)?.key == *key)
+            }
+            _ => Ok(read == Read::Found),
+        }
     }
 }
 
@@ -553,9 +608,15 @@ impl<'p> Operator<'p> for TreeScan<'p> {
             return Ok(None);
         }
         self.rows = (self.rows * 2).min(BATCH_ROWS);
+        if self.late.as_ref().is_some_and(|late| late.pays) && self.secondary(table).is_none() {
+            return self.select_late(table, batch, cx).map(Some);
+        }
         self.reader.pad(table, &mut batch, cx);
         let Some(filter) = &self.scan.filter else { return Ok(Some(batch)) };
         let kept = vector::select(filter, &batch, cx)?;
+        if let Some(late) = &mut self.late {
+            late.saw(batch.rows, kept.len());
+        }
         if kept.len() == batch.rows {
             return Ok(Some(batch));
         }

@@ -11,7 +11,7 @@ const CHARSETS: &[&str] = &[
 ];
 
 /// Bytes of `x'..'` or `0x..`.
-pub(super) fn hex_bytes(raw: &[u8]) -> Vec<u8> {
+pub(crate) fn hex_bytes(raw: &[u8]) -> Vec<u8> {
     let digits: Vec<u8> = digits(raw).iter().filter_map(|&b| (b as char).to_digit(16)).map(|d| d as u8).collect();
     pack(&digits, 2, 4)
 }

@@ -26,6 +26,8 @@ mod table;
 mod transaction;
 mod window;
 
+pub(crate) use literal::hex_bytes;
+
 use crate::ast::*;
 use crate::error::{ErrorKind, ParseError};
 use crate::keyword::Kw;

@@ -303,6 +303,13 @@ pub struct WarningMark {
     errors: u64,
 }
 
+impl WarningMark {
+    /// [`Warnings::total`] there.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+}
+
 impl Default for Warnings {
     fn default() -> Self {
         Warnings::with_limit(1024)
@@ -369,6 +376,16 @@ impl Warnings {
     pub fn back_to(&mut self, mark: WarningMark) {
         self.list.truncate(mark.listed);
         (self.total, self.errors) = (mark.total, mark.errors);
+    }
+
+    /// Takes out what was warned of since.
+    pub fn take_since(&mut self, mark: WarningMark) -> Warnings {
+        let mut taken = self.like();
+        taken.list = self.list.split_off(mark.listed.min(self.list.len()));
+        taken.total = self.total - mark.total;
+        taken.errors = self.errors - mark.errors;
+        self.back_to(mark);
+        taken
     }
 
     pub fn clear(&mut self) {

@@ -15,11 +15,13 @@ use gannet_runtime::AlignedBuf;
 use gannet_telemetry::{Counter, add, count};
 
 use super::{BUILT, EXTENT_BYTES};
-use crate::{Error, Pool, Stop};
+use crate::{Error, Mtr, Pool, Stop};
 
 /// Extents that are written before the data file is synced: the disk has something to do meanwhile, and the last sync
 /// is short.
 const SYNC_EACH: usize = 64;
+/// Extents whose owner one mini-transaction notes: 16 GiB.
+const AT_ONCE: usize = 16 << 10;
 
 /// Extents set aside for a tree that is being built. What is not [taken](BuiltExtents::take) goes back on drop.
 pub struct BuiltExtents {
@@ -80,9 +82,14 @@ impl BuiltExtents {
         self.pool.file.sync_data().map_err(|e| self.pool.poison("sync the data file", &e))
     }
 
-    /// Makes the extents the tree's: all pages of each, but of the last one the first `last` only. When it returns,
-    /// their pages can be read. After an error the extents that had become the tree's stay it.
-    pub fn take(mut self, last: u64) -> Result<(), Error> {
+    /// Makes the extents the tree's, all pages of each, but of the last one the first `last` only; and makes `change`,
+    /// which leads to their pages. Both are in the log or neither is, but for the extents beyond [`AT_ONCE`], which
+    /// come before and stay the tree's after an error. `change` latches what it changes, and may say no: `false`.
+    pub fn take(
+        &mut self,
+        last: u64,
+        mut change: impl for<'p> FnMut(&mut Mtr<'p>) -> Result<bool, Stop>,
+    ) -> Result<bool, Error> {
         if self.unsynced > 0 {
             self.sync()?;
         }
@@ -93,22 +100,45 @@ impl BuiltExtents {
         };
         let end = all.last().copied();
         all.sort_unstable();
-        let mut rest = all.chunk_by(|a, b| a / REGION_EXTENTS == b / REGION_EXTENTS);
+        // What readers with outdated pointers have loaded is not what lies there now.
+        all.iter().for_each(|&e| self.pool.discard(PageNo(e * EXTENT_PAGES), EXTENT_PAGES));
+        let first = all.len().saturating_sub(AT_ONCE);
         let mut taken = 0;
-        let outcome = rest.try_for_each(|region| {
-            // What readers with outdated pointers have loaded is not what lies there now.
-            region.iter().for_each(|&e| self.pool.discard(PageNo(e * EXTENT_PAGES), EXTENT_PAGES));
-            let mut mtr = self.pool.mtr()?;
-            for &e in region {
-                self.pool.space.inner.lock().take_built(self.owner, e, used(e, end));
-                mtr.own_extent(e, self.owner, used(e, end));
+        let mut done = false;
+        let outcome = (|| {
+            for region in all[..first].chunk_by(|a, b| a / REGION_EXTENTS == b / REGION_EXTENTS) {
+                let mut mtr = self.pool.mtr()?;
+                self.own(&mut mtr, region, |e| used(e, end));
+                mtr.commit();
+                taken += region.len();
             }
-            mtr.commit();
-            taken += region.len();
+            let pool = &*self.pool;
+            done = pool.run(|| {
+                let mut mtr = pool.mtr()?;
+                if !change(&mut mtr)? {
+                    return Ok(false);
+                }
+                self.own(&mut mtr, &all[first..], |e| used(e, end));
+                mtr.commit();
+                Ok(true)
+            })?;
             Ok(())
-        });
-        self.extents = all.split_off(taken);
-        outcome
+        })();
+        self.extents = if done { Vec::new() } else { all.split_off(taken) };
+        // It is the last again, whatever the order.
+        if let Some(at) = end.and_then(|end| self.extents.iter().position(|e| *e == end)) {
+            let last = self.extents.len() - 1;
+            self.extents.swap(at, last);
+        }
+        outcome.map(|()| done)
+    }
+
+    /// Notes whose the extents are, which ascend.
+    fn own(&self, mtr: &mut Mtr<'_>, extents: &[u64], used: impl Fn(u64) -> u64) {
+        for &e in extents {
+            self.pool.space.inner.lock().take_built(self.owner, e, used(e));
+            mtr.own_extent(e, self.owner, used(e));
+        }
     }
 }
 

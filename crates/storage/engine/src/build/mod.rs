@@ -6,13 +6,19 @@
 //! tells of them (`btree::Builder`), so also before the commit.
 //!
 //! Entries carry the stamp of the transaction, like any others: once it has committed, snapshots from then on see them.
-//! Older snapshots are refused the tree ([`EngineError::TreeTooNew`]).
+//! Older snapshots are refused a tree that the transaction has made ([`EngineError::TreeTooNew`]).
+//!
+//! A tree that was there, and is empty, can be filled too ([`Fill::of_empty`]), while the caller's metadata lock keeps
+//! all other writers out. Its undo record tells of all its entries at once. A rollback takes out what has the
+//! transaction's stamp (`rollback::take_back`), leaf by leaf, and leaves alone what others have put in after a
+//! restart, when the lock is gone. Older snapshots go on seeing an empty tree.
 
 mod sort;
 
 use gannet_base::sync::Arc;
 use gannet_base::{PageNo, TrxId};
 use gannet_page::node::MAX_ENTRY;
+use gannet_runtime::{now_ns, park};
 
 pub use sort::{Item, Merge, SortDisk, SortSpace, Sorter};
 
@@ -25,8 +31,11 @@ pub fn count_sorts(engine: &Engine, disk: Arc<dyn SortDisk>) {
 use crate::index::{MAX_STAMP, put_deleter, put_stamp};
 use crate::row::{CHAIN_REF, ROW_HEADER, RowFlags, RowHeader};
 use crate::rows::{INLINE_HEAD, MAX_ROW};
-use crate::undo::record::{ROW_INSERT, UndoPtr};
+use crate::undo::record::{Body, NO_VERSION};
 use crate::{Engine, EngineError, Result, TreeHandle, TreeKind, Txn};
+
+/// How long a tree waits that others have locks in, before it looks again.
+const LOOK_AGAIN_NS: u64 = 1_000_000;
 
 /// Fills a tree that its transaction has made. Any task may use it, beside others that fill other trees, but none after
 /// the transaction's end. What is not [finished](Fill::finish) leaves an empty tree; the transaction must roll its
@@ -56,6 +65,25 @@ impl Fill {
         Ok(Fill { tree: tree.clone(), writer, builder, key: Vec::new(), value: Vec::new() })
     }
 
+    /// Begins to fill a tree that was there before; `None`: it has entries, or somebody has locks in it. The caller
+    /// keeps other writers out of the tree until the transaction ends, and writes nothing to it otherwise before it is
+    /// filled.
+    pub fn of_empty(txn: &mut Txn, tree: &TreeHandle) -> Result<Option<Fill>> {
+        txn.check_active()?;
+        if txn.options.read_only {
+            return Err(EngineError::ReadOnly);
+        }
+        tree.check_there()?;
+        let locks = &tree.shared.locks;
+        if !locks.no_gaps() || !locks.no_records() || !tree.is_empty()? {
+            return Ok(None);
+        }
+        note_build(txn, tree)?;
+        let builder = gannet_btree::Builder::new(&tree.shared.tree);
+        let writer = txn.own_id();
+        Ok(Some(Fill { tree: tree.clone(), writer, builder, key: Vec::new(), value: Vec::new() }))
+    }
+
     /// The next entry of an index tree: the caller's key and the carried bytes. Keys ascend.
     pub fn entry(&mut self, key: &[u8], carried: &[u8]) -> Result<()> {
         self.tree.check(TreeKind::Index)?;
@@ -81,8 +109,7 @@ impl Fill {
         if key.len() > TreeHandle::MAX_KEY_BYTES {
             return Err(EngineError::KeyTooLong { bytes: key.len() });
         }
-        // No version is older: where it would be is no record.
-        let undo = UndoPtr::new(PageNo::ZERO, 0, ROW_INSERT);
+        let undo = NO_VERSION;
         let long = key.len() + ROW_HEADER + row.len() > MAX_ENTRY;
         let flags = RowFlags(if long { RowFlags::OVERFLOW } else { 0 });
         self.value.clear();
@@ -103,11 +130,72 @@ impl Fill {
         Ok(self.builder.push(key, &self.value)?)
     }
 
-    /// Completes the tree. What it has is on disk, or in the log; the transaction's commit makes it durable.
-    pub fn finish(self) -> Result<u64> {
-        let entries = self.builder.finish()?;
-        self.tree.shared.count_rows(entries as i64);
-        Ok(entries)
+    /// Makes all of the tree but its root. What it has is on disk, or in the log.
+    pub fn finish(self) -> Result<Filled> {
+        Ok(Filled { built: self.builder.close_all()?, tree: self.tree })
+    }
+}
+
+/// A tree that is filled, and not [attached](Filled::attach) yet.
+pub struct Filled {
+    tree: TreeHandle,
+    built: gannet_btree::Built,
+}
+
+impl Filled {
+    /// Shows the entries: their number. The transaction's commit makes them durable. Waits for readers that have locked
+    /// the gap in which all of them are.
+    pub fn attach(mut self, txn: &mut Txn) -> Result<u64> {
+        let shared = &self.tree.shared;
+        let timeout = u64::try_from(txn.options.lock_wait_timeout.as_nanos()).unwrap_or(u64::MAX);
+        let deadline = now_ns().saturating_add(timeout);
+        let free = |_: &gannet_btree::Tree| shared.locks.no_gaps() && shared.locks.no_records();
+        while !self.built.attach(free)? {
+            if gannet_runtime::interrupted() {
+                return Err(EngineError::Interrupted);
+            }
+            if now_ns() >= deadline {
+                return Err(EngineError::LockWaitTimeout);
+            }
+            let _ = park(gannet_runtime::Wait::RowLock, Some(now_ns() + LOOK_AGAIN_NS));
+        }
+        shared.count_entries(self.built.entries());
+        Ok(self.built.entries())
+    }
+}
+
+/// The transaction is one statement's, which commits by itself.
+pub fn is_autocommit(txn: &Txn) -> bool {
+    txn.options.autocommit
+}
+
+impl TreeHandle {
+    /// Whether the tree has no entries at all, not even dead ones.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(gannet_btree::Builder::may_fill(&self.shared.tree)?)
+    }
+}
+
+/// The undo record of a tree that is about to be filled.
+fn note_build(txn: &mut Txn, tree: &TreeHandle) -> Result<()> {
+    txn.start_writing()?;
+    let store = &*txn.engine.store;
+    let Some(w) = txn.writer.as_mut() else { return Err(EngineError::NotActive) };
+    let staged = &mut Vec::new();
+    loop {
+        let body = Body::Build { chain: PageNo::ZERO };
+        let Some(at) = w.stage(tree.id(), &body, staged) else {
+            w.extend(store)?;
+            continue;
+        };
+        store.pool.run(|| {
+            let mut mtr = store.pool.mtr()?;
+            let page = mtr.latch(w.tail.page)?;
+            w.append(&mut mtr, page, staged, at);
+            mtr.commit();
+            Ok::<(), gannet_buffer::Stop>(())
+        })?;
+        return Ok(());
     }
 }
 

@@ -16,6 +16,7 @@
 //! | 8 drop tree | common, u8 kind |
 //! | 10 chain | common, u64 first page, u16 pages: part of an overflow chain of a new version |
 //! | 11 row delete | as row modify; the newer version is a deleted one |
+//! | 12 build | common, u64 first page of a chain that a rollback frees (else 0): a tree that was empty |
 //! | 9 continue | u64 transaction: the first record of a page to which a transaction goes on |
 //!
 //! common: `u64 tree`, `u64 pointer to this transaction's previous record` (0 = none). Flag 1 of these: done (undone by
@@ -56,9 +57,15 @@ pub(crate) const DROP_TREE: u8 = 8;
 pub(crate) const CONTINUE: u8 = 9;
 pub(crate) const CHAIN: u8 = 10;
 pub(crate) const ROW_DELETE: u8 = 11;
+pub(crate) const BUILD: u8 = 12;
 
 /// Offset of the ended chain's page in a row modify or delete record: purge moves it along while it frees the chain.
 pub(crate) const ENDED_CHAIN_AT: usize = 37;
+/// Offset of the chain's page in a build record.
+pub(crate) const BUILD_CHAIN_AT: usize = 20;
+
+/// What a row of a filled tree has for an older version: none, and no record.
+pub(crate) const NO_VERSION: UndoPtr = UndoPtr(ROW_INSERT as u64);
 
 /// Where an undo record lies.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -102,6 +109,7 @@ pub(crate) enum Body<'a> {
     IndexRevive { key: &'a [u8], carried: &'a [u8] },
     CreateTree { kind: u8 },
     DropTree { kind: u8 },
+    Build { chain: PageNo },
 }
 
 /// Header of the version before.
@@ -144,6 +152,7 @@ impl Body<'_> {
             Body::IndexRevive { .. } => INDEX_REVIVE,
             Body::CreateTree { .. } => CREATE_TREE,
             Body::DropTree { .. } => DROP_TREE,
+            Body::Build { .. } => BUILD,
         }
     }
 
@@ -169,6 +178,7 @@ impl Body<'_> {
             Body::Chain { first, pages } => drop(w.u64(first.0).u16(pages)),
             Body::IndexRevive { key, carried } => drop(w.u16(key.len() as u16).bytes(key).bytes(carried)),
             Body::CreateTree { kind } | Body::DropTree { kind } => drop(w.u8(kind)),
+            Body::Build { chain } => drop(w.u64(chain.0)),
         }
         let len = out.len() - start;
         gannet_base::check!(len <= MAX_RECORD, "undo record of {len} bytes");
@@ -223,6 +233,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Record<'_>, DecodeError> {
         }
         CREATE_TREE => Body::CreateTree { kind: r.u8()? },
         DROP_TREE => Body::DropTree { kind: r.u8()? },
+        BUILD => Body::Build { chain: PageNo(r.u64()?) },
         _ => return Err(r.invalid("undo record kind")),
     };
     Ok(Record { len, kind, flags, tree, prev, body })
@@ -245,6 +256,7 @@ mod tests {
             Body::IndexRevive { key: b"abc12345678", carried: b"c" },
             Body::CreateTree { kind: 1 },
             Body::DropTree { kind: 0 },
+            Body::Build { chain: PageNo(6) },
             Body::Continue { trx: TrxId(8) },
         ]
     }
@@ -261,6 +273,9 @@ mod tests {
         let mut out = Vec::new();
         Body::RowDelete { older, ended_chain: PageNo(0x1122), key: b"k" }.encode(TreeId(4), UndoPtr(5), &mut out);
         assert_eq!(out[ENDED_CHAIN_AT..ENDED_CHAIN_AT + 8], 0x1122u64.to_le_bytes());
+        out.clear();
+        Body::Build { chain: PageNo(0x3344) }.encode(TreeId(4), UndoPtr(5), &mut out);
+        assert_eq!(out[BUILD_CHAIN_AT..BUILD_CHAIN_AT + 8], 0x3344u64.to_le_bytes());
     }
 
     #[test]

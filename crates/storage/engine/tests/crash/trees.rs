@@ -75,22 +75,42 @@ impl Tree {
         Ok(())
     }
 
-    /// Puts all entries into the tree, which is new, by way of a sort with little memory or much.
-    fn fill(&self, t: &mut Txn, handle: &TreeHandle, memory: u64) -> Result<()> {
+    /// Puts entries from `from` on, one by one or those that are neighbours together.
+    fn put_from(&self, t: &mut Txn, handle: &TreeHandle, from: u32, rnd: &mut impl FnMut(u64) -> u64) -> Result<()> {
+        if rnd(2) == 0 {
+            return (from..self.entries).try_for_each(|i| self.put(t, handle, i));
+        }
+        let entries: Vec<_> = (from..self.entries).map(|i| self.entry(i)).collect();
+        let entries: Vec<NewEntry<'_>> = entries.iter().map(|(key, value)| (&key[..], &value[..])).collect();
+        let mut put = 0;
+        while put < entries.len() {
+            match handle.insert_run(&entries[put..], t)? {
+                0 => {
+                    self.put(t, handle, from + put as u32)?;
+                    put += 1;
+                }
+                n => put += n,
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills the tree with all entries, by way of a sort with little memory or much.
+    fn fill(&self, t: &mut Txn, mut fill: Fill, memory: u64) -> Result<()> {
         let space = t.engine().sort_space(memory as usize);
         let mut sorters = [Sorter::new(space.clone()), Sorter::new(space)];
         for i in (0..self.entries).rev() {
             let (key, value) = self.entry(i);
             sorters[i as usize % 2].push(Item { key: &key, unique: 0, value: &value })?;
         }
-        let (mut merge, mut fill) = (Sorter::merge(sorters.into())?, Fill::begin(t, handle)?);
+        let mut merge = Sorter::merge(sorters.into())?;
         while let Some(item) = merge.next()? {
             match self.kind {
                 TreeKind::Row => assert!(fill.row(item.key, item.value)?),
                 TreeKind::Index => fill.entry(item.key, item.value)?,
             }
         }
-        assert_eq!(fill.finish()?, u64::from(self.entries));
+        assert_eq!(fill.finish()?.attach(t)?, u64::from(self.entries));
         Ok(())
     }
 }
@@ -233,6 +253,11 @@ fn verify(engine: &Engine, base: &Base, oracle: &Mutex<Oracle>) {
     t.commit().unwrap();
 }
 
+/// Of a sort.
+fn memory(rnd: &mut impl FnMut(u64) -> u64) -> u64 {
+    [20_000, 200_000, 8 << 20][rnd(3) as usize]
+}
+
 /// What is done to a name: locked, then the tree made, filled further or dropped.
 fn change(
     t: &mut Txn,
@@ -256,8 +281,11 @@ fn change(
             let mut tree = Tree::decode(row.row());
             let handle = engine.tree(tree.id)?;
             let from = tree.entries;
-            tree.entries += 1 + rnd(20) as u32;
-            (from..tree.entries).try_for_each(|i| tree.put(t, &handle, i))?;
+            tree.entries += 1 + rnd(if from == 0 { 500 } else { 20 }) as u32;
+            match if from == 0 && rnd(4) > 0 { Fill::of_empty(t, &handle)? } else { None } {
+                Some(fill) => tree.fill(t, fill, memory(rnd))?,
+                None => tree.put_from(t, &handle, from, rnd)?,
+            }
             assert_eq!(t.update(&base.names, &key(name), &tree.encode(tag))?, Update::Updated);
             Some(tree)
         }
@@ -265,12 +293,13 @@ fn change(
             let kind = if rnd(2) == 0 { TreeKind::Row } else { TreeKind::Index };
             let handle = t.create_tree(kind)?;
             let many = rnd(8) == 0;
-            let entries = if many { 400 + rnd(400) } else { rnd(60) };
+            let entries = if many { 400 + rnd(400) } else { rnd(60).saturating_sub(20) };
             let tree = Tree { id: handle.id(), kind, maker: tag, entries: entries as u32 };
             if many || rnd(2) == 0 {
-                tree.fill(t, &handle, [20_000, 200_000, 8 << 20][rnd(3) as usize])?;
+                let fill = Fill::begin(t, &handle)?;
+                tree.fill(t, fill, memory(rnd))?;
             } else {
-                (0..tree.entries).try_for_each(|i| tree.put(t, &handle, i))?;
+                tree.put_from(t, &handle, 0, rnd)?;
             }
             match t.insert(&base.names, &key(name), &tree.encode(tag))? {
                 Insert::Inserted => Some(tree),

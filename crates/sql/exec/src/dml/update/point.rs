@@ -126,7 +126,7 @@ fn patched<'p>(
         if value.is_null() || expr.kind == ExprKind::Column(*column) {
             return Ok(None);
         }
-        let value = convert::store(value, &table.name, definition, 1, cx)?;
+        let value = convert::store(value.as_ref(), &table.name, definition, 1, cx)?;
         if !table.layout().patch(payload, *column as usize, value.as_ref())? {
             return Ok(None);
         }

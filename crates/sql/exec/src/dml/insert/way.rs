@@ -1,0 +1,224 @@
+//! How rows go into the table: one by one, or, where many come to an empty table, into trees that are built from all of
+//! them. What a statement says and does is the same.
+
+use super::Run;
+use crate::context::Cx;
+use crate::dml::bulk::{Bulk, ENOUGH, ENOUGH_BYTES, Unbuilt, are_simple, gives_numbers_back, is_for_building};
+use crate::dml::rows;
+use crate::error::from_engine;
+use gannet_telemetry::{Counter, add};
+use gannet_types::error::WarningMark;
+use gannet_types::{ErrorCode, Result, Value};
+
+/// How rows go into the table.
+pub(super) enum Way<'p> {
+    OneByOne,
+    /// The first rows of a statement that may build the trees wait until there are enough.
+    Waiting(Box<FirstRows>),
+    /// Some at a time: those that are neighbours go into their leaf at once.
+    Runs(Box<FirstRows>),
+    /// Into trees that are built from all of them.
+    Built(Box<Bulk<'p>>),
+}
+
+/// Rows of a run, and bytes of their texts.
+const RUN: usize = 128;
+const RUN_BYTES: usize = 64 << 10;
+
+/// Rows that wait.
+pub(super) struct FirstRows {
+    rows: Vec<Waiting>,
+    /// Of their texts.
+    bytes: usize,
+    /// What was warned of before them.
+    warned: WarningMark,
+}
+
+/// A row that waits, with what the statement knows of its number.
+struct Waiting {
+    values: Vec<Value>,
+    row_id: (u64, bool),
+    last_row_id: u64,
+}
+
+/// What is said of the row, and its number, depend on the rows before, if one of them is passed over.
+fn is_over(row: &Waiting, warned: WarningMark, cx: &Cx<'_, '_>) -> bool {
+    row.row_id.1 || cx.warnings.total() != warned.total()
+}
+
+/// The rows to come may be built into the trees of an empty table, if they are many.
+pub(in crate::dml) fn await_rows<'p>(to: &mut Run<'p>, many: bool, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    if !matches!(to.way, Way::OneByOne) || !are_simple(to.insert, to.table, cx) {
+        return Ok(());
+    }
+    let first = Box::new(FirstRows { rows: Vec::new(), bytes: 0, warned: cx.warnings.mark() });
+    if many && is_for_building(to.insert, to.table, cx)? {
+        to.way = Way::Waiting(first);
+    } else if !gives_numbers_back(to.insert, to.table) {
+        to.way = Way::Runs(first);
+    }
+    Ok(())
+}
+
+/// A row of a run.
+pub(super) fn join<'p>(
+    to: &mut Run<'p>,
+    mut run: Box<FirstRows>,
+    values: Vec<Value>,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<()> {
+    let row = Waiting { last_row_id: to.last_row_id, row_id: std::mem::take(&mut to.row_id), values };
+    if to.insert.ignore && is_over(&row, run.warned, cx) {
+        let mut own = cx.warnings.take_since(run.warned);
+        put_run(to, &run.rows, cx)?;
+        cx.warnings.append(&mut own);
+        put_single(to, &row, cx)?;
+        run.rows.clear();
+        run.warned = cx.warnings.mark();
+    } else {
+        run.bytes += row.values.iter().map(Value::long_bytes).sum::<usize>();
+        run.rows.push(row);
+    }
+    if run.rows.len() >= RUN || run.bytes >= RUN_BYTES {
+        put_run(to, &run.rows, cx)?;
+        run.rows.clear();
+        (run.bytes, run.warned) = (0, cx.warnings.mark());
+    }
+    to.way = Way::Runs(run);
+    Ok(())
+}
+
+/// Puts the rows of a run in. What goes wrong is what would go wrong row by row.
+fn put_run<'p>(to: &mut Run<'p>, run: &[Waiting], cx: &mut Cx<'_, 'p>) -> Result<()> {
+    let zone = &cx.shared.settings.time_zone;
+    let rows: Vec<&[Value]> = run.iter().map(|row| &row.values[..]).collect();
+    let mut put = 0;
+    while put < rows.len() {
+        let before = cx.txn.get()?.savepoint();
+        let n = match rows::insert_run(to.table, &rows[put..], zone, &mut cx.row_writer()?) {
+            Ok(n) => n,
+            // One of the rows is to be passed over: which one shows row by row.
+            Err(e) if to.insert.ignore && e.code() == ErrorCode::DupEntry => {
+                cx.txn.get()?.rollback_to(before).map_err(from_engine)?;
+                return run[put..].iter().try_for_each(|row| put_single(to, row, cx));
+            }
+            Err(e) => return Err(e),
+        };
+        add(Counter::HandlerWrite, n as u64);
+        for row in &run[put..put + n] {
+            (to.row_id, to.last_row_id) = (row.row_id, row.last_row_id);
+            to.affected += 1;
+            to.raise_counter(cx)?;
+            to.stored();
+        }
+        put += n;
+        if n == 0 {
+            put_single(to, &run[put], cx)?;
+            put += 1;
+        }
+    }
+    Ok(())
+}
+
+fn put_single<'p>(to: &mut Run<'p>, row: &Waiting, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    (to.row_id, to.last_row_id) = (row.row_id, row.last_row_id);
+    to.put(row.values.clone(), None, cx)
+}
+
+/// A row comes while others wait.
+pub(super) fn wait<'p>(
+    to: &mut Run<'p>,
+    mut first: Box<FirstRows>,
+    values: Vec<Value>,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<()> {
+    let row = Waiting { last_row_id: to.last_row_id, row_id: std::mem::take(&mut to.row_id), values };
+    if to.insert.ignore && is_over(&row, first.warned, cx) {
+        let mut own = cx.warnings.take_since(first.warned);
+        put_run(to, &first.rows, cx)?;
+        cx.warnings.append(&mut own);
+        return put_single(to, &row, cx);
+    }
+    first.bytes += row.values.iter().map(Value::long_bytes).sum::<usize>();
+    first.rows.push(row);
+    if first.rows.len() < ENOUGH && first.bytes < ENOUGH_BYTES {
+        to.way = Way::Waiting(first);
+        return Ok(());
+    }
+    let Some(bulk) = Bulk::of_empty(to.insert, to.table, cx)? else {
+        put_run(to, &first.rows, cx)?;
+        first.rows.clear();
+        (first.bytes, first.warned) = (0, cx.warnings.mark());
+        to.way = Way::Runs(first);
+        return Ok(());
+    };
+    to.way = Way::Built(Box::new(bulk));
+    first.rows.into_iter().try_for_each(|row| put_waiting(to, row, cx))
+}
+
+/// The source has no more rows, or has failed: then what is wrong with a row before comes first.
+pub(in crate::dml) fn ended<'p>(to: &mut Run<'p>, outcome: Result<()>, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    match std::mem::replace(&mut to.way, Way::OneByOne) {
+        Way::OneByOne => outcome,
+        Way::Runs(run) => put_run(to, &run.rows, cx).and(outcome),
+        Way::Waiting(first) => put_run(to, &first.rows, cx).and(outcome),
+        Way::Built(bulk) => {
+            outcome?;
+            let count = bulk.rows();
+            match bulk.finish(cx)? {
+                None => {
+                    add(Counter::HandlerWrite, count);
+                    add(Counter::InnodbRowsInserted, count);
+                }
+                Some(rows) => put_unbuilt(to, rows, cx)?,
+            }
+            Ok(())
+        }
+    }
+}
+
+/// A row that has waited goes where the others go now.
+fn put_waiting<'p>(to: &mut Run<'p>, row: Waiting, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    (to.row_id, to.last_row_id) = (row.row_id, row.last_row_id);
+    match std::mem::replace(&mut to.way, Way::OneByOne) {
+        Way::Built(bulk) => put_built(to, bulk, row.values, cx),
+        Way::OneByOne | Way::Waiting(_) | Way::Runs(_) => to.put(row.values, None, cx),
+    }
+}
+
+/// Gives a row to the trees that are built.
+pub(super) fn put_built<'p>(
+    to: &mut Run<'p>,
+    mut bulk: Box<Bulk<'p>>,
+    values: Vec<Value>,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<()> {
+    if bulk.is_over(to.row_id.1, cx) {
+        let number = to.row_id;
+        let rows = bulk.leave(cx)?;
+        let mut own = cx.warnings.take_since(rows.warned);
+        put_unbuilt(to, rows, cx)?;
+        cx.warnings.append(&mut own);
+        to.row_id = number;
+        return to.put(values, None, cx);
+    }
+    bulk.row(&values, cx)?;
+    to.way = Way::Built(bulk);
+    to.affected += 1;
+    to.raise_counter(cx)?;
+    to.stored();
+    Ok(())
+}
+
+/// Puts rows in one by one that were to be built into trees. All that the statement has put in so far is among
+/// them.
+fn put_unbuilt<'p>(to: &mut Run<'p>, rows: Unbuilt, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    let last = to.last_row_id;
+    (to.affected, to.any_stored) = (0, false);
+    rows.each(to.table, |values| {
+        to.row_id = (to.number_of(&values), false);
+        to.put(values, None, cx)
+    })?;
+    to.last_row_id = last;
+    Ok(())
+}

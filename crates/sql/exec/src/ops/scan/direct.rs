@@ -1,0 +1,188 @@
+//! A scan that is all of a query: its rows go to the sink as they are read, without a batch between.
+
+use super::TreeScan;
+use crate::{
+    context::{Cx, Operator},
+    error::from_engine,
+    padding,
+    sink::{ResultSink, RowSource, Rows},
+};
+use gannet_engine::Isolation;
+use gannet_plan::expr::ExprKind;
+use gannet_plan::physical::{Access, LockStrength, Op, Physical, ROW_ID, TableScan};
+use gannet_plan::range::Limit;
+use gannet_schema::Table;
+use gannet_telemetry::{Counter, add};
+use gannet_types::{Result, SqlType, TimeZone, ValueRef};
+use smallvec::SmallVec;
+
+/// Most columns of a row that goes this way.
+const MOST_COLUMNS: usize = 16;
+
+/// Rows between two looks at interruptions.
+const LOOK: u64 = 256;
+
+/// Such a query.
+pub(crate) struct Direct<'p> {
+    scan: TreeScan<'p>,
+    /// Ordinals of the columns that it sends.
+    columns: SmallVec<[u32; MOST_COLUMNS]>,
+}
+
+/// Where rows go.
+struct Delivery<'a> {
+    columns: &'a [u32],
+    sink: &'a mut dyn ResultSink,
+    zone: &'a TimeZone,
+    sent: u64,
+}
+
+impl Delivery<'_> {
+    /// Sends a row as it is stored. The header goes out with the first one, so that an error before it replaces the
+    /// result.
+    fn row(&mut self, table: &Table, payload: &[u8], cx: &Cx<'_, '_>) -> Result<()> {
+        if self.sent == 0 {
+            self.sink.begin(&cx.shared.plan.columns)?;
+        }
+        self.sent += 1;
+        let (layout, zone) = (table.layout(), self.zone);
+        if let [column] = self.columns {
+            let value = [layout.get(payload, *column as usize)?];
+            return self.sink.rows(Rows { source: RowSource::One(&value), zone });
+        }
+        let mut values = [ValueRef::Null; MOST_COLUMNS];
+        for (value, column) in values.iter_mut().zip(self.columns) {
+            *value = layout.get(payload, *column as usize)?;
+        }
+        self.sink.rows(Rows { source: RowSource::One(&values[..self.columns.len()]), zone })
+    }
+}
+
+/// The scan that a query consists of, with the columns that it sends.
+fn scan_of(root: &Physical) -> Option<(&TableScan, &[SqlType], SmallVec<[u32; MOST_COLUMNS]>)> {
+    let (input, exprs) = match &root.op {
+        Op::Project { input, exprs, .. } => (&**input, Some(exprs)),
+        _ => (root, None),
+    };
+    let Op::TableScan(scan) = &input.op else { return None };
+    let all = matches!(scan.access, Access::Full | Access::Ref { .. } | Access::Ranges { .. })
+        && scan.filter.is_none()
+        && scan.index_filter.is_none()
+        && scan.parts.is_none()
+        && scan.lock.strength == LockStrength::None
+        && !scan.covering
+        && !root.one_by_one
+        && !input.one_by_one;
+    if !all {
+        return None;
+    }
+    let columns = match exprs {
+        None => scan.columns.iter().copied().collect(),
+        Some(exprs) => {
+            let ordinal = |e: &gannet_plan::Expr| match e.kind {
+                ExprKind::Column(n) => scan.columns.get(n as usize).copied(),
+                _ => None,
+            };
+            exprs.iter().map(ordinal).collect::<Option<SmallVec<_>>>()?
+        }
+    };
+    (columns.len() <= MOST_COLUMNS && !columns.contains(&ROW_ID)).then_some((scan, &input.types, columns))
+}
+
+impl<'p> Direct<'p> {
+    /// The query of `root`, if it is one.
+    pub(crate) fn of(root: &'p Physical, cx: &mut Cx<'_, 'p>) -> Result<Option<Direct<'p>>> {
+        let Some((scan, types, columns)) = scan_of(root) else { return Ok(None) };
+        // A locking scan's errors in the middle would be errors in the middle of a result.
+        if padding::is_on(cx) || cx.txn.get()?.options().isolation >= Isolation::Serializable {
+            return Ok(None);
+        }
+        Ok(Some(Direct { scan: TreeScan::new(scan, &scan.access, types), columns }))
+    }
+
+    /// Runs it; how many rows it has sent.
+    pub(crate) fn run(&mut self, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>) -> Result<u64> {
+        let scan = &mut self.scan;
+        let table = scan.table(cx);
+        let zone = &cx.shared.settings.time_zone;
+        let mut to = Delivery { columns: &self.columns, sink, zone, sent: 0 };
+        scan.open(cx)?;
+        let secondary = scan.secondary(table);
+        cx.check_interrupt()?;
+        loop {
+            if secondary.is_none() {
+                send_points(scan, table, &mut to, cx)?;
+            }
+            if !scan.open_next(table, cx)? {
+                break;
+            }
+            send_range(scan, table, secondary, &mut to, cx)?;
+        }
+        cx.check_interrupt()?;
+        if to.sent == 0 {
+            to.sink.begin(&cx.shared.plan.columns)?;
+        }
+        Ok(to.sent)
+    }
+}
+
+/// Sends rows by their whole keys, as long as ranges of one key follow each other.
+fn send_points<'p>(
+    scan: &mut TreeScan<'p>,
+    table: &'p Table,
+    to: &mut Delivery<'_>,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<()> {
+    let before = (to.sent, scan.at);
+    while scan.at < scan.bounds.len() {
+        let (low, high) = scan.bounds.get(scan.number());
+        let Limit::Before(key) = low else { break };
+        if !scan.is_single(table, low, high) {
+            break;
+        }
+        if scan.reader.find(table, key, None, cx)? {
+            to.row(table, scan.reader.buffer.row(), cx)?;
+        }
+        scan.at += 1;
+        if (scan.at as u64).is_multiple_of(LOOK) {
+            cx.check_interrupt()?;
+        }
+    }
+    add(Counter::HandlerReadKey, (scan.at - before.1) as u64);
+    cx.counts.examined += to.sent - before.0;
+    Ok(())
+}
+
+/// Sends the rows of the open range.
+fn send_range<'p>(
+    scan: &mut TreeScan<'p>,
+    table: &'p Table,
+    secondary: Option<usize>,
+    to: &mut Delivery<'_>,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<()> {
+    let Some(mut open) = scan.open.take() else { return Ok(()) };
+    let verify = open.must_verify();
+    let mut read = 0u64;
+    while let Some(entry) = open.next(cx.txn.get()?).map_err(from_engine)? {
+        read += 1;
+        match secondary {
+            None => to.row(table, entry.value, cx)?,
+            Some(index) => {
+                let (_, row_key) = table.split_index_key(index, entry.key)?;
+                let made_by = verify.then(|| (index, entry.key.to_vec()));
+                let reader = &mut scan.reader;
+                if reader.find(table, row_key, made_by.as_ref(), cx)? {
+                    to.row(table, reader.buffer.row(), cx)?;
+                }
+            }
+        }
+        if read.is_multiple_of(LOOK) {
+            cx.check_interrupt()?;
+        }
+    }
+    cx.counts.examined += read;
+    scan.count_reads(read + 1, secondary.is_some());
+    scan.idle = Some(open);
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! Runs of new rows and index entries: those that go into one leaf do so in one mini-transaction, under one latch.
+//!
+//! Nothing is different for anybody else: each row and entry has its stamp and its undo record. What is not simple (a
+//! key that is there, locks in the tree, a long row) is left to the way of single rows.
+
+use gannet_base::{TreeId, TrxId};
+use gannet_btree::{Leaf, Place};
+use gannet_buffer::{Mtr, PageRef, Stop};
+use gannet_page::PageOp;
+use gannet_page::node::MAX_ENTRY;
+use gannet_telemetry::{Counter, add};
+
+use crate::index::{put_deleter, put_stamp};
+use crate::row::{ROW_HEADER, RowFlags, RowHeader};
+use crate::rows::Scratch;
+use crate::store::Store;
+use crate::undo::record::{self, Body, UndoPtr};
+use crate::writer::Writer;
+use crate::{EngineError, Result, TreeHandle, TreeKind, Txn};
+
+/// A longer row, or entry, has a way of its own.
+const MAX_BYTES: usize = MAX_ENTRY / 2;
+
+/// A new row, or an index entry: key, and row or carried bytes.
+pub type NewEntry<'a> = (&'a [u8], &'a [u8]);
+
+enum Step {
+    Done(usize),
+    Start,
+    Extend,
+}
+
+/// Undo records that are written together.
+struct Records<'w> {
+    writer: &'w mut Writer,
+    staged: &'w mut Vec<u8>,
+    last: UndoPtr,
+    count: u64,
+}
+
+impl Records<'_> {
+    /// Adds a record, if the undo page has room for it: where it will lie.
+    fn stage(&mut self, tree: TreeId, body: &Body<'_>) -> Option<UndoPtr> {
+        let from = self.staged.len();
+        if self.writer.begin.is_none() && from == 0 {
+            Body::Begin { trx: self.writer.id }.encode(TreeId::ZERO, UndoPtr::NONE, self.staged);
+        }
+        let at = self.staged.len();
+        body.encode(tree, self.last, self.staged);
+        if !self.writer.tail.fits(self.staged.len()) {
+            self.staged.truncate(from);
+            return None;
+        }
+        self.last = UndoPtr::new(self.writer.tail.page, self.writer.tail.free + at, body.kind());
+        self.count += 1;
+        Some(self.last)
+    }
+
+    /// Writes them.
+    fn append(self, mtr: &mut Mtr<'_>, page: PageRef) {
+        let w = self.writer;
+        mtr.apply(page, &PageOp::Append { at: w.tail.free as u16, bytes: self.staged });
+        if w.begin.is_none() {
+            w.begin = UndoPtr::new(w.tail.page, w.tail.free, record::BEGIN);
+        }
+        w.tail.free += self.staged.len();
+        w.last = self.last;
+        w.records += self.count;
+    }
+}
+
+impl TreeHandle {
+    /// Inserts the first of these rows, or index entries whose keys may repeat, whose keys ascend: as many as go into
+    /// one leaf at once. Returns how many; 0: the first one needs [`Txn::insert`] or [`Txn::index_insert`].
+    pub fn insert_run(&self, entries: &[NewEntry<'_>], txn: &mut Txn) -> Result<usize> {
+        txn.check_active()?;
+        if txn.options.read_only {
+            return Err(EngineError::ReadOnly);
+        }
+        self.check(self.kind())?;
+        if entries.first().is_none_or(|(key, value)| key.len() + value.len() > MAX_BYTES) {
+            return Ok(0);
+        }
+        let mut place = Place::new();
+        loop {
+            let step = Scratch::lent(|scratch| {
+                let (store, writer) = (&*txn.engine.store, &mut txn.writer);
+                store.pool.run(|| match writer {
+                    Some(w) => Attempt { tree: self, place: &mut place, scratch }.run(store, w, entries),
+                    None => Ok(Step::Start),
+                })
+            })?;
+            match step {
+                Step::Done(n) => {
+                    if self.kind() == TreeKind::Row {
+                        add(Counter::InnodbRowsInserted, n as u64);
+                    }
+                    self.shared.count_entries(n as u64);
+                    return Ok(n);
+                }
+                Step::Start => txn.start_writing()?,
+                Step::Extend => txn.extend_undo()?,
+            }
+        }
+    }
+}
+
+struct Attempt<'a> {
+    tree: &'a TreeHandle,
+    place: &'a mut Place,
+    scratch: &'a mut Scratch,
+}
+
+impl Attempt<'_> {
+    fn run(&mut self, store: &Store, w: &mut Writer, entries: &[NewEntry<'_>]) -> std::result::Result<Step, Stop> {
+        let (tree, shared) = (self.tree, &self.tree.shared);
+        let (id, tail, last) = (w.id, w.tail.page, w.last);
+        let Scratch { staged, value, key, .. } = &mut *self.scratch;
+        staged.clear();
+        let mut mtr = store.pool.mtr()?;
+        let mut records = Records { writer: w, staged, last, count: 0 };
+        let (mut leaf, mut undo): (Option<Leaf>, Option<PageRef>) = (None, None);
+        for (name, content) in entries {
+            if key_and_value(tree.kind(), id, (name, content), (key, value)) > MAX_BYTES {
+                break;
+            }
+            let at = match &leaf {
+                None => {
+                    let first = Leaf::for_run(&shared.tree, &mut mtr, key, value.len(), self.place)?;
+                    if first.found() || !shared.locks.no_records() || !shared.locks.no_gaps() {
+                        return Ok(Step::Done(0));
+                    }
+                    Some(first)
+                }
+                Some(leaf) => leaf.next(&mtr, key, value.len(), self.place),
+            };
+            let Some(at) = at else { break };
+            let body = match tree.kind() {
+                TreeKind::Row => Body::RowInsert { key },
+                TreeKind::Index => Body::IndexInsert { key },
+            };
+            let Some(pointer) = records.stage(tree.id(), &body) else {
+                match leaf {
+                    None => return Ok(Step::Extend),
+                    Some(_) => break,
+                }
+            };
+            // Nothing may fail after the first change.
+            if undo.is_none() {
+                undo = Some(mtr.latch(tail)?);
+            }
+            if tree.kind() == TreeKind::Row {
+                let header = RowHeader { writer: id, undo: pointer, flags: RowFlags::default() };
+                value[..ROW_HEADER].copy_from_slice(&header.encode());
+            }
+            at.insert(&mut mtr, key, value);
+            leaf = Some(at);
+        }
+        let n = records.count as usize;
+        if let Some(page) = undo {
+            records.append(&mut mtr, page);
+        }
+        mtr.commit();
+        Ok(Step::Done(n))
+    }
+}
+
+/// Writes key and value as they go into the leaf, but for a row's header; how long both are.
+fn key_and_value(kind: TreeKind, id: TrxId, (name, content): NewEntry<'_>, to: (&mut Vec<u8>, &mut Vec<u8>)) -> usize {
+    let (key, value) = to;
+    key.clear();
+    key.extend_from_slice(name);
+    value.clear();
+    match kind {
+        TreeKind::Row => value.resize(ROW_HEADER, 0),
+        TreeKind::Index => {
+            put_stamp(id, key);
+            put_deleter(TrxId(0), content.is_empty(), value);
+        }
+    }
+    value.extend_from_slice(content);
+    key.len() + value.len()
+}
