@@ -7,9 +7,8 @@ use crate::trees::StoredTable;
 use gannet_engine::{Cut, Engine, EngineError, Insert, KeyRange, ScanOptions, TreeHandle, Txn, TxnOptions};
 use gannet_schema::{Figures, Histogram, IndexFigures, Table};
 
-/// Trees up to this many entries are read whole.
-const WHOLE_TREE: u64 = 4000;
-/// Places sampled in larger trees (`innodb_stats_persistent_sample_pages`).
+/// Places sampled in a tree (`innodb_stats_persistent_sample_pages`); one of fewer entries than are read there is read
+/// whole.
 pub const SAMPLE_PLACES: u64 = 20;
 /// Entries read at each: about a leaf of a narrow index.
 const SAMPLE_RUN: u64 = 256;
@@ -110,7 +109,7 @@ impl<'a> Sampler<'a> {
     /// values are counted by jumping from one to the next; of others the changes at places spread over the tree are
     /// scaled up.
     fn distinct(&mut self, txn: &mut Txn, rows: u64, places: u64) -> Result<(Vec<f64>, u64), EngineError> {
-        if rows <= WHOLE_TREE {
+        if rows <= places * SAMPLE_RUN {
             self.read(txn, Cut::Start, u64::MAX)?;
             return Ok((self.changes.iter().map(|c| (*c).max(1) as f64).collect(), 0));
         }

@@ -360,6 +360,7 @@ fn what_mysqlbinlog_prints_is_done_again() {
          (-7, 'A', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
         "INSERT INTO u VALUES ('a', 'x', 1), ('A', 'x', 1), ('a', 'x', 1), (NULL, NULL, NULL)",
         "INSERT INTO v VALUES (1, 'one'), (2, 'two')",
+        "CREATE TABLE w SELECT a, b FROM u",
         "UPDATE u SET c = 2 WHERE BINARY a = 'A'",
         "DELETE FROM u WHERE BINARY a = 'a' LIMIT 1",
         "INSERT INTO parent VALUES (1), (2)",
@@ -380,7 +381,7 @@ fn what_mysqlbinlog_prints_is_done_again() {
     ] {
         run(&mut c, sql);
     }
-    let tables = ["t", "u", "v", "parent", "child", "audit"];
+    let tables = ["t", "u", "v", "w", "parent", "child", "audit"];
     let sums = |c: &mut Connection| -> Vec<Vec<String>> {
         tables.iter().map(|t| rows(c, &format!("SELECT * FROM d.{t} ORDER BY 1"))).collect()
     };
