@@ -156,11 +156,6 @@ impl Head {
     }
 }
 
-/// The connection of a group.
-pub fn thread_of(payload: &[u8]) -> u32 {
-    Head::decode(&mut Reader::new(payload)).map_or(0, |head| head.thread_id)
-}
-
 /// An event to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Item<'a> {
@@ -593,8 +588,9 @@ impl Payload {
 
 impl std::io::Read for Payload {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-        if let Some(e) = self.lost.take() {
-            return Err(e);
+        if let Some(e) = &self.lost {
+            // It stays lost: whoever takes the payload back must not get it without.
+            return Err(std::io::Error::new(e.kind(), e.to_string()));
         }
         let rest = match self.front.get(self.at..) {
             Some(rest) if !rest.is_empty() => rest,
