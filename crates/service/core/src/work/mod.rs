@@ -191,7 +191,8 @@ impl Work {
             true => self.txn.commit_with_unsynced(&mut payload).map(|lsn| self.unsynced = lsn),
             false => self.txn.commit_with(&mut payload).map(drop),
         };
-        if matches!(done, Ok(()) | Err(EngineError::LogPoisoned)) {
+        // These two come when the commit is in the log already.
+        if matches!(done, Ok(()) | Err(EngineError::LogPoisoned | EngineError::ShutDown)) {
             payload.keep();
         }
         done?;
