@@ -72,6 +72,13 @@ impl TextColumn {
         let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
         &self.bytes[start..self.ends[i] as usize]
     }
+
+    /// Bytes of each text.
+    pub(crate) fn lengths(&self) -> Column {
+        let mut before = 0;
+        let length = |end: &u32| i64::from(*end - std::mem::replace(&mut before, *end));
+        Column::Int(self.ends.iter().map(length).collect(), self.nulls.clone())
+    }
 }
 
 impl Column {

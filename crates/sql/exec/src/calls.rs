@@ -2,19 +2,56 @@
 //! once.
 
 use crate::{
-    batch::{BATCH_BYTES, Batch, Column},
+    batch::{BATCH_BYTES, Batch, Column, Nulls},
     context::Cx,
     eval::{eval as eval_row, fixed, named},
     long,
 };
 use gannet_functions::{Call, FunctionDef, Kernel};
 use gannet_plan::expr::{Expr, ExprKind};
-use gannet_types::{Result, SqlType, TypeId, Value};
+use gannet_types::{DateTime, Result, SqlType, TypeId, Value, temporal::DateFlags};
 use smallvec::SmallVec;
 
 /// Whether the function looks at all of its arguments, and gives the same value for the same ones.
 pub(crate) fn is_plain(def: &FunctionDef) -> bool {
     !def.stability.varies() && !matches!(def.kernel, Kernel::FirstKnown | Kernel::Repeat)
+}
+
+/// The integers that a function makes of a column, where that needs no conversion and warns of nothing; `None`: it is
+/// not such a function, or not such a column.
+pub(crate) fn of_column(def: &FunctionDef, args: &[Expr], batch: &Batch) -> Option<Column> {
+    let [Expr { kind: ExprKind::Column(n), ty, .. }] = args else { return None };
+    let column = &batch.columns[*n as usize];
+    match def.name {
+        "LENGTH" => match column {
+            Column::Text(texts) if ty.id.is_string() && texts.collation.charset() == ty.collation.charset() => {
+                Some(texts.lengths())
+            }
+            _ => None,
+        },
+        "YEAR" => part_of_dates(column, DateTime::year),
+        "MONTH" => part_of_dates(column, DateTime::month),
+        "DAYOFMONTH" => part_of_dates(column, DateTime::day),
+        _ => None,
+    }
+}
+
+/// A part of each date; NULL for what is none. `None`: not all values are dates.
+fn part_of_dates(column: &Column, part: fn(DateTime) -> u32) -> Option<Column> {
+    let Column::Values(values) = column else { return None };
+    let (mut parts, mut nulls) = (Vec::with_capacity(values.len()), Nulls::NONE);
+    for (row, value) in values.iter().enumerate() {
+        let date = match value {
+            Value::Null => None,
+            Value::Date(date) => Some(date.to_datetime()),
+            Value::DateTime(date, _) => Some(*date),
+            _ => return None,
+        };
+        let date = date.filter(|d| DateFlags::LAX.accepts(d.year(), d.month(), d.day()));
+        nulls.push(date.is_none(), row);
+        parts.push(date.map_or(0, |d| i64::from(part(d))));
+    }
+    Some(Column::Int(parts, nulls))
 }
 
 /// Where an argument's values come from.

@@ -1,7 +1,7 @@
 //! Comparison of values, and keys that stand for them: for hashing (equal bytes = equal values) and for sorting (bytes
 //! order as values do).
 
-use crate::{batch::Column, context::Cx, long, long::shorter};
+use crate::{batch::Column, context::Cx, long, long::shorter, numbered::INTEGER};
 use gannet_plan::expr::{CompareOp, Comparison};
 use gannet_types::{
     Result, SqlType, TypeId, ValueRef,
@@ -149,9 +149,9 @@ fn append_equality_key(value: ValueRef<'_>, out: &mut Vec<u8>) {
     };
     match value {
         ValueRef::Null => tagged(0, &[]),
-        ValueRef::Int(v) => tagged(1, &v.to_be_bytes()),
+        ValueRef::Int(v) => tagged(INTEGER, &v.to_be_bytes()),
         ValueRef::UInt(v) => match i64::try_from(v) {
-            Ok(v) => tagged(1, &v.to_be_bytes()),
+            Ok(v) => tagged(INTEGER, &v.to_be_bytes()),
             Err(_) => tagged(13, &v.to_be_bytes()),
         },
         ValueRef::Decimal(v) => {

@@ -1,5 +1,5 @@
-//! Loops over signed integers: comparisons and BETWEEN of columns, constants, and sums, differences, products and
-//! remainders of these.
+//! Loops over signed integers: comparisons and BETWEEN of columns, constants, what functions make of columns, and sums,
+//! differences, products and remainders of these.
 //!
 //! As in [`crate::typed`] they return what the evaluation row by row returns, or nothing, and the caller then
 //! evaluates row by row. They return nothing for other types, and for results out of range, whose error names the
@@ -7,6 +7,7 @@
 
 use crate::{
     batch::{Batch, Column, Nulls},
+    calls,
     compare::holds,
     context::Cx,
     eval::fixed,
@@ -61,6 +62,12 @@ fn operand<'b, 'p>(expr: &'p Expr, batch: &'b Batch, cx: &mut Cx<'_, 'p>) -> Opt
             }
             arithmetic(op, &operand(left, batch, cx)?, &operand(right, batch, cx)?, batch.rows)
         }
+        ExprKind::Call(def, args) if expr.ty.id.is_integer() && !expr.ty.unsigned => {
+            match calls::of_column(def, args, batch) {
+                Some(Column::Int(values, nulls)) => Some(Operand::Column(Cow::Owned(values), Cow::Owned(nulls))),
+                _ => constant(fixed(expr, cx)?.as_ref()),
+            }
+        }
         _ => constant(fixed(expr, cx)?.as_ref()),
     }
 }
@@ -88,7 +95,7 @@ fn arithmetic<'b>(op: ArithOp, a: &Operand<'_>, b: &Operand<'_>, rows: usize) ->
     Some(Operand::Column(Cow::Owned(values), Cow::Owned(nulls)))
 }
 
-/// Sums, differences, products and remainders of signed integers for every row; `None`: this needs to go row by row.
+/// Calls that make signed integers for every row; `None`: this needs to go row by row.
 pub(crate) fn column<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Option<Column> {
     match (&expr.kind, operand(expr, batch, cx)?) {
         (ExprKind::Call(..), Operand::Column(values, nulls)) => {

@@ -1,7 +1,8 @@
 //! Keys, each with a number: 0 for the first that came, then 1, 2, ...: what groups, joins and DISTINCT look up by.
 //!
-//! An open-addressing table (linear probing, at most half full) of numbers; keys lie back to back in one buffer with
-//! their hashes beside, so that a key costs no allocation of its own.
+//! An open-addressing table (linear probing, at most half full) of numbers with the hashes of their keys; keys lie back
+//! to back in one buffer, so that a key costs no allocation of its own. [`KeyMap`] has integers in the table itself:
+//! one look into memory finds them.
 
 use gannet_base::hash::Seed;
 use std::hash::BuildHasher;
@@ -10,18 +11,17 @@ use std::hash::BuildHasher;
 #[derive(Default)]
 pub(crate) struct Numbered {
     seed: Seed,
-    /// Number + 1 of a key, 0 = free. Its length is a power of two.
-    slots: Vec<u32>,
-    hashes: Vec<u32>,
+    /// Number + 1 of a key (0 = free), and its hash. Its length is a power of two.
+    slots: Vec<(u32, u32)>,
     ends: Vec<usize>,
     bytes: Vec<u8>,
 }
 
 /// Slots of the first table.
-const FIRST: usize = 16;
+const FIRST: usize = 8;
 
 impl Numbered {
-    /// Bytes that a key of a length takes: its own, its end and hash, four slots, and room that vectors have to grow.
+    /// Bytes that a key of a length takes: its own, its end, three slots, and room that vectors have to grow.
     pub(crate) const fn cost(len: usize) -> usize {
         len + 40
     }
@@ -68,8 +68,7 @@ impl Numbered {
                 let number = self.len();
                 self.bytes.extend_from_slice(key);
                 self.ends.push(self.bytes.len());
-                self.hashes.push(hash);
-                self.slots[slot] = number as u32 + 1;
+                self.slots[slot] = (number as u32 + 1, hash);
                 (number, true)
             }
         }
@@ -87,14 +86,13 @@ impl Numbered {
         let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
         loop {
-            match self.slots[slot] {
-                0 => return Err(slot),
-                found => {
-                    let number = found as usize - 1;
-                    if self.hashes[number] == hash && self.key(number) == key {
-                        return Ok(number);
-                    }
-                }
+            let (found, its_hash) = self.slots[slot];
+            if found == 0 {
+                return Err(slot);
+            }
+            let number = found as usize - 1;
+            if its_hash == hash && self.key(number) == key {
+                return Ok(number);
             }
             slot = (slot + 1) & mask;
         }
@@ -104,14 +102,139 @@ impl Numbered {
     fn grow(&mut self) {
         gannet_base::check!(self.len() < u32::MAX as usize / 4, "as many keys as no memory bound allows");
         let size = (self.slots.len() * 2).max(FIRST);
-        self.slots.clear();
-        self.slots.resize(size, 0);
-        for (number, hash) in self.hashes.iter().enumerate() {
-            let mut slot = *hash as usize & (size - 1);
-            while self.slots[slot] != 0 {
+        for (found, hash) in std::mem::replace(&mut self.slots, vec![(0, 0); size]) {
+            if found == 0 {
+                continue;
+            }
+            let mut slot = hash as usize & (size - 1);
+            while self.slots[slot].0 != 0 {
                 slot = (slot + 1) & (size - 1);
             }
-            self.slots[slot] = number as u32 + 1;
+            self.slots[slot] = (found, hash);
+        }
+    }
+}
+
+/// What the bytes of an integer's key begin with; eight bytes follow. Those of several values are longer.
+pub(crate) const INTEGER: u8 = 1;
+
+/// A key of a row.
+#[derive(Clone, Copy)]
+pub(crate) enum Key<'k> {
+    /// One integer.
+    Integer(i64),
+    /// Anything else.
+    Bytes(&'k [u8]),
+}
+
+impl<'k> Key<'k> {
+    /// The key whose bytes `append_domain_key` or `append_value_key` made.
+    #[inline]
+    pub(crate) fn of(bytes: &'k [u8]) -> Key<'k> {
+        let number = match bytes {
+            [INTEGER, number @ ..] => number.try_into().ok().map(i64::from_be_bytes),
+            _ => None,
+        };
+        number.map_or(Key::Bytes(bytes), Key::Integer)
+    }
+
+    /// The bytes that it is the key of.
+    pub(crate) fn bytes(self) -> Vec<u8> {
+        match self {
+            Key::Integer(number) => [&[INTEGER][..], &number.to_be_bytes()].concat(),
+            Key::Bytes(bytes) => bytes.to_vec(),
+        }
+    }
+}
+
+/// What a map has for a key: two numbers. The first is not [`NONE`].
+pub(crate) type Pair = (u32, u32);
+/// No number.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Keys, each with two numbers.
+#[derive(Default)]
+pub(crate) struct KeyMap {
+    seed: Seed,
+    /// Integers and what they have; [`NONE`] = free. Its length is a power of two.
+    slots: Vec<(i64, Pair)>,
+    integers: usize,
+    others: Numbered,
+    of_others: Vec<Pair>,
+}
+
+impl KeyMap {
+    /// Bytes that a key takes: an integer three slots, and room to grow.
+    pub(crate) fn cost(key: Key<'_>) -> usize {
+        match key {
+            Key::Integer(_) => 3 * size_of::<(i64, Pair)>(),
+            Key::Bytes(key) => Numbered::cost(key.len()) + size_of::<Pair>(),
+        }
+    }
+
+    /// Bytes that all keys take.
+    pub(crate) fn held(&self) -> usize {
+        self.integers * KeyMap::cost(Key::Integer(0)) + self.others.held() + self.of_others.len() * size_of::<Pair>()
+    }
+
+    /// What a key has.
+    #[inline]
+    pub(crate) fn get(&self, key: Key<'_>) -> Option<Pair> {
+        match key {
+            Key::Integer(_) if self.slots.is_empty() => None,
+            Key::Integer(key) => {
+                let (_, found) = self.slots[self.slot(key)];
+                (found.0 != NONE).then_some(found)
+            }
+            Key::Bytes(key) => self.others.get(key).map(|number| self.of_others[number]),
+        }
+    }
+
+    /// What a key has, which is `new` if the key is: then true.
+    #[inline]
+    pub(crate) fn entry(&mut self, key: Key<'_>, new: Pair) -> (&mut Pair, bool) {
+        match key {
+            Key::Integer(key) => {
+                if (self.integers + 1) * 2 > self.slots.len() {
+                    self.grow();
+                }
+                let slot = self.slot(key);
+                let is_new = self.slots[slot].1.0 == NONE;
+                if is_new {
+                    self.slots[slot] = (key, new);
+                    self.integers += 1;
+                }
+                (&mut self.slots[slot].1, is_new)
+            }
+            Key::Bytes(key) => {
+                let (number, is_new) = self.others.insert(key);
+                if is_new {
+                    self.of_others.push(new);
+                }
+                (&mut self.of_others[number], is_new)
+            }
+        }
+    }
+
+    /// The slot of an integer, or the free one where it belongs.
+    #[inline]
+    fn slot(&self, key: i64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut slot = self.seed.hash_one(key) as usize & mask;
+        while self.slots[slot].1.0 != NONE && self.slots[slot].0 != key {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let size = (self.slots.len() * 2).max(FIRST / 2);
+        for entry in std::mem::replace(&mut self.slots, vec![(0, (NONE, NONE)); size]) {
+            if entry.1.0 != NONE {
+                let slot = self.slot(entry.0);
+                self.slots[slot] = entry;
+            }
         }
     }
 }
@@ -134,5 +257,31 @@ mod tests {
         }
         assert_eq!((table.len(), table.get(b"none"), table.get(b"")), (10_000, None, None));
         assert_eq!((table.insert(b""), table.get(b"")), ((10_000, true), Some(10_000)));
+    }
+
+    #[test]
+    fn a_map_has_the_numbers_of_integers_and_other_keys() {
+        let mut map = KeyMap::default();
+        let mut model = std::collections::HashMap::new();
+        let bytes = |n: i64| Key::Integer(n).bytes();
+        for n in 0..20_000u32 {
+            // Integers, some by their bytes, and keys that are none: of a tag that no integer has, and longer.
+            let key = i64::from(n * 7919 % 3001) * if n % 2 == 0 { 1 << 40 } else { -1 };
+            let bytes = match n % 4 {
+                0 | 1 => bytes(key),
+                2 => [&[13][..], &key.to_be_bytes()].concat(),
+                _ => [bytes(key), bytes(key)].concat(),
+            };
+            let key = if n % 8 == 0 { Key::Integer(key) } else { Key::of(&bytes) };
+            let expected = model.get(&bytes).copied();
+            assert_eq!(map.get(key), expected, "{n}");
+            let (pair, new) = map.entry(key, (n, 0));
+            assert_eq!(new, expected.is_none(), "{n}");
+            pair.1 += 1;
+            assert_eq!(*pair, expected.map_or((n, 1), |(first, seen)| (first, seen + 1)), "{n}");
+            model.insert(bytes, *pair);
+        }
+        assert!(map.integers > 2000 && map.others.len() > 2000);
+        assert_eq!((map.get(Key::Integer(i64::MIN)), map.get(Key::Bytes(&[0]))), (None, None));
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     long, vector,
 };
 use gannet_plan::expr::{ExprKind, SortKey};
-use gannet_types::{CollationId, Result, SqlType, TypeId, ValueRef, convert::compare::order};
+use gannet_types::{CollationId, Decimal, Result, SqlType, TypeId, ValueRef, convert::compare::order};
 use std::cmp::Ordering;
 
 /// A batch with the columns it is sorted by.
@@ -176,10 +176,22 @@ fn value_prefix(value: ValueRef<'_>, ty: &SqlType) -> u64 {
         ValueRef::DateTime(v, _) => signed(v.packed()),
         ValueRef::Timestamp(v, _) => signed(v.unix_micros()),
         ValueRef::Time(v, _) => signed(v.packed()),
+        ValueRef::Decimal(v) if ty.id == TypeId::Decimal => decimal_bits(v, ty.scale),
         ValueRef::Str(text, own) => text_collation(own, ty).get().sort_prefix(text),
         _ => 0,
     };
     1 << 63 | bits >> 1
+}
+
+/// The digits without the point, at the scale of the type. What no such integer holds is beyond all that one does.
+fn decimal_bits(v: Decimal, scale: u8) -> u64 {
+    let beyond = if v.is_negative() { f64::NEG_INFINITY } else { f64::INFINITY };
+    let rounded = if v.scale() > scale { v.round(scale) } else { Some(v) };
+    let digits = rounded.and_then(|v| {
+        let missing = 10i128.checked_pow(u32::from(scale - v.scale()))?;
+        v.to_i128()?.checked_mul(missing)
+    });
+    double_bits(digits.map_or(beyond, |digits| digits as f64))
 }
 
 fn double_bits(v: f64) -> u64 {
@@ -190,7 +202,7 @@ fn double_bits(v: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gannet_types::{Decimal, Value};
+    use gannet_types::Value;
 
     #[test]
     fn prefixes_and_comparison_agree() {
@@ -208,7 +220,22 @@ mod tests {
             [Value::Null, Value::Double(-1e300), Value::Double(-0.5), Value::Double(0.0), Value::Double(3.25)];
         let texts = ["", "\u{1}", "a", "ab", "abcdefghi", "abcdefghj", "b", "é", "zebra", "ж"].map(Value::text);
         let bytes = [b"".as_slice(), b"\0", b"\0\0", b"a", b"a\0", b"\xFF"].map(Value::bytes);
-        let decimals = [Value::Null, Value::Decimal(Decimal::from_i128(-105, 1)), Value::Decimal(Decimal::from_i64(0))];
+        let decimal = |text: &str| Value::Decimal(Decimal::parse(text.as_bytes()).value);
+        let decimals = [
+            Value::Null,
+            decimal("-9e60"),
+            decimal("-10.5"),
+            decimal("-10.49"),
+            decimal("-0.004"),
+            decimal("0"),
+            decimal("0.0"),
+            decimal("0.0049"),
+            decimal("0.01"),
+            decimal("9007199254740993.1"),
+            decimal("9007199254740993.11"),
+            decimal("170141183460469231731687303715884105727"),
+            decimal("9e60"),
+        ];
         for (values, ty) in [
             (&integers[..], &SqlType::BIGINT),
             (&doubles[..], &SqlType::DOUBLE),

@@ -12,7 +12,7 @@ use crate::{
     compare::{append_sort_key, append_value_key},
     context::Cx,
     eval, long,
-    numbered::Numbered,
+    numbered::{Key, KeyMap, Numbered},
     order::compare_values,
     spill::{MAX_LEVEL, Partitions, Run},
     vector,
@@ -40,7 +40,7 @@ enum State {
     Count(i64),
     Boxed(Box<dyn Accumulator>),
     /// DISTINCT: the keys seen.
-    Distinct(Box<(Box<dyn Accumulator>, Numbered)>),
+    Distinct(Box<(Box<dyn Accumulator>, KeyMap)>),
     /// GROUP_CONCAT with ORDER BY: (sort key, arguments), added when the group ends.
     Ordered(Box<Ordered>),
 }
@@ -84,7 +84,7 @@ pub struct Aggregation<'p> {
     /// Aggregates whose state grows with each row.
     growing: Vec<bool>,
     /// Keys of the groups, with their numbers.
-    index: Numbered,
+    index: KeyMap,
     groups: Vec<Group>,
     /// The key in work.
     key: Vec<u8>,
@@ -117,7 +117,7 @@ impl<'p> Aggregation<'p> {
             types,
             arg_types,
             growing,
-            index: Numbered::default(),
+            index: KeyMap::default(),
             groups: Vec::new(),
             key: Vec::new(),
             open: Vec::new(),
@@ -138,7 +138,7 @@ impl<'p> Aggregation<'p> {
         self.groups.clear();
         self.open.clear();
         self.ended.clear();
-        self.index = Numbered::default();
+        self.index = KeyMap::default();
         self.work.clear();
         (self.aside, self.distinct_aside) = (None, None);
         (self.full, self.drained, self.any, self.levels) = (false, false, false, MAX_LEVEL);
@@ -158,7 +158,7 @@ impl<'p> Aggregation<'p> {
                     (distinct, false) => {
                         State::Ordered(Box::new((boxed, Vec::new(), distinct.then(Numbered::default))))
                     }
-                    (true, true) => State::Distinct(Box::new((boxed, Numbered::default()))),
+                    (true, true) => State::Distinct(Box::new((boxed, KeyMap::default()))),
                     (false, true) => State::Boxed(boxed),
                 }
             })
@@ -316,19 +316,24 @@ impl<'p> Aggregation<'p> {
                     if columns.iter().any(|c| c.get(row).is_null()) {
                         continue;
                     }
-                    let key = &mut self.key;
-                    distinct_key(columns, aggregate, row, key)?;
+                    let key = match columns.as_slice() {
+                        [Column::Int(values, _)] => Key::Integer(values[row]),
+                        _ => {
+                            distinct_key(columns, aggregate, row, &mut self.key)?;
+                            Key::of(&self.key)
+                        }
+                    };
                     if let (Some(number), Some(aside)) = (number, &mut self.distinct_aside) {
-                        if !seen.contains(key) {
+                        if seen.get(key).is_none() {
                             let width = self.arg_types.iter().map(Vec::len).max().unwrap_or(0);
-                            put_value_aside(aside, [number, n, width], key, columns, row)?;
+                            put_value_aside(aside, [number, n, width], &key.bytes(), columns, row)?;
                         }
                         continue;
                     }
-                    if !seen.insert(key).1 {
+                    if !seen.entry(key, (0, 0)).1 {
                         continue;
                     }
-                    bytes = Numbered::cost(key.len());
+                    bytes = KeyMap::cost(key);
                     add_row(state.as_mut(), columns, row, cx)?;
                 }
                 State::Ordered(ordered) => bytes = self.keep_ordered(ordered, n, input, row, cx)?,
@@ -417,27 +422,34 @@ impl<'p> Aggregation<'p> {
         input: &Input<'_>,
         cx: &mut Cx<'_, 'p>,
     ) -> Result<(Vec<u32>, Vec<Vec<u8>>)> {
-        let (mut key, mut put_aside, mut keys_aside) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut buffer, mut put_aside, mut keys_aside) = (Vec::new(), Vec::new(), Vec::new());
         for row in 0..input.rows {
-            key.clear();
-            for (column, expr) in input.keys.iter().zip(self.plan.groups) {
-                append_value_key(column.get(row), &expr.ty, &mut key)?;
-            }
+            let key = match input.keys.as_slice() {
+                [Column::Int(values, nulls)] if !nulls.get(row) => Key::Integer(values[row]),
+                _ => {
+                    buffer.clear();
+                    for (column, expr) in input.keys.iter().zip(self.plan.groups) {
+                        append_value_key(column.get(row), &expr.ty, &mut buffer)?;
+                    }
+                    Key::of(&buffer)
+                }
+            };
             let number = if self.aside.is_none() {
-                let (number, new) = self.index.insert(&key);
+                let (found, new) = self.index.entry(key, (groups.len() as u32, 0));
+                let number = found.0 as usize;
                 if new {
                     let values = input.keys.iter().map(|c| c.get(row).to_owned()).collect();
                     groups.push(self.new_group(values, Some((input, row)), cx)?);
-                    let bytes = Numbered::cost(key.len());
+                    let bytes = KeyMap::cost(key);
                     cx.hold(bytes);
                     self.held += bytes;
                 }
                 number
-            } else if let Some(number) = self.index.get(&key) {
-                number
+            } else if let Some((number, _)) = self.index.get(key) {
+                number as usize
             } else {
                 put_aside.push(row as u32);
-                keys_aside.push(key.clone());
+                keys_aside.push(key.bytes());
                 continue;
             };
             self.add(&mut groups[number], Some(number), input, row, cx)?;
@@ -476,7 +488,7 @@ impl<'p> Aggregation<'p> {
         if self.groups.is_empty() {
             let group = self.new_group(Vec::new(), Some((input, 0)), cx)?;
             self.groups.push(group);
-            self.index.insert(&[]);
+            self.index.entry(Key::Bytes(&[]), (0, 0));
         }
         let mut bytes = 0;
         for (n, columns) in input.args.iter().enumerate() {
@@ -506,7 +518,7 @@ impl<'p> Aggregation<'p> {
         if let Some(aside) = self.distinct_aside.take() {
             self.add_distinct(aside, cx)?;
         }
-        self.index = Numbered::default();
+        self.index = KeyMap::default();
         self.full = false;
         for mut group in self.groups.drain(..) {
             finish_group(&mut group, cx)?;

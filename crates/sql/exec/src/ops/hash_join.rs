@@ -16,12 +16,12 @@ use crate::{
     compare::append_domain_key,
     context::Cx,
     eval,
-    numbered::Numbered,
+    numbered::{Key, KeyMap, NONE},
     spill::{BySequence, MAX_LEVEL, Merge, Partitions, Run, RunWriter, SpillFile, reduce},
     vector,
 };
 use gannet_plan::{
-    expr::{Expr, ExprKind},
+    expr::{Comparison, Expr, ExprKind},
     physical::{HashKey, JoinKind},
 };
 use gannet_telemetry::Counter;
@@ -69,9 +69,8 @@ pub struct HashJoinPlan<'p> {
 #[derive(Default)]
 struct Table {
     rows: Vec<Batch>,
-    keys: Numbered,
     /// For each key its first and its last place.
-    ends: Vec<(u32, u32)>,
+    keys: KeyMap,
     /// Places of rows that have a key: batch, row, and the next place with the same key ([`NONE`]: there is none).
     places: Vec<(u32, u32, u32)>,
     /// Rows may be long.
@@ -81,9 +80,6 @@ struct Table {
 
 /// Bytes of a row beyond which rows are joined one by one.
 const BULKY: usize = 2048;
-
-/// No place.
-const NONE: u32 = u32::MAX;
 
 impl Table {
     fn clear(&mut self, cx: &mut Cx<'_, '_>) {
@@ -96,17 +92,15 @@ impl Table {
         self.held += bytes;
     }
 
-    fn insert(&mut self, key: &[u8], (batch, row): (u32, u32), cx: &mut Cx<'_, '_>) {
-        let (number, new) = self.keys.insert(key);
+    fn insert(&mut self, key: Key<'_>, (batch, row): (u32, u32), cx: &mut Cx<'_, '_>) {
         let place = self.places.len() as u32;
-        if new {
-            self.ends.push((place, place));
-        } else {
-            let last = std::mem::replace(&mut self.ends[number].1, place);
+        let (ends, new) = self.keys.entry(key, (place, place));
+        if !new {
+            let last = std::mem::replace(&mut ends.1, place);
             self.places[last as usize].2 = place;
         }
         self.places.push((batch, row, NONE));
-        let bytes = if new { Numbered::cost(key.len()) + size_of::<(u32, u32)>() } else { 0 };
+        let bytes = if new { KeyMap::cost(key) } else { 0 };
         self.hold(bytes + size_of::<(u32, u32, u32)>(), cx);
     }
 
@@ -115,6 +109,14 @@ impl Table {
         let mut out = Column::for_type(ty);
         out.reserve(places.len());
         for place in places {
+            if let (Column::Int(out, gaps), Some((batch, row, _))) = (&mut out, self.places.get(*place as usize))
+                && let Column::Int(values, nulls) = &self.rows[*batch as usize].columns[n]
+                && gaps.none()
+                && !nulls.get(*row as usize)
+            {
+                out.push(values[*row as usize]);
+                continue;
+            }
             match self.places.get(*place as usize) {
                 Some((batch, row, _)) => out.push_from(&self.rows[*batch as usize].columns[n], *row as usize),
                 None => out.push(ValueRef::Null),
@@ -125,8 +127,8 @@ impl Table {
 
     /// The first place of a key; [`NONE`]: it has none.
     #[inline]
-    fn first(&self, key: &[u8]) -> u32 {
-        self.keys.get(key).map_or(NONE, |number| self.ends[number].0)
+    fn first(&self, key: Key<'_>) -> u32 {
+        self.keys.get(key).map_or(NONE, |(first, _)| first)
     }
 }
 
@@ -247,6 +249,27 @@ impl<'p> HashJoin<'p> {
         Ok(true)
     }
 
+    /// Finds the key of a row, its bytes in `buffer`; `None` when a NULL makes it match nothing. Of a column of
+    /// integers no bytes are made.
+    #[inline]
+    fn find_key<'k>(
+        &self,
+        right: bool,
+        batch: &Batch,
+        row: usize,
+        buffer: &'k mut Vec<u8>,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<Option<Key<'k>>> {
+        if let [HashKey { by: Comparison::Integer, null_safe: false, left: l, right: r }] = self.plan.keys
+            && let ExprKind::Column(n) = if right { &r.kind } else { &l.kind }
+            && let Column::Int(values, nulls) = &batch.columns[*n as usize]
+        {
+            return Ok((!nulls.get(row)).then(|| Key::Integer(values[row])));
+        }
+        let known = self.key(right, batch, row, buffer, cx)?;
+        Ok(known.then(|| Key::of(buffer)))
+    }
+
     /// Puts a batch of the build side into the table.
     fn insert(&mut self, batch: Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let number = self.table.rows.len() as u32;
@@ -254,10 +277,9 @@ impl<'p> HashJoin<'p> {
         // Without keys every row is looked at.
         let keyed = if self.plan.keys.is_empty() { 0 } else { batch.rows };
         for row in 0..keyed {
-            if self.key(true, &batch, row, &mut key, cx)? {
-                self.table.insert(&key, (number, row as u32), cx);
-            } else {
-                self.null_key = true;
+            match self.find_key(true, &batch, row, &mut key, cx)? {
+                Some(key) => self.table.insert(key, (number, row as u32), cx),
+                None => self.null_key = true,
             }
         }
         let bytes = batch.memory_bytes();
@@ -556,16 +578,15 @@ impl<'p> HashJoin<'p> {
                 return Ok(probing.matched);
             }
         } else if !(probing.matched && one_is_enough) {
-            let mut key = std::mem::take(&mut self.buffer);
-            let found = self.key(false, batch, row, &mut key, cx);
-            self.buffer = key;
-            known = found?;
+            let mut buffer = std::mem::take(&mut self.buffer);
+            let found = self.find_key(false, batch, row, &mut buffer, cx)?;
+            known = found.is_some();
             let types = (self.left_types, self.right_types);
             let mut at = match std::mem::take(&mut probing.place) {
-                0 if known => self.table.first(&self.buffer),
-                0 => NONE,
+                0 => found.map_or(NONE, |key| self.table.first(key)),
                 place => place as u32 - 1,
             };
+            self.buffer = buffer;
             let before = probing.matched;
             let mut looked = 0u32;
             while at != NONE {
@@ -626,14 +647,15 @@ impl<'p> HashJoin<'p> {
     fn probe_pairs(&mut self, probing: &mut Probing, cx: &mut Cx<'_, 'p>) -> Result<Batch> {
         cx.check_interrupt()?;
         let (mut lefts, mut rights) = (Vec::with_capacity(BATCH_ROWS), Vec::with_capacity(BATCH_ROWS));
-        let (batch, mut key) = (&probing.batch, std::mem::take(&mut self.buffer));
+        let (batch, mut buffer) = (&probing.batch, std::mem::take(&mut self.buffer));
         while probing.row < batch.rows && lefts.len() < BATCH_ROWS {
             let row = probing.row as u32;
             let mut known = true;
             let mut at = match std::mem::take(&mut probing.place) {
                 0 => {
-                    known = self.key(false, batch, probing.row, &mut key, cx)?;
-                    if known { self.table.first(&key) } else { NONE }
+                    let key = self.find_key(false, batch, probing.row, &mut buffer, cx)?;
+                    known = key.is_some();
+                    key.map_or(NONE, |key| self.table.first(key))
                 }
                 place => place as u32 - 1,
             };
@@ -665,7 +687,7 @@ impl<'p> HashJoin<'p> {
             }
             probing.row += 1;
         }
-        self.buffer = key;
+        self.buffer = buffer;
         let mut out = batch.gather(&lefts);
         if !matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti) {
             out.columns.extend(self.right_types.iter().enumerate().map(|(n, ty)| self.table.gather(n, ty, &rights)));

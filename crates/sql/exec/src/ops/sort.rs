@@ -28,6 +28,8 @@ pub struct Sort<'p> {
     /// The rows in order, once sorted.
     sorted: Vec<Entry>,
     at: usize,
+    /// With a limit: the last of as many rows as are wanted. No row that comes later and is not before it is needed.
+    last: Option<Entry>,
     reserved: usize,
     /// Sorted pieces on disk, in order of arrival.
     runs: Vec<Run>,
@@ -123,6 +125,7 @@ impl<'p> Sort<'p> {
             rows: Vec::new(),
             sorted: Vec::new(),
             at: 0,
+            last: None,
             reserved: 0,
             runs: Vec::new(),
             file: None,
@@ -147,7 +150,7 @@ impl<'p> Sort<'p> {
         cx.release(std::mem::take(&mut self.reserved));
         self.rows.clear();
         self.sorted.clear();
-        self.at = 0;
+        (self.at, self.last) = (0, None);
         self.runs.clear();
         (self.file, self.merge) = (None, None);
     }
@@ -192,6 +195,7 @@ impl<'p> Sort<'p> {
         cx.release(std::mem::take(&mut self.reserved));
         self.take_memory(kept.memory_bytes() + self.sorted.len() * size_of::<Entry>(), cx);
         self.rows = vec![kept];
+        self.last = self.sorted.last().copied();
         Ok(())
     }
 
@@ -202,8 +206,22 @@ impl<'p> Sort<'p> {
 
     fn take_batch(&mut self, batch: Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
         cx.begin_computing();
-        let rows = self.order.keyed(batch, cx)?;
+        let mut rows = self.order.keyed(batch, cx)?;
+        if let Some(last) = self.last {
+            let kept = &self.rows[last.batch as usize];
+            let before = |row: &usize| {
+                let order = self.order.prefix(&rows, *row).cmp(&last.prefix);
+                order.then_with(|| self.order.compare((&rows, *row), (kept, last.row as usize))).is_lt()
+            };
+            let wanted: Vec<usize> = (0..rows.rows.rows).filter(before).collect();
+            if wanted.len() < rows.rows.rows {
+                rows = self.order.gather(self.types, wanted.iter().map(|row| (&rows, *row)));
+            }
+        }
         let count = rows.rows.rows;
+        if count == 0 {
+            return Ok(());
+        }
         let bytes = rows.memory_bytes() + count * size_of::<Entry>();
         let joined = self.rows.last().filter(|last| last.rows.has_room_for(&rows.rows)).map(|last| last.rows.rows);
         let number = (self.rows.len() - usize::from(joined.is_some())) as u32;
@@ -239,6 +257,7 @@ impl<'p> Sort<'p> {
         self.runs.push(writer.finish()?);
         self.rows.clear();
         self.sorted.clear();
+        self.last = None;
         cx.release(std::mem::take(&mut self.reserved));
         Ok(())
     }
