@@ -297,6 +297,11 @@ impl Tree<'_> {
                 format!("Covering index skip scan{purpose} on {alias}{using}{outer}{over}")
             }
             Access::Search(search) => self.search(search, table, &names),
+            Access::Members(members) => {
+                let how = if members.single { "lookup" } else { "range scan" };
+                let of = if members.all { "all of" } else { "any of" };
+                format!("Index {how} on {alias}{using} ({of} {})", self.printer.expr(&members.document, &names))
+            }
             Access::Virtual { equals } => {
                 let one = |(c, e): &(u32, crate::expr::Expr)| {
                     format!("{} = {}", table.table.columns[*c as usize].name, self.printer.expr(e, &names))

@@ -4,6 +4,7 @@
 mod above;
 mod joins;
 mod loose;
+mod members;
 mod order;
 mod ors;
 mod parts;
@@ -320,7 +321,7 @@ impl Builder<'_> {
         let skips_locked = locking && rel.lock.wait == LockWait::SkipLocked;
         let mut hints = rel.hints.clone();
         hints.join &= !hidden_indexes(&table, self.options.passes);
-        let block = planned.block;
+        let (block, with_arrays) = (planned.block, table.clone());
         let alone = block.rels.len() == 1 && !block.aggregated && !block.distinct && block.windows.is_empty();
         let read = BaseRel {
             table,
@@ -330,6 +331,7 @@ impl Builder<'_> {
             empty,
             sargs,
             unions,
+            members: members::of_conditions(self, planned, rel, &with_arrays, own, applicable),
             searches: search::of_conditions(applicable.iter().map(|c| &planned.conditions[*c]), rel, slot),
             columns,
             filters,
