@@ -153,8 +153,8 @@ impl Table {
         self.codecs.indexes[index].array
     }
 
-    /// Gives `each` the entries of a row in a multi-valued index, ascending: the key, and how many of its bytes no other
-    /// row's entry may have, where the index is unique. An index of another method has none.
+    /// Gives `each` the entries of a row in a multi-valued index, ascending: the key, and how many of its bytes no
+    /// other row's entry may have, where the index is unique. An index of another method has none.
     pub(crate) fn array_entries<'v, E: From<SqlError>>(
         &self,
         index: usize,

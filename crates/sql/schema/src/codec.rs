@@ -3,9 +3,9 @@
 use crate::column::Column;
 use crate::history::History;
 use crate::index::{Index, IndexPart};
-use gannet_types::{SqlType, TypeId};
 use gannet_types::key::KeyPart;
 use gannet_types::row::RowLayout;
+use gannet_types::{SqlType, TypeId};
 
 /// Prepared codecs of a table.
 #[derive(Debug)]

@@ -231,8 +231,8 @@ impl Table {
 
 impl Table {
     /// Gives `each` the entries of a row in an index that is no plain B-tree, ascending: the key, how many of its bytes
-    /// no other entry may have (0: it may repeat), and carried bytes. A plain one has none here. Errors 3903 to 3907 for
-    /// elements of arrays.
+    /// no other entry may have (0: it may repeat), and carried bytes. A plain one has none here. Errors 3903 to 3907
+    /// for elements of arrays.
     pub fn entries<'v, E: From<SqlError>>(
         &self,
         index: usize,

@@ -594,9 +594,7 @@ fn element_of(ty: &DataType, whole: &CastType) -> Result<SqlType> {
         BaseType::Char if ty.national || ty.charset.is_some() && !binary || ty.bin_collation => {
             Err(SqlError::unsupported("specifying charset for multi-valued index"))
         }
-        BaseType::Char if !binary => {
-            Ok(SqlType::varchar(length.unwrap_or(0), gannet_schema::array::text_collation()))
-        }
+        BaseType::Char if !binary => Ok(SqlType::varchar(length.unwrap_or(0), gannet_schema::array::text_collation())),
         BaseType::Char | BaseType::Binary => Ok(SqlType::varbinary(length.unwrap_or(0))),
         BaseType::Date => Ok(SqlType::new(gannet_types::TypeId::Date)),
         BaseType::Time => precise(gannet_types::TypeId::Time),
@@ -612,7 +610,7 @@ fn element_of(ty: &DataType, whole: &CastType) -> Result<SqlType> {
         }
         _ => {
             let name = String::from_utf8_lossy(&printer::cast_type(whole)).into_owned();
-            Err(SqlError::unsupported(&format!("CAST-ing data to array of {name}")))
+            Err(SqlError::unsupported(format_args!("CAST-ing data to array of {name}")))
         }
     }
 }

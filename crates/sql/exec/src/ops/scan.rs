@@ -221,19 +221,38 @@ impl<'p> TreeScan<'p> {
         self.bounds = bounds;
     }
 
-    /// The row was not read before.
-    fn is_new(&mut self, row_key: &[u8], cx: &mut Cx<'_, 'p>) -> Result<bool> {
-        let Some((met, taken)) = &mut self.met else { return Ok(true) };
-        if met.contains(row_key) {
-            return Ok(false);
+    /// Reads the row behind an index entry, if that passes and the row was not read before. `verify`: the entry is a
+    /// candidate only.
+    fn fetch_behind(
+        &mut self,
+        table: &'p Table,
+        index: usize,
+        (key, value): (&[u8], &[u8]),
+        verify: bool,
+        batch: &mut Batch,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<()> {
+        if let Some(filter) = &self.scan.index_filter {
+            let mut row = self.reader.index_row(table, index, key, value)?;
+            self.reader.pad(table, &mut row, cx);
+            if !eval::is_true(filter, &row, 0, cx)? {
+                return Ok(());
+            }
         }
-        met.insert(row_key.into());
-        let bytes = met.len() * (row_key.len() + 32);
-        if bytes > *taken {
-            cx.reserve(bytes - *taken)?;
-            *taken = bytes;
+        let row_key = table.split_index_key(index, key)?.1.to_vec();
+        if self.met.as_ref().is_some_and(|(met, _)| met.contains(&row_key[..])) {
+            return Ok(());
         }
-        Ok(true)
+        let (made_by, before) = (verify.then(|| (index, key.to_vec())), batch.rows);
+        self.reader.fetch(table, &row_key, made_by.as_ref(), batch, cx)?;
+        if let Some((met, taken)) = self.met.as_mut().filter(|_| batch.rows > before) {
+            let bytes = (met.len() + 1) * (row_key.len() + 32);
+            met.insert(row_key.into());
+            if bytes > *taken {
+                cx.reserve(bytes - std::mem::replace(taken, bytes))?;
+            }
+        }
+        Ok(())
     }
 
     /// A batch without rows.
@@ -338,25 +357,7 @@ impl<'p> TreeScan<'p> {
                 Some(index) if self.scan.covering && !verify => {
                     self.reader.push_entry(table, index, entry.key, entry.value, batch)?;
                 }
-                Some(index) => {
-                    let passes = match &self.scan.index_filter {
-                        None => true,
-                        Some(filter) => {
-                            let mut row = self.reader.index_row(table, index, entry.key, entry.value)?;
-                            self.reader.pad(table, &mut row, cx);
-                            eval::is_true(filter, &row, 0, cx)?
-                        }
-                    };
-                    if passes {
-                        let (_, row_key) = table.split_index_key(index, entry.key)?;
-                        let row_key = row_key.to_vec();
-                        if !self.is_new(&row_key, cx)? {
-                            continue;
-                        }
-                        let made_by = verify.then(|| (index, entry.key.to_vec()));
-                        self.reader.fetch(table, &row_key, made_by.as_ref(), batch, cx)?;
-                    }
-                }
+                Some(index) => self.fetch_behind(table, index, (entry.key, entry.value), verify, batch, cx)?,
             }
             if let Some(keys) = &mut self.keys
                 && batch.rows > before

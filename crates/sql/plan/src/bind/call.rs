@@ -364,6 +364,14 @@ impl Binder<'_> {
                 }
                 value
             }
+            // Indexes over a path are found by it, so it is a part of the plan.
+            "JSON_EXTRACT" if args.len() >= 2 => {
+                let mut bound = vec![self.expr(&args[0])?];
+                for path in &args[1..] {
+                    bound.push(self.pinned(|b| b.expr(path))?);
+                }
+                self.call_named("JSON_EXTRACT", bound)?
+            }
             "GROUPING" => self.grouping(args)?,
             _ => return Ok(None),
         }))

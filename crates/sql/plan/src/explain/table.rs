@@ -327,7 +327,8 @@ impl<'p> TableFacts<'p> {
             Access::Merge { .. } => "index_merge",
             Access::Virtual { .. } => "ALL",
             Access::Search(_) => "fulltext",
-            Access::Members(members) => if members.single { "ref" } else { "range" },
+            Access::Members(members) if members.single => "ref",
+            Access::Members(_) => "range",
         };
         let (mut merged, mut merge_keys) = (None, None);
         if let Access::Merge { kind, parts } = &scan.access {

@@ -5,9 +5,9 @@ mod merge;
 mod parts;
 mod skip;
 
-pub(super) use members::Members;
 pub(super) use skip::Grouping;
 
+use super::array::Members;
 use super::block::part_len;
 use super::cost;
 use super::relset::RelSet;
@@ -526,7 +526,10 @@ impl BaseRel {
     /// scan.
     pub(super) fn possible(&self, available: RelSet, groups: &[u32]) -> Box<[u32]> {
         let sought = |i: usize| {
-            let served = |m: &Members| m.index == i && m.needs.within(available) && self.before(m, available).is_some();
+            let equal =
+                |p: &IndexPart| self.sargs.iter().any(|s| s.column == p.column && matches!(s.says, Says::Equals(_)));
+            let before = || self.table.indexes[i].parts.iter().take(self.table.array_part(i).unwrap_or(0));
+            let served = |m: &Members| m.index == i && m.needs.within(available) && before().all(equal);
             self.searches.iter().any(|s| s.index as usize == i) || self.members.iter().any(served)
         };
         let first = |i: usize| self.table.indexes[i].parts[0].column;

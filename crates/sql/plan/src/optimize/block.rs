@@ -321,7 +321,9 @@ impl Builder<'_> {
         let skips_locked = locking && rel.lock.wait == LockWait::SkipLocked;
         let mut hints = rel.hints.clone();
         hints.join &= !hidden_indexes(&table, self.options.passes);
-        let (block, with_arrays) = (planned.block, table.clone());
+        let block = planned.block;
+        let conditions: Vec<(usize, &Expr)> = applicable.iter().map(|c| (*c, &planned.conditions[*c])).collect();
+        let members = members::of_conditions(self, (rel, own), &table, &conditions, &set_of);
         let alone = block.rels.len() == 1 && !block.aggregated && !block.distinct && block.windows.is_empty();
         let read = BaseRel {
             table,
@@ -331,7 +333,7 @@ impl Builder<'_> {
             empty,
             sargs,
             unions,
-            members: members::of_conditions(self, planned, rel, &with_arrays, own, applicable),
+            members,
             searches: search::of_conditions(applicable.iter().map(|c| &planned.conditions[*c]), rel, slot),
             columns,
             filters,

@@ -1,13 +1,13 @@
 //! Conditions on elements of arrays that multi-valued indexes have: MEMBER OF, JSON_CONTAINS, JSON_OVERLAPS.
 
-use super::Planned;
 use crate::expr::{Expr, ExprKind, SubqueryKind};
 use crate::logical::Rel;
 use crate::make::constant;
-use crate::optimize::access::Members;
+use crate::optimize::array::Members;
 use crate::optimize::build::Builder;
 use crate::optimize::relset::RelSet;
 use crate::options::Passes;
+use crate::plan::TableExprs;
 use crate::range::elements_of;
 use gannet_schema::Table;
 use gannet_types::charset::Charset;
@@ -26,23 +26,22 @@ struct Said<'e> {
     single: bool,
 }
 
-/// The conditions among `applicable` that some index of the relation serves.
+/// The conditions, given with their positions, that some index of the relation serves.
 pub(super) fn of_conditions(
     builder: &Builder<'_>,
-    planned: &Planned<'_>,
-    rel: &Rel,
-    table: &Arc<Table>,
-    own: RelSet,
-    applicable: &[usize],
+    (rel, own): (&Rel, RelSet),
+    table: &Table,
+    conditions: &[(usize, &Expr)],
+    set_of: &dyn Fn(&Expr) -> RelSet,
 ) -> Vec<Members> {
     let mut all = Vec::new();
     if !table.indexes.iter().any(|i| i.element().is_some()) {
         return all;
     }
-    let Ok(exprs) = crate::table_exprs(table) else { return all };
-    for condition in applicable {
-        for said in said(&planned.conditions[*condition]) {
-            let needs = builder.set_of(planned.block, said.wanted);
+    let Some(exprs) = table.compiled.get::<Arc<TableExprs>>() else { return all };
+    for (condition, e) in conditions {
+        for said in said(e) {
+            let needs = set_of(said.wanted);
             if needs.intersects(own) || !is_known_at_open(builder, said.wanted) {
                 continue;
             }
