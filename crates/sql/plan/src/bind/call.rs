@@ -364,17 +364,19 @@ impl Binder<'_> {
                 }
                 value
             }
-            // Indexes over a path are found by it, so it is a part of the plan.
-            "JSON_EXTRACT" if args.len() >= 2 => {
-                let mut bound = vec![self.expr(&args[0])?];
-                for path in &args[1..] {
-                    bound.push(self.pinned(|b| b.expr(path))?);
-                }
-                self.call_named("JSON_EXTRACT", bound)?
-            }
+            "JSON_EXTRACT" if args.len() >= 2 => self.json_extract(args)?,
             "GROUPING" => self.grouping(args)?,
             _ => return Ok(None),
         }))
+    }
+
+    /// Indexes over a path are found by it, so it is a part of the plan.
+    fn json_extract(&mut self, args: &[ast::Expr]) -> Result<Bound> {
+        let mut bound = vec![self.expr(&args[0])?];
+        for path in &args[1..] {
+            bound.push(self.pinned(|b| b.expr(path))?);
+        }
+        self.call_named("JSON_EXTRACT", bound)
     }
 
     /// `GROUPING(a, ...)`: which of the group keys a super-aggregate row leaves out, as bits, the last argument's
