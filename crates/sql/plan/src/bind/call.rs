@@ -364,19 +364,10 @@ impl Binder<'_> {
                 }
                 value
             }
-            "JSON_EXTRACT" if args.len() >= 2 => self.json_extract(args)?,
+            "JSON_EXTRACT" if args.len() >= 2 => json_extract(self, args)?,
             "GROUPING" => self.grouping(args)?,
             _ => return Ok(None),
         }))
-    }
-
-    /// Indexes over a path are found by it, so it is a part of the plan.
-    fn json_extract(&mut self, args: &[ast::Expr]) -> Result<Bound> {
-        let mut bound = vec![self.expr(&args[0])?];
-        for path in &args[1..] {
-            bound.push(self.pinned(|b| b.expr(path))?);
-        }
-        self.call_named("JSON_EXTRACT", bound)
     }
 
     /// `GROUPING(a, ...)`: which of the group keys a super-aggregate row leaves out, as bits, the last argument's
@@ -745,3 +736,12 @@ fn aggregate_name(func: AggregateFunc) -> &'static str {
 
 /// The comparison operator of a quantified subquery is one of ours.
 const _: fn(ast::BinaryOp) -> Option<CompareOp> = compare_op;
+
+/// JSON_EXTRACT. Indexes over a path are found by it, so it is a part of the plan.
+fn json_extract(binder: &mut Binder<'_>, args: &[ast::Expr]) -> Result<Bound> {
+    let mut bound = vec![binder.expr(&args[0])?];
+    for path in &args[1..] {
+        bound.push(binder.pinned(|b| b.expr(path))?);
+    }
+    binder.call_named("JSON_EXTRACT", bound)
+}
