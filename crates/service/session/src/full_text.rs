@@ -24,7 +24,7 @@ pub(crate) fn check(session: &Session, id: VarId, text: &str) -> Result<()> {
     } else if lists {
         list(state, text).is_some()
     } else if id.is(Live::InnodbFtAuxTable) {
-        named(state, text).is_some_and(|t| t.indexes.iter().any(|i| !i.is_ordered()))
+        named(state, text).is_some_and(|t| t.indexes.iter().any(|i| i.text().is_some()))
     } else {
         true
     };

@@ -46,7 +46,7 @@ impl EntryMaker<'_> {
         EntryMaker { table, position, columns }
     }
 
-    /// Gives `put` the row's entries: one, or as many as a full-text index finds words. `key` and `carried` are
+    /// Gives `put` the row's entries: one, or as many as it has words or elements. `key` and `carried` are
     /// buffers.
     pub(crate) fn entries(
         &self,
@@ -70,8 +70,8 @@ impl EntryMaker<'_> {
             None => layout.get(row, column).unwrap_or(ValueRef::Null),
         };
         if !self.table.indexes[self.position].is_ordered() {
-            let mut each = |key: &[u8], value: &[u8]| put(Item { key, unique: 0, value });
-            return self.table.text_entries(self.position, value, row_key, &mut each);
+            let mut each = |key: &[u8], unique: usize, value: &[u8]| put(Item { key, unique, value });
+            return self.table.entries(self.position, value, row_key, &mut each);
         }
         let made = self.table.index_key(self.position, value, row_key, key)?;
         self.table.index_carried(self.position, value, carried)?;

@@ -33,7 +33,7 @@ fn figures_of(engine: &Engine, table: &Table, now_seconds: u64, places: u64) -> 
     let options = TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() };
     let mut txn = engine.begin(options);
     for (position, (index, tree)) in table.indexes.iter().zip(&trees.indexes).enumerate() {
-        if !index.is_ordered() {
+        if index.text().is_some() {
             continue;
         }
         let size = engine.tree_stats(tree)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gannet_catalog::StoredTable;
 use gannet_engine::{Engine, KeyRange, ScanOptions, TreeHandle, Txn, TxnOptions};
-use gannet_schema::{RowSource, Table};
+use gannet_schema::{Method, RowSource, Table};
 use gannet_types::{ErrorCode, Result, SqlError, Warnings, sql_err};
 
 use crate::codec::{decode_row, encode_row, entries, index_entry};
@@ -77,7 +77,11 @@ pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
         let name = &table.indexes[index].name;
         if found.entries != want.entries {
             let (n, rows) = (found.entries, want.entries);
-            let of = if table.indexes[index].is_ordered() { "rows" } else { "words of rows" };
+            let of = match table.indexes[index].method {
+                Method::Ordered => "rows",
+                Method::FullText(_) => "words of rows",
+                Method::Array(_) => "elements of rows",
+            };
             return Err(damaged(table, format!("index '{name}' has {n} entries for {rows} {of}")));
         }
         if found.sum != want.sum {

@@ -54,11 +54,20 @@ pub(crate) fn index_entry(table: &Table, index: usize, row_key: &[u8], values: &
 /// The entries of a row in an index that is no B-tree, ascending.
 pub(crate) fn entries(table: &Table, index: usize, row_key: &[u8], values: &[Value]) -> Result<Vec<IndexEntry>> {
     let mut all = Vec::new();
-    table.text_entries(index, |i| values[i].as_ref(), row_key, &mut |key, carried| {
-        all.push(IndexEntry { key: key.to_vec(), prefix_len: 0, has_null: true, carried: carried.to_vec() });
+    table.entries(index, |i| values[i].as_ref(), row_key, &mut |key, unique, carried| {
+        let (key, carried) = (key.to_vec(), carried.to_vec());
+        all.push(IndexEntry { key, prefix_len: unique, has_null: unique == 0, carried });
         Ok::<(), SqlError>(())
     })?;
     Ok(all)
+}
+
+/// The row makes an entry with this key.
+pub(crate) fn makes(table: &Table, index: usize, row_key: &[u8], values: &[Value], key: &[u8]) -> Result<bool> {
+    if table.indexes[index].is_ordered() {
+        return Ok(index_entry(table, index, row_key, values)?.key == key);
+    }
+    Ok(entries(table, index, row_key, values)?.iter().any(|e| e.key == key))
 }
 
 /// The key of a row that is to be inserted; takes a hidden row id where the table has no key.

@@ -68,7 +68,10 @@ impl Accesses {
             (Access::Full | Access::Virtual { .. }, _) => self.whole(first),
             (Access::Ranges { .. } | Access::Skip(_) | Access::Merge { .. }, true) => self.range += 1,
             (Access::Ranges { .. } | Access::Skip(_) | Access::Merge { .. }, false) => self.full_range_join += 1,
-            (Access::Point { .. } | Access::Ref { .. } | Access::Search(_), _) => {}
+            (Access::Members(members), first) if !members.single => {
+                *(if first { &mut self.range } else { &mut self.full_range_join }) += 1;
+            }
+            (Access::Point { .. } | Access::Ref { .. } | Access::Search(_) | Access::Members(_), _) => {}
         }
     }
 
@@ -122,6 +125,7 @@ impl Physical {
         match &self.op {
             Op::TableScan(scan) => {
                 matches!(scan.access, Access::Ranges { .. } | Access::Skip(_) | Access::Merge { .. })
+                    || matches!(&scan.access, Access::Members(members) if !members.single)
             }
             Op::Materialize { .. } | Op::SetOperation { .. } => false,
             _ => {

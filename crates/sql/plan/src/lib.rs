@@ -38,4 +38,4 @@ pub use params::cell_value;
 pub use plan::{Plan, PlanKind, TableExprs};
 pub use planner::{column_flags, plan, plan_expressions, plan_load, plan_query};
 pub use source::{Colliding, insert_rows_of, plan_source};
-pub use table_exprs::{bind_over, rows_keep, table_exprs};
+pub use table_exprs::{array_outside, bind_over, rows_keep, table_exprs};

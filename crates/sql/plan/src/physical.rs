@@ -333,6 +333,38 @@ pub enum Access {
     /// The rows that a full-text search finds, those of the highest rank first; the whole condition stays in the
     /// filter.
     Search(Box<SearchAccess>),
+    /// Rows by elements of an array, through a multi-valued index, each once and in no order; the whole condition stays
+    /// in the filter.
+    Members(Box<MembersAccess>),
+}
+
+/// Elements of an array as the way to a table's rows. The scan's index is the multi-valued one.
+#[derive(Clone, Debug)]
+pub struct MembersAccess {
+    /// The JSON document whose elements are looked for; NULL finds nothing. What an index does not tell, an empty array
+    /// among it, is found by reading all rows.
+    pub document: Expr,
+    /// Rows with all of the elements are wanted; else with any of them.
+    pub all: bool,
+    /// MEMBER OF: there is one element.
+    pub single: bool,
+    /// Values of the parts in front of the element, and of some behind it.
+    pub before: Box<[KeyValue]>,
+    /// See `before`.
+    pub after: Box<[KeyValue]>,
+}
+
+impl MembersAccess {
+    /// Its expressions.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        std::iter::once(&self.document).chain(self.before.iter().chain(&self.after).map(|k| &k.value))
+    }
+
+    /// As [`MembersAccess::exprs`], to change them.
+    pub fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let keys = self.before.iter_mut().chain(&mut self.after).map(|k| &mut k.value);
+        std::iter::once(&mut self.document).chain(keys)
+    }
 }
 
 /// A full-text search as the way to a table's rows.

@@ -52,7 +52,7 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
             let mut bound = binder.update(update)?;
             binder.check_hints();
             let mut arena = binder.arena;
-            place_rows(&arena)?;
+            prepare_tables(&arena)?;
             rewrite::block(&mut arena, &mut bound.block, options);
             let values = bound.targets.iter_mut().flat_map(|t| &mut t.assignments).filter_map(|(_, v)| v.as_mut());
             values.for_each(|v| rewrite::substitute(v, &arena.replaced));
@@ -68,7 +68,7 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
             let mut bound = binder.delete(delete)?;
             binder.check_hints();
             let mut arena = binder.arena;
-            place_rows(&arena)?;
+            prepare_tables(&arena)?;
             rewrite::block(&mut arena, &mut bound.block, options);
             let mut builder = Builder::new(&arena, options);
             builder.mark_used(None);
@@ -110,7 +110,7 @@ fn plan_query_with(mut binder: Binder<'_>, query: &AstQuery) -> Result<Plan> {
     binder.check_hints();
     let mut arena = binder.arena;
     let columns = result_columns(&arena, &query);
-    place_rows(&arena)?;
+    prepare_tables(&arena)?;
     rewrite::query(&mut arena, &mut query, options);
     let mut builder = Builder::new(&arena, options);
     builder.mark_used(Some(&query));
@@ -123,10 +123,12 @@ fn plan_query_with(mut binder: Binder<'_>, query: &AstQuery) -> Result<Plan> {
     Ok(Plan { max_execution_time, ..finish(builder, kind, columns, snapshot, options)? })
 }
 
-/// Binds the expressions that place rows in parts: estimates ask which parts are read.
-fn place_rows(arena: &Arena) -> Result<()> {
-    let parted = arena.tables.iter().filter(|t| t.table.partitions.is_some());
-    parted.into_iter().try_for_each(|t| crate::table_exprs::table_exprs(&t.table).map(drop))
+/// Binds the expressions that place rows in parts, since estimates ask which parts are read, and arrays of multi-valued
+/// indexes, which conditions are compared with.
+fn prepare_tables(arena: &Arena) -> Result<()> {
+    let arrays = |t: &gannet_schema::Table| t.indexes.iter().any(|i| i.element().is_some());
+    let asked = arena.tables.iter().filter(|t| t.table.partitions.is_some() || arrays(&t.table));
+    asked.into_iter().try_for_each(|t| crate::table_exprs::table_exprs(&t.table).map(drop))
 }
 
 /// MAX_EXECUTION_TIME(n) among the hints of the first SELECT.

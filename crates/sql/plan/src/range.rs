@@ -10,12 +10,13 @@ mod locate;
 pub use locate::{Located, is_sargable, is_total, locate};
 
 use crate::expr::{Comparison, Expr};
-use crate::physical::{Access, Interval, IntervalBound, KeyValue, Ranges};
+use crate::physical::{Access, Interval, IntervalBound, KeyValue, MembersAccess, Ranges};
 use gannet_schema::Table;
 use gannet_types::collation::{CutKeys, LikePattern};
 use gannet_types::convert::to_text;
+use gannet_types::json::Json;
 use gannet_types::key::{self, KeyPart};
-use gannet_types::{Result, SqlError, TimeZone, TypeId, Value, ValueRef};
+use gannet_types::{Result, SqlError, SqlType, TimeZone, TypeId, Value, ValueRef};
 
 /// One end of a range of keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +67,11 @@ impl Bounds {
             End::Before(from, to) => Limit::Before(&self.bytes[from..to]),
             End::After(from, to) => Limit::After(&self.bytes[from..to]),
         }
+    }
+
+    /// One of the ranges, and no others.
+    pub fn keep(&mut self, number: usize) {
+        self.ranges = self.ranges.get(number).copied().into_iter().collect();
     }
 
     /// No ranges.
@@ -212,12 +218,83 @@ pub fn encode_access<'p>(
         Access::Full | Access::Virtual { .. } => encoder.bounds.ranges.push((End::Open, End::Open)),
         Access::Point { key } | Access::Ref { key } => encoder.equal(key, eval)?,
         Access::Ranges { ranges } => encoder.ranges(ranges, eval)?,
-        Access::Merge { .. } | Access::Skip(_) | Access::Search(_) => {
+        Access::Merge { .. } | Access::Skip(_) | Access::Search(_) | Access::Members(_) => {
             return Err(SqlError::internal("a scan of several ranges encoded as one"));
         }
     }
     bounds.normalise();
     Ok(())
+}
+
+/// The ranges of an access by elements of an array, one for each element. False: what is looked for is not in the
+/// index, and all rows have to be read.
+pub fn encode_members<'p>(
+    table: &Table,
+    index: usize,
+    members: &'p MembersAccess,
+    zone: &TimeZone,
+    eval: &mut impl FnMut(&'p Expr) -> Result<Value>,
+    bounds: &mut Bounds,
+) -> Result<bool> {
+    bounds.clear();
+    let parts = table.key_parts(index);
+    let Some((before, [part, after @ ..])) = parts.split_at_checked(members.before.len()) else { return Ok(false) };
+    let elements = match eval(&members.document) {
+        Ok(Value::Json(stored)) => {
+            elements_of(&Json::decode(&stored, gannet_types::room::Room::FREE)?, &part.ty, members.all)
+        }
+        Ok(Value::Null) => Some(Vec::new()),
+        // The condition gives the error in its own words, if there is a row for it.
+        Ok(_) | Err(_) => None,
+    };
+    let Some(elements) = elements else { return Ok(false) };
+    let mut encoder = Encoder { parts, zone, bounds };
+    for (part, value) in before.iter().zip(&members.before) {
+        match encoder.append(part, value, eval)? {
+            Appended::Yes => {}
+            Appended::NoMatch => return Ok(true),
+            Appended::Unknown => return Ok(false),
+        }
+    }
+    let length = encoder.bounds.prefix.len();
+    'elements: for element in &elements {
+        encoder.bounds.prefix.truncate(length);
+        key::encode(part, element.as_ref(), &mut encoder.bounds.prefix)?;
+        for (part, value) in after.iter().zip(&members.after) {
+            match encoder.append(part, value, eval)? {
+                Appended::Yes => {}
+                Appended::NoMatch => continue 'elements,
+                Appended::Unknown => break,
+            }
+        }
+        encoder.bounds.push_prefix();
+    }
+    bounds.normalise();
+    Ok(true)
+}
+
+/// The elements of a document that an index with elements of `ty` may have: none, if rows with one of them cannot be in
+/// the table. `None`: the index does not tell.
+pub(crate) fn elements_of(document: &Json, ty: &SqlType, all: bool) -> Option<Vec<Value>> {
+    let items = match document {
+        Json::Array(items) if items.is_empty() => return None,
+        Json::Array(items) => &items[..],
+        scalar => std::slice::from_ref(scalar),
+    };
+    let mut elements = Vec::with_capacity(items.len());
+    for item in items {
+        match item {
+            Json::Array(_) | Json::Object(_) => return None,
+            Json::Null => elements.push(Value::Null),
+            scalar => match gannet_schema::array::element(ty, scalar) {
+                Ok(value) => elements.push(value),
+                // No row has it, since it would not have been taken.
+                Err(_) if all => return Some(Vec::new()),
+                Err(_) => {}
+            },
+        }
+    }
+    Some(elements)
 }
 
 /// As [`encode_access`], for ranges of an index.

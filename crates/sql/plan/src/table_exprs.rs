@@ -79,7 +79,20 @@ fn instants(e: &mut Expr) {
 
 fn bind_text(table: &Arc<Table>, text: &str) -> Result<Expr> {
     let parsed = gannet_parser::parse_expr(text.as_bytes(), LexMode::default());
-    bind_over(table, &parsed.map_err(|e| SqlError::internal(format_args!("stored expression {text}: {e}")))?)
+    match parsed.map_err(|e| SqlError::internal(format_args!("stored expression {text}: {e}")))? {
+        // The column of a multi-valued index holds the array as it is; its elements are converted in the entries.
+        ast::Expr::Cast(cast) if cast.array => bind_over(table, &cast.expr),
+        parsed => bind_over(table, &parsed),
+    }
+}
+
+/// CAST ... AS ... ARRAY is the whole of an index's part, and nothing else.
+#[cold]
+pub fn array_outside() -> SqlError {
+    SqlError::unsupported(
+        "Use of CAST( .. AS .. ARRAY) outside of functional index in CREATE(non-SELECT)/ALTER TABLE or in general \
+         expressions",
+    )
 }
 
 /// Binds an expression over the row of a table. It sees this table only.

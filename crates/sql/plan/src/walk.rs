@@ -251,6 +251,7 @@ fn access_exprs<'p>(access: &'p Access, f: &mut impl FnMut(&'p Expr)) {
         }
         Access::Virtual { equals } => equals.iter().for_each(|(_, e)| f(e)),
         Access::Search(search) => search.exprs().for_each(f),
+        Access::Members(members) => members.exprs().for_each(f),
     }
 }
 
@@ -375,6 +376,7 @@ impl Access {
             }
             Access::Virtual { equals } => equals.iter_mut().for_each(|(_, e)| each(e)),
             Access::Search(search) => search.exprs_mut().for_each(each),
+            Access::Members(members) => members.exprs_mut().for_each(each),
         }
         outcome
     }

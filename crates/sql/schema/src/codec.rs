@@ -3,9 +3,9 @@
 use crate::column::Column;
 use crate::history::History;
 use crate::index::{Index, IndexPart};
-use gannet_types::SqlType;
 use gannet_types::key::KeyPart;
 use gannet_types::row::RowLayout;
+use gannet_types::{SqlType, TypeId};
 
 /// Prepared codecs of a table.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct Codecs {
 pub(crate) struct IndexCodec {
     pub(crate) columns: Box<[u32]>,
     pub(crate) parts: Box<[KeyPart]>,
+    /// The part that is an element of an array.
+    pub(crate) array: Option<usize>,
     pub(crate) carried_columns: Box<[u32]>,
     pub(crate) carried: Option<RowLayout>,
     /// Where each covered column's value is; by column, ascending.
@@ -56,6 +58,9 @@ impl Codecs {
             if let Some(text) = indexes[i].text() {
                 return IndexCodec::of_words(text.definition.collation);
             }
+            if let Some(element) = indexes[i].element() {
+                return IndexCodec::of_elements(of_index(i), parts, element);
+            }
             if Some(i) == clustered {
                 return IndexCodec::clustered(of_index(i), parts, columns.len());
             }
@@ -70,12 +75,32 @@ impl IndexCodec {
     /// Words stand for no column: such an index covers nothing.
     fn of_words(collation: gannet_types::CollationId) -> IndexCodec {
         let parts = Box::new([crate::method::word_part(collation)]);
-        IndexCodec { columns: Box::new([]), parts, carried_columns: Box::new([]), carried: None, sources: Box::new([]) }
+        IndexCodec { parts, ..IndexCodec::bare() }
+    }
+
+    /// Elements stand for no column either, and a row with an empty array has no entry.
+    fn of_elements(columns: Box<[u32]>, mut parts: Box<[KeyPart]>, element: &SqlType) -> IndexCodec {
+        let array = parts.iter().position(|p| p.ty.id == TypeId::Json);
+        if let Some(part) = array.and_then(|at| parts.get_mut(at)) {
+            part.ty = SqlType { nullable: true, ..element.clone() };
+        }
+        IndexCodec { columns, parts, array, ..IndexCodec::bare() }
+    }
+
+    fn bare() -> IndexCodec {
+        IndexCodec {
+            columns: Box::new([]),
+            parts: Box::new([]),
+            array: None,
+            carried_columns: Box::new([]),
+            carried: None,
+            sources: Box::new([]),
+        }
     }
 
     fn clustered(columns: Box<[u32]>, parts: Box<[KeyPart]>, width: usize) -> IndexCodec {
         let sources = (0..width as u32).map(|c| (c, Source::Carried(c as usize))).collect();
-        IndexCodec { columns, parts, carried_columns: Box::new([]), carried: None, sources }
+        IndexCodec { columns, parts, sources, ..IndexCodec::bare() }
     }
 
     fn secondary(
@@ -103,7 +128,8 @@ impl IndexCodec {
         sources.sort_by_key(|(c, _)| *c);
         let types: Vec<SqlType> = carried_columns.iter().map(|c: &u32| all[*c as usize].ty.clone()).collect();
         let carried = if types.is_empty() { None } else { Some(RowLayout::new(&types)) };
-        IndexCodec { columns, parts, carried_columns: carried_columns.into(), carried, sources: sources.into() }
+        let (carried_columns, sources) = (carried_columns.into(), sources.into());
+        IndexCodec { columns, parts, array: None, carried_columns, carried, sources }
     }
 
     pub(crate) fn source(&self, column: u32) -> Option<Source> {

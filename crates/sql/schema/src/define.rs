@@ -188,7 +188,7 @@ pub fn define(definition: &TableDefinition) -> Result<Defined> {
         }
         indexes.push(defined);
     }
-    if indexes.iter().any(|i| !i.is_ordered()) {
+    if indexes.iter().any(|i| i.text().is_some()) {
         check_document_id(&columns)?;
     }
     let constraints = define_constraints(definition, &columns, &mut indexes)?;
@@ -400,11 +400,17 @@ pub fn define_index(
         if parts.iter().any(|p| p.column as usize == column) {
             return Err(error(ErrorCode::DupFieldname, &[name]));
         }
-        if given.method != Method::Ordered {
+        if let Method::FullText(_) = given.method {
             parts.push(IndexPart { column: column as u32, prefix: *prefix, descending: *descending });
             continue;
         }
-        let (prefix, part_bytes) = check_part(&columns[column], *prefix)?;
+        let (prefix, part_bytes) = match &given.method {
+            // What is in the keys is an element.
+            Method::Array(element) if columns[column].ty.id == TypeId::Json => {
+                check_part(&Column { ty: element.clone(), ..columns[column].clone() }, *prefix)?
+            }
+            _ => check_part(&columns[column], *prefix)?,
+        };
         bytes += part_bytes;
         if part_bytes > most_part_bytes {
             return Err(error(ErrorCode::TooLongKey, &[&most_part_bytes]));
@@ -548,7 +554,7 @@ pub(crate) fn sort_indexes(columns: &[Column], indexes: &mut [Index]) {
         match i.kind {
             IndexKind::Primary => 0,
             IndexKind::Unique => 1 + 2 * u8::from(nullable) + u8::from(partial),
-            IndexKind::Plain => 5 + u8::from(!i.is_ordered()),
+            IndexKind::Plain => 5 + u8::from(i.text().is_some()),
         }
     });
 }

@@ -3,6 +3,7 @@
 use crate::column::EngineAttributes;
 use crate::method::{FullText, Method};
 use gannet_base::TreeId;
+use gannet_types::SqlType;
 use std::sync::Arc;
 
 /// Indexes of a table.
@@ -85,8 +86,17 @@ impl Index {
     #[inline]
     pub fn text(&self) -> Option<&FullText> {
         match &self.method {
-            Method::Ordered => None,
+            Method::Ordered | Method::Array(_) => None,
             Method::FullText(text) => Some(text),
+        }
+    }
+
+    /// The type of the elements in a multi-valued index.
+    #[inline]
+    pub fn element(&self) -> Option<&SqlType> {
+        match &self.method {
+            Method::Ordered | Method::FullText(_) => None,
+            Method::Array(ty) => Some(ty),
         }
     }
 }

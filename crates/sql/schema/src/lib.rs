@@ -6,6 +6,7 @@
 //!
 //! Nothing here reads, writes or waits: the store over the engine is `gannet-catalog`.
 
+pub mod array;
 mod codec;
 mod column;
 mod constraint;

@@ -5,6 +5,8 @@
 //! ```text
 //! word's key · clustered key → how often, the word, where (text::posting)
 //! ```
+//!
+//! A multi-valued index has one for each element of an array ([`crate::array`]).
 
 use gannet_text::{Analyzer, Definition};
 use gannet_types::key::KeyPart;
@@ -19,6 +21,9 @@ pub enum Method {
     Ordered,
     /// The words of its columns.
     FullText(Arc<FullText>),
+    /// A B-tree in which one part, the one over a JSON column, is each element of the array there, as a value of this
+    /// type.
+    Array(SqlType),
 }
 
 /// A full-text index's definition, ready to use.

@@ -12,6 +12,7 @@
 //! Everything here appends to buffers which the caller reuses.
 
 use crate::codec::{IndexCodec, Source};
+use crate::method::Method;
 use crate::table::Table;
 use gannet_types::charset::Charset;
 use gannet_types::key::{self, KeyPart};
@@ -207,6 +208,7 @@ impl Table {
             let from = text.len();
             let value = value(*column as usize);
             match value {
+                ValueRef::Json(_) if codec.array == Some(i) => self.array_text(index, value, &mut text),
                 ValueRef::Null => text.extend_from_slice(b"NULL"),
                 v => v.write_text(&mut text),
             }
@@ -228,14 +230,29 @@ impl Table {
 }
 
 impl Table {
-    /// Gives `each` the entries of a row in a full-text index: key and carried bytes, ascending. An index of another
-    /// method has none.
-    pub fn text_entries<'v, E>(
+    /// Gives `each` the entries of a row in an index that is no plain B-tree, ascending: the key, how many of its bytes
+    /// no other entry may have (0: it may repeat), and carried bytes. A plain one has none here. Errors 3903 to 3907
+    /// for elements of arrays.
+    pub fn entries<'v, E: From<SqlError>>(
         &self,
         index: usize,
         value: impl Fn(usize) -> ValueRef<'v>,
         clustered_key: &[u8],
-        each: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), E>,
+        each: &mut dyn FnMut(&[u8], usize, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self.indexes[index].method {
+            Method::Ordered => Ok(()),
+            Method::FullText(_) => self.text_entries(index, value, clustered_key, each),
+            Method::Array(_) => self.array_entries(index, value, clustered_key, each),
+        }
+    }
+
+    fn text_entries<'v, E>(
+        &self,
+        index: usize,
+        value: impl Fn(usize) -> ValueRef<'v>,
+        clustered_key: &[u8],
+        each: &mut dyn FnMut(&[u8], usize, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let Some(text) = self.indexes[index].text() else { return Ok(()) };
         let columns = self.indexes[index].parts.iter().map(|part| match value(part.column as usize) {
@@ -249,7 +266,7 @@ impl Table {
             key.extend_from_slice(&word.key);
             key.extend_from_slice(clustered_key);
             word.carried(&text.analyzer, &mut carried);
-            each(&key, &carried)?;
+            each(&key, 0, &carried)?;
         }
         Ok(())
     }

@@ -39,6 +39,9 @@ use std::sync::Arc;
 const VERSION: u8 = 2;
 /// The code of a full-text index among kinds of index: its definition follows its parts.
 const FULL_TEXT: u8 = 3;
+/// A plain and a unique multi-valued index: the type of its elements follows its parts.
+const ARRAY: u8 = 4;
+const UNIQUE_ARRAY: u8 = 5;
 /// Bytes of a full-text index's definition, at most.
 const MAX_TEXT_DEFINITION: usize = 1 << 24;
 /// Format of a table that was changed without writing its rows anew.
@@ -369,9 +372,13 @@ fn encode_type(ty: &SqlType, w: &mut Writer<'_>) {
 fn encode_index(index: &Index, w: &mut Writer<'_>) {
     let kind = match index.kind {
         IndexKind::Primary => 0,
+        IndexKind::Unique if index.element().is_some() => UNIQUE_ARRAY,
         IndexKind::Unique => 1,
-        IndexKind::Plain if index.is_ordered() => 2,
-        IndexKind::Plain => FULL_TEXT,
+        IndexKind::Plain => match index.method {
+            Method::Ordered => 2,
+            Method::FullText(_) => FULL_TEXT,
+            Method::Array(_) => ARRAY,
+        },
     };
     let using = match index.using {
         None => 0,
@@ -392,6 +399,9 @@ fn encode_index(index: &Index, w: &mut Writer<'_>) {
         let mut definition = Vec::new();
         text.definition.encode(&mut definition);
         w.prefixed(&definition);
+    }
+    if let Some(element) = index.element() {
+        encode_type(element, w);
     }
     encode_attributes(&index.attributes, w);
 }
@@ -453,8 +463,8 @@ fn decode_index(r: &mut Reader<'_>, columns: usize) -> Decoded<Index> {
     let code = r.u8()?;
     let kind = match code {
         0 => IndexKind::Primary,
-        1 => IndexKind::Unique,
-        2 | FULL_TEXT => IndexKind::Plain,
+        1 | UNIQUE_ARRAY => IndexKind::Unique,
+        2 | FULL_TEXT | ARRAY => IndexKind::Plain,
         _ => return Err(r.invalid("index kind")),
     };
     let flags = r.u8()?;
@@ -480,10 +490,10 @@ fn decode_index(r: &mut Reader<'_>, columns: usize) -> Decoded<Index> {
     if parts.is_empty() {
         return Err(r.invalid("number of key parts"));
     }
-    let method = if code == FULL_TEXT {
-        Method::full_text(gannet_text::Definition::decode(r.prefixed(MAX_TEXT_DEFINITION)?)?)
-    } else {
-        Method::Ordered
+    let method = match code {
+        FULL_TEXT => Method::full_text(gannet_text::Definition::decode(r.prefixed(MAX_TEXT_DEFINITION)?)?),
+        ARRAY | UNIQUE_ARRAY => Method::Array(decode_type(r)?),
+        _ => Method::Ordered,
     };
     let attributes = decode_attributes(r, flags & 16 != 0)?;
     let (invisible, generated) = (flags & 1 != 0, flags & 8 != 0);

@@ -240,8 +240,8 @@ fn write_index(out: &mut String, table: &Table, index: &Index, options: &ShowOpt
     match index.kind {
         IndexKind::Primary => out.push_str("PRIMARY KEY"),
         IndexKind::Unique => out.push_str("UNIQUE KEY "),
-        IndexKind::Plain if index.is_ordered() => out.push_str("KEY "),
-        IndexKind::Plain => out.push_str("FULLTEXT KEY "),
+        IndexKind::Plain if index.text().is_some() => out.push_str("FULLTEXT KEY "),
+        IndexKind::Plain => out.push_str("KEY "),
     }
     if index.kind != IndexKind::Primary {
         name(out, &index.name, options);
@@ -425,8 +425,8 @@ pub fn index_rows(table: &Table) -> Vec<IndexRow<'_>> {
                 sequence: i as u32 + 1,
                 column: (!column.hidden).then_some(&*column.name),
                 expression: column.generated.as_ref().filter(|_| column.hidden).map(|g| &*g.expression),
-                direction: index.is_ordered().then_some(if part.descending { "D" } else { "A" }),
-                method: if index.is_ordered() { "BTREE" } else { "FULLTEXT" },
+                direction: index.text().is_none().then_some(if part.descending { "D" } else { "A" }),
+                method: if index.text().is_none() { "BTREE" } else { "FULLTEXT" },
                 // Estimates count one value at least; an empty table has none.
                 cardinality: distinct.map_or(0, |d| (d as u64).min(figures.rows)),
                 sub_part: part.prefix,

@@ -11,8 +11,8 @@ use crate::dml::complete::{self, Options};
 use gannet_engine::Txn;
 use gannet_functions::Stability;
 use gannet_parser::ast::{
-    BaseType, BinaryOp, Call, Cast, CastType, ColumnRef, DateArith, Expr, Ident, IntervalUnit, Literal, LiteralValue,
-    UnaryOp,
+    BaseType, BinaryOp, Call, Cast, CastType, ColumnRef, DataType, DateArith, Expr, Ident, IntervalUnit, Literal,
+    LiteralValue, UnaryOp,
 };
 use gannet_parser::printer;
 use gannet_plan::TableExprs;
@@ -115,7 +115,7 @@ impl Definition<'_> {
             }
             _ => None,
         };
-        self.rewrite(&mut expr, usage, owner)?;
+        self.rewrite_whole(&mut expr, usage, owner)?;
         if let Use::Check(name) = usage
             && !expr.is_boolean()
         {
@@ -128,7 +128,19 @@ impl Definition<'_> {
     /// Checks an expression that was taken before, against other columns than then. `owner` is the column it belongs
     /// to.
     pub(super) fn recheck(&self, usage: &Use, owner: Option<usize>, expr: &Expr) -> Result<()> {
-        self.rewrite(&mut expr.clone(), usage, owner)
+        self.rewrite_whole(&mut expr.clone(), usage, owner)
+    }
+
+    /// As [`Self::rewrite`]; what is the whole part of an index may be an array.
+    fn rewrite_whole(&self, e: &mut Expr, usage: &Use, owner: Option<usize>) -> Result<()> {
+        match (e, usage) {
+            (Expr::Cast(cast), Use::Functional(_)) if cast.array => {
+                self.rewrite(&mut cast.expr, usage, owner)?;
+                plain_decimal(&mut cast.to);
+                Ok(())
+            }
+            (e, _) => self.rewrite(e, usage, owner),
+        }
     }
 
     fn rewrite(&self, e: &mut Expr, usage: &Use, owner: Option<usize>) -> Result<()> {
@@ -168,6 +180,7 @@ impl Definition<'_> {
                 Err(usage.disallowed())
             }
             Expr::Aggregate(_) => Err(sql_err!(InvalidGroupFuncUse)),
+            Expr::Cast(cast) if cast.array => Err(gannet_plan::array_outside()),
             Expr::Window(w) => Err(sql_err!(WindowInvalidWindowFuncUse, format!("{:?}", w.func).to_lowercase())),
             Expr::Param(_) => Err(usage.disallowed()),
             Expr::Match(_) => Err(usage.disallowed_named("match")),
@@ -320,15 +333,14 @@ impl Definition<'_> {
                 *e = Expr::Binary { op, left: expr.clone(), right: Box::new(list.remove(0)) };
             }
             Expr::Cast(cast) => {
-                if let CastType::Type(ty) = &mut cast.to {
-                    if matches!(ty.base, BaseType::Char) && ty.charset.is_none() && !ty.national {
-                        ty.charset = Some(Ident::new(self.collation.charset().name()));
-                    }
-                    if ty.base == BaseType::Decimal && ty.decimals.is_none() {
-                        ty.length = Some(ty.length.unwrap_or(10));
-                        ty.decimals = Some(0);
-                    }
+                if let CastType::Type(ty) = &mut cast.to
+                    && matches!(ty.base, BaseType::Char)
+                    && ty.charset.is_none()
+                    && !ty.national
+                {
+                    ty.charset = Some(Ident::new(self.collation.charset().name()));
                 }
+                plain_decimal(&mut cast.to);
             }
             Expr::Like { negated, .. } if *negated => {
                 *negated = false;
@@ -541,15 +553,82 @@ fn scratch_of(columns: &[Column], constraints: Constraints, collation: Collation
     Arc::new(assemble(parts, "".into(), "".into(), columns.to_vec(), Vec::new(), None, Arc::default()))
 }
 
-/// The type of an expression over columns, as the column of a functional key part has it.
+/// DECIMAL is DECIMAL(10,0).
+fn plain_decimal(to: &mut CastType) {
+    if let CastType::Type(ty) = to
+        && ty.base == BaseType::Decimal
+        && ty.decimals.is_none()
+    {
+        ty.length = Some(ty.length.unwrap_or(10));
+        ty.decimals = Some(0);
+    }
+}
+
+/// The type of an array's elements, where a functional key part is one: integers, DECIMAL, DATE, TIME, DATETIME, and
+/// texts with a length.
+pub(super) fn element_type(text: &str) -> Result<Option<SqlType>> {
+    let Expr::Cast(cast) = parse(text)? else { return Ok(None) };
+    if !cast.array {
+        return Ok(None);
+    }
+    let ty = match &cast.to {
+        CastType::Signed => SqlType::BIGINT,
+        CastType::Unsigned => SqlType::bigint_unsigned(),
+        CastType::Type(ty) => element_of(ty, &cast.to)?,
+    };
+    Ok(Some(SqlType { nullable: true, ..ty }))
+}
+
+fn element_of(ty: &DataType, whole: &CastType) -> Result<SqlType> {
+    let length = ty.length.and_then(|n| u32::try_from(n).ok());
+    let fraction = u8::try_from(ty.length.unwrap_or(0)).unwrap_or(u8::MAX);
+    let precise = |id| match fraction {
+        0..=6 => Ok(SqlType::temporal(id, fraction)),
+        _ => Err(sql_err!(TooBigPrecision, fraction, "CAST", 6)),
+    };
+    let binary = ty.charset.as_ref().is_some_and(|c| c.text.eq_ignore_ascii_case("binary"));
+    match ty.base {
+        BaseType::Char | BaseType::Binary if length.is_none() => {
+            Err(SqlError::unsupported("CAST-ing data to array of char/binary BLOBs"))
+        }
+        BaseType::Char if ty.national || ty.charset.is_some() && !binary || ty.bin_collation => {
+            Err(SqlError::unsupported("specifying charset for multi-valued index"))
+        }
+        BaseType::Char if !binary => Ok(SqlType::varchar(length.unwrap_or(0), gannet_schema::array::text_collation())),
+        BaseType::Char | BaseType::Binary => Ok(SqlType::varbinary(length.unwrap_or(0))),
+        BaseType::Date => Ok(SqlType::new(gannet_types::TypeId::Date)),
+        BaseType::Time => precise(gannet_types::TypeId::Time),
+        BaseType::DateTime => precise(gannet_types::TypeId::DateTime),
+        BaseType::Decimal => {
+            let digits = (ty.length.unwrap_or(10), ty.decimals.unwrap_or(0));
+            match digits {
+                (m, _) if m > 65 => Err(sql_err!(TooBigPrecision, m, "CAST", 65)),
+                (_, d) if d > 30 => Err(sql_err!(TooBigScale, d, "CAST", 30)),
+                (m, d) if d > m => Err(sql_err!(MBiggerThanD, "CAST")),
+                (m, d) => Ok(SqlType::decimal(m as u8, d as u8)),
+            }
+        }
+        _ => {
+            let name = String::from_utf8_lossy(&printer::cast_type(whole)).into_owned();
+            Err(SqlError::unsupported(format_args!("CAST-ing data to array of {name}")))
+        }
+    }
+}
+
+/// The type of an expression over columns, as the column of a functional key part has it: of an array, the document.
 pub(super) fn functional_type(columns: &[Column], text: &str, collation: CollationId) -> Result<SqlType> {
     let parsed = parse(text)?;
     if matches!(parsed, Expr::Column(_)) {
         return Err(sql_err!(FunctionalIndexOnField));
     }
-    let array = matches!(&parsed, Expr::Cast(c) if c.array);
-    if array {
-        return Err(SqlError::unsupported("multi-valued indexes"));
+    if let Expr::Cast(cast) = &parsed
+        && cast.array
+    {
+        let ty = gannet_plan::bind_over(&scratch(columns, collation), &cast.expr)?.ty;
+        return match ty.id {
+            gannet_types::TypeId::Json => Ok(SqlType { nullable: true, ..ty }),
+            _ => Err(sql_err!(InvalidTypeForJson, 1, "cast_as_array")),
+        };
     }
     let ty = gannet_plan::bind_over(&scratch(columns, collation), &parsed)?.ty;
     match ty.id {

@@ -7,9 +7,9 @@ use gannet_parser::ast::{self, CheckDef, Expr, ForeignKeyDef};
 use gannet_schema::names::eq_name;
 use gannet_schema::{
     CatalogSnapshot, Check, Column, ColumnDefault, ColumnDefinition, EngineAttributes, ForeignKeyDefinition, Generated,
-    IndexDefinition, ReferenceAction, TableDefinition,
+    IndexDefinition, Method, ReferenceAction, TableDefinition,
 };
-use gannet_types::{Result, sql_err};
+use gannet_types::{Result, SqlError, sql_err};
 use std::sync::Arc;
 
 /// Collected while a definition is read.
@@ -151,6 +151,15 @@ fn functional(
     for (part, expr) in &pending.expressions {
         let text = over(columns, definition, cx).text(&Use::Functional(name.clone()), expr)?;
         let ty = expressions::functional_type(columns, &text, cx.collation)?;
+        if let Some(element) = expressions::element_type(&text)? {
+            if index.parts[*part].2 {
+                return Err(sql_err!(WrongUsage, "multi-valued index", "explicit index order"));
+            }
+            if index.method != Method::Ordered {
+                return Err(SqlError::unsupported("more than one multi-valued key part per index"));
+            }
+            index.method = Method::Array(element);
+        }
         let mut column_name = format!("!hidden!{name}!{part}!0");
         let mut n = 0;
         while columns.iter().any(|c| *c.name == *column_name) {

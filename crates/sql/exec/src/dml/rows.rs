@@ -6,7 +6,7 @@ use crate::changes::{Images, RowWriter};
 use crate::codec::IndexEntry;
 use crate::{codec, convert, error::from_engine};
 use gannet_catalog::StoredTable as _;
-use gannet_engine::{Delete, IndexInsert, Insert, NewEntry, Read, ReadMode, RowBuf, Txn, Update};
+use gannet_engine::{Delete, IndexInsert, Insert, NewEntry, Read, ReadMode, RowBuf, TreeHandle, Txn, Update};
 use gannet_schema::{Index, Table};
 use gannet_types::{Result, SqlError, TimeZone, Value, sql_err};
 
@@ -140,12 +140,25 @@ fn insert_entry(
     let tree = codec::index_tree(table, number, txn)?;
     if !index.is_ordered() {
         for entry in codec::entries(table, number, row_key, values)? {
-            txn.index_insert(tree, &entry.key, &entry.carried).map_err(from_engine)?;
+            if let Some(other) = put_entry(tree, &entry, !entry.has_null, lock_exclusive, txn)? {
+                return Ok(Some(other));
+            }
         }
         return Ok(None);
     }
     let entry = codec::index_entry(table, number, row_key, values)?;
-    if index.unique() && !entry.has_null {
+    put_entry(tree, &entry, index.unique() && !entry.has_null, lock_exclusive, txn)
+}
+
+/// Adds an entry to a tree; `Some` is the row key of the entry in its way.
+fn put_entry(
+    tree: &TreeHandle,
+    entry: &IndexEntry,
+    unique: bool,
+    lock_exclusive: bool,
+    txn: &mut Txn,
+) -> Result<Option<Vec<u8>>> {
+    if unique {
         let outcome = txn.index_insert_unique(tree, entry.prefix_len, &entry.key, &entry.carried, lock_exclusive);
         if let IndexInsert::Duplicate { existing, .. } = outcome.map_err(from_engine)? {
             return Ok(Some(existing.get(entry.prefix_len..).unwrap_or_default().to_vec()));
@@ -256,7 +269,9 @@ pub(crate) fn change_row(
             continue;
         }
         if !table.indexes[number].is_ordered() {
-            change_entries(table, number, key, (old, new), to.txn)?;
+            if let Some(row_key) = change_entries(table, number, key, (old, new), to.txn)? {
+                return Ok(Conflict::Duplicate { index: number, row_key });
+            }
             continue;
         }
         let before = codec::index_entry(table, number, key, old)?;
@@ -275,16 +290,17 @@ pub(crate) fn change_row(
     Ok(Conflict::None)
 }
 
-/// Brings the entries of an index that is no B-tree from one version of a row to the next: those that differ.
+/// Brings the entries of an index that is no B-tree from one version of a row to the next: those that differ. `Some` is
+/// the row key of the entry in the way of one.
 fn change_entries(
     table: &Table,
     number: usize,
     key: &[u8],
     (old, new): (&[Value], &[Value]),
     txn: &mut Txn,
-) -> Result<()> {
+) -> Result<Option<Vec<u8>>> {
     if table.indexes[number].parts.iter().all(|p| old[p.column as usize] == new[p.column as usize]) {
-        return Ok(());
+        return Ok(None);
     }
     let (before, after) = (codec::entries(table, number, key, old)?, codec::entries(table, number, key, new)?);
     let tree = codec::index_tree(table, number, txn)?;
@@ -296,9 +312,11 @@ fn change_entries(
         txn.index_delete(tree, &entry.key).map_err(from_engine)?;
     }
     for entry in after.iter().filter(|e| !same(&before, e)) {
-        txn.index_insert(tree, &entry.key, &entry.carried).map_err(from_engine)?;
+        if let Some(other) = put_entry(tree, entry, !entry.has_null, false, txn)? {
+            return Ok(Some(other));
+        }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// A change that gives the row another AUTO_INCREMENT value moves the counter beyond it.

@@ -3,6 +3,7 @@
 
 mod direct;
 mod late;
+mod members;
 mod merge;
 mod parts;
 mod search;
@@ -31,6 +32,7 @@ use gannet_plan::{
 use gannet_schema::{RowSource, Table};
 use gannet_telemetry::{Counter, add, count};
 use gannet_types::{Result, SqlError, SqlType, Value, ValueRef};
+use std::collections::HashSet;
 
 /// Rows of the first batch; later ones double up to [`BATCH_ROWS`], so that a LIMIT or a semijoin reads little too
 /// much.
@@ -62,6 +64,7 @@ pub(crate) fn build<'p>(scan: &'p TableScan, types: &'p [SqlType]) -> BoxedOpera
         Access::Merge { kind, parts } => Box::new(merge::MergeScan::new(scan, *kind, parts, types)),
         Access::Search(search) => Box::new(search::SearchScan::new(scan, search, types)),
         Access::Skip(skip) => Box::new(skip::SkipScan::new(scan, skip, types)),
+        Access::Members(members) => Box::new(members::MembersScan::new(scan, members, types)),
         _ => Box::new(TreeScan::new(scan, &scan.access, types)),
     }
 }
@@ -100,6 +103,9 @@ pub(super) struct TreeScan<'p> {
     want: usize,
     /// Keys of the entries that the batch at hand was made of, where somebody wants them.
     keys: Option<Vec<Box<[u8]>>>,
+    /// Rows that are read already, by their keys, where one row may have several entries in the ranges; and their
+    /// bytes that memory was taken for.
+    met: Option<(HashSet<Box<[u8]>>, usize)>,
     /// Columns that the filter does not look at are taken from the rows that pass it.
     late: Option<Late>,
     reader: Reader<'p>,
@@ -122,6 +128,7 @@ impl<'p> TreeScan<'p> {
             single: false,
             want: BATCH_ROWS,
             keys: None,
+            met: None,
             late: Late::of(scan, access),
             reader: Reader::new(scan),
         }
@@ -151,6 +158,10 @@ impl<'p> TreeScan<'p> {
 
     /// The index walked, when it is a secondary one.
     fn secondary(&self, table: &Table) -> Option<usize> {
+        // In place of elements of an array all rows.
+        if matches!((self.access, &self.scan.access), (Access::Full, Access::Members(_))) {
+            return None;
+        }
         self.scan.index.map(|i| i as usize).filter(|i| Some(*i) != table.clustered)
     }
 
@@ -199,6 +210,49 @@ impl<'p> TreeScan<'p> {
             None => txn.scan(tree, range, options).map_err(from_engine)?,
         });
         Ok(true)
+    }
+
+    /// Begins to read these ranges, each row once.
+    fn open_ranges(&mut self, bounds: Bounds) {
+        self.idle = self.open.take().or(self.idle.take());
+        (self.at, self.rows) = (0, FIRST_ROWS);
+        let taken = self.met.take().map_or(0, |(_, taken)| taken);
+        self.met = (bounds.len() > 1).then(|| (HashSet::new(), taken));
+        self.bounds = bounds;
+    }
+
+    /// Reads the row behind an index entry, if that passes and the row was not read before. `verify`: the entry is a
+    /// candidate only.
+    fn fetch_behind(
+        &mut self,
+        table: &'p Table,
+        index: usize,
+        (key, value): (&[u8], &[u8]),
+        verify: bool,
+        batch: &mut Batch,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<()> {
+        if let Some(filter) = &self.scan.index_filter {
+            let mut row = self.reader.index_row(table, index, key, value)?;
+            self.reader.pad(table, &mut row, cx);
+            if !eval::is_true(filter, &row, 0, cx)? {
+                return Ok(());
+            }
+        }
+        let row_key = table.split_index_key(index, key)?.1.to_vec();
+        if self.met.as_ref().is_some_and(|(met, _)| met.contains(&row_key[..])) {
+            return Ok(());
+        }
+        let (made_by, before) = (verify.then(|| (index, key.to_vec())), batch.rows);
+        self.reader.fetch(table, &row_key, made_by.as_ref(), batch, cx)?;
+        if let Some((met, taken)) = self.met.as_mut().filter(|_| batch.rows > before) {
+            let bytes = (met.len() + 1) * (row_key.len() + 32);
+            met.insert(row_key.into());
+            if bytes > *taken {
+                cx.reserve(bytes - std::mem::replace(taken, bytes))?;
+            }
+        }
+        Ok(())
     }
 
     /// A batch without rows.
@@ -303,22 +357,7 @@ impl<'p> TreeScan<'p> {
                 Some(index) if self.scan.covering && !verify => {
                     self.reader.push_entry(table, index, entry.key, entry.value, batch)?;
                 }
-                Some(index) => {
-                    let passes = match &self.scan.index_filter {
-                        None => true,
-                        Some(filter) => {
-                            let mut row = self.reader.index_row(table, index, entry.key, entry.value)?;
-                            self.reader.pad(table, &mut row, cx);
-                            eval::is_true(filter, &row, 0, cx)?
-                        }
-                    };
-                    if passes {
-                        let (_, row_key) = table.split_index_key(index, entry.key)?;
-                        let row_key = row_key.to_vec();
-                        let made_by = verify.then(|| (index, entry.key.to_vec()));
-                        self.reader.fetch(table, &row_key, made_by.as_ref(), batch, cx)?;
-                    }
-                }
+                Some(index) => self.fetch_behind(table, index, (entry.key, entry.value), verify, batch, cx)?,
             }
             if let Some(keys) = &mut self.keys
                 && batch.rows > before
@@ -504,7 +543,7 @@ impl<'p> Reader<'p> {
         match made_by {
             Some((index, key)) if read == Read::Found => {
                 let values = codec::decode_row(table, self.buffer.row())?;
-                Ok(codec::index_entry(table, *index, row_key, &values)?.key == *key)
+                codec::makes(table, *index, row_key, &values, key)
             }
             _ => Ok(read == Read::Found),
         }

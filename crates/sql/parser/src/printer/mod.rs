@@ -35,6 +35,11 @@ pub fn expr(expr: &Expr) -> Vec<u8> {
     text_of(expr)
 }
 
+/// Text of a cast's target.
+pub fn cast_type(to: &CastType) -> Vec<u8> {
+    text_of(to)
+}
+
 /// Text of a query.
 pub fn query(query: &Query) -> Vec<u8> {
     text_of(query)

@@ -364,6 +364,7 @@ impl Binder<'_> {
                 }
                 value
             }
+            "JSON_EXTRACT" if args.len() >= 2 => json_extract(self, args)?,
             "GROUPING" => self.grouping(args)?,
             _ => return Ok(None),
         }))
@@ -735,3 +736,12 @@ fn aggregate_name(func: AggregateFunc) -> &'static str {
 
 /// The comparison operator of a quantified subquery is one of ours.
 const _: fn(ast::BinaryOp) -> Option<CompareOp> = compare_op;
+
+/// JSON_EXTRACT. Indexes over a path are found by it, so it is a part of the plan.
+fn json_extract(binder: &mut Binder<'_>, args: &[ast::Expr]) -> Result<Bound> {
+    let mut bound = vec![binder.expr(&args[0])?];
+    for path in &args[1..] {
+        bound.push(binder.pinned(|b| b.expr(path))?);
+    }
+    binder.call_named("JSON_EXTRACT", bound)
+}

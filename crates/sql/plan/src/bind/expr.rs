@@ -635,7 +635,7 @@ impl Binder<'_> {
 
     fn cast(&mut self, cast: &ast::Cast) -> Result<Bound> {
         if cast.array {
-            return Err(SqlError::unsupported("CAST(... AS ... ARRAY)"));
+            return Err(crate::table_exprs::array_outside());
         }
         let mut arg = self.expr(&cast.expr)?;
         if let Some(zone) = &cast.at_time_zone {

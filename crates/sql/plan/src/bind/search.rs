@@ -60,7 +60,7 @@ pub(super) fn bind(binder: &mut Binder<'_>, search: &ast::Match) -> Result<Bound
 /// The full-text index over exactly these columns.
 fn serving(table: &Table, columns: &[u32]) -> Option<usize> {
     let serves = |index: &gannet_schema::Index| {
-        !index.is_ordered()
+        index.text().is_some()
             && !index.invisible
             && index.parts.len() == columns.len()
             && index.parts.iter().all(|p| columns.contains(&p.column))

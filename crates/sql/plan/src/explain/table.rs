@@ -327,6 +327,8 @@ impl<'p> TableFacts<'p> {
             Access::Merge { .. } => "index_merge",
             Access::Virtual { .. } => "ALL",
             Access::Search(_) => "fulltext",
+            Access::Members(members) if members.single => "ref",
+            Access::Members(_) => "range",
         };
         let (mut merged, mut merge_keys) = (None, None);
         if let Access::Merge { kind, parts } = &scan.access {
@@ -354,6 +356,7 @@ impl<'p> TableFacts<'p> {
                 Access::Ranges { ranges } => parts_of(ranges),
                 Access::Skip(skip) => skip.parts as usize + skip.inner.as_ref().map_or(0, parts_of),
                 Access::Search(_) => usize::MAX,
+                Access::Members(members) => members.before.len() + 1 + members.after.len(),
                 Access::Merge { .. } | Access::Virtual { .. } => 0,
             },
             rows: if one_row { 1 } else { explain.examined.round().max(1.0) as u64 },

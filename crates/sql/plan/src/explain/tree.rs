@@ -3,8 +3,8 @@
 use super::Actual;
 use super::print::{Names, Printer};
 use crate::physical::{
-    Access, Interval, JoinKind, KeyValue, LockStrength, LockWait, MergeKind, MergePart, Op, Physical, ROW_ID,
-    RangeProduct, Ranges, SearchAccess, SetOperation, SkipTake, TableScan,
+    Access, Interval, JoinKind, KeyValue, LockStrength, LockWait, MembersAccess, MergeKind, MergePart, Op, Physical,
+    ROW_ID, RangeProduct, Ranges, SearchAccess, SetOperation, SkipTake, TableScan,
 };
 use crate::plan::{InsertSource, Plan, PlanKind};
 use std::collections::HashMap;
@@ -297,6 +297,7 @@ impl Tree<'_> {
                 format!("Covering index skip scan{purpose} on {alias}{using}{outer}{over}")
             }
             Access::Search(search) => self.search(search, table, &names),
+            Access::Members(members) => self.members(members, alias, &using, &names),
             Access::Virtual { equals } => {
                 let one = |(c, e): &(u32, crate::expr::Expr)| {
                     format!("{} = {}", table.table.columns[*c as usize].name, self.printer.expr(e, &names))
@@ -346,6 +347,12 @@ impl Tree<'_> {
         let name = table.table.indexes.get(search.index as usize).map_or("?", |i| &*i.name);
         let against = self.printer.expr(&search.against, names);
         format!("Full-text index search on {} using {name} ({against})", table.alias)
+    }
+
+    fn members(&self, members: &MembersAccess, alias: &str, using: &str, names: &Names) -> String {
+        let how = if members.single { "lookup" } else { "range scan" };
+        let of = if members.all { "all of" } else { "any of" };
+        format!("Index {how} on {alias}{using} ({of} {})", self.printer.expr(&members.document, names))
     }
 
     /// A line for one index of an index merge.

@@ -1,11 +1,13 @@
 //! How to read one relation: the candidates and their costs.
 
+mod members;
 mod merge;
 mod parts;
 mod skip;
 
 pub(super) use skip::Grouping;
 
+use super::array::Members;
 use super::block::part_len;
 use super::cost;
 use super::relset::RelSet;
@@ -39,6 +41,8 @@ pub(super) struct BaseRel {
     pub(super) unions: Vec<(usize, Vec<Alternative>, RelSet)>,
     /// Full-text searches that are conditions on the relation.
     pub(super) searches: Vec<SearchAccess>,
+    /// Conditions that multi-valued indexes serve.
+    pub(super) members: Vec<Members>,
     /// Columns that have to be delivered, ascending ordinals.
     pub(super) columns: Vec<u32>,
     /// Conditions with their share of rows and what they need besides this relation.
@@ -235,6 +239,7 @@ impl BaseRel {
             }
         }
         self.search_paths(available, &mut paths);
+        self.member_paths(available, passes, estimate, &mut paths);
         self.merge_paths(available, passes, estimate, &mut paths);
         // Jumps from group to group find each group in several parts.
         if self.alone && self.table.partitions.is_none() {
@@ -520,7 +525,13 @@ impl BaseRel {
     /// Positions of indexes that some condition could use: EXPLAIN's possible_keys. `groups`: columns of a loose index
     /// scan.
     pub(super) fn possible(&self, available: RelSet, groups: &[u32]) -> Box<[u32]> {
-        let sought = |i: usize| self.searches.iter().any(|s| s.index as usize == i);
+        let sought = |i: usize| {
+            let equal =
+                |p: &IndexPart| self.sargs.iter().any(|s| s.column == p.column && matches!(s.says, Says::Equals(_)));
+            let before = || self.table.indexes[i].parts.iter().take(self.table.array_part(i).unwrap_or(0));
+            let served = |m: &Members| m.index == i && m.needs.within(available) && before().all(equal);
+            self.searches.iter().any(|s| s.index as usize == i) || self.members.iter().any(served)
+        };
         let first = |i: usize| self.table.indexes[i].parts[0].column;
         let served = |a: &Alternative| {
             let by = |i: usize| self.usable(i) && a.says.iter().any(|s| s.column == first(i));
@@ -543,7 +554,7 @@ impl BaseRel {
     /// matter. Gives whether the walk has to be backward.
     pub(super) fn order_of(&self, path: &Path, wanted: &[(u32, bool)], fixed: &[u32]) -> Option<bool> {
         // What is ranked has an order of its own; the parts of a table are merged by the entries of one index.
-        if matches!(path.access, Access::Search(_))
+        if matches!(path.access, Access::Search(_) | Access::Members(_))
             || (self.table.partitions.is_some() && matches!(path.access, Access::Merge { .. } | Access::Skip(_)))
         {
             return None;

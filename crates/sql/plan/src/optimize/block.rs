@@ -4,6 +4,7 @@
 mod above;
 mod joins;
 mod loose;
+mod members;
 mod order;
 mod ors;
 mod parts;
@@ -321,6 +322,8 @@ impl Builder<'_> {
         let mut hints = rel.hints.clone();
         hints.join &= !hidden_indexes(&table, self.options.passes);
         let block = planned.block;
+        let conditions: Vec<(usize, &Expr)> = applicable.iter().map(|c| (*c, &planned.conditions[*c])).collect();
+        let members = members::of_conditions(self, (rel, own), &table, &conditions, &set_of);
         let alone = block.rels.len() == 1 && !block.aggregated && !block.distinct && block.windows.is_empty();
         let read = BaseRel {
             table,
@@ -330,6 +333,7 @@ impl Builder<'_> {
             empty,
             sargs,
             unions,
+            members,
             searches: search::of_conditions(applicable.iter().map(|c| &planned.conditions[*c]), rel, slot),
             columns,
             filters,

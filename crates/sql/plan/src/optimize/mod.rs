@@ -1,6 +1,7 @@
 //! From bound queries to operators: access paths, join order, aggregation, order, and the operators themselves.
 
 mod access;
+mod array;
 mod block;
 mod build;
 mod cost;

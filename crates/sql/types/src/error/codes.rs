@@ -819,7 +819,11 @@ errors! {
     3895 "HY000" CurrentPasswordCannotBeRetained "Current password can not be retained for user '{}'@'{}' because new password is empty.";
     3896 "HY000" PartialRevokesExist "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must be set to ON.";
     3899 "HY000" UnsupportedSqlMode "sql_mode={} is not supported.";
-    3903 "22018" InvalidJsonValueForFuncIndex "Invalid JSON value for CAST for expression index '{}'";
+    3903 "22018" InvalidJsonValueForFuncIndex "Invalid JSON value for CAST for functional index '{}'.";
+    3904 "22003" JsonValueOutOfRangeForFuncIndex "Out of range JSON value for CAST for functional index '{}'.";
+    3905 "HY000" ExceededMvKeysNum "Exceeded max number of values per record for multi-valued index '{}' by {} value(s).";
+    3906 "HY000" ExceededMvKeysSpace "Exceeded max total length of values per record for multi-valued index '{}' by {} bytes.";
+    3907 "22001" FunctionalIndexDataIsTooLong "Data too long for functional index '{}'.";
     3912 "HY000" GroupingOnTimestampInDst "Grouping on temporal is non-deterministic for timezones having DST. Please consider switching to UTC for this query.";
     3922 "HY000" WrongCompressionAlgorithmClient "Invalid compression algorithm '{}'.";
     3939 "HY000" MultipleConstraintsWithSameName "Table has multiple constraints with the name '{}'. Please use constraint specific '{}' clause.";

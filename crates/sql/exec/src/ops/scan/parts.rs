@@ -3,7 +3,7 @@
 //! Which parts are read is found when the scan opens, and for an inner side of a join for each outer row. A part's scan
 //! is made when its turn comes, so a LIMIT leaves the rest unopened.
 
-use super::{FIRST_ROWS, TreeScan, merge, skip};
+use super::{FIRST_ROWS, TreeScan, members, merge, skip};
 use crate::context::{BoxedOperator, Operator};
 use crate::{
     batch::{BATCH_ROWS, Batch},
@@ -43,6 +43,7 @@ fn of_part<'p>(scan: &'p TableScan, part: &'p Table, types: &'p [SqlType]) -> Re
         Access::Virtual { .. } => return Err(SqlError::internal("a virtual table with parts")),
         Access::Merge { kind, parts } => Box::new(merge::MergeScan::new(scan, *kind, parts, types).of_part(part)),
         Access::Skip(skip) => Box::new(skip::SkipScan::new(scan, skip, types).of_part(part)),
+        Access::Members(of) => Box::new(members::MembersScan::new(scan, of, types).of_part(part)),
         _ => Box::new(TreeScan::new(scan, &scan.access, types).of_part(part)),
     })
 }

@@ -52,6 +52,7 @@ impl Builder<'_> {
             }
             let e = planned.conditions[c].clone();
             let by_index = !covers_all
+                && !matches!(path.access, Access::Members(_))
                 && self.options.passes.has(Passes::INDEX_CONDITION)
                 && path.index.is_some_and(|index| rel.hints.no_icp >> index & 1 == 0)
                 && path.index.is_some_and(|index| self.index_alone(&e, rel, &table, index));
@@ -112,6 +113,7 @@ impl Builder<'_> {
         });
         let refs: Box<[Box<str>]> = match path.access {
             Access::Ref { .. } | Access::Point { .. } | Access::Search(_) => refs.collect(),
+            Access::Members(ref members) if members.single => refs.collect(),
             _ => Box::new([]),
         };
         let empty = planned.bases[i].as_ref().is_some_and(|b| b.empty);
@@ -151,7 +153,16 @@ fn key_len(table: &gannet_schema::Table, path: &Path) -> u32 {
         Access::Merge { .. } | Access::Search(_) => 0,
         _ => path.parts,
     };
-    table.indexes[index].parts.iter().take(parts).map(|p| part_len(&table.columns[p.column as usize], p.prefix)).sum()
+    let of_part = |p: &gannet_schema::IndexPart| {
+        let column = &table.columns[p.column as usize];
+        match table.indexes[index].element() {
+            Some(ty) if column.ty.id == gannet_types::TypeId::Json => {
+                part_len(&gannet_schema::Column { ty: ty.clone(), ..column.clone() }, None)
+            }
+            _ => part_len(column, p.prefix),
+        }
+    };
+    table.indexes[index].parts.iter().take(parts).map(of_part).sum()
 }
 
 pub(crate) fn part_len(column: &gannet_schema::Column, prefix: Option<u32>) -> u32 {
