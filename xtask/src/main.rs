@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{atomics, clients, crash, diff, dist, fuzz, instructions, isolation, ledger, sim, statements, tidy};
+use xtask::{atomics, clients, crash, diff, dist, fuzz, instructions, isolation, ledger, memcached, sim, statements, tidy};
 
 const USAGE: &str = "\
 cargo xtask VERB
@@ -30,6 +30,8 @@ cargo xtask VERB
   ledger [--seconds S] [--rounds N] [--threads T] [--only WORKLOAD] [--beside NAME=BINARY]... | --build | --table
                      sysbench against this build, MariaDB and other builds in turn, or the time of a release build;
                      figures go to docs/ledger.csv; --table writes the table of docs/benchmarks.md anew
+  memcached --a HOST:PORT --b HOST:PORT [--seed N] [--rounds N] [--steps N]
+                     random commands of memcached's protocol to two servers: what they answer otherwise, made small
   dist               the binary without symbols, its symbols, and a Debian package, in target/dist
   statements --server A --reference A FILE...
                      recorded statements against two servers: what differs, most frequent first
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Some("statements") => statements::run(&args[1..]),
         Some("isolation") => isolation::run(&xtask::root(), &args[1..]),
         Some("ledger") => ledger::run(&xtask::root(), &args[1..]),
+        Some("memcached") => memcached::run(&args[1..]),
         Some("dist") => dist::run(&xtask::root()),
         Some("clients") => clients::run(&xtask::root(), &args[1..]),
         _ => Err(USAGE.to_owned()),
