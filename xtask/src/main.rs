@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use xtask::{atomics, clients, crash, diff, dist, fuzz, instructions, isolation, ledger, memcached, sim, statements, tidy};
+use xtask::{
+    atomics, clients, crash, diff, dist, fuzz, instructions, isolation, ledger, memcached, sim, statements, tidy,
+};
 
 const USAGE: &str = "\
 cargo xtask VERB

@@ -1,5 +1,5 @@
-//! Base64 as memcached reads it in keys: what stands behind the padding is passed over, and bits beyond the last byte may
-//! be anything. Written it is as everybody does.
+//! Base64 as memcached reads it in keys: what stands behind the padding is passed over, and bits beyond the last byte
+//! may be anything. Written it is as everybody does.
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const PAD: u8 = b'=';
