@@ -229,7 +229,7 @@ pub(super) fn metrics(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
     let average = |n: Option<f64>| n.map_or(Value::Null, |n| Value::Float(n as f32));
     for m in state.server.monitors.read(&state.server) {
         emit(&[
-            text(&m.name),
+            text(m.name),
             text(m.subsystem),
             count(m.since_enabled.count),
             maybe_count(m.since_enabled.max),
@@ -245,7 +245,7 @@ pub(super) fn metrics(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
             at(m.reset_us),
             text(if m.is_on { "enabled" } else { "disabled" }),
             text(m.kind),
-            text(&m.comment),
+            text(m.comment),
         ])?;
     }
     Ok(())
