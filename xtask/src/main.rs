@@ -34,6 +34,8 @@ cargo xtask VERB
                      figures go to docs/ledger.csv; --table writes the table of docs/benchmarks.md anew
   memcached --a HOST:PORT --b HOST:PORT [--seed N] [--rounds N] [--steps N]
                      random commands of memcached's protocol to two servers: what they answer otherwise, made small
+  memcached bench --server NAME=HOST:PORT,PID... [--rounds N] [--seconds S]
+                     processor time per operation of servers that speak memcached's protocol, in turn
   bench tpch|operators --server NAME=SOCKET[,PID]... [--scale F] [--rounds N] [--only NAME] [--keep]
                      the 22 queries of TPC-H, or forty operators over 1,000,000 rows: times, and answers compared
   dist               the binary without symbols, its symbols, and a Debian package, in target/dist

@@ -5,6 +5,8 @@
 //! appear. What differs is played again, since an item may expire between the two, made small, and printed. What
 //! `docs/memcached.md` says to differ is not sent, or made equal before it is compared.
 
+mod bench;
+
 use crate::diff::Random;
 use std::{
     collections::BTreeMap,
@@ -17,6 +19,8 @@ use std::{
 const USAGE: &str = "\
 cargo xtask memcached --a HOST:PORT --b HOST:PORT [--seed N] [--rounds N] [--steps N]
   random commands to two servers; differences made small and printed
+cargo xtask memcached bench --server NAME=HOST:PORT,PID... [--rounds N] [--seconds S]
+  processor time of the servers per operation, by turns: 64 connections, 20,000 values of 100 bytes
 ";
 
 /// Items that most commands name: `k0`, `k1`, ...
@@ -61,6 +65,9 @@ fn arguments(args: &[String]) -> Result<Arguments, String> {
 /// # Errors
 /// A server that cannot be reached, wrong arguments, differences.
 pub fn run(args: &[String]) -> Result<String, String> {
+    if args.first().is_some_and(|a| a == "bench") {
+        return bench::run(&args[1..]);
+    }
     let args = arguments(args)?;
     let mut found = String::new();
     let (mut differences, mut commands) = (0, 0);
