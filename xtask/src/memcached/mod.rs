@@ -483,7 +483,7 @@ fn flags_of(r: &mut Random, letters: &[u8]) -> String {
         };
     }
     if r.percent(2) {
-        text.push_str(*r.pick::<&str>(&[" S", " a", " 5", " -", " z", " G1"]));
+        text.push_str(r.pick::<&str>(&[" S", " a", " 5", " -", " z", " G1"]));
     }
     text
 }
