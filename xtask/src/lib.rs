@@ -13,6 +13,7 @@ pub mod fuzz;
 pub mod instructions;
 pub mod isolation;
 pub mod ledger;
+pub mod memcached;
 pub mod sim;
 pub mod statements;
 pub mod tidy;

@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use xtask::{atomics, bench, clients, crash, diff, dist, fuzz, instructions, isolation, ledger, sim, statements, tidy};
+use xtask::{
+    atomics, bench, clients, crash, diff, dist, fuzz, instructions, isolation, ledger, memcached, sim, statements, tidy,
+};
 
 const USAGE: &str = "\
 cargo xtask VERB
@@ -30,6 +32,10 @@ cargo xtask VERB
   ledger [--seconds S] [--rounds N] [--threads T] [--only WORKLOAD] [--beside NAME=BINARY]... | --build | --table
                      sysbench against this build, MariaDB and other builds in turn, or the time of a release build;
                      figures go to docs/ledger.csv; --table writes the table of docs/benchmarks.md anew
+  memcached --a HOST:PORT --b HOST:PORT [--seed N] [--rounds N] [--steps N]
+                     random commands of memcached's protocol to two servers: what they answer otherwise, made small
+  memcached bench --server NAME=HOST:PORT,PID... [--rounds N] [--seconds S]
+                     processor time per operation of servers that speak memcached's protocol, in turn
   bench tpch|operators --server NAME=SOCKET[,PID]... [--scale F] [--rounds N] [--only NAME] [--keep]
                      the 22 queries of TPC-H, or forty operators over 1,000,000 rows: times, and answers compared
   dist               the binary without symbols, its symbols, and a Debian package, in target/dist
@@ -51,6 +57,7 @@ fn main() -> ExitCode {
         Some("statements") => statements::run(&args[1..]),
         Some("isolation") => isolation::run(&xtask::root(), &args[1..]),
         Some("ledger") => ledger::run(&xtask::root(), &args[1..]),
+        Some("memcached") => memcached::run(&args[1..]),
         Some("dist") => dist::run(&xtask::root()),
         Some("clients") => clients::run(&xtask::root(), &args[1..]),
         _ => Err(USAGE.to_owned()),

@@ -8,6 +8,7 @@ use crate::options::ServerOptions;
 use crate::registry::Registry;
 use crate::startup::{
     bind_addresses, fit_descriptors, fit_threads, flush_policy, open_error, open_log, prepare_datadir, settle_defaults,
+    settle_log, start_watching,
 };
 use crate::statement_log::StatementLogs;
 use crate::timers::Timers;
@@ -22,7 +23,9 @@ use gannet_catalog::Catalog;
 use gannet_engine::{Engine, EngineOptions};
 use gannet_exec::TempSpace;
 use gannet_runtime::fs::{Readers, write_plain};
-use gannet_runtime::{Addr, Factory, Listener, ListenerOptions, ThreadHandling, WorkerOptions, Workers, now_ns};
+use gannet_runtime::{
+    Addr, Factory, Listener, ListenerOptions, ThreadHandling, WallTime, WorkerOptions, Workers, now_ns,
+};
 use gannet_types::TimeZone;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -109,7 +112,7 @@ impl Instance {
         fit_descriptors(&mut vars, &log);
         fit_threads(&mut vars, &log);
         let get = |id: Live| &vars[id as usize];
-        log.set_verbosity(get(Live::LogErrorVerbosity).as_u64());
+        settle_log(&vars, &log)?;
 
         let bind = bind_addresses(get(Live::BindAddress).as_str(), get(Live::Port).as_u64() as u16)?;
         let networking = !get(Live::SkipNetworking).as_bool();
@@ -179,6 +182,7 @@ impl Instance {
             status_base: Mutex::new((Vec::new(), now_ns())),
             replicas: OnceLock::new(),
             figures: Mutex::default(),
+            monitors: crate::monitors::Monitors::new(WallTime::now().micros()),
         });
 
         let weak = Arc::downgrade(&core);
@@ -187,7 +191,7 @@ impl Instance {
             entry.map_or(Vec::new(), |entry| crate::reports::session(&entry))
         });
         core.limit_temp();
-        crate::statement_log::start(&core.logs, &core.globals, &core.log);
+        start_watching(&core);
         let taken_up = core.branches.recover(&core);
         taken_up.map_err(|e| format!("the prepared XA branches cannot be read: {e}"))?;
         open_binlog(&core)?;

@@ -18,6 +18,7 @@ pub mod kept;
 pub mod kinds;
 pub mod ledger;
 pub mod log;
+pub mod monitors;
 pub mod names;
 pub mod options;
 pub mod pool;

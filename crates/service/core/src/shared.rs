@@ -101,6 +101,8 @@ pub struct Core {
     pub(crate) replicas: OnceLock<Weak<dyn Replicas>>,
     /// Status of the services that stand on this.
     pub(crate) figures: Mutex<Vec<Figures>>,
+    /// How INNODB_METRICS is switched.
+    pub monitors: crate::monitors::Monitors,
 }
 
 /// Names and values of a service, for SHOW STATUS.
@@ -252,12 +254,15 @@ impl Core {
                 return Err(SqlError::unsupported(format_args!("changing {}", id.def().name)));
             }
             Then::BufferPool => crate::pool::resize(self, &value)?,
+            Then::Monitors(to) => self.monitors.switch(self, (id.def().name, to), value.as_str())?,
+            Then::ErrorServices => self.log.set_services(value.as_str())?,
             _ => {}
         }
         let former = self.globals.get(id);
         self.globals.set(id, value.clone());
         match then {
             Then::Nothing | Then::MandatoryRoles | Then::PartialRevokes | Then::Fixed | Then::BufferPool => {}
+            Then::ErrorServices | Then::Monitors(_) => {}
             Then::BinlogFile => {
                 if let Some(binlog) = self.binlog() {
                     binlog.flush(&self.engine).map_err(from_engine)?;

@@ -1,5 +1,6 @@
 //! What the start settles before the store is opened: directories, defaults, limits of the machine.
 
+use crate::Core;
 use crate::log::ErrorLog;
 use crate::options::ServerOptions;
 use crate::vars::{self, Live, VarSet, VarValue};
@@ -126,6 +127,18 @@ pub(crate) fn open_log(options: &ServerOptions, datadir: &Path) -> std::result::
     }
     let path = datadir.join(name);
     ErrorLog::to_file(&path).map_err(|e| format!("cannot open the error log {}: {e}", path.display()))
+}
+
+/// What the error log takes, and what it goes through.
+pub(crate) fn settle_log(vars: &VarSet, log: &ErrorLog) -> std::result::Result<(), String> {
+    log.set_verbosity(vars[Live::LogErrorVerbosity as usize].as_u64());
+    log.set_services(vars[Live::LogErrorServices as usize].as_str()).map_err(|e| e.to_string())
+}
+
+/// The logs of statements and the metrics, as the options say.
+pub(crate) fn start_watching(core: &Core) {
+    crate::statement_log::start(&core.logs, &core.globals, &core.log);
+    core.monitors.start(core);
 }
 
 /// Defaults that depend on other values or on the machine.

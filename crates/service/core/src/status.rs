@@ -10,7 +10,7 @@ use gannet_wire::compress::Algorithm;
 use gannet_wire::tls::{Agreed, Facts};
 use std::sync::OnceLock;
 
-const PAGE_BYTES: u64 = PAGE_SIZE as u64;
+pub(crate) const PAGE_BYTES: u64 = PAGE_SIZE as u64;
 
 /// MySQL's counters of what does not exist here, or is not counted: always 0.
 #[rustfmt::skip]

@@ -3,18 +3,15 @@
 use crate::client::{Client, for_write};
 use crate::config::Policy;
 use crate::container::{Columns, Facts, SENT, STALE};
-use crate::text::{MOST_DIGITS, counter, line, number, routed, told};
-use base64ct::{Base64, Encoding};
+use crate::text::{line, number, routed, told};
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_exec::kv::{Become, StoredRow};
 use gannet_telemetry::{Counter, count};
 use gannet_types::Result;
-use gannet_wire::memcached::flags::{MetaFlags, Mode};
-use gannet_wire::memcached::parse::{Command, KEY_BYTES};
+use gannet_wire::memcached::flags::{MetaFlags, Mode, UNDECODABLE};
+use gannet_wire::memcached::parse::Command;
+use gannet_wire::memcached::{base64, unsigned};
 
-const UNDECODABLE: &str = "CLIENT_ERROR error decoding key";
-/// What `md` and `ma` answer to flags and keys that they do not take.
-const INVALID: &str = "CLIENT_ERROR invalid or duplicate flag";
 const NO_STATE: &str = "CLIENT_ERROR invalid flag";
 
 /// A command's key: as it was sent, and what it stands for.
@@ -25,9 +22,7 @@ struct Key<'b> {
 
 impl<'b> Key<'b> {
     fn of(sent: &'b [u8], encoded: bool) -> Option<Key<'b>> {
-        let decode =
-            || Base64::decode_vec(str::from_utf8(sent).ok()?).ok().filter(|k| !k.is_empty() && k.len() <= KEY_BYTES);
-        let decoded = if encoded { Some(decode()?) } else { None };
+        let decoded = if encoded { Some(base64::decode(sent)?) } else { None };
         Some(Key { sent, decoded })
     }
 
@@ -63,19 +58,15 @@ pub(crate) fn serve(client: &mut Client, command: &Command<'_>, out: &mut Vec<u8
     count(Counter::MemcachedCmdMeta);
     let mark = out.len();
     let outcome = match command {
-        Command::MetaGet { key, flags } => with_key(key, (flags, false), out, |key, out| get(client, key, flags, out)),
+        Command::MetaGet { key, flags } => with_key(key, flags, out, |key, out| get(client, key, flags, out)),
         Command::MetaSet { key, flags, data } => {
-            with_key(key, (flags, false), out, |key, out| set(client, key, flags, data, out))
+            with_key(key, flags, out, |key, out| set(client, key, flags, data, out))
         }
         Command::MetaTooLarge { key, flags } => {
-            with_key(key, (flags, false), out, |key, out| too_large(client, key, flags, out))
+            with_key(key, flags, out, |key, out| too_large(client, key, flags, out))
         }
-        Command::MetaDelete { key, flags } => {
-            with_key(key, (flags, true), out, |key, out| delete(client, key, flags, out))
-        }
-        Command::MetaCount { key, flags } => {
-            with_key(key, (flags, true), out, |key, out| arithmetic(client, key, flags, out))
-        }
+        Command::MetaDelete { key, flags } => with_key(key, flags, out, |key, out| delete(client, key, flags, out)),
+        Command::MetaCount { key, flags } => with_key(key, flags, out, |key, out| arithmetic(client, key, flags, out)),
         Command::MetaDebug { key, base64 } => debug(client, key, *base64, out),
         _ => {
             line(out, "MN");
@@ -90,14 +81,14 @@ pub(crate) fn serve(client: &mut Client, command: &Command<'_>, out: &mut Vec<u8
 
 fn with_key<'b>(
     key: &'b [u8],
-    (flags, short): (&MetaFlags<'_>, bool),
+    flags: &MetaFlags<'_>,
     out: &mut Vec<u8>,
     f: impl FnOnce(&Key<'b>, &mut Vec<u8>) -> Result<()>,
 ) -> Result<()> {
     match Key::of(key, flags.base64) {
         Some(key) => f(&key, out),
         None => {
-            line(out, if short { INVALID } else { UNDECODABLE });
+            line(out, UNDECODABLE);
             Ok(())
         }
     }
@@ -114,12 +105,13 @@ fn asked(out: &mut Vec<u8>, flags: &MetaFlags<'_>, key: &Key<'_>, item: Option<(
                 out.push(b' ');
                 out.extend_from_slice(flags.opaque);
             }
-            (b'k', _) => {
-                out.extend_from_slice(key.sent);
-                if key.decoded.is_some() {
+            (b'k', _) => match &key.decoded {
+                Some(key) => {
+                    base64::encode(key, out);
                     out.extend_from_slice(b" b");
                 }
-            }
+                None => out.extend_from_slice(key.sent),
+            },
             (b's', Some((item, _))) => number(out, item.size),
             (b'c', Some((item, _))) => number(out, item.token),
             (b'f', Some((item, _))) => number(out, item.facts.flags),
@@ -337,7 +329,15 @@ fn set(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, data: &[u8], o
     if flags.cas.is_some() {
         count_cas(&outcome);
     }
-    answer(client, outcome, flags, key, out)
+    let word = match outcome {
+        Outcome::NotStored => "NS",
+        Outcome::Exists => "EX",
+        Outcome::NotFound => "NF",
+        other => return answer(client, other, flags, key, out),
+    };
+    // What was not stored has no number.
+    said(out, word, flags, key, Some(0));
+    Ok(())
 }
 
 fn count_cas(outcome: &Outcome) {
@@ -414,7 +414,7 @@ fn arithmetic(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, out: &m
             making.columns.value(row, &mut text)?;
         }
         // In memcached's order.
-        if text.is_empty() || text.len() > MOST_DIGITS {
+        if text.is_empty() {
             return Ok((Become::Same, Outcome::NotANumber));
         }
         if let Some(cas) = flags.cas
@@ -422,7 +422,7 @@ fn arithmetic(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, out: &m
         {
             return Ok((Become::Same, Outcome::Exists));
         }
-        let Some(n) = counter(&text) else { return Ok((Become::Same, Outcome::NotANumber)) };
+        let Some(n) = unsigned(&text) else { return Ok((Become::Same, Outcome::NotANumber)) };
         let n = if up { n.wrapping_add(delta) } else { n.saturating_sub(delta) };
         if let Some(expiry) = flags.expiry {
             facts.expiry = now.expiry(expiry);

@@ -8,6 +8,7 @@ use gannet_exec::kv::{Become, StoredRow};
 use gannet_telemetry::{Counter, add, count};
 use gannet_types::{ErrorCode, Result, SqlError};
 use gannet_wire::memcached::parse::{Command, Keys, Store, Verb};
+use gannet_wire::memcached::unsigned;
 
 /// What `version` answers: clients read three numbers.
 pub(crate) const VERSION: &str = "1.6.18";
@@ -281,19 +282,6 @@ fn delete(client: &mut Client, key: &[u8], out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// A counter has so many digits at most.
-pub(crate) const MOST_DIGITS: usize = 20;
-
-/// A number as memcached reads one: blanks around it and a plus are allowed, 20 digits at most.
-pub(crate) fn counter(text: &[u8]) -> Option<u64> {
-    let text = text.trim_ascii();
-    let digits = text.strip_prefix(b"+").unwrap_or(text);
-    if digits.is_empty() || digits.len() > MOST_DIGITS || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    std::str::from_utf8(digits).ok()?.parse().ok()
-}
-
 fn text_of_count(client: &mut Client, key: &[u8], delta: u64, up: bool, out: &mut Vec<u8>) -> Result<()> {
     let key = routed(client, key, Policy::Set)?;
     let outcome = client.alter(key, touch_needs(), |old, making| {
@@ -302,7 +290,7 @@ fn text_of_count(client: &mut Client, key: &[u8], delta: u64, up: bool, out: &mu
         if !making.columns.is_multiple() {
             making.columns.value(row, &mut text)?;
         }
-        let Some(n) = counter(&text) else { return Ok((Become::Same, Outcome::NotANumber)) };
+        let Some(n) = unsigned(&text) else { return Ok((Become::Same, Outcome::NotANumber)) };
         let n = if up { n.wrapping_add(delta) } else { n.saturating_sub(delta) };
         Ok((making.value(old, itoa::Buffer::new().format(n).as_bytes(), facts)?, Outcome::Number(n)))
     })?;

@@ -47,12 +47,14 @@ impl Session {
         for target in targets {
             match target {
                 // Nothing is cached that could be stale, and no file is kept open for these.
-                FlushTarget::OptimizerCosts | FlushTarget::EngineLogs | FlushTarget::ErrorLogs => {}
+                FlushTarget::OptimizerCosts | FlushTarget::EngineLogs => {}
+                FlushTarget::ErrorLogs => self.server.log.reopen()?,
                 FlushTarget::GeneralLogs | FlushTarget::SlowLogs | FlushTarget::Logs => {
                     let all = *target == FlushTarget::Logs;
                     let (general, slow) = (FlushTarget::GeneralLogs, FlushTarget::SlowLogs);
                     self.server.logs.reopen(all || *target == general, all || *target == slow)?;
                     if all {
+                        self.server.log.reopen()?;
                         logs::flush_binary_logs(self)?;
                     }
                 }

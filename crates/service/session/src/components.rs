@@ -1,7 +1,8 @@
-//! INSTALL and UNINSTALL COMPONENT, and the one component there is: `validate_password`.
+//! INSTALL and UNINSTALL COMPONENT, and the components there are: `validate_password` and `log_sink_json`.
 //!
-//! It is part of the server: installing it makes its variables known and its rules hold. What is installed is kept
-//! among the persisted variables, as `gannet_components`.
+//! They are part of the server. Installing the first makes its variables known and its rules hold; the second serves,
+//! as in MySQL, as soon as `log_error_services` names it. What is installed is kept among the persisted variables, as
+//! `gannet_components`.
 
 use super::Session;
 use super::reply::Done;
@@ -14,6 +15,8 @@ use gannet_types::{Result, SqlError, sql_err};
 /// The component, as statements name it.
 pub(crate) const VALIDATE_PASSWORD: &str = "file://component_validate_password";
 
+const LOG_SINK_JSON: &str = "file://component_log_sink_json";
+
 /// Variables whose names begin so exist while the component is installed.
 const PREFIX: &str = "validate_password.";
 
@@ -23,7 +26,13 @@ pub(crate) fn is_present(globals: &GlobalVars, id: VarId) -> bool {
 }
 
 fn validates(globals: &GlobalVars) -> bool {
-    globals.get(Live::Components).as_str() == VALIDATE_PASSWORD
+    installed(globals).iter().any(|urn| urn == VALIDATE_PASSWORD)
+}
+
+/// What is installed, in that order.
+pub(crate) fn installed(globals: &GlobalVars) -> Vec<String> {
+    let list = globals.get(Live::Components);
+    list.as_str().split(',').filter(|urn| !urn.is_empty()).map(str::to_owned).collect()
 }
 
 /// The variable of this name. Error 1193.
@@ -36,12 +45,15 @@ pub(crate) fn variable(globals: &GlobalVars, name: &str) -> Result<VarId> {
 pub(crate) fn install(session: &mut Session, install: &Install) -> Result<Done> {
     let Install::Component { urns, set } = install else { return Err(SqlError::unsupported("INSTALL PLUGIN")) };
     session.require_on_table(Privilege::Insert.into(), "mysql", "component")?;
-    let known = |urn: &str| urn == VALIDATE_PASSWORD && !validates(&session.server.globals);
-    if let Some(urn) = urns.iter().find(|urn| !known(urn)) {
-        return Err(sql_err!(ComponentsCantLoad, urn));
+    let mut all = installed(&session.server.globals);
+    for urn in urns {
+        if ![VALIDATE_PASSWORD, LOG_SINK_JSON].contains(&&**urn) || all.iter().any(|have| **have == **urn) {
+            return Err(sql_err!(ComponentsCantLoad, urn));
+        }
+        all.push(urn.to_string());
     }
     session.commit_implicitly()?;
-    keep_components(session, VALIDATE_PASSWORD)?;
+    keep_components(session, &all.join(","))?;
     session.set(set).map(|()| Done::default())
 }
 
@@ -49,12 +61,13 @@ pub(crate) fn install(session: &mut Session, install: &Install) -> Result<Done> 
 pub(crate) fn uninstall(session: &mut Session, uninstall: &Uninstall) -> Result<Done> {
     let Uninstall::Component(urns) = uninstall else { return Err(SqlError::unsupported("UNINSTALL PLUGIN")) };
     session.require_on_table(Privilege::Delete.into(), "mysql", "component")?;
-    let loaded = |urn: &str| urn == VALIDATE_PASSWORD && validates(&session.server.globals);
-    if let Some(urn) = urns.iter().find(|urn| !loaded(urn)) {
-        return Err(sql_err!(ComponentsUnloadNotLoaded, urn));
+    let mut all = installed(&session.server.globals);
+    for urn in urns {
+        let at = all.iter().position(|have| **have == **urn);
+        all.remove(at.ok_or_else(|| sql_err!(ComponentsUnloadNotLoaded, urn))?);
     }
     session.commit_implicitly()?;
-    keep_components(session, "").map(|()| Done::default())
+    keep_components(session, &all.join(",")).map(|()| Done::default())
 }
 
 fn keep_components(session: &mut Session, list: &str) -> Result<()> {

@@ -116,6 +116,10 @@ pub enum Then {
     TempLimits,
     /// What the error log takes.
     Verbosity,
+    /// Metrics of INNODB_METRICS are switched.
+    Monitors(Switch),
+    /// What the error log goes through; the former value stays when that fails.
+    ErrorServices,
     /// `read_only` and `super_read_only` draw each other.
     ReadOnly,
     /// The event scheduler looks at what is due.
@@ -130,6 +134,17 @@ pub enum Then {
     Collation(Live),
     /// A collation brings its character set, in the variable named.
     Charset(Live),
+}
+
+/// Which of the four variables was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    Enable,
+    Disable,
+    /// The figures since the last reset begin anew.
+    Reset,
+    /// All figures, of metrics that are off.
+    ResetAll,
 }
 
 /// One variable.

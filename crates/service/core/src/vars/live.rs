@@ -1,7 +1,7 @@
 //! Variables that work, and facts about the server. Those that code refers to have an id.
 
 use super::def::Scope::{Both, Global, Session};
-use super::def::{Kind, Then, VarDef, blocks, boolean, choice, double, flags, int, null_text, text};
+use super::def::{Kind, Switch, Then, VarDef, blocks, boolean, choice, double, flags, int, null_text, text};
 
 macro_rules! live {
     ($($(#[$doc:meta])* $id:ident = $def:expr;)*) => {
@@ -48,6 +48,13 @@ live! {
     AutomaticSpPrivileges = boolean("automatic_sp_privileges", Global, true).help("who makes a routine may execute and change it");
     EventScheduler = choice("event_scheduler", Global, "ON", &["OFF", "ON", "DISABLED"]).then(Then::Events).help("run events when they are due; DISABLED at the start: never");
     MaxSpRecursionDepth = int("max_sp_recursion_depth", Both, 0, 0, 255).help("how often a procedure may call itself");
+    // Metrics.
+    InnodbMonitorEnable = text("innodb_monitor_enable", Global, "").then(Then::Monitors(Switch::Enable))
+        .help("switches metrics of INNODB_METRICS on: a name, a pattern with %, module_..., all");
+    InnodbMonitorDisable = text("innodb_monitor_disable", Global, "").then(Then::Monitors(Switch::Disable)).help("switches metrics off");
+    InnodbMonitorReset = text("innodb_monitor_reset", Global, "").then(Then::Monitors(Switch::Reset)).help("begins their _RESET columns anew");
+    InnodbMonitorResetAll = text("innodb_monitor_reset_all", Global, "").then(Then::Monitors(Switch::ResetAll))
+        .help("begins all columns of metrics anew that are off");
     // Where the server is and listens.
     Datadir = text("datadir", Global, "./gannet-data").persist_restricted().read_only().help("directory of the data; created when missing");
     Port = int("port", Global, 3306, 0, 65535).persist_restricted().read_only().help("TCP port; 0 lets the system choose one");
@@ -61,6 +68,8 @@ live! {
     PidFile = text("pid_file", Global, "").persist_restricted().read_only().help("file to write the process id to");
     LogError = text("log_error", Global, "stderr").persist_restricted().read_only().help("file for the error log (default: stderr)");
     LogErrorVerbosity = int("log_error_verbosity", Global, 2, 1, 3).then(Then::Verbosity).help("1 errors, 2 and warnings, 3 and notes");
+    LogErrorServices = text("log_error_services", Global, "log_filter_internal; log_sink_internal").then(Then::ErrorServices)
+        .help("what the error log goes through: log_filter_internal, log_sink_internal, log_sink_json (a file beside it, .00.json)");
     GeneralLog = boolean("general_log", Global, false).then(Then::StatementLogs).help("write what clients send to general_log_file");
     GeneralLogFile = text("general_log_file", Global, "").then(Then::StatementLogs).help("file of the general query log (default: HOST.log in the datadir)");
     SlowQueryLog = boolean("slow_query_log", Global, false).then(Then::StatementLogs).help("write statements that take long_query_time to slow_query_log_file");

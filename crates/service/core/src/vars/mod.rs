@@ -6,7 +6,7 @@ pub mod live;
 pub mod persist;
 mod value;
 
-pub use def::{Effect, Kind, Persist, Scope, Then, VarDef, VarValue};
+pub use def::{Effect, Kind, Persist, Scope, Switch, Then, VarDef, VarValue};
 pub use live::Live;
 pub use value::{Checked, parse_size};
 

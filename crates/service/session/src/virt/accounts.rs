@@ -416,11 +416,10 @@ fn user_attributes_of(a: &Account) -> Result<Value> {
 
 /// `mysql.component`: what is installed.
 pub(super) fn components(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let urn = state.server.globals.get(gannet_core::vars::Live::Components);
-    if urn.as_str().is_empty() {
-        return Ok(());
+    for (number, urn) in crate::components::installed(&state.server.globals).iter().enumerate() {
+        emit(&[Value::UInt(number as u64 + 1), Value::UInt(1), text(urn)])?;
     }
-    emit(&[Value::UInt(1), Value::UInt(1), text(urn.as_str())])
+    Ok(())
 }
 
 pub(super) fn user_attributes(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {

@@ -217,168 +217,36 @@ pub(super) fn fields(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
     })
 }
 
-/// Counters of the same meaning as InnoDB's: name, subsystem, counter, comment.
-const METRICS: &[(&str, &str, Counter, &str)] = &[
-    (
-        "buffer_pool_reads",
-        "buffer",
-        Counter::InnodbBufferPoolReads,
-        "Number of reads directly from disk (innodb_buffer_pool_reads)",
-    ),
-    (
-        "buffer_pool_read_requests",
-        "buffer",
-        Counter::InnodbBufferPoolReadRequests,
-        "Number of logical read requests (innodb_buffer_pool_read_requests)",
-    ),
-    (
-        "buffer_pool_write_requests",
-        "buffer",
-        Counter::InnodbBufferPoolWriteRequests,
-        "Number of write requests (innodb_buffer_pool_write_requests)",
-    ),
-    (
-        "buffer_pool_wait_free",
-        "buffer",
-        Counter::InnodbBufferPoolWaitFree,
-        "Number of times waited for free buffer (innodb_buffer_pool_wait_free)",
-    ),
-    (
-        "buffer_pool_read_ahead",
-        "buffer",
-        Counter::InnodbBufferPoolReadAhead,
-        "Number of pages read as read ahead (innodb_buffer_pool_read_ahead)",
-    ),
-    ("buffer_pages_created", "buffer", Counter::InnodbPagesCreated, "Number of pages created (innodb_pages_created)"),
-    ("buffer_pages_written", "buffer", Counter::InnodbPagesWritten, "Number of pages written (innodb_pages_written)"),
-    ("buffer_pages_read", "buffer", Counter::InnodbPagesRead, "Number of pages read (innodb_pages_read)"),
-    ("buffer_data_reads", "buffer", Counter::InnodbDataRead, "Amount of data read in bytes (innodb_data_reads)"),
-    (
-        "buffer_data_written",
-        "buffer",
-        Counter::InnodbDataWritten,
-        "Amount of data written in bytes (innodb_data_written)",
-    ),
-    ("os_data_reads", "os", Counter::InnodbDataReads, "Number of reads initiated (innodb_data_reads)"),
-    ("os_data_writes", "os", Counter::InnodbDataWrites, "Number of writes initiated (innodb_data_writes)"),
-    ("os_data_fsyncs", "os", Counter::InnodbDataFsyncs, "Number of fsync() calls (innodb_data_fsyncs)"),
-    ("os_log_bytes_written", "os", Counter::InnodbOsLogWritten, "Bytes of log written (innodb_os_log_written)"),
-    ("os_log_fsyncs", "os", Counter::InnodbOsLogFsyncs, "Number of fsync log writes (innodb_os_log_fsyncs)"),
-    ("log_waits", "log", Counter::InnodbLogWaits, "Number of log waits due to small log buffer (innodb_log_waits)"),
-    (
-        "log_write_requests",
-        "log",
-        Counter::InnodbLogWriteRequests,
-        "Number of log write requests (innodb_log_write_requests)",
-    ),
-    ("log_writes", "log", Counter::InnodbLogWrites, "Number of log writes (innodb_log_writes)"),
-    ("lock_deadlocks", "lock", Counter::InnodbDeadlocks, "Number of deadlocks"),
-    ("lock_timeouts", "lock", Counter::LockTimeouts, "Number of lock timeouts"),
-    (
-        "lock_row_lock_waits",
-        "lock",
-        Counter::InnodbRowLockWaits,
-        "Number of times a row lock had to be waited for (innodb_row_lock_waits)",
-    ),
-    ("trx_rw_commits", "transaction", Counter::TransactionsCommitted, "Number of read-write transactions  committed"),
-    ("trx_rollbacks", "transaction", Counter::TransactionsRolledBack, "Number of transactions rolled back"),
-    ("index_page_splits", "index", Counter::PageSplits, "Number of index page splits"),
-    ("index_page_merge_successful", "index", Counter::PageMerges, "Number of successful index page merges"),
-    ("dml_reads", "dml", Counter::InnodbRowsRead, "Number of rows read"),
-    ("dml_inserts", "dml", Counter::InnodbRowsInserted, "Number of rows inserted"),
-    ("dml_deletes", "dml", Counter::InnodbRowsDeleted, "Number of rows deleted"),
-    ("dml_updates", "dml", Counter::InnodbRowsUpdated, "Number of rows updated"),
-];
-
 pub(super) fn metrics(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     state.privileges().require(Privilege::Process)?;
-    let s = state.server.engine.status();
-    let age = s.log_lsn.0.saturating_sub(s.checkpoint_lsn.0);
-    let values = [
-        (
-            "buffer_pool_size",
-            "server",
-            s.pool_pages * PAGE_BYTES,
-            "Server buffer pool size (all buffer pools) in bytes",
-        ),
-        (
-            "buffer_pool_pages_total",
-            "buffer",
-            s.pool_pages,
-            "Total buffer pool size in pages (innodb_buffer_pool_pages_total)",
-        ),
-        (
-            "buffer_pool_pages_data",
-            "buffer",
-            s.pool_resident,
-            "Buffer pages containing data (innodb_buffer_pool_pages_data)",
-        ),
-        (
-            "buffer_pool_pages_dirty",
-            "buffer",
-            s.pool_dirty,
-            "Buffer pages currently dirty (innodb_buffer_pool_pages_dirty)",
-        ),
-        (
-            "buffer_pool_bytes_dirty",
-            "buffer",
-            s.pool_dirty * PAGE_BYTES,
-            "Buffer bytes currently dirty (innodb_buffer_pool_bytes_dirty)",
-        ),
-        (
-            "buffer_pool_pages_free",
-            "buffer",
-            s.pool_pages.saturating_sub(s.pool_resident),
-            "Buffer pages currently free (innodb_buffer_pool_pages_free)",
-        ),
-        ("log_lsn_current", "log", s.log_lsn.0, "Current LSN value"),
-        ("log_lsn_last_flush", "log", s.durable_lsn.0, "LSN of Last flush"),
-        ("log_lsn_last_checkpoint", "log", s.checkpoint_lsn.0, "LSN at last checkpoint"),
-        ("log_lsn_checkpoint_age", "log", age, "Current LSN value minus LSN at last checkpoint"),
-        (
-            "log_max_modified_age_async",
-            "log",
-            s.redo_capacity_bytes / 8 * 7,
-            "Maximum LSN difference; when exceeded, start asynchronous preflush",
-        ),
-        ("log_checkpoints", "log", s.checkpoints, "Number of checkpoints"),
-        ("trx_rseg_history_len", "transaction", s.history_length, "Length of the TRX_RSEG_HISTORY list"),
-        ("trx_active_transactions", "transaction", s.active_writers, "Number of active transactions"),
-    ];
-    let started = state.server.started().micros();
-    let mut row = |name: &str, subsystem: &str, count: u64, kind: &str, comment: &str| {
-        let count = Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
-        let zone = state.server.facts.system_zone.clone();
-        let enabled = match micros(started, 0) {
-            Value::Timestamp(t, _) => Value::DateTime(t.to_local(&zone), 0),
-            other => other,
-        };
-        let none = || Value::Null;
-        emit(&[
-            text(name),
-            text(subsystem),
-            count.clone(),
-            none(),
-            none(),
-            none(),
-            count,
-            none(),
-            none(),
-            none(),
-            enabled,
-            none(),
-            Value::Int(state.server.uptime_s() as i64),
-            none(),
-            text("enabled"),
-            text(kind),
-            text(comment),
-        ])
+    let zone = state.server.facts.system_zone.clone();
+    let at = |us: Option<u64>| match us.map(|us| micros(us, 0)) {
+        Some(Value::Timestamp(t, _)) => Value::DateTime(t.to_local(&zone), 0),
+        _ => Value::Null,
     };
-    for (name, subsystem, value, comment) in values {
-        row(name, subsystem, value, "value", comment)?;
-    }
-    for (name, subsystem, counter, comment) in METRICS {
-        row(name, subsystem, total(*counter), "status_counter", comment)?;
+    let count = |n: i64| Value::Int(n);
+    let maybe_count = |n: Option<i64>| n.map_or(Value::Null, Value::Int);
+    let average = |n: Option<f64>| n.map_or(Value::Null, |n| Value::Float(n as f32));
+    for m in state.server.monitors.read(&state.server) {
+        emit(&[
+            text(m.name),
+            text(m.subsystem),
+            count(m.since_enabled.count),
+            maybe_count(m.since_enabled.max),
+            maybe_count(m.since_enabled.min),
+            average(m.since_enabled.average),
+            count(m.since_reset.count),
+            maybe_count(m.since_reset.max),
+            maybe_count(m.since_reset.min),
+            average(m.since_reset.average),
+            at(m.enabled_us),
+            at(m.disabled_us),
+            maybe_count(m.elapsed_s),
+            at(m.reset_us),
+            text(if m.is_on { "enabled" } else { "disabled" }),
+            text(m.kind),
+            text(m.comment),
+        ])?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The flags of meta commands: one letter each, some with a value behind it. All commands take the same letters, and
 //! pass over those that mean nothing to them.
 
+use super::base64;
 use super::number::{FORMAT, signed, unsigned};
 
 /// What `ms` and `ma` do, by flag M.
@@ -23,8 +24,8 @@ pub struct MetaFlags<'b> {
     /// The letters in the order in which they came, each once.
     letters: [u8; 24],
     count: u8,
-    /// M, with its letter.
-    mode_word: &'b [u8],
+    /// M's letter.
+    mode_letter: Option<u8>,
     /// O, with its letter.
     pub opaque: &'b [u8],
     /// b: the key is base64.
@@ -58,47 +59,76 @@ const KNOWN: &[u8] = b"bcfhklqstuvxCDEFIJMNORT";
 /// The longest opaque token, with its letter.
 const OPAQUE: usize = 32;
 const TOKEN: &str = "CLIENT_ERROR bad token in command line format";
+/// What `md` and `ma` answer to each fault of their flags.
+const INVALID: &str = "CLIENT_ERROR invalid or duplicate flag";
+/// The answer to a base64 key that is none.
+pub const UNDECODABLE: &str = "CLIENT_ERROR error decoding key";
+
+/// The answer to a fault, and whether what follows is looked at.
+enum Fault {
+    AtOnce(&'static str),
+    Last(&'static str),
+}
+
+impl From<&'static str> for Fault {
+    fn from(answer: &'static str) -> Fault {
+        Fault::Last(answer)
+    }
+}
 
 impl<'b> MetaFlags<'b> {
     /// Reads the words behind the key (of `ms`, behind the size) of the command `name`. The error is the answer.
-    pub(crate) fn parse(name: &[u8], words: impl Iterator<Item = &'b [u8]>) -> Result<MetaFlags<'b>, &'static str> {
+    ///
+    /// A flag that is unknown or there twice is told at once, of other faults the last one.
+    pub(crate) fn parse(
+        name: &[u8],
+        key: &[u8],
+        words: impl Iterator<Item = &'b [u8]>,
+    ) -> Result<MetaFlags<'b>, &'static str> {
         let mut flags = MetaFlags::default();
+        let mut fault = None;
         let short = name == b"md" || name == b"ma";
         for word in words {
-            flags.take(word).map_err(|e| if short { "CLIENT_ERROR invalid or duplicate flag" } else { e })?;
+            match flags.take(word, key) {
+                Err(_) if short => return Err(INVALID),
+                Err(Fault::Last(answer)) => fault = Some(answer),
+                Err(Fault::AtOnce(answer)) => return Err(answer),
+                Ok(()) => {}
+            }
+        }
+        if let Some(answer) = fault {
+            return Err(answer);
         }
         if flags.opaque.len() > OPAQUE {
             return Err("CLIENT_ERROR opaque token too long");
         }
-        flags.mode = match (name, flags.mode_letter()) {
+        flags.mode = match (name, flags.mode_letter) {
             (_, None) => Mode::Set,
             (b"ma", Some(letter)) => match letter {
-                [b'I' | b'+'] => Mode::Set,
-                [b'D' | b'-'] => Mode::Down,
-                [_] => return Err("CLIENT_ERROR invalid mode for ma M token"),
-                _ => return Err("CLIENT_ERROR invalid or duplicate flag"),
+                b'I' | b'+' => Mode::Set,
+                b'D' | b'-' => Mode::Down,
+                _ => return Err("CLIENT_ERROR invalid mode for ma M token"),
             },
             (_, Some(letter)) => match letter {
-                [b'S'] => Mode::Set,
-                [b'E'] => Mode::Add,
-                [b'A'] => Mode::Append,
-                [b'P'] => Mode::Prepend,
-                [b'R'] => Mode::Replace,
-                [_] if name == b"ms" => return Err("CLIENT_ERROR invalid mode for ms M token"),
-                [_] => Mode::Set,
-                _ => return Err("CLIENT_ERROR incorrect length for M token"),
+                b'S' => Mode::Set,
+                b'E' => Mode::Add,
+                b'A' => Mode::Append,
+                b'P' => Mode::Prepend,
+                b'R' => Mode::Replace,
+                _ if name == b"ms" => return Err("CLIENT_ERROR invalid mode for ms M token"),
+                _ => Mode::Set,
             },
         };
         Ok(flags)
     }
 
-    fn take(&mut self, word: &'b [u8]) -> Result<(), &'static str> {
+    fn take(&mut self, word: &'b [u8], key: &[u8]) -> Result<(), Fault> {
         let Some((letter, value)) = word.split_first() else { return Ok(()) };
         if self.has(*letter) {
-            return Err("CLIENT_ERROR duplicate flag");
+            return Err(Fault::AtOnce("CLIENT_ERROR duplicate flag"));
         }
         if !KNOWN.contains(letter) {
-            return Err("CLIENT_ERROR invalid flag");
+            return Err(Fault::AtOnce("CLIENT_ERROR invalid flag"));
         }
         // As many as are known fit.
         self.letters[usize::from(self.count)] = *letter;
@@ -107,7 +137,10 @@ impl<'b> MetaFlags<'b> {
         let id = || unsigned(value).ok_or(TOKEN);
         match letter {
             b'O' => self.opaque = word,
-            b'b' => self.base64 = true,
+            b'b' => {
+                self.base64 = true;
+                base64::decode(key).ok_or(UNDECODABLE)?;
+            }
             b'q' => self.quiet = true,
             b'C' => self.cas = Some(id()?),
             b'E' => self.new_cas = Some(id()?),
@@ -118,15 +151,13 @@ impl<'b> MetaFlags<'b> {
             b'I' => self.invalidate = true,
             b'D' => self.delta = Some(unsigned(value).ok_or("CLIENT_ERROR invalid numeric delta value")?),
             b'J' => self.initial = unsigned(value).ok_or("CLIENT_ERROR invalid numeric initial value")?,
-            b'M' => self.mode_word = word,
+            b'M' => match value {
+                [mode] => self.mode_letter = Some(*mode),
+                _ => return Err(Fault::Last("CLIENT_ERROR incorrect length for M token")),
+            },
             _ => {}
         }
         Ok(())
-    }
-
-    /// M's value, if there is one.
-    fn mode_letter(&self) -> Option<&'b [u8]> {
-        self.mode_word.split_first().map(|(_, value)| value)
     }
 
     /// The letters in the order in which they came.

@@ -2,10 +2,12 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`base64`] | keys of any bytes |
 //! | [`parse`] | what comes next in a client's bytes |
 //! | [`flags`] | the flags of meta commands |
 //! | `number` | numbers |
 
+pub mod base64;
 pub mod flags;
 #[doc(hidden)]
 pub mod fuzzing;

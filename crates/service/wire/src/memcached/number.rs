@@ -3,7 +3,7 @@
 /// The answer to a number that is none, and to other faults of a line.
 pub(crate) const FORMAT: &str = "CLIENT_ERROR bad command line format";
 
-/// A number as the C library reads it: blanks before it, a sign, digits, and nothing but a blank behind them.
+/// A number as the C library reads it: blanks before it, a sign, digits, and nothing, a blank or a zero behind them.
 fn digits(word: &[u8]) -> Option<(bool, u64)> {
     let begin = word.iter().take_while(|b| is_space(**b)).count();
     let (negative, digits) = match &word[begin..] {
@@ -12,7 +12,7 @@ fn digits(word: &[u8]) -> Option<(bool, u64)> {
         rest => (false, rest),
     };
     let end = digits.iter().take_while(|b| b.is_ascii_digit()).count();
-    if end == 0 || digits.get(end).is_some_and(|b| !is_space(*b)) {
+    if end == 0 || digits.get(end).is_some_and(|b| *b != 0 && !is_space(*b)) {
         return None;
     }
     let number = digits[..end].iter().try_fold(0u64, |n, b| n.checked_mul(10)?.checked_add(u64::from(b - b'0')))?;
@@ -23,9 +23,13 @@ fn is_space(b: u8) -> bool {
     matches!(b, b' ' | b'\t'..=b'\r')
 }
 
-/// A number without a sign.
+/// A number of 64 bits, of a request or of an item that counts. What stands behind a blank is passed over. A negative
+/// one is taken modulo 2^64, and refused where that has the highest bit.
 pub fn unsigned(word: &[u8]) -> Option<u64> {
-    digits(word).filter(|(negative, n)| !negative || *n == 0).map(|(_, n)| n)
+    match digits(word)? {
+        (false, n) => Some(n),
+        (true, n) => i64::try_from(n.wrapping_neg()).ok().map(i64::cast_unsigned),
+    }
 }
 
 /// A number of 64 bits of which 32 are taken: times are that in memcached.

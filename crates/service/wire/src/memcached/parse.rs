@@ -482,7 +482,7 @@ impl<'b> Line<'b> {
             return Ok(Taken::Whole(Command::MetaDebug { key, base64: rest.next() == Some(b"b") }));
         }
         if name != b"ms" {
-            let flags = MetaFlags::parse(name, rest)?;
+            let flags = MetaFlags::parse(name, key, rest)?;
             return Ok(Taken::Whole(match name {
                 b"mg" => Command::MetaGet { key, flags },
                 b"md" => Command::MetaDelete { key, flags },
@@ -491,7 +491,7 @@ impl<'b> Line<'b> {
         }
         let size = rest.next().and_then(length).ok_or(FORMAT)?;
         // The value is dropped with the flags that are wrong.
-        let flags = MetaFlags::parse(name, rest).map_err(|answer| Refusal::WithData(answer, size + 2))?;
+        let flags = MetaFlags::parse(name, key, rest).map_err(|answer| Refusal::WithData(answer, size + 2))?;
         if self.is_too_large(key, size) {
             return Ok(Taken::Dropped(Command::MetaTooLarge { key, flags }, size + 2));
         }

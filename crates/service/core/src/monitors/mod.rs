@@ -1,0 +1,340 @@
+//! What INNODB_METRICS shows, and how `innodb_monitor_enable` and its kin switch it (MySQL's manual, 17.15.6 "InnoDB
+//! INFORMATION_SCHEMA Metrics Table").
+//!
+//! Everything is counted anyway. A metric that is switched off is one whose value is not looked at: what the counter
+//! grows by meanwhile is left out. All are on at the start. Largest and smallest values are those that were read, as
+//! InnoDB's of counters that it shares with SHOW STATUS.
+
+mod list;
+
+use crate::Core;
+use crate::vars::{Live, Switch, VarId};
+use gannet_base::sync::Mutex;
+use gannet_runtime::{Wait, WallTime};
+use gannet_types::{Result, sql_err};
+use list::{Figures, Source};
+use std::sync::OnceLock;
+
+struct Metric {
+    name: String,
+    subsystem: &'static str,
+    source: Source,
+    comment: String,
+}
+
+impl Metric {
+    fn is_value(&self) -> bool {
+        matches!(self.source, Source::Value(_))
+    }
+}
+
+/// The subsystem of a wait's class, `wait/class/what`; nothing for those of tasks that have nothing to do.
+fn subsystem_of(class: &str) -> Option<&'static str> {
+    Some(match class {
+        "idle" => return None,
+        "lock" => "lock",
+        "log" => "log",
+        "buffer" => "buffer",
+        "io" => "os",
+        "storage" => "purge",
+        _ => "server",
+    })
+}
+
+fn metrics() -> &'static [Metric] {
+    static ALL: OnceLock<Vec<Metric>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let listed = list::ROWS.iter().map(|&(name, subsystem, source, comment)| Metric {
+            name: name.to_owned(),
+            subsystem,
+            source,
+            comment: comment.to_owned(),
+        });
+        let waits = Wait::ALL.iter().enumerate().filter_map(|(at, wait)| {
+            let name = wait.name();
+            let subsystem = subsystem_of(name.split('/').nth(1).unwrap_or_default())?;
+            let own = format!("gannet_{}", name.replace('/', "_"));
+            let times = (format!("{own}_usec"), Source::Waited(at), format!("Microseconds in {name}"));
+            let waits = (own, Source::Waits(at), format!("Number of {name}"));
+            Some([waits, times].map(|(name, source, comment)| Metric { name, subsystem, source, comment }))
+        });
+        listed.chain(waits.flatten()).collect()
+    })
+}
+
+/// Modules by the names that `innodb_monitor_enable` has for them.
+const MODULES: [(&str, &str); 11] = [
+    ("module_metadata", "metadata"),
+    ("module_lock", "lock"),
+    ("module_buffer", "buffer"),
+    ("module_os", "os"),
+    ("module_trx", "transaction"),
+    ("module_purge", "purge"),
+    ("module_log", "log"),
+    ("module_index", "index"),
+    ("module_srv", "server"),
+    ("module_dml", "dml"),
+    ("module_file", "file_system"),
+];
+
+/// Figures since a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Since {
+    pub count: i64,
+    /// Of what was read: nothing was.
+    pub max: Option<i64>,
+    pub min: Option<i64>,
+    /// A second; values have none.
+    pub average: Option<f64>,
+}
+
+/// A row of INNODB_METRICS.
+pub struct Read {
+    pub name: &'static str,
+    pub subsystem: &'static str,
+    pub comment: &'static str,
+    /// `value`, `counter` or `status_counter`, as InnoDB calls them.
+    pub kind: &'static str,
+    pub is_on: bool,
+    pub since_enabled: Since,
+    pub since_reset: Since,
+    /// Microseconds since 1970.
+    pub enabled_us: Option<u64>,
+    pub disabled_us: Option<u64>,
+    pub reset_us: Option<u64>,
+    /// Seconds that it has been on, or was.
+    pub elapsed_s: Option<i64>,
+}
+
+/// How a metric is switched.
+#[derive(Clone, Copy)]
+struct State {
+    on: bool,
+    enabled_us: u64,
+    disabled_us: Option<u64>,
+    reset_us: Option<u64>,
+    /// The counter when it was switched on.
+    base: i64,
+    /// What it had before that; of a value what it was when it was switched off.
+    kept: i64,
+    /// The count at the last reset.
+    reset: i64,
+    ends: Ends,
+    ends_reset: Ends,
+}
+
+/// Largest and smallest.
+#[derive(Clone, Copy, Default)]
+struct Ends(Option<(i64, i64)>);
+
+impl Ends {
+    fn look(&mut self, n: i64) {
+        let (max, min) = self.0.unwrap_or((n, n));
+        self.0 = Some((max.max(n), min.min(n)));
+    }
+
+    fn since(self, count: i64, average: Option<f64>) -> Since {
+        Since { count, max: self.0.map(|(max, _)| max), min: self.0.map(|(_, min)| min), average }
+    }
+}
+
+impl State {
+    fn new(started_us: u64) -> State {
+        State {
+            on: true,
+            enabled_us: started_us,
+            disabled_us: None,
+            reset_us: None,
+            base: 0,
+            kept: 0,
+            reset: 0,
+            ends: Ends::default(),
+            ends_reset: Ends::default(),
+        }
+    }
+
+    /// The count, where the source stands at `now`.
+    fn count(&self, is_value: bool, now: i64) -> i64 {
+        match (self.on, is_value) {
+            (true, true) => now,
+            (true, false) => self.kept + (now - self.base),
+            (false, _) => self.kept,
+        }
+    }
+
+    fn switch(&mut self, to: Switch, is_value: bool, (now, now_us): (i64, u64)) {
+        let count = self.count(is_value, now);
+        match to {
+            Switch::Enable if !self.on => {
+                (self.on, self.enabled_us, self.disabled_us, self.base) = (true, now_us, None, now);
+            }
+            Switch::Disable if self.on => {
+                (self.on, self.disabled_us, self.kept) = (false, Some(now_us), count);
+            }
+            Switch::Reset => {
+                (self.reset, self.reset_us, self.ends_reset) = (count, Some(now_us), Ends::default());
+            }
+            // As InnoDB: only of what is off.
+            Switch::ResetAll if !self.on => {
+                *self = State { on: false, disabled_us: self.disabled_us, ..State::new(self.enabled_us) };
+            }
+            _ => {}
+        }
+    }
+
+    fn read(&mut self, metric: &'static Metric, now: i64, now_us: u64) -> Read {
+        let is_value = metric.is_value();
+        let count = self.count(is_value, now);
+        let reset = if is_value { count } else { count - self.reset };
+        if self.on {
+            self.ends.look(count);
+            self.ends_reset.look(reset);
+        }
+        let until = self.disabled_us.unwrap_or(now_us);
+        let seconds = |from: u64| (until.saturating_sub(from) / 1_000_000) as i64;
+        let average = |n: i64, from: u64| match seconds(from) {
+            _ if is_value => None,
+            0 => None,
+            s => Some(n as f64 / s as f64),
+        };
+        let kind = match metric.source {
+            Source::Value(_) => "value",
+            Source::Counter(c) if !c.name().starts_with("Gannet_") => "status_counter",
+            _ => "counter",
+        };
+        Read {
+            name: &metric.name,
+            subsystem: metric.subsystem,
+            comment: &metric.comment,
+            kind,
+            is_on: self.on,
+            since_enabled: self.ends.since(count, average(count, self.enabled_us)),
+            since_reset: self.ends_reset.since(reset, average(reset, self.reset_us.unwrap_or(self.enabled_us))),
+            enabled_us: Some(self.enabled_us),
+            disabled_us: self.disabled_us,
+            reset_us: self.reset_us,
+            elapsed_s: Some(seconds(self.enabled_us)),
+        }
+    }
+}
+
+/// `%` stands for any text, `_` for a character, letters for themselves in any case.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    match pattern {
+        [] => name.is_empty(),
+        [b'%', rest @ ..] => (0..=name.len()).any(|at| matches(rest, &name[at..])),
+        [p, rest @ ..] => {
+            name.first().is_some_and(|n| *p == b'_' || p.eq_ignore_ascii_case(n)) && matches(rest, &name[1..])
+        }
+    }
+}
+
+/// What a value of the variables names.
+fn names(pattern: &str, metric: &Metric) -> bool {
+    let is = |name: &str| pattern.eq_ignore_ascii_case(name);
+    is("all")
+        || is(&metric.name)
+        || MODULES.iter().any(|(module, subsystem)| is(module) && *subsystem == metric.subsystem)
+        || pattern.contains('%') && matches(pattern.as_bytes(), metric.name.as_bytes())
+}
+
+/// How all metrics are switched.
+pub struct Monitors(Mutex<Vec<State>>);
+
+impl Monitors {
+    /// All on since then, microseconds since 1970.
+    pub(crate) fn new(started_us: u64) -> Monitors {
+        Monitors(Mutex::new(vec![State::new(started_us); metrics().len()]))
+    }
+
+    /// Switches what a name, a module or a pattern says.
+    ///
+    /// # Errors
+    /// 1231 if that is nothing.
+    pub(crate) fn switch(&self, core: &Core, (variable, to): (&str, Switch), pattern: &str) -> Result<()> {
+        let found = metrics().iter().any(|m| names(pattern, m));
+        // A pattern of many `%` takes long, and names are short.
+        const MOST: usize = 193;
+        if pattern.len() > MOST || pattern.matches('%').count() > 4 || !found {
+            return if pattern.is_empty() { Ok(()) } else { Err(sql_err!(WrongValueForVar, variable, pattern)) };
+        }
+        let (figures, now_us) = (Figures::of(core), WallTime::now().micros());
+        let mut states = self.0.lock();
+        for (metric, state) in metrics().iter().zip(states.iter_mut()).filter(|(m, _)| names(pattern, m)) {
+            state.switch(to, metric.is_value(), (figures.read(metric.source), now_us));
+        }
+        Ok(())
+    }
+
+    /// Does what the server's options say.
+    pub(crate) fn start(&self, core: &Core) {
+        let variables = [
+            (Live::InnodbMonitorDisable, Switch::Disable),
+            (Live::InnodbMonitorEnable, Switch::Enable),
+            (Live::InnodbMonitorReset, Switch::Reset),
+            (Live::InnodbMonitorResetAll, Switch::ResetAll),
+        ];
+        for (id, to) in variables {
+            let name = VarId::from(id).def().name;
+            if let Err(e) = self.switch(core, (name, to), core.globals.get(id).as_str()) {
+                core.log.warning(e);
+            }
+        }
+    }
+
+    /// The rows of INNODB_METRICS.
+    pub fn read(&self, core: &Core) -> Vec<Read> {
+        let (figures, now_us) = (Figures::of(core), WallTime::now().micros());
+        let mut states = self.0.lock();
+        let both = metrics().iter().zip(states.iter_mut());
+        both.map(|(m, state)| state.read(m, figures.read(m.source), now_us)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_once_and_have_modules() {
+        let mut all: Vec<&str> = metrics().iter().map(|m| &*m.name).collect();
+        assert!(all.len() > 120, "{}", all.len());
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), metrics().len());
+        let of = |pattern: &str| metrics().iter().filter(|m| names(pattern, m)).count();
+        assert_eq!((of("dml_reads"), of("DML_%"), of("module_dml"), of("dml_read")), (1, 4, 4, 0));
+        assert_eq!((of("all"), of("%"), of("")), (metrics().len(), metrics().len(), 0));
+        assert_eq!((of("dml_rea_s"), of("dml%rea_s"), of("%nserts")), (0, 1, 1));
+    }
+
+    #[test]
+    fn what_is_off_stands_still() {
+        let metric = metrics().iter().find(|m| m.name == "dml_reads").unwrap();
+        let mut s = State::new(1_000_000);
+        let figures = |r: Read| (r.since_enabled.count, r.since_reset.count, r.is_on);
+        assert_eq!(figures(s.read(metric, 10, 6_000_000)), (10, 10, true));
+        s.switch(Switch::Reset, false, (15, 7_000_000));
+        assert_eq!(figures(s.read(metric, 18, 8_000_000)), (18, 3, true));
+        // What is on keeps its figures.
+        s.switch(Switch::ResetAll, false, (18, 8_000_000));
+        s.switch(Switch::Disable, false, (20, 9_000_000));
+        assert_eq!(figures(s.read(metric, 100, 10_000_000)), (20, 5, false));
+        s.switch(Switch::Enable, false, (100, 11_000_000));
+        let r = s.read(metric, 103, 13_000_000);
+        assert_eq!((r.since_enabled.max, r.since_enabled.min), (Some(23), Some(10)));
+        assert_eq!((r.since_enabled.average, r.elapsed_s), (Some(11.5), Some(2)));
+        assert_eq!((figures(r), s.disabled_us), ((23, 8, true), None));
+        s.switch(Switch::Disable, false, (103, 13_000_000));
+        s.switch(Switch::ResetAll, false, (103, 13_000_000));
+        let r = s.read(metric, 200, 14_000_000);
+        assert_eq!((r.since_enabled.max, r.reset_us, figures(r)), (None, None, (0, 0, false)));
+        // A value is what it is.
+        let value = metrics().iter().find(|m| m.name == "innodb_page_size").unwrap();
+        let mut s = State::new(0);
+        s.switch(Switch::Reset, true, (5, 1));
+        assert_eq!(figures(s.read(value, 7, 2)), (7, 7, true));
+        s.switch(Switch::Disable, true, (8, 3));
+        assert_eq!(figures(s.read(value, 9, 4)), (8, 8, false));
+    }
+}
