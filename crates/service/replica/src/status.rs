@@ -1,6 +1,7 @@
 //! SHOW REPLICA STATUS.
 
 use super::source::{Position, Source};
+use super::until::Until;
 use gannet_runtime::WallTime;
 use gannet_types::{SqlError, Value};
 
@@ -33,6 +34,11 @@ pub(crate) struct Status {
     /// The source sends.
     connected: bool,
     pub(crate) source_uuid: String,
+    pub(crate) source_id: u64,
+    /// Where it stops.
+    pub(crate) until: Until,
+    /// Seconds until a delayed transaction is due.
+    pub(crate) remaining_s: Option<u64>,
     /// Transactions that were applied since the start.
     pub(crate) applied: u64,
     file: String,
@@ -52,8 +58,8 @@ fn failed(e: &SqlError) -> Failed {
 
 impl Status {
     /// The task begins.
-    pub(crate) fn begun() -> Status {
-        Status { running: true, ..Status::default() }
+    pub(crate) fn begun(until: Until) -> Status {
+        Status { running: true, until, ..Status::default() }
     }
 
     pub(crate) fn connected(&mut self) {
@@ -105,6 +111,13 @@ impl Status {
         Value::UInt(behind)
     }
 
+    fn doing(&self) -> &'static str {
+        match self.remaining_s {
+            None => "Reading event from the source",
+            Some(_) => "Waiting until SOURCE_DELAY seconds after source executed event",
+        }
+    }
+
     pub(crate) fn row(&self, source: &Source, kept: &Position, executed: &str) -> Vec<(&'static str, Value)> {
         let text = |text: &str| Value::text(text);
         let number = Value::UInt;
@@ -138,9 +151,9 @@ impl Status {
             ("Skip_Counter", number(0)),
             ("Exec_Source_Log_Pos", number(at)),
             ("Relay_Log_Space", number(0)),
-            ("Until_Condition", text("None")),
-            ("Until_Log_File", empty()),
-            ("Until_Log_Pos", number(0)),
+            ("Until_Condition", text(self.until.name())),
+            ("Until_Log_File", text(self.until.place().0)),
+            ("Until_Log_Pos", number(self.until.place().1)),
         ]);
         row.extend(tls(source));
         row.extend([
@@ -151,12 +164,12 @@ impl Status {
             ("Last_SQL_Errno", number(last.number.into())),
             ("Last_SQL_Error", text(&last.text)),
             ("Replicate_Ignore_Server_Ids", empty()),
-            ("Source_Server_Id", number(0)),
+            ("Source_Server_Id", number(self.source_id)),
             ("Source_UUID", text(&self.source_uuid)),
             ("Source_Info_File", text("the dictionary")),
-            ("SQL_Delay", number(0)),
-            ("SQL_Remaining_Delay", Value::Null),
-            ("Replica_SQL_Running_State", text(if applies { "Reading event from the source" } else { "" })),
+            ("SQL_Delay", number(source.delay_s)),
+            ("SQL_Remaining_Delay", self.remaining_s.map_or(Value::Null, number)),
+            ("Replica_SQL_Running_State", text(if applies { self.doing() } else { "" })),
             ("Source_Retry_Count", number(source.retries)),
             ("Source_Bind", empty()),
             ("Last_IO_Error_Timestamp", text(&moment(self.source_error.at_s))),

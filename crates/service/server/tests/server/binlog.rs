@@ -522,3 +522,70 @@ fn large_transactions_go_through_files() {
     rows(&mut c, "SHOW BINARY LOG STATUS");
     assert_eq!(spilled(&r), [""; 0]);
 }
+
+#[test]
+fn every_number_is_given_once() {
+    let mut r = logged();
+    let (mut c, mut d) = (r.connect(), r.connect());
+    let uuid = rows(&mut c, "SELECT @@server_uuid").remove(0);
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "CREATE TABLE d.t (a INT AUTO_INCREMENT PRIMARY KEY)");
+    run(&mut c, &format!("SET gtid_next = '{uuid}:4'"));
+    run(&mut d, "INSERT INTO d.t VALUES ()");
+    run(&mut d, "INSERT INTO d.t VALUES ()");
+    run(&mut c, "INSERT INTO d.t VALUES ()");
+    // One that is given back.
+    run(&mut c, &format!("SET gtid_next = '{uuid}:7'"));
+    run(&mut c, "SET gtid_next = 'AUTOMATIC'");
+    run(&mut d, "INSERT INTO d.t VALUES ()");
+    run(&mut d, "INSERT INTO d.t VALUES ()");
+    assert_eq!(rows(&mut d, "SELECT @@gtid_executed"), [format!("{uuid}:1-7")]);
+    let given = events(&mut c, "binlog.000001");
+    let given: Vec<&str> =
+        given.iter().filter_map(|e| e.split_once("'U:")).map(|(_, n)| n.trim_end_matches('\'')).collect();
+    assert_eq!(given, ["1", "2", "3", "5", "4", "6", "7"]);
+    // One whose session does not live to use it.
+    run(&mut c, &format!("SET gtid_next = '{uuid}:9'"));
+    run(&mut d, "INSERT INTO d.t VALUES ()");
+    run(&mut d, "INSERT INTO d.t VALUES ()");
+    assert_eq!(rows(&mut d, "SELECT @@gtid_executed"), [format!("{uuid}:1-8:10")]);
+    drop((c, d));
+    r.restart();
+    let mut c = r.connect();
+    run(&mut c, "INSERT INTO d.t VALUES ()");
+    assert_eq!(rows(&mut c, "SELECT @@gtid_executed"), [format!("{uuid}:1-10")]);
+}
+
+#[test]
+fn transactions_of_a_copy_count_as_executed() {
+    let mut r = logged();
+    let mut c = r.connect();
+    let (uuid, other) = (rows(&mut c, "SELECT @@server_uuid").remove(0), "3e11fa47-71ca-11e1-9e33-c80aa9429562");
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, &format!("SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ '{other}:1-5,\n{other}:9'"));
+    let state = |c: &mut Connection| rows(c, "SELECT @@gtid_executed, @@gtid_purged").remove(0).replace('\n', "");
+    assert_eq!(state(&mut c), format!("{other}:1-5:9,{uuid}:1|{other}:1-5:9"));
+    assert_eq!(error(&mut c, &format!("SET GLOBAL gtid_purged = '+{other}:5-6'")), 3546);
+    assert_eq!(error(&mut c, &format!("SET GLOBAL gtid_purged = '{other}:1-8'")), 3546);
+    assert_eq!(error(&mut c, &format!("SET GLOBAL gtid_purged = '{other}:1-9,{uuid}:1'")), 3546);
+    run(&mut c, "BEGIN");
+    assert_eq!(error(&mut c, &format!("SET GLOBAL gtid_purged = '{other}:1-9'")), 1766);
+    run(&mut c, "COMMIT");
+    run(&mut c, &format!("SET GLOBAL gtid_purged = '{other}:1-9'"));
+    run(&mut c, "CREATE DATABASE e");
+    let want = format!("{other}:1-9,{uuid}:1-2|{other}:1-9");
+    assert_eq!(state(&mut c), want);
+    drop(c);
+    r.restart();
+    let mut c = r.connect();
+    assert_eq!(state(&mut c), want);
+    // A reader that does not have them cannot get them here.
+    assert_eq!(dump(&r, com::BINLOG_DUMP_GTID, &by_gtids(&[])), Err(1236));
+    // And one of them is not done again.
+    run(&mut c, &format!("SET gtid_next = '{other}:9'"));
+    run(&mut c, "CREATE DATABASE f");
+    run(&mut c, "SET gtid_next = 'AUTOMATIC'");
+    assert_eq!(rows(&mut c, "SHOW DATABASES LIKE 'f'"), [""; 0]);
+    run(&mut c, "RESET BINARY LOGS AND GTIDS");
+    assert_eq!(state(&mut c), "|");
+}
