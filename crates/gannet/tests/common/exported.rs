@@ -55,7 +55,7 @@ pub fn agree(db: &mut Connection, data: &Path, given: &Given, tables: &[&str]) {
             let kept = bytes.get(*end as usize - event.len()..*end as usize);
             // The first says whether the file is open.
             let opens = Header::decode(event).is_ok_and(|h| h.kind == kind::FORMAT_DESCRIPTION);
-            assert!(opens || kept == Some(event), "{}: the event that ends at {end} is gone", log[0]);
+            assert!(opens || kept == Some(&event[..]), "{}: the event that ends at {end} is gone", log[0]);
         }
         file(&bytes[4..], &mut rows, &mut last);
     }

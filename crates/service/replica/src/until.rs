@@ -55,10 +55,14 @@ impl Until {
 
     /// For a replica that stands there and has executed these.
     pub(crate) fn left(self, position: &Position, executed: Option<GtidSet>) -> Until {
-        let Until::After(mut set) = self else { return self };
-        set.subtract(&position.applied);
-        set.subtract(&executed.unwrap_or_default());
-        Until::After(set)
+        match self {
+            Until::After(mut set) => {
+                set.subtract(&position.applied);
+                set.subtract(&executed.unwrap_or_default());
+                Until::After(set)
+            }
+            other => other,
+        }
     }
 
     /// It stops before this transaction.

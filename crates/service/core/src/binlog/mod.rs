@@ -173,7 +173,7 @@ impl Binlog {
     }
 
     fn request_with(&self, engine: &Engine, what: u8, body: &[u8]) -> Result<Lsn, EngineError> {
-        let payload = [&[ROTATE, what], body].concat();
+        let payload = [&[ROTATE, what][..], body].concat();
         let mut txn = engine.begin(TxnOptions::default());
         txn.commit_with(&mut &payload[..])
     }

@@ -298,13 +298,13 @@ fn a_replica_stops_where_it_is_told_and_waits() {
     ] {
         assert_eq!(error(&mut q, &format!("START REPLICA UNTIL {until}")), number, "{until}");
     }
-    assert_eq!(error(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_DELAY = -1"), 1210);
+    assert_eq!(error(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 2147483648"), 1210);
     run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 2");
+    let begun = Instant::now();
     run(&mut c, "INSERT INTO d.t VALUES (5)");
-    let committed = Instant::now();
     run(&mut q, "START REPLICA");
     same(&mut c, &mut q, rows);
-    assert!(committed.elapsed() > Duration::from_secs(1), "{:?}", committed.elapsed());
+    assert!(begun.elapsed() > Duration::from_secs(1), "{:?}", begun.elapsed());
     assert_eq!((status(&mut q, "SQL_Delay"), status(&mut q, "SQL_Remaining_Delay")), ("2".into(), "NULL".into()));
     assert_eq!((status(&mut q, "Source_Server_Id"), status(&mut q, "Until_Condition")), ("1".into(), "None".into()));
     // One that waits is stopped at once.
