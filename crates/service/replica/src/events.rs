@@ -150,12 +150,15 @@ impl<'s> Events<'s> {
         if self.until.is_reached(&self.position) {
             return Err(Fault::Stopped);
         }
+        if self.delay_s == 0 || header.timestamp == 0 {
+            return Ok(());
+        }
         let due_s = u64::from(header.timestamp) + self.delay_s;
-        while self.delay_s > 0 && header.timestamp > 0 {
+        loop {
             let left = due_s.saturating_sub(WallTime::now().seconds());
             self.shared.status.lock().remaining_s = (left > 0).then_some(left);
             if left == 0 {
-                break;
+                return Ok(());
             }
             // The clock may be set meanwhile, and SHOW REPLICA STATUS tells what is left.
             if sleep(Duration::from_secs(1)) == Unpark::Interrupted || self.shared.is_stopping() {
@@ -163,7 +166,6 @@ impl<'s> Events<'s> {
                 return Err(Fault::Stopped);
             }
         }
-        Ok(())
     }
 
     /// Where the log stands behind an event that ends a transaction.

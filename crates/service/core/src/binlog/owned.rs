@@ -5,7 +5,7 @@ use super::{Binlog, RELEASE, RESERVE};
 use gannet_base::Lsn;
 use gannet_engine::Engine;
 use gannet_runtime::{Unpark, Wait, park};
-use gannet_types::gtid::Uuid;
+use gannet_types::gtid::{GtidSet, Uuid};
 use gannet_types::{Result, SqlError, sql_err};
 
 /// A transaction: its server, and its number there.
@@ -87,6 +87,29 @@ impl Binlog {
         let waiting = std::mem::take(&mut shared.waiting);
         drop(shared);
         waiting.iter().for_each(gannet_runtime::Waker::wake);
+    }
+
+    /// Waits until all of these transactions are executed; false when they are not by `deadline` (of `now_ns`). Error
+    /// 1317.
+    pub fn wait_executed(&self, engine: &Engine, set: &GtidSet, deadline: Option<u64>) -> Result<bool> {
+        self.catch_up(engine);
+        loop {
+            {
+                let mut shared = self.shared.lock();
+                if set.is_subset(&shared.executed) {
+                    return Ok(true);
+                }
+                if shared.ended {
+                    return Err(SqlError::internal("the binary log has ended"));
+                }
+                shared.wait();
+            }
+            match park(Wait::LogFollow, deadline) {
+                Unpark::Woken => {}
+                Unpark::TimedOut => return Ok(false),
+                Unpark::Interrupted => return Err(sql_err!(QueryInterrupted)),
+            }
+        }
     }
 
     /// `gtid_owned`

@@ -598,3 +598,36 @@ fn transactions_of_a_copy_count_as_executed() {
     run(&mut c, "RESET BINARY LOGS AND GTIDS");
     assert_eq!(state(&mut c), "|");
 }
+
+#[test]
+fn transactions_are_waited_for() {
+    let r = logged();
+    let mut c = r.connect();
+    let uuid = rows(&mut c, "SELECT @@server_uuid").remove(0);
+    run(&mut c, "CREATE DATABASE d");
+    let wait =
+        |c: &mut Connection, args: &str| rows(c, &format!("SELECT WAIT_FOR_EXECUTED_GTID_SET({args})")).remove(0);
+    assert_eq!(wait(&mut c, &format!("'{uuid}:1'")), "0");
+    assert_eq!(wait(&mut c, "''"), "0");
+    assert_eq!(wait(&mut c, &format!("'{uuid}:2', 0.05")), "1");
+    assert_eq!(wait(&mut c, "NULL"), "NULL");
+    assert_eq!(error(&mut c, "SELECT WAIT_FOR_EXECUTED_GTID_SET('nonsense')"), 1772);
+    assert_eq!(error(&mut c, &format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{uuid}:1', -1)")), 1210);
+    let mut d = r.connect();
+    let id = rows(&mut d, "SELECT CONNECTION_ID()").remove(0);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| wait(&mut d, &format!("'{uuid}:1-2', 30")));
+        run(&mut c, "CREATE DATABASE e");
+        assert_eq!(waiting.join().unwrap(), "0");
+        let killed = scope.spawn(|| error(&mut d, &format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{uuid}:9')")));
+        let waits = format!("SELECT COUNT(*) FROM performance_schema.processlist WHERE id = {id} AND info LIKE '%:9%'");
+        while rows(&mut c, &waits) != ["1"] {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        run(&mut c, &format!("KILL QUERY {id}"));
+        assert_eq!(killed.join().unwrap(), 1317);
+    });
+    let unlogged = Running::start();
+    let mut c = unlogged.connect();
+    assert_eq!(error(&mut c, "SELECT WAIT_FOR_EXECUTED_GTID_SET('')"), 1235);
+}
