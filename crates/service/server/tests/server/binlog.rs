@@ -619,6 +619,8 @@ fn transactions_are_waited_for() {
         let waiting = scope.spawn(|| wait(&mut d, &format!("'{uuid}:1-2', 30")));
         run(&mut c, "CREATE DATABASE e");
         assert_eq!(waiting.join().unwrap(), "0");
+    });
+    std::thread::scope(|scope| {
         let killed = scope.spawn(|| error(&mut d, &format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{uuid}:9')")));
         let waits = format!("SELECT COUNT(*) FROM performance_schema.processlist WHERE id = {id} AND info LIKE '%:9%'");
         while rows(&mut c, &waits) != ["1"] {
