@@ -8,6 +8,8 @@ use std::sync::Arc;
 pub trait Replicas: Send + Sync {
     /// CHANGE REPLICATION SOURCE TO. Errors 1235, 1776, 3021.
     fn change(&self, options: &[(Ident, ReplicationValue)]) -> Result<()>;
+    /// CHANGE REPLICATION FILTER: names and values as they are written. Errors 1210, 1235, 3081.
+    fn change_filter(&self, rules: &[(Ident, Vec<Box<str>>)]) -> Result<()>;
     /// START REPLICA, with what stands behind UNTIL. Errors 1200, 1235, 1277, and note 1254 where it runs.
     fn start(self: Arc<Self>, until: &[(Ident, ReplicationValue)]) -> Result<()>;
     /// STOP REPLICA; returns when nothing is applied any more.

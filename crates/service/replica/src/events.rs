@@ -1,11 +1,13 @@
 //! Events become transactions. One that a rule of the log's grammar does not allow ends the replica.
 
+use super::filter::Filter;
 use super::source::Position;
 use super::until::Until;
 use super::{Fault, Shared};
 use gannet_base::DecodeError;
 use gannet_binlog::event::{Event, flags, kind};
 use gannet_binlog::format::{FormatDescription, Gtid, Rotate, XaPrepare};
+use gannet_binlog::map::TableMap;
 use gannet_binlog::query::{Query, Settings};
 use gannet_binlog::{Checksum, Header};
 use gannet_catalog::POSITION;
@@ -15,6 +17,7 @@ use gannet_runtime::{Unpark, WallTime, sleep};
 use gannet_session::follow::Follower;
 use gannet_types::gtid::Source as GtidSource;
 use gannet_types::sql_err;
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// Between transactions, or in one.
@@ -37,9 +40,17 @@ pub(crate) struct Events<'s> {
     gtid: Option<OwnGtid>,
     /// The transaction is executed already.
     skips: bool,
+    choice: Choice,
+    /// Numbers of tables whose rows are left out.
+    left_out: HashSet<u64>,
+}
+
+/// What is applied, when, and how far.
+pub(crate) struct Choice {
+    pub(crate) filter: Filter,
     /// Seconds from a commit at the source on.
-    delay_s: u64,
-    until: Until,
+    pub(crate) delay_s: u64,
+    pub(crate) until: Until,
 }
 
 fn damaged(e: DecodeError) -> Fault {
@@ -47,15 +58,10 @@ fn damaged(e: DecodeError) -> Fault {
 }
 
 impl<'s> Events<'s> {
-    pub(crate) fn new(
-        shared: &'s Shared,
-        follower: Follower,
-        position: Position,
-        (delay_s, until): (u64, Until),
-    ) -> Events<'s> {
+    pub(crate) fn new(shared: &'s Shared, follower: Follower, position: Position, choice: Choice) -> Events<'s> {
         Events {
-            delay_s,
-            until,
+            choice,
+            left_out: HashSet::new(),
             shared,
             follower,
             position,
@@ -134,7 +140,7 @@ impl<'s> Events<'s> {
         if self.place != Place::Between {
             return Err(Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "a transaction in another one")));
         }
-        if gtid.is_some_and(|gtid| self.until.is_before(gtid)) {
+        if gtid.is_some_and(|gtid| self.choice.until.is_before(gtid)) {
             return Err(Fault::Stopped);
         }
         self.wait_for(header)?;
@@ -147,13 +153,13 @@ impl<'s> Events<'s> {
     /// A transaction is about to begin: waits until it is old enough (SOURCE_DELAY). A file may have ended before it,
     /// so that it lies behind the place to stop at.
     fn wait_for(&self, header: &Header) -> Result<(), Fault> {
-        if self.until.is_reached(&self.position) {
+        if self.choice.until.is_reached(&self.position) {
             return Err(Fault::Stopped);
         }
-        if self.delay_s == 0 || header.timestamp == 0 {
+        if self.choice.delay_s == 0 || header.timestamp == 0 {
             return Ok(());
         }
-        let due_s = u64::from(header.timestamp) + self.delay_s;
+        let due_s = u64::from(header.timestamp) + self.choice.delay_s;
         loop {
             let left = due_s.saturating_sub(WallTime::now().seconds());
             self.shared.status.lock().remaining_s = (left > 0).then_some(left);
@@ -187,11 +193,11 @@ impl<'s> Events<'s> {
 
     fn ended(&mut self, header: &Header) -> Result<(), Fault> {
         if let Some(gtid) = self.gtid {
-            self.until.passed(gtid);
+            self.choice.until.passed(gtid);
         }
         (self.place, self.gtid, self.skips) = (Place::Between, None, false);
         self.shared.status.lock().applied(&self.position, header.timestamp);
-        if self.until.is_reached(&self.position) { Err(Fault::Stopped) } else { Ok(()) }
+        if self.choice.until.is_reached(&self.position) { Err(Fault::Stopped) } else { Ok(()) }
     }
 
     fn query(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
@@ -209,25 +215,50 @@ impl<'s> Events<'s> {
             self.place = Place::Inside;
             return if self.skips { Ok(()) } else { Ok(self.follower.query(&query, header.timestamp, None)?) };
         }
+        let left_out = !self.choice.filter.takes_statement(&String::from_utf8_lossy(query.schema), query.text);
         if self.place == Place::Inside {
-            return if self.skips { Ok(()) } else { Ok(self.follower.query(&query, header.timestamp, None)?) };
+            let passes = self.skips || left_out;
+            return if passes { Ok(()) } else { Ok(self.follower.query(&query, header.timestamp, None)?) };
         }
         if self.place == Place::Between {
             self.wait_for(header)?;
             self.follower.begin(None)?;
         }
         let position = self.behind(header);
-        if !self.skips {
-            self.follower.query(&query, header.timestamp, Some(&position))?;
+        match (self.skips, left_out) {
+            (true, _) => {}
+            (false, false) => self.follower.query(&query, header.timestamp, Some(&position))?,
+            // Its GTID counts as executed all the same.
+            (false, true) => self.follower.commit(&position)?,
         }
         self.ended(header)
+    }
+
+    /// A table map, or rows, of a table that a filter leaves out.
+    fn leaves_out(&mut self, event: u8, body: &[u8]) -> Result<bool, Fault> {
+        if self.choice.filter.is_empty() {
+            return Ok(false);
+        }
+        if event != kind::TABLE_MAP {
+            let [a, b, c, d, e, f] = *body.first_chunk().unwrap_or(&[0xFF; 6]);
+            return Ok(self.left_out.contains(&u64::from_le_bytes([a, b, c, d, e, f, 0, 0])));
+        }
+        let map = TableMap::decode(body).map_err(damaged)?;
+        let takes = self.choice.filter.takes_rows(&map.schema, &map.name);
+        if takes {
+            self.left_out.remove(&map.id);
+        } else {
+            self.left_out.insert(map.id);
+        }
+        Ok(!takes)
     }
 
     fn rows(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
         if self.place != Place::Inside {
             return Err(Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "rows outside of a transaction")));
         }
-        if self.skips { Ok(()) } else { Ok(self.follower.rows(header.kind, body, header.timestamp)?) }
+        let passes = self.skips || self.leaves_out(header.kind, body)?;
+        if passes { Ok(()) } else { Ok(self.follower.rows(header.kind, body, header.timestamp)?) }
     }
 
     fn end(&mut self, header: &Header) -> Result<(), Fault> {

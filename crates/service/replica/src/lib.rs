@@ -10,15 +10,19 @@
 //! | `source` | whom it follows, where it stands: records of the dictionary |
 //! | `reading` | the connection to the source: packets with events |
 //! | `events` | events become transactions of a [`gannet_session::follow::Follower`] |
+//! | `filter` | CHANGE REPLICATION FILTER |
 //! | `status` | SHOW REPLICA STATUS |
 //! | `until` | START REPLICA UNTIL |
 
 mod events;
+mod filter;
 mod reading;
 mod source;
 mod status;
 mod until;
 
+use crate::events::Choice;
+use crate::filter::Filter;
 use crate::source::{Position, Source};
 use crate::status::Status;
 use crate::until::Until;
@@ -40,6 +44,8 @@ use std::time::Duration;
 
 /// The name under which the dictionary has whom this server follows.
 const SOURCE: &str = "source";
+/// And what it does not do.
+const FILTER: &str = "filter";
 
 /// Why reading has ended.
 pub(crate) enum Fault {
@@ -123,6 +129,10 @@ impl Shared {
 
     pub(crate) fn source(&self) -> Result<Option<Source>> {
         Ok(self.record(SOURCE)?.map(|record| Source::decode(&record)))
+    }
+
+    fn filter(&self) -> Result<Filter> {
+        Ok(self.record(FILTER)?.map_or_else(Filter::default, |record| Filter::decode(&record)))
     }
 
     pub(crate) fn position(&self) -> Result<Position> {
@@ -213,7 +223,13 @@ impl Shared {
         }
         let session = self.sessions.own_of(Arc::new(Account::unchecked()), "system user")?;
         let mut reading = reading::Reading::open(self, &source, &position)?;
-        let mut events = events::Events::new(self, Follower::new(session), position, (source.delay_s, left));
+        let filter = self.filter()?;
+        let mut events = events::Events::new(
+            self,
+            Follower::new(session),
+            position,
+            Choice { filter, delay_s: source.delay_s, until: left },
+        );
         while let Some(packets) = reading.next(self)? {
             for packet in packets {
                 events.event(&packet)?;
@@ -240,6 +256,14 @@ impl Replicas for Shared {
             records.push((POSITION, Some(position.encode())));
         }
         self.store(&records)
+    }
+
+    fn change_filter(&self, rules: &[(Ident, Vec<Box<str>>)]) -> Result<()> {
+        if self.is_running() {
+            return Err(sql_err!(ReplicaChannelMustStop, ""));
+        }
+        let filter = self.filter()?.changed(rules)?;
+        self.store(&[(FILTER, Some(filter.encode()))])
     }
 
     fn start(self: Arc<Self>, until: &[(Ident, ReplicationValue)]) -> Result<()> {
@@ -270,7 +294,7 @@ impl Replicas for Shared {
         *self.status.lock() = Status::default();
         match (all, self.source()?) {
             (false, Some(_)) => self.store(&[(POSITION, None)]),
-            _ => self.store(&[(POSITION, None), (SOURCE, None)]),
+            _ => self.store(&[(POSITION, None), (SOURCE, None), (FILTER, None)]),
         }
     }
 
@@ -282,10 +306,11 @@ impl Replicas for Shared {
         let source = self.source().ok()??;
         // What waits comes before the lock.
         let position = self.position().unwrap_or_default();
+        let filter = self.filter().unwrap_or_default();
         let executed = match self.core.binlog() {
             Some(log) => log.executed(&self.core.engine).to_string(),
             None => position.applied.to_string(),
         };
-        Some(self.status.lock().row(&source, &position, &executed))
+        Some(self.status.lock().row(&source, &position, &executed, &filter))
     }
 }

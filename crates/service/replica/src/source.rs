@@ -62,13 +62,13 @@ pub(crate) struct Position {
     pub(crate) preparing: Option<(Branch, Box<Position>)>,
 }
 
-fn lines(record: &[u8]) -> impl Iterator<Item = (String, String)> {
+pub(crate) fn lines(record: &[u8]) -> impl Iterator<Item = (String, String)> {
     let text = String::from_utf8_lossy(record).into_owned();
     let pair = |line: &str| line.split_once('=').map(|(name, value)| (name.to_owned(), unescaped(value)));
     text.lines().filter_map(pair).collect::<Vec<_>>().into_iter()
 }
 
-fn line(out: &mut String, name: &str, value: impl std::fmt::Display) {
+pub(crate) fn line(out: &mut String, name: &str, value: impl std::fmt::Display) {
     let value = value.to_string().replace('\\', "\\\\").replace('\n', "\\n");
     out.push_str(&format!("{name}={value}\n"));
 }

@@ -1,5 +1,6 @@
 //! SHOW REPLICA STATUS.
 
+use super::filter::Filter;
 use super::source::{Position, Source};
 use super::until::Until;
 use gannet_runtime::WallTime;
@@ -8,15 +9,6 @@ use gannet_types::{SqlError, Value};
 /// The last columns: none of it is here.
 const LAST: [&str; 5] =
     ["Channel_Name", "Source_TLS_Version", "Source_public_key_path", "Get_Source_public_key", "Network_Namespace"];
-/// There are none.
-const FILTERS: [&str; 6] = [
-    "Replicate_Do_DB",
-    "Replicate_Ignore_DB",
-    "Replicate_Do_Table",
-    "Replicate_Ignore_Table",
-    "Replicate_Wild_Do_Table",
-    "Replicate_Wild_Ignore_Table",
-];
 
 /// An error, and when it came (seconds since 1970).
 #[derive(Clone, Default)]
@@ -25,6 +17,9 @@ struct Failed {
     text: String,
     at_s: u64,
 }
+
+/// Columns and their values.
+pub(crate) type Row = Vec<(&'static str, Value)>;
 
 /// What the task is at.
 #[derive(Default)]
@@ -118,7 +113,7 @@ impl Status {
         }
     }
 
-    pub(crate) fn row(&self, source: &Source, kept: &Position, executed: &str) -> Vec<(&'static str, Value)> {
+    pub(crate) fn row(&self, source: &Source, kept: &Position, executed: &str, filter: &Filter) -> Row {
         let text = |text: &str| Value::text(text);
         let number = Value::UInt;
         let (io, state) = match (self.running, self.connected) {
@@ -144,7 +139,7 @@ impl Status {
             ("Replica_IO_Running", text(io)),
             ("Replica_SQL_Running", text(if applies { "Yes" } else { "No" })),
         ];
-        row.extend(FILTERS.map(|name| (name, empty())));
+        row.extend(filter.shown().map(|(name, rules)| (name, text(&rules))));
         row.extend([
             ("Last_Errno", number(last.number.into())),
             ("Last_Error", text(&last.text)),

@@ -37,7 +37,7 @@ pub(crate) fn replication(session: &mut Session, statement: &Replication) -> Res
             if *start { replica.start(until)? } else { replica.stop()? }
         }
         Replication::Replica { all: true, .. } => return Err(SqlError::unsupported("ALL SLAVES")),
-        Replication::ChangeFilter { .. } => return Err(SqlError::unsupported("CHANGE REPLICATION FILTER")),
+        Replication::ChangeFilter { rules, channel } => replica(session, channel.as_deref())?.change_filter(rules)?,
         Replication::Group { .. } => return Err(SqlError::unsupported("group replication")),
         Replication::PurgeLogs { .. } => return Err(SqlError::internal("PURGE is another one's")),
     }

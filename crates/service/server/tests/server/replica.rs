@@ -320,3 +320,70 @@ fn a_replica_stops_where_it_is_told_and_waits() {
     run(&mut q, "STOP REPLICA");
     assert_eq!((one(&mut q, rows).as_str(), status(&mut q, "SQL_Remaining_Delay")), ("1,2,3,4,5", "NULL".to_owned()));
 }
+
+#[test]
+fn a_filter_leaves_out_what_it_says() {
+    let s = source();
+    let mut c = s.connect();
+    let mut following = Following::start(with_log);
+    let mut q = following.r.connect();
+    run(
+        &mut q,
+        "CHANGE REPLICATION FILTER REPLICATE_IGNORE_DB = (gone), REPLICATE_IGNORE_TABLE = (d.`no`), \
+         REPLICATE_WILD_IGNORE_TABLE = ('d.tmp\\_%')",
+    );
+    follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
+    for sql in [
+        "CREATE DATABASE gone",
+        "CREATE TABLE gone.t (a INT)",
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE no (a INT)",
+        "CREATE TABLE tmp_1 (a INT)",
+        "CREATE TABLE tmp1 (a INT)",
+        "CREATE TABLE t (a INT PRIMARY KEY)",
+        "INSERT INTO no VALUES (1)",
+        "INSERT INTO gone.t VALUES (1)",
+        "BEGIN",
+        "INSERT INTO tmp_1 VALUES (1)",
+        "INSERT INTO t VALUES (1)",
+        "INSERT INTO gone.t VALUES (2)",
+        "INSERT INTO tmp1 VALUES (1)",
+        "COMMIT",
+        "ALTER TABLE no ADD b INT",
+        "DROP TABLE tmp_1",
+        "INSERT INTO t VALUES (2)",
+    ] {
+        run(&mut c, sql);
+    }
+    same(&mut c, &mut q, "SELECT * FROM d.t ORDER BY a");
+    same(&mut c, &mut q, "SELECT * FROM d.tmp1");
+    // What was left out counts as executed.
+    same(&mut c, &mut q, "SELECT @@gtid_executed");
+    let there =
+        common::rows(&mut q, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'd' ORDER BY 1");
+    assert_eq!(there.concat(), ["t", "tmp1"]);
+    assert!(common::rows(&mut q, "SHOW DATABASES LIKE 'gone'").is_empty());
+    let shown = ["Replicate_Ignore_DB", "Replicate_Ignore_Table", "Replicate_Wild_Ignore_Table", "Replicate_Do_DB"];
+    assert_eq!(shown.map(|name| status(&mut q, name)), ["gone", "d.no", "d.tmp\\_%", ""]);
+    assert_eq!(error(&mut q, "CHANGE REPLICATION FILTER REPLICATE_DO_DB = (x)"), 3081);
+    drop(q);
+    following.restart();
+    let mut q = following.r.connect();
+    run(&mut c, "INSERT INTO no VALUES (2, 2)");
+    run(&mut c, "INSERT INTO t VALUES (3)");
+    same(&mut c, &mut q, "SELECT * FROM d.t ORDER BY a");
+    run(&mut q, "STOP REPLICA");
+    for (rule, number) in [
+        ("REPLICATE_REWRITE_DB = ((a, b))", 1235),
+        ("REPLICATE_DO_TABLE = (t)", 1210),
+        ("REPLICATE_WILD_DO_TABLE = ('x')", 1210),
+    ] {
+        assert_eq!(error(&mut q, &format!("CHANGE REPLICATION FILTER {rule}")), number, "{rule}");
+    }
+    run(&mut q, "CHANGE REPLICATION FILTER REPLICATE_IGNORE_DB = (), REPLICATE_DO_DB = (d)");
+    assert_eq!(status(&mut q, "Replicate_Ignore_DB") + &status(&mut q, "Replicate_Do_DB"), "d");
+    run(&mut q, "RESET REPLICA ALL");
+    follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
+    assert_eq!(status(&mut q, "Replicate_Do_DB"), "");
+}
