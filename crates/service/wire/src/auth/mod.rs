@@ -218,16 +218,16 @@ impl Exchange {
         let want = secret.plugin();
         let mut it = Self { nonce, secure, secret, state: State::Over };
         let empty = matches!(it.secret, Secret::Empty(_));
-        // A plugin that is not the greeting's has no challenge before a switch, and waits for one even without a
-        // password: so does a MariaDB that connects as a replica, which names the native plugin.
-        let waits = may_switch && plugin.is_some_and(|p| p != Plugin::Sha2) && is_empty_response(response);
         // Without a password on either side there is nothing to prove, whatever the plugin. A plugin that is not ours
         // is switched away from all the same: libmariadb's `dummy_fallback_auth`, which it names when it cannot load
         // another, waits for that. Its built-in plugin is the native one.
-        if empty && plugin.is_some() && !waits && is_empty_response(response) {
+        if empty && plugin.is_some() && is_empty_response(response) {
             return (it, Verdict::Accepted);
         }
-        let want = if empty && (plugin.is_none() || waits) { plugin.unwrap_or(Plugin::Native) } else { want };
+        let want = if empty && plugin.is_none() { Plugin::Native } else { want };
+        // A plugin that is not the greeting's has no challenge before a switch: a MariaDB that connects as a replica
+        // names the native one and waits for that.
+        let waits = may_switch && want != Plugin::Sha2 && is_empty_response(response);
         if plugin == Some(want) && !waits {
             let verdict = it.respond(response, ctx, out);
             return (it, verdict);
