@@ -1,9 +1,13 @@
 //! `kill -9` under load: nothing acknowledged is lost, nothing that was rolled back or left open shows, indexes agree
-//! with their tables.
+//! with their tables; with a binary log, its events agree with the tables to the row, and whoever was given an event
+//! finds it in the file.
 //!
 //! Each round starts the real binary, lets some clients write, kills the process at a random moment, starts it again on
 //! the same directory and compares. `GANNET_CRASH_ROUNDS` sets the number of rounds (default 4),
 //! `GANNET_CRASH_SEED` the seed. Half of the rounds use a 16 MiB pool and 32 MiB of redo.
+
+#[path = "common/exported.rs"]
+mod exported;
 
 use gannet_wire::client::{Address, Connection, Options};
 use std::{
@@ -28,7 +32,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(dir: &Path, small: bool) -> Server {
+    fn start(dir: &Path, small: bool, logged: bool) -> Server {
         let socket = dir.join("s.sock");
         for old in [&socket, &dir.join("m.sock")] {
             let _ = std::fs::remove_file(old);
@@ -41,6 +45,7 @@ impl Server {
             .arg(format!("--memcached-socket={}", dir.join("m.sock").display()))
             .args(["--skip-networking", &format!("--innodb-buffer-pool-size={pool}")])
             .arg(format!("--innodb-redo-log-capacity={redo}"))
+            .args(logged.then_some(["--log-bin", "--max-binlog-size=65536"]).into_iter().flatten())
             .stdout(Stdio::null())
             .stderr(std::fs::File::create(dir.join("server.log")).expect("a log"))
             .spawn()
@@ -239,17 +244,30 @@ fn variable<T: std::str::FromStr>(name: &str, default: T) -> T {
 
 #[test]
 fn nothing_acknowledged_is_lost() {
+    lives(false);
+}
+
+#[test]
+fn with_a_binary_log_events_and_tables_agree() {
+    lives(true);
+}
+
+/// What has changed while there is a binary log.
+const LOGGED: [&str; 4] = ["crash.log", "crash.counters", "crash.pairs", "test.demo_test"];
+
+fn lives(logged: bool) {
     let rounds: u64 = variable("GANNET_CRASH_ROUNDS", 4);
     let seed: u64 = variable("GANNET_CRASH_SEED", u64::from(std::process::id()) * 7919 + 1);
     println!("replay with GANNET_CRASH_SEED={seed} (the moment of each kill depends on the machine too)");
-    let dir = std::env::temp_dir().join(format!("gannet-crash-{}", std::process::id()));
+    let dir = std::env::temp_dir().join(format!("gannet-crash-{}-{logged}", std::process::id()));
     let _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir_all(&dir).expect("a directory");
     let mut random = Random(seed | 1);
     let known = Mutex::new(vec![Known::default(); CLIENTS as usize]);
     let told = AtomicU64::new(0);
+    let (mut given, mut read) = (exported::Given::new(), 0);
     for round in 0..rounds {
-        let server = Server::start(&dir, round % 2 == 1);
+        let server = Server::start(&dir, round % 2 == 1, logged);
         let mut db = server.connect().expect("a connection");
         if round == 0 {
             prepare(&mut db);
@@ -257,6 +275,9 @@ fn nothing_acknowledged_is_lost() {
         } else {
             check(&mut db, &mut known.lock().expect("known"));
             check_items(&mut db, &told);
+            if logged {
+                exported::agree(&mut db, &dir.join("data"), &given, &LOGGED);
+            }
         }
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -268,22 +289,33 @@ fn nothing_acknowledged_is_lost() {
             let (dir, told, stop_storing) = (&dir, &told, &stop);
             let mut own = Random(seed ^ (round << 40) | 1);
             scope.spawn(move || store(dir, told, &mut own, stop_storing));
+            let from = &server;
+            let read_on = move || from.connect().map(|mut db| exported::read(&mut db)).unwrap_or_default();
+            let reader = logged.then(|| scope.spawn(read_on));
             std::thread::sleep(Duration::from_millis(100 + random.next(900)));
             // The clients' errors end their loops; none of them may stop the round before the kill.
             let pid = server.child.id().to_string();
             let killed = Command::new("kill").args(["-9", &pid]).status();
             assert!(killed.is_ok_and(|s| s.success()), "{}", read_log(dir));
             stop.store(true, Ordering::Relaxed);
+            if let Some(reader) = reader {
+                given = reader.join().expect("the reader");
+                read += given.values().map(|events| events.len()).sum::<usize>();
+            }
         });
         server.kill();
     }
-    let server = Server::start(&dir, false);
+    let server = Server::start(&dir, false, logged);
     let mut db = server.connect().expect("a connection");
     check(&mut db, &mut known.lock().expect("known"));
     let written: u64 = known.lock().expect("known").iter().map(|k| k.inserted).sum();
     check_items(&mut db, &told);
+    if logged {
+        exported::agree(&mut db, &dir.join("data"), &given, &LOGGED);
+    }
     println!("{rounds} kills, {written} rows and {} items written, none lost", told.load(Ordering::Relaxed));
     assert!(written > 0, "the clients wrote nothing");
+    assert!(!logged || read > 0, "the reader was given nothing");
     drop(db);
     server.kill();
     let _ = std::fs::remove_dir_all(&dir);

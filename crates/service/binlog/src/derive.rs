@@ -7,6 +7,7 @@ use crate::group::{Frame, Head, Item};
 use crate::query::{Query, Settings};
 use gannet_base::{DecodeError, Reader};
 use gannet_types::gtid::{GtidSet, Source, Uuid};
+use std::collections::BTreeSet;
 
 /// Who writes the files.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,6 +32,8 @@ pub struct Deriver {
     sequence: u64,
     /// All in this file and before.
     executed: GtidSet,
+    /// Numbers of this server that sessions have chosen: the others get the next ones.
+    reserved: BTreeSet<u64>,
     /// The body of BEGIN.
     begin: Box<[u8]>,
 }
@@ -46,7 +49,40 @@ impl Deriver {
     /// Goes on in a file at `position`, behind so many transactions of it and all of `executed`.
     pub fn new(writer: Writer, position: u64, sequence: u64, executed: GtidSet) -> Deriver {
         let appender = Appender { server_id: writer.server_id, checksum: writer.checksum, position };
-        Deriver { source: writer.uuid.into(), writer, appender, sequence, executed, begin: begin() }
+        let (source, reserved) = (writer.uuid.into(), BTreeSet::new());
+        Deriver { source, writer, appender, sequence, executed, reserved, begin: begin() }
+    }
+
+    /// These numbers are taken.
+    pub fn with_reserved(self, reserved: BTreeSet<u64>) -> Deriver {
+        Deriver { reserved, ..self }
+    }
+
+    /// The numbers that are taken.
+    pub fn reserved(&self) -> &BTreeSet<u64> {
+        &self.reserved
+    }
+
+    /// A number of this server is chosen for one transaction, unless it was executed.
+    pub fn reserve(&mut self, number: u64) {
+        if !self.executed.contains(&self.source, number) {
+            self.reserved.insert(number);
+        }
+    }
+
+    /// The transaction has not come: anyone gets the number.
+    pub fn release(&mut self, number: u64) {
+        self.reserved.remove(&number);
+    }
+
+    /// So do all: those who have chosen are gone.
+    pub fn release_all(&mut self) {
+        self.reserved.clear();
+    }
+
+    /// These transactions count as executed, though they are in no file.
+    pub fn add_executed(&mut self, set: &GtidSet) {
+        self.executed.add_all(set);
     }
 
     /// Where the next event begins.
@@ -87,10 +123,19 @@ impl Deriver {
         self.appender.event(out, timestamp, kind::STOP, 0, |_| {});
     }
 
+    fn next_free(&self) -> u64 {
+        let mut number = self.executed.first_free(&self.source);
+        while self.reserved.contains(&number) || self.executed.contains(&self.source, number) {
+            number += 1;
+        }
+        number
+    }
+
     /// The GTID of the next group, which has `own` or gets the next number.
     fn next_gtid(&mut self, own: Option<(Uuid, u64)>) -> (Uuid, u64) {
-        let (uuid, number) = own.unwrap_or_else(|| (self.source.uuid, self.executed.first_free(&self.source)));
+        let (uuid, number) = own.unwrap_or_else(|| (self.source.uuid, self.next_free()));
         if uuid == self.source.uuid {
+            self.reserved.remove(&number);
             self.executed.add(&self.source, number..number + 1);
         } else {
             self.executed.add(&uuid.into(), number..number + 1);

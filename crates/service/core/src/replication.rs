@@ -8,8 +8,10 @@ use std::sync::Arc;
 pub trait Replicas: Send + Sync {
     /// CHANGE REPLICATION SOURCE TO. Errors 1235, 1776, 3021.
     fn change(&self, options: &[(Ident, ReplicationValue)]) -> Result<()>;
-    /// START REPLICA. Errors 1200, and note 1254 where it runs.
-    fn start(self: Arc<Self>) -> Result<()>;
+    /// CHANGE REPLICATION FILTER: names and values as they are written. Errors 1210, 1235, 3081.
+    fn change_filter(&self, rules: &[(Ident, Vec<Box<str>>)]) -> Result<()>;
+    /// START REPLICA, with what stands behind UNTIL. Errors 1200, 1235, 1277, and note 1254 where it runs.
+    fn start(self: Arc<Self>, until: &[(Ident, ReplicationValue)]) -> Result<()>;
     /// STOP REPLICA; returns when nothing is applied any more.
     fn stop(&self) -> Result<()>;
     /// RESET REPLICA; `all`: the source is forgotten too. Error 3081 while it runs.

@@ -1,16 +1,24 @@
 //! Events become transactions. One that a rule of the log's grammar does not allow ends the replica.
 
+use super::filter::Filter;
 use super::source::Position;
+use super::until::Until;
 use super::{Fault, Shared};
 use gannet_base::DecodeError;
 use gannet_binlog::event::{Event, flags, kind};
 use gannet_binlog::format::{FormatDescription, Gtid, Rotate, XaPrepare};
+use gannet_binlog::map::TableMap;
 use gannet_binlog::query::{Query, Settings};
 use gannet_binlog::{Checksum, Header};
+use gannet_catalog::POSITION;
 use gannet_core::binlog::OwnGtid;
+use gannet_core::xa::Branch;
+use gannet_runtime::{Unpark, WallTime, sleep};
 use gannet_session::follow::Follower;
 use gannet_types::gtid::Source as GtidSource;
 use gannet_types::sql_err;
+use std::collections::HashSet;
+use std::time::Duration;
 
 /// Between transactions, or in one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +40,17 @@ pub(crate) struct Events<'s> {
     gtid: Option<OwnGtid>,
     /// The transaction is executed already.
     skips: bool,
+    choice: Choice,
+    /// Numbers of tables whose rows are left out.
+    left_out: HashSet<u64>,
+}
+
+/// What is applied, when, and how far.
+pub(crate) struct Choice {
+    pub(crate) filter: Filter,
+    /// Seconds from a commit at the source on.
+    pub(crate) delay_s: u64,
+    pub(crate) until: Until,
 }
 
 fn damaged(e: DecodeError) -> Fault {
@@ -39,8 +58,10 @@ fn damaged(e: DecodeError) -> Fault {
 }
 
 impl<'s> Events<'s> {
-    pub(crate) fn new(shared: &'s Shared, follower: Follower, position: Position) -> Events<'s> {
+    pub(crate) fn new(shared: &'s Shared, follower: Follower, position: Position, choice: Choice) -> Events<'s> {
         Events {
+            choice,
+            left_out: HashSet::new(),
             shared,
             follower,
             position,
@@ -86,9 +107,9 @@ impl<'s> Events<'s> {
             }
             kind::GTID => {
                 let gtid = Gtid::decode(body).map_err(damaged)?;
-                self.begin(Some((gtid.uuid, gtid.number)))?;
+                self.begin(&header, Some((gtid.uuid, gtid.number)))?;
             }
-            kind::ANONYMOUS_GTID => self.begin(None)?,
+            kind::ANONYMOUS_GTID => self.begin(&header, None)?,
             kind::QUERY => self.query(&header, body)?,
             kind::XID => self.end(&header)?,
             kind::XA_PREPARE => self.prepare(&header, body)?,
@@ -115,14 +136,42 @@ impl<'s> Events<'s> {
         Ok(())
     }
 
-    fn begin(&mut self, gtid: Option<OwnGtid>) -> Result<(), Fault> {
+    fn begin(&mut self, header: &Header, gtid: Option<OwnGtid>) -> Result<(), Fault> {
         if self.place != Place::Between {
             return Err(Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "a transaction in another one")));
         }
+        if gtid.is_some_and(|gtid| self.choice.until.is_before(gtid)) {
+            return Err(Fault::Stopped);
+        }
+        self.wait_for(header)?;
         let known = |(uuid, n): &OwnGtid| self.position.applied.contains(&GtidSource::from(*uuid), *n);
         self.skips = gtid.as_ref().is_some_and(known) || !self.follower.begin(gtid)?;
         (self.gtid, self.place) = (gtid, Place::Begun);
         Ok(())
+    }
+
+    /// A transaction is about to begin: waits until it is old enough (SOURCE_DELAY). A file may have ended before it,
+    /// so that it lies behind the place to stop at.
+    fn wait_for(&self, header: &Header) -> Result<(), Fault> {
+        if self.choice.until.is_reached(&self.position) {
+            return Err(Fault::Stopped);
+        }
+        if self.choice.delay_s == 0 || header.timestamp == 0 {
+            return Ok(());
+        }
+        let due_s = u64::from(header.timestamp) + self.choice.delay_s;
+        loop {
+            let left = due_s.saturating_sub(WallTime::now().seconds());
+            self.shared.status.lock().remaining_s = (left > 0).then_some(left);
+            if left == 0 {
+                return Ok(());
+            }
+            // The clock may be set meanwhile, and SHOW REPLICA STATUS tells what is left.
+            if sleep(Duration::from_secs(1)) == Unpark::Interrupted || self.shared.is_stopping() {
+                self.shared.status.lock().remaining_s = None;
+                return Err(Fault::Stopped);
+            }
+        }
     }
 
     /// Where the log stands behind an event that ends a transaction.
@@ -142,9 +191,13 @@ impl<'s> Events<'s> {
         self.position.encode()
     }
 
-    fn ended(&mut self, header: &Header) {
+    fn ended(&mut self, header: &Header) -> Result<(), Fault> {
+        if let Some(gtid) = self.gtid {
+            self.choice.until.passed(gtid);
+        }
         (self.place, self.gtid, self.skips) = (Place::Between, None, false);
         self.shared.status.lock().applied(&self.position, header.timestamp);
+        if self.choice.until.is_reached(&self.position) { Err(Fault::Stopped) } else { Ok(()) }
     }
 
     fn query(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
@@ -156,30 +209,56 @@ impl<'s> Events<'s> {
         }
         if self.place != Place::Inside && (is(b"BEGIN") || is(b"START TRANSACTION") || starts_branch) {
             if self.place == Place::Between {
+                self.wait_for(header)?;
                 self.follower.begin(None)?;
             }
             self.place = Place::Inside;
             return if self.skips { Ok(()) } else { Ok(self.follower.query(&query, header.timestamp, None)?) };
         }
+        let left_out = !self.choice.filter.takes_statement(&String::from_utf8_lossy(query.schema), query.text);
         if self.place == Place::Inside {
-            return if self.skips { Ok(()) } else { Ok(self.follower.query(&query, header.timestamp, None)?) };
+            let passes = self.skips || left_out;
+            return if passes { Ok(()) } else { Ok(self.follower.query(&query, header.timestamp, None)?) };
         }
         if self.place == Place::Between {
+            self.wait_for(header)?;
             self.follower.begin(None)?;
         }
         let position = self.behind(header);
-        if !self.skips {
-            self.follower.query(&query, header.timestamp, Some(&position))?;
+        match (self.skips, left_out) {
+            (true, _) => {}
+            (false, false) => self.follower.query(&query, header.timestamp, Some(&position))?,
+            // Its GTID counts as executed all the same.
+            (false, true) => self.follower.commit(&position)?,
         }
-        self.ended(header);
-        Ok(())
+        self.ended(header)
+    }
+
+    /// A table map, or rows, of a table that a filter leaves out.
+    fn leaves_out(&mut self, event: u8, body: &[u8]) -> Result<bool, Fault> {
+        if self.choice.filter.is_empty() {
+            return Ok(false);
+        }
+        if event != kind::TABLE_MAP {
+            let [a, b, c, d, e, f] = *body.first_chunk().unwrap_or(&[0xFF; 6]);
+            return Ok(self.left_out.contains(&u64::from_le_bytes([a, b, c, d, e, f, 0, 0])));
+        }
+        let map = TableMap::decode(body).map_err(damaged)?;
+        let takes = self.choice.filter.takes_rows(&map.schema, &map.name);
+        if takes {
+            self.left_out.remove(&map.id);
+        } else {
+            self.left_out.insert(map.id);
+        }
+        Ok(!takes)
     }
 
     fn rows(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
         if self.place != Place::Inside {
             return Err(Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "rows outside of a transaction")));
         }
-        if self.skips { Ok(()) } else { Ok(self.follower.rows(header.kind, body, header.timestamp)?) }
+        let passes = self.skips || self.leaves_out(header.kind, body)?;
+        if passes { Ok(()) } else { Ok(self.follower.rows(header.kind, body, header.timestamp)?) }
     }
 
     fn end(&mut self, header: &Header) -> Result<(), Fault> {
@@ -190,11 +269,10 @@ impl<'s> Events<'s> {
         if !self.skips {
             self.follower.commit(&position)?;
         }
-        self.ended(header);
-        Ok(())
+        self.ended(header)
     }
 
-    /// The branch is prepared; where the log stands is kept behind that.
+    /// The branch is prepared; where the log stands is kept behind that, and before it what it is going to be.
     fn prepare(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
         let branch = XaPrepare::decode(body).map_err(damaged)?;
         let xid = gannet_binlog::show::xid_text(branch.gtrid, branch.bqual, branch.format);
@@ -210,11 +288,18 @@ impl<'s> Events<'s> {
             settings: Settings::default(),
             text: text.as_bytes(),
         };
+        let before = self.position.clone();
         let position = self.behind(header);
         if !self.skips {
+            if !branch.one_phase {
+                let (gtrid, bqual) = (branch.gtrid.to_vec(), branch.bqual.to_vec());
+                let named = Branch { format: branch.format.into(), gtrid, bqual };
+                let then = Box::new(self.position.clone());
+                let record = Position { preparing: Some((named, then)), ..before }.encode();
+                self.shared.store(&[(POSITION, Some(record))])?;
+            }
             self.follower.query(&query, header.timestamp, Some(&position))?;
         }
-        self.ended(header);
-        Ok(())
+        self.ended(header)
     }
 }

@@ -10,15 +10,22 @@
 //! | `source` | whom it follows, where it stands: records of the dictionary |
 //! | `reading` | the connection to the source: packets with events |
 //! | `events` | events become transactions of a [`gannet_session::follow::Follower`] |
+//! | `filter` | CHANGE REPLICATION FILTER |
 //! | `status` | SHOW REPLICA STATUS |
+//! | `until` | START REPLICA UNTIL |
 
 mod events;
+mod filter;
 mod reading;
 mod source;
 mod status;
+mod until;
 
+use crate::events::Choice;
+use crate::filter::Filter;
 use crate::source::{Position, Source};
 use crate::status::Status;
+use crate::until::Until;
 use gannet_base::sync::Mutex;
 use gannet_catalog::POSITION;
 use gannet_core::Core;
@@ -37,6 +44,8 @@ use std::time::Duration;
 
 /// The name under which the dictionary has whom this server follows.
 const SOURCE: &str = "source";
+/// And what it does not do.
+const FILTER: &str = "filter";
 
 /// Why reading has ended.
 pub(crate) enum Fault {
@@ -93,7 +102,7 @@ pub fn start(core: &Arc<Core>, sessions: &Arc<Sessions>) -> std::result::Result<
     core.set_replicas(known);
     let source = shared.source().map_err(|e| format!("where replication stands cannot be read: {}", e.message()))?;
     if source.is_some_and(|source| source.started) {
-        shared.begin().map_err(|e| format!("replication cannot go on: {}", e.message()))?;
+        shared.begin(Until::Stopped).map_err(|e| format!("replication cannot go on: {}", e.message()))?;
     }
     Ok(Replica(shared))
 }
@@ -106,7 +115,7 @@ impl Shared {
         found.map_err(from_engine)
     }
 
-    fn store(&self, records: &[(&str, Option<Vec<u8>>)]) -> Result<()> {
+    pub(crate) fn store(&self, records: &[(&str, Option<Vec<u8>>)]) -> Result<()> {
         let mut txn = self.core.engine.begin(TxnOptions::default());
         let stored = self.core.catalog.replication();
         for (name, record) in records {
@@ -122,6 +131,10 @@ impl Shared {
         Ok(self.record(SOURCE)?.map(|record| Source::decode(&record)))
     }
 
+    fn filter(&self) -> Result<Filter> {
+        Ok(self.record(FILTER)?.map_or_else(Filter::default, |record| Filter::decode(&record)))
+    }
+
     pub(crate) fn position(&self) -> Result<Position> {
         Ok(self.record(POSITION)?.map_or_else(Position::default, |record| Position::decode(&record)))
     }
@@ -135,10 +148,10 @@ impl Shared {
     }
 
     /// Starts the task.
-    fn begin(self: &Arc<Self>) -> Result<()> {
+    fn begin(self: &Arc<Self>, until: Until) -> Result<()> {
         self.end();
         self.stopping.store(false, gannet_base::sync::atomic::Ordering::Release);
-        *self.status.lock() = Status::begun();
+        *self.status.lock() = Status::begun(until);
         let shared = self.clone();
         *self.task.lock() = Some(gannet_runtime::spawn("replica", move || shared.run()));
         Ok(())
@@ -202,10 +215,21 @@ impl Shared {
 
     fn follow(&self) -> std::result::Result<(), Fault> {
         let source = self.source()?.ok_or_else(|| sql_err!(BadReplica))?;
-        let position = self.position()?;
+        let position = self.position()?.prepared(|branch| self.core.branches.list().contains(branch));
+        let until = self.status.lock().until.clone();
+        let left = until.left(&position, self.core.binlog().map(|log| log.executed(&self.core.engine)));
+        if left.is_reached(&position) {
+            return Err(Fault::Stopped);
+        }
         let session = self.sessions.own_of(Arc::new(Account::unchecked()), "system user")?;
         let mut reading = reading::Reading::open(self, &source, &position)?;
-        let mut events = events::Events::new(self, Follower::new(session), position);
+        let filter = self.filter()?;
+        let mut events = events::Events::new(
+            self,
+            Follower::new(session),
+            position,
+            Choice { filter, delay_s: source.delay_s, until: left },
+        );
         while let Some(packets) = reading.next(self)? {
             for packet in packets {
                 events.event(&packet)?;
@@ -228,19 +252,30 @@ impl Replicas for Shared {
         let mut records = vec![(SOURCE, Some(source.encode()))];
         if let Some((file, at)) = from {
             // Which transactions were applied stays known.
-            let position = Position { file, at, ..self.position()? };
+            let position = Position { file, at, preparing: None, ..self.position()? };
             records.push((POSITION, Some(position.encode())));
         }
         self.store(&records)
     }
 
-    fn start(self: Arc<Self>) -> Result<()> {
+    fn change_filter(&self, rules: &[(Ident, Vec<Box<str>>)]) -> Result<()> {
+        if self.is_running() {
+            return Err(sql_err!(ReplicaChannelMustStop, ""));
+        }
+        let filter = self.filter()?.changed(rules)?;
+        self.store(&[(FILTER, Some(filter.encode()))])
+    }
+
+    fn start(self: Arc<Self>, until: &[(Ident, ReplicationValue)]) -> Result<()> {
+        let until = Until::parse(until)?;
         let source = self.source()?.filter(|s| !s.host.is_empty()).ok_or_else(|| sql_err!(BadReplica))?;
         if self.is_running() {
             return Ok(());
         }
-        self.store(&[(SOURCE, Some(Source { started: true, ..source }.encode()))])?;
-        self.begin()
+        // A crash on the way must not lead beyond the end: the next start of the server does not go on.
+        let started = until == Until::Stopped;
+        self.store(&[(SOURCE, Some(Source { started, ..source }.encode()))])?;
+        self.begin(until)
     }
 
     fn stop(&self) -> Result<()> {
@@ -259,7 +294,7 @@ impl Replicas for Shared {
         *self.status.lock() = Status::default();
         match (all, self.source()?) {
             (false, Some(_)) => self.store(&[(POSITION, None)]),
-            _ => self.store(&[(POSITION, None), (SOURCE, None)]),
+            _ => self.store(&[(POSITION, None), (SOURCE, None), (FILTER, None)]),
         }
     }
 
@@ -271,10 +306,11 @@ impl Replicas for Shared {
         let source = self.source().ok()??;
         // What waits comes before the lock.
         let position = self.position().unwrap_or_default();
+        let filter = self.filter().unwrap_or_default();
         let executed = match self.core.binlog() {
             Some(log) => log.executed(&self.core.engine).to_string(),
             None => position.applied.to_string(),
         };
-        Some(self.status.lock().row(&source, &position, &executed))
+        Some(self.status.lock().row(&source, &position, &executed, &filter))
     }
 }

@@ -64,10 +64,12 @@ impl Reading {
         }
         let get = |id: Live| shared.core.globals.get(id);
         let (own_id, own_uuid) = (get(Live::ServerId).as_u64(), get(Live::ServerUuid).as_str().to_owned());
-        if one(&mut c, "SELECT @@GLOBAL.server_id")? == Some(own_id.to_string()) {
+        let source_id = one(&mut c, "SELECT @@GLOBAL.server_id")?.and_then(|id| id.parse().ok()).unwrap_or(0);
+        if source_id == own_id {
             let what = "the source and the replica have the same server_id";
             return Err(Fault::Refused(sql_err!(ReplicaFatalError, what)));
         }
+        shared.status.lock().source_id = source_id;
         let mariadb = c.greeting.version.contains("MariaDB");
         if !mariadb {
             let uuid = one(&mut c, "SELECT @@GLOBAL.server_uuid")?.unwrap_or_default();

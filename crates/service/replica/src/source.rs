@@ -1,6 +1,7 @@
 //! Whom this server follows, and where it stands in the other one's log. Both are records of the dictionary, texts in
 //! lines `name=value`; the second is written with each transaction that is applied.
 
+use gannet_core::xa::Branch;
 use gannet_parser::ast::{Ident, ReplicationValue};
 use gannet_types::gtid::GtidSet;
 use gannet_types::{Result, SqlError, sql_err};
@@ -21,6 +22,8 @@ pub(crate) struct Source {
     /// Milliseconds between signs of life from the source; 0: none.
     pub(crate) heartbeat_ms: u64,
     pub(crate) tls: bool,
+    /// Seconds that a transaction waits, from its commit at the source on.
+    pub(crate) delay_s: u64,
     /// START REPLICA was given, and STOP REPLICA was not.
     pub(crate) started: bool,
 }
@@ -37,10 +40,14 @@ impl Default for Source {
             retries: 10,
             heartbeat_ms: 30_000,
             tls: false,
+            delay_s: 0,
             started: false,
         }
     }
 }
+
+/// Longest delay in seconds.
+const MOST_DELAY: f64 = 2_147_483_647.0;
 
 /// Where this server stands.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -50,15 +57,18 @@ pub(crate) struct Position {
     pub(crate) at: u64,
     /// Transactions of the source that were applied.
     pub(crate) applied: GtidSet,
+    /// A branch that is about to be prepared, and where this server stands when it is. What prepares it and the
+    /// position are two commits: if the branch is there after a crash, so is its transaction.
+    pub(crate) preparing: Option<(Branch, Box<Position>)>,
 }
 
-fn lines(record: &[u8]) -> impl Iterator<Item = (String, String)> {
+pub(crate) fn lines(record: &[u8]) -> impl Iterator<Item = (String, String)> {
     let text = String::from_utf8_lossy(record).into_owned();
     let pair = |line: &str| line.split_once('=').map(|(name, value)| (name.to_owned(), unescaped(value)));
     text.lines().filter_map(pair).collect::<Vec<_>>().into_iter()
 }
 
-fn line(out: &mut String, name: &str, value: impl std::fmt::Display) {
+pub(crate) fn line(out: &mut String, name: &str, value: impl std::fmt::Display) {
     let value = value.to_string().replace('\\', "\\\\").replace('\n', "\\n");
     out.push_str(&format!("{name}={value}\n"));
 }
@@ -87,6 +97,7 @@ impl Source {
         line(&mut out, "retries", self.retries);
         line(&mut out, "heartbeat", self.heartbeat_ms);
         line(&mut out, "tls", u8::from(self.tls));
+        line(&mut out, "delay", self.delay_s);
         line(&mut out, "started", u8::from(self.started));
         out.into_bytes()
     }
@@ -105,6 +116,7 @@ impl Source {
                 "retries" => it.retries = number,
                 "heartbeat" => it.heartbeat_ms = number,
                 "tls" => it.tls = number != 0,
+                "delay" => it.delay_s = number,
                 "started" => it.started = number != 0,
                 _ => {}
             }
@@ -135,7 +147,10 @@ impl Source {
                 "SSL" => it.tls = on()?,
                 // The key comes when it is needed.
                 "GET_MASTER_PUBLIC_KEY" | "GET_SOURCE_PUBLIC_KEY" => drop(on()?),
-                "DELAY" if number()? == 0.0 => {}
+                "DELAY" => match number()? {
+                    delay if (0.0..=MOST_DELAY).contains(&delay) => it.delay_s = delay as u64,
+                    _ => return Err(sql_err!(WrongArguments, name)),
+                },
                 _ => return Err(SqlError::unsupported(format_args!("CHANGE REPLICATION SOURCE TO {name}"))),
             }
         }
@@ -161,13 +176,23 @@ impl Position {
         line(&mut out, "file", &self.file);
         line(&mut out, "at", self.at);
         line(&mut out, "applied", self.applied.to_string().replace('\n', ""));
+        if let Some((branch, then)) = &self.preparing {
+            line(&mut out, "format", branch.format);
+            line(&mut out, "gtrid", hex(&branch.gtrid));
+            line(&mut out, "bqual", hex(&branch.bqual));
+            line(&mut out, "then", String::from_utf8_lossy(&then.encode()));
+        }
         out.into_bytes()
     }
 
     pub(crate) fn decode(record: &[u8]) -> Position {
-        let mut it = Position::default();
+        let (mut it, mut branch) = (Position::default(), Branch { format: 0, gtrid: Vec::new(), bqual: Vec::new() });
         for (name, value) in lines(record) {
             match name.as_str() {
+                "format" => branch.format = value.parse().unwrap_or(0),
+                "gtrid" => branch.gtrid = unhex(&value),
+                "bqual" => branch.bqual = unhex(&value),
+                "then" => it.preparing = Some((branch.clone(), Box::new(Position::decode(value.as_bytes())))),
                 "file" => it.file = value,
                 "at" => it.at = value.parse().unwrap_or(4),
                 "applied" => it.applied = GtidSet::parse(value.as_bytes()).unwrap_or_default(),
@@ -176,6 +201,23 @@ impl Position {
         }
         it
     }
+
+    /// After a start: if the branch that was about to be prepared is, this server stands behind it.
+    pub(crate) fn prepared(self, is: impl FnOnce(&Branch) -> bool) -> Position {
+        match self.preparing {
+            Some((branch, then)) if is(&branch) => *then,
+            _ => Position { preparing: None, ..self },
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|s| u8::from_str_radix(s, 16).ok());
+    text.as_bytes().chunks(2).filter_map(byte).collect()
 }
 
 #[cfg(test)]
@@ -187,8 +229,14 @@ mod tests {
         let source = Source { host: "h=\n\\n".into(), password: "a\\b".into(), started: true, ..Source::default() };
         assert_eq!(Source::decode(&source.encode()), source);
         let applied = GtidSet::parse(b"3E11FA47-71CA-11E1-9E33-C80AA9429562:1-5:7").unwrap();
-        let position = Position { file: "b.000001".into(), at: 1 << 40, applied };
+        let position = Position { file: "b.000001".into(), at: 1 << 40, applied, preparing: None };
         assert_eq!(Position::decode(&position.encode()), position);
+        let branch = Branch { format: 7, gtrid: b"g\n\xff".to_vec(), bqual: Vec::new() };
+        let then = Position { at: 99, ..position.clone() };
+        let preparing = Position { preparing: Some((branch.clone(), Box::new(then.clone()))), ..position.clone() };
+        assert_eq!(Position::decode(&preparing.encode()), preparing);
+        assert_eq!(preparing.clone().prepared(|b| *b == branch), then);
+        assert_eq!(preparing.prepared(|_| false), position);
         assert_eq!(Position::decode(b"\xff"), Position::default());
     }
 }

@@ -1,21 +1,14 @@
 //! SHOW REPLICA STATUS.
 
+use super::filter::Filter;
 use super::source::{Position, Source};
+use super::until::Until;
 use gannet_runtime::WallTime;
 use gannet_types::{SqlError, Value};
 
 /// The last columns: none of it is here.
 const LAST: [&str; 5] =
     ["Channel_Name", "Source_TLS_Version", "Source_public_key_path", "Get_Source_public_key", "Network_Namespace"];
-/// There are none.
-const FILTERS: [&str; 6] = [
-    "Replicate_Do_DB",
-    "Replicate_Ignore_DB",
-    "Replicate_Do_Table",
-    "Replicate_Ignore_Table",
-    "Replicate_Wild_Do_Table",
-    "Replicate_Wild_Ignore_Table",
-];
 
 /// An error, and when it came (seconds since 1970).
 #[derive(Clone, Default)]
@@ -25,6 +18,9 @@ struct Failed {
     at_s: u64,
 }
 
+/// Columns and their values.
+pub(crate) type Row = Vec<(&'static str, Value)>;
+
 /// What the task is at.
 #[derive(Default)]
 pub(crate) struct Status {
@@ -33,6 +29,11 @@ pub(crate) struct Status {
     /// The source sends.
     connected: bool,
     pub(crate) source_uuid: String,
+    pub(crate) source_id: u64,
+    /// Where it stops.
+    pub(crate) until: Until,
+    /// Seconds until a delayed transaction is due.
+    pub(crate) remaining_s: Option<u64>,
     /// Transactions that were applied since the start.
     pub(crate) applied: u64,
     file: String,
@@ -52,8 +53,8 @@ fn failed(e: &SqlError) -> Failed {
 
 impl Status {
     /// The task begins.
-    pub(crate) fn begun() -> Status {
-        Status { running: true, ..Status::default() }
+    pub(crate) fn begun(until: Until) -> Status {
+        Status { running: true, until, ..Status::default() }
     }
 
     pub(crate) fn connected(&mut self) {
@@ -105,7 +106,14 @@ impl Status {
         Value::UInt(behind)
     }
 
-    pub(crate) fn row(&self, source: &Source, kept: &Position, executed: &str) -> Vec<(&'static str, Value)> {
+    fn doing(&self) -> &'static str {
+        match self.remaining_s {
+            None => "Reading event from the source",
+            Some(_) => "Waiting until SOURCE_DELAY seconds after source executed event",
+        }
+    }
+
+    pub(crate) fn row(&self, source: &Source, kept: &Position, executed: &str, filter: &Filter) -> Row {
         let text = |text: &str| Value::text(text);
         let number = Value::UInt;
         let (io, state) = match (self.running, self.connected) {
@@ -131,16 +139,16 @@ impl Status {
             ("Replica_IO_Running", text(io)),
             ("Replica_SQL_Running", text(if applies { "Yes" } else { "No" })),
         ];
-        row.extend(FILTERS.map(|name| (name, empty())));
+        row.extend(filter.shown().map(|(name, rules)| (name, text(&rules))));
         row.extend([
             ("Last_Errno", number(last.number.into())),
             ("Last_Error", text(&last.text)),
             ("Skip_Counter", number(0)),
             ("Exec_Source_Log_Pos", number(at)),
             ("Relay_Log_Space", number(0)),
-            ("Until_Condition", text("None")),
-            ("Until_Log_File", empty()),
-            ("Until_Log_Pos", number(0)),
+            ("Until_Condition", text(self.until.name())),
+            ("Until_Log_File", text(self.until.place().0)),
+            ("Until_Log_Pos", number(self.until.place().1)),
         ]);
         row.extend(tls(source));
         row.extend([
@@ -151,12 +159,12 @@ impl Status {
             ("Last_SQL_Errno", number(last.number.into())),
             ("Last_SQL_Error", text(&last.text)),
             ("Replicate_Ignore_Server_Ids", empty()),
-            ("Source_Server_Id", number(0)),
+            ("Source_Server_Id", number(self.source_id)),
             ("Source_UUID", text(&self.source_uuid)),
             ("Source_Info_File", text("the dictionary")),
-            ("SQL_Delay", number(0)),
-            ("SQL_Remaining_Delay", Value::Null),
-            ("Replica_SQL_Running_State", text(if applies { "Reading event from the source" } else { "" })),
+            ("SQL_Delay", number(source.delay_s)),
+            ("SQL_Remaining_Delay", self.remaining_s.map_or(Value::Null, number)),
+            ("Replica_SQL_Running_State", text(if applies { self.doing() } else { "" })),
             ("Source_Retry_Count", number(source.retries)),
             ("Source_Bind", empty()),
             ("Last_IO_Error_Timestamp", text(&moment(self.source_error.at_s))),

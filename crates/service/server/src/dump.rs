@@ -143,7 +143,7 @@ fn start(log: &Binlog, dump: &Dump<'_>) -> Result<(Place, GtidSet)> {
         return Err(fatal(sql_err!(ReplicaHasMoreGtidsThanSource).message()));
     }
     let first = |f: &&gannet_core::binlog::LogFile| f.previous.is_subset(&has);
-    match files.iter().rev().find(first) {
+    match files.iter().rev().find(first).filter(|_| log.purged().is_subset(&has)) {
         Some(file) => Ok((Place { number: file.number, position: MAGIC.len() as u64 }, has)),
         None => {
             let mut missing = log.purged();

@@ -83,7 +83,12 @@ impl Follower {
         self.command(|session, _| {
             Gtids::of(&mut session.work).set(NextGtid::Automatic);
             let (Some(gtid), Some(log)) = (gtid, session.server.binlog().cloned()) else { return Ok(true) };
-            if !log.take(gtid, session.entry.id)? {
+            let owned = match gtid.0 == log.uuid() {
+                // Nobody else gives others' numbers.
+                false => log.take(gtid, session.entry.id)?,
+                true => log.own(&session.server.engine, gtid, session.entry.id)?,
+            };
+            if !owned {
                 return Ok(false);
             }
             Gtids::of(&mut session.work).set(NextGtid::Owned(gtid));

@@ -2,13 +2,15 @@
 
 use super::Session;
 use super::reply::Change;
+use gannet_core::Core;
 use gannet_core::kinds::{self, Logged};
 use gannet_core::vars::Live;
 use gannet_core::work::{Gtids, NextGtid};
 use gannet_parser::ast::Statement;
 use gannet_plan::{Plan, PlanKind};
-use gannet_types::gtid::Gtid;
-use gannet_types::{Result, SqlError, sql_err};
+use gannet_runtime::now_ns;
+use gannet_types::gtid::{Gtid, GtidSet};
+use gannet_types::{Result, SqlError, Value, sql_err};
 
 /// What `gtid_next` may say. Error 1774.
 pub(crate) fn check_next(text: &str) -> Result<()> {
@@ -100,6 +102,21 @@ pub(crate) fn end_definition(session: &mut Session, statement: &Statement) {
         Gtids::of(&mut session.work).end(true);
         session.position = None;
     }
+}
+
+/// WAIT_FOR_EXECUTED_GTID_SET: 0 when all of the set is executed, 1 if it is not in time. Errors 1235 without a binary
+/// log, 1317, 1772.
+pub(crate) fn wait_for(server: &Core, args: &[Value]) -> Result<Value> {
+    let log = server.binlog().ok_or_else(|| SqlError::unsupported("WAIT_FOR_EXECUTED_GTID_SET without --log-bin"))?;
+    let mut text = Vec::new();
+    args.iter().take(1).for_each(|set| set.write_text(&mut text));
+    let malformed = || sql_err!(MalformedGtidSetSpecification, String::from_utf8_lossy(&text));
+    let set = GtidSet::parse(&text).ok_or_else(malformed)?;
+    let deadline = match args.get(1) {
+        Some(Value::Double(seconds)) => Some(now_ns().saturating_add((seconds.clamp(0.0, 1e9) * 1e9) as u64)),
+        _ => None,
+    };
+    Ok(Value::Int(i64::from(!log.wait_executed(&server.engine, &set, deadline)?)))
 }
 
 /// `session_track_gtids`: what the client is told of the commits behind its last answer.

@@ -26,18 +26,18 @@ pub(crate) fn replication(session: &mut Session, statement: &Replication) -> Res
             if !threads.is_empty() {
                 return Err(SqlError::unsupported("threads of a replica, which has one"));
             }
-            if !until.is_empty() || !credentials.is_empty() {
-                return Err(SqlError::unsupported("START REPLICA with UNTIL or an account"));
+            if !credentials.is_empty() {
+                return Err(SqlError::unsupported("START REPLICA with an account"));
             }
             let replica = replica(session, channel.as_deref())?;
             let runs = replica.runs();
             if runs == *start {
                 session.note(&if runs { sql_err!(ReplicaWasRunning) } else { sql_err!(ReplicaWasNotRunning) });
             }
-            if *start { replica.start()? } else { replica.stop()? }
+            if *start { replica.start(until)? } else { replica.stop()? }
         }
         Replication::Replica { all: true, .. } => return Err(SqlError::unsupported("ALL SLAVES")),
-        Replication::ChangeFilter { .. } => return Err(SqlError::unsupported("CHANGE REPLICATION FILTER")),
+        Replication::ChangeFilter { rules, channel } => replica(session, channel.as_deref())?.change_filter(rules)?,
         Replication::Group { .. } => return Err(SqlError::unsupported("group replication")),
         Replication::PurgeLogs { .. } => return Err(SqlError::internal("PURGE is another one's")),
     }

@@ -10,9 +10,11 @@ use super::{Session, profile, set_names, transaction};
 use gannet_core::accounts::Privilege;
 use gannet_core::vars::{self, Effect, Live, Persist, Scope, VarDef, VarId, VarValue};
 use gannet_exec::Session as _;
+use gannet_exec::error::from_engine;
 use gannet_parser::ast::{Expr, LiteralValue, SetItem, SetValue, UnaryOp, VarScope};
 use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
+use gannet_types::gtid::GtidSet;
 use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, TimeZone, Value, convert, sql_err};
 
 /// Variables that MySQL 8.4 takes with warning 1287, and nothing takes the place of.
@@ -107,20 +109,43 @@ fn check_name(id: VarId, text: &str) -> Result<()> {
     if id.is(Live::GtidNext) { super::gtids::check_next(text) } else { Ok(()) }
 }
 
-/// `SET GLOBAL gtid_purged`, the first lines of a dump of a server with GTIDs. There are none here: a warning says
-/// that what the dump tells of them is not kept, and the dump goes on.
+/// `SET GLOBAL gtid_purged`, in the first lines of a dump of a server with GTIDs: the transactions that are in the dump
+/// count as executed. Behind a `+` they are more of them, else all. Without a binary log there are no GTIDs: a warning
+/// says that they are not kept, and the dump goes on. Errors 1766, 3546.
 fn purge_gtids(session: &mut Session, value: &Value) -> Result<()> {
     let mut text = Vec::new();
     value.write_text(&mut text);
     let text = String::from_utf8_lossy(&text);
-    let set = text.trim().trim_start_matches('+');
+    let (set, more) = text.trim().strip_prefix('+').map_or((text.trim(), false), |rest| (rest, true));
     if value.is_null() || !is_gtid_set(set) {
         return Err(sql_err!(WrongValueForVar, "gtid_purged", text));
     }
-    if !set.trim().is_empty() {
-        session.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&"GTIDs: gtid_purged is not kept"]);
+    let Some(log) = session.server.binlog().cloned() else {
+        if !set.trim().is_empty() {
+            session.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&"GTIDs: gtid_purged is not kept"]);
+        }
+        return Ok(());
+    };
+    if session.work.transaction().is_open() {
+        return Err(sql_err!(VariableNotSettableInTransaction, "gtid_purged"));
     }
-    Ok(())
+    let parsed = GtidSet::parse(set.as_bytes()).filter(|set| set.iter().all(|(source, _)| source.tag.is_empty()));
+    let mut added =
+        parsed.ok_or_else(|| SqlError::unsupported(format_args!("gtid_purged = {text}, which has a tag")))?;
+    let executed = log.executed(&session.server.engine);
+    if !more {
+        let purged = log.purged();
+        if !purged.is_subset(&added) {
+            let why = "the new value must be a superset of the old value";
+            return Err(sql_err!(CantSetGtidPurgedDueSetsConstraints, why));
+        }
+        added.subtract(&purged);
+    }
+    if added.intersects(&executed) {
+        let why = "the added gtid set must not overlap with @@GLOBAL.GTID_EXECUTED";
+        return Err(sql_err!(CantSetGtidPurgedDueSetsConstraints, why));
+    }
+    if added.is_empty() { Ok(()) } else { log.add_purged(&session.server.engine, &added).map_err(from_engine) }
 }
 
 /// A set of GTIDs: `uuid[:tag]:n[-n]...`, more of them behind commas.

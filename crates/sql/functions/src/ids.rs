@@ -129,6 +129,21 @@ fn gtid_subset(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
     Ok(Value::from(gtids(call, args, 0)?.is_subset(&gtids(call, args, 1)?)))
 }
 
+/// Error 1210 for a time that is none.
+fn wait_for_gtids(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    gtids(call, args, 0)?;
+    let seconds = match args.get(1) {
+        None => return cx.session.server_function(WAIT_FOR_GTIDS, &args[..1]),
+        Some(seconds) => rules::double_arg(cx, seconds)?,
+    };
+    if seconds < 0.0 {
+        return Err(sql_err!(WrongArguments, WAIT_FOR_GTIDS));
+    }
+    cx.session.server_function(WAIT_FOR_GTIDS, &[args[0].clone(), Value::Double(seconds)])
+}
+
+const WAIT_FOR_GTIDS: &str = "WAIT_FOR_EXECUTED_GTID_SET";
+
 fn gtid_subtract_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let length = args.first().map_or(0, |a| u64::from(a.ty.display_chars()));
     // Entries of one uuid may be printed apart from each other.
@@ -337,6 +352,15 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         gtid_subtract,
         "GTIDs of the first set that are not in the second.",
     ),
+    FunctionDef::new(
+        WAIT_FOR_GTIDS,
+        1,
+        2,
+        bool_rule,
+        wait_for_gtids,
+        "Waits until all GTIDs of a set are executed; 1 after so many seconds without that.",
+    )
+    .is(Stability::Effect),
     FunctionDef::new("INET_ATON", 1, 1, inet_aton_rule, inet_aton, "Number of an IPv4 address."),
     FunctionDef::new("INET_NTOA", 1, 1, inet_ntoa_rule, inet_ntoa, "IPv4 address of a number."),
     FunctionDef::new("INET6_ATON", 1, 1, inet6_aton_rule, inet6_aton, "Bytes of an IPv6 or IPv4 address."),

@@ -35,6 +35,8 @@ use crate::{Engine, EngineError, Result, TrxId};
 const HEADER: usize = 16;
 /// Longest piece in bytes.
 const PIECE: usize = MAX_PAYLOAD - HEADER;
+/// Bytes of memory for the first read.
+const SHORT: usize = 1 << 10;
 const LAST: u8 = 1;
 const ALONE: u8 = 2;
 const VOID: u8 = 4;
@@ -145,9 +147,24 @@ fn pieces<'a>(
 
 /// Reads a piece, shorter than [`PIECE`] at the end only.
 fn read_piece(payload: &mut dyn Read, piece: &mut Vec<u8>) -> Result<()> {
-    piece.clear();
-    let read = payload.take(PIECE as u64).read_to_end(piece);
-    read.map(drop).map_err(crate::control::io("read what the log's consumers are to be told"))
+    // Most payloads are short: memory for one that is, and no more is asked for until it is full.
+    let mut len = 0;
+    loop {
+        if len == piece.len() {
+            if len == PIECE {
+                return Ok(());
+            }
+            piece.resize((len * 4).clamp(SHORT, PIECE), 0);
+        }
+        match payload.read(&mut piece[len..]) {
+            Ok(0) => break,
+            Ok(n) => len += n,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(crate::control::io("read what the log's consumers are to be told")(e)),
+        }
+    }
+    piece.truncate(len);
+    Ok(())
 }
 
 /// A transaction that has committed with a payload.

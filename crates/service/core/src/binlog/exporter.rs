@@ -1,16 +1,20 @@
 //! The task that writes the files.
 
 use super::files::{Names, State};
-use super::{Binlog, CONSUMER, LogFile, PURGE, Passed, Place, REMEMBERED, RESET, ROTATE_START, Settings};
+use super::{
+    ADD_PURGED, Binlog, CONSUMER, LogFile, PURGE, Passed, Place, RELEASE, REMEMBERED, RESERVE, RESET, ROTATE_START,
+    Settings,
+};
 use crate::log::ErrorLog;
 use gannet_base::sync::atomic::Ordering::Relaxed;
 use gannet_base::{Lsn, Reader};
 use gannet_binlog::derive::{Deriver, Writer};
 use gannet_binlog::event::{HEADER, MAGIC};
-use gannet_binlog::format::Gtid;
+use gannet_binlog::format::{Gtid, gtids};
 use gannet_binlog::group::{GROUP, Head, Item, ROTATE, SpilledTo};
 use gannet_engine::{Beyond, Committed, Consumer, Engine, Hold};
 use gannet_runtime::{File, OpenOptions, fs, sleep};
+use gannet_types::gtid::GtidSet;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +57,9 @@ pub(super) struct Exporter {
     purge: Option<u64>,
     /// All has yet to begin anew, with a file of this number.
     reset: Option<u64>,
+    /// Transactions that were never in a file, and those that have yet to be shown as such.
+    foreign: GtidSet,
+    added: GtidSet,
     /// A commit that could not be taken: it is tried again.
     pending: Option<Committed>,
     /// Files with rows that are in the files of events now, and those of before the start.
@@ -140,7 +147,8 @@ impl Exporter {
         let consumer = engine.consumer(CONSUMER, hold).map_err(other)?;
         let now = settings();
         let mut it = Exporter {
-            deriver: Deriver::new(now.writer.clone(), state.size, state.sequence, state.executed.clone()),
+            deriver: Deriver::new(now.writer.clone(), state.size, state.sequence, state.executed.clone())
+                .with_reserved(state.reserved.clone()),
             file: None,
             number: state.number,
             max_size: now.max_size,
@@ -153,6 +161,8 @@ impl Exporter {
             due: None,
             purge: None,
             reset: None,
+            foreign: state.foreign.clone(),
+            added: GtidSet::default(),
             pending: None,
             spilled: Vec::new(),
             left_over: Vec::new(),
@@ -192,7 +202,8 @@ impl Exporter {
                 let uuid = now.writer.uuid;
                 let writer =
                     Writer { server_id: front.server_id, uuid, version: front.version, checksum: front.checksum };
-                self.deriver = Deriver::new(writer, size, state.sequence, state.executed.clone());
+                self.deriver = Deriver::new(writer, size, state.sequence, state.executed.clone())
+                    .with_reserved(state.reserved.clone());
                 self.file = Some(file);
             }
             files.push(LogFile { number, size, previous: Arc::new(front.previous) });
@@ -205,6 +216,7 @@ impl Exporter {
         self.names.store_index(files.iter().map(|f| f.number))?;
         let mut shared = self.log.shared.lock();
         (shared.files, shared.executed, shared.lsn) = (files, state.executed.clone(), state.lsn);
+        shared.foreign = state.foreign.clone();
         Ok(())
     }
 
@@ -318,21 +330,38 @@ impl Exporter {
                     self.due = Some(Due { lsn: committed.lsn, time: self.time, started: false });
                 }
             }
-            Some((&ROTATE, rest)) => {
-                let (what, number) = rest.split_first().unwrap_or((&ROTATE_START, &[]));
-                let number = number.first_chunk().map_or(0, |n| u64::from_le_bytes(*n));
-                if *what == PURGE {
-                    self.purge = Some(number);
-                } else if *what == RESET {
-                    self.reset = Some(number);
-                } else {
-                    self.time = (number / 1_000_000) as u32;
-                    self.due = Some(Due { lsn: committed.lsn, time: self.time, started: *what == ROTATE_START });
-                }
-            }
+            Some((&ROTATE, rest)) => self.request(committed.lsn, rest)?,
             _ => {}
         }
         self.lsn = committed.lsn;
+        Ok(())
+    }
+
+    /// Takes what a statement asks for.
+    fn request(&mut self, lsn: Lsn, request: &[u8]) -> io::Result<()> {
+        let (what, body) = request.split_first().unwrap_or((&ROTATE_START, &[]));
+        let number = body.first_chunk().map_or(0, |n| u64::from_le_bytes(*n));
+        match *what {
+            PURGE => self.purge = Some(number),
+            RESET => self.reset = Some(number),
+            RESERVE => self.deriver.reserve(number),
+            RELEASE => self.deriver.release(number),
+            ADD_PURGED => {
+                let set = gtids(body).map_err(other)?;
+                self.deriver.add_executed(&set);
+                self.foreign.add_all(&set);
+                self.added.add_all(&set);
+                self.due = Some(Due { lsn, time: self.time, started: false });
+            }
+            what => {
+                let started = what == ROTATE_START;
+                if started {
+                    self.deriver.release_all();
+                }
+                self.time = (number / 1_000_000) as u32;
+                self.due = Some(Due { lsn, time: self.time, started });
+            }
+        }
         Ok(())
     }
 
@@ -352,8 +381,9 @@ impl Exporter {
             let mut shared = self.log.shared.lock();
             shared.files.clear();
             shared.passed.clear();
-            shared.executed = Default::default();
+            (shared.executed, shared.foreign) = Default::default();
         }
+        (self.foreign, self.added) = Default::default();
         let time = gannet_runtime::WallTime::now().seconds() as u32;
         self.next_file(Due { lsn: self.lsn, time, started: false })
     }
@@ -460,7 +490,16 @@ impl Exporter {
         let size = front.len() as u64;
         files.push(LogFile { number, size, previous: Arc::new(next.executed().clone()) });
         self.names.store_index(files.iter().map(|f| f.number))?;
-        let state = State { lsn, number, size, sequence: 0, stopped: false, executed: next.executed().clone() };
+        let state = State {
+            lsn,
+            number,
+            size,
+            sequence: 0,
+            stopped: false,
+            executed: next.executed().clone(),
+            foreign: self.foreign.clone(),
+            reserved: next.reserved().clone(),
+        };
         self.names.store_state(&state)?;
         (self.state, self.deriver, self.file, self.number) = (state, next, Some(file), number);
         (self.lsn, self.stopped) = (lsn, false);
@@ -470,6 +509,9 @@ impl Exporter {
                 last.size = ended.position();
             }
             shared.files.extend(files.pop());
+            let added = std::mem::take(&mut self.added);
+            shared.executed.add_all(&added);
+            shared.foreign.add_all(&added);
         }
         self.publish(false)?;
         if let Some(last) = self.last.take() {
@@ -528,6 +570,8 @@ impl Exporter {
             sequence: self.deriver.sequence(),
             stopped: self.stopped,
             executed: self.deriver.executed().clone(),
+            foreign: self.foreign.clone(),
+            reserved: self.deriver.reserved().clone(),
         };
         self.names.store_state(&state)?;
         self.state = state;

@@ -6,14 +6,16 @@
 //!
 //! ```text
 //! 0   8 bytes "GNTBIN\r\n"
-//! 8   u32     version of this format: 1
+//! 8   u32     version of this format: 2; 1 ends with the first set, which has no length
 //! 12  u32     crc32c of all behind
 //! 16  u64     commits up to this LSN are in the files
 //! 24  u64     number of the last file; 0: there is none yet
 //! 32  u64     its size
 //! 40  u64     transactions in it
 //! 48  u8      1: the last file ends with STOP
-//! 49  ...     GTIDs in the files and before, as in PREVIOUS_GTIDS
+//! 49  u32, .. length, GTIDs in the files and before, as in PREVIOUS_GTIDS
+//! ..  u32, .. length, those of them that were never in a file
+//! ..  u64 ... numbers of this server that are reserved
 //! ```
 
 use gannet_base::{DecodeError, Lsn, Reader, Writer, crc32c};
@@ -22,11 +24,12 @@ use gannet_binlog::format::{FormatDescription, gtids, put_gtids};
 use gannet_binlog::{Checksum, Event, Header};
 use gannet_runtime::{File, OpenOptions, fs};
 use gannet_types::gtid::GtidSet;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
 const STATE: [u8; 8] = *b"GNTBIN\r\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Longest first two events that are read at a start, in bytes: GTIDs of a million intervals.
 const MAX_FRONT: usize = 32 << 20;
 
@@ -251,6 +254,10 @@ pub struct State {
     pub stopped: bool,
     /// Transactions in the files and before.
     pub executed: GtidSet,
+    /// Of these, they were never in a file: `SET GLOBAL gtid_purged` has said so.
+    pub foreign: GtidSet,
+    /// Numbers of this server that sessions have chosen for transactions to come.
+    pub reserved: BTreeSet<u64>,
 }
 
 impl State {
@@ -262,7 +269,14 @@ impl State {
             .u64(self.size)
             .u64(self.sequence)
             .u8(u8::from(self.stopped));
-        put_gtids(&self.executed, &mut body);
+        for set in [&self.executed, &self.foreign] {
+            let mut bytes = Vec::new();
+            put_gtids(set, &mut bytes);
+            Writer::new(&mut body).u32(bytes.len() as u32).bytes(&bytes);
+        }
+        for number in &self.reserved {
+            Writer::new(&mut body).u64(*number);
+        }
         let mut out = STATE.to_vec();
         Writer::new(&mut out).u32(VERSION).u32(crc32c(0, &body)).bytes(&body);
         out
@@ -271,16 +285,28 @@ impl State {
     fn decode(bytes: &[u8]) -> Result<State, DecodeError> {
         let mut r = Reader::new(bytes);
         let (magic, version, sum) = (r.array::<8>()?, r.u32()?, r.u32()?);
-        if magic != STATE || version != VERSION || crc32c(0, bytes.get(16..).unwrap_or_default()) != sum {
+        if magic != STATE || !matches!(version, 1 | VERSION) || crc32c(0, bytes.get(16..).unwrap_or_default()) != sum {
             return Err(r.invalid("state of the binary log"));
         }
-        Ok(State {
+        let mut it = State {
             lsn: Lsn(r.u64()?),
             number: r.u64()?,
             size: r.u64()?,
             sequence: r.u64()?,
             stopped: r.u8()? != 0,
-            executed: gtids(r.rest())?,
-        })
+            ..State::default()
+        };
+        if version == 1 {
+            it.executed = gtids(r.rest())?;
+            return Ok(it);
+        }
+        for set in [&mut it.executed, &mut it.foreign] {
+            let length = r.u32()? as usize;
+            *set = gtids(r.bytes(length)?)?;
+        }
+        while !r.is_empty() {
+            it.reserved.insert(r.u64()?);
+        }
+        Ok(it)
     }
 }

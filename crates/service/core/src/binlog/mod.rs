@@ -26,6 +26,7 @@ use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::AtomicU64;
 use gannet_binlog::Checksum;
 use gannet_binlog::derive::Writer;
+use gannet_binlog::format::put_gtids;
 use gannet_binlog::group::ROTATE;
 use gannet_engine::{Engine, EngineError, TxnOptions};
 use gannet_runtime::{JoinHandle, Unpark, Wait, Waker, fs, park, waker};
@@ -93,6 +94,8 @@ struct Shared {
     files: Vec<LogFile>,
     /// Transactions in the files and before.
     executed: GtidSet,
+    /// Of these, they were never in a file.
+    foreign: GtidSet,
     /// Commits up to here are in the files.
     lsn: Lsn,
     /// The last ones.
@@ -166,8 +169,11 @@ impl Binlog {
 
     /// Asks the exporter for something, behind all commits so far. Returns the commit that says so.
     fn request(&self, engine: &Engine, what: u8, number: u64) -> Result<Lsn, EngineError> {
-        let mut payload = vec![ROTATE, what];
-        payload.extend_from_slice(&number.to_le_bytes());
+        self.request_with(engine, what, &number.to_le_bytes())
+    }
+
+    fn request_with(&self, engine: &Engine, what: u8, body: &[u8]) -> Result<Lsn, EngineError> {
+        let payload = [&[ROTATE, what][..], body].concat();
         let mut txn = engine.begin(TxnOptions::default());
         txn.commit_with(&mut &payload[..])
     }
@@ -262,7 +268,19 @@ impl Binlog {
     /// `gtid_purged`
     pub fn purged(&self) -> GtidSet {
         let shared = self.shared.lock();
-        shared.files.first().map_or_else(|| shared.executed.clone(), |f| (*f.previous).clone())
+        let mut purged = shared.files.first().map_or_else(|| shared.executed.clone(), |f| (*f.previous).clone());
+        purged.add_all(&shared.foreign);
+        purged
+    }
+
+    /// These transactions count as executed, and as purged: they came with a copy of another server's data. They are
+    /// those before the file that begins then.
+    pub fn add_purged(&self, engine: &Engine, set: &GtidSet) -> Result<(), EngineError> {
+        let mut body = Vec::new();
+        put_gtids(set, &mut body);
+        let lsn = self.request_with(engine, ADD_PURGED, &body)?;
+        self.wait_for(lsn);
+        Ok(())
     }
 
     /// The place and the transactions of a snapshot of the tables at `lsn`; `None` when it is too long ago.
@@ -369,6 +387,10 @@ const ROTATE_FLUSH: u8 = 0;
 const ROTATE_START: u8 = 1;
 const PURGE: u8 = 2;
 const RESET: u8 = 3;
+/// Transactions are executed elsewhere; a number of this server is chosen by a session, or is free again.
+const ADD_PURGED: u8 = 4;
+const RESERVE: u8 = 5;
+const RELEASE: u8 = 6;
 
 impl Shared {
     /// The task waits for more: the exporter does not let commits gather meanwhile.

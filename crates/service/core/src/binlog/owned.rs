@@ -1,11 +1,11 @@
 //! GTIDs that sessions have chosen for their transactions (`gtid_next`): each has one owner, from SET to its commit,
 //! and is in the files once.
 
-use super::Binlog;
+use super::{Binlog, RELEASE, RESERVE};
 use gannet_base::Lsn;
 use gannet_engine::Engine;
 use gannet_runtime::{Unpark, Wait, park};
-use gannet_types::gtid::Uuid;
+use gannet_types::gtid::{GtidSet, Uuid};
 use gannet_types::{Result, SqlError, sql_err};
 
 /// A transaction: its server, and its number there.
@@ -24,7 +24,22 @@ impl Binlog {
     /// to be passed over.
     pub fn own(&self, engine: &Engine, gtid: OwnGtid, connection: u64) -> Result<bool> {
         self.catch_up(engine);
-        self.take(gtid, connection)
+        if !self.take(gtid, connection)? {
+            return Ok(false);
+        }
+        if gtid.0 != self.uuid {
+            return Ok(true);
+        }
+        // Transactions before this one in the log may have got the number; those behind it get another.
+        let reserved = self.request(engine, RESERVE, gtid.1).map(|lsn| self.wait_for(lsn));
+        let failed = match reserved {
+            Ok(true) if !self.shared.lock().executed.contains(&gtid.0.into(), gtid.1) => return Ok(true),
+            Ok(true) => None,
+            Ok(false) => Some(sql_err!(QueryInterrupted)),
+            Err(e) => Some(gannet_exec::error::from_engine(e)),
+        };
+        self.disown(engine, gtid, false);
+        failed.map_or(Ok(false), Err)
     }
 
     /// The same without a look at commits that may not be in the files yet: for one who knows what it has executed.
@@ -55,7 +70,11 @@ impl Binlog {
     }
 
     /// The owner's transaction has ended: it is in the log, or nothing of it is.
-    pub fn disown(&self, gtid: OwnGtid, committed: bool) {
+    pub fn disown(&self, engine: &Engine, gtid: OwnGtid, committed: bool) {
+        if !committed && gtid.0 == self.uuid {
+            // Before another one can own it. Without that, the number stays free until the next start.
+            let _released = self.request(engine, RELEASE, gtid.1);
+        }
         let mut shared = self.shared.lock();
         let passed = shared.executed.contains(&gtid.0.into(), gtid.1);
         if committed && !passed {
@@ -68,6 +87,29 @@ impl Binlog {
         let waiting = std::mem::take(&mut shared.waiting);
         drop(shared);
         waiting.iter().for_each(gannet_runtime::Waker::wake);
+    }
+
+    /// Waits until all of these transactions are executed; false when they are not by `deadline` (of `now_ns`). Error
+    /// 1317.
+    pub fn wait_executed(&self, engine: &Engine, set: &GtidSet, deadline: Option<u64>) -> Result<bool> {
+        self.catch_up(engine);
+        loop {
+            {
+                let mut shared = self.shared.lock();
+                if set.is_subset(&shared.executed) {
+                    return Ok(true);
+                }
+                if shared.ended {
+                    return Err(SqlError::internal("the binary log has ended"));
+                }
+                shared.wait();
+            }
+            match park(Wait::LogFollow, deadline) {
+                Unpark::Woken => {}
+                Unpark::TimedOut => return Ok(false),
+                Unpark::Interrupted => return Err(sql_err!(QueryInterrupted)),
+            }
+        }
     }
 
     /// `gtid_owned`

@@ -41,7 +41,7 @@ impl<'w> Gtids<'w> {
             && next != NextGtid::Owned(gtid)
             && let Some(log) = work.core.binlog()
         {
-            log.disown(gtid, false);
+            log.disown(&work.core.engine, gtid, false);
         }
         work.logged.set_next(next);
     }
@@ -66,7 +66,7 @@ impl<'w> Gtids<'w> {
             NextGtid::Skipped => {}
             NextGtid::Owned(gtid) => {
                 if let Some(log) = work.core.binlog() {
-                    log.disown(gtid, told);
+                    log.disown(&work.core.engine, gtid, told);
                 }
             }
         }

@@ -522,3 +522,114 @@ fn large_transactions_go_through_files() {
     rows(&mut c, "SHOW BINARY LOG STATUS");
     assert_eq!(spilled(&r), [""; 0]);
 }
+
+#[test]
+fn every_number_is_given_once() {
+    let mut r = logged();
+    let (mut c, mut d) = (r.connect(), r.connect());
+    let uuid = rows(&mut c, "SELECT @@server_uuid").remove(0);
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "CREATE TABLE d.t (a INT AUTO_INCREMENT PRIMARY KEY)");
+    run(&mut c, &format!("SET gtid_next = '{uuid}:4'"));
+    run(&mut d, "INSERT INTO d.t VALUES ()");
+    run(&mut d, "INSERT INTO d.t VALUES ()");
+    run(&mut c, "INSERT INTO d.t VALUES ()");
+    // One that is given back.
+    run(&mut c, &format!("SET gtid_next = '{uuid}:7'"));
+    run(&mut c, "SET gtid_next = 'AUTOMATIC'");
+    run(&mut d, "INSERT INTO d.t VALUES ()");
+    run(&mut d, "INSERT INTO d.t VALUES ()");
+    assert_eq!(rows(&mut d, "SELECT @@gtid_executed"), [format!("{uuid}:1-7")]);
+    let given = events(&mut c, "binlog.000001");
+    let given: Vec<&str> =
+        given.iter().filter_map(|e| e.split_once("'U:")).map(|(_, n)| n.trim_end_matches('\'')).collect();
+    assert_eq!(given, ["1", "2", "3", "5", "4", "6", "7"]);
+    // One whose session does not live to use it.
+    run(&mut c, &format!("SET gtid_next = '{uuid}:9'"));
+    run(&mut d, "INSERT INTO d.t VALUES ()");
+    run(&mut d, "INSERT INTO d.t VALUES ()");
+    assert_eq!(rows(&mut d, "SELECT @@gtid_executed"), [format!("{uuid}:1-8:10")]);
+    drop((c, d));
+    r.restart();
+    let mut c = r.connect();
+    run(&mut c, "INSERT INTO d.t VALUES ()");
+    assert_eq!(rows(&mut c, "SELECT @@gtid_executed"), [format!("{uuid}:1-10")]);
+}
+
+#[test]
+fn transactions_of_a_copy_count_as_executed() {
+    let mut r = logged();
+    let mut c = r.connect();
+    let (uuid, other) = (rows(&mut c, "SELECT @@server_uuid").remove(0), "3e11fa47-71ca-11e1-9e33-c80aa9429562");
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, &format!("SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ '{other}:1-5,\n{other}:9'"));
+    let state = |c: &mut Connection| rows(c, "SELECT @@gtid_executed, @@gtid_purged").remove(0).replace('\n', "");
+    let both = |others: &str, own: &str| {
+        let mut sets = [format!("{other}:{others}"), format!("{uuid}:{own}")];
+        sets.sort();
+        format!("{}|{other}:{others}", sets.join(","))
+    };
+    assert_eq!(state(&mut c), both("1-5:9", "1"));
+    assert_eq!(error(&mut c, &format!("SET GLOBAL gtid_purged = '+{other}:5-6'")), 3546);
+    assert_eq!(error(&mut c, &format!("SET GLOBAL gtid_purged = '{other}:1-8'")), 3546);
+    assert_eq!(error(&mut c, &format!("SET GLOBAL gtid_purged = '{other}:1-9,{uuid}:1'")), 3546);
+    run(&mut c, "BEGIN");
+    assert_eq!(error(&mut c, &format!("SET GLOBAL gtid_purged = '{other}:1-9'")), 1766);
+    run(&mut c, "COMMIT");
+    run(&mut c, &format!("SET GLOBAL gtid_purged = '{other}:1-9'"));
+    run(&mut c, "CREATE DATABASE e");
+    let want = both("1-9", "1-2");
+    assert_eq!(state(&mut c), want);
+    drop(c);
+    r.restart();
+    let mut c = r.connect();
+    assert_eq!(state(&mut c), want);
+    // A reader that does not have them cannot get them here.
+    let mut without = vec![1, 0, 77, 0, 0, 0, 0, 0, 0, 0];
+    without.extend_from_slice(&4u64.to_le_bytes());
+    without.extend_from_slice(&8u32.to_le_bytes());
+    without.extend_from_slice(&[0; 8]);
+    assert_eq!(dump(&r, com::BINLOG_DUMP_GTID, &without), Err(1236));
+    // And one of them is not done again.
+    run(&mut c, &format!("SET gtid_next = '{other}:9'"));
+    run(&mut c, "CREATE DATABASE f");
+    run(&mut c, "SET gtid_next = 'AUTOMATIC'");
+    assert_eq!(rows(&mut c, "SHOW DATABASES LIKE 'f'"), [""; 0]);
+    run(&mut c, "RESET BINARY LOGS AND GTIDS");
+    assert_eq!(state(&mut c), "|");
+}
+
+#[test]
+fn transactions_are_waited_for() {
+    let r = logged();
+    let mut c = r.connect();
+    let uuid = rows(&mut c, "SELECT @@server_uuid").remove(0);
+    run(&mut c, "CREATE DATABASE d");
+    let wait =
+        |c: &mut Connection, args: &str| rows(c, &format!("SELECT WAIT_FOR_EXECUTED_GTID_SET({args})")).remove(0);
+    assert_eq!(wait(&mut c, &format!("'{uuid}:1'")), "0");
+    assert_eq!(wait(&mut c, "''"), "0");
+    assert_eq!(wait(&mut c, &format!("'{uuid}:2', 0.05")), "1");
+    assert_eq!(wait(&mut c, "NULL"), "NULL");
+    assert_eq!(error(&mut c, "SELECT WAIT_FOR_EXECUTED_GTID_SET('nonsense')"), 1772);
+    assert_eq!(error(&mut c, &format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{uuid}:1', -1)")), 1210);
+    let mut d = r.connect();
+    let id = rows(&mut d, "SELECT CONNECTION_ID()").remove(0);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| wait(&mut d, &format!("'{uuid}:1-2', 30")));
+        run(&mut c, "CREATE DATABASE e");
+        assert_eq!(waiting.join().unwrap(), "0");
+    });
+    std::thread::scope(|scope| {
+        let killed = scope.spawn(|| error(&mut d, &format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{uuid}:9')")));
+        let waits = format!("SELECT COUNT(*) FROM performance_schema.processlist WHERE id = {id} AND info LIKE '%:9%'");
+        while rows(&mut c, &waits) != ["1"] {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        run(&mut c, &format!("KILL QUERY {id}"));
+        assert_eq!(killed.join().unwrap(), 1317);
+    });
+    let unlogged = Running::start();
+    let mut c = unlogged.connect();
+    assert_eq!(error(&mut c, "SELECT WAIT_FOR_EXECUTED_GTID_SET('')"), 1235);
+}

@@ -59,6 +59,11 @@ fn without_log(o: &mut ServerOptions) {
 }
 
 fn follow(c: &mut Connection, source: &Running, how: &str) {
+    change(c, source, how);
+    run(c, "START REPLICA");
+}
+
+fn change(c: &mut Connection, source: &Running, how: &str) {
     let Address::Tcp(host, port) = source.tcp() else { panic!("TCP") };
     run(
         c,
@@ -67,7 +72,16 @@ fn follow(c: &mut Connection, source: &Running, how: &str) {
              SOURCE_PASSWORD = 'secret', SOURCE_CONNECT_RETRY = 1, GET_SOURCE_PUBLIC_KEY = 1, {how}"
         ),
     );
-    run(c, "START REPLICA");
+}
+
+/// Waits until it has stopped.
+fn stopped(c: &mut Connection) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while status(c, "Replica_SQL_Running") == "Yes" && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let error = status(c, "Last_SQL_Error") + &status(c, "Last_IO_Error");
+    assert_eq!((status(c, "Replica_IO_Running"), error), ("No".to_owned(), String::new()));
 }
 
 fn status(c: &mut Connection, name: &str) -> String {
@@ -94,7 +108,7 @@ fn same(source: &mut Connection, replica: &mut Connection, sql: &str) {
     }
 }
 
-const TABLES: [&str; 6] = ["d.t", "d.u", "d.made", "d.parent", "d.child", "d.audit"];
+const TABLES: [&str; 8] = ["d.t", "d.u", "d.made", "d.parent", "d.child", "d.audit", "d.built", "d.copied"];
 
 fn all_same(source: &mut Connection, replica: &mut Connection) {
     run(source, "REPLACE INTO d.mark SELECT 1, UUID()");
@@ -127,9 +141,26 @@ fn what_the_source_tells_is_done_once() {
         "INSERT INTO parent VALUES (1), (2)",
         "INSERT INTO child VALUES (1, 1), (2, 2)",
         "CREATE TABLE made SELECT a, b FROM t",
+        // Trees of empty tables are built from sorted rows; the log has the rows all the same, or none.
+        "CREATE TABLE built (a INT PRIMARY KEY, b VARCHAR(20), c INT, UNIQUE (b))",
+        "CREATE TABLE copied (a INT PRIMARY KEY, b VARCHAR(20), c INT, UNIQUE (c))",
+        "SET cte_max_recursion_depth = 3000",
+        "INSERT INTO built WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r WHERE i < 2500) \
+         SELECT i * 7 % 2503, CONCAT('b', i), i DIV 2 FROM r",
+        "CREATE INDEX k ON built (c)",
+        "INSERT IGNORE INTO copied SELECT * FROM built",
+        "TRUNCATE TABLE copied",
+        "BEGIN",
+        "INSERT INTO copied SELECT a, b, a FROM built WHERE a > 2000",
+        "SAVEPOINT s",
+        "DELETE FROM copied WHERE a < 2100",
+        "ROLLBACK TO s",
+        "COMMIT",
     ] {
         run(&mut c, sql);
     }
+    assert_eq!(error(&mut c, "INSERT INTO copied SELECT a - 5000, b, c FROM built"), 1062);
+    assert_eq!(error(&mut c, "CREATE TABLE again (a INT, UNIQUE (a)) SELECT c AS a FROM built"), 1062);
     let mut by_gtids = Following::start(with_log);
     let mut unlogged = Following::start(without_log);
     let (mut r, mut q) = (by_gtids.r.connect(), unlogged.r.connect());
@@ -224,4 +255,135 @@ fn what_the_source_tells_is_done_once() {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(status(&mut q, "Last_IO_Error").contains("1045"), "{}", status(&mut q, "Last_IO_Error"));
+}
+
+#[test]
+fn a_replica_stops_where_it_is_told_and_waits() {
+    let s = source();
+    let mut c = s.connect();
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "CREATE TABLE d.t (a INT PRIMARY KEY)");
+    let executed = one(&mut c, "SELECT @@gtid_executed");
+    let (uuid, last) = (one(&mut c, "SELECT @@server_uuid"), executed.rsplit_once('-').unwrap().1.to_owned());
+    let last: u64 = last.parse().unwrap();
+    let mut place = String::new();
+    for n in 1..=4 {
+        run(&mut c, &format!("INSERT INTO d.t VALUES ({n})"));
+        if n == 3 {
+            let found = common::rows(&mut c, "SHOW BINARY LOG STATUS").remove(0);
+            place = format!("SOURCE_LOG_FILE = '{}', SOURCE_LOG_POS = {}", found[0], found[1]);
+        }
+    }
+    let following = Following::start(without_log);
+    let mut q = following.r.connect();
+    change(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
+    let rows = "SELECT GROUP_CONCAT(a ORDER BY a) FROM d.t";
+    for (until, shown, want) in [
+        (format!("SQL_BEFORE_GTIDS = '{uuid}:{}'", last + 2), "SQL_BEFORE_GTIDS", "1"),
+        (format!("SQL_AFTER_GTIDS = '{uuid}:1-{}'", last + 2), "SQL_AFTER_GTIDS", "1,2"),
+        // All of them are there.
+        (format!("SQL_AFTER_GTIDS = '{uuid}:1-{}'", last + 2), "SQL_AFTER_GTIDS", "1,2"),
+        (place, "Source", "1,2,3"),
+    ] {
+        run(&mut q, &format!("START REPLICA UNTIL {until}"));
+        stopped(&mut q);
+        assert_eq!(status(&mut q, "Until_Condition"), shown);
+        assert_eq!(one(&mut q, rows), want);
+    }
+    for (until, number) in [
+        ("SOURCE_LOG_FILE = 'binlog.000001'", 1277),
+        ("SQL_BEFORE_GTIDS = 'nonsense'", 1277),
+        ("SQL_AFTER_MTS_GAPS", 1235),
+        ("RELAY_LOG_FILE = 'x', RELAY_LOG_POS = 4", 1235),
+    ] {
+        assert_eq!(error(&mut q, &format!("START REPLICA UNTIL {until}")), number, "{until}");
+    }
+    assert_eq!(error(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 2147483648"), 1210);
+    run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 2");
+    let begun = Instant::now();
+    run(&mut c, "INSERT INTO d.t VALUES (5)");
+    run(&mut q, "START REPLICA");
+    same(&mut c, &mut q, rows);
+    assert!(begun.elapsed() > Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert_eq!((status(&mut q, "SQL_Delay"), status(&mut q, "SQL_Remaining_Delay")), ("2".into(), "NULL".into()));
+    assert_eq!((status(&mut q, "Source_Server_Id"), status(&mut q, "Until_Condition")), ("1".into(), "None".into()));
+    // One that waits is stopped at once.
+    run(&mut q, "STOP REPLICA");
+    run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 1000");
+    run(&mut c, "INSERT INTO d.t VALUES (6)");
+    run(&mut q, "START REPLICA");
+    let until = Instant::now() + Duration::from_secs(30);
+    while status(&mut q, "SQL_Remaining_Delay") == "NULL" && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(status(&mut q, "Replica_SQL_Running_State").starts_with("Waiting until SOURCE_DELAY"));
+    run(&mut q, "STOP REPLICA");
+    assert_eq!((one(&mut q, rows).as_str(), status(&mut q, "SQL_Remaining_Delay")), ("1,2,3,4,5", "NULL".to_owned()));
+}
+
+#[test]
+fn a_filter_leaves_out_what_it_says() {
+    let s = source();
+    let mut c = s.connect();
+    let mut following = Following::start(with_log);
+    let mut q = following.r.connect();
+    run(
+        &mut q,
+        "CHANGE REPLICATION FILTER REPLICATE_IGNORE_DB = (gone), REPLICATE_IGNORE_TABLE = (d.`no`), \
+         REPLICATE_WILD_IGNORE_TABLE = ('d.tmp\\_%')",
+    );
+    follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
+    for sql in [
+        "CREATE DATABASE gone",
+        "CREATE TABLE gone.t (a INT)",
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE no (a INT)",
+        "CREATE TABLE tmp_1 (a INT)",
+        "CREATE TABLE tmp1 (a INT)",
+        "CREATE TABLE t (a INT PRIMARY KEY)",
+        "INSERT INTO no VALUES (1)",
+        "INSERT INTO gone.t VALUES (1)",
+        "BEGIN",
+        "INSERT INTO tmp_1 VALUES (1)",
+        "INSERT INTO t VALUES (1)",
+        "INSERT INTO gone.t VALUES (2)",
+        "INSERT INTO tmp1 VALUES (1)",
+        "COMMIT",
+        "ALTER TABLE no ADD b INT",
+        "DROP TABLE tmp_1",
+        "INSERT INTO t VALUES (2)",
+    ] {
+        run(&mut c, sql);
+    }
+    same(&mut c, &mut q, "SELECT * FROM d.t ORDER BY a");
+    same(&mut c, &mut q, "SELECT * FROM d.tmp1");
+    // What was left out counts as executed.
+    same(&mut c, &mut q, "SELECT @@gtid_executed");
+    let there =
+        common::rows(&mut q, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'd' ORDER BY 1");
+    assert_eq!(there.concat(), ["t", "tmp1"]);
+    assert!(common::rows(&mut q, "SHOW DATABASES LIKE 'gone'").is_empty());
+    let shown = ["Replicate_Ignore_DB", "Replicate_Ignore_Table", "Replicate_Wild_Ignore_Table", "Replicate_Do_DB"];
+    assert_eq!(shown.map(|name| status(&mut q, name)), ["gone", "d.no", "d.tmp\\_%", ""]);
+    assert_eq!(error(&mut q, "CHANGE REPLICATION FILTER REPLICATE_DO_DB = (x)"), 3081);
+    drop(q);
+    following.restart();
+    let mut q = following.r.connect();
+    run(&mut c, "INSERT INTO no VALUES (2, 2)");
+    run(&mut c, "INSERT INTO t VALUES (3)");
+    same(&mut c, &mut q, "SELECT * FROM d.t ORDER BY a");
+    run(&mut q, "STOP REPLICA");
+    for (rule, number) in [
+        ("REPLICATE_REWRITE_DB = ((a, b))", 1235),
+        ("REPLICATE_DO_TABLE = (t)", 1210),
+        ("REPLICATE_WILD_DO_TABLE = ('x')", 1210),
+    ] {
+        assert_eq!(error(&mut q, &format!("CHANGE REPLICATION FILTER {rule}")), number, "{rule}");
+    }
+    run(&mut q, "CHANGE REPLICATION FILTER REPLICATE_IGNORE_DB = (), REPLICATE_DO_DB = (d)");
+    assert_eq!(status(&mut q, "Replicate_Ignore_DB") + &status(&mut q, "Replicate_Do_DB"), "d");
+    run(&mut q, "RESET REPLICA ALL");
+    follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
+    assert_eq!(status(&mut q, "Replicate_Do_DB"), "");
 }

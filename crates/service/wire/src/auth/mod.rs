@@ -225,7 +225,10 @@ impl Exchange {
             return (it, Verdict::Accepted);
         }
         let want = if empty && plugin.is_none() { Plugin::Native } else { want };
-        if plugin == Some(want) {
+        // A plugin that is not the greeting's has no challenge before a switch: a MariaDB that connects as a replica
+        // names the native one and waits for that.
+        let waits = may_switch && want != Plugin::Sha2 && is_empty_response(response);
+        if plugin == Some(want) && !waits {
             let verdict = it.respond(response, ctx, out);
             return (it, verdict);
         }

@@ -112,6 +112,20 @@ fn the_second_login_takes_the_fast_path() {
 }
 
 #[test]
+fn a_client_may_wait_for_the_challenge_of_another_plugin() {
+    for (own, password, good) in [(&b"s3cret"[..], &b"s3cret"[..], true), (b"s3cret", b"other", false)] {
+        let secret = Secret::from_password(Plugin::Native, own, SALT);
+        let (mut out, mut seq, ctx) = (Vec::new(), 0, Ctx::default());
+        let mut w = Writer::new(&mut out, &mut seq);
+        let (mut ex, verdict) = Exchange::start(SALT, false, secret, Some(Plugin::Native), true, b"", &ctx, &mut w);
+        assert_eq!((verdict, out[HEADER]), (Verdict::More, SWITCH));
+        let mut w = Writer::new(&mut out, &mut seq);
+        let verdict = ex.feed(&native_response(password, &SALT), &ctx, &mut w).unwrap();
+        assert_eq!(verdict, if good { Verdict::Accepted } else { Verdict::Denied { password: true } });
+    }
+}
+
+#[test]
 fn unknown_users_take_part_in_the_same_exchange() {
     let real = Secret::from_password(Plugin::Sha2, b"pw", SALT);
     let nobody = Secret::Nobody(Plugin::Sha2);

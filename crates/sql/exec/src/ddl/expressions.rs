@@ -248,6 +248,7 @@ impl Definition<'_> {
                     | "release_all_locks"
                     | "is_free_lock"
                     | "is_used_lock"
+                    | "wait_for_executed_gtid_set"
                     | "load_file"
                     | "values"
             ),

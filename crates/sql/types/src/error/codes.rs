@@ -226,6 +226,7 @@ errors! {
     1273 "HY000" UnknownCollation "Unknown collation: '{}'";
     1275 "HY000" ServerIsInSecureAuthMode "Server is running in --secure-auth mode, but '{}'@'{}' has a password in the old format; please change the password to the new format";
     1276 "HY000" WarnFieldResolved "Field or reference '{}{}{}{}{}' of SELECT #{} was resolved in SELECT #{}";
+    1277 "HY000" BadReplicaUntilCond "Incorrect parameter or combination of parameters for START REPLICA UNTIL";
     1279 "HY000" UntilCondIgnored "SQL thread is not to be started so UNTIL options are ignored";
     1280 "42000" WrongNameForIndex "Incorrect index name '{}'";
     1281 "42000" WrongNameForCatalog "Incorrect catalog name '{}'";
@@ -584,7 +585,6 @@ errors! {
     1836 "HY000" ReadOnlyMode "Running in read-only mode";
     1837 "HY000" GtidNextTypeUndefinedGtid "When @@SESSION.GTID_NEXT is set to a GTID, you must explicitly set it to a different value after a COMMIT or ROLLBACK. Please check GTID_NEXT variable manual page for detailed explanation. Current @@SESSION.GTID_NEXT is '{}'.";
     1838 "HY000" VariableNotSettableInSp "The system variable {} cannot be set in stored procedures.";
-    1840 "HY000" CantSetGtidPurgedWhenGtidExecutedIsNotEmpty "@@GLOBAL.GTID_PURGED can only be set when @@GLOBAL.GTID_EXECUTED is empty.";
     1845 "0A000" AlterOperationNotSupported "{} is not supported for this operation. Try {}.";
     1846 "0A000" AlterOperationNotSupportedReason "{} is not supported. Reason: {}. Try {}.";
     1847 "HY000" AlterOperationNotSupportedReasonCopy "COPY algorithm requires a lock";
@@ -685,6 +685,7 @@ errors! {
     3529 "HY000" ComponentsCantLoad "Cannot load component from specified URN: '{}'.";
     3530 "HY000" RoleNotGranted "`{}`@`{}` is not granted to `{}`@`{}`";
     3537 "HY000" ComponentsUnloadNotLoaded "Component specified by URN '{}' to unload has not been loaded before.";
+    3546 "HY000" CantSetGtidPurgedDueSetsConstraints "@@GLOBAL.GTID_PURGED cannot be changed: {}.";
     3554 "HY000" NoSystemTableAccess "Access to {} '{}.{}' is rejected.";
     3567 "HY000" ResetMasterToValueOutOfRange "The requested value {} for the next binary log index is out of range. Please use a value between '1' and '{}'.";
     3568 "HY000" UnresolvedTableLock "Unresolved table name {} in locking clause.";
