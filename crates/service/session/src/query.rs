@@ -12,7 +12,9 @@ use super::reply::Reply;
 use super::reply::{OneRowSink, ResultSet, RowsSink};
 use super::running::Clock;
 use super::text::{lex_mode, parse_error};
-use super::{Session, branch, cached, calls, counting, grant_tables, gtids, locks, logged, logging, outfile, profile};
+use super::{
+    Session, branch, cached, calls, counting, grant_tables, gtids, locks, logged, logging, outfile, profile, steps,
+};
 use gannet_core::event_names;
 use gannet_core::history::Ended;
 use gannet_core::kept::DigestHandle;
@@ -206,8 +208,20 @@ impl Session {
         if targets.len() != plan.columns.len() {
             return Err(sql_err!(WrongNumberOfColumnsInSelect));
         }
+        let locals: Vec<_> = targets.iter().map(|t| self.slot_of_target(t)).collect::<Result<_>>()?;
+        let memory = steps::statement_memory(self);
         let mut sink = OneRowSink::default();
-        self.execute(plan, locks, params, &mut sink)?;
+        self.execute_with(plan, locks, params, |cx, buffers| {
+            let outcome = gannet_exec::run(cx, buffers, &mut sink)?;
+            // Within the statement, which fails when a value does not fit.
+            for (local, value) in locals.iter().zip(sink.row.iter_mut().flatten()) {
+                if let Some((names, slot)) = local {
+                    let given = (std::mem::replace(value, Value::Null), names.of(*slot));
+                    *value = steps::converted_by(cx.shared.settings, cx.warnings, memory, given)?;
+                }
+            }
+            Ok(outcome)
+        })?;
         let found = u64::from(sink.row.is_some());
         if !self.running.counted_rows {
             self.state.running.before.found_rows = found;
@@ -329,6 +343,24 @@ impl Session {
         let (plan, params) = self.make_inner_plan(&Statement::Do(vec![expr.clone()]))?;
         let kept = self.keep_rows(&plan, &params)?;
         Ok(kept.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null))
+    }
+
+    /// The same as a variable of a program keeps it, within the statement: what functions have written is undone when
+    /// the value does not fit.
+    pub(crate) fn evaluate_stored(&mut self, expr: &ast::Expr, to: &gannet_program::Slot) -> Result<Value> {
+        self.state.renew_snapshot();
+        let (plan, params) = self.make_inner_plan(&Statement::Do(vec![expr.clone()]))?;
+        let locks = self.plan_locks(&plan);
+        let memory = steps::statement_memory(self);
+        let mut stored = Value::Null;
+        self.execute_with(&plan, &locks, &params, |cx, buffers| {
+            let mut sink = RowsSink::default();
+            let outcome = gannet_exec::run(cx, buffers, &mut sink)?;
+            let value = sink.rows.into_iter().flatten().next().unwrap_or(Value::Null);
+            stored = steps::converted_by(cx.shared.settings, cx.warnings, memory, (value, to))?;
+            Ok(outcome)
+        })?;
+        Ok(stored)
     }
 
     /// Goes through the planner: not what only looks like it, changes of the grant tables.
