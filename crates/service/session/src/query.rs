@@ -208,7 +208,7 @@ impl Session {
         if targets.len() != plan.columns.len() {
             return Err(sql_err!(WrongNumberOfColumnsInSelect));
         }
-        let locals: Vec<_> = targets.iter().map(|t| self.slot_of_target(t)).collect::<Result<_>>()?;
+        let locals: Vec<_> = targets.iter().map(|t| slot_of_target(self, t)).collect::<Result<_>>()?;
         let memory = steps::statement_memory(self);
         let mut sink = OneRowSink::default();
         self.execute_with(plan, locks, params, |cx, buffers| {
@@ -345,27 +345,17 @@ impl Session {
         Ok(kept.rows.into_iter().next().and_then(|r| r.into_iter().next()).unwrap_or(Value::Null))
     }
 
-    /// The same as a variable of a program keeps it, within the statement: what functions have written is undone when
-    /// the value does not fit.
-    pub(crate) fn evaluate_stored(&mut self, expr: &ast::Expr, to: &gannet_program::Slot) -> Result<Value> {
-        self.state.renew_snapshot();
-        let (plan, params) = self.make_inner_plan(&Statement::Do(vec![expr.clone()]))?;
-        let locks = self.plan_locks(&plan);
-        let memory = steps::statement_memory(self);
-        let mut stored = Value::Null;
-        self.execute_with(&plan, &locks, &params, |cx, buffers| {
-            let mut sink = RowsSink::default();
-            let outcome = gannet_exec::run(cx, buffers, &mut sink)?;
-            let value = sink.rows.into_iter().flatten().next().unwrap_or(Value::Null);
-            stored = steps::converted_by(cx.shared.settings, cx.warnings, memory, (value, to))?;
-            Ok(outcome)
-        })?;
-        Ok(stored)
-    }
-
     /// Goes through the planner: not what only looks like it, changes of the grant tables.
     pub(crate) fn is_planned_here(&self, statement: &Statement) -> bool {
         kinds::of(statement).way == kinds::Way::Planned && grant_tables::made_table(self, statement).is_none()
+    }
+}
+
+/// The variable of the program that INTO names.
+fn slot_of_target(session: &Session, target: &ast::IntoTarget) -> Result<Option<(gannet_program::Names, u32)>> {
+    match target {
+        ast::IntoTarget::User(_) => Ok(None),
+        ast::IntoTarget::Local(name) => session.slot_of(&name.text).map(Some),
     }
 }
 

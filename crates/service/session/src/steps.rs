@@ -148,32 +148,13 @@ impl Session {
         Ok((names, slot))
     }
 
-    /// The variable of the program that INTO names.
-    pub(super) fn slot_of_target(&self, target: &IntoTarget) -> Result<Option<(gannet_program::Names, u32)>> {
-        match target {
-            IntoTarget::User(_) => Ok(None),
-            IntoTarget::Local(name) => self.slot_of(&name.text).map(Some),
-        }
-    }
-
-    /// Assigns a value of the server's own.
-    pub(super) fn assign_given(&mut self, target: &IntoTarget, value: Value) -> Result<()> {
-        match self.slot_of_target(target)? {
-            Some((names, slot)) => assign_slot(self, &names, slot, value),
-            None => self.assign_target(target, value),
-        }
-    }
-
-    /// Assigns what INTO names. Values of variables of the program were converted.
+    /// Assigns what INTO names.
     pub(super) fn assign_target(&mut self, target: &IntoTarget, value: Value) -> Result<()> {
         match target {
             IntoTarget::User(name) => self.assign(name, value),
             IntoTarget::Local(name) => {
-                let (_, slot) = self.slot_of(&name.text)?;
-                if let Some(place) = self.running.markers.get_mut(slot as usize) {
-                    *place = value;
-                }
-                Ok(())
+                let (names, slot) = self.slot_of(&name.text)?;
+                assign_slot(self, &names, slot, value)
             }
         }
     }
@@ -396,8 +377,26 @@ fn value_stored(
             let value = value_alone(session, plan, expr, &frame.slots)?;
             converted(session, value, to)
         }
-        None => in_program(session, program, frame, code.scope, |s| s.evaluate_stored(&code.expr, to)),
+        None => in_program(session, program, frame, code.scope, |s| evaluate_stored(s, &code.expr, to)),
     }
+}
+
+/// The value of an expression as a variable of a program keeps it, within the statement: what functions have written is
+/// undone when the value does not fit.
+fn evaluate_stored(session: &mut Session, expr: &gannet_parser::ast::Expr, to: &Slot) -> Result<Value> {
+    session.state.renew_snapshot();
+    let (plan, params) = session.make_inner_plan(&Statement::Do(vec![expr.clone()]))?;
+    let locks = session.plan_locks(&plan);
+    let memory = statement_memory(session);
+    let mut stored = Value::Null;
+    session.execute_with(&plan, &locks, &params, |cx, buffers| {
+        let mut sink = super::reply::RowsSink::default();
+        let outcome = gannet_exec::run(cx, buffers, &mut sink)?;
+        let value = sink.rows.into_iter().flatten().next().unwrap_or(Value::Null);
+        stored = converted_by(cx.shared.settings, cx.warnings, memory, (value, to))?;
+        Ok(outcome)
+    })?;
+    Ok(stored)
 }
 
 /// The plan of an expression that reads nothing but variables of the program.

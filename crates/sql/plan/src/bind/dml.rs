@@ -2,7 +2,7 @@
 
 use super::from::{FromBuilder, only_parts};
 use super::scope::{Clause, Names, Scope, ScopeRel, display};
-use super::target::Named;
+use super::target::{Named, limited_through};
 use super::{Binder, BoundCheck, error};
 use crate::expr::{Expr, ExprKind, SortKey};
 use crate::logical::{Block, Body, ColId, Item, Label, OutColumn, Query, RelKind, conjuncts};
@@ -572,7 +572,7 @@ impl Binder<'_> {
         let first = self.scope().rels.first().map_or(0, |r| r.first);
         let read = self.changed_tables(&changed, &block, |_| self.named(first, &views, &block));
         if let (Some(target), true) = (targets.first(), update.limit.is_some()) {
-            self.limited_through(&views, &block, target.first, "UPDATE")?;
+            limited_through(self, &views, &block, target.first, "UPDATE")?;
         }
         self.updated_through(views, &mut targets)?;
         self.set_targets(&mut block, &changed, Intent::Update);
@@ -628,7 +628,7 @@ impl Binder<'_> {
             targets.push(first);
         }
         if let (Some(target), true) = (targets.first(), delete.limit.is_some()) {
-            self.limited_through(&views, &block, *target, "DELETE")?;
+            limited_through(self, &views, &block, *target, "DELETE")?;
         }
         self.set_targets(&mut block, &targets, Intent::Delete);
         self.changed_rows(&mut block, delete.filter.as_ref())?;
