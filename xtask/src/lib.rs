@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 pub mod atomics;
+pub mod bench;
 pub mod clients;
 pub mod crash;
 pub mod diff;

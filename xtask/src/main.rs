@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{atomics, clients, crash, diff, dist, fuzz, instructions, isolation, ledger, sim, statements, tidy};
+use xtask::{atomics, bench, clients, crash, diff, dist, fuzz, instructions, isolation, ledger, sim, statements, tidy};
 
 const USAGE: &str = "\
 cargo xtask VERB
@@ -30,6 +30,8 @@ cargo xtask VERB
   ledger [--seconds S] [--rounds N] [--threads T] [--only WORKLOAD] [--beside NAME=BINARY]... | --build | --table
                      sysbench against this build, MariaDB and other builds in turn, or the time of a release build;
                      figures go to docs/ledger.csv; --table writes the table of docs/benchmarks.md anew
+  bench tpch|operators --server NAME=SOCKET[,PID]... [--scale F] [--rounds N] [--only NAME] [--keep]
+                     the 22 queries of TPC-H, or forty operators over 1,000,000 rows: times, and answers compared
   dist               the binary without symbols, its symbols, and a Debian package, in target/dist
   statements --server A --reference A FILE...
                      recorded statements against two servers: what differs, most frequent first
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Some("fuzz") => fuzz::run(&xtask::root(), &args[1..]),
         Some("diff") => diff::run(&args[1..]),
         Some("instructions") => instructions::run(&xtask::root(), &args[1..]),
+        Some("bench") => bench::run(&args[1..]),
         Some("atomics") => atomics::run(&xtask::root(), args.get(1).map(String::as_str)),
         Some("statements") => statements::run(&args[1..]),
         Some("isolation") => isolation::run(&xtask::root(), &args[1..]),

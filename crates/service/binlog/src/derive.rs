@@ -102,18 +102,28 @@ impl Deriver {
     pub fn group(&mut self, payload: &[u8], xid: u64, out: &mut Vec<u8>) -> Result<Gtid, DecodeError> {
         let mut r = Reader::new(payload);
         let head = Head::decode(&mut r)?;
+        let first = if head.items > 0 { Some(Item::decode(&mut r.clone())?) } else { None };
+        let gtid = self.begin_group(&head, first.map(|item| (item.kind, item.timestamp)), out);
+        for _ in 0..head.items {
+            self.item(&Item::decode(&mut r)?, out);
+        }
+        self.end_group(&head, xid, out);
+        if r.is_empty() { Ok(gtid) } else { Err(r.invalid("end of a group")) }
+    }
+
+    /// Appends the events of a group before its items; `first` are kind and time of the first item. Gives the first
+    /// event's body.
+    pub fn begin_group(&mut self, head: &Head, first: Option<(u8, u32)>, out: &mut Vec<u8>) -> Gtid {
         let tail = self.writer.checksum.bytes();
         let between = head.frame == Frame::Rows;
         let around = if between { (self.begin.len() + 8 + 2 * (HEADER + tail)) as u64 } else { 0 };
         // An empty transaction has BEGIN and COMMIT, and no rows.
-        let timestamp = (head.committed_us / 1_000_000) as u32;
-        let item = if head.items > 0 { Some(Item::decode(&mut r.clone())?) } else { None };
-        let first = item.map_or(timestamp, |item| item.timestamp);
+        let (kind, time) = first.unwrap_or((kind::XID, (head.committed_us / 1_000_000) as u32));
         let (uuid, number) = self.next_gtid(head.gtid);
         self.sequence += 1;
         let version = version_number(self.writer.version.as_bytes());
         let mut gtid = Gtid {
-            may_have_statements: item.is_some_and(|item| item.kind == kind::QUERY),
+            may_have_statements: kind == kind::QUERY,
             uuid,
             number,
             last_committed: self.sequence - 1,
@@ -125,23 +135,29 @@ impl Deriver {
             first_server_version: version,
         };
         gtid.set_size(head.event_bytes(tail) + around, tail);
-        self.appender.event(out, first, kind::GTID, 0, |o| gtid.encode(o));
+        self.appender.event(out, time, kind::GTID, 0, |o| gtid.encode(o));
         if between {
             // The connection is what the body begins with.
             let (thread, rest) = (head.thread_id.to_le_bytes(), self.begin.get(4..).unwrap_or_default());
-            self.appender.event(out, first, kind::QUERY, 0, |o| {
+            self.appender.event(out, time, kind::QUERY, 0, |o| {
                 o.extend_from_slice(&thread);
                 o.extend_from_slice(rest);
             });
         }
-        for _ in 0..head.items {
-            let item = Item::decode(&mut r)?;
-            // The definition's own XID is in its settings.
-            self.appender.event(out, item.timestamp, item.kind, 0, |o| o.extend_from_slice(item.body));
+        gtid
+    }
+
+    /// Appends an item of the group.
+    pub fn item(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
+        // A definition's own XID is in its settings.
+        self.appender.event(out, item.timestamp, item.kind, 0, |o| o.extend_from_slice(item.body));
+    }
+
+    /// Appends the event behind the items.
+    pub fn end_group(&mut self, head: &Head, xid: u64, out: &mut Vec<u8>) {
+        if head.frame == Frame::Rows {
+            let time = (head.committed_us / 1_000_000) as u32;
+            self.appender.event(out, time, kind::XID, 0, |o| o.extend_from_slice(&xid.to_le_bytes()));
         }
-        if between {
-            self.appender.event(out, timestamp, kind::XID, 0, |o| o.extend_from_slice(&xid.to_le_bytes()));
-        }
-        if r.is_empty() { Ok(gtid) } else { Err(r.invalid("end of a group")) }
     }
 }

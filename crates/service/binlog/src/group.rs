@@ -3,12 +3,14 @@
 //!
 //! ```text
 //! 0   u8   2
-//! 1   u8   1: a GTID of its own; 2: a definition, which ends with its statement; 4: a branch that is prepared
+//! 1   u8   1: a GTID of its own; 2: a definition, which ends with its statement; 4: a branch that is prepared; 8: of
+//!          the items, those behind are in a file
 //! 2   u32  connection id
 //! 6   u64  microseconds since 1970: of the commit
 //! 14  u64  bytes of all items
 //! 22  u32  number of items
 //! 26 [uuid, u64 number]
+//! .. [u64 number of the file, u64 its length]
 //! ..  ...  items: kind (u8), seconds since 1970 (u32), length of the body (u32), body
 //! ```
 //!
@@ -31,9 +33,11 @@ pub const ROTATE: u8 = 3;
 const OWN_GTID: u8 = 1;
 const DEFINITION: u8 = 2;
 const PREPARED: u8 = 4;
+const SPILLED: u8 = 8;
 /// Bytes before the items, without a GTID.
 const HEAD: usize = 26;
 const GTID: usize = 24;
+const FILE: usize = 16;
 /// Bytes before an item's body.
 const ITEM: usize = 9;
 /// Where the flags stand in the body of rows.
@@ -68,6 +72,33 @@ pub struct Head {
     pub items: u32,
     /// Of `gtid_next`, or the first server.
     pub gtid: Option<(Uuid, u64)>,
+    /// The items that do not follow.
+    pub file: Option<SpilledTo>,
+}
+
+/// Items in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SpilledTo {
+    /// Number of the file.
+    pub number: u64,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// Holds the items of a large transaction, beyond what is gathered in memory.
+pub trait Spill: Send + Sync + std::fmt::Debug {
+    /// Appends bytes.
+    fn append(&mut self, bytes: &[u8]) -> std::io::Result<()>;
+    /// Only the first `len` bytes stay.
+    fn truncate(&mut self, len: u64) -> std::io::Result<()>;
+    /// Reads a byte.
+    fn byte(&mut self, at: u64) -> std::io::Result<u8>;
+    /// Writes over bytes.
+    fn overwrite(&mut self, at: u64, bytes: &[u8]) -> std::io::Result<()>;
+    /// Makes all of it durable, and tells where it is.
+    fn seal(&mut self) -> std::io::Result<SpilledTo>;
+    /// A commit refers to it: it is another one's to remove.
+    fn keep(&mut self);
 }
 
 impl Head {
@@ -79,33 +110,38 @@ impl Head {
             Frame::Prepared => PREPARED,
         };
         let own = if self.gtid.is_some() { OWN_GTID } else { 0 };
+        let file = if self.file.is_some() { SPILLED } else { 0 };
         let mut w = Writer::new(out);
-        w.u8(GROUP).u8(frame | own).u32(self.thread_id).u64(self.committed_us).u64(self.bytes).u32(self.items);
+        w.u8(GROUP).u8(frame | own | file).u32(self.thread_id).u64(self.committed_us).u64(self.bytes).u32(self.items);
         if let Some((uuid, number)) = self.gtid {
             w.bytes(&uuid.0).u64(number);
+        }
+        if let Some(SpilledTo { number, bytes }) = self.file {
+            w.u64(number).u64(bytes);
         }
     }
 
     /// Reads it; the items follow.
     pub fn decode(r: &mut Reader<'_>) -> Result<Head, DecodeError> {
         let [kind, bits] = r.array()?;
-        if kind != GROUP || bits & !(OWN_GTID | DEFINITION | PREPARED) != 0 {
+        if kind != GROUP || bits & !(OWN_GTID | DEFINITION | PREPARED | SPILLED) != 0 {
             return Err(r.invalid("group of the binary log"));
         }
-        let frame = match bits & !OWN_GTID {
+        let frame = match bits & !(OWN_GTID | SPILLED) {
             0 => Frame::Rows,
             DEFINITION => Frame::Definition,
             PREPARED => Frame::Prepared,
             _ => return Err(r.invalid("group of the binary log")),
         };
-        let (thread_id, committed_us, bytes, items) = (r.u32()?, r.u64()?, r.u64()?, r.u32()?);
+        let (thread_id, committed_us, length, items) = (r.u32()?, r.u64()?, r.u64()?, r.u32()?);
         let gtid = if bits & OWN_GTID != 0 { Some((Uuid(r.array()?), r.u64()?)) } else { None };
-        Ok(Head { frame, thread_id, committed_us, bytes, items, gtid })
+        let file = if bits & SPILLED != 0 { Some(SpilledTo { number: r.u64()?, bytes: r.u64()? }) } else { None };
+        Ok(Head { frame, thread_id, committed_us, bytes: length, items, gtid, file })
     }
 
     /// Bytes that it takes.
     pub fn len(&self) -> usize {
-        HEAD + if self.gtid.is_some() { GTID } else { 0 }
+        HEAD + if self.gtid.is_some() { GTID } else { 0 } + if self.file.is_some() { FILE } else { 0 }
     }
 
     /// It is never empty.
@@ -118,11 +154,6 @@ impl Head {
         let items = u64::from(self.items);
         (self.bytes + items * (HEADER + tail) as u64).saturating_sub(items * ITEM as u64)
     }
-}
-
-/// The connection of a group.
-pub fn thread_of(payload: &[u8]) -> u32 {
-    Head::decode(&mut Reader::new(payload)).map_or(0, |head| head.thread_id)
 }
 
 /// An event to be.
@@ -227,6 +258,11 @@ struct Mark {
 #[derive(Debug, Default)]
 pub struct Gathered {
     bytes: Vec<u8>,
+    /// What comes before the bytes, whole items, and how much it is. All positions count from there.
+    spill: Option<Box<dyn Spill>>,
+    base: usize,
+    /// What was spilled is lost: the commit fails.
+    lost: Option<std::io::Error>,
     items: u32,
     marks: Vec<Mark>,
     /// Marks of statements that have ended: the last row of each is enough, as savepoints lie between statements.
@@ -280,7 +316,7 @@ impl Gathered {
         let fits = |o: &Open| {
             let same = o.table == shape.id && o.change == change && o.full == full;
             let columns = full || self.present.0 == *present.before && self.present.1 == *present.after;
-            same && columns && self.bytes.len() - o.at < EVENT
+            same && columns && self.end() - o.at < EVENT
         };
         let at = match self.open.filter(fits) {
             Some(open) => open.at,
@@ -294,7 +330,32 @@ impl Gathered {
                 shape.encoder.encode(after, |i| present.after.has(i), &mut self.bytes);
             }
         }
-        self.marks.push(Mark { records: records.end, len: self.bytes.len(), items: self.items, at });
+        self.marks.push(Mark { records: records.end, len: self.end(), items: self.items, at });
+    }
+
+    /// Where the next item begins.
+    fn end(&self) -> usize {
+        self.base + self.bytes.len()
+    }
+
+    /// Bytes that are held in memory, but for the event that is being filled.
+    pub fn spillable(&self) -> usize {
+        self.open.map_or(self.end(), |open| open.at) - self.base
+    }
+
+    /// Moves the whole events to a file, which `make` makes for the first of them.
+    pub fn spill(&mut self, make: impl FnOnce() -> std::io::Result<Box<dyn Spill>>) -> std::io::Result<()> {
+        let n = self.spillable();
+        let mut spill = match self.spill.take() {
+            Some(spill) => spill,
+            None => make()?,
+        };
+        let done = self.bytes.get(..n).map_or(Ok(()), |bytes| spill.append(bytes));
+        self.spill = Some(spill);
+        done?;
+        self.bytes.drain(..n);
+        self.base += n;
+        Ok(())
     }
 
     /// Begins a rows event, behind a table map unless the one before is of the same table and statement.
@@ -303,10 +364,10 @@ impl Gathered {
         self.end_item();
         if !mapped {
             self.end_statement();
-            if self.text_at.is_none_or(|at| at >= self.bytes.len())
+            if self.text_at.is_none_or(|at| at >= self.end())
                 && let Some(text) = self.text.take()
             {
-                self.text_at = Some(self.bytes.len());
+                self.text_at = Some(self.end());
                 self.item(kind::ROWS_QUERY, |out| crate::format::put_rows_query(&text, out));
                 self.text = Some(text);
             }
@@ -322,6 +383,7 @@ impl Gathered {
         if !full {
             self.present = (present.before.clone(), present.after.clone());
         }
+        let at = self.base + at;
         self.open = Some(Open { at, table: shape.id, change, full });
         at
     }
@@ -338,14 +400,14 @@ impl Gathered {
     /// The rows event that was filled is complete, and stays the last.
     fn end_item(&mut self) {
         if let Some(open) = self.open {
-            set_length(&mut self.bytes, open.at);
+            set_length(&mut self.bytes, open.at - self.base);
         }
     }
 
     /// The last rows event is the last of its statement: readers forget the table maps behind it.
     fn end_statement(&mut self) {
         if let Some(open) = self.open.take()
-            && let Some(flag) = self.bytes.get_mut(open.at + ITEM + ROWS_FLAGS)
+            && let Some(flag) = self.bytes.get_mut(open.at - self.base + ITEM + ROWS_FLAGS)
         {
             *flag |= flags::STATEMENT_END as u8;
         }
@@ -368,14 +430,34 @@ impl Gathered {
         self.open = None;
         let Some(last) = last else {
             self.bytes.clear();
-            self.items = 0;
+            (self.items, self.base, self.spill, self.lost) = (0, 0, None, None);
             return;
         };
-        self.bytes.truncate(last.len);
         self.items = last.items;
         // Its event ends here now, and what follows begins with a table map.
-        set_length(&mut self.bytes, last.at);
-        self.bytes[last.at + ITEM + ROWS_FLAGS] |= flags::STATEMENT_END as u8;
+        let Some(at) = last.at.checked_sub(self.base) else {
+            if let Err(e) = self.cut_spilled(&last) {
+                self.lost = Some(e);
+            }
+            return;
+        };
+        self.bytes.truncate(last.len - self.base);
+        set_length(&mut self.bytes, at);
+        self.bytes[at + ITEM + ROWS_FLAGS] |= flags::STATEMENT_END as u8;
+    }
+
+    /// What stands ends with a row that was spilled.
+    #[cold]
+    fn cut_spilled(&mut self, last: &Mark) -> std::io::Result<()> {
+        self.bytes.clear();
+        self.base = last.len;
+        let Some(spill) = &mut self.spill else { return Ok(()) };
+        spill.truncate(last.len as u64)?;
+        let length = (last.len - last.at - ITEM) as u32;
+        spill.overwrite(last.at as u64 + 5, &length.to_le_bytes())?;
+        let flag = (last.at + ITEM + ROWS_FLAGS) as u64;
+        let former = spill.byte(flag)?;
+        spill.overwrite(flag, &[former | flags::STATEMENT_END as u8])
     }
 
     /// Takes the group of a transaction with so many undo records, and begins anew. `None`: there are no rows.
@@ -387,7 +469,7 @@ impl Gathered {
     pub fn take_around(&mut self, records: u64, head: Head, around: Around) -> Option<Payload> {
         self.settle(records);
         self.close();
-        let rows = (self.bytes.len(), self.items);
+        let rows = (self.end(), self.items);
         for (kind, body) in &around.after {
             self.item(*kind, |out| out.extend_from_slice(body));
         }
@@ -395,6 +477,8 @@ impl Gathered {
         for (kind, body) in &around.before {
             Item { kind: *kind, timestamp: self.timestamp, body }.encode(&mut before);
         }
+        let all = before.len() + self.end();
+        let (file, spill) = self.seal();
         let bytes = std::mem::take(&mut self.bytes);
         let items = std::mem::take(&mut self.items) + around.before.len() as u32;
         self.marks.clear();
@@ -404,18 +488,40 @@ impl Gathered {
             self.bytes.clear();
             return None;
         }
-        let mut front = Vec::with_capacity(HEAD + GTID + before.len());
-        Head { bytes: (before.len() + bytes.len()) as u64, items, ..head }.encode(&mut front);
+        let mut front = Vec::with_capacity(HEAD + GTID + FILE + before.len());
+        Head { bytes: all as u64, items, file, ..head }.encode(&mut front);
         front.extend_from_slice(&before);
-        Some(Payload { front, bytes, at: 0, rows })
+        Some(Payload { front, bytes, at: 0, rows, spill, lost: self.lost.take() })
+    }
+
+    /// All that is spilled is durable, and the rest with it.
+    fn seal(&mut self) -> (Option<SpilledTo>, Option<Box<dyn Spill>>) {
+        let Some(mut spill) = self.spill.take() else { return (None, None) };
+        let sealed = spill.append(&self.bytes).and_then(|()| spill.seal());
+        self.bytes.clear();
+        self.base = 0;
+        match sealed {
+            Ok(file) => (Some(file), Some(spill)),
+            Err(e) => {
+                self.lost = Some(e);
+                (Some(SpilledTo::default()), Some(spill))
+            }
+        }
     }
 
     /// Takes back the rows of a group that was not written; the transaction has so many undo records.
     pub fn take_back(&mut self, records: u64, payload: Payload) {
         let (len, items) = payload.rows;
-        self.bytes = payload.bytes;
-        self.bytes.truncate(len);
-        self.items = items;
+        (self.bytes, self.spill, self.items, self.lost) = (payload.bytes, payload.spill, items, payload.lost);
+        match &mut self.spill {
+            None => self.bytes.truncate(len),
+            Some(spill) => {
+                self.base = len;
+                if let Err(e) = spill.truncate(len as u64) {
+                    self.lost = Some(e);
+                }
+            }
+        }
         self.marks.clear();
         self.marks.push(Mark { records, len, items, at: 0 });
         self.ended = 1;
@@ -454,8 +560,11 @@ pub struct Payload {
     front: Vec<u8>,
     bytes: Vec<u8>,
     at: usize,
-    /// Where the rows end in `bytes`, and how many items they are.
+    /// Where the rows end, and how many items they are.
     rows: (usize, u32),
+    /// Where all but the front is, if it was too much.
+    spill: Option<Box<dyn Spill>>,
+    lost: Option<std::io::Error>,
 }
 
 impl Payload {
@@ -468,10 +577,21 @@ impl Payload {
     pub fn is_empty(&self) -> bool {
         false
     }
+
+    /// The commit that carries it is in the log, or may be.
+    pub fn keep(&mut self) {
+        if let Some(spill) = &mut self.spill {
+            spill.keep();
+        }
+    }
 }
 
 impl std::io::Read for Payload {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        if let Some(e) = &self.lost {
+            // It stays lost: whoever takes the payload back must not get it without.
+            return Err(std::io::Error::new(e.kind(), e.to_string()));
+        }
         let rest = match self.front.get(self.at..) {
             Some(rest) if !rest.is_empty() => rest,
             _ => self.bytes.get(self.at - self.front.len()..).unwrap_or_default(),

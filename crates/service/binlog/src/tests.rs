@@ -354,11 +354,12 @@ mod groups {
     use crate::derive::{Deriver, Writer};
     use crate::event::{Checksum, Event, kind};
     use crate::format::Gtid;
-    use crate::group::{Frame, Gathered, Head, Present, Shape};
+    use crate::group::{Around, Frame, Gathered, Head, Present, Shape, Spill, SpilledTo};
     use crate::image::RowEncoder;
     use crate::map::{Column, Metadata, Table};
     use crate::rows::{Change, Columns};
     use crate::show;
+    use gannet_base::Reader;
     use gannet_types::gtid::{GtidSet, Uuid};
     use gannet_types::{SqlType, TypeId, Value};
     use std::io::Read;
@@ -413,6 +414,94 @@ mod groups {
         }
         assert!(rest.is_empty());
         shown
+    }
+
+    /// A file in memory.
+    #[derive(Debug, Default, Clone)]
+    struct Held(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+    impl Spill for Held {
+        fn append(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(())
+        }
+
+        fn truncate(&mut self, len: u64) -> std::io::Result<()> {
+            self.0.lock().unwrap().truncate(len as usize);
+            Ok(())
+        }
+
+        fn byte(&mut self, at: u64) -> std::io::Result<u8> {
+            Ok(self.0.lock().unwrap()[at as usize])
+        }
+
+        fn overwrite(&mut self, at: u64, bytes: &[u8]) -> std::io::Result<()> {
+            self.0.lock().unwrap()[at as usize..][..bytes.len()].copy_from_slice(bytes);
+            Ok(())
+        }
+
+        fn seal(&mut self) -> std::io::Result<SpilledTo> {
+            Ok(SpilledTo { number: 7, bytes: self.0.lock().unwrap().len() as u64 })
+        }
+
+        fn keep(&mut self) {}
+    }
+
+    /// Whatever is spilled and rolled back, the items are those that memory alone would hold.
+    #[test]
+    fn spilled_rows_are_the_same() {
+        let shapes = [shape(1), shape(2)];
+        for seed in 1..200_u64 {
+            let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let mut dice = |n: u64| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                state % n
+            };
+            let (held, mut spilling, mut plain) = (Held::default(), Gathered::default(), Gathered::default());
+            let mut undo = 0;
+            for _ in 0..300 {
+                match dice(12) {
+                    0 => {
+                        spilling.begin_statement(5, 0, Some(b"x".to_vec()));
+                        plain.begin_statement(5, 0, Some(b"x".to_vec()));
+                    }
+                    1 => {
+                        // What a statement has done goes by row; of statements before, only all of it.
+                        undo -= undo.min(dice(3));
+                        spilling.settle(undo);
+                        plain.settle(undo);
+                    }
+                    2 => {
+                        let make = || {
+                            held.0.lock().unwrap().clear();
+                            Ok(Box::new(held.clone()) as Box<dyn Spill>)
+                        };
+                        spilling.spill(make).unwrap();
+                    }
+                    n => {
+                        let shape = &shapes[(n > 9) as usize];
+                        let value = dice(1000) as i64;
+                        insert(&mut spilling, undo, shape, value);
+                        insert(&mut plain, undo, shape, value);
+                        undo += 1;
+                    }
+                }
+            }
+            let (head, after) =
+                (Head::default(), Around { before: Vec::new(), after: vec![(kind::QUERY, vec![1; 9])] });
+            let Some(mut want) = plain.take_around(undo, head, after.clone()) else { continue };
+            let mut got = spilling.take_around(undo, head, after).unwrap();
+            let (mut all, mut front) = (Vec::new(), Vec::new());
+            want.read_to_end(&mut all).unwrap();
+            got.read_to_end(&mut front).unwrap();
+            let (mut want, mut got) = (Reader::new(&all), Reader::new(&front));
+            let (want_head, got_head) = (Head::decode(&mut want).unwrap(), Head::decode(&mut got).unwrap());
+            assert_eq!((want_head.bytes, want_head.items), (got_head.bytes, got_head.items), "{seed}");
+            let file = got_head.file.map(|_| held.0.lock().unwrap().clone()).unwrap_or_default();
+            assert_eq!(want.rest(), [got.rest(), &file].concat(), "{seed}");
+        }
     }
 
     #[test]

@@ -168,6 +168,9 @@ impl Branches {
         if let Err(e) = txn.prepare_with(payload.as_mut().map(|p| p as &mut dyn Read)) {
             return Err((failed(e), Box::new((txn, payload))));
         }
+        if let Some(payload) = &mut payload {
+            payload.keep();
+        }
         self.prepared.lock().insert(branch.clone(), Prepared { txn, tables: tables.into(), flags });
         Ok(())
     }

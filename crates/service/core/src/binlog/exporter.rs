@@ -3,12 +3,14 @@
 use super::files::{Names, State};
 use super::{Binlog, CONSUMER, LogFile, PURGE, Passed, Place, REMEMBERED, RESET, ROTATE_START, Settings};
 use crate::log::ErrorLog;
-use gannet_base::Lsn;
+use gannet_base::sync::atomic::Ordering::Relaxed;
+use gannet_base::{Lsn, Reader};
 use gannet_binlog::derive::{Deriver, Writer};
 use gannet_binlog::event::{HEADER, MAGIC};
-use gannet_binlog::group::{GROUP, ROTATE, thread_of};
+use gannet_binlog::format::Gtid;
+use gannet_binlog::group::{GROUP, Head, Item, ROTATE, SpilledTo};
 use gannet_engine::{Beyond, Committed, Consumer, Engine, Hold};
-use gannet_runtime::{File, OpenOptions, sleep};
+use gannet_runtime::{File, OpenOptions, fs, sleep};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,8 +53,55 @@ pub(super) struct Exporter {
     purge: Option<u64>,
     /// All has yet to begin anew, with a file of this number.
     reset: Option<u64>,
+    /// A commit that could not be taken: it is tried again.
+    pending: Option<Committed>,
+    /// Files with rows that are in the files of events now, and those of before the start.
+    spilled: Vec<u64>,
+    left_over: Vec<u64>,
     /// So much of the log may be kept before it is let go of.
     stride: u64,
+}
+
+/// Items of a file, one after the other.
+struct Rows {
+    file: File,
+    /// Where the bytes begin in it.
+    at: u64,
+    file_bytes: u64,
+    bytes: Vec<u8>,
+    /// Of the bytes, these are passed.
+    used: usize,
+}
+
+impl Rows {
+    fn next(&mut self) -> io::Result<Option<Item<'_>>> {
+        let mut need = 9;
+        loop {
+            let from = self.at + self.used as u64;
+            if from >= self.file_bytes {
+                return Ok(None);
+            }
+            let rest = self.bytes.get(self.used..).unwrap_or_default();
+            if rest.len() >= need {
+                let length = rest.get(5..9).and_then(|b| b.first_chunk()).map_or(0, |n| u32::from_le_bytes(*n));
+                need = 9 + length as usize;
+                if rest.len() >= need {
+                    break;
+                }
+            }
+            let left = self.file_bytes - from;
+            if (need as u64) > left {
+                return Err(other("a file with rows ends within an event"));
+            }
+            self.bytes.resize(left.min((BATCH as u64).max(need as u64)) as usize, 0);
+            self.file.read_exact_at(&mut self.bytes, from)?;
+            (self.at, self.used) = (from, 0);
+        }
+        let from = self.used;
+        self.used += need;
+        let item = Item::decode(&mut Reader::new(&self.bytes[from..from + need])).map_err(other)?;
+        Ok(Some(item))
+    }
 }
 
 /// A new file behind a commit.
@@ -104,6 +153,9 @@ impl Exporter {
             due: None,
             purge: None,
             reset: None,
+            pending: None,
+            spilled: Vec::new(),
+            left_over: Vec::new(),
             stride: capacity / 8,
             log,
             names,
@@ -113,6 +165,9 @@ impl Exporter {
             state,
         };
         it.take_up(&now)?;
+        it.left_over = it.names.all_spilled()?;
+        let next = it.left_over.iter().max().map_or(1, |last| last + 1);
+        it.log.next_spill.store(next, Relaxed);
         Ok(it)
     }
 
@@ -186,9 +241,19 @@ impl Exporter {
         loop {
             while self.out.len() < BATCH {
                 self.do_due()?;
-                let Some(committed) = self.consumer.poll().map_err(other)? else { break };
-                if committed.lsn > self.lsn {
-                    self.take(&committed)?;
+                let next = match self.pending.take() {
+                    None => self.consumer.poll().map_err(other)?,
+                    pending => pending,
+                };
+                let Some(committed) = next else {
+                    self.remove_left_over();
+                    break;
+                };
+                if committed.lsn > self.lsn
+                    && let Err(e) = self.take(&committed)
+                {
+                    self.pending = Some(committed);
+                    return Err(e);
                 }
                 self.last = Some(committed);
             }
@@ -237,9 +302,14 @@ impl Exporter {
                     // The files were lost, or never there: what the log has begins one.
                     self.next_file(Due { lsn: self.lsn, time: 0, started: false })?;
                 }
-                let thread = thread_of(&committed.payload);
-                let group =
-                    self.deriver.group(&committed.payload, committed.lsn.get(), &mut self.out).map_err(other)?;
+                let head = Head::decode(&mut Reader::new(&committed.payload)).map_err(other)?;
+                let thread = head.thread_id;
+                let group = match head.file {
+                    None => {
+                        self.deriver.group(&committed.payload, committed.lsn.get(), &mut self.out).map_err(other)?
+                    }
+                    Some(file) => self.take_spilled(committed, &head, file)?,
+                };
                 self.time = (group.committed_us / 1_000_000) as u32;
                 let place = Place { number: self.number, position: self.deriver.position() };
                 let gtid = (group.uuid, group.number);
@@ -286,6 +356,72 @@ impl Exporter {
         }
         let time = gannet_runtime::WallTime::now().seconds() as u32;
         self.next_file(Due { lsn: self.lsn, time, started: false })
+    }
+
+    /// Derives the events of a commit whose rows are in a file, piece by piece.
+    fn take_spilled(&mut self, committed: &Committed, head: &Head, file: SpilledTo) -> io::Result<Gtid> {
+        let before = self.deriver.clone();
+        self.write()?;
+        let done = self.copy_spilled(committed, head, file);
+        match done {
+            Ok(_) => self.spilled.push(file.number),
+            Err(_) => {
+                // It is written again from its beginning.
+                self.deriver = before;
+                self.out.clear();
+            }
+        }
+        done
+    }
+
+    fn copy_spilled(&mut self, committed: &Committed, head: &Head, file: SpilledTo) -> io::Result<Gtid> {
+        let mut front = Reader::new(&committed.payload);
+        Head::decode(&mut front).map_err(other)?;
+        let mut rows = Rows {
+            file: File::open(self.names.spilled(file.number), &OpenOptions::read())?,
+            at: 0,
+            file_bytes: file.bytes,
+            bytes: Vec::new(),
+            used: 0,
+        };
+        let first = match front.is_empty() {
+            true => rows.next()?.map(|item| (item.kind, item.timestamp)),
+            false => Some(Item::decode(&mut front.clone()).map(|item| (item.kind, item.timestamp)).map_err(other)?),
+        };
+        if front.is_empty() {
+            (rows.at, rows.used) = (0, 0);
+            rows.bytes.clear();
+        }
+        let gtid = self.deriver.begin_group(head, first, &mut self.out);
+        while !front.is_empty() {
+            self.deriver.item(&Item::decode(&mut front).map_err(other)?, &mut self.out);
+        }
+        while let Some(item) = rows.next()? {
+            self.deriver.item(&item, &mut self.out);
+            if self.out.len() >= BATCH {
+                self.write()?;
+            }
+        }
+        self.deriver.end_group(head, committed.lsn.get(), &mut self.out);
+        Ok(gtid)
+    }
+
+    /// Removes the files whose rows are durably in the files of events.
+    fn remove_spilled(&mut self) {
+        for number in self.spilled.drain(..) {
+            // What stays is removed at the next start.
+            let _removed = fs::remove_file(self.names.spilled(number));
+            self.left_over.retain(|n| *n != number);
+        }
+    }
+
+    /// All commits of before the start are passed: what no commit has named belongs to no one.
+    fn remove_left_over(&mut self) {
+        for number in std::mem::take(&mut self.left_over) {
+            if !self.spilled.contains(&number) {
+                let _removed = fs::remove_file(self.names.spilled(number));
+            }
+        }
     }
 
     /// Ends the file and begins the next.
@@ -339,6 +475,7 @@ impl Exporter {
         if let Some(last) = self.last.take() {
             self.consumer.done(&last).map_err(other)?;
         }
+        self.remove_spilled();
         self.expire(&settings.expire_s)
     }
 
@@ -397,6 +534,7 @@ impl Exporter {
         if let Some(last) = self.last.take() {
             self.consumer.done(&last).map_err(other)?;
         }
+        self.remove_spilled();
         Ok(())
     }
 

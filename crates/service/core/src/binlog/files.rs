@@ -77,6 +77,25 @@ impl Names {
         self.dir.join(self.name(number))
     }
 
+    /// The path of a file with rows that are no events yet.
+    pub(super) fn spilled(&self, number: u64) -> PathBuf {
+        self.dir.join(format!("{}.rows-{number}", self.base))
+    }
+
+    /// Such files, by their numbers.
+    pub(super) fn all_spilled(&self) -> io::Result<Vec<u64>> {
+        let number = |path: PathBuf| {
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            name.strip_prefix(&self.base)?.strip_prefix(".rows-")?.parse().ok()
+        };
+        Ok(fs::read_dir(&self.dir)?.into_iter().filter_map(number).collect())
+    }
+
+    /// New files have their names durably.
+    pub(super) fn sync_dir(&self) -> io::Result<()> {
+        fs::sync_dir(&self.dir)
+    }
+
     /// Makes the directory if need be.
     pub fn make_dir(&self) -> io::Result<()> {
         fs::create_dir_all(&self.dir)

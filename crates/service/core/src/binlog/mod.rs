@@ -12,6 +12,7 @@
 mod exporter;
 mod files;
 mod owned;
+mod spill;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ use crate::log::ErrorLog;
 use crate::vars::{GlobalVars, Live};
 use gannet_base::Lsn;
 use gannet_base::sync::Mutex;
+use gannet_base::sync::atomic::AtomicU64;
 use gannet_binlog::Checksum;
 use gannet_binlog::derive::Writer;
 use gannet_binlog::group::ROTATE;
@@ -116,6 +118,8 @@ pub struct Binlog {
     names: Names,
     uuid: Uuid,
     shared: Mutex<Shared>,
+    /// Number of the next file with rows.
+    next_spill: AtomicU64,
     exporter: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -132,6 +136,7 @@ impl Binlog {
             names: names.clone(),
             uuid: globals().writer.uuid,
             shared: Mutex::default(),
+            next_spill: AtomicU64::new(0),
             exporter: Mutex::new(None),
         });
         let exporter = exporter::Exporter::open(engine, it.clone(), globals, log).map_err(failed)?;

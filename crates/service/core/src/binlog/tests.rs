@@ -55,7 +55,7 @@ fn shape() -> Shape {
     Shape { id: 1, map: map.into(), encoder, all: all(), key: all(), short: all(), ordinals: [0].into() }
 }
 
-fn commit(engine: &Engine, tree: &TreeHandle, n: u64) -> gannet_engine::Result<Lsn> {
+fn commit(engine: &Engine, tree: &TreeHandle, log: &Binlog, n: u64) -> gannet_engine::Result<Lsn> {
     let shape = shape();
     let mut gathered = Gathered::default();
     gathered.begin_statement(1000, 0, None);
@@ -67,10 +67,16 @@ fn commit(engine: &Engine, tree: &TreeHandle, n: u64) -> gannet_engine::Result<L
         }
         let present = Present { before: &shape.all, after: &shape.all };
         gathered.row(0..1, &shape, Change::Write, present, (&[], &[Value::Int(n as i64)]));
+        // Some of them are in a file.
+        if n.is_multiple_of(100) && gathered.spillable() > 10_000 {
+            gathered.spill(|| log.spill()).unwrap();
+        }
     }
     let head = Head { committed_us: n * 1_000_000, ..Head::default() };
     let mut payload = gathered.take(1, head).unwrap();
-    t.commit_with(&mut payload)
+    let done = t.commit_with(&mut payload);
+    payload.keep();
+    done
 }
 
 fn open(seed: u64) -> (Engine, TreeHandle, Arc<Binlog>) {
@@ -184,6 +190,8 @@ fn verify(engine: &Engine, tree: &TreeHandle, log: &Binlog, oracle: &Mutex<Oracl
         assert!(rest.is_empty(), "file {} ends within an event", f.number);
     }
     assert_eq!(before, executed);
+    let spilled = log.names().all_spilled().unwrap();
+    assert!(spilled.len() < 20, "files with rows stay: {spilled:?}");
     if purged == 0 {
         assert_eq!(seen, rows, "the tables and the events differ");
     } else {
@@ -205,7 +213,7 @@ fn life(seed: u64, mut state: u64, oracle: Arc<Mutex<Oracle>>, commits: u64) {
     };
     let writers: Vec<_> = (0..3)
         .map(|i| {
-            let (engine, oracle) = (engine.clone(), oracle.clone());
+            let (engine, oracle, log) = (engine.clone(), oracle.clone(), log.clone());
             let tree = engine.tree(tree.id()).unwrap();
             spawn(&format!("writer {i}"), move || {
                 for _ in 0..commits / 3 {
@@ -214,7 +222,7 @@ fn life(seed: u64, mut state: u64, oracle: Arc<Mutex<Oracle>>, commits: u64) {
                         o.next += 1;
                         o.next
                     };
-                    commit(&engine, &tree, n).unwrap();
+                    commit(&engine, &tree, &log, n).unwrap();
                     oracle.lock().unwrap().told.insert(n);
                 }
             })

@@ -1,6 +1,7 @@
 //! The rows of a transaction for the binary log: gathered while they are changed, carried by the commit.
 
 use super::{NextGtid, Work};
+use crate::binlog::Binlog;
 use crate::vars::Live;
 use gannet_binlog::event::kind;
 use gannet_binlog::group::{Around, Frame, Gathered, Head, Payload, Present, Shape};
@@ -12,11 +13,15 @@ use gannet_engine::Txn;
 use gannet_exec::changes::{ChangeSink, Images, RowChange, RowWriter};
 use gannet_runtime::WallTime;
 use gannet_schema::{Index, IndexPart, Table};
-use gannet_types::{Result, SqlError, TypeId};
+use gannet_types::{Result, SqlError, TypeId, sql_err};
 use std::any::Any;
 use std::io::Read;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+
+/// A transaction gathers so much of the log's capacity in memory, and so many bytes, at most.
+const SHARE: u64 = 32;
+const MOST: u64 = 32 << 20;
 
 /// How a table's rows are logged, with either metadata.
 #[derive(Debug, Default)]
@@ -77,6 +82,9 @@ struct Logged {
     whole: bool,
     /// An event that goes before the rows.
     before: Option<(u8, Vec<u8>)>,
+    /// Bytes that are gathered in memory at most, and where more of them go.
+    most: usize,
+    log: Option<Arc<Binlog>>,
 }
 
 /// [`Logged`] of a unit of work that has had changed rows while there was a binary log.
@@ -189,6 +197,14 @@ impl ChangeSink for Logged {
             }
         };
         self.gathered.row(records, shape, kind, present, (before, after));
+        if self.gathered.spillable() >= self.most
+            && let Some(log) = &self.log
+        {
+            let written = self.gathered.spill(|| log.spill());
+            written.map_err(|e| {
+                sql_err!(ErrorOnWrite, log.names().basename().display(), e.raw_os_error().unwrap_or(0), e)
+            })?;
+        }
         Ok(())
     }
 
@@ -200,8 +216,10 @@ impl ChangeSink for Logged {
         let around = Around { before: vec![(kind::QUERY, body)], after: Vec::new() };
         let mut words = Vec::new();
         if let Some(mut group) = self.gathered.take_around(txn.weight(), head(self.thread, self.next), around) {
-            // A group in memory can be read.
-            let _read = group.read_to_end(&mut words);
+            let read = group.read_to_end(&mut words);
+            read.map_err(|e| SqlError::internal(format_args!("rows for the binary log: {e}")))?;
+            // If the commit fails, a file of the rows stays until the next start.
+            group.keep();
         }
         Ok(Words { payload: words, position: None })
     }
@@ -306,6 +324,11 @@ impl Work {
             Told::Statement(statement) => Some(statement),
         };
         (logged.on, logged.thread) = (statement.is_some(), thread);
+        if logged.log.is_none() {
+            let capacity = self.core.engine.status().redo_capacity_bytes;
+            logged.most = (capacity / SHARE).min(MOST) as usize;
+            logged.log = self.core.binlog().cloned();
+        }
         let Some(LoggedStatement { now_s, flags, text, definition, image }) = statement else { return };
         let get = |id: Live| self.core.globals.get(id);
         logged.definition = definition;

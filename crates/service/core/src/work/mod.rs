@@ -34,7 +34,7 @@ pub use transaction::Transaction;
 use crate::Core;
 use crate::accounts::{Access, Account, Usage};
 use gannet_binlog::group::Payload;
-use gannet_engine::{Isolation, Lsn, Txn, TxnOptions};
+use gannet_engine::{EngineError, Isolation, Lsn, Txn, TxnOptions};
 use gannet_exec::error::from_engine;
 use gannet_runtime::Waker;
 use gannet_types::Result;
@@ -187,11 +187,15 @@ impl Work {
 
     /// The same with the rows for the binary log.
     fn commit_logged(&mut self, later: bool, mut payload: Payload) -> gannet_engine::Result<()> {
-        if later {
-            self.unsynced = self.txn.commit_with_unsynced(&mut payload)?;
-        } else {
-            self.txn.commit_with(&mut payload)?;
+        let done = match later {
+            true => self.txn.commit_with_unsynced(&mut payload).map(|lsn| self.unsynced = lsn),
+            false => self.txn.commit_with(&mut payload).map(drop),
+        };
+        // These two come when the commit is in the log already.
+        if matches!(done, Ok(()) | Err(EngineError::LogPoisoned | EngineError::ShutDown)) {
+            payload.keep();
         }
+        done?;
         self.told = true;
         self.logged.reuse(payload);
         Gtids::of(self).end(true);

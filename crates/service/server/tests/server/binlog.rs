@@ -460,3 +460,65 @@ fn what_mysqlbinlog_prints_is_done_again() {
     assert!(rows(&mut c, "SELECT @@gtid_executed")[0].ends_with(":1"));
     assert_eq!(error(&mut c, "RESET BINARY LOGS AND GTIDS TO 0"), 3567);
 }
+
+#[test]
+fn large_transactions_go_through_files() {
+    let mut r = Running::configured(|o| {
+        o.set(Live::LogBin, VarValue::bool(true));
+        o.set(Live::InnodbRedoLogCapacity, VarValue::Int(8 << 20));
+    });
+    let mut c = r.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (a INT PRIMARY KEY, b TEXT)",
+        "CREATE TABLE n (i INT PRIMARY KEY)",
+        "INSERT INTO n WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r WHERE i < 500) SELECT i FROM r",
+        // More than a thirty-second of the log, of which a part is rolled back; in all more than a quarter.
+        "BEGIN",
+        "INSERT INTO t SELECT i, REPEAT('a', 1000) FROM n",
+        "SAVEPOINT s",
+        "INSERT INTO t SELECT i + 20000, REPEAT('b', 1500) FROM n",
+        "UPDATE t SET b = 'gone'",
+        "ROLLBACK TO s",
+        "INSERT INTO t SELECT i + 40000, REPEAT('c', 2000) FROM n",
+        "UPDATE t SET b = REPEAT('d', 2000) WHERE a > 40000",
+        "COMMIT",
+        "BEGIN",
+        "UPDATE t SET b = CONCAT(b, 'x') WHERE a > 40000",
+        "ROLLBACK",
+        "FLUSH BINARY LOGS",
+    ] {
+        run(&mut c, sql);
+    }
+    let want = rows(&mut c, "SELECT COUNT(*), SUM(CRC32(b)), SUM(a) FROM t");
+    let spilled = |r: &Running| -> Vec<String> {
+        let names = std::fs::read_dir(&r.dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        names.filter(|n| n.contains(".rows-")).collect()
+    };
+    assert_eq!(spilled(&r), [""; 0]);
+    let events = in_file(&std::fs::read(r.dir.join("binlog.000001")).unwrap());
+    let groups: Vec<usize> = (0..events.len()).filter(|i| events[*i].0 == 33).collect();
+    let last = &events[*groups.last().unwrap()..];
+    let size: u64 = last.iter().take_while(|e| e.0 != 4).map(|e| e.2.len() as u64).sum();
+    assert_eq!(Gtid::decode(&last[0].1).unwrap().size, size);
+    assert!(size > 2 << 20, "{size}");
+    run(&mut c, "TRUNCATE TABLE t");
+    let description = binlog_statement(&mut c, &events[0].2);
+    run(&mut c, &description);
+    run(&mut c, "BEGIN");
+    let changes: Vec<&[u8]> = last.iter().filter(|e| matches!(e.0, 19 | 30..=32)).map(|e| &e.2[..]).collect();
+    for some in changes.chunks(10) {
+        let statement = binlog_statement(&mut c, &some.concat());
+        run(&mut c, &statement);
+    }
+    run(&mut c, "COMMIT");
+    assert_eq!(rows(&mut c, "SELECT COUNT(*), SUM(CRC32(b)), SUM(a) FROM t"), want);
+    // What no commit has named goes with the next start.
+    std::fs::write(r.dir.join("binlog.rows-99"), b"left").unwrap();
+    drop(c);
+    r.restart();
+    let mut c = r.connect();
+    rows(&mut c, "SHOW BINARY LOG STATUS");
+    assert_eq!(spilled(&r), [""; 0]);
+}
