@@ -3,7 +3,7 @@
 use crate::state::State;
 use gannet_plan::options::PlanOptions;
 use gannet_schema::{CatalogSnapshot, Column, Table};
-use gannet_types::{ErrorCode, Result};
+use gannet_types::{ErrorCode, Result, sql_err};
 
 /// A view's columns: types, NULL and defaults. Error 1356 when what it names is gone.
 pub(super) fn columns(state: &State, snapshot: &CatalogSnapshot, view: &Table) -> Result<Vec<Column>> {
@@ -24,7 +24,10 @@ pub(super) fn columns(state: &State, snapshot: &CatalogSnapshot, view: &Table) -
 /// What its comment says: `VIEW`, or why it cannot be read.
 pub(super) fn comment(state: &State, snapshot: &CatalogSnapshot, view: &Table) -> String {
     match columns(state, snapshot, view) {
-        Err(e) if e.code() == ErrorCode::ViewInvalid => e.message().to_string(),
+        // The one that is shown, whichever of those below it is not valid.
+        Err(e) if e.code() == ErrorCode::ViewInvalid => {
+            sql_err!(ViewInvalid, view.schema, view.name).message().to_string()
+        }
         _ => "VIEW".to_owned(),
     }
 }
