@@ -119,7 +119,7 @@ fn a_flip_in_either_control_slot_is_no_matter() {
         opens("untouched", read(&disk.copy(), id));
         for slot in [0, 4096] {
             let version = |at: usize| (8..12).contains(&(at - slot)) || (88..92).contains(&(at - slot));
-            let bytes = (slot..slot + 130).filter(|&at| at % 3 == 0 || version(at));
+            let bytes = (slot..slot + 130).filter(|&at| at % 7 == 0 || version(at));
             flip(&disk, id, "/store/control", bytes, version, opens);
         }
         // Both: there is no copy.
@@ -136,7 +136,7 @@ fn a_flip_in_the_header_of_a_segment_is_no_matter() {
         let all = segments(&disk);
         assert!(closed || all.len() > 2, "{all:?}");
         for file in &all {
-            flip(&disk, id, file, (0..66).step_by(if closed { 5 } else { 3 }), |at| at == 9, opens);
+            flip(&disk, id, file, (0..66).step_by(if closed { 10 } else { 6 }), |at| at == 9, opens);
         }
     }
 }

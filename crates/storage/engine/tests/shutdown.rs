@@ -122,12 +122,12 @@ fn leave_a_long_log(disk: &SimDisk, megabytes: u64) -> TreeId {
 /// asked for, and no checkpointer has moved the checkpoint yet.
 #[test]
 fn a_store_with_a_long_log_is_opened_and_closed_whatever_capacity_is_asked_for() {
-    for megabytes in [4, 12, 24] {
+    for megabytes in [4, 24] {
         let disk = SimDisk::new();
         let id = leave_a_long_log(&disk, megabytes);
         for capacity in [0, 8 << 20, 16 << 20, 64 << 20] {
             let copy = disk.copy();
-            for round in 0..2 {
+            for round in 0..if capacity == 0 { 2 } else { 1 } {
                 let closed = Arc::new(Mutex::new(false));
                 let c = closed.clone();
                 Sim::new(capacity + round).disk(&copy).max_steps(5_000_000).run_outcome(move || {

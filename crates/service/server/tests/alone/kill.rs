@@ -3,6 +3,8 @@
 use crate::common::{Running, one, rows, run};
 use gannet_server::vars::{Live, VarValue};
 use gannet_wire::client::{Connection, Error};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// What is promised, and what a debug build on a busy machine is granted.
@@ -99,15 +101,24 @@ fn stop(r: &Running, sql: &str, how: How, head_start: Duration) -> Result<Durati
         }
         How::KillQuery | How::Kill => {
             let word = if how == How::Kill { "CONNECTION" } else { "QUERY" };
-            let killer = std::thread::spawn(move || {
-                std::thread::sleep(head_start);
-                let at = Instant::now();
-                run(&mut other, &format!("KILL {word} {id}"));
-                at
+            let ended = AtomicBool::new(false);
+            let (outcome, end, at) = std::thread::scope(|scope| {
+                let killer = scope.spawn(|| {
+                    // A long text is read for a while before it is a statement that can be killed.
+                    let runs = |row: &Vec<String>| row[0] == id && row[4] != "Sleep";
+                    while !ended.load(Relaxed) && !rows(&mut other, "SHOW PROCESSLIST").iter().any(runs) {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                    std::thread::sleep(head_start);
+                    let at = Instant::now();
+                    run(&mut other, &format!("KILL {word} {id}"));
+                    at
+                });
+                let outcome = c.query(sql);
+                let end = Instant::now();
+                ended.store(true, Relaxed);
+                (outcome, end, killer.join().unwrap())
             });
-            let outcome = c.query(sql);
-            let end = Instant::now();
-            let at = killer.join().unwrap();
             let code = match &outcome {
                 Ok(_) if sql.starts_with("SELECT SLEEP") || sql.starts_with("DO SLEEP") => 1317,
                 Ok(_) => return Err("ended by itself".to_string()),
