@@ -16,6 +16,7 @@ use gannet_core::accounts::Privilege;
 use gannet_core::xa::Branch;
 use gannet_parser::ast::{self, Statement, Xa};
 use gannet_telemetry::{Counter, count};
+use gannet_types::charset::Charset;
 use gannet_types::{CollationId, Result, SqlType, Value, sql_err};
 
 /// Where the session is in its branch.
@@ -67,8 +68,31 @@ pub(crate) fn forget_branch(session: &mut Session) {
     session.branch = BranchState::None;
 }
 
+/// Texts of an identifier as bytes of the connection's character set.
+fn encode(xa: &mut Xa, to: Charset) {
+    let xid = match xa {
+        Xa::Start { xid, .. } | Xa::End { xid, .. } | Xa::Prepare(xid) => xid,
+        Xa::Commit { xid, .. } | Xa::Rollback(xid) => xid,
+        Xa::Recover { .. } => return,
+    };
+    let (gtrid, bqual) = (&mut xid.gtrid, &mut xid.bqual);
+    for (bytes, text) in [gtrid, bqual].into_iter().zip(xid.texts) {
+        if text {
+            *bytes = Charset::Utf8mb4.convert(bytes, to).bytes.into();
+        }
+    }
+}
+
 /// XA.
 pub(crate) fn xa(session: &mut Session, xa: &Xa, reply: &mut dyn Reply) -> Result<Done> {
+    let mut own;
+    let mut xa = xa;
+    let charset = session.settings.charsets.connection.charset();
+    if !Charset::Utf8mb4.is_subset_of(charset) {
+        own = xa.clone();
+        encode(&mut own, charset);
+        xa = &own;
+    }
     match xa {
         Xa::Start { xid, join, resume } => xa_start(session, xid, *join || *resume)?,
         Xa::End { xid, suspend, .. } => xa_end(session, xid, *suspend)?,

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 impl SessionInfo for State {
     fn database(&self) -> Option<&str> {
-        self.database.as_deref()
+        // A statement may have been prepared in one that is gone.
+        self.database.as_deref().filter(|name| self.snapshot.schema(name).is_some())
     }
     fn connection_id(&self) -> u64 {
         self.pseudo_thread_id
@@ -130,6 +131,10 @@ impl gannet_exec::Session for State {
         if !self.hold(value.long_bytes()) {
             return Err(sql_err!(OutOfResources));
         }
+        let value = match value {
+            Value::Bit(bits, _) => Value::UInt(bits),
+            value => value,
+        };
         let before = self.user_vars.insert(name.to_lowercase(), value);
         self.held.give(before.map_or(0, |v| v.long_bytes()));
         Ok(())
@@ -156,7 +161,7 @@ impl gannet_exec::Session for State {
         trigger: (&Arc<gannet_schema::Table>, &Arc<gannet_schema::Trigger>),
         old: Option<&[Value]>,
         new: Option<&mut [Value]>,
-    ) -> Result<()> {
+    ) -> Result<Vec<u32>> {
         self.call_trigger(to, warnings, trigger, old, new)
     }
 

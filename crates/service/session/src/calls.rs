@@ -405,14 +405,15 @@ fn run_function(session: &mut Session, routine: &Arc<Routine>, args: &[Value]) -
     outcome?.ok_or_else(|| sql_err!(SpNoreturnend, routine.name))
 }
 
-/// Fires a trigger. OLD and NEW are its first slots; NEW comes back as the trigger leaves it.
+/// Fires a trigger. OLD and NEW are its first slots; NEW comes back as the trigger leaves it, with the columns that it
+/// has set to NULL.
 fn run_trigger(
     session: &mut Session,
     table: &Arc<Table>,
     trigger: &Arc<Trigger>,
     old: Option<&[Value]>,
     new: Option<&mut [Value]>,
-) -> Result<()> {
+) -> Result<Vec<u32>> {
     check_nesting(session)?;
     let program = compiled_trigger(table, trigger)?;
     let mut frame = Frame::new(program);
@@ -422,6 +423,7 @@ fn run_trigger(
         at = old.len();
     }
     if let Some(new) = &new {
+        frame.rows = at + new.len();
         frame.slots[at..at + new.len()].clone_from_slice(new);
     }
     let before = session.running.diagnostics.set_aside();
@@ -434,10 +436,9 @@ fn run_trigger(
     })?;
     // What a trigger raised and did not fail of is told nobody.
     session.running.diagnostics.warnings = before;
-    if let Some(new) = new.filter(|_| !trigger.after) {
-        new.clone_from_slice(&frame.slots[at..at + new.len()]);
-    }
-    Ok(())
+    let Some(new) = new.filter(|_| !trigger.after) else { return Ok(Vec::new()) };
+    new.clone_from_slice(&frame.slots[at..at + new.len()]);
+    Ok(frame.nulled.iter().map(|slot| slot - at as u32).collect())
 }
 
 impl State {
@@ -494,7 +495,7 @@ impl State {
         (table, trigger): (&Arc<Table>, &Arc<Trigger>),
         old: Option<&[Value]>,
         new: Option<&mut [Value]>,
-    ) -> Result<()> {
+    ) -> Result<Vec<u32>> {
         self.inside(to, warnings, |inner| run_trigger(inner, table, trigger, old, new))
     }
 }

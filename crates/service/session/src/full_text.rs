@@ -49,7 +49,22 @@ pub(crate) fn each_row(state: &State, table: &Table, each: &mut dyn FnMut(&[u8],
     let options = TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() };
     let mut txn = engine.try_begin(options).map_err(gannet_exec::error::from_engine)?;
     let reader = SnapshotReader::of_now(&txn, false).map_err(gannet_exec::error::from_engine)?;
-    let tree = &table.trees(engine).map_err(gannet_exec::error::from_engine)?.row;
+    let parts = table.partitions.as_deref().map_or(0, |parts| parts.len() as u32);
+    for place in 0..parts.max(1) {
+        let place = if parts == 0 { table } else { table.part(place)? };
+        each_in_tree(state, place, &reader, each)?;
+    }
+    txn.commit().map_err(gannet_exec::error::from_engine)?;
+    Ok(())
+}
+
+fn each_in_tree(
+    state: &State,
+    table: &Table,
+    reader: &SnapshotReader,
+    each: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
+) -> Result<()> {
+    let tree = &table.trees(&state.server.engine).map_err(gannet_exec::error::from_engine)?.row;
     let mut scan = reader.scan(tree, KeyRange::ALL, ScanOptions::default()).map_err(gannet_exec::error::from_engine)?;
     while let Some(entry) = scan.next().map_err(gannet_exec::error::from_engine)? {
         gannet_runtime::yield_if_due();
@@ -58,8 +73,6 @@ pub(crate) fn each_row(state: &State, table: &Table, each: &mut dyn FnMut(&[u8],
         }
         each(entry.key, entry.value)?;
     }
-    drop(scan);
-    txn.commit().map_err(gannet_exec::error::from_engine)?;
     Ok(())
 }
 

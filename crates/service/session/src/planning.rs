@@ -2,6 +2,7 @@
 
 use super::Session;
 use gannet_core::accounts::Privilege;
+use gannet_core::vars::Live;
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest::LiteralToken;
 use gannet_plan::Plan;
@@ -66,6 +67,7 @@ impl Session {
             stopped: gannet_exec::stopped,
             estimator: Some(self),
             passes: self.settings.passes,
+            limited_views: self.state.vars[Live::UpdatableViewsWithLimit].as_str() == "YES",
             generated: self.settings.found_by_null(&self.state),
             ..PlanOptions::new(None)
         }

@@ -572,8 +572,7 @@ fn in_other_database<T>(session: &mut Session, its: Option<Arc<str>>, run: impl 
     session.state.renew_snapshot();
     let own = session.state.database.clone();
     let there = |session: &Session, name: &Arc<str>| session.state.snapshot.schema(name).is_some();
-    // One that was dropped is none, for the statement and for the session.
-    let its = its.filter(|name| there(session, name));
+    // One that was dropped is none for the session; the statement's names are still of it.
     session.state.set_database(its);
     let outcome = run(session);
     session.state.renew_snapshot();

@@ -12,7 +12,9 @@ use super::reply::Reply;
 use super::reply::{OneRowSink, ResultSet, RowsSink};
 use super::running::Clock;
 use super::text::{lex_mode, parse_error};
-use super::{Session, branch, cached, calls, counting, grant_tables, gtids, locks, logged, logging, outfile, profile};
+use super::{
+    Session, branch, cached, calls, counting, grant_tables, gtids, locks, logged, logging, outfile, profile, steps,
+};
 use gannet_core::event_names;
 use gannet_core::history::Ended;
 use gannet_core::kept::DigestHandle;
@@ -206,8 +208,20 @@ impl Session {
         if targets.len() != plan.columns.len() {
             return Err(sql_err!(WrongNumberOfColumnsInSelect));
         }
+        let locals: Vec<_> = targets.iter().map(|t| slot_of_target(self, t)).collect::<Result<_>>()?;
+        let memory = steps::statement_memory(self);
         let mut sink = OneRowSink::default();
-        self.execute(plan, locks, params, &mut sink)?;
+        self.execute_with(plan, locks, params, |cx, buffers| {
+            let outcome = gannet_exec::run(cx, buffers, &mut sink)?;
+            // Within the statement, which fails when a value does not fit.
+            for (local, value) in locals.iter().zip(sink.row.iter_mut().flatten()) {
+                if let Some((names, slot)) = local {
+                    let given = (std::mem::replace(value, Value::Null), names.of(*slot));
+                    *value = steps::converted_by(cx.shared.settings, cx.warnings, memory, given)?;
+                }
+            }
+            Ok(outcome)
+        })?;
         let found = u64::from(sink.row.is_some());
         if !self.running.counted_rows {
             self.state.running.before.found_rows = found;
@@ -334,6 +348,14 @@ impl Session {
     /// Goes through the planner: not what only looks like it, changes of the grant tables.
     pub(crate) fn is_planned_here(&self, statement: &Statement) -> bool {
         kinds::of(statement).way == kinds::Way::Planned && grant_tables::made_table(self, statement).is_none()
+    }
+}
+
+/// The variable of the program that INTO names.
+fn slot_of_target(session: &Session, target: &ast::IntoTarget) -> Result<Option<(gannet_program::Names, u32)>> {
+    match target {
+        ast::IntoTarget::User(_) => Ok(None),
+        ast::IntoTarget::Local(name) => session.slot_of(&name.text).map(Some),
     }
 }
 

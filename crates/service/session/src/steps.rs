@@ -22,7 +22,7 @@ use gannet_runtime::now_ns;
 use gannet_telemetry::{Counter, Execution, WORK};
 use gannet_types::convert::{self, StoreTarget};
 use gannet_types::room::Room;
-use gannet_types::{ErrorCode, Level, Result, SqlError, Value, Warning, sql_err};
+use gannet_types::{ErrorCode, Level, Result, SqlError, Value, Warning, Warnings, sql_err};
 use std::sync::Arc;
 
 /// How often a statement is planned again when its tables change between planning and locking.
@@ -32,6 +32,10 @@ const MAX_REPLANS: u32 = 10;
 pub(super) struct Frame {
     program: Arc<Program>,
     pub(super) slots: Vec<Value>,
+    /// How many of them are OLD and NEW.
+    pub(super) rows: usize,
+    /// Those of NEW that were set to NULL.
+    pub(super) nulled: Vec<u32>,
     at: Place,
     cursors: Vec<Option<OpenCursor>>,
     /// Handlers at work.
@@ -68,7 +72,14 @@ impl Frame {
     pub(super) fn new(program: Arc<Program>) -> Frame {
         let slots = vec![Value::Null; program.slots.len()];
         let cursors = program.cursors.iter().map(|_| None).collect();
-        Frame { program, slots, at: 0, cursors, active: Vec::new() }
+        Frame { program, slots, rows: 0, nulled: Vec::new(), at: 0, cursors, active: Vec::new() }
+    }
+
+    fn set(&mut self, slot: u32, value: Value) {
+        if value.is_null() && (slot as usize) < self.rows && !self.nulled.contains(&slot) {
+            self.nulled.push(slot);
+        }
+        self.slots[slot as usize] = value;
     }
 }
 
@@ -141,7 +152,10 @@ impl Session {
     pub(super) fn assign_target(&mut self, target: &IntoTarget, value: Value) -> Result<()> {
         match target {
             IntoTarget::User(name) => self.assign(name, value),
-            IntoTarget::Local(name) => assign_local(self, &name.text, value),
+            IntoTarget::Local(name) => {
+                let (names, slot) = self.slot_of(&name.text)?;
+                assign_slot(self, &names, slot, value)
+            }
         }
     }
 }
@@ -202,14 +216,14 @@ fn run_step(
 ) -> Result<Flow> {
     match step {
         Step::Set { slot, value: None } => {
-            frame.slots[*slot as usize] = Value::Null;
+            frame.set(*slot, Value::Null);
             Ok(Flow::Next)
         }
         Step::Set { slot, value: Some(code) } => {
             let to = &program.slots[*slot as usize];
             raising(session, |s| {
-                let value = storing(s, |s| value_of_code(s, program, frame, *code))?;
-                frame.slots[*slot as usize] = converted(s, value, to)?;
+                let value = storing(s, |s| value_stored(s, program, frame, *code, to))?;
+                frame.set(*slot, value);
                 Ok(Flow::Next)
             })
         }
@@ -265,9 +279,8 @@ fn give_back(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, c
     // The statement that calls is told what RETURN raises, not what was raised before.
     drop(session.running.diagnostics.set_aside());
     session.running.diagnostics.cleared();
-    let value = storing(session, |s| value_of_code(s, program, frame, code))?;
     let Some(to) = &program.returns else { return Err(SqlError::internal("RETURN outside of a function")) };
-    converted(session, value, to).map(Flow::Return)
+    storing(session, |s| value_stored(s, program, frame, code, to)).map(Flow::Return)
 }
 
 /// Runs a step that clears the diagnostics area only if it raises something.
@@ -344,15 +357,64 @@ fn end_handler(session: &mut Session, frame: &mut Frame, exit: Option<Place>, de
 /// The value of an expression of a program.
 fn value_of_code(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, code: u32) -> Result<Value> {
     let code = &program.exprs[code as usize];
+    match planned_alone(session, program, frame, code)? {
+        Some((plan, expr)) => value_alone(session, plan, expr, &frame.slots),
+        None => in_program(session, program, frame, code.scope, |s| s.evaluate_by_query(&code.expr)),
+    }
+}
+
+/// The same as a variable keeps it. A query fails when its value does not fit.
+fn value_stored(
+    session: &mut Session,
+    program: &Arc<Program>,
+    frame: &mut Frame,
+    code: u32,
+    to: &Slot,
+) -> Result<Value> {
+    let code = &program.exprs[code as usize];
+    match planned_alone(session, program, frame, code)? {
+        Some((plan, expr)) => {
+            let value = value_alone(session, plan, expr, &frame.slots)?;
+            converted(session, value, to)
+        }
+        None => in_program(session, program, frame, code.scope, |s| evaluate_stored(s, &code.expr, to)),
+    }
+}
+
+/// The value of an expression as a variable of a program keeps it, within the statement: what functions have written is
+/// undone when the value does not fit.
+fn evaluate_stored(session: &mut Session, expr: &gannet_parser::ast::Expr, to: &Slot) -> Result<Value> {
+    session.state.renew_snapshot();
+    let (plan, params) = session.make_inner_plan(&Statement::Do(vec![expr.clone()]))?;
+    let locks = session.plan_locks(&plan);
+    let memory = statement_memory(session);
+    let mut stored = Value::Null;
+    session.execute_with(&plan, &locks, &params, |cx, buffers| {
+        let mut sink = super::reply::RowsSink::default();
+        let outcome = gannet_exec::run(cx, buffers, &mut sink)?;
+        let value = sink.rows.into_iter().flatten().next().unwrap_or(Value::Null);
+        stored = converted_by(cx.shared.settings, cx.warnings, memory, (value, to))?;
+        Ok(outcome)
+    })?;
+    Ok(stored)
+}
+
+/// The plan of an expression that reads nothing but variables of the program.
+fn planned_alone<'c>(
+    session: &mut Session,
+    program: &Arc<Program>,
+    frame: &mut Frame,
+    code: &'c Code,
+) -> Result<Option<(&'c Plan, &'c Expr)>> {
     if code.plan.get().is_none() {
         compile_code(session, program, frame, code)?;
     }
     match code.plan.get() {
         Some(Some((mode, plan))) if *mode == session.settings.mode_key => match gannet_exec::only_value(plan) {
-            Some(expr) => value_alone(session, plan, expr, &frame.slots),
+            Some(expr) => Ok(Some((plan, expr))),
             None => Err(SqlError::internal("an expression of a program without its value")),
         },
-        _ => in_program(session, program, frame, code.scope, |s| s.evaluate_by_query(&code.expr)),
+        _ => Ok(None),
     }
 }
 
@@ -407,17 +469,32 @@ fn in_program<R>(
 
 /// A value as a variable of a declared type keeps it. Errors of conversion where sql_mode is strict.
 pub(crate) fn converted(session: &mut Session, value: Value, to: &Slot) -> Result<Value> {
+    let memory = statement_memory(session);
+    converted_by(&session.settings.exec, &mut session.running.diagnostics.warnings, memory, (value, to))
+}
+
+/// What a conversion may hold.
+pub(crate) fn statement_memory(session: &Session) -> usize {
+    usize::try_from(session.state.vars[Live::StatementMemory].as_u64()).unwrap_or(usize::MAX)
+}
+
+/// The same by a statement's settings.
+pub(crate) fn converted_by(
+    settings: &gannet_exec::Settings,
+    warnings: &mut Warnings,
+    memory: usize,
+    (value, to): (Value, &Slot),
+) -> Result<Value> {
     if value.is_null() {
         return Ok(value);
     }
-    let memory = session.state.vars[Live::StatementMemory].as_u64();
-    let allowance = Allowance::alone(usize::try_from(memory).unwrap_or(usize::MAX));
+    let allowance = Allowance::alone(memory);
     let mut conversion = convert::Context {
-        mode: session.settings.exec.sql_mode,
-        zone: &session.settings.exec.time_zone,
-        today: session.settings.exec.today,
-        strict: session.settings.exec.sql_mode.is_strict(),
-        warnings: &mut session.running.diagnostics.warnings,
+        mode: settings.sql_mode,
+        zone: &settings.time_zone,
+        today: settings.today,
+        strict: settings.sql_mode.is_strict(),
+        warnings,
         stopped: gannet_exec::stopped,
         room: Room::of(&allowance),
     };
@@ -425,11 +502,6 @@ pub(crate) fn converted(session: &mut Session, value: Value, to: &Slot) -> Resul
 }
 
 /// Assigns a variable of the program whose statement runs.
-fn assign_local(session: &mut Session, name: &str, value: Value) -> Result<()> {
-    let (names, slot) = session.slot_of(name)?;
-    assign_slot(session, &names, slot, value)
-}
-
 pub(crate) fn assign_slot(session: &mut Session, names: &gannet_program::Names, slot: u32, value: Value) -> Result<()> {
     let value = converted(session, value, names.of(slot))?;
     if let Some(place) = session.running.markers.get_mut(slot as usize) {

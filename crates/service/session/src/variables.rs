@@ -148,6 +148,7 @@ fn mode_key(v: &SessionVars) -> u64 {
     for id in [Live::DivPrecisionIncrement, Live::DefaultWeekFormat] {
         v[id].as_u64().hash(&mut h);
     }
+    v[Live::UpdatableViewsWithLimit].as_str().hash(&mut h);
     h.finish()
 }
 

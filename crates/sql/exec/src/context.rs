@@ -51,8 +51,8 @@ pub trait Session: SessionInfo {
         let _ = (to, warnings, args);
         Err(SqlError::unsupported(format_args!("the function {} here", called.routine.name)))
     }
-    /// Fires a trigger for a row; BEFORE triggers may change `new`. `to` changes its rows. The default refuses with
-    /// error 1235.
+    /// Fires a trigger for a row; BEFORE triggers may change `new`, and which of its columns they have set to NULL
+    /// comes back. `to` changes its rows. The default refuses with error 1235.
     fn fire_trigger(
         &mut self,
         to: RowWriter<'_>,
@@ -60,7 +60,7 @@ pub trait Session: SessionInfo {
         trigger: (&std::sync::Arc<Table>, &std::sync::Arc<Trigger>),
         old: Option<&[Value]>,
         new: Option<&mut [Value]>,
-    ) -> Result<()> {
+    ) -> Result<Vec<u32>> {
         let _ = (to, warnings, old, new);
         Err(SqlError::unsupported(format_args!("the trigger {} here", trigger.1.name)))
     }

@@ -5,7 +5,7 @@ use crate::{
     rules,
 };
 use gannet_types::{
-    ErrorCode, Result, SqlError, SqlType, Value,
+    ErrorCode, Result, SqlError, SqlType, TypeId, Value,
     charset::Charset,
     convert::{self, StoreTarget},
     temporal::{DateFlags, parse_datetime, parse_time_as},
@@ -47,7 +47,7 @@ fn double_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 }
 
 /// The number of a date or time that came as text: of `2020-02-29` it is 20200229, of `10:00:00` it is 100000.
-fn temporal_number(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
+fn temporal_number(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let text = rules::text_in(&args[0], Charset::Utf8mb4)?;
     let moment = match text.get(4) {
         Some(b'-') => parse_datetime(&text, DateFlags::LAX).map(|at| match at.date_only {
@@ -56,8 +56,11 @@ fn temporal_number(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Res
         }),
         _ => parse_time_as(&text, false).map(|at| Value::Time(at.value, at.fsp)),
     };
-    let Some(moment) = moment else { return rules::double_arg(cx, &args[0]).map(Value::Double) };
-    Ok(Value::Double(convert::to_f64(moment.as_ref(), &mut cx.conversion())?))
+    let moment = moment.as_ref().unwrap_or(&args[0]).as_ref();
+    match call.ty.id {
+        TypeId::Decimal => convert::to_decimal(moment, &mut cx.conversion()).map(Value::Decimal),
+        _ => convert::to_f64(moment, &mut cx.conversion()).map(Value::Double),
+    }
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[

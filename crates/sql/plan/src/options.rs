@@ -9,6 +9,9 @@ use gannet_types::{CollationId, SqlMode, SqlType, TimeZone, Value};
 /// Options of [`crate::plan()`]. All of it that can differ between sessions is part of the plan cache's key.
 #[derive(Clone)]
 pub struct PlanOptions<'a> {
+    /// UPDATE and DELETE with LIMIT through a view without a key of its table are told of, not refused
+    /// (updatable_views_with_limit).
+    pub limited_views: bool,
     /// sql_mode.
     pub sql_mode: SqlMode,
     /// Default schema.
@@ -166,6 +169,7 @@ impl<'a> PlanOptions<'a> {
     /// MySQL's defaults with the given database.
     pub fn new(database: Option<&'a str>) -> PlanOptions<'a> {
         PlanOptions {
+            limited_views: true,
             sql_mode: SqlMode::DEFAULT,
             database,
             collation: CollationId::DEFAULT,

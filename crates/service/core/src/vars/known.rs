@@ -382,7 +382,6 @@ pub const TUNING: &[VarDef] = &[
     int("transaction_alloc_block_size", Both, 8192, 1024, 131072).tuning(),
     boolean("transaction_allow_batching", Session, false).tuning(),
     int("transaction_prealloc_size", Both, 4096, 1024, 131072).tuning(),
-    choice("updatable_views_with_limit", Both, "YES", &["NO", "YES"]).hintable().tuning(),
     choice("use_secondary_engine", Session, "ON", &["OFF", "ON", "FORCED"]).hintable().tuning(),
     boolean("windowing_use_high_precision", Both, true).hintable().tuning(),
     boolean("xa_detach_on_prepare", Both, true).hintable().tuning(),

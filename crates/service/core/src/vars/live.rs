@@ -215,6 +215,7 @@ live! {
     SqlSelectLimit = int("sql_select_limit", Both, MAX, 0, MAX).hintable();
     SqlSafeUpdates = boolean("sql_safe_updates", Both, false).hintable();
     SqlNotes = boolean("sql_notes", Both, true);
+    UpdatableViewsWithLimit = choice("updatable_views_with_limit", Both, "YES", &["NO", "YES"]).hintable();
     SqlWarnings = boolean("sql_warnings", Both, false);
     SqlQuoteShowCreate = boolean("sql_quote_show_create", Both, true);
     SqlAutoIsNull = boolean("sql_auto_is_null", Both, false).hintable()

@@ -75,6 +75,13 @@ fn clients_send_files() {
     // Refused before the file is asked for.
     assert_eq!(send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE nosuch", &[]), Err(1146));
     assert_eq!(send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE t FIELDS ENCLOSED BY 'ab'", &[]), Err(1083));
+    // Bytes that are no UTF-8, for a column of another character set and one of the same.
+    run(&mut c, "CREATE TABLE l (a VARCHAR(9) CHARACTER SET latin1, b VARCHAR(9), c VARBINARY(9))");
+    let texts = "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE l CHARACTER SET utf8mb4";
+    assert!(send(&mut c, texts, &[b"x\xFFy\tz\tz\n"]).unwrap().contains("Warnings: 1"));
+    assert_eq!(rows(&mut c, "SHOW WARNINGS")[0][1], "1366");
+    send(&mut c, texts, &[b"\xC3\xBC\tz\tz\n"]).unwrap();
+    assert_eq!(rows(&mut c, "SELECT HEX(a) FROM l"), [["783F79"], ["FC"]]);
     // In a transaction of the client's.
     run(&mut c, "BEGIN");
     send(&mut c, load, &[b"10\tten\n"]).unwrap();

@@ -326,6 +326,14 @@ fn views_ask_for_the_rights_of_their_definer_or_invoker() {
     // Who is missing is told to administrators.
     assert_eq!(error(&mut one, "SELECT * FROM open_db.v3"), 1045);
     assert_eq!(error(&mut root, "SELECT * FROM open_db.v3"), 1449);
+    // What is assigned through a view is not read.
+    run(&mut root, "CREATE SQL SECURITY INVOKER VIEW open_db.v4 AS SELECT a, b FROM open_db.t2");
+    run(&mut root, "GRANT UPDATE ON open_db.v4 TO nobody@localhost");
+    run(&mut root, "GRANT UPDATE ON open_db.t2 TO nobody@localhost");
+    let mut nobody = login(&r, "nobody");
+    assert_eq!(error(&mut nobody, "UPDATE open_db.v4 SET b = 5"), 0);
+    assert_eq!(error(&mut nobody, "UPDATE open_db.v4 SET b = a"), 1142);
+    assert_eq!(error(&mut nobody, "UPDATE open_db.v4 SET b = 5 WHERE a = 1"), 1142);
 }
 
 #[test]

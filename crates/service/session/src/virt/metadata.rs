@@ -4,7 +4,7 @@ use super::declare::{
     ABSENT, BIGINT, BLOB, DATETIME, INT, LONGTEXT, MEDIUMTEXT, NAME, TEXT, UBIGINT, UINT, enumeration, timestamp,
     tinyint, varchar,
 };
-use super::{Emit, Equals, maybe, member, seconds, text, yes_no};
+use super::{Emit, Equals, maybe, member, seconds, text, views, yes_no};
 use crate::state::State;
 use gannet_catalog::StoredTable;
 use gannet_core::accounts::{Privilege, Privileges};
@@ -13,7 +13,7 @@ use gannet_schema::show::{column_default, column_extra, column_key, index_rows};
 use gannet_schema::{CatalogSnapshot, ColumnDefault, IndexKind, RowSource, Table};
 use gannet_types::charset::CHARSETS;
 use gannet_types::collation::{COLLATIONS, Pad};
-use gannet_types::{Result, TypeId, Value};
+use gannet_types::{ErrorCode, Result, TypeId, Value};
 use std::sync::Arc;
 
 tables! {
@@ -244,7 +244,8 @@ pub(super) fn resource_groups(state: &mut State, _: &Equals<'_>, emit: Emit<'_>)
 pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let state = &*state;
     let counted = equals.wants(&["TABLE_ROWS", "AVG_ROW_LENGTH", "DATA_LENGTH", "INDEX_LENGTH", "AUTO_INCREMENT"]);
-    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
+    let commented = equals.wants(&["TABLE_COMMENT"]);
+    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |snapshot, t| {
         if t.view().is_some() {
             let mut row = vec![Value::Null; 21];
             row[0] = text(CATALOG);
@@ -252,7 +253,10 @@ pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
             row[2] = text(&t.name);
             row[3] = member("TABLES", "TABLE_TYPE", "VIEW");
             row[14] = seconds(t.created);
-            row[20] = text("VIEW");
+            row[20] = match commented {
+                true => text(&views::comment(state, snapshot, t)),
+                false => text("VIEW"),
+            };
             return emit(&row);
         }
         let stored = t.source == RowSource::Engine;
@@ -302,16 +306,23 @@ pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
 pub(super) fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let state = &*state;
     let access = &state.access;
-    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
+    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |snapshot, t| {
         let whole = access.table(&t.schema, &t.name);
         let shown = column_privileges(whole);
+        let now = match t.view().map(|_| views::columns(state, snapshot, t)) {
+            // A view that cannot be read has none.
+            Some(Err(e)) if e.code() == ErrorCode::ViewInvalid => return Ok(()),
+            Some(Ok(columns)) => columns,
+            _ => Vec::new(),
+        };
         for (i, c) in t.columns.iter().enumerate().filter(|(_, c)| !c.hidden) {
             let own = if access.all { whole } else { access.column(&t.schema, &t.name, &c.name) };
             if own == Privileges::NONE && !matches!(t.source, RowSource::Virtual(_)) {
                 continue;
             }
             let privileges = if own == whole { &shown } else { &column_privileges(own) };
-            let ty = &c.ty;
+            let bound = now.get(i).unwrap_or(c);
+            let ty = &bound.ty;
             let textual = ty.id.is_string() || matches!(ty.id, TypeId::Enum | TypeId::Set);
             let (chars, bytes) = match ty.id {
                 _ if !textual => (Value::Null, Value::Null),
@@ -333,11 +344,11 @@ pub(super) fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) ->
                 text(&t.name),
                 text(&c.name),
                 Value::UInt(i as u64 + 1),
-                match &c.default {
+                match &bound.default {
                     ColumnDefault::Expression(expression) => escaped(expression),
-                    _ => maybe(column_default(c).as_deref()),
+                    _ => maybe(column_default(bound).as_deref()),
                 },
-                yes_no(c.nullable),
+                yes_no(bound.nullable),
                 text(ty.data_type()),
                 chars,
                 bytes,

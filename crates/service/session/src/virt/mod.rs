@@ -23,6 +23,7 @@ mod programs;
 mod ran;
 mod runtime;
 mod seen;
+mod views;
 pub(crate) use runtime::{process_row, visible};
 
 use crate::state::State;

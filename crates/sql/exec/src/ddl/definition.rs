@@ -323,8 +323,11 @@ impl<'a, 'b> Definer<'a, 'b> {
             self.cx.warnings.push(refused.to_warning(Level::Warning));
             return Ok(if column.nullable { Default::Null } else { Default::None });
         }
-        // A member's name, whatever the literal is: its number will not do.
+        // A member's name, whatever the literal is: its number will not do. Bits are a number where one is wanted.
         let value = match value {
+            Value::Str(bytes, _) if column.ty.id.is_numeric() && is_bits(expr) && bytes.len() <= 8 => {
+                Value::UInt(bytes.iter().fold(0, |n, b| n << 8 | u64::from(*b)))
+            }
             Value::Str(bytes, collation) if collation.is_binary() && column.ty.is_text() => {
                 Value::Str(bytes, column.ty.collation)
             }
@@ -393,6 +396,11 @@ fn literal(expr: &Expr) -> Option<Value> {
         },
         _ => None,
     }
+}
+
+/// X'41', 0x41, b'101'.
+fn is_bits(e: &Expr) -> bool {
+    matches!(e, Expr::Literal(l) if matches!(l.value, LiteralValue::Hex { .. } | LiteralValue::Bit { .. }))
 }
 
 fn column_key(kind: IndexKind, column: &str) -> IndexDefinition {

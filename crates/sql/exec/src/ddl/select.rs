@@ -34,7 +34,7 @@ pub(super) fn columns(cx: &DdlContext<'_>) -> Result<Vec<ColumnDefinition>> {
 }
 
 /// Columns that keep what a query gives.
-pub(super) fn columns_of(plan: &Plan, mode: SqlMode) -> impl Iterator<Item = Column> {
+pub fn columns_of(plan: &Plan, mode: SqlMode) -> impl Iterator<Item = Column> {
     plan.columns.iter().map(move |c| column(c, plan, mode))
 }
 
@@ -67,8 +67,10 @@ fn base_column<'a>(result: &ResultColumn, plan: &'a Plan) -> Option<&'a Column> 
         |t: &&gannet_plan::plan::PlanTable| *t.table.schema == *result.schema && *t.table.name == *result.org_table;
     let table = &plan.tables.iter().find(of)?.table;
     let column = &table.columns[table.column(&result.org_name)? as usize];
-    // Virtual tables of the server have types of their own making.
-    (column.ty.id == result.ty.id).then_some(column)
+    // Virtual tables of the server have types of their own making; what a view keeps of its columns may be of before
+    // the tables below it were changed.
+    let is_so = |c: &Column| SqlType { nullable: c.nullable, ..c.ty.clone() } == result.ty;
+    (column.ty.id == result.ty.id && (table.view().is_none() || is_so(column))).then_some(column)
 }
 
 fn column(result: &ResultColumn, plan: &Plan, mode: SqlMode) -> Column {

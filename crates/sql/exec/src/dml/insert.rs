@@ -369,14 +369,16 @@ impl<'p> Run<'p> {
             values[column] = Value::Int(0);
         }
         let slot = self.insert.table as usize;
-        triggers::fire(slot, (TriggerEvent::Insert, false), None, Some(values), cx)?;
+        let nulled = triggers::fire(slot, (TriggerEvent::Insert, false), None, Some(values), cx)?;
         if let Some(column) = auto
             && convert::to_i128(&values[column]) == Some(0)
         {
             values[column] = Value::Null;
         }
         let single = matches!(self.insert.source, InsertSource::Values(_)) && self.expected == 1;
-        triggers::check_nulls(self.table, values, missing, single && !self.insert.ignore, cx)
+        // What a trigger has set to NULL is not missing.
+        let missing: Vec<usize> = missing.iter().copied().filter(|i| !nulled.contains(&(*i as u32))).collect();
+        triggers::check_nulls(self.table, values, &missing, single && !self.insert.ignore, cx)
     }
 
     /// The AUTO_INCREMENT column's value: generated for NULL and (without NO_AUTO_VALUE_ON_ZERO) 0.
@@ -546,7 +548,8 @@ impl<'p> Run<'p> {
         }
         let mut new = values.to_vec();
         let slot = self.insert.table as usize;
-        triggers::fire(slot, (TriggerEvent::Insert, true), None, Some(&mut new), cx)
+        triggers::fire(slot, (TriggerEvent::Insert, true), None, Some(&mut new), cx)?;
+        Ok(())
     }
 
     fn options(&self) -> Options<'static, 'p> {

@@ -14,6 +14,7 @@ use crate::file::{Format, Input, Reader};
 use gannet_plan::plan::{Insert, InsertSource, LoadField};
 use gannet_plan::{Plan, PlanKind};
 use gannet_schema::{Column, ColumnDefault, Table};
+use gannet_types::charset::Charset;
 use gannet_types::{CollationId, Level, Result, SqlError, TypeId, Value, ValueRef, sql_err};
 
 /// What of the statement is not in its plan.
@@ -151,7 +152,7 @@ fn row_of(
         }
         ended |= field == Field::End;
         let value = match field {
-            Field::Text => Some(text(reader.field(), load.collation)),
+            Field::Text => Some(text(reader.field(), load.collation, target, cx)?),
             Field::Null => Some(ValueRef::Null),
             Field::End => None,
         };
@@ -177,20 +178,33 @@ fn fixed_row(
     }
     let mut rest = reader.field();
     for (target, width) in load.fields.iter().zip(widths) {
-        let value = (!rest.is_empty()).then(|| {
-            let (field, left) = rest.split_at((*width).min(rest.len()));
-            rest = left;
-            text(field.trim_ascii_end(), load.collation)
-        });
+        let (field, left) = rest.split_at((*width).min(rest.len()));
+        let value = match rest.is_empty() {
+            true => None,
+            false => Some(text(field.trim_ascii_end(), load.collation, target, cx)?),
+        };
+        rest = left;
         assign(target, value, row, number, cx)?;
     }
     Ok(true)
 }
 
-/// A field's text; bytes that are none in the file's character set go on as bytes, for the column to complain of.
-fn text(field: &[u8], collation: CollationId) -> ValueRef<'_> {
-    let valid = collation.charset().is_valid(field);
-    ValueRef::Str(field, if valid { collation } else { CollationId::BINARY })
+/// A field's text for a target. Bytes that are none in the file's character set go on as bytes, for the column to
+/// complain of; a column of another character set complains when it converts them.
+fn text<'f>(field: &'f [u8], collation: CollationId, target: &LoadField, cx: &Cx<'_, '_>) -> Result<ValueRef<'f>> {
+    let charset = collation.charset();
+    let valid = charset.is_valid(field) || converts(target, charset, cx)?;
+    Ok(ValueRef::Str(field, if valid { collation } else { CollationId::BINARY }))
+}
+
+/// The target is a column of texts in another character set.
+fn converts(target: &LoadField, from: Charset, cx: &Cx<'_, '_>) -> Result<bool> {
+    let LoadField::Column(ordinal) = target else { return Ok(false) };
+    let (_, table) = self::target(cx.shared.plan)?;
+    let ty = &table.columns[*ordinal as usize].ty;
+    let to = ty.collation.charset();
+    let text = ty.is_text() || matches!(ty.id, TypeId::Enum | TypeId::Set);
+    Ok(text && to != from && to != Charset::Binary)
 }
 
 fn assign(

@@ -7,24 +7,25 @@ use gannet_schema::{Table, TriggerEvent};
 use gannet_types::{Level, Result, Value, sql_err};
 
 /// Fires the triggers of an event and time of plan table `slot` for one row. NEW comes back as BEFORE triggers leave
-/// it.
+/// it, and the columns that they have set to NULL.
 pub(crate) fn fire(
     slot: usize,
     (event, after): (TriggerEvent, bool),
     old: Option<&[Value]>,
     mut new: Option<&mut [Value]>,
     cx: &mut Cx<'_, '_>,
-) -> Result<()> {
+) -> Result<Vec<u32>> {
     let plan = cx.shared.plan;
+    let mut nulled = Vec::new();
     if !cx.shared.settings.triggers {
-        return Ok(());
+        return Ok(nulled);
     }
     let table = &plan.tables[slot].table;
     for trigger in table.triggers_of(event, after) {
         let (session, to, warnings) = cx.program()?;
-        session.fire_trigger(to, warnings, (table, trigger), old, new.as_deref_mut())?;
+        nulled.extend(session.fire_trigger(to, warnings, (table, trigger), old, new.as_deref_mut())?);
     }
-    Ok(())
+    Ok(nulled)
 }
 
 /// Triggers of the event run before the row is written: what NOT NULL says waits for them.

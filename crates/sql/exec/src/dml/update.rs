@@ -303,7 +303,8 @@ pub(crate) fn fire_after(slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<
         return Ok(());
     }
     let mut new = new.to_vec();
-    triggers::fire(slot, (TriggerEvent::Update, true), Some(old), Some(&mut new), cx)
+    triggers::fire(slot, (TriggerEvent::Update, true), Some(old), Some(&mut new), cx)?;
+    Ok(())
 }
 
 /// Writes a changed row: in place, or moved when its key or its part of the table changed.

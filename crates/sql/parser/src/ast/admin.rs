@@ -29,6 +29,8 @@ pub struct Xid {
     pub bqual: Box<[u8]>,
     /// Format; 1 if not written.
     pub format_id: u64,
+    /// Which of the two were written as text: the session keeps its character set, the bytes here are UTF-8.
+    pub texts: [bool; 2],
 }
 
 /// XA statements.

@@ -93,17 +93,12 @@ impl Parser<'_> {
     pub(super) fn alter(&mut self) -> Result<Statement> {
         let start = self.here();
         self.expect_kw(Kw::ALTER)?;
-        // MariaDB: ALTER [ONLINE] [IGNORE] TABLE
+        // MariaDB: ALTER [ONLINE] TABLE. IGNORE, which dropped duplicate rows, is refused as 8.4 does.
         if self.at_word("ONLINE") && self.peek(1).kw == Kw::TABLE {
             self.advance();
         }
         match self.tok().kw {
             Kw::TABLE => {
-                self.advance();
-                self.alter_table()
-            }
-            Kw::IGNORE if self.peek(1).kw == Kw::TABLE => {
-                self.advance();
                 self.advance();
                 self.alter_table()
             }

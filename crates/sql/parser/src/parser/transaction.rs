@@ -141,9 +141,11 @@ impl Parser<'_> {
 
     #[inline(never)]
     fn xid(&mut self) -> Result<Xid> {
+        let texts = [self.at(Tok::Str), false];
         let gtrid = self.string_bytes()?;
-        let mut xid = Xid { gtrid, bqual: Box::default(), format_id: 1 };
+        let mut xid = Xid { gtrid, bqual: Box::default(), format_id: 1, texts };
         if self.eat(Tok::Comma) {
+            xid.texts[1] = self.at(Tok::Str);
             xid.bqual = self.string_bytes()?;
             if self.eat(Tok::Comma) {
                 xid.format_id = self.number()?;

@@ -14,8 +14,8 @@ impl Print for Expr {
             Expr::Unary { op, expr } => print_unary(*op, expr, sql),
             Expr::Binary { op: BinaryOp::Concat, left, right } => sql.s("concat(").p(left).s(",").p(right).s(")"),
             Expr::Binary { op, left, right } => sql.s("(").p(left).s(operator(*op)).p(right).s(")"),
-            Expr::And(list) => sql.s("(").list(list, " and ").s(")"),
-            Expr::Or(list) => sql.s("(").list(list, " or ").s(")"),
+            Expr::And(list) => sql.s("(").list(&open(list), " and ").s(")"),
+            Expr::Or(list) => sql.s("(").list(&open(list), " or ").s(")"),
             Expr::Is { expr, test, negated } => {
                 let test = match test {
                     IsTest::Null => "null)",
@@ -23,18 +23,12 @@ impl Print for Expr {
                     IsTest::False => "false)",
                     IsTest::Unknown => "unknown)",
                 };
-                sql.s("(").p(expr).s(" is ").flag(*negated, "not ").s(test)
+                sql.s("(").p(&Open(expr)).s(" is ").flag(*negated, "not ").s(test)
             }
             Expr::InList { expr, list, negated } => {
                 sql.s("(").p(expr).flag(*negated, " not").s(" in ").parens(list).s(")")
             }
-            Expr::InSubquery { expr, query, negated } => {
-                sql.s("(").p(expr).flag(*negated, " not").s(" in (").p(query).s("))")
-            }
-            Expr::Quantified { left, op, all, query } => {
-                let word = if *all { "all (" } else { "any (" };
-                sql.s("(").p(left).s(operator(*op)).s(word).p(query).s("))")
-            }
+            Expr::InSubquery { .. } | Expr::Quantified { .. } => sql.s("(").p(&Open(self)).s(")"),
             Expr::Exists(query) => sql.s("exists(").p(query).s(")"),
             Expr::Subquery(query) => sql.s("(").p(query).s(")"),
             Expr::Between { expr, low, high, negated } => {
@@ -107,6 +101,32 @@ impl Print for Expr {
             Expr::ValuesOf(column) => sql.s("values(").p(column).s(")"),
         };
     }
+}
+
+/// An expression that nothing stands around which would bind closer than IN and comparisons do: MySQL prints those with
+/// subqueries without parentheses there.
+pub(super) struct Open<'e>(pub(super) &'e Expr);
+
+impl Print for Open<'_> {
+    fn print(&self, sql: &mut Sql) {
+        match self.0 {
+            Expr::InSubquery { expr, query, negated } => {
+                sql.p(expr).flag(*negated, " not").s(" in (").p(query).s(")");
+            }
+            Expr::Quantified { left, op: BinaryOp::Eq, all: false, query } => {
+                sql.p(left).s(" in (").p(query).s(")");
+            }
+            Expr::Quantified { left, op, all, query } => {
+                let word = if *all { "all (" } else { "any (" };
+                sql.p(left).s(operator(*op)).s(word).p(query).s(")");
+            }
+            expr => expr.print(sql),
+        }
+    }
+}
+
+fn open(list: &[Expr]) -> Vec<Open<'_>> {
+    list.iter().map(Open).collect()
 }
 
 fn print_unary<'a>(op: UnaryOp, expr: &Expr, sql: &'a mut Sql) -> &'a mut Sql {

@@ -1,5 +1,6 @@
 //! Queries.
 
+use super::expr::Open;
 use super::*;
 
 impl Print for Query {
@@ -83,13 +84,13 @@ impl Print for Select {
         if !self.from.is_empty() {
             sql.s(" from ").list(&self.from, ",");
         }
-        sql.opt(" where ", &self.filter);
+        sql.opt(" where ", &self.filter.as_ref().map(Open));
         if !self.group_by.is_empty() {
             // A function of that name is not the clause GROUP BY ROLLUP (...).
             let called_rollup = matches!(&self.group_by[0].expr, Expr::Call(c) if c.schema.is_none() && c.name.text.eq_ignore_ascii_case("rollup"));
             sql.s(" group by ").flag(called_rollup, "+").list(&self.group_by, ",").flag(self.rollup, " with rollup");
         }
-        sql.opt(" having ", &self.having);
+        sql.opt(" having ", &self.having.as_ref().map(Open));
         for (i, (name, spec)) in self.windows.iter().enumerate() {
             sql.s(if i == 0 { " window " } else { "," }).p(name).s(" as ").p(spec);
         }
@@ -107,7 +108,7 @@ impl Print for SelectItem {
         match self {
             SelectItem::Wildcard(_) => sql.s("*"),
             SelectItem::TableWildcard(name) => sql.p(name).s(".*"),
-            SelectItem::Expr { expr, alias, .. } => sql.p(expr).opt(" AS ", alias),
+            SelectItem::Expr { expr, alias, .. } => sql.p(&Open(expr)).opt(" AS ", alias),
         };
     }
 }
@@ -214,7 +215,7 @@ impl Print for Join {
         });
         sql.p(&self.right);
         match &self.condition {
-            JoinCondition::On(expr) => sql.s(" on(").p(expr).s(")"),
+            JoinCondition::On(expr) => sql.s(" on(").p(&Open(expr)).s(")"),
             JoinCondition::Using(columns) => sql.s(" using ").parens(columns),
             JoinCondition::None | JoinCondition::Natural => sql,
         };

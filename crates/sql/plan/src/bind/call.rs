@@ -75,6 +75,7 @@ impl Binder<'_> {
         let args = if reads_ascii(def.name) { args.into_iter().map(|a| self.narrow(a)).collect() } else { args };
         // FIELD compares numbers as soon as one of its arguments is one.
         let all_texts = def.name != "FIELD" || args.iter().all(|a| !a.ty().id.is_numeric());
+        let args = if !all_texts { args.into_iter().map(as_number).collect() } else { args };
         let args = if compares_text(def.name) && all_texts {
             self.same_collation(args, &def.name.to_lowercase())?
         } else {

@@ -2,7 +2,7 @@
 
 use super::from::{FromBuilder, only_parts};
 use super::scope::{Clause, Names, Scope, ScopeRel, display};
-use super::target::Named;
+use super::target::{Named, limited_through};
 use super::{Binder, BoundCheck, error};
 use crate::expr::{Expr, ExprKind, SortKey};
 use crate::logical::{Block, Body, ColId, Item, Label, OutColumn, Query, RelKind, conjuncts};
@@ -539,7 +539,10 @@ impl Binder<'_> {
         // MySQL's order of resolution: the columns, WHERE, the values.
         let mut columns = Vec::with_capacity(update.assignments.len());
         for assignment in &update.assignments {
+            let read = self.arena.view_reads.len();
             let bound = self.resolve(&assignment.column)?;
+            // A column that is assigned is not read.
+            self.arena.view_reads.truncate(read);
             let ExprKind::Column(id) = bound.expr.kind else {
                 return Err(self.unknown(&assignment.column, Clause::Fields));
             };
@@ -568,6 +571,9 @@ impl Binder<'_> {
         self.refuse_two_keys(&targets, &views, &block)?;
         let first = self.scope().rels.first().map_or(0, |r| r.first);
         let read = self.changed_tables(&changed, &block, |_| self.named(first, &views, &block));
+        if let (Some(target), true) = (targets.first(), update.limit.is_some()) {
+            limited_through(self, &views, &block, target.first, "UPDATE")?;
+        }
         self.updated_through(views, &mut targets)?;
         self.set_targets(&mut block, &changed, Intent::Update);
         self.changed_order(&mut block, &update.order_by, update.limit.as_ref())?;
@@ -620,6 +626,9 @@ impl Binder<'_> {
             let position = block.rel_of(first).ok_or_else(|| SqlError::internal("a target is no relation"))?;
             self.writable(&block, position, "DELETE")?;
             targets.push(first);
+        }
+        if let (Some(target), true) = (targets.first(), delete.limit.is_some()) {
+            limited_through(self, &views, &block, *target, "DELETE")?;
         }
         self.set_targets(&mut block, &targets, Intent::Delete);
         self.changed_rows(&mut block, delete.filter.as_ref())?;

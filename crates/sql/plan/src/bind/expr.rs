@@ -3,7 +3,7 @@
 use super::compare::{all_in_domain, in_domain};
 use super::fit::{fit, fit_all, may_lose, mix};
 use super::literal::literal_class;
-use super::operand::{Operand, as_number, as_truth, compare_op};
+use super::operand::{Operand, as_cast, as_number, as_truth, compare_op};
 use super::query::Coercion;
 use super::scope::Clause;
 use super::{Binder, error};
@@ -95,6 +95,10 @@ impl Binder<'_> {
                 if value.ty().id.is_temporal() || value.ty().id == TypeId::Json {
                     let length = if value.ty().id == TypeId::Json { u32::MAX / 4 } else { 29 };
                     let ty = SqlType { nullable: value.ty().nullable, ..SqlType::varchar(length, self.collation) };
+                    value = self.cast_to(value, ty);
+                }
+                if value.ty().id == TypeId::Bit {
+                    let ty = SqlType { nullable: value.ty().nullable, ..SqlType::bigint_unsigned() };
                     value = self.cast_to(value, ty);
                 }
                 self.arena.uses.user_variables = true;
@@ -651,8 +655,7 @@ impl Binder<'_> {
     }
 
     pub(super) fn cast_to(&mut self, arg: Bound, ty: SqlType) -> Bound {
-        // CAST reads the text of a computed date, as it does any text.
-        let arg = if ty.id.is_numeric() && !arg.temporal { as_number(arg) } else { arg };
+        let arg = as_cast(arg, &ty);
         let mut bound = Bound::new(fold::simplify(Expr { kind: ExprKind::Cast(Box::new(arg.expr)), ty }));
         // A literal that was converted is none any more.
         if bound.coercibility == Coercibility::Coercible {

@@ -4,7 +4,7 @@ use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::make::constant;
 use crate::typing::Bound;
 use gannet_parser::ast::BinaryOp;
-use gannet_types::{SqlType, Value};
+use gannet_types::{SqlType, TypeId, Value};
 
 /// Either one value or a row of them.
 #[derive(Clone)]
@@ -41,15 +41,29 @@ pub(super) fn as_truth(b: Bound) -> Bound {
     if b.temporal { as_number(b) } else { b }
 }
 
+/// The text of a computed date as the date's number of that type, DOUBLE or DECIMAL.
+fn temporal_number(b: Bound, ty: SqlType) -> Bound {
+    let Some(def) = gannet_functions::function("TEMPORAL NUMBER") else { return b };
+    let ty = SqlType { nullable: b.ty().nullable, ..ty };
+    Bound::new(Expr { kind: ExprKind::Call(def, [b.expr].into()), ty })
+}
+
+/// What CAST converts to a type. To an integer it reads the text of a computed date, as it does any text.
+pub(super) fn as_cast(b: Bound, to: &SqlType) -> Bound {
+    match to.id {
+        // Fourteen digits and six behind the point.
+        TypeId::Decimal if b.temporal && b.ty().id.is_string() => temporal_number(b, SqlType::decimal(20, 6)),
+        id if id.is_integer() && b.temporal => b,
+        id if id.is_numeric() => as_number(b),
+        _ => b,
+    }
+}
+
 /// An operand among numbers: hexadecimal and bit literals are unsigned integers, the text of a computed date is
 /// the date's number.
 pub(super) fn as_number(b: Bound) -> Bound {
-    if b.temporal
-        && b.ty().id.is_string()
-        && let Some(def) = gannet_functions::function("TEMPORAL NUMBER")
-    {
-        let ty = SqlType { nullable: b.ty().nullable, ..SqlType::DOUBLE };
-        return Bound::new(Expr { kind: ExprKind::Call(def, [b.expr].into()), ty });
+    if b.temporal && b.ty().id.is_string() {
+        return temporal_number(b, SqlType::DOUBLE);
     }
     if !b.hex {
         return b;

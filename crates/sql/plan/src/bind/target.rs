@@ -10,7 +10,7 @@ use crate::rewrite::merge;
 use gannet_parser::ast;
 use gannet_schema::TableId;
 use gannet_schema::names::eq_name;
-use gannet_types::{ErrorCode, Result};
+use gannet_types::{ErrorCode, Level, Result, Warning};
 
 /// How a statement names a table, and the view that the name means, if it does.
 #[derive(Clone)]
@@ -195,4 +195,35 @@ fn keep_derived(arena: &mut Arena) {
             }
         });
     }
+}
+
+/// A change with LIMIT goes through a view that shows no unique key of the table below, and not all of its
+/// columns: nobody can say which rows are meant. Note 1355 or error 1288, as updatable_views_with_limit says.
+pub(super) fn limited_through(
+    b: &mut Binder<'_>,
+    views: &[ThroughView],
+    block: &Block,
+    base: ColId,
+    verb: &str,
+) -> Result<()> {
+    let Some(view) = views.iter().find(|v| v.shows(base)) else { return Ok(()) };
+    let rel = block.rel_of(base).map(|i| &block.rels[i].kind);
+    let Some(RelKind::Base(slot)) = rel else { return Ok(()) };
+    let table = b.arena.tables[*slot as usize].table.clone();
+    let below = (view.first()..view.first() + view.width).filter_map(|id| b.base_column(id).ok());
+    let shown: Vec<u32> = below.filter_map(|id| id.checked_sub(base)).collect();
+    let in_view = |column: u32| table.columns[column as usize].hidden || shown.contains(&column);
+    let known = |key: &gannet_schema::Index| {
+        let one = |column: u32| shown.contains(&column) && !table.columns[column as usize].nullable;
+        key.unique() && key.parts.iter().all(|part| one(part.column))
+    };
+    if table.indexes.iter().any(known) || (0..table.columns.len() as u32).all(in_view) {
+        return Ok(());
+    }
+    if b.options.limited_views {
+        b.arena.warnings.push(Warning::new(Level::Note, ErrorCode::WarnViewWithoutKey, &[]));
+        return Ok(());
+    }
+    let named = &b.arena.tables[view.slot as usize].alias;
+    Err(error(ErrorCode::NonUpdatableTable, &[named, &verb]))
 }

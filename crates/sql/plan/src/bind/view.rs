@@ -60,7 +60,7 @@ pub(crate) struct ThroughView {
     pub(crate) slot: u32,
     /// Its columns.
     first: ColId,
-    width: u32,
+    pub(super) width: u32,
     /// It was merged into the statement.
     merged: bool,
     /// First columns of the base tables below.
