@@ -78,11 +78,6 @@ impl Parser<'_> {
             Kw::STATS_SAMPLE_PAGES => number_within(self, 1..=0xFFFF).map(O::StatsSamplePages)?,
             Kw::ROW_FORMAT => {
                 self.option_word();
-                // PAGE is Aria's, in dumps of MariaDB.
-                let known = ["DEFAULT", "DYNAMIC", "FIXED", "COMPRESSED", "REDUNDANT", "COMPACT", "PAGE"];
-                if !known.iter().any(|word| self.at_word(word)) && !self.at_kw(Kw::DEFAULT) {
-                    return self.syntax();
-                }
                 O::RowFormat(self.any_word()?)
             }
             Kw::INSERT_METHOD => {
