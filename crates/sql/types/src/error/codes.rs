@@ -17,7 +17,6 @@ errors! {
     1006 "HY000" CantCreateDb "Can't create database '{}' (errno: {} - {})";
     1007 "HY000" DbCreateExists "Can't create database '{}'; database exists";
     1008 "HY000" DbDropExists "Can't drop database '{}'; database doesn't exist";
-    1010 "HY000" DbDropRmdir "Error dropping database (can't rmdir '{}', errno: {} - {})";
     1016 "HY000" CantOpenFile "Can't open file: '{}' (errno: {} - {})";
     1017 "HY000" FileNotFound "Can't find file: '{}' (errno: {} - {})";
     1020 "HY000" Checkread "Record has changed since last read in table '{}'";
