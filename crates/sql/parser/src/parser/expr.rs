@@ -374,7 +374,12 @@ impl Parser<'_> {
     fn quantified(&mut self, value: Value, op: BinaryOp, min: u8) -> Result<Step> {
         let all = self.advance().kw == Kw::ALL;
         let (query, height) = self.measured(Self::paren_query)?;
-        let expr = Expr::Quantified { left: Box::new(value.expr), op, all, query };
+        let left = Box::new(value.expr);
+        let expr = match (op, all) {
+            // The manual: an alias for IN.
+            (BinaryOp::Eq, false) => Expr::InSubquery { expr: left, query, negated: false },
+            _ => Expr::Quantified { left, op, all, query },
+        };
         self.built(expr, value.height.max(height), COMPARE, min)
     }
 

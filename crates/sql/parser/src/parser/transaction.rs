@@ -141,7 +141,7 @@ impl Parser<'_> {
 
     #[inline(never)]
     fn xid(&mut self) -> Result<Xid> {
-        let texts = [self.at(Tok::Str), false];
+        let texts = [self.at(Tok::Str), true];
         let gtrid = self.string_bytes()?;
         let mut xid = Xid { gtrid, bqual: Box::default(), format_id: 1, texts };
         if self.eat(Tok::Comma) {

@@ -118,7 +118,15 @@ impl Print for Completion {
 
 impl Print for Xid {
     fn print(&self, sql: &mut Sql) {
-        sql.string(&self.gtrid).s(",").string(&self.bqual).s(",").n(self.format_id);
+        for (bytes, text) in [&self.gtrid, &self.bqual].into_iter().zip(self.texts) {
+            if text {
+                sql.string(bytes).s(",");
+            } else {
+                let digits: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+                sql.s("x'").s(&digits).s("',");
+            }
+        }
+        sql.n(self.format_id);
     }
 }
 

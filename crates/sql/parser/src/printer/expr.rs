@@ -113,9 +113,6 @@ impl Print for Open<'_> {
             Expr::InSubquery { expr, query, negated } => {
                 sql.p(expr).flag(*negated, " not").s(" in (").p(query).s(")");
             }
-            Expr::Quantified { left, op: BinaryOp::Eq, all: false, query } => {
-                sql.p(left).s(" in (").p(query).s(")");
-            }
             Expr::Quantified { left, op, all, query } => {
                 let word = if *all { "all (" } else { "any (" };
                 sql.p(left).s(operator(*op)).s(word).p(query).s(")");
