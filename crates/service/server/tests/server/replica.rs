@@ -334,9 +334,11 @@ fn a_filter_leaves_out_what_it_says() {
     );
     follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
     for sql in [
-        "CREATE DATABASE gone",
-        "CREATE TABLE gone.t (a INT)",
         "CREATE DATABASE d",
+        "CREATE DATABASE gone",
+        // Definitions go by the default database.
+        "USE gone",
+        "CREATE TABLE t (a INT)",
         "USE d",
         "CREATE TABLE no (a INT)",
         "CREATE TABLE tmp_1 (a INT)",
