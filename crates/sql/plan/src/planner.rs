@@ -33,6 +33,7 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
             let mut bound = binder.insert(insert)?;
             binder.check_hints();
             let mut arena = binder.arena;
+            prepare_tables(&arena)?;
             match &mut bound.source {
                 crate::bind::BoundSource::Query(query) => rewrite::query(&mut arena, query, options),
                 crate::bind::BoundSource::Values(_) => rewrite::parts(&mut arena, options),
@@ -123,11 +124,12 @@ fn plan_query_with(mut binder: Binder<'_>, query: &AstQuery) -> Result<Plan> {
     Ok(Plan { max_execution_time, ..finish(builder, kind, columns, snapshot, options)? })
 }
 
-/// Binds the expressions that place rows in parts, since estimates ask which parts are read, and arrays of multi-valued
-/// indexes, which conditions are compared with.
+/// Binds the expressions that place rows in parts, since estimates ask which parts are read, and those of generated
+/// columns in indexes, which conditions are compared with.
 fn prepare_tables(arena: &Arena) -> Result<()> {
-    let arrays = |t: &gannet_schema::Table| t.indexes.iter().any(|i| i.element().is_some());
-    let asked = arena.tables.iter().filter(|t| t.table.partitions.is_some() || arrays(&t.table));
+    let generated = |t: &Table, column: u32| t.columns[column as usize].generated.is_some();
+    let indexed = |t: &Table| t.indexes.iter().flat_map(|i| i.parts.iter()).any(|p| generated(t, p.column));
+    let asked = arena.tables.iter().filter(|t| t.table.partitions.is_some() || indexed(&t.table));
     asked.into_iter().try_for_each(|t| crate::table_exprs::table_exprs(&t.table).map(drop))
 }
 
@@ -197,7 +199,7 @@ pub(crate) fn finish(
             Label::Base { table, ordinal } if *table as usize == i => Some(*ordinal),
             _ => None,
         };
-        let used = arena.labels.iter().zip(builder.read.as_ref().unwrap_or(&builder.used)).filter(|(_, used)| **used);
+        let used = arena.labels.iter().zip(builder.read.as_ref().unwrap_or(&builder.used)).filter(|(_, n)| **n > 0);
         let mut columns: Vec<u32> = used.filter_map(|(label, _)| of_table(label)).collect();
         columns.extend(arena.view_reads.iter().filter(|(slot, _)| *slot as usize == i).map(|(_, ordinal)| *ordinal));
         columns.retain(|c| (*c as usize) < t.table.columns.len());

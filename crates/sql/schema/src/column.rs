@@ -35,6 +35,16 @@ pub struct Column {
     pub hidden: bool,
 }
 
+impl Column {
+    /// The name; of the hidden column of a functional key part, the expression that it has.
+    pub fn shown(&self) -> &str {
+        match &self.generated {
+            Some(definition) if self.hidden => &definition.expression,
+            _ => &self.name,
+        }
+    }
+}
+
 /// Documents that a column or an index has for engines, as they were given; empty where none was. InnoDB reads none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EngineAttributes {

@@ -506,3 +506,35 @@ fn stored_programs_ask_for_their_rights_first() {
     let denied = outcome(&mut nobody, "CALL d.p()").expect("an error").1;
     assert!(denied.contains("execute command denied to user 'nobody'@'localhost' for routine 'd.p'"), "{denied}");
 }
+
+/// An index over an expression answers for the columns that the statement names, whichever it reads.
+#[test]
+fn rights_are_asked_for_the_columns_of_an_expression() {
+    let r = Running::start();
+    let mut root = r.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (id INT PRIMARY KEY, a INT, b INT, g INT AS (b * 2), KEY f ((a + 1)), KEY (g))",
+        "INSERT INTO d.t (id, a, b) VALUES (1, 1, 1), (2, 2, 2)",
+        "CREATE USER with_a@localhost, without_a@localhost",
+        "GRANT SELECT (id, a, b), UPDATE (id) ON d.t TO with_a@localhost",
+        "GRANT SELECT (id, g) ON d.t TO without_a@localhost",
+    ] {
+        run(&mut root, sql);
+    }
+    let (mut with, mut without) = (login(&r, "with_a"), login(&r, "without_a"));
+    for sql in [
+        "SELECT id FROM d.t WHERE a + 1 = 2",
+        "SELECT id FROM d.t WHERE b * 2 = 4",
+        "SELECT id FROM d.t ORDER BY a + 1",
+        "UPDATE d.t SET id = 3 WHERE a + 1 = 2",
+    ] {
+        assert_eq!(outcome(&mut with, sql), None, "{sql}");
+        assert_eq!(
+            outcome(&mut without, sql).map(|e| e.0),
+            Some(if sql.starts_with('U') { 1142 } else { 1143 }),
+            "{sql}"
+        );
+    }
+    assert_eq!(outcome(&mut with, "SELECT id FROM d.t WHERE b * 2 = 4 AND g > 1").map(|e| e.0), Some(1143));
+}

@@ -457,6 +457,7 @@ impl<'p> Writer<'p> {
         let table = &entry.table;
         let facts = TableFacts::of(self.plan, scan);
         let column = |c: &u32| match table.columns.get(*c as usize) {
+            Some(column) if column.hidden => column.shown().to_owned(),
             Some(column) => format!("`{}`.`{}`.`{}`", table.schema, entry.alias, column.name),
             None if *c == ROW_ID => format!("`{}`.`DB_ROW_ID`", entry.alias),
             None => "?".to_owned(),
@@ -472,7 +473,7 @@ impl<'p> Writer<'p> {
         if let Some(index) = facts.key {
             members.push(("key", text(&index.name)));
             let parts = index.parts.iter().take(facts.parts);
-            members.push(("used_key_parts", list(parts.map(|p| &*table.columns[p.column as usize].name).collect())));
+            members.push(("used_key_parts", list(parts.map(|p| table.columns[p.column as usize].shown()).collect())));
             members.push(("key_length", Json::Text(scan.explain.key_len.to_string())));
         }
         if let Some(merged) = &facts.merged {

@@ -243,6 +243,7 @@ impl Tree<'_> {
         let table = &plan.tables[scan.table as usize];
         let alias = &table.alias;
         let name = |c: &u32| match table.table.columns.get(*c as usize) {
+            Some(column) if column.hidden => column.shown().to_owned(),
             Some(column) => format!("{alias}.{}", column.name),
             None if *c == ROW_ID => format!("{alias}.<row id>"),
             None => "?".to_owned(),
@@ -255,7 +256,7 @@ impl Tree<'_> {
         let key = |values: &[KeyValue]| {
             let parts = index.map(|i| &i.parts[..]).unwrap_or_default();
             let one = |(part, value): (&gannet_schema::IndexPart, &KeyValue)| {
-                let name = &table.table.columns[part.column as usize].name;
+                let name = table.table.columns[part.column as usize].shown();
                 format!("{name} = {}", self.printer.expr(&value.value, &names))
             };
             parts.iter().zip(values).map(one).collect::<Vec<_>>().join(", ")
@@ -375,7 +376,7 @@ impl Tree<'_> {
         names: &Names,
     ) -> String {
         let column =
-            |i: usize| index.and_then(|x| x.parts.get(i)).map_or("?", |p| &table.columns[p.column as usize].name);
+            |i: usize| index.and_then(|x| x.parts.get(i)).map_or("?", |p| table.columns[p.column as usize].shown());
         let one = |product: &RangeProduct| {
             let mut texts = Vec::new();
             for (i, part) in product.parts.iter().enumerate() {

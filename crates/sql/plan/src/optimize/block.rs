@@ -2,6 +2,7 @@
 //! above them in [`above`].
 
 mod above;
+mod computed;
 mod joins;
 mod loose;
 mod members;
@@ -60,6 +61,7 @@ pub(super) struct Planned<'b> {
 impl Builder<'_> {
     /// Operators of a block, delivering `columns` (the ids of its items, in order).
     pub(super) fn block(&mut self, block: &Block, columns: &[ColId]) -> Result<Node> {
+        let block = &*computed::with_columns(self, block);
         let mut planned = self.prepare(block)?;
         self.options.check_stopped()?;
         if let Some(node) = self.impossible(&planned, columns)? {
@@ -85,8 +87,12 @@ impl Builder<'_> {
             let op = Op::Values { rows: Box::new([]), reason: Some(reason) };
             return Ok(Some(self.node(op, columns.to_vec(), 0.0, 0.0)));
         }
-        let schema: Vec<ColId> =
-            block.rels.iter().flat_map(|r| r.first..r.first + r.width).filter(|id| self.used[*id as usize]).collect();
+        let schema: Vec<ColId> = block
+            .rels
+            .iter()
+            .flat_map(|r| r.first..r.first + r.width)
+            .filter(|id| self.used[*id as usize] > 0)
+            .collect();
         let op = Op::Values { rows: Box::new([]), reason: Some(reason) };
         let node = self.node(op, schema, 0.0, 0.0);
         Ok(Some(self.finish(planned, node, false, columns)?))
@@ -312,7 +318,7 @@ impl Builder<'_> {
                 }
             }
         }
-        let mut columns: Vec<u32> = (0..rel.width).filter(|c| self.used[(rel.first + c) as usize]).collect();
+        let mut columns: Vec<u32> = (0..rel.width).filter(|c| self.used[(rel.first + c) as usize] > 0).collect();
         if let Some(last) = columns.last_mut().filter(|last| **last as usize == table.columns.len()) {
             *last = ROW_ID;
         }

@@ -26,10 +26,12 @@ struct Frame {
 pub(crate) struct Builder<'a> {
     pub(crate) arena: &'a Arena,
     pub(crate) options: &'a PlanOptions<'a>,
-    /// Columns that something reads, by id.
-    pub(crate) used: Vec<bool>,
+    /// In how many places each column is read, by id.
+    pub(crate) used: Vec<u32>,
     /// `used` before the whole rows of UPDATE's and DELETE's targets were added.
-    pub(crate) read: Option<Vec<bool>>,
+    pub(crate) read: Option<Vec<u32>>,
+    /// Blocks, by number, in which generated columns have taken the place of their expressions.
+    pub(super) computed: Vec<u32>,
     pub(crate) params: Vec<Param>,
     param_map: HashMap<u32, u32>,
     pub(crate) registers: u32,
@@ -54,8 +56,9 @@ impl<'a> Builder<'a> {
         Builder {
             arena,
             options,
-            used: vec![false; arena.types.len()],
+            used: vec![0; arena.types.len()],
             read: None,
+            computed: Vec::new(),
             params: Vec::new(),
             param_map: HashMap::new(),
             registers: 0,

@@ -83,7 +83,8 @@ impl Builder<'_> {
     /// Whole rows of the targets are wanted.
     fn mark_targets(&mut self, targets: &[Target]) {
         // The rest is carried along, not read: privileges do not ask for it.
-        self.read = Some(self.used.clone());
+        let used = &self.used;
+        self.read.get_or_insert_with(|| used.clone());
         targets.iter().flat_map(Target::columns).for_each(|id| self.mark_column(id));
     }
 

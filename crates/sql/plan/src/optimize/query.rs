@@ -16,7 +16,7 @@ impl Builder<'_> {
     pub(crate) fn mark_used(&mut self, query: Option<&Query>) {
         let arena = self.arena;
         let mut used = std::mem::take(&mut self.used);
-        let mut mark = |e: &Expr| arena.columns_of(e, &mut |id| used[id as usize] = true);
+        let mut mark = |e: &Expr| arena.columns_of(e, &mut |id| used[id as usize] += 1);
         if let Some(query) = query {
             query.for_each_expr(&mut |e| mark(e));
         }
@@ -31,11 +31,11 @@ impl Builder<'_> {
 
     pub(super) fn mark(&mut self, e: &Expr) {
         let arena = self.arena;
-        arena.columns_of(e, &mut |id| self.used[id as usize] = true);
+        arena.columns_of(e, &mut |id| self.used[id as usize] += 1);
     }
 
     pub(super) fn mark_column(&mut self, id: ColId) {
-        self.used[id as usize] = true;
+        self.used[id as usize] += 1;
     }
 
     /// Operators of a query; they deliver its columns in order.

@@ -304,9 +304,14 @@ impl Builder<'_> {
 
     /// The rows an UPDATE or DELETE changes: joins, order and limit, without a select list.
     pub(in crate::optimize) fn changed_rows(&mut self, block: &Block) -> Result<Node> {
+        let block = &*super::computed::with_columns(self, block);
         let mut planned = self.prepare(block)?;
-        let schema: Vec<ColId> =
-            block.rels.iter().flat_map(|r| r.first..r.first + r.width).filter(|id| self.used[*id as usize]).collect();
+        let schema: Vec<ColId> = block
+            .rels
+            .iter()
+            .flat_map(|r| r.first..r.first + r.width)
+            .filter(|id| self.used[*id as usize] > 0)
+            .collect();
         if planned.level.iter().any(|c| fold::is_never(&planned.conditions[*c])) {
             let op = Op::Values { rows: Box::new([]), reason: Some("Impossible WHERE") };
             return Ok(self.node(op, schema, 0.0, 0.0));
