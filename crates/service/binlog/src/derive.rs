@@ -4,6 +4,7 @@
 use crate::event::{Appender, Checksum, HEADER, MAGIC, flags, kind};
 use crate::format::{FormatDescription, Gtid, Rotate, put_gtids, version_number};
 use crate::group::{Frame, Head, Item};
+use crate::packed::{Packed, compress};
 use crate::query::{Query, Settings};
 use gannet_base::{DecodeError, Reader};
 use gannet_types::gtid::{GtidSet, Source, Uuid};
@@ -20,6 +21,19 @@ pub struct Writer {
     pub version: String,
     /// `binlog_checksum`
     pub checksum: Checksum,
+}
+
+/// A transaction in a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Derived {
+    /// Its first event.
+    pub gtid: Gtid,
+    /// The others are compressed.
+    pub compressed: bool,
+    /// Bytes of the others in the file.
+    pub size: u64,
+    /// And before they were compressed.
+    pub plain: u64,
 }
 
 /// Derives the events of one file after the other.
@@ -143,32 +157,80 @@ impl Deriver {
         (uuid, number)
     }
 
-    /// Appends the events of a group; `xid` is the commit's position in the log. Gives its first event's body.
-    pub fn group(&mut self, payload: &[u8], xid: u64, out: &mut Vec<u8>) -> Result<Gtid, DecodeError> {
+    /// Appends the events of a group; `xid` is the commit's position in the log.
+    pub fn group(&mut self, payload: &[u8], xid: u64, out: &mut Vec<u8>) -> Result<Derived, DecodeError> {
         let mut r = Reader::new(payload);
         let head = Head::decode(&mut r)?;
         let first = if head.items > 0 { Some(Item::decode(&mut r.clone())?) } else { None };
-        let gtid = self.begin_group(&head, first.map(|item| (item.kind, item.timestamp)), out);
+        let first = first.map(|item| (item.kind, item.timestamp));
+        if head.compressed && head.frame == Frame::Rows {
+            return self.packed(&head, first, r, xid, out);
+        }
+        let derived = self.begin_group(&head, first, out);
+        self.items(&head, r, out)?;
+        self.end_group(&head, xid, out);
+        Ok(derived)
+    }
+
+    fn items(&mut self, head: &Head, mut r: Reader<'_>, out: &mut Vec<u8>) -> Result<(), DecodeError> {
         for _ in 0..head.items {
             self.item(&Item::decode(&mut r)?, out);
         }
-        self.end_group(&head, xid, out);
-        if r.is_empty() { Ok(gtid) } else { Err(r.invalid("end of a group")) }
+        if r.is_empty() { Ok(()) } else { Err(r.invalid("end of a group")) }
     }
 
-    /// Appends the events of a group before its items; `first` are kind and time of the first item. Gives the first
-    /// event's body.
-    pub fn begin_group(&mut self, head: &Head, first: Option<(u8, u32)>, out: &mut Vec<u8>) -> Gtid {
+    /// A group of which all behind the first event becomes one that is compressed. The same compressor gives the same
+    /// bytes.
+    fn packed(
+        &mut self,
+        head: &Head,
+        first: Option<(u8, u32)>,
+        r: Reader<'_>,
+        xid: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<Derived, DecodeError> {
+        let time = (head.committed_us / 1_000_000) as u32;
+        let begun = first.map_or(time, |(_, time)| time);
+        // Positions are those in the transaction, and there are no checksums.
+        let outside = Appender { checksum: Checksum::None, position: 0, ..self.appender };
+        let outside = std::mem::replace(&mut self.appender, outside);
+        let mut events = Vec::new();
+        self.begin_rows(head, begun, &mut events);
+        let items = self.items(head, r, &mut events);
+        self.end_group(head, xid, &mut events);
+        self.appender = outside;
+        items?;
+        let (plain, bytes) = (events.len() as u64, compress(&events));
+        let mut body = Vec::with_capacity(bytes.len() + 32);
+        Packed::new(plain, &bytes).encode(&mut body);
+        let size = (body.len() + HEADER + self.writer.checksum.bytes()) as u64;
+        let gtid = self.gtid(head, false, begun, size, out);
+        self.appender.event(out, time, kind::TRANSACTION_PAYLOAD, 0, |o| o.extend_from_slice(&body));
+        Ok(Derived { gtid, compressed: true, size, plain })
+    }
+
+    /// Appends the events of a group before its items; `first` are kind and time of the first item.
+    pub fn begin_group(&mut self, head: &Head, first: Option<(u8, u32)>, out: &mut Vec<u8>) -> Derived {
         let tail = self.writer.checksum.bytes();
         let between = head.frame == Frame::Rows;
         let around = if between { (self.begin.len() + 8 + 2 * (HEADER + tail)) as u64 } else { 0 };
         // An empty transaction has BEGIN and COMMIT, and no rows.
         let (kind, time) = first.unwrap_or((kind::XID, (head.committed_us / 1_000_000) as u32));
+        let size = head.event_bytes(tail) + around;
+        let gtid = self.gtid(head, kind == kind::QUERY, time, size, out);
+        if between {
+            self.begin_rows(head, time, out);
+        }
+        Derived { gtid, compressed: false, size, plain: size }
+    }
+
+    /// Appends the first event of a transaction, which has so many bytes behind it.
+    fn gtid(&mut self, head: &Head, may_have_statements: bool, time: u32, behind: u64, out: &mut Vec<u8>) -> Gtid {
         let (uuid, number) = self.next_gtid(head.gtid);
         self.sequence += 1;
         let version = version_number(self.writer.version.as_bytes());
         let mut gtid = Gtid {
-            may_have_statements: kind == kind::QUERY,
+            may_have_statements,
             uuid,
             number,
             last_committed: self.sequence - 1,
@@ -179,17 +241,19 @@ impl Deriver {
             server_version: version,
             first_server_version: version,
         };
-        gtid.set_size(head.event_bytes(tail) + around, tail);
+        gtid.set_size(behind, self.writer.checksum.bytes());
         self.appender.event(out, time, kind::GTID, 0, |o| gtid.encode(o));
-        if between {
-            // The connection is what the body begins with.
-            let (thread, rest) = (head.thread_id.to_le_bytes(), self.begin.get(4..).unwrap_or_default());
-            self.appender.event(out, time, kind::QUERY, 0, |o| {
-                o.extend_from_slice(&thread);
-                o.extend_from_slice(rest);
-            });
-        }
         gtid
+    }
+
+    /// Appends BEGIN.
+    fn begin_rows(&mut self, head: &Head, time: u32, out: &mut Vec<u8>) {
+        // The connection is what the body begins with.
+        let (thread, rest) = (head.thread_id.to_le_bytes(), self.begin.get(4..).unwrap_or_default());
+        self.appender.event(out, time, kind::QUERY, 0, |o| {
+            o.extend_from_slice(&thread);
+            o.extend_from_slice(rest);
+        });
     }
 
     /// Appends an item of the group.

@@ -3,6 +3,7 @@
 use crate::event::{Checksum, Event, HEADER, MAGIC, kind};
 use crate::format::{FormatDescription, Gtid, Rotate, XaPrepare, gtids};
 use crate::map::TableMap;
+use crate::packed::Packed;
 use crate::query::Query;
 use crate::rows::Rows;
 
@@ -36,6 +37,16 @@ fn body(k: u8, body: &[u8], map: &mut Option<TableMap>) {
         kind::ROTATE => drop(Rotate::decode(body)),
         kind::XA_PREPARE => drop(XaPrepare::decode(body)),
         kind::TABLE_MAP => *map = TableMap::decode(body).ok(),
+        kind::TRANSACTION_PAYLOAD => {
+            let Ok(packed) = Packed::decode(body) else { return };
+            let mut events = packed.events();
+            while let Ok(Some(event)) = events.next_event() {
+                // One inside another is not read.
+                if event.header.kind != kind::TRANSACTION_PAYLOAD {
+                    self::body(event.header.kind, event.body, map);
+                }
+            }
+        }
         _ => {
             if let (Ok(Some(mut rows)), Some(map)) = (Rows::decode(k, body), map.as_ref()) {
                 while let Ok(Some(_)) = rows.next(map) {}
@@ -77,6 +88,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let mut appender = Appender { server_id: 1, checksum: Checksum::Crc32, position: 4 };
     let described = FormatDescription::new("8.4.0", 0, Checksum::Crc32);
     appender.event(&mut out, 0, kind::FORMAT_DESCRIPTION, 0, |o| described.encode(o));
+    let described = out.len();
     appender.event(&mut out, 0, kind::GTID, 0, |o| Gtid { size: 300, ..Gtid::default() }.encode(o));
     appender.event(&mut out, 0, kind::TABLE_MAP, 0, |o| table.encode(Metadata::Full, o));
     appender.event(&mut out, 0, kind::UPDATE_ROWS, 0, |o| {
@@ -88,6 +100,10 @@ pub fn seeds() -> Vec<Vec<u8>> {
         put_head(5, 1, types.len(), &Columns::all(types.len()), None, o);
         encoder.encode(&row, |_| true, o);
     });
+    // All but the description, compressed.
+    let events = out.get(described..).unwrap_or_default().to_vec();
+    let packed = crate::packed::compress(&events);
+    appender.event(&mut out, 0, kind::TRANSACTION_PAYLOAD, 0, |o| Packed::new(events.len() as u64, &packed).encode(o));
     let mut document = Vec::new();
     crate::json::encode(
         &gannet_types::json::Json::Array((0..3).map(gannet_types::json::Json::Int).collect()),

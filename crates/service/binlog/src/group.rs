@@ -4,7 +4,7 @@
 //! ```text
 //! 0   u8   2
 //! 1   u8   1: a GTID of its own; 2: a definition, which ends with its statement; 4: a branch that is prepared; 8: of
-//!          the items, those behind are in a file
+//!          the items, those behind are in a file; 16: the events are to be compressed
 //! 2   u32  connection id
 //! 6   u64  microseconds since 1970: of the commit
 //! 14  u64  bytes of all items
@@ -34,6 +34,7 @@ const OWN_GTID: u8 = 1;
 const DEFINITION: u8 = 2;
 const PREPARED: u8 = 4;
 const SPILLED: u8 = 8;
+const COMPRESSED: u8 = 16;
 /// Bytes before the items, without a GTID.
 const HEAD: usize = 26;
 const GTID: usize = 24;
@@ -74,6 +75,8 @@ pub struct Head {
     pub gtid: Option<(Uuid, u64)>,
     /// The items that do not follow.
     pub file: Option<SpilledTo>,
+    /// Its events become one that is compressed.
+    pub compressed: bool,
 }
 
 /// Items in a file.
@@ -112,7 +115,8 @@ impl Head {
         let own = if self.gtid.is_some() { OWN_GTID } else { 0 };
         let file = if self.file.is_some() { SPILLED } else { 0 };
         let mut w = Writer::new(out);
-        w.u8(GROUP).u8(frame | own | file).u32(self.thread_id).u64(self.committed_us).u64(self.bytes).u32(self.items);
+        let bits = frame | own | file | if self.compressed { COMPRESSED } else { 0 };
+        w.u8(GROUP).u8(bits).u32(self.thread_id).u64(self.committed_us).u64(self.bytes).u32(self.items);
         if let Some((uuid, number)) = self.gtid {
             w.bytes(&uuid.0).u64(number);
         }
@@ -124,10 +128,10 @@ impl Head {
     /// Reads it; the items follow.
     pub fn decode(r: &mut Reader<'_>) -> Result<Head, DecodeError> {
         let [kind, bits] = r.array()?;
-        if kind != GROUP || bits & !(OWN_GTID | DEFINITION | PREPARED | SPILLED) != 0 {
+        if kind != GROUP || bits & !(OWN_GTID | DEFINITION | PREPARED | SPILLED | COMPRESSED) != 0 {
             return Err(r.invalid("group of the binary log"));
         }
-        let frame = match bits & !(OWN_GTID | SPILLED) {
+        let frame = match bits & !(OWN_GTID | SPILLED | COMPRESSED) {
             0 => Frame::Rows,
             DEFINITION => Frame::Definition,
             PREPARED => Frame::Prepared,
@@ -136,7 +140,8 @@ impl Head {
         let (thread_id, committed_us, length, items) = (r.u32()?, r.u64()?, r.u64()?, r.u32()?);
         let gtid = if bits & OWN_GTID != 0 { Some((Uuid(r.array()?), r.u64()?)) } else { None };
         let file = if bits & SPILLED != 0 { Some(SpilledTo { number: r.u64()?, bytes: r.u64()? }) } else { None };
-        Ok(Head { frame, thread_id, committed_us, bytes: length, items, gtid, file })
+        let compressed = bits & COMPRESSED != 0;
+        Ok(Head { frame, thread_id, committed_us, bytes: length, items, gtid, file, compressed })
     }
 
     /// Bytes that it takes.
@@ -576,6 +581,13 @@ impl Payload {
     /// It is never empty.
     pub fn is_empty(&self) -> bool {
         false
+    }
+
+    /// The events are to be compressed. Before it is read.
+    pub fn compress(&mut self) {
+        if let Some(bits) = self.front.get_mut(1) {
+            *bits |= COMPRESSED;
+        }
     }
 
     /// The commit that carries it is in the log, or may be.

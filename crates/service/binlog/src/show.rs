@@ -3,6 +3,7 @@
 use crate::event::{Event, kind};
 use crate::format::{FormatDescription, Gtid, Rotate, XaPrepare, gtids, rows_query};
 use crate::map::TableMap;
+use crate::packed::Packed;
 use crate::query::Query;
 use crate::rows::{self, Rows};
 use std::fmt::Write;
@@ -23,6 +24,9 @@ pub fn info(event: &Event<'_>) -> String {
         kind::XID => body.first_chunk().map(|id| format!("COMMIT /* xid={} */", u64::from_le_bytes(*id))),
         kind::ROTATE => Rotate::decode(body).map(|r| format!("{};pos={}", text(r.file), r.position)).ok(),
         kind::ROWS_QUERY => Some(format!("# {}", text(rows_query(body)))),
+        kind::TRANSACTION_PAYLOAD => Packed::decode(body)
+            .ok()
+            .map(|p| format!("compression='{}', decompressed_size={} bytes", p.compression(), p.size)),
         kind::XA_PREPARE => XaPrepare::decode(body).map(|x| xa(&x)).ok(),
         kind => Rows::decode(kind, body).ok().flatten().map(|r| {
             let end = if r.flags & rows::flags::STATEMENT_END != 0 { " flags: STMT_END_F" } else { "" };

@@ -591,6 +591,42 @@ mod groups {
     }
 
     #[test]
+    fn a_group_is_compressed() {
+        let a = shape(1);
+        let mut g = Gathered::default();
+        (0..200).for_each(|n| insert(&mut g, n, &a, n as i64));
+        let plain = bytes(&mut g, 200);
+        let mut payload = plain.clone();
+        // As `Payload::compress` says it.
+        payload[1] |= 16;
+        let want = shown(&[plain], Checksum::None);
+        let got = shown(&[payload.clone()], Checksum::Crc32);
+        assert!(
+            got.len() == 2 && got[1].starts_with("Transaction_payload compression='ZSTD', decompressed_size="),
+            "{got:?}"
+        );
+        let mut out = Vec::new();
+        let mut d = deriver(Checksum::Crc32);
+        let derived = d.group(&payload, 70, &mut out).unwrap();
+        assert!(derived.compressed && derived.size < derived.plain, "{derived:?}");
+        let first = Event::first(&out, Checksum::Crc32).unwrap().unwrap();
+        let second = Event::first(&out[first.bytes.len()..], Checksum::Crc32).unwrap().unwrap();
+        let mut events = crate::packed::Packed::decode(second.body).unwrap().events();
+        let (mut inside, mut position) = (Vec::new(), 0);
+        while let Some(event) = events.next_event().unwrap() {
+            position += event.bytes.len() as u32;
+            assert_eq!(event.header.end_position, position);
+            inside.push(format!("{} {}", kind::name(event.header.kind), show::info(&event)));
+        }
+        assert_eq!(inside, want[1..]);
+        // What is damaged is not written, and what comes next is as if it had not been there.
+        let (at, mut nothing) = (d.position(), Vec::new());
+        let error = d.group(&payload[..payload.len() - 1], 71, &mut nothing).unwrap_err();
+        assert!(matches!(error, gannet_base::DecodeError::Short { .. }), "{error}");
+        assert_eq!((d.position(), nothing.len()), (at, 0));
+    }
+
+    #[test]
     fn damaged_groups_are_refused() {
         let a = shape(1);
         let mut g = Gathered::default();

@@ -6,6 +6,7 @@ use crate::client::{UNIT, remove_unit};
 use crate::config::Mapping;
 use crate::container::Container;
 use gannet_core::accounts::Privileges;
+use gannet_core::vars::Live;
 use gannet_core::work::{Mode, Terms, Work};
 use gannet_engine::{Isolation, Lsn};
 use gannet_runtime::{Unpark, WallTime, interrupted, sleep};
@@ -42,6 +43,7 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         autocommit: true,
         row_wait_s: 1,
         table_wait_s: 1,
+        compressed: core.globals.get(Live::BinlogTransactionCompression).as_bool(),
     };
     let mut work = Work::new(core.clone(), 0, terms);
     let mut walks: BTreeMap<String, Walk> = BTreeMap::new();

@@ -8,6 +8,7 @@ use gannet_base::DecodeError;
 use gannet_binlog::event::{Event, flags, kind};
 use gannet_binlog::format::{FormatDescription, Gtid, Rotate, XaPrepare};
 use gannet_binlog::map::TableMap;
+use gannet_binlog::packed::Packed;
 use gannet_binlog::query::{Query, Settings};
 use gannet_binlog::{Checksum, Header};
 use gannet_catalog::POSITION;
@@ -113,6 +114,7 @@ impl<'s> Events<'s> {
             kind::QUERY => self.query(&header, body)?,
             kind::XID => self.end(&header)?,
             kind::XA_PREPARE => self.prepare(&header, body)?,
+            kind::TRANSACTION_PAYLOAD => self.packed(&header, body)?,
             kind::TABLE_MAP | kind::WRITE_ROWS | kind::UPDATE_ROWS | kind::DELETE_ROWS => {
                 self.rows(&header, body)?;
             }
@@ -172,6 +174,34 @@ impl<'s> Events<'s> {
                 return Err(Fault::Stopped);
             }
         }
+    }
+
+    /// The events of a transaction that are compressed: all behind its first one.
+    fn packed(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
+        let wrong = |what: &str| Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, what));
+        if self.place != Place::Begun {
+            return Err(wrong("a compressed transaction without its GTID"));
+        }
+        if self.skips {
+            self.behind(header);
+            return self.ended(header);
+        }
+        let packed = Packed::decode(body).map_err(damaged)?;
+        let mut events = packed.events();
+        while let Some(event) = events.next_event().map_err(damaged)? {
+            let within = matches!(
+                event.header.kind,
+                kind::QUERY | kind::XID | kind::XA_PREPARE | kind::TABLE_MAP | kind::ROWS_QUERY | kind::IGNORABLE
+            ) || (kind::WRITE_ROWS_V1..=kind::DELETE_ROWS_V1).contains(&event.header.kind)
+                || (kind::WRITE_ROWS..=kind::DELETE_ROWS).contains(&event.header.kind);
+            if !within || self.place == Place::Between {
+                return Err(wrong("an event in a compressed transaction that has no place there"));
+            }
+            // Its end is the log's place.
+            let inner = Header { end_position: header.end_position, ..event.header };
+            self.apply(&Event { header: inner, ..event })?;
+        }
+        if self.place == Place::Between { Ok(()) } else { Err(wrong("a compressed transaction without its end")) }
     }
 
     /// Where the log stands behind an event that ends a transaction.

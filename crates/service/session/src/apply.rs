@@ -14,6 +14,7 @@ use gannet_binlog::Checksum;
 use gannet_binlog::event::{Event, kind};
 use gannet_binlog::format::FormatDescription;
 use gannet_binlog::map::{ColumnKind, TableMap};
+use gannet_binlog::packed::Packed;
 use gannet_binlog::rows::{Change, Image, Rows, flags};
 use gannet_core::vars::{Live, VarValue};
 use gannet_parser::printer::quote_name;
@@ -337,18 +338,31 @@ fn events(session: &mut Session, applier: &mut Applier, mut bytes: &[u8]) -> Res
         bytes = &bytes[event.bytes.len()..];
         match header.kind {
             kind::FORMAT_DESCRIPTION => applier.describe(event.body)?,
-            kind::TABLE_MAP => applier.map(event.body)?,
-            kind::ROWS_QUERY => {}
-            kind::WRITE_ROWS | kind::UPDATE_ROWS | kind::DELETE_ROWS => {
-                applier.rows(session, header.kind, event.body)?
+            kind::TRANSACTION_PAYLOAD => {
+                let packed = Packed::decode(event.body).map_err(|_| sql_err!(Syntax))?;
+                let mut events = packed.events();
+                while let Some(event) = events.next_event().map_err(|_| sql_err!(Syntax))? {
+                    // What begins and ends it is the session's.
+                    if !matches!(event.header.kind, kind::QUERY | kind::XID) {
+                        rows_event(session, applier, event.header.kind, event.body)?;
+                    }
+                }
             }
-            kind::WRITE_ROWS_V1 | kind::UPDATE_ROWS_V1 | kind::DELETE_ROWS_V1 => {
-                applier.rows(session, header.kind, event.body)?;
-            }
-            other => return Err(sql_err!(OnlyFdAndRbrEventsAllowedInBinlogStatement, kind::name(other))),
+            kind => rows_event(session, applier, kind, event.body)?,
         }
     }
     Ok(())
+}
+
+/// An event of a statement's rows.
+fn rows_event(session: &mut Session, applier: &mut Applier, kind: u8, body: &[u8]) -> Result<()> {
+    match kind {
+        kind::TABLE_MAP => applier.map(body),
+        kind::ROWS_QUERY => Ok(()),
+        kind::WRITE_ROWS | kind::UPDATE_ROWS | kind::DELETE_ROWS => applier.rows(session, kind, body),
+        kind::WRITE_ROWS_V1 | kind::UPDATE_ROWS_V1 | kind::DELETE_ROWS_V1 => applier.rows(session, kind, body),
+        other => Err(sql_err!(OnlyFdAndRbrEventsAllowedInBinlogStatement, kind::name(other))),
+    }
 }
 
 /// Base64 in pieces that end with padding or not, with white space anywhere.

@@ -4,6 +4,7 @@ use super::Session;
 use super::reply::{Done, RowsSink};
 use super::show::{column, number, table};
 use gannet_binlog::event::{HEADER, MAGIC, kind};
+use gannet_binlog::packed::Packed;
 use gannet_binlog::{Checksum, Event, Header, show};
 use gannet_core::accounts::Privilege;
 use gannet_core::binlog::Binlog;
@@ -16,6 +17,36 @@ use std::sync::Arc;
 
 /// What SHOW BINLOG EVENTS reads at once.
 const READ: u64 = 1 << 20;
+
+/// Rows of SHOW BINLOG EVENTS.
+struct Shown<'a> {
+    name: &'a str,
+    /// Events that are passed over yet, and rows at most.
+    skip: usize,
+    take: usize,
+    rows: Vec<Vec<Value>>,
+}
+
+impl Shown<'_> {
+    fn wants_more(&self) -> bool {
+        self.rows.len() < self.take
+    }
+
+    fn event(&mut self, begins: u64, end: u64, event: &Event<'_>) {
+        if self.skip > 0 {
+            self.skip -= 1;
+            return;
+        }
+        self.rows.push(vec![
+            Value::text(self.name),
+            Value::UInt(begins),
+            Value::text(kind::name(event.header.kind)),
+            Value::UInt(event.header.server_id.into()),
+            Value::UInt(end),
+            Value::text(&show::info(event)),
+        ]);
+    }
+}
 
 fn failed(e: io::Error) -> SqlError {
     sql_err!(ErrorWhenExecutingCommand, "SHOW BINLOG EVENTS", e)
@@ -76,27 +107,29 @@ impl Session {
         let from = position.unwrap_or(0).max(MAGIC.len() as u64);
         let mut scan =
             Scan { file: &open, checksum: front.checksum, at: from, end: found.size, bytes: Vec::new(), used: 0 };
-        let (mut rows, mut passed) = (Vec::new(), 0);
-        while rows.len() < take {
+        let mut shown = Shown { name: &name, skip, take, rows: Vec::new() };
+        while shown.wants_more() {
             gannet_runtime::yield_if_due();
             if gannet_runtime::interrupted() {
                 return Err(sql_err!(QueryInterrupted));
             }
             let begins = scan.at;
             let Some(event) = scan.next()? else { break };
-            passed += 1;
-            if passed <= skip {
-                continue;
+            let end = begins + event.bytes.len() as u64;
+            shown.event(begins, end, &event);
+            if event.header.kind == kind::TRANSACTION_PAYLOAD
+                && let Ok(packed) = Packed::decode(event.body)
+            {
+                // As in MySQL, those within stand where it ends. What is damaged ends them.
+                let mut events = packed.events();
+                while shown.wants_more()
+                    && let Ok(Some(event)) = events.next_event()
+                {
+                    shown.event(end, end, &event);
+                }
             }
-            rows.push(vec![
-                Value::text(&name),
-                Value::UInt(begins),
-                Value::text(kind::name(event.header.kind)),
-                Value::UInt(event.header.server_id.into()),
-                Value::UInt(begins + event.bytes.len() as u64),
-                Value::text(&show::info(&event)),
-            ]);
         }
+        let rows = shown.rows;
         let columns = vec![
             column("Log_name", 255),
             number("Pos"),

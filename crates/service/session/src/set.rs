@@ -31,6 +31,8 @@ const RESTRICTED: &[&str] = &[
     "binlog_row_image",
     "binlog_row_value_options",
     "binlog_rows_query_log_events",
+    "binlog_transaction_compression",
+    "binlog_transaction_compression_level_zstd",
     "character_set_database",
     "collation_database",
     "default_collation_for_utf8mb4",

@@ -17,6 +17,7 @@ pub(crate) fn terms(vars: &SessionVars) -> Terms {
         autocommit: vars[Live::Autocommit].as_bool(),
         row_wait_s: vars[Live::InnodbLockWaitTimeout].as_u64() as u32,
         table_wait_s: vars[Live::LockWaitTimeout].as_u64() as u32,
+        compressed: vars[Live::BinlogTransactionCompression].as_bool(),
     }
 }
 

@@ -8,9 +8,9 @@ use super::{
 use crate::log::ErrorLog;
 use gannet_base::sync::atomic::Ordering::Relaxed;
 use gannet_base::{Lsn, Reader};
-use gannet_binlog::derive::{Deriver, Writer};
+use gannet_binlog::derive::{Derived, Deriver, Writer};
 use gannet_binlog::event::{HEADER, MAGIC};
-use gannet_binlog::format::{Gtid, gtids};
+use gannet_binlog::format::gtids;
 use gannet_binlog::group::{GROUP, Head, Item, ROTATE, SpilledTo};
 use gannet_engine::{Beyond, Committed, Consumer, Engine, Hold};
 use gannet_runtime::{File, OpenOptions, fs, sleep};
@@ -316,12 +316,14 @@ impl Exporter {
                 }
                 let head = Head::decode(&mut Reader::new(&committed.payload)).map_err(other)?;
                 let thread = head.thread_id;
-                let group = match head.file {
+                let derived = match head.file {
                     None => {
                         self.deriver.group(&committed.payload, committed.lsn.get(), &mut self.out).map_err(other)?
                     }
                     Some(file) => self.take_spilled(committed, &head, file)?,
                 };
+                self.log.sizes.add(&derived);
+                let group = derived.gtid;
                 self.time = (group.committed_us / 1_000_000) as u32;
                 let place = Place { number: self.number, position: self.deriver.position() };
                 let gtid = (group.uuid, group.number);
@@ -389,7 +391,7 @@ impl Exporter {
     }
 
     /// Derives the events of a commit whose rows are in a file, piece by piece.
-    fn take_spilled(&mut self, committed: &Committed, head: &Head, file: SpilledTo) -> io::Result<Gtid> {
+    fn take_spilled(&mut self, committed: &Committed, head: &Head, file: SpilledTo) -> io::Result<Derived> {
         let before = self.deriver.clone();
         self.write()?;
         let done = self.copy_spilled(committed, head, file);
@@ -404,7 +406,7 @@ impl Exporter {
         done
     }
 
-    fn copy_spilled(&mut self, committed: &Committed, head: &Head, file: SpilledTo) -> io::Result<Gtid> {
+    fn copy_spilled(&mut self, committed: &Committed, head: &Head, file: SpilledTo) -> io::Result<Derived> {
         let mut front = Reader::new(&committed.payload);
         Head::decode(&mut front).map_err(other)?;
         let mut rows = Rows {
@@ -422,7 +424,7 @@ impl Exporter {
             (rows.at, rows.used) = (0, 0);
             rows.bytes.clear();
         }
-        let gtid = self.deriver.begin_group(head, first, &mut self.out);
+        let derived = self.deriver.begin_group(head, first, &mut self.out);
         while !front.is_empty() {
             self.deriver.item(&Item::decode(&mut front).map_err(other)?, &mut self.out);
         }
@@ -433,7 +435,7 @@ impl Exporter {
             }
         }
         self.deriver.end_group(head, committed.lsn.get(), &mut self.out);
-        Ok(gtid)
+        Ok(derived)
     }
 
     /// Removes the files whose rows are durably in the files of events.

@@ -12,12 +12,14 @@
 mod exporter;
 mod files;
 mod owned;
+mod sizes;
 mod spill;
 #[cfg(test)]
 mod tests;
 
 pub use files::{Front, Names};
 pub use owned::OwnGtid;
+pub use sizes::{Sized, Sizes};
 
 use crate::log::ErrorLog;
 use crate::vars::{GlobalVars, Live};
@@ -123,6 +125,7 @@ pub struct Binlog {
     shared: Mutex<Shared>,
     /// Number of the next file with rows.
     next_spill: AtomicU64,
+    sizes: sizes::AllSizes,
     exporter: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -140,6 +143,7 @@ impl Binlog {
             uuid: globals().writer.uuid,
             shared: Mutex::default(),
             next_spill: AtomicU64::new(0),
+            sizes: Default::default(),
             exporter: Mutex::new(None),
         });
         let exporter = exporter::Exporter::open(engine, it.clone(), globals, log).map_err(failed)?;

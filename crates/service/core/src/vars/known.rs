@@ -412,7 +412,6 @@ pub const DEFAULT_ONLY: &[VarDef] = &[
     text("gtid_owned", Both, "").default_only(),
     boolean("binlog_encryption", Global, false).default_only(),
     boolean("binlog_rotate_encryption_master_key_at_startup", Global, false).default_only().read_only(),
-    boolean("binlog_transaction_compression", Both, false).default_only(),
     boolean("innodb_api_enable_binlog", Global, false).default_only().read_only(),
     boolean("innodb_api_enable_mdl", Global, false).default_only().read_only(),
     choice("innodb_doublewrite", Global, "ON", &["ON", "OFF", "DETECT_AND_RECOVER", "DETECT_ONLY"]).default_only(),

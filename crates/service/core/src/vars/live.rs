@@ -296,6 +296,7 @@ live! {
         .help("what table maps say of columns: FULL with names, members and keys");
     BinlogRowImage = choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"]).help("columns of changed rows in the binary log: all, all but unchanged long ones, or those that are needed");
     BinlogRowsQueryLogEvents = boolean("binlog_rows_query_log_events", Both, false).help("statements stand before their rows in the binary log");
+    BinlogTransactionCompression = boolean("binlog_transaction_compression", Both, false).help("rows of a transaction are compressed with zstd in the binary log");
     BinlogExpireLogsSeconds = int("binlog_expire_logs_seconds", Global, 2_592_000, 0, 4_294_967_295)
         .help("files of the binary log go after so long, when a new one begins; 0: never");
     BinlogExpireLogsAutoPurge = boolean("binlog_expire_logs_auto_purge", Global, true).help("they do");

@@ -54,6 +54,8 @@ pub struct Terms {
     pub row_wait_s: u32,
     /// `lock_wait_timeout`: of tables and gates, seconds.
     pub table_wait_s: u32,
+    /// `binlog_transaction_compression`.
+    pub compressed: bool,
 }
 
 /// Whose work it is, where no session asks for that itself.
@@ -187,6 +189,9 @@ impl Work {
 
     /// The same with the rows for the binary log.
     fn commit_logged(&mut self, later: bool, mut payload: Payload) -> gannet_engine::Result<()> {
+        if self.terms.compressed {
+            payload.compress();
+        }
         let done = match later {
             true => self.txn.commit_with_unsynced(&mut payload).map(|lsn| self.unsynced = lsn),
             false => self.txn.commit_with(&mut payload).map(drop),

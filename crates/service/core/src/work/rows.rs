@@ -91,6 +91,7 @@ impl Work {
             autocommit: false,
             row_wait_s: get(Live::InnodbLockWaitTimeout).as_u64() as u32,
             table_wait_s: get(Live::LockWaitTimeout).as_u64() as u32,
+            compressed: get(Live::BinlogTransactionCompression).as_bool(),
         };
         let access = Access::new(&core.accounts, account, &account.grants.default_roles);
         let limited = account.policy.limits != [0; 4];

@@ -633,3 +633,72 @@ fn transactions_are_waited_for() {
     let mut c = unlogged.connect();
     assert_eq!(error(&mut c, "SELECT WAIT_FOR_EXECUTED_GTID_SET('')"), 1235);
 }
+
+#[test]
+fn transactions_are_compressed() {
+    let r = logged();
+    let mut c = r.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT PRIMARY KEY, b TEXT)",
+        "FLUSH BINARY LOGS",
+        "INSERT INTO d.t VALUES (0, 'plain')",
+        "SET binlog_transaction_compression = ON",
+        "INSERT INTO d.t VALUES (1, REPEAT('x', 5000)), (2, REPEAT('y', 5000))",
+        "BEGIN",
+        "UPDATE d.t SET b = CONCAT(b, '!')",
+        "DELETE FROM d.t WHERE a = 1",
+        // The session's value at the commit counts.
+        "SET binlog_transaction_compression = OFF",
+        "COMMIT",
+        "SET binlog_transaction_compression = ON",
+        // A definition is not compressed.
+        "CREATE TABLE d.u (a INT)",
+    ] {
+        run(&mut c, sql);
+    }
+    let shown = events(&mut c, "binlog.000002");
+    let kinds: Vec<&str> = shown.iter().map(|e| e.split_once(' ').map_or(&**e, |(kind, _)| kind)).collect();
+    let rows_of = ["Gtid", "Query", "Table_map", "Write_rows", "Xid"];
+    let packed = ["Gtid", "Transaction_payload", "Query", "Table_map", "Write_rows", "Xid"];
+    let changed = ["Gtid", "Query", "Table_map", "Update_rows", "Update_rows", "Table_map", "Delete_rows", "Xid"];
+    let want = [&["Format_desc", "Previous_gtids"][..], &rows_of, &packed, &changed, &["Gtid", "Query"]].concat();
+    assert_eq!(kinds, want, "{shown:?}");
+    let payload = &shown[8];
+    assert!(payload.starts_with("Transaction_payload compression='ZSTD', decompressed_size=10"), "{payload}");
+    let stats = "SELECT LOG_TYPE, COMPRESSION_TYPE, TRANSACTION_COUNTER, COMPRESSED_BYTES_COUNTER < 500, \
+                 UNCOMPRESSED_BYTES_COUNTER > 10000, COMPRESSION_PERCENTAGE > 90, \
+                 FIRST_TRANSACTION_ID = LAST_TRANSACTION_ID, LAST_TRANSACTION_COMPRESSED_BYTES < 500, \
+                 LAST_TRANSACTION_TIMESTAMP > NOW() - INTERVAL 1 DAY \
+                 FROM performance_schema.binary_log_transaction_compression_stats ORDER BY 2";
+    let found = rows(&mut c, stats);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].starts_with("BINARY|NONE|5|"), "{found:?}");
+    assert_eq!(found[1], "BINARY|ZSTD|1|1|1|1|1|1|1");
+    run(&mut c, "TRUNCATE performance_schema.binary_log_transaction_compression_stats");
+    assert_eq!(rows(&mut c, stats), [""; 0]);
+
+    // Done again by BINLOG; what is damaged is refused, and nothing of it stays.
+    let file = in_file(&std::fs::read(r.dir.join("binlog.000002")).unwrap());
+    run(&mut c, "DELETE FROM d.t");
+    let description = binlog_statement(&mut c, &file[0].2);
+    run(&mut c, &description);
+    let event = &file.iter().find(|e| e.0 == 40).unwrap().2;
+    let statement = binlog_statement(&mut c, event);
+    run(&mut c, &statement);
+    assert_eq!(rows(&mut c, "SELECT a, LENGTH(b) FROM d.t"), ["1|5000", "2|5000"]);
+    assert_eq!(error(&mut c, &statement), 1062);
+    run(&mut c, "DELETE FROM d.t");
+    run(&mut c, "SET GLOBAL binlog_checksum = NONE");
+    let file = std::fs::read(r.dir.join("binlog.000003")).unwrap();
+    let description = &file[4..];
+    let size = u32::from_le_bytes(description[9..13].try_into().unwrap()) as usize;
+    let statement = binlog_statement(&mut c, &description[..size]);
+    run(&mut c, &statement);
+    let mut cut = event[..event.len() - 44].to_vec();
+    let size = cut.len() as u32;
+    cut[9..13].copy_from_slice(&size.to_le_bytes());
+    let statement = binlog_statement(&mut c, &cut);
+    assert_eq!(error(&mut c, &statement), 1149);
+    assert_eq!(rows(&mut c, "SELECT COUNT(*) FROM d.t"), ["0"]);
+}

@@ -173,6 +173,7 @@ fn what_the_source_tells_is_done_once() {
     assert_eq!(error(&mut r, "CHANGE REPLICATION SOURCE TO SOURCE_PORT = 1"), 3021);
     assert_eq!(error(&mut r, "RESET REPLICA"), 3081);
     for sql in [
+        "SET binlog_transaction_compression = ON",
         "DELETE FROM parent WHERE a = 1",
         "UPDATE u SET b = 'y' WHERE BINARY a = 'A'",
         "BEGIN",
@@ -234,6 +235,7 @@ fn what_the_source_tells_is_done_once() {
 
     // What cannot be done stops it, and is done when it can.
     run(&mut q, "INSERT INTO d.parent VALUES (50)");
+    run(&mut c, "SET binlog_transaction_compression = ON");
     run(&mut c, "INSERT INTO d.parent VALUES (49), (50)");
     let until = Instant::now() + Duration::from_secs(30);
     while status(&mut q, "Replica_SQL_Running") == "Yes" && Instant::now() < until {

@@ -2,8 +2,8 @@
 
 use super::columns::*;
 use super::declare::{
-    BIGINT, INT, JSON, LONGTEXT, NAME, SMALLINT, TEXT, UBIGINT, UINT, UMEDIUMINT, UTINYINT, YES_NO, enumeration, fixed,
-    timestamp, tinyint, varchar,
+    BIGINT, INT, JSON, LONGTEXT, NAME, UBIGINT, UINT, UMEDIUMINT, UTINYINT, YES_NO, enumeration, fixed, timestamp,
+    tinyint, varchar,
 };
 use super::empty::no_rows;
 use gannet_core::Core;
@@ -20,7 +20,6 @@ tables! {
     cond_instances by no_rows { NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT }
     mutex_instances by no_rows { NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT, LOCKED_BY_THREAD_ID: UBIGINT }
     rwlock_instances by no_rows { NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT, WRITE_LOCKED_BY_THREAD_ID: UBIGINT, READ_LOCKED_BY_COUNT: UINT.not_null() }
-    binary_log_transaction_compression_stats by no_rows { LOG_TYPE: enumeration(&["BINARY", "RELAY"]).not_null(), COMPRESSION_TYPE: NAME.not_null(), TRANSACTION_COUNTER: COUNT, COMPRESSED_BYTES_COUNTER: COUNT, UNCOMPRESSED_BYTES_COUNTER: COUNT, COMPRESSION_PERCENTAGE: SMALLINT.not_null(), FIRST_TRANSACTION_ID: TEXT, FIRST_TRANSACTION_COMPRESSED_BYTES: COUNT, FIRST_TRANSACTION_UNCOMPRESSED_BYTES: COUNT, FIRST_TRANSACTION_TIMESTAMP: timestamp(6), LAST_TRANSACTION_ID: TEXT, LAST_TRANSACTION_COMPRESSED_BYTES: COUNT, LAST_TRANSACTION_UNCOMPRESSED_BYTES: COUNT, LAST_TRANSACTION_TIMESTAMP: timestamp(6) }
     replication_applier_filters by no_rows { CHANNEL_NAME: fixed(64).not_null(), FILTER_NAME: fixed(64).not_null(), FILTER_RULE: LONGTEXT.not_null(), CONFIGURED_BY: enumeration(&[
             "STARTUP_OPTIONS", "CHANGE_REPLICATION_FILTER", "STARTUP_OPTIONS_FOR_CHANNEL", "CHANGE_REPLICATION_FILTER_FOR_CHANNEL",
         ]).not_null(), ACTIVE_SINCE: timestamp(6).not_null(), COUNTER: COUNT }

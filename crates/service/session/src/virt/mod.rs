@@ -21,6 +21,7 @@ mod objects;
 mod performance;
 mod programs;
 mod ran;
+mod replication;
 mod runtime;
 mod seen;
 mod views;
@@ -107,6 +108,7 @@ fn declared() -> &'static [Declared] {
             performance::PERFORMANCE_SCHEMA,
             deeds::PERFORMANCE_SCHEMA,
             objects::PERFORMANCE_SCHEMA,
+            replication::PERFORMANCE_SCHEMA,
             seen::PERFORMANCE_SCHEMA,
             absent::PERFORMANCE_SCHEMA,
             absent::OFF,
