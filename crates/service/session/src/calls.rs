@@ -9,10 +9,10 @@ use super::reply::{Done, Ended, Manner, Reply};
 use super::running::storing;
 use super::state::State;
 use super::steps::Frame;
+use super::surroundings::{self, Around, Identity, become_account, become_again};
 use super::{Charsets, Session, steps};
 use gannet_base::Attached;
-use gannet_core::accounts::{Access, Account, Name, Privilege};
-use gannet_core::vars::{Live, VarValue};
+use gannet_core::accounts::Privilege;
 use gannet_core::work::exchange;
 use gannet_exec::Rows;
 use gannet_exec::changes::RowWriter;
@@ -39,20 +39,14 @@ enum Out {
 }
 
 /// What a program's beginning has changed of the session, to be put back at its end.
-pub(super) struct Entered {
+struct Entered {
+    /// sql_mode and character sets as they were.
     mode: SqlMode,
     client: Charset,
     connection: CollationId,
+    around: Option<Around>,
     database: Option<Option<Arc<str>>>,
-    identity: Option<Box<Identity>>,
-}
-
-/// Whose rights count.
-struct Identity {
-    account: Arc<Account>,
-    roles: Vec<Name>,
-    current_user: String,
-    access: Access,
+    identity: Option<Identity>,
 }
 
 /// Where the rows of functions and triggers would go: error 1415.
@@ -243,25 +237,16 @@ fn enter(session: &mut Session, schema: &Arc<str>, made: &Made, definer: bool) -
         session.state.set_database(Some(schema.clone()));
     }
     let wanted = SqlMode::from_bits(made.sql_mode).unwrap_or_default();
-    set_surroundings(session, wanted, made.client.charset(), made.connection);
-    Ok(Entered { mode, client, connection, database, identity })
+    let around = surroundings::surround(session, (wanted, made.client.charset(), made.connection));
+    Ok(Entered { mode, client, connection, around, database, identity })
 }
 
 fn leave_program(session: &mut Session, entered: Entered) {
-    set_surroundings(session, entered.mode, entered.client, entered.connection);
+    surroundings::unsurround(session, entered.around, (entered.mode, entered.client, entered.connection));
     if let Some(database) = entered.database {
         session.state.set_database(database);
     }
     become_again(session, entered.identity);
-}
-
-fn become_again(session: &mut Session, before: Option<Box<Identity>>) {
-    if let Some(before) = before {
-        session.state.account = before.account;
-        session.state.roles = before.roles;
-        session.state.current_user = before.current_user;
-        session.state.access = before.access;
-    }
 }
 
 /// Runs `f` with the rights of a definer. Error 1449.
@@ -274,40 +259,6 @@ fn as_definer<R>(
     let outcome = f(session);
     become_again(session, before);
     outcome
-}
-
-fn set_surroundings(session: &mut Session, mode: SqlMode, client: Charset, connection: CollationId) {
-    let same = session.settings.exec.sql_mode == mode && session.settings.charsets.client == client;
-    if same && session.settings.charsets.connection == connection {
-        return;
-    }
-    let vars = &mut session.state.vars;
-    vars.set(Live::SqlMode, VarValue::text(&mode.to_string()));
-    vars.set(Live::CharacterSetClient, VarValue::text(client.name()));
-    vars.set(Live::CharacterSetConnection, VarValue::text(connection.charset().name()));
-    vars.set(Live::CollationConnection, VarValue::text(connection.get().name));
-    let unlock_unmatched = session.settings.exec.unlock_unmatched;
-    session.refresh();
-    session.settings.exec.unlock_unmatched = unlock_unmatched;
-}
-
-/// Takes the rights of a definer, unless they are the session's. Error 1449.
-fn become_account(session: &mut Session, definer: &(Box<str>, Box<str>)) -> Result<Option<Box<Identity>>> {
-    let (user, host) = (&*definer.0, &*definer.1);
-    if *session.state.account.user == *user && *session.state.account.host == *host {
-        return Ok(None);
-    }
-    let account = session.server.accounts.get(user, host).or_else(|| super::owned::definer(user, host));
-    let account = account.ok_or_else(|| sql_err!(NoSuchUser, user, host))?;
-    let roles = account.grants.default_roles.clone();
-    let access = Access::new(&session.server.accounts, &account, &roles);
-    let s = &mut session.state;
-    Ok(Some(Box::new(Identity {
-        current_user: std::mem::replace(&mut s.current_user, account.name()),
-        account: std::mem::replace(&mut s.account, account),
-        roles: std::mem::replace(&mut s.roles, roles),
-        access: std::mem::replace(&mut s.access, access),
-    })))
 }
 
 /// A plan that calls functions or fires triggers is about to run: a session for these is there when it is needed.

@@ -102,6 +102,7 @@ pub(crate) mod show_programs;
 mod state;
 mod statement;
 mod steps;
+mod surroundings;
 mod sys;
 pub mod sys_config;
 mod temporary;
@@ -161,6 +162,8 @@ pub struct Session {
     pub(crate) position: Option<Vec<u8>>,
     /// BINLOG.
     pub(crate) applier: Option<Box<apply::Applier>>,
+    /// Of stored programs that were called.
+    pub(crate) surroundings: surroundings::Surroundings,
     ended: bool,
     /// See [`Session::is_inside`].
     inside: bool,
@@ -316,6 +319,7 @@ impl Session {
             position: None,
             applier: None,
             restoring: None,
+            surroundings: surroundings::Surroundings::default(),
             temporaries: temporary::Temporaries::default(),
             ended: false,
             inside: false,

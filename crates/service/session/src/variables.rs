@@ -139,7 +139,7 @@ fn passes(v: &SessionVars) -> Passes {
 }
 
 /// Hash of what plans depend on beside their key's other parts.
-fn mode_key(v: &SessionVars) -> u64 {
+pub(crate) fn mode_key(v: &SessionVars) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut h = DefaultHasher::new();
     for id in [Live::SqlMode, Live::TimeZone, Live::OptimizerSwitch, Live::LcTimeNames, Live::CharacterSetClient] {
