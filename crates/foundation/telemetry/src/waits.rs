@@ -52,6 +52,10 @@ waits! {
     EventsIdle = "wait/idle/events";
     /// What looks at the server each second.
     SamplerIdle = "wait/idle/sampler";
+    /// What writes mysql.general_log and mysql.slow_log: for an entry.
+    LogTablesIdle = "wait/idle/log_tables";
+    /// Who reads one of these tables: for what was logged before.
+    LogTables = "wait/log/tables";
     /// For a page being read by another task.
     PageRead = "wait/buffer/page_read";
     /// For a page latch.

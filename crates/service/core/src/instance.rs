@@ -72,9 +72,12 @@ impl Instance {
             self.workers = Some(Arc::new(workers));
         }
         self.core.collect(globals.get(Live::PerformanceSchema).as_bool());
-        // A simulated server has no sampler: its life is steps, not seconds.
-        let core = self.core.clone();
-        self.tasks.lock().push(gannet_runtime::spawn("sampler", move || crate::seen::run(&core)));
+        // A simulated server has no sampler: its life is steps, not seconds. Nor has it logs of statements.
+        let (core, logged) = (self.core.clone(), self.core.clone());
+        self.tasks.lock().extend([
+            gannet_runtime::spawn("sampler", move || crate::seen::run(&core)),
+            gannet_runtime::spawn("log-tables", move || crate::log_tables::run(&logged)),
+        ]);
         Ok(())
     }
 
@@ -268,7 +271,8 @@ impl Instance {
         if !clean {
             s.log.warning("some statements did not end in time; their transactions are rolled back at the next start");
         }
-        // It may write, and the log be full.
+        s.logs.tables.close();
+        // They may write, and the log be full.
         s.engine.forgo_checkpoints();
         for task in tasks {
             let _ = task.join();

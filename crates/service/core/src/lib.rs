@@ -18,6 +18,8 @@ pub mod kept;
 pub mod kinds;
 pub mod ledger;
 pub mod log;
+mod log_entries;
+mod log_tables;
 pub mod monitors;
 pub mod names;
 pub mod options;

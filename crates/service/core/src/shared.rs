@@ -269,7 +269,7 @@ impl Core {
                 }
             }
             Then::StatementLogs => {
-                if let Err(e) = self.logs.configure(&self.globals) {
+                if let Err(e) = crate::log_tables::check(self).and_then(|()| self.logs.configure(&self.globals)) {
                     self.globals.set(id, former);
                     // The logs that were open before can be opened again; if not, the first error says so.
                     return self.logs.configure(&self.globals).and(Err(e));

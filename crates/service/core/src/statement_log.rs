@@ -2,15 +2,17 @@
 //! 7.4.5 "The Slow Query Log"), so that the tools which read them work.
 //!
 //! An entry is one `write` to a file opened for appending: entries of several threads do not mix, and a line that is
-//! there is whole. A statement pays for it when a log is on; else one load says that both are off.
+//! there is whole. With `log_output=TABLE` they go to tables: [`crate::log_tables`].
+//! A statement pays for it when a log is on; else one load says that both are off.
 
-use crate::kept::KeptText;
 use crate::log::{ErrorLog, timestamp};
+use crate::log_entries::writes_to;
+pub use crate::log_entries::{Argument, EXTRA_COUNTS, Extra, Sender, Slow};
+use crate::log_tables::LogTables;
 use crate::vars::{GlobalVars, Live, VarSet, VarValue};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use gannet_runtime::fs::{Readers, plain_file};
-use gannet_telemetry::Counter;
 use gannet_types::{Result, SqlError, sql_err};
 use std::fs::File;
 use std::io::{self, Write};
@@ -23,30 +25,17 @@ const NOT_USING_INDEXES: u8 = 4;
 const ADMINISTRATION: u8 = 8;
 const RAW: u8 = 16;
 const EXTRA: u8 = 32;
-
-/// What `log_slow_extra` adds of a session's counters, in MySQL's order and under MySQL's names.
-pub const EXTRA_COUNTS: [(&str, Counter); 14] = [
-    ("Bytes_received", Counter::BytesReceived),
-    ("Read_first", Counter::HandlerReadFirst),
-    ("Read_last", Counter::HandlerReadLast),
-    ("Read_key", Counter::HandlerReadKey),
-    ("Read_next", Counter::HandlerReadNext),
-    ("Read_prev", Counter::HandlerReadPrev),
-    ("Read_rnd", Counter::HandlerReadRnd),
-    ("Read_rnd_next", Counter::HandlerReadRndNext),
-    ("Sort_merge_passes", Counter::SortMergePasses),
-    ("Sort_range_count", Counter::SortRange),
-    ("Sort_rows", Counter::SortRows),
-    ("Sort_scan_count", Counter::SortScan),
-    ("Created_tmp_disk_tables", Counter::CreatedTmpDiskTables),
-    ("Created_tmp_tables", Counter::CreatedTmpTables),
-];
+/// Where to.
+const TO_TABLE: u8 = 64;
+const TO_FILE: u8 = 128;
 
 /// Both logs.
 pub struct StatementLogs {
     on: AtomicU8,
     general: Mutex<LogFile>,
     slow: Mutex<LogFile>,
+    /// For the tables of both.
+    pub tables: LogTables,
     datadir: PathBuf,
     /// What a file begins with.
     header: String,
@@ -58,51 +47,6 @@ struct LogFile {
     file: Option<File>,
     /// `USE` of the last entry.
     database: String,
-}
-
-/// The session that sent a statement.
-pub struct Sender<'a> {
-    pub id: u64,
-    /// As the client called itself, and the account that it is.
-    pub user: &'a str,
-    pub account: &'a str,
-    /// A name, and an address where it has one.
-    pub host: &'a str,
-    pub address: &'a str,
-    pub database: &'a str,
-}
-
-/// What `log_slow_extra` adds.
-pub struct Extra {
-    /// The error that the statement ended with; 0 without one.
-    pub error: u16,
-    /// That error, if it was stopped.
-    pub killed: u16,
-    /// What the statement counted of [`EXTRA_COUNTS`].
-    pub counts: [u64; EXTRA_COUNTS.len()],
-}
-
-/// A statement for the slow query log.
-pub struct Slow<'a> {
-    pub sender: Sender<'a>,
-    /// Microseconds since 1970.
-    pub ended_us: u64,
-    pub latency_ns: u64,
-    /// Of these, waiting for locks of rows and tables.
-    pub locks_ns: u64,
-    pub rows_sent: u64,
-    pub rows_examined: u64,
-    pub extra: Option<Extra>,
-    pub text: &'a KeptText,
-}
-
-/// What follows a command in the general query log.
-#[derive(Clone, Copy)]
-pub enum Argument<'a> {
-    /// The text of a statement.
-    Text(&'a KeptText),
-    /// A name, or words of the server's own.
-    Words(&'a str),
 }
 
 impl LogFile {
@@ -145,6 +89,7 @@ impl StatementLogs {
             on: AtomicU8::new(0),
             general: Mutex::default(),
             slow: Mutex::default(),
+            tables: LogTables::default(),
             datadir: datadir.to_path_buf(),
             header,
         }
@@ -157,14 +102,14 @@ impl StatementLogs {
     pub fn configure(&self, vars: &GlobalVars) -> Result<()> {
         let is = |id: Live| vars.get(id).as_bool();
         let output = vars.get(Live::LogOutput);
-        let to_file = output.as_str().split(',').any(|o| o == "FILE") && !output.as_str().contains("NONE");
+        let [to_file, to_table] = ["FILE", "TABLE"].map(|to| writes_to(output.as_str(), to));
         let path = |id: Live| self.datadir.join(vars.get(id).as_str());
         let (general, slow) = (to_file && is(Live::GeneralLog), to_file && is(Live::SlowQueryLog));
         let opened = [
             (self.general.lock().follow(general, path(Live::GeneralLogFile), &self.header), general, GENERAL),
             (self.slow.lock().follow(slow, path(Live::SlowQueryLogFile), &self.header), slow, SLOW),
         ];
-        let mut bits = 0;
+        let mut bits = if to_table { TO_TABLE } else { 0 } | if to_file { TO_FILE } else { 0 };
         for (id, bit) in [
             (Live::LogQueriesNotUsingIndexes, NOT_USING_INDEXES),
             (Live::LogSlowAdminStatements, ADMINISTRATION),
@@ -173,8 +118,8 @@ impl StatementLogs {
         ] {
             bits |= if is(id) { bit } else { 0 };
         }
-        for (outcome, on, bit) in &opened {
-            bits |= if *on && outcome.is_ok() { *bit } else { 0 };
+        for ((outcome, on, bit), variable) in opened.iter().zip([Live::GeneralLog, Live::SlowQueryLog]) {
+            bits |= if (*on || (to_table && is(variable))) && outcome.is_ok() { *bit } else { 0 };
         }
         self.on.store(bits, Relaxed);
         opened.into_iter().try_for_each(|(outcome, ..)| outcome)
@@ -186,11 +131,13 @@ impl StatementLogs {
     /// 1016 when a file cannot be opened; its log is off then.
     pub fn reopen(&self, general: bool, slow: bool) -> Result<()> {
         for (wanted, bit, log) in [(general, GENERAL, &self.general), (slow, SLOW, &self.slow)] {
-            if wanted && self.on.load(Relaxed) & bit != 0 {
+            if wanted && self.on.load(Relaxed) & (bit | TO_FILE) == bit | TO_FILE {
                 let mut log = log.lock();
                 log.file = None;
                 if let Err(e) = log.open(&self.header) {
-                    self.on.fetch_and(!bit, Relaxed);
+                    if self.on.load(Relaxed) & TO_TABLE == 0 {
+                        self.on.fetch_and(!bit, Relaxed);
+                    }
                     return Err(cannot_open(&log.path, &e));
                 }
             }
@@ -208,6 +155,19 @@ impl StatementLogs {
     #[inline]
     pub fn slow(&self) -> bool {
         self.on.load(Relaxed) & SLOW != 0
+    }
+
+    /// Do the logs that are on go to tables?
+    #[inline]
+    pub fn to_tables(&self) -> bool {
+        let on = self.on.load(Relaxed);
+        on & TO_TABLE != 0 && on & (GENERAL | SLOW) != 0
+    }
+
+    /// Which of [`gannet_schema::LOG_TABLES`] are written.
+    pub fn tables_written(&self) -> [bool; 2] {
+        let on = self.on.load(Relaxed);
+        [GENERAL, SLOW].map(|log| on & (TO_TABLE | log) == TO_TABLE | log)
     }
 
     /// Are statements without an index slow, too?
@@ -232,18 +192,29 @@ impl StatementLogs {
     }
 
     /// Appends to the general query log. `command` as the process list names it.
-    pub fn write_general(&self, now_us: u64, id: u64, command: &str, argument: Argument<'_>) {
-        let mut entry = format!("{}\t{id:5} {command}\t", timestamp(now_us as i64)).into_bytes();
-        entry.extend_from_slice(match argument {
-            Argument::Text(text) => text.bytes(),
-            Argument::Words(words) => words.as_bytes(),
-        });
+    pub fn write_general(&self, now_us: u64, sender: &Sender<'_>, command: &str, argument: Argument<'_>) {
+        let on = self.on.load(Relaxed);
+        if on & TO_TABLE != 0 {
+            self.tables.general(now_us, sender, command, argument);
+        }
+        if on & TO_FILE == 0 {
+            return;
+        }
+        let mut entry = format!("{}\t{:5} {command}\t", timestamp(now_us as i64), sender.id).into_bytes();
+        entry.extend_from_slice(argument.bytes());
         entry.push(b'\n');
         self.general.lock().append(&entry);
     }
 
     /// Appends to the slow query log.
     pub fn write_slow(&self, s: &Slow<'_>) {
+        let on = self.on.load(Relaxed);
+        if on & TO_TABLE != 0 {
+            self.tables.slow(s);
+        }
+        if on & TO_FILE == 0 {
+            return;
+        }
         let Sender { id, user, account, host, address, database } = s.sender;
         let seconds = |ns: u64| ns as f64 / 1e9;
         let mut entry = format!(
@@ -283,22 +254,19 @@ impl Extra {
     }
 }
 
-/// `log_output`: FILE, NONE or both; NONE wins.
+/// `log_output`: FILE, TABLE, NONE, in MySQL's order.
 ///
 /// # Errors
-/// 1235 for TABLE, 1231 for what is no destination.
+/// 1231 for what is no destination.
 pub fn check_output(text: &str) -> Result<VarValue> {
     let mut names: Vec<String> = text.split(',').map(|n| n.trim().to_ascii_uppercase()).collect();
     names.sort();
     names.dedup();
-    for n in &names {
-        match n.as_str() {
-            "FILE" | "NONE" => {}
-            "TABLE" => return Err(SqlError::unsupported("log_output=TABLE")),
-            _ => return Err(sql_err!(WrongValueForVar, "log_output", text)),
-        }
+    if names.iter().all(|n| matches!(n.as_str(), "FILE" | "NONE" | "TABLE")) {
+        Ok(VarValue::text(&names.join(",")))
+    } else {
+        Err(sql_err!(WrongValueForVar, "log_output", text))
     }
-    Ok(VarValue::text(&names.join(",")))
 }
 
 /// The name of a log's file as a statement may set it: `NAME.log` in the data directory, or in the directory of

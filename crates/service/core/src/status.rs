@@ -246,6 +246,8 @@ const FIGURES: &[Figure] = figures! {
     Performance_schema_accounts_lost: |t| t.server.registry.tallies.lost(By::Account);
     Performance_schema_users_lost: |t| t.server.registry.tallies.lost(By::User);
     Performance_schema_hosts_lost: |t| t.server.registry.tallies.lost(By::Host);
+    Gannet_log_table_rows: |t| t.server.logs.tables.counts().0;
+    Gannet_log_table_lost: |t| t.server.logs.tables.counts().1;
     Performance_schema_digest_lost: |t| t.server.stats.lost();
     Threads_cached: |_t| 0;
     Slow_launch_threads: |_t| 0;

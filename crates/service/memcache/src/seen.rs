@@ -144,6 +144,8 @@ impl Seen {
             locks_ns: 0,
             rows_sent: 0,
             rows_examined: 0,
+            last_insert_id: 0,
+            insert_id: 0,
             extra: None,
             text: &text,
         });

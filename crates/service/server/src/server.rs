@@ -76,14 +76,14 @@ impl Server {
         &self.sessions
     }
 
-    /// Makes what is stored of the sys schema. On a task of its own: it may wait.
+    /// Makes what is stored of the schemas sys and mysql. On a task of its own: it may wait.
     fn make_sys(&self) -> Result<(), String> {
         let sessions = self.sessions.clone();
-        let made = gannet_runtime::spawn("sys", move || gannet_session::sys_config::ensure(&sessions)).join();
+        let made = gannet_runtime::spawn("sys", move || gannet_session::sys_config::ensure_all(&sessions)).join();
         match made {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(e)) => Err(format!("the table sys.sys_config cannot be made: {e}")),
-            Err(_) => Err("the table sys.sys_config cannot be made: a panic, see the log".to_owned()),
+            Ok(Err(e)) => Err(format!("the tables of sys and mysql cannot be made: {e}")),
+            Err(_) => Err("the tables of sys and mysql cannot be made: a panic, see the log".to_owned()),
         }
     }
 

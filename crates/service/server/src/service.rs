@@ -7,7 +7,7 @@ use crate::transport;
 use gannet_core::Core;
 use gannet_core::accounts::Origin;
 use gannet_core::registry::{Activity, Entry};
-use gannet_core::statement_log::Argument;
+use gannet_core::statement_log::{Argument, Sender};
 use gannet_core::tls::{Handshake, shake_hands};
 use gannet_core::vars::Live;
 use gannet_runtime::{Conn, Factory, Interrupt, Next, Panicked, Peer, Ready, Service, TaskContext, Waker, now_ns};
@@ -254,7 +254,10 @@ impl Connection {
                 self.say(conn, &error);
                 if self.server.logs.general() {
                     let (now, id) = (gannet_runtime::WallTime::now().micros(), self.entry.id);
-                    self.server.logs.write_general(now, id, "Connect", Argument::Words(error.message()));
+                    let who = self.entry.who();
+                    let (user, host, address) = (&*who.user, self.entry.host(), &*self.entry.address);
+                    let sender = Sender { id, user, host, address, ..Sender::default() };
+                    self.server.logs.write_general(now, &sender, "Connect", Argument::Words(error.message()));
                 }
                 count(Counter::AbortedConnects);
                 Next::Close

@@ -332,7 +332,9 @@ pub(super) enum Again {
 /// The table's name, if it is in schema mysql.
 pub(super) fn in_mysql<'n>(session: &Session, name: &'n ast::ObjectName) -> Option<&'n str> {
     let schema = name.schema.as_ref().map(|s| &*s.text).or(session.state.database.as_deref());
-    (schema == Some("mysql")).then_some(&*name.name.text)
+    // The tables of the logs are stored like a user's.
+    let own = schema == Some("mysql") && !gannet_schema::is_log_beside("mysql", &name.name.text);
+    own.then_some(&*name.name.text)
 }
 
 pub(super) fn made_again<'s>(session: &'s Session, name: &str) -> Option<&'s Again> {

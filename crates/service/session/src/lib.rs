@@ -69,6 +69,7 @@ mod histogram;
 pub mod later;
 mod load;
 mod locks;
+mod log_tables;
 mod logged;
 mod logging;
 mod logs;

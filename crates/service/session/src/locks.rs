@@ -205,6 +205,7 @@ fn refuse_virtual_lock(session: &Session, schema: &str, table: &str) -> Result<(
         "performance_schema" => {
             Err(sql_err!(TableaccessDenied, "SELECT, LOCK TABLES", a.user, session.state.host(), table))
         }
+        "mysql" if gannet_schema::log_table("mysql", table).is_some() => Err(sql_err!(CantLockLogTable)),
         _ => Ok(()),
     }
 }

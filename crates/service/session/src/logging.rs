@@ -4,6 +4,7 @@ use super::Session;
 use super::running::Figures;
 use super::text::lex_mode;
 use gannet_core::kept::{KeptText, tokens, trimmed, word};
+use gannet_core::registry::Who;
 use gannet_core::statement_log::{Argument, EXTRA_COUNTS, Extra, Sender, Slow};
 use gannet_core::vars::{Live, VarValue};
 use gannet_parser::LexMode;
@@ -59,7 +60,20 @@ fn write_text(session: &Session, command: &str, text: &[u8]) {
 #[cold]
 fn write_command(session: &Session, command: &str, argument: Argument<'_>) {
     if !session.state.vars[Live::SqlLogOff].as_bool() {
-        session.server.logs.write_general(WallTime::now().micros(), session.entry.id, command, argument);
+        let who = session.entry.who();
+        session.server.logs.write_general(WallTime::now().micros(), &sender(session, &who), command, argument);
+    }
+}
+
+fn sender<'a>(session: &'a Session, who: &'a Who) -> Sender<'a> {
+    Sender {
+        id: session.entry.id,
+        user: &who.user,
+        account: &session.state.account.user,
+        // Addresses have no names here.
+        host: if who.host.starts_with("localhost") { "localhost" } else { "" },
+        address: &session.entry.address,
+        database: session.state.database.as_deref().unwrap_or(""),
     }
 }
 
@@ -116,7 +130,8 @@ pub(crate) fn check_slow(
     }
     count(Counter::SlowQueries);
     if logs.slow() {
-        write_slow(session, latency_ns, locks_ns, figures, values, extra);
+        let insert_id = outcome.as_ref().map_or(0, |done| done.insert_id);
+        write_slow(session, latency_ns, locks_ns, figures, values, (insert_id, extra));
     }
 }
 
@@ -127,7 +142,7 @@ fn write_slow(
     locks_ns: u64,
     figures: &Figures,
     values: &[Value],
-    extra: Option<Extra>,
+    (insert_id, extra): (u64, Option<Extra>),
 ) {
     let administration = session.server.logs.administration();
     let text = session.entry.kept(|text, mode| {
@@ -137,20 +152,14 @@ fn write_slow(
     let Some(text) = text else { return };
     let who = session.entry.who();
     session.server.logs.write_slow(&Slow {
-        sender: Sender {
-            id: session.entry.id,
-            user: &who.user,
-            account: &session.state.account.user,
-            // Addresses have no names here.
-            host: if who.host.starts_with("localhost") { "localhost" } else { "" },
-            address: &session.entry.address,
-            database: session.state.database.as_deref().unwrap_or(""),
-        },
+        sender: sender(session, &who),
         ended_us: WallTime::now().micros(),
         latency_ns,
         locks_ns,
         rows_sent: figures.sent,
         rows_examined: figures.examined,
+        last_insert_id: session.state.last_insert_id,
+        insert_id,
         extra,
         text: &text,
     });

@@ -28,6 +28,7 @@ impl Session {
             if plan.uses.views {
                 self.check_plan_privileges(&plan)?;
             }
+            super::log_tables::refuse_locks(&plan)?;
             return self.opened_once(plan);
         }
         let need = match statement {
@@ -38,6 +39,7 @@ impl Session {
         };
         let plan =
             checked_plan(self, options, need, |snapshot, options| gannet_plan::plan(statement, snapshot, options))?;
+        super::log_tables::refuse_locks(&plan)?;
         self.opened_once(plan)
     }
 
@@ -102,6 +104,7 @@ pub(crate) fn make_load_plan(session: &mut Session, load: &ast::Load) -> Result<
         checked_plan(session, options, Privilege::Insert, plan)
     };
     let plan = session.opened_once(made?)?;
+    super::log_tables::refuse_locks(&plan)?;
     Ok((plan, fields))
 }
 

@@ -649,6 +649,9 @@ pub fn name_of(session: &Session, sent: &[u8]) -> String {
 /// A statement begins. Where nothing that is stored is read, there is nothing to be in a transaction about: `None`.
 #[inline]
 fn begin_over(session: &mut Session, plan: &Plan) -> Result<Option<Savepoint>> {
+    if session.server.logs.to_tables() {
+        super::log_tables::catch_up(session, plan);
+    }
     let stored = |t: &gannet_plan::plan::PlanTable| !matches!(t.table.source, gannet_schema::RowSource::Virtual(_));
     match session.work.txn().is_active() || plan.uses.programs || plan.tables.iter().any(stored) {
         true => session.begin_statement().map(Some),

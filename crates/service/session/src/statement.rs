@@ -176,9 +176,10 @@ impl Session {
     pub(super) fn refuse_system_schemas(&self, statement: &Statement) -> Result<()> {
         let database = self.state.database.as_deref().unwrap_or_default();
         let names = ddl::locked_tables(statement);
-        // In sys, users may have objects of their own.
+        // In sys, users may have objects of their own, in mysql older logs.
         let own = |n: &&&ast::ObjectName| match n.schema.as_ref().map_or(database, |s| s) {
             super::owned::SCHEMA => super::owned::protects(self, super::owned::SCHEMA, &n.name),
+            "mysql" => !super::log_tables::defines(self, statement, n),
             _ => true,
         };
         let schemas = names.iter().filter(own).map(|n| n.schema.as_ref().map_or(database, |s| s));
@@ -417,6 +418,7 @@ fn ddl(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> R
         session.require_writable()?;
     }
     session.refuse_system_schemas(statement)?;
+    super::log_tables::check_definition(session, statement)?;
     let prepared = locks::lock_for_ddl(session, statement).and_then(|locks| {
         super::powers::check_view_definer(session, statement)?;
         Ok((locks, session.select_of(statement)?))

@@ -12,8 +12,14 @@ const TABLE: &str = "sys_config";
 /// What makes the table, its triggers and its first rows.
 const MAKE: &str = include_str!("sys/config.sql");
 
+/// Makes what is missing of the tables that the server stores for itself. The caller may wait.
+pub fn ensure_all(sessions: &Sessions) -> Result<()> {
+    ensure(sessions)?;
+    super::log_tables::ensure(sessions)
+}
+
 /// Makes what is missing of `sys.sys_config`, unless nothing may be written. The caller may wait.
-pub fn ensure(sessions: &Sessions) -> Result<()> {
+fn ensure(sessions: &Sessions) -> Result<()> {
     let core = sessions.core();
     let snapshot = core.catalog.snapshot();
     let whole = snapshot.base_table(SCHEMA, TABLE).is_some_and(|t| t.triggers.len() >= 2);

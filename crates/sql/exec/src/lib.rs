@@ -3,6 +3,7 @@
 //! [`run()`] executes a plan in a transaction and gives the rows to a [`ResultSink`]. Plans are shared and never
 //! changed here; all state is in [`Cx`] and in the operators of one execution.
 
+mod append;
 pub mod batch;
 mod calls;
 pub mod changes;
@@ -40,6 +41,7 @@ pub mod spill;
 pub(crate) mod typed;
 pub(crate) mod vector;
 
+pub use append::append;
 pub use context::{Counts, Cx, Session, Settings, Shared, stopped};
 pub use deprecated::deprecation;
 pub use direct::DirectBuffers;

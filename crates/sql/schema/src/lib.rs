@@ -50,6 +50,8 @@ pub use rows::{IndexKey, ROW_ID_BYTES};
 pub use serial::{decode_schema, decode_table, encode_schema, encode_table};
 pub use snapshot::{CatalogSnapshot, Change, Temporaries, TemporaryTables};
 pub use statistics::{Figures, IndexFigures, TableStatistics, UNKNOWN_ROWS};
-pub use system::{FIRST_USER_ID, SYSTEM_SCHEMAS, base_snapshot, fixture_snapshot};
+pub use system::{
+    FIRST_USER_ID, LOG_TABLES, SYSTEM_SCHEMAS, base_snapshot, fixture_snapshot, is_log_beside, log_table,
+};
 pub use table::{RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
 pub use view::{CheckOption, View, ViewAlgorithm};

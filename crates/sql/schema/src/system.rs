@@ -16,6 +16,20 @@ pub const SYSTEM_SCHEMAS: [(&str, SchemaId); 4] = [
     ("sys", SchemaId(4)),
 ];
 
+/// The tables of `log_output=TABLE`, in schema mysql.
+pub const LOG_TABLES: [&str; 2] = ["general_log", "slow_log"];
+
+/// What the table is if it is one of [`LOG_TABLES`]: its place there.
+pub fn log_table(schema: &str, name: &str) -> Option<usize> {
+    if schema == "mysql" { LOG_TABLES.iter().position(|log| *log == name) } else { None }
+}
+
+/// The table is one of [`LOG_TABLES`], or has the name of one with more behind it: when they are rotated, older logs
+/// and new ones stand beside them, and are a user's.
+pub fn is_log_beside(schema: &str, name: &str) -> bool {
+    schema == "mysql" && LOG_TABLES.iter().any(|log| name.starts_with(log))
+}
+
 /// Utf8mb4 with its binary or default collation is what the server's own schemas use, as in MySQL.
 fn system_collation(name: &str) -> CollationId {
     match name {

@@ -28,6 +28,7 @@ pub use gtid::{Gtids, NextGtid};
 pub use locks::{Locks, lock_error};
 pub use logged::{LoggedStatement, RowImage, Told, exchange};
 pub use once::OpenTable;
+pub(crate) use rows::append;
 pub use rows::{Mode, isolation};
 pub use transaction::Transaction;
 

@@ -9,7 +9,7 @@ use gannet_engine::lock::{MdlDuration, MdlMode};
 use gannet_exec::changes::RowWriter;
 use gannet_exec::kv::KeyValueTable;
 use gannet_schema::Table;
-use gannet_types::{ErrorCode, Result, SqlError, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -178,4 +178,24 @@ impl Work {
             tries += 1;
         }
     }
+}
+
+/// Adds rows to a table of the server's own, in a transaction: neither gates nor the binary log know of it, and nobody
+/// waits until it is durable. Errors 1205, 1615; and what [`gannet_exec::append`] says.
+pub(crate) fn append(work: &mut Work, table: &Arc<Table>, rows: &[&[Value]]) -> Result<()> {
+    let mark = work.begin_statement()?;
+    let object = work.core.lock_of(table);
+    let locked = work.locks().take(object, MdlMode::Write, MdlDuration::Statement);
+    let outcome = locked.and_then(|()| {
+        let snapshot = work.core.catalog.snapshot();
+        if !snapshot.table(&table.schema, &table.name).is_some_and(|now| Arc::ptr_eq(now, table)) {
+            return Err(sql_err!(NeedReprepare));
+        }
+        rows.iter().try_for_each(|row| gannet_exec::append(table, row, &mut work.txn))
+    });
+    work.leave_waiting(true);
+    let outcome = work.end_statement(mark, outcome);
+    work.leave_waiting(false);
+    let _commit = work.unsynced();
+    outcome
 }

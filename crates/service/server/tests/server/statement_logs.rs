@@ -253,7 +253,6 @@ fn files_and_destinations() {
     }
     std::os::unix::fs::symlink("/tmp/gannet-elsewhere.log", r.dir.join("link.log")).unwrap();
     assert_eq!(error(&mut c, "SET GLOBAL general_log_file = 'link.log'"), 1231);
-    assert_eq!(error(&mut c, "SET GLOBAL log_output = 'TABLE'"), 1235);
     assert_eq!(error(&mut c, "SET GLOBAL log_output = 'PIPE'"), 1231);
     // A file that cannot be opened: the log stays off.
     std::fs::create_dir(r.dir.join("dir.log")).unwrap();
@@ -279,6 +278,120 @@ fn files_and_destinations() {
     c.receive().unwrap();
     run(&mut c, "DO 5");
     assert_eq!([count("g.2.log", "DO 5"), count("g.log", "DO 5")], [0, 1]);
+}
+
+#[test]
+fn tables() {
+    let mut r = Running::start();
+    let mut c = r.connect();
+    let columns = |c: &mut Connection, t: &str| {
+        let sql = format!(
+            "SELECT GROUP_CONCAT(CONCAT(COLUMN_NAME, ' ', COLUMN_TYPE) ORDER BY ORDINAL_POSITION)
+             FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'mysql' AND TABLE_NAME = '{t}'"
+        );
+        one(c, &sql)
+    };
+    let general = "event_time timestamp(6),user_host mediumtext,thread_id bigint unsigned,server_id int unsigned,\
+                   command_type varchar(64),argument mediumblob";
+    assert_eq!(columns(&mut c, "general_log"), general);
+    let slow = "start_time timestamp(6),user_host mediumtext,query_time time(6),lock_time time(6),rows_sent int,\
+                rows_examined int,db varchar(512),last_insert_id int,insert_id int,server_id int unsigned,\
+                sql_text mediumblob,thread_id bigint unsigned";
+    assert_eq!(columns(&mut c, "slow_log"), slow);
+
+    // A statement finds what was logged before it, itself as well.
+    run(&mut c, "SET GLOBAL server_id = 7");
+    run_each(&mut c, &["SET GLOBAL log_output = 'table'", "SET GLOBAL general_log = ON", "DO 'here'"]);
+    assert_eq!(one(&mut c, "SELECT @@log_output"), "TABLE");
+    run(&mut c, "CREATE USER u IDENTIFIED BY 'hush'");
+    let said =
+        "SELECT command_type, CONVERT(argument USING utf8mb4), server_id, user_host, thread_id = CONNECTION_ID(),
+                ABS(TIMESTAMPDIFF(SECOND, event_time, NOW())) < 60 FROM mysql.general_log";
+    let seen = rows(&mut c, said);
+    let want = ["DO 'here'", "SELECT @@log_output", "CREATE USER u IDENTIFIED BY <secret>", said];
+    assert_eq!(seen.iter().map(|r| &*r[1]).collect::<Vec<_>>(), want);
+    let rest = |r: &[String]| r.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, v)| v.clone()).collect::<Vec<_>>();
+    assert_eq!(rest(&seen[0]), ["Query", "7", "root[root] @ localhost []", "1", "1"]);
+    assert!(!r.dir.join("g.log").exists());
+    run(&mut c, "TRUNCATE mysql.general_log");
+    assert_eq!(one(&mut c, "SELECT COUNT(*) FROM mysql.general_log"), "1");
+
+    // Nobody else writes it, and it is not taken away.
+    for (sql, number) in [
+        ("INSERT INTO mysql.general_log SELECT * FROM mysql.general_log", 1556),
+        ("UPDATE mysql.general_log SET thread_id = 1", 1556),
+        ("DELETE FROM mysql.slow_log", 1556),
+        ("SELECT * FROM mysql.general_log FOR UPDATE", 1556),
+        ("LOAD DATA INFILE 'x' INTO TABLE mysql.general_log", 1556),
+        ("LOCK TABLES mysql.general_log READ", 1556),
+        ("DROP TABLE mysql.general_log", 1580),
+        ("ALTER TABLE mysql.general_log ADD x INT", 1580),
+        ("RENAME TABLE mysql.general_log TO mysql.general_log_old", 1581),
+        ("CREATE TABLE mysql.other (a INT)", 1044),
+        ("CREATE VIEW mysql.general_log_v AS SELECT 1", 1044),
+        ("SET GLOBAL log_output = 'TABLE,PIPE'", 1231),
+    ] {
+        assert_eq!(error(&mut c, sql), number, "{sql}");
+    }
+
+    // The manual's rotation.
+    run_each(
+        &mut c,
+        &[
+            "USE mysql",
+            "DROP TABLE IF EXISTS general_log2",
+            "CREATE TABLE general_log2 LIKE general_log",
+            "RENAME TABLE general_log TO general_log_backup, general_log2 TO general_log",
+            "DO 'after'",
+        ],
+    );
+    let count = |c: &mut Connection, t: &str, what: &str| {
+        one(c, &format!("SELECT COUNT(*) FROM mysql.{t} WHERE argument = {what}"))
+    };
+    assert_eq!(count(&mut c, "general_log", "'DO \\'after\\''"), "1");
+    assert_eq!(count(&mut c, "general_log_backup", "'USE mysql'"), "1");
+    run(&mut c, "DROP TABLE general_log_backup");
+
+    // What keeps others from writing does not keep the logs.
+    run_each(&mut c, &["FLUSH TABLES WITH READ LOCK", "SET GLOBAL read_only = ON", "DO 'locked'"]);
+    assert_eq!(count(&mut c, "general_log", "'DO \\'locked\\''"), "1");
+    run_each(&mut c, &["UNLOCK TABLES", "SET GLOBAL read_only = OFF"]);
+
+    // Both at once, the slow one with its figures.
+    run_each(&mut c, &["SET GLOBAL slow_query_log_file = 's.log'", "SET GLOBAL log_output = 'TABLE,FILE'"]);
+    assert_eq!(one(&mut c, "SELECT @@log_output"), "FILE,TABLE");
+    run_each(&mut c, &["SET GLOBAL general_log = OFF", "SET GLOBAL slow_query_log = ON", "CREATE DATABASE d", "USE d"]);
+    run_each(&mut c, &["CREATE TABLE t (a INT AUTO_INCREMENT PRIMARY KEY, b INT)", "SET long_query_time = 0"]);
+    run_each(&mut c, &["INSERT INTO t (b) VALUES (1), (2), (3)", "SELECT SLEEP(0.01), b FROM t"]);
+    run(&mut c, "SET long_query_time = 10");
+    let figures = rows(
+        &mut c,
+        "SELECT CONVERT(sql_text USING utf8mb4), rows_sent, rows_examined, db, insert_id, query_time > '00:00:00.02',
+         user_host FROM mysql.slow_log ORDER BY start_time",
+    );
+    let of = |what: &str| figures.iter().find(|r| r[0].starts_with(what)).unwrap()[1..].to_vec();
+    assert_eq!(of("INSERT"), ["0", "0", "d", "1", "0", "root[root] @ localhost []"]);
+    assert_eq!(of("SELECT"), ["3", "3", "d", "0", "1", "root[root] @ localhost []"]);
+    assert!(lines(&r, "s.log").iter().any(|l| l.starts_with("INSERT INTO t")));
+    assert_eq!(
+        one(
+            &mut c,
+            "SELECT SUM(VARIABLE_VALUE) FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Gannet_log_table_lost'"
+        ),
+        "0"
+    );
+
+    // Without its table a log cannot be turned on.
+    run_each(&mut c, &["SET GLOBAL slow_query_log = OFF", "DROP TABLE mysql.slow_log"]);
+    assert_eq!(error(&mut c, "SET GLOBAL slow_query_log = ON"), 1146);
+    run(&mut c, "CREATE TABLE mysql.slow_log (a INT)");
+    assert_eq!(error(&mut c, "SET GLOBAL slow_query_log = ON"), 1728);
+    assert_eq!(one(&mut c, "SELECT @@slow_query_log"), "0");
+    // The next start makes it again.
+    run(&mut c, "DROP TABLE mysql.slow_log");
+    drop(c);
+    r.restart();
+    assert_eq!(one(&mut r.connect(), "SELECT COUNT(*) FROM mysql.slow_log"), "0");
 }
 
 /// Statements about definitions and accounts reach those who follow the log, without the passwords; temporary tables do

@@ -179,7 +179,6 @@ pub(super) const TEXT: Spec = of(Kind::Plain(TypeId::Text));
 pub(super) const MEDIUMTEXT: Spec = of(Kind::Plain(TypeId::MediumText));
 pub(super) const LONGTEXT: Spec = of(Kind::Plain(TypeId::LongText));
 pub(super) const BLOB: Spec = of(Kind::Plain(TypeId::Blob));
-pub(super) const MEDIUMBLOB: Spec = of(Kind::Plain(TypeId::MediumBlob));
 pub(super) const LONGBLOB: Spec = of(Kind::Plain(TypeId::LongBlob));
 pub(super) const JSON: Spec = of(Kind::Plain(TypeId::Json));
 pub(super) const DATETIME: Spec = of(Kind::Temporal(TypeId::DateTime, 0));
@@ -242,10 +241,6 @@ pub(super) const fn tinyint(width: u32) -> Spec {
 
 pub(super) const fn timestamp(digits: u8) -> Spec {
     of(Kind::Temporal(TypeId::Timestamp, digits))
-}
-
-pub(super) const fn time(digits: u8) -> Spec {
-    of(Kind::Temporal(TypeId::Time, digits))
 }
 
 pub(super) const fn enumeration(names: &'static [&'static str]) -> Spec {

@@ -1,8 +1,8 @@
 //! Tables of MySQL that are truly empty here, because nothing of what they list exists; and `servers`.
 
 use super::declare::{
-    ABSENT, BIGINT, DOUBLE, INT, JSON, LONGTEXT, MEDIUMBLOB, MEDIUMTEXT, NAME, TEXT, UBIGINT, UINT, UTINYINT, YES_NO,
-    enumeration, fixed, time, timestamp, tinyint, varchar,
+    ABSENT, BIGINT, DOUBLE, INT, JSON, LONGTEXT, NAME, TEXT, UBIGINT, UINT, UTINYINT, YES_NO, enumeration, fixed,
+    timestamp, tinyint, varchar,
 };
 use super::{Emit, Equals};
 use crate::state::State;
@@ -258,16 +258,6 @@ tables! {
     time_zone_transition_type by no_rows {
         Time_zone_id: UINT.not_null(), Transition_type_id: UINT.not_null(), Offset: INT.not_null(),
         Is_DST: UTINYINT.not_null(), Abbreviation: fixed(8).not_null(),
-    }
-    general_log by no_rows {
-        event_time: timestamp(6).not_null(), user_host: MEDIUMTEXT.not_null(), thread_id: UBIGINT.not_null(),
-        server_id: UINT.not_null(), command_type: NAME.not_null(), argument: MEDIUMBLOB.not_null(),
-    }
-    slow_log by no_rows {
-        start_time: timestamp(6).not_null(), user_host: MEDIUMTEXT.not_null(), query_time: time(6).not_null(),
-        lock_time: time(6).not_null(), rows_sent: INT.not_null(), rows_examined: INT.not_null(),
-        db: varchar(512).not_null(), last_insert_id: INT.not_null(), insert_id: INT.not_null(),
-        server_id: UINT.not_null(), sql_text: MEDIUMBLOB.not_null(), thread_id: UBIGINT.not_null(),
     }
     gtid_executed by no_rows {
         source_uuid: fixed(36).not_null(), interval_start: BIGINT.not_null(), interval_end: BIGINT.not_null(),

@@ -445,6 +445,8 @@ errors! {
     1569 "HY000" DupEntryAutoincrementCase "ALTER TABLE causes auto_increment resequencing, resulting in duplicate entry '{}' for key '{}'";
     1575 "HY000" Base64DecodeError "Decoding of base64 string failed";
     1576 "HY000" EventRecursionForbidden "Recursion of EVENT DDL statements is forbidden when body is present";
+    1580 "HY000" BadLogStatement "You cannot '{}' a log table if logging is enabled";
+    1581 "HY000" CantRenameLogTable "Cannot rename '{}'. When logging enabled, rename to/from log table must rename two tables: the log table to an archive table and another table back to '{}'";
     1582 "42000" WrongParamcountToNativeFct "Incorrect parameter count in the call to native function '{}'";
     1583 "42000" WrongParametersToNativeFct "Incorrect parameters in the call to native function '{}'";
     1584 "42000" WrongParametersToStoredFct "Incorrect parameters in the call to stored function {}";
