@@ -82,7 +82,7 @@ pub fn run(root: &Path, filter: Option<&str>) -> Result<String, String> {
 }
 
 fn measure(bin: &Path, dir: &Path, filter: Option<&str>) -> Result<String, String> {
-    let bench = Bench::prepare(bin, None, dir)?;
+    let bench = Bench::prepare(bin, None, dir, &[])?;
     let mut table = String::from("| workload | protocol | place | an event | line |\n|---|---|---|--:|---|\n");
     let mut faults = String::new();
     for w in WORKLOADS.iter().filter(|w| filter.is_none_or(|f| w.name.contains(f))) {

@@ -6,8 +6,8 @@
 //! the first reading of the pages, are not counted. Wants valgrind and sysbench.
 //!
 //! `--accept` appends the figures to the ledger; `--gate` compares with its newest ones, and fails where a workload
-//! needs more than 2 % above. `--binary` measures a server that is built, and `--client` takes the shapes of another
-//! binary than the server's.
+//! needs more than 2 % above. `--binary` measures a server that is built, `--client` takes the shapes of another
+//! binary than the server's, and `--with=OPTION` gives the server an option: `--with=--skip-log-bin`.
 
 use crate::{
     clients::build_release,
@@ -90,6 +90,7 @@ struct Wish {
     gate: bool,
     binary: Option<PathBuf>,
     client: Option<PathBuf>,
+    with: Vec<String>,
 }
 
 impl Wish {
@@ -106,12 +107,13 @@ impl Wish {
                 "--gate" => wish.gate = true,
                 "--binary" => wish.binary = Some(path(rest.next())?),
                 "--client" => wish.client = Some(path(rest.next())?),
+                option if option.starts_with("--with=") => wish.with.push(option["--with=".len()..].to_owned()),
                 option if option.starts_with("--") => return Err(format!("unknown option {option}")),
                 filter => wish.filter = Some(filter.to_owned()),
             }
         }
-        if wish.accept && (wish.binary.is_some() || wish.filter.is_some()) {
-            return Err("--accept is for all workloads of the tree's own build".into());
+        if wish.accept && (wish.binary.is_some() || wish.filter.is_some() || !wish.with.is_empty()) {
+            return Err("--accept is for all workloads of the tree's own build, without options".into());
         }
         if !WORKLOADS.iter().any(|w| wish.wants(w)) {
             let names: Vec<&str> = WORKLOADS.iter().map(|w| w.name).collect();
@@ -170,7 +172,7 @@ fn measure(bin: &Path, dir: &Path, wish: &Wish, all: &mut Vec<(&'static str, u64
     let chosen: Vec<&Workload> = WORKLOADS.iter().filter(|w| wish.wants(w)).collect();
     let shapes = chosen.iter().any(|w| w.client == Client::Shape);
     let client = shapes.then(|| wish.client.as_deref().unwrap_or(bin));
-    let bench = Bench::prepare(bin, client, dir)?;
+    let bench = Bench::prepare(bin, client, dir, &wish.with)?;
     let mut table = String::from("| workload | protocol | instructions an event |\n|---|---|--:|\n");
     for Workload { name, client, what, events } in chosen {
         let mut counted = [0u64; 2];
@@ -197,19 +199,26 @@ pub(crate) struct Bench<'a> {
     /// Whose `bench micro` is the client of shapes, if there are any.
     client: Option<&'a Path>,
     dir: &'a Path,
+    /// Options of the server.
+    with: &'a [String],
     fresh: PathBuf,
 }
 
 impl<'a> Bench<'a> {
-    pub(crate) fn prepare(bin: &'a Path, client: Option<&'a Path>, dir: &'a Path) -> Result<Bench<'a>, String> {
+    pub(crate) fn prepare(
+        bin: &'a Path,
+        client: Option<&'a Path>,
+        dir: &'a Path,
+        with: &'a [String],
+    ) -> Result<Bench<'a>, String> {
         let fresh = dir.join("fresh");
-        let server = Server::start(Command::new(bin), &fresh, dir)?;
+        let server = Server::start(Command::new(bin), &fresh, dir, with)?;
         server.sysbench("oltp_common", "auto", 0, "prepare")?;
         if let Some(client) = client {
             server.micro(client, &["prepare"])?;
         }
         server.stop()?;
-        Ok(Bench { bin, client, dir, fresh })
+        Ok(Bench { bin, client, dir, with, fresh })
     }
 
     /// callgrind's report of what the workers did in a run of so many events.
@@ -238,7 +247,7 @@ impl<'a> Bench<'a> {
             .args(options)
             .arg(format!("--callgrind-out-file={}", out.display()))
             .arg(self.bin);
-        let server = Server::start(valgrind, &data, self.dir)?;
+        let server = Server::start(valgrind, &data, self.dir, self.with)?;
         let mut tables = vec![("sbtest.sbtest1", "k_1")];
         tables.extend(self.client.map(|_| ("gannet_micro.t1", "k")));
         for (table, key) in tables {
@@ -268,13 +277,14 @@ struct Server {
 impl Server {
     /// `launcher` is the binary, or what runs it. valgrind does not know that waiting in a ring blocks: workers use
     /// epoll.
-    fn start(mut launcher: Command, data: &Path, dir: &Path) -> Result<Server, String> {
+    fn start(mut launcher: Command, data: &Path, dir: &Path, with: &[String]) -> Result<Server, String> {
         let socket = dir.join("gannet.sock");
         let child = launcher
             .arg("serve")
             .arg(format!("--datadir={}", data.display()))
             .arg(format!("--socket={}", socket.display()))
             .args(["--port=0", "--innodb-buffer-pool-size=128M"])
+            .args(with)
             .env("GANNET_IO", "epoll")
             .stdout(Stdio::null())
             .stderr(Stdio::null())

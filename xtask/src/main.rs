@@ -22,7 +22,7 @@ cargo xtask VERB
                      the real server under load, killed with -9; all that was acknowledged must be there, and all space given back
   diff --port-a A --port-b B [--seed N] [--statements N]   (or --socket-a, --socket-b)
                      random statements on two servers, Gannet and MariaDB; differences made small (--database, gannet_diff)
-  instructions [FILTER] [--accept | --gate] [--binary PATH] [--client PATH]
+  instructions [FILTER] [--accept | --gate] [--binary PATH] [--client PATH] [--with=OPTION]...
                      instructions of the server per event of sysbench's workloads and of shapes of `bench micro`
                      (valgrind, sysbench); into the ledger; or compared with its newest: more than 2 % above fails.
                      Of this build, or of a binary that is there

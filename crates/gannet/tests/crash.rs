@@ -45,7 +45,7 @@ impl Server {
             .arg(format!("--memcached-socket={}", dir.join("m.sock").display()))
             .args(["--skip-networking", &format!("--innodb-buffer-pool-size={pool}")])
             .arg(format!("--innodb-redo-log-capacity={redo}"))
-            .args(logged.then_some(["--log-bin", "--max-binlog-size=65536"]).into_iter().flatten())
+            .args(if logged { &["--log-bin", "--max-binlog-size=65536"][..] } else { &["--skip-log-bin"] })
             .stdout(Stdio::null())
             .stderr(std::fs::File::create(dir.join("server.log")).expect("a log"))
             .spawn()
@@ -82,6 +82,8 @@ struct Known {
     /// Last counter value acknowledged, and the last one sent.
     counter: u64,
     counter_sent: u64,
+    /// The second counter, which follows.
+    steps: u64,
 }
 
 struct Random(u64);
@@ -100,12 +102,15 @@ fn prepare(db: &mut Connection) {
         "CREATE DATABASE crash",
         "CREATE TABLE crash.log (client INT, n INT, pad VARCHAR(200), k INT, PRIMARY KEY (client, n), KEY (k), UNIQUE KEY u (pad))",
         "CREATE TABLE crash.counters (client INT PRIMARY KEY, value BIGINT NOT NULL, KEY (value))",
+        "CREATE TABLE crash.steps (client INT PRIMARY KEY, value BIGINT NOT NULL)",
         "CREATE TABLE crash.pairs (client INT, n INT, amount INT NOT NULL, KEY (amount), PRIMARY KEY (client, n))",
     ] {
         db.query(sql).expect(sql);
     }
     for client in 0..CLIENTS {
-        db.query(&format!("INSERT INTO crash.counters VALUES ({client}, 0)")).expect("a counter");
+        for table in ["counters", "steps"] {
+            db.query(&format!("INSERT INTO crash.{table} VALUES ({client}, 0)")).expect("a counter");
+        }
         let rows: Vec<String> = (0..PAIRS).map(|n| format!("({client},{n},100)")).collect();
         db.query(&format!("INSERT INTO crash.pairs VALUES {}", rows.join(","))).expect("pairs");
     }
@@ -136,10 +141,13 @@ fn insert(db: &mut Connection, client: u64, mine: &mut Known, random: &mut Rando
     Some(())
 }
 
+/// Two transactions: the second has no index to change, and commits with its row.
 fn count(db: &mut Connection, client: u64, mine: &mut Known) -> Option<()> {
     mine.counter_sent = mine.counter + 1;
     db.query(&format!("UPDATE crash.counters SET value = {} WHERE client = {client}", mine.counter_sent)).ok()?;
     mine.counter = mine.counter_sent;
+    db.query(&format!("UPDATE crash.steps SET value = {} WHERE client = {client}", mine.counter_sent)).ok()?;
+    mine.steps = mine.counter_sent;
     Some(())
 }
 
@@ -226,6 +234,10 @@ fn check(db: &mut Connection, known: &mut [Known]) {
         let fits = value == known.counter || value == known.counter_sent;
         assert!(fits, "client {client}: counter {value}, known {} sent {}", known.counter, known.counter_sent);
         known.counter = value;
+        let steps = number(db, &format!("SELECT value FROM crash.steps WHERE client = {client}")) as u64;
+        let fits = (known.steps..=value).contains(&steps);
+        assert!(fits, "client {client}: {steps} steps, known {}, counter {value}", known.steps);
+        known.steps = steps;
         let sum = number(db, &format!("SELECT SUM(amount) FROM crash.pairs WHERE client = {client}"));
         assert_eq!(sum, PAIRS as i64 * 100, "client {client}: half a transaction shows");
     }
@@ -253,7 +265,7 @@ fn with_a_binary_log_events_and_tables_agree() {
 }
 
 /// What has changed while there is a binary log.
-const LOGGED: [&str; 4] = ["crash.log", "crash.counters", "crash.pairs", "test.demo_test"];
+const LOGGED: [&str; 5] = ["crash.log", "crash.counters", "crash.steps", "crash.pairs", "test.demo_test"];
 
 fn lives(logged: bool) {
     let rounds: u64 = variable("GANNET_CRASH_ROUNDS", 4);

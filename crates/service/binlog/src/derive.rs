@@ -50,6 +50,8 @@ pub struct Deriver {
     reserved: BTreeSet<u64>,
     /// The body of BEGIN.
     begin: Box<[u8]>,
+    /// Of the writer.
+    version: u32,
 }
 
 fn begin() -> Box<[u8]> {
@@ -64,7 +66,8 @@ impl Deriver {
     pub fn new(writer: Writer, position: u64, sequence: u64, executed: GtidSet) -> Deriver {
         let appender = Appender { server_id: writer.server_id, checksum: writer.checksum, position };
         let (source, reserved) = (writer.uuid.into(), BTreeSet::new());
-        Deriver { source, writer, appender, sequence, executed, reserved, begin: begin() }
+        let version = version_number(writer.version.as_bytes());
+        Deriver { source, writer, appender, sequence, executed, reserved, begin: begin(), version }
     }
 
     /// These numbers are taken.
@@ -118,6 +121,7 @@ impl Deriver {
     /// just been started, else 0.
     pub fn begin(&mut self, writer: Writer, timestamp: u32, created: u32, out: &mut Vec<u8>) {
         self.appender = Appender { server_id: writer.server_id, checksum: writer.checksum, position: 4 };
+        self.version = version_number(writer.version.as_bytes());
         self.writer = writer;
         self.sequence = 0;
         out.extend_from_slice(&MAGIC);
@@ -228,7 +232,6 @@ impl Deriver {
     fn gtid(&mut self, head: &Head, may_have_statements: bool, time: u32, behind: u64, out: &mut Vec<u8>) -> Gtid {
         let (uuid, number) = self.next_gtid(head.gtid);
         self.sequence += 1;
-        let version = version_number(self.writer.version.as_bytes());
         let mut gtid = Gtid {
             may_have_statements,
             uuid,
@@ -238,8 +241,8 @@ impl Deriver {
             committed_us: head.committed_us,
             first_committed_us: head.committed_us,
             size: 0,
-            server_version: version,
-            first_server_version: version,
+            server_version: self.version,
+            first_server_version: self.version,
         };
         gtid.set_size(behind, self.writer.checksum.bytes());
         self.appender.event(out, time, kind::GTID, 0, |o| gtid.encode(o));

@@ -14,7 +14,7 @@
 //! A file begins with [`MAGIC`] and a format description event. Source: MySQL 8.4 Source Code Documentation, "Binary
 //! log event".
 
-use gannet_base::{DecodeError, Reader, Writer};
+use gannet_base::{DecodeError, Reader};
 
 /// The first bytes of a file.
 pub const MAGIC: [u8; 4] = [0xfe, b'b', b'i', b'n'];
@@ -183,8 +183,18 @@ impl Header {
 
     /// Appends it.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let mut w = Writer::new(out);
-        w.u32(self.timestamp).u8(self.kind).u32(self.server_id).u32(self.size).u32(self.end_position).u16(self.flags);
+        out.extend_from_slice(&self.bytes());
+    }
+
+    fn bytes(&self) -> [u8; HEADER] {
+        let mut bytes = [0; HEADER];
+        bytes[..4].copy_from_slice(&self.timestamp.to_le_bytes());
+        bytes[4] = self.kind;
+        bytes[5..9].copy_from_slice(&self.server_id.to_le_bytes());
+        bytes[9..13].copy_from_slice(&self.size.to_le_bytes());
+        bytes[13..17].copy_from_slice(&self.end_position.to_le_bytes());
+        bytes[17..].copy_from_slice(&self.flags.to_le_bytes());
+        bytes
     }
 }
 
@@ -282,7 +292,8 @@ impl Appender {
         self.finish(out, start, header, |_| end);
     }
 
-    /// Fills in the header of the event that begins at `start`, and appends the checksum. Gives its size.
+    /// Fills in the header of the event that begins at `start`, and appends the checksum. Gives its size. Of a position
+    /// beyond 4 GiB, which only a transaction of that size can reach, a header has the low 32 bits, as MySQL's have.
     pub fn close(&mut self, out: &mut Vec<u8>, start: usize, header: Header) -> usize {
         self.finish(out, start, header, |position| position as u32)
     }
@@ -293,10 +304,9 @@ impl Appender {
         let tail = if described { CHECKSUM } else { self.checksum.bytes() };
         let size = out.len() - start + tail;
         self.position += size as u64;
-        let mut head = Vec::with_capacity(HEADER);
-        Header { size: size as u32, end_position: end(self.position), server_id: self.server_id, ..header }
-            .encode(&mut head);
-        out[start..start + HEADER].copy_from_slice(&head);
+        let header =
+            Header { size: size as u32, end_position: end(self.position), server_id: self.server_id, ..header };
+        out[start..start + HEADER].copy_from_slice(&header.bytes());
         if tail > 0 {
             let sum = checksum_over(&out[start..]);
             out.extend_from_slice(&sum.to_le_bytes());
@@ -315,9 +325,8 @@ pub fn with_checksum(event: &Event<'_>, from: Checksum, to: Checksum, out: &mut 
     out.resize(start + HEADER, 0);
     out.extend_from_slice(event.body);
     let size = HEADER + event.body.len() + to.bytes();
-    let mut head = Vec::with_capacity(HEADER);
-    Header { size: size as u32, ..event.header }.encode(&mut head);
-    out[start..start + HEADER].copy_from_slice(&head);
+    let header = Header { size: size as u32, ..event.header };
+    out[start..start + HEADER].copy_from_slice(&header.bytes());
     if to == Checksum::Crc32 {
         let sum = checksum_over(&out[start..]);
         out.extend_from_slice(&sum.to_le_bytes());

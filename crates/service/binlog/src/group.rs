@@ -19,10 +19,11 @@
 
 use crate::event::{HEADER, kind};
 use crate::image::RowEncoder;
+use crate::marks::{Mark, Marks};
 use crate::rows::{Change, Columns, flags, put_head};
 use gannet_base::{DecodeError, Reader, Writer};
-use gannet_types::Value;
 use gannet_types::gtid::Uuid;
+use gannet_types::rowref::RowRef;
 use std::ops::Range;
 
 /// First byte of a payload.
@@ -247,17 +248,6 @@ struct Open {
     full: bool,
 }
 
-/// Where a row ends.
-#[derive(Clone, Copy, Debug)]
-struct Mark {
-    /// Undo records of the transaction up to it.
-    records: u64,
-    len: usize,
-    items: u32,
-    /// The item that it is in.
-    at: usize,
-}
-
 /// Gathers the items of a transaction. A row that is rolled back goes: rows are entered with the undo records that
 /// undo them.
 #[derive(Debug, Default)]
@@ -269,12 +259,14 @@ pub struct Gathered {
     /// What was spilled is lost: the commit fails.
     lost: Option<std::io::Error>,
     items: u32,
-    marks: Vec<Mark>,
+    marks: Marks,
     /// Marks of statements that have ended: the last row of each is enough, as savepoints lie between statements.
     ended: usize,
     open: Option<Open>,
     /// The columns in the images of the open event, where these are not all.
     present: (Columns, Columns),
+    /// What comes before the bytes in a payload, for its memory.
+    front: Vec<u8>,
     /// Of the statement that runs.
     timestamp: u32,
     flags: u16,
@@ -288,7 +280,7 @@ impl Gathered {
     pub fn begin_statement(&mut self, timestamp: u32, flags: u16, text: Option<Vec<u8>>) {
         self.close();
         if self.marks.len() > self.ended + 1
-            && let Some(last) = self.marks.last().copied()
+            && let Some(last) = self.marks.last()
         {
             self.marks.truncate(self.ended);
             self.marks.push(last);
@@ -304,7 +296,7 @@ impl Gathered {
 
     /// Bytes of memory that it holds.
     pub fn len(&self) -> usize {
-        self.bytes.len() + self.marks.len() * size_of::<Mark>()
+        self.bytes.len() + self.marks.bytes()
     }
 
     /// Adds a changed row; `records` are its undo records in the transaction.
@@ -314,7 +306,7 @@ impl Gathered {
         shape: &Shape,
         change: Change,
         present: Present<'_>,
-        (before, after): (&[Value], &[Value]),
+        (before, after): (RowRef<'_>, RowRef<'_>),
     ) {
         self.settle(records.start);
         let full = present.is_full(shape);
@@ -327,13 +319,21 @@ impl Gathered {
             Some(open) => open.at,
             None => self.open_rows(shape, change, present),
         };
-        match change {
-            Change::Write => shape.encoder.encode(after, |i| present.before.has(i), &mut self.bytes),
-            Change::Delete => shape.encoder.encode(before, |i| present.before.has(i), &mut self.bytes),
+        let (first, second) = match full {
+            true => (None, None),
+            false => (Some(present.before), Some(present.after)),
+        };
+        let out = &mut self.bytes;
+        let encoded = match change {
+            Change::Write => shape.encoder.encode(after, first, out),
+            Change::Delete => shape.encoder.encode(before, first, out),
             Change::Update => {
-                shape.encoder.encode(before, |i| present.before.has(i), &mut self.bytes);
-                shape.encoder.encode(after, |i| present.after.has(i), &mut self.bytes);
+                let encoded = shape.encoder.encode(before, first, out);
+                encoded.and_then(|()| shape.encoder.encode(after, second, out))
             }
+        };
+        if let Err(e) = encoded {
+            self.lost = Some(std::io::Error::other(e));
         }
         self.marks.push(Mark { records: records.end, len: self.end(), items: self.items, at });
     }
@@ -428,9 +428,9 @@ impl Gathered {
         if self.marks.last().is_none_or(|m| m.records <= records) {
             return;
         }
-        let stand = self.marks.partition_point(|m| m.records <= records);
-        let last = stand.checked_sub(1).map(|i| self.marks[i]);
+        let stand = self.marks.upto(records);
         self.marks.truncate(stand);
+        let last = self.marks.last();
         self.ended = self.ended.min(stand);
         self.open = None;
         let Some(last) = last else {
@@ -478,11 +478,8 @@ impl Gathered {
         for (kind, body) in &around.after {
             self.item(*kind, |out| out.extend_from_slice(body));
         }
-        let mut before = Vec::new();
-        for (kind, body) in &around.before {
-            Item { kind: *kind, timestamp: self.timestamp, body }.encode(&mut before);
-        }
-        let all = before.len() + self.end();
+        let before: usize = around.before.iter().map(|(_, body)| ITEM + body.len()).sum();
+        let all = before + self.end();
         let (file, spill) = self.seal();
         let bytes = std::mem::take(&mut self.bytes);
         let items = std::mem::take(&mut self.items) + around.before.len() as u32;
@@ -493,10 +490,34 @@ impl Gathered {
             self.bytes.clear();
             return None;
         }
-        let mut front = Vec::with_capacity(HEAD + GTID + FILE + before.len());
+        let mut front = std::mem::take(&mut self.front);
+        front.clear();
         Head { bytes: all as u64, items, file, ..head }.encode(&mut front);
-        front.extend_from_slice(&before);
+        for (kind, body) in &around.before {
+            Item { kind: *kind, timestamp: self.timestamp, body }.encode(&mut front);
+        }
         Some(Payload { front, bytes, at: 0, rows, spill, lost: self.lost.take() })
+    }
+
+    /// The group of a transaction whose only changes are these rows, in two parts, and which commits with them. Then
+    /// [`Gathered::clear`] drops it; if they do not commit yet they stay, and if they were not changed
+    /// [`Gathered::withdraw`] takes them back. Only where [`Gathered::is_at_hand`].
+    pub fn whole(&mut self, head: Head) -> [&[u8]; 2] {
+        self.close();
+        self.front.clear();
+        Head { bytes: self.bytes.len() as u64, items: self.items, ..head }.encode(&mut self.front);
+        [&self.front, &self.bytes]
+    }
+
+    /// All of it is in memory, and nothing is lost.
+    pub fn is_at_hand(&self) -> bool {
+        self.spill.is_none() && self.lost.is_none()
+    }
+
+    /// Takes back all rows; the statement goes on.
+    pub fn withdraw(&mut self) {
+        self.settle(0);
+        (self.open, self.text_at) = (None, None);
     }
 
     /// All that is spilled is durable, and the rest with it.
@@ -535,7 +556,7 @@ impl Gathered {
     /// Gives the memory of a payload back, for the next transaction.
     pub fn reuse(&mut self, payload: Payload) {
         if self.bytes.capacity() == 0 && payload.bytes.capacity() <= 1 << 16 {
-            self.bytes = payload.bytes;
+            (self.bytes, self.front) = (payload.bytes, payload.front);
             self.bytes.clear();
         }
     }
@@ -581,6 +602,11 @@ impl Payload {
     /// It is never empty.
     pub fn is_empty(&self) -> bool {
         false
+    }
+
+    /// All of it in two parts, where no file has a part of it.
+    pub fn parts(&self) -> Option<[&[u8]; 2]> {
+        (self.spill.is_none() && self.lost.is_none() && self.at == 0).then_some([&self.front, &self.bytes])
     }
 
     /// The events are to be compressed. Before it is read.

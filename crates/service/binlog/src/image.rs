@@ -15,10 +15,14 @@
 //! CHAR and BINARY end before what pads them.
 
 use crate::map::ColumnKind;
+use crate::rows::Columns;
 use crate::{decimal, json};
 use gannet_base::{DecodeError, Reader};
 use gannet_types::json::Json;
 use gannet_types::room::Room;
+use gannet_types::row::Corrupt;
+use gannet_types::rowref::RowRef;
+use gannet_types::value::ValueRef;
 use gannet_types::{CollationId, Date, DateTime, SqlType, Time, Timestamp, TypeId, Value};
 
 /// Units of the fraction that 1, 2 and 3 bytes count, in microseconds.
@@ -65,42 +69,62 @@ impl RowEncoder {
         self.columns.is_empty()
     }
 
-    /// Appends the image of those columns of a row that `present` names, by their number in events.
-    pub fn encode(&self, row: &[Value], present: impl Fn(usize) -> bool, out: &mut Vec<u8>) {
+    /// Appends the image of those columns of a row that are `present`, by their number in events; `None`: of all. Of a
+    /// stored row that is damaged the image is not whole.
+    pub fn encode<'a>(
+        &self,
+        row: impl Into<RowRef<'a>>,
+        present: Option<&Columns>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Corrupt> {
+        match row.into() {
+            RowRef::Values(row) => {
+                let value = |i: usize| Ok(row.get(i).map_or(ValueRef::Null, Value::as_ref));
+                self.encode_with(value, present, out)
+            }
+            RowRef::Stored(layout, row) => self.encode_with(|i| layout.get(row, i), present, out),
+        }
+    }
+
+    #[inline]
+    fn encode_with<'a>(
+        &self,
+        value: impl Fn(usize) -> Result<ValueRef<'a>, Corrupt>,
+        present: Option<&Columns>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Corrupt> {
         let nulls = out.len();
-        let count = (0..self.columns.len()).filter(|i| present(*i)).count();
+        let has = |i: usize| present.is_none_or(|columns| columns.has(i));
+        let count = present.map_or(self.columns.len(), |_| (0..self.columns.len()).filter(|i| has(*i)).count());
         // Bits beyond the last column are set.
         out.resize(nulls + count.div_ceil(8), 0xFF);
-        let mut bit = 0;
-        for (i, column) in self.columns.iter().enumerate() {
-            if !present(i) {
-                continue;
-            }
-            match row.get(column.at as usize) {
-                None | Some(Value::Null) => {}
-                Some(value) => {
+        for (bit, (_, column)) in self.columns.iter().enumerate().filter(|(i, _)| has(*i)).enumerate() {
+            match value(column.at as usize)? {
+                ValueRef::Null => {}
+                value => {
                     out[nulls + bit / 8] &= !(1 << (bit % 8));
                     column.put(value, out);
                 }
             }
-            bit += 1;
         }
+        Ok(())
     }
 }
 
 impl Column {
-    fn put(&self, value: &Value, out: &mut Vec<u8>) {
+    #[inline]
+    fn put(&self, value: ValueRef<'_>, out: &mut Vec<u8>) {
         match (self.kind, value) {
-            (ColumnKind::Int(n), Value::Int(v)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
-            (ColumnKind::Int(n), Value::UInt(v)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
-            (ColumnKind::VarChar(most), Value::Str(text, _)) => sized(text, if most > 255 { 2 } else { 1 }, out),
-            (ColumnKind::Char(most), Value::Str(text, _)) => {
+            (ColumnKind::Int(n), ValueRef::Int(v)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
+            (ColumnKind::Int(n), ValueRef::UInt(v)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
+            (ColumnKind::VarChar(most), ValueRef::Str(text, _)) => sized(text, if most > 255 { 2 } else { 1 }, out),
+            (ColumnKind::Char(most), ValueRef::Str(text, _)) => {
                 let pad = self.pad.unwrap_or(b' ');
                 let kept = text.iter().rposition(|b| *b != pad).map_or(0, |i| i + 1);
                 sized(&text[..kept], if most > 255 { 2 } else { 1 }, out);
             }
-            (ColumnKind::Blob(n), Value::Str(text, _)) => sized(text, usize::from(n), out),
-            (ColumnKind::Json(n), Value::Json(stored)) => {
+            (ColumnKind::Blob(n), ValueRef::Str(text, _)) => sized(text, usize::from(n), out),
+            (ColumnKind::Json(n), ValueRef::Json(stored)) => {
                 let start = out.len();
                 out.resize(start + usize::from(n), 0);
                 // Stored documents can be read: they were made by the server.
@@ -108,28 +132,28 @@ impl Column {
                 let length = out.len() - start - usize::from(n);
                 out[start..start + usize::from(n)].copy_from_slice(&length.to_le_bytes()[..usize::from(n)]);
             }
-            (ColumnKind::Decimal(precision, scale), Value::Decimal(v)) => decimal::encode(v, precision, scale, out),
-            (ColumnKind::Float, Value::Float(v)) => out.extend_from_slice(&v.to_le_bytes()),
-            (ColumnKind::Double, Value::Double(v)) => out.extend_from_slice(&v.to_le_bytes()),
-            (ColumnKind::Date, Value::Date(v)) => out.extend_from_slice(&v.packed().to_le_bytes()[..3]),
-            (ColumnKind::Year, Value::Year(v)) => out.push(v.saturating_sub(1900) as u8),
-            (ColumnKind::Time(fsp), Value::Time(v, _)) => put_time(*v, fsp, out),
-            (ColumnKind::DateTime(fsp), Value::DateTime(v, _)) => {
+            (ColumnKind::Decimal(precision, scale), ValueRef::Decimal(v)) => decimal::encode(&v, precision, scale, out),
+            (ColumnKind::Float, ValueRef::Float(v)) => out.extend_from_slice(&v.to_le_bytes()),
+            (ColumnKind::Double, ValueRef::Double(v)) => out.extend_from_slice(&v.to_le_bytes()),
+            (ColumnKind::Date, ValueRef::Date(v)) => out.extend_from_slice(&v.packed().to_le_bytes()[..3]),
+            (ColumnKind::Year, ValueRef::Year(v)) => out.push(v.saturating_sub(1900) as u8),
+            (ColumnKind::Time(fsp), ValueRef::Time(v, _)) => put_time(v, fsp, out),
+            (ColumnKind::DateTime(fsp), ValueRef::DateTime(v, _)) => {
                 let whole = (v.packed() >> 24) + (1 << 39);
                 out.extend_from_slice(&whole.to_be_bytes()[3..]);
                 put_fraction(i64::from(v.micros()), fsp, out);
             }
-            (ColumnKind::Timestamp(fsp), Value::Timestamp(v, _)) => {
+            (ColumnKind::Timestamp(fsp), ValueRef::Timestamp(v, _)) => {
                 let micros = v.unix_micros();
                 out.extend_from_slice(&((micros / 1_000_000) as u32).to_be_bytes());
                 put_fraction(micros % 1_000_000, fsp, out);
             }
-            (ColumnKind::Bit(bits), Value::Bit(v, _)) => {
+            (ColumnKind::Bit(bits), ValueRef::Bit(v, _)) => {
                 let n = usize::from(bits).div_ceil(8).min(8);
                 out.extend_from_slice(&v.to_be_bytes()[8 - n..]);
             }
-            (ColumnKind::Enum(n), Value::Enum(v, _)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
-            (ColumnKind::Set(n), Value::Set(v, _)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
+            (ColumnKind::Enum(n), ValueRef::Enum(v, _)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
+            (ColumnKind::Set(n), ValueRef::Set(v, _)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
             // A stored row has values of its columns' types; the encoding of another would be of the wrong size.
             (kind, value) => gannet_base::check!(false, "a {kind:?} column has {value:?}"),
         }
@@ -137,7 +161,10 @@ impl Column {
 }
 
 fn sized(bytes: &[u8], n: usize, out: &mut Vec<u8>) {
-    out.extend_from_slice(&bytes.len().to_le_bytes()[..n]);
+    match n {
+        1 => out.push(bytes.len() as u8),
+        n => out.extend_from_slice(&bytes.len().to_le_bytes()[..n]),
+    }
     out.extend_from_slice(bytes);
 }
 

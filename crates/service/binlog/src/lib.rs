@@ -12,6 +12,7 @@ pub mod group;
 pub mod image;
 pub mod json;
 pub mod map;
+mod marks;
 pub mod packed;
 pub mod query;
 pub mod rows;

@@ -10,6 +10,8 @@ use crate::show;
 use gannet_base::DecodeError;
 use gannet_types::gtid::{GtidSet, Uuid};
 use gannet_types::members::Members;
+use gannet_types::row::RowLayout;
+use gannet_types::rowref::RowRef;
 use gannet_types::{CollationId, Date, DateTime, Decimal, SqlType, Time, Timestamp, TypeId, Value};
 use std::sync::Arc;
 
@@ -163,6 +165,7 @@ fn rows_are_mariadbs() {
     let map = TableMap::decode(Event::first(&map, Checksum::Crc32).unwrap().unwrap().body).unwrap();
     let types = named();
     let encoder = RowEncoder::new(types.iter().map(|(_, ty)| ty).enumerate());
+    let layout = RowLayout::new(&types.iter().map(|(_, ty)| ty.clone()).collect::<Vec<_>>());
     let (first, mut second) = (row(), vec![Value::Null; 30]);
     (second[0], second[19]) = (Value::Int(1), Value::text(""));
     let mut changed = second.clone();
@@ -183,8 +186,14 @@ fn rows_are_mariadbs() {
         // Version 1 has no extra information.
         body.drain(8..10);
         for (before, after) in &images {
-            encoder.encode(before, |_| true, &mut body);
-            after.iter().for_each(|after| encoder.encode(after, |_| true, &mut body));
+            for row in std::iter::once(before).chain(after.as_ref()) {
+                let from = body.len();
+                encoder.encode(*row, None, &mut body).unwrap();
+                let (mut stored, mut image) = (Vec::new(), Vec::new());
+                layout.encode_values(row, &mut stored).unwrap();
+                encoder.encode(RowRef::Stored(&layout, &stored), None, &mut image).unwrap();
+                assert!(image == body[from..], "{row:?}");
+            }
         }
         assert_eq!(body, event.body, "{change:?}");
         for (before, after) in images {
@@ -204,7 +213,8 @@ fn images_of_some_columns() {
         [SqlType::new(TypeId::Int), SqlType::varchar(10, CollationId::UTF8MB4_BIN), SqlType::new(TypeId::BigInt)];
     let encoder = RowEncoder::new(types.iter().enumerate());
     let mut out = Vec::new();
-    encoder.encode(&[Value::Int(1), Value::Null, Value::Int(-1)], |i| i > 0, &mut out);
+    let columns = Columns::of(3, |i| i > 0);
+    encoder.encode(&[Value::Int(1), Value::Null, Value::Int(-1)], Some(&columns), &mut out).unwrap();
     assert_eq!(out, [0b1111_1101, 255, 255, 255, 255, 255, 255, 255, 255]);
 }
 
@@ -378,7 +388,7 @@ mod groups {
 
     fn insert(into: &mut Gathered, undo: u64, shape: &Shape, n: i64) {
         let present = Present { before: &shape.all, after: &shape.all };
-        into.row(undo..undo + 1, shape, Change::Write, present, (&[], &[Value::Int(n)]));
+        into.row(undo..undo + 1, shape, Change::Write, present, ((&[]).into(), (&[Value::Int(n)]).into()));
     }
 
     fn bytes(gathered: &mut Gathered, records: u64) -> Vec<u8> {

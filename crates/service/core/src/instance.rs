@@ -314,7 +314,11 @@ fn open_engine(vars: &VarSet, datadir: &Path, log: &Arc<ErrorLog>) -> std::resul
 
 /// Opens the binary log where it is on; where it is off, no log is kept for it.
 fn open_binlog(core: &Arc<Core>) -> std::result::Result<(), String> {
-    if !core.globals.get(Live::LogBin).as_bool() {
+    let logs = core.globals.get(Live::LogBin).as_bool();
+    for id in [Live::GtidMode, Live::EnforceGtidConsistency] {
+        core.globals.set(id, VarValue::text(if logs { "ON" } else { "OFF" }));
+    }
+    if !logs {
         let forgotten = crate::binlog::forget(&core.engine);
         return forgotten.map_err(|e| format!("the log is still kept for a binary log that is off: {e}"));
     }
@@ -323,13 +327,11 @@ fn open_binlog(core: &Arc<Core>) -> std::result::Result<(), String> {
     for (id, path) in [(Live::LogBinBasename, names.basename()), (Live::LogBinIndex, names.index())] {
         core.globals.set(id, VarValue::text(&path.to_string_lossy()));
     }
-    for id in [Live::GtidMode, Live::EnforceGtidConsistency] {
-        core.globals.set(id, VarValue::text("ON"));
-    }
     let weak = Arc::downgrade(core);
     let first = Settings::of(&core.globals, &core.facts.version);
     let settings = move || weak.upgrade().map_or(first.clone(), |c| Settings::of(&c.globals, &c.facts.version));
     let opened = Binlog::open(&core.engine, names, Arc::new(settings), core.log.clone())?;
+    opened.configure(&core.globals);
     core.binlog.set(opened).map_err(|_| "the binary log is open already".to_owned())
 }
 

@@ -268,6 +268,11 @@ impl Core {
                     binlog.flush(&self.engine).map_err(from_engine)?;
                 }
             }
+            Then::BinlogRows => {
+                if let Some(binlog) = self.binlog() {
+                    binlog.configure(&self.globals);
+                }
+            }
             Then::StatementLogs => {
                 if let Err(e) = crate::log_tables::check(self).and_then(|()| self.logs.configure(&self.globals)) {
                     self.globals.set(id, former);

@@ -2,8 +2,9 @@
 
 use super::Session;
 use gannet_binlog::rows::flags;
+use gannet_core::binlog::RowImage;
 use gannet_core::vars::Live;
-use gannet_core::work::{LoggedStatement, RowImage, Told};
+use gannet_core::work::{LoggedStatement, Told};
 use gannet_runtime::WallTime;
 
 impl Session {

@@ -429,8 +429,8 @@ fn forget_grants(session: &mut Session, schema: &str, name: &str, function: bool
 /// What a binary log asks of functions and triggers, unless `log_bin_trust_function_creators` says otherwise. Errors
 /// 1418, 1419.
 fn check_logged_function(session: &Session, list: &[Characteristic]) -> Result<()> {
-    let trusts = || super::variables::value(&session.state, true, "log_bin_trust_function_creators");
-    if session.server.binlog().is_none() || trusts()? == gannet_types::Value::Int(1) {
+    let trusts = session.server.globals.get(Live::LogBinTrustFunctionCreators).as_bool();
+    if session.server.binlog().is_none() || trusts {
         return Ok(());
     }
     let tame = |c: &Characteristic| {

@@ -262,8 +262,7 @@ fn check_item(session: &Session, item: &SetItem) -> Result<()> {
             return Err(read_only("non persistent read only"));
         }
         VarScope::PersistOnly => {}
-        // What a dump says of its server's transactions is looked at when it is set.
-        _ if !def.dynamic && !id.is(Live::GtidPurged) => return Err(read_only("read only")),
+        _ if !def.dynamic => return Err(read_only("read only")),
         _ => {}
     }
     let global = matches!(scope, VarScope::Global | VarScope::Persist | VarScope::PersistOnly);
@@ -561,7 +560,8 @@ fn validate(session: &Session, id: VarId, value: &VarValue) -> Result<VarValue> 
 
 fn set_global(session: &mut Session, id: VarId, value: Option<Value>) -> Result<()> {
     let (id, value) = match value {
-        Some(value) if id.def().name == "gtid_purged" => return purge_gtids(session, &value),
+        Some(value) if id.is(Live::GtidPurged) => return purge_gtids(session, &value),
+        None if id.is(Live::GtidPurged) => return Err(sql_err!(NoDefault, id.def().name)),
         Some(value) => named(id, value).map(|(id, value)| (id, Some(value)))?,
         None => (id, None),
     };

@@ -124,7 +124,7 @@ pub(super) fn query(session: &Session, text: &[u8]) -> Vec<u8> {
             collation(Live::CollationServer),
         ]),
         time_zone: Some(vars[Live::TimeZone].as_str().to_owned()),
-        charset_database: Some(session.definition_collation().0),
+        charset_database: Some(collation(Live::CollationDatabase)),
         invoker: Some((account.user.to_string(), account.host.to_string())),
         schemas: (!schema.is_empty()).then(|| vec![schema.to_string()]),
         microseconds: Some(session.settings.exec.now_us.rem_euclid(1_000_000) as u32),

@@ -3,22 +3,49 @@
 //! All changes of rows by statements pass the functions of `dml/rows.rs`. They need a [`RowWriter`], not a statement.
 //! So the row trees can be written without SQL ([`crate::kv`]), and a change sink is told of every row.
 
+use crate::error::from_engine;
 use gannet_catalog::Words;
-use gannet_engine::Txn;
+use gannet_engine::{Parts, RowStamp, TreeHandle, Txn, Update};
 use gannet_schema::Table;
-use gannet_types::{Result, SqlError, Value};
+use gannet_types::rowref::RowRef;
+use gannet_types::{Result, SqlError};
 use std::any::Any;
 use std::ops::Range;
 
 /// What became of a row: all its columns, as they are stored.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Images<'a> {
     /// It is new.
-    Insert(&'a [Value]),
+    Insert(RowRef<'a>),
     /// The first became the second; the row's key may be another one.
-    Update(&'a [Value], &'a [Value]),
+    Update(RowRef<'a>, RowRef<'a>),
     /// It is gone.
-    Delete(&'a [Value]),
+    Delete(RowRef<'a>),
+}
+
+impl<'a> Images<'a> {
+    pub(crate) fn insert(new: impl Into<RowRef<'a>>) -> Images<'a> {
+        Images::Insert(new.into())
+    }
+
+    pub(crate) fn update(old: impl Into<RowRef<'a>>, new: impl Into<RowRef<'a>>) -> Images<'a> {
+        Images::Update(old.into(), new.into())
+    }
+
+    pub(crate) fn delete(old: impl Into<RowRef<'a>>) -> Images<'a> {
+        Images::Delete(old.into())
+    }
+}
+
+/// What became of a change that a transaction was to commit with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Carried {
+    /// The transaction has committed with it.
+    Committed,
+    /// It is made, and the transaction has yet to commit.
+    Made,
+    /// It is not made.
+    Not,
 }
 
 /// A changed row.
@@ -41,6 +68,19 @@ pub trait ChangeSink: Any {
     ///
     /// An error fails the statement.
     fn changed(&mut self, records: Range<u64>, change: &RowChange<'_>) -> Result<()>;
+
+    /// As [`ChangeSink::changed`], before a change that is to be all of its transaction and to commit with it: what the
+    /// commit then carries for those who follow the log. [`ChangeSink::carried`] is told what became of it. `None`, the
+    /// default: it does not commit with the change.
+    fn carry(&mut self, change: &RowChange<'_>) -> Result<Option<Parts<'_>>> {
+        let _ = change;
+        Ok(None)
+    }
+
+    /// What became of the change for which [`ChangeSink::carry`] has given something.
+    fn carried(&mut self, end: Carried) {
+        let _ = end;
+    }
 
     /// The transaction has made a table with all the rows that were told of: what commits it tells those who follow
     /// the log. `definition` is the table's, as SHOW CREATE TABLE has it. The default refuses with error 1235.
@@ -110,6 +150,45 @@ impl RowWriter<'_> {
         {
             table.note(log, trx, key);
         }
+    }
+
+    /// Changes a row in its stored form, from `old` to `new`, if it is still the version `stamp` that was found, and
+    /// reports it; nobody else has to know: it has no other index entries. `ends`: the transaction commits with it, if
+    /// that is possible ([`Txn::update_and_commit_if`]).
+    pub(crate) fn rewrite(
+        &mut self,
+        table: &Table,
+        (tree, key, stamp): (&TreeHandle, &[u8], RowStamp),
+        (old, new): (&[u8], &[u8]),
+        ends: bool,
+    ) -> Result<Update> {
+        let layout = table.layout();
+        let images = Images::Update(RowRef::Stored(layout, old), RowRef::Stored(layout, new));
+        let change = RowChange { table, images, cascade: self.cascade };
+        if ends && self.sink.is_none() {
+            let written = self.txn.update_and_commit_if(tree, key, stamp, new, Parts::default());
+            return written.map_err(from_engine);
+        }
+        if ends
+            && self.txn.weight() == 0
+            && let Some(sink) = &mut self.sink
+            && let Some(parts) = sink.carry(&change)?
+        {
+            let written = self.txn.update_and_commit_if(tree, key, stamp, new, parts);
+            sink.carried(match written {
+                Ok(Update::Updated) if self.txn.has_ended() => Carried::Committed,
+                Ok(Update::Updated) => Carried::Made,
+                _ => Carried::Not,
+            });
+            return written.map_err(from_engine);
+        }
+        let mark = self.mark();
+        let written = self.txn.update_if(tree, key, stamp, new).map_err(from_engine)?;
+        if written == Update::Updated {
+            self.note(table, key);
+            self.tell(mark, table, images)?;
+        }
+        Ok(written)
     }
 
     /// Reports one of several changes that were made together: each has an undo record at least, and the changes are

@@ -15,6 +15,7 @@ pub mod members;
 pub mod mode;
 pub mod room;
 pub mod row;
+pub mod rowref;
 pub mod sqltype;
 pub mod temporal;
 pub mod value;

@@ -24,6 +24,7 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use gannet_base::{Lsn, PageNo};
+use gannet_buffer::Mtr;
 use gannet_log::{ConsumerStatus, Follower, Hold, MAX_PAYLOAD, Position, Record, RecordKind};
 
 use crate::plant::{Fault, planted};
@@ -35,6 +36,8 @@ use crate::{Engine, EngineError, Result, TrxId};
 const HEADER: usize = 16;
 /// Longest piece in bytes.
 const PIECE: usize = MAX_PAYLOAD - HEADER;
+/// Longest memory that is kept for the next payload.
+const SPARE: usize = 64 << 10;
 /// Bytes of memory for the first read.
 const SHORT: usize = 1 << 10;
 const LAST: u8 = 1;
@@ -93,9 +96,72 @@ impl Drop for Chain<'_> {
     }
 }
 
+/// A payload in memory: its two halves, of which each may be empty.
+pub type Parts<'a> = [&'a [u8]; 2];
+
+/// Where the payload of a commit comes from.
+pub(crate) enum Payload<'a> {
+    Read(&'a mut dyn Read),
+    Parts(Parts<'a>),
+}
+
+/// Bytes of a payload in memory.
+fn len(parts: &Parts<'_>) -> usize {
+    parts[0].len() + parts[1].len()
+}
+
+/// Whether a payload fits into one piece.
+pub(crate) fn is_short(parts: &Parts<'_>) -> bool {
+    len(parts) <= PIECE
+}
+
 /// Commits what `w` has written, with a payload. Returns the commit's LSN.
-pub(crate) fn commit(store: &Store, w: &Writer, payload: &mut dyn Read) -> Result<Lsn> {
-    carry(store, w, payload, |last| w.end_behind(store, COMMITTED, last))
+pub(crate) fn commit(store: &Store, w: &Writer, payload: Payload<'_>) -> Result<Lsn> {
+    let end = |last: &[&[u8]]| w.end_behind(store, COMMITTED, last);
+    match payload {
+        Payload::Parts(parts) if is_short(&parts) => last_piece(store, w, 0, parts, end),
+        Payload::Parts([front, rest]) => carry(store, w, &mut front.chain(rest), end),
+        Payload::Read(payload) => carry(store, w, payload, end),
+    }
+}
+
+/// Appends a mini-transaction that ends a transaction or prepares it, right behind the last piece of its payload,
+/// unless that is empty: either both are in the log or neither is.
+pub(crate) fn behind(store: &Store, consumers: &[&[u8]], mtr: Mtr<'_>, at: impl FnOnce(Lsn)) -> Lsn {
+    if consumers.is_empty() {
+        return mtr.commit_with(at);
+    }
+    if planted(Fault::PayloadApart) {
+        store.log.append(RecordKind::Payload, consumers);
+        return mtr.commit_with(at);
+    }
+    mtr.commit_behind(consumers, at)
+}
+
+/// Appends the mini-transaction that is all that `w` has written and commits it, behind a payload that is empty or
+/// [short](is_short).
+pub(crate) fn commit_change(store: &Store, w: &Writer, mtr: Mtr<'_>, parts: Parts<'_>) -> Lsn {
+    let at = |lsn| w.ended(store, lsn);
+    match len(&parts) {
+        0 => mtr.commit_with(at),
+        _ => behind(store, &[&header(w.id, 0, LAST), parts[0], parts[1]], mtr, at),
+    }
+}
+
+/// Appends the last piece of a payload, and what ends `w` with it.
+fn last_piece(
+    store: &Store,
+    w: &Writer,
+    offset: u64,
+    [front, rest]: Parts<'_>,
+    end: impl FnOnce(&[&[u8]]) -> Result<Lsn>,
+) -> Result<Lsn> {
+    if !w.begin.is_none() {
+        return end(&[&header(w.id, offset, LAST), front, rest]);
+    }
+    store.log.admit()?;
+    let parts: [&[u8]; 3] = [&header(w.id, offset, ALONE), front, rest];
+    Ok(store.log.append_with(RecordKind::Payload, &parts, |lsn| store.trx.end(w.id, lsn)))
 }
 
 /// Writes a payload, its last piece by `end`: together with what commits or prepares `w`, which has written something.
@@ -137,12 +203,7 @@ fn pieces<'a>(
         offset += piece.len() as u64;
         std::mem::swap(&mut piece, &mut next);
     }
-    if !w.begin.is_none() {
-        return end(&[&header(w.id, offset, LAST), &piece]);
-    }
-    store.log.admit()?;
-    let parts: [&[u8]; 2] = [&header(w.id, offset, ALONE), &piece];
-    Ok(store.log.append_with(RecordKind::Payload, &parts, |lsn| store.trx.end(w.id, lsn)))
+    last_piece(store, w, offset, [&piece, &[]], end)
 }
 
 /// Reads a piece, shorter than [`PIECE`] at the end only.
@@ -198,6 +259,8 @@ pub struct Consumer {
     epoch: u64,
     /// The next record commits this transaction; its payload, as far as that is known.
     due: Option<(u64, Option<Begun>)>,
+    /// Memory for a payload.
+    spare: Vec<u8>,
     /// Commits at or below are dealt with.
     skip: Lsn,
     /// The commit given last, and the last that is dealt with.
@@ -232,7 +295,7 @@ impl Consumer {
                 (self.epoch, self.due) = (epoch, None);
                 self.begun.clear();
             }
-            let committed = note(&mut self.begun, &mut self.due, epoch, &record)?;
+            let committed = note((&mut self.begun, &mut self.due), &mut self.spare, epoch, &record)?;
             let lsn = record.lsn;
             if let Some((trx, begun)) = committed
                 && lsn > self.skip
@@ -288,6 +351,14 @@ impl Consumer {
         Ok(())
     }
 
+    /// Gives the memory of a payload back, for the next one.
+    pub fn reuse(&mut self, mut payload: Vec<u8>) {
+        if payload.capacity() <= SPARE {
+            payload.clear();
+            self.spare = payload;
+        }
+    }
+
     /// Whether its name was known, so that it goes on where it stopped.
     pub fn is_resumed(&self) -> bool {
         self.follower.retention().is_resumed()
@@ -306,8 +377,8 @@ impl Consumer {
 
 /// Takes note of a record. Returns the transaction that commits by it, with its payload as far as that is known.
 fn note(
-    all: &mut HashMap<u64, Begun>,
-    due: &mut Option<(u64, Option<Begun>)>,
+    (all, due): (&mut HashMap<u64, Begun>, &mut Option<(u64, Option<Begun>)>),
+    spare: &mut Vec<u8>,
     epoch: u64,
     record: &Record<'_>,
 ) -> Result<Option<(u64, Option<Begun>)>> {
@@ -321,7 +392,11 @@ fn note(
         return Ok(None);
     }
     let begun = match piece.offset {
-        0 => Some(Begun { start: record.start, epoch, bytes: piece.bytes.to_vec() }),
+        0 => {
+            let mut bytes = std::mem::take(spare);
+            bytes.extend_from_slice(piece.bytes);
+            Some(Begun { start: record.start, epoch, bytes })
+        }
         _ => all.remove(&piece.trx),
     };
     let Some(mut begun) = begun else {
@@ -371,7 +446,8 @@ impl Engine {
         let skip = retention.position()?.done;
         let follower = retention.follow()?;
         let epoch = follower.epoch();
-        Ok(Consumer { follower, begun: HashMap::new(), epoch, due: None, skip, given: skip, done: skip })
+        let spare = Vec::new();
+        Ok(Consumer { follower, begun: HashMap::new(), epoch, due: None, spare, skip, given: skip, done: skip })
     }
 
     /// Drops a name for good; false when there is none. [`EngineError::NameInUse`] while a consumer follows under it.

@@ -55,7 +55,7 @@ mod writer;
 
 pub use build::{Fill, Filled, Item, Merge, SortDisk, SortSpace, Sorter, count_sorts, is_autocommit};
 pub use check::StoreCheck;
-pub use consumer::{Committed, Consumer};
+pub use consumer::{Committed, Consumer, Parts};
 pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats};
 pub use error::{EngineError, Result};
 pub use gannet_base::{Lsn, PageNo, TreeId, TrxId};

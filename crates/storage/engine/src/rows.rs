@@ -13,6 +13,7 @@ use gannet_page::node::MAX_ENTRY;
 use gannet_runtime::now_ns;
 use gannet_telemetry::{Counter, count};
 
+use crate::consumer::{self, Parts};
 use crate::row::{CHAIN_REF, ROW_HEADER, RowFlags, RowHeader, chain_of};
 use crate::store::{Store, Whose};
 use crate::trees::TreeShared;
@@ -91,8 +92,8 @@ impl Scratch {
 enum Change<'a> {
     /// The row as it goes into the leaf, and its flags.
     Insert(&'a [u8], RowFlags),
-    /// And whether the transaction is to end with it.
-    Update(&'a [u8], RowFlags, Option<RowStamp>, bool),
+    /// And what the transaction carries, if it is to end with it.
+    Update(&'a [u8], RowFlags, Option<RowStamp>, Option<Parts<'a>>),
     Delete(Option<RowStamp>),
 }
 
@@ -161,7 +162,7 @@ impl Attempt<'_> {
         let step = match change {
             Change::Insert(row, flags) => match header {
                 None => self.insert_new(mtr, leaf, row, flags),
-                Some(h) => self.replace(mtr, leaf, h, (row, flags), 1, false),
+                Some(h) => self.replace(mtr, leaf, h, (row, flags), 1, None),
             },
             Change::Update(row, flags, _, ends) => match header {
                 Some(h) => self.replace(mtr, leaf, h, (row, flags), 0, ends),
@@ -247,7 +248,7 @@ impl Attempt<'_> {
     }
 
     /// Writes a new version over the present one; `rows`: what the tree gains by it; `ends`: the transaction commits
-    /// with it, if it is all that it has written.
+    /// with it, and with this payload, if it is all that it has written.
     fn replace(
         &mut self,
         mut mtr: Mtr<'_>,
@@ -255,7 +256,7 @@ impl Attempt<'_> {
         h: RowHeader,
         (row, flags): (&[u8], RowFlags),
         rows: i64,
-        ends: bool,
+        ends: Option<Parts<'_>>,
     ) -> std::result::Result<Step, Stop> {
         let Some(w) = self.writer.as_mut() else { return Ok(Step::Start) };
         let old = &leaf.value(&mtr)[ROW_HEADER..];
@@ -276,12 +277,11 @@ impl Attempt<'_> {
             leaf.splice(&mut mtr, ROW_HEADER + front, cut, &row[front..end]);
         }
         leaf.splice(&mut mtr, 0, ROW_HEADER, &RowHeader { writer: w.id, undo: at, flags }.encode());
-        let ends = ends && w.stage_end(&mut self.scratch.staged);
+        let ends = ends.filter(|_| w.stage_end(&mut self.scratch.staged));
         w.append(&mut mtr, page, &self.scratch.staged, at);
-        if ends {
-            w.committed = mtr.commit_with(|lsn| w.ended(self.store, lsn));
-        } else {
-            mtr.commit();
+        match ends {
+            Some(parts) => w.committed = consumer::commit_change(self.store, w, mtr, parts),
+            None => drop(mtr.commit()),
         }
         self.tree.count_rows(rows);
         Ok(Step::End(End::Done))
@@ -424,7 +424,7 @@ impl Txn {
         key: &[u8],
         row: &[u8],
         stamp: Option<RowStamp>,
-        ends: bool,
+        ends: Option<Parts<'_>>,
     ) -> Result<Update> {
         self.check_write(tree, TreeKind::Row)?;
         self.with_long_row(tree, key, row, |t, row, flags| {

@@ -8,7 +8,7 @@ use gannet_lock::{LockOwner, Mode};
 use gannet_runtime::{Waker, mask_interrupts, sleep};
 use gannet_telemetry::{Counter, count};
 
-use crate::consumer;
+use crate::consumer::{self, Parts, Payload};
 use crate::plant::{Fault, planted};
 use crate::rollback::{For, Orphan, undo_to};
 use crate::snapshot::{CellId, Info};
@@ -335,16 +335,32 @@ impl Txn {
     /// together with its only change, which stays as it is.
     pub fn commit_with(&mut self, payload: &mut dyn std::io::Read) -> Result<Lsn> {
         let lsn = self.commit_with_unsynced(payload)?;
+        self.wait_commit(lsn)?;
+        Ok(lsn)
+    }
+
+    /// Waits for a commit that was left unsynced, as [`Txn::commit`] does.
+    pub fn wait_commit(&self, lsn: Lsn) -> Result<()> {
         if !planted(Fault::TellEarly) {
             self.store().log.wait_commit(lsn)?;
         }
-        Ok(lsn)
+        Ok(())
     }
 
     /// [`Txn::commit_with`] without waiting for the log: see [`Txn::commit_unsynced`].
     pub fn commit_with_unsynced(&mut self, payload: &mut dyn std::io::Read) -> Result<Lsn> {
+        self.commit_payload(Payload::Read(payload))
+    }
+
+    /// [`Txn::commit_with_unsynced`] with a payload in memory, which is not copied on its way to the log when it is
+    /// short.
+    pub fn commit_parts_unsynced(&mut self, payload: Parts<'_>) -> Result<Lsn> {
+        self.commit_payload(Payload::Parts(payload))
+    }
+
+    fn commit_payload(&mut self, payload: Payload<'_>) -> Result<Lsn> {
         self.check_active()?;
-        if self.writer.as_ref().is_some_and(|w| !w.committed.is_zero()) {
+        if self.has_ended() {
             return Err(EngineError::NotActive);
         }
         if self.writer.is_none() {
@@ -353,7 +369,7 @@ impl Txn {
         self.commit_now(Some(payload)).map(Option::unwrap_or_default)
     }
 
-    fn commit_now(&mut self, payload: Option<&mut dyn std::io::Read>) -> Result<Option<Lsn>> {
+    fn commit_now(&mut self, payload: Option<Payload<'_>>) -> Result<Option<Lsn>> {
         if self.state == State::HalfUndone {
             self.rollback()?;
             return Err(EngineError::HalfUndone);
@@ -451,7 +467,7 @@ impl Txn {
         if self.state == State::Idle {
             return Ok(());
         }
-        if self.writer.as_ref().is_some_and(|w| !w.committed.is_zero()) {
+        if self.has_ended() {
             return self.commit().map(drop);
         }
         if let Some(mut w) = self.writer.take() {
@@ -585,28 +601,39 @@ impl Txn {
 
     /// Replaces the newest row with this key (waits for its active writer first).
     pub fn update(&mut self, tree: &TreeHandle, key: &[u8], row: &[u8]) -> Result<Update> {
-        self.update_row(tree, key, row, None, false)
+        self.update_row(tree, key, row, None, None)
     }
 
     /// As [`update`](Txn::update) if the row is still the version `stamp` (from a read with [`ReadMode::Newest`]) and
     /// that version is committed or own. Otherwise waits for its active writer and returns [`Update::Changed`]. A
     /// transaction that had to wait has the row locked on return, so that its next attempt is the last.
     pub fn update_if(&mut self, tree: &TreeHandle, key: &[u8], stamp: RowStamp, row: &[u8]) -> Result<Update> {
-        self.update_row(tree, key, row, Some(stamp), false)
+        self.update_row(tree, key, row, Some(stamp), None)
     }
 
     /// [`update_if`](Txn::update_if) for a transaction that changes nothing else: it is committed together with the
-    /// row, so that no other transaction ever finds the row locked. After [`Update::Updated`] it has ended for all
-    /// readers; the caller has to call [`Txn::commit`] or [`Txn::commit_unsynced`], and [`Txn::rollback`] commits
-    /// too. For a transaction that has written before this is `update_if`.
+    /// row and with a payload for the consumers of the log (empty: none), so that no other transaction ever finds the
+    /// row locked. After [`Update::Updated`] it has ended for all readers, if [`Txn::has_ended`] says so; the caller
+    /// has to call [`Txn::commit`] or [`Txn::commit_unsynced`], and [`Txn::rollback`] commits too.
+    ///
+    /// For a transaction that has written before, a row that takes several pages, and a payload of a mebibyte this is
+    /// `update_if`: nothing has ended, and the payload is not in the log.
     pub fn update_and_commit_if(
         &mut self,
         tree: &TreeHandle,
         key: &[u8],
         stamp: RowStamp,
         row: &[u8],
+        payload: Parts<'_>,
     ) -> Result<Update> {
-        self.update_row(tree, key, row, Some(stamp), true)
+        let ends = consumer::is_short(&payload).then_some(payload);
+        self.update_row(tree, key, row, Some(stamp), ends)
+    }
+
+    /// It has committed together with its only change ([`Txn::update_and_commit_if`]).
+    #[inline]
+    pub fn has_ended(&self) -> bool {
+        self.writer.as_ref().is_some_and(|w| !w.committed.is_zero())
     }
 
     /// Called before a row is read in order to be changed by [`update_if`](Txn::update_if). If other owners wait for

@@ -3,10 +3,10 @@
 use gannet_base::sync::atomic::Ordering::Acquire;
 use gannet_base::{Lsn, TreeId, TrxId};
 use gannet_buffer::{Mtr, PageRef};
-use gannet_log::RecordKind;
 use gannet_page::PageOp;
 
 use crate::Result;
+use crate::consumer;
 use crate::plant::{Fault, planted, undo_fails};
 use crate::store::Store;
 use crate::undo::record::{self, Body, UndoPtr};
@@ -131,11 +131,7 @@ impl Writer {
                 }
                 if early { self.note_end(lsn) } else { self.ended(store, lsn) }
             };
-            if !consumers.is_empty() && planted(Fault::PayloadApart) {
-                store.log.append(RecordKind::Payload, consumers);
-                return Ok(mtr.commit_with(at));
-            }
-            Ok(if consumers.is_empty() { mtr.commit_with(at) } else { mtr.commit_behind(consumers, at) })
+            Ok(consumer::behind(store, consumers, mtr, at))
         })?;
         Ok(lsn)
     }

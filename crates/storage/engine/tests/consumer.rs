@@ -94,13 +94,75 @@ fn a_commit_that_fails_rolls_the_transaction_back_and_tells_nothing() {
     let mut row = RowBuf::new();
     t.begin(TxnOptions::default()).unwrap();
     t.get(&tree, &key(1), ReadMode::Newest, &mut row).unwrap();
-    assert_eq!(t.update_and_commit_if(&tree, &key(1), row.stamp(), b"new").unwrap(), Update::Updated);
+    let written = t.update_and_commit_if(&tree, &key(1), row.stamp(), b"new", Default::default());
+    assert_eq!((written.unwrap(), t.has_ended()), (Update::Updated, true));
     assert_eq!(t.commit_with(&mut &b"late"[..]), Err(EngineError::NotActive));
+    assert_eq!(t.commit_parts_unsynced([b"late", b""]), Err(EngineError::NotActive));
     t.commit().unwrap();
     sync(&engine);
     let got = consumer.poll().unwrap().unwrap();
     assert!(got.payload == [&told[..], b"end"].concat());
     assert!(consumer.poll().unwrap().is_none());
+}
+
+/// A payload goes with the only change of a transaction, in its one record, or the transaction has not ended yet.
+#[test]
+fn the_only_change_of_a_transaction_carries_a_payload() {
+    let (_dir, engine, tree) = with_tree();
+    let mut consumer = engine.consumer("c", HOLD).unwrap();
+    let mut t = engine.begin(TxnOptions::default());
+    t.insert(&tree, &key(1), b"old").unwrap();
+    t.insert(&tree, &key(2), b"other").unwrap();
+    t.commit().unwrap();
+    let mut row = RowBuf::new();
+    let mut begin = |t: &mut Txn| {
+        t.begin(TxnOptions::default()).unwrap();
+        assert_eq!(t.get(&tree, &key(1), ReadMode::Newest, &mut row).unwrap(), Read::Found);
+        row.stamp()
+    };
+    // Two halves, one of them empty, a whole piece.
+    let most = payload(3, MIB - 16);
+    let mut lsns = Vec::new();
+    for (i, parts) in [[&b"one"[..], b"two"], [b"", b"half"], [&most[..7], &most[7..]]].into_iter().enumerate() {
+        let stamp = begin(&mut t);
+        let new = [b'0' + i as u8];
+        assert_eq!(t.update_and_commit_if(&tree, &key(1), stamp, &new, parts).unwrap(), Update::Updated);
+        assert!(t.has_ended());
+        lsns.push(t.commit().unwrap().unwrap());
+    }
+    // A version that is out of date, and what may come after it: nothing of the payload is in the log.
+    let stamp = begin(&mut t);
+    t.rollback().unwrap();
+    commit(&engine, &tree, 5, b"between");
+    begin(&mut t);
+    t.update(&tree, &key(1), b"newer").unwrap();
+    t.commit().unwrap();
+    t.begin(TxnOptions::default()).unwrap();
+    let written = t.update_and_commit_if(&tree, &key(1), stamp, b"late", [b"void", b""]).unwrap();
+    assert_eq!((written, t.has_ended()), (Update::Changed, false));
+    t.rollback().unwrap();
+    // Beyond a piece, behind another change, with a row of several pages: it is committed as ever.
+    let (long, longer) = (payload(4, MIB - 15), vec![7; 40 << 10]);
+    for (i, (new, parts)) in
+        [(&b"x"[..], [&long[..], b""]), (b"y", [b"a", b"b"]), (&longer, [b"c", b"d"])].into_iter().enumerate()
+    {
+        let stamp = begin(&mut t);
+        if i == 1 {
+            t.update(&tree, &key(2), b"first").unwrap();
+        }
+        assert_eq!(t.update_and_commit_if(&tree, &key(1), stamp, new, parts).unwrap(), Update::Updated);
+        assert!(!t.has_ended());
+        lsns.push(t.commit_parts_unsynced(parts).unwrap());
+    }
+    sync(&engine);
+    let mut got = Vec::new();
+    while let Some(committed) = consumer.poll().unwrap() {
+        got.push((committed.lsn, committed.payload));
+    }
+    let told: [&[u8]; 7] = [b"onetwo", b"half", &most, b"between", &long, b"ab", b"cd"];
+    assert!(got.iter().map(|g| &*g.1).eq(told));
+    got.remove(3);
+    assert!(got.iter().map(|g| g.0).eq(lsns));
 }
 
 /// What is not dealt with comes again after a restart, a payload that was begun before others had committed among it.

@@ -477,7 +477,13 @@ fn a_hot_row_loses_no_update() {
                             t.get(&tree, &key(1), ReadMode::Newest, &mut row).unwrap();
                             let v = u64::from_le_bytes(row.row().try_into().unwrap()) + 1;
                             let done = match t.options().autocommit {
-                                true => t.update_and_commit_if(&tree, &key(1), row.stamp(), &v.to_le_bytes()),
+                                true => t.update_and_commit_if(
+                                    &tree,
+                                    &key(1),
+                                    row.stamp(),
+                                    &v.to_le_bytes(),
+                                    Default::default(),
+                                ),
                                 false => t.update_if(&tree, &key(1), row.stamp(), &v.to_le_bytes()),
                             };
                             match done.unwrap() {
@@ -511,7 +517,7 @@ fn a_change_that_is_the_whole_transaction_commits_with_it() {
     // Who has a snapshot from before keeps it; a writer does not wait.
     let (before, _) = read(&mut b, ReadMode::Snapshot);
     let (_, stamp) = read(&mut a, ReadMode::Newest);
-    assert_eq!(a.update_and_commit_if(&tree, &key(1), stamp, b"new").unwrap(), Update::Updated);
+    assert_eq!(a.update_and_commit_if(&tree, &key(1), stamp, b"new", Default::default()).unwrap(), Update::Updated);
     let mut c = engine.begin(TxnOptions { lock_wait_timeout: Duration::ZERO, ..TxnOptions::default() });
     assert_eq!(read(&mut c, ReadMode::FOR_UPDATE).0, b"new");
     assert_eq!(c.update(&tree, &key(1), b"newer").unwrap(), Update::Updated);
@@ -525,7 +531,7 @@ fn a_change_that_is_the_whole_transaction_commits_with_it() {
     a.begin(TxnOptions::default()).unwrap();
     let (_, stamp) = read(&mut a, ReadMode::Newest);
     let mark = a.savepoint();
-    assert_eq!(a.update_and_commit_if(&tree, &key(1), stamp, b"kept").unwrap(), Update::Updated);
+    assert_eq!(a.update_and_commit_if(&tree, &key(1), stamp, b"kept", Default::default()).unwrap(), Update::Updated);
     assert_eq!(a.rollback_to(mark), Err(EngineError::NotActive));
     a.rollback().unwrap();
     assert_eq!(get(&engine, &tree, 1).as_deref(), Some(&b"kept"[..]));
@@ -533,16 +539,19 @@ fn a_change_that_is_the_whole_transaction_commits_with_it() {
     a.begin(TxnOptions::default()).unwrap();
     assert_eq!(a.insert(&tree, &key(2), b"second").unwrap(), Insert::Inserted);
     let (_, stamp) = read(&mut a, ReadMode::Newest);
-    assert_eq!(a.update_and_commit_if(&tree, &key(1), stamp, b"undone").unwrap(), Update::Updated);
+    assert_eq!(a.update_and_commit_if(&tree, &key(1), stamp, b"undone", Default::default()).unwrap(), Update::Updated);
     assert_eq!(get(&engine, &tree, 1).as_deref(), Some(&b"kept"[..]));
     a.rollback().unwrap();
     assert_eq!((get(&engine, &tree, 1).as_deref(), get(&engine, &tree, 2)), (Some(&b"kept"[..]), None));
     // Another version: nothing happens.
     a.begin(TxnOptions::default()).unwrap();
-    assert_eq!(a.update_and_commit_if(&tree, &key(1), stamp, b"late").unwrap(), Update::Updated);
+    assert_eq!(a.update_and_commit_if(&tree, &key(1), stamp, b"late", Default::default()).unwrap(), Update::Updated);
     a.commit().unwrap();
     a.begin(TxnOptions::default()).unwrap();
-    assert_eq!(a.update_and_commit_if(&tree, &key(1), stamp, b"too late").unwrap(), Update::Changed);
+    assert_eq!(
+        a.update_and_commit_if(&tree, &key(1), stamp, b"too late", Default::default()).unwrap(),
+        Update::Changed
+    );
     a.commit().unwrap();
     assert_eq!(get(&engine, &tree, 1).as_deref(), Some(&b"late"[..]));
     drop((a, b, c));

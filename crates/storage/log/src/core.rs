@@ -14,6 +14,7 @@ use gannet_telemetry::Events;
 use crate::LogError;
 use crate::followers::Followers;
 use crate::idle::Idle;
+use crate::recent::Recent;
 use crate::retentions::Retentions;
 use crate::ring::Ring;
 use crate::segments::Segments;
@@ -89,6 +90,8 @@ pub(crate) struct Core {
     pub(crate) retentions: Retentions,
     /// The followers that wait for more log.
     pub(crate) followers: Followers,
+    /// What they will read next.
+    pub(crate) recent: Recent,
     /// Waiting for the checkpoint, or a consumer, to advance.
     pub(crate) space_waiters: Mutex<Vec<Waker>>,
     checkpoints: Mutex<Checkpoints>,
@@ -135,6 +138,7 @@ impl Core {
             segments: parts.segments,
             retentions: parts.retentions,
             followers: Followers::default(),
+            recent: Recent::default(),
             space_waiters: Mutex::new(Vec::new()),
             checkpoints: Mutex::new(Checkpoints::Move),
             poison: OnceLock::new(),

@@ -1,15 +1,18 @@
 //! Reads the log while it is written: durable records, in order, for a consumer ([`Retention`](crate::Retention)).
 //!
 //! Unlike [`LogReader`](crate::LogReader) it reads the running log's own segments, as far as the log says that they
-//! are on disk, and can wait for more. A record that does not validate below that is either damage or the torn end of
-//! an incarnation, behind which the next incarnation begins.
+//! are on disk, and can wait for more. What the log's writer has written just before is taken from memory. A record
+//! that does not validate below that is either damage or the torn end of an incarnation, behind which the next
+//! incarnation begins.
 
 use gannet_base::Lsn;
+use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::Ordering::SeqCst;
 use gannet_runtime::{AlignedBuf, Unpark, Wait, park, waker};
 
+use crate::core::Core;
 use crate::format::{EpochStart, HEADER, RecordKind, block_down, block_up};
-use crate::reader::{Record, RecordAt, record_at};
+use crate::reader::{Record, RecordAt, find_record};
 use crate::{LogError, Retention};
 
 /// Bytes read at once, at most, where there are so many.
@@ -21,10 +24,21 @@ pub struct Follower {
     /// Records that begin here, and later, have yet to be handed out.
     at: u64,
     epoch: u64,
-    /// The log's bytes `[low, high)`.
+    /// The log's bytes `[low, high)`, of which those from `own` on were in memory since they were appended.
     bytes: AlignedBuf,
     low: u64,
     high: u64,
+    own: u64,
+    _following: Following,
+}
+
+/// Has the log's writer keep what it writes.
+struct Following(Arc<Core>);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.0.recent.leave();
+    }
 }
 
 /// An intact record in the buffer.
@@ -40,7 +54,10 @@ impl Follower {
         let position = retention.position()?;
         let (at, epoch) = (position.from.get(), position.epoch);
         let low = block_down(at);
-        Ok(Follower { retention, at, epoch, bytes: AlignedBuf::zeroed(0), low, high: low })
+        let core = retention.core().clone();
+        core.recent.enter();
+        let bytes = AlignedBuf::zeroed(0);
+        Ok(Follower { retention, at, epoch, bytes, low, high: low, own: low, _following: Following(core) })
     }
 
     /// The place in the log that is kept.
@@ -133,7 +150,8 @@ impl Follower {
             }
             self.fill(at, need, durable)?;
             let bytes = &self.bytes[..(self.high - self.low) as usize];
-            match record_at(bytes, Lsn(self.low), Lsn(at), epoch) {
+            let checked = at < self.own || epoch != self.retention.core().epoch;
+            match find_record(bytes, Lsn(self.low), Lsn(at), checked.then_some(epoch)) {
                 RecordAt::Whole(r) => {
                     return Ok(Some(Met { start: at, kind: r.kind, len: r.payload.len(), end: r.lsn.get() }));
                 }
@@ -165,29 +183,45 @@ impl Follower {
         }
         let low = block_down(self.at);
         let high = block_up(at + need).max((low + READ).min(block_down(durable)));
-        let mut bytes = AlignedBuf::zeroed((high - low) as usize);
-        let mut from = low;
-        if self.low <= low && low < self.high {
-            let kept = (self.high - low) as usize;
-            let skipped = (low - self.low) as usize;
-            bytes[..kept].copy_from_slice(&self.bytes[skipped..skipped + kept]);
-            from = self.high;
-        }
-        while from < high {
-            let core = self.retention.core();
+        self.make_room(low, (high - low) as usize);
+        while self.high < high {
+            let (from, core) = (self.high, self.retention.core());
+            let out = &mut self.bytes[(from - low) as usize..(high - low) as usize];
+            let there = core.recent.copy(from, out);
+            if there > 0 {
+                self.high += there as u64;
+                continue;
+            }
             let Some(segment) = core.segments.holding(from) else {
                 self.retention.position()?;
                 return Err(LogError::SegmentMissing { lsn: Lsn(from) });
             };
             let n = (high - from).min(segment.end() - from) as usize;
-            let into = (from - low) as usize;
-            let got = segment.read(from, &mut bytes[into..into + n])?;
+            let got = segment.read(from, &mut out[..n])?;
             if got < n {
                 return Err(LogError::SegmentMissing { lsn: Lsn(from + got as u64) });
             }
-            from += n as u64;
+            self.high += n as u64;
+            self.own = self.high;
         }
-        (self.bytes, self.low, self.high) = (bytes, low, high);
         Ok(())
+    }
+
+    /// The buffer begins with `low`, keeps what it has from there on, and takes so many bytes.
+    fn make_room(&mut self, low: u64, room: usize) {
+        let there = self.low <= low && low < self.high;
+        let kept = if there { (low - self.low) as usize..(self.high - self.low) as usize } else { 0..0 };
+        let end = low + kept.len() as u64;
+        if self.bytes.len() < room {
+            let mut bytes = AlignedBuf::zeroed(room.max(READ as usize));
+            bytes[..kept.len()].copy_from_slice(&self.bytes[kept]);
+            self.bytes = bytes;
+        } else {
+            self.bytes.copy_within(kept, 0);
+        }
+        if !there {
+            self.own = low;
+        }
+        (self.low, self.high) = (low, end);
     }
 }

@@ -21,6 +21,7 @@ mod idle;
 mod log;
 mod memory;
 mod reader;
+mod recent;
 mod retention;
 mod retentions;
 mod ring;

@@ -484,6 +484,11 @@ pub enum RecordAt<'a> {
 
 /// The record at `start` in `bytes`, which are the log's from `base` on.
 pub fn record_at(bytes: &[u8], base: Lsn, start: Lsn, epoch: u64) -> RecordAt<'_> {
+    find_record(bytes, base, start, Some(epoch))
+}
+
+/// The same; `epoch`: `None` where the bytes are known to be what was appended.
+pub(crate) fn find_record(bytes: &[u8], base: Lsn, start: Lsn, epoch: Option<u64>) -> RecordAt<'_> {
     let rest = bytes.get(start.since(base) as usize..).unwrap_or_default();
     if rest.len() < HEADER {
         return RecordAt::Short(HEADER);
@@ -493,7 +498,7 @@ pub fn record_at(bytes: &[u8], base: Lsn, start: Lsn, epoch: u64) -> RecordAt<'_
     let Some(kind) = RecordKind::from_u8(kind).filter(|_| len <= MAX_PAYLOAD) else { return RecordAt::Damaged };
     let size = record_bytes(len) as usize;
     let Some(body) = rest.get(HEADER..size) else { return RecordAt::Short(size) };
-    if crc != checksum(epoch, start.get(), word, body) {
+    if epoch.is_some_and(|epoch| crc != checksum(epoch, start.get(), word, body)) {
         return RecordAt::Damaged;
     }
     RecordAt::Whole(Record { start, lsn: Lsn(start.get() + size as u64), kind, payload: &body[..len] })

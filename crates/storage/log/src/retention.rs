@@ -169,7 +169,7 @@ impl Retention {
         Follower::new(self)
     }
 
-    pub(crate) fn core(&self) -> &Core {
+    pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
     }
 

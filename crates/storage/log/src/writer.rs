@@ -192,6 +192,7 @@ impl Writer {
             // SAFETY: as above; the borrow of `self` ends so that segments may be switched.
             let piece = unsafe { std::slice::from_raw_parts(ptr, len) };
             self.write_at(at, piece)?;
+            self.core.recent.add(at, piece);
             at += len as u64;
         }
         self.written = self.written.max(to);

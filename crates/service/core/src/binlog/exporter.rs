@@ -257,7 +257,7 @@ impl Exporter {
                     None => self.consumer.poll().map_err(other)?,
                     pending => pending,
                 };
-                let Some(committed) = next else {
+                let Some(mut committed) = next else {
                     self.remove_left_over();
                     break;
                 };
@@ -267,6 +267,7 @@ impl Exporter {
                     self.pending = Some(committed);
                     return Err(e);
                 }
+                self.consumer.reuse(std::mem::take(&mut committed.payload));
                 self.last = Some(committed);
             }
             // What is due belongs to the commits that are about to be given away.

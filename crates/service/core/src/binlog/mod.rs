@@ -25,7 +25,7 @@ use crate::log::ErrorLog;
 use crate::vars::{GlobalVars, Live};
 use gannet_base::Lsn;
 use gannet_base::sync::Mutex;
-use gannet_base::sync::atomic::AtomicU64;
+use gannet_base::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use gannet_binlog::Checksum;
 use gannet_binlog::derive::Writer;
 use gannet_binlog::format::put_gtids;
@@ -42,7 +42,7 @@ const CONSUMER: &str = "binlog";
 /// Transactions whose places are remembered, so that a snapshot's is found.
 const REMEMBERED: usize = 1 << 16;
 /// How long commits gather while nobody waits for them.
-const PACE_NS: u64 = 3_000_000;
+const PACE_NS: u64 = 10_000_000;
 
 /// A position in the files.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -51,6 +51,30 @@ pub struct Place {
     pub number: u64,
     /// In it.
     pub position: u64,
+}
+
+/// `binlog_row_image`: the columns in the images of rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum RowImage {
+    /// All.
+    #[default]
+    Full = 0,
+    /// Without long columns that have not changed.
+    NoBlob = 1,
+    /// Before: what a row is found by; after: what has changed.
+    Minimal = 2,
+}
+
+impl RowImage {
+    /// From the variable's value.
+    pub fn of(text: &str) -> RowImage {
+        match text {
+            "MINIMAL" => RowImage::Minimal,
+            "NOBLOB" => RowImage::NoBlob,
+            _ => RowImage::Full,
+        }
+    }
 }
 
 /// A file.
@@ -125,6 +149,10 @@ pub struct Binlog {
     shared: Mutex<Shared>,
     /// Number of the next file with rows.
     next_spill: AtomicU64,
+    /// `binlog_row_metadata` is FULL; `binlog_row_image`. Copies: statements read them, and a global variable cannot be
+    /// read without a write that others see.
+    full_metadata: AtomicBool,
+    row_image: AtomicU8,
     sizes: sizes::AllSizes,
     exporter: Mutex<Option<JoinHandle<()>>>,
 }
@@ -143,6 +171,8 @@ impl Binlog {
             uuid: globals().writer.uuid,
             shared: Mutex::default(),
             next_spill: AtomicU64::new(0),
+            full_metadata: AtomicBool::new(false),
+            row_image: AtomicU8::new(0),
             sizes: Default::default(),
             exporter: Mutex::new(None),
         });
@@ -151,6 +181,26 @@ impl Binlog {
         it.request_file(engine, ROTATE_START).map_err(|e| format!("the binary log cannot begin a file: {e}"))?;
         *it.exporter.lock() = Some(gannet_runtime::spawn("binlog", move || exporter.run()));
         Ok(it)
+    }
+
+    /// Takes over what the global variables say of rows.
+    pub(crate) fn configure(&self, globals: &GlobalVars) {
+        self.full_metadata.store(globals.get(Live::BinlogRowMetadata).as_str() == "FULL", Relaxed);
+        self.row_image.store(RowImage::of(globals.get(Live::BinlogRowImage).as_str()) as u8, Relaxed);
+    }
+
+    /// `binlog_row_metadata` is FULL.
+    pub(crate) fn has_full_metadata(&self) -> bool {
+        self.full_metadata.load(Relaxed)
+    }
+
+    /// `binlog_row_image`, the server's.
+    pub(crate) fn row_image(&self) -> RowImage {
+        match self.row_image.load(Relaxed) {
+            1 => RowImage::NoBlob,
+            2 => RowImage::Minimal,
+            _ => RowImage::Full,
+        }
     }
 
     /// Where the files are.

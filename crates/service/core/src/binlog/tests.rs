@@ -66,7 +66,7 @@ fn commit(engine: &Engine, tree: &TreeHandle, log: &Binlog, n: u64) -> gannet_en
             assert_eq!(t.insert(tree, &n.to_be_bytes(), b"row")?, Insert::Inserted);
         }
         let present = Present { before: &shape.all, after: &shape.all };
-        gathered.row(0..1, &shape, Change::Write, present, (&[], &[Value::Int(n as i64)]));
+        gathered.row(0..1, &shape, Change::Write, present, ((&[]).into(), (&[Value::Int(n as i64)]).into()));
         // Some of them are in a file.
         if n.is_multiple_of(100) && gathered.spillable() > 10_000 {
             gathered.spill(|| log.spill()).unwrap();

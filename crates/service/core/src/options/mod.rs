@@ -127,8 +127,11 @@ impl ServerOptions {
         }
         let logged = it.get(Live::LogBin).as_bool();
         if let Some((name, _)) = it.gtids_asked.iter().find(|(_, on)| *on != logged) {
-            let other =
-                if logged { "transactions in the binary log have GTIDs always" } else { "GTIDs need --log-bin" };
+            let other = if logged {
+                "transactions in the binary log have GTIDs always (--skip-log-bin: no log)"
+            } else {
+                "GTIDs need a binary log"
+            };
             return Err(format!("option --{name}: not supported yet; {other}"));
         }
         if !meaningless.is_empty() {
@@ -181,7 +184,7 @@ impl ServerOptions {
                 return Ok(Applied::Plain);
             }
             "gtid-mode" | "enforce-gtid-consistency" => {
-                // Settled by --log-bin: ON with it, OFF without.
+                // Settled by the binary log: ON with it, OFF without.
                 let id = if name == "gtid-mode" { Live::GtidMode } else { Live::EnforceGtidConsistency };
                 let checked = VarId::from(id).def().parse(value.unwrap_or("ON"));
                 let checked = checked.map_err(|e| because(format!("option --{name}: {e}")))?;

@@ -294,7 +294,6 @@ pub const TUNING: &[VarDef] = &[
     boolean("large_pages", Global, false).tuning().read_only(),
     text("lc_messages_dir", Global, "").persist_restricted().tuning().read_only(),
     boolean("locked_in_memory", Global, false).not_persisted().tuning().read_only(),
-    boolean("log_bin_trust_function_creators", Global, false).tuning(),
     text("log_error_suppression_list", Global, "").tuning(),
     boolean("log_slow_replica_statements", Global, false).tuning(),
     boolean("log_statements_unsafe_for_binlog", Global, true).tuning(),

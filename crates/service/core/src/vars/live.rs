@@ -289,12 +289,14 @@ live! {
     LogBin = boolean("log_bin", Global, false).fact();
     LogBinBasename = text("log_bin_basename", Global, "").fact();
     LogBinIndex = text("log_bin_index", Global, "").fact();
+    LogBinTrustFunctionCreators = boolean("log_bin_trust_function_creators", Global, false)
+        .help("functions and triggers may be made that do not say what they do, by accounts without SUPER");
     BinlogFormat = choice("binlog_format", Both, "ROW", &["MIXED", "STATEMENT", "ROW"]).default_only();
     BinlogChecksum = choice("binlog_checksum", Global, "CRC32", &["NONE", "CRC32"]).then(Then::BinlogFile)
         .help("what events of the binary log end with; a new file begins");
-    BinlogRowMetadata = choice("binlog_row_metadata", Global, "MINIMAL", &["MINIMAL", "FULL"])
+    BinlogRowMetadata = choice("binlog_row_metadata", Global, "MINIMAL", &["MINIMAL", "FULL"]).then(Then::BinlogRows)
         .help("what table maps say of columns: FULL with names, members and keys");
-    BinlogRowImage = choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"]).help("columns of changed rows in the binary log: all, all but unchanged long ones, or those that are needed");
+    BinlogRowImage = choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"]).then(Then::BinlogRows).help("columns of changed rows in the binary log: all, all but unchanged long ones, or those that are needed");
     BinlogRowsQueryLogEvents = boolean("binlog_rows_query_log_events", Both, false).help("statements stand before their rows in the binary log");
     BinlogTransactionCompression = boolean("binlog_transaction_compression", Both, false).help("rows of a transaction are compressed with zstd in the binary log");
     BinlogExpireLogsSeconds = int("binlog_expire_logs_seconds", Global, 2_592_000, 0, 4_294_967_295)
@@ -305,7 +307,7 @@ live! {
     GtidMode = choice("gtid_mode", Global, "OFF", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).then(Then::Fixed).no_option();
     EnforceGtidConsistency = choice("enforce_gtid_consistency", Global, "OFF", &["OFF", "ON", "WARN"]).then(Then::Fixed).no_option();
     GtidExecuted = text("gtid_executed", Global, "").fact();
-    GtidPurged = text("gtid_purged", Global, "").fact();
+    GtidPurged = text("gtid_purged", Global, "").no_option().not_persisted();
     PerformanceSchema = boolean("performance_schema", Global, true).then(Then::Collecting)
         .help("collect what performance_schema and the console show; can be set at run time, too");
     HaveCompress = text("have_compress", Global, "YES").fact();

@@ -1,23 +1,26 @@
 //! The rows of a transaction for the binary log: gathered while they are changed, carried by the commit.
 
-use super::{NextGtid, Work};
-use crate::binlog::Binlog;
-use crate::vars::Live;
+use super::{Gtids, NextGtid, Work};
+use crate::binlog::{Binlog, RowImage};
 use gannet_binlog::event::kind;
 use gannet_binlog::group::{Around, Frame, Gathered, Head, Payload, Present, Shape};
 use gannet_binlog::image::RowEncoder;
 use gannet_binlog::map::{self, Metadata};
 use gannet_binlog::rows::{Change, Columns};
 use gannet_catalog::Words;
-use gannet_engine::Txn;
-use gannet_exec::changes::{ChangeSink, Images, RowChange, RowWriter};
+use gannet_engine::{Parts, Txn};
+use gannet_exec::changes::{Carried, ChangeSink, Images, RowChange, RowWriter};
 use gannet_runtime::WallTime;
 use gannet_schema::{Index, IndexPart, Table};
+use gannet_types::rowref::RowRef;
 use gannet_types::{Result, SqlError, TypeId, sql_err};
 use std::any::Any;
 use std::io::Read;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
+
+/// Bytes of stored rows that a commit in one record carries: beyond, its payload may be too long for one.
+const LONGEST: usize = 64 << 10;
 
 /// A transaction gathers so much of the log's capacity in memory, and so many bytes, at most.
 const SHARE: u64 = 32;
@@ -42,29 +45,6 @@ pub struct LoggedStatement {
     pub image: Option<RowImage>,
 }
 
-/// `binlog_row_image`: the columns in the images of rows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum RowImage {
-    /// All.
-    #[default]
-    Full,
-    /// Without long columns that have not changed.
-    NoBlob,
-    /// Before: what a row is found by; after: what has changed.
-    Minimal,
-}
-
-impl RowImage {
-    /// From the variable's value.
-    pub fn of(text: &str) -> RowImage {
-        match text {
-            "MINIMAL" => RowImage::Minimal,
-            "NOBLOB" => RowImage::NoBlob,
-            _ => RowImage::Full,
-        }
-    }
-}
-
 /// What a unit of work has of the binary log.
 #[derive(Default)]
 struct Logged {
@@ -82,6 +62,10 @@ struct Logged {
     whole: bool,
     /// An event that goes before the rows.
     before: Option<(u8, Vec<u8>)>,
+    /// The transaction has committed with its only change and all that is gathered.
+    carried: bool,
+    /// `binlog_transaction_compression`, of a commit with its only change.
+    compressed: bool,
     /// Bytes that are gathered in memory at most, and where more of them go.
     most: usize,
     log: Option<Arc<Binlog>>,
@@ -97,7 +81,14 @@ impl LoggedRows {
     pub(super) fn clear(&mut self) {
         if let Some(logged) = &mut self.0 {
             logged.gathered.clear();
+            logged.carried = false;
         }
+    }
+
+    /// Whether the transaction has committed with its only change, and what is logged of it: true once.
+    #[inline]
+    pub(super) fn take_carried(&mut self) -> bool {
+        self.0.as_mut().is_some_and(|logged| std::mem::take(&mut logged.carried))
     }
 
     #[inline]
@@ -179,10 +170,11 @@ impl ChangeSink for Logged {
         let shapes = change.table.logged.get_or_try_init(|| Ok::<_, SqlError>(Shapes::default()))?;
         let full = self.metadata == Metadata::Full;
         let shape = shapes.0[usize::from(full)].get_or_init(|| shape(change.table, self.metadata));
+        let none = RowRef::Values(&[]);
         let (kind, before, after) = match change.images {
-            Images::Insert(new) => (Change::Write, &[][..], new),
+            Images::Insert(new) => (Change::Write, none, new),
             Images::Update(old, new) => (Change::Update, old, new),
-            Images::Delete(old) => (Change::Delete, old, &[][..]),
+            Images::Delete(old) => (Change::Delete, old, none),
         };
         let changed;
         let present = match (self.image, kind) {
@@ -191,7 +183,8 @@ impl ChangeSink for Logged {
             (RowImage::Minimal, Change::Delete) => Present { before: &shape.key, after: &shape.all },
             (image, Change::Update) => {
                 let short = image == RowImage::NoBlob;
-                let has = |i: usize, ordinal: usize| short && shape.short.has(i) || before[ordinal] != after[ordinal];
+                let has =
+                    |i: usize, ordinal: usize| short && shape.short.has(i) || before.get(ordinal) != after.get(ordinal);
                 changed = shape.columns(has);
                 Present { before: if short { &shape.short } else { &shape.key }, after: &changed }
             }
@@ -208,6 +201,35 @@ impl ChangeSink for Logged {
         Ok(())
     }
 
+    fn carry(&mut self, change: &RowChange<'_>) -> Result<Option<Parts<'_>>> {
+        let busy = !self.gathered.is_empty() || self.before.is_some() || self.definition.is_some();
+        if busy || change.cascade || length(&change.images) > LONGEST {
+            return Ok(None);
+        }
+        if change.table.temporary {
+            return Ok(Some(Parts::default()));
+        }
+        self.changed(0..1, change)?;
+        if !self.gathered.is_at_hand() {
+            self.gathered.withdraw();
+            return Ok(None);
+        }
+        let head = Head { compressed: self.compressed, ..head(self.thread, self.next) };
+        Ok(Some(self.gathered.whole(head)))
+    }
+
+    fn carried(&mut self, end: Carried) {
+        match end {
+            Carried::Committed => {
+                self.carried = !self.gathered.is_empty();
+                self.gathered.clear();
+            }
+            // It goes with the commit.
+            Carried::Made => {}
+            Carried::Not => self.gathered.withdraw(),
+        }
+    }
+
     /// One group, as MySQL 8.4 has it: the definition opens a transaction, the rows follow.
     fn made(&mut self, txn: &Txn, definition: &str) -> Result<Words> {
         let mut body = self.definition.take().ok_or_else(|| SqlError::internal("a table without its event"))?;
@@ -222,6 +244,18 @@ impl ChangeSink for Logged {
             group.keep();
         }
         Ok(Words { payload: words, position: None })
+    }
+}
+
+/// Bytes of stored rows; of rows in another form, the most.
+fn length(images: &Images<'_>) -> usize {
+    let of = |row: &RowRef<'_>| match row {
+        RowRef::Stored(_, row) => row.len(),
+        RowRef::Values(_) => usize::MAX,
+    };
+    match images {
+        Images::Insert(row) | Images::Delete(row) => of(row),
+        Images::Update(old, new) => of(old).saturating_add(of(new)),
     }
 }
 
@@ -308,6 +342,12 @@ pub fn exchange(work: &mut Work, to: &mut RowWriter<'_>) {
     }
 }
 
+/// A commit has its rows in the log.
+pub(super) fn committed(work: &mut Work) {
+    work.told = true;
+    Gtids::of(work).end(true);
+}
+
 impl Work {
     /// A statement that changes rows begins. Without a binary log this does nothing.
     pub fn log_rows(&mut self, told: Told) {
@@ -323,17 +363,17 @@ impl Work {
             Told::Not => None,
             Told::Statement(statement) => Some(statement),
         };
-        (logged.on, logged.thread) = (statement.is_some(), thread);
+        (logged.on, logged.thread, logged.compressed) = (statement.is_some(), thread, self.terms.compressed);
         if logged.log.is_none() {
             let capacity = self.core.engine.status().redo_capacity_bytes;
             logged.most = (capacity / SHARE).min(MOST) as usize;
             logged.log = self.core.binlog().cloned();
         }
         let Some(LoggedStatement { now_s, flags, text, definition, image }) = statement else { return };
-        let get = |id: Live| self.core.globals.get(id);
+        let Some(log) = &logged.log else { return };
         logged.definition = definition;
-        logged.image = image.unwrap_or_else(|| RowImage::of(get(Live::BinlogRowImage).as_str()));
-        let full = get(Live::BinlogRowMetadata).as_str() == "FULL";
+        logged.image = image.unwrap_or_else(|| log.row_image());
+        let full = log.has_full_metadata();
         logged.metadata = if full { Metadata::Full } else { Metadata::Minimal };
         logged.gathered.begin_statement(now_s, flags, text);
     }

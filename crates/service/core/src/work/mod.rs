@@ -26,7 +26,7 @@ mod transaction;
 
 pub use gtid::{Gtids, NextGtid};
 pub use locks::{Locks, lock_error};
-pub use logged::{LoggedStatement, RowImage, Told, exchange};
+pub use logged::{LoggedStatement, Told, exchange};
 pub use once::OpenTable;
 pub(crate) use rows::append;
 pub use rows::{Mode, isolation};
@@ -174,7 +174,9 @@ impl Work {
     #[inline]
     fn commit_now(&mut self, payload: Option<&mut dyn Read>) -> gannet_engine::Result<()> {
         let later = std::mem::take(&mut self.later);
+        let carried = self.logged.take_carried();
         if payload.is_none()
+            && !carried
             && let Some(logged) = self.logged.take(&self.txn, self.thread)
         {
             return self.commit_logged(later, logged);
@@ -185,6 +187,9 @@ impl Work {
             Some(payload) if later => self.unsynced = self.txn.commit_with_unsynced(payload)?,
             Some(payload) => drop(self.txn.commit_with(payload)?),
         }
+        if carried {
+            logged::committed(self);
+        }
         Ok(())
     }
 
@@ -193,18 +198,25 @@ impl Work {
         if self.terms.compressed {
             payload.compress();
         }
-        let done = match later {
-            true => self.txn.commit_with_unsynced(&mut payload).map(|lsn| self.unsynced = lsn),
-            false => self.txn.commit_with(&mut payload).map(drop),
+        let lsn = match payload.parts() {
+            Some(parts) => self.txn.commit_parts_unsynced(parts),
+            None => self.txn.commit_with_unsynced(&mut payload),
+        };
+        let done = match lsn {
+            Ok(lsn) if later => {
+                self.unsynced = lsn;
+                Ok(())
+            }
+            Ok(lsn) => self.txn.wait_commit(lsn),
+            Err(e) => Err(e),
         };
         // These two come when the commit is in the log already.
         if matches!(done, Ok(()) | Err(EngineError::LogPoisoned | EngineError::ShutDown)) {
             payload.keep();
         }
         done?;
-        self.told = true;
         self.logged.reuse(payload);
-        Gtids::of(self).end(true);
+        logged::committed(self);
         Ok(())
     }
 }

@@ -217,6 +217,10 @@ impl Work {
         let undone = if whole || !self.state.started {
             self.state.ended();
             let done = self.txn.rollback();
+            if self.logged.take_carried() {
+                // It had committed with the change already.
+                super::logged::committed(self);
+            }
             self.unlock_transaction();
             done
         } else {

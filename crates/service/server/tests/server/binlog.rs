@@ -6,7 +6,7 @@ use gannet_binlog::query::Query;
 use gannet_binlog::{Checksum, Event};
 use gannet_core::vars::{Live, VarValue};
 use gannet_wire::client::{Connection, Error as ClientFault, Options};
-use gannet_wire::flags::com;
+use gannet_wire::flags::{cap, com};
 
 fn logged() -> Running {
     Running::configured(|o| o.set(Live::LogBin, VarValue::bool(true)))
@@ -337,6 +337,33 @@ fn binlog_statement(c: &mut Connection, event: &[u8]) -> String {
     format!("BINLOG '\n{text}\n'")
 }
 
+/// Drops the database `d`, and does all that the events of a file say, with GTIDs of its own.
+fn replay(c: &mut Connection, events: &[(u8, Vec<u8>, Vec<u8>)]) {
+    run(c, "DROP DATABASE d");
+    for (kind, body, bytes) in events {
+        match *kind {
+            15 | 19 | 30 | 31 | 32 => {
+                let statement = binlog_statement(c, bytes);
+                run(c, &statement);
+            }
+            16 => run(c, "COMMIT"),
+            2 => {
+                let query = Query::decode(body).unwrap();
+                if !query.schema.is_empty() && rows(c, "SHOW DATABASES LIKE 'd'").len() == 1 {
+                    run(c, "USE d");
+                }
+                run(c, std::str::from_utf8(query.text).unwrap());
+            }
+            33 => {
+                let gtid = Gtid::decode(body).unwrap();
+                run(c, &format!("SET gtid_next = '{}:{}'", gtid.uuid, gtid.number + 1000));
+            }
+            _ => {}
+        }
+    }
+    run(c, "SET gtid_next = AUTOMATIC");
+}
+
 #[test]
 fn what_mysqlbinlog_prints_is_done_again() {
     let r = logged();
@@ -387,32 +414,7 @@ fn what_mysqlbinlog_prints_is_done_again() {
     };
     let before = sums(&mut c);
     let events = in_file(&std::fs::read(r.dir.join("binlog.000001")).unwrap());
-    let again = |c: &mut Connection| {
-        run(c, "DROP DATABASE d");
-        for (kind, body, bytes) in &events {
-            match *kind {
-                15 | 19 | 30 | 31 | 32 => {
-                    let statement = binlog_statement(c, bytes);
-                    run(c, &statement);
-                }
-                16 => run(c, "COMMIT"),
-                2 => {
-                    let query = Query::decode(body).unwrap();
-                    if !query.schema.is_empty() && rows(c, "SHOW DATABASES LIKE 'd'").len() == 1 {
-                        run(c, "USE d");
-                    }
-                    run(c, std::str::from_utf8(query.text).unwrap());
-                }
-                33 => {
-                    let gtid = Gtid::decode(body).unwrap();
-                    run(c, &format!("SET gtid_next = '{}:{}'", gtid.uuid, gtid.number + 1000));
-                }
-                _ => {}
-            }
-        }
-        run(c, "SET gtid_next = AUTOMATIC");
-    };
-    again(&mut c);
+    replay(&mut c, &events);
     assert_eq!(sums(&mut c), before);
     let executed = rows(&mut c, "SELECT @@gtid_executed");
     let groups = events.iter().filter(|e| e.0 == 33).count() as u64;
@@ -459,6 +461,144 @@ fn what_mysqlbinlog_prints_is_done_again() {
     run(&mut c, "CREATE DATABASE again");
     assert!(rows(&mut c, "SELECT @@gtid_executed")[0].ends_with(":1"));
     assert_eq!(error(&mut c, "RESET BINARY LOGS AND GTIDS TO 0"), 3567);
+}
+
+/// A transaction that is one change of a row commits with it in one record of the log, and so do its events.
+#[test]
+fn a_change_that_is_all_of_its_transaction_is_there() {
+    let r = logged();
+    let mut c = Connection::connect(&r.socket(), &Options { capabilities: cap::SESSION_TRACK, ..options() }).unwrap();
+    for sql in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20), n INT, l LONGBLOB)",
+        "CREATE TABLE s (a INT PRIMARY KEY, n INT, e TIMESTAMP(6) NULL ON UPDATE CURRENT_TIMESTAMP(6))",
+        "INSERT INTO t VALUES (1, 'one', 0, NULL), (2, 'two', 0, x'00'), (3, '', 0, NULL)",
+        "INSERT INTO s VALUES (1, 1, NULL)",
+    ] {
+        run(&mut c, sql);
+    }
+    // The rows that each of these has in the log.
+    let told = |c: &mut Connection, sql: &str| {
+        let before = rows(c, "SHOW BINARY LOG STATUS")[0].clone();
+        let position = before.split('|').nth(1).unwrap().to_owned();
+        run(c, sql);
+        let shown = rows(c, &format!("SHOW BINLOG EVENTS FROM {position}"));
+        shown.iter().map(|e| e.split('|').nth(2).unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    let one = "Gtid Query Table_map Update_rows Xid";
+    for (sql, want) in [
+        ("UPDATE t SET n = n + 1 WHERE a = 1", one),
+        ("UPDATE t SET b = 'ONE' WHERE a = 1", one),
+        ("UPDATE t SET b = 'longer' WHERE a = 1", one),
+        ("UPDATE t SET b = NULL WHERE a = 2", one),
+        ("UPDATE s SET n = 2 WHERE a = 1", one),
+        ("UPDATE t SET n = n WHERE a = 1", ""),
+        ("UPDATE t SET n = 1 WHERE a = 77", ""),
+        ("UPDATE t SET l = REPEAT('x', 40000) WHERE a = 2", one),
+        ("UPDATE t SET l = REPEAT('y', 100000) WHERE a = 2", one),
+        ("UPDATE t SET n = 5 WHERE a = 2", one),
+        ("SET binlog_row_image = MINIMAL", ""),
+        ("UPDATE t SET n = n + 1 WHERE a = 1", one),
+        ("UPDATE t SET l = '' WHERE a = 1", one),
+        ("SET binlog_row_image = NOBLOB, binlog_rows_query_log_events = ON", ""),
+        ("UPDATE t SET n = n + 1 WHERE a = 2", "Gtid Query Rows_query Table_map Update_rows Xid"),
+        ("SET binlog_row_image = FULL, binlog_rows_query_log_events = OFF", ""),
+        ("SET binlog_transaction_compression = ON", ""),
+        ("UPDATE t SET n = n + 1 WHERE a = 1", "Gtid Transaction_payload Query Table_map Update_rows Xid"),
+        ("UPDATE t SET n = n - 1 WHERE a = 1", "Gtid Transaction_payload Query Table_map Update_rows Xid"),
+        ("SET binlog_transaction_compression = OFF", ""),
+        ("CREATE TEMPORARY TABLE own (a INT PRIMARY KEY, n INT)", ""),
+        ("INSERT INTO own VALUES (1, 1)", ""),
+        ("UPDATE own SET n = 2 WHERE a = 1", ""),
+        ("BEGIN", ""),
+        ("UPDATE t SET n = 100 WHERE a = 1", ""),
+        ("SAVEPOINT s", ""),
+        ("UPDATE t SET n = 200 WHERE a = 1", ""),
+        ("ROLLBACK TO s", ""),
+        ("UPDATE t SET b = 'spared' WHERE a = 1", ""),
+        ("COMMIT", "Gtid Query Table_map Update_rows Table_map Update_rows Xid"),
+        ("BEGIN", ""),
+        ("UPDATE t SET n = 300 WHERE a = 1", ""),
+        ("ROLLBACK", ""),
+        ("SET GLOBAL log_bin_trust_function_creators = ON", ""),
+        ("CREATE FUNCTION f() RETURNS INT BEGIN UPDATE t SET n = n + 10 WHERE a = 2; RETURN 7; END", "Gtid Query"),
+        ("UPDATE t SET n = f() WHERE a = 1", "Gtid Query Table_map Update_rows Xid"),
+    ] {
+        assert_eq!(told(&mut c, sql), want, "{sql}");
+    }
+    // Who waits for the row, and finds another version.
+    let writers: Vec<Connection> = (0..4).map(|_| r.connect()).collect();
+    std::thread::scope(|scope| {
+        for mut c in writers {
+            scope.spawn(move || (0..25).for_each(|_| run(&mut c, "UPDATE d.t SET n = n + 1 WHERE a = 3")));
+        }
+    });
+    assert_eq!(rows(&mut c, "SELECT n FROM t WHERE a = 3"), ["100"]);
+    // GTIDs: told, chosen, and asked for.
+    run(&mut c, "SET session_track_gtids = OWN_GTID");
+    let uuid = rows(&mut c, "SELECT @@server_uuid").remove(0);
+    let ok = c.query("UPDATE t SET n = n + 1 WHERE a = 1").unwrap().ok;
+    let last = events(&mut c, "binlog.000001").into_iter().rfind(|e| e.starts_with("Gtid ")).unwrap();
+    let gtid = last.split('\'').nth(1).unwrap().replace('U', &uuid);
+    assert!(ok.changes.iter().any(|(_, said)| said.contains(&gtid)), "{:?} without {gtid}", ok.changes);
+    run(&mut c, &format!("SET gtid_next = '{uuid}:900'"));
+    run(&mut c, "UPDATE t SET n = n + 1 WHERE a = 1");
+    assert_eq!(error(&mut c, "UPDATE t SET n = n + 1 WHERE a = 1"), 1837);
+    run(&mut c, "SET gtid_next = AUTOMATIC");
+    assert!(rows(&mut c, "SELECT @@gtid_executed")[0].ends_with(":900"));
+    // Not logged at all.
+    run(&mut c, "SET sql_log_bin = 0");
+    assert_eq!(told(&mut c, "UPDATE t SET n = n + 1 WHERE a = 1"), "");
+    assert_eq!(told(&mut c, "UPDATE t SET n = n - 1 WHERE a = 1"), "");
+    run(&mut c, "SET sql_log_bin = 1");
+    run(&mut c, "FLUSH BINARY LOGS");
+    let all = |c: &mut Connection| [rows(c, "SELECT * FROM d.t"), rows(c, "SELECT * FROM d.s")];
+    let before = all(&mut c);
+    let events = in_file(&std::fs::read(r.dir.join("binlog.000001")).unwrap());
+    replay(&mut c, &events);
+    assert_eq!(all(&mut c), before);
+}
+
+/// Trees that are built from the rows of a statement, and rows that go in together: the log has each row once.
+#[test]
+fn rows_of_many_are_there_once() {
+    let r = Running::configured(|o| {
+        o.set(Live::LogBin, VarValue::bool(true));
+        o.set(Live::SecureFilePriv, VarValue::text(""));
+    });
+    let mut c = r.connect();
+    let file = r.dir.join("rows.txt");
+    std::fs::write(&file, (0..1000).map(|n| format!("{n}\tx{n}\n")).collect::<String>()).unwrap();
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "USE d");
+    for t in ["literals", "loaded", "selected", "again", "spared", "unkeyed"] {
+        let key = if t == "unkeyed" { "KEY" } else { "PRIMARY KEY" };
+        run(&mut c, &format!("CREATE TABLE {t} (a INT, b VARCHAR(20), {key} (a), KEY (b))"));
+    }
+    let literals = (0..1000).map(|n| format!("({}, 'y{n}')", n * 7 % 1000)).collect::<Vec<_>>().join(", ");
+    for (sql, rows) in [
+        (format!("INSERT INTO literals VALUES {literals}"), 1000),
+        (format!("LOAD DATA INFILE '{}' INTO TABLE loaded", file.display()), 1000),
+        ("INSERT INTO selected SELECT * FROM literals".into(), 1000),
+        // Without duplicates, and with some: then the rows are inserted one by one.
+        ("INSERT IGNORE INTO spared SELECT * FROM literals".into(), 1000),
+        ("INSERT IGNORE INTO again SELECT a DIV 2, b FROM literals".into(), 500),
+        ("INSERT INTO unkeyed SELECT * FROM loaded".into(), 1000),
+        // Behind others.
+        ("INSERT INTO loaded SELECT a + 1000, b FROM literals".into(), 1000),
+        ("DELETE FROM selected WHERE a < 10".into(), 10),
+    ] {
+        assert_eq!(c.query(&sql).unwrap().ok.affected, rows, "{}", &sql[..sql.len().min(60)]);
+    }
+    assert_eq!(error(&mut c, "INSERT INTO literals SELECT a + 5000 - 5000, b FROM selected"), 1062);
+    run(&mut c, "FLUSH BINARY LOGS");
+    let tables = ["literals", "loaded", "selected", "again", "spared", "unkeyed"];
+    let all = |c: &mut Connection| tables.map(|t| rows(c, &format!("SELECT * FROM d.{t} ORDER BY a")));
+    let before = all(&mut c);
+    let events = in_file(&std::fs::read(r.dir.join("binlog.000001")).unwrap());
+    replay(&mut c, &events);
+    assert_eq!(all(&mut c), before);
 }
 
 #[test]
@@ -629,7 +769,7 @@ fn transactions_are_waited_for() {
         run(&mut c, &format!("KILL QUERY {id}"));
         assert_eq!(killed.join().unwrap(), 1317);
     });
-    let unlogged = Running::start();
+    let unlogged = Running::configured(|o| o.set(Live::LogBin, VarValue::bool(false)));
     let mut c = unlogged.connect();
     assert_eq!(error(&mut c, "SELECT WAIT_FOR_EXECUTED_GTID_SET('')"), 1235);
 }

@@ -55,6 +55,7 @@ fn with_log(o: &mut ServerOptions) {
 }
 
 fn without_log(o: &mut ServerOptions) {
+    o.set(Live::LogBin, VarValue::bool(false));
     o.set(Live::ServerId, VarValue::Int(3));
 }
 

@@ -14,6 +14,7 @@ use gannet_engine::{Item, Savepoint, Sorter};
 use gannet_plan::plan::{Insert, InsertSource, PlanTable};
 use gannet_schema::{RowSource, Table};
 use gannet_types::error::WarningMark;
+use gannet_types::rowref::RowRef;
 use gannet_types::{Result, SqlError, Value, sql_err};
 
 /// Rows from which on a statement builds the trees; fewer where tests are to meet the other way.
@@ -151,9 +152,8 @@ impl<'p> Bulk<'p> {
         }
         self.rows += 1;
         self.load.row(&self.key, &self.payload).map_err(|e| refused(e, self.table, cx))?;
-        let mut to = cx.row_writer()?;
-        let mark = to.mark();
-        to.tell(mark, self.table, Images::Insert(values))
+        // Rows that may be inserted once more are told of when they are there.
+        if self.again.is_some() { Ok(()) } else { tell(self.table, Images::insert(values), cx) }
     }
 
     /// Error 1062 when two rows have one key; with IGNORE the rows.
@@ -162,7 +162,15 @@ impl<'p> Bulk<'p> {
         let tasks = cx.shared.settings.ddl_threads as usize;
         let loaded = load.finish(cx.txn.get()?, tasks).map_err(|e| refused(e, table, cx));
         match (loaded, again) {
-            (Ok(()), _) => Ok(None),
+            (Ok(()), None) => Ok(None),
+            (Ok(()), Some(_)) if cx.changes.is_none() => Ok(None),
+            (Ok(()), Some(again)) => {
+                let mut rows = Sorter::merge(vec![again.kept]).map_err(from_engine)?;
+                while let Some(row) = rows.next().map_err(from_engine)? {
+                    tell(table, Images::insert(RowRef::Stored(table.layout(), row.value)), cx)?;
+                }
+                Ok(None)
+            }
             (Err(e), Some(again)) if e.code() == gannet_types::ErrorCode::DupEntry => again.back(cx).map(Some),
             (Err(e), _) => Err(e),
         }
@@ -193,6 +201,12 @@ impl Unbuilt {
         }
         Ok(())
     }
+}
+
+fn tell(table: &Table, images: Images<'_>, cx: &mut Cx<'_, '_>) -> Result<()> {
+    let mut to = cx.row_writer()?;
+    let mark = to.mark();
+    to.tell(mark, table, images)
 }
 
 fn refused(error: NotLoaded, table: &Table, cx: &Cx<'_, '_>) -> SqlError {

@@ -31,7 +31,7 @@ pub(crate) fn insert_row(
     let conflict = add_row(table, key, values, lock_exclusive, to.txn)?;
     if let Conflict::None = conflict {
         to.note(table, key);
-        to.tell(mark, table, Images::Insert(values))?;
+        to.tell(mark, table, Images::insert(values))?;
     }
     Ok(conflict)
 }
@@ -75,7 +75,7 @@ pub(crate) fn insert_run(table: &Table, rows: &[&[Value]], zone: &TimeZone, to: 
     }
     for (i, (key, values)) in keyed().enumerate() {
         to.note(table, key);
-        to.tell_of_run(mark + i as u64, table, Images::Insert(values))?;
+        to.tell_of_run(mark + i as u64, table, Images::insert(*values))?;
     }
     Ok(n)
 }
@@ -185,7 +185,7 @@ pub(crate) fn delete_row(table: &Table, key: &[u8], values: &[Value], to: &mut R
     let deleted = remove_row(table, key, values, to.txn)?;
     if deleted {
         to.note(table, key);
-        to.tell(mark, table, Images::Delete(values))?;
+        to.tell(mark, table, Images::delete(values))?;
     }
     Ok(deleted)
 }
@@ -200,7 +200,7 @@ pub(super) fn delete_if(table: &Table, found: &Found<'_>, to: &mut RowWriter<'_>
     }
     remove_entries(table, found.key, old, to.txn)?;
     to.note(table, found.key);
-    to.tell(mark, table, Images::Delete(old))?;
+    to.tell(mark, table, Images::delete(old))?;
     Ok(Tried::Done)
 }
 
@@ -286,7 +286,7 @@ pub(crate) fn change_row(
     }
     pass_counter(table, old, new, to.txn)?;
     to.note(table, key);
-    to.tell(mark, table, Images::Update(old, new))?;
+    to.tell(mark, table, Images::update(old, new))?;
     Ok(Conflict::None)
 }
 
@@ -321,7 +321,7 @@ fn change_entries(
 
 /// A change that gives the row another AUTO_INCREMENT value moves the counter beyond it.
 #[inline]
-fn pass_counter(table: &Table, old: &[Value], new: &[Value], txn: &Txn) -> Result<()> {
+pub(super) fn pass_counter(table: &Table, old: &[Value], new: &[Value], txn: &Txn) -> Result<()> {
     match table.auto_column {
         Some(column) if old[column as usize] != new[column as usize] => raise_counter(table, new, txn),
         _ => Ok(()),
@@ -352,7 +352,7 @@ pub(crate) fn move_row(
         pass_counter(into, old, new, to.txn)?;
         to.note(from, old_key);
         to.note(into, new_key);
-        to.tell(mark, into, Images::Update(old, new))?;
+        to.tell(mark, into, Images::update(old, new))?;
     }
     Ok(conflict)
 }

@@ -12,6 +12,7 @@ use crate::dml::rows::{self, Conflict, Write};
 use crate::{codec, context, error::from_engine};
 use gannet_engine::{Cut, Delete, Insert, KeyRange, Read, ReadMode, RowBuf, RowStamp, ScanOptions, Txn, Update};
 use gannet_schema::{Column, ColumnDefault, Table};
+use gannet_types::rowref::RowRef;
 use gannet_types::{CollationId, Result, SqlError, TimeZone, Timestamp, TypeId, Value, ValueRef, sql_err};
 use std::cell::Cell;
 use std::ops::Range;
@@ -226,9 +227,9 @@ impl KeyValueTable {
         }
     }
 
-    /// Nothing follows a change of the row: no index entry, nobody who is told.
-    fn stands_alone(&self, to: &RowWriter<'_>) -> bool {
-        self.table.indexes.len() == 1 && to.sink.is_none() && self.table.row_log.is_none()
+    /// Nothing follows a change of the row but the change sink: no index entry, nobody who makes an index.
+    fn stands_alone(&self) -> bool {
+        self.table.indexes.len() == 1 && self.table.row_log.is_none()
     }
 
     /// False: another transaction was faster.
@@ -261,9 +262,8 @@ impl KeyValueTable {
             return Err(e.into());
         }
         let (tree, mark, stamp) = (codec::row_tree(&self.table, to.txn)?, to.mark(), buffer.stamp());
-        if self.stands_alone(to) {
-            let written = to.txn.update_and_commit_if(tree, key, stamp, &new.payload);
-            return Ok(written.map_err(from_engine)? == Update::Updated);
+        if self.stands_alone() {
+            return Ok(to.rewrite(&self.table, (tree, key, stamp), (old, &new.payload), true)? == Update::Updated);
         }
         let written = to.txn.update_if(tree, key, stamp, &new.payload).map_err(from_engine)?;
         if written != Update::Updated {
@@ -297,10 +297,13 @@ impl KeyValueTable {
         let default = |i: usize| defaults.0.get(i).map_or(ValueRef::Null, Value::as_ref);
         self.table.layout().encode_with(|i| new.cell(i as u32).unwrap_or_else(|| default(i)), &mut payload)?;
         new.payload = payload;
-        if self.stands_alone(to) && self.table.auto_column.is_none() {
-            let tree = codec::row_tree(&self.table, to.txn)?;
-            let made = to.txn.insert_or_lock(tree, key, &new.payload).map_err(from_engine)?;
-            return Ok(made == Insert::Inserted);
+        if self.stands_alone() && self.table.auto_column.is_none() {
+            let (tree, mark) = (codec::row_tree(&self.table, to.txn)?, to.mark());
+            let made = to.txn.insert_or_lock(tree, key, &new.payload).map_err(from_engine)? == Insert::Inserted;
+            if made {
+                to.tell(mark, &self.table, Images::Insert(self.image(&new.payload)))?;
+            }
+            return Ok(made);
         }
         let row = codec::decode_row(&self.table, &new.payload)?;
         statement(to, |to| self.insert(to, key, &row, zone))
@@ -342,13 +345,17 @@ impl KeyValueTable {
             Delete::Deleted => {}
             Delete::Missing | Delete::Changed => return Ok(false),
         }
-        if !self.stands_alone(to) {
+        if !self.stands_alone() {
             let old = codec::decode_row(&self.table, row)?;
             rows::remove_entries(&self.table, key, &old, to.txn)?;
             to.note(&self.table, key);
-            to.tell(mark, &self.table, Images::Delete(&old))?;
         }
+        to.tell(mark, &self.table, Images::Delete(self.image(row)))?;
         Ok(true)
+    }
+
+    fn image<'a>(&'a self, row: &'a [u8]) -> RowRef<'a> {
+        RowRef::Stored(self.table.layout(), row)
     }
 
     fn now(&self, column: &Column, zone: &TimeZone) -> Result<Value> {

@@ -125,9 +125,9 @@ pub struct Recorder {
 impl ChangeSink for Recorder {
     fn changed(&mut self, records: Range<u64>, change: &RowChange<'_>) -> Result<()> {
         let (old, new) = match change.images {
-            Images::Insert(new) => (None, Some(new.to_vec())),
-            Images::Update(old, new) => (Some(old.to_vec()), Some(new.to_vec())),
-            Images::Delete(old) => (Some(old.to_vec()), None),
+            Images::Insert(new) => (None, Some(new.to_values()?)),
+            Images::Update(old, new) => (Some(old.to_values()?), Some(new.to_values()?)),
+            Images::Delete(old) => (Some(old.to_values()?), None),
         };
         if self.full {
             return Err(SqlError::new(ErrorCode::OutOfResources, &[]));

@@ -1,6 +1,7 @@
 //! The workload of consumers: transactions that tell something, and two who follow the log for it, one of them lazily.
 //! Each transaction inserts a row under its number and tells the number and bytes that follow from it; after a crash
-//! the rows say who has committed.
+//! the rows say who has committed. Some change a row that they have inserted before, and commit with that change; until
+//! then the row is [`PENDING`].
 //!
 //! A consumer keeps what it is given in an oracle that survives the crash, and says that it is done a while later. So
 //! the payloads that both have been given, over all lives, must be those of the committed transactions: each whole, in
@@ -26,6 +27,9 @@ struct Given {
     /// It exists: its first position, durably.
     begun: Option<Lsn>,
 }
+
+/// The row of a transaction that has yet to commit with its only change.
+const PENDING: &[u8] = &[0];
 
 #[derive(Default)]
 struct Oracle {
@@ -132,6 +136,9 @@ fn verify(engine: &Engine, tree: &TreeHandle, oracle: &Mutex<Oracle>) {
     let mut scan = t.scan(tree, KeyRange::ALL, ScanOptions::default()).unwrap();
     let mut rows = std::collections::BTreeSet::new();
     while let Some(e) = scan.next(&mut t).unwrap() {
+        if e.value == PENDING {
+            continue;
+        }
         rows.insert(u64::from_be_bytes(e.key[..8].try_into().unwrap()));
     }
     drop(t);
@@ -162,11 +169,24 @@ fn verify(engine: &Engine, tree: &TreeHandle, oracle: &Mutex<Oracle>) {
 fn client(engine: &Engine, tree: &TreeHandle, oracle: &Mutex<Oracle>, rnd: &mut impl FnMut(u64) -> u64) -> Result<()> {
     let mut t = engine.try_begin(TxnOptions { lock_wait_timeout: Duration::from_secs(2), ..TxnOptions::default() })?;
     let n = tree.counter_reserve(1, 1, 1)?.unwrap();
-    t.insert(tree, &n.to_be_bytes(), &vec![1; rnd(400) as usize])?;
+    let (key, row) = (n.to_be_bytes(), vec![1; rnd(400) as usize]);
+    let changes = rnd(3) == 0;
+    t.insert(tree, &key, if changes { PENDING } else { &row })?;
     if rnd(8) == 0 {
         return t.rollback();
     }
-    let lsn = t.commit_with(&mut &payload(n)[..]);
+    let bytes = payload(n);
+    let lsn = if changes {
+        t.commit_unsynced()?;
+        t.begin(TxnOptions { lock_wait_timeout: Duration::from_secs(2), ..TxnOptions::default() })?;
+        let mut found = RowBuf::new();
+        assert_eq!(t.get(tree, &key, ReadMode::Newest, &mut found)?, Read::Found);
+        let (front, rest) = bytes.split_at(rnd(9) as usize);
+        t.update_and_commit_if(tree, &key, found.stamp(), &row, [front, rest])?;
+        if t.has_ended() { t.commit().map(Option::unwrap_or_default) } else { t.commit_with(&mut &bytes[..]) }
+    } else {
+        t.commit_with(&mut &bytes[..])
+    };
     if lsn.is_err() && t.is_active() {
         t.rollback()?;
     }

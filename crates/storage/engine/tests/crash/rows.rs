@@ -75,7 +75,7 @@ fn count(t: &mut Txn, trees: &Trees, oracle: &Mutex<Oracle>, rnd: &mut impl FnMu
         assert_eq!(t.get(&trees.count, &key(0), ReadMode::Newest, &mut row)?, Read::Found);
         let n = counted(row.row());
         gannet_runtime::yield_now();
-        match t.update_and_commit_if(&trees.count, &key(0), row.stamp(), &count_bytes(n + 1)) {
+        match t.update_and_commit_if(&trees.count, &key(0), row.stamp(), &count_bytes(n + 1), Default::default()) {
             Ok(Update::Changed) => {}
             Ok(Update::Missing) => panic!("the counting row is gone"),
             done => break done.map(|_| ()),

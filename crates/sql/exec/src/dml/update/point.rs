@@ -33,15 +33,13 @@ pub(crate) fn run<'p>(
     cx: &mut Cx<'_, 'p>,
 ) -> Result<bool> {
     let target = &run.update.targets[0];
-    // Nothing follows the change, and nobody has to hear of it before the commit: the transaction ends with it.
+    // Nothing but the change sink has to hear of the change: the transaction may end with it.
     let own = |i: &u32| Some(*i as usize) == table.clustered;
-    let ends = cx.txn.get()?.options().autocommit
-        && target.indexes.iter().all(own)
-        && !foreign::matters(target.table as usize, cx)
-        && cx.changes.is_none()
-        && table.row_log.is_none();
+    let alone =
+        target.indexes.iter().all(own) && !foreign::matters(target.table as usize, cx) && table.row_log.is_none();
+    let ends = alone && cx.txn.get()?.options().autocommit;
     let mut payload = Vec::new();
-    let mut in_place = ends && takes_patches(target, table, cx);
+    let mut in_place = alone && takes_patches(target, table, cx);
     point::run((scan, table), cx, |found, cx| {
         let &Found { tree, key, stamp, .. } = found;
         if in_place {
@@ -49,17 +47,13 @@ pub(crate) fn run<'p>(
             match patched(target, table, found, &mut payload, cx)? {
                 Some(false) => return Ok(Tried::Not),
                 Some(true) => {
-                    let written = cx.txn.get()?.update_and_commit_if(tree, key, stamp, &payload);
-                    return Ok(match written.map_err(from_engine)? {
-                        Outcome::Updated => {
-                            cx.counts.examined += 1;
-                            add_all([(Counter::HandlerReadKey, 1), (Counter::HandlerUpdate, 1)]);
-                            (run.matched, run.changed) = (1, 1);
-                            Tried::Done
-                        }
-                        Outcome::Changed => Tried::Late,
-                        Outcome::Missing => Tried::Not,
-                    });
+                    let rows = (found.payload, &payload[..]);
+                    let written = cx.row_writer()?.rewrite(table, (tree, key, stamp), rows, ends)?;
+                    if written == Outcome::Updated {
+                        (run.matched, run.changed) = (1, 1);
+                        counted(cx);
+                    }
+                    return Ok(tried(written));
                 }
                 None => {
                     in_place = false;
@@ -78,21 +72,41 @@ pub(crate) fn run<'p>(
         }
         payload.clear();
         codec::encode_row(table, &new, &mut payload)?;
-        let mark = cx.row_writer()?.mark();
-        let written = if ends {
-            cx.txn.get()?.update_and_commit_if(tree, key, stamp, &payload)
+        let mut to = cx.row_writer()?;
+        let mark = to.mark();
+        let written = if alone {
+            to.rewrite(table, (tree, key, stamp), (found.payload, &payload), ends)?
         } else {
-            cx.txn.get()?.update_if(tree, key, stamp, &payload)
+            to.txn.update_if(tree, key, stamp, &payload).map_err(from_engine)?
         };
-        match written.map_err(from_engine)? {
-            Outcome::Updated => follow(run, table, key, (old, &new), mark, cx).map(|()| Tried::Done),
-            Outcome::Changed => Ok(Tried::Late),
-            Outcome::Missing => {
-                run.matched = 0;
-                Ok(Tried::Not)
+        if written == Outcome::Missing {
+            run.matched = 0;
+        }
+        if written == Outcome::Updated {
+            counted(cx);
+            if alone {
+                rows::pass_counter(table, old, &new, cx.txn.get()?)?;
+                run.changed = 1;
+            } else {
+                follow(run, table, key, (old, &new), mark, cx)?;
             }
         }
+        Ok(tried(written))
     })
+}
+
+/// A row was found and changed.
+fn counted(cx: &mut Cx<'_, '_>) {
+    cx.counts.examined += 1;
+    add_all([(Counter::HandlerReadKey, 1), (Counter::HandlerUpdate, 1)]);
+}
+
+fn tried(written: Outcome) -> Tried {
+    match written {
+        Outcome::Updated => Tried::Done,
+        Outcome::Changed => Tried::Late,
+        Outcome::Missing => Tried::Not,
+    }
 }
 
 /// The row may be changed in its stored form: its values stand for themselves, and nobody looks at the others.
@@ -145,8 +159,6 @@ fn follow<'p>(
 ) -> Result<()> {
     let target = &run.update.targets[0];
     let slot = target.table as usize;
-    cx.counts.examined += 1;
-    add_all([(Counter::HandlerReadKey, 1), (Counter::HandlerUpdate, 1)]);
     match rows::change_row(table, key, (old, new), &target.indexes, Write::Done(mark), &mut cx.row_writer()?)? {
         Conflict::None => {
             foreign::updated(slot, old, new, cx)?;
