@@ -4,10 +4,12 @@
 //!
 //! Each round starts the real binary, lets some clients write, kills the process at a random moment, starts it again on
 //! the same directory and compares. `GANNET_CRASH_ROUNDS` sets the number of rounds (default 4),
-//! `GANNET_CRASH_SEED` the seed. Half of the rounds use a 16 MiB pool and 32 MiB of redo.
+//! `GANNET_CRASH_SEED` the seed, `GANNET_FAILOVER_ROUNDS` that of failovers (default 3). Half of the rounds use a 16 MiB pool and 32 MiB of redo.
 
 #[path = "common/exported.rs"]
 mod exported;
+#[path = "common/failover.rs"]
+mod failover;
 
 use gannet_wire::client::{Address, Connection, Options};
 use std::{

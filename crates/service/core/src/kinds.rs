@@ -219,7 +219,7 @@ kinds! {
     FLUSH = session("FLUSH").in_programs(Programs::Procedures("FLUSH"));
     RESET = session("RESET").counted(Counter::ComReset).in_programs(Programs::Procedures("RESET"));
     SHUTDOWN = session("SHUTDOWN");
-    INSTALL_PLUGIN = missing("INSTALL PLUGIN").counted(Counter::ComInstallPlugin);
+    INSTALL_PLUGIN = session("INSTALL PLUGIN").counted(Counter::ComInstallPlugin);
     INSTALL_COMPONENT = session("INSTALL COMPONENT").counted(Counter::ComInstallComponent).with(Secrets::Texts);
     UNINSTALL_PLUGIN = missing("UNINSTALL PLUGIN").counted(Counter::ComUninstallPlugin);
     UNINSTALL_COMPONENT = session("UNINSTALL COMPONENT").counted(Counter::ComUninstallComponent);

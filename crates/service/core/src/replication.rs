@@ -4,6 +4,27 @@ use gannet_parser::ast::{Ident, ReplicationValue};
 use gannet_types::{Result, Value};
 use std::sync::Arc;
 
+/// Tables of performance_schema about the replica.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Table {
+    /// `replication_connection_configuration`
+    ConnectionConfiguration,
+    /// `replication_connection_status`
+    ConnectionStatus,
+    /// `replication_applier_configuration`
+    ApplierConfiguration,
+    /// `replication_applier_status`
+    ApplierStatus,
+    /// `replication_applier_status_by_worker`
+    Workers,
+    /// `replication_applier_filters`
+    Filters,
+}
+
+/// Names of columns, and values. Those of enumerations are texts, times are microseconds since 1970; what is left out
+/// is empty, 0 or never.
+pub type Row = Vec<(&'static str, Value)>;
+
 /// The replica's side of replication.
 pub trait Replicas: Send + Sync {
     /// CHANGE REPLICATION SOURCE TO. Errors 1235, 1776, 3021.
@@ -18,6 +39,10 @@ pub trait Replicas: Send + Sync {
     fn reset(&self, all: bool) -> Result<()>;
     /// It runs.
     fn runs(&self) -> bool;
+    /// It follows, and acknowledges what it has applied.
+    fn acknowledges(&self) -> bool;
     /// SHOW REPLICA STATUS: names and values; `None` without a source.
-    fn status(&self) -> Option<Vec<(&'static str, Value)>>;
+    fn status(&self) -> Option<Row>;
+    /// Rows of a table.
+    fn rows(&self, of: Table) -> Vec<Row>;
 }

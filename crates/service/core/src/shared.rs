@@ -1,7 +1,7 @@
 //! What everything that serves clients shares.
 
 use crate::accounts::{Accounts, Privileges};
-use crate::binlog::Binlog;
+use crate::binlog::{Binlog, Rules};
 use crate::kept::StatementStats;
 use crate::log::ErrorLog;
 use crate::registry::Registry;
@@ -271,6 +271,11 @@ impl Core {
             Then::BinlogRows => {
                 if let Some(binlog) = self.binlog() {
                     binlog.configure(&self.globals);
+                }
+            }
+            Then::SemiSync => {
+                if let Some(binlog) = self.binlog() {
+                    binlog.semi_sync().configure(Rules::of(&self.globals));
                 }
             }
             Then::StatementLogs => {

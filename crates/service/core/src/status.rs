@@ -220,9 +220,17 @@ impl Taken<'_> {
         }
     }
 
+    fn semi_sync(&self) -> crate::binlog::Figures {
+        self.server.binlog().map_or_else(Default::default, |log| log.semi_sync().figures())
+    }
+
     fn fact(&self, of: impl Fn(&Facts) -> &String) -> Shown {
         self.certificate.as_ref().map_or(String::new(), |f| of(f).clone()).into()
     }
+}
+
+fn on(is: bool) -> &'static str {
+    if is { "ON" } else { "OFF" }
 }
 
 /// A status variable that is computed on request: its name, and how.
@@ -309,6 +317,36 @@ const FIGURES: &[Figure] = figures! {
         (micros / 1000).checked_div(t.count(Counter::InnodbRowLockWaits)).unwrap_or(0)
     };
     Innodb_row_lock_time_max: |_t| longest_row_lock_us() / 1000;
+    Rpl_semi_sync_source_clients: |t| t.semi_sync().clients;
+    Rpl_semi_sync_source_net_avg_wait_time: |_t| 0;
+    Rpl_semi_sync_source_net_wait_time: |_t| 0;
+    Rpl_semi_sync_source_net_waits: |t| t.semi_sync().acknowledgements;
+    Rpl_semi_sync_source_no_times: |t| t.semi_sync().no_times;
+    Rpl_semi_sync_source_no_tx: |t| t.semi_sync().no_tx;
+    Rpl_semi_sync_source_status: |t| on(t.semi_sync().on);
+    Rpl_semi_sync_source_timefunc_failures: |_t| 0;
+    Rpl_semi_sync_source_tx_avg_wait_time: |t| t.semi_sync().average_us();
+    Rpl_semi_sync_source_tx_wait_time: |t| t.semi_sync().waited_us;
+    Rpl_semi_sync_source_tx_waits: |t| t.semi_sync().yes_tx;
+    Rpl_semi_sync_source_wait_pos_backtraverse: |_t| 0;
+    Rpl_semi_sync_source_wait_sessions: |t| t.semi_sync().waiting;
+    Rpl_semi_sync_source_yes_tx: |t| t.semi_sync().yes_tx;
+    Rpl_semi_sync_master_clients: |t| t.semi_sync().clients;
+    Rpl_semi_sync_master_net_avg_wait_time: |_t| 0;
+    Rpl_semi_sync_master_net_wait_time: |_t| 0;
+    Rpl_semi_sync_master_net_waits: |t| t.semi_sync().acknowledgements;
+    Rpl_semi_sync_master_no_times: |t| t.semi_sync().no_times;
+    Rpl_semi_sync_master_no_tx: |t| t.semi_sync().no_tx;
+    Rpl_semi_sync_master_status: |t| on(t.semi_sync().on);
+    Rpl_semi_sync_master_timefunc_failures: |_t| 0;
+    Rpl_semi_sync_master_tx_avg_wait_time: |t| t.semi_sync().average_us();
+    Rpl_semi_sync_master_tx_wait_time: |t| t.semi_sync().waited_us;
+    Rpl_semi_sync_master_tx_waits: |t| t.semi_sync().yes_tx;
+    Rpl_semi_sync_master_wait_pos_backtraverse: |_t| 0;
+    Rpl_semi_sync_master_wait_sessions: |t| t.semi_sync().waiting;
+    Rpl_semi_sync_master_yes_tx: |t| t.semi_sync().yes_tx;
+    Rpl_semi_sync_replica_status: |t| on(t.server.replicas().is_some_and(|r| r.acknowledges()));
+    Rpl_semi_sync_slave_status: |t| on(t.server.replicas().is_some_and(|r| r.acknowledges()));
     Resource_group_supported: |_t| "OFF";
     Telemetry_traces_supported: |_t| "OFF";
 };

@@ -2,6 +2,7 @@
 
 use super::filter::Filter;
 use super::source::Position;
+use super::status::Transaction;
 use super::until::Until;
 use super::{Fault, Shared};
 use gannet_base::DecodeError;
@@ -74,9 +75,18 @@ impl<'s> Events<'s> {
         }
     }
 
-    /// An event, behind a zero.
-    pub(crate) fn event(&mut self, packet: &[u8]) -> Result<(), Fault> {
-        let bytes = packet.get(1..).unwrap_or_default();
+    /// What was applied is durable.
+    pub(crate) fn settle(&mut self) -> Result<(), Fault> {
+        Ok(self.follower.settle()?)
+    }
+
+    /// Where the log stands, between transactions.
+    pub(crate) fn place(&self) -> Option<(&str, u64)> {
+        (self.place == Place::Between).then_some((&self.position.file, self.position.at))
+    }
+
+    /// An event.
+    pub(crate) fn event(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         let header = Header::decode(bytes).map_err(damaged)?;
         let mut event = Event::first(bytes, self.checksum);
         if event.is_err() && header.kind == kind::ROTATE && header.flags & flags::ARTIFICIAL != 0 {
@@ -109,6 +119,12 @@ impl<'s> Events<'s> {
             kind::GTID => {
                 let gtid = Gtid::decode(body).map_err(damaged)?;
                 self.begin(&header, Some((gtid.uuid, gtid.number)))?;
+                self.shared.status.lock().begins(Transaction {
+                    gtid: format!("{}:{}", gtid.uuid, gtid.number),
+                    original_us: gtid.first_committed_us,
+                    immediate_us: gtid.committed_us,
+                    ..Transaction::default()
+                });
             }
             kind::ANONYMOUS_GTID => self.begin(&header, None)?,
             kind::QUERY => self.query(&header, body)?,
@@ -119,9 +135,8 @@ impl<'s> Events<'s> {
                 self.rows(&header, body)?;
             }
             kind::WRITE_ROWS_V1 | kind::UPDATE_ROWS_V1 | kind::DELETE_ROWS_V1 => self.rows(&header, body)?,
+            kind::HEARTBEAT | kind::HEARTBEAT_V2 => self.shared.status.lock().heartbeat(),
             kind::STOP
-            | kind::HEARTBEAT
-            | kind::HEARTBEAT_V2
             | kind::PREVIOUS_GTIDS
             | kind::ROWS_QUERY
             | kind::IGNORABLE
@@ -154,7 +169,7 @@ impl<'s> Events<'s> {
 
     /// A transaction is about to begin: waits until it is old enough (SOURCE_DELAY). A file may have ended before it,
     /// so that it lies behind the place to stop at.
-    fn wait_for(&self, header: &Header) -> Result<(), Fault> {
+    fn wait_for(&mut self, header: &Header) -> Result<(), Fault> {
         if self.choice.until.is_reached(&self.position) {
             return Err(Fault::Stopped);
         }
@@ -168,6 +183,8 @@ impl<'s> Events<'s> {
             if left == 0 {
                 return Ok(());
             }
+            // Meanwhile others see what was applied before.
+            self.settle()?;
             // The clock may be set meanwhile, and SHOW REPLICA STATUS tells what is left.
             if sleep(Duration::from_secs(1)) == Unpark::Interrupted || self.shared.is_stopping() {
                 self.shared.status.lock().remaining_s = None;
@@ -243,7 +260,11 @@ impl<'s> Events<'s> {
                 self.follower.begin(None)?;
             }
             self.place = Place::Inside;
-            return if self.skips { Ok(()) } else { Ok(self.follower.query(&query, header.timestamp, None)?) };
+            return match (self.skips, starts_branch) {
+                (true, _) => Ok(()),
+                (false, true) => Ok(self.follower.query(&query, header.timestamp, None)?),
+                (false, false) => Ok(self.follower.start()?),
+            };
         }
         let left_out = !self.choice.filter.takes_statement(&String::from_utf8_lossy(query.schema), query.text);
         if self.place == Place::Inside {

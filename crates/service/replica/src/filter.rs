@@ -2,8 +2,9 @@
 //! first, then tables, then patterns of both; what wants something excludes all else.
 
 use super::source::{line, lines};
+use gannet_core::replication::Row;
 use gannet_parser::ast::{Ident, ObjectName, Statement};
-use gannet_types::{Result, SqlError, sql_err};
+use gannet_types::{Result, SqlError, Value, sql_err};
 
 /// Rules by kind, in the order of SHOW REPLICA STATUS.
 const KINDS: [&str; 6] = [
@@ -86,6 +87,19 @@ impl Filter {
     pub(crate) fn shown(&self) -> [(&'static str, String); 6] {
         let of = |kind: usize| (SHOWN[kind], self.0[kind].join(","));
         [of(DO_DB), of(IGNORE_DB), of(DO_TABLE), of(IGNORE_TABLE), of(WILD_DO), of(WILD_IGNORE)]
+    }
+
+    /// In performance_schema: a row for each kind of rules.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        let of = |(kind, rules): (&&'static str, &Vec<String>)| {
+            let by = Value::text("CHANGE_REPLICATION_FILTER");
+            vec![
+                ("FILTER_NAME", Value::text(kind)),
+                ("FILTER_RULE", Value::text(&rules.join(","))),
+                ("CONFIGURED_BY", by),
+            ]
+        };
+        KINDS.iter().zip(&self.0).filter(|(_, rules)| !rules.is_empty()).map(of).collect()
     }
 
     fn takes_database(&self, database: &str) -> bool {

@@ -12,6 +12,7 @@
 //! | `events` | events become transactions of a [`gannet_session::follow::Follower`] |
 //! | `filter` | CHANGE REPLICATION FILTER |
 //! | `status` | SHOW REPLICA STATUS |
+//! | `tables` | tables of performance_schema |
 //! | `until` | START REPLICA UNTIL |
 
 mod events;
@@ -19,10 +20,12 @@ mod filter;
 mod reading;
 mod source;
 mod status;
+mod tables;
 mod until;
 
-use crate::events::Choice;
+use crate::events::{Choice, Events};
 use crate::filter::Filter;
+use crate::reading::Reading;
 use crate::source::{Position, Source};
 use crate::status::Status;
 use crate::until::Until;
@@ -30,14 +33,14 @@ use gannet_base::sync::Mutex;
 use gannet_catalog::POSITION;
 use gannet_core::Core;
 use gannet_core::accounts::Account;
-use gannet_core::replication::Replicas;
-use gannet_engine::TxnOptions;
+use gannet_core::replication::{Replicas, Row, Table};
+use gannet_engine::{Isolation, TxnOptions, commit_gate};
 use gannet_exec::error::from_engine;
 use gannet_parser::ast::{Ident, ReplicationValue};
 use gannet_runtime::{Interrupt, JoinHandle, Unpark, sleep};
 use gannet_session::Sessions;
-use gannet_session::follow::Follower;
-use gannet_types::{Result, SqlError, Value, sql_err};
+use gannet_session::follow::{Follower, KeyCheck};
+use gannet_types::{Result, SqlError, sql_err};
 use gannet_wire::client::Ender;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -109,7 +112,9 @@ pub fn start(core: &Arc<Core>, sessions: &Arc<Sessions>) -> std::result::Result<
 
 impl Shared {
     fn record(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let mut txn = self.core.engine.begin(TxnOptions::default());
+        // What is applied may be hidden from snapshots until replicas of this server have it.
+        let newest = TxnOptions { isolation: Isolation::ReadUncommitted, ..TxnOptions::default() };
+        let mut txn = self.core.engine.begin(newest);
         let found = self.core.catalog.replication().get(&mut txn, name);
         txn.rollback().map_err(from_engine)?;
         found.map_err(from_engine)
@@ -124,7 +129,11 @@ impl Shared {
                 None => drop(stored.remove(&mut txn, name).map_err(from_engine)?),
             }
         }
-        txn.commit().map(drop).map_err(from_engine)
+        match txn.commit_unsynced().map_err(from_engine)? {
+            // It waits for no replica of this server.
+            Some(lsn) => commit_gate(&self.core.engine).wait_for_log(lsn).map_err(from_engine),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn source(&self) -> Result<Option<Source>> {
@@ -222,19 +231,34 @@ impl Shared {
             return Err(Fault::Stopped);
         }
         let session = self.sessions.own_of(Arc::new(Account::unchecked()), "system user")?;
-        let mut reading = reading::Reading::open(self, &source, &position)?;
+        let mut reading = Reading::open(self, &source, &position)?;
         let filter = self.filter()?;
-        let mut events = events::Events::new(
+        let mut events = Events::new(
             self,
-            Follower::new(session),
+            Follower::new(session, KeyCheck::of(&source.key_check)),
             position,
             Choice { filter, delay_s: source.delay_s, until: left },
         );
+        let outcome = self.apply(&mut reading, &mut events);
+        // Whoever asks when it has stopped sees what it has applied.
+        outcome.and(events.settle())
+    }
+
+    /// Applies what comes until the source ends the log.
+    fn apply(&self, reading: &mut Reading, events: &mut Events<'_>) -> std::result::Result<(), Fault> {
         while let Some(packets) = reading.next(self)? {
             for packet in packets {
-                events.event(&packet)?;
+                let (event, asks) = reading.event(&packet)?;
+                events.event(event)?;
+                if asks {
+                    events.settle()?;
+                    if let Some((file, at)) = events.place() {
+                        reading.acknowledge(file, at)?;
+                    }
+                }
             }
             if !reading.has_more() {
+                events.settle()?;
                 // All that the source has sent is applied.
                 self.status.lock().heard();
             }
@@ -302,7 +326,19 @@ impl Replicas for Shared {
         self.is_running()
     }
 
-    fn status(&self) -> Option<Vec<(&'static str, Value)>> {
+    fn acknowledges(&self) -> bool {
+        self.status.lock().acknowledges()
+    }
+
+    fn rows(&self, of: Table) -> Vec<Row> {
+        let Ok(Some(source)) = self.source() else { return Vec::new() };
+        if of == Table::Filters {
+            return self.filter().unwrap_or_default().rows();
+        }
+        vec![self.status.lock().table(of, &source)]
+    }
+
+    fn status(&self) -> Option<Row> {
         let source = self.source().ok()??;
         // What waits comes before the lock.
         let position = self.position().unwrap_or_default();

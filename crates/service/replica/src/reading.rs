@@ -4,11 +4,12 @@ use super::source::{Position, Source};
 use super::{Fault, Shared};
 use gannet_binlog::format::put_gtids;
 use gannet_core::vars::Live;
-use gannet_runtime::run_blocking;
+use gannet_runtime::{fs, run_blocking};
 use gannet_types::{SqlError, sql_err};
 use gannet_wire::client::{Connection, Error, Options, Tls};
 use gannet_wire::codec::put_lenenc_bytes;
 use gannet_wire::flags::com;
+use gannet_wire::tls::Identity;
 use std::time::Duration;
 
 /// Packets that are taken at once, and their bytes.
@@ -17,8 +18,15 @@ const BYTES: usize = 4 << 20;
 /// A source that says nothing for so long is gone: twice the heartbeat, and this at least.
 const SILENCE: Duration = Duration::from_secs(60);
 
+/// Before the flags of events, and in acknowledgements.
+const SEMI_SYNC: u8 = 0xef;
+
 /// Events as they come.
-pub(crate) struct Reading(Connection);
+pub(crate) struct Reading {
+    connection: Connection,
+    /// The source asks for acknowledgements.
+    semi: bool,
+}
 
 fn fault(e: Error) -> Fault {
     match e {
@@ -41,6 +49,25 @@ fn one(connection: &mut Connection, sql: &str) -> Result<Option<String>, Fault> 
     Ok(found.into_iter().next().and_then(|row| row.into_iter().next()))
 }
 
+/// What the source's certificate has to be of, and this server's own, from their files. Error 2026.
+fn tls(source: &Source) -> Result<Tls, Fault> {
+    let failed = |path: &str, e: &dyn std::fmt::Display| Fault::Refused(unreadable(2026, &format!("{path}: {e}")));
+    let read = |path: &str| match path {
+        "" => Ok(None),
+        path => fs::read_plain(path).map(Some).map_err(|e| failed(path, &e)),
+    };
+    let text = |path: &str| match read(path)? {
+        None => Ok(None),
+        Some(bytes) => String::from_utf8(bytes).map(Some).map_err(|e| failed(path, &e)),
+    };
+    let ca = read(&source.tls_ca)?;
+    let identity = match (text(&source.tls_cert)?, text(&source.tls_key)?) {
+        (Some(certificate), Some(key)) => Some(Identity { certificate, key }),
+        _ => None,
+    };
+    Ok(Tls { ca, identity })
+}
+
 impl Reading {
     /// Connects, and asks for the events behind `position`.
     pub(crate) fn open(shared: &Shared, source: &Source, position: &Position) -> Result<Reading, Fault> {
@@ -53,7 +80,7 @@ impl Reading {
             user: source.user.clone(),
             password: source.password.clone(),
             timeout: Some(SILENCE.max(heartbeat * 2)),
-            tls: source.tls.then(Tls::default),
+            tls: if source.tls { Some(tls(source)?) } else { None },
             ..Options::default()
         };
         let connected = Connection::connect_ended(&source.host, source.port, &options);
@@ -90,24 +117,41 @@ impl Reading {
         ] {
             c.query(&sql).map_err(fault)?;
         }
+        let semi = get(Live::RplSemiSyncReplicaEnabled).as_bool() && agrees(&mut c)?;
         register(&mut c, own_id as u32)?;
         let (command, body) = match source.auto_position {
             true => by_gtids(shared, position, own_id as u32),
             false => by_position(&mut c, position, own_id as u32)?,
         };
         c.command(command, &body).map_err(fault)?;
-        shared.status.lock().connected();
-        Ok(Reading(c))
+        shared.status.lock().connected(semi);
+        Ok(Reading { connection: c, semi })
     }
 
     /// Packets are there that were not taken.
     pub(crate) fn has_more(&self) -> bool {
-        self.0.has_packet()
+        self.connection.has_packet()
+    }
+
+    /// The event in a packet, and whether it is to be acknowledged when it is applied.
+    pub(crate) fn event<'p>(&self, packet: &'p [u8]) -> Result<(&'p [u8], bool), Fault> {
+        let rest = packet.get(1..).unwrap_or_default();
+        match rest {
+            _ if !self.semi => Ok((rest, false)),
+            [SEMI_SYNC, asks, event @ ..] => Ok((event, *asks != 0)),
+            _ => Err(Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "an event without the flags of semi-sync"))),
+        }
+    }
+
+    /// Tells the source that all up to this place is here, and durable.
+    pub(crate) fn acknowledge(&mut self, file: &str, at: u64) -> Result<(), Fault> {
+        let body = [&at.to_le_bytes()[..], file.as_bytes()].concat();
+        run_blocking(|| self.connection.command(SEMI_SYNC, &body)).map_err(fault)
     }
 
     /// The next packets; `None`: the source has ended the log.
     pub(crate) fn next(&mut self, shared: &Shared) -> Result<Option<Vec<Vec<u8>>>, Fault> {
-        let connection = &mut self.0;
+        let connection = &mut self.connection;
         let read = run_blocking(|| {
             let mut packets = vec![connection.receive()?];
             let mut bytes = packets[0].len();
@@ -128,6 +172,16 @@ impl Reading {
         }
         Ok(Some(packets))
     }
+}
+
+/// Offers a source that can be semi-synchronous to acknowledge what it sends. False: it cannot.
+fn agrees(c: &mut Connection) -> Result<bool, Fault> {
+    const NAMES: &str = "'rpl_semi_sync_source_enabled', 'rpl_semi_sync_master_enabled'";
+    if one(c, &format!("SHOW VARIABLES WHERE Variable_name IN ({NAMES})"))?.is_none() {
+        return Ok(false);
+    }
+    c.query("SET @rpl_semi_sync_replica = 1, @rpl_semi_sync_slave = 1").map_err(fault)?;
+    Ok(true)
 }
 
 fn register(c: &mut Connection, server_id: u32) -> Result<(), Fault> {

@@ -22,6 +22,15 @@ pub(crate) struct Source {
     /// Milliseconds between signs of life from the source; 0: none.
     pub(crate) heartbeat_ms: u64,
     pub(crate) tls: bool,
+    /// Paths of PEM files: the authority that the source's certificate has to be of, this server's own certificate and
+    /// its key; empty: none.
+    pub(crate) tls_ca: String,
+    pub(crate) tls_cert: String,
+    pub(crate) tls_key: String,
+    /// GET_SOURCE_PUBLIC_KEY as it was given: the key is asked for when a login needs it.
+    pub(crate) public_key: bool,
+    /// Tables without a primary key: as the source says (STREAM), refused (ON), or made (OFF).
+    pub(crate) key_check: String,
     /// Seconds that a transaction waits, from its commit at the source on.
     pub(crate) delay_s: u64,
     /// START REPLICA was given, and STOP REPLICA was not.
@@ -40,12 +49,19 @@ impl Default for Source {
             retries: 10,
             heartbeat_ms: 30_000,
             tls: false,
+            tls_ca: String::new(),
+            tls_cert: String::new(),
+            tls_key: String::new(),
+            public_key: false,
+            key_check: "STREAM".to_owned(),
             delay_s: 0,
             started: false,
         }
     }
 }
 
+/// Longest time between heartbeats in seconds.
+const MOST_HEARTBEAT_S: f64 = 4_294_967.0;
 /// Longest delay in seconds.
 const MOST_DELAY: f64 = 2_147_483_647.0;
 
@@ -97,6 +113,11 @@ impl Source {
         line(&mut out, "retries", self.retries);
         line(&mut out, "heartbeat", self.heartbeat_ms);
         line(&mut out, "tls", u8::from(self.tls));
+        line(&mut out, "tls_ca", &self.tls_ca);
+        line(&mut out, "tls_cert", &self.tls_cert);
+        line(&mut out, "tls_key", &self.tls_key);
+        line(&mut out, "public_key", u8::from(self.public_key));
+        line(&mut out, "key_check", &self.key_check);
         line(&mut out, "delay", self.delay_s);
         line(&mut out, "started", u8::from(self.started));
         out.into_bytes()
@@ -116,6 +137,11 @@ impl Source {
                 "retries" => it.retries = number,
                 "heartbeat" => it.heartbeat_ms = number,
                 "tls" => it.tls = number != 0,
+                "tls_ca" => it.tls_ca = value,
+                "tls_cert" => it.tls_cert = value,
+                "tls_key" => it.tls_key = value,
+                "public_key" => it.public_key = number != 0,
+                "key_check" => it.key_check = value,
                 "delay" => it.delay_s = number,
                 "started" => it.started = number != 0,
                 _ => {}
@@ -124,7 +150,7 @@ impl Source {
         it
     }
 
-    /// With the options of a statement, and where reading begins if these say so. Errors 1235, 1776.
+    /// With the options of a statement, and where reading begins if these say so. Errors 1210, 1231, 1235, 1624, 1776.
     pub(crate) fn changed(&self, options: &[(Ident, ReplicationValue)]) -> Result<(Source, Option<(String, u64)>)> {
         let (mut it, mut file, mut position) = (self.clone(), None, None);
         let (mut placed, mut anew) = (false, false);
@@ -140,17 +166,24 @@ impl Source {
                 "PASSWORD" => it.password = text,
                 "CONNECT_RETRY" => it.retry_s = number()? as u64,
                 "RETRY_COUNT" => it.retries = number()? as u64,
-                "HEARTBEAT_PERIOD" => it.heartbeat_ms = (number()? * 1000.0) as u64,
+                "HEARTBEAT_PERIOD" => match number()? {
+                    period if (0.0..=MOST_HEARTBEAT_S).contains(&period) => it.heartbeat_ms = (period * 1000.0) as u64,
+                    _ => return Err(sql_err!(ReplicaHeartbeatValueOutOfRange, MOST_HEARTBEAT_S)),
+                },
                 "AUTO_POSITION" => it.auto_position = on()?,
                 "LOG_FILE" => (file, placed) = (Some(text), true),
                 "LOG_POS" => (position, placed) = (Some(number()? as u64), true),
                 "SSL" => it.tls = on()?,
-                // The key comes when it is needed.
-                "GET_MASTER_PUBLIC_KEY" | "GET_SOURCE_PUBLIC_KEY" => drop(on()?),
+                "SSL_CA" => it.tls_ca = text,
+                "SSL_CERT" => it.tls_cert = text,
+                "SSL_KEY" => it.tls_key = text,
+                "GET_MASTER_PUBLIC_KEY" | "GET_SOURCE_PUBLIC_KEY" => it.public_key = on()?,
+                "REQUIRE_TABLE_PRIMARY_KEY_CHECK" => it.key_check = key_check(text)?,
                 "DELAY" => match number()? {
                     delay if (0.0..=MOST_DELAY).contains(&delay) => it.delay_s = delay as u64,
                     _ => return Err(sql_err!(WrongArguments, name)),
                 },
+                short if is_default(short, value, &text) => {}
                 _ => return Err(SqlError::unsupported(format_args!("CHANGE REPLICATION SOURCE TO {name}"))),
             }
         }
@@ -159,6 +192,31 @@ impl Source {
         }
         let from = (placed || anew).then(|| (file.unwrap_or_default(), position.unwrap_or(4).max(4)));
         Ok((it, from))
+    }
+}
+
+/// REQUIRE_TABLE_PRIMARY_KEY_CHECK. Error 1231.
+fn key_check(text: String) -> Result<String> {
+    let text = text.to_ascii_uppercase();
+    match text.as_str() {
+        "STREAM" | "ON" | "OFF" => Ok(text),
+        "GENERATE" => Err(SqlError::unsupported("REQUIRE_TABLE_PRIMARY_KEY_CHECK = GENERATE")),
+        _ => Err(sql_err!(WrongValueForVar, "REQUIRE_TABLE_PRIMARY_KEY_CHECK", text)),
+    }
+}
+
+/// An option of which only this value is there: what it asks for is so anyway. (Transactions of a source without GTIDs
+/// get those of this server: LOCAL.)
+fn is_default(short: &str, value: &ReplicationValue, text: &str) -> bool {
+    match short {
+        "BIND" | "NETWORK_NAMESPACE" | "SSL_CAPATH" | "SSL_CIPHER" | "SSL_CRL" | "SSL_CRLPATH" => text.is_empty(),
+        "TLS_VERSION" | "PUBLIC_KEY_PATH" => text.is_empty(),
+        "TLS_CIPHERSUITES" | "PRIVILEGE_CHECKS_USER" => matches!(value, ReplicationValue::Null),
+        "IGNORE_SERVER_IDS" => matches!(value, ReplicationValue::List(list) if list.is_empty()),
+        "SSL_VERIFY_SERVER_CERT" | "CONNECTION_AUTO_FAILOVER" | "REQUIRE_ROW_FORMAT" | "GTID_ONLY" => text == "0",
+        "COMPRESSION_ALGORITHMS" => text == "uncompressed",
+        "ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS" => text.eq_ignore_ascii_case("LOCAL"),
+        _ => false,
     }
 }
 

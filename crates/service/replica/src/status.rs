@@ -3,23 +3,29 @@
 use super::filter::Filter;
 use super::source::{Position, Source};
 use super::until::Until;
+use gannet_core::replication::Row;
 use gannet_runtime::WallTime;
 use gannet_types::{SqlError, Value};
 
-/// The last columns: none of it is here.
-const LAST: [&str; 5] =
-    ["Channel_Name", "Source_TLS_Version", "Source_public_key_path", "Get_Source_public_key", "Network_Namespace"];
-
-/// An error, and when it came (seconds since 1970).
+/// An error, and when it came (microseconds since 1970).
 #[derive(Clone, Default)]
-struct Failed {
-    number: u16,
-    text: String,
-    at_s: u64,
+pub(crate) struct Failed {
+    pub(crate) number: u16,
+    pub(crate) text: String,
+    pub(crate) at_us: u64,
 }
 
-/// Columns and their values.
-pub(crate) type Row = Vec<(&'static str, Value)>;
+/// A transaction, by the GTID that it has; times are microseconds since 1970, 0 where it has not come to that.
+#[derive(Clone, Default)]
+pub(crate) struct Transaction {
+    pub(crate) gtid: String,
+    /// When the first server committed it, and when the source did.
+    pub(crate) original_us: u64,
+    pub(crate) immediate_us: u64,
+    /// When this server began and ended to apply it.
+    pub(crate) begun_us: u64,
+    pub(crate) ended_us: u64,
+}
 
 /// What the task is at.
 #[derive(Default)]
@@ -27,7 +33,9 @@ pub(crate) struct Status {
     /// It runs.
     pub(crate) running: bool,
     /// The source sends.
-    connected: bool,
+    pub(crate) connected: bool,
+    /// And asks for acknowledgements.
+    semi: bool,
     pub(crate) source_uuid: String,
     pub(crate) source_id: u64,
     /// Where it stops.
@@ -38,17 +46,22 @@ pub(crate) struct Status {
     pub(crate) applied: u64,
     file: String,
     position: u64,
-    retrieved: String,
+    pub(crate) retrieved: String,
     /// When the source committed what was applied last, and when it was heard of last: seconds since 1970.
     source_s: u64,
     heard_s: u64,
     applying: bool,
-    source_error: Failed,
-    applying_error: Failed,
+    pub(crate) source_error: Failed,
+    pub(crate) applying_error: Failed,
+    pub(crate) heartbeats: u64,
+    pub(crate) heartbeat_us: u64,
+    /// The one that was applied last, and the one that is being applied.
+    pub(crate) last: Transaction,
+    pub(crate) current: Transaction,
 }
 
 fn failed(e: &SqlError) -> Failed {
-    Failed { number: e.number(), text: e.message().to_string(), at_s: WallTime::now().seconds() }
+    Failed { number: e.number(), text: e.message().to_string(), at_us: WallTime::now().micros() }
 }
 
 impl Status {
@@ -57,8 +70,9 @@ impl Status {
         Status { running: true, until, ..Status::default() }
     }
 
-    pub(crate) fn connected(&mut self) {
-        (self.connected, self.source_error) = (true, Failed::default());
+    /// `semi`: it asks for acknowledgements.
+    pub(crate) fn connected(&mut self, semi: bool) {
+        (self.connected, self.semi, self.source_error) = (true, semi, Failed::default());
         self.heard();
     }
 
@@ -66,6 +80,18 @@ impl Status {
     pub(crate) fn heard(&mut self) {
         self.heard_s = WallTime::now().seconds();
         self.applying = false;
+    }
+
+    /// The source says that it has nothing.
+    pub(crate) fn heartbeat(&mut self) {
+        self.heartbeats += 1;
+        self.heartbeat_us = WallTime::now().micros();
+        self.heard();
+    }
+
+    /// A transaction begins.
+    pub(crate) fn begins(&mut self, it: Transaction) {
+        self.current = Transaction { begun_us: WallTime::now().micros(), ..it };
     }
 
     pub(crate) fn at(&mut self, position: &Position, timestamp: u32) {
@@ -78,6 +104,8 @@ impl Status {
     pub(crate) fn applied(&mut self, position: &Position, timestamp: u32) {
         self.at(position, timestamp);
         self.applied += 1;
+        self.last = std::mem::take(&mut self.current);
+        self.last.ended_us = WallTime::now().micros();
         self.retrieved = position.applied.to_string();
         self.heard_s = WallTime::now().seconds();
         self.applying = true;
@@ -91,6 +119,10 @@ impl Status {
     pub(crate) fn applying_failed(&mut self, e: &SqlError) -> String {
         (self.connected, self.applying_error) = (false, failed(e));
         format!("{}:{}", self.file, self.position)
+    }
+
+    pub(crate) fn acknowledges(&self) -> bool {
+        self.connected && self.semi
     }
 
     pub(crate) fn ended(&mut self) {
@@ -167,38 +199,42 @@ impl Status {
             ("Replica_SQL_Running_State", text(if applies { self.doing() } else { "" })),
             ("Source_Retry_Count", number(source.retries)),
             ("Source_Bind", empty()),
-            ("Last_IO_Error_Timestamp", text(&moment(self.source_error.at_s))),
-            ("Last_SQL_Error_Timestamp", text(&moment(last.at_s))),
+            ("Last_IO_Error_Timestamp", text(&moment(self.source_error.at_us))),
+            ("Last_SQL_Error_Timestamp", text(&moment(last.at_us))),
             ("Source_SSL_Crl", empty()),
             ("Source_SSL_Crlpath", empty()),
             ("Retrieved_Gtid_Set", text(&self.retrieved)),
             ("Executed_Gtid_Set", text(executed)),
             ("Auto_Position", number(u64::from(source.auto_position))),
             ("Replicate_Rewrite_DB", empty()),
+            ("Channel_Name", empty()),
+            ("Source_TLS_Version", empty()),
+            ("Source_public_key_path", empty()),
+            ("Get_Source_public_key", number(source.public_key.into())),
+            ("Network_Namespace", empty()),
         ]);
-        row.extend(LAST.map(|name| (name, empty())));
         row
     }
 }
 
 fn tls(source: &Source) -> [(&'static str, Value); 6] {
-    let empty = || Value::text("");
+    let text = |text: &str| Value::text(text);
     [
-        ("Source_SSL_Allowed", Value::text(if source.tls { "Yes" } else { "No" })),
-        ("Source_SSL_CA_File", empty()),
-        ("Source_SSL_CA_Path", empty()),
-        ("Source_SSL_Cert", empty()),
-        ("Source_SSL_Cipher", empty()),
-        ("Source_SSL_Key", empty()),
+        ("Source_SSL_Allowed", text(if source.tls { "Yes" } else { "No" })),
+        ("Source_SSL_CA_File", text(&source.tls_ca)),
+        ("Source_SSL_CA_Path", text("")),
+        ("Source_SSL_Cert", text(&source.tls_cert)),
+        ("Source_SSL_Cipher", text("")),
+        ("Source_SSL_Key", text(&source.tls_key)),
     ]
 }
 
 /// `YYMMDD hh:mm:ss` in UTC; empty for never.
-fn moment(at_s: u64) -> String {
-    if at_s == 0 {
+fn moment(at_us: u64) -> String {
+    if at_us == 0 {
         return String::new();
     }
-    let stamp = gannet_types::Timestamp::from_unix_micros(at_s as i64 * 1_000_000);
+    let stamp = gannet_types::Timestamp::from_unix_micros((at_us - at_us % 1_000_000) as i64);
     let shown = stamp.map(|t| t.to_local(&gannet_types::TimeZone::UTC).to_string()).unwrap_or_default();
     shown.get(2..19).unwrap_or_default().replace('-', "")
 }

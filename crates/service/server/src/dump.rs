@@ -13,7 +13,7 @@ use gannet_binlog::{Appender, Checksum, Event, Header};
 use gannet_core::accounts::Privilege;
 use gannet_core::binlog::{Binlog, FileReader, Place, Reader};
 use gannet_core::registry::Activity;
-use gannet_runtime::{File, OpenOptions, now_ns};
+use gannet_runtime::{File, OpenOptions, Wait, now_ns};
 use gannet_session::reply::Done;
 
 use gannet_telemetry::{Counter, add};
@@ -26,6 +26,11 @@ use std::sync::Arc;
 const READ: usize = 256 << 10;
 /// The output buffer is sent when it holds more.
 const FLUSH: usize = 64 << 10;
+
+/// Before the flags of events for those who acknowledge, and in acknowledgements.
+const SEMI_SYNC: u8 = 0xef;
+/// A longer packet is none: a position and a path.
+const LONGEST_ACKNOWLEDGEMENT: usize = 9 + 4096;
 
 /// Error 1236 with one of MySQL's texts.
 fn fatal(text: impl std::fmt::Display) -> SqlError {
@@ -74,6 +79,7 @@ impl Client {
         }
         if let Some(log) = self.session.server.binlog() {
             log.unregister(self.session.entry.id);
+            log.semi_sync().leave(self.session.entry.id);
         }
         // As MySQL: what follows a dump is nobody's command.
         self.session.closing = true;
@@ -101,8 +107,13 @@ impl Client {
             ends: dump.flags & DUMP_NON_BLOCK != 0,
             skip,
             skipping: false,
+            semi: self.session.said(&["rpl_semi_sync_replica", "rpl_semi_sync_slave"]).is_some_and(|v| v != "0"),
+            connection: self.session.entry.id,
             write_timeout_ns: self.session.write_timeout_ns(),
         };
+        if sender.semi {
+            sender.log.semi_sync().join(sender.connection);
+        }
         sender.run(start, wire)
     }
 
@@ -176,6 +187,9 @@ struct Sender {
     skip: GtidSet,
     /// The events are those of such a transaction.
     skipping: bool,
+    /// It acknowledges what it has: each event has two bytes before it that may ask for that.
+    semi: bool,
+    connection: u64,
     write_timeout_ns: u64,
 }
 
@@ -208,6 +222,9 @@ impl Sender {
                 return Err(fatal("Could not find next log"));
             };
             while at.position < size {
+                if self.semi {
+                    self.take_acknowledgements(wire)?;
+                }
                 self.send(&file, front.checksum, at, size, &mut bytes, wire)?;
             }
             if followed {
@@ -252,14 +269,16 @@ impl Sender {
             };
             sent += event.bytes.len();
             at.position += event.bytes.len() as u64;
-            self.event(&event, checksum, wire)?;
+            let asks = self.semi && at.position == size && self.log.semi_sync().is_enabled();
+            self.event(&event, checksum, asks.then_some(*at), wire)?;
             if sent == bytes.len() {
                 return Ok(());
             }
         }
     }
 
-    fn event(&mut self, event: &Event<'_>, from: Checksum, wire: &mut Wire<'_>) -> Result<()> {
+    /// `asks`: it is the last one that is there, up to this place, and to be acknowledged.
+    fn event(&mut self, event: &Event<'_>, from: Checksum, asks: Option<Place>, wire: &mut Wire<'_>) -> Result<()> {
         if event.header.kind == kind::GTID {
             let gtid = Gtid::decode(event.body).map_err(damaged)?;
             self.skipping = self.skip.contains(&gtid.uuid.into(), gtid.number);
@@ -267,11 +286,15 @@ impl Sender {
         let transaction =
             !matches!(event.header.kind, kind::FORMAT_DESCRIPTION | kind::PREVIOUS_GTIDS | kind::ROTATE | kind::STOP);
         if self.skipping && transaction {
+            if let Some(place) = asks {
+                // The reader has said that it has that transaction.
+                self.log.semi_sync().acknowledge(self.connection, place);
+            }
             return Ok(());
         }
         let mut w = wire.writer();
         let mark = w.begin();
-        w.buf().push(0);
+        self.front(w.buf(), asks.is_some());
         let start = w.buf().len();
         with_checksum(event, from, self.checksum, w.buf());
         if event.header.kind == kind::FORMAT_DESCRIPTION {
@@ -312,10 +335,66 @@ impl Sender {
         let mut appender = Appender { server_id: self.server_id, checksum: self.checksum, position: 0 };
         let mut w = wire.writer();
         let mark = w.begin();
-        w.buf().push(0);
+        self.front(w.buf(), false);
         let bits = if matches!(k, kind::ROTATE) { flags::ARTIFICIAL } else { 0 };
         appender.at(w.buf(), Header { timestamp, kind: k, end_position: end, flags: bits, ..Header::default() }, write);
         w.end(mark);
+    }
+
+    /// What goes before an event.
+    fn front(&self, out: &mut Vec<u8>, asks: bool) {
+        out.push(0);
+        if self.semi {
+            out.extend_from_slice(&[SEMI_SYNC, u8::from(asks)]);
+        }
+    }
+
+    /// Takes the acknowledgements that have arrived: packets of 0xef, position (u64), name of the file. Others are
+    /// passed over, as in MySQL.
+    fn take_acknowledgements(&self, wire: &mut Wire<'_>) -> Result<()> {
+        let conn = &mut *wire.exchange.conn;
+        if conn.try_fill().is_err() {
+            return Err(sql_err!(NetRead));
+        }
+        loop {
+            let bytes = conn.buffered();
+            let Some([a, b, c, _]) = bytes.first_chunk() else { return Ok(()) };
+            let length = u32::from_le_bytes([*a, *b, *c, 0]) as usize;
+            if length > LONGEST_ACKNOWLEDGEMENT {
+                return Err(sql_err!(MalformedPacket));
+            }
+            let Some(packet) = bytes.get(4..4 + length) else { return Ok(()) };
+            if let Some((&SEMI_SYNC, rest)) = packet.split_first()
+                && let Some((position, name)) = rest.split_first_chunk()
+                && let Some(number) = self.log.names().number(&String::from_utf8_lossy(name))
+            {
+                let place = Place { number, position: u64::from_le_bytes(*position) };
+                // Nobody has what is not there yet.
+                self.log.semi_sync().acknowledge(self.connection, place.min(self.log.end()));
+            }
+            conn.consume(4 + length);
+        }
+    }
+
+    /// Waits until there is more than up to `at`, or the deadline has passed. True: the dump ends.
+    fn wait_for_more(&self, at: Place, deadline: Option<u64>, wire: &mut Wire<'_>) -> Result<bool> {
+        if !self.semi {
+            return Ok(!self.log.wait_beyond(at, deadline));
+        }
+        loop {
+            self.take_acknowledgements(wire)?;
+            match self.log.listen_beyond(at) {
+                Some(true) => return Ok(false),
+                Some(false) if deadline.is_some_and(|d| now_ns() >= d) => return Ok(false),
+                Some(false) => {}
+                None => return Ok(true),
+            }
+            let conn = &mut *wire.exchange.conn;
+            conn.set_deadline(deadline);
+            if conn.park(Wait::LogFollow).is_err() {
+                return Ok(true);
+            }
+        }
     }
 
     /// At the end of what is there: sends, and waits for more. True: the dump ends.
@@ -331,7 +410,7 @@ impl Sender {
         self.flush(wire)?;
         loop {
             let deadline = (self.heartbeat_ns > 0).then(|| now_ns().saturating_add(self.heartbeat_ns));
-            if !self.log.wait_beyond(at, deadline) {
+            if self.wait_for_more(at, deadline, wire)? {
                 return Ok(true);
             }
             if self.log.end() > at {

@@ -16,7 +16,7 @@ use gannet_binlog::format::FormatDescription;
 use gannet_binlog::map::{ColumnKind, TableMap};
 use gannet_binlog::packed::Packed;
 use gannet_binlog::rows::{Change, Image, Rows, flags};
-use gannet_core::vars::{Live, VarValue};
+use gannet_core::vars::{Live, SessionVars, VarValue};
 use gannet_parser::printer::quote_name;
 use gannet_schema::Table;
 use gannet_types::{CollationId, Result, SqlError, SqlType, TypeId, Value, sql_err};
@@ -36,6 +36,9 @@ pub struct Applier {
     maps: HashMap<u64, TableMap>,
     /// By schema and name.
     targets: HashMap<(String, String), Target>,
+    /// The session has the settings for rows with these flags, and had these values before. They stay from event to
+    /// event.
+    set: Option<(u16, SessionVars)>,
 }
 
 /// A table here that rows of a log go to.
@@ -69,9 +72,8 @@ struct RowStatement {
 /// The mode in which rows are written as they come: 0 stays 0, dates need not exist, and what does not fit is an error.
 const MODE: &str = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES";
 
-/// Runs `f` under the settings that rows with these flags are applied under.
-fn settings_for_rows(session: &mut Session, rows: u16, f: impl FnOnce(&mut Session) -> Result<()>) -> Result<()> {
-    let saved = session.state.vars.clone();
+/// The settings that rows with these flags are applied under.
+fn set_for_rows(session: &mut Session, rows: u16) {
     let vars = &mut session.state.vars;
     let on = |bit: u16| VarValue::bool(rows & bit == 0);
     vars.set(Live::SqlMode, VarValue::text(MODE));
@@ -84,11 +86,10 @@ fn settings_for_rows(session: &mut Session, rows: u16, f: impl FnOnce(&mut Sessi
     session.refresh();
     session.settings.exec.count_found_rows = true;
     session.settings.exec.triggers = false;
-    let outcome = f(session);
-    session.state.vars = saved;
-    session.refresh();
-    outcome
 }
+
+/// Bits of a rows event's flags that settings follow from.
+const SETTINGS: u16 = flags::NO_FOREIGN_KEY_CHECKS | flags::RELAXED_UNIQUE_CHECKS;
 
 fn damaged(e: DecodeError) -> SqlError {
     SqlError::internal(format_args!("an event of a binary log is damaged: {e}"))
@@ -98,6 +99,25 @@ impl Applier {
     /// Whether events can be read.
     pub(crate) fn is_ready(&self) -> bool {
         self.checksum.is_some()
+    }
+
+    /// The session has the settings for rows with these flags.
+    fn enter(&mut self, session: &mut Session, rows: u16) {
+        let bits = rows & SETTINGS;
+        if self.set.as_ref().is_some_and(|(set, _)| *set == bits) {
+            return;
+        }
+        self.leave(session);
+        self.set = Some((bits, session.state.vars.clone()));
+        set_for_rows(session, rows);
+    }
+
+    /// The session has its own settings again.
+    pub fn leave(&mut self, session: &mut Session) {
+        if let Some((_, former)) = self.set.take() {
+            session.state.vars = former;
+            session.refresh();
+        }
     }
 
     /// What events end with from now on.
@@ -132,18 +152,16 @@ impl Applier {
             if self.targets.get(&key).filter(stands).is_none() {
                 self.targets.insert(key.clone(), Target::new(table, map)?);
             }
-            let target = self.targets.get_mut(&key).ok_or_else(invalid)?;
-            let flags = rows.flags;
-            settings_for_rows(session, flags, |session| {
-                while let Some((first, second)) = rows.next(&target.map).map_err(damaged)? {
-                    gannet_runtime::yield_if_due();
-                    if gannet_runtime::interrupted() {
-                        return Err(sql_err!(QueryInterrupted));
-                    }
-                    target.apply(session, rows.change, first, second)?;
+            self.enter(session, rows.flags);
+            let missing = || SqlError::internal("a table that rows of a binary log go to");
+            let target = self.targets.get_mut(&key).ok_or_else(missing)?;
+            while let Some((first, second)) = rows.next(&target.map).map_err(damaged)? {
+                gannet_runtime::yield_if_due();
+                if gannet_runtime::interrupted() {
+                    return Err(sql_err!(QueryInterrupted));
                 }
-                Ok(())
-            })?;
+                target.apply(session, rows.change, first, second)?;
+            }
         }
         if ends {
             self.maps.clear();
@@ -317,6 +335,7 @@ pub(crate) fn binlog(session: &mut Session, text: &[u8]) -> Result<()> {
     }
     let outcome = session.begin_statement().and_then(|mark| {
         let outcome = events(session, &mut applier, &bytes);
+        applier.leave(session);
         session.end_statement(mark, outcome)
     });
     session.applier = Some(applier);

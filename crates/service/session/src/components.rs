@@ -43,7 +43,7 @@ pub(crate) fn variable(globals: &GlobalVars, name: &str) -> Result<VarId> {
 
 /// INSTALL COMPONENT. Errors 3529, 1235.
 pub(crate) fn install(session: &mut Session, install: &Install) -> Result<Done> {
-    let Install::Component { urns, set } = install else { return Err(SqlError::unsupported("INSTALL PLUGIN")) };
+    let Install::Component { urns, set } = install else { return install_plugin(session, install) };
     session.require_on_table(Privilege::Insert.into(), "mysql", "component")?;
     let mut all = installed(&session.server.globals);
     for urn in urns {
@@ -55,6 +55,27 @@ pub(crate) fn install(session: &mut Session, install: &Install) -> Result<Done> 
     session.commit_implicitly()?;
     keep_components(session, &all.join(","))?;
     session.set(set).map(|()| Done::default())
+}
+
+/// Plugins of MySQL that are part of this server, as scripts name them: their names, and the files they are in.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("rpl_semi_sync_source", "semisync_source.so"),
+    ("rpl_semi_sync_replica", "semisync_replica.so"),
+    ("rpl_semi_sync_master", "semisync_master.so"),
+    ("rpl_semi_sync_slave", "semisync_slave.so"),
+];
+
+/// INSTALL PLUGIN of what is part of the server: a note says that it is there. Error 1235 for others.
+fn install_plugin(session: &mut Session, install: &Install) -> Result<Done> {
+    let Install::Plugin { name, library } = install else { return Err(SqlError::unsupported("INSTALL")) };
+    session.require_on_table(Privilege::Insert.into(), "mysql", "plugin")?;
+    let is = |(known, file): &&(&str, &str)| name.text.eq_ignore_ascii_case(known) && **library == **file;
+    if BUILT_IN.iter().find(is).is_none() {
+        return Err(SqlError::unsupported("INSTALL PLUGIN"));
+    }
+    session.commit_implicitly()?;
+    session.note(&sql_err!(UdfExists, name.text));
+    Ok(Done::default())
 }
 
 /// UNINSTALL COMPONENT. Errors 3537, 1235.

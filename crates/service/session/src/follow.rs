@@ -12,6 +12,7 @@ use gannet_catalog::POSITION;
 use gannet_core::binlog::OwnGtid;
 use gannet_core::vars::{Live, VarValue};
 use gannet_core::work::{Gtids, NextGtid};
+use gannet_engine::{Lsn, commit_gate};
 use gannet_exec::Rows;
 use gannet_exec::error::from_engine;
 use gannet_parser::ast::{self, Completion, Statement, TableOption};
@@ -55,12 +56,42 @@ fn run(session: &mut Session, text: &[u8]) -> Result<()> {
 pub struct Follower {
     session: OwnSession,
     applier: Applier,
+    keys: KeyCheck,
+    /// The last commit that did not wait for the log, and how many did not.
+    unsynced: Lsn,
+    ahead: u32,
+}
+
+/// So many transactions at most are applied and not durable.
+const MOST_AHEAD: u32 = 64;
+
+/// REQUIRE_TABLE_PRIMARY_KEY_CHECK: what becomes of tables without a primary key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum KeyCheck {
+    /// As the source says.
+    #[default]
+    Stream,
+    /// They are refused.
+    On,
+    /// They are made.
+    Off,
+}
+
+impl KeyCheck {
+    /// From its name.
+    pub fn of(name: &str) -> KeyCheck {
+        match name {
+            "ON" => KeyCheck::On,
+            "OFF" => KeyCheck::Off,
+            _ => KeyCheck::Stream,
+        }
+    }
 }
 
 impl Follower {
     /// Applies with a session that may do everything.
-    pub fn new(session: OwnSession) -> Follower {
-        Follower { session, applier: Applier::default() }
+    pub fn new(session: OwnSession, keys: KeyCheck) -> Follower {
+        Follower { session, applier: Applier::default(), keys, unsynced: Lsn::ZERO, ahead: 0 }
     }
 
     fn command<T>(&mut self, f: impl FnOnce(&mut Session, &mut Applier) -> Result<T>) -> Result<T> {
@@ -96,10 +127,17 @@ impl Follower {
         })
     }
 
+    /// BEGIN: rows follow, which have what they need of settings themselves.
+    pub fn start(&mut self) -> Result<()> {
+        self.command(|session, _| session.begin(&ast::Begin::default()))
+    }
+
     /// A statement. `position`: where the log stands behind it, if it is a transaction by itself.
     pub fn query(&mut self, query: &Query<'_>, timestamp: u32, position: Option<&[u8]>) -> Result<()> {
-        self.command(|session, _| {
-            under(session, &query.settings, timestamp);
+        let keys = self.keys;
+        self.command(|session, applier| {
+            applier.leave(session);
+            under(session, &query.settings, timestamp, keys);
             let schema = String::from_utf8_lossy(query.schema).into_owned();
             session.state.set_database((!schema.is_empty()).then(|| schema.into()));
             session.position = position.map(<[u8]>::to_vec);
@@ -117,9 +155,10 @@ impl Follower {
             match position {
                 // A statement that told the log nothing: where it stands is kept by itself.
                 Some(position) if !kept => commit(session, position),
-                _ => Ok(()),
+                _ => Ok(None),
             }
         })
+        .and_then(|lsn| self.left(lsn))
     }
 
     /// A table map, or rows.
@@ -133,9 +172,27 @@ impl Follower {
         })
     }
 
-    /// The transaction ends; `position` is kept with it.
+    /// The transaction ends; `position` is kept with it, in the same commit. So it need not be durable before the next
+    /// one is applied: see [`Follower::settle`].
     pub fn commit(&mut self, position: &[u8]) -> Result<()> {
-        self.command(|session, _| commit(session, position))
+        let lsn = self.command(|session, _| commit(session, position))?;
+        self.left(lsn)
+    }
+
+    /// A commit has not waited for the log.
+    fn left(&mut self, lsn: Option<Lsn>) -> Result<()> {
+        let Some(lsn) = lsn else { return Ok(()) };
+        (self.unsynced, self.ahead) = (lsn, self.ahead + 1);
+        if self.ahead >= MOST_AHEAD { self.settle() } else { Ok(()) }
+    }
+
+    /// Waits until what was applied is durable. It waits for no replica of this server: servers that follow each other
+    /// would wait for each other.
+    pub fn settle(&mut self) -> Result<()> {
+        let lsn = std::mem::take(&mut self.unsynced);
+        self.ahead = 0;
+        let gate = commit_gate(&self.session.session().server.engine);
+        if lsn.is_zero() { Ok(()) } else { gate.wait_for_log(lsn).map_err(from_engine) }
     }
 
     /// Nothing of the transaction stays.
@@ -148,7 +205,8 @@ impl Follower {
     }
 }
 
-fn commit(session: &mut Session, position: &[u8]) -> Result<()> {
+/// Commits; the log is waited for by [`Follower::settle`].
+fn commit(session: &mut Session, position: &[u8]) -> Result<Option<Lsn>> {
     if !session.work.transaction().is_open() {
         session.work.start(None, false)?;
     }
@@ -156,9 +214,12 @@ fn commit(session: &mut Session, position: &[u8]) -> Result<()> {
     let server = session.server.clone();
     let stored = server.catalog.replication();
     stored.put(session.work.txn_mut(), POSITION, position).map_err(from_engine)?;
-    session.commit(Completion::default())?;
+    session.work.leave_waiting(true);
+    let outcome = session.commit(Completion::default());
+    session.work.leave_waiting(false);
+    outcome?;
     Gtids::of(&mut session.work).set(NextGtid::Automatic);
-    Ok(())
+    Ok(session.work.unsynced())
 }
 
 /// A table whose rows follow: they are told with its definition, as one group.
@@ -219,7 +280,7 @@ fn is_empty(session: &mut Session, text: &[u8]) -> Result<bool> {
 }
 
 /// The session has the settings of a statement of the log.
-fn under(session: &mut Session, settings: &Settings, timestamp: u32) {
+fn under(session: &mut Session, settings: &Settings, timestamp: u32, keys: KeyCheck) {
     let micros = i64::from(settings.microseconds.unwrap_or(0));
     session.state.fixed_time_us = Some(i64::from(timestamp) * 1_000_000 + micros);
     let vars = &mut session.state.vars;
@@ -257,7 +318,11 @@ fn under(session: &mut Session, settings: &Settings, timestamp: u32) {
     if let Some(c) = settings.default_collation_utf8mb4.and_then(collation) {
         vars.set(Live::DefaultCollationForUtf8mb4, VarValue::text(c.name));
     }
-    if let Some(on) = settings.require_primary_key {
+    let required = match keys {
+        KeyCheck::Stream => settings.require_primary_key,
+        keys => Some(keys == KeyCheck::On),
+    };
+    if let Some(on) = required {
         vars.set(Live::SqlRequirePrimaryKey, VarValue::bool(on));
     }
     session.refresh();

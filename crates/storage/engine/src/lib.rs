@@ -21,6 +21,7 @@ mod engine;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;
+mod gate;
 mod index;
 mod indexer;
 mod meta;
@@ -64,6 +65,7 @@ pub use gannet_buffer::SpaceUsage;
 /// Metadata locks, and the owner of locks that a [`Txn`] lends for them.
 pub use gannet_lock as lock;
 pub use gannet_log::{Beyond, ConsumerStatus, Hold};
+pub use gate::{CommitGate, commit_gate};
 pub use options::{
     Direction, EngineOptions, FlushPolicy, Isolation, LockMode, OpenMode, ReadMode, ScanOptions, TreeKind, TxnOptions,
     WaitPolicy,

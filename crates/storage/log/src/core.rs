@@ -13,6 +13,7 @@ use gannet_telemetry::Events;
 
 use crate::LogError;
 use crate::followers::Followers;
+use crate::gate::Gate;
 use crate::idle::Idle;
 use crate::recent::Recent;
 use crate::retentions::Retentions;
@@ -44,6 +45,8 @@ pub(crate) struct Rules {
     pub(crate) horizon_is_complete: AtomicBool,
     /// The horizon does not fall below this when the policy changes to 1.
     pub(crate) floor: AtomicU64,
+    /// The horizon is not beyond this: see [`Gate`].
+    pub(crate) shown: AtomicU64,
 }
 
 /// Written by the log writer once a round.
@@ -78,6 +81,7 @@ pub(crate) struct Core {
     /// Where this incarnation began to append.
     began: u64,
     pub(crate) waiters: Waiters,
+    pub(crate) gate: Gate,
     /// Of the writer.
     pub(crate) idle: CachePadded<Idle>,
     pub(crate) writer_task: TaskCell,
@@ -122,6 +126,7 @@ impl Core {
                 policy: AtomicU8::new(parts.policy),
                 horizon_is_complete: AtomicBool::new(parts.policy != 1),
                 floor: AtomicU64::new(0),
+                shown: AtomicU64::new(u64::MAX),
             }),
             dir: parts.dir,
             epoch: parts.epoch,
@@ -130,6 +135,7 @@ impl Core {
             checkpoint: CachePadded::new(AtomicU64::new(parts.checkpoint)),
             began: start,
             waiters: Waiters::new(),
+            gate: Gate::default(),
             idle: CachePadded::default(),
             writer_task: TaskCell::default(),
             files_task: TaskCell::default(),

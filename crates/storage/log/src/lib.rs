@@ -6,6 +6,7 @@
 
 mod ahead;
 mod brake;
+mod commit_gate;
 #[cfg(test)]
 mod consumer_tests;
 mod consumers;
@@ -17,6 +18,7 @@ mod followers;
 mod format;
 #[doc(hidden)]
 pub mod fuzzing;
+mod gate;
 mod idle;
 mod log;
 mod memory;
@@ -33,6 +35,7 @@ mod tests;
 mod waiters;
 mod writer;
 
+pub use commit_gate::CommitGate;
 pub use consumers::{Beyond, Hold, MIN_BOUND, Position};
 pub use core::Checkpoints;
 pub use error::LogError;

@@ -7,6 +7,7 @@ use gannet_base::sync::{Arc, Backoff, Mutex};
 use gannet_runtime::{JoinHandle, Wait, Waker, mask_interrupts, park, slot, spawn, waker};
 use gannet_telemetry::{Counter, Events, count};
 
+use crate::commit_gate::CommitGate;
 use crate::core::{Checkpoints, Core, CoreParts};
 use crate::format::{self, EpochStart, RecordKind, block_up};
 use crate::retentions::Retentions;
@@ -213,9 +214,15 @@ impl Log {
         self.core.durable()
     }
 
-    /// The snapshot horizon: durable under policy 1, complete under 0 and 2. Never falls.
+    /// The snapshot horizon: durable under policy 1, complete under 0 and 2, but not beyond a gate that hides. Never
+    /// falls.
     #[inline]
     pub fn horizon(&self) -> Lsn {
+        self.log_horizon().min(Lsn(self.core.rules.shown.load(Acquire)))
+    }
+
+    #[inline]
+    fn log_horizon(&self) -> Lsn {
         let rules = &self.core.rules;
         if rules.horizon_is_complete.load(Acquire) {
             let complete = self.complete_lsn();
@@ -227,10 +234,22 @@ impl Log {
         self.durable_lsn().max(Lsn(rules.floor.load(Acquire)))
     }
 
-    /// Waits as the policy says a commit with that LSN has to. Afterwards [`Log::horizon`] is at or above `lsn`.
+    /// What commits wait for behind the log. It is open.
+    pub fn gate(&self) -> CommitGate<'_> {
+        CommitGate(&self.core)
+    }
+
+    /// Waits as the policy says a commit with that LSN has to, and for the gate. Afterwards [`Log::horizon`] is at or
+    /// above `lsn`.
     ///
     /// An error means that the commit is not durable and never will be: the outcome after a restart is open.
     pub fn wait_commit(&self, lsn: Lsn) -> Result<(), LogError> {
+        self.wait_log(lsn)?;
+        self.core.gate.wait(lsn)
+    }
+
+    /// [`Log::wait_commit`] without the gate.
+    pub fn wait_log(&self, lsn: Lsn) -> Result<(), LogError> {
         match self.policy() {
             FlushPolicy::Durable => {
                 self.wait(lsn, Want::Durable, Wait::LogFlush)?;
@@ -260,7 +279,7 @@ impl Log {
         if there {
             self.wait_complete(lsn)?;
         }
-        Ok(there)
+        if there { self.core.gate.poll(lsn, waker) } else { Ok(false) }
     }
 
     /// Waits until everything below `lsn` is on disk, whatever the policy: for write-back of pages.
@@ -401,6 +420,7 @@ impl Log {
     /// Writes and syncs everything, then stops the writer. Nothing may be appended afterwards.
     pub fn close(&self) -> Result<(), LogError> {
         self.stop();
+        self.core.gate.end();
         let tasks = std::mem::take(&mut *self.tasks.lock());
         for task in tasks {
             if task.join().is_err() {

@@ -148,6 +148,45 @@ fn durable_records_come_back_in_order() {
 }
 
 #[test]
+fn a_gate_holds_back_what_is_durable() {
+    for hides in [true, false] {
+        let dir = Dir::new();
+        let log = fresh(&dir, FlushPolicy::Durable);
+        let append = || log.append(RecordKind::Mtr, &[b"record"]);
+        let before = append();
+        log.gate().close(hides);
+        // What was there is told.
+        log.wait_commit(before).unwrap();
+        let (first, second) = (append(), append());
+        let waiting = [first, second].map(|lsn| {
+            let log = log.clone();
+            std::thread::spawn(move || log.wait_commit(lsn).map(|()| log.horizon() >= lsn))
+        });
+        log.wait_log(second).unwrap();
+        assert!(log.durable_lsn() >= second);
+        assert_eq!((log.horizon() >= before, log.horizon() >= first), (true, !hides));
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(waiting.iter().all(|t| !t.is_finished()));
+        log.gate().advance(first);
+        let [one, two] = waiting;
+        assert!(one.join().unwrap().unwrap());
+        assert_eq!((log.horizon() >= first, log.horizon() >= second), (true, !hides));
+        assert!(!two.is_finished());
+        log.gate().open();
+        assert!(two.join().unwrap().unwrap());
+        assert!(log.horizon() >= second);
+        // A log that is closed tells nobody.
+        log.gate().close(hides);
+        let third = append();
+        let waits = log.clone();
+        let last = std::thread::spawn(move || waits.wait_commit(third));
+        log.wait_log(third).unwrap();
+        log.close().unwrap();
+        assert!(matches!(last.join().unwrap(), Err(crate::LogError::Closed)));
+    }
+}
+
+#[test]
 fn once_a_second_without_being_asked() {
     let dir = Dir::new();
     let log = fresh(&dir, FlushPolicy::EverySecond);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::socket;
 use crate::sim::{self, SimPipe};
 use crate::worker::{self, WorkerConn};
-use crate::{Interrupt, TaskContext, interrupted, now_ns};
+use crate::{Interrupt, TaskContext, Unpark, Wait, interrupted, now_ns};
 
 /// Who is at the other end.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,6 +68,9 @@ pub(crate) enum Link {
 
 /// A thread that waits in the kernel for its client looks this often whether it was killed.
 const SLICE: Duration = Duration::from_millis(100);
+
+/// A thread that waits for its client or something else looks for the client this often.
+const LOOK_NS: u64 = 2_000_000;
 
 /// How long a thread may wait in the kernel now: an error when the deadline has passed or the task was interrupted.
 fn next_slice(deadline: Option<u64>, whose: &Interruptible<'_>) -> io::Result<Duration> {
@@ -307,6 +310,62 @@ impl Conn {
                     other => return other,
                 }
             },
+        }
+    }
+
+    /// Takes the bytes that have arrived, without waiting, and gives how many. [`Conn::park`] ends when more do.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` when the peer has closed, else the socket's error.
+    pub fn try_fill(&mut self) -> io::Result<usize> {
+        let had = self.buffered().len();
+        while self.more()? {}
+        let taken = match &mut self.link {
+            Link::Worker(c) => worker::try_fill(*c, self),
+            Link::Sim(_) | Link::Thread { .. } => self.try_receive(),
+        };
+        match taken {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) => Ok(self.buffered().len() - had),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(self.buffered().len() - had),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// What is there on the socket; `WouldBlock` when nothing is.
+    fn try_receive(&mut self) -> io::Result<usize> {
+        let mut raw = Vec::new();
+        let n = match &mut self.link {
+            Link::Thread { fd, .. } => socket::recv(fd, &mut raw, RECV_CHUNK, libc::MSG_DONTWAIT)?,
+            Link::Sim(pipe) if pipe.has_bytes() => {
+                let whose = Interruptible { context: &self.context, statement: self.statement, kept: &self.kept };
+                sim::fill(pipe, &mut raw, self.deadline, &whose)?
+            }
+            _ => return Err(io::ErrorKind::WouldBlock.into()),
+        };
+        self.receive(&raw)?;
+        Ok(n)
+    }
+
+    /// Parks until bytes have arrived, the deadline has passed, or something else wakes the task; what it was is for
+    /// the caller to see. A connection with a thread of its own looks every two milliseconds.
+    ///
+    /// # Errors
+    /// `Interrupted` when the task is killed.
+    pub fn park(&mut self, why: Wait) -> io::Result<()> {
+        let parked = match &self.link {
+            Link::Worker(c) => worker::await_any(*c, self, why),
+            _ => {
+                let soon = now_ns() + LOOK_NS;
+                match crate::park(why, Some(self.deadline.map_or(soon, |d| d.min(soon)))) {
+                    Unpark::Interrupted if self.interruptible().ends() => Err(io::ErrorKind::Interrupted.into()),
+                    _ => Ok(()),
+                }
+            }
+        };
+        match parked {
+            Err(e) if e.kind() == io::ErrorKind::TimedOut => Ok(()),
+            other => other,
         }
     }
 

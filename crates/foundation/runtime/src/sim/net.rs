@@ -47,6 +47,13 @@ impl SimPipe {
         if to_server { &mut pipe.to_server } else { &mut pipe.to_client }
     }
 
+    /// The server has something to read, if only the end.
+    pub(crate) fn has_bytes(&self) -> bool {
+        let mut pipe = self.lock();
+        let lane = Self::lane(&mut pipe, true);
+        !lane.bytes.is_empty() || lane.closed
+    }
+
     fn read(&self, to_server: bool, to: &mut Vec<u8>, deadline: Option<u64>, whose: Whose<'_>) -> io::Result<usize> {
         loop {
             {

@@ -702,6 +702,32 @@ pub(crate) fn fill(c: NonNull<WorkerConn>, conn: &mut Conn) -> io::Result<usize>
     }
 }
 
+/// [`Conn::try_fill`] for a connection on a worker: `WouldBlock` when nothing has arrived.
+pub(crate) fn try_fill(c: NonNull<WorkerConn>, conn: &mut Conn) -> io::Result<usize> {
+    // SAFETY: as in `fill`.
+    let wc = unsafe { c.as_ref() };
+    let worker = super::fiber::worker();
+    if matches!(worker.driver, Driver::Epoll(_)) && wc.readable.get() {
+        worker.read_socket(c);
+    }
+    let n = take_pending(worker, wc, conn)?;
+    if n > 0 {
+        return Ok(n);
+    }
+    check(wc)?;
+    if wc.eof.get() {
+        return Ok(0);
+    }
+    worker.want_bytes(wc);
+    Err(io::ErrorKind::WouldBlock.into())
+}
+
+/// [`Conn::park`] for a connection on a worker.
+pub(crate) fn await_any(c: NonNull<WorkerConn>, conn: &Conn, why: Wait) -> io::Result<()> {
+    // SAFETY: as in `fill`.
+    await_event(unsafe { c.as_ref() }, conn, why)
+}
+
 /// [`Conn::flush`] for a connection on a worker: starts to send, when what was sent before is out. So a statement
 /// produces the next part of its result while one part is under way, and no more.
 pub(crate) fn flush(c: NonNull<WorkerConn>, conn: &mut Conn) -> io::Result<()> {

@@ -25,7 +25,7 @@ use gannet_base::sync::atomic::{
 use gannet_base::sync::{Mutex, OnceLock};
 use gannet_telemetry::{Counter, Wait, count, waited};
 
-pub(crate) use conns::{WorkerConn, fill, flush, is_sending};
+pub(crate) use conns::{WorkerConn, await_any, fill, flush, is_sending, try_fill};
 use driver::{Driver, Epoll};
 use event::Event;
 pub use event::{RecvMode, SendMode};

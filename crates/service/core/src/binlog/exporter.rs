@@ -387,6 +387,7 @@ impl Exporter {
             (shared.executed, shared.foreign) = Default::default();
         }
         (self.foreign, self.added) = Default::default();
+        self.log.semi.begin_anew();
         let time = gannet_runtime::WallTime::now().seconds() as u32;
         self.next_file(Due { lsn: self.lsn, time, started: false })
     }
@@ -540,13 +541,14 @@ impl Exporter {
     fn publish(&mut self, all: bool) -> io::Result<()> {
         self.write()?;
         let lsn = if all { self.lsn.max(self.consumer.at()) } else { self.lsn };
+        let mut passed = std::mem::take(&mut self.passed);
         let waiting = {
             let mut shared = self.log.shared.lock();
             shared.lsn = shared.lsn.max(lsn);
             if let Some(last) = shared.files.last_mut() {
                 last.size = self.deriver.position();
             }
-            for p in self.passed.drain(..) {
+            for p in passed.iter().copied() {
                 shared.executed.add(&p.gtid.0.into(), p.gtid.1..p.gtid.1 + 1);
                 if !shared.owned.is_empty() {
                     shared.owned.retain(|o| o.gtid != p.gtid);
@@ -558,6 +560,10 @@ impl Exporter {
             }
             std::mem::take(&mut shared.waiting)
         };
+        let own = passed.iter().filter(|p| p.gtid.0 == self.log.uuid).map(|p| (p.lsn, p.place));
+        self.log.semi.exported(own, lsn);
+        passed.clear();
+        self.passed = passed;
         waiting.iter().for_each(gannet_runtime::Waker::wake);
         Ok(())
     }

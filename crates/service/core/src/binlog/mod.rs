@@ -12,6 +12,7 @@
 mod exporter;
 mod files;
 mod owned;
+mod semisync;
 mod sizes;
 mod spill;
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod tests;
 
 pub use files::{Front, Names};
 pub use owned::OwnGtid;
+pub use semisync::{Figures, Rules, SemiSync};
 pub use sizes::{Sized, Sizes};
 
 use crate::log::ErrorLog;
@@ -30,8 +32,8 @@ use gannet_binlog::Checksum;
 use gannet_binlog::derive::Writer;
 use gannet_binlog::format::put_gtids;
 use gannet_binlog::group::ROTATE;
-use gannet_engine::{Engine, EngineError, TxnOptions};
-use gannet_runtime::{JoinHandle, Unpark, Wait, Waker, fs, park, waker};
+use gannet_engine::{Engine, EngineError, TxnOptions, commit_gate};
+use gannet_runtime::{Interrupt, JoinHandle, Unpark, Wait, Waker, fs, park, waker};
 use gannet_types::gtid::{GtidSet, Uuid};
 use std::collections::VecDeque;
 use std::io;
@@ -154,7 +156,10 @@ pub struct Binlog {
     full_metadata: AtomicBool,
     row_image: AtomicU8,
     sizes: sizes::AllSizes,
+    semi: SemiSync,
     exporter: Mutex<Option<JoinHandle<()>>>,
+    /// Looks for commits that wait for replicas too long.
+    watch: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Binlog {
@@ -174,12 +179,16 @@ impl Binlog {
             full_metadata: AtomicBool::new(false),
             row_image: AtomicU8::new(0),
             sizes: Default::default(),
+            semi: SemiSync::new(commit_gate(engine), log.clone()),
+            watch: Mutex::new(None),
             exporter: Mutex::new(None),
         });
         let exporter = exporter::Exporter::open(engine, it.clone(), globals, log).map_err(failed)?;
         // The server's life begins a file.
         it.request_file(engine, ROTATE_START).map_err(|e| format!("the binary log cannot begin a file: {e}"))?;
         *it.exporter.lock() = Some(gannet_runtime::spawn("binlog", move || exporter.run()));
+        let semi = it.clone();
+        *it.watch.lock() = Some(gannet_runtime::spawn("semi-sync", move || semi.semi.run()));
         Ok(it)
     }
 
@@ -214,6 +223,16 @@ impl Binlog {
         if let Some(task) = task {
             let _ = task.join();
         }
+        let task = self.watch.lock().take();
+        if let Some(task) = task {
+            task.context().interrupt(Interrupt::Shutdown);
+            let _ = task.join();
+        }
+    }
+
+    /// Semi-synchronous replication.
+    pub fn semi_sync(&self) -> &SemiSync {
+        &self.semi
     }
 
     /// Has a new file begin behind all commits so far. Returns the commit that says so.
@@ -262,6 +281,9 @@ impl Binlog {
     /// Lets commits gather for a moment, unless somebody waits for them: each round of the exporter costs as much as
     /// some transactions.
     fn pace(&self) {
+        if self.semi.is_on() {
+            return;
+        }
         {
             let mut shared = self.shared.lock();
             if !shared.waiting.is_empty() {
@@ -277,17 +299,25 @@ impl Binlog {
     /// Waits until more than up to `place` can be read, or until `deadline` (of `now_ns`). False when the task is
     /// interrupted or the exporter has ended.
     pub fn wait_beyond(&self, place: Place, deadline: Option<u64>) -> bool {
-        {
-            let mut shared = self.shared.lock();
-            if shared.end() > place {
-                return true;
-            }
-            if shared.ended {
-                return false;
-            }
-            shared.wait();
+        match self.listen_beyond(place) {
+            Some(true) => true,
+            Some(false) => park(Wait::LogFollow, deadline) != Unpark::Interrupted,
+            None => false,
         }
-        park(Wait::LogFollow, deadline) != Unpark::Interrupted
+    }
+
+    /// Whether more than up to `place` can be read; `false`: not yet, and the task is woken then. `None`: there will be
+    /// no more.
+    pub fn listen_beyond(&self, place: Place) -> Option<bool> {
+        let mut shared = self.shared.lock();
+        if shared.end() > place {
+            return Some(true);
+        }
+        if shared.ended {
+            return None;
+        }
+        shared.wait();
+        Some(false)
     }
 
     /// The files, oldest first, and the transactions in them and before.

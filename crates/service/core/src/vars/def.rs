@@ -132,6 +132,8 @@ pub enum Then {
     BinlogFile,
     /// Rows have another form in the binary log from the next statement on.
     BinlogRows,
+    /// Commits wait for replicas, or do not.
+    SemiSync,
     /// A character set brings its default collation, in the variable named.
     Collation(Live),
     /// A collation brings its character set, in the variable named.

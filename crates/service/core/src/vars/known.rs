@@ -345,6 +345,8 @@ pub const TUNING: &[VarDef] = &[
     int("read_rnd_buffer_size", Both, 262144, 1, 2147483647).hintable().tuning(),
     int("regexp_stack_limit", Global, 8000000, 0, 2147483647).tuning(),
     int("regexp_time_limit", Global, 32, 0, 2147483647).tuning(),
+    int("rpl_semi_sync_source_trace_level", Global, 32, 0, 4294967295).tuning(),
+    int("rpl_semi_sync_replica_trace_level", Global, 32, 0, 4294967295).tuning(),
     int("rpl_read_size", Global, 8192, 8192, 4294959104).tuning(),
     int("schema_definition_cache", Global, 256, 256, 524288).tuning(),
     double("secondary_engine_cost_threshold", Session, 100000.0, 0.0, 1e308).hintable().tuning(),

@@ -299,6 +299,18 @@ live! {
     BinlogRowImage = choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"]).then(Then::BinlogRows).help("columns of changed rows in the binary log: all, all but unchanged long ones, or those that are needed");
     BinlogRowsQueryLogEvents = boolean("binlog_rows_query_log_events", Both, false).help("statements stand before their rows in the binary log");
     BinlogTransactionCompression = boolean("binlog_transaction_compression", Both, false).help("rows of a transaction are compressed with zstd in the binary log");
+    RplSemiSyncSourceEnabled = boolean("rpl_semi_sync_source_enabled", Global, false).then(Then::SemiSync)
+        .help("commits wait until replicas have acknowledged them");
+    RplSemiSyncSourceTimeout = int("rpl_semi_sync_source_timeout", Global, 10000, 0, MAX).then(Then::SemiSync)
+        .help("milliseconds after which they do not wait any more, until a replica has caught up");
+    RplSemiSyncSourceWaitForReplicaCount = int("rpl_semi_sync_source_wait_for_replica_count", Global, 1, 1, 65535).then(Then::SemiSync)
+        .help("for how many replicas");
+    RplSemiSyncSourceWaitNoReplica = boolean("rpl_semi_sync_source_wait_no_replica", Global, true).then(Then::SemiSync)
+        .help("also while there are fewer");
+    RplSemiSyncSourceWaitPoint = choice("rpl_semi_sync_source_wait_point", Global, "AFTER_SYNC", &["AFTER_SYNC", "AFTER_COMMIT"]).then(Then::SemiSync)
+        .help("AFTER_SYNC: others do not see a commit that waits; AFTER_COMMIT: they do");
+    RplSemiSyncReplicaEnabled = boolean("rpl_semi_sync_replica_enabled", Global, false)
+        .help("this server acknowledges what it has applied, from the next START REPLICA on");
     BinlogExpireLogsSeconds = int("binlog_expire_logs_seconds", Global, 2_592_000, 0, 4_294_967_295)
         .help("files of the binary log go after so long, when a new one begins; 0: never");
     BinlogExpireLogsAutoPurge = boolean("binlog_expire_logs_auto_purge", Global, true).help("they do");

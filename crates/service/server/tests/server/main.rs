@@ -35,6 +35,7 @@ mod replica;
 mod reports;
 mod restore;
 mod rights;
+mod semisync;
 mod statement_events;
 mod statement_logs;
 mod statement_rights;

@@ -8,13 +8,13 @@ use gannet_wire::client::{Address, Connection};
 use std::time::{Duration, Instant};
 
 /// A server that may follow another one.
-struct Following {
+pub(crate) struct Following {
     replica: Option<Replica>,
-    r: Running,
+    pub(crate) r: Running,
 }
 
 impl Following {
-    fn start(configure: fn(&mut ServerOptions)) -> Following {
+    pub(crate) fn start(configure: fn(&mut ServerOptions)) -> Following {
         let mut it = Following { replica: None, r: Running::configured(configure) };
         it.begin();
         it
@@ -38,7 +38,7 @@ impl Drop for Following {
     }
 }
 
-fn source() -> Running {
+pub(crate) fn source() -> Running {
     let r = Running::configured(|o| {
         o.set(Live::LogBin, VarValue::bool(true));
         o.set(Live::ServerId, VarValue::Int(1));
@@ -49,7 +49,7 @@ fn source() -> Running {
     r
 }
 
-fn with_log(o: &mut ServerOptions) {
+pub(crate) fn with_log(o: &mut ServerOptions) {
     o.set(Live::LogBin, VarValue::bool(true));
     o.set(Live::ServerId, VarValue::Int(2));
 }
@@ -64,7 +64,7 @@ fn follow(c: &mut Connection, source: &Running, how: &str) {
     run(c, "START REPLICA");
 }
 
-fn change(c: &mut Connection, source: &Running, how: &str) {
+pub(crate) fn change(c: &mut Connection, source: &Running, how: &str) {
     let Address::Tcp(host, port) = source.tcp() else { panic!("TCP") };
     run(
         c,
@@ -85,7 +85,7 @@ fn stopped(c: &mut Connection) {
     assert_eq!((status(c, "Replica_IO_Running"), error), ("No".to_owned(), String::new()));
 }
 
-fn status(c: &mut Connection, name: &str) -> String {
+pub(crate) fn status(c: &mut Connection, name: &str) -> String {
     let set = c.query("SHOW REPLICA STATUS").unwrap();
     let at = set.columns.iter().position(|column| column.name == name).unwrap_or_else(|| panic!("no column {name}"));
     set.texts().remove(0).remove(at)
@@ -391,4 +391,121 @@ fn a_filter_leaves_out_what_it_says() {
     run(&mut q, "RESET REPLICA ALL");
     follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
     assert_eq!(status(&mut q, "Replicate_Do_DB"), "");
+}
+
+#[test]
+fn options_and_tables_say_what_is() {
+    let s = source();
+    let mut c = s.connect();
+    let following = Following::start(with_log);
+    let mut q = following.r.connect();
+    let schema = "performance_schema.replication_";
+    let read = |q: &mut Connection, what: &str, table: &str| -> Vec<String> {
+        common::rows(q, &format!("SELECT {what} FROM {schema}{table}")).iter().map(|r| r.join("|")).collect()
+    };
+    let all = [
+        "connection_configuration",
+        "connection_status",
+        "applier_configuration",
+        "applier_status",
+        "applier_status_by_worker",
+        "applier_status_by_coordinator",
+        "applier_filters",
+        "applier_global_filters",
+    ];
+    for table in all {
+        assert_eq!(read(&mut q, "*", table), [""; 0], "{table}");
+    }
+    change(&mut q, &s, "SOURCE_AUTO_POSITION = 1, SOURCE_HEARTBEAT_PERIOD = 0.05, SOURCE_RETRY_COUNT = 7");
+    // What is so anyway is taken; what is not there is refused by name.
+    run(
+        &mut q,
+        "CHANGE REPLICATION SOURCE TO SOURCE_BIND = '', NETWORK_NAMESPACE = '', PRIVILEGE_CHECKS_USER = NULL, \
+         SOURCE_SSL_VERIFY_SERVER_CERT = 0, SOURCE_COMPRESSION_ALGORITHMS = 'uncompressed', GTID_ONLY = 0, \
+         REQUIRE_ROW_FORMAT = 0, REQUIRE_TABLE_PRIMARY_KEY_CHECK = STREAM, SOURCE_CONNECTION_AUTO_FAILOVER = 0, \
+         ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS = LOCAL, IGNORE_SERVER_IDS = (), SOURCE_SSL_CA = '/nowhere/ca.pem'",
+    );
+    for (option, number) in [
+        ("SOURCE_BIND = '127.0.0.1'", 1235),
+        ("NETWORK_NAMESPACE = 'x'", 1235),
+        ("PRIVILEGE_CHECKS_USER = 'u'@'%'", 1235),
+        ("SOURCE_SSL_VERIFY_SERVER_CERT = 1", 1235),
+        ("SOURCE_COMPRESSION_ALGORITHMS = 'zstd'", 1235),
+        ("GTID_ONLY = 1", 1235),
+        ("REQUIRE_ROW_FORMAT = 1", 1235),
+        ("REQUIRE_TABLE_PRIMARY_KEY_CHECK = GENERATE", 1235),
+        ("REQUIRE_TABLE_PRIMARY_KEY_CHECK = NEVER", 1231),
+        ("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS = OFF", 1235),
+        ("IGNORE_SERVER_IDS = (1)", 1235),
+        ("SOURCE_HEARTBEAT_PERIOD = 4294968", 1624),
+        ("RELAY_LOG_FILE = 'x', RELAY_LOG_POS = 4", 1235),
+    ] {
+        assert_eq!(error(&mut q, &format!("CHANGE REPLICATION SOURCE TO {option}")), number, "{option}");
+    }
+    // A certificate's file that is not there stops it.
+    run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_SSL = 1");
+    run(&mut q, "START REPLICA");
+    let until = Instant::now() + Duration::from_secs(30);
+    while status(&mut q, "Last_IO_Errno") == "0" && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(status(&mut q, "Last_IO_Error").contains("/nowhere/ca.pem"));
+    assert_eq!(status(&mut q, "Source_SSL_CA_File"), "/nowhere/ca.pem");
+    let failed =
+        read(&mut q, "LAST_ERROR_NUMBER > 0, LAST_ERROR_TIMESTAMP > NOW() - INTERVAL 1 DAY", "connection_status");
+    assert_eq!(failed, ["1|1"]);
+    run(&mut q, "STOP REPLICA");
+    run(
+        &mut q,
+        "CHANGE REPLICATION SOURCE TO SOURCE_SSL = 0, SOURCE_SSL_CA = '', REQUIRE_TABLE_PRIMARY_KEY_CHECK = ON",
+    );
+    run(&mut q, "CHANGE REPLICATION FILTER REPLICATE_IGNORE_DB = (x, y)");
+    run(&mut q, "START REPLICA");
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "CREATE TABLE d.t (a INT PRIMARY KEY)");
+    run(&mut c, "INSERT INTO d.t VALUES (1)");
+    same(&mut c, &mut q, "SELECT * FROM d.t");
+    let Address::Tcp(host, port) = s.tcp() else { panic!("TCP") };
+    let columns = "CHANNEL_NAME, HOST, PORT, USER, AUTO_POSITION, SSL_ALLOWED, CONNECTION_RETRY_INTERVAL, \
+                   CONNECTION_RETRY_COUNT, HEARTBEAT_INTERVAL, GET_PUBLIC_KEY, GTID_ONLY";
+    let want = format!("|{host}|{port}|reader|1|NO|1|7|0.05|YES|0");
+    assert_eq!(read(&mut q, columns, "connection_configuration"), [want]);
+    assert_eq!(status(&mut q, "Get_Source_public_key"), "1");
+    let (uuid, executed) = (one(&mut c, "SELECT @@server_uuid"), one(&mut c, "SELECT @@gtid_executed"));
+    let last = format!("{uuid}:{}", executed.rsplit_once('-').unwrap().1);
+    let until = Instant::now() + Duration::from_secs(30);
+    while read(&mut q, "COUNT_RECEIVED_HEARTBEATS > 0", "connection_status") != ["1"] {
+        assert!(Instant::now() < until, "no heartbeat");
+    }
+    let columns = "SOURCE_UUID, SERVICE_STATE, LAST_HEARTBEAT_TIMESTAMP > NOW() - INTERVAL 1 DAY, \
+                   RECEIVED_TRANSACTION_SET, LAST_ERROR_NUMBER, LAST_QUEUED_TRANSACTION, QUEUEING_TRANSACTION";
+    assert_eq!(read(&mut q, columns, "connection_status"), [format!("{uuid}|ON|1|{executed}|0|{last}|")]);
+    let columns = "WORKER_ID, SERVICE_STATE, LAST_ERROR_NUMBER, LAST_APPLIED_TRANSACTION, \
+                   LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP = LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP, \
+                   LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP >= LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP, \
+                   LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP > LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP, \
+                   APPLYING_TRANSACTION, APPLYING_TRANSACTION_START_APPLY_TIMESTAMP";
+    assert_eq!(
+        read(&mut q, columns, "applier_status_by_worker"),
+        [format!("0|ON|0|{last}|1|1|1||0000-00-00 00:00:00.000000")]
+    );
+    assert_eq!(read(&mut q, "*", "applier_status"), ["|ON|NULL|0"]);
+    assert_eq!(read(&mut q, "*", "applier_configuration"), ["|0|NULL|NO|ON|LOCAL|NULL"]);
+    assert_eq!(read(&mut q, "*", "applier_status_by_coordinator"), [""; 0]);
+    let filter = read(&mut q, "FILTER_NAME, FILTER_RULE, CONFIGURED_BY", "applier_filters");
+    assert_eq!(filter, ["REPLICATE_IGNORE_DB|x,y|CHANGE_REPLICATION_FILTER"]);
+    let intervals = "SELECT source_uuid, interval_start, interval_end FROM mysql.gtid_executed";
+    same(&mut c, &mut q, intervals);
+    assert_eq!(common::rows(&mut q, intervals)[0][..2], [uuid, "1".to_owned()]);
+    // A table without a primary key is refused where that was asked for.
+    run(&mut c, "CREATE TABLE d.without (a INT)");
+    let until = Instant::now() + Duration::from_secs(30);
+    while status(&mut q, "Replica_SQL_Running") == "Yes" && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(status(&mut q, "Last_SQL_Errno"), "3750");
+    assert_eq!(read(&mut q, "SERVICE_STATE, LAST_ERROR_NUMBER", "applier_status_by_worker"), ["OFF|3750"]);
+    run(&mut q, "CHANGE REPLICATION SOURCE TO REQUIRE_TABLE_PRIMARY_KEY_CHECK = OFF");
+    run(&mut q, "START REPLICA");
+    same(&mut c, &mut q, "SELECT * FROM d.without");
 }

@@ -124,6 +124,7 @@ const STATEMENTS: &[(&str, &[&str], u16)] = &[
     ("STOP REPLICA", &["REPLICATION_SLAVE_ADMIN ON *.*"], 1235),
     ("RESET PERSIST", &["SYSTEM_VARIABLES_ADMIN ON *.*"], 0),
     ("INSTALL COMPONENT 'file://nothing'", &["INSERT ON mysql.component"], 3529),
+    ("INSTALL PLUGIN nothing SONAME 'nothing.so'", &["INSERT ON mysql.plugin"], 1235),
     ("UNINSTALL COMPONENT 'file://nothing'", &["DELETE ON mysql.component"], 3537),
     ("ALTER INSTANCE RELOAD TLS", &["CONNECTION_ADMIN ON *.*"], 0),
     ("CREATE SERVER made FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'h')", &["SUPER ON *.*"], 0),

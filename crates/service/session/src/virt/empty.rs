@@ -1,8 +1,8 @@
 //! Tables of MySQL that are truly empty here, because nothing of what they list exists; and `servers`.
 
 use super::declare::{
-    ABSENT, BIGINT, DOUBLE, INT, JSON, LONGTEXT, NAME, TEXT, UBIGINT, UINT, UTINYINT, YES_NO, enumeration, fixed,
-    timestamp, tinyint, varchar,
+    ABSENT, BIGINT, DOUBLE, INT, JSON, LONGTEXT, NAME, TEXT, UBIGINT, UINT, UTINYINT, enumeration, fixed, timestamp,
+    tinyint, varchar,
 };
 use super::{Emit, Equals};
 use crate::state::State;
@@ -152,62 +152,6 @@ tables! {
     keyring_keys by no_rows {
         KEY_ID: varchar(255).not_null(), KEY_OWNER: varchar(255), BACKEND_KEY_ID: varchar(255),
     }
-    replication_connection_configuration by no_rows {
-        CHANNEL_NAME: fixed(64).not_null(), HOST: fixed(255).ascii().not_null(), PORT: INT.not_null(),
-        USER: fixed(32).utf8mb4_bin().not_null(), NETWORK_INTERFACE: fixed(60).not_null(),
-        AUTO_POSITION: enumeration(&["1", "0"]).not_null(),
-    }
-    replication_connection_status by no_rows {
-        CHANNEL_NAME: fixed(64).not_null(), GROUP_NAME: fixed(36).not_null(), SOURCE_UUID: fixed(36).not_null(),
-        THREAD_ID: UBIGINT, SERVICE_STATE: enumeration(&["ON", "OFF", "CONNECTING"]).not_null(),
-        COUNT_RECEIVED_HEARTBEATS: UBIGINT.not_null(), LAST_HEARTBEAT_TIMESTAMP: timestamp(6).not_null(),
-        RECEIVED_TRANSACTION_SET: LONGTEXT.not_null(), LAST_ERROR_NUMBER: INT.not_null(),
-        LAST_ERROR_MESSAGE: varchar(1024).not_null(), LAST_ERROR_TIMESTAMP: timestamp(6).not_null(),
-    }
-    replication_applier_status by no_rows {
-        CHANNEL_NAME: fixed(64).not_null(), SERVICE_STATE: enumeration(&["ON", "OFF"]).not_null(),
-        REMAINING_DELAY: UINT, COUNT_TRANSACTIONS_RETRIES: UBIGINT.not_null(),
-    }
-    replication_applier_configuration by no_rows {
-        CHANNEL_NAME: fixed(64).not_null(), DESIRED_DELAY: INT.not_null(), PRIVILEGE_CHECKS_USER: LONGTEXT,
-        REQUIRE_ROW_FORMAT: YES_NO.not_null(),
-        REQUIRE_TABLE_PRIMARY_KEY_CHECK: enumeration(&["STREAM", "ON", "OFF", "GENERATE"]).not_null(),
-        ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_TYPE: enumeration(&["OFF", "LOCAL", "UUID"]).not_null(),
-        ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE: LONGTEXT,
-    }
-    replication_applier_status_by_coordinator by no_rows {
-        CHANNEL_NAME: fixed(64).not_null(), THREAD_ID: UBIGINT, SERVICE_STATE: enumeration(&["ON", "OFF"]).not_null(),
-        LAST_ERROR_NUMBER: INT.not_null(), LAST_ERROR_MESSAGE: varchar(1024).not_null(),
-        LAST_ERROR_TIMESTAMP: timestamp(6).not_null(), LAST_PROCESSED_TRANSACTION: fixed(57),
-        LAST_PROCESSED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
-        LAST_PROCESSED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
-        LAST_PROCESSED_TRANSACTION_START_BUFFER_TIMESTAMP: timestamp(6).not_null(),
-        LAST_PROCESSED_TRANSACTION_END_BUFFER_TIMESTAMP: timestamp(6).not_null(), PROCESSING_TRANSACTION: fixed(57),
-        PROCESSING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
-        PROCESSING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
-        PROCESSING_TRANSACTION_START_BUFFER_TIMESTAMP: timestamp(6).not_null(),
-    }
-    replication_applier_status_by_worker by no_rows {
-        CHANNEL_NAME: fixed(64).not_null(), WORKER_ID: UBIGINT.not_null(), THREAD_ID: UBIGINT,
-        SERVICE_STATE: enumeration(&["ON", "OFF"]).not_null(), LAST_ERROR_NUMBER: INT.not_null(),
-        LAST_ERROR_MESSAGE: varchar(1024).not_null(), LAST_ERROR_TIMESTAMP: timestamp(6).not_null(),
-        LAST_APPLIED_TRANSACTION: fixed(57),
-        LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
-        LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
-        LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP: timestamp(6).not_null(),
-        LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP: timestamp(6).not_null(), APPLYING_TRANSACTION: fixed(57),
-        APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
-        APPLYING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
-        APPLYING_TRANSACTION_START_APPLY_TIMESTAMP: timestamp(6).not_null(),
-        LAST_APPLIED_TRANSACTION_RETRIES_COUNT: UBIGINT.not_null(),
-        LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER: INT.not_null(),
-        LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE: varchar(1024),
-        LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP: timestamp(6).not_null(),
-        APPLYING_TRANSACTION_RETRIES_COUNT: UBIGINT.not_null(),
-        APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER: INT.not_null(),
-        APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE: varchar(1024),
-        APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP: timestamp(6).not_null(),
-    }
     replication_group_member_stats by no_rows {
         CHANNEL_NAME: fixed(64).not_null(), VIEW_ID: fixed(60).not_null(), MEMBER_ID: fixed(36).not_null(),
         COUNT_TRANSACTIONS_IN_QUEUE: UBIGINT.not_null(), COUNT_TRANSACTIONS_CHECKED: UBIGINT.not_null(),
@@ -258,9 +202,5 @@ tables! {
     time_zone_transition_type by no_rows {
         Time_zone_id: UINT.not_null(), Transition_type_id: UINT.not_null(), Offset: INT.not_null(),
         Is_DST: UTINYINT.not_null(), Abbreviation: fixed(8).not_null(),
-    }
-    gtid_executed by no_rows {
-        source_uuid: fixed(36).not_null(), interval_start: BIGINT.not_null(), interval_end: BIGINT.not_null(),
-        gtid_tag: fixed(32).not_null(),
     }
 }

@@ -119,6 +119,7 @@ fn declared() -> &'static [Declared] {
             figures::MYSQL,
             help::MYSQL,
             empty::MYSQL,
+            replication::MYSQL,
         ];
         let table = |w: &Written| {
             let own = own_collation(w.schema);

@@ -1,11 +1,17 @@
 //! Tables about the binary log and replicas.
 
-use super::declare::{NAME, SMALLINT, TEXT, UBIGINT, enumeration, timestamp};
+use super::declare::{
+    BIGINT, DOUBLE, INT, LONGTEXT, NAME, SMALLINT, Spec, TEXT, UBIGINT, UINT, YES_NO, enumeration, fixed, timestamp,
+    varchar,
+};
 use super::{Emit, Equals, member, micros, text};
 use crate::state::State;
 use gannet_core::Core;
 use gannet_core::binlog::Sized;
-use gannet_types::{Result, Value};
+use gannet_core::replication::Table;
+use gannet_types::{Result, Timestamp, TypeId, Value};
+
+const ALLOWED: Spec = enumeration(&["YES", "NO", "IGNORED"]).not_null();
 
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
@@ -18,6 +24,178 @@ tables! {
         LAST_TRANSACTION_ID: TEXT, LAST_TRANSACTION_COMPRESSED_BYTES: UBIGINT.not_null(),
         LAST_TRANSACTION_UNCOMPRESSED_BYTES: UBIGINT.not_null(), LAST_TRANSACTION_TIMESTAMP: timestamp(6),
     }
+    replication_connection_configuration by connection_configuration {
+        CHANNEL_NAME: fixed(64).not_null(), HOST: fixed(255).ascii().not_null(), PORT: INT.not_null(),
+        USER: fixed(32).utf8mb4_bin().not_null(), NETWORK_INTERFACE: fixed(60).not_null(),
+        AUTO_POSITION: enumeration(&["1", "0"]).not_null(), SSL_ALLOWED: ALLOWED,
+        SSL_CA_FILE: varchar(255).not_null(), SSL_CA_PATH: varchar(255).not_null(),
+        SSL_CERTIFICATE: varchar(255).not_null(), SSL_CIPHER: varchar(255).not_null(),
+        SSL_KEY: varchar(255).not_null(), SSL_VERIFY_SERVER_CERTIFICATE: YES_NO.not_null(),
+        SSL_CRL_FILE: varchar(255).not_null(), SSL_CRL_PATH: varchar(255).not_null(),
+        CONNECTION_RETRY_INTERVAL: INT.not_null(), CONNECTION_RETRY_COUNT: UBIGINT.not_null(),
+        HEARTBEAT_INTERVAL: DOUBLE.not_null(), TLS_VERSION: varchar(255).not_null(),
+        PUBLIC_KEY_PATH: varchar(512).not_null(), GET_PUBLIC_KEY: YES_NO.not_null(),
+        NETWORK_NAMESPACE: varchar(64).not_null(), COMPRESSION_ALGORITHM: fixed(64).not_null(),
+        ZSTD_COMPRESSION_LEVEL: INT.not_null(), TLS_CIPHERSUITES: TEXT,
+        SOURCE_CONNECTION_AUTO_FAILOVER: enumeration(&["1", "0"]).not_null(),
+        GTID_ONLY: enumeration(&["1", "0"]).not_null(),
+    }
+    replication_connection_status by connection_status {
+        CHANNEL_NAME: fixed(64).not_null(), GROUP_NAME: fixed(36).not_null(), SOURCE_UUID: fixed(36).not_null(),
+        THREAD_ID: UBIGINT, SERVICE_STATE: enumeration(&["ON", "OFF", "CONNECTING"]).not_null(),
+        COUNT_RECEIVED_HEARTBEATS: UBIGINT.not_null(), LAST_HEARTBEAT_TIMESTAMP: timestamp(6).not_null(),
+        RECEIVED_TRANSACTION_SET: LONGTEXT.not_null(), LAST_ERROR_NUMBER: INT.not_null(),
+        LAST_ERROR_MESSAGE: varchar(1024).not_null(), LAST_ERROR_TIMESTAMP: timestamp(6).not_null(),
+        LAST_QUEUED_TRANSACTION: fixed(90), LAST_QUEUED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        LAST_QUEUED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        LAST_QUEUED_TRANSACTION_START_QUEUE_TIMESTAMP: timestamp(6).not_null(),
+        LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP: timestamp(6).not_null(), QUEUEING_TRANSACTION: fixed(90),
+        QUEUEING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        QUEUEING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        QUEUEING_TRANSACTION_START_QUEUE_TIMESTAMP: timestamp(6).not_null(),
+    }
+    replication_applier_status by applier_status {
+        CHANNEL_NAME: fixed(64).not_null(), SERVICE_STATE: enumeration(&["ON", "OFF"]).not_null(),
+        REMAINING_DELAY: UINT, COUNT_TRANSACTIONS_RETRIES: UBIGINT.not_null(),
+    }
+    replication_applier_configuration by applier_configuration {
+        CHANNEL_NAME: fixed(64).not_null(), DESIRED_DELAY: INT.not_null(), PRIVILEGE_CHECKS_USER: LONGTEXT,
+        REQUIRE_ROW_FORMAT: YES_NO.not_null(),
+        REQUIRE_TABLE_PRIMARY_KEY_CHECK: enumeration(&["STREAM", "ON", "OFF", "GENERATE"]).not_null(),
+        ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_TYPE: enumeration(&["OFF", "LOCAL", "UUID"]).not_null(),
+        ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE: LONGTEXT,
+    }
+    replication_applier_status_by_coordinator by coordinator {
+        CHANNEL_NAME: fixed(64).not_null(), THREAD_ID: UBIGINT, SERVICE_STATE: enumeration(&["ON", "OFF"]).not_null(),
+        LAST_ERROR_NUMBER: INT.not_null(), LAST_ERROR_MESSAGE: varchar(1024).not_null(),
+        LAST_ERROR_TIMESTAMP: timestamp(6).not_null(), LAST_PROCESSED_TRANSACTION: fixed(57),
+        LAST_PROCESSED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        LAST_PROCESSED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        LAST_PROCESSED_TRANSACTION_START_BUFFER_TIMESTAMP: timestamp(6).not_null(),
+        LAST_PROCESSED_TRANSACTION_END_BUFFER_TIMESTAMP: timestamp(6).not_null(), PROCESSING_TRANSACTION: fixed(57),
+        PROCESSING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        PROCESSING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        PROCESSING_TRANSACTION_START_BUFFER_TIMESTAMP: timestamp(6).not_null(),
+    }
+    replication_applier_status_by_worker by workers {
+        CHANNEL_NAME: fixed(64).not_null(), WORKER_ID: UBIGINT.not_null(), THREAD_ID: UBIGINT,
+        SERVICE_STATE: enumeration(&["ON", "OFF"]).not_null(), LAST_ERROR_NUMBER: INT.not_null(),
+        LAST_ERROR_MESSAGE: varchar(1024).not_null(), LAST_ERROR_TIMESTAMP: timestamp(6).not_null(),
+        LAST_APPLIED_TRANSACTION: fixed(57),
+        LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP: timestamp(6).not_null(),
+        LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP: timestamp(6).not_null(), APPLYING_TRANSACTION: fixed(57),
+        APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        APPLYING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
+        APPLYING_TRANSACTION_START_APPLY_TIMESTAMP: timestamp(6).not_null(),
+        LAST_APPLIED_TRANSACTION_RETRIES_COUNT: UBIGINT.not_null(),
+        LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER: INT.not_null(),
+        LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE: varchar(1024),
+        LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP: timestamp(6).not_null(),
+        APPLYING_TRANSACTION_RETRIES_COUNT: UBIGINT.not_null(),
+        APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER: INT.not_null(),
+        APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE: varchar(1024),
+        APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP: timestamp(6).not_null(),
+    }
+    replication_applier_filters by filters {
+        CHANNEL_NAME: fixed(64).not_null(), FILTER_NAME: fixed(64).not_null(), FILTER_RULE: LONGTEXT.not_null(),
+        CONFIGURED_BY: enumeration(&[
+            "STARTUP_OPTIONS", "CHANGE_REPLICATION_FILTER", "STARTUP_OPTIONS_FOR_CHANNEL",
+            "CHANGE_REPLICATION_FILTER_FOR_CHANNEL",
+        ]).not_null(),
+        ACTIVE_SINCE: timestamp(6).not_null(), COUNTER: UBIGINT.not_null(),
+    }
+    replication_applier_global_filters by global_filters {
+        FILTER_NAME: fixed(64).not_null(), FILTER_RULE: LONGTEXT.not_null(),
+        CONFIGURED_BY: enumeration(&["STARTUP_OPTIONS", "CHANGE_REPLICATION_FILTER"]).not_null(),
+        ACTIVE_SINCE: timestamp(6).not_null(),
+    }
+}
+
+tables! {
+    MYSQL in "mysql":
+    gtid_executed by gtid_executed {
+        source_uuid: fixed(36).not_null(), interval_start: BIGINT.not_null(), interval_end: BIGINT.not_null(),
+        gtid_tag: fixed(32).not_null(),
+    }
+}
+
+/// Rows that the replica makes, columns by their names: what a column's type needs is made of texts and numbers here.
+fn from_replica(state: &State, of: Table, table: &'static str, emit: Emit<'_>) -> Result<()> {
+    let Some(replica) = state.server.replicas() else { return Ok(()) };
+    let declared = super::declared().iter().find(|d| d.schema == "performance_schema" && d.name == table);
+    let columns = declared.map_or(&[][..], |d| &d.columns);
+    for row in replica.rows(of) {
+        let value = |column: &'static gannet_schema::Column| {
+            let found = row.iter().find(|(name, _)| *name == &*column.name).map(|(_, value)| value);
+            match (found, column.ty.id) {
+                (Some(Value::Str(name, _)), TypeId::Enum) => {
+                    member(table, &column.name, &String::from_utf8_lossy(name.as_bytes()))
+                }
+                (Some(Value::UInt(us)), TypeId::Timestamp) => moment(*us),
+                (Some(value), _) => value.clone(),
+                (None, TypeId::Timestamp) => moment(0),
+                (None, id) if id.is_string() => text(""),
+                (None, _) => Value::UInt(0),
+            }
+        };
+        emit(&columns.iter().map(value).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// Microseconds since 1970; zeros for never.
+fn moment(us: u64) -> Value {
+    match us {
+        0 => Value::Timestamp(Timestamp::ZERO, 6),
+        us => micros(us, 6),
+    }
+}
+
+fn connection_configuration(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    from_replica(state, Table::ConnectionConfiguration, "replication_connection_configuration", emit)
+}
+
+fn connection_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    from_replica(state, Table::ConnectionStatus, "replication_connection_status", emit)
+}
+
+fn applier_configuration(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    from_replica(state, Table::ApplierConfiguration, "replication_applier_configuration", emit)
+}
+
+fn applier_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    from_replica(state, Table::ApplierStatus, "replication_applier_status", emit)
+}
+
+/// One task reads and applies: there is none that gives work to others.
+fn coordinator(_: &mut State, _: &Equals<'_>, _: Emit<'_>) -> Result<()> {
+    Ok(())
+}
+
+fn workers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    from_replica(state, Table::Workers, "replication_applier_status_by_worker", emit)
+}
+
+fn filters(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    from_replica(state, Table::Filters, "replication_applier_filters", emit)
+}
+
+fn global_filters(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    from_replica(state, Table::Filters, "replication_applier_global_filters", emit)
+}
+
+/// The transactions of the binary log, by server.
+fn gtid_executed(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let Some(log) = state.server.binlog() else { return Ok(()) };
+    for (source, intervals) in log.executed(&state.server.engine).iter() {
+        for interval in intervals {
+            let [from, to] = [interval.start, interval.end - 1].map(|n| Value::Int(n as i64));
+            emit(&[text(&source.uuid.to_string()), from, to, text("")])?;
+        }
+    }
+    Ok(())
 }
 
 /// Of the binary log; there is no relay log.

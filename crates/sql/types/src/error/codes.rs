@@ -103,6 +103,7 @@ errors! {
     1118 "42000" TooBigRowsize "Row size too large. The maximum row size for the used table type, not counting BLOBs, is {}. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
     1119 "HY000" StackOverrun "Thread stack overrun:  Used: {} of a {} stack.  Use 'mysqld --thread_stack=#' to specify a bigger stack if needed";
     1121 "42000" NullColumnInIndex "Table handler doesn't support NULL in given index. Please change column '{}' to be NOT NULL or use another handler";
+    1125 "HY000" UdfExists "Function '{}' already exists";
     1128 "HY000" CantFindFunction "Function '{}' is not defined";
     1129 "HY000" HostIsBlocked "Host '{}' is blocked because of many connection errors; unblock with 'mysqladmin flush-hosts'";
     1130 "HY000" HostNotPrivileged "Host '{}' is not allowed to connect to this MySQL server";
@@ -472,6 +473,7 @@ errors! {
     1620 "HY000" WarnPluginBusy "Plugin is busy and will be uninstalled on shutdown";
     1621 "HY000" VariableIsReadonly "{} variable '{}' is read-only. Use {} to assign the value";
     1622 "HY000" WarnEngineTransactionRollback "Storage engine {} does not support rollback for this statement. Transaction rolled back and must be restarted";
+    1624 "HY000" ReplicaHeartbeatValueOutOfRange "The requested value for the heartbeat period is either negative or exceeds the maximum allowed ({} seconds).";
     1628 "HY000" TooLongTableComment "Comment for table '{}' is too long (max = {})";
     1629 "HY000" TooLongFieldComment "Comment for field '{}' is too long (max = {})";
     1630 "42000" FuncInexistentNameCollision "FUNCTION {} does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";

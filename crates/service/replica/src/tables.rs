@@ -1,0 +1,123 @@
+//! Tables of performance_schema about the replica. What reads and what applies is one task.
+
+use super::source::Source;
+use super::status::{Failed, Status};
+use gannet_core::replication::{Row, Table};
+use gannet_types::Value;
+
+fn text(text: &str) -> Value {
+    Value::text(text)
+}
+
+fn number(n: u64) -> Value {
+    Value::UInt(n)
+}
+
+fn yes_no(is: bool) -> Value {
+    text(if is { "YES" } else { "NO" })
+}
+
+fn error(failed: &Failed) -> [(&'static str, Value); 3] {
+    [
+        ("LAST_ERROR_NUMBER", number(failed.number.into())),
+        ("LAST_ERROR_MESSAGE", text(&failed.text)),
+        ("LAST_ERROR_TIMESTAMP", number(failed.at_us)),
+    ]
+}
+
+fn connection_configuration(source: &Source) -> Row {
+    vec![
+        ("HOST", text(&source.host)),
+        ("PORT", number(source.port.into())),
+        ("USER", text(&source.user)),
+        ("AUTO_POSITION", text(if source.auto_position { "1" } else { "0" })),
+        ("SSL_ALLOWED", yes_no(source.tls)),
+        ("SSL_CA_FILE", text(&source.tls_ca)),
+        ("SSL_CERTIFICATE", text(&source.tls_cert)),
+        ("SSL_KEY", text(&source.tls_key)),
+        ("SSL_VERIFY_SERVER_CERTIFICATE", yes_no(false)),
+        ("CONNECTION_RETRY_INTERVAL", number(source.retry_s)),
+        ("CONNECTION_RETRY_COUNT", number(source.retries)),
+        ("HEARTBEAT_INTERVAL", Value::Double(source.heartbeat_ms as f64 / 1000.0)),
+        ("GET_PUBLIC_KEY", yes_no(source.public_key)),
+        ("COMPRESSION_ALGORITHM", text("uncompressed")),
+        ("TLS_CIPHERSUITES", Value::Null),
+        ("SOURCE_CONNECTION_AUTO_FAILOVER", text("0")),
+        ("GTID_ONLY", text("0")),
+    ]
+}
+
+fn applier_configuration(source: &Source) -> Row {
+    vec![
+        ("DESIRED_DELAY", number(source.delay_s)),
+        ("PRIVILEGE_CHECKS_USER", Value::Null),
+        ("REQUIRE_ROW_FORMAT", yes_no(false)),
+        ("REQUIRE_TABLE_PRIMARY_KEY_CHECK", text(&source.key_check)),
+        ("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_TYPE", text("LOCAL")),
+        ("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE", Value::Null),
+    ]
+}
+
+impl Status {
+    /// A row of `of` for this source.
+    pub(crate) fn table(&self, of: Table, source: &Source) -> Row {
+        match of {
+            Table::ConnectionConfiguration => connection_configuration(source),
+            Table::ConnectionStatus => self.connection(),
+            Table::ApplierConfiguration => applier_configuration(source),
+            Table::ApplierStatus => vec![
+                ("SERVICE_STATE", self.state(false)),
+                ("REMAINING_DELAY", self.remaining_s.map_or(Value::Null, number)),
+            ],
+            Table::Workers => self.worker(),
+            Table::Filters => Vec::new(),
+        }
+    }
+
+    fn state(&self, reads: bool) -> Value {
+        text(match (self.running, self.connected) {
+            (true, false) if reads => "CONNECTING",
+            (true, _) => "ON",
+            (false, _) => "OFF",
+        })
+    }
+
+    fn connection(&self) -> Row {
+        // It is there when it begins to be applied.
+        let last = if self.current.begun_us > 0 { &self.current } else { &self.last };
+        let mut row = vec![
+            ("SOURCE_UUID", text(&self.source_uuid)),
+            ("THREAD_ID", Value::Null),
+            ("SERVICE_STATE", self.state(true)),
+            ("COUNT_RECEIVED_HEARTBEATS", number(self.heartbeats)),
+            ("LAST_HEARTBEAT_TIMESTAMP", number(self.heartbeat_us)),
+            ("RECEIVED_TRANSACTION_SET", text(&self.retrieved)),
+            ("LAST_QUEUED_TRANSACTION", text(&last.gtid)),
+            ("LAST_QUEUED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", number(last.original_us)),
+            ("LAST_QUEUED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", number(last.immediate_us)),
+            ("LAST_QUEUED_TRANSACTION_START_QUEUE_TIMESTAMP", number(last.begun_us)),
+            ("LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP", number(last.begun_us)),
+        ];
+        row.extend(error(&self.source_error));
+        row
+    }
+
+    fn worker(&self) -> Row {
+        let (last, current) = (&self.last, &self.current);
+        let mut row = vec![
+            ("THREAD_ID", Value::Null),
+            ("SERVICE_STATE", self.state(false)),
+            ("LAST_APPLIED_TRANSACTION", text(&last.gtid)),
+            ("LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", number(last.original_us)),
+            ("LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", number(last.immediate_us)),
+            ("LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP", number(last.begun_us)),
+            ("LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP", number(last.ended_us)),
+            ("APPLYING_TRANSACTION", text(&current.gtid)),
+            ("APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", number(current.original_us)),
+            ("APPLYING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", number(current.immediate_us)),
+            ("APPLYING_TRANSACTION_START_APPLY_TIMESTAMP", number(current.begun_us)),
+        ];
+        row.extend(error(&self.applying_error));
+        row
+    }
+}
