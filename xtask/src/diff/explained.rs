@@ -91,8 +91,9 @@ pub(super) fn reason_of_change(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'s
             Some("which of several errors of a changed row is met first")
         }
         // Subquery Errors: a table is not changed and read in a subquery. MariaDB has allowed it since 10.3.
-        [Outcome::Refused(1093, _), Outcome::Done(_) | Outcome::Refused(..)]
-            if (sql.starts_with("UPDATE") || sql.starts_with("DELETE")) && sql.contains("(SELECT") =>
+        [Outcome::Refused(1093, _), _]
+            if sql.starts_with("CALL")
+                || (sql.starts_with("UPDATE") || sql.starts_with("DELETE")) && sql.contains("(SELECT") =>
         {
             Some("a table that is changed is read in a subquery: MariaDB allows it")
         }

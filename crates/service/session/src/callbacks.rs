@@ -179,7 +179,7 @@ impl gannet_exec::Session for State {
         equals: &[(u32, Value)],
         wanted: &[u32],
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<Vec<(u32, gannet_types::Warning)>> {
         crate::virt::rows(self, table, equals, wanted, emit)
     }
 }

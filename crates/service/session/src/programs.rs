@@ -273,6 +273,9 @@ pub(crate) fn create_trigger(session: &mut Session, create: &CreateTrigger) -> R
 fn check_trigger(session: &Session, table: &Arc<Table>, event: TriggerEvent, create: &CreateTrigger) -> Result<()> {
     let rows = trigger_rows(table, event);
     bodies::check_rows(&create.body.statement, &rows.0, create.after)?;
+    for (row, column) in &create.rows {
+        gannet_program::row_slot(&rows.0, &row.text, &column.text)?;
+    }
     gannet_program::compile(&Source {
         kind: Kind::Trigger,
         name: &create.name.name,

@@ -31,14 +31,15 @@ pub trait Session: SessionInfo {
     /// Memory and disk that statements share; `None`: they may not spill.
     fn temp_space(&self) -> Option<std::sync::Arc<TempSpace>>;
     /// The rows of a virtual table: each is passed to `emit` with all columns. `equals` are equalities (column,
-    /// value) that the rows will be filtered by anyway; columns that are not in `wanted` are not read.
+    /// value) that the rows will be filtered by anyway; columns that are not in `wanted` are not read. Gives what there
+    /// is to say of rows, by their numbers.
     fn virtual_rows(
         &mut self,
         table: u32,
         equals: &[(u32, Value)],
         wanted: &[u32],
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
-    ) -> Result<()>;
+    ) -> Result<Vec<(u32, Warning)>>;
     /// The value of a stored function, which is called by the rights of its view's definer, if it has one. `to`
     /// changes its rows. The default refuses with error 1235.
     fn function_value(
@@ -434,10 +435,10 @@ impl<'a, 'p> Cx<'a, 'p> {
         }
     }
 
-    /// What one evaluation may take besides.
-    pub(crate) fn allowance(&mut self) -> Allowance {
+    /// What one evaluation may take besides, over values of `beside` bytes that nothing else counts.
+    pub(crate) fn allowance(&mut self, beside: usize) -> Allowance {
         let session = &*self.session;
-        self.memory.allowance(|| session.temp_space())
+        self.memory.allowance(beside, || session.temp_space())
     }
 
     /// Calls keep more than is counted.

@@ -48,7 +48,7 @@ pub(crate) fn call(def: &FunctionDef, call: Call<'_>, values: &[Value], cx: &mut
         let value = (def.eval)(&mut context, call, values)?;
         return if cx.states_grew() { cx.hold_states().map(|()| value) } else { Ok(value) };
     }
-    let allowance = cx.allowance();
+    let allowance = cx.allowance(bytes_of(values));
     let mut context = EvalContext { room: Room::of(&allowance), ..cx.eval_context() };
     let value = aside(|| (def.eval)(&mut context, call, values))?;
     cx.hold_states()?;
@@ -68,7 +68,7 @@ impl Cx<'_, '_> {
         if bytes < LONG {
             return f(&mut self.eval_context().conversion());
         }
-        let allowance = self.allowance();
+        let allowance = self.allowance(bytes);
         let mut context = EvalContext { room: Room::of(&allowance), ..self.eval_context() };
         let mut conversion = context.conversion();
         aside(|| f(&mut conversion))
@@ -82,7 +82,7 @@ impl Cx<'_, '_> {
         if bytes < LONG {
             return to.add(&mut self.eval_context(), args);
         }
-        let allowance = self.allowance();
+        let allowance = self.allowance(bytes);
         let mut context = EvalContext { room: Room::of(&allowance), ..self.eval_context() };
         aside(|| to.add(&mut context, args))
     }
@@ -94,7 +94,7 @@ impl Cx<'_, '_> {
         if bytes < LONG {
             return of.value(&mut self.eval_context());
         }
-        let allowance = self.allowance();
+        let allowance = self.allowance(0);
         let mut context = EvalContext { room: Room::of(&allowance), ..self.eval_context() };
         aside(|| of.value(&mut context))
     }

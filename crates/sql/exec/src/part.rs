@@ -12,7 +12,7 @@ use gannet_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use gannet_functions::SessionInfo;
 use gannet_plan::expr::{Expr, ExprKind};
 use gannet_telemetry::{Counter, Wait, add};
-use gannet_types::{Result, SqlError, Value, Warnings, sql_err};
+use gannet_types::{Result, SqlError, Value, Warning, Warnings, sql_err};
 use std::sync::Arc;
 
 /// Whether an expression needs neither session nor transaction, nor the order in which rows come.
@@ -215,7 +215,7 @@ impl Session for Alone {
         _: &[(u32, Value)],
         _: &[u32],
         _: &mut dyn FnMut(&[Value]) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<Vec<(u32, Warning)>> {
         self.refuse()
     }
 

@@ -268,6 +268,8 @@ pub struct Insert {
     /// INSERT ... SET / VALUES rows may refer to columns already assigned in the same row; such expressions read
     /// column slots of the row under construction (ordinals 0..n).
     pub self_reference: bool,
+    /// The target is a view that does not show the table's AUTO_INCREMENT column: LAST_INSERT_ID() stays as it is.
+    pub hides_counter: bool,
 }
 
 /// Where a field of LOAD DATA goes.

@@ -72,6 +72,7 @@ pub fn insert_rows_of(
         ignore: colliding == Colliding::Skipped,
         on_duplicate: Box::new([]),
         self_reference: false,
+        hides_counter: false,
     };
     Ok(Plan { kind: PlanKind::Insert(Box::new(insert)), columns: Box::new([]), tables: tables.into(), ..plan })
 }

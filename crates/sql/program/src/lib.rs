@@ -18,7 +18,7 @@ mod names;
 pub use compile::{Source, compile};
 pub use condition::{Condition, Raised};
 pub use figures::{Figures, Timed};
-pub use names::{Names, Rows};
+pub use names::{Names, Rows, row_slot};
 
 use gannet_base::sync::Mutex;
 use gannet_parser::ast::{Expr, IntoTarget, ParamMode, Query, Statement};

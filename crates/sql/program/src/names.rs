@@ -56,7 +56,7 @@ pub(crate) fn find_slot(list: &[Scope], slots: &[Slot], scope: u32, name: &str) 
 }
 
 /// The slot of `OLD.column` or `NEW.column`. Errors 1363, 1054.
-pub(crate) fn row_slot(rows: &Rows, row: &str, column: &str) -> Result<u32> {
+pub fn row_slot(rows: &Rows, row: &str, column: &str) -> Result<u32> {
     let first = if eq_name(row, "OLD") { rows.old } else { rows.new };
     let first =
         first.ok_or_else(|| sql_err!(TrgNoSuchRowInTrg, row.to_uppercase(), format_args!("on {}", rows.event)))?;

@@ -41,6 +41,8 @@ pub(super) struct Body<'r> {
     functions: usize,
     /// A name's number.
     names: usize,
+    /// Of its loops' counters: a function that is called in a loop has others.
+    counters: usize,
     handlers: usize,
     /// Statements that may still be written.
     left: usize,
@@ -51,9 +53,24 @@ const EXPRESSIONS: usize = 14;
 impl<'r> Body<'r> {
     pub(super) fn new(random: &'r mut Random, kind: Kind, procedures: usize, functions: usize) -> Body<'r> {
         let left = 8 + random.below(25);
+        let counters = random.below(1 << 20);
         let (out, locals, labels, cursors, conditions) = Default::default();
         let (names, handlers) = (0, 0);
-        Body { random, kind, out, locals, labels, cursors, conditions, procedures, functions, names, handlers, left }
+        Body {
+            random,
+            kind,
+            out,
+            locals,
+            labels,
+            cursors,
+            conditions,
+            procedures,
+            functions,
+            names,
+            counters,
+            handlers,
+            left,
+        }
     }
 
     /// A parameter, or a column of NEW or OLD.
@@ -66,6 +83,11 @@ impl<'r> Body<'r> {
     pub(super) fn finish(mut self, ending: &str) -> String {
         self.block(0, ending);
         self.out
+    }
+
+    fn counter(&mut self) -> String {
+        let prefix = format!("@i{}_", self.counters);
+        self.name(&prefix)
     }
 
     fn name(&mut self, prefix: &str) -> String {
@@ -384,7 +406,7 @@ impl<'r> Body<'r> {
 
     /// A loop that ends: it counts in a user variable of its own, first thing in a round.
     fn repetition(&mut self, depth: usize) {
-        let (label, count, most) = (self.name("l"), self.name("@i"), 1 + self.random.below(4));
+        let (label, count, most) = (self.name("l"), self.counter(), 1 + self.random.below(4));
         let _ = write!(self.out, "SET {count} = 0; ");
         self.labels.push((label.clone(), true));
         let (begin, end) = match self.random.below(3) {
@@ -469,7 +491,7 @@ impl<'r> Body<'r> {
                 let _ = write!(self.out, "CLOSE {cursor}; ");
             }
             _ => {
-                let (label, count) = (self.name("l"), self.name("@i"));
+                let (label, count) = (self.name("l"), self.counter());
                 let log = self.log();
                 let _ = write!(
                     self.out,

@@ -101,3 +101,42 @@ fn packets_under_way_count_with_the_memory_of_statements() {
     }
     assert_eq!(one(&mut db, &format!("SELECT LENGTH('{}')", "x".repeat(40 << 20))), (40 << 20).to_string());
 }
+
+/// What functions and aggregates of documents build is counted: each of these fails by the statement's bound, and by
+/// nothing else.
+#[test]
+fn documents_under_way_count_with_the_memory_of_statements() {
+    let r = Running::configured(|o| {
+        o.set(Live::StatementMemory, VarValue::Int(8 << 20));
+        o.set(Live::TemptableMaxRam, VarValue::Int(1 << 30));
+    });
+    let mut c = r.connect();
+    run(&mut c, "SET @list = CONCAT('[', REPEAT('1,', 200000), '1]')");
+    run(&mut c, "SET @texts = CONCAT('[', REPEAT('\"abc\",', 110000), '1]')");
+    run(&mut c, "SET @names = CONCAT('<a>', REPEAT('<b>x</b>', 200000), '</a>')");
+    let three = "FROM (SELECT 1 n UNION SELECT 2 UNION SELECT 3) t";
+    let statements = [
+        "SELECT LENGTH(JSON_EXTRACT(@list, '$[*]', '$[*]'))".to_owned(),
+        "SELECT LENGTH(JSON_EXTRACT(@list, '$**[0]'))".to_owned(),
+        "SELECT LENGTH(JSON_SEARCH(@texts, 'all', 'a%'))".to_owned(),
+        "SELECT LENGTH(JSON_SEARCH(@texts, 'all', 'a%', NULL, '$**[0]', '$[*]'))".to_owned(),
+        "SELECT LENGTH(JSON_MERGE_PRESERVE(@list, @list))".to_owned(),
+        "SELECT LENGTH(JSON_MERGE_PATCH(@list, @list))".to_owned(),
+        "SELECT LENGTH(JSON_ARRAY(CAST(@list AS JSON), CAST(@list AS JSON), CAST(@list AS JSON)))".to_owned(),
+        "SELECT LENGTH(JSON_SET(@list, '$[0]', CAST(@list AS JSON), '$[1]', CAST(@list AS JSON)))".to_owned(),
+        "SELECT JSON_OVERLAPS(@list, @list)".to_owned(),
+        "SELECT CAST(@list AS JSON) = CAST(@list AS JSON)".to_owned(),
+        format!("SELECT LENGTH(JSON_ARRAYAGG(CAST(@list AS JSON))) {three}"),
+        format!("SELECT LENGTH(JSON_OBJECTAGG(n, CAST(@list AS JSON))) {three}"),
+        format!("SELECT MAX(x) FROM (SELECT LENGTH(JSON_ARRAYAGG(CAST(@list AS JSON)) OVER ()) x {three}) u"),
+        "SELECT COUNT(*) FROM JSON_TABLE(@list, '$[*]' COLUMNS (x VARCHAR(9) PATH '$')) t".to_owned(),
+        "SELECT EXTRACTVALUE(@names, '/a/b') IS NULL".to_owned(),
+    ];
+    for sql in &statements {
+        assert_eq!(error(&mut c, sql), 1038, "{sql}");
+    }
+    run(&mut c, "SET gannet_statement_memory = 1073741824");
+    for sql in &statements {
+        one(&mut c, sql);
+    }
+}

@@ -13,7 +13,7 @@ use gannet_schema::show::{column_default, column_extra, column_key, index_rows};
 use gannet_schema::{CatalogSnapshot, ColumnDefault, IndexKind, RowSource, Table};
 use gannet_types::charset::CHARSETS;
 use gannet_types::collation::{COLLATIONS, Pad};
-use gannet_types::{ErrorCode, Result, TypeId, Value};
+use gannet_types::{ErrorCode, Level, Result, TypeId, Value};
 use std::sync::Arc;
 
 tables! {
@@ -254,7 +254,13 @@ pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
             row[3] = member("TABLES", "TABLE_TYPE", "VIEW");
             row[14] = seconds(t.created);
             row[20] = match commented && *t.schema != *"sys" {
-                true => text(&views::comment(state, snapshot, t)),
+                true => match views::error(state, snapshot, t) {
+                    None => text("VIEW"),
+                    Some(e) => {
+                        equals.note(e.to_warning(Level::Warning));
+                        text(e.message())
+                    }
+                },
                 false => text("VIEW"),
             };
             return emit(&row);
@@ -544,9 +550,18 @@ pub(super) fn table_constraints(state: &mut State, equals: &Equals<'_>, emit: Em
 }
 
 pub(super) fn views(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let state = &*state;
     let access = &state.access;
-    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
+    let bound = equals.wants(&["IS_UPDATABLE"]);
+    each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |snapshot, t| {
         let Some(view) = t.view() else { return Ok(()) };
+        let mut updatable = view.updatable;
+        if bound && *t.schema != *"sys" {
+            updatable = views::updatable(state, snapshot, view).unwrap_or(updatable);
+            if let Some(e) = views::error(state, snapshot, t) {
+                equals.note(e.to_warning(Level::Warning));
+            }
+        }
         let own = access.table(&t.schema, &t.name);
         let told = own.has(Privilege::ShowView);
         let check = match view.check {
@@ -561,7 +576,7 @@ pub(super) fn views(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> R
             text(&t.name),
             text(if told { &view.query } else { "" }),
             member("VIEWS", "CHECK_OPTION", check),
-            member("VIEWS", "IS_UPDATABLE", if view.updatable { "YES" } else { "NO" }),
+            member("VIEWS", "IS_UPDATABLE", if updatable { "YES" } else { "NO" }),
             text(&format!("{}@{}", view.definer.0, view.definer.1)),
             text(if view.invoker { "INVOKER" } else { "DEFINER" }),
             text(collation.charset.name()),

@@ -38,7 +38,8 @@ use gannet_schema::{
 };
 use gannet_types::charset::Charset;
 use gannet_types::members::Members;
-use gannet_types::{CollationId, Result, SqlError, Value};
+use gannet_types::{CollationId, Result, SqlError, Value, Warning};
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// MySQL's dictionary is in utf8mb3.
@@ -66,9 +67,18 @@ pub(crate) struct Equals<'a> {
     table: &'static Declared,
     list: &'a [(u32, Value)],
     wanted: &'a [u32],
+    /// Rows so far.
+    rows: Cell<u32>,
+    /// What there is to say of rows, by their numbers.
+    noted: RefCell<Vec<(u32, Warning)>>,
 }
 
 impl Equals<'_> {
+    /// Says something of the row that comes next: whoever reads it is told.
+    fn note(&self, warning: Warning) {
+        self.noted.borrow_mut().push((self.rows.get(), warning));
+    }
+
     /// One of the columns is looked at.
     fn wants(&self, columns: &[&str]) -> bool {
         let name = |i: &u32| self.table.columns.get(*i as usize).map_or("", |c| &*c.name);
@@ -183,14 +193,17 @@ pub(crate) fn rows(
     equals: &[(u32, Value)],
     wanted: &[u32],
     emit: Emit<'_>,
-) -> Result<()> {
+) -> Result<Vec<(u32, Warning)>> {
     let table = declared().get(number as usize).ok_or_else(|| SqlError::internal("no such virtual table"))?;
     let width = table.columns.len();
+    let equals = Equals { table, list: equals, wanted, rows: Cell::new(0), noted: RefCell::default() };
     let mut checked = |row: &[Value]| {
         debug_assert_eq!(row.len(), width, "{}", table.name);
+        equals.rows.set(equals.rows.get() + 1);
         emit(row)
     };
-    (table.rows)(state, &Equals { table, list: equals, wanted }, &mut checked)
+    (table.rows)(state, &equals, &mut checked)?;
+    Ok(equals.noted.into_inner())
 }
 
 /// TRUNCATE of virtual table `number`; false when it cannot be truncated.

@@ -18,7 +18,7 @@ mod text;
 mod views;
 
 pub(crate) use expressions::plan_over;
-pub use select::{columns_of, insert_plan};
+pub use select::{columns_of, insert_plan, origin};
 pub use views::view_of;
 
 use crate::changes::ChangeSink;

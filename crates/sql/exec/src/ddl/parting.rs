@@ -12,7 +12,7 @@ use crate::error::{from_catalog, from_engine};
 use gannet_catalog::{Edit, PendingParts, StoredTable, begin_parts, exchange_part, finish_parts};
 use gannet_engine::{KeyRange, ScanOptions};
 use gannet_parser::ast::{AlterAction, AlterTable, Ident, ObjectName, PartitionDef};
-use gannet_schema::partition::{Method, Partition, Partitioning, Values};
+use gannet_schema::partition::{Method, PartOptions, Partition, Partitioning, Values};
 use gannet_schema::{Column, Table, TableDefinition};
 use gannet_types::{Result, SqlError, sql_err};
 use std::sync::Arc;
@@ -329,6 +329,9 @@ fn exchange(
     }
     alike(old, &other)?;
     let part = leaves.start;
+    if let Some((partition, of_sub)) = parts.definition().leaf(part) {
+        alike_in_rows(of_sub.map_or(&partition.options, |s| &s.options), &other)?;
+    }
     if validate {
         validate_rows(old, part as u32, &other, edit, cx)?;
     }
@@ -359,6 +362,18 @@ fn validate_rows(
             Ok(place) if place == part => {}
             Err(error) if !crate::place::is_unplaced(&error) => return Err(error),
             _ => return Err(sql_err!(RowDoesNotMatchPartition)),
+        }
+    }
+    Ok(())
+}
+
+/// A part and a table are for equally many rows. Error 1731.
+fn alike_in_rows(part: &PartOptions, other: &Table) -> Result<()> {
+    for name in ["MAX_ROWS", "MIN_ROWS"] {
+        let of =
+            |options: &[(Box<str>, Box<str>)]| options.iter().find(|o| *o.0 == *name).map_or("0", |o| &*o.1).to_owned();
+        if of(&part.others) != of(&other.options.create_options) {
+            return Err(sql_err!(PartitionExchangeDifferentOption, name));
         }
     }
     Ok(())

@@ -59,14 +59,20 @@ pub(super) fn merge(
     Ok(written)
 }
 
-fn base_column<'a>(result: &ResultColumn, plan: &'a Plan) -> Option<&'a Column> {
+/// The table or view that a column of a result is of, and its ordinal there.
+pub fn origin<'a>(result: &ResultColumn, plan: &'a Plan) -> Option<(&'a Arc<Table>, u32)> {
     if result.org_table.is_empty() {
         return None;
     }
     let of =
         |t: &&gannet_plan::plan::PlanTable| *t.table.schema == *result.schema && *t.table.name == *result.org_table;
     let table = &plan.tables.iter().find(of)?.table;
-    let column = &table.columns[table.column(&result.org_name)? as usize];
+    Some((table, table.column(&result.org_name)?))
+}
+
+fn base_column<'a>(result: &ResultColumn, plan: &'a Plan) -> Option<&'a Column> {
+    let (table, ordinal) = origin(result, plan)?;
+    let column = &table.columns[ordinal as usize];
     // Virtual tables of the server have types of their own making; what a view keeps of its columns may be of before
     // the tables below it were changed.
     let is_so = |c: &Column| SqlType { nullable: c.nullable, ..c.ty.clone() } == result.ty;

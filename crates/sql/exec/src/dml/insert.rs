@@ -189,8 +189,11 @@ impl<'p> Run<'p> {
         } else {
             String::new()
         };
-        let last_row_id = if self.any_stored { self.last_row_id } else { 0 };
-        Affected { rows: self.affected, last_insert_id: self.first_id, last_row_id, info }
+        let (mut last_insert_id, mut last_row_id) = (self.first_id, if self.any_stored { self.last_row_id } else { 0 });
+        if self.insert.hides_counter {
+            (last_insert_id, last_row_id) = (0, 0);
+        }
+        Affected { rows: self.affected, last_insert_id, last_row_id, info }
     }
 
     /// Error 1364 for a column that is left out and has no default, whether or not rows come.

@@ -10,7 +10,7 @@ use gannet_plan::{
     expr::{Bind, Expr},
     physical::JoinKind,
 };
-use gannet_types::{Result, SqlType, ValueRef};
+use gannet_types::{Result, SqlType, Value, ValueRef};
 use std::ops::Range;
 
 /// A joined row under construction: left columns, then right columns.
@@ -51,17 +51,31 @@ impl Joined {
 /// side are lent to the joined batch meanwhile, so that conditions have their loops over them.
 pub(super) fn select_beside<'p>(
     on: &'p Expr,
-    (left, row): (&Batch, usize),
+    left: (&Batch, usize),
     right: &mut Batch,
     rows: Range<u32>,
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Vec<u32>> {
-    let mut columns = Vec::with_capacity(left.columns.len() + right.columns.len());
-    columns.extend(left.columns.iter().map(|c| Column::Constant(c.get(row).to_owned(), right.rows)));
+    select_beside_values(on, &row_values(left), right, rows, cx)
+}
+
+fn row_values((batch, row): (&Batch, usize)) -> Vec<Value> {
+    batch.columns.iter().map(|c| c.get(row).to_owned()).collect()
+}
+
+fn select_beside_values<'p>(
+    on: &'p Expr,
+    left: &[Value],
+    right: &mut Batch,
+    rows: Range<u32>,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Vec<u32>> {
+    let mut columns = Vec::with_capacity(left.len() + right.columns.len());
+    columns.extend(left.iter().map(|v| Column::Constant(v.clone(), right.rows)));
     columns.append(&mut right.columns);
     let mut joined = Batch { rows: right.rows, columns };
     let hits = vector::select_among(on, &joined, rows.collect(), cx);
-    right.columns.extend(joined.columns.drain(left.columns.len()..));
+    right.columns.extend(joined.columns.drain(left.len()..));
     hits
 }
 
@@ -103,8 +117,13 @@ pub struct NestedLoop<'p> {
     matched: bool,
     /// Rows of the inner side that match, those before `at` already joined.
     hits: Option<(Batch, Hits, usize)>,
+    /// The values of a long outer row that runs: they are shared by the rows that it makes, not copied into each.
+    long: Option<Vec<Value>>,
     want: u64,
 }
+
+/// Bytes of texts and documents from which an outer row is long.
+const LONG_ROW: usize = 4 << 10;
 
 impl<'p> NestedLoop<'p> {
     pub fn new(
@@ -129,6 +148,7 @@ impl<'p> NestedLoop<'p> {
             running: false,
             matched: false,
             hits: None,
+            long: None,
             want: BATCH_ROWS as u64,
         }
     }
@@ -161,7 +181,10 @@ impl<'p> NestedLoop<'p> {
             None => Hits::All(inner.rows),
             Some(on) => {
                 let all = 0..inner.rows as u32;
-                Hits::Some(select_beside(on, (outer, self.row), &mut inner, all, cx)?)
+                Hits::Some(match &self.long {
+                    Some(values) => select_beside_values(on, values, &mut inner, all, cx)?,
+                    None => select_beside(on, (outer, self.row), &mut inner, all, cx)?,
+                })
             }
         };
         if hits.len() == 0 {
@@ -172,13 +195,26 @@ impl<'p> NestedLoop<'p> {
         match self.kind {
             JoinKind::Inner | JoinKind::Left => {
                 self.hits = Some((inner, hits, 0));
-                return self.step(out, cx);
+                return if self.long.is_some() { Ok(false) } else { self.step(out, cx) };
             }
             JoinKind::Semi => out.push(outer, self.row, None),
             JoinKind::Anti => {}
         }
         self.inner.recycle(inner);
         Ok(true)
+    }
+
+    /// The rows that a long outer row makes with what was found beside it.
+    fn beside_long(&mut self) -> Option<Batch> {
+        let values = self.long.as_ref()?;
+        let (inner, hits, _) = self.hits.take()?;
+        let inner = match hits {
+            Hits::All(_) => inner,
+            Hits::Some(rows) => inner.gather(&rows),
+        };
+        let mut columns: Vec<Column> = values.iter().map(|v| Column::Constant(v.clone(), inner.rows)).collect();
+        columns.extend(inner.columns);
+        Some(Batch { rows: inner.rows, columns })
     }
 }
 
@@ -210,6 +246,13 @@ impl<'p> Operator<'p> for NestedLoop<'p> {
                 cx.bind(self.binds, batch, self.row)?;
                 self.inner.open(cx)?;
                 (self.running, self.matched) = (true, false);
+                let bytes = |c: &Column| c.get(self.row).long_bytes();
+                let is_long = batch.columns.iter().map(bytes).sum::<usize>() >= LONG_ROW;
+                self.long = is_long.then(|| row_values((batch, self.row)));
+            }
+            if self.long.is_some() && self.hits.is_some() {
+                let ready = if out.batch.rows > 0 { Some(out.batch) } else { self.beside_long() };
+                return Ok(ready);
             }
             // The first match settles it.
             let once = matches!(self.kind, JoinKind::Semi | JoinKind::Anti);

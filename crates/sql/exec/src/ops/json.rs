@@ -44,7 +44,7 @@ impl<'p> Operator<'p> for JsonRows<'p> {
             // The statement's bound is asked once, below; a document that makes too much of little stops here.
             if bytes > limit { Err(gannet_types::sql_err!(OutOfSortmemory)) } else { Ok(()) }
         };
-        let allowance = cx.allowance();
+        let allowance = cx.allowance(document.long_bytes());
         let mut context = EvalContext { room: Room::of(&allowance), ..cx.eval_context() };
         self.table.rows(&mut context, &self.document.ty, &document, &mut emit)?;
         drop(allowance);

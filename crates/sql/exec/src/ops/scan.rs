@@ -696,7 +696,7 @@ impl<'p> Operator<'p> for VirtualScan<'p> {
         }
         let mut batch = Batch::for_types(self.types);
         let columns = &self.scan.columns;
-        cx.session.virtual_rows(*number, &known, columns, &mut |row| {
+        let noted = cx.session.virtual_rows(*number, &known, columns, &mut |row| {
             for (column, ordinal) in batch.columns.iter_mut().zip(columns) {
                 column.push(row.get(*ordinal as usize).unwrap_or(&Value::Null).as_ref());
             }
@@ -707,8 +707,15 @@ impl<'p> Operator<'p> for VirtualScan<'p> {
         // MySQL fills a temporary table with these rows and reads it.
         add(Counter::HandlerReadRndNext, batch.rows as u64 + 1);
         count(Counter::CreatedTmpTables);
-        let Some(filter) = &self.scan.filter else { return Ok(Some(batch)) };
-        let kept = vector::select(filter, &batch, cx)?;
-        Ok(Some(batch.gather(&kept)))
+        let kept = self.scan.filter.as_ref().map(|filter| vector::select(filter, &batch, cx)).transpose()?;
+        for (row, warning) in noted {
+            if kept.as_ref().is_none_or(|kept| kept.binary_search(&row).is_ok()) {
+                cx.warnings.push(warning);
+            }
+        }
+        Ok(Some(match kept {
+            Some(kept) => batch.gather(&kept),
+            None => batch,
+        }))
     }
 }

@@ -232,12 +232,12 @@ impl Memory {
         self.pressure != Pressure::None
     }
 
-    /// What one evaluation may take besides. `space`: the server's, called once.
-    pub(crate) fn allowance(&mut self, space: impl FnOnce() -> Option<Arc<TempSpace>>) -> Allowance {
+    /// What one evaluation may take besides, over values of `beside` bytes. `space`: the server's, called once.
+    pub(crate) fn allowance(&mut self, beside: usize, space: impl FnOnce() -> Option<Arc<TempSpace>>) -> Allowance {
         if self.space.is_none() {
             self.space = space();
         }
-        Allowance::of(self.limit, self.held, self.space.clone())
+        Allowance::of(self.limit, self.held + beside, self.space.clone())
     }
 
     /// What an operator may load back at once.

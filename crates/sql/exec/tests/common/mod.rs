@@ -76,8 +76,8 @@ impl Session for Nobody {
         _: &[(u32, Value)],
         _: &[u32],
         _: &mut dyn FnMut(&[Value]) -> Result<()>,
-    ) -> Result<()> {
-        Ok(())
+    ) -> Result<Vec<(u32, gannet_types::Warning)>> {
+        Ok(Vec::new())
     }
     fn foreign_key_refused(&mut self, _: &gannet_exec::foreign::Refused<'_>) {}
 }

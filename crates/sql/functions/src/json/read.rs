@@ -135,7 +135,10 @@ fn json_extract(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Res
         return Ok(Value::Null);
     };
     let many = paths.len() > 1 || paths.iter().any(Path::matches_many);
-    let found: Vec<&Json> = paths.iter().flat_map(|p| p.find(&json)).collect();
+    let mut found: Vec<&Json> = Vec::new();
+    for path in &paths {
+        found.append(&mut path.find(&json, cx.room)?);
+    }
     match &found[..] {
         [] => Ok(Value::Null),
         [one] if !many => result(cx.room, one),
@@ -159,7 +162,7 @@ fn json_contains_path(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) 
     for i in 2..args.len() {
         let Some(path) = path_arg(call, args, i)? else { return Ok(Value::Null) };
         // The first path that decides ends the search.
-        if path.exists(&json) == one {
+        if path.exists(&json, cx.room)? == one {
             return Ok(Value::from(one));
         }
     }

@@ -2,94 +2,63 @@
 
 use super::*;
 use gannet_types::collation::LikePattern;
-use gannet_types::json::{Index, Leg};
+use gannet_types::json::{Index, Leg, write_leg};
 use std::collections::HashSet;
+
+/// Bytes of a path that was found, beside its text.
+const FOUND: usize = 2 * size_of::<Json>() + 32;
 
 struct Search<'p> {
     pattern: &'p LikePattern,
     one: bool,
     room: Room<'p>,
-    /// Where the walk is.
-    at: Vec<Leg>,
-    found: Vec<String>,
-    known: HashSet<String>,
-    /// (legs left, value's address) below which the walk was: `**` leads to one value in many ways.
-    seen: HashSet<(usize, usize)>,
+    found: Vec<Json>,
+    /// Texts of paths that were found, where one string may be found in several ways.
+    known: Option<HashSet<Box<str>>>,
 }
 
 impl Search<'_> {
-    fn walk(&mut self, json: &Json) -> Result<()> {
-        if self.one && !self.found.is_empty() {
-            return Ok(());
-        }
+    /// Looks at all strings in a value that `at` leads to. False when the search is over.
+    fn walk(&mut self, json: &Json, at: &mut Vec<Leg>) -> Result<bool> {
         match json {
-            Json::String(text) if self.pattern.matches(text.as_bytes()) => {
-                let mut path = Vec::new();
-                Path(self.at.clone()).write(&mut path);
-                let path = String::from_utf8_lossy(&path).into_owned();
-                // Several paths may lead to one string.
-                self.room.take(2 * path.len() + 96)?;
-                if self.known.insert(path.clone()) {
-                    self.found.push(path);
-                }
-            }
+            Json::String(text) if self.pattern.matches(text.as_bytes()) => self.note(at)?,
             Json::Array(items) => {
                 for (n, item) in items.iter().enumerate() {
-                    self.at.push(Leg::Cell(Index { n, from_end: false }));
-                    self.walk(item)?;
-                    self.at.pop();
+                    at.push(Leg::Cell(Index { n, from_end: false }));
+                    let more = self.walk(item, at)?;
+                    at.pop();
+                    if !more {
+                        return Ok(false);
+                    }
                 }
             }
             Json::Object(object) => {
                 for (key, value) in object.iter() {
-                    self.at.push(Leg::Member(key.into()));
-                    self.walk(value)?;
-                    self.at.pop();
+                    at.push(Leg::Member(key.into()));
+                    let more = self.walk(value, at)?;
+                    at.pop();
+                    if !more {
+                        return Ok(false);
+                    }
                 }
             }
             _ => {}
         }
-        Ok(())
+        Ok(!self.one || self.found.is_empty())
     }
 
-    /// Walks below all places that a path leads to.
-    fn below(&mut self, legs: &[Leg], json: &Json) -> Result<()> {
-        if !self.seen.insert((legs.len(), std::ptr::from_ref(json) as usize)) {
-            return Ok(());
-        }
-        let Some((leg, rest)) = legs.split_first() else { return self.walk(json) };
-        let children: Vec<(Leg, &Json)> = match json {
-            Json::Array(items) => {
-                let cell = |(n, item)| (Leg::Cell(Index { n, from_end: false }), item);
-                items.iter().enumerate().map(cell).collect()
-            }
-            Json::Object(object) => object.iter().map(|(key, value)| (Leg::Member(key.into()), value)).collect(),
-            _ => Vec::new(),
-        };
-        match leg {
-            Leg::Ellipsis => {
-                self.below(rest, json)?;
-                for (step, child) in children {
-                    self.at.push(step);
-                    self.below(legs, child)?;
-                    self.at.pop();
-                }
-            }
-            leg => {
-                let matched = Path(vec![leg.clone()]).find(json);
-                let address = |j: &Json| std::ptr::from_ref(j) as usize;
-                let wanted: HashSet<usize> = matched.iter().map(|j| address(j)).collect();
-                if wanted.contains(&address(json)) {
-                    // A cell of what is no array: the value itself.
-                    self.below(rest, json)?;
-                }
-                for (step, child) in children.into_iter().filter(|(_, child)| wanted.contains(&address(child))) {
-                    self.at.push(step);
-                    self.below(rest, child)?;
-                    self.at.pop();
-                }
+    fn note(&mut self, at: &[Leg]) -> Result<()> {
+        let mut path = vec![b'$'];
+        at.iter().for_each(|leg| write_leg(leg, &mut path));
+        let path: Box<str> = String::from_utf8_lossy(&path).into();
+        self.room.take(path.len() + FOUND)?;
+        if let Some(known) = &mut self.known {
+            self.room.take(path.len() + FOUND)?;
+            if !known.insert(path.clone()) {
+                return Ok(());
             }
         }
+        self.found.push(Json::String(path));
         Ok(())
     }
 }
@@ -122,24 +91,20 @@ fn json_search(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
         paths.push(Path(Vec::new()));
     }
     let pattern = LikePattern::new(utf8_arg(call, args, 2)?.as_bytes(), escape, CollationId::UTF8MB4_BIN);
-    let mut search = Search {
-        pattern: &pattern,
-        one,
-        room: cx.room,
-        at: Vec::new(),
-        found: Vec::new(),
-        known: HashSet::new(),
-        seen: HashSet::new(),
-    };
+    let ways = paths.len() > 1 || paths.iter().any(|p| p.0.contains(&Leg::Ellipsis));
+    let known = ways.then(HashSet::new);
+    let mut search = Search { pattern: &pattern, one, room: cx.room, found: Vec::new(), known };
     for path in &paths {
-        search.seen.clear();
-        search.below(&path.0, &json)?;
+        path.visit(&json, true, cx.room, &mut |value, at| search.walk(value, at))?;
+        if one && !search.found.is_empty() {
+            break;
+        }
     }
-    let mut found = search.found.into_iter().map(|path| Json::String(path.into()));
-    match (found.len(), one) {
-        (0, _) => Ok(Value::Null),
-        (1, _) | (_, true) => found.next().map_or(Ok(Value::Null), |path| result(cx.room, &path)),
-        _ => result(cx.room, &Json::Array(found.collect())),
+    drop(json);
+    match &search.found[..] {
+        [] => Ok(Value::Null),
+        [path, rest @ ..] if one || rest.is_empty() => result(cx.room, path),
+        all => Ok(Value::Json(Json::array_text(all.iter(), cx.room)?)),
     }
 }
 

@@ -176,13 +176,13 @@ impl JsonLevel {
         row: &mut [Value],
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<bool> {
-        let found = self.path.find(json);
+        let found = self.path.find(json, cx.room)?;
         for (n, item) in found.iter().enumerate() {
             for column in &self.columns {
                 match column {
                     JsonColumn::Ordinality(slot) => row[*slot] = Value::UInt(n as u64 + 1),
                     JsonColumn::Exists { slot, name, ty, path } => {
-                        let there = Json::Int(i64::from(path.exists(item)));
+                        let there = Json::Int(i64::from(path.exists(item, cx.room)?));
                         row[*slot] = convert_value(&there, ty, name, &cx.conversion())?;
                     }
                     JsonColumn::Value { slot, .. } => row[*slot] = column.value(cx, item)?,
@@ -222,7 +222,7 @@ impl JsonColumn {
         let JsonColumn::Value { name, ty, path, on_empty, on_error: errors, .. } = self else {
             return Ok(Value::Null);
         };
-        let found = path.find(item);
+        let found = path.find(item, cx.room)?;
         let refused = || sql_err!(WrongJsonTableValue, name);
         let value = match &found[..] {
             [] => {

@@ -30,7 +30,7 @@ fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
         Err(e) => return Err(e),
     };
     let (Some(json), Some(path)) = (json, path_arg(call, args, 1)?) else { return Ok(Value::Null) };
-    let found = path.find(&json);
+    let found = path.find(&json, cx.room)?;
     let value = match &found[..] {
         [] => return handled(2, sql_err!(MissingJsonValue, "json_value")),
         [one] => *one,

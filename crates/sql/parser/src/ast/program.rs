@@ -126,6 +126,8 @@ pub struct CreateTrigger {
     pub order: Option<(bool, Ident)>,
     /// The body.
     pub body: Body,
+    /// Columns of OLD and NEW that it names: row and column.
+    pub rows: Vec<(Ident, Ident)>,
 }
 
 /// What fires a trigger.

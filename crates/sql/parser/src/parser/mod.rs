@@ -155,6 +155,8 @@ pub(crate) struct Parser<'a> {
     state: State<'a>,
     parameterised: bool,
     params: u32,
+    /// In a trigger: the columns of OLD and NEW that were named.
+    rows: Option<Vec<(Ident, Ident)>>,
     patience: Patience,
     /// Where the native stack was when the parser started.
     stack_base: usize,
@@ -173,6 +175,16 @@ pub(crate) struct Parser<'a> {
     pub(crate) notices: Vec<Notice>,
 }
 
+/// In a trigger `OLD.a` and `NEW.a` are columns of its rows, whatever aliases there are.
+#[inline]
+fn note_row(rows: &mut Option<Vec<(Ident, Ident)>>, row: &Ident, column: &Ident) {
+    if let Some(rows) = rows
+        && (row.text.eq_ignore_ascii_case("OLD") || row.text.eq_ignore_ascii_case("NEW"))
+    {
+        rows.push((row.clone(), column.clone()));
+    }
+}
+
 impl<'a> Parser<'a> {
     fn new(text: &'a [u8], mode: LexMode, parameterised: bool) -> Result<Parser<'a>> {
         if u32::try_from(text.len()).is_err() {
@@ -186,6 +198,7 @@ impl<'a> Parser<'a> {
             state: State { lexer, tok, ahead: [tok; 3], ahead_len: 0, prev_end: 0 },
             parameterised,
             params: 0,
+            rows: None,
             patience: Patience { stopped: || false, ask_at: u32::MAX, ended: false },
             stack_base: stack_position(),
             height: 0,
@@ -483,6 +496,7 @@ impl<'a> Parser<'a> {
         }
         let second = self.ident()?;
         if !self.eat(Tok::Dot) {
+            note_row(&mut self.rows, &first, &second);
             return Ok(ColumnRef {
                 qualifier: Some(Box::new(ObjectName { schema: None, name: first })),
                 column: second,

@@ -2,6 +2,17 @@
 
 use super::*;
 
+/// What ROW_FORMAT may be.
+const ROW_FORMATS: &[&str] = &["DEFAULT", "DYNAMIC", "FIXED", "COMPRESSED", "REDUNDANT", "COMPACT"];
+
+fn row_format(p: &mut Parser<'_>) -> Result<Ident> {
+    p.option_word();
+    let start = p.here();
+    let word = p.any_word()?;
+    let known = ROW_FORMATS.iter().any(|known| word.text.eq_ignore_ascii_case(known));
+    if known { Ok(word) } else { p.error_at(ErrorKind::Syntax, start) }
+}
+
 impl Parser<'_> {
     /// Options behind the columns, separated by white space or commas.
     #[inline(never)]
@@ -76,10 +87,7 @@ impl Parser<'_> {
             Kw::STATS_PERSISTENT => self.ternary_option(O::StatsPersistent)?,
             Kw::STATS_AUTO_RECALC => self.ternary_option(O::StatsAutoRecalc)?,
             Kw::STATS_SAMPLE_PAGES => number_within(self, 1..=0xFFFF).map(O::StatsSamplePages)?,
-            Kw::ROW_FORMAT => {
-                self.option_word();
-                O::RowFormat(self.any_word()?)
-            }
+            Kw::ROW_FORMAT => row_format(self).map(O::RowFormat)?,
             Kw::INSERT_METHOD => {
                 self.option_word();
                 O::InsertMethod(self.any_word()?)

@@ -215,8 +215,10 @@ impl Parser<'_> {
             Some(kw) => Some((kw == Kw::FOLLOWS, self.ident_or_string()?)),
             None => None,
         };
+        self.rows = Some(Vec::new());
         let body = self.body()?;
-        let trigger = CreateTrigger { existence, definer, name, after, event, table, order, body };
+        let rows = self.rows.take().unwrap_or_default();
+        let trigger = CreateTrigger { existence, definer, name, after, event, table, order, body, rows };
         Ok(Statement::CreateTrigger(Box::new(trigger)))
     }
 

@@ -2,6 +2,7 @@
 
 use super::from::{FromBuilder, only_parts};
 use super::scope::{Clause, Names, Scope, ScopeRel, display};
+use super::target::ThroughView;
 use super::target::{Named, limited_through};
 use super::{Binder, BoundCheck, error};
 use crate::expr::{Expr, ExprKind, SortKey};
@@ -551,7 +552,7 @@ impl Binder<'_> {
             }
             let id = self.base_column(id)?;
             let position = block.rel_of(id).ok_or_else(|| self.unknown(&assignment.column, Clause::Fields))?;
-            let table = self.writable(&block, position, "UPDATE")?;
+            let table = self.writable(&block, position, &views, "UPDATE")?;
             let first = block.rels[position].first;
             columns.push((first, table, id - first));
         }
@@ -624,7 +625,7 @@ impl Binder<'_> {
                 None => firsts[position],
             };
             let position = block.rel_of(first).ok_or_else(|| SqlError::internal("a target is no relation"))?;
-            self.writable(&block, position, "DELETE")?;
+            self.writable(&block, position, &views, "DELETE")?;
             targets.push(first);
         }
         if let (Some(target), true) = (targets.first(), delete.limit.is_some()) {
@@ -719,13 +720,13 @@ impl Binder<'_> {
     }
 
     /// The base table of a relation. Error 1288 for others.
-    fn writable(&self, block: &Block, position: usize, verb: &str) -> Result<Arc<Table>> {
+    fn writable(&self, block: &Block, position: usize, views: &[ThroughView], verb: &str) -> Result<Arc<Table>> {
         let rel = &block.rels[position];
         match rel.kind {
             RelKind::Base(slot) if self.arena.tables[slot as usize].table.source == RowSource::Engine => {
                 Ok(self.arena.tables[slot as usize].table.clone())
             }
-            _ => Err(error(ErrorCode::NonUpdatableTable, &[&rel.alias, &verb])),
+            _ => Err(error(ErrorCode::NonUpdatableTable, &[&self.named(rel.first, views, block).alias, &verb])),
         }
     }
 

@@ -10,7 +10,8 @@ use gannet_types::Value;
 /// `arg IS NULL` of a condition, or what stands for it.
 pub(super) fn null_test(binder: &Binder<'_>, arg: Expr) -> Expr {
     let id = binder.options.generated;
-    if id == 0 || !is_auto_increment(binder, &arg) {
+    // Of an outer join's inner side NULL means that there is no row.
+    if id == 0 || arg.ty.nullable || !is_auto_increment(binder, &arg) {
         return predicate(ExprKind::IsNull { arg: Box::new(arg), negated: false }, false);
     }
     let id = i64::try_from(id).map_or(Value::UInt(id), Value::Int);

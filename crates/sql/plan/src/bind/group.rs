@@ -38,6 +38,9 @@ impl Binder<'_> {
                 self.scope().group_columns.push(column);
             }
             if !block.groups.iter().any(|(k, _)| *k == key) {
+                if select.rollup {
+                    self.scope().rollup_keys.push((key.clone(), id));
+                }
                 block.groups.push((key, id));
             }
         }

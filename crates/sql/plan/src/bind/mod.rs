@@ -37,8 +37,8 @@ use std::sync::Arc;
 
 pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundTarget, BoundUpdate};
 pub(crate) use group::replace_keys;
+pub(crate) use target::BoundCheck;
 pub use unique::uniquely_named;
-pub(crate) use view::BoundCheck;
 pub use view::{Definition, definition, explained, view_tables, view_text_in};
 
 /// What is being bound.

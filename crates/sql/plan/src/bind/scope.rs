@@ -7,7 +7,7 @@ use crate::typing::Bound;
 use gannet_parser::ast;
 use gannet_schema::Table;
 use gannet_schema::names::{canonical_schema, eq_name};
-use gannet_types::{ErrorCode, Level, Result, SqlError, Warning};
+use gannet_types::{Coercibility, ErrorCode, Level, Result, SqlError, Warning};
 use std::sync::Arc;
 
 /// The clause that is being bound: decides what names may mean, and which words errors use.
@@ -91,6 +91,8 @@ pub(super) struct Scope {
     pub(super) in_window: bool,
     /// GROUP BY ... WITH ROLLUP.
     pub(super) rollup: bool,
+    /// Its keys, and where their values are.
+    pub(super) rollup_keys: Vec<(crate::expr::Expr, ColId)>,
     /// `ANY_VALUE(x)`: expression and the column that stands for it.
     pub(super) any_values: Vec<(Expr, ColId)>,
     /// `GROUPING(...)` with its arguments.
@@ -200,6 +202,7 @@ impl Scope {
             in_aggregate: false,
             in_window: false,
             rollup: false,
+            rollup_keys: Vec::new(),
             any_values: Vec::new(),
             groupings: Vec::new(),
             visible_from: 0,
@@ -455,7 +458,15 @@ impl Binder<'_> {
             let what = "reference to group function";
             return Err(SqlError::new(ErrorCode::IllegalReference, &[&column.column.text, &what]));
         }
-        Ok(item.bound.clone())
+        let mut bound = item.bound.clone();
+        // A key is NULL in the rows of totals, also one that is a constant.
+        if scope.clause == Clause::Having
+            && !scope.in_aggregate
+            && let Some((_, id)) = scope.rollup_keys.iter().find(|(key, _)| *key == bound.expr)
+        {
+            bound.expr = self.arena.expr(*id);
+        }
+        Ok(bound)
     }
 
     /// The expression reads a value that the scope's aggregation makes.
@@ -485,5 +496,10 @@ pub(super) fn local(binder: &mut Binder<'_>, column: &ast::ColumnRef) -> Result<
     };
     let Some((slot, ty)) = locals.find(row, &column.column.text)? else { return Ok(None) };
     let seen = binder.options.values.get(slot as usize).cloned();
-    Ok(Some(Bound::new(binder.add_param(crate::plan::Param::Local { slot, ty }, seen))))
+    let mut bound = Bound::new(binder.add_param(crate::plan::Param::Local { slot, ty }, seen));
+    // A variable is as firm as a column.
+    if bound.coercibility == Coercibility::Coercible {
+        bound.coercibility = Coercibility::Implicit;
+    }
+    Ok(Some(bound))
 }

@@ -1,16 +1,56 @@
 //! What MySQL refuses of the tables that a statement changes: they may not be read by a subquery that would see the
 //! changes (1093, 1443), nor change their key under two names (1706).
 
-use super::view::ThroughView;
 use super::{Binder, BoundTarget, error};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Arena, Block, Body, ColId, Query, Rel, RelKind};
 use crate::options::Passes;
+use crate::plan::Intent;
 use crate::rewrite::merge;
 use gannet_parser::ast;
 use gannet_schema::TableId;
 use gannet_schema::names::eq_name;
 use gannet_types::{ErrorCode, Level, Result, Warning};
+
+/// A view's conditions that a row written through it must meet: over columns of any of the relations below.
+pub(super) type Conditions = Vec<Expr>;
+
+/// WITH CHECK OPTION of a view through which a table is written.
+pub(crate) struct BoundCheck {
+    /// Plan table of the view.
+    pub(crate) view: u32,
+    pub(crate) conditions: Conditions,
+    /// It does not show the AUTO_INCREMENT column of the table that rows go into.
+    pub(crate) hides_counter: bool,
+}
+
+/// A relation of a statement that changes rows through a view.
+pub(crate) struct ThroughView {
+    /// Plan table of the view.
+    pub(crate) slot: u32,
+    /// Its columns.
+    pub(super) first: ColId,
+    pub(super) width: u32,
+    /// It was merged into the statement.
+    pub(super) merged: bool,
+    /// First columns of the base tables below.
+    pub(super) bases: Vec<ColId>,
+    /// Of what else is below: derived tables, views that were not merged.
+    pub(super) others: Vec<ColId>,
+    pub(super) conditions: Conditions,
+}
+
+impl ThroughView {
+    /// Its first column.
+    pub(super) fn first(&self) -> ColId {
+        self.first
+    }
+
+    /// The relation with this first column is the view, or a table below it.
+    pub(super) fn shows(&self, first: ColId) -> bool {
+        self.first == first || self.bases.contains(&first) || self.others.contains(&first)
+    }
+}
 
 /// How a statement names a table, and the view that the name means, if it does.
 #[derive(Clone)]
@@ -29,6 +69,42 @@ struct Sought<'a> {
 }
 
 impl Binder<'_> {
+    /// The base table that DELETE from a view means, by its first column. Errors 1288, 1395.
+    pub(super) fn deleted_through(&mut self, view: &ThroughView) -> Result<ColId> {
+        let table = self.arena.tables[view.slot as usize].table.clone();
+        match &view.bases[..] {
+            _ if !view.merged || view.bases.is_empty() => {
+                Err(error(ErrorCode::NonUpdatableTable, &[&table.name, &"DELETE"]))
+            }
+            [only] if view.others.is_empty() => {
+                self.arena.tables[view.slot as usize].intent = Intent::Delete;
+                Ok(*only)
+            }
+            _ => Err(error(ErrorCode::ViewDeleteMergeView, &[&table.schema, &table.name])),
+        }
+    }
+
+    /// The view that has the column.
+    pub(super) fn view_of(views: &[ThroughView], id: ColId) -> Option<&ThroughView> {
+        views.iter().find(|v| id >= v.first && id < v.first + v.width)
+    }
+
+    /// Marks views as updated, and gives the targets their conditions. Error 1393 for a second table of one view.
+    pub(super) fn updated_through(&mut self, views: Vec<ThroughView>, targets: &mut [BoundTarget]) -> Result<()> {
+        for view in views {
+            let of_view = |t: &&mut BoundTarget| view.bases.contains(&t.first);
+            let mut below = targets.iter_mut().filter(of_view);
+            let Some(target) = below.next() else { continue };
+            let table = self.arena.tables[view.slot as usize].table.clone();
+            if below.next().is_some() {
+                return Err(error(ErrorCode::ViewMultiupdate, &[&table.schema, &table.name]));
+            }
+            self.arena.tables[view.slot as usize].intent = Intent::Update;
+            target.checks.push(BoundCheck { view: view.slot, conditions: view.conditions, hides_counter: false });
+        }
+        Ok(())
+    }
+
     /// How the statement names the relation that has `first` as its first column.
     pub(super) fn named(&self, first: ColId, views: &[ThroughView], block: &Block) -> Named {
         let view = views.iter().find(|v| v.shows(first));

@@ -3,7 +3,8 @@
 //! keeps.
 
 use super::from::{FromBuilder, place};
-use super::{Binder, BoundTarget, error};
+use super::target::{BoundCheck, Conditions, ThroughView};
+use super::{Binder, error};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Body, ColId, Label, Query, Rel, RelKind};
 use crate::options::PlanOptions;
@@ -13,7 +14,7 @@ use crate::rewrite::merge;
 use gannet_parser::ast::{self, Ident, ObjectName, QueryBody, SelectItem, Statement, TableRef};
 use gannet_parser::{LexMode, printer};
 use gannet_schema::{CatalogSnapshot, CheckOption, RowSource, Table, View, ViewAlgorithm};
-use gannet_types::{ErrorCode, Result, SqlError, Value};
+use gannet_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -44,39 +45,15 @@ pub(crate) struct Names {
     full: bool,
 }
 
-/// A view's conditions that a row written through it must meet: over columns of any of the relations below.
-type Conditions = Vec<Expr>;
-
-/// WITH CHECK OPTION of a view through which a table is written.
-pub(crate) struct BoundCheck {
-    /// Plan table of the view.
-    pub(crate) view: u32,
-    pub(crate) conditions: Conditions,
-}
-
-/// A relation of a statement that changes rows through a view.
-pub(crate) struct ThroughView {
-    /// Plan table of the view.
-    pub(crate) slot: u32,
-    /// Its columns.
-    first: ColId,
-    pub(super) width: u32,
-    /// It was merged into the statement.
-    merged: bool,
-    /// First columns of the base tables below.
-    bases: Vec<ColId>,
-    conditions: Conditions,
-}
-
-impl ThroughView {
-    /// Its first column.
-    pub(super) fn first(&self) -> ColId {
-        self.first
-    }
-
-    /// The relation with this first column is the view, or a table below it.
-    pub(super) fn shows(&self, first: ColId) -> bool {
-        self.first == first || self.bases.contains(&first)
+/// The column whose values an expression gives unchanged: COLLATE may stand around it.
+fn column_shown(e: &Expr) -> Option<ColId> {
+    match &e.kind {
+        ExprKind::Column(id) => Some(*id),
+        ExprKind::Cast(inner) => {
+            let same = SqlType { collation: inner.ty.collation, ..e.ty.clone() } == inner.ty;
+            if same { column_shown(inner) } else { None }
+        }
+        _ => None,
     }
 }
 
@@ -163,13 +140,15 @@ impl Binder<'_> {
             let mut conditions = Vec::new();
             self.conditions(inner, slot, false, &mut conditions);
             merge::view(&mut self.arena, inner);
-            let mut bases = Vec::new();
+            let (mut bases, mut others) = (Vec::new(), Vec::new());
             let merged = merge::can_merge(inner);
             if let Body::Block(below) = &inner.body {
                 let base = |r: &&Rel| matches!(r.kind, RelKind::Base(_));
-                bases.extend(below.rels.iter().filter(base).map(|r| r.first));
+                let (of_tables, rest): (Vec<&Rel>, Vec<&Rel>) = below.rels.iter().partition(base);
+                bases.extend(of_tables.iter().map(|r| r.first));
+                others.extend(rest.iter().map(|r| r.first));
             }
-            all.push(ThroughView { slot, first: rel.first, width: rel.width, merged, bases, conditions });
+            all.push(ThroughView { slot, first: rel.first, width: rel.width, merged, bases, others, conditions });
         }
         if !all.is_empty() {
             merge::views(&mut self.arena, block);
@@ -212,48 +191,9 @@ impl Binder<'_> {
     pub(super) fn base_column(&self, mut id: ColId) -> Result<ColId> {
         let name = super::scope::Labels(&self.arena).name(id).to_owned();
         while let Some(e) = self.arena.replaced.get(&id) {
-            match e.kind {
-                ExprKind::Column(below) => id = below,
-                _ => return Err(error(ErrorCode::NonupdateableColumn, &[&name])),
-            }
+            id = column_shown(e).ok_or_else(|| error(ErrorCode::NonupdateableColumn, &[&name]))?;
         }
         Ok(id)
-    }
-
-    /// The base table that DELETE from a view means, by its first column. Errors 1288, 1395.
-    pub(super) fn deleted_through(&mut self, view: &ThroughView) -> Result<ColId> {
-        let table = self.arena.tables[view.slot as usize].table.clone();
-        match &view.bases[..] {
-            _ if !view.merged || view.bases.is_empty() => {
-                Err(error(ErrorCode::NonUpdatableTable, &[&table.name, &"DELETE"]))
-            }
-            [only] => {
-                self.arena.tables[view.slot as usize].intent = Intent::Delete;
-                Ok(*only)
-            }
-            _ => Err(error(ErrorCode::ViewDeleteMergeView, &[&table.schema, &table.name])),
-        }
-    }
-
-    /// The view that has the column.
-    pub(super) fn view_of(views: &[ThroughView], id: ColId) -> Option<&ThroughView> {
-        views.iter().find(|v| id >= v.first && id < v.first + v.width)
-    }
-
-    /// Marks views as updated, and gives the targets their conditions. Error 1393 for a second table of one view.
-    pub(super) fn updated_through(&mut self, views: Vec<ThroughView>, targets: &mut [BoundTarget]) -> Result<()> {
-        for view in views {
-            let of_view = |t: &&mut BoundTarget| view.bases.contains(&t.first);
-            let mut below = targets.iter_mut().filter(of_view);
-            let Some(target) = below.next() else { continue };
-            let table = self.arena.tables[view.slot as usize].table.clone();
-            if below.next().is_some() {
-                return Err(error(ErrorCode::ViewMultiupdate, &[&table.schema, &table.name]));
-            }
-            self.arena.tables[view.slot as usize].intent = Intent::Update;
-            target.checks.push(BoundCheck { view: view.slot, conditions: view.conditions });
-        }
-        Ok(())
     }
 
     /// The target of an INSERT into a view: its relation with the columns that can be named, those in order with the
@@ -279,15 +219,9 @@ impl Binder<'_> {
         // Columns that show one of a table's.
         let mut shown: Vec<(Box<str>, Option<(usize, u32)>)> = Vec::new();
         for (item, column) in block.items.iter().zip(&query.columns) {
-            let mut id = match item.expr.kind {
-                ExprKind::Column(id) => Some(id),
-                _ => None,
-            };
+            let mut id = column_shown(&item.expr);
             while let Some(e) = id.and_then(|id| self.arena.replaced.get(&id)) {
-                id = match e.kind {
-                    ExprKind::Column(below) => Some(below),
-                    _ => None,
-                };
+                id = column_shown(e);
             }
             let place = id.and_then(|id| {
                 let rel = block.rel_of(id)?;
@@ -296,6 +230,9 @@ impl Binder<'_> {
             shown.push((column.name.clone(), place));
         }
         let joined = block.rels.len() > 1;
+        if block.rels.iter().any(|r| !matches!(r.kind, RelKind::Base(_))) {
+            return Err(refused(ErrorCode::NonInsertableTable));
+        }
         if joined && builder.intent == Intent::Replace {
             return Err(refused(ErrorCode::ViewDeleteMergeView));
         }
@@ -331,6 +268,7 @@ impl Binder<'_> {
         if self.arena.tables[base as usize].table.source != RowSource::Engine {
             return Err(refused(ErrorCode::NonInsertableTable));
         }
+        let counter = self.arena.tables[base as usize].table.columns.iter().position(|c| c.auto_increment);
         let table = self.arena.tables[base as usize].table.id;
         if block.filter.iter().any(|e| self.read_in(e, table).is_some()) {
             return Err(refused(ErrorCode::NonInsertableTable));
@@ -347,7 +285,9 @@ impl Binder<'_> {
             Some((r, ordinal)) if r == target => Some((name, ordinal)),
             _ => None,
         });
-        Ok((rel, columns.collect(), BoundCheck { view: slot, conditions }))
+        let columns: Vec<(Box<str>, u32)> = columns.collect();
+        let hides_counter = counter.is_some_and(|c| columns.iter().all(|(_, ordinal)| *ordinal as usize != c));
+        Ok((rel, columns, BoundCheck { view: slot, conditions, hides_counter }))
     }
 
     // ---- names ----
@@ -482,8 +422,7 @@ pub fn definition(
         && match &bound.body {
             Body::Block(block) => {
                 let base = |r: &Rel| matches!(&r.kind, RelKind::Base(slot) if binder.arena.tables[*slot as usize].table.source.is_engine());
-                let column = |e: &Expr| matches!(e.kind, ExprKind::Column(_));
-                block.rels.iter().any(base) && block.items.iter().any(|i| column(&i.expr))
+                block.rels.iter().any(base) && block.items.iter().any(|i| column_shown(&i.expr).is_some())
             }
             _ => false,
         };

@@ -57,6 +57,7 @@ impl Builder<'_> {
             on_duplicate,
             checks: self.checks(&bound.checks, &bound.value_row)?,
             self_reference,
+            hides_counter: bound.checks.iter().any(|c| c.hides_counter),
         })
     }
 

@@ -69,9 +69,10 @@ pub(super) fn hinted(arena: &mut Arena, query: &mut Query) {
     query_where(arena, query, where_asked);
 }
 
-/// As [`query`] for the query of a view that is changed: nothing but merging leads to the tables.
+/// As [`query`] for the query of a view that is changed: nothing but merging leads to the tables. Those in derived
+/// tables are not reached.
 pub(crate) fn view(arena: &mut Arena, query: &mut Query) {
-    query_where(arena, query, |_, rel| rel.hints.merge != Some(false));
+    query_where(arena, query, |_, rel| rel.view.is_some() && rel.hints.merge != Some(false));
 }
 
 /// Whether a derived table is to be merged, if it can be.

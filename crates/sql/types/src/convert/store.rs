@@ -75,6 +75,10 @@ pub fn store_ref<'v>(v: ValueRef<'v>, ty: &SqlType, at: StoreTarget<'_>, cx: &mu
         narrow = c.charset().narrow(text);
         v = ValueRef::Str(&narrow, CollationId::UTF8MB4_BIN);
     }
+    // Bits are a number to dates and times.
+    if let (ValueRef::Bit(n, _), TypeId::Date | TypeId::DateTime | TypeId::Timestamp | TypeId::Time) = (v, ty.id) {
+        v = i64::try_from(n).map_or(ValueRef::UInt(n), ValueRef::Int);
+    }
     let mut s = Store { ty, at, cx };
     let value = match ty.id {
         id if id.is_integer() => s.integer(v)?,

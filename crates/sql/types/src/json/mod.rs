@@ -24,7 +24,7 @@ mod walk;
 
 pub use compare::{compare, sort_key};
 pub use parse::{ParseError, parse, parse_until};
-pub use path::{Index, Leg, Path, PathError};
+pub use path::{Index, Leg, Path, PathError, write_leg};
 pub use stored::{compare_stored, sort_key_stored};
 pub use walk::{contains, merge_patch, merge_preserve, overlaps};
 

@@ -1,6 +1,8 @@
 //! Path expressions: `$`, `.key`, `[n]`, `[last-n]`, `[a to b]`, `.*`, `[*]`, `**` (manual, "JSON Path Syntax").
 
 use super::Json;
+use crate::error::Result;
+use crate::room::{Pieces, Room};
 use std::collections::HashSet;
 
 /// A place in an array.
@@ -103,18 +105,36 @@ impl Path {
         self.0.iter().any(|leg| matches!(leg, Leg::AnyMember | Leg::AnyCell | Leg::Ellipsis | Leg::Range(..)))
     }
 
-    /// The values that it matches, each once, in document order.
-    pub fn find<'j>(&self, json: &'j Json) -> Vec<&'j Json> {
-        let mut walk = Walk::new(self, false);
-        walk.step(&self.0, json);
-        walk.found
+    /// The values that it matches, each once, in document order. Error 1038 without room for the list.
+    pub fn find<'j>(&self, json: &'j Json, room: Room<'_>) -> Result<Vec<&'j Json>> {
+        let mut found = Vec::new();
+        let mut pieces = Pieces::of(room);
+        self.visit(json, false, room, &mut |value, _| {
+            // A list grows by doubling.
+            pieces.take(2 * size_of::<&Json>())?;
+            found.push(value);
+            Ok(true)
+        })?;
+        Ok(found)
     }
 
-    /// Does it match any value?
-    pub fn exists(&self, json: &Json) -> bool {
-        let mut walk = Walk::new(self, true);
-        walk.step(&self.0, json);
-        !walk.found.is_empty()
+    /// Does it match any value? Error 1038 as [`Path::find`].
+    pub fn exists(&self, json: &Json, room: Room<'_>) -> Result<bool> {
+        let mut any = false;
+        self.visit(json, false, room, &mut |_, _| {
+            any = true;
+            Ok(false)
+        })?;
+        Ok(any)
+    }
+
+    /// Shows the values that it matches to `f`, each once, in document order, until `f` gives false. `tracked`: with
+    /// the legs that lead there. Error 1038 without room for what was seen.
+    pub fn visit<'j>(&self, json: &'j Json, tracked: bool, room: Room<'_>, f: &mut Visitor<'_, 'j>) -> Result<()> {
+        let ellipses = self.0.iter().filter(|leg| **leg == Leg::Ellipsis).count();
+        let pieces = Pieces::of(room);
+        let mut walk = Walk { at: Vec::new(), tracked, ellipses, seen: HashSet::new(), pieces, f, done: false };
+        walk.step(&self.0, json)
     }
 
     /// As text.
@@ -170,65 +190,97 @@ pub fn write_leg(leg: &Leg, out: &mut Vec<u8>) {
     }
 }
 
+/// What takes the values that a path matches.
+pub type Visitor<'f, 'j> = dyn FnMut(&'j Json, &mut Vec<Leg>) -> Result<bool> + 'f;
+
+/// Bytes that a walk takes to remember a value: a set is up to half empty.
+const SEEN: usize = 3 * size_of::<(usize, usize)>();
+
 /// A walk along a path.
-struct Walk<'j> {
-    found: Vec<&'j Json>,
-    /// Stops at the first match.
-    one: bool,
-    /// With `**`: (legs left, value's address) that were seen. One value is reached in many ways, and counts once.
-    seen: Option<HashSet<(usize, usize)>>,
+struct Walk<'f, 'j, 'r> {
+    /// The legs that led here, when they are asked for.
+    at: Vec<Leg>,
+    tracked: bool,
+    /// How many `**` the path has. With one, a value may be matched in several ways, and counts once; with more, a
+    /// place may be reached in many.
+    ellipses: usize,
+    /// (legs left, value's address) that were seen.
+    seen: HashSet<(usize, usize)>,
+    pieces: Pieces<'r>,
+    f: &'f mut Visitor<'f, 'j>,
+    done: bool,
 }
 
-impl<'j> Walk<'j> {
-    fn new(path: &Path, one: bool) -> Walk<'j> {
-        let seen = path.0.contains(&Leg::Ellipsis).then(HashSet::new);
-        Walk { found: Vec::new(), one, seen }
-    }
-
-    fn step(&mut self, legs: &[Leg], json: &'j Json) {
-        if self.one && !self.found.is_empty() {
-            return;
+impl<'j> Walk<'_, 'j, '_> {
+    fn step(&mut self, legs: &[Leg], json: &'j Json) -> Result<()> {
+        if self.done {
+            return Ok(());
         }
-        if let Some(seen) = &mut self.seen
-            && !seen.insert((legs.len(), std::ptr::from_ref(json) as usize))
-        {
-            return;
+        let counts = match legs.first() {
+            None => self.ellipses > 0,
+            Some(leg) => self.ellipses > 1 && *leg == Leg::Ellipsis,
+        };
+        if counts {
+            self.pieces.take(SEEN)?;
+            if !self.seen.insert((legs.len(), std::ptr::from_ref(json) as usize)) {
+                return Ok(());
+            }
         }
         let Some((leg, rest)) = legs.split_first() else {
-            self.found.push(json);
-            return;
+            self.done = !(self.f)(json, &mut self.at)?;
+            return Ok(());
         };
         match (leg, json) {
-            (Leg::Member(key), Json::Object(object)) => {
-                if let Some(value) = object.get(key) {
-                    self.step(rest, value);
-                }
-            }
-            (Leg::AnyMember, Json::Object(object)) => object.iter().for_each(|(_, v)| self.step(rest, v)),
-            (Leg::Cell(index), Json::Array(items)) => {
-                if let Ok(at) = index.within(items.len()) {
-                    self.step(rest, &items[at]);
-                }
-            }
+            (Leg::Member(key), Json::Object(object)) => match object.get(key) {
+                Some(value) => self.member(rest, (key, value)),
+                None => Ok(()),
+            },
+            (Leg::AnyMember, Json::Object(object)) => object.iter().try_for_each(|m| self.member(rest, m)),
+            (Leg::Cell(index), Json::Array(items)) => match index.within(items.len()) {
+                Ok(at) => self.cell(rest, at, &items[at]),
+                Err(_) => Ok(()),
+            },
             (Leg::Cell(index), scalar) if index.within(1).is_ok() => self.step(rest, scalar),
             (Leg::Range(a, b), Json::Array(items)) => {
                 let (a, b) = (a.clamped(items.len()).max(0), b.clamped(items.len()).min(items.len() as i64 - 1));
-                for at in a..=b {
-                    self.step(rest, &items[at as usize]);
-                }
+                (a..=b).try_for_each(|at| self.cell(rest, at as usize, &items[at as usize]))
             }
             (Leg::Range(a, b), scalar) if a.clamped(1).max(0) <= b.clamped(1).min(0) => self.step(rest, scalar),
-            (Leg::AnyCell, Json::Array(items)) => items.iter().for_each(|v| self.step(rest, v)),
+            (Leg::AnyCell, Json::Array(items)) => self.cells(rest, items),
             (Leg::Ellipsis, json) => {
-                self.step(rest, json);
+                self.step(rest, json)?;
                 match json {
-                    Json::Array(items) => items.iter().for_each(|v| self.step(legs, v)),
-                    Json::Object(object) => object.iter().for_each(|(_, v)| self.step(legs, v)),
-                    _ => {}
+                    Json::Array(items) => self.cells(legs, items),
+                    Json::Object(object) => object.iter().try_for_each(|m| self.member(legs, m)),
+                    _ => Ok(()),
                 }
             }
-            _ => {}
+            _ => Ok(()),
         }
+    }
+
+    fn cells(&mut self, legs: &[Leg], items: &'j [Json]) -> Result<()> {
+        items.iter().enumerate().try_for_each(|(n, item)| self.cell(legs, n, item))
+    }
+
+    fn cell(&mut self, legs: &[Leg], n: usize, item: &'j Json) -> Result<()> {
+        if !self.tracked {
+            return self.step(legs, item);
+        }
+        self.at.push(Leg::Cell(Index { n, from_end: false }));
+        let outcome = self.step(legs, item);
+        self.at.pop();
+        outcome
+    }
+
+    fn member(&mut self, legs: &[Leg], (key, value): (&str, &'j Json)) -> Result<()> {
+        if !self.tracked {
+            return self.step(legs, value);
+        }
+        self.at.push(Leg::Member(key.into()));
+        let outcome = self.step(legs, value);
+        self.at.pop();
+        outcome
     }
 }
 

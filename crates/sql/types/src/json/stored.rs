@@ -46,7 +46,9 @@ impl<'r> Encoder<'r> {
         Encoder { out: Vec::new(), counted: 0, pieces: Pieces::of(room) }
     }
 
-    pub(super) fn finish(self) -> Result<Text> {
+    /// The text is a copy.
+    pub(super) fn finish(mut self) -> Result<Text> {
+        self.pieces.take(self.out.len())?;
         Ok(self.out.into())
     }
 

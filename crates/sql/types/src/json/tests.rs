@@ -97,7 +97,7 @@ fn paths() {
         ("$.b[last]", "6"),
     ] {
         let parsed = Path::parse(path).unwrap_or_else(|e| panic!("{path}: {e:?}"));
-        let found: Vec<String> = parsed.find(&doc).into_iter().map(shown).collect();
+        let found: Vec<String> = parsed.find(&doc, Room::FREE).unwrap().into_iter().map(shown).collect();
         assert_eq!(found.join("|"), expected, "{path}");
     }
     for (path, at) in [
@@ -121,10 +121,10 @@ fn a_path_of_ellipses_takes_linear_time() {
     let doc = read(&format!("{}1{}", "[".repeat(100), "]".repeat(100)));
     let path = Path::parse(&format!("${}", "**[0]".repeat(30))).unwrap();
     // Each of 30 steps goes one level down at least, and a cell of the scalar is the scalar.
-    assert_eq!(path.find(&doc).len(), 71);
+    assert_eq!(path.find(&doc, Room::FREE).unwrap().len(), 71);
     let wide = Json::Array((0..100_000).map(Json::Int).collect());
-    assert_eq!(Path::parse("$[*]").unwrap().find(&wide).len(), 100_000);
-    assert_eq!(Path::parse("$**[*]").unwrap().find(&wide).len(), 100_000);
+    assert_eq!(Path::parse("$[*]").unwrap().find(&wide, Room::FREE).unwrap().len(), 100_000);
+    assert_eq!(Path::parse("$**[*]").unwrap().find(&wide, Room::FREE).unwrap().len(), 100_000);
 }
 
 #[test]
