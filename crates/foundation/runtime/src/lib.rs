@@ -9,6 +9,7 @@
 
 mod batch;
 mod buf;
+mod cpu;
 mod cx;
 mod fiber;
 mod figures;
@@ -29,6 +30,7 @@ mod together;
 mod worker;
 
 pub use buf::{ALIGN, AlignedBuf};
+pub use cpu::{cpu_rests, cpu_runs};
 pub use figures::{FileCount, FileFigures, FileUse, file_figures, forget_file_figures};
 pub use file::{File, OpenOptions};
 pub use gannet_base::slot::MAX_SLOTS;

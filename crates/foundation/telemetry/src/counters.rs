@@ -248,6 +248,7 @@ counters! {
     ThreadsConnected = "Threads_connected", Gauge, Global;
     ThreadsCreated = "Threads_created", Counter, Global;
     AbortedClients = "Aborted_clients", Counter, Global;
+    EmptyQueries = "Empty_queries", Counter, Both;
     AbortedConnects = "Aborted_connects", Counter, Global;
     ConnectionErrorsAccept = "Connection_errors_accept", Counter, Global;
     ConnectionErrorsInternal = "Connection_errors_internal", Counter, Global;

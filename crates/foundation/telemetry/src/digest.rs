@@ -52,6 +52,8 @@ pub struct Execution {
     pub error: bool,
     /// Of the latency, waiting for locks of rows and tables.
     pub locks_ns: u64,
+    /// Processor time, where that is measured.
+    pub cpu_ns: u64,
     /// Warnings raised.
     pub warnings: u64,
     /// Rows in result sets.
@@ -185,6 +187,8 @@ fields! {
     total_ns,
     /// Of these, waiting for locks of rows and tables.
     locks_ns,
+    /// Processor time, where that was measured.
+    cpu_ns,
 }
 
 impl Block {
@@ -226,6 +230,7 @@ impl Added {
             no_index: e.no_index as u64,
             total_ns: e.latency_ns,
             locks_ns: e.locks_ns,
+            cpu_ns: e.cpu_ns,
         }
     }
 }

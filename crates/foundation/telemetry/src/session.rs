@@ -8,14 +8,20 @@
 use std::cell::Cell;
 
 use gannet_base::sync::Mutex;
-use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::Counter;
 
 /// A block of counters. Written by the thread that runs the session, read by anybody. On lines of its own, of which a
-/// simple statement counts on two.
+/// simple statement counts on two. Behind the counters: [`CPU`].
 #[repr(align(64))]
-struct Cells([AtomicU64; Counter::COUNT]);
+struct Cells([AtomicU64; Counter::COUNT + 1]);
+
+/// Where the processor time is that the session's commands have taken, in nanoseconds.
+const CPU: usize = Counter::COUNT;
+
+/// Processor time of sessions is measured.
+static MEASURES_CPU: AtomicBool = AtomicBool::new(false);
 
 /// The block that counts now, to be put aside and taken up again.
 #[derive(Clone, Copy, Default)]
@@ -23,6 +29,8 @@ pub struct Current(Option<&'static Cells>);
 
 thread_local! {
     static CURRENT: Cell<Current> = const { Cell::new(Current(None)) };
+    /// The thread's processor time when the current block's command went on; 0: nothing is measured.
+    static SINCE: Cell<u64> = const { Cell::new(0) };
 }
 
 static FREE: Mutex<Vec<&'static Cells>> = Mutex::new(Vec::new());
@@ -60,6 +68,11 @@ impl SessionCounters {
     /// The present value.
     pub fn get(&self, c: Counter) -> u64 {
         self.0.0[c as usize].load(Relaxed)
+    }
+
+    /// Processor time of its commands while that was measured, in nanoseconds, up to the last [`cpu_upto`].
+    pub fn cpu_ns(&self) -> u64 {
+        self.0.0[CPU].load(Relaxed)
     }
 
     /// Sets all to zero (FLUSH STATUS, COM_RESET_CONNECTION).
@@ -103,6 +116,31 @@ pub(crate) fn bump_all<const N: usize>(some: [(Counter, u64); N]) {
     }
 }
 
+/// Whether processor time is measured, which costs two system calls a command and for each wait in it.
+#[inline(always)]
+pub fn measures_cpu() -> bool {
+    MEASURES_CPU.load(Relaxed)
+}
+
+/// Turns that on or off.
+pub fn measure_cpu(on: bool) {
+    MEASURES_CPU.store(on, Relaxed);
+}
+
+/// The current session's command goes on, when its thread has taken so much processor time.
+pub fn cpu_from(thread_ns: u64) {
+    SINCE.set(thread_ns.max(1));
+}
+
+/// It pauses or ends, when its thread has taken so much: the session has taken what is between.
+pub fn cpu_upto(thread_ns: u64) {
+    let since = SINCE.replace(0);
+    if let (Current(Some(cells)), 1..) = (CURRENT.get(), since) {
+        let cell = &cells.0[CPU];
+        cell.store(cell.load(Relaxed).wrapping_add(thread_ns.saturating_sub(since)), Relaxed);
+    }
+}
+
 /// Takes the thread's current block away: its task is suspended.
 #[inline]
 pub fn put_aside() -> Current {
@@ -136,7 +174,16 @@ mod tests {
         sub(Counter::Questions, 1);
         a.leave();
         assert_eq!((a.get(Counter::Questions), b.get(Counter::Questions)), (6, 1));
+        a.enter();
+        cpu_upto(7);
+        cpu_from(10);
+        cpu_upto(15);
+        cpu_upto(20);
+        cpu_from(30);
+        cpu_upto(31);
+        a.leave();
+        assert_eq!((a.cpu_ns(), b.cpu_ns()), (6, 0));
         a.reset();
-        assert_eq!(a.get(Counter::Questions), 0);
+        assert_eq!((a.get(Counter::Questions), a.cpu_ns()), (0, 0));
     }
 }

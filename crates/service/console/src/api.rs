@@ -8,7 +8,7 @@ use crate::{model, tree};
 use gannet_core::Core;
 use gannet_core::kept::KeptText;
 use gannet_core::registry::Activity;
-use gannet_core::seen::{Class, Gauge, Moment, Sample};
+use gannet_core::seen::{Class, Gauge, Moment, Sample, Span};
 use gannet_runtime::{Wait, WallTime, now_ns, run_long};
 use gannet_session::Answer;
 use gannet_telemetry::{Counter, DigestSnapshot, Histogram};
@@ -82,10 +82,17 @@ fn range(r: &Request) -> (u64, u64) {
 /// The moments of a time: seconds while those are kept, joined until at most `most` are left.
 fn moments(core: &Core, (from, to): (u64, u64), most: usize) -> Vec<Moment> {
     let all = &core.seen.moments;
-    let (fine, coarse) = (all.begin(true).unwrap_or(0), all.begin(false).unwrap_or(u64::MAX));
-    // Nothing older is kept than the seconds, or nothing older is asked for.
-    let seconds = to - from <= HOUR_MS && (fine < coarse || fine <= from + 60_000);
-    let found = all.between(from, to, seconds);
+    let fine = all.begin(Span::Second).unwrap_or(0);
+    let [tens, minutes] = [Span::TenSeconds, Span::Minute].map(|span| all.begin(span).unwrap_or(u64::MAX));
+    // Nothing older is kept than the seconds, or nothing older is asked for; and so with the tens of seconds.
+    let span = if to - from <= HOUR_MS && (fine < tens.min(minutes) || fine <= from + 60_000) {
+        Span::Second
+    } else if tens <= from.max(minutes).saturating_add(HOUR_MS) {
+        Span::TenSeconds
+    } else {
+        Span::Minute
+    };
+    let found = all.between(from, to, span);
     let step = found.len().div_ceil(most).max(1);
     let joined = found.chunks(step).map(|chunk| {
         let mut whole = chunk[0].clone();

@@ -133,7 +133,7 @@ fn describe(o: &mut Object<'_>, network: &Network, clients: u32, most: u32) {
 pub fn answer(core: &Core, r: &Request) -> Response {
     let to = r.number("to").unwrap_or_else(|| WallTime::now().micros() / 1000);
     let from = r.number("from").unwrap_or(to.saturating_sub(LOOK_BACK_MS));
-    let moments = core.seen.moments.between(from, to, true);
+    let moments = core.seen.moments.between(from, to, gannet_core::seen::Span::Second);
     let mut json = Json::default();
     json.object(|o| match measure(&moments) {
         None => o.text("says", "too few statements ran in this time to say anything"),

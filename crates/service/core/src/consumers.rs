@@ -1,6 +1,6 @@
 //! What performance_schema collects of single statements: the rows of `setup_consumers` that can be changed.
 
-use gannet_base::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use gannet_base::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
 /// A consumer that can be switched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +9,7 @@ pub enum Consumer {
     StatementsHistory,
     StatementsHistoryLong,
     WaitsCurrent,
+    StatementsCpu,
 }
 
 impl Consumer {
@@ -18,6 +19,7 @@ impl Consumer {
             "events_statements_current" => Consumer::StatementsCurrent,
             "events_statements_history" => Consumer::StatementsHistory,
             "events_statements_history_long" => Consumer::StatementsHistoryLong,
+            "events_statements_cpu" => Consumer::StatementsCpu,
             "events_waits_current" => Consumer::WaitsCurrent,
             _ => return None,
         })
@@ -38,7 +40,11 @@ pub struct Kept {
 }
 
 /// Which are on.
-pub struct Consumers(AtomicU8);
+pub struct Consumers {
+    bits: AtomicU8,
+    /// Processor time is measured for it.
+    measures: AtomicBool,
+}
 
 /// Nothing is collected, whatever is on: `performance_schema` is OFF.
 const OFF: u8 = 1 << 7;
@@ -46,7 +52,8 @@ const OFF: u8 = 1 << 7;
 impl Default for Consumers {
     /// As MySQL's defaults: without the long history and the waits.
     fn default() -> Self {
-        Consumers(AtomicU8::new(Consumer::StatementsCurrent.bit() | Consumer::StatementsHistory.bit()))
+        let bits = Consumer::StatementsCurrent.bit() | Consumer::StatementsHistory.bit();
+        Consumers { bits: AtomicU8::new(bits), measures: AtomicBool::new(false) }
     }
 }
 
@@ -54,13 +61,13 @@ impl Consumers {
     /// A consumer is on. The long history and the current statements' figures are made of the history.
     #[inline]
     pub fn is_on(&self, consumer: Consumer) -> bool {
-        self.0.load(Relaxed) & (consumer.bit() | OFF) == consumer.bit()
+        self.bits.load(Relaxed) & (consumer.bit() | OFF) == consumer.bit()
     }
 
     /// What statements leave behind when they end.
     #[inline]
     pub fn of_ended(&self) -> Kept {
-        let bits = self.0.load(Relaxed);
+        let bits = self.bits.load(Relaxed);
         if bits & OFF != 0 {
             return Kept { own: false, long: false };
         }
@@ -73,25 +80,35 @@ impl Consumers {
     /// Anything is collected of statements.
     #[inline]
     pub fn collect(&self) -> bool {
-        self.0.load(Relaxed) & OFF == 0
+        self.bits.load(Relaxed) & OFF == 0
     }
 
     /// Collects again, or nothing any more.
     pub fn switch_all(&self, on: bool) {
         if on {
-            self.0.fetch_and(!OFF, Relaxed);
+            self.bits.fetch_and(!OFF, Relaxed);
         } else {
-            self.0.fetch_or(OFF, Relaxed);
+            self.bits.fetch_or(OFF, Relaxed);
+        }
+        self.follow();
+    }
+
+    /// Processor time is measured while its consumer is on: by the process, where other servers may be, too.
+    fn follow(&self) {
+        let on = self.is_on(Consumer::StatementsCpu);
+        if self.measures.swap(on, Relaxed) != on {
+            gannet_telemetry::measure_cpu(on);
         }
     }
 
     /// Switches one.
     pub fn set(&self, consumer: Consumer, on: bool) {
         if on {
-            self.0.fetch_or(consumer.bit(), Relaxed);
+            self.bits.fetch_or(consumer.bit(), Relaxed);
         } else {
-            self.0.fetch_and(!consumer.bit(), Relaxed);
+            self.bits.fetch_and(!consumer.bit(), Relaxed);
         }
+        self.follow();
     }
 }
 

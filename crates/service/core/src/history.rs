@@ -25,7 +25,7 @@ pub const TEXT_BYTES: usize = 1024;
 /// Words of a text that need no lock.
 const TEXT_WORDS: usize = 16;
 /// Figures of an execution: see [`figures`].
-const FIGURES: usize = 8;
+const FIGURES: usize = 9;
 
 /// What a session's statement leaves when it has ended.
 pub struct Ended<'a> {
@@ -167,6 +167,7 @@ fn figures(e: &Execution, command: Activity, error: u16) -> [u64; FIGURES] {
     [
         e.latency_ns,
         e.locks_ns,
+        e.cpu_ns,
         e.warnings,
         e.rows_sent,
         e.rows_examined,
@@ -177,12 +178,13 @@ fn figures(e: &Execution, command: Activity, error: u16) -> [u64; FIGURES] {
 }
 
 fn execution(f: [u64; FIGURES], work: [u64; WORK.len()]) -> (Execution, Activity, u16) {
-    let [latency_ns, locks_ns, warnings, rows_sent, rows_examined, rows_affected, end_unix_us, last] = f;
+    let [latency_ns, locks_ns, cpu_ns, warnings, rows_sent, rows_examined, rows_affected, end_unix_us, last] = f;
     let error = (last >> 16) as u16;
     let execution = Execution {
         latency_ns,
         error: error != 0,
         locks_ns,
+        cpu_ns,
         warnings,
         rows_sent,
         rows_examined,

@@ -62,6 +62,7 @@ pub struct Did {
     pub min_ns: u64,
     pub max_ns: u64,
     pub locks_ns: u64,
+    pub cpu_ns: u64,
     pub errors: u64,
     pub warnings: u64,
     pub rows_affected: u64,
@@ -80,6 +81,7 @@ impl Default for Did {
             min_ns: u64::MAX,
             max_ns: 0,
             locks_ns: 0,
+            cpu_ns: 0,
             errors: 0,
             warnings: 0,
             rows_affected: 0,
@@ -100,6 +102,7 @@ impl Did {
             min_ns: e.latency_ns,
             max_ns: e.latency_ns,
             locks_ns: e.locks_ns,
+            cpu_ns: e.cpu_ns,
             errors: e.error.into(),
             warnings: e.warnings,
             rows_affected: e.rows_affected,
@@ -117,6 +120,7 @@ impl Did {
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
         self.locks_ns += other.locks_ns;
+        self.cpu_ns += other.cpu_ns;
         self.errors += other.errors;
         self.warnings += other.warnings;
         self.rows_affected += other.rows_affected;
@@ -172,7 +176,7 @@ struct Cells {
 }
 
 /// Sums of [`Did`] before those of [`WORK`].
-const PLAIN: usize = 9;
+const PLAIN: usize = 10;
 const SUMS: usize = PLAIN + WORK.len();
 
 impl Cells {
@@ -187,13 +191,14 @@ impl Cells {
 
     #[inline]
     fn add(&self, e: &Execution) {
-        let [count, total, locks, errors, warnings, affected, sent, examined, no_index, work @ ..] = &self.sums;
+        let [count, total, locks, cpu, errors, warnings, affected, sent, examined, no_index, work @ ..] = &self.sums;
         let bump = |cell: &AtomicU64, n: u64| cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
         bump(count, 1);
         bump(total, e.latency_ns);
         // Of a simple statement most are zero, and their lines stay untouched.
         for (cell, n) in [
             (locks, e.locks_ns),
+            (cpu, e.cpu_ns),
             (errors, e.error.into()),
             (warnings, e.warnings),
             (affected, e.rows_affected),
@@ -218,13 +223,26 @@ impl Cells {
 
     fn read(&self) -> Did {
         let sums = self.sums.each_ref().map(|n| n.load(Relaxed));
-        let [count, total_ns, locks_ns, errors, warnings, rows_affected, rows_sent, rows_examined, no_index, ..] = sums;
+        let [
+            count,
+            total_ns,
+            locks_ns,
+            cpu_ns,
+            errors,
+            warnings,
+            rows_affected,
+            rows_sent,
+            rows_examined,
+            no_index,
+            ..,
+        ] = sums;
         Did {
             count,
             total_ns,
             min_ns: self.min_ns.load(Relaxed),
             max_ns: self.max_ns.load(Relaxed),
             locks_ns,
+            cpu_ns,
             errors,
             warnings,
             rows_affected,
@@ -309,6 +327,30 @@ pub struct Account {
     pub errors: Errors,
     /// By counter.
     pub counts: Vec<u64>,
+    pub life: Life,
+}
+
+/// Connections, and how they ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Life {
+    /// How long they were connected.
+    pub connected_ns: u64,
+    /// Those that were encrypted.
+    pub secure: u64,
+    /// Those that were not let in.
+    pub denied: u64,
+    /// Those that did not end by themselves.
+    pub lost: u64,
+}
+
+impl Life {
+    /// Adds those of others.
+    pub fn add(&mut self, other: &Life) {
+        self.connected_ns += other.connected_ns;
+        self.secure += other.secure;
+        self.denied += other.denied;
+        self.lost += other.lost;
+    }
 }
 
 impl Account {
@@ -317,6 +359,7 @@ impl Account {
         add_errors(&mut self.errors, &other.errors);
         self.counts.resize(self.counts.len().max(other.counts.len()), 0);
         self.counts.iter_mut().zip(&other.counts).for_each(|(n, m)| *n += m);
+        self.life.add(&other.life);
     }
 }
 
@@ -392,25 +435,31 @@ impl Ledger {
     fn renew(&self, session: &SessionDeeds, who: &(String, String)) {
         let round = self.round.load(Relaxed);
         if session.round.load(Relaxed) >= self.kept_from.load(Relaxed) {
-            self.keep(session, who, Vec::new());
+            self.keep(session, who, (Vec::new(), Life::default()));
         }
         session.clear();
         session.round.store(round, Relaxed);
     }
 
     /// The session ends, or goes on as another user.
-    pub fn ends(&self, session: &SessionDeeds, who: &(String, String), counters: &SessionCounters) {
+    pub fn ends(&self, session: &SessionDeeds, who: &(String, String), (counters, life): (&SessionCounters, Life)) {
         let shown = |c: &Counter| if c.scope() == Scope::Both { counters.get(*c) } else { 0 };
         let counts = Counter::ALL.iter().map(shown).collect();
         let kept = session.round.load(Relaxed) >= self.kept_from.load(Relaxed);
         let nothing = SessionDeeds::default();
-        self.keep(if kept { session } else { &nothing }, who, counts);
+        self.keep(if kept { session } else { &nothing }, who, (counts, life));
         session.clear();
         session.round.store(self.round.load(Relaxed), Relaxed);
     }
 
-    fn keep(&self, session: &SessionDeeds, (user, host): &(String, String), counts: Vec<u64>) {
-        let ended = Account { deeds: session.deeds(), errors: session.errors.lock().clone(), counts };
+    /// A client of this name, from this host, was not let in.
+    pub fn denied(&self, who: &(String, String)) {
+        let life = Life { denied: 1, ..Life::default() };
+        self.keep(&SessionDeeds::default(), who, (Vec::new(), life));
+    }
+
+    fn keep(&self, session: &SessionDeeds, (user, host): &(String, String), (counts, life): (Vec<u64>, Life)) {
+        let ended = Account { deeds: session.deeds(), errors: session.errors.lock().clone(), counts, life };
         let mut all = self.accounts.lock();
         for (of, accounts) in ALL.iter().zip(all.iter_mut()) {
             let key = of.key(user, host);

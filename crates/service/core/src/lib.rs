@@ -38,6 +38,7 @@ pub mod tallies;
 pub mod timers;
 pub mod tls;
 pub mod user_locks;
+pub mod uses;
 pub mod vars;
 pub mod work;
 pub mod xa;

@@ -7,10 +7,10 @@ pub use crate::activity::Activity;
 use crate::consumers::Consumers;
 use crate::history::{Ended, Event, History, LongHistory, Running, TEXT_BYTES};
 use crate::kept::KeptText;
-use crate::ledger::{Kind, Ledger, SessionDeeds};
+use crate::ledger::{Kind, Ledger, Life, SessionDeeds};
 use crate::tallies::{Counted, Tallies};
 use gannet_base::Sequence;
-use gannet_base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use gannet_base::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_base::sync::{Mutex, RwLock};
 use gannet_parser::LexMode;
 use gannet_runtime::{Interrupt, LastWord, TaskContext, Wait, Waker};
@@ -72,6 +72,10 @@ pub struct Entry {
     pub compression: OnceLock<Algorithm>,
     /// How its connection is encrypted; empty where it is not.
     pub tls: OnceLock<Agreed>,
+    /// When it began, or its client changed user.
+    began_ns: AtomicU64,
+    /// It did not end by itself.
+    lost: AtomicBool,
 }
 
 /// How far a connection's login is. Connections that have logged in and those that have not are bounded separately,
@@ -107,6 +111,18 @@ pub struct Who {
 const ATTRIBUTES: usize = 512;
 
 impl Entry {
+    /// The connection as its user's, up to now.
+    pub fn life(&self) -> Life {
+        let connected_ns = gannet_runtime::now_ns().saturating_sub(self.began_ns.load(Relaxed));
+        let (secure, lost) = (self.tls.get().is_some(), self.lost.load(Relaxed));
+        Life { connected_ns, secure: secure.into(), denied: 0, lost: lost.into() }
+    }
+
+    /// The client is gone, or was silent for too long.
+    pub fn is_lost(&self) {
+        self.lost.store(true, Relaxed);
+    }
+
     /// There is no client: the session is the server's own.
     pub fn is_own(&self) -> bool {
         self.progress.load(Relaxed) == Progress::Own as u8
@@ -352,6 +368,8 @@ pub struct Registry {
     /// Connections whose clients have logged in.
     inside: AtomicUsize,
     map: Mutex<BTreeMap<u64, Arc<Entry>>>,
+    /// When the active ones of many were counted, and how many they were.
+    ran: Mutex<(u64, u64)>,
     /// What is collected of single statements.
     pub consumers: Consumers,
     /// Statements of all sessions, while that is asked for.
@@ -401,6 +419,8 @@ impl Registry {
             progress: AtomicU8::new(progress as u8),
             compression: OnceLock::new(),
             tls: OnceLock::new(),
+            began_ns: AtomicU64::new(gannet_runtime::now_ns()),
+            lost: AtomicBool::new(false),
             activity: AtomicU8::new(Activity::Connect as u8),
             since_ns: AtomicU64::new(gannet_runtime::now_ns()),
             info: std::array::from_fn(|_| AtomicU64::new(0)),
@@ -440,8 +460,9 @@ impl Registry {
     /// The client of a connection has logged in or changed user.
     pub fn known_as(&self, entry: &Entry, who: Who) {
         if entry.progress.load(Relaxed) == Progress::In as u8 {
-            self.ledger.ends(&entry.deeds, &entry.account(), &entry.counters);
+            self.ledger.ends(&entry.deeds, &entry.account(), (&entry.counters, entry.life()));
         }
+        entry.began_ns.store(gannet_runtime::now_ns(), Relaxed);
         let counted = self.tallies.count(Some((&who.user, entry.host())));
         if let Some(before) = &mut *entry.counted.lock() {
             before.becomes(counted);
@@ -505,7 +526,7 @@ impl Registry {
         // Lists may hold the entry for a while.
         drop(gone.as_ref().and_then(|e| e.counted.lock().take()));
         if let Some(entry) = &gone {
-            self.ledger.ends(&entry.deeds, &entry.account(), &entry.counters);
+            self.ledger.ends(&entry.deeds, &entry.account(), (&entry.counters, entry.life()));
         }
         if gone.is_some_and(|e| e.progress.load(Relaxed) == Progress::In as u8) {
             self.inside.fetch_sub(1, Relaxed);
@@ -525,6 +546,22 @@ impl Registry {
     /// All entries, by id.
     pub fn all(&self) -> Vec<Arc<Entry>> {
         self.map.lock().values().cloned().collect()
+    }
+
+    /// Sessions that do something. Of many it is what was counted a moment ago: lists of counters are asked for often.
+    pub fn running(&self) -> u64 {
+        const COUNTED: usize = 256;
+        const MOMENT_NS: u64 = 50_000_000;
+        let map = self.map.lock();
+        let count = || map.values().filter(|e| e.activity().0 != Activity::Sleep).count() as u64;
+        if map.len() <= COUNTED {
+            return count();
+        }
+        let (now, mut last) = (gannet_runtime::now_ns(), self.ran.lock());
+        if now > last.0 + MOMENT_NS {
+            *last = (now, count());
+        }
+        last.1
     }
 
     /// One entry.

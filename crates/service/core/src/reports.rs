@@ -22,6 +22,8 @@ const KEY: usize = 64;
 pub struct Reports {
     /// Waits since the summary of them was truncated.
     pub waits: WaitSummary,
+    /// What the lists of used tables and users count from.
+    pub uses: crate::uses::Uses,
     foreign_key: Mutex<Option<String>>,
 }
 

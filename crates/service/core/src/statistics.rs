@@ -116,7 +116,7 @@ impl Watched {
 }
 
 /// The trees of each part of a table, or of the table, that somebody has used since the start.
-fn trees_of(table: &Table) -> Vec<Option<&Trees>> {
+pub(crate) fn trees_of(table: &Table) -> Vec<Option<&Trees>> {
     match &table.partitions {
         None => vec![table.opened_trees()],
         Some(parts) => {

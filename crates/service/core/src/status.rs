@@ -1,13 +1,16 @@
 //! SHOW STATUS: telemetry's counters, the engine's figures, and what follows from them. O(workers) to collect.
 
 use crate::Core;
-use crate::registry::{Activity, Entry};
+use crate::registry::Entry;
 use crate::tallies::By;
 use gannet_base::PAGE_SIZE;
 use gannet_engine::{Beyond, ConsumerStatus, Engine, EngineStatus, RecoveryStatus, ScrubStatus, SpaceUsage};
 use gannet_telemetry::{Counter, Kind, Scope, SessionCounters, longest_row_lock_us, max_connections_seen, totals};
 use gannet_wire::compress::Algorithm;
 use gannet_wire::tls::{Agreed, Facts};
+use std::cell::LazyCell;
+use std::convert::Infallible;
+use std::fmt::Write;
 use std::sync::OnceLock;
 
 pub(crate) const PAGE_BYTES: u64 = PAGE_SIZE as u64;
@@ -196,25 +199,54 @@ impl std::fmt::Display for Shown {
     }
 }
 
-/// What the computed figures are made from, taken once for all of them.
+/// What the computed figures are made from, each taken when it is first asked for.
 struct Taken<'a> {
     server: &'a Core,
-    /// The counters as they are shown, in order of declaration.
-    counts: Vec<Shown>,
-    engine: EngineStatus,
-    recovery: RecoveryStatus,
-    space: SpaceUsage,
-    scrub: ScrubStatus,
+    /// Whose counts are shown where it has them.
+    session: Option<&'a SessionCounters>,
+    base: Vec<u64>,
+    totals: Vec<(Counter, u64)>,
+    engine: LazyCell<EngineStatus, Box<dyn Fn() -> EngineStatus + 'a>>,
+    recovery: LazyCell<RecoveryStatus, Box<dyn Fn() -> RecoveryStatus + 'a>>,
+    space: LazyCell<SpaceUsage, Box<dyn Fn() -> SpaceUsage + 'a>>,
+    scrub: LazyCell<ScrubStatus, Box<dyn Fn() -> ScrubStatus + 'a>>,
     /// The session's own connection.
     tls: Option<&'a Agreed>,
     compression: Option<&'a Algorithm>,
     /// The certificate that is offered; `None`: there is no TLS.
-    certificate: Option<Facts>,
+    certificate: LazyCell<Option<Facts>, Box<dyn Fn() -> Option<Facts> + 'a>>,
 }
 
-impl Taken<'_> {
+impl<'a> Taken<'a> {
+    fn new(server: &'a Core, session: Option<&'a SessionCounters>, entry: Option<&'a Entry>) -> Taken<'a> {
+        Taken {
+            server,
+            session,
+            base: server.status_base(),
+            totals: totals(),
+            engine: LazyCell::new(Box::new(|| server.engine.status())),
+            recovery: LazyCell::new(Box::new(|| server.engine.recovery())),
+            space: LazyCell::new(Box::new(|| server.engine.space())),
+            scrub: LazyCell::new(Box::new(|| server.engine.scrub_status())),
+            tls: entry.and_then(|e| e.tls.get()),
+            compression: entry.and_then(|e| e.compression.get()),
+            certificate: LazyCell::new(Box::new(|| server.tls.acceptor().map(|a| a.facts.clone()))),
+        }
+    }
+
+    /// A counter as it is shown.
+    fn shown(&self, c: Counter) -> Shown {
+        let n = self.totals.get(c as usize).map_or(0, |(_, n)| *n);
+        let own = self.session.filter(|_| c.scope() == Scope::Both && c != Counter::Queries);
+        match (c.kind(), own) {
+            (Kind::Counter, Some(s)) => Shown::Number(s.get(c)),
+            (Kind::Gauge, _) => Shown::Signed(n as i64),
+            (Kind::Counter, None) => Shown::Number(n.wrapping_sub(self.base.get(c as usize).copied().unwrap_or(0))),
+        }
+    }
+
     fn count(&self, c: Counter) -> u64 {
-        match self.counts[c as usize] {
+        match self.shown(c) {
             Shown::Number(n) => n,
             Shown::Signed(_) | Shown::Text(_) => 0,
         }
@@ -226,6 +258,14 @@ impl Taken<'_> {
 
     fn fact(&self, of: impl Fn(&Facts) -> &String) -> Shown {
         self.certificate.as_ref().map_or(String::new(), |f| of(f).clone()).into()
+    }
+
+    fn value(&self, source: Source) -> Shown {
+        match source {
+            Source::Counter(c) => self.shown(c),
+            Source::Figure(f) => (f.value)(self),
+            Source::Never => Shown::Number(0),
+        }
     }
 }
 
@@ -250,7 +290,7 @@ const FIGURES: &[Figure] = figures! {
     Uptime: |t| t.server.uptime_s();
     Uptime_since_flush_status: |t| t.server.uptime_since_flush_s();
     Max_used_connections: |_t| max_connections_seen();
-    Threads_running: |t| t.server.registry.all().iter().filter(|e| e.activity().0 != Activity::Sleep).count() as u64;
+    Threads_running: |t| t.server.registry.running();
     Performance_schema_accounts_lost: |t| t.server.registry.tallies.lost(By::Account);
     Performance_schema_users_lost: |t| t.server.registry.tallies.lost(By::User);
     Performance_schema_hosts_lost: |t| t.server.registry.tallies.lost(By::Host);
@@ -378,55 +418,61 @@ fn sources() -> &'static [(&'static str, Source)] {
     })
 }
 
-/// Names and values, by name, of those that are wanted; with a session's own counts where MySQL has them.
+/// Calls `emit` for each name that is wanted, by name, with its value; with a session's own counts where MySQL has
+/// them.
+fn each_shown<E>(
+    server: &Core,
+    session: Option<&SessionCounters>,
+    entry: Option<&Entry>,
+    wanted: impl Fn(&str) -> bool,
+    mut emit: impl FnMut(&'static str, Shown) -> Result<(), E>,
+) -> Result<(), E> {
+    let taken = Taken::new(server, session, entry);
+    let mut services = server.service_figures();
+    services.retain(|(name, _)| wanted(name));
+    services.sort_by(|(a, _), (b, _)| by_name(a, b));
+    let mut services = services.into_iter().peekable();
+    for (name, source) in sources().iter().filter(|(name, _)| wanted(name)) {
+        while let Some((service, n)) = services.next_if(|(service, _)| by_name(service, name).is_lt()) {
+            emit(service, Shown::Number(n))?;
+        }
+        emit(name, taken.value(*source))?;
+    }
+    services.try_for_each(|(service, n)| emit(service, Shown::Number(n)))
+}
+
+/// Names and values, by name, of those that are wanted.
 pub fn shown(
     server: &Core,
     session: Option<&SessionCounters>,
     entry: Option<&Entry>,
     wanted: impl Fn(&str) -> bool,
 ) -> Vec<(&'static str, Shown)> {
-    let base = server.status_base();
-    let count = |(c, n): (Counter, u64)| {
-        let own = session.filter(|_| c.scope() == Scope::Both && c != Counter::Queries);
-        match (c.kind(), own) {
-            (Kind::Counter, Some(s)) => Shown::Number(s.get(c)),
-            (Kind::Gauge, _) => Shown::Signed(n as i64),
-            (Kind::Counter, None) => Shown::Number(n.wrapping_sub(base.get(c as usize).copied().unwrap_or(0))),
-        }
-    };
-    let taken = Taken {
-        server,
-        counts: totals().into_iter().map(count).collect(),
-        engine: server.engine.status(),
-        recovery: server.engine.recovery(),
-        space: server.engine.space(),
-        scrub: server.engine.scrub_status(),
-        tls: entry.and_then(|e| e.tls.get()),
-        compression: entry.and_then(|e| e.compression.get()),
-        certificate: server.tls.acceptor().map(|a| a.facts.clone()),
-    };
-    let value = |source: Source| match source {
-        Source::Counter(c) => taken.counts[c as usize].clone(),
-        Source::Figure(f) => (f.value)(&taken),
-        Source::Never => Shown::Number(0),
-    };
-    let own = sources().iter().filter(|(name, _)| wanted(name));
-    let mut all: Vec<(&'static str, Shown)> = own.map(|(name, source)| (*name, value(*source))).collect();
-    for (name, n) in server.service_figures().into_iter().filter(|(name, _)| wanted(name)) {
-        let at = all.partition_point(|(other, _)| by_name(other, name).is_lt());
-        all.insert(at, (name, Shown::Number(n)));
+    let mut all = Vec::new();
+    let done: Result<(), Infallible> = each_shown(server, session, entry, wanted, |name, value| {
+        all.push((name, value));
+        Ok(())
+    });
+    match done {
+        Ok(()) => all,
     }
-    all
 }
 
-/// All of [`shown`], in text.
-pub fn rows(
+/// The same one by one, values as text.
+pub fn each<E>(
     server: &Core,
     session: Option<&SessionCounters>,
     entry: Option<&Entry>,
     wanted: impl Fn(&str) -> bool,
-) -> Vec<(&'static str, String)> {
-    shown(server, session, entry, wanted).into_iter().map(|(name, value)| (name, value.to_string())).collect()
+    emit: &mut dyn FnMut(&'static str, &str) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut text = String::new();
+    each_shown(server, session, entry, wanted, |name, value| {
+        text.clear();
+        // Writing to a text does not fail.
+        let _ = write!(text, "{value}");
+        emit(name, &text)
+    })
 }
 
 /// COM_STATISTICS: the line of `mysqladmin status`.

@@ -296,12 +296,15 @@ fn set(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, data: &[u8], o
         }
         let mut facts = Facts { flags: flags.client_flags, state: 0, expiry: now.expiry(flags.expiry.unwrap_or(0)) };
         match (flags.mode, old.live) {
+            // With a token it is a compare-and-set.
+            (Mode::Replace, None) if flags.cas.is_some() => return kept(Outcome::NotFound),
             (Mode::Add, Some(_)) | (Mode::Replace | Mode::Append | Mode::Prepend, None) => {
                 return kept(Outcome::NotStored);
             }
             _ => {}
         }
-        if let Some(cas) = flags.cas {
+        // What is added had none.
+        if let Some(cas) = flags.cas.filter(|_| flags.mode != Mode::Add) {
             let Some((row, before)) = old.live else { return kept(Outcome::NotFound) };
             if making.columns.token(row, before)? != cas {
                 // A change that comes late, of an item that is known to be old: it is taken, and stays to be renewed.
@@ -326,7 +329,7 @@ fn set(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, data: &[u8], o
         }
         Ok((making.item(old, data, (facts, flags.new_cas))?, Outcome::Done))
     })?;
-    if flags.cas.is_some() {
+    if flags.cas.is_some() && matches!(flags.mode, Mode::Set | Mode::Replace) {
         count_cas(&outcome);
     }
     let word = match outcome {

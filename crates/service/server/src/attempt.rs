@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// One authentication: of a new connection or of COM_CHANGE_USER.
 pub(crate) struct Attempt {
     pub(crate) hello: handshake::Login,
-    login: accounts::Attempt,
+    pub(crate) login: accounts::Attempt,
     exchange: Exchange,
 }
 

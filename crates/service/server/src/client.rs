@@ -93,6 +93,7 @@ impl Client {
         }
         self.formats = std::mem::take(&mut wire.formats);
         if self.session.is_left() {
+            gannet_runtime::cpu_rests();
             self.session.entry.counters.leave();
             return Next::Later(Wait::LogFlush);
         }

@@ -135,7 +135,8 @@ impl Login {
             return Ok(LoginStep::More);
         }
         let Some(attempt) = self.attempt.take() else { return Err(sql_err!(Handshake)) };
-        let own = attempt.admitted(&self.server, verdict, entry.tls.get())?;
+        let denied = |_: &_| attempt.login.is_denied(&self.server, entry.host());
+        let own = attempt.admitted(&self.server, verdict, entry.tls.get()).inspect_err(denied)?;
         let account = stands_in_for(&self.server, &own).unwrap_or_else(|| own.clone());
         let opening = opening(&attempt.hello, self.capabilities);
         let mut session = self.sessions.open(entry.clone(), account, &opening)?;

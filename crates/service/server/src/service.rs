@@ -427,6 +427,7 @@ impl Service for Connection {
                 Ok(false) => return Next::Idle,
                 Err(error) => {
                     count(Counter::AbortedClients);
+                    self.entry.is_lost();
                     if error.code() != ErrorCode::NetRead {
                         self.say(conn, &error);
                     }
@@ -472,6 +473,7 @@ impl Service for Connection {
                 farewell =
                     Some(if self.partial { sql_err!(NetReadInterrupted) } else { sql_err!(ClientInteractionTimeout) });
                 count(Counter::AbortedClients);
+                self.entry.is_lost();
             }
             if let Some(error) = farewell {
                 self.say(conn, &error);

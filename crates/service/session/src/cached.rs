@@ -154,7 +154,6 @@ pub(crate) fn enter_plan_of(
     whole: &[u8],
     (statement, notices): (&Statement, &[Notice]),
 ) -> Arc<CachedPlan> {
-    plan.note_uses();
     let cached = Cached {
         digest: Handle(session.digest_handle(whole)),
         place: Attached::default(),

@@ -33,7 +33,23 @@ pub(crate) fn work_done(session: &mut Session) -> [u64; WORK.len()] {
     std::array::from_fn(|i| now[i].wrapping_sub(before[i]))
 }
 
+/// Processor time of the session's commands up to here.
+#[cold]
+pub(crate) fn cpu_now(session: &Session) -> u64 {
+    gannet_runtime::cpu_rests();
+    gannet_runtime::cpu_runs();
+    session.entry.counters.cpu_ns()
+}
+
+/// The same since the statement before.
+#[cold]
+pub(crate) fn cpu_taken(session: &mut Session) -> u64 {
+    let now = cpu_now(session);
+    now.wrapping_sub(std::mem::replace(&mut session.cpu_seen_ns, now))
+}
+
 /// The session's counters are zero again.
 pub(crate) fn counters_reset(session: &mut Session) {
     (session.locks_seen_ns, session.work_seen, session.extra_seen) = (0, Default::default(), None);
+    session.cpu_seen_ns = 0;
 }

@@ -79,6 +79,7 @@ impl Session {
         };
         let Some(left) = self.later.left.take() else { return Some(Err(SqlError::internal("no reply is left"))) };
         self.entry.counters.enter();
+        gannet_runtime::cpu_runs();
         let outcome = committed.map(|_| left.done);
         let digest = left.place.as_ref().and_then(DigestPlace::key);
         let record = |e: &_| left.place.iter().for_each(|place| place.record(e));

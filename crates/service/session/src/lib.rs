@@ -100,6 +100,7 @@ mod set;
 mod setup;
 mod show;
 pub(crate) mod show_programs;
+mod show_values;
 mod state;
 mod statement;
 mod steps;
@@ -175,6 +176,8 @@ pub struct Session {
     pub entry: Arc<Entry>,
     /// What its statements so far have waited for locks.
     pub(crate) locks_seen_ns: u64,
+    /// Processor time of the entry's counters then.
+    pub(crate) cpu_seen_ns: u64,
     pub(crate) abilities: Abilities,
     /// COM_SET_OPTION or CLIENT_MULTI_STATEMENTS.
     pub multi_statements: bool,
@@ -252,6 +255,10 @@ impl Session {
     /// A command begins that is understood.
     pub fn begins_command(&mut self) {
         self.entry.counters.enter();
+        if gannet_telemetry::measures_cpu() {
+            gannet_runtime::cpu_runs();
+            self.cpu_seen_ns = self.entry.counters.cpu_ns();
+        }
         count(Counter::Queries);
         (self.running.more, self.running.database_dropped) = (false, false);
     }
@@ -263,6 +270,7 @@ impl Session {
 
     /// A command has ended. `true`: the session is to be closed.
     pub fn ends_command(&mut self) -> bool {
+        gannet_runtime::cpu_rests();
         self.entry.counters.leave();
         self.entry.idle(match self.state.running.clock.ended_ns {
             0 => now_ns(),
@@ -310,6 +318,7 @@ impl Session {
             later: later::Later::default(),
             multi_statements: abilities.multi_statements,
             closing: false,
+            cpu_seen_ns: 0,
             locks_seen_ns: state.entry.counters.get(Counter::LockWaitNs),
             work_seen: gannet_telemetry::WORK.map(|c| state.entry.counters.get(c)),
             extra_seen: None,

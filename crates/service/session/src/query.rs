@@ -514,10 +514,15 @@ pub(crate) fn conclude(
     let locks_ns = session.entry.counters.get(Counter::LockWaitNs).wrapping_sub(session.locks_seen_ns);
     let ended_us = session.state.running.clock.unix_us + latency / 1000;
     session.state.running.clock.ended_ns = started + latency;
+    if figures.sent == 0 && figures.kind == Some(Counter::ComSelect) && outcome.is_ok() {
+        count(Counter::EmptyQueries);
+    }
     let work = figures.works.then(|| counting::work_done(session));
+    let cpu_ns = if gannet_telemetry::measures_cpu() { counting::cpu_taken(session).min(latency) } else { 0 };
     let execution = Execution {
         latency_ns: latency,
         locks_ns,
+        cpu_ns,
         error: outcome.is_err(),
         warnings: session.running.diagnostics.warnings.total(),
         rows_sent: figures.sent,

@@ -15,6 +15,7 @@ use gannet_catalog::StoredTable;
 use gannet_core::accounts::{self, Privilege};
 use gannet_core::status;
 use gannet_parser::ast::{self, Ident, ObjectName, Show, ShowFilter, ShowKind, Statement, VarScope};
+use gannet_plan::Plan;
 use gannet_plan::plan::ResultColumn;
 use gannet_schema::RoutineKind;
 use gannet_schema::show::{ShowOptions, show_create_schema, show_create_table};
@@ -80,7 +81,15 @@ impl Session {
 
 /// SHOW.
 pub(crate) fn show(session: &mut Session, show: &Show, reply: &mut dyn Reply) -> Result<Done> {
+    let columns = |session: &mut Session, what: &str, scope: VarScope| {
+        columns_of_select(session, &select_values(what, scope), "Variable_name", show.filter.as_ref())
+    };
+    if let Some(shown) = super::show_values::show(session, show, columns, reply) {
+        return shown;
+    }
     let rows = show_rows(session, show)?;
+    // What a query of the server's own has sent for it went to nobody.
+    session.running.figures.sent = 0;
     session.send_table(&rows, reply)
 }
 
@@ -96,6 +105,34 @@ pub(crate) fn columns_of(session: &mut Session, statement: &Statement) -> Result
 
 /// Runs `SELECT` text of the server's own, with SHOW's filter around it.
 pub(crate) fn select(session: &mut Session, sql: &str, like: &str, filter: Option<&ShowFilter>) -> Result<RowsSink> {
+    let mut kept = select_with(session, sql, (like, filter), |session, plan, params| session.keep_rows(plan, params))?;
+    without_table(&mut kept.columns);
+    Ok(kept)
+}
+
+/// The columns of such a SELECT, which is not run.
+fn columns_of_select(
+    session: &mut Session,
+    sql: &str,
+    like: &str,
+    filter: Option<&ShowFilter>,
+) -> Result<Vec<ResultColumn>> {
+    let mut columns = select_with(session, sql, (like, filter), |_, plan, _| Ok(plan.columns.to_vec()))?;
+    without_table(&mut columns);
+    Ok(columns)
+}
+
+/// The derived table around the query is not part of the answer.
+fn without_table(columns: &mut [ResultColumn]) {
+    columns.iter_mut().for_each(|c| c.table = "".into());
+}
+
+fn select_with<T>(
+    session: &mut Session,
+    sql: &str,
+    (like, filter): (&str, Option<&ShowFilter>),
+    then: impl FnOnce(&mut Session, &Plan, &[Value]) -> Result<T>,
+) -> Result<T> {
     // The text is ours: it is read in the default mode whatever the session's.
     let parsed = gannet_parser::parse(sql.as_bytes(), lex_mode(SqlMode::DEFAULT)).map_err(parse_error)?;
     let Statement::Query(inner) = parsed.statement else { return unsupported("this SHOW") };
@@ -108,14 +145,9 @@ pub(crate) fn select(session: &mut Session, sql: &str, like: &str, filter: Optio
     let locals = session.running.locals.take();
     let planned = session.make_inner_plan(&statement);
     session.running.locals = locals;
-    let outcome = planned.and_then(|(plan, params)| session.keep_rows(&plan, &params));
+    let outcome = planned.and_then(|(plan, params)| then(session, &plan, &params));
     session.settings.exec.sql_mode = saved;
-    let mut kept = outcome?;
-    for c in &mut kept.columns {
-        // The derived table around the query is not part of the answer.
-        c.table = "".into();
-    }
-    Ok(kept)
+    outcome
 }
 
 /// The rows of a SELECT of the server's own over one table, with a condition of the client's in its WHERE.
@@ -456,17 +488,21 @@ fn show_columns(session: &mut Session, name: &ObjectName, full: bool, filter: Op
     select(session, &sql, "Field", filter)
 }
 
-fn name_value(session: &mut Session, what: &str, scope: VarScope, filter: Option<&ShowFilter>) -> Result<RowsSink> {
+/// The query that answers SHOW STATUS and SHOW VARIABLES with a condition.
+fn select_values(what: &str, scope: VarScope) -> String {
     let scope = if scope == VarScope::Global { "global" } else { "session" };
     let list = aliased("VARIABLE_NAME=Variable_name, VARIABLE_VALUE=Value");
+    format!("SELECT {list} FROM performance_schema.{scope}_{what}")
+}
+
+fn name_value(session: &mut Session, what: &str, scope: VarScope, filter: Option<&ShowFilter>) -> Result<RowsSink> {
     session.state.running.names = match filter {
         Some(ShowFilter::Like(pattern)) => {
             Some(Box::new(LikePattern::new(pattern, Some('\\'), CollationId::UTF8MB3_GENERAL_CI)))
         }
         Some(ShowFilter::Where(_)) | None => None,
     };
-    let sql = format!("SELECT {list} FROM performance_schema.{scope}_{what}");
-    let rows = select(session, &sql, "Variable_name", filter);
+    let rows = select(session, &select_values(what, scope), "Variable_name", filter);
     session.state.running.names = None;
     rows
 }

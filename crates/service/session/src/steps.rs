@@ -551,6 +551,7 @@ fn run_inner(
 struct InnerAccount {
     began_ns: u64,
     locks_ns: u64,
+    cpu_ns: u64,
     work: [u64; WORK.len()],
     /// Of the statement around.
     outer: Figures,
@@ -558,8 +559,10 @@ struct InnerAccount {
 
 impl InnerAccount {
     fn open(session: &mut Session) -> InnerAccount {
+        let cpu_ns = InnerAccount::cpu_ns(session);
         let counters = &session.entry.counters;
         InnerAccount {
+            cpu_ns,
             began_ns: now_ns(),
             locks_ns: counters.get(Counter::LockWaitNs),
             work: WORK.map(|c| counters.get(c)),
@@ -567,16 +570,22 @@ impl InnerAccount {
         }
     }
 
+    fn cpu_ns(session: &Session) -> u64 {
+        if gannet_telemetry::measures_cpu() { super::counting::cpu_now(session) } else { 0 }
+    }
+
     /// Adds it to the program's figures, and what was read and sent to those of the statement around.
     fn close(self, session: &mut Session, to: &gannet_program::Figures, outcome: (bool, u64, u64)) {
         let (error, rows_affected, warnings) = outcome;
         let own = std::mem::replace(&mut session.running.figures, self.outer);
+        let cpu_ns = InnerAccount::cpu_ns(session).saturating_sub(self.cpu_ns);
         let counters = &session.entry.counters;
         let work = own.works.then(|| std::array::from_fn(|i| counters.get(WORK[i]).wrapping_sub(self.work[i])));
         to.statement(&Execution {
             latency_ns: now_ns().saturating_sub(self.began_ns),
             error,
             locks_ns: counters.get(Counter::LockWaitNs).wrapping_sub(self.locks_ns),
+            cpu_ns,
             warnings,
             rows_sent: own.sent,
             rows_examined: own.examined,

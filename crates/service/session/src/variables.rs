@@ -212,21 +212,25 @@ pub(crate) fn global_value(state: &State, id: VarId) -> VarValue {
     state.server.globals.get(id)
 }
 
-/// Rows of SHOW VARIABLES and of the tables behind it: name and value.
-pub(crate) fn rows(state: &State, global: bool) -> Vec<(&'static str, Option<String>)> {
-    let mut rows = Vec::with_capacity(vars::all().len());
+/// The rows of SHOW VARIABLES and of the tables behind it: calls `emit` for each name that is wanted, with its value.
+pub(crate) fn each(
+    state: &State,
+    global: bool,
+    wanted: impl Fn(&str) -> bool,
+    mut emit: impl FnMut(&str, &str) -> Result<()>,
+) -> Result<()> {
+    let mut text = String::new();
     for (name, id) in vars::sorted() {
         let def = id.def();
-        if !state.running.wants(name)
-            || global && def.scope == Scope::Session
-            || !is_present(&state.server.globals, *id)
-        {
+        if !wanted(name) || global && def.scope == Scope::Session || !is_present(&state.server.globals, *id) {
             continue;
         }
         let value = if global { global_value(state, *id) } else { session_value(state, *id) };
-        rows.push((*name, value.display(&def.kind)));
+        text.clear();
+        value.write(&def.kind, &mut text);
+        emit(name, &text)?;
     }
-    rows
+    Ok(())
 }
 
 impl gannet_plan::options::VariableTypes for State {

@@ -53,7 +53,9 @@ pub fn point_select<'p>(
             let entry_key = entry.key.to_vec();
             let row_key = table.split_index_key(index, &entry_key)?.1;
             let tree = codec::row_tree(table, cx.txn.get()?)?;
-            if cx.txn.get()?.get(tree, row_key, mode, &mut buffers.row).map_err(from_engine)? != Read::Found {
+            if cx.txn.get()?.get_near(tree, row_key, mode, None, &mut buffers.row, false).map_err(from_engine)?
+                != Read::Found
+            {
                 continue;
             }
             // A candidate only: the row's columns have to make the entry's key still.

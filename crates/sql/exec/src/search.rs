@@ -269,7 +269,7 @@ impl Source<'_> {
     fn all_rows(&self, terms: &[Term], cx: &mut Cx<'_, '_>) -> Result<(Keys, Vec<List>)> {
         let mut keys = Keys::default();
         let mut lists: Vec<List> = terms.iter().map(|_| List::default()).collect();
-        let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+        let options = ScanOptions { sequential: true, whole: true, ..ScanOptions::default() };
         let mut scan = self.reader.scan(&self.trees.row, KeyRange::ALL, options).map_err(from_engine)?;
         while let Some(entry) = scan.next().map_err(from_engine)? {
             cx.check_interrupt()?;

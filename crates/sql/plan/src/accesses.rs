@@ -80,45 +80,6 @@ impl Accesses {
     }
 }
 
-impl Plan {
-    /// Counts the plan with each index that it reads by.
-    pub fn note_uses(&self) {
-        let root = match &self.kind {
-            PlanKind::Query(root) => Some(&**root),
-            PlanKind::Insert(insert) => match &insert.source {
-                InsertSource::Query(root) => Some(&**root),
-                _ => None,
-            },
-            PlanKind::Update(update) => Some(&update.input),
-            PlanKind::Delete(delete) => Some(&delete.input),
-            PlanKind::PointSelect(point) => Some(&*point.query),
-        };
-        let inner = self.subplans.iter().map(|s| &s.root);
-        let ctes = self.ctes.iter().flat_map(|cte| std::iter::once(&cte.base).chain(&cte.recursive));
-        root.into_iter().chain(inner).chain(ctes).for_each(|root| self.note_uses_of(root));
-    }
-
-    fn note_uses_of(&self, node: &Physical) {
-        if let Op::TableScan(scan) = &node.op {
-            let Some(table) = self.tables.get(scan.table as usize).map(|t| &t.table) else { return };
-            let note = |index: u32| {
-                if let Some(index) = table.indexes.get(index as usize) {
-                    table.statistics.note_use(&index.name);
-                }
-            };
-            match &scan.access {
-                Access::Search(search) => note(search.index),
-                Access::Merge { parts, .. } => parts.iter().for_each(|part| note(part.index)),
-                Access::Full if scan.index.is_none_or(|i| table.clustered == Some(i as usize)) => {
-                    table.statistics.note_use("");
-                }
-                _ => scan.index.into_iter().for_each(note),
-            }
-        }
-        node.for_each_input(|input| self.note_uses_of(input));
-    }
-}
-
 impl Physical {
     /// The first table of the join is read by ranges.
     pub fn starts_with_range(&self) -> bool {

@@ -176,7 +176,6 @@ impl<D> PlanCache<D> {
     /// Adds a plan and returns its entry. Two workers may plan the same statement at once; the later entry simply
     /// becomes another variant that leaves by age.
     pub fn insert(&self, key: PlanKey, plan: Plan, digest: D) -> Arc<Entry<D>> {
-        plan.note_uses();
         let hash = key.hash();
         let bytes = plan.bytes() + size_of::<Entry<D>>();
         let asked = AtomicBool::new(plan.is_dear());
@@ -256,7 +255,6 @@ impl<D> Shard<D> {
 impl<D> Entry<D> {
     /// An entry that is in no cache: a plan for one execution, or for one session.
     pub fn alone(key: PlanKey, plan: Plan, digest: D) -> Entry<D> {
-        plan.note_uses();
         let asked = AtomicBool::new(false);
         Entry { key, plan, digest, hash: key.hash(), bytes: 0, used: AtomicBool::new(false), asked }
     }

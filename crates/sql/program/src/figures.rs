@@ -41,6 +41,8 @@ impl Timed {
 pub struct Sums {
     /// Of their time, waiting for locks.
     pub locks_ns: u64,
+    /// Processor time, where that was measured.
+    pub cpu_ns: u64,
     /// Those that failed.
     pub errors: u64,
     /// Warnings raised.
@@ -58,7 +60,7 @@ pub struct Sums {
 }
 
 /// Sums of [`Sums`] before those of [`WORK`].
-const PLAIN: usize = 7;
+const PLAIN: usize = 8;
 
 /// The figures of a program.
 #[derive(Debug, Default)]
@@ -75,8 +77,8 @@ impl Figures {
     /// Counts a statement.
     pub fn statement(&self, e: &Execution) {
         self.statements.note(e.latency_ns);
-        let plain =
-            [e.locks_ns, e.error.into(), e.warnings, e.rows_affected, e.rows_sent, e.rows_examined, e.no_index.into()];
+        let [affected, sent, examined] = [e.rows_affected, e.rows_sent, e.rows_examined];
+        let plain = [e.locks_ns, e.cpu_ns, e.error.into(), e.warnings, affected, sent, examined, e.no_index.into()];
         let work = e.work.iter().flat_map(|work| self.work.iter().zip(work));
         // Of a simple statement most are zero: their cells are left alone, which other sessions may have in hand.
         for (cell, n) in self.plain.iter().zip(&plain).chain(work).filter(|(_, n)| **n != 0) {
@@ -87,9 +89,9 @@ impl Figures {
     /// The sums over its statements.
     pub fn sums(&self) -> Sums {
         let plain = self.plain.each_ref().map(|n| n.load(Relaxed));
-        let [locks_ns, errors, warnings, rows_affected, rows_sent, rows_examined, no_index] = plain;
+        let [locks_ns, cpu_ns, errors, warnings, rows_affected, rows_sent, rows_examined, no_index] = plain;
         let work = self.work.each_ref().map(|n| n.load(Relaxed));
-        Sums { locks_ns, errors, warnings, rows_affected, rows_sent, rows_examined, no_index, work }
+        Sums { locks_ns, cpu_ns, errors, warnings, rows_affected, rows_sent, rows_examined, no_index, work }
     }
 
     /// Begins anew.

@@ -9,7 +9,6 @@ use crate::index::{MAX_INDEXES, MAX_KEY_PARTS};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use gannet_base::{DecodeError, Reader, TreeId, Writer};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Rows assumed of a table nobody has looked at, and of one that is empty: it will not stay so, and plans are kept.
@@ -27,8 +26,6 @@ pub struct TableStatistics {
     epoch: AtomicU64,
     /// The figures are not in the dictionary yet.
     unsaved: AtomicBool,
-    /// Plans that read by an index, by its name; of scans of all rows it is empty.
-    uses: Mutex<BTreeMap<Box<str>, u64>>,
 }
 
 /// The figures.
@@ -66,25 +63,6 @@ impl Default for TableStatistics {
 }
 
 impl TableStatistics {
-    /// A plan was made that reads by an index; of a scan of all rows its name is empty.
-    pub fn note_use(&self, index: &str) {
-        let mut uses = self.uses.lock();
-        match uses.get_mut(index) {
-            Some(n) => *n += 1,
-            None => drop(uses.insert(index.into(), 1)),
-        }
-    }
-
-    /// Plans that read by an index, since the server was started or the figures were forgotten.
-    pub fn uses(&self, index: &str) -> u64 {
-        self.uses.lock().get(index).copied().unwrap_or(0)
-    }
-
-    /// Forgets what plans used.
-    pub fn forget_uses(&self) {
-        self.uses.lock().clear();
-    }
-
     /// With given figures (fixtures, virtual tables, new tables).
     pub fn new(figures: Figures) -> TableStatistics {
         TableStatistics {
@@ -93,7 +71,6 @@ impl TableStatistics {
             histograms: Mutex::new(Arc::new([])),
             epoch: AtomicU64::new(1),
             unsaved: AtomicBool::new(false),
-            uses: Mutex::default(),
         }
     }
 

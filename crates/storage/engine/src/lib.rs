@@ -51,6 +51,7 @@ mod trxtable_tests;
 mod turn;
 mod txn;
 mod undo;
+mod uses;
 mod waiting;
 mod writer;
 
@@ -81,3 +82,4 @@ pub use scan::{Entry, Scan};
 pub use scrub::{Damage, ScrubStatus};
 pub use trees::TreeHandle;
 pub use txn::{IndexInsert, Savepoint, Txn, snapshot_of_committed, wait_commit};
+pub use uses::TreeUses;

@@ -214,6 +214,8 @@ pub struct ScanOptions {
     pub unique_equality: bool,
     /// The caller expects to read much of the tree: pages are read ahead and do not displace hot ones.
     pub sequential: bool,
+    /// The rows are read from end to end, in no order: they count as read by no index.
+    pub whole: bool,
     /// A locking scan of a row tree at READ COMMITTED or below: a row that another has locked is not waited for but
     /// returned as it was committed last ([`Entry::blocked`](crate::Entry)); [`Scan::insist`](crate::Scan::insist) then
     /// waits for it. (InnoDB's semi-consistent read.)
@@ -227,6 +229,7 @@ impl Default for ScanOptions {
             mode: ReadMode::Snapshot,
             unique_equality: false,
             sequential: false,
+            whole: false,
             semi_consistent: false,
         }
     }

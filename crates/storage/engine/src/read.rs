@@ -14,6 +14,7 @@ use crate::trxtable::{TrxState, View};
 use crate::undo::diff;
 use crate::undo::record::{self, Body, ROW_INSERT};
 use crate::undo::stream::{corrupt, read_record};
+use crate::uses::Use;
 use crate::waiting::LockWait;
 use crate::{EngineError, Isolation, LockMode, ReadMode, Result, RowBuf, TreeHandle, TreeKind, Txn, WaitPolicy};
 
@@ -217,6 +218,7 @@ impl Txn {
         mode: ReadMode,
         mut place: Option<&mut Place>,
         row: &mut RowBuf,
+        counts: bool,
     ) -> Result<Read> {
         self.check_active()?;
         let read = match self.effective(mode) {
@@ -229,7 +231,11 @@ impl Txn {
             }
         };
         match read {
-            Ok(Read::Found) => count(Counter::InnodbRowsRead),
+            Ok(Read::Found) if counts => {
+                count(Counter::InnodbRowsRead);
+                tree.shared.uses.add(Use::Read, 1);
+            }
+            Ok(Read::Found) => {}
             _ => row.entry.clear(),
         }
         read

@@ -11,7 +11,7 @@ use gannet_buffer::{Mtr, Stop};
 use gannet_lock::{LockOwner, Mode};
 use gannet_page::node::MAX_ENTRY;
 use gannet_runtime::now_ns;
-use gannet_telemetry::{Counter, count};
+use gannet_telemetry::{Counter, add, count};
 
 use crate::consumer::{self, Parts};
 use crate::row::{CHAIN_REF, ROW_HEADER, RowFlags, RowHeader, chain_of};
@@ -20,6 +20,7 @@ use crate::trees::TreeShared;
 use crate::txn::slow_down;
 use crate::undo::diff;
 use crate::undo::record::{Body, OlderRow, UndoPtr};
+use crate::uses::{TreeUses, Use};
 use crate::waiting::LockWait;
 use crate::writer::Writer;
 use crate::{EngineError, LockMode, Result, RowStamp, TreeHandle, TreeKind, Txn};
@@ -366,11 +367,13 @@ impl Txn {
         let result = self.write_row(tree, key, change, &mut wait);
         match result {
             Ok(End::Done) => {
-                count(match change {
-                    Change::Insert(..) => Counter::InnodbRowsInserted,
-                    Change::Update(..) => Counter::InnodbRowsUpdated,
-                    Change::Delete(..) => Counter::InnodbRowsDeleted,
-                });
+                let (counter, what) = match change {
+                    Change::Insert(..) => (Counter::InnodbRowsInserted, Use::Inserted),
+                    Change::Update(..) => (Counter::InnodbRowsUpdated, Use::Updated),
+                    Change::Delete(..) => (Counter::InnodbRowsDeleted, Use::Deleted),
+                };
+                count(counter);
+                tree.shared.uses.add(what, 1);
                 self.owner.stamped(&tree.shared.locks, key);
                 Ok(End::Done)
             }
@@ -547,6 +550,23 @@ impl TreeHandle {
     /// key is both; a row that changes in place is neither.
     pub fn changes(&self) -> u64 {
         self.shared.changes()
+    }
+
+    /// How often its rows were read and changed since it was opened.
+    pub fn uses(&self) -> TreeUses {
+        self.shared.uses.sum()
+    }
+
+    /// Counts a row that was found by its key while it was changed.
+    pub fn count_found(&self) {
+        count(Counter::InnodbRowsRead);
+        self.shared.uses.add(Use::Read, 1);
+    }
+
+    /// Counts rows that were inserted as a tree built from them.
+    pub fn count_inserted(&self, rows: u64) {
+        add(Counter::InnodbRowsInserted, rows);
+        self.shared.uses.add(Use::Inserted, rows);
     }
 }
 

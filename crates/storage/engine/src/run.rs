@@ -8,7 +8,6 @@ use gannet_btree::{Leaf, Place};
 use gannet_buffer::{Mtr, PageRef, Stop};
 use gannet_page::PageOp;
 use gannet_page::node::MAX_ENTRY;
-use gannet_telemetry::{Counter, add};
 
 use crate::index::{put_deleter, put_stamp};
 use crate::row::{ROW_HEADER, RowFlags, RowHeader};
@@ -93,7 +92,7 @@ impl TreeHandle {
             match step {
                 Step::Done(n) => {
                     if self.kind() == TreeKind::Row {
-                        add(Counter::InnodbRowsInserted, n as u64);
+                        self.count_inserted(n as u64);
                     }
                     self.shared.count_entries(n as u64);
                     return Ok(n);

@@ -3,7 +3,7 @@
 use gannet_btree::Cursor;
 use gannet_lock::{Cut as LockCut, Mode, Wait};
 use gannet_runtime::now_ns;
-use gannet_telemetry::{Counter, count};
+use gannet_telemetry::{Counter, add};
 
 use crate::index::{EntryState, bad_entry, entry_state, split_key, split_value};
 use crate::range::successor;
@@ -12,6 +12,7 @@ use crate::row::{ROW_HEADER, RowHeader};
 use crate::rows::stamp_of;
 use crate::store::{Store, Whose};
 use crate::trxtable::View;
+use crate::uses::Use;
 use crate::waiting::LockWait;
 use crate::{
     Cut, Direction, EngineError, Isolation, KeyRange, LockMode, Lsn, ReadMode, Result, RowBuf, RowStamp, ScanOptions,
@@ -53,6 +54,19 @@ pub struct Scan {
     /// Then: the key last returned.
     last: Vec<u8>,
     done: bool,
+    /// Entries that were read and are not counted yet.
+    uncounted: u64,
+    /// See [`ScanOptions::whole`].
+    whole: bool,
+}
+
+/// So many entries are counted at once at most.
+const COUNTED: u64 = 256;
+
+impl Drop for Scan {
+    fn drop(&mut self) {
+        self.count_read();
+    }
 }
 
 impl std::fmt::Debug for Scan {
@@ -246,6 +260,8 @@ impl Scan {
             verify: false,
             last: Vec::new(),
             done: false,
+            uncounted: 0,
+            whole: options.whole,
         }
     }
 
@@ -281,7 +297,7 @@ impl Scan {
             self.done = true;
             return Ok(None);
         };
-        count(Counter::InnodbRowsRead);
+        self.count_one();
         Ok(Some(self.entry(source)))
     }
 
@@ -312,8 +328,24 @@ impl Scan {
             self.done = true;
             return Ok(None);
         };
-        count(Counter::InnodbRowsRead);
+        self.count_one();
         Ok(Some(self.entry(source)))
+    }
+
+    #[inline]
+    fn count_one(&mut self) {
+        self.uncounted += 1;
+        if self.uncounted == COUNTED {
+            self.count_read();
+        }
+    }
+
+    fn count_read(&mut self) {
+        let n = std::mem::take(&mut self.uncounted);
+        if n > 0 {
+            add(Counter::InnodbRowsRead, n);
+            self.tree.shared.uses.add(if self.whole { Use::Scanned } else { Use::Read }, n);
+        }
     }
 
     fn entry(&self, source: Source) -> Entry<'_> {

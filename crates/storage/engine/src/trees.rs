@@ -15,6 +15,7 @@ use gannet_lock::{LockTable, TreeLocks};
 
 use crate::scrub::Damage;
 use crate::undo::stream::corrupt;
+use crate::uses::Uses;
 use crate::{EngineError, Result, TreeKind, TrxId, meta};
 
 const RECORD: usize = 32;
@@ -83,6 +84,8 @@ pub(crate) struct TreeShared {
     /// were of both, modulo [`TreeHandle::CHANGES`], above: one addition counts both. One cell for some threads each.
     rows: [CachePadded<AtomicI64>; STRIPES],
     rows_at_open: AtomicI64,
+    /// How often they were read and changed.
+    pub(crate) uses: Uses,
     table: Arc<OnceLock<Tree>>,
     damaged: Arc<Mutex<HashMap<TreeId, Damage>>>,
 }
@@ -398,6 +401,7 @@ impl Trees {
             counter,
             rows: std::array::from_fn(|_| CachePadded::new(AtomicI64::new(0))),
             rows_at_open: AtomicI64::new(record.rows as i64),
+            uses: Uses::new(),
             table: self.table.clone(),
         }))
     }

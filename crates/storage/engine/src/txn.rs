@@ -572,21 +572,23 @@ impl Txn {
     /// grown), no shared write.
     #[inline]
     pub fn get(&mut self, tree: &TreeHandle, key: &[u8], mode: ReadMode, row: &mut RowBuf) -> Result<Read> {
-        self.get_row(tree, key, mode, None, row)
+        self.get_row(tree, key, mode, None, row, true)
     }
 
     /// As [`get`](Txn::get), for keys that may be close to the one before, which was read with the same place. The tree
-    /// must not be dropped while the place is in use.
+    /// must not be dropped while the place is in use. `counts`: as a row that is read; one that an index entry leads to
+    /// was counted there.
     #[inline]
     pub fn get_near(
         &mut self,
         tree: &TreeHandle,
         key: &[u8],
         mode: ReadMode,
-        place: &mut Place,
+        place: Option<&mut Place>,
         row: &mut RowBuf,
+        counts: bool,
     ) -> Result<Read> {
-        self.get_row(tree, key, mode, Some(place), row)
+        self.get_row(tree, key, mode, place, row, counts)
     }
 
     /// Inserts a row. Waits for an active transaction that has inserted, or deleted, a row with this key.

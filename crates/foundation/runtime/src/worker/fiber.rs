@@ -69,6 +69,7 @@ pub(crate) fn worker<'a>() -> &'a Worker {
 pub(crate) fn suspend(why: State) {
     let fiber = current();
     // What other fibers of this thread count is not this one's session's.
+    crate::cpu::cpu_rests();
     let counters = gannet_telemetry::put_aside();
     // SAFETY: the current fiber is alive, and this code runs on its stack.
     unsafe {
@@ -77,6 +78,7 @@ pub(crate) fn suspend(why: State) {
         fiber.core.suspend();
     }
     gannet_telemetry::take_up(counters);
+    crate::cpu::cpu_runs();
 }
 
 /// Suspends the current fiber until somebody makes it ready. The caller checks its condition and blocks again.

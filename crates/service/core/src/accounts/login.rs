@@ -87,6 +87,13 @@ impl Attempt {
         Context { server, account: self.account.as_deref() }
     }
 
+    /// It has failed: counts that for the user, if there is an account. (Names that anybody can think of are not kept.)
+    pub fn is_denied(&self, server: &Core, host: &str) {
+        if self.account.is_some() {
+            server.registry.ledger.denied(&(self.user.clone(), host.to_owned()));
+        }
+    }
+
     /// The account, when the verdict admits it. After a wrong password it is held back for a while, longer each time.
     /// Errors 1045, 1251, 1820, 3032, 3118, 3955.
     pub fn admitted(&self, server: &Core, verdict: Verdict, way: Way<'_>) -> Result<Arc<Account>> {

@@ -1,21 +1,23 @@
-//! The server's recent past, kept in memory: once a second, who was active and on what, and what was counted since the
+//! The server's recent past: once a second, who was active and on what, and what was counted since the
 //! second before.
 //!
 //! ```text
 //!   sampler, each second ──▶ active:  a row for each active session     an hour
-//!                        ──▶ moments: counters, waits, latencies        1 s for an hour, 10 s for a day
+//!                        ──▶ moments: counters, waits, latencies        1 s for an hour, 10 s for a day, 1 min for
+//!                                                                       eight days, these on disk, too
 //! ```
 //!
 //! Statements write nothing for it: the sampler reads what sessions and workers publish anyway. All is bounded.
 
 mod active;
+mod kept;
 mod moments;
 mod sampler;
 
 use gannet_base::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 pub use active::{ActiveHistory, Class, Sample, Shown};
-pub use moments::{Gauge, Moment, Moments, WaitDelta};
+pub use moments::{Gauge, Moment, Moments, Span, WaitDelta};
 pub(crate) use sampler::run;
 
 /// The server's recent past.

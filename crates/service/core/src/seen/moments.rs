@@ -1,4 +1,5 @@
-//! What was counted in each second of the last hour, and in each ten seconds of the last day.
+//! What was counted in each second of the last hour, in each ten seconds of the last day, and in each minute of the
+//! last eight days.
 //!
 //! A moment is kept as bytes: what has not changed in it takes none, and most of what has takes two or three.
 //!
@@ -113,7 +114,7 @@ impl Moment {
         });
     }
 
-    fn encode(&self) -> Box<[u8]> {
+    pub(super) fn encode(&self) -> Box<[u8]> {
         let mut out = Vec::with_capacity(256);
         let head = [self.unix_ms, self.span_ms, self.samples];
         head.iter().chain(&self.active).chain(&self.gauges).for_each(|n| put(&mut out, *n));
@@ -127,7 +128,7 @@ impl Moment {
     }
 
     /// `None` for bytes that no moment has.
-    fn decode(bytes: &[u8]) -> Option<Moment> {
+    pub(super) fn decode(bytes: &[u8]) -> Option<Moment> {
         let rest = &mut &*bytes;
         let mut moment = Moment { unix_ms: get(rest)?, span_ms: get(rest)?, samples: get(rest)?, ..Moment::default() };
         for n in moment.active.iter_mut().chain(&mut moment.gauges) {
@@ -217,68 +218,112 @@ impl Level {
     }
 }
 
-/// Seconds of an hour, and bytes they may take.
-const FINE: (usize, usize) = (3600, 8 << 20);
-/// Ten seconds of a day, and bytes they may take.
-const COARSE: (usize, usize) = (8640, 16 << 20);
-/// Seconds of a coarse moment.
-const COARSE_SECONDS: u64 = 10;
+/// How long the moments of a list are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Span {
+    Second,
+    TenSeconds,
+    Minute,
+}
+
+const SPANS: usize = 3;
+/// Moments of each span that are kept, of an hour, a day, eight days; and bytes they may take.
+const MOST: [(usize, usize); SPANS] = [(3600, 8 << 20), (8640, 16 << 20), (11_520, 8 << 20)];
+/// Seconds in each.
+const SECONDS: [u64; SPANS] = [1, 10, 60];
 
 #[derive(Default)]
 struct Levels {
-    fine: Level,
-    coarse: Level,
-    /// The coarse moment that is under way.
-    open: Option<Moment>,
+    levels: [Level; SPANS],
+    /// The longer moments that are under way.
+    open: [Option<Moment>; SPANS],
+    /// What was kept before is to be forgotten, wherever.
+    forgotten: bool,
 }
 
-/// The moments of both resolutions.
+impl Levels {
+    fn level(&self, span: Span) -> &Level {
+        &self.levels[span as usize]
+    }
+}
+
+/// The moments of all spans.
 #[derive(Default)]
 pub struct Moments(Mutex<Levels>);
 
 impl Moments {
-    /// Adds the second that has ended.
-    pub fn add(&self, moment: &Moment) {
+    /// Adds the second that has ended; the minute that has ended with it, if one has.
+    pub fn add(&self, moment: &Moment) -> Option<Moment> {
         let mut levels = self.0.lock();
-        levels.fine.add(moment, FINE);
-        match &mut levels.open {
-            Some(open) => open.join(moment),
-            none => *none = Some(moment.clone()),
+        levels.levels[0].add(moment, MOST[0]);
+        let mut minute = None;
+        for span in [Span::TenSeconds, Span::Minute] {
+            let at = span as usize;
+            match &mut levels.open[at] {
+                Some(open) => open.join(moment),
+                none => *none = Some(moment.clone()),
+            }
+            if levels.open[at].as_ref().is_some_and(|open| open.samples >= SECONDS[at])
+                && let Some(whole) = levels.open[at].take()
+            {
+                levels.levels[at].add(&whole, MOST[at]);
+                minute = (span == Span::Minute).then_some(whole);
+            }
         }
-        if levels.open.as_ref().is_some_and(|open| open.samples >= COARSE_SECONDS)
-            && let Some(open) = levels.open.take()
-        {
-            levels.coarse.add(&open, COARSE);
-        }
+        minute
     }
 
-    /// Those that ended behind `from` and not behind `to`, in milliseconds since 1970: seconds where `fine`.
-    pub fn between(&self, from: u64, to: u64, fine: bool) -> Vec<Moment> {
-        let levels = self.0.lock();
-        if fine { levels.fine.between(from, to) } else { levels.coarse.between(from, to) }
+    /// Minutes that were kept before the server was started.
+    pub(super) fn restore(&self, minutes: &[Moment]) {
+        let mut levels = self.0.lock();
+        minutes.iter().for_each(|m| levels.levels[Span::Minute as usize].add(m, MOST[Span::Minute as usize]));
     }
 
-    /// When the first second that is kept ended.
-    pub fn begin(&self, fine: bool) -> Option<u64> {
-        let levels = self.0.lock();
-        let level = if fine { &levels.fine } else { &levels.coarse };
-        level.kept.front().map(|(at, _)| *at)
+    /// Those that ended behind `from` and not behind `to`, in milliseconds since 1970.
+    pub fn between(&self, from: u64, to: u64, span: Span) -> Vec<Moment> {
+        self.0.lock().level(span).between(from, to)
+    }
+
+    /// When the first one that is kept ended.
+    pub fn begin(&self, span: Span) -> Option<u64> {
+        self.0.lock().level(span).kept.front().map(|(at, _)| *at)
+    }
+
+    /// All that is kept: minutes up to where the tens of seconds begin, these up to where the seconds begin.
+    pub fn all(&self) -> Vec<Moment> {
+        let begin = |span| self.begin(span).unwrap_or(u64::MAX);
+        let (tens, seconds) = (begin(Span::TenSeconds), begin(Span::Second));
+        let mut found = self.between(0, tens.min(seconds).saturating_sub(1), Span::Minute);
+        found.extend(self.between(0, seconds.saturating_sub(1), Span::TenSeconds));
+        found.extend(self.between(0, u64::MAX, Span::Second));
+        found
     }
 
     /// The last second.
     pub fn last(&self) -> Option<Moment> {
         let levels = self.0.lock();
-        levels.fine.kept.back().and_then(|(_, bytes)| Moment::decode(bytes))
+        levels.level(Span::Second).kept.back().and_then(|(_, bytes)| Moment::decode(bytes))
     }
 
-    /// Bytes that both take.
+    /// Bytes that all take.
     pub fn bytes(&self) -> usize {
-        let levels = self.0.lock();
-        levels.fine.bytes + levels.coarse.bytes
+        self.0.lock().levels.iter().map(|l| l.bytes).sum()
     }
 
+    /// Forgets what is in memory.
     pub fn clear(&self) {
         *self.0.lock() = Levels::default();
+    }
+
+    /// Forgets what is on disk, too: the sampler does that at its next look.
+    pub fn forget(&self) {
+        *self.0.lock() = Levels { forgotten: true, ..Levels::default() };
+    }
+
+    /// Whether all was forgotten since this was last asked.
+    pub(super) fn was_forgotten(&self) -> bool {
+        std::mem::take(&mut self.0.lock().forgotten)
     }
 }
 
@@ -311,15 +356,28 @@ mod tests {
     #[test]
     fn ten_seconds_are_joined() {
         let moments = Moments::default();
-        (1..=25).for_each(|s| moments.add(&moment(s)));
-        let coarse = moments.between(0, u64::MAX, false);
+        (1..=25).for_each(|s| assert_eq!(moments.add(&moment(s)), None));
+        let coarse = moments.between(0, u64::MAX, Span::TenSeconds);
         assert_eq!(coarse.iter().map(|m| m.unix_ms).collect::<Vec<_>>(), [10_000, 20_000]);
         let first = &coarse[0];
         assert_eq!((first.span_ms, first.samples, first.active[2], first.count(3)), (10_000, 10, 20, 55));
         assert_eq!((first.wait(7).count, first.latency[0], first.gauges[0]), (20, (50, 40), 10));
         assert_eq!(first.gauges[Gauge::CpuNs as usize], 55);
-        assert_eq!(moments.between(3000, 5000, true).len(), 2);
-        assert_eq!((moments.begin(true), moments.last().map(|m| m.unix_ms)), (Some(1000), Some(25_000)));
+        assert_eq!(moments.between(3000, 5000, Span::Second).len(), 2);
+        assert_eq!((moments.begin(Span::Second), moments.last().map(|m| m.unix_ms)), (Some(1000), Some(25_000)));
+        let minutes: Vec<Moment> = (26..=140).filter_map(|s| moments.add(&moment(s))).collect();
+        assert_eq!(minutes.iter().map(|m| (m.unix_ms, m.samples)).collect::<Vec<_>>(), [(60_000, 60), (120_000, 60)]);
+        assert_eq!(minutes[0].count(3), (1..=60).sum::<u64>());
+        // What was kept before comes first.
+        let before: Vec<Moment> =
+            (1..=2).map(|n| Moment { unix_ms: n, span_ms: 60_000, ..Moment::default() }).collect();
+        let again = Moments::default();
+        again.restore(&before);
+        (1..=3).for_each(|s| drop(again.add(&moment(s))));
+        assert_eq!(again.all().iter().map(|m| m.unix_ms).collect::<Vec<_>>(), [1, 2, 1000, 2000, 3000]);
+        assert!(!again.was_forgotten());
+        again.forget();
+        assert!(again.all().is_empty() && again.was_forgotten() && !again.was_forgotten());
     }
 
     #[test]
@@ -333,7 +391,7 @@ mod tests {
             m.unix_ms = second * 1000;
             moments.add(&m);
         }
-        assert!(moments.bytes() <= FINE.1 + COARSE.1, "{}", moments.bytes());
-        assert!(moments.between(0, u64::MAX, true).len() > 1000);
+        assert!(moments.bytes() <= MOST.iter().map(|m| m.1).sum::<usize>(), "{}", moments.bytes());
+        assert!(moments.between(0, u64::MAX, Span::Second).len() > 1000);
     }
 }

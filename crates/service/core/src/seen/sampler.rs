@@ -1,9 +1,11 @@
 //! The task that looks at the server once a second.
 
 use super::active::{Class, Sample, Shown};
+use super::kept::Kept;
 use super::moments::{Gauge, Moment, WaitDelta};
 use crate::Core;
 use crate::registry::{Activity, Entry};
+use crate::vars::Live;
 use gannet_base::TreeId;
 use gannet_engine::lock::{LockKind, WaitInfo};
 use gannet_parser::digest;
@@ -12,6 +14,7 @@ use gannet_schema::{CatalogSnapshot, RowSource};
 use gannet_telemetry::{Counter, DigestKey, Kind, WaitTotals, latencies, totals, wait_totals};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
 use std::sync::Arc;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -68,6 +71,9 @@ impl Before {
 
 struct Sampler {
     core: Arc<Core>,
+    kept: Kept,
+    /// The log says that the last minute could not be kept.
+    told: bool,
     before: Before,
     texts: HashMap<u64, Option<Arc<Shown>>>,
     hasher: RandomState,
@@ -81,8 +87,13 @@ struct Sampler {
 
 impl Sampler {
     fn new(core: &Arc<Core>) -> Sampler {
+        let datadir = core.globals.get(Live::Datadir);
+        let (kept, minutes) = Kept::open(Path::new(datadir.as_str()), WallTime::now().micros() / 1000);
+        core.seen.moments.restore(&minutes);
         Sampler {
             core: core.clone(),
+            kept,
+            told: false,
             before: Before::now(),
             texts: HashMap::new(),
             hasher: RandomState::new(),
@@ -91,6 +102,14 @@ impl Sampler {
             trees: HashMap::new(),
             named: None,
         }
+    }
+
+    fn keep(&mut self, minute: &Moment) {
+        let kept = self.kept.add(minute);
+        if let (Err(e), false) = (&kept, self.told) {
+            self.core.log.warning(format_args!("the past of the last minute is not kept on disk: {e}"));
+        }
+        self.told = kept.is_err();
     }
 
     /// Nothing is kept of this second.
@@ -106,7 +125,13 @@ impl Sampler {
         let rows = self.rows(unix_ms, &active);
         let moment = self.moment(unix_ms, &rows, entries.iter().filter(|e| !e.is_own()).count());
         self.core.seen.active.add(unix_ms, rows);
-        self.core.seen.moments.add(&moment);
+        let minute = self.core.seen.moments.add(&moment);
+        if self.core.seen.moments.was_forgotten() {
+            self.kept.clear();
+        }
+        if let Some(minute) = minute {
+            self.keep(&minute);
+        }
     }
 
     fn rows(&mut self, unix_ms: u64, active: &[&Arc<Entry>]) -> Vec<Sample> {

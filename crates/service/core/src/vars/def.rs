@@ -4,6 +4,7 @@
 //! command line, `my.cnf`, `--help`, SHOW VARIABLES, `@@name`, SET and performance_schema all walk these tables.
 
 use super::Live;
+use std::fmt::Write;
 use std::sync::Arc;
 
 /// Where a variable exists.
@@ -375,14 +376,22 @@ impl VarValue {
 
     /// As SHOW VARIABLES prints it; `None` for NULL.
     pub fn display(&self, kind: &Kind) -> Option<String> {
-        Some(match (self, kind) {
-            (VarValue::Null, _) => return None,
-            (v, Kind::Bool) => if v.as_bool() { "ON" } else { "OFF" }.into(),
-            (VarValue::Int(n), _) => n.to_string(),
-            (VarValue::UInt(n), _) => n.to_string(),
-            (VarValue::Double(d), _) => format!("{d:.6}"),
-            (VarValue::Text(s), _) => s.to_string(),
-        })
+        let mut text = String::new();
+        self.write(kind, &mut text);
+        (*self != VarValue::Null).then_some(text)
+    }
+
+    /// The same behind a text; nothing for NULL.
+    pub fn write(&self, kind: &Kind, out: &mut String) {
+        // Writing to a text does not fail.
+        let _ = match (self, kind) {
+            (VarValue::Null, _) => Ok(()),
+            (v, Kind::Bool) => out.write_str(if v.as_bool() { "ON" } else { "OFF" }),
+            (VarValue::Int(n), _) => write!(out, "{n}"),
+            (VarValue::UInt(n), _) => write!(out, "{n}"),
+            (VarValue::Double(d), _) => write!(out, "{d:.6}"),
+            (VarValue::Text(s), _) => out.write_str(s),
+        };
     }
 }
 

@@ -78,8 +78,8 @@ impl Client {
         let words: Vec<&str> = line.split(' ').collect();
         if let [name] = words[..] {
             self.served.fetch_add(1, Ordering::Relaxed);
-            let rows = status::rows(&self.core, None, None, |_| true);
-            return Some(rows.into_iter().find(|(n, _)| *n == name).map_or("?".into(), |(_, v)| v));
+            let rows = status::shown(&self.core, None, None, |_| true);
+            return Some(rows.into_iter().find(|(n, _)| *n == name).map_or("?".into(), |(_, v)| v.to_string()));
         }
         let core = &self.core;
         let account = core.accounts.get("beside", "%").unwrap();

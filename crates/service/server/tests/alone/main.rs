@@ -6,6 +6,7 @@ mod common;
 mod beside;
 mod counters;
 mod kill;
+mod known_work;
 mod long_rows;
 mod pressure;
 mod spill;

@@ -43,3 +43,4 @@ mod statement_summary;
 mod storage;
 mod tls;
 mod tracking;
+mod usage;

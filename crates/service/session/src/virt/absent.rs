@@ -59,7 +59,6 @@ tables! {
     table_lock_waits_summary_by_table by no_rows, reset by nothing {  } + OBJECT + TIMED + READ + WRITE + READ_NORMAL + READ_SHARED + READ_HIGH + READ_NO_INSERT + READ_EXTERNAL + WRITE_ALLOW + WRITE_CONCURRENT + WRITE_LOW + WRITE_NORMAL + WRITE_EXTERNAL
     socket_summary_by_event_name by no_rows, reset by nothing {  } + EVENT + TIMED + READ + SOCKET_BYTES_READ + WRITE + SOCKET_BYTES_WRITTEN + MISC
     socket_summary_by_instance by no_rows, reset by nothing { EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED + READ + SOCKET_BYTES_READ + WRITE + SOCKET_BYTES_WRITTEN + MISC
-    table_io_waits_summary_by_table by no_rows, reset by nothing {  } + OBJECT + TIMED + READ + WRITE + FETCH + INSERT + UPDATE + DELETE
     objects_summary_global_by_type by no_rows, reset by nothing {  } + OBJECT + TIMED
     variables_by_thread by no_rows { THREAD_ID: COUNT, VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: varchar(1024) }
     innodb_redo_log_files by no_rows { FILE_ID: BIGINT.not_null(), FILE_NAME: varchar(2000).not_null(), START_LSN: BIGINT.not_null(), END_LSN: BIGINT.not_null(), SIZE_IN_BYTES: BIGINT.not_null(), IS_FULL: tinyint(1).not_null(), CONSUMER_LEVEL: INT.not_null() }

@@ -103,7 +103,7 @@ pub(super) fn sums(did: &Did) -> Vec<Value> {
         n(did.rows_examined),
     ];
     row.extend(worked(work));
-    row.extend([n(did.no_index), n(0), n(0), n(0), n(0), n(0)]);
+    row.extend([n(did.no_index), n(0), ps(did.cpu_ns), n(0), n(0), n(0)]);
     row
 }
 
@@ -174,6 +174,11 @@ fn emit_errors(whose: &[Value], errors: &Errors, emit: Emit<'_>) -> Result<()> {
 /// Of the sessions that go on, and of those that have ended.
 fn by(state: &State, of: Of) -> Result<BTreeMap<Key, Account>> {
     state.privileges().require(Privilege::Process)?;
+    Ok(all_by(state, of))
+}
+
+/// The same, whoever asks.
+pub(super) fn all_by(state: &State, of: Of) -> BTreeMap<Key, Account> {
     let registry = &state.server.registry;
     let mut all = registry.ledger.ended(of);
     for entry in registry.all() {
@@ -184,8 +189,9 @@ fn by(state: &State, of: Of) -> Result<BTreeMap<Key, Account>> {
         add_errors(&mut account.errors, &errors);
         account.counts.resize(Counter::COUNT, 0);
         account.counts.iter_mut().zip(Counter::ALL).for_each(|(sum, c)| *sum += entry.counters.get(*c));
+        account.life.add(&entry.life());
     }
-    Ok(all)
+    all
 }
 
 /// The columns that say whose figures they are.

@@ -162,7 +162,7 @@ fn row(state: &State, event: &Event, running: Option<&Entry>) -> Vec<Value> {
         Value::Null,
         Value::Int(0),
         n(event.number),
-        n(0),
+        ps(e.cpu_ns),
         n(0),
         n(0),
         member("events_statements_current", "EXECUTION_ENGINE", "PRIMARY"),

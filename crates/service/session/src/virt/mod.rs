@@ -24,8 +24,10 @@ mod ran;
 mod replication;
 mod runtime;
 mod seen;
+mod usage;
 mod views;
 pub(crate) use runtime::{process_row, visible};
+pub(crate) use usage::flush as flush_statistics;
 
 use crate::state::State;
 use declare::Written;
@@ -111,6 +113,8 @@ fn declared() -> &'static [Declared] {
             figures::INFORMATION_SCHEMA,
             innodb::INFORMATION_SCHEMA,
             programs::INFORMATION_SCHEMA,
+            usage::INFORMATION_SCHEMA,
+            usage::PERFORMANCE_SCHEMA,
             empty::INFORMATION_SCHEMA,
             runtime::PERFORMANCE_SCHEMA,
             events::PERFORMANCE_SCHEMA,

@@ -186,10 +186,7 @@ fn channels(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let on = state.server.tls.acceptor().is_some();
     emit(&[channel(), text("Enabled"), text(if on { "Yes" } else { "No" })])?;
     let wanted = |name: &str| name.starts_with("Ssl_") || name.starts_with("Current_tls_");
-    for (name, value) in status::rows(&state.server, None, None, wanted) {
-        emit(&[channel(), text(name), text(&value)])?;
-    }
-    Ok(())
+    status::each(&state.server, None, None, wanted, &mut |name, value| emit(&[channel(), text(name), text(value)]))
 }
 
 /// Where the logs end, at one moment.

@@ -192,7 +192,7 @@ pub(super) fn setup_consumers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>)
         ("events_stages_current", false),
         ("events_stages_history", false),
         ("events_stages_history_long", false),
-        ("events_statements_cpu", false),
+        ("events_statements_cpu", true),
         ("events_statements_current", true),
         ("events_statements_history", true),
         ("events_statements_history_long", true),

@@ -65,6 +65,7 @@ fn programs(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
         let sums = figures.sums();
         let did = Did {
             locks_ns: sums.locks_ns,
+            cpu_ns: sums.cpu_ns,
             errors: sums.errors,
             warnings: sums.warnings,
             rows_affected: sums.rows_affected,

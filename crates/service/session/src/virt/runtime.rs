@@ -185,7 +185,7 @@ pub(super) fn digests(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
             work(Counter::SortScan),
             n(sums.no_index),
             zero(),
-            zero(),
+            ps(sums.cpu_ns),
             zero(),
             zero(),
             zero(),
@@ -242,26 +242,24 @@ fn attributes_of(state: &State, wanted: impl Fn(&Entry) -> bool, emit: Emit<'_>)
 
 pub(super) fn global_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let wanted = |name: &str| state.running.wants(name);
-    status::rows(&state.server, None, None, wanted).iter().try_for_each(|(n, v)| emit(&[text(n), text(v)]))
+    status::each(&state.server, None, None, wanted, &mut |n, v| emit(&[text(n), text(v)]))
 }
 
 pub(super) fn session_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let wanted = |name: &str| state.running.wants(name);
-    for (name, value) in status::rows(&state.server, Some(&state.entry.counters), Some(&state.entry), wanted) {
-        match name {
-            "Last_query_cost" => emit(&[text(name), text(&format!("{:.6}", state.last_query_cost))])?,
-            _ => emit(&[text(name), text(&value)])?,
-        }
-    }
-    Ok(())
+    let (counters, entry) = (Some(&state.entry.counters), Some(&*state.entry));
+    status::each(&state.server, counters, entry, wanted, &mut |name, value| match name {
+        "Last_query_cost" => emit(&[text(name), text(&format!("{:.6}", state.last_query_cost))]),
+        _ => emit(&[text(name), text(value)]),
+    })
 }
 
 pub(super) fn global_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    variables::rows(state, true).into_iter().try_for_each(|(n, v)| emit(&[text(n), text(v.as_deref().unwrap_or(""))]))
+    variables::each(state, true, |name| state.running.wants(name), |n, v| emit(&[text(n), text(v)]))
 }
 
 pub(super) fn session_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    variables::rows(state, false).into_iter().try_for_each(|(n, v)| emit(&[text(n), text(v.as_deref().unwrap_or(""))]))
+    variables::each(state, false, |name| state.running.wants(name), |n, v| emit(&[text(n), text(v)]))
 }
 
 pub(super) fn persisted_variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {

@@ -50,7 +50,7 @@ fn forget_active(core: &Core) {
 }
 
 fn forget_history(core: &Core) {
-    core.seen.moments.clear();
+    core.seen.moments.forget();
 }
 
 /// Who was active in each second of the last hour.
@@ -88,14 +88,10 @@ fn active_since(state: &State, from: u64, emit: Emit<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Tens of seconds up to where the seconds begin, then those.
+/// Minutes, then tens of seconds, then seconds.
 fn moments(state: &State) -> Result<Vec<Moment>> {
     state.privileges().require(Privilege::Process)?;
-    let all = &state.server.seen.moments;
-    let begin = all.begin(true).unwrap_or(u64::MAX);
-    let mut found = all.between(0, begin.saturating_sub(1), false);
-    found.extend(all.between(0, u64::MAX, true));
-    Ok(found)
+    Ok(state.server.seen.moments.all())
 }
 
 fn head(m: &Moment) -> [Value; 2] {

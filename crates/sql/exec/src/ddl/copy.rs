@@ -54,7 +54,7 @@ pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlCont
     for part in old.all_parts() {
         let from = part?.trees(&engine).map_err(from_engine)?.row.clone();
         let reader = edit.reader(old).map_err(from_catalog)?;
-        let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+        let options = ScanOptions { sequential: true, whole: true, ..ScanOptions::default() };
         let mut scan = reader.scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
         while let Some(entry) = scan.next().map_err(from_engine)? {
             rows += 1;

@@ -141,7 +141,7 @@ fn refill(pending: PendingParts, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -
     for part in pending.leaving() {
         let from = pending.old.part(part)?.trees(&engine).map_err(from_engine)?.row.clone();
         let reader = edit.reader(&pending.old).map_err(from_catalog)?;
-        let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+        let options = ScanOptions { sequential: true, whole: true, ..ScanOptions::default() };
         let mut scan = reader.scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
         while let Some(entry) = scan.next().map_err(from_engine)? {
             rows += 1;
@@ -351,7 +351,7 @@ fn validate_rows(
     let placing = Placing::of(old)?;
     let from = other.trees(&engine).map_err(from_engine)?.row.clone();
     let reader = edit.reader(other).map_err(from_catalog)?;
-    let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+    let options = ScanOptions { sequential: true, whole: true, ..ScanOptions::default() };
     let mut scan = reader.scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
     let mut rows = 0;
     while let Some(entry) = scan.next().map_err(from_engine)? {

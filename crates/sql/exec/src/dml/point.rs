@@ -123,7 +123,9 @@ fn attempts<'p>(
     let mut late = 0;
     loop {
         cx.check_interrupt()?;
-        if cx.txn.get()?.get(tree, key, ReadMode::Newest, &mut buffer).map_err(from_engine)? != Read::Found {
+        // It counts as read when this way has done it, not by each look.
+        let read = cx.txn.get()?.get_near(tree, key, ReadMode::Newest, None, &mut buffer, false);
+        if read.map_err(from_engine)? != Read::Found {
             return Ok(false);
         }
         let (stamp, payload) = (buffer.stamp(), buffer.row());
@@ -134,7 +136,10 @@ fn attempts<'p>(
             return Ok(false);
         }
         match change(&found, cx)? {
-            Tried::Done => return Ok(true),
+            Tried::Done => {
+                tree.count_found();
+                return Ok(true);
+            }
             Tried::Not => return Ok(false),
             Tried::Late => {
                 *waited = true;

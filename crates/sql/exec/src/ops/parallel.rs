@@ -157,7 +157,7 @@ impl<'p> Whole<'p> {
     fn count(&self, range: usize, cx: &mut Cx<'_, 'p>) -> Result<u64> {
         let from = range.checked_sub(1).map_or(Cut::Start, |before| Cut::Before(&self.cuts[before]));
         let to = self.cuts.get(range).map_or(Cut::End, |cut| Cut::Before(cut));
-        let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+        let options = ScanOptions { sequential: true, whole: self.secondary.is_none(), ..ScanOptions::default() };
         let mut scan = self.reader.scan(self.tree, KeyRange::new(from, to), options).map_err(from_engine)?;
         let Some(filter) = &self.scan.filter else {
             while scan.next().map_err(from_engine)?.is_some() {

@@ -69,6 +69,15 @@ pub(crate) fn build<'p>(scan: &'p TableScan, types: &'p [SqlType]) -> BoxedOpera
     }
 }
 
+/// By what a row is read.
+#[derive(Clone, Copy)]
+pub(super) enum By<'a> {
+    Key,
+    /// An index entry leads to it. With an index and the entry's key the row counts only if its columns still make that
+    /// key.
+    Entry(Option<&'a (usize, Vec<u8>)>),
+}
+
 /// Makes delivered rows of what trees hold.
 pub(super) struct Reader<'p> {
     pub(super) scan: &'p TableScan,
@@ -186,6 +195,7 @@ impl<'p> TreeScan<'p> {
             mode: read_mode(self.scan.lock, cx.shared.settings.unlock_unmatched),
             unique_equality: matches!(self.access, Access::Point { .. }),
             sequential: matches!(self.access, Access::Full) && !self.scan.expects_few,
+            whole: self.reads_whole(self.secondary(table).is_some()),
             semi_consistent: self.scan.lock.wait == LockWait::IfMatched
                 && cx.shared.settings.unlock_unmatched
                 && self.secondary(table).is_none()
@@ -244,7 +254,7 @@ impl<'p> TreeScan<'p> {
             return Ok(());
         }
         let (made_by, before) = (verify.then(|| (index, key.to_vec())), batch.rows);
-        self.reader.fetch(table, &row_key, made_by.as_ref(), batch, cx)?;
+        self.reader.fetch(table, &row_key, By::Entry(made_by.as_ref()), batch, cx)?;
         if let Some((met, taken)) = self.met.as_mut().filter(|_| batch.rows > before) {
             let bytes = (met.len() + 1) * (row_key.len() + 32);
             met.insert(row_key.into());
@@ -286,7 +296,7 @@ impl<'p> TreeScan<'p> {
                 break;
             }
             let Limit::Before(key) = low else { break };
-            self.reader.fetch(table, key, None, batch, cx)?;
+            self.reader.fetch(table, key, By::Key, batch, cx)?;
             self.at += 1;
             if self.at.is_multiple_of(256) {
                 cx.check_interrupt()?;
@@ -307,7 +317,7 @@ impl<'p> TreeScan<'p> {
         let mut batch = self.fresh();
         let (Limit::Before(key), _) = self.bounds.get(0) else { return Ok(None) };
         cx.counts.examined += 1;
-        self.reader.fetch(table, key, None, &mut batch, cx)?;
+        self.reader.fetch(table, key, By::Key, &mut batch, cx)?;
         self.reader.pad(table, &mut batch, cx);
         let kept = match &self.scan.filter {
             Some(filter) if batch.rows > 0 => eval::is_true(filter, &batch, 0, cx)?,
@@ -405,10 +415,15 @@ impl<'p> TreeScan<'p> {
         eval::is_true(filter, &last, 0, cx)
     }
 
+    /// The table is read from end to end, in no order.
+    fn reads_whole(&self, secondary: bool) -> bool {
+        matches!(self.access, Access::Full) && !secondary && !self.scan.reverse
+    }
+
     /// Counts reads as MySQL's handlers do: the first of a range finds its place, each further one moves on, also the
     /// one that finds no more. A table that is read from end to end in no order has one kind only.
     fn count_reads(&mut self, reads: u64, secondary: bool) {
-        if matches!(self.access, Access::Full) && !secondary && !self.scan.reverse {
+        if self.reads_whole(secondary) {
             return add(Counter::HandlerReadRndNext, reads);
         }
         let first = self.first_read.take_if(|_| reads > 0);
@@ -511,16 +526,15 @@ impl<'p> Reader<'p> {
     }
 
     /// Reads the row behind an index entry.
-    /// With `made_by` (index, entry's key) the row counts only if its columns still make that key.
     pub(super) fn fetch(
         &mut self,
         table: &'p Table,
         row_key: &[u8],
-        made_by: Option<&(usize, Vec<u8>)>,
+        by: By<'_>,
         batch: &mut Batch,
         cx: &mut Cx<'_, 'p>,
     ) -> Result<()> {
-        if self.find(table, row_key, made_by, cx)? {
+        if self.find(table, row_key, by, cx)? {
             let buffer = std::mem::take(&mut self.buffer);
             self.push_row(table, row_key, buffer.row(), batch)?;
             self.buffer = buffer;
@@ -529,19 +543,15 @@ impl<'p> Reader<'p> {
     }
 
     /// The same; the row that counts is in the buffer.
-    fn find(
-        &mut self,
-        table: &'p Table,
-        row_key: &[u8],
-        made_by: Option<&(usize, Vec<u8>)>,
-        cx: &mut Cx<'_, 'p>,
-    ) -> Result<bool> {
+    fn find(&mut self, table: &'p Table, row_key: &[u8], by: By<'_>, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let tree = codec::row_tree(table, cx.txn.get()?)?;
         let mode = read_mode(self.scan.lock, cx.shared.settings.unlock_unmatched);
         let txn = cx.txn.get()?;
-        let read = txn.get_near(tree, row_key, mode, &mut self.place, &mut self.buffer).map_err(from_engine)?;
-        match made_by {
-            Some((index, key)) if read == Read::Found => {
+        let (place, buffer) = (&mut self.place, &mut self.buffer);
+        let counts = matches!(by, By::Key);
+        let read = txn.get_near(tree, row_key, mode, Some(place), buffer, counts).map_err(from_engine)?;
+        match by {
+            By::Entry(Some((index, key))) if read == Read::Found => {
                 let values = codec::decode_row(table, self.buffer.row())?;
                 codec::makes(table, *index, row_key, &values, key)
             }

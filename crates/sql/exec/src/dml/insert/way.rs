@@ -2,6 +2,7 @@
 //! them. What a statement says and does is the same.
 
 use super::Run;
+use crate::codec;
 use crate::context::Cx;
 use crate::dml::bulk::{Bulk, ENOUGH, ENOUGH_BYTES, Unbuilt, are_simple, gives_numbers_back, is_for_building};
 use crate::dml::rows;
@@ -170,7 +171,7 @@ pub(in crate::dml) fn ended<'p>(to: &mut Run<'p>, outcome: Result<()>, cx: &mut 
             match bulk.finish(cx)? {
                 None => {
                     add(Counter::HandlerWrite, count);
-                    add(Counter::InnodbRowsInserted, count);
+                    codec::row_tree(to.table, cx.txn.get()?)?.count_inserted(count);
                 }
                 Some(rows) => put_unbuilt(to, rows, cx)?,
             }

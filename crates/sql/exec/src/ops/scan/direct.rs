@@ -1,6 +1,6 @@
 //! A scan that is all of a query: its rows go to the sink as they are read, without a batch between.
 
-use super::TreeScan;
+use super::{By, TreeScan};
 use crate::{
     context::{Cx, Operator},
     error::from_engine,
@@ -140,7 +140,7 @@ fn send_points<'p>(
         if !scan.is_single(table, low, high) {
             break;
         }
-        if scan.reader.find(table, key, None, cx)? {
+        if scan.reader.find(table, key, By::Key, cx)? {
             to.row(table, scan.reader.buffer.row(), cx)?;
         }
         scan.at += 1;
@@ -172,7 +172,7 @@ fn send_range<'p>(
                 let (_, row_key) = table.split_index_key(index, entry.key)?;
                 let made_by = verify.then(|| (index, entry.key.to_vec()));
                 let reader = &mut scan.reader;
-                if reader.find(table, row_key, made_by.as_ref(), cx)? {
+                if reader.find(table, row_key, By::Entry(made_by.as_ref()), cx)? {
                     to.row(table, reader.buffer.row(), cx)?;
                 }
             }

@@ -5,7 +5,7 @@
 //! ordered by them behind its columns); the keys of others are collected and sorted. Where they do not fit into memory
 //! all rows are read instead: the filter holds the whole condition.
 
-use super::{FIRST_ROWS, Reader, TreeScan, cut, read_mode};
+use super::{By, FIRST_ROWS, Reader, TreeScan, cut, read_mode};
 use crate::context::Operator;
 use crate::{
     batch::{BATCH_ROWS, Batch},
@@ -160,6 +160,7 @@ impl<'p> Part<'p> {
                     mode: read_mode(scan.lock, cx.shared.settings.unlock_unmatched),
                     unique_equality: matches!(self.plan.access, Access::Point { .. }),
                     sequential: false,
+                    whole: false,
                     semi_consistent: false,
                 };
                 let range = KeyRange::new(cut(low, Cut::Start), cut(high, Cut::End));
@@ -237,7 +238,7 @@ impl<'p> Operator<'p> for MergeScan<'p> {
         while !batch.is_full(self.rows.min(self.want)) {
             let Some(key) = self.next_key(table, cx)? else { break };
             count(Counter::HandlerReadRnd);
-            self.reader.fetch(table, &key, None, &mut batch, cx)?;
+            self.reader.fetch(table, &key, By::Entry(None), &mut batch, cx)?;
         }
         if batch.rows == 0 {
             return Ok(None);

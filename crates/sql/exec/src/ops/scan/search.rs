@@ -1,6 +1,6 @@
 //! Rows that a full-text search finds, those of the highest rank first.
 
-use super::{FIRST_ROWS, Reader, TreeScan};
+use super::{By, FIRST_ROWS, Reader, TreeScan};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS, Batch};
 use crate::context::{Cx, Operator};
 use crate::found::Found;
@@ -101,7 +101,7 @@ impl<'p> Operator<'p> for SearchScan<'p> {
             count(Counter::HandlerReadNext);
             cx.counts.examined += 1;
             let before = batch.rows;
-            self.reader.fetch(table, key, None, &mut batch, cx)?;
+            self.reader.fetch(table, key, By::Entry(None), &mut batch, cx)?;
             let locked = scan.lock.strength != LockStrength::None && batch.rows > before;
             if locked && !judge(search, scan.table, self.plan.index as usize, key, cx)? {
                 batch = batch.slice(0, before);

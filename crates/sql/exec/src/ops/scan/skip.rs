@@ -4,7 +4,7 @@
 //! group's columns. GROUP BY and DISTINCT need an entry or two of a group: the first that passes the filter, and the
 //! last.
 
-use super::{FIRST_ROWS, Reader, cut};
+use super::{By, FIRST_ROWS, Reader, cut};
 use crate::context::Operator;
 use crate::{
     batch::{BATCH_ROWS, Batch},
@@ -86,6 +86,7 @@ impl<'p> SkipScan<'p> {
             mode: ReadMode::Snapshot,
             unique_equality: false,
             sequential: false,
+            whole: false,
             semi_consistent: false,
         };
         cx.txn.get()?.scan(tree, KeyRange::new(low, high), options).map_err(from_engine)
@@ -170,7 +171,7 @@ impl<'p> SkipScan<'p> {
             } else if verify {
                 let (_, row_key) = table.split_index_key(index, entry.key)?;
                 let (row_key, made_by) = (row_key.to_vec(), (index, entry.key.to_vec()));
-                self.reader.fetch(table, &row_key, Some(&made_by), &mut row, cx)?;
+                self.reader.fetch(table, &row_key, By::Entry(Some(&made_by)), &mut row, cx)?;
             } else {
                 let mut values = Vec::with_capacity(self.reader.scan.columns.len());
                 table.index_values(index, entry.key, entry.value, &self.reader.scan.columns, &mut values)?;
