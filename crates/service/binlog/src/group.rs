@@ -343,7 +343,17 @@ impl Gathered {
         self.base + self.bytes.len()
     }
 
-    /// Bytes that are held in memory, but for the event that is being filled.
+    /// Bytes of events that are held in memory.
+    pub fn held(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The event that is being filled ends; the next row begins another.
+    pub fn end_event(&mut self) {
+        self.close();
+    }
+
+    /// Bytes that are held, but for the event that is being filled.
     pub fn spillable(&self) -> usize {
         self.open.map_or(self.end(), |open| open.at) - self.base
     }

@@ -1,7 +1,7 @@
 //! A running server: its core, its workers and its listeners.
 
 use crate::accounts::{Accounts, parse_role_list};
-use crate::binlog::{Binlog, Names, Rules, Settings};
+use crate::binlog::{Binlog, Names, Settings};
 use crate::kept::StatementStats;
 use crate::log::ErrorLog;
 use crate::options::ServerOptions;
@@ -332,7 +332,6 @@ fn open_binlog(core: &Arc<Core>) -> std::result::Result<(), String> {
     let settings = move || weak.upgrade().map_or(first.clone(), |c| Settings::of(&c.globals, &c.facts.version));
     let opened = Binlog::open(&core.engine, names, Arc::new(settings), core.log.clone())?;
     opened.configure(&core.globals);
-    opened.semi_sync().configure(Rules::of(&core.globals));
     core.binlog.set(opened).map_err(|_| "the binary log is open already".to_owned())
 }
 

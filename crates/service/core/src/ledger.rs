@@ -539,7 +539,7 @@ mod tests {
         let did = deeds[&select()];
         assert_eq!((did.count, did.min_ns, did.max_ns, did.total_ns, did.errors), (2, 4, 9, 13, 1));
         assert_eq!(counts(&deeds), [("statement/com/Execute".into(), 1), ("statement/sql/select".into(), 2)]);
-        ledger.ends(&session, &who(), &counters);
+        ledger.ends(&session, &who(), (&counters, Life::default()));
         assert!(ledger.deeds(&session).is_empty());
         for of in ALL {
             let ended = ledger.ended(of);

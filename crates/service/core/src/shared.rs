@@ -1,7 +1,7 @@
 //! What everything that serves clients shares.
 
 use crate::accounts::{Accounts, Privileges};
-use crate::binlog::{Binlog, Rules};
+use crate::binlog::Binlog;
 use crate::kept::StatementStats;
 use crate::log::ErrorLog;
 use crate::registry::Registry;
@@ -268,14 +268,9 @@ impl Core {
                     binlog.flush(&self.engine).map_err(from_engine)?;
                 }
             }
-            Then::BinlogRows => {
+            Then::Binlog => {
                 if let Some(binlog) = self.binlog() {
                     binlog.configure(&self.globals);
-                }
-            }
-            Then::SemiSync => {
-                if let Some(binlog) = self.binlog() {
-                    binlog.semi_sync().configure(Rules::of(&self.globals));
                 }
             }
             Then::StatementLogs => {

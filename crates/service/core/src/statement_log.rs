@@ -2,7 +2,7 @@
 //! 7.4.5 "The Slow Query Log"), so that the tools which read them work.
 //!
 //! An entry is one `write` to a file opened for appending: entries of several threads do not mix, and a line that is
-//! there is whole. With `log_output=TABLE` they go to tables: [`crate::log_tables`].
+//! there is whole. With `log_output=TABLE` they go to tables: `log_tables`.
 //! A statement pays for it when a log is on; else one load says that both are off.
 
 use crate::log::{ErrorLog, timestamp};

@@ -148,10 +148,11 @@ impl<'a> Sampler<'a> {
 
     /// Distinct values of a prefix, when they are few.
     fn jump(&mut self, txn: &mut Txn, part: usize) -> Result<Option<usize>, EngineError> {
+        let look = ScanOptions { unseen: true, ..ScanOptions::default() };
         let mut prefix: Vec<u8> = Vec::new();
         for n in 0..=COUNTED {
             let from = if n == 0 { Cut::Start } else { Cut::After(&prefix) };
-            let mut scan = txn.scan(self.tree, KeyRange::new(from, Cut::End), ScanOptions::default())?;
+            let mut scan = txn.scan(self.tree, KeyRange::new(from, Cut::End), look)?;
             let Some(entry) = scan.next(txn)? else { return Ok(Some(n.max(1))) };
             self.table.part_ends(self.position, entry.key, &mut self.bounds);
             let end = self.bounds.get(part).copied().unwrap_or(entry.key.len());
@@ -161,7 +162,8 @@ impl<'a> Sampler<'a> {
     }
 
     fn read(&mut self, txn: &mut Txn, from: Cut<'_>, limit: u64) -> Result<(), EngineError> {
-        let mut scan = txn.scan(self.tree, KeyRange::new(from, Cut::End), ScanOptions::default())?;
+        let look = ScanOptions { unseen: true, ..ScanOptions::default() };
+        let mut scan = txn.scan(self.tree, KeyRange::new(from, Cut::End), look)?;
         let mut n = 0;
         while n < limit
             && let Some(entry) = scan.next(txn)?

@@ -216,6 +216,8 @@ pub struct ScanOptions {
     pub sequential: bool,
     /// The rows are read from end to end, in no order: they count as read by no index.
     pub whole: bool,
+    /// The server looks for itself: nothing counts as read.
+    pub unseen: bool,
     /// A locking scan of a row tree at READ COMMITTED or below: a row that another has locked is not waited for but
     /// returned as it was committed last ([`Entry::blocked`](crate::Entry)); [`Scan::insist`](crate::Scan::insist) then
     /// waits for it. (InnoDB's semi-consistent read.)
@@ -230,6 +232,7 @@ impl Default for ScanOptions {
             unique_equality: false,
             sequential: false,
             whole: false,
+            unseen: false,
             semi_consistent: false,
         }
     }

@@ -56,8 +56,8 @@ pub struct Scan {
     done: bool,
     /// Entries that were read and are not counted yet.
     uncounted: u64,
-    /// See [`ScanOptions::whole`].
-    whole: bool,
+    /// What they count as.
+    counts_as: Option<Use>,
 }
 
 /// So many entries are counted at once at most.
@@ -261,7 +261,11 @@ impl Scan {
             last: Vec::new(),
             done: false,
             uncounted: 0,
-            whole: options.whole,
+            counts_as: match options {
+                ScanOptions { unseen: true, .. } => None,
+                ScanOptions { whole: true, .. } => Some(Use::Scanned),
+                _ => Some(Use::Read),
+            },
         }
     }
 
@@ -342,9 +346,11 @@ impl Scan {
 
     fn count_read(&mut self) {
         let n = std::mem::take(&mut self.uncounted);
-        if n > 0 {
+        if let Some(counts_as) = self.counts_as
+            && n > 0
+        {
             add(Counter::InnodbRowsRead, n);
-            self.tree.shared.uses.add(if self.whole { Use::Scanned } else { Use::Read }, n);
+            self.tree.shared.uses.add(counts_as, n);
         }
     }
 

@@ -192,10 +192,11 @@ impl Binlog {
         Ok(it)
     }
 
-    /// Takes over what the global variables say of rows.
+    /// Takes over what the global variables say of rows and of commits that wait for replicas.
     pub(crate) fn configure(&self, globals: &GlobalVars) {
         self.full_metadata.store(globals.get(Live::BinlogRowMetadata).as_str() == "FULL", Relaxed);
         self.row_image.store(RowImage::of(globals.get(Live::BinlogRowImage).as_str()) as u8, Relaxed);
+        self.semi_sync().configure(Rules::of(globals));
     }
 
     /// `binlog_row_metadata` is FULL.

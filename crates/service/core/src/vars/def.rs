@@ -131,10 +131,8 @@ pub enum Then {
     Collecting,
     /// The binary log goes on in a new file.
     BinlogFile,
-    /// Rows have another form in the binary log from the next statement on.
-    BinlogRows,
-    /// Commits wait for replicas, or do not.
-    SemiSync,
+    /// Rows have another form in the binary log from the next statement on, commits wait for replicas or do not.
+    Binlog,
     /// A character set brings its default collation, in the variable named.
     Collation(Live),
     /// A collation brings its character set, in the variable named.

@@ -295,20 +295,20 @@ live! {
     BinlogFormat = choice("binlog_format", Both, "ROW", &["MIXED", "STATEMENT", "ROW"]).default_only();
     BinlogChecksum = choice("binlog_checksum", Global, "CRC32", &["NONE", "CRC32"]).then(Then::BinlogFile)
         .help("what events of the binary log end with; a new file begins");
-    BinlogRowMetadata = choice("binlog_row_metadata", Global, "MINIMAL", &["MINIMAL", "FULL"]).then(Then::BinlogRows)
+    BinlogRowMetadata = choice("binlog_row_metadata", Global, "MINIMAL", &["MINIMAL", "FULL"]).then(Then::Binlog)
         .help("what table maps say of columns: FULL with names, members and keys");
-    BinlogRowImage = choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"]).then(Then::BinlogRows).help("columns of changed rows in the binary log: all, all but unchanged long ones, or those that are needed");
+    BinlogRowImage = choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"]).then(Then::Binlog).help("columns of changed rows in the binary log: all, all but unchanged long ones, or those that are needed");
     BinlogRowsQueryLogEvents = boolean("binlog_rows_query_log_events", Both, false).help("statements stand before their rows in the binary log");
     BinlogTransactionCompression = boolean("binlog_transaction_compression", Both, false).help("rows of a transaction are compressed with zstd in the binary log");
-    RplSemiSyncSourceEnabled = boolean("rpl_semi_sync_source_enabled", Global, false).then(Then::SemiSync)
+    RplSemiSyncSourceEnabled = boolean("rpl_semi_sync_source_enabled", Global, false).then(Then::Binlog)
         .help("commits wait until replicas have acknowledged them");
-    RplSemiSyncSourceTimeout = int("rpl_semi_sync_source_timeout", Global, 10000, 0, MAX).then(Then::SemiSync)
+    RplSemiSyncSourceTimeout = int("rpl_semi_sync_source_timeout", Global, 10000, 0, MAX).then(Then::Binlog)
         .help("milliseconds after which they do not wait any more, until a replica has caught up");
-    RplSemiSyncSourceWaitForReplicaCount = int("rpl_semi_sync_source_wait_for_replica_count", Global, 1, 1, 65535).then(Then::SemiSync)
+    RplSemiSyncSourceWaitForReplicaCount = int("rpl_semi_sync_source_wait_for_replica_count", Global, 1, 1, 65535).then(Then::Binlog)
         .help("for how many replicas");
-    RplSemiSyncSourceWaitNoReplica = boolean("rpl_semi_sync_source_wait_no_replica", Global, true).then(Then::SemiSync)
+    RplSemiSyncSourceWaitNoReplica = boolean("rpl_semi_sync_source_wait_no_replica", Global, true).then(Then::Binlog)
         .help("also while there are fewer");
-    RplSemiSyncSourceWaitPoint = choice("rpl_semi_sync_source_wait_point", Global, "AFTER_SYNC", &["AFTER_SYNC", "AFTER_COMMIT"]).then(Then::SemiSync)
+    RplSemiSyncSourceWaitPoint = choice("rpl_semi_sync_source_wait_point", Global, "AFTER_SYNC", &["AFTER_SYNC", "AFTER_COMMIT"]).then(Then::Binlog)
         .help("AFTER_SYNC: others do not see a commit that waits; AFTER_COMMIT: they do");
     RplSemiSyncReplicaEnabled = boolean("rpl_semi_sync_replica_enabled", Global, false)
         .help("this server acknowledges what it has applied, from the next START REPLICA on");

@@ -190,9 +190,13 @@ impl ChangeSink for Logged {
             }
         };
         self.gathered.row(records, shape, kind, present, (before, after));
-        if self.gathered.spillable() >= self.most
+        if self.gathered.held() >= self.most
             && let Some(log) = &self.log
         {
+            // An event of a long row is most of what is held.
+            if self.gathered.spillable() < self.most / 2 {
+                self.gathered.end_event();
+            }
             let written = self.gathered.spill(|| log.spill());
             written.map_err(|e| {
                 sql_err!(ErrorOnWrite, log.names().basename().display(), e.raw_os_error().unwrap_or(0), e)

@@ -151,7 +151,7 @@ fn every_table_says_the_same() {
     assert_eq!(rows(&mut root, io), [["30", "6", "6", "1"]]);
     let by_index = "SELECT INDEX_NAME, COUNT_FETCH FROM performance_schema.table_io_waits_summary_by_index_usage
                     WHERE OBJECT_SCHEMA = 'd' ORDER BY 1";
-    assert_eq!(rows(&mut root, by_index), [["NULL", "23"], ["PRIMARY", "5"], ["a", "2"]]);
+    assert_eq!(rows(&mut root, by_index), [["NULL", "23"], ["a", "2"], ["PRIMARY", "5"]]);
     let used = "SELECT ROWS_READ, ROWS_CHANGED, ROWS_CHANGED_X_INDEXES FROM information_schema.TABLE_STATISTICS
                 WHERE TABLE_SCHEMA = 'd'";
     assert_eq!(rows(&mut root, used), [["30", "13", "26"]]);

@@ -113,7 +113,6 @@ fn documents_under_way_count_with_the_memory_of_statements() {
     let mut c = r.connect();
     run(&mut c, "SET @list = CONCAT('[', REPEAT('1,', 200000), '1]')");
     run(&mut c, "SET @texts = CONCAT('[', REPEAT('\"abc\",', 110000), '1]')");
-    run(&mut c, "SET @names = CONCAT('<a>', REPEAT('<b>x</b>', 200000), '</a>')");
     let three = "FROM (SELECT 1 n UNION SELECT 2 UNION SELECT 3) t";
     let statements = [
         "SELECT LENGTH(JSON_EXTRACT(@list, '$[*]', '$[*]'))".to_owned(),
@@ -125,12 +124,9 @@ fn documents_under_way_count_with_the_memory_of_statements() {
         "SELECT LENGTH(JSON_ARRAY(CAST(@list AS JSON), CAST(@list AS JSON), CAST(@list AS JSON)))".to_owned(),
         "SELECT LENGTH(JSON_SET(@list, '$[0]', CAST(@list AS JSON), '$[1]', CAST(@list AS JSON)))".to_owned(),
         "SELECT JSON_OVERLAPS(@list, @list)".to_owned(),
-        "SELECT CAST(@list AS JSON) = CAST(@list AS JSON)".to_owned(),
         format!("SELECT LENGTH(JSON_ARRAYAGG(CAST(@list AS JSON))) {three}"),
         format!("SELECT LENGTH(JSON_OBJECTAGG(n, CAST(@list AS JSON))) {three}"),
         format!("SELECT MAX(x) FROM (SELECT LENGTH(JSON_ARRAYAGG(CAST(@list AS JSON)) OVER ()) x {three}) u"),
-        "SELECT COUNT(*) FROM JSON_TABLE(@list, '$[*]' COLUMNS (x VARCHAR(9) PATH '$')) t".to_owned(),
-        "SELECT EXTRACTVALUE(@names, '/a/b') IS NULL".to_owned(),
     ];
     for sql in &statements {
         assert_eq!(error(&mut c, sql), 1038, "{sql}");

@@ -177,6 +177,8 @@ fn up() -> Server {
     o.set(Live::InnodbLockWaitTimeout, VarValue::Int(2));
     o.set(Live::LockWaitTimeout, VarValue::Int(2));
     o.set(Live::ScrubPages, VarValue::Int(2000));
+    // The binary log has a simulation of its own, in `gannet-core`.
+    o.set(Live::LogBin, VarValue::bool(false));
     o.set(Live::WaitTimeout, VarValue::Int(5));
     o.set(Live::NetReadTimeout, VarValue::Int(5));
     o.set(Live::NetWriteTimeout, VarValue::Int(5));

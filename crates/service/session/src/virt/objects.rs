@@ -198,7 +198,8 @@ fn log_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let local = match server.binlog() {
         Some(log) => {
             let end = log.end();
-            let executed = log.executed(&server.engine);
+            // Of several servers, each stands on a line.
+            let executed = log.executed(&server.engine).to_string().replace('\n', "\\n");
             format!(
                 r#"{{"gtid_executed": "{executed}", "binary_log_file": "{}", "binary_log_position": {}}}"#,
                 log.names().name(end.number),

@@ -196,6 +196,7 @@ impl<'p> TreeScan<'p> {
             unique_equality: matches!(self.access, Access::Point { .. }),
             sequential: matches!(self.access, Access::Full) && !self.scan.expects_few,
             whole: self.reads_whole(self.secondary(table).is_some()),
+            unseen: false,
             semi_consistent: self.scan.lock.wait == LockWait::IfMatched
                 && cx.shared.settings.unlock_unmatched
                 && self.secondary(table).is_none()

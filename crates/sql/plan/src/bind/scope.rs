@@ -218,7 +218,9 @@ impl Scope {
     pub(super) fn takes_any_value(&self, arena: &crate::logical::Arena, value: &Expr) -> bool {
         let single = |id: ColId| {
             let windows = self.windows.iter().flat_map(|w| &w.functions).any(|(_, f)| *f == id);
-            windows || self.aggregates.iter().any(|(_, a)| *a == id) || self.any_values.iter().any(|(_, v)| *v == id)
+            let key = self.rollup_keys.iter().any(|(_, k)| *k == id);
+            let aggregate = self.aggregates.iter().any(|(_, a)| *a == id);
+            windows || key || aggregate || self.any_values.iter().any(|(_, v)| *v == id)
         };
         self.clause.places().any_value && !self.in_aggregate && !arena.reads(value, single)
     }
@@ -459,9 +461,10 @@ impl Binder<'_> {
             return Err(SqlError::new(ErrorCode::IllegalReference, &[&column.column.text, &what]));
         }
         let mut bound = item.bound.clone();
-        // A key is NULL in the rows of totals, also one that is a constant.
+        // A key is NULL in the rows of totals, also one that is a constant. A column is its own key.
         if scope.clause == Clause::Having
             && !scope.in_aggregate
+            && !matches!(bound.expr.kind, crate::expr::ExprKind::Column(_))
             && let Some((_, id)) = scope.rollup_keys.iter().find(|(key, _)| *key == bound.expr)
         {
             bound.expr = self.arena.expr(*id);

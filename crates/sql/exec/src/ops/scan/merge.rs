@@ -161,6 +161,7 @@ impl<'p> Part<'p> {
                     unique_equality: matches!(self.plan.access, Access::Point { .. }),
                     sequential: false,
                     whole: false,
+                    unseen: false,
                     semi_consistent: false,
                 };
                 let range = KeyRange::new(cut(low, Cut::Start), cut(high, Cut::End));

@@ -87,6 +87,7 @@ impl<'p> SkipScan<'p> {
             unique_equality: false,
             sequential: false,
             whole: false,
+            unseen: false,
             semi_consistent: false,
         };
         cx.txn.get()?.scan(tree, KeyRange::new(low, high), options).map_err(from_engine)
