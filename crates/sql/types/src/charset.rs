@@ -331,10 +331,12 @@ impl Charset {
         self == Binary || self.is_subset_of(to) || whole(to) || plane(to) && !whole(self)
     }
 
-    /// As [`Charset::convert`], where a character that has no place in `to` is an error instead of a `?`: 3854.
+    /// As [`Charset::convert`], where a character that has no place in `to`, and bytes that are no text of it, are an
+    /// error instead of a `?`: 3854.
     pub fn fit(self, bytes: &[u8], to: Charset) -> Result<Cow<'_, [u8]>> {
         let converted = self.convert(bytes, to);
-        if converted.lossy && !self.fits_in(to) { Err(self.misfit(bytes, to)) } else { Ok(converted.bytes) }
+        let refused = converted.lossy && (self == Charset::Binary || !self.fits_in(to));
+        if refused { Err(self.misfit(bytes, to)) } else { Ok(converted.bytes) }
     }
 
     #[cold]

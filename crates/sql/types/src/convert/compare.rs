@@ -139,14 +139,18 @@ fn compared_datetime(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Option<(Da
     }
 }
 
-/// Text of a value in the character set of a collation. Error 3854 where it has no place there.
+/// Text of a value in the character set of a collation. Error 3854 where it has no place there; bytes that are no text
+/// equal none.
 fn in_charset<'t>(v: ValueRef<'_>, text: &'t [u8], collation: CollationId) -> Result<std::borrow::Cow<'t, [u8]>> {
     let from = match v {
         ValueRef::Str(_, c) => c.charset(),
         ValueRef::Enum(..) | ValueRef::Set(..) => Charset::Utf8mb4,
         _ => Charset::Ascii,
     };
-    from.fit(text, collation.charset())
+    match from {
+        Charset::Binary => Ok(from.convert(text, collation.charset()).bytes),
+        _ => from.fit(text, collation.charset()),
+    }
 }
 
 /// The frequent cases, without a context: operands that are what they are compared as.
