@@ -635,6 +635,10 @@ pub(super) fn functional_type(columns: &[Column], text: &str, collation: Collati
     match ty.id {
         gannet_types::TypeId::Json => Err(sql_err!(FunctionalIndexOnJsonOrGeometryFunction)),
         id if id.is_lob() => Err(sql_err!(FunctionalIndexOnLob)),
+        // Digits that an expression is shown with bound no column: ROUND(x, 1) of a DOUBLE.
+        id @ (gannet_types::TypeId::Float | gannet_types::TypeId::Double) => {
+            Ok(SqlType { nullable: true, ..SqlType::new(id) })
+        }
         _ => Ok(SqlType { nullable: true, ..ty }),
     }
 }

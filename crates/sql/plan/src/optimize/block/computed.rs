@@ -120,6 +120,9 @@ fn keeps(column: &SqlType, by: &SqlType) -> bool {
     if text(column) && text(by) {
         return column.collation == by.collation;
     }
+    if column.id == TypeId::Double && by.id == column.id && column.scale == SqlType::NOT_FIXED {
+        return true;
+    }
     SqlType { nullable: true, ..column.clone() } == SqlType { nullable: true, ..by.clone() }
 }
 
@@ -152,8 +155,9 @@ fn in_condition<'c>(e: &mut Expr, all: &'c [Computed], real: &dyn Fn(usize) -> b
         ExprKind::Compare { args, .. } => args.iter_mut().for_each(|arg| replace(arg, all, real, found)),
         ExprKind::Between { args, .. } => args.iter_mut().for_each(|arg| replace(arg, all, real, found)),
         ExprKind::In { arg, .. } | ExprKind::IsNull { arg, .. } => replace(arg, all, real, found),
+        // Numbers are not always shown alike: ROUND(-0.04, 1) is -0.0.
         ExprKind::Call(def, args) if def.name == "LIKE" => {
-            args.iter_mut().take(1).for_each(|arg| replace(arg, all, real, found));
+            args.iter_mut().take(1).filter(|arg| arg.ty.is_text()).for_each(|arg| replace(arg, all, real, found));
         }
         _ => {}
     }
