@@ -36,7 +36,11 @@ pub(crate) enum Use {
 
 type Line = [AtomicU64; 5];
 
-pub(crate) struct Uses {
+/// Made at the first use: most of many tables are used by nobody.
+pub(crate) struct Uses(OnceLock<Box<Lines>>);
+
+#[derive(Default)]
+struct Lines {
     own: [OnceLock<Box<CachePadded<Line>>>; OWN],
     others: OnceLock<Box<CachePadded<Line>>>,
 }
@@ -47,23 +51,25 @@ fn new_line() -> Box<CachePadded<Line>> {
 
 impl Uses {
     pub(crate) fn new() -> Uses {
-        Uses { own: std::array::from_fn(|_| OnceLock::new()), others: OnceLock::new() }
+        Uses(OnceLock::new())
     }
 
     #[inline]
     pub(crate) fn add(&self, what: Use, n: u64) {
-        match self.own.get(slot::current()) {
+        let lines = self.0.get_or_init(Box::default);
+        match lines.own.get(slot::current()) {
             // Not a read-modify-write: the calling thread is the only writer.
             Some(line) => {
                 let cell = &line.get_or_init(new_line)[what as usize];
                 cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
             }
-            None => drop(self.others.get_or_init(new_line)[what as usize].fetch_add(n, Relaxed)),
+            None => drop(lines.others.get_or_init(new_line)[what as usize].fetch_add(n, Relaxed)),
         }
     }
 
     pub(crate) fn sum(&self) -> TreeUses {
-        let lines = self.own.iter().chain([&self.others]).filter_map(|line| line.get());
+        let Some(lines) = self.0.get() else { return TreeUses::default() };
+        let lines = lines.own.iter().chain([&lines.others]).filter_map(|line| line.get());
         let mut sums = [0u64; 5];
         for line in lines {
             sums.iter_mut().zip(line.iter()).for_each(|(sum, cell)| *sum = sum.wrapping_add(cell.load(Relaxed)));
