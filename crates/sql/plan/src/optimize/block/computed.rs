@@ -72,9 +72,8 @@ fn computed_of(builder: &Builder<'_>, (number, rel): (usize, &Rel)) -> Vec<Compu
     };
     let with_index = exprs.generated.iter().filter(|(column, by)| indexed(*column) && !is_plain(by));
     let over_statement = |(column, by): &(u32, Expr)| {
-        let (mut by, id) = (by.clone(), rel.first + column);
-        shift(&mut by, rel.first);
-        comparable(&mut by);
+        let id = rel.first + column;
+        let by = over_columns_of(rel, by);
         Computed { rel: number, column: id, ty: builder.ty(id), by }
     };
     with_index.map(over_statement).collect()
@@ -83,6 +82,21 @@ fn computed_of(builder: &Builder<'_>, (number, rel): (usize, &Rel)) -> Vec<Compu
 /// Nothing that has to be computed.
 fn is_plain(e: &Expr) -> bool {
     matches!(e.kind, ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Param(_))
+}
+
+/// An expression over the columns of a table is what a statement has.
+pub(super) fn is_same(over: &Expr, found: &Expr, rel: &Rel) -> bool {
+    let mut found = found.clone();
+    comparable(&mut found);
+    over_columns_of(rel, over).kind == found.kind
+}
+
+/// An expression over the columns of a table, in the form of [`comparable`], over those of the statement.
+fn over_columns_of(rel: &Rel, over: &Expr) -> Expr {
+    let mut over = over.clone();
+    shift(&mut over, rel.first);
+    comparable(&mut over);
+    over
 }
 
 fn shift(e: &mut Expr, first: ColId) {

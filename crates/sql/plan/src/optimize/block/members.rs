@@ -4,6 +4,7 @@ use crate::expr::{Expr, ExprKind, SubqueryKind};
 use crate::logical::Rel;
 use crate::make::constant;
 use crate::optimize::array::Members;
+use crate::optimize::block::computed;
 use crate::optimize::build::Builder;
 use crate::optimize::relset::RelSet;
 use crate::options::Passes;
@@ -53,7 +54,7 @@ pub(super) fn of_conditions(
                 };
                 let column = table.array_part(index).map(|at| definition.parts[at].column);
                 let array = exprs.generated.iter().find(|(c, _)| Some(*c) == column).map(|(_, e)| e);
-                if !array.is_some_and(|array| is_same(array, said.of, rel)) {
+                if !array.is_some_and(|array| computed::is_same(array, said.of, rel)) {
                     continue;
                 }
                 all.push(Members {
@@ -135,22 +136,5 @@ fn seen(builder: &Builder<'_>, said: &Said<'_>) -> Option<Json> {
     match builder.seen(wanted)? {
         Value::Json(stored) => Json::decode(&stored, Room::FREE).ok(),
         other => json::parse(&text(&other)?).ok(),
-    }
-}
-
-/// An expression over the columns of a table is what a condition has, whatever collations its texts are in.
-fn is_same(over: &Expr, found: &Expr, rel: &Rel) -> bool {
-    match (&over.kind, &found.kind) {
-        (ExprKind::Column(n), ExprKind::Column(id)) => rel.first + n == *id,
-        (ExprKind::Literal(Value::Str(a, _)), ExprKind::Literal(Value::Str(b, _))) => a == b,
-        (ExprKind::Call(f, a), ExprKind::Call(g, b)) => {
-            f.name == g.name && a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b, rel))
-        }
-        (ExprKind::Cast(a), ExprKind::Cast(b)) => over.ty.id == found.ty.id && is_same(a, b, rel),
-        (ExprKind::Column(_), _) | (_, ExprKind::Column(_)) => false,
-        _ => {
-            // Columns elsewhere have other numbers.
-            !over.any(&mut |e| matches!(e.kind, ExprKind::Column(_))) && over == found
-        }
     }
 }
