@@ -244,3 +244,28 @@ fn a_consumer_whose_segments_are_gone_is_cut_off() {
     assert!(log.consumers()[0].cut_off);
     write(&log, MIB);
 }
+
+/// Files that are made because a consumer holds the log stay: while nobody writes, none is made or removed.
+#[test]
+fn an_idle_log_makes_no_files() {
+    let dir = Dir::new();
+    let options = Options { capacity: 64 << 20, ..options(&dir, FlushPolicy::Durable) };
+    let start = Start { store: STORE, checkpoint: FIRST_LSN, end: FIRST_LSN, epochs: vec![], epoch: 1 };
+    let log = Log::open(options, start).unwrap();
+    let kept = log.retain("a", hold(1 << 30, Beyond::Brake), || log.tail_lsn()).unwrap();
+    for _ in 0..3 {
+        write(&log, 3 * MIB);
+        log.set_checkpoint(log.durable_lsn());
+    }
+    let files = || {
+        let all = dir.segment_files().into_iter();
+        all.filter(|p| p.extension().is_some_and(|e| e == "log")).collect::<Vec<_>>()
+    };
+    let mut before = files();
+    let settled = (0..40).any(|_| {
+        std::thread::sleep(Duration::from_millis(250));
+        std::mem::replace(&mut before, files()) == before
+    });
+    assert!(settled, "{before:?}");
+    drop(kept);
+}

@@ -68,6 +68,7 @@ struct Free {
     prepared: bool,
 }
 
+#[derive(Default)]
 struct State {
     /// By start LSN, contiguous; the last is the one being written.
     live: VecDeque<Arc<Segment>>,
@@ -78,6 +79,8 @@ struct State {
     /// Bytes of the bodies of all files but the doomed.
     total: u64,
     capacity: u64,
+    /// Bytes beyond the capacity that are wanted while consumers hold the log.
+    more: u64,
     next_number: u64,
 }
 
@@ -108,11 +111,18 @@ impl State {
     /// Keeps a segment for later use, unless there are enough without it or it is from a time of greater capacity: few
     /// long segments would leave little of the capacity to use ([`Segments::granule`]).
     fn put_back(&mut self, free: Free) {
-        if self.total - free.body >= self.capacity || free.body > body_for(self.capacity) {
+        if self.total - free.body >= self.capacity + self.more || free.body > body_for(self.capacity) {
             self.total -= free.body;
             self.doomed.push(free);
         } else {
             self.free.push_back(free);
+        }
+    }
+
+    /// Keeps of the free segments those that are still wanted.
+    fn sort_out(&mut self) {
+        for free in std::mem::take(&mut self.free) {
+            self.put_back(free);
         }
     }
 }
@@ -240,15 +250,8 @@ impl Segments {
         if covered < end && checkpoint < end {
             return Err(missing(&found, covered));
         }
-        let mut state = State {
-            live: VecDeque::new(),
-            free: VecDeque::new(),
-            preparing: 0,
-            doomed: Vec::new(),
-            total: 0,
-            capacity,
-            next_number: found.iter().map(|f| f.number + 1).max().unwrap_or(0),
-        };
+        let next_number = found.iter().map(|f| f.number + 1).max().unwrap_or(0);
+        let mut state = State { capacity, next_number, ..State::default() };
         let places: Vec<_> = (0..found.len()).map(|i| kept.iter().position(|&k| k == i).map(|_| start_of(i))).collect();
         let mut live = Vec::new();
         for (f, place) in found.into_iter().zip(places) {
@@ -278,8 +281,8 @@ impl Segments {
         // there is space.
         let old = block_up(end.saturating_sub(checkpoint)).min(capacity);
         let wanted = if old > capacity / 2 { capacity + old } else { capacity } + (checkpoint - floor);
-        if (wanted == capacity || segments.grow(wanted).is_err())
-            && let Err(e) = segments.grow(capacity)
+        if (wanted == capacity || segments.grow(wanted, body_for(capacity)).is_err())
+            && let Err(e) = segments.grow(capacity, body_for(capacity))
         {
             let total = segments.state.lock().total;
             if !e.is_no_space() || total < MIN_CAPACITY {
@@ -340,12 +343,11 @@ impl Segments {
         Ok(Free { file, path, body, prepared: false })
     }
 
-    /// Allocates until the files hold `capacity` bytes. On failure nothing has changed.
-    fn grow(&self, capacity: u64) -> Result<(), LogError> {
-        let body = body_for(capacity);
+    /// Allocates files for `body` bytes until all hold `wanted` bytes. On failure nothing has changed.
+    fn grow(&self, wanted: u64, body: u64) -> Result<(), LogError> {
         let mut made = Vec::new();
         let have = self.state.lock().total;
-        let mut want = capacity.saturating_sub(have);
+        let mut want = wanted.saturating_sub(have);
         // Asked first, so that a wish far too great does not fill the disk for a moment.
         let free = fs::free_space(&self.dir).map_err(LogError::io("look at", &self.dir))?;
         if free < want {
@@ -358,7 +360,7 @@ impl Segments {
                     made.iter().for_each(|s| drop(fs::remove_file(&s.path)));
                     let full = e.is_no_space();
                     return Err(if full {
-                        LogError::NoSpace { dir: self.dir.clone(), need: capacity - have }
+                        LogError::NoSpace { dir: self.dir.clone(), need: wanted - have }
                     } else {
                         e
                     });
@@ -375,23 +377,26 @@ impl Segments {
         Ok(())
     }
 
-    /// Allocates what is missing to the capacity, and `more`, since segments were deleted or put to use.
+    /// Allocates what is missing to the capacity, and `more`, since segments were deleted or put to use. Gives up what
+    /// was more before and is no longer.
     pub(crate) fn refill(&self, more: u64) -> Result<(), LogError> {
         let (total, capacity) = {
-            let state = self.state.lock();
-            (state.total, state.capacity + more)
+            let mut state = self.state.lock();
+            if std::mem::replace(&mut state.more, more) > more {
+                state.sort_out();
+            }
+            (state.total, state.capacity)
         };
-        if total < capacity { self.grow(capacity) } else { Ok(()) }
+        // Files of the length that is kept: longer ones would be removed and made again, without end.
+        if total < capacity + more { self.grow(capacity + more, body_for(capacity)) } else { Ok(()) }
     }
 
     /// Changes the capacity: growing allocates first, shrinking takes effect as segments are recycled.
     pub(crate) fn set_capacity(&self, capacity: u64) -> Result<(), LogError> {
-        self.grow(capacity)?;
+        self.grow(capacity, body_for(capacity))?;
         let mut state = self.state.lock();
         state.capacity = capacity;
-        for free in std::mem::take(&mut state.free) {
-            state.put_back(free);
-        }
+        state.sort_out();
         Ok(())
     }
 
