@@ -314,21 +314,3 @@ impl Appender {
         size
     }
 }
-
-/// Appends an event of a stream for a reader that wants other checksums than its file has.
-pub fn with_checksum(event: &Event<'_>, from: Checksum, to: Checksum, out: &mut Vec<u8>) {
-    if from == to || event.header.kind == kind::FORMAT_DESCRIPTION {
-        out.extend_from_slice(event.bytes);
-        return;
-    }
-    let start = out.len();
-    out.resize(start + HEADER, 0);
-    out.extend_from_slice(event.body);
-    let size = HEADER + event.body.len() + to.bytes();
-    let header = Header { size: size as u32, ..event.header };
-    out[start..start + HEADER].copy_from_slice(&header.bytes());
-    if to == Checksum::Crc32 {
-        let sum = checksum_over(&out[start..]);
-        out.extend_from_slice(&sum.to_le_bytes());
-    }
-}

@@ -219,10 +219,10 @@ impl ColumnKind {
         })
     }
 
-    /// A field says whether it is UNSIGNED. YEAR is not among them, as MySQL's readers have it; MariaDB has it there.
+    /// A field says whether it is UNSIGNED. YEAR is one of them, and is.
     fn is_numeric(self) -> bool {
-        use ColumnKind::{Decimal, Double, Float, Int};
-        matches!(self, Int(_) | Decimal(..) | Float | Double)
+        use ColumnKind::{Decimal, Double, Float, Int, Year};
+        matches!(self, Int(_) | Decimal(..) | Float | Double | Year)
     }
 
     fn is_text(self) -> bool {
@@ -300,7 +300,8 @@ impl Table<'_> {
 
     fn put_fields(&self, kinds: &[ColumnKind], metadata: Metadata, out: &mut Vec<u8>) {
         let columns = || kinds.iter().zip(self.columns);
-        let numeric: Vec<bool> = columns().filter(|(k, _)| k.is_numeric()).map(|(_, c)| c.ty.unsigned).collect();
+        let unsigned = |(k, c): (&ColumnKind, &Column<'_>)| c.ty.unsigned || *k == ColumnKind::Year;
+        let numeric: Vec<bool> = columns().filter(|(k, _)| k.is_numeric()).map(unsigned).collect();
         field(1, &high_bits(&numeric), out);
         let texts: Vec<CollationId> = columns().filter(|(k, _)| k.is_text()).map(|(_, c)| c.ty.collation).collect();
         put_collations(&texts, 2, 3, out);

@@ -1,6 +1,6 @@
 //! Events as a MariaDB 10.11 has written them, and there-and-back.
 
-use crate::event::{Appender, Checksum, Event, HEADER, MAGIC, flags, kind, with_checksum};
+use crate::event::{Appender, Checksum, Event, HEADER, MAGIC, flags, kind};
 use crate::format::{self, FormatDescription, Gtid, Rotate, XaPrepare};
 use crate::image::RowEncoder;
 use crate::map::{Column, ColumnKind, Metadata, Table, TableMap};
@@ -137,16 +137,13 @@ fn a_table_map_is_mariadbs() {
     let table = Table { id: 18, schema: "d", name: "t", columns: &columns, primary_key: &[(0, 0), (19, 3)] };
     let mut body = Vec::new();
     table.encode(Metadata::Full, &mut body);
-    // MariaDB counts YEAR, the tenth, among the numeric columns.
-    let at = body.windows(4).position(|w| w == [1, 2, 0x58, 0x80]).unwrap();
-    body[at + 3] = 0xC0;
     assert_eq!(body, event.body);
     let map = TableMap::decode(event.body).unwrap();
     assert_eq!((map.id, &*map.schema, &*map.name, &map.primary_key[..]), (18, "d", "t", &[0, 19][..]));
     for (column, (name, ty)) in map.columns.iter().zip(&types) {
         assert_eq!(column.name.as_deref(), Some(*name));
         assert_eq!((column.kind, column.nullable), (ColumnKind::of(ty), ty.nullable), "{name}");
-        assert!(column.unsigned.is_none_or(|u| u == ty.unsigned), "{name}");
+        assert!(column.unsigned.is_none_or(|u| u == ty.unsigned || ty.id == TypeId::Year), "{name}");
         assert!(column.collation.is_none_or(|c| c == ty.collation.0), "{name}");
     }
     assert_eq!(show::info(&event), "table_id: 18 (d.t)");
@@ -301,12 +298,6 @@ fn events_there_and_back() {
                 }
                 _ => {}
             }
-            // For a reader that wants it the other way, and back.
-            let (mut other, mut back) = (Vec::new(), Vec::new());
-            let to = if checksum == Checksum::None { Checksum::Crc32 } else { Checksum::None };
-            with_checksum(&event, checksum, to, &mut other);
-            with_checksum(&Event::first(&other, to).unwrap().unwrap(), to, checksum, &mut back);
-            assert_eq!(back, event.bytes);
             shown.push(show::info(&event));
         }
         assert!(rest.is_empty());

@@ -7,7 +7,7 @@
 use crate::client::Client;
 use crate::wire::Wire;
 use gannet_base::DecodeError;
-use gannet_binlog::event::{HEADER, MAGIC, flags, kind, with_checksum};
+use gannet_binlog::event::{HEADER, MAGIC, flags, kind};
 use gannet_binlog::format::{Gtid, Rotate, gtids};
 use gannet_binlog::{Appender, Checksum, Event, Header};
 use gannet_core::accounts::Privilege;
@@ -90,9 +90,10 @@ impl Client {
         let log = self.session.server.binlog().cloned();
         let log = log.ok_or_else(|| fatal("Binary log is not open"))?;
         let wanted = self.session.said(&["source_binlog_checksum", "master_binlog_checksum"]);
-        let checksum = match wanted.as_deref() {
-            Some(text) if text.eq_ignore_ascii_case("CRC32") => Checksum::Crc32,
-            _ => Checksum::None,
+        let knows = match wanted.as_deref() {
+            Some(text) if text.eq_ignore_ascii_case("CRC32") => Some(Checksum::Crc32),
+            Some(text) if text.eq_ignore_ascii_case("NONE") => Some(Checksum::None),
+            _ => None,
         };
         let heartbeat = self.session.said(&["source_heartbeat_period", "master_heartbeat_period"]);
         let heartbeat_ns = heartbeat.and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -102,7 +103,8 @@ impl Client {
             reading: log.reader(start.number),
             log,
             server_id: self.session.server.globals.get(gannet_core::vars::Live::ServerId).as_u64() as u32,
-            checksum,
+            knows_checksums: knows.is_some(),
+            checksum: knows.unwrap_or(Checksum::None),
             heartbeat_ns,
             ends: dump.flags & DUMP_NON_BLOCK != 0,
             skip,
@@ -177,7 +179,10 @@ struct Sender {
     log: Arc<Binlog>,
     reading: FileReader,
     server_id: u32,
-    /// What the reader wants events to end with.
+    /// The reader has said that it knows of checksums.
+    knows_checksums: bool,
+    /// What events end with that are in no file: as the reader wishes, and from the first description on as the events
+    /// of the file. Those are sent as they are: their description tells, whatever the reader has wished.
     checksum: Checksum,
     /// After so long without an event the reader gets a heartbeat; 0: never.
     heartbeat_ns: u64,
@@ -213,6 +218,12 @@ impl Sender {
         self.artificial(kind::ROTATE, *at, wire, |log, out| {
             Rotate { position: at.position, file: log.names().name(at.number).as_bytes() }.encode(out);
         });
+        if front.checksum != Checksum::None && !self.knows_checksums {
+            return Err(fatal(
+                "Slave can not handle replication events with the checksum that source is configured to log",
+            ));
+        }
+        self.checksum = front.checksum;
         let mut bytes = Vec::new();
         if at.position > MAGIC.len() as u64 {
             self.description(&file, front.checksum, wire)?;
@@ -270,7 +281,7 @@ impl Sender {
             sent += event.bytes.len();
             at.position += event.bytes.len() as u64;
             let asks = self.semi && at.position == size && self.log.semi_sync().is_enabled();
-            self.event(&event, checksum, asks.then_some(*at), wire)?;
+            self.event(&event, asks.then_some(*at), wire)?;
             if sent == bytes.len() {
                 return Ok(());
             }
@@ -278,7 +289,7 @@ impl Sender {
     }
 
     /// `asks`: it is the last one that is there, up to this place, and to be acknowledged.
-    fn event(&mut self, event: &Event<'_>, from: Checksum, asks: Option<Place>, wire: &mut Wire<'_>) -> Result<()> {
+    fn event(&mut self, event: &Event<'_>, asks: Option<Place>, wire: &mut Wire<'_>) -> Result<()> {
         if event.header.kind == kind::GTID {
             let gtid = Gtid::decode(event.body).map_err(damaged)?;
             self.skipping = self.skip.contains(&gtid.uuid.into(), gtid.number);
@@ -296,7 +307,7 @@ impl Sender {
         let mark = w.begin();
         self.front(w.buf(), asks.is_some());
         let start = w.buf().len();
-        with_checksum(event, from, self.checksum, w.buf());
+        w.buf().extend_from_slice(event.bytes);
         if event.header.kind == kind::FORMAT_DESCRIPTION {
             // The reader need not know that the file is open.
             w.buf()[start + HEADER - 2] &= !(flags::IN_USE as u8);

@@ -100,8 +100,13 @@ fn what_commits_is_there_and_nothing_else() {
 
 /// The packets of a dump that ends with the log: events, or the error.
 fn dump(r: &Running, command: u8, body: &[u8]) -> Result<Vec<Vec<u8>>, u16> {
+    dump_with(r, "'CRC32'", command, body)
+}
+
+/// The same for a reader that says this of checksums.
+fn dump_with(r: &Running, checksum: &str, command: u8, body: &[u8]) -> Result<Vec<Vec<u8>>, u16> {
     let mut c = r.connect();
-    run(&mut c, "SET @source_binlog_checksum = 'CRC32'");
+    run(&mut c, &format!("SET @source_binlog_checksum = {checksum}"));
     c.command(command, body).unwrap();
     let mut all = Vec::new();
     loop {
@@ -145,6 +150,12 @@ fn readers_get_the_bytes_of_the_files() {
     // The file says that it is open.
     last[17] = files[1][21];
     assert_eq!(last, files[1][4..]);
+    // Whoever knows of checksums reads the description: what is in a file comes as it is there, as from MySQL.
+    let mut other = dump_with(&r, "'NONE'", com::BINLOG_DUMP, &by_position("binlog.000001", 4)).unwrap();
+    assert_eq!(other[0].len() + 4, got[0].len());
+    assert_eq!(other.split_off(1), got[1..]);
+    let unaware = dump_with(&r, "NULL", com::BINLOG_DUMP, &by_position("binlog.000001", 4));
+    assert_eq!(unaware, Err(1236));
     for (file, position) in [("binlog.000009", 4), ("binlog.000001", 3), ("binlog.000001", 4_000_000_000)] {
         assert_eq!(dump(&r, com::BINLOG_DUMP, &by_position(file, position)), Err(1236), "{file} {position}");
     }
