@@ -358,6 +358,7 @@ pub(crate) fn encode_parts<'p>(
 
 /// The key of a point: the encoded bytes, or false when nothing can match (or the value cannot be placed; only for keys
 /// that are [`is_total`]).
+#[inline]
 pub fn encode_point<'p>(
     parts: &[KeyPart],
     key: &'p [KeyValue],

@@ -293,12 +293,13 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
         match self.in_ring(id) {
             Some(TrxState::Ended(lsn)) => lsn <= view.at,
             Some(_) => false,
-            None => self.visible_old(id, view),
+            None => self.overflow_len.load(Acquire) == 0 || self.visible_old(id, view),
         }
     }
 
+    #[cold]
     fn visible_old(&self, id: TrxId, view: View) -> bool {
-        if self.overflow_len.load(Acquire) == 0 || self.end_by_floor(id).is_some_and(|end| end <= view.at) {
+        if self.end_by_floor(id).is_some_and(|end| end <= view.at) {
             return true;
         }
         match self.in_map(id) {

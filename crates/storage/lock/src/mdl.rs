@@ -505,8 +505,10 @@ impl LockOwner {
         lock_in(self, object, (mode, duration), wait, None)
     }
 
-    /// The fast way, for readers and writers of rows: publishes the use in a slot.
-    fn publish(&self, object: MdlObject, mode: MdlMode) -> Option<Place> {
+    /// The fast way, for readers and writers of rows: publishes the use in a slot. Returns the slot and whether that
+    /// is enough; if not, the caller clears it.
+    #[inline]
+    fn publish(&self, object: MdlObject, mode: MdlMode) -> Option<(usize, bool)> {
         if mode > MdlMode::Write {
             return None;
         }
@@ -514,11 +516,7 @@ impl LockOwner {
         let i = slots.iter().position(|s| s.load(Relaxed) == 0)?;
         slots[i].store(object.0.number << 3 | mode as u64, Relaxed);
         fence(SeqCst);
-        if object.0.flags.load(Acquire) & mode.stopped_by() == 0 {
-            return Some(Place::Slot(i));
-        }
-        self.clear_slot(i, object);
-        None
+        Some((i, object.0.flags.load(Acquire) & mode.stopped_by() == 0))
     }
 
     fn clear_slot(&self, i: usize, object: MdlObject) {
@@ -685,7 +683,7 @@ fn lock_in(
     let mut raise = false;
     let mut old = None;
     {
-        let uses = owner.inner.uses.lock();
+        let mut uses = owner.inner.uses.lock();
         for (i, u) in uses.iter().enumerate().filter(|(_, u)| u.object == object) {
             if u.mode.covers(mode) && u.duration >= duration {
                 return Ok(());
@@ -695,29 +693,40 @@ fn lock_in(
                 old = Some(i);
             }
         }
-    }
-    let place = match owner.publish(object, mode) {
-        Some(place) => place,
-        None => owner.enter_object(object, (mode, raise), wait, row)?,
-    };
-    let new = Use { object, mode, duration, place };
-    let replaced = {
-        let mut uses = owner.inner.uses.lock();
-        match old {
-            Some(i) => Some(std::mem::replace(&mut uses[i], new)),
-            None => {
-                if uses.capacity() == 0 {
-                    *uses = SPARE.take();
-                }
-                uses.push(new);
-                None
+        match owner.publish(object, mode) {
+            Some((i, true)) => {
+                let new = Use { object, mode, duration, place: Place::Slot(i) };
+                let replaced = enter_use(&mut uses, old, new);
+                drop(uses);
+                replaced.iter().for_each(|u| owner.end_use(u));
+                return Ok(());
             }
+            Some((i, false)) => {
+                drop(uses);
+                owner.clear_slot(i, object);
+            }
+            None => {}
         }
-    };
-    if let Some(replaced) = replaced {
-        owner.end_use(&replaced);
     }
+    let place = owner.enter_object(object, (mode, raise), wait, row)?;
+    let replaced = enter_use(&mut owner.inner.uses.lock(), old, Use { object, mode, duration, place });
+    replaced.iter().for_each(|u| owner.end_use(u));
     Ok(())
+}
+
+/// Records a use, in place of the one at `old`, which it returns.
+#[inline]
+fn enter_use(uses: &mut Vec<Use>, old: Option<usize>, new: Use) -> Option<Use> {
+    match old {
+        Some(i) => Some(std::mem::replace(&mut uses[i], new)),
+        None => {
+            if uses.capacity() == 0 {
+                *uses = SPARE.take();
+            }
+            uses.push(new);
+            None
+        }
+    }
 }
 
 /// Locks that an owner takes in a row, exclusively: what a definition statement changes. When the owner has waited for

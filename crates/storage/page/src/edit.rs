@@ -5,8 +5,8 @@ use gannet_base::Reader;
 use gannet_base::{PAGE_SIZE, PageNo, TreeId};
 
 use crate::node::{
-    COUNT, GARBAGE, HEAP, LAST, LEFTMOST, LENGTH, LEVEL, LONG, MAX_KEY, MAX_LEVEL, MAX_SLOTS, Node, PREFIX, RUN, SLOT,
-    SLOTS, entry_space, head, heap_space, moved, slot,
+    COUNT, EntrySpan, GARBAGE, HEAP, LAST, LEFTMOST, LENGTH, LEVEL, LONG, MAX_KEY, MAX_LEVEL, MAX_SLOTS, Node, PREFIX,
+    RUN, SLOT, SLOTS, entry_space, head, heap_space, moved, slot,
 };
 use crate::{Corrupt, PageBuf, PageBytes, PageType};
 
@@ -320,27 +320,41 @@ pub(crate) fn rebuild(page: &mut PageBuf, keep: usize, prefix: &[u8]) -> Result<
         return Err(Corrupt::new("rebuild keeps more than there is"));
     }
     check_entries(page, n)?;
-    let old_prefix = n.prefix_bytes();
-    let mut entries = Vec::with_capacity(keep);
+    // What every suffix gains of the old prefix, or loses to the new one.
+    let common = prefix.len().min(n.prefix_len());
+    let (gained, lost) = (n.prefix_len() - common, &prefix[common..]);
     let mut used = prefix.len();
     for i in 0..keep {
-        let key = [old_prefix, n.suffix_bytes(i)].concat();
-        let Some(suffix) = key.strip_prefix(prefix) else {
+        let suffix = n.suffix_bytes(i);
+        if n.prefix_bytes()[..common] != prefix[..common] || !suffix.starts_with(lost) {
             return Err(Corrupt::new("rebuild with a prefix that is not common"));
-        };
-        if suffix.len() > MAX_KEY {
+        }
+        let len = gained + suffix.len() - lost.len();
+        if len > MAX_KEY {
             return Err(Corrupt::new("key is too long"));
         }
-        used += entry_space(suffix.len(), n.value_bytes(i).len());
-        entries.push((suffix.to_vec(), n.value_bytes(i).to_vec()));
+        used += entry_space(len, n.value_bytes(i).len());
     }
     if used > PAGE_SIZE - SLOTS {
         return Err(Corrupt::new("no room in the node"));
     }
+    let spans: Vec<EntrySpan> = (0..keep).map(|i| n.entry(i)).collect();
+    let (from, prefix_at) = (heap_start(page), n.prefix().at);
+    let heap = page.0[from..].to_vec();
+    let old = |at: usize, len: usize| &heap[at - from..][..len];
     page.0[SLOTS..].fill(0);
     page.put_u16(GARBAGE, 0);
     forget_run(page);
-    fill(page, prefix, entries.iter().map(|(s, v)| (&s[..], &v[..])));
+    let value = |e: &EntrySpan| old(e.value.at, e.value.len);
+    if gained == 0 {
+        let cut = lost.len();
+        let suffix = |e: &EntrySpan| old(e.suffix.at + cut, e.suffix.len - cut);
+        fill(page, prefix, spans.iter().map(|e| (suffix(e), value(e))));
+    } else {
+        let gained = old(prefix_at + common, gained);
+        let suffixes: Vec<_> = spans.iter().map(|e| [gained, old(e.suffix.at, e.suffix.len)].concat()).collect();
+        fill(page, prefix, spans.iter().zip(&suffixes).map(|(e, suffix)| (&suffix[..], value(e))));
+    }
     Ok(())
 }
 

@@ -324,9 +324,7 @@ impl Worker {
             match n {
                 Ok(0) => self.on_end(c, 0),
                 Ok(_) => {
-                    let dispatch = self.take_bytes(c, &chunk);
-                    self.keep_buffer(chunk);
-                    if dispatch {
+                    if take_chunk(self, c, chunk) {
                         self.dispatch(c);
                     }
                     continue;
@@ -526,6 +524,23 @@ fn look(service: &mut dyn Service, conn: &mut Conn) -> Ready {
         tell_panic(service, "reading a request", &*panic);
         Ready::Close
     })
+}
+
+/// [`Worker::take_bytes`] of a buffer, which becomes the connection's own where it has none.
+fn take_chunk(worker: &Worker, c: NonNull<WorkerConn>, chunk: Vec<u8>) -> bool {
+    // SAFETY: as in `dispatch`.
+    let wc = unsafe { c.as_ref() };
+    if !wc.is_served() {
+        // SAFETY: no fiber serves it: the worker owns `conn`.
+        let conn = unsafe { &mut *wc.conn.get() };
+        if conn.input.capacity() == 0 && conn.transport.is_none() {
+            conn.input = chunk;
+            return true;
+        }
+    }
+    let dispatch = worker.take_bytes(c, &chunk);
+    worker.keep_buffer(chunk);
+    dispatch
 }
 
 pub(super) fn wake_if_waiting(wc: &WorkerConn) {
