@@ -287,7 +287,7 @@ live! {
     Basedir = text("basedir", Global, "").persist_restricted().read_only().tuning();
     Tmpdir = text("tmpdir", Global, "").persist_restricted().read_only().help("directory of temporary files (default: the datadir)");
     PluginDir = text("plugin_dir", Global, "").persist_restricted().read_only().tuning();
-    LogBin = boolean("log_bin", Global, false).fact();
+    LogBin = boolean("log_bin", Global, true).fact();
     LogBinBasename = text("log_bin_basename", Global, "").fact();
     LogBinIndex = text("log_bin_index", Global, "").fact();
     LogBinTrustFunctionCreators = boolean("log_bin_trust_function_creators", Global, false)
@@ -317,8 +317,8 @@ live! {
     BinlogExpireLogsAutoPurge = boolean("binlog_expire_logs_auto_purge", Global, true).help("they do");
     MaxBinlogSize = int("max_binlog_size", Global, 1_073_741_824, 4096, 1_073_741_824)
         .help("bytes of a file of the binary log, behind which the next begins");
-    GtidMode = choice("gtid_mode", Global, "OFF", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).then(Then::Fixed).no_option();
-    EnforceGtidConsistency = choice("enforce_gtid_consistency", Global, "OFF", &["OFF", "ON", "WARN"]).then(Then::Fixed).no_option();
+    GtidMode = choice("gtid_mode", Global, "ON", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).then(Then::Fixed).no_option();
+    EnforceGtidConsistency = choice("enforce_gtid_consistency", Global, "ON", &["OFF", "ON", "WARN"]).then(Then::Fixed).no_option();
     GtidExecuted = text("gtid_executed", Global, "").fact();
     GtidPurged = text("gtid_purged", Global, "").no_option().not_persisted();
     PerformanceSchema = boolean("performance_schema", Global, true).then(Then::Collecting)

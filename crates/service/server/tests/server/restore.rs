@@ -198,10 +198,10 @@ fn the_dump_of_everything_is_restored() {
         assert_eq!(state(&empty), before, "{client:?}");
         empty.restart();
         assert_eq!(state(&empty), before, "{client:?}");
-        // The dump of the copy is the same.
+        // The dump of the copy is the same; the GTIDs of its source are those of `gtid_purged`, which is empty here.
         let again = dump(&mut empty.connect(), client);
-        let of_copy =
-            |text: &str| text.split(";\n").filter(|s| !s.contains("innodb_")).map(String::from).collect::<Vec<_>>();
+        let own = |s: &&str| s.contains("innodb_") || s.contains("INSERT INTO `gtid_executed`");
+        let of_copy = |text: &str| text.split(";\n").filter(|s| !own(s)).map(String::from).collect::<Vec<_>>();
         assert_eq!(of_copy(&again), of_copy(&text));
         r.restart();
         assert_eq!(state(&r), before);
