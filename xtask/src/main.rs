@@ -34,8 +34,10 @@ cargo xtask VERB
                      figures go to docs/ledger.csv; --table writes the table of docs/benchmarks.md anew
   memcached --a HOST:PORT --b HOST:PORT [--seed N] [--rounds N] [--steps N]
                      random commands of memcached's protocol to two servers: what they answer otherwise, made small
-  memcached bench --server NAME=HOST:PORT,PID... [--rounds N] [--seconds S]
+  memcached bench --server NAME=HOST:PORT,PID... [--rounds N] [--seconds S] [--only SHAPE]
                      processor time per operation of servers that speak memcached's protocol, in turn
+  memcached both [--seconds S] [--seed N] [--binary PATH]
+                     SQL and memcached's protocol on the same rows, definitions and locks beside them
   bench tpch|operators --server NAME=SOCKET[,PID]... [--scale F] [--rounds N] [--only NAME] [--keep]
                      the 22 queries of TPC-H, or forty operators over 1,000,000 rows: times, and answers compared
   dist               the binary without symbols, its symbols, and a Debian package, in target/dist
@@ -57,7 +59,7 @@ fn main() -> ExitCode {
         Some("statements") => statements::run(&args[1..]),
         Some("isolation") => isolation::run(&xtask::root(), &args[1..]),
         Some("ledger") => ledger::run(&xtask::root(), &args[1..]),
-        Some("memcached") => memcached::run(&args[1..]),
+        Some("memcached") => memcached::run(&xtask::root(), &args[1..]),
         Some("dist") => dist::run(&xtask::root()),
         Some("clients") => clients::run(&xtask::root(), &args[1..]),
         _ => Err(USAGE.to_owned()),

@@ -269,6 +269,17 @@ fn with_a_binary_log_events_and_tables_agree() {
 /// What has changed while there is a binary log.
 const LOGGED: [&str; 5] = ["crash.log", "crash.counters", "crash.steps", "crash.pairs", "test.demo_test"];
 
+/// `cargo xtask memcached both --seconds 600` takes longer.
+#[test]
+fn sql_and_memcached_at_once_lose_nothing() {
+    let binary = env!("CARGO_BIN_EXE_gannet").into();
+    let options = xtask::memcached::both::Options { seconds: variable("GANNET_BOTH_SECONDS", 10), seed: 7, binary };
+    match xtask::memcached::both::go(&options) {
+        Ok(said) => println!("{said}"),
+        Err(e) => panic!("{e}"),
+    }
+}
+
 fn lives(logged: bool) {
     let rounds: u64 = variable("GANNET_CRASH_ROUNDS", 4);
     let seed: u64 = variable("GANNET_CRASH_SEED", u64::from(std::process::id()) * 7919 + 1);

@@ -10,7 +10,7 @@
 //! - `full-disk`: the same on a small file system of its own (needs the right to mount), which fills up.
 
 mod ledger;
-mod server;
+pub(crate) mod server;
 mod verify;
 
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
 }
 
 /// Builds the server with optimizations.
-fn build(root: &Path) -> Result<PathBuf, String> {
+pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     let built = Command::new("cargo").args(["build", "--profile", "sim", "-p", "gannet"]).current_dir(root).status();
     match built {
         Ok(status) if status.success() => Ok(root.join("target/sim/gannet")),

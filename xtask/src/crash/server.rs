@@ -13,13 +13,13 @@ use std::{
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where the store lies: a directory, or a small file system of its own.
-pub(super) struct Disk {
+pub(crate) struct Disk {
     dir: PathBuf,
     mounted: bool,
 }
 
 impl Disk {
-    pub(super) fn new(dir: &Path, mib: Option<u64>) -> Result<Disk, String> {
+    pub(crate) fn new(dir: &Path, mib: Option<u64>) -> Result<Disk, String> {
         let made = std::fs::create_dir_all(dir.join("store"));
         made.map_err(|e| format!("{}: {e}", dir.display()))?;
         let disk = Disk { dir: dir.to_owned(), mounted: mib.is_some() };
@@ -33,11 +33,11 @@ impl Disk {
         Ok(disk)
     }
 
-    pub(super) fn dir(&self) -> &Path {
+    pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
 
-    pub(super) fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.dir.join("store/data")
     }
 
@@ -65,7 +65,7 @@ impl Disk {
     }
 
     /// Everything was as it should be.
-    pub(super) fn remove(mut self) {
+    pub(crate) fn remove(mut self) {
         self.unmount();
         let _ = std::fs::remove_dir_all(&self.dir);
     }
@@ -94,12 +94,12 @@ fn command(command: &mut Command) -> Result<(), String> {
 }
 
 /// A server that runs.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Mutex<Child>,
     socket: PathBuf,
 }
 
-fn spawn(binary: &Path, disk: &Disk, round: u64) -> Result<Server, String> {
+fn spawn(binary: &Path, disk: &Disk, round: u64, options: &[String]) -> Result<Server, String> {
     let socket = disk.dir.join("s.sock");
     let _ = std::fs::remove_file(&socket);
     // Sometimes the log, and sometimes the pool, is what there is too little of.
@@ -111,6 +111,7 @@ fn spawn(binary: &Path, disk: &Disk, round: u64) -> Result<Server, String> {
         .arg(format!("--socket={}", socket.display()))
         .arg(format!("--innodb-buffer-pool-size={pool}"))
         .arg(format!("--innodb-redo-log-capacity={redo}"))
+        .args(options)
         .stdout(Stdio::null())
         .stderr(log)
         .spawn()
@@ -120,7 +121,7 @@ fn spawn(binary: &Path, disk: &Disk, round: u64) -> Result<Server, String> {
 
 /// Starts the server and kills it, whether it answers already or not.
 pub(super) fn start_and_kill(binary: &Path, disk: &Disk, after: Duration) -> Result<(), String> {
-    let server = spawn(binary, disk, 0)?;
+    let server = spawn(binary, disk, 0, &[])?;
     std::thread::sleep(after);
     if let Some(status) = server.ended() {
         return Err(format!("the server ended by itself: {status}; {}", log(disk)));
@@ -137,7 +138,12 @@ fn log(disk: &Disk) -> String {
 
 impl Server {
     pub(super) fn start(binary: &Path, disk: &Disk, round: u64) -> Result<Server, String> {
-        let server = spawn(binary, disk, round)?;
+        Server::start_with(binary, disk, round, &[])
+    }
+
+    /// With further options, which stand above those that the round gives.
+    pub(crate) fn start_with(binary: &Path, disk: &Disk, round: u64, options: &[String]) -> Result<Server, String> {
+        let server = spawn(binary, disk, round, options)?;
         let began = Instant::now();
         while server.connect().is_err() {
             if let Some(status) = server.ended() {
@@ -152,7 +158,7 @@ impl Server {
         Ok(server)
     }
 
-    pub(super) fn connect(&self) -> Result<Connection, String> {
+    pub(crate) fn connect(&self) -> Result<Connection, String> {
         let options = Options { timeout: Some(PATIENCE), ..Options::default() };
         Connection::connect(&Address::Unix(self.socket.clone()), &options).map_err(|e| e.to_string())
     }
@@ -167,7 +173,7 @@ impl Server {
     }
 
     /// `kill -9`, and waits for its end.
-    pub(super) fn kill(self) {}
+    pub(crate) fn kill(self) {}
 }
 
 impl Drop for Server {
@@ -178,7 +184,7 @@ impl Drop for Server {
 }
 
 /// `gannet check`; gives its summary. The error: it found something, or does not end.
-pub(super) fn check(binary: &Path, disk: &Disk, data: &Path) -> Result<String, String> {
+pub(crate) fn check(binary: &Path, disk: &Disk, data: &Path) -> Result<String, String> {
     let said = disk.dir.join("check.txt");
     let to = File::create(&said).map_err(|e| format!("{}: {e}", said.display()))?;
     let mut child = Command::new(binary)

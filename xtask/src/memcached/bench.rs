@@ -131,7 +131,7 @@ fn median(mut of: Vec<f64>) -> f64 {
 
 /// `bench`: medians of the rounds, a line for each shape.
 pub(super) fn run(args: &[String]) -> Result<String, String> {
-    let (mut servers, mut rounds, mut seconds) = (Vec::new(), 5, 2.0);
+    let (mut servers, mut rounds, mut seconds, mut only) = (Vec::new(), 5, 2.0, "");
     let mut rest = args.iter();
     while let Some(name) = rest.next() {
         let value = rest.next().ok_or(super::USAGE)?;
@@ -139,12 +139,13 @@ pub(super) fn run(args: &[String]) -> Result<String, String> {
             "--server" => servers.push(Server::of(value).ok_or(super::USAGE)?),
             "--rounds" => rounds = value.parse().map_err(|_| super::USAGE)?,
             "--seconds" => seconds = value.parse().map_err(|_| super::USAGE)?,
+            "--only" => only = value,
             _ => return Err(super::USAGE.to_owned()),
         }
     }
     servers.iter().try_for_each(fill)?;
     let mut text = String::new();
-    for shape in SHAPES {
+    for shape in SHAPES.into_iter().filter(|shape| shape.0.contains(only)) {
         let mut figures = vec![(Vec::new(), Vec::new()); servers.len()];
         for _ in 0..rounds {
             for (server, (cpu, rate)) in servers.iter().zip(&mut figures) {

@@ -4,6 +4,7 @@
 use crate::Shared;
 use crate::config::{Config, Mapping, Policy};
 use crate::container::{Columns, Container, Facts, OWN_CAS};
+use crate::reads::Known;
 use gannet_core::accounts::{Account, Privilege, Privileges};
 use gannet_core::work::{Mode, Terms, Work};
 use gannet_engine::{Isolation, Lsn, RowBuf};
@@ -273,7 +274,10 @@ impl Client {
 
     /// Error 1235 for what the policies do not allow.
     pub(crate) fn allow(&mut self, what: Policy) -> Result<()> {
-        self.open()?;
+        // The container need not be there: the command may name another one.
+        if self.config.is_none() {
+            self.fresh_config()?;
+        }
         self.config.as_ref().map_or(Ok(()), |(_, config)| config.policies.allow(what))
     }
 
@@ -396,6 +400,42 @@ impl Client {
                 decide(Old { row: Some(row), live }, &mut making)
             })
         })
+    }
+
+    /// What is known of the reads of an item.
+    pub(crate) fn known(&mut self, key: &[u8]) -> Result<Known> {
+        self.open()?;
+        Ok(self.shared.reads.ask(self.table_id(), key, self.now.s()).unwrap_or_default())
+    }
+
+    /// Reads have to be noted.
+    #[inline]
+    pub(crate) fn notes_reads(&self) -> bool {
+        self.shared.reads.are_wanted(self.now.s())
+    }
+
+    /// An item was read.
+    #[inline]
+    pub(crate) fn note_read(&self, key: &[u8]) {
+        self.note(key, true);
+    }
+
+    /// An item was set anew.
+    #[inline]
+    pub(crate) fn note_set(&self, key: &[u8]) {
+        self.note(key, false);
+    }
+
+    #[inline]
+    fn note(&self, key: &[u8], hit: bool) {
+        let at_s = self.now.s();
+        if self.shared.reads.are_wanted(at_s) {
+            self.shared.reads.note(self.table_id(), key, Known { hit, at_s });
+        }
+    }
+
+    fn table_id(&self) -> u64 {
+        self.container.as_ref().map_or(0, |container| container.table.table().id.0)
     }
 
     /// The cas number of the row that the last change wrote.

@@ -8,9 +8,10 @@
 //! | `text`, `meta`, `stats` | the commands and their answers |
 //! | `service`, `login`, `seen` | a connection: turns, answers that wait for the log; logins; what others see of it |
 //! | `expire` | the background: expired items, later flushes |
+//! | `reads` | when items were read, while clients ask for it |
 //!
 //! *Invariants.* A change is answered when it is durable, unless its container is set otherwise. A get writes nothing
-//! that others read. A connection that asks for nothing holds no transaction.
+//! that others read, unless clients ask when items were read. A connection that asks for nothing holds no transaction.
 
 mod client;
 mod config;
@@ -18,6 +19,7 @@ mod container;
 mod expire;
 mod login;
 mod meta;
+mod reads;
 mod seen;
 mod service;
 mod stats;
@@ -25,6 +27,7 @@ mod text;
 
 use crate::config::{Config, Mapping};
 use crate::expire::Flush;
+use crate::reads::Reads;
 use crate::seen::Digests;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -89,6 +92,7 @@ pub(crate) struct Shared {
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) digests: Digests,
     pub(crate) settings: Settings,
+    pub(crate) reads: Reads,
     /// The tables as they were read last, and when.
     config: Mutex<Option<(u64, Arc<Config>)>>,
     flushes: Mutex<Vec<Flush>>,
@@ -105,6 +109,7 @@ impl Shared {
         settings.renew(core);
         Shared {
             settings,
+            reads: Reads::default(),
             core: core.clone(),
             sessions: sessions.clone(),
             digests: Digests::new(&core.stats),

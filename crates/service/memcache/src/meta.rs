@@ -3,6 +3,7 @@
 use crate::client::{Client, for_write};
 use crate::config::Policy;
 use crate::container::{Columns, Facts, SENT, STALE};
+use crate::reads::Known;
 use crate::text::{line, number, routed, told};
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_exec::kv::{Become, StoredRow};
@@ -40,12 +41,35 @@ struct Item {
     won: bool,
     /// The state before it was told.
     state: u32,
+    /// The expiry that T gives it, and N where it is new: what stands behind these flags sees it.
+    touched: Option<i64>,
+    made: Option<i64>,
+    known: Known,
+}
+
+impl Item {
+    /// A flag gives it another expiry.
+    fn pass(&mut self, letter: u8) {
+        let expiry = match letter {
+            b'T' => self.touched,
+            b'N' => self.made,
+            _ => None,
+        };
+        self.facts.expiry = expiry.unwrap_or(self.facts.expiry);
+    }
+
+    /// Its expiry behind all flags.
+    fn expiry(mut self, flags: &MetaFlags<'_>) -> i64 {
+        flags.letters().iter().for_each(|letter| self.pass(*letter));
+        self.facts.expiry
+    }
 }
 
 /// What became of a change.
 enum Outcome {
     Done,
-    Number(u64, Facts),
+    /// A counter that was there is not told to who is quiet; one that was made is.
+    Number(u64, Item),
     NotStored,
     Exists,
     NotFound,
@@ -96,7 +120,14 @@ fn with_key<'b>(
 
 /// Appends what a flag asks back, in the order asked; `item` for those of a get or a counter.
 fn asked(out: &mut Vec<u8>, flags: &MetaFlags<'_>, key: &Key<'_>, item: Option<(&Item, i64)>, letters: &[u8]) {
-    for letter in flags.letters().iter().copied().filter(|l| letters.contains(l)) {
+    let mut item = item.map(|(item, now_s)| (*item, now_s));
+    for letter in flags.letters().iter().copied() {
+        if let Some((item, _)) = &mut item {
+            item.pass(letter);
+        }
+        if !letters.contains(&letter) {
+            continue;
+        }
         if letter != b'O' {
             out.extend_from_slice(&[b' ', letter]);
         }
@@ -117,7 +148,8 @@ fn asked(out: &mut Vec<u8>, flags: &MetaFlags<'_>, key: &Key<'_>, item: Option<(
             (b'f', Some((item, _))) => number(out, item.facts.flags),
             (b't', Some((item, _))) if item.facts.expiry == 0 => out.extend_from_slice(b"-1"),
             (b't', Some((item, now_s))) => number(out, item.facts.expiry.saturating_sub(now_s).max(0)),
-            // When an item was read is not written down.
+            (b'h', Some((item, _))) => out.push(if item.known.hit { b'1' } else { b'0' }),
+            (b'l', Some((item, now_s))) if item.known.at_s > 0 => number(out, (now_s - item.known.at_s).max(0)),
             _ => out.push(b'0'),
         }
     }
@@ -164,6 +196,7 @@ fn get(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, out: &mut Vec<
     let stored = routed(client, key.bytes(), Policy::Get)?;
     let changes = flags.expiry.is_some() || flags.vivify.is_some() || flags.recache.is_some();
     let (now_s, mark) = (client.now.s(), out.len());
+    let known = if flags.has(b'h') || flags.has(b'l') { client.known(stored)? } else { Known::default() };
     let (mut found, mut wins) = (false, false);
     if !changes {
         client.read(std::iter::once(stored), |_, row| {
@@ -172,14 +205,17 @@ fn get(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, out: &mut Vec<
             let token = if flags.has(b'c') { columns.token(row, facts)? } else { 0 };
             let mut made = Vec::new();
             let value = value_of(columns, row, &mut made)?;
-            let item = Item { facts, size: value.len(), token, won: false, state: facts.state };
+            let item = Item { facts, size: value.len(), token, state: facts.state, known, ..Item::default() };
             hit(out, flags, key, (&item, value, now_s));
             Ok(())
         })?;
     }
     if changes || wins {
         out.truncate(mark);
-        found = get_and_change(client, key, flags, out)?;
+        found = get_and_change(client, key, flags, known, out)?;
+    }
+    if found && !flags.has(b'u') {
+        client.note_read(stored);
     }
     count(if found { Counter::MemcachedGetHits } else { Counter::MemcachedGetMisses });
     count(Counter::MemcachedCmdGet);
@@ -192,7 +228,13 @@ fn get(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, out: &mut Vec<
 }
 
 /// `mg` that touches the item, makes it, or lets the first client renew it. Whether there was one, or is one now.
-fn get_and_change(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, out: &mut Vec<u8>) -> Result<bool> {
+fn get_and_change(
+    client: &mut Client,
+    key: &Key<'_>,
+    flags: &MetaFlags<'_>,
+    known: Known,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
     let (now, mark) = (client.now, out.len());
     let mut refused = false;
     let stored = routed(client, key.bytes(), Policy::Get)?;
@@ -204,30 +246,31 @@ fn get_and_change(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, out
         }
         let Some((row, before)) = old.live else {
             let Some(expiry) = flags.vivify else { return Ok((Become::Same, None)) };
-            let facts = Facts { flags: 0, state: SENT, expiry: now.expiry(expiry) };
-            return Ok((making.item(old, b"", (facts, None))?, Some(Some(facts))));
+            let facts = Facts { flags: 0, state: SENT, expiry: 0 };
+            let (touched, made) = (flags.expiry.map(|e| now.expiry(e)), Some(now.expiry(expiry)));
+            let item = Item { facts, won: true, touched, made, ..Item::default() };
+            let facts = Facts { expiry: item.expiry(flags), ..facts };
+            return Ok((making.item(old, b"", (facts, None))?, Some(Some(item))));
         };
-        let mut item = Item { facts: before, state: before.state, ..Item::default() };
+        let touched = flags.expiry.map(|expiry| now.expiry(expiry));
+        let mut item = Item { facts: before, state: before.state, touched, known, ..Item::default() };
+        let mut passed = item;
         for letter in flags.letters() {
-            match (letter, flags.expiry, flags.recache) {
-                (b'T', Some(expiry), _) => item.facts.expiry = now.expiry(expiry),
-                (b'R', _, Some(least)) => {
-                    let soon = item.facts.expiry != 0 && item.facts.expiry < now.expiry(least);
-                    item.won |= soon && before.state & SENT == 0;
-                }
-                _ => {}
+            passed.pass(*letter);
+            if let (b'R', Some(least)) = (letter, flags.recache) {
+                let soon = passed.facts.expiry != 0 && passed.facts.expiry < now.expiry(least);
+                item.won |= soon && before.state & SENT == 0;
             }
         }
         item.won |= before.state & (STALE | SENT) == STALE;
-        if item.won {
-            item.facts.state |= SENT;
-        }
+        let state = if item.won { before.state | SENT } else { before.state };
+        let after = Facts { state, expiry: passed.facts.expiry, ..before };
         item.token = if flags.has(b'c') { making.columns.token(row, before)? } else { 0 };
         let mut made = Vec::new();
         let value = value_of(making.columns, row, &mut made)?;
         item.size = value.len();
         hit(out, flags, key, (&item, value, now.s()));
-        let becomes = if item.facts == before { Become::Same } else { making.facts(item.facts)? };
+        let becomes = if after == before { Become::Same } else { making.facts(after)? };
         Ok((becomes, Some(None)))
     })?;
     if refused {
@@ -235,9 +278,10 @@ fn get_and_change(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, out
         line(out, NO_STATE);
         return Ok(true);
     }
-    if let Some(Some(facts)) = made {
+    if let Some(Some(item)) = made {
         let token = if flags.has(b'c') { client.written_token()? } else { 0 };
-        let item = Item { facts, size: 0, token, won: true, state: 0 };
+        let item = Item { token, ..item };
+        client.note_set(stored);
         hit(out, flags, key, (&item, b"", now.s()));
     }
     Ok(made.is_some())
@@ -256,15 +300,16 @@ fn said(out: &mut Vec<u8>, word: &str, flags: &MetaFlags<'_>, key: &Key<'_>, tok
 /// Appends the answer to a change, unless it is what is expected and the client is quiet.
 fn answer(client: &Client, outcome: Outcome, flags: &MetaFlags<'_>, key: &Key<'_>, out: &mut Vec<u8>) -> Result<()> {
     match outcome {
-        Outcome::Done | Outcome::Number(..) if flags.quiet => {}
+        Outcome::Done if flags.quiet => {}
+        Outcome::Number(_, item) if flags.quiet && item.made.is_none() => {}
         Outcome::Done => {
             let token = if flags.has(b'c') { Some(client.written_token()?) } else { None };
             said(out, "HD", flags, key, token);
         }
-        Outcome::Number(n, facts) => {
+        Outcome::Number(n, item) => {
             let text = n.to_string();
             let token = if flags.has(b'c') { client.written_token()? } else { 0 };
-            let item = Item { facts, size: text.len(), token, won: false, state: 0 };
+            let item = Item { token, ..item };
             if flags.has(b'v') {
                 out.extend_from_slice(b"VA ");
                 number(out, text.len());
@@ -303,8 +348,13 @@ fn set(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, data: &[u8], o
             }
             _ => {}
         }
-        // What is added had none.
-        if let Some(cas) = flags.cas.filter(|_| flags.mode != Mode::Add) {
+        // What is added had none, and for what stands before or behind a value 0 is no number.
+        let cas = flags.cas.filter(|cas| match flags.mode {
+            Mode::Add => false,
+            Mode::Append | Mode::Prepend => *cas != 0,
+            _ => true,
+        });
+        if let Some(cas) = cas {
             let Some((row, before)) = old.live else { return kept(Outcome::NotFound) };
             if making.columns.token(row, before)? != cas {
                 // A change that comes late, of an item that is known to be old: it is taken, and stays to be renewed.
@@ -331,6 +381,9 @@ fn set(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, data: &[u8], o
     })?;
     if flags.cas.is_some() && matches!(flags.mode, Mode::Set | Mode::Replace) {
         count_cas(&outcome);
+    }
+    if let Outcome::Done = outcome {
+        client.note_set(stored);
     }
     let word = match outcome {
         Outcome::NotStored => "NS",
@@ -403,14 +456,14 @@ fn arithmetic(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, out: &m
     let up = flags.mode != Mode::Down;
     let stored = routed(client, key.bytes(), Policy::Set)?;
     let outcome = client.alter(stored, for_write(), |old, making| {
-        let Some((row, mut facts)) = old.live else {
+        let touched = flags.expiry.map(|expiry| now.expiry(expiry));
+        let Some((row, facts)) = old.live else {
             let Some(expiry) = flags.vivify else { return Ok((Become::Same, Outcome::NotFound)) };
-            let facts = Facts { flags: 0, state: 0, expiry: now.expiry(expiry) };
+            let item = Item { touched, made: Some(now.expiry(expiry)), ..Item::default() };
+            let facts = Facts { expiry: item.expiry(flags), ..item.facts };
             let value = flags.initial.to_string();
-            return Ok((
-                making.item(old, value.as_bytes(), (facts, flags.new_cas))?,
-                Outcome::Number(flags.initial, facts),
-            ));
+            let becomes = making.item(old, value.as_bytes(), (facts, flags.new_cas))?;
+            return Ok((becomes, Outcome::Number(flags.initial, item)));
         };
         let mut text = Vec::new();
         if !making.columns.is_multiple() {
@@ -420,17 +473,16 @@ fn arithmetic(client: &mut Client, key: &Key<'_>, flags: &MetaFlags<'_>, out: &m
         if text.is_empty() {
             return Ok((Become::Same, Outcome::NotANumber));
         }
-        if let Some(cas) = flags.cas
+        if let Some(cas) = flags.cas.filter(|cas| *cas != 0)
             && making.columns.token(row, facts)? != cas
         {
             return Ok((Become::Same, Outcome::Exists));
         }
         let Some(n) = unsigned(&text) else { return Ok((Become::Same, Outcome::NotANumber)) };
         let n = if up { n.wrapping_add(delta) } else { n.saturating_sub(delta) };
-        if let Some(expiry) = flags.expiry {
-            facts.expiry = now.expiry(expiry);
-        }
-        Ok((making.value(old, n.to_string().as_bytes(), facts)?, Outcome::Number(n, facts)))
+        let item = Item { facts, touched, ..Item::default() };
+        let facts = Facts { expiry: item.expiry(flags), ..facts };
+        Ok((making.value(old, n.to_string().as_bytes(), facts)?, Outcome::Number(n, item)))
     })?;
     count(match (&outcome, up) {
         (Outcome::NotFound, true) => Counter::MemcachedIncrMisses,

@@ -48,6 +48,8 @@ pub(crate) fn answer(client: &mut Client, of: &[u8], out: &mut Vec<u8>) -> Resul
         b"settings" => settings(client, out),
         // There are no slabs: rows lie in the buffer pool. Exporters ask all the same.
         b"items" | b"sizes" => {}
+        // The items of a slab class, of which there is none.
+        _ if of.starts_with(b"cachedump ") => {}
         b"slabs" => {
             stat(out, "active_slabs", 0);
             stat(out, "total_malloced", 0);
@@ -85,12 +87,17 @@ fn general(client: &mut Client, out: &mut Vec<u8>) -> Result<()> {
     }
     stat(out, "limit_maxbytes", get(Live::InnodbBufferPoolSize).as_u64());
     stat(out, "accepting_conns", 1);
+    // What is refused is so at once, what does not fit into memory is an error of the command.
+    for name in ["listen_disabled_num", "time_in_listen_disabled_us", "lrutail_reflocked", "store_no_memory"] {
+        stat(out, name, 0);
+    }
     stat(out, "threads", get(Live::Workers).as_u64());
     // As of the last sample: rows are not counted for this.
     stat(out, "bytes", figures.pages.saturating_mul(get(Live::InnodbPageSize).as_u64()));
     stat(out, "curr_items", figures.rows);
     stat(out, "total_items", total(Counter::MemcachedCmdSet));
     stat(out, "evictions", 0);
+    stat(out, "reclaimed", total(Counter::MemcachedExpiredRows));
     stat(out, "durable", if client.is_durable() { "on" } else { "off" });
     Ok(())
 }

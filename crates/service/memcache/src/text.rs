@@ -118,7 +118,7 @@ fn get(client: &mut Client, keys: Keys<'_>, cas: bool, out: &mut Vec<u8>) -> Res
                 Route::Switched(to) => {
                     out.extend_from_slice(b"VALUE ");
                     out.extend_from_slice(key);
-                    line(out, &format!(" 0 {}\r\n{to}", to.len()));
+                    line(out, &format!(" 0 {}{}\r\n{to}", to.len(), if cas { " 0" } else { "" }));
                 }
             }
         }
@@ -138,7 +138,7 @@ fn get_some<'k>(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let (mut hits, mut misses) = (0, 0);
-    client.read(keys, |key, found| {
+    client.read(keys.clone(), |key, found| {
         match found {
             Some((columns, row, facts)) => {
                 hits += 1;
@@ -148,6 +148,9 @@ fn get_some<'k>(
         }
         Ok(())
     })?;
+    if client.notes_reads() {
+        keys.for_each(|key| client.note_read(key));
+    }
     add(Counter::MemcachedCmdGet, hits + misses);
     add(Counter::MemcachedGetHits, hits);
     add(Counter::MemcachedGetMisses, misses);
@@ -245,6 +248,9 @@ fn store(client: &mut Client, s: &Store<'_>) -> Result<Outcome> {
         };
         Ok((making.item(old, value, (facts, None))?, Outcome::Done))
     })?;
+    if let Outcome::Done = outcome {
+        client.note_set(key);
+    }
     if s.verb == Verb::Cas {
         count(match outcome {
             Outcome::NotFound => Counter::MemcachedCasMisses,

@@ -189,6 +189,8 @@ pub(crate) fn lock_tables_explicitly(session: &mut Session, wanted: &[TableLock]
                 write: w.write,
             };
             session.locked = LockedTables(resolved.into_iter().map(entry).collect());
+            // Who was waited for has committed, and may not be on disk: only then is it seen by reads of this session.
+            let _ = session.server.engine.sync();
             return Ok(());
         }
         session.locked.clear();

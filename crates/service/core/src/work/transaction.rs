@@ -212,8 +212,12 @@ impl Work {
             self.unlock_transaction();
             return;
         }
-        let whole = error.code() == ErrorCode::LockWaitTimeout
-            && self.core.globals.get(Live::InnodbRollbackOnTimeout).as_bool();
+        let whole = match error.code() {
+            // Of metadata locks and gates: as of row locks, for which the engine has done it.
+            ErrorCode::LockDeadlock => true,
+            ErrorCode::LockWaitTimeout => self.core.globals.get(Live::InnodbRollbackOnTimeout).as_bool(),
+            _ => false,
+        };
         let undone = if whole || !self.state.started {
             self.state.ended();
             let done = self.txn.rollback();

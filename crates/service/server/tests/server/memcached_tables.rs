@@ -1,7 +1,7 @@
 //! memcached's protocol on tables of all kinds: containers, what is refused and how, locks, accounts, expiry, and both
 //! protocols at once.
 
-use crate::common::{Running, one, run};
+use crate::common::{Running, error, one, run};
 use crate::memcached::{Both, Client, shown, with_socket};
 use gannet_server::vars::{Live, VarValue};
 use std::time::{Duration, Instant};
@@ -204,6 +204,43 @@ fn locks_and_read_only_hold_for_memcached() {
     run(&mut sql, "COMMIT");
     assert_eq!(shown(&waiting.line().unwrap()), "10");
     assert_eq!(shown(&waiting.line().unwrap()), "NOT_STORED");
+}
+
+/// A transaction has a row that a client waits for, FLUSH TABLES WITH READ LOCK waits for the client, and the
+/// transaction's next statement for that: its transaction ends, with all that it has locked.
+#[test]
+fn a_deadlock_with_a_read_lock_ends_the_transaction() {
+    let both = Both::start(with_socket);
+    let (mut sql, mut c) = set_up(&both.r);
+    for text in ["set a 0 0 1\r\n1", "set b 0 0 1\r\n1"] {
+        assert_eq!(c.ask(text), "STORED");
+    }
+    run(&mut sql, "BEGIN");
+    run(&mut sql, "UPDATE test.demo_test SET c2 = '50' WHERE c1 = 'a'");
+    c.send(b"incr a 1\r\n");
+    let mut other = both.r.connect();
+    let mut wait = |table: &str, status: &str| {
+        let count = format!("SELECT COUNT(*) FROM performance_schema.{table} WHERE LOCK_STATUS = '{status}'");
+        let until = Instant::now() + Duration::from_secs(30);
+        while one(&mut other, &count) == "0" {
+            assert!(Instant::now() < until, "{table}");
+            std::thread::yield_now();
+        }
+    };
+    wait("data_locks", "WAITING");
+    std::thread::scope(|scope| {
+        let r = &both.r;
+        scope.spawn(move || {
+            let mut locker = r.connect();
+            run(&mut locker, "FLUSH TABLES WITH READ LOCK");
+            run(&mut locker, "UNLOCK TABLES");
+        });
+        wait("metadata_locks", "PENDING");
+        assert_eq!(error(&mut sql, "UPDATE test.demo_test SET c2 = '51' WHERE c1 = 'b'"), 1213);
+    });
+    assert_eq!(c.line().map(|line| shown(&line)).as_deref(), Some("2"));
+    assert_eq!(one(&mut sql, "SELECT COUNT(*) FROM information_schema.innodb_trx"), "0");
+    assert_eq!(one(&mut sql, "SELECT GROUP_CONCAT(c2 ORDER BY c1) FROM test.demo_test"), "2,1");
 }
 
 #[test]

@@ -68,6 +68,7 @@ pub const UNDECODABLE: &str = "CLIENT_ERROR error decoding key";
 enum Fault {
     AtOnce(&'static str),
     Last(&'static str),
+    Nameless,
 }
 
 impl From<&'static str> for Fault {
@@ -79,7 +80,8 @@ impl From<&'static str> for Fault {
 impl<'b> MetaFlags<'b> {
     /// Reads the words behind the key (of `ms`, behind the size) of the command `name`. The error is the answer.
     ///
-    /// A flag that is unknown or there twice is told at once, of other faults the last one.
+    /// A flag that is unknown or there twice is told at once, of other faults the last one that has a name: client
+    /// flags that are no number have none.
     pub(crate) fn parse(
         name: &[u8],
         key: &[u8],
@@ -92,6 +94,7 @@ impl<'b> MetaFlags<'b> {
             match flags.take(word, key) {
                 Err(_) if short => return Err(INVALID),
                 Err(Fault::Last(answer)) => fault = Some(answer),
+                Err(Fault::Nameless) => fault = fault.or(Some(FORMAT)),
                 Err(Fault::AtOnce(answer)) => return Err(answer),
                 Ok(()) => {}
             }
@@ -144,7 +147,7 @@ impl<'b> MetaFlags<'b> {
             b'q' => self.quiet = true,
             b'C' => self.cas = Some(id()?),
             b'E' => self.new_cas = Some(id()?),
-            b'F' => self.client_flags = unsigned(value).ok_or(FORMAT)? as u32,
+            b'F' => self.client_flags = unsigned(value).ok_or(Fault::Nameless)? as u32,
             b'T' => self.expiry = Some(time()?),
             b'N' => self.vivify = Some(time()?),
             b'R' => self.recache = Some(time()?),

@@ -420,9 +420,6 @@ impl<'b> Line<'b> {
 
     fn delete(&self) -> Outcome<'b> {
         let ([key, a, b], n) = self.arguments::<3>(1)?;
-        if key.len() > KEY_BYTES {
-            return Err(FORMAT.into());
-        }
         // Clients of before 1.4 send a time of 0.
         let good = match n {
             1 => true,
@@ -431,6 +428,9 @@ impl<'b> Line<'b> {
         };
         if !good {
             return Err(BAD_DELETE.into());
+        }
+        if key.len() > KEY_BYTES {
+            return Err(FORMAT.into());
         }
         Ok(Taken::Whole(Command::Delete { key, noreply: self.noreply() }))
     }
