@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use gannet_telemetry::{Counter, during};
 
 use crate::now_ns;
 
@@ -25,6 +26,17 @@ pub enum FileUse {
 }
 
 const USES: usize = 3;
+
+impl FileUse {
+    /// The gauge of those that are under way.
+    fn pending(self) -> Counter {
+        match self {
+            FileUse::Read => Counter::OsPendingReads,
+            FileUse::Write => Counter::OsPendingWrites,
+            FileUse::Other => Counter::OsPendingSyncs,
+        }
+    }
+}
 
 /// Figures of one kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +131,7 @@ impl Tally {
 
     /// Runs an operation, or `count` of them at once, on `bytes`.
     pub(crate) fn timed<R>(&self, what: FileUse, count: usize, bytes: usize, run: impl FnOnce() -> R) -> R {
+        let _pending = during(what.pending(), count as u64);
         let begin = now_ns();
         let result = run();
         let ns = now_ns().saturating_sub(begin);

@@ -33,6 +33,21 @@ pub fn cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// Processor time that this process has taken itself, and in the system, in microseconds.
+pub fn cpu_times_us() -> (u64, u64) {
+    let zero = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: a plain call with room for the structure, which is of integers only: zeros are valid.
+    let (user, system) = unsafe {
+        match libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) {
+            0 => (usage.assume_init().ru_utime, usage.assume_init().ru_stime),
+            _ => (zero, zero),
+        }
+    };
+    let us = |t: libc::timeval| t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64;
+    (us(user), us(system))
+}
+
 /// Gives memory that was freed back to the system: after something large is over. The allocator keeps it otherwise.
 /// Takes milliseconds for each hundred megabytes; run it with [`run_blocking`] where tasks would notice.
 pub fn release_free_memory() {

@@ -86,6 +86,22 @@ pub fn sub(c: Counter, n: u64) {
     add(c, n.wrapping_neg());
 }
 
+/// Adds to a gauge until it is dropped.
+#[must_use]
+pub struct During(Counter, u64);
+
+/// `n` of what the gauge counts are under way as long as the value lives.
+pub fn during(gauge: Counter, n: u64) -> During {
+    add(gauge, n);
+    During(gauge, n)
+}
+
+impl Drop for During {
+    fn drop(&mut self) {
+        sub(self.0, self.1);
+    }
+}
+
 /// Records a wait of `ns` nanoseconds for `why`. The runtime's park does this.
 #[inline]
 pub fn waited(why: Wait, ns: u64) {
@@ -181,6 +197,7 @@ impl WaitSummary {
 
 static MAX_CONNECTED: AtomicU64 = AtomicU64::new(0);
 static LONGEST_ROW_LOCK_US: AtomicU64 = AtomicU64::new(0);
+static LONGEST_LOG_FLUSH_NS: AtomicU64 = AtomicU64::new(0);
 
 /// A wait for a row lock took so many microseconds.
 pub fn note_row_lock(us: u64) {
@@ -193,6 +210,19 @@ pub fn note_row_lock(us: u64) {
 /// The longest wait for a row lock since the start, in microseconds.
 pub fn longest_row_lock_us() -> u64 {
     LONGEST_ROW_LOCK_US.load(Relaxed)
+}
+
+/// A sync of the log took so many nanoseconds.
+pub fn note_log_flush(ns: u64) {
+    add(Counter::LogFlushNs, ns);
+    if ns > LONGEST_LOG_FLUSH_NS.load(Relaxed) {
+        LONGEST_LOG_FLUSH_NS.fetch_max(ns, Relaxed);
+    }
+}
+
+/// The longest sync of the log since the start, in nanoseconds.
+pub fn longest_log_flush_ns() -> u64 {
+    LONGEST_LOG_FLUSH_NS.load(Relaxed)
 }
 
 /// Notes a number of open connections, for Max_used_connections. Called at connect only.

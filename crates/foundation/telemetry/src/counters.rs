@@ -12,6 +12,8 @@ pub enum Kind {
 /// Where MySQL shows a counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
+    /// INNODB_METRICS only.
+    Metrics,
     /// SHOW GLOBAL STATUS only.
     Global,
     /// Also per session, in SHOW SESSION STATUS.
@@ -301,6 +303,88 @@ counters! {
     FiberPanics = "Gannet_fiber_panics", Counter, Global;
     WorkerWakes = "Gannet_worker_wakes", Counter, Global;
     WorkerSleeps = "Gannet_worker_sleeps", Counter, Global;
+    // Of INNODB_METRICS alone, by the names that they have there. `lock_*`: explicit row locks.
+    LockDeadlockFalsePositives = "lock_deadlock_false_positives", Counter, Metrics;
+    LockDeadlockRounds = "lock_deadlock_rounds", Counter, Metrics;
+    LockRecLockRequests = "lock_rec_lock_requests", Counter, Metrics;
+    LockRecReleaseAttempts = "lock_rec_release_attempts", Counter, Metrics;
+    LockRecGrantAttempts = "lock_rec_grant_attempts", Counter, Metrics;
+    LockRecLockCreated = "lock_rec_lock_created", Counter, Metrics;
+    LockRecLockRemoved = "lock_rec_lock_removed", Counter, Metrics;
+    FlushBatchScanned = "buffer_flush_batch_scanned", Counter, Metrics;
+    FlushBatchNumScan = "buffer_flush_batch_num_scan", Counter, Metrics;
+    FlushBatches = "buffer_flush_batches", Counter, Metrics;
+    FlushAdaptivePages = "buffer_flush_adaptive_total_pages", Counter, Metrics;
+    FlushAdaptive = "buffer_flush_adaptive", Counter, Metrics;
+    FlushSyncPages = "buffer_flush_sync_total_pages", Counter, Metrics;
+    FlushSync = "buffer_flush_sync", Counter, Metrics;
+    FlushBackgroundPages = "buffer_flush_background_total_pages", Counter, Metrics;
+    FlushBackground = "buffer_flush_background", Counter, Metrics;
+    FlushNs = "gannet_flush_time_ns", Counter, Metrics;
+    LruBatchScanned = "buffer_LRU_batch_scanned", Counter, Metrics;
+    LruBatchNumScan = "buffer_LRU_batch_num_scan", Counter, Metrics;
+    LruBatchFlushPages = "buffer_LRU_batch_flush_total_pages", Counter, Metrics;
+    LruBatchesFlush = "buffer_LRU_batches_flush", Counter, Metrics;
+    LruBatchEvictPages = "buffer_LRU_batch_evict_total_pages", Counter, Metrics;
+    LruBatchesEvict = "buffer_LRU_batches_evict", Counter, Metrics;
+    LruSearchScanned = "buffer_LRU_search_scanned", Counter, Metrics;
+    LruSearchNumScan = "buffer_LRU_search_num_scan", Counter, Metrics;
+    LruGetFreeLoops = "buffer_LRU_get_free_loops", Counter, Metrics;
+    PageReadIndexLeaf = "buffer_page_read_index_leaf", Counter, Metrics;
+    PageReadIndexNonLeaf = "buffer_page_read_index_non_leaf", Counter, Metrics;
+    PageReadUndoLog = "buffer_page_read_undo_log", Counter, Metrics;
+    PageReadSystem = "buffer_page_read_system_page", Counter, Metrics;
+    PageReadFspHdr = "buffer_page_read_fsp_hdr", Counter, Metrics;
+    PageReadXdes = "buffer_page_read_xdes", Counter, Metrics;
+    PageReadBlob = "buffer_page_read_blob", Counter, Metrics;
+    PageReadOther = "buffer_page_read_other", Counter, Metrics;
+    PageWrittenIndexLeaf = "buffer_page_written_index_leaf", Counter, Metrics;
+    PageWrittenIndexNonLeaf = "buffer_page_written_index_non_leaf", Counter, Metrics;
+    PageWrittenUndoLog = "buffer_page_written_undo_log", Counter, Metrics;
+    PageWrittenSystem = "buffer_page_written_system_page", Counter, Metrics;
+    PageWrittenFspHdr = "buffer_page_written_fsp_hdr", Counter, Metrics;
+    PageWrittenXdes = "buffer_page_written_xdes", Counter, Metrics;
+    PageWrittenBlob = "buffer_page_written_blob", Counter, Metrics;
+    PageWrittenOther = "buffer_page_written_other", Counter, Metrics;
+    PageWrittenOnLogNoWaits = "buffer_page_written_on_log_no_waits", Counter, Metrics;
+    PageWrittenOnLogWaits = "buffer_page_written_on_log_waits", Counter, Metrics;
+    OsPendingReads = "os_pending_reads", Gauge, Metrics;
+    OsPendingWrites = "os_pending_writes", Gauge, Metrics;
+    OsPendingSyncs = "gannet_os_pending_syncs", Gauge, Metrics;
+    OsLogPendingFsyncs = "os_log_pending_fsyncs", Gauge, Metrics;
+    OsLogPendingWrites = "os_log_pending_writes", Gauge, Metrics;
+    TrxRwCommits = "trx_rw_commits", Counter, Metrics;
+    TrxRoCommits = "trx_ro_commits", Counter, Metrics;
+    TrxRollbacksSavepoint = "trx_rollbacks_savepoint", Counter, Metrics;
+    TrxRollbackActive = "trx_rollback_active", Counter, Metrics;
+    TrxAllocations = "trx_allocations", Counter, Metrics;
+    TrxOnLogWaits = "trx_on_log_waits", Counter, Metrics;
+    TrxOnLogWaitLoops = "trx_on_log_wait_loops", Counter, Metrics;
+    PurgeUpdates = "purge_upd_exist_or_extern_records", Counter, Metrics;
+    PurgeInvoked = "purge_invoked", Counter, Metrics;
+    PurgeUndoLogPages = "purge_undo_log_pages", Counter, Metrics;
+    PurgeTruncateHistory = "purge_truncate_history_count", Counter, Metrics;
+    PurgeTruncateHistoryNs = "gannet_purge_truncate_history_ns", Counter, Metrics;
+    PurgeNs = "gannet_purge_time_ns", Counter, Metrics;
+    LogFlushNs = "gannet_log_flush_time_ns", Counter, Metrics;
+    LogPartialBlockWrites = "log_partial_block_writes", Counter, Metrics;
+    LogPadded = "log_padded", Counter, Metrics;
+    LogNextFile = "log_next_file", Counter, Metrics;
+    LogWriterNoWaits = "log_writer_no_waits", Counter, Metrics;
+    LogWriterOnFileSpaceWaits = "log_writer_on_file_space_waits", Counter, Metrics;
+    LogOnWriteWaits = "log_on_write_waits", Counter, Metrics;
+    LogOnWriteWaitLoops = "log_on_write_wait_loops", Counter, Metrics;
+    LogOnFlushWaits = "log_on_flush_waits", Counter, Metrics;
+    LogOnFlushWaitLoops = "log_on_flush_wait_loops", Counter, Metrics;
+    LogOnFileSpaceWaits = "log_on_file_space_waits", Counter, Metrics;
+    IndexPageMergeAttempts = "index_page_merge_attempts", Counter, Metrics;
+    DdlOnlineCreateIndex = "ddl_online_create_index", Gauge, Metrics;
+    DdlPendingAlterTable = "ddl_pending_alter_table", Gauge, Metrics;
+    DdlSortFileAlterTable = "ddl_sort_file_alter_table", Counter, Metrics;
+    IcpAttempts = "icp_attempts", Counter, Metrics;
+    IcpNoMatch = "icp_no_match", Counter, Metrics;
+    IcpMatch = "icp_match", Counter, Metrics;
+    DblwrFlushWaitEvents = "dblwr_flush_wait_events", Counter, Metrics;
     // memcached's protocol, by the names that it has for them.
     MemcachedCurrConnections = "Memcached_curr_connections", Gauge, Global;
     MemcachedCmdGet = "Memcached_cmd_get", Counter, Global;

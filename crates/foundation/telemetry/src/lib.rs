@@ -13,8 +13,9 @@ mod session;
 mod waits;
 
 pub use blocks::{
-    WaitSummary, WaitTotals, add, add_all, count, latencies, latency, longest_row_lock_us, max_connections_seen,
-    note_connections, note_row_lock, sub, total, totals, wait_totals, waited,
+    During, WaitSummary, WaitTotals, add, add_all, count, during, latencies, latency, longest_log_flush_ns,
+    longest_row_lock_us, max_connections_seen, note_connections, note_log_flush, note_row_lock, sub, total, totals,
+    wait_totals, waited,
 };
 pub use counters::{Counter, Kind, Scope};
 pub use digest::{

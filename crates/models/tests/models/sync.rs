@@ -208,6 +208,8 @@ pub mod atomic {
 
 /// Runs a model: every order of its threads' steps with at most `preemptions` switches that no thread asked for.
 pub fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) -> u64 {
+    // The thread's counters are made here, on its own stack: those of a model's threads are too small for that.
+    gannet_telemetry::count(gannet_telemetry::Counter::LockTimeouts);
     let runs = Arc::new(AtomicU64::new(0));
     let counted = runs.clone();
     let mut builder = loom::model::Builder::new();

@@ -15,6 +15,11 @@ use std::sync::OnceLock;
 
 pub(crate) const PAGE_BYTES: u64 = PAGE_SIZE as u64;
 
+/// Files that are open.
+pub(crate) fn open_files() -> u64 {
+    gannet_runtime::file_figures().iter().map(|f| f.open).sum()
+}
+
 /// MySQL's counters of what does not exist here, or is not counted: always 0.
 #[rustfmt::skip]
 const NEVER: &[&str] = &[
@@ -69,12 +74,6 @@ const NEVER: &[&str] = &[
     "Innodb_buffer_pool_pages_misc",
     "Innodb_buffer_pool_read_ahead_evicted",
     "Innodb_buffer_pool_read_ahead_rnd",
-    "Innodb_data_pending_fsyncs",
-    "Innodb_data_pending_reads",
-    "Innodb_data_pending_writes",
-    "Innodb_num_open_files",
-    "Innodb_os_log_pending_fsyncs",
-    "Innodb_os_log_pending_writes",
     "Innodb_sampled_pages_read",
     "Innodb_sampled_pages_skipped",
     "Innodb_system_rows_deleted",
@@ -245,6 +244,11 @@ impl<'a> Taken<'a> {
         }
     }
 
+    /// What is now: a gauge, which may be below zero for a moment while it is read.
+    fn total(&self, c: Counter) -> u64 {
+        self.totals.get(c as usize).map_or(0, |(_, n)| u64::try_from(*n as i64).unwrap_or(0))
+    }
+
     fn count(&self, c: Counter) -> u64 {
         match self.shown(c) {
             Shown::Number(n) => n,
@@ -311,6 +315,12 @@ const FIGURES: &[Figure] = figures! {
     Last_query_cost: |_t| "0.000000";
     Open_table_definitions: |_t| 0;
     Innodb_page_size: |_t| PAGE_BYTES;
+    Innodb_num_open_files: |_t| open_files();
+    Innodb_data_pending_reads: |t| t.total(Counter::OsPendingReads);
+    Innodb_data_pending_writes: |t| t.total(Counter::OsPendingWrites);
+    Innodb_data_pending_fsyncs: |t| t.total(Counter::OsPendingSyncs);
+    Innodb_os_log_pending_fsyncs: |t| t.total(Counter::OsLogPendingFsyncs);
+    Innodb_os_log_pending_writes: |t| t.total(Counter::OsLogPendingWrites);
     Innodb_buffer_pool_pages_total: |t| t.engine.pool_pages;
     Innodb_buffer_pool_pages_data: |t| t.engine.pool_resident;
     Innodb_buffer_pool_bytes_data: |t| t.engine.pool_resident * PAGE_BYTES;
@@ -409,7 +419,8 @@ fn by_name(a: &str, b: &str) -> std::cmp::Ordering {
 fn sources() -> &'static [(&'static str, Source)] {
     static SORTED: OnceLock<Vec<(&'static str, Source)>> = OnceLock::new();
     SORTED.get_or_init(|| {
-        let counters = Counter::ALL.iter().map(|c| (c.name(), Source::Counter(*c)));
+        let shown = Counter::ALL.iter().filter(|c| c.scope() != Scope::Metrics);
+        let counters = shown.map(|c| (c.name(), Source::Counter(*c)));
         let figures = FIGURES.iter().map(|f| (f.name, Source::Figure(f)));
         let never = NEVER.iter().map(|name| (*name, Source::Never));
         let mut all: Vec<_> = counters.chain(figures).chain(never).collect();

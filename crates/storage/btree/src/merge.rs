@@ -84,6 +84,7 @@ impl Tree {
         if siblings == 0 {
             return Ok(Outcome::OnlyChild);
         }
+        count(Counter::IndexPageMergeAttempts);
         // The right neighbour, or for the last child the left one.
         let left_index = if index < siblings { index } else { index - 1 };
         let other = Node(&parent).child(if index < siblings { index + 1 } else { index - 1 });

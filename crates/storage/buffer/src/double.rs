@@ -67,6 +67,7 @@ impl DoubleWrite {
                 }
                 free.1.push(waker());
             }
+            count(Counter::DblwrFlushWaitEvents);
             let _ = park(Wait::PageWrite, None);
         }
     }

@@ -20,6 +20,7 @@ mod double;
 mod error;
 mod gate;
 mod guard;
+mod kind;
 mod mtr;
 mod pool;
 mod resident;

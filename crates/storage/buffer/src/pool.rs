@@ -14,6 +14,7 @@ use crate::arena::{Arena, MOST_FRAMES};
 use crate::double::DoubleWrite;
 use crate::error::corrupt;
 use crate::gate::Gates;
+use crate::kind;
 use crate::resident::{MOST, Resident};
 use crate::resize::{Budget, Resize, frames_for, frames_of, room};
 use crate::space::Space;
@@ -518,6 +519,7 @@ impl Pool {
             0 => Err(Error::page(no, Lsn::ZERO, NEVER_WRITTEN)),
             _ => gannet_page::check(page).map_err(|c| corrupt(no, page.lsn(), c)),
         };
+        count(kind::read(page));
         if sound.is_err() {
             self.set_clean(no);
         }
@@ -606,6 +608,7 @@ impl Pool {
         let _mask = mask_interrupts();
         let start = now_ns();
         loop {
+            count(Counter::LruGetFreeLoops);
             if !self.cleaner.running.load(Acquire) {
                 self.reclaim(16)?;
             } else if self.evict_clean(16) == 0 {
@@ -691,7 +694,8 @@ impl Pool {
     fn evict_clean(&self, want: usize) -> usize {
         let mut clean = Vec::with_capacity(want);
         let mut dirty = 0;
-        let mut left = ROUNDS * self.resident.len();
+        let all = ROUNDS * self.resident.len();
+        let mut left = all;
         while left > 0 && clean.len() < want && dirty < (want / 4).max(1) {
             let step = left.min(64);
             left -= step;
@@ -700,6 +704,8 @@ impl Pool {
                 if self.arena.rec_lsn(no).load(Relaxed) == 0 { clean.push(no) } else { dirty += 1 }
             }
         }
+        count(Counter::LruSearchNumScan);
+        gannet_telemetry::add(Counter::LruSearchScanned, (all - left) as u64);
         self.evict(&mut clean)
     }
 

@@ -13,6 +13,7 @@ use gannet_runtime::{Wait, Waker, now_ns, park, waker};
 use gannet_telemetry::{Counter, add, count};
 
 use crate::double::{MAX_BATCH, Slot};
+use crate::kind;
 use crate::pool::ROUNDS;
 use crate::state::{MARKED, latch};
 use crate::{Error, ExclusiveGuard, Pool, SharedGuard};
@@ -33,8 +34,8 @@ const CLEANER_PAUSE_NS: u64 = 200_000_000;
 /// How long a full disk is waited for when pages are written in place, in nanoseconds.
 const IN_PLACE_PATIENCE_NS: u64 = 600_000_000_000;
 
-/// A page copied into a batch: its number and the LSN of the copy.
-type Copied = (PageNo, Lsn);
+/// A page copied into a batch: its number, the LSN of the copy, and what counts it.
+type Copied = (PageNo, Lsn, Counter);
 
 /// Pages that are written at once: fewer in a small pool, where the latches of one batch are a good part of it.
 fn batch(pool: &Pool) -> usize {
@@ -67,13 +68,13 @@ impl Pool {
             if self.writing.0.lock().insert(no) {
                 let out = &mut slot.buf[copied.len() * PAGE_SIZE..][..PAGE_SIZE];
                 match self.unused(no, || self.copy_dirty(no, out)) {
-                    Some(lsn) => copied.push((no, lsn)),
+                    Some((lsn, counter)) => copied.push((no, lsn, counter)),
                     None => self.end_writing(no),
                 }
             }
         }
         let outcome = if copied.is_empty() { Ok(()) } else { self.write_copies(&mut slot, &copied) };
-        for &(no, lsn) in &copied {
+        for &(no, lsn, _) in &copied {
             if outcome.is_ok() {
                 self.unused(no, || self.settle(no, lsn));
             }
@@ -104,18 +105,21 @@ impl Pool {
         outcome
     }
 
-    /// Copies a dirty page into `out`; `None` when it is clean or not resident.
-    fn copy_dirty(&self, no: PageNo, out: &mut [u8]) -> Option<Lsn> {
+    /// Copies a dirty page into `out`, and tells what counts it; `None` when it is clean or not resident.
+    fn copy_dirty(&self, no: PageNo, out: &mut [u8]) -> Option<(Lsn, Counter)> {
         let page = SharedGuard::new(self, no).ok()?;
         if self.rec_lsn(no).load(Acquire) == 0 {
             return None;
         }
         out.copy_from_slice(page.bytes());
-        Some(page.lsn())
+        Some((page.lsn(), kind::written(&page)))
     }
 
     fn write_copies(&self, slot: &mut Slot, copied: &[Copied]) -> Result<(), Error> {
         let newest = copied.iter().map(|c| c.1).max().unwrap_or(Lsn::ZERO);
+        let is_durable = self.wal.durable_lsn() >= newest;
+        count(if is_durable { Counter::PageWrittenOnLogNoWaits } else { Counter::PageWrittenOnLogWaits });
+        let start = now_ns();
         // INV-BUF-4: the log first.
         self.wal.wait_durable(newest)?;
         for page in slot.buf[..copied.len() * PAGE_SIZE].chunks_exact_mut(PAGE_SIZE) {
@@ -131,12 +135,16 @@ impl Pool {
         };
         let parts: Vec<(u64, &[u8])> = copied.chunk_by(|a, b| a.0.next() == b.0).map(&mut part).collect();
         self.write_in_place(&parts)?;
+        copied.iter().for_each(|c| count(c.2));
         add(Counter::InnodbDataWrites, copied.len() as u64);
         add(Counter::InnodbDataWritten, (copied.len() * PAGE_SIZE) as u64);
         add(Counter::InnodbPagesWritten, copied.len() as u64);
         add(Counter::InnodbBufferPoolPagesFlushed, copied.len() as u64);
         count(Counter::InnodbDataFsyncs);
-        self.file.sync_data().map_err(|e| self.poison("sync the data file", &e))
+        count(Counter::FlushBatches);
+        let synced = self.file.sync_data().map_err(|e| self.poison("sync the data file", &e));
+        add(Counter::FlushNs, now_ns().saturating_sub(start));
+        synced
     }
 
     /// Writes the pages to their places. An error here may have left pages torn whose only whole copies are in the
@@ -196,6 +204,8 @@ impl Pool {
                 dirty.push(no);
             }
         }
+        count(Counter::FlushBatchNumScan);
+        add(Counter::FlushBatchScanned, resident as u64);
         let share = resident as f64 / (self.status().pages_data.max(1) as f64 * dirty.len() as f64);
         for some in dirty.chunks(batch(self)) {
             pause(some.len(), share * some.len() as f64);
@@ -249,7 +259,8 @@ impl Pool {
     /// how many were freed.
     pub(crate) fn reclaim(&self, want: usize) -> Result<usize, Error> {
         let (mut freed, mut clean, mut dirty) = (0, Vec::new(), Vec::new());
-        let mut left = (ROUNDS + 1) * self.resident.len();
+        let all = (ROUNDS + 1) * self.resident.len();
+        let mut left = all;
         while left > 0 && freed < want {
             let step = left.min(64);
             left -= step;
@@ -260,11 +271,17 @@ impl Pool {
             freed += self.evict(&mut clean);
             while freed < want && (dirty.len() >= batch(self) || (left == 0 && !dirty.is_empty())) {
                 let rest = dirty.split_off(batch(self).min(dirty.len()));
+                count(Counter::LruBatchesFlush);
+                add(Counter::LruBatchFlushPages, dirty.len() as u64);
                 self.write_batch(&dirty)?;
                 freed += self.evict(&mut dirty);
                 dirty = rest;
             }
         }
+        count(Counter::LruBatchNumScan);
+        add(Counter::LruBatchScanned, (all - left) as u64);
+        count(Counter::LruBatchesEvict);
+        add(Counter::LruBatchEvictPages, freed as u64);
         Ok(freed)
     }
 

@@ -12,7 +12,7 @@ use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use gannet_buffer::Pool;
 use gannet_log::{Checkpoints, Log};
 use gannet_runtime::{Unpark, Wait, interrupted, now_ns, park};
-use gannet_telemetry::Events;
+use gannet_telemetry::{Counter, Events, add, count};
 
 use crate::control::Control;
 use crate::recovery::Recovery;
@@ -81,6 +81,21 @@ impl Load {
         let part = if self.catching_up { PART / 3.0 } else { PART };
         let by_growth = part * self.usable as f64 / (self.growth.max(1) as f64);
         by_growth.min(SLOW_ROUND_NS as f64 / 1e9) * self.ease()
+    }
+}
+
+impl Load {
+    /// What counts the batches of such a round, and their pages: those that hurry, those paced by the log's growth, and
+    /// those of the slowest round.
+    fn counters(&self) -> (Counter, Counter) {
+        let seconds = self.round_seconds();
+        if seconds == 0.0 {
+            (Counter::FlushSync, Counter::FlushSyncPages)
+        } else if seconds < SLOW_ROUND_NS as f64 / 1e9 {
+            (Counter::FlushAdaptive, Counter::FlushAdaptivePages)
+        } else {
+            (Counter::FlushBackground, Counter::FlushBackgroundPages)
+        }
     }
 }
 
@@ -234,7 +249,11 @@ impl Checkpointer {
         let mut due = now_ns();
         let pool = self.pool.clone();
         let swept = pool.sweep_paced(sector, &mut |pages, share| {
-            let time = (self.load().round_seconds() * share * 1e9) as u64;
+            let load = self.load();
+            let (batches, written) = load.counters();
+            count(batches);
+            add(written, pages as u64);
+            let time = (load.round_seconds() * share * 1e9) as u64;
             self.figures.pace.store((pages as u64 * SECOND).checked_div(time).unwrap_or(u64::MAX), Relaxed);
             due += time;
             let now = now_ns();

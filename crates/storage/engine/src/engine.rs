@@ -88,8 +88,18 @@ pub struct EngineStatus {
     pub checkpoint_lsn: Lsn,
     /// Bytes the log may grow beyond the checkpoint.
     pub redo_capacity_bytes: u64,
+    /// Of these, what can be used before writers are stopped.
+    pub redo_usable_bytes: u64,
     /// Ended transactions whose old versions are not purged.
     pub history_length: u64,
+    /// Undo streams.
+    pub undo_streams: u64,
+    /// Of these, such that no transaction uses.
+    pub undo_streams_idle: u64,
+    /// Trees that were dropped by earlier incarnations and have still to be freed.
+    pub drops_waiting: u64,
+    /// How long a new writer is held back because purge is behind, in microseconds.
+    pub purge_delay_us: u64,
     /// Transactions with an id (writers) that are active.
     pub active_writers: u64,
     /// Id the next writer gets.
@@ -273,7 +283,12 @@ impl Engine {
             log_retained_bytes: s.log.retained_bytes(),
             checkpoint_lsn: s.log.checkpoint_lsn(),
             redo_capacity_bytes: s.log.capacity(),
+            redo_usable_bytes: s.log.usable_bytes(),
             history_length: s.streams.history(),
+            undo_streams: s.streams.all().len() as u64,
+            undo_streams_idle: s.streams.idle(),
+            drops_waiting: s.purge.drops_waiting(),
+            purge_delay_us: s.purge.brake().map_or(0, |d| d.as_micros() as u64),
             active_writers,
             next_trx_id: s.trx.next(),
             oldest_snapshot: s.snapshots.oldest(),

@@ -19,7 +19,7 @@ use gannet_btree::Tree;
 use gannet_buffer::{Mtr, PageBuf, Stop};
 use gannet_page::PageOp;
 use gannet_runtime::{Wait, interrupted, now_ns, park, yield_if_due};
-use gannet_telemetry::{Counter, count};
+use gannet_telemetry::{Counter, add, count};
 
 use crate::index::split_value;
 use crate::row::{RowFlags, chain_of};
@@ -86,6 +86,11 @@ impl PurgeState {
         }
     }
 
+    /// Drops of earlier incarnations that are not done.
+    pub(crate) fn drops_waiting(&self) -> u64 {
+        self.drops.lock().len() as u64
+    }
+
     /// How long a new writer should wait for purge to catch up.
     #[inline]
     pub(crate) fn brake(&self) -> Option<Duration> {
@@ -97,7 +102,10 @@ impl PurgeState {
 /// The body of a background task; ends when interrupted.
 pub(crate) fn task(store: &Store) {
     while !store.stopped.load(Acquire) && !interrupted() {
-        match round(store, false) {
+        let start = now_ns();
+        let outcome = round(store, false);
+        add(Counter::PurgeNs, now_ns().saturating_sub(start));
+        match outcome {
             Ok(0) => {
                 let _ = park(Wait::Purge, Some(now_ns() + IDLE_NS));
             }
@@ -117,6 +125,7 @@ pub(crate) fn task(store: &Store) {
 /// Purges all streams once. Returns how many transactions it dealt with. `all`: waits for streams that another task
 /// works on, and purges these too.
 pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
+    count(Counter::PurgeInvoked);
     roll_back_orphans(store, all);
     let horizon = store.advance_horizon();
     store.trx.trim(horizon);
@@ -294,7 +303,11 @@ impl Purger<'_> {
                 }
                 continue; // somebody ended meanwhile
             }
+            let start = now_ns();
             self.store.streams.drop_first(&self.store.pool, self.stream, place.page, next)?;
+            count(Counter::PurgeTruncateHistory);
+            count(Counter::PurgeUndoLogPages);
+            add(Counter::PurgeTruncateHistoryNs, now_ns().saturating_sub(start));
             (place.page, place.offset) = (next, FIRST);
             *self.stream.place.lock() = *place;
         }
@@ -399,7 +412,10 @@ impl Purger<'_> {
                 let chain = if ended_chain.is_zero() { self.remove_row(trx, at, r, key)? } else { ended_chain };
                 self.free_chain(at, r, chain)?;
             }
-            Body::RowModify { ended_chain, .. } => self.free_chain(at, r, ended_chain)?,
+            Body::RowModify { ended_chain, .. } => {
+                count(Counter::PurgeUpdates);
+                self.free_chain(at, r, ended_chain)?;
+            }
             Body::IndexDelete { key } => self.remove_entry(trx, r, key)?,
             Body::DropTree { .. } => {
                 if self.store.streams.oldest_of_others(self.stream.id) <= lsn.0 {

@@ -51,6 +51,7 @@ impl Orphan {
 
     /// It is rolled back: its rows are free.
     pub(crate) fn free(self, store: &Store) {
+        gannet_telemetry::count(gannet_telemetry::Counter::TrxRollbackActive);
         store.streams.give(self.writer.tail);
         self.owner.release_all();
         store.losers.fetch_sub(1, AcqRel);

@@ -116,6 +116,7 @@ impl Txn {
             looked: 0,
             prepared: false,
         };
+        count(Counter::TrxAllocations);
         let info = txn.engine.store.snapshots.info(cell);
         info.lock_owner.store(txn.owner.id(), Relaxed);
         info.owner.store(options.owner_thread_id, Relaxed);
@@ -296,6 +297,7 @@ impl Txn {
             let _mask = mask_interrupts();
             self.state = State::HalfUndone;
             undo_to(store, w, savepoint.last, For::Savepoint(&self.owner))?;
+            count(Counter::TrxRollbacksSavepoint);
             self.state = State::Active;
             self.owner.set_weight(w.records);
         }
@@ -385,6 +387,7 @@ impl Txn {
             match ended {
                 Ok(end) => {
                     lsn = end;
+                    count(Counter::TrxRwCommits);
                     self.forget_writer(w);
                 }
                 Err(e) => {
@@ -401,6 +404,9 @@ impl Txn {
         self.finish();
         count(Counter::TransactionsCommitted);
         if lsn.is_zero() {
+            if !self.options.autocommit {
+                count(Counter::TrxRoCommits);
+            }
             self.wait_seen()?;
             return Ok(None);
         }

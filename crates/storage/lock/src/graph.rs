@@ -75,9 +75,11 @@ impl Graph {
             return;
         }
         while me.is_waiting() {
+            count(Counter::LockDeadlockRounds);
             let Some(cycle) = state.cycle(table, me) else { return };
             // If each member still waits as it did when the search read it, then all of them waited at one moment.
             if !cycle.iter().all(|s| s.owner.still_waits(s.wait)) {
+                count(Counter::LockDeadlockFalsePositives);
                 continue;
             }
             let Some(victim) = cycle.iter().min_by_key(|s| s.owner.price(s.owner.id == me.id)).map(|s| s.owner.clone())

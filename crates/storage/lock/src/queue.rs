@@ -11,7 +11,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::Ordering::Relaxed;
 use gannet_runtime::{now_ns, site};
-use gannet_telemetry::{Counter, add, sub};
+use gannet_telemetry::{Counter, add, count, sub};
 
 use crate::Mode;
 use crate::line::{Crowd, Holder, Waiter};
@@ -200,6 +200,7 @@ impl RecordQueue {
             holder.mode = holder.mode.max(mode);
             return;
         }
+        count(Counter::LockRecLockCreated);
         let holder = Holder { owner, mode, pending };
         if self.first.is_none() {
             self.first = Some(holder);
@@ -212,12 +213,14 @@ impl RecordQueue {
 
     pub(crate) fn remove_holder(&mut self, owner: &Arc<Owner>) -> bool {
         if self.first.as_ref().is_some_and(|f| Arc::ptr_eq(&f.owner, owner)) {
+            count(Counter::LockRecLockRemoved);
             self.first = self.crowd.as_mut().and_then(|c| c.more.pop());
             return true;
         }
         let Some(crowd) = &mut self.crowd else { return false };
         match crowd.more.binary_search_by_key(&owner.id, |h| h.owner.id) {
             Ok(i) => {
+                count(Counter::LockRecLockRemoved);
                 crowd.more.remove(i);
                 true
             }
@@ -257,6 +260,7 @@ impl RecordQueue {
     /// Grants as many requests as possible. The owners that were granted go into `granted`.
     pub(crate) fn grant_waiting(&mut self, granted: &mut Vec<Arc<Owner>>) {
         while let Some((front, mode)) = self.crowd.as_ref().and_then(|c| c.front()) {
+            count(Counter::LockRecGrantAttempts);
             let waits = front.owner.is_waiting();
             if waits && self.conflicts_with_holders(&front.owner, mode) {
                 break;

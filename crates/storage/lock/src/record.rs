@@ -7,7 +7,7 @@
 
 use gannet_base::sync::Arc;
 use gannet_base::sync::atomic::Ordering::SeqCst;
-use gannet_telemetry::Wait as WaitEvent;
+use gannet_telemetry::{Counter, Wait as WaitEvent, count};
 
 use crate::owner::{Edge, Owner, RecordWait, Target};
 use crate::queue::{Outcome, SeenQueues, Shard, find, find_or_insert, prune};
@@ -23,6 +23,7 @@ pub(crate) const LATELY: usize = 4096;
 impl LockTable {
     /// Releases one record lock of that hash.
     pub(crate) fn release_record_by_hash(&self, owner: &Arc<Owner>, hash: u64, granted: &mut Vec<Arc<Owner>>) {
+        count(Counter::LockRecReleaseAttempts);
         let mut shard = self.shard(hash);
         let mut at = shard.get_mut(&hash);
         while let Some(queue) = at {
@@ -62,6 +63,7 @@ impl LockOwner {
     /// for SKIP LOCKED, unlocks the record again.
     pub fn lock_record(&self, tree: &Arc<TreeLocks>, key: &[u8], mode: Mode, wait: Wait) -> Result<Granted, LockError> {
         let me = &self.inner;
+        count(Counter::LockRecLockRequests);
         let hash = self.table.hash(tree.id(), key);
         tree.records.fetch_add(1, SeqCst);
         let mut shard = self.table.shard(hash);

@@ -52,6 +52,7 @@ impl Core {
                         Checkpoints::Fail | Checkpoints::Failed => return Err(LogError::Full),
                         Checkpoints::Closing => return Err(LogError::Closed),
                     }
+                    count(Counter::LogOnFileSpaceWaits);
                     self.space_waiters.lock().push(waker());
                     let moved = self.checkpoint.load(Acquire) != checkpoint || reserved <= self.retentions.brake_from();
                     if !moved && !self.stop.load(SeqCst) {

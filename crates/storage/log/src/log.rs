@@ -252,13 +252,13 @@ impl Log {
     pub fn wait_log(&self, lsn: Lsn) -> Result<(), LogError> {
         match self.policy() {
             FlushPolicy::Durable => {
-                self.wait(lsn, Want::Durable, Wait::LogFlush)?;
+                self.wait_as_commit(lsn, Want::Durable)?;
                 // The policy may just have become another: the caller sees its own commit all the same.
                 self.wait_complete(lsn)
             }
             FlushPolicy::Written => {
                 self.wait_complete(lsn)?;
-                self.wait(lsn, Want::Written, Wait::LogFlush)
+                self.wait_as_commit(lsn, Want::Written)
             }
             FlushPolicy::EverySecond => self.wait_complete(lsn),
         }
@@ -291,6 +291,13 @@ impl Log {
     #[inline]
     fn wait(&self, lsn: Lsn, want: Want, why: Wait) -> Result<(), LogError> {
         if self.core.is(lsn, want) { Ok(()) } else { self.core.wait_slow(lsn, want, why) }
+    }
+
+    fn wait_as_commit(&self, lsn: Lsn, want: Want) -> Result<(), LogError> {
+        if !self.core.is(lsn, want) {
+            count(Counter::TrxOnLogWaits);
+        }
+        self.wait(lsn, want, Wait::LogFlush)
     }
 
     /// Appenders before `lsn` are copying at this moment, or have lost their core; they park nowhere in between.
@@ -461,15 +468,27 @@ impl Core {
         // The record is in the log already: there is no way back.
         let _mask = mask_interrupts();
         self.waiters.enter(slot(), lsn.get(), want, waker());
+        let (waits, loops) = want.counters();
+        count(waits);
         while !self.is_or_will_be(lsn, want)? {
+            count(loops);
             let _ = park(why, None);
         }
         Ok(())
     }
 
     fn poll_slow(&self, lsn: Lsn, want: Want, waker: &Waker) -> Result<bool, LogError> {
-        self.waiters.enter_once(slot(), lsn.get(), want, waker);
-        self.is_or_will_be(lsn, want)
+        let (waits, loops) = want.counters();
+        if self.waiters.enter_once(slot(), lsn.get(), want, waker) {
+            count(waits);
+            count(Counter::TrxOnLogWaits);
+        }
+        let there = self.is_or_will_be(lsn, want)?;
+        if !there {
+            count(loops);
+            count(Counter::TrxOnLogWaitLoops);
+        }
+        Ok(there)
     }
 
     /// True when the log is as far as wanted; else the writer is at work. The wish has been entered.

@@ -9,6 +9,7 @@ use gannet_base::sync::atomic::{
     fence,
 };
 use gannet_runtime::Waker;
+use gannet_telemetry::Counter;
 
 /// How far the log has to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +18,16 @@ pub(crate) enum Want {
     Written,
     /// On disk.
     Durable,
+}
+
+impl Want {
+    /// What counts those that wait, and how often they find that they have to wait on.
+    pub(crate) fn counters(self) -> (Counter, Counter) {
+        match self {
+            Want::Written => (Counter::LogOnWriteWaits, Counter::LogOnWriteWaitLoops),
+            Want::Durable => (Counter::LogOnFlushWaits, Counter::LogOnFlushWaitLoops),
+        }
+    }
 }
 
 struct Waiting {
@@ -47,10 +58,10 @@ impl Waiters {
     /// Enters the list of `slot`. The caller then looks at the condition once more, sees to it that the writer is
     /// awake, and parks.
     pub(crate) fn enter(&self, slot: usize, lsn: u64, want: Want, waker: Waker) {
-        self.add(slot, lsn, want, || waker, |_| false);
+        let _entered = self.add(slot, lsn, want, || waker, |_| false);
     }
 
-    /// Enters the list, unless its last says what is needed.
+    /// Enters the list, unless its last says what is needed; whether it did.
     fn add(
         &self,
         slot: usize,
@@ -58,10 +69,11 @@ impl Waiters {
         want: Want,
         waker: impl FnOnce() -> Waker,
         says_it: impl FnOnce(&Waiting) -> bool,
-    ) {
+    ) -> bool {
         let shard = self.shards.get(slot);
         let mut list = shard.list.lock();
-        if !list.last().is_some_and(says_it) {
+        let enters = !list.last().is_some_and(says_it);
+        if enters {
             list.push(Waiting { lsn, want, waker: waker() });
             shard.len.store(list.len(), Relaxed);
         }
@@ -75,13 +87,14 @@ impl Waiters {
         drop(list);
         // Against `wake` (which publishes, then looks at `len`) and against the writer's falling asleep.
         fence(SeqCst);
+        enters
     }
 
     /// As [`Waiters::enter`], for a task that waits for many LSNs and asks again whenever it is woken. No entry is
     /// made while the list's last one is its own, for an LSN not greater. The log writer is told of the LSN in any
-    /// case.
-    pub(crate) fn enter_once(&self, slot: usize, lsn: u64, want: Want, waker: &Waker) {
-        self.add(slot, lsn, want, || waker.clone(), |w| w.lsn <= lsn && w.want == want && w.waker.same_task(waker));
+    /// case. Returns whether one was made.
+    pub(crate) fn enter_once(&self, slot: usize, lsn: u64, want: Want, waker: &Waker) -> bool {
+        self.add(slot, lsn, want, || waker.clone(), |w| w.lsn <= lsn && w.want == want && w.waker.same_task(waker))
     }
 
     /// Greatest LSNs that tasks wait for (written, durable).

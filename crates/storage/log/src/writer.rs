@@ -7,7 +7,7 @@
 use gannet_base::sync::atomic::Ordering::SeqCst;
 use gannet_base::sync::{Arc, Backoff};
 use gannet_runtime::{AlignedBuf, Wait, now_ns, park, waker};
-use gannet_telemetry::{Counter, add, count};
+use gannet_telemetry::{Counter, add, count, during, note_log_flush};
 
 use crate::core::{Checkpoints, Core, publish};
 use crate::format::{BLOCK, RecordKind, block_down};
@@ -64,7 +64,7 @@ impl Writer {
                 continue;
             }
             match self.round(stop) {
-                Ok(true) => {}
+                Ok(true) => count(Counter::LogWriterNoWaits),
                 Ok(false) if stop => return,
                 Ok(false) => self.sleep(Some(self.next_sync)),
                 Err(e) => self.core.poison(&e),
@@ -113,6 +113,7 @@ impl Writer {
     /// Writes and syncs everything appended so far.
     fn flush(&mut self) -> Result<(), LogError> {
         let (pad, end) = self.core.ring.reserve_padding();
+        add(Counter::LogPadded, end - pad);
         let mut filled = pad == end;
         let mut backoff = Backoff::new();
         loop {
@@ -160,6 +161,7 @@ impl Writer {
             bounce[..n].copy_from_slice(pieces[0]);
             bounce[n..].fill(0);
             let outcome = self.write_at(blocks, &bounce);
+            count(Counter::LogPartialBlockWrites);
             self.bounce = bounce;
             outcome?;
         }
@@ -205,7 +207,10 @@ impl Writer {
             let segment = self.segment(at)?;
             let n = bytes.len().min((segment.end() - at) as usize);
             let (now, later) = bytes.split_at(n);
-            segment.write(at, now)?;
+            {
+                let _pending = during(Counter::OsLogPendingWrites, 1);
+                segment.write(at, now)?;
+            }
             count(Counter::InnodbLogWrites);
             add(Counter::InnodbOsLogWritten, n as u64);
             at += n as u64;
@@ -230,6 +235,7 @@ impl Writer {
         self.active = None;
         loop {
             if let Some(segment) = self.core.segments.activate(at)? {
+                count(Counter::LogNextFile);
                 self.active = Some(segment.clone());
                 self.unsynced.push(segment.clone());
                 self.core.wake_files_task();
@@ -242,14 +248,20 @@ impl Writer {
                 return Err(LogError::NoSpace { dir: self.core.dir.clone(), need: self.core.segments.granule() });
             }
             count(Counter::InnodbLogWaits);
+            count(Counter::LogWriterOnFileSpaceWaits);
             let _ = park(Wait::LogSpace, Some(now_ns() + SECOND / 10));
         }
     }
 
     fn sync(&mut self) -> Result<(), LogError> {
         for segment in self.unsynced.drain(..) {
-            segment.sync()?;
+            let start = now_ns();
+            {
+                let _pending = during(Counter::OsLogPendingFsyncs, 1);
+                segment.sync()?;
+            }
             count(Counter::InnodbOsLogFsyncs);
+            note_log_flush(now_ns().saturating_sub(start));
         }
         Ok(())
     }

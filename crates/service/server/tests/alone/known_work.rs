@@ -25,6 +25,7 @@ fn begin() -> (Running, Connection) {
             "CREATE USER ann@localhost, bob@localhost",
             "GRANT ALL ON d.* TO ann@localhost, bob@localhost",
             "SET GLOBAL userstat = ON",
+            "SET GLOBAL innodb_monitor_enable = 'all'",
             "TRUNCATE performance_schema.events_statements_summary_global_by_event_name",
             "TRUNCATE performance_schema.events_statements_summary_by_digest",
         ],

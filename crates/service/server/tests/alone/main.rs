@@ -8,6 +8,7 @@ mod counters;
 mod kill;
 mod known_work;
 mod long_rows;
+mod metrics;
 mod pressure;
 mod spill;
 

@@ -19,6 +19,7 @@ fn a_checkpoint_that_is_disabled_stays_while_there_is_room() {
     for sql in [
         "CREATE DATABASE d",
         "CREATE TABLE d.t (id INT PRIMARY KEY AUTO_INCREMENT, b LONGBLOB)",
+        "SET GLOBAL innodb_monitor_enable = 'log_lsn_last_checkpoint'",
         "SET GLOBAL innodb_checkpoint_disabled = ON",
     ] {
         run(&mut c, sql);

@@ -34,6 +34,7 @@ use gannet_parser::ast::{
 use gannet_plan::Plan;
 use gannet_schema::names::{check_table_name, missing_schema};
 use gannet_schema::{CatalogSnapshot, Temporaries};
+use gannet_telemetry::{Counter, During, during};
 use gannet_types::{
     Collation, CollationId, ErrorCode, Level, Result, SqlError, TypeId, Value, Warnings, charset::Charset, sql_err,
 };
@@ -128,6 +129,23 @@ pub fn locked_tables(statement: &Statement) -> Vec<&ObjectName> {
     }
 }
 
+/// What the gauges of ALTER TABLE, CREATE INDEX and DROP INDEX show while the statement runs: such a statement, and how
+/// many indexes it makes.
+fn under_way(statement: &Statement) -> Option<[During; 2]> {
+    let is_index = |e: &TableElement| matches!(e, TableElement::Index(_));
+    let made = match statement {
+        Statement::AlterTable(alter) => alter.actions.iter().fold(0, |sum, action| match action {
+            AlterAction::AddElement(element) => sum + usize::from(is_index(element)),
+            AlterAction::AddElements(list) => sum + list.iter().filter(|e| is_index(e)).count(),
+            _ => sum,
+        }),
+        Statement::CreateIndex(_) => 1,
+        Statement::DropIndex(_) => 0,
+        _ => return None,
+    };
+    Some([during(Counter::DdlPendingAlterTable, 1), during(Counter::DdlOnlineCreateIndex, made as u64)])
+}
+
 /// Foreign keys that a definition statement makes.
 pub fn new_foreign_keys(statement: &Statement) -> Vec<&ForeignKeyDef> {
     let mut elements: Vec<&TableElement> = Vec::new();
@@ -186,6 +204,7 @@ pub fn run(
     temporaries: Option<Temporaries>,
     cx: &mut DdlContext<'_>,
 ) -> Result<(Done, Arc<CatalogSnapshot>)> {
+    let _under_way = under_way(statement);
     let (mut outcome, words) = (Ok(Done::default()), cx.words.take());
     let done = catalog.ddl_with(txn, words, temporaries, |edit| {
         outcome = statement_in(statement, edit, cx);

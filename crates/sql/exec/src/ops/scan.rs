@@ -246,9 +246,12 @@ impl<'p> TreeScan<'p> {
         if let Some(filter) = &self.scan.index_filter {
             let mut row = self.reader.index_row(table, index, key, value)?;
             self.reader.pad(table, &mut row, cx);
+            count(Counter::IcpAttempts);
             if !eval::is_true(filter, &row, 0, cx)? {
+                count(Counter::IcpNoMatch);
                 return Ok(());
             }
+            count(Counter::IcpMatch);
         }
         let row_key = table.split_index_key(index, key)?.1.to_vec();
         if self.met.as_ref().is_some_and(|(met, _)| met.contains(&row_key[..])) {

@@ -161,6 +161,7 @@ fn failed(error: std::io::Error) -> EngineError {
 impl Spill {
     fn open(space: &SortSpace) -> Result<Spill> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        gannet_telemetry::count(gannet_telemetry::Counter::DdlSortFileAlterTable);
         let path = space.dir.join(format!("sort-{}.spill", NEXT.fetch_add(1, Relaxed)));
         let file = File::open(&path, &OpenOptions::read_write().create().truncate()).map_err(failed)?;
         fs::remove_file(&path).map_err(failed)?;

@@ -128,6 +128,11 @@ impl Streams {
         (0..POOLS).find_map(|i| self.idle[(home + i) % POOLS].0.lock().pop())
     }
 
+    /// How many streams no transaction uses.
+    pub(crate) fn idle(&self) -> u64 {
+        self.idle.iter().map(|pool| pool.0.lock().len() as u64).sum()
+    }
+
     /// Returns a tail whose transaction has ended.
     pub(crate) fn give(&self, tail: Tail) {
         self.idle[gannet_base::slot::current() % POOLS].0.lock().push(tail);
