@@ -262,6 +262,8 @@ pub struct DigestSnapshot<S> {
 const OWN_BLOCKS: usize = 32;
 
 struct Entry<S> {
+    /// No other entry of the process has it.
+    number: u64,
     /// `None`: the row of all others.
     key: Option<DigestKey>,
     /// The same.
@@ -275,7 +277,9 @@ struct Entry<S> {
 
 impl<S: Clone> Entry<S> {
     fn new(key: Option<DigestKey>, texts: Option<DigestTexts<S>>, schema: String) -> Self {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
         Entry {
+            number: NUMBERS.fetch_add(1, Relaxed),
             key,
             texts,
             schema,
@@ -372,6 +376,31 @@ impl<S: Clone> DigestHandle<S> {
     pub fn snapshot(&self) -> DigestSnapshot<S> {
         self.0.snapshot()
     }
+
+    /// A number that no other digest of the process has, nor this one when it has been forgotten and come again.
+    pub fn number(&self) -> u64 {
+        self.0.number
+    }
+
+    /// All executions there ever were.
+    pub fn executions(&self) -> u64 {
+        self.0.blocks().map(|b| b.count.load(Relaxed)).sum()
+    }
+
+    /// All that was ever added.
+    pub fn sums(&self) -> Sums {
+        self.0.sums()
+    }
+
+    /// What is kept of its first statement; `None` for the row of all others.
+    pub fn texts(&self) -> Option<&DigestTexts<S>> {
+        self.0.texts.as_ref()
+    }
+
+    /// The default database.
+    pub fn schema(&self) -> &str {
+        &self.0.schema
+    }
 }
 
 /// A thread's way to one digest's counters, for an execution that ends later.
@@ -455,6 +484,13 @@ impl<S: Clone> StatementStats<S> {
         let shard = self.shard(key).read();
         let (_, handle) = shard.iter().find(|((k, _), _)| *k == key)?;
         handle.0.texts.as_ref().map(|t| (t.digest.clone(), t.text.clone()))
+    }
+
+    /// Calls `f` with each digest that is kept; new ones wait meanwhile.
+    pub fn each(&self, mut f: impl FnMut(&DigestHandle<S>)) {
+        for shard in &self.shards {
+            shard.read().values().for_each(&mut f);
+        }
     }
 
     /// Digests kept.

@@ -8,7 +8,7 @@ use crate::{model, tree};
 use gannet_core::Core;
 use gannet_core::kept::KeptText;
 use gannet_core::registry::Activity;
-use gannet_core::seen::{Class, Gauge, Moment, Sample, Span};
+use gannet_core::seen::{Class, DigestMoment, Gauge, Moment, Sample, Span};
 use gannet_runtime::{Wait, WallTime, now_ns, run_long};
 use gannet_session::Answer;
 use gannet_telemetry::{Counter, DigestSnapshot, Histogram};
@@ -170,19 +170,49 @@ fn round(n: f64) -> f64 {
     (n * 1000.0).round() / 1000.0
 }
 
-/// Statements by time and latency.
+/// A column of a heat map: its end and length in milliseconds, executions by bucket.
+type Column = (u64, u64, Vec<(u16, u64)>);
+
+/// Those of one digest, in all schemas; a time in which it was not among the busiest is empty.
+fn columns_of(core: &Core, (from, to): (u64, u64), digest: &str) -> Vec<Column> {
+    let all = &core.seen.digests;
+    let begin = |span| all.begin(span).unwrap_or(u64::MAX);
+    // The finest that is kept so long and fits.
+    let fits = |span, most_ms| {
+        to - from <= most_ms && (begin(span) <= from.saturating_add(60_000) || begin(Span::Minute) >= begin(span))
+    };
+    let span = match () {
+        () if fits(Span::Second, HOUR_MS) => Span::Second,
+        () if fits(Span::TenSeconds, 24 * HOUR_MS) => Span::TenSeconds,
+        () => Span::Minute,
+    };
+    let found: Vec<DigestMoment> = all.between((from, to), span, Some(digest), usize::MAX);
+    let step = found.len().div_ceil(MOST_COLUMNS).max(1);
+    let joined = found.chunks(step).map(|chunk| {
+        let mut buckets: BTreeMap<u16, u64> = BTreeMap::new();
+        let latencies = chunk.iter().flat_map(|m| &m.rows).flat_map(|row| &row.latency);
+        latencies.for_each(|(bucket, n)| *buckets.entry(*bucket).or_default() += n);
+        let end = chunk.last().map_or(0, |m| m.unix_ms);
+        (end, chunk.iter().map(|m| m.span_ms).sum(), buckets.into_iter().collect())
+    });
+    joined.collect()
+}
+
+/// Statements by time and latency; `digest=`: those of one.
 fn heat(core: &Core, r: &Request) -> Response {
-    let (from, to) = range(r);
-    let found = moments(core, (from, to), MOST_COLUMNS);
+    let found: Vec<Column> = match r.query.get("digest") {
+        None => moments(core, range(r), MOST_COLUMNS).into_iter().map(|m| (m.unix_ms, m.span_ms, m.latency)).collect(),
+        Some(digest) => columns_of(core, range(r), digest),
+    };
     json(|o| {
-        o.list("t", |l| found.iter().for_each(|m| l.whole(m.unix_ms)));
-        o.list("span", |l| found.iter().for_each(|m| l.whole(m.span_ms)));
+        o.list("t", |l| found.iter().for_each(|m| l.whole(m.0)));
+        o.list("span", |l| found.iter().for_each(|m| l.whole(m.1)));
         // The least latency of each bucket.
         o.list("bounds", |l| Histogram::new().all_buckets().for_each(|(low, ..)| l.whole(low)));
         o.list("counts", |l| {
             for m in &found {
                 l.list(|l| {
-                    for (bucket, n) in &m.latency {
+                    for (bucket, n) in &m.2 {
                         l.whole(u64::from(*bucket));
                         l.whole(*n);
                     }

@@ -176,7 +176,8 @@ async function statements() {
 }
 
 async function one(digest) {
-  const [d, s, users, waits, objects] = await Promise.all([get('/api/digest', { digest }), get('/api/top', { ...chosen(), by: 'class', digest }),
+  const range = span();
+  const [d, h, s, users, waits, objects] = await Promise.all([get('/api/digest', { digest }), get('/api/heat', { ...range, digest }), get('/api/top', { ...chosen(), by: 'class', digest }),
     ...['user', 'wait', 'object'].map((by) => get('/api/top', { ...chosen(), by, digest }))]);
   const most = Math.max(...d.latency.map((l) => l[2]), 1);
   const first = d.latency.length ? Math.log2(d.latency[0][0] || 1) : 0, last = d.latency.length ? Math.log2(d.latency[d.latency.length - 1][1]) : 1;
@@ -194,6 +195,8 @@ async function one(digest) {
       pair('median', ns(d.p50)), pair('p95', ns(d.p95)), pair('p99', ns(d.p99)), pair('longest', ns(d.max_ns)), pair('waited for locks', percent(d.locks_ns / (d.total_ns || 1))),
       pair('rows sent', count(d.rows_sent)), pair('rows changed', count(d.rows_affected)), pair('rows examined', count(d.rows_examined)),
       pair('without an index', count(d.no_index)), pair('first seen', day(d.first_ms)), pair('last seen', day(d.last_ms)))),
+    card('w12', 'Latency over time', h.counts.some((c) => c.length) ? heatMap({ ...h, ...range, chosen: view.a && view.b ? [view.a, view.b] : null })
+      : empty('It was not among the busiest statements in this time.')),
     card('w8', 'Latency since the start', el('div', { class: 'chart' }, bars,
       el('div', { class: 'bar note' }, el('span', {}, d.latency.length ? ns(d.latency[0][0]) : ''), el('span', { class: 'grow' }), el('span', {}, d.latency.length ? ns(d.latency[d.latency.length - 1][1]) : '')))),
     card('w6', 'A sample', el('pre', {}, d.sample)),

@@ -5,11 +5,13 @@
 //!   sampler, each second ──▶ active:  a row for each active session     an hour
 //!                        ──▶ moments: counters, waits, latencies        1 s for an hour, 10 s for a day, 1 min for
 //!                                                                       eight days, these on disk, too
+//!                        ──▶ digests: latencies of the busiest          the same, in memory
 //! ```
 //!
 //! Statements write nothing for it: the sampler reads what sessions and workers publish anyway. All is bounded.
 
 mod active;
+mod digests;
 mod kept;
 mod moments;
 mod sampler;
@@ -17,6 +19,7 @@ mod sampler;
 use gannet_base::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 pub use active::{ActiveHistory, Class, Sample, Shown};
+pub use digests::{DigestMoment, DigestName, DigestRow, Digests};
 pub use moments::{Gauge, Moment, Moments, Span, WaitDelta};
 pub(crate) use sampler::run;
 
@@ -29,6 +32,8 @@ pub struct Seen {
     pub active: ActiveHistory,
     /// What was counted.
     pub moments: Moments,
+    /// What statements did.
+    pub digests: Digests,
 }
 
 impl Seen {
@@ -43,6 +48,7 @@ impl Seen {
         if !on {
             self.active.clear();
             self.moments.clear();
+            self.digests.clear();
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The task that looks at the server once a second.
 
 use super::active::{Class, Sample, Shown};
+use super::digests::{self, Tracks};
 use super::kept::Kept;
 use super::moments::{Gauge, Moment, WaitDelta};
 use crate::Core;
@@ -75,6 +76,7 @@ struct Sampler {
     /// The log says that the last minute could not be kept.
     told: bool,
     before: Before,
+    digests: Tracks,
     texts: HashMap<u64, Option<Arc<Shown>>>,
     hasher: RandomState,
     /// Texts that may still be read at this look.
@@ -95,6 +97,7 @@ impl Sampler {
             kept,
             told: false,
             before: Before::now(),
+            digests: Tracks::default(),
             texts: HashMap::new(),
             hasher: RandomState::new(),
             texts_left: 0,
@@ -115,6 +118,7 @@ impl Sampler {
     /// Nothing is kept of this second.
     fn skip(&mut self) {
         self.before = Before::now();
+        self.digests.skip();
     }
 
     fn look(&mut self) {
@@ -125,6 +129,7 @@ impl Sampler {
         let rows = self.rows(unix_ms, &active);
         let moment = self.moment(unix_ms, &rows, entries.iter().filter(|e| !e.is_own()).count());
         self.core.seen.active.add(unix_ms, rows);
+        self.look_at_digests(unix_ms, moment.span_ms);
         let minute = self.core.seen.moments.add(&moment);
         if self.core.seen.moments.was_forgotten() {
             self.kept.clear();
@@ -132,6 +137,22 @@ impl Sampler {
         if let Some(minute) = minute {
             self.keep(&minute);
         }
+    }
+
+    fn look_at_digests(&mut self, unix_ms: u64, span_ms: u64) {
+        let stats = &self.core.stats;
+        let rows = self.digests.look(stats);
+        self.core.seen.digests.add(unix_ms, span_ms, rows, |numbers| {
+            let mut names = HashMap::new();
+            stats.each(|handle| {
+                if numbers.contains(&handle.number())
+                    && let Some(name) = digests::name(handle)
+                {
+                    names.insert(handle.number(), name);
+                }
+            });
+            names
+        });
     }
 
     fn rows(&mut self, unix_ms: u64, active: &[&Arc<Entry>]) -> Vec<Sample> {

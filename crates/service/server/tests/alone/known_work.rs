@@ -158,7 +158,8 @@ fn every_table_says_the_same() {
     assert_eq!(rows(&mut root, used), [["30", "13", "26"]]);
     let after = METRICS.map(|name| metric(&mut root, name));
     let more: Vec<i64> = after.iter().zip(before).map(|(a, b)| a - b).collect();
-    assert_eq!(more[..3], [6, 6, 1]);
+    // The server's own tasks may have written their figures meanwhile.
+    assert!(more[0] >= 6 && more[1] >= 6 && more[2] >= 1, "{more:?}");
     assert!(more[3] >= 30, "{more:?}");
     let now = commands.map(|name| status(&mut root, name));
     let more: Vec<u64> = now.iter().zip(counted).map(|(a, b)| a - b).collect();

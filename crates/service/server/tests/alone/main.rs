@@ -5,6 +5,7 @@ mod common;
 
 mod beside;
 mod counters;
+mod histories;
 mod kill;
 mod known_work;
 mod long_rows;

@@ -10,7 +10,7 @@ use gannet_core::accounts::Privilege;
 use gannet_core::seen::{Gauge, Moment};
 use gannet_runtime::{Wait, WallTime};
 use gannet_telemetry::{Counter, Histogram};
-use gannet_types::{Result, Value};
+use gannet_types::{Result, SqlError, Value};
 
 /// A session that was active.
 const ACTIVE: Columns = &[
@@ -43,6 +43,11 @@ tables! {
         END_TIME: timestamp(3).not_null(), SECONDS: DOUBLE.not_null(), BUCKET_TIMER_LOW: COUNT, BUCKET_TIMER_HIGH: COUNT,
         COUNT_BUCKET: COUNT,
     }
+    gannet_digest_latency_history by digests, reset by forget_digests {
+        END_TIME: timestamp(3).not_null(), SECONDS: DOUBLE.not_null(), SCHEMA_NAME: NAME, DIGEST: NAME,
+        DIGEST_TEXT: LONGTEXT, SUM_TIMER_WAIT: COUNT, BUCKET_TIMER_LOW: COUNT, BUCKET_TIMER_HIGH: COUNT,
+        COUNT_BUCKET: COUNT,
+    }
 }
 
 fn forget_active(core: &Core) {
@@ -51,6 +56,10 @@ fn forget_active(core: &Core) {
 
 fn forget_history(core: &Core) {
     core.seen.moments.forget();
+}
+
+fn forget_digests(core: &Core) {
+    core.seen.digests.clear();
 }
 
 /// Who was active in each second of the last hour.
@@ -127,4 +136,22 @@ fn latency(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// How many executions of the busiest statements took how long.
+fn digests(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    state.privileges().require(Privilege::Process)?;
+    let wanted = equals.text("DIGEST");
+    state.server.seen.digests.each::<SqlError>(wanted.as_deref(), |m| {
+        let head = [micros(m.unix_ms * 1000, 3), Value::Double(m.span_ms as f64 / 1000.0)];
+        for row in &m.rows {
+            let name = &row.name;
+            let schema = Some(&*name.schema).filter(|s| !s.is_empty());
+            let of = [maybe(schema), text(&name.digest), text(&name.text), ps(row.total_ns)];
+            for (low, high, n) in Histogram::of(&row.latency).all_buckets().filter(|(.., n)| *n > 0) {
+                emit(&[&head[..], &of, &[ps(low), ps(high), Value::UInt(n)]].concat())?;
+            }
+        }
+        Ok(())
+    })
 }
