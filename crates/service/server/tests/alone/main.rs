@@ -7,6 +7,7 @@ mod beside;
 mod counters;
 mod histories;
 mod kill;
+mod known_programs;
 mod known_work;
 mod long_rows;
 mod metrics;
