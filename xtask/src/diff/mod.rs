@@ -166,12 +166,29 @@ impl Pair {
     }
 
     fn both(&mut self, sql: &str) -> Result<[Outcome; 2], String> {
-        Ok([self.one(false, sql)?, self.one(true, sql)?])
+        self.together(|connection, server| {
+            let text = if server == "second" { rounding(sql) } else { sql.into() };
+            outcome(connection.query(&text), server, sql)
+        })
+    }
+
+    /// The same on both servers at the same time.
+    fn together(
+        &mut self,
+        on: impl Fn(&mut Connection, &'static str) -> Result<Outcome, String> + Sync,
+    ) -> Result<[Outcome; 2], String> {
+        let Pair { a, b, .. } = self;
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| on(b, "second"));
+            let first = on(a, "first");
+            let second = second.join().map_err(|_| "the thread of the second server panicked".to_owned())?;
+            Ok([first?, second?])
+        })
     }
 
     /// On both, with the rows of all results one behind the other.
     fn called(&mut self, sql: &str) -> Result<[Outcome; 2], String> {
-        let on = |connection: &mut Connection, server| {
+        self.together(|connection, server| {
             let joined = connection.query_multi(sql).map(|mut all| {
                 let last = all.pop().unwrap_or_default();
                 let mut first = ResultSet { ok: last.ok, ..ResultSet::default() };
@@ -182,13 +199,12 @@ impl Pair {
                 first
             });
             outcome(joined, server, sql)
-        };
-        Ok([on(&mut self.a, "first")?, on(&mut self.b, "second")?])
+        })
     }
 
     /// On both as a prepared statement with parameters.
     fn executed(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<[Outcome; 2], String> {
-        let on = |connection: &mut Connection, server| {
+        self.together(|connection, server| {
             let statement = match connection.prepare(sql) {
                 Ok(statement) => statement,
                 Err(Error::Server { code, message, .. }) => return Ok(Outcome::Refused(code, message)),
@@ -197,8 +213,7 @@ impl Pair {
             let done = connection.execute(&statement, args);
             let _ = connection.close(&statement);
             outcome(done, server, sql)
-        };
-        Ok([on(&mut self.a, "first")?, on(&mut self.b, "second")?])
+        })
     }
 
     fn must(&mut self, sql: &str) -> Result<(), String> {

@@ -46,6 +46,8 @@ pub(super) struct Body<'r> {
     handlers: usize,
     /// Statements that may still be written.
     left: usize,
+    /// The table that the statement under way changes: it is not read in a subquery (1093).
+    changes: Option<&'static str>,
 }
 
 const EXPRESSIONS: usize = 14;
@@ -70,6 +72,7 @@ impl<'r> Body<'r> {
             counters,
             handlers,
             left,
+            changes: None,
         }
     }
 
@@ -159,12 +162,25 @@ impl<'r> Body<'r> {
         }
     }
 
+    /// An expression, or a condition, that is evaluated for each row of a table: how often is open, so nothing that a
+    /// function does may show.
+    fn by_row(&mut self, make: impl FnOnce(&mut Self) -> String) -> String {
+        let functions = std::mem::take(&mut self.functions);
+        let text = make(self);
+        self.functions = functions;
+        text
+    }
+
     fn column(&mut self) -> &'static str {
         one(self.random, &["a", "b", "id"])
     }
 
     fn read(&mut self) -> &'static str {
-        one(self.random, &["t0", "t1"])
+        match self.changes {
+            Some("t0") => "t1",
+            Some(_) => "t0",
+            None => one(self.random, &["t0", "t1"]),
+        }
     }
 
     /// A table that may be changed, if there is one.
@@ -222,7 +238,7 @@ impl<'r> Body<'r> {
         }
         if self.random.percent(30) {
             let name = self.name("cur");
-            let (table, filter) = (self.read(), self.number(1));
+            let (table, filter) = (self.read(), self.by_row(|b| b.number(1)));
             let _ = write!(
                 self.out,
                 "DECLARE {name} CURSOR FOR SELECT a, s FROM {table} WHERE a <> {filter} ORDER BY id; "
@@ -233,7 +249,7 @@ impl<'r> Body<'r> {
     }
 
     fn handlers(&mut self, depth: usize) {
-        let mut taken: Vec<&str> = Vec::new();
+        let mut taken: Vec<String> = Vec::new();
         for _ in 0..self.random.below(3) {
             let of = [
                 "SQLEXCEPTION",
@@ -243,12 +259,18 @@ impl<'r> Body<'r> {
                 "SQLSTATE '45000'",
                 "1326",
                 "SQLSTATE '22003'",
+                "SQLWARNING",
+                "1062, SQLSTATE '45000'",
+                "SQLSTATE '02000', SQLWARNING",
             ];
-            let what = one(self.random, &of);
-            if taken.contains(&what) {
+            // A condition of this block, or of one around.
+            let named = self.random.percent(20) && !self.conditions.is_empty();
+            let what = if named { self.random.pick(&self.conditions).clone() } else { one(self.random, &of).into() };
+            // No condition twice in a block, whatever it is called: a name may stand for any.
+            if taken.iter().any(|t| named || t.split(", ").any(|t| what.contains(t)) || t.contains(&*what)) {
                 continue;
             }
-            taken.push(what);
+            taken.push(what.clone());
             let manner = one(self.random, &["CONTINUE", "EXIT"]);
             let _ = write!(self.out, "DECLARE {manner} HANDLER FOR {what} ");
             self.handlers += 1;
@@ -333,7 +355,7 @@ impl<'r> Body<'r> {
                 let _ = write!(self.out, "SELECT CONCAT_WS('|', 'row', {x}, {text}) AS r; ");
             }
             21 if procedure => {
-                let (table, filter) = (self.read(), self.condition(1));
+                let (table, filter) = (self.read(), self.by_row(|b| b.condition(1)));
                 let _ =
                     write!(self.out, "SELECT CONCAT_WS('|', id, a, s) AS r FROM {table} WHERE {filter} ORDER BY id; ");
             }
@@ -446,26 +468,34 @@ impl<'r> Body<'r> {
             self.out.push_str(&log);
             return;
         };
-        let (x, filter) = (self.number(1), self.condition(1));
+        self.changes = Some(table);
+        let (x, filter) = (self.number(1), self.by_row(|b| b.condition(1)));
         let text = match self.random.below(7) {
             0 | 1 => {
                 format!("INSERT INTO {table} (id, a, s) VALUES ({}, {x}, {})", self.random.below(12), self.text(1))
             }
             2 => format!("UPDATE {table} SET a = {x} WHERE {filter}"),
-            3 => format!("UPDATE {table} SET s = {}, b = b + 1 WHERE id = {x}", self.text(1)),
-            4 => format!("DELETE FROM {table} WHERE id = {x}"),
+            3 => {
+                let id = self.by_row(|b| b.number(1));
+                format!("UPDATE {table} SET s = {}, b = b + 1 WHERE id = {id}", self.text(1))
+            }
+            4 => format!("DELETE FROM {table} WHERE id = {}", self.by_row(|b| b.number(1))),
             5 => format!("REPLACE INTO {table} (id, a) VALUES ({}, {x})", self.random.below(12)),
             _ => {
                 let id = self.random.below(12);
                 format!("INSERT INTO {table} (id, a) VALUES ({id}, {x}) ON DUPLICATE KEY UPDATE a = {}", self.number(1))
             }
         };
+        self.changes = None;
         let _ = write!(self.out, "{text}; ");
+        if self.random.percent(20) {
+            self.out.push_str("GET DIAGNOSTICS @rc = ROW_COUNT; INSERT INTO log (txt) VALUES (CONCAT('rc', @rc)); ");
+        }
     }
 
     fn select_into(&mut self) {
         let table = self.read();
-        let x = self.number(1);
+        let x = self.by_row(|b| b.number(1));
         let (a, s) = (self.target(false), self.target(true));
         let (a, s) = (a.unwrap_or_else(|| "@a".into()), s.unwrap_or_else(|| "@s".into()));
         // No row is warning 1329, several are error 1172.
@@ -508,7 +538,8 @@ impl<'r> Body<'r> {
             0 if !self.conditions.is_empty() => self.random.pick(&self.conditions).clone(),
             1 => "SQLSTATE '02000'".into(),
             2 => "SQLSTATE '45000' SET MYSQL_ERRNO = 1062, MESSAGE_TEXT = 'as if'".into(),
-            3 => "SQLSTATE '23000'".into(),
+            3 => one(self.random, &["SQLSTATE '23000'", "SQLSTATE '01234'", "SQLSTATE '01000' SET MYSQL_ERRNO = 1642"])
+                .into(),
             _ => "SQLSTATE '45000' SET MESSAGE_TEXT = 'own'".into(),
         };
         let _ = write!(self.out, "IF {condition} THEN SIGNAL {what}; END IF; ");

@@ -8,10 +8,13 @@ mod columns;
 mod definitions;
 mod documents;
 mod elsewhere;
+mod full_text;
 mod keys;
 mod mixes;
+mod partitions;
 mod programs;
 mod sessions;
+mod smaller;
 mod values;
 mod views;
 
@@ -69,6 +72,10 @@ pub(super) struct Step {
     documents: bool,
     /// All its results are compared, in order: of a procedure.
     calls: bool,
+    /// Of texts that are equal in their collation any may be shown.
+    folded: bool,
+    /// The step before, which did the same to a table without partitions.
+    beside: Option<String>,
 }
 
 impl Step {
@@ -88,6 +95,10 @@ impl Step {
         Step { documents: true, ..Step::new(sql) }
     }
 
+    fn folded(sql: impl Into<String>) -> Step {
+        Step { folded: true, ..Step::new(sql) }
+    }
+
     fn call(sql: impl Into<String>) -> Step {
         Step { calls: true, ordered: true, ..Step::new(sql) }
     }
@@ -98,6 +109,7 @@ impl Step {
 }
 
 /// A round of a theme.
+#[derive(Clone)]
 pub(super) struct Story {
     theme: &'static str,
     /// Statements that both must take.
@@ -136,6 +148,8 @@ const THEMES: &[Theme] = &[
     programs::procedures,
     programs::triggers,
     elsewhere::prepared,
+    partitions::partitions,
+    full_text::full_text,
 ];
 
 /// The round of a seed.
@@ -177,80 +191,136 @@ pub(super) fn warning(row: &[String]) -> String {
     values::line(row)
 }
 
-/// A round on both servers.
+/// A difference without a reason.
+#[derive(Clone)]
+struct Found {
+    /// Behind which step.
+    at: usize,
+    shown: [Outcome; 2],
+}
+
+/// A round on both servers. It ends with the first difference that has no reason; the smallest story that shows it is
+/// told.
 pub(super) fn round(seed: u64, story: &Story, pair: &mut Pair, tally: &mut Tally) -> Result<(), String> {
+    if let Some(found) = walk(story, pair, tally)? {
+        let (story, found) = smaller::smaller(story, &found, pair)?;
+        report(seed, &story, &found, tally);
+    }
     pair.must(&format!("DROP DATABASE IF EXISTS {}", pair.database))?;
-    pair.prepare()?;
+    pair.again_without_pause()
+}
+
+/// Sends a story's statements to both servers, with connections of its own.
+fn walk(story: &Story, pair: &mut Pair, tally: &mut Tally) -> Result<Option<Found>, String> {
+    pair.must("ROLLBACK")?;
+    pair.must(&format!("DROP DATABASE IF EXISTS {}", pair.database))?;
+    pair.again_without_pause()?;
     for sql in &story.setup {
         pair.must(sql)?;
     }
     let mut told: Vec<&str> = story.setup.iter().map(String::as_str).collect();
-    for step in &story.steps {
+    let mut before = None;
+    for (at, step) in story.steps.iter().enumerate() {
         tally.statements += 1;
-        let outcomes = run(step, pair)?;
-        tally.refuse(&outcomes);
-        // Behind an error its own are left: the error has been compared, and what was computed before it is open.
-        let refused = matches!(&outcomes, [Outcome::Refused(..), Outcome::Refused(..)]);
-        let warnings = if step.warns && !refused { Some(pair.both("SHOW WARNINGS")?) } else { None };
-        let mut differ = (!alike(step, &outcomes)).then(|| outcomes.clone());
-        if let (None, Some(warnings)) = (&differ, &warnings) {
-            match values::same_warnings(warnings) {
-                Some(why) => why.into_iter().for_each(|why| tally.explain(why)),
-                None => differ = Some(warnings.clone()),
-            }
-        }
-        let (mut apart, mut rows_apart) = (false, None);
-        for sql in story.shown.iter().filter(|_| !step.is_query()) {
-            let rows = pair.both(sql)?;
-            let ordered = sql.contains(" ORDER BY ");
-            if !alike(&Step { ordered, documents: step.documents, ..Step::default() }, &rows) {
-                (apart, differ) = (true, differ.or(Some(rows.clone())));
-                rows_apart = rows_apart.or(Some(rows));
-            }
-        }
-        // The manual leaves LAST_INSERT_ID() open behind an error.
-        if refused && !step.is_query() {
-            pair.must("SELECT LAST_INSERT_ID(0)")?;
-        }
         told.push(&step.sql);
-        let Some(shown) = differ else { continue };
-        let manner = Manner { ordered: step.ordered, ..Manner::default() };
-        if matches!(story.theme, "collations" | "enumerated" | "generated")
-            && step.is_query()
-            && causes::of_step(&step.sql, &shown, manner, pair)?
+        let (outcomes, mut after) = one_step(story, step, &told, pair, tally)?;
+        // Without that step (in a smaller story) nothing can be said.
+        let twin = at > 0 && step.beside.as_ref() == Some(&story.steps[at - 1].sql);
+        if let (After::Unexplained(_), Some(before), Some(_)) = (&after, &before, &step.beside)
+            && (!twin || partitions::is_as_without(step, &outcomes, before, pair)?)
         {
-            tally.explain("MariaDB gives the same answer without an index");
-            continue;
+            tally.explain("MariaDB does not do to a partitioned table what it does to the same without partitions");
+            after = if step.is_query() { After::Alike } else { After::Apart };
         }
-        if story.theme == "stored documents" && step.is_query() && documents::in_order(step, &shown, pair)? {
-            tally.explain("MySQL sorts the members of documents: MariaDB gives the same answer when they are");
-            continue;
+        before = Some(outcomes);
+        if let After::Unexplained(shown) = after {
+            return Ok(Some(Found { at, shown }));
         }
-        if story.theme == "stored documents" && documents::by_member(step, &shown, pair)? {
-            tally.explain("MariaDB finds no member in common where one of the same name has another type");
-            continue;
-        }
-        let reason = |shown: &[Outcome; 2]| {
-            let why = explained::reason(&step.sql, shown);
-            why.or_else(|| explained::reason_of_step(story.theme, &executed(&told, &step.sql), shown))
-        };
-        // Where both are done other rows need a reason of their own.
-        let both_done = matches!(&outcomes, [Outcome::Done(_), Outcome::Done(_)]);
-        let other = rows_apart.filter(|rows| both_done && reason(rows).is_none());
-        match (reason(&shown), other) {
-            (Some(why), None) => tally.explain(why),
-            (None, _) => report(seed, story, step, &told, &shown, tally),
-            (Some(_), Some(rows)) => report(seed, story, step, &told, &rows, tally),
-        }
-        // Where the tables are no longer the same, or one only has another definition, nothing more can be said.
-        let refused_by_one = !refused && outcomes.iter().any(|o| matches!(o, Outcome::Refused(..)));
-        if apart || step.sql.starts_with("ALTER") && refused_by_one || story.shown.is_empty() && !step.is_query() {
+        if matches!(after, After::Apart) {
             break;
         }
     }
-    let _ = pair.both("ROLLBACK")?;
-    pair.must(&format!("DROP DATABASE IF EXISTS {}", pair.database))?;
-    pair.again_without_pause()
+    Ok(None)
+}
+
+/// What a step has shown.
+enum After {
+    Alike,
+    /// For a reason the tables, or a definition, are no longer the same: nothing more can be said.
+    Apart,
+    Unexplained([Outcome; 2]),
+}
+
+fn one_step(
+    story: &Story,
+    step: &Step,
+    told: &[&str],
+    pair: &mut Pair,
+    tally: &mut Tally,
+) -> Result<([Outcome; 2], After), String> {
+    let outcomes = run(step, pair)?;
+    tally.refuse(&outcomes);
+    // Behind an error its own are left: the error has been compared, and what was computed before it is open.
+    let refused = matches!(&outcomes, [Outcome::Refused(..), Outcome::Refused(..)]);
+    let warnings = if step.warns && !refused { Some(pair.both("SHOW WARNINGS")?) } else { None };
+    let mut differ = (!alike(step, &outcomes)).then(|| outcomes.clone());
+    if let (None, Some(warnings)) = (&differ, &warnings) {
+        match values::same_warnings(warnings) {
+            Some(why) => why.into_iter().for_each(|why| tally.explain(why)),
+            None => differ = Some(warnings.clone()),
+        }
+    }
+    let (mut apart, mut rows_apart) = (false, None);
+    for sql in story.shown.iter().filter(|_| !step.is_query()) {
+        let rows = pair.both(sql)?;
+        let ordered = sql.contains(" ORDER BY ");
+        if !alike(&Step { ordered, documents: step.documents, ..Step::default() }, &rows) {
+            (apart, differ) = (true, differ.or(Some(rows.clone())));
+            rows_apart = rows_apart.or(Some(rows));
+        }
+    }
+    // The manual leaves LAST_INSERT_ID() open behind an error.
+    if refused && !step.is_query() {
+        pair.must("SELECT LAST_INSERT_ID(0)")?;
+    }
+    let Some(shown) = differ else { return Ok((outcomes, After::Alike)) };
+    if step.is_query()
+        && let Some(why) = of_query(story, step, &shown, pair)?
+    {
+        tally.explain(why);
+        return Ok((outcomes, After::Alike));
+    }
+    let reason = |shown: &[Outcome; 2]| {
+        let why = explained::reason(&step.sql, shown);
+        why.or_else(|| explained::reason_of_step(story.theme, &executed(told, &step.sql), shown))
+    };
+    let Some(why) = reason(&shown) else { return Ok((outcomes, After::Unexplained(shown))) };
+    // Where both are done other rows need a reason of their own.
+    let both_done = matches!(&outcomes, [Outcome::Done(_), Outcome::Done(_)]);
+    if let Some(rows) = rows_apart.filter(|rows| both_done && reason(rows).is_none()) {
+        return Ok((outcomes, After::Unexplained(rows)));
+    }
+    tally.explain(why);
+    let refused_by_one = !refused && outcomes.iter().any(|o| matches!(o, Outcome::Refused(..)));
+    let apart = apart || step.sql.starts_with("ALTER") && refused_by_one || story.shown.is_empty() && !step.is_query();
+    Ok((outcomes, if apart { After::Apart } else { After::Alike }))
+}
+
+/// Why a query differs, as far as it can be tried out.
+fn of_query(story: &Story, step: &Step, shown: &[Outcome; 2], pair: &mut Pair) -> Result<Option<&'static str>, String> {
+    let manner = Manner { ordered: step.ordered, ..Manner::default() };
+    Ok(match story.theme {
+        "collations" | "enumerated" | "generated" if causes::of_step(&step.sql, shown, manner, pair)? => {
+            Some("MariaDB gives the same answer without an index")
+        }
+        "stored documents" if documents::in_order(step, shown, pair)? => {
+            Some("MySQL sorts the members of documents: MariaDB gives the same answer when they are")
+        }
+        "stored documents" if documents::by_member(step, shown, pair)? => {
+            Some("MariaDB finds no member in common where one of the same name has another type")
+        }
+        _ => None,
+    })
 }
 
 fn run(step: &Step, pair: &mut Pair) -> Result<[Outcome; 2], String> {
@@ -276,7 +346,7 @@ fn executed(told: &[&str], sql: &str) -> String {
 
 /// True when both did the same.
 fn alike(step: &Step, outcomes: &[Outcome; 2]) -> bool {
-    let manner = Manner { ordered: step.ordered, folded: false, binary: false };
+    let manner = Manner { ordered: step.ordered, folded: step.folded, binary: false };
     match outcomes {
         [Outcome::Refused(a, _), Outcome::Refused(b, _)] if common(*a) == common(*b) => true,
         [Outcome::Done(a), Outcome::Done(b)] if a.columns.is_empty() && b.columns.is_empty() => {
@@ -300,14 +370,21 @@ pub(super) fn counts(info: &str) -> &str {
     info.split("  Warnings:").next().unwrap_or(info)
 }
 
-fn report(seed: u64, story: &Story, step: &Step, told: &[&str], outcomes: &[Outcome; 2], tally: &mut Tally) {
-    let [first, second] = super::unlike(outcomes);
+fn report(seed: u64, story: &Story, found: &Found, tally: &mut Tally) {
+    let step = &story.steps[found.at];
+    let [first, second] = super::unlike(&found.shown);
+    let [whole, other] = &found.shown;
+    let (first, second) = match (first.text(), second.text()) {
+        // The same rows in another order.
+        (a, b) if a == b => (whole.text(), other.text()),
+        texts => texts,
+    };
     let mut text = format!("seed {seed}, {}:\n  {};", story.theme, step.sql);
     if let Some(params) = &step.params {
         let _ = write!(text, "  with {params:?}");
     }
-    let _ = write!(text, "\n  first:\n{}\n  second:\n{}\n  after:", first.text(), second.text());
-    for sql in told {
+    let _ = write!(text, "\n  first:\n{first}\n  second:\n{second}\n  after:");
+    for sql in story.setup.iter().chain(story.steps[..found.at].iter().map(|step| &step.sql)) {
         let _ = write!(text, "\n  {sql};");
     }
     println!("{text}\n");
