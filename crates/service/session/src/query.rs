@@ -23,7 +23,7 @@ use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
 use gannet_core::work::NextGtid;
 use gannet_engine::Savepoint;
-use gannet_exec::{Affected, Cx, DirectBuffers, Outcome, ResultSink, Shared};
+use gannet_exec::{Affected, Counts, Cx, DirectBuffers, Outcome, ResultSink, Shared};
 use gannet_parser::Extent;
 use gannet_parser::ast::{self, Statement};
 use gannet_parser::digest;
@@ -306,29 +306,26 @@ impl Session {
         if self.tracker.on && !plan.tables.is_empty() {
             self.tracker.used(writes);
         }
+        let mut told = None;
         let outcome = locked.and_then(|()| {
             let shared = Shared::new(plan, &self.settings.exec, params);
             let (txn, changes) = self.work.writing();
             let mut cx = Cx::new(&shared, txn, &mut self.state, &mut self.running.diagnostics.warnings);
-            (cx.changes, cx.strict) = (changes.filter(|_| writes || plan.uses.programs), self.running.strict);
+            cx.changes = changes.filter(|_| writes || plan.uses.programs);
+            (cx.strict, cx.inner) = (self.running.strict, self.inside);
             let outcome = run(&mut cx, &mut self.buffers);
-            self.running.figures.examined = cx.counts.examined;
-            self.running.figures.sent = cx.counts.sent;
-            self.running.figures.no_index = cx.counts.no_index;
-            let found = cx.found_rows;
-            if let Some(n) = found {
-                self.state.running.before.found_rows = n;
-                self.running.counted_rows = true;
-            }
+            told = Some((cx.counts, cx.found_rows, cx.row));
             outcome
         });
+        let row = told.and_then(|told| counted(self, told));
         calls::end_using(self, plan);
         if matches!(plan.kind, PlanKind::Delete(_)) {
             // LAST_INSERT_ID(n) there is for the session alone.
             self.state.running.insert_id_given = false;
         }
         self.running.timed_out = timer.is_some_and(|t| t.fired());
-        let outcome = end_over(self, mark, outcome);
+        // A statement of a function or trigger is no unit: only the row that it was at is undone.
+        let outcome = end_over(self, if self.inside { row } else { mark }, outcome);
         super::temporary::recount(plan, writes && !writes_base);
         // A point select has counted itself.
         if !matches!(plan.kind, PlanKind::PointSelect(_)) {
@@ -678,4 +675,17 @@ pub(super) fn writes_base(plan: &Plan) -> bool {
     let reads = |i: Intent| matches!(i, Intent::Read | Intent::LockingRead | Intent::ForeignRead);
     let writes = matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_));
     writes && plan.tables.iter().any(|t| !t.table.temporary && !reads(t.intent))
+}
+
+/// Keeps what an execution has counted. Returns where the row begins that it was at.
+#[inline]
+fn counted(session: &mut Session, told: (Counts, Option<u64>, Option<Savepoint>)) -> Option<Savepoint> {
+    let (counts, found, row) = told;
+    let figures = &mut session.running.figures;
+    (figures.examined, figures.sent, figures.no_index) = (counts.examined, counts.sent, counts.no_index);
+    if let Some(n) = found {
+        session.state.running.before.found_rows = n;
+        session.running.counted_rows = true;
+    }
+    row
 }

@@ -258,9 +258,7 @@ fn run_step(
             run_inner(session, program, frame, *number, reply)?;
             Ok(Flow::Raised)
         }
-        Step::Open(cursor) => open_rows(session, program, frame, *cursor).map(|()| Flow::Raised),
-        Step::Fetch { cursor, into } => raising(session, |s| fetch(s, program, frame, *cursor, into)),
-        Step::Close(cursor) => close_rows(session, frame, *cursor),
+        Step::Open(_) | Step::Fetch { .. } | Step::Close(_) => run_cursor(session, program, frame, step),
         Step::CloseAll(range) => {
             for cursor in &mut frame.cursors[range.start as usize..range.end as usize] {
                 let held = cursor.take().map_or(0, |open| open.held);
@@ -272,6 +270,18 @@ fn run_step(
         Step::HandlerEnd { exit, depth } => Ok(end_handler(session, frame, *exit, *depth)),
         Step::NoCase => Err(sql_err!(SpCaseNotFound)),
     }
+}
+
+/// OPEN, FETCH, CLOSE: they clear the diagnostics area first, also where they fail.
+fn run_cursor(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, step: &Step) -> Result<Flow> {
+    session.running.diagnostics.clear();
+    let flow = match step {
+        Step::Open(cursor) => open_rows(session, program, frame, *cursor)?,
+        Step::Fetch { cursor, into } => fetch(session, program, frame, *cursor, into)?,
+        Step::Close(cursor) => close_rows(session, frame, *cursor)?,
+        _ => return Err(SqlError::internal("a step without a cursor")),
+    };
+    Ok(if session.running.diagnostics.warnings.is_empty() { flow } else { Flow::Raised })
 }
 
 /// RETURN.
@@ -708,7 +718,7 @@ fn run_planned_once(
     }
 }
 
-fn open_rows(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, cursor: u32) -> Result<()> {
+fn open_rows(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, cursor: u32) -> Result<Flow> {
     if frame.cursors[cursor as usize].is_some() {
         return Err(sql_err!(SpCursorAlreadyOpen));
     }
@@ -729,7 +739,7 @@ fn open_rows(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, c
     }
     let open = OpenCursor { rows: sink.rows.into_iter(), width: sink.width, held: sink.bytes };
     frame.cursors[cursor as usize] = Some(open);
-    Ok(())
+    Ok(Flow::Next)
 }
 
 fn cursor_rows(session: &mut Session, program: &Arc<Program>, number: u32, inner: &Inner) -> Result<CursorSink> {
@@ -743,7 +753,6 @@ fn cursor_rows(session: &mut Session, program: &Arc<Program>, number: u32, inner
 fn close_rows(session: &mut Session, frame: &mut Frame, cursor: u32) -> Result<Flow> {
     let open = frame.cursors[cursor as usize].take().ok_or_else(|| sql_err!(SpCursorNotOpen))?;
     session.state.held.give(open.held);
-    session.running.diagnostics.clear();
     Ok(Flow::Next)
 }
 

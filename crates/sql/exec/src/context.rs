@@ -3,12 +3,13 @@
 use crate::{
     batch::Batch,
     changes::{ChangeSink, RowWriter},
+    error::from_engine,
     lookup::{Alternatives, InSet},
     refused::Refused,
     spill::{Allowance, Kept, Memory, TempSpace},
 };
 use gannet_base::{hash::HashMap, sync::Mutex};
-use gannet_engine::Txn;
+use gannet_engine::{Savepoint, Txn};
 use gannet_functions::{CallStates, EvalContext, SessionInfo};
 use gannet_plan::plan::Plan;
 use gannet_schema::{Table, Trigger};
@@ -242,6 +243,11 @@ pub struct Cx<'a, 'p> {
     pub strict: bool,
     /// IGNORE: errors about single rows and values are warnings.
     pub ignore: bool,
+    /// The statement is one of a function or trigger: when it fails, the row that it was at is undone, and the rows
+    /// before stay for the handler that goes on, as in MySQL. The statement around undoes all, if it fails.
+    pub inner: bool,
+    /// There: where the row begins that is being written.
+    pub row: Option<Savepoint>,
     /// Is told of each row that the statement changes.
     pub changes: Option<&'a mut dyn ChangeSink>,
     /// EXPLAIN ANALYZE: operators are timed.
@@ -314,6 +320,8 @@ impl<'a, 'p> Cx<'a, 'p> {
             found_rows: None,
             strict: false,
             ignore: false,
+            inner: false,
+            row: None,
             changes: None,
             profile: None,
             registers,
@@ -343,6 +351,28 @@ impl<'a, 'p> Cx<'a, 'p> {
     #[inline]
     pub(crate) fn row_writer(&mut self) -> Result<RowWriter<'_>> {
         self.writer(false)
+    }
+
+    /// A row is about to be written, with its index entries and the rows that follow it.
+    #[inline]
+    pub(crate) fn begin_row(&mut self) -> Result<Savepoint> {
+        let start = self.txn.get()?.savepoint();
+        if self.inner {
+            self.row = Some(start);
+        }
+        Ok(start)
+    }
+
+    /// The row is written.
+    #[inline]
+    pub(crate) fn end_row(&mut self) {
+        self.row = None;
+    }
+
+    /// The row is left as it was, and the statement goes on.
+    pub(crate) fn undo_row(&mut self, start: Savepoint) -> Result<()> {
+        self.end_row();
+        self.txn.get()?.rollback_to(start).map_err(from_engine)
     }
 
     /// What changes rows that follow those of the statement by a foreign key.

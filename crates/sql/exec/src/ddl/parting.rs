@@ -339,7 +339,7 @@ fn exchange(
     Ok(0)
 }
 
-/// Error 1737 for a row of the table that does not belong into the part.
+/// Error 1737 for a row of the table that does not belong into the part, 1526 for one that belongs into none.
 fn validate_rows(
     old: &Arc<Table>,
     part: u32,
@@ -360,8 +360,8 @@ fn validate_rows(
         let values = codec::decode_row(other, entry.value)?;
         match placing.part(&values, edit.txn(), cx) {
             Ok(place) if place == part => {}
-            Err(error) if !crate::place::is_unplaced(&error) => return Err(error),
-            _ => return Err(sql_err!(RowDoesNotMatchPartition)),
+            Ok(_) => return Err(sql_err!(RowDoesNotMatchPartition)),
+            Err(error) => return Err(error),
         }
     }
     Ok(())

@@ -60,6 +60,7 @@ pub(super) fn are_simple(insert: &Insert, table: &Table, cx: &Cx<'_, '_>) -> boo
         && table.partitions.is_none()
         && table.triggers.is_empty()
         && !plan.uses.programs
+        && !cx.inner
         && !insert.replace
         && insert.on_duplicate.is_empty()
 }

@@ -9,7 +9,6 @@ use crate::{
     batch::{Batch, Column},
     codec,
     context::{BoxedOperator, Cx},
-    error::from_engine,
     eval, foreign, ops, padding, place,
 };
 use gannet_base::hash::HashSet;
@@ -139,23 +138,26 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> R
                     }
                 }
             }
-            let savepoint =
-                if delete.ignore && plan.tables[slot].links.is_some() { Some(cx.txn.get()?.savepoint()) } else { None };
+            let before = cx.txn.get()?.savepoint();
+            let savepoint = (delete.ignore && plan.tables[slot].links.is_some()).then_some(before);
             triggers::fire(slot, (TriggerEvent::Delete, false), Some(&values), None, cx)?;
             count(Counter::HandlerDelete);
+            cx.begin_row()?;
             if !rows::delete_row(place, &key, &values, &mut cx.row_writer()?)? {
                 if table.partitions.is_some() && delete.targets.len() == 1 {
                     return Err(place::misplaced(table));
                 }
+                cx.end_row();
                 continue;
             }
             match (foreign::deleted(slot, &values, cx), savepoint) {
                 (Ok(()), _) => {
+                    cx.end_row();
                     triggers::fire(slot, (TriggerEvent::Delete, true), Some(&values), None, cx)?;
                     deleted += 1;
                 }
                 (Err(error), Some(savepoint)) if error.code() == ErrorCode::RowIsReferenced2 => {
-                    cx.txn.get()?.rollback_to(savepoint).map_err(from_engine)?;
+                    cx.undo_row(savepoint)?;
                     cx.warnings.push(error.to_warning(Level::Warning));
                 }
                 (Err(error), _) => return Err(error),

@@ -444,7 +444,10 @@ impl<'p> Run<'p> {
         cx.strict = strict;
         match stored {
             // The counter of a narrow column stops at its greatest value, which is there already.
-            Ok(stored) if definition.ty.id.is_integer() && definition.ty.id != TypeId::BigInt => Ok(stored),
+            Ok(stored) if definition.ty.id.is_integer() && definition.ty.id != TypeId::BigInt => {
+                self.row_id.0 = convert::to_i128(&stored).and_then(|n| u64::try_from(n).ok()).unwrap_or(id);
+                Ok(stored)
+            }
             Ok(stored) if convert::to_i128(&stored) == Some(i128::from(id)) => Ok(stored),
             Ok(_) => Err(sql_err!(AutoincReadFailed)),
             Err(error) => Err(error),
@@ -486,26 +489,26 @@ impl<'p> Run<'p> {
         let mut in_place = false;
         loop {
             // A new savepoint for each try: rows that REPLACE has removed stay removed.
-            let savepoint = if on_conflict || self.insert.ignore { Some(cx.txn.get()?.savepoint()) } else { None };
+            let savepoint = (on_conflict || self.insert.ignore).then_some(cx.begin_row()?);
             codec::new_row_key(place, &values, cx.txn.get()?, &mut key)?;
             if !in_place {
                 count(Counter::HandlerWrite);
             }
             match rows::insert_row(place, &key, &values, on_conflict, &mut cx.row_writer()?)? {
                 Conflict::None => {
-                    let slot = self.insert.table as usize;
-                    if let Err(error) = foreign::inserted(slot, &values, cx) {
+                    if let Err(error) = foreign::inserted(self.insert.table as usize, &values, cx) {
                         if self.insert.ignore
                             && let Some(savepoint) = savepoint
                             && error.code() == ErrorCode::NoReferencedRow2
                         {
-                            cx.txn.get()?.rollback_to(savepoint).map_err(from_engine)?;
+                            cx.undo_row(savepoint)?;
                         }
                         return match error.code() {
                             ErrorCode::NoReferencedRow2 => self.refuse(error, cx),
                             _ => Err(error),
                         };
                     }
+                    cx.end_row();
                     self.affected += 1;
                     self.raise_counter(cx)?;
                     self.stored();
@@ -513,7 +516,7 @@ impl<'p> Run<'p> {
                 }
                 Conflict::Duplicate { index, row_key } => {
                     if let Some(savepoint) = savepoint {
-                        cx.txn.get()?.rollback_to(savepoint).map_err(from_engine)?;
+                        cx.undo_row(savepoint)?;
                     }
                     let error = rows::duplicate_error(self.table, index, &values, &cx.shared.settings.time_zone);
                     if on_conflict || matches!(self.insert.source, InsertSource::Query(_)) {
@@ -640,8 +643,10 @@ impl<'p> Run<'p> {
             return Ok(false);
         }
         triggers::fire(slot, (TriggerEvent::Delete, false), Some(&old), None, cx)?;
+        cx.begin_row()?;
         rows::delete_row(place, row_key, &old, &mut cx.row_writer()?)?;
         foreign::deleted(slot, &old, cx)?;
+        cx.end_row();
         triggers::fire(slot, (TriggerEvent::Delete, true), Some(&old), None, cx)?;
         self.affected += 1;
         Ok(true)
@@ -688,7 +693,7 @@ impl<'p> Run<'p> {
         }
         self.pass_of(&new, cx);
         count(Counter::HandlerUpdate);
-        let savepoint = if self.insert.ignore { Some(cx.txn.get()?.savepoint()) } else { None };
+        let savepoint = self.insert.ignore.then_some(cx.begin_row()?);
         let into = match super::update::place_of(slot, place, (&old, &new), cx) {
             Ok(into) => into,
             Err(error) => return self.leave(error, savepoint, cx),
@@ -706,6 +711,7 @@ impl<'p> Run<'p> {
         if let Some(error) = refused {
             return self.leave(error, savepoint, cx);
         }
+        cx.end_row();
         // With IGNORE a changed row counts as a new one.
         self.duplicates += u64::from(!self.insert.ignore);
         self.affected += 2;
@@ -726,7 +732,7 @@ impl<'p> Run<'p> {
             matches!(error.code(), ErrorCode::DupEntry | ErrorCode::NoReferencedRow2 | ErrorCode::RowIsReferenced2);
         match savepoint {
             Some(savepoint) if of_row || place::is_unplaced(&error) => {
-                cx.txn.get()?.rollback_to(savepoint).map_err(from_engine)?;
+                cx.undo_row(savepoint)?;
                 self.refuse(error, cx)
             }
             _ => Err(error),

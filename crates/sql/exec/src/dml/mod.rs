@@ -2,7 +2,8 @@
 //!
 //! A statement is atomic: the caller rolls the transaction back to the statement's mark when one of these fails. Within
 //! a statement a row is atomic where the statement goes on after a failed row (IGNORE, REPLACE, ON DUPLICATE KEY
-//! UPDATE): a savepoint before the row.
+//! UPDATE): a savepoint before the row. So it is in functions and triggers, whose statements are no unit of their own:
+//! rows before the one that failed stay, see `Cx::inner`.
 
 mod bulk;
 pub(crate) mod complete;

@@ -72,7 +72,9 @@ pub(super) fn of<'p>(input: &'p Physical, slot: u32, cx: &Cx<'_, 'p>) -> Option<
         && scan.columns.len() == table.columns.len()
         && table.triggers.is_empty()
         && table.partitions.is_none()
-        && !padding::is_on(cx);
+        && !padding::is_on(cx)
+        // What a function has done stays when the row does not change.
+        && !(cx.inner && cx.shared.plan.uses.programs);
     point.then_some((scan, table))
 }
 
@@ -89,6 +91,7 @@ pub(super) fn run<'p>(
     if !encode_point(table.key_parts(index), wanted, zone, |expr| eval::eval(expr, &empty, 0, cx), &mut key)? {
         return Ok(true);
     }
+    cx.begin_row()?;
     let mut waited = false;
     let warned = cx.warnings.mark();
     let done = attempts((scan, table), &key, &mut waited, cx, &mut change)?;

@@ -14,9 +14,7 @@ use crate::{
     changes::RowWriter,
     codec,
     context::Cx,
-    convert,
-    error::from_engine,
-    eval, foreign, ops, padding, place,
+    convert, eval, foreign, ops, padding, place,
     spill::Kept,
 };
 use gannet_engine::Savepoint;
@@ -129,12 +127,13 @@ impl<'p> Run<'p> {
         if !touch(target.table as usize, &old, &mut new, (&target.assignments, options), self.update.ignore, cx)? {
             return fire_after(target.table as usize, &old, &new, cx);
         }
-        let savepoint = if self.update.ignore { Some(cx.txn.get()?.savepoint()) } else { None };
+        let savepoint = self.update.ignore.then_some(cx.begin_row()?);
         let written = place_of(target.table as usize, place, (&old, &new), cx)
             .and_then(|into| write((place, into), &key, (&old, &new), known(target, table), &mut cx.row_writer()?));
         match written {
             Ok(Conflict::None) => match foreign::updated(target.table as usize, &old, &new, cx) {
                 Ok(()) => {
+                    cx.end_row();
                     self.changed += 1;
                     fire_after(target.table as usize, &old, &new, cx)?;
                     if let Some(read_key) = read_key {
@@ -164,7 +163,7 @@ impl<'p> Run<'p> {
             matches!(error.code(), ErrorCode::DupEntry | ErrorCode::NoReferencedRow2 | ErrorCode::RowIsReferenced2);
         match savepoint {
             Some(savepoint) if row || place::is_unplaced(&error) => {
-                cx.txn.get()?.rollback_to(savepoint).map_err(from_engine)?;
+                cx.undo_row(savepoint)?;
                 cx.warnings.push(error.to_warning(Level::Warning));
                 Ok(())
             }
