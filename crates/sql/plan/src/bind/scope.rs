@@ -127,6 +127,14 @@ pub(super) struct ScopeItem {
 }
 
 impl Names {
+    /// `_rowid`: the column of the primary key, or of the first unique key without NULL, if that is one integer
+    /// (manual, "CREATE INDEX Statement").
+    fn row_number(&self) -> Option<u32> {
+        let Names::Table(table) = self else { return None };
+        let [part] = &*table.indexes[table.clustered?].parts else { return None };
+        table.columns[part.column as usize].ty.id.is_integer().then_some(part.column)
+    }
+
     pub(super) fn find(&self, name: &str) -> Option<u32> {
         match self {
             Names::Table(table) => table.column(name),
@@ -288,11 +296,19 @@ impl Scope {
                 }
             }
         }
+        if found.is_none() && eq_name(name, "_rowid") {
+            let called = |rel: &&ScopeRel| column.qualifier.as_ref().is_none_or(|q| rel.is_called(q));
+            let mut numbers = self.visible().filter(called).filter_map(|r| r.names.row_number().map(|n| r.first + n));
+            found = numbers.next();
+            if numbers.next().is_some() {
+                return Err(error(ErrorCode::NonUniq, &[&display(column), &clause.words()]));
+            }
+        }
         Ok(found)
     }
 
     /// The select item that an unqualified (or table-qualified) name means. Error 1052 when it means several different
-    /// ones.
+    /// columns.
     pub(super) fn find_item(
         &self,
         column: &ast::ColumnRef,
@@ -321,13 +337,25 @@ impl Scope {
                     }
                 }
             }
+            let computed = match &item.bound.expr.kind {
+                ExprKind::Column(id) => {
+                    self.aggregates.iter().any(|(_, made)| made == id)
+                        || self.groupings.iter().any(|(_, made)| made == id)
+                }
+                _ => true,
+            };
             match found {
+                // What is no column is taken as soon as it is met, whatever else has its name.
+                _ if computed => return Ok(Some(i)),
                 None => found = Some(i),
                 Some(other) if self.items[other].bound.expr == item.bound.expr => {}
                 // An alias is firmer than the name of a column.
                 Some(other)
                     if self.items[other].aliased != item.aliased
-                        && !matches!(clause, Clause::Order | Clause::SetOrder | Clause::ChangeOrder) =>
+                        && !matches!(
+                            clause,
+                            Clause::Order | Clause::SetOrder | Clause::ChangeOrder | Clause::Group
+                        ) =>
                 {
                     if item.aliased {
                         found = Some(i);

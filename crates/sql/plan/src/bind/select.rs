@@ -337,6 +337,12 @@ impl Binder<'_> {
                         None => Ok(b.resolve(column)?.expr),
                     }
                 }
+                // In GROUP BY a column of the tables comes first; but a name that means several items is refused.
+                ast::Expr::Column(column) if clause == Clause::Group && column.qualifier.is_none() => {
+                    let top = b.scopes.len() - 1;
+                    b.scopes[top].find_item(column, clause, &super::scope::Labels(&b.arena))?;
+                    Ok(b.resolve(column)?.expr)
+                }
                 e => Ok(b.expr(e)?.expr),
             })
         })
