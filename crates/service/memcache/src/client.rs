@@ -10,7 +10,9 @@ use gannet_core::work::{Mode, Terms, Work};
 use gannet_engine::{Isolation, Lsn, RowBuf};
 use gannet_exec::error::from_engine;
 use gannet_exec::kv::{Become, KeyValueTable, NewRow, StoredRow};
+use gannet_exec::spill::Held;
 use gannet_runtime::WallTime;
+use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Result, SqlError, TimeZone, sql_err};
 use std::sync::Arc;
 
@@ -35,6 +37,26 @@ pub(crate) struct Client {
     /// The newest commit that was told before it was durable.
     told: Lsn,
     pub(crate) now: Now,
+    /// Memory of a long answer. `None`: the command that makes one has it.
+    room: Option<Room>,
+}
+
+/// Memory that answers take beyond what each command may have.
+pub(crate) struct Room(Held);
+
+impl Room {
+    /// Bytes of an answer that are not accounted for.
+    const FREE: usize = 1 << 20;
+
+    /// The answer has so many bytes now. Error 1041: there is no memory for more.
+    #[inline]
+    pub(crate) fn answer(&mut self, bytes: usize) -> Result<()> {
+        let held = self.0.bytes();
+        if bytes <= held.max(Room::FREE) || self.0.take((bytes - held).max(Room::FREE), usize::MAX) {
+            return Ok(());
+        }
+        Err(sql_err!(OutOfResources))
+    }
 }
 
 /// Where a key leads: `@@name` names a container, `@@name.key` a key in one.
@@ -166,12 +188,26 @@ impl Client {
             pending: Lsn::ZERO,
             told: Lsn::ZERO,
             now: Now::default(),
+            room: None,
         }
     }
 
     /// A turn begins.
     pub(crate) fn begin_turn(&mut self) {
         self.now = Now { us: WallTime::now().micros() };
+        // The answers before are sent.
+        if let Some(Room(held)) = &mut self.room {
+            held.give(held.bytes());
+        }
+    }
+
+    /// The memory of answers, to be given back.
+    pub(crate) fn take_room(&mut self) -> Room {
+        self.room.take().unwrap_or_else(|| Room(Held::new(self.shared.core.temp.clone())))
+    }
+
+    pub(crate) fn give_room(&mut self, room: Room) {
+        self.room = Some(room);
     }
 
     /// Memory that long values took goes.
@@ -485,5 +521,9 @@ fn find<'r>(
         return Ok(None);
     }
     let facts = columns.facts(row)?;
-    Ok((!facts.is_expired(now_s)).then_some((columns, row, facts)))
+    if facts.is_expired(now_s) {
+        count(Counter::MemcachedGetExpired);
+        return Ok(None);
+    }
+    Ok(Some((columns, row, facts)))
 }

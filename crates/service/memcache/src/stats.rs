@@ -87,8 +87,8 @@ fn general(client: &mut Client, out: &mut Vec<u8>) -> Result<()> {
     }
     stat(out, "limit_maxbytes", get(Live::InnodbBufferPoolSize).as_u64());
     stat(out, "accepting_conns", 1);
-    // What is refused is so at once, what does not fit into memory is an error of the command.
-    for name in ["listen_disabled_num", "time_in_listen_disabled_us", "lrutail_reflocked", "store_no_memory"] {
+    // Who is one too many is told so at once, and a flush deletes.
+    for name in ["listen_disabled_num", "time_in_listen_disabled_us", "get_flushed"] {
         stat(out, name, 0);
     }
     stat(out, "threads", get(Live::Workers).as_u64());

@@ -17,6 +17,7 @@ pub(crate) const VERSION: &str = "1.6.18";
 pub(crate) fn told(e: &SqlError, out: &mut Vec<u8>) {
     match e.code() {
         ErrorCode::DataTooLong => out.extend_from_slice(b"SERVER_ERROR object too large for cache"),
+        ErrorCode::OutOfResources => out.extend_from_slice(b"SERVER_ERROR out of memory writing get response"),
         ErrorCode::LockWaitTimeout => out.extend_from_slice(b"SERVER_ERROR lock wait timeout"),
         ErrorCode::TableaccessDenied => out.extend_from_slice(b"CLIENT_ERROR access denied"),
         _ => {
@@ -138,16 +139,20 @@ fn get_some<'k>(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let (mut hits, mut misses) = (0, 0);
-    client.read(keys.clone(), |key, found| {
+    let mut room = client.take_room();
+    let read = client.read(keys.clone(), |key, found| {
         match found {
             Some((columns, row, facts)) => {
                 hits += 1;
                 item(columns, shown.unwrap_or(key), row, facts, cas, out)?;
+                room.answer(out.len())?;
             }
             None => misses += 1,
         }
         Ok(())
-    })?;
+    });
+    client.give_room(room);
+    read?;
     if client.notes_reads() {
         keys.for_each(|key| client.note_read(key));
     }
@@ -180,6 +185,10 @@ fn get_and_touch(client: &mut Client, keys: Keys<'_>, cas: bool, expiry: i32, ou
             item(making.columns, shown, row, facts, cas, out)?;
             Ok((making.facts(Facts { expiry, ..facts })?, true))
         })?;
+        let mut room = client.take_room();
+        let answered = room.answer(out.len());
+        client.give_room(room);
+        answered?;
         count(Counter::MemcachedCmdTouch);
         count(if hit { Counter::MemcachedTouchHits } else { Counter::MemcachedTouchMisses });
         count(if hit { Counter::MemcachedGetHits } else { Counter::MemcachedGetMisses });

@@ -360,6 +360,36 @@ fn bad_clients_are_bounded() {
     let mut lies = Client::of(&both.r);
     lies.send(b"set a 0 0 1000000\r\nabc");
     drop(lies);
+    // Half commands: nobody waits for them, and they go on where they stopped.
+    let mut halves: Vec<Client> = (0..10).map(|_| Client::of(&both.r)).collect();
+    halves.iter_mut().for_each(|half| half.send(b"set half 0 0 4\r\na"));
+    assert_eq!(c.ask("set a 0 0 1\r\n1"), "STORED");
+    std::thread::sleep(Duration::from_millis(300));
+    for half in &mut halves {
+        assert_eq!(half.ask("bcd"), "STORED");
+        assert_eq!(half.get("get a"), ["VALUE a 0 1", "1"]);
+    }
+    assert_eq!(c.ask("delete half"), "DELETED");
+    assert_eq!(c.ask("delete a"), "DELETED");
+    drop(halves);
+    // There is no memory for a value: it is dropped, and the connection lives.
+    run(&mut sql, "SET GLOBAL temptable_max_ram = 2097152, GLOBAL memcached_item_size_max = 134217728");
+    std::thread::sleep(Duration::from_millis(1500));
+    let mut large = Client::of(&both.r);
+    assert_eq!(
+        large.ask(&format!("set a 0 0 40000000\r\n{}", "x".repeat(100))),
+        "SERVER_ERROR out of memory storing object"
+    );
+    large.send("x".repeat(40_000_000 - 102).as_bytes());
+    large.send(b"\r\n");
+    assert_eq!(large.ask("version"), "VERSION 1.6.18");
+    // Nor for an answer.
+    assert_eq!(large.ask(&format!("set many 0 0 1000000\r\n{}", "x".repeat(1_000_000))), "STORED");
+    assert_eq!(large.get(&format!("get {}", "many ".repeat(3))).len(), 6);
+    let refused = large.get(&format!("get{}", " many".repeat(100)));
+    assert_eq!(refused, ["SERVER_ERROR out of memory writing get response"]);
+    assert_eq!(large.ask("delete many"), "DELETED");
+    run(&mut sql, "SET GLOBAL temptable_max_ram = DEFAULT, GLOBAL memcached_item_size_max = DEFAULT");
     // Answers are sent before they are many, and requests are read no further than that.
     assert_eq!(c.ask(&format!("set big 0 0 50000\r\n{}", "x".repeat(50_000))), "STORED");
     let gets = 400;
@@ -510,6 +540,25 @@ fn what_memcached_does_is_seen_by_sql() {
         one(&mut sql, "SELECT COUNT(*) FROM performance_schema.threads WHERE PROCESSLIST_USER = 'memcached'"),
         "1"
     );
+    let uses = "SELECT CONCAT_WS(',', COUNT_FETCH >= 2, COUNT_INSERT, COUNT_UPDATE, COUNT_DELETE)
+                FROM performance_schema.table_io_waits_summary_by_table WHERE OBJECT_NAME = 'demo_test'";
+    run(&mut sql, "TRUNCATE TABLE performance_schema.table_io_waits_summary_by_table");
+    for (command, answer) in [("set io 0 0 1\r\n1", "STORED"), ("incr io 4", "5"), ("delete io", "DELETED")] {
+        assert_eq!(c.ask(command), answer);
+    }
+    assert_eq!(one(&mut sql, uses), "1,1,1,1");
+    run(&mut sql, "SET GLOBAL long_query_time = 0, GLOBAL slow_query_log = 1");
+    let log = one(&mut sql, "SELECT @@slow_query_log_file");
+    let until = Instant::now() + Duration::from_secs(20);
+    // The background looks at the variables once a second.
+    while !std::fs::read_to_string(&log).is_ok_and(|text| text.contains("memcached get;")) {
+        assert!(Instant::now() < until);
+        assert_eq!(c.get("get k1").len(), 2);
+    }
+    run(&mut sql, "SET GLOBAL slow_query_log = 0, GLOBAL long_query_time = 10");
+    let activity = "SELECT COUNT(*) FROM performance_schema.threads
+                    WHERE PROCESSLIST_USER = 'memcached' AND PROCESSLIST_COMMAND = 'Sleep'";
+    assert_eq!(one(&mut sql, activity), "1");
     assert_eq!(c.ask("stats reset"), "RESET");
     // It is all there after a restart, without another set-up.
     drop(sql);

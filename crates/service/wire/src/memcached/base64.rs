@@ -50,7 +50,7 @@ mod tests {
             encode(bytes, &mut out);
             assert_eq!((str::from_utf8(&out), decode(text.as_bytes())), (Ok(text), Some(bytes.to_vec())));
         }
-        for loose in [&b"azF="[..], b"azE=azE=", b"a!zE=", b"az\xffE=="] {
+        for loose in [&b"azF="[..], b"azE=azE=", b"a!zE=", b"az\xffE="] {
             assert_eq!(decode(loose), Some(b"k1".to_vec()), "{loose:?}");
         }
         assert_eq!([&b"a=a="[..], b"=zE="].map(decode), [Some(vec![0x68]), Some(vec![3])]);

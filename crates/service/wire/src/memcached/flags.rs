@@ -127,7 +127,8 @@ impl<'b> MetaFlags<'b> {
 
     fn take(&mut self, word: &'b [u8], key: &[u8]) -> Result<(), Fault> {
         let Some((letter, value)) = word.split_first() else { return Ok(()) };
-        if self.has(*letter) {
+        // What is no ASCII counts as known.
+        if self.has(*letter) || *letter >= 127 {
             return Err(Fault::AtOnce("CLIENT_ERROR duplicate flag"));
         }
         if !KNOWN.contains(letter) {

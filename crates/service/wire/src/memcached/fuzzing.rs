@@ -34,6 +34,7 @@ fn steps(bytes: &[u8], piece: usize) -> Vec<String> {
         // What is dropped is dropped in as many steps as it takes.
         match step {
             Step::Refused { answer: "", .. } => {}
+            Step::Refused { answer, .. } => all.push(answer.into()),
             Step::Command { command, .. } => all.push(format!("{command:?}")),
             other => all.push(format!("{other:?}")),
         }

@@ -1,8 +1,8 @@
 //! The requests of memcached's protocol, text and meta, as memcached 1.6.18 takes them (its `doc/protocol.txt`).
 //!
 //! Pure: bytes in, a command out, whose keys and data are ranges of these bytes. Nothing is kept between calls but the
-//! number of bytes that are still to be dropped of a value that is too large, so that a request may arrive in pieces of
-//! any size: [`Parser::next`] is called again with what was not used, and more behind it.
+//! number of bytes that are still to be dropped of a refused value, and what is answered then, so that a request may
+//! arrive in pieces of any size: [`Parser::next`] is called again with what was not used, and more behind it.
 //!
 //! A line ends with `\n`, with or without a `\r` before it; a value ends with `\r\n`.
 
@@ -169,6 +169,8 @@ impl<'b> Keys<'b> {
 pub struct Parser {
     /// Bytes of a refused value that have not come yet.
     drop: usize,
+    /// What is answered when they have.
+    late: &'static str,
     /// So many bytes have no line end.
     scanned: usize,
     /// A request takes at least so many bytes.
@@ -215,7 +217,11 @@ impl Parser {
         if self.drop > 0 {
             let used = self.drop.min(bytes.len());
             self.drop -= used;
-            return if used == 0 { Step::More } else { Step::Refused { answer: "", used } };
+            if used == 0 {
+                return Step::More;
+            }
+            let answer = if self.drop == 0 { std::mem::take(&mut self.late) } else { "" };
+            return Step::Refused { answer, used };
         }
         let Some(end) = memchr::memchr(b'\n', bytes.get(self.scanned..).unwrap_or_default()) else {
             (self.scanned, self.need) = (bytes.len(), bytes.len() + 1);
@@ -244,8 +250,8 @@ impl Parser {
             }
             Err(Refusal::Line(answer)) => Step::Refused { answer, used: at.used },
             Err(Refusal::WithData(answer, size)) => {
-                self.drop = size;
-                Step::Refused { answer, used: at.used }
+                (self.drop, self.late) = (size, answer);
+                Step::Refused { answer: "", used: at.used }
             }
         }
     }
@@ -255,7 +261,7 @@ impl Parser {
 enum Refusal {
     /// What is answered; the next request is behind the line.
     Line(&'static str),
-    /// The same, and so many bytes behind the line are dropped.
+    /// So many bytes behind the line are dropped, and then this is answered.
     WithData(&'static str, usize),
 }
 
