@@ -2,7 +2,8 @@
 //! server.
 //!
 //! Each client is one script in `tests/clients/`. A script installs what it needs, finds the server through
-//! `GANNET_SOCKET`, `GANNET_PORT` and `GANNET_BIN`, and fails by its exit status. Its last line says what it did.
+//! `GANNET_SOCKET`, `GANNET_PORT`, `GANNET_MEMCACHED_PORT` and `GANNET_BIN`, and fails by its exit status. Its last
+//! line says what it did.
 //!
 //! The scripts in `tests/clients/suites/` run the tests of other projects, which takes minutes: only a filter that
 //! names the folder (`suites`, `suites/django`) runs them.
@@ -34,6 +35,7 @@ pub fn run_with(root: &Path, bin: &Path, filter: Option<&str>, isolation: &str) 
             .arg(script)
             .env("GANNET_SOCKET", server.dir.join("gannet.sock"))
             .env("GANNET_PORT", server.port.to_string())
+            .env("GANNET_MEMCACHED_PORT", server.memcached_port.to_string())
             .env("GANNET_DATADIR", server.dir.join("data"))
             .env("GANNET_BIN", bin)
             .env("GANNET_ISOLATION", isolation)
@@ -83,6 +85,7 @@ struct Server {
     child: Child,
     dir: PathBuf,
     port: u16,
+    memcached_port: u16,
 }
 
 impl Server {
@@ -90,7 +93,7 @@ impl Server {
         let dir = std::env::temp_dir().join(format!("gannet-clients-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&dir);
         fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-        let port = free_port()?;
+        let (port, memcached_port) = (free_port()?, free_port()?);
         let log = fs::File::create(dir.join("server.log")).map_err(|e| e.to_string())?;
         let socket = dir.join("gannet.sock");
         let mut child = Command::new(bin)
@@ -99,6 +102,7 @@ impl Server {
             .arg(format!("--socket={}", socket.display()))
             .arg(format!("--port={port}"))
             .arg("--max-connections=2000")
+            .arg(format!("--memcached-port={memcached_port}"))
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
@@ -112,7 +116,7 @@ impl Server {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        Ok(Server { child, dir, port })
+        Ok(Server { child, dir, port, memcached_port })
     }
 
     /// Ends the server with SIGTERM; true when it ended by itself with status 0 and had not ended before.
