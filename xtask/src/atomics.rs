@@ -7,8 +7,10 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fmt::Write,
-    path::Path,
+    fmt::Write as _,
+    io::{BufRead as _, BufReader, Write as _},
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
     process::Command,
 };
 
@@ -40,6 +42,7 @@ const OWN: &[(&str, f64, &str)] = &[
 
 const WORKLOADS: &[Workload] = &[
     Workload { name: "oltp_point_select", protocol: "auto", places: OWN },
+    Workload { name: GETS, protocol: "memcached", places: OWN },
     Workload { name: "oltp_point_select", protocol: "disable", places: OWN },
     Workload {
         name: "oltp_update_non_index",
@@ -72,26 +75,64 @@ const WORKLOADS: &[Workload] = &[
     },
 ];
 
+/// A get of memcached's protocol.
+const GETS: &str = "memcached get";
+/// Its items.
+const ITEMS: u64 = 100;
+
 /// Counts below this are what now and then happens, not what an event costs.
 const RARE: f64 = 0.05;
 
-/// Measures every workload whose name contains `filter`.
-pub fn run(root: &Path, filter: Option<&str>) -> Result<String, String> {
-    let bin = build_release(root)?;
+/// Measures every workload whose name contains the first word, of this build or of `--binary PATH`.
+pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
+    let (mut filter, mut binary) = (None, None);
+    let mut rest = args.iter();
+    while let Some(word) = rest.next() {
+        match word.as_str() {
+            "--binary" => binary = Some(PathBuf::from(rest.next().ok_or("--binary takes a path")?)),
+            other => filter = Some(other),
+        }
+    }
+    let bin = binary.map_or_else(|| build_release(root), Ok)?;
     in_scratch("atomics", |dir| measure(&bin, dir, filter))
 }
 
+/// Gets of one key each, one after the other.
+fn gets(dir: &Path, events: u64) -> Result<(), String> {
+    let failed = |e: std::io::Error| format!("memcached's protocol: {e}");
+    let mut to = UnixStream::connect(dir.join("keys.sock")).map_err(failed)?;
+    let mut from = BufReader::new(to.try_clone().map_err(failed)?);
+    let mut ask = |text: String, lines: usize| {
+        to.write_all(text.as_bytes()).map_err(failed)?;
+        let mut said = String::new();
+        (0..lines).try_for_each(|_| from.read_line(&mut said).map(drop)).map_err(failed)?;
+        let good = said == "STORED\r\n" || said.starts_with("VALUE ") && said.ends_with("\r\nEND\r\n");
+        if good { Ok(()) } else { Err(format!("{text:?}: {said:?}")) }
+    };
+    (0..ITEMS).try_for_each(|n| ask(format!("set key-{n} 0 0 100\r\n{n:0100}\r\n"), 1))?;
+    (0..events).try_for_each(|n| ask(format!("get key-{}\r\n", n % ITEMS), 3))
+}
+
 fn measure(bin: &Path, dir: &Path, filter: Option<&str>) -> Result<String, String> {
-    let bench = Bench::prepare(bin, None, dir, &[])?;
+    let with = [format!("--memcached-socket={}", dir.join("keys.sock").display())];
+    let bench = Bench::prepare(bin, None, dir, &with)?;
     let mut table = String::from("| workload | protocol | place | an event | line |\n|---|---|---|--:|---|\n");
     let mut faults = String::new();
     for w in WORKLOADS.iter().filter(|w| filter.is_none_or(|f| w.name.contains(f))) {
         let mut runs = Vec::new();
         for events in EVENTS {
             let options = ["--dump-instr=yes", "--compress-strings=no", "--compress-pos=no"];
-            runs.push(executions(&bench.run(w.name, w.protocol, events, &options)?)?);
+            let report = match w.name {
+                GETS => bench.beside(&options, |dir| gets(dir, events))?,
+                name => bench.run(name, w.protocol, events, &options)?,
+            };
+            runs.push(executions(&report)?);
         }
-        let protocol = if w.protocol == "auto" { "prepared" } else { "text" };
+        let protocol = match w.protocol {
+            "auto" => "prepared",
+            "disable" => "text",
+            other => other,
+        };
         for (place, n) in places(&runs[0], &runs[1])?.into_iter().filter(|(_, n)| *n >= RARE) {
             let known = w.places.iter().find(|(p, ..)| *p == place);
             let _ = writeln!(table, "| {} | {protocol} | {place} | {n:.2} | {} |", w.name, known.map_or("?", |k| k.2));

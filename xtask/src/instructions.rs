@@ -234,6 +234,15 @@ impl<'a> Bench<'a> {
         self.under_callgrind(&[], |server| server.micro(client, &["run", "--only", shape, "--events", &events]))
     }
 
+    /// callgrind's report of what the workers did beside `work`, which is told the server's directory.
+    pub(crate) fn beside(
+        &self,
+        options: &[&str],
+        work: impl Fn(&Path) -> Result<(), String>,
+    ) -> Result<String, String> {
+        self.under_callgrind(options, |_| work(self.dir))
+    }
+
     fn under_callgrind(
         &self,
         options: &[&str],

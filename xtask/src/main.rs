@@ -26,7 +26,8 @@ cargo xtask VERB
                      instructions of the server per event of sysbench's workloads and of shapes of `bench micro`
                      (valgrind, sysbench); into the ledger; or compared with its newest: more than 2 % above fails.
                      Of this build, or of a binary that is there
-  atomics [FILTER]   its atomic read-modify-writes per point select and commit, by place; more than is listed fails
+  atomics [FILTER] [--binary PATH]
+                     its atomic read-modify-writes per point select, get and commit, by place; more than is listed fails
   isolation --port-a A [--port-b B] [--only TEXT] [--record]
                      what each isolation level gives, as named steps in all orders: server A against B or InnoDB's recorded lines
   ledger [--seconds S] [--rounds N] [--threads T] [--only WORKLOAD] [--beside NAME=BINARY]... | --build | --table
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
         Some("diff") => diff::run(&args[1..]),
         Some("instructions") => instructions::run(&xtask::root(), &args[1..]),
         Some("bench") => bench::run(&args[1..]),
-        Some("atomics") => atomics::run(&xtask::root(), args.get(1).map(String::as_str)),
+        Some("atomics") => atomics::run(&xtask::root(), &args[1..]),
         Some("statements") => statements::run(&args[1..]),
         Some("isolation") => isolation::run(&xtask::root(), &args[1..]),
         Some("ledger") => ledger::run(&xtask::root(), &args[1..]),
