@@ -58,7 +58,8 @@ impl BaseRel {
         estimate: &dyn Fn(usize, &Ranges) -> Option<f64>,
     ) -> Vec<(Path, Vec<(u32, bool)>)> {
         let mut found = Vec::new();
-        if !passes.has(Passes::LOOSE_GROUP) || self.locking || self.virtual_source {
+        // Each part of a table would give its own first entry of a group.
+        if !passes.has(Passes::LOOSE_GROUP) || self.locking || self.virtual_source || self.table.partitions.is_some() {
             return found;
         }
         for index in 0..self.table.indexes.len() {
