@@ -205,6 +205,8 @@ fn play(address: &str, steps: &[Step]) -> Result<Vec<Vec<u8>>, String> {
         let answer = if player.ended { b"(closed)".to_vec() } else { player.compared(&raw) };
         if [&b"incr "[..], b"decr ", b"ma "].iter().any(|name| step.bytes.windows(name.len()).any(|w| w == *name)) {
             player.trim_counters()?;
+            // What was trimmed has another number, at one of both.
+            player.last = 1;
         }
         answers.push(answer);
     }
