@@ -177,7 +177,8 @@ fn cuts(pieces: &[String], from: usize) -> Vec<String> {
             out.push(text(&|i| i < from || i > *end));
         }
     }
-    if let Some(end) = ends.first().filter(|end| **end > from + 1) {
+    // The head of a definition stays with its body.
+    if let Some(end) = ends.first().filter(|end| from > 0 && **end > from + 1) {
         out.push(text(&|i| i != from && i != *end));
     }
     out
