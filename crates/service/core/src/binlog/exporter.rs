@@ -235,7 +235,7 @@ impl Exporter {
                     if !gannet_runtime::interrupted() && sleep(RETRY) == gannet_runtime::Unpark::Interrupted {
                         break;
                     }
-                    if self.log.shared.lock().ended {
+                    if self.log.leaving.load(Relaxed) {
                         break;
                     }
                 }

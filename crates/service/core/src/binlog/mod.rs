@@ -158,6 +158,8 @@ pub struct Binlog {
     sizes: sizes::AllSizes,
     semi: SemiSync,
     exporter: Mutex<Option<JoinHandle<()>>>,
+    /// The log has ended: what cannot be written now is derived by the next start.
+    leaving: AtomicBool,
     /// Looks for commits that wait for replicas too long.
     watch: Mutex<Option<JoinHandle<()>>>,
 }
@@ -182,6 +184,7 @@ impl Binlog {
             semi: SemiSync::new(commit_gate(engine), log.clone()),
             watch: Mutex::new(None),
             exporter: Mutex::new(None),
+            leaving: AtomicBool::new(false),
         });
         let exporter = exporter::Exporter::open(engine, it.clone(), globals, log).map_err(failed)?;
         // The server's life begins a file.
@@ -220,6 +223,7 @@ impl Binlog {
 
     /// Waits for the exporter's end, after that of the log.
     pub(crate) fn join(&self) {
+        self.leaving.store(true, Relaxed);
         let task = self.exporter.lock().take();
         if let Some(task) = task {
             let _ = task.join();

@@ -98,6 +98,25 @@ fn what_commits_is_there_and_nothing_else() {
     assert_eq!(error(&mut c, "SET GLOBAL gtid_mode = OFF"), 1235);
 }
 
+/// A stop does not wait for a disk that takes nothing.
+#[test]
+fn a_stop_leaves_what_cannot_be_written() {
+    let elsewhere = || std::env::temp_dir().join(format!("gannet-elsewhere-{}", std::process::id()));
+    std::fs::create_dir_all(elsewhere()).unwrap();
+    let r = Running::configured(|o| {
+        let base = std::env::temp_dir().join(format!("gannet-elsewhere-{}/b", std::process::id()));
+        o.set(Live::LogBin, VarValue::bool(true));
+        o.set(Live::LogBinBasename, VarValue::text(base.to_str().unwrap()));
+    });
+    run(&mut r.connect(), "CREATE DATABASE d");
+    std::fs::remove_dir_all(elsewhere()).unwrap();
+    run(&mut r.connect(), "CREATE TABLE d.t (a INT PRIMARY KEY)");
+    run(&mut r.connect(), "INSERT INTO d.t VALUES (1)");
+    let begun = std::time::Instant::now();
+    drop(r);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20));
+}
+
 /// The packets of a dump that ends with the log: events, or the error.
 fn dump(r: &Running, command: u8, body: &[u8]) -> Result<Vec<Vec<u8>>, u16> {
     dump_with(r, "'CRC32'", command, body)
