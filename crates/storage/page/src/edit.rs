@@ -323,10 +323,11 @@ pub(crate) fn rebuild(page: &mut PageBuf, keep: usize, prefix: &[u8]) -> Result<
     // What every suffix gains of the old prefix, or loses to the new one.
     let common = prefix.len().min(n.prefix_len());
     let (gained, lost) = (n.prefix_len() - common, &prefix[common..]);
+    let same = n.prefix_bytes()[..common] == prefix[..common];
     let mut used = prefix.len();
     for i in 0..keep {
         let suffix = n.suffix_bytes(i);
-        if n.prefix_bytes()[..common] != prefix[..common] || !suffix.starts_with(lost) {
+        if !same || !suffix.starts_with(lost) {
             return Err(Corrupt::new("rebuild with a prefix that is not common"));
         }
         let len = gained + suffix.len() - lost.len();
