@@ -508,14 +508,15 @@ impl<S: Clone> StatementStats<S> {
         self.len() == 0
     }
 
-    /// The sums of all digests that were executed, at this moment, in no order; the row of the others last.
-    pub fn snapshot(&self) -> Vec<DigestSnapshot<S>> {
+    /// The sums of all digests that were executed, in no order; the row of the others last.
+    /// Each is summed when its turn comes: ten thousand at once would be 30 MB.
+    pub fn snapshots(&self) -> impl Iterator<Item = DigestSnapshot<S>> {
         let mut handles = Vec::new();
         for shard in &self.shards {
             handles.extend(shard.read().values().cloned());
         }
         handles.push(self.others.clone());
-        handles.iter().map(DigestHandle::snapshot).filter(|s| s.sums.count > 0).collect()
+        handles.into_iter().map(|h| h.snapshot()).filter(|s| s.sums.count > 0)
     }
 
     /// Forgets all executions (TRUNCATE of the summary table). Of digests that plans and prepared statements hold, the
@@ -549,7 +550,7 @@ mod tests {
         let stats = StatementStats::new(2, 5);
         let texts = |text: &str| DigestTexts { digest: "d".into(), text: text.into(), sample: "SELECT 1" };
         let h = stats.enter(DigestKey(1), "test", texts("SELECT ?"));
-        assert!(stats.snapshot().is_empty(), "a statement that was prepared only");
+        assert!(stats.snapshots().next().is_none(), "a statement that was prepared only");
         let threads: Vec<_> = (0..4)
             .map(|i| {
                 let h = h.clone();
@@ -566,7 +567,7 @@ mod tests {
             })
             .collect();
         threads.into_iter().for_each(|t| t.join().unwrap());
-        let s = &stats.snapshot()[0];
+        let s = stats.snapshots().next().unwrap();
         let n = &s.sums;
         assert_eq!((n.count, n.rows_sent, s.min_ns, s.max_ns, n.total_ns), (400, 800, 1000, 4000, 1_000_000));
         let text = s.texts.as_ref().map_or("", |t| &t.text);
@@ -586,12 +587,12 @@ mod tests {
             stats.enter(DigestKey(i << 60), "", texts).record(&Execution { error: true, ..Default::default() });
         }
         assert_eq!((stats.len(), stats.lost()), (2, 8));
-        let all = stats.snapshot();
+        let all: Vec<_> = stats.snapshots().collect();
         assert_eq!(all.len(), 3);
         let others = all.iter().find(|s| s.texts.is_none()).unwrap();
         assert_eq!((others.sums.count, others.sums.errors), (8, 8));
         stats.clear();
-        assert!(stats.is_empty() && stats.snapshot().is_empty());
+        assert!(stats.is_empty() && stats.snapshots().next().is_none());
     }
 
     #[test]
@@ -610,9 +611,9 @@ mod tests {
         });
         assert!(held.snapshot().sums.count <= 1000);
         stats.clear();
-        assert!(stats.snapshot().is_empty() && stats.len() == 1);
+        assert!(stats.snapshots().next().is_none() && stats.len() == 1);
         here.record(&quick);
-        let s = &stats.snapshot()[0];
+        let s = stats.snapshots().next().unwrap();
         assert_eq!((s.sums.count, s.sums.rows_sent, s.sums.total_ns, s.sums.latency.count()), (1, 1, 1 << 10, 1));
         assert_eq!((s.min_ns, s.max_ns, s.first_seen_us, s.last_seen_us), (1 << 10, 1 << 10, 9, 9));
         assert_eq!((s.sample_seen_us, s.sample_ns), (7, 1 << 20));

@@ -89,19 +89,24 @@ impl Histogram {
 
     /// An upper bound of the `q` quantile (0 to 1) in nanoseconds; 0 when empty.
     pub fn quantile(&self, q: f64) -> u64 {
+        self.quantiles([q])[0]
+    }
+
+    /// The same of several quantiles, the least first.
+    pub fn quantiles<const N: usize>(&self, of: [f64; N]) -> [u64; N] {
         let total = self.count();
         if total == 0 {
-            return 0;
+            return [0; N];
         }
-        let rank = ((total as f64 * q).ceil() as u64).clamp(1, total);
-        let mut seen = 0;
-        for (i, n) in self.counts.iter().enumerate() {
-            seen += n;
-            if seen >= rank {
-                return upper_bound(i);
+        let (mut seen, mut next) = (0, 0);
+        of.map(|q| {
+            let rank = ((total as f64 * q).ceil() as u64).clamp(1, total);
+            while seen < rank && next < BUCKETS {
+                seen += self.counts[next];
+                next += 1;
             }
-        }
-        upper_bound(BUCKETS - 1)
+            upper_bound(next - 1)
+        })
     }
 
     /// All buckets: the least duration in nanoseconds, the least one above, and the count.
@@ -170,6 +175,7 @@ mod tests {
         assert_eq!(a.count(), 1000);
         let p99 = a.quantile(0.99);
         assert!((985_000..1_150_000).contains(&p99), "{p99}");
+        assert_eq!(a.quantiles([0.0, 0.5, 0.5, 0.99, 1.0]), [0.0, 0.5, 0.5, 0.99, 1.0].map(|q| a.quantile(q)));
         assert_eq!(Histogram::new().quantile(0.5), 0);
     }
 }

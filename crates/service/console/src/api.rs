@@ -352,7 +352,7 @@ fn summary(o: &mut Object<'_>, d: &DigestSnapshot<KeptText>) {
 
 /// The statements that took most since the start, in an order that is asked for.
 fn digests(core: &Core, r: &Request) -> Response {
-    let mut all = core.stats.snapshot();
+    let mut all: Vec<_> = core.stats.snapshots().collect();
     let key: fn(&DigestSnapshot<KeptText>) -> u64 = match r.query.get("order").map_or("total", |o| &**o) {
         "count" => |d| d.sums.count,
         "errors" => |d| d.sums.errors,
@@ -372,15 +372,14 @@ fn digests(core: &Core, r: &Request) -> Response {
 /// One statement: its figures, the distribution of its latencies, a sample and how that is run.
 fn digest(site: &Site, r: &Request, signed: &Signed) -> Response {
     let wanted = r.query.get("digest").map_or("", |d| &**d);
-    let all = site.core().stats.snapshot();
-    let found = all.iter().filter(|d| d.texts.as_ref().is_some_and(|t| t.digest == wanted));
+    let found = site.core().stats.snapshots().filter(|d| d.texts.as_ref().is_some_and(|t| t.digest == wanted));
     let Some(d) = found.max_by_key(|d| d.sums.total_ns) else {
         return Response::error(404, "no such statement is kept");
     };
     let sample = d.texts.as_ref().map(|t| t.sample.to_string()).unwrap_or_default();
     let plan = explain(site, signed, &d.schema, &sample);
     json(|o| {
-        summary(o, d);
+        summary(o, &d);
         o.text("sample", &sample);
         match &plan {
             Ok(plan) => o.text("plan", plan),

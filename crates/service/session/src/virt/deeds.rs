@@ -340,12 +340,12 @@ fn emit_buckets(whose: &[Value], histogram: &Histogram, emit: Emit<'_>) -> Resul
 
 fn histogram(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let mut all = Histogram::new();
-    state.server.stats.snapshot().iter().for_each(|d| all.merge(&d.sums.latency));
+    state.server.stats.snapshots().for_each(|d| all.merge(&d.sums.latency));
     emit_buckets(&[], &all, emit)
 }
 
 fn histograms(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    for d in state.server.stats.snapshot() {
+    for d in state.server.stats.snapshots() {
         let schema = if d.schema.is_empty() { Value::Null } else { text(&d.schema) };
         emit_buckets(&[schema, maybe(d.texts.as_ref().map(|t| &*t.digest))], &d.sums.latency, emit)?;
     }

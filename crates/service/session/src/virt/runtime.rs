@@ -149,10 +149,12 @@ pub(super) fn ps(ns: u64) -> Value {
     Value::UInt(ns.saturating_mul(1000))
 }
 
-pub(super) fn digests(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    for s in state.server.stats.snapshot() {
+pub(super) fn digests(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let quantiles = equals.wants(&["QUANTILE_95", "QUANTILE_99", "QUANTILE_999"]);
+    for s in state.server.stats.snapshots() {
         let (n, sums) = (Value::UInt, &s.sums);
         let zero = || Value::UInt(0);
+        let quantiles = if quantiles { sums.latency.quantiles([0.95, 0.99, 0.999]) } else { [0; 3] };
         let work = |c| Value::UInt(WORK.iter().zip(&sums.work).find(|(of, _)| **of == c).map_or(0, |(_, n)| *n));
         let least = if sums.count == 0 { 0 } else { s.min_ns };
         let texts = s.texts.as_ref();
@@ -191,9 +193,9 @@ pub(super) fn digests(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
             zero(),
             micros(s.first_seen_us, 6),
             micros(s.last_seen_us, 6),
-            ps(sums.latency.quantile(0.95)),
-            ps(sums.latency.quantile(0.99)),
-            ps(sums.latency.quantile(0.999)),
+            ps(quantiles[0]),
+            ps(quantiles[1]),
+            ps(quantiles[2]),
             texts.map_or(Value::Null, |t| text(&t.sample.to_string())),
             micros(s.sample_seen_us, 6),
             ps(s.sample_ns),
