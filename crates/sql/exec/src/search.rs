@@ -14,7 +14,7 @@ use gannet_engine::{Cut, KeyRange, ScanOptions, SnapshotReader};
 use gannet_plan::expr::Match;
 use gannet_plan::plan::Intent;
 use gannet_schema::{FullText, Table};
-use gannet_text::{List, Mode, Phrase, Posting, Query, Term, evaluate, postings};
+use gannet_text::{List, Mode, Phrase, Posting, Query, Ranked, Term, evaluate, postings};
 use gannet_types::charset::Charset;
 use gannet_types::{Result, SqlError, Value, ValueRef, sql_err};
 use std::collections::{BTreeSet, HashMap};
@@ -85,7 +85,7 @@ pub(crate) fn judge(at: usize, slot: u32, index: usize, key: &[u8], cx: &mut Cx<
     let mut lists: Vec<List> = query.terms().iter().map(|_| List::default()).collect();
     add_row(text, query.terms(), columns(), 0, &mut lists)?;
     let holds = &mut |_, phrase: &Phrase| Ok::<bool, SqlError>(phrase.is_in(&text.analyzer, columns()));
-    let rank = evaluate(query, &lists, &found.counts, found.total, holds)?.first().map(|(_, rank)| *rank);
+    let rank = evaluate(query, &lists, Some(&found.counts), found.total, holds)?.rows.first().map(|(_, rank)| *rank);
     if let Some(search) = cx.searches.as_mut().and_then(|s| s.0.get_mut(at)) {
         search.judged.insert(key.into(), rank.unwrap_or(0.0));
     }
@@ -199,12 +199,11 @@ impl Source<'_> {
             self.all_rows(query.terms(), cx)?
         };
         let total = self.trees.row.approximate_rows().max(lists.iter().map(|l| l.rows.len() as u64).max().unwrap_or(0));
-        let counts: Vec<u64> = lists.iter().map(|l| l.entries).collect();
         let holds = &mut |number: u32, phrase: &Phrase| {
             let row = self.row(keys.get(number as usize))?.unwrap_or_default();
             Ok::<bool, SqlError>(phrase.is_in(&self.text.analyzer, self.texts(&row)?.iter().map(Option::as_deref)))
         };
-        let rows = evaluate(query, &lists, &counts, total, holds)?;
+        let Ranked { rows, found: counts } = evaluate(query, &lists, None, total, holds)?;
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
         order.sort_by(|a, b| rows[*b as usize].1.total_cmp(&rows[*a as usize].1));
         Ok(Found { query: None, total, counts, keys, rows, order })

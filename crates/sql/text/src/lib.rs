@@ -25,5 +25,5 @@ mod tests;
 pub use definition::{DEFAULT_STOPWORDS, Definition, Stopwords, Tokens};
 pub use posting::{Posting, Word, postings};
 pub use query::{Mode, Phrase, Query, Term};
-pub use score::{List, evaluate};
+pub use score::{List, Ranked, evaluate};
 pub use words::{Analyzer, Token};

@@ -64,7 +64,7 @@ impl<'t> Lexer<'t> {
                 self.rest = behind;
                 return Lexeme::Sign(first);
             }
-            let ends = |c: char| c.is_ascii_whitespace() || matches!(c, '"' | '%' | '\0') || self.signs.contains(c);
+            let ends = |c: char| matches!(c, ' ' | '\n' | '"' | '%') || self.signs.contains(c);
             if ends(first) {
                 self.rest = behind;
                 continue;
@@ -86,6 +86,7 @@ pub(crate) fn parse(text: &str, maker: &mut Maker<'_>) -> Result<Vec<Item>> {
     let mut lexer = Lexer { rest: text, signs: if maker.natural { "*" } else { "*()+-<>~@" } };
     let mut levels: Vec<(Operator, Vec<Item>)> = Vec::new();
     let mut items: Vec<Item> = Vec::new();
+    let mut deep = false;
     loop {
         let mut lexeme = lexer.next();
         let mut operator = Operator::None;
@@ -95,17 +96,14 @@ pub(crate) fn parse(text: &str, maker: &mut Maker<'_>) -> Result<Vec<Item>> {
             operator = found;
             lexeme = lexer.next();
         }
-        let nodes = match lexeme {
+        let node = match lexeme {
             Lexeme::Sign('(') => {
-                if levels.len() >= MAX_LEVELS {
-                    return Err(sql_err!(FtTooManyLevels));
-                }
                 levels.push((operator, std::mem::take(&mut items)));
                 continue;
             }
             Lexeme::Text(text) => {
                 let within = within(&mut lexer)?;
-                maker.phrase(text, within).into_iter().collect()
+                maker.phrase(text, within)
             }
             Lexeme::Word(word) | Lexeme::Number(word) => starred(word, &mut lexer, maker),
             Lexeme::Sign('*') => {
@@ -122,14 +120,20 @@ pub(crate) fn parse(text: &str, maker: &mut Maker<'_>) -> Result<Vec<Item>> {
             Lexeme::Sign(')') if !levels.is_empty() => {
                 let Some((before, outer)) = levels.pop() else { return Ok(items) };
                 operator = before;
-                vec![Node::List(std::mem::replace(&mut items, outer))]
+                let inner = std::mem::replace(&mut items, outer);
+                if !items.is_empty() && maker.is_stepwise() {
+                    items.push(Item { operator: Operator::None, node: Node::Step });
+                }
+                let is_deep = levels.len() >= MAX_LEVELS;
+                deep |= is_deep && !inner.is_empty();
+                if inner.is_empty() || is_deep { Node::Words(Vec::new()) } else { Node::List(inner) }
             }
+            Lexeme::End if levels.is_empty() && deep => return Err(sql_err!(FtTooManyLevels)),
             Lexeme::End if levels.is_empty() => return Ok(items),
             other if levels.is_empty() => return Err(unexpected(other, ", expecting $end")),
             other => return Err(unexpected(other, "")),
         };
-        // Of words that punctuation joins each has the operator.
-        items.extend(nodes.into_iter().map(|node| Item { operator, node }));
+        items.push(Item { operator, node });
     }
 }
 
@@ -144,7 +148,7 @@ fn operator_of(sign: char) -> Option<Operator> {
     })
 }
 
-fn starred(word: &str, lexer: &mut Lexer<'_>, maker: &mut Maker<'_>) -> Vec<Node> {
+fn starred(word: &str, lexer: &mut Lexer<'_>, maker: &mut Maker<'_>) -> Node {
     let star = lexer.peek() == Lexeme::Sign('*');
     if star {
         lexer.next();
@@ -159,7 +163,8 @@ fn within(lexer: &mut Lexer<'_>) -> Result<Option<u64>> {
     }
     lexer.next();
     match lexer.next() {
-        Lexeme::Number(n) => Ok(Some(n.parse().unwrap_or(u64::MAX))),
+        // `@0` is a phrase as without it.
+        Lexeme::Number(n) => Ok(Some(n.parse().unwrap_or(u64::MAX)).filter(|n| *n > 0)),
         other => Err(unexpected(other, ", expecting FTS_NUMB")),
     }
 }

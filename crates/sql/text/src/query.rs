@@ -21,6 +21,8 @@ pub enum Mode {
 pub struct Query {
     pub(crate) root: Vec<Item>,
     pub(crate) terms: Vec<Term>,
+    /// Words that are counted.
+    pub(crate) words: usize,
 }
 
 /// A word that is looked for, or the beginning of words.
@@ -30,8 +32,9 @@ pub struct Term {
     pub key: Vec<u8>,
     /// The beginning, as text. Words under the key are compared with it again.
     pub start: Option<Vec<u8>>,
-    /// How often the query has it: InnoDB counts its rows as often.
-    pub times: u32,
+    /// The number of the word among the words that are counted. A word and the same word with a star are one: InnoDB
+    /// adds up the rows of both, and a row has it once.
+    pub word: usize,
     /// Where it is in a row matters.
     pub placed: bool,
 }
@@ -70,16 +73,25 @@ pub(crate) enum Node {
     /// A word that no row has: a stopword, or one too short.
     Dead,
     Word(usize),
+    /// A word in quotes: it is looked for, and counted, also where nothing can come of it.
+    Quoted(usize),
     Phrase(Box<Phrase>),
+    /// Words that punctuation joins, two or more, or nothing: of a term without a word, and of empty parentheses.
+    Words(Vec<Node>),
+    /// What stands in parentheses.
     List(Vec<Item>),
+    /// Stands before parentheses: what the list has before it is read to its end first.
+    Step,
 }
 
 impl Query {
     /// Reads what AGAINST was given, in UTF-8. Error 1064 for what the grammar does not allow.
     pub fn new(analyzer: &Analyzer, text: &str, mode: Mode) -> Result<Query> {
-        let mut maker = Maker { analyzer, terms: Vec::new(), by_key: HashMap::new(), natural: mode != Mode::Boolean };
+        let natural = mode != Mode::Boolean;
+        let (by_key, words) = (HashMap::new(), HashMap::new());
+        let mut maker = Maker { analyzer, terms: Vec::new(), by_key, words, natural };
         let root = parse::parse(text, &mut maker)?;
-        Ok(Query { root, terms: maker.terms })
+        Ok(Query { root, terms: maker.terms, words: maker.words.len() })
     }
 
     /// The query with more words, given by their keys: those of the rows that it has found.
@@ -88,7 +100,8 @@ impl Query {
             self.terms.iter().filter(|t| t.start.is_none()).map(|t| t.key.clone()).collect();
         for key in keys.filter(|key| !known.contains(key)) {
             self.root.push(Item { operator: Operator::None, node: Node::Word(self.terms.len()) });
-            self.terms.push(Term { key, start: None, times: 1, placed: false });
+            self.terms.push(Term { key, start: None, word: self.words, placed: false });
+            self.words += 1;
         }
         self
     }
@@ -156,17 +169,35 @@ pub(crate) struct Maker<'a> {
     analyzer: &'a Analyzer,
     terms: Vec<Term>,
     by_key: HashMap<(Vec<u8>, bool), usize>,
+    /// By their keys, without a star.
+    words: HashMap<Vec<u8>, usize>,
     pub(crate) natural: bool,
 }
 
 impl Maker<'_> {
-    fn term(&mut self, key: Vec<u8>, start: Option<Vec<u8>>) -> usize {
+    /// The term of a word that has `key`.
+    fn term(&mut self, key: Vec<u8>) -> usize {
+        self.add(key.clone(), key, None)
+    }
+
+    /// The term of all words that begin with `start`.
+    fn beginning(&mut self, start: &[u8]) -> usize {
+        self.add(self.analyzer.stem(start), self.analyzer.key(start), Some(start.to_vec()))
+    }
+
+    fn add(&mut self, key: Vec<u8>, word: Vec<u8>, start: Option<Vec<u8>>) -> usize {
+        let known = self.words.len();
+        let word = *self.words.entry(word).or_insert(known);
         let place = *self.by_key.entry((key.clone(), start.is_some())).or_insert(self.terms.len());
-        match self.terms.get_mut(place) {
-            Some(term) => term.times = term.times.saturating_add(1),
-            None => self.terms.push(Term { key, start, times: 1, placed: false }),
+        if place == self.terms.len() {
+            self.terms.push(Term { key, start, word, placed: false });
         }
         place
+    }
+
+    /// Whether what stands before parentheses is read first: InnoDB's own parser says so, that of ngrams does not.
+    pub(crate) fn is_stepwise(&self) -> bool {
+        !matches!(self.analyzer.tokens, crate::Tokens::Ngrams { .. })
     }
 
     fn converted(&self, text: &str) -> Vec<u8> {
@@ -175,53 +206,48 @@ impl Maker<'_> {
     }
 
     /// A term as it stands in the query, perhaps with a star behind it: its words, which punctuation joins.
-    pub(crate) fn words(&mut self, text: &str, star: bool) -> Vec<Node> {
+    pub(crate) fn words(&mut self, text: &str, star: bool) -> Node {
         let (text, analyzer) = (self.converted(text), self.analyzer);
         let star = star && !self.natural;
         let mut tokens: Vec<Token<'_>> = Vec::new();
         if let crate::Tokens::Ngrams { size } = analyzer.tokens {
             if star && analyzer.collation.charset.char_count(&text) < size.into() {
-                return vec![Node::Word(self.term(analyzer.stem(&text), Some(text)))];
+                return Node::Word(self.beginning(&text));
             }
             analyzer.tokens(&text, &mut |token| tokens.push(token));
-            if tokens.is_empty() {
-                return vec![Node::Dead];
+            if tokens.is_empty() || !self.natural {
+                return self.phrase_of(&tokens, None).unwrap_or(Node::Dead);
             }
-            if !self.natural {
-                return self.phrase_of(&tokens, None).into_iter().collect();
-            }
-            return tokens.iter().map(|t| self.word(t)).collect();
+            return joined(tokens.iter().map(|t| self.word(t)).collect());
         }
         analyzer.words(&text, &mut |token| tokens.push(token));
+        // Of words that punctuation joins those that are too short are left out, but for the first.
+        let mut first = true;
+        tokens.retain(|token| !analyzer.is_long(token) && (std::mem::take(&mut first) || !analyzer.is_short(token)));
         let last = tokens.len().saturating_sub(1);
-        let mut nodes = Vec::with_capacity(tokens.len());
-        for (i, token) in tokens.iter().enumerate() {
-            if star && i == last {
-                nodes.push(Node::Word(self.term(analyzer.stem(token.text), Some(token.text.to_vec()))));
-                continue;
-            }
-            match self.word(token) {
-                // Of words joined by punctuation those that are not indexed are left out, but for the first.
-                Node::Dead if i > 0 => {}
-                node => nodes.push(node),
-            }
-        }
-        nodes
+        let node = |(i, token): (usize, &Token<'_>)| match star && i == last {
+            true => Node::Word(self.beginning(token.text)),
+            false => self.word(token),
+        };
+        joined(tokens.iter().enumerate().map(node).collect())
     }
 
     fn word(&mut self, token: &Token<'_>) -> Node {
         match self.analyzer.indexed(token) {
-            Some(key) => Node::Word(self.term(key, None)),
+            Some(key) => Node::Word(self.term(key)),
             None => Node::Dead,
         }
     }
 
-    /// A text in quotes. `None`: it has no word that is indexed.
-    pub(crate) fn phrase(&mut self, text: &str, within: Option<u64>) -> Option<Node> {
+    /// A text in quotes. One without a word that is indexed is found nowhere, one without anything asks for nothing.
+    pub(crate) fn phrase(&mut self, text: &str, within: Option<u64>) -> Node {
+        if text.is_empty() {
+            return Node::Words(Vec::new());
+        }
         let (text, analyzer) = (self.converted(text), self.analyzer);
         let mut tokens: Vec<Token<'_>> = Vec::new();
         analyzer.tokens(&text, &mut |token| tokens.push(token));
-        self.phrase_of(&tokens, within)
+        self.phrase_of(&tokens, within).unwrap_or(Node::Dead)
     }
 
     fn phrase_of(&mut self, tokens: &[Token<'_>], within: Option<u64>) -> Option<Node> {
@@ -232,7 +258,7 @@ impl Maker<'_> {
             match key {
                 Some(key) => {
                     phrase.tokens.push(key.clone());
-                    phrase.words.push((self.term(key, None), place));
+                    phrase.words.push((self.term(key), place));
                 }
                 // Near each other are indexed words only.
                 None if within.is_some() => {}
@@ -240,11 +266,18 @@ impl Maker<'_> {
             }
         }
         match (&phrase.words[..], phrase.tokens.len()) {
-            ([(term, _)], 1) => Some(Node::Word(*term)),
+            ([(term, _)], 1) => Some(Node::Quoted(*term)),
             _ => {
                 phrase.words.iter().for_each(|(term, _)| self.terms[*term].placed = true);
                 Some(Node::Phrase(Box::new(phrase)))
             }
         }
+    }
+}
+
+fn joined(mut nodes: Vec<Node>) -> Node {
+    match (nodes.len(), nodes.pop()) {
+        (1, Some(only)) => only,
+        (_, last) => Node::Words(nodes.into_iter().chain(last).collect()),
     }
 }

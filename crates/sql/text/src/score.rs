@@ -2,11 +2,13 @@
 //!
 //! The rank of a row is what `<`, `>` and `~` give it, at most 1 and at least -1, and for each word of the query that
 //! it was found by the number of times it has the word, by the square of log10(rows / rows with the word). A word that
-//! all rows have counts log10(1.0001). Sums are rounded to 32 bits after each word, words in the order of their keys.
+//! all rows have counts log10(1.0001); a word that was looked for twice counts its rows twice. Sums are rounded to 32
+//! bits after each word.
 //!
-//! Each list of a query is read in four steps, as InnoDB reads it: rows of any plain word (`~` changes only what is
-//! there by then); rows that have all words with `+`; parts in parentheses, which add rows, or leave some with `+`; of
-//! these the rows that have nothing with `-`.
+//! Each list of a query is read in three steps, as InnoDB reads it: rows of any part without `+` and `-` (`~` changes
+//! only what is there by then); rows that have all parts with `+`; of these the rows that have nothing with `-`. What
+//! stands before parentheses goes through all three before them, and words with `+` or `-` that punctuation joins
+//! count at once.
 
 use crate::posting::Posting;
 use crate::query::{Item, Node, Operator, Phrase, Query, near};
@@ -27,7 +29,8 @@ pub struct List {
 }
 
 impl List {
-    /// Adds a row; rows come in order. One that is there already keeps the greater number of times.
+    /// Adds a row; rows come in order. One that is there already keeps the greater number of times: of words with a
+    /// beginning InnoDB counts the one that it comes to first, which depends on what is in its cache.
     pub fn push(&mut self, row: u32, posting: &Posting<'_>, placed: bool) {
         self.entries += 1;
         if let (Some(last), Some(times)) = (self.rows.last(), self.times.last_mut())
@@ -61,6 +64,15 @@ enum Counted {
     Of(Vec<u32>),
 }
 
+impl Counted {
+    fn with(self, more: Counted) -> Counted {
+        match (self, more) {
+            (Counted::Of(a), Counted::Of(b)) => Counted::Of(merged(&a, &b)),
+            _ => Counted::All,
+        }
+    }
+}
+
 /// Rows of a part of a query, and the terms that count for them.
 #[derive(Default)]
 struct Part {
@@ -68,110 +80,160 @@ struct Part {
     counted: Vec<(usize, Counted)>,
 }
 
-/// The rows that a query finds, ascending, with their ranks. `lists` has the rows of each term, `counts` says how many
-/// entries it has among the `total` rows of the table (more than in the list, where one row is judged by itself).
-/// `holds` says of a row whether its text has a phrase, where places do not tell.
+/// What a query finds.
+pub struct Ranked {
+    /// Rows, ascending, with their ranks.
+    pub rows: Vec<(u32, f32)>,
+    /// How many rows each word was found in, as InnoDB counts.
+    pub found: Vec<u64>,
+}
+
+/// The rows that a query finds among the `total` rows of a table. `lists` has the rows of each term. Where they are
+/// those of one row only, which is judged by itself, `found` is what was counted of the table. `holds` says of a row
+/// whether its text has a phrase, where places do not tell.
 pub fn evaluate<E>(
     query: &Query,
     lists: &[List],
-    counts: &[u64],
+    found: Option<&[u64]>,
     total: u64,
     holds: &mut dyn FnMut(u32, &Phrase) -> Result<bool, E>,
-) -> Result<Vec<(u32, f32)>, E> {
-    let Part { mut rows, counted } = Evaluation { lists, holds }.list(&query.root)?;
-    let mut order: Vec<usize> = (0..query.terms.len()).collect();
-    order.sort_by(|a, b| query.terms[*a].key.cmp(&query.terms[*b].key));
-    let mut of_term: Vec<Option<Counted>> = query.terms.iter().map(|_| None).collect();
+) -> Result<Ranked, E> {
+    let mut evaluation = Evaluation { lists, visits: vec![0; lists.len()], holds };
+    let mut all = Part::default();
+    evaluation.list(&query.root, &mut all, &mut false)?;
+    let found = found.map_or_else(|| evaluation.found(query), <[u64]>::to_vec);
+    let Part { mut rows, counted } = all;
+    let mut of_word: Vec<Option<Word>> = (0..query.words).map(|_| None).collect();
+    let mut order = Vec::new();
     for (term, more) in counted {
-        of_term[term] = Some(match (of_term[term].take(), more) {
-            (None, more) => more,
-            (Some(Counted::Of(a)), Counted::Of(b)) => Counted::Of(merged(&a, &b)),
-            _ => Counted::All,
+        let (word, starred) = (query.terms[term].word, query.terms[term].start.is_some());
+        of_word[word] = Some(match of_word[word].take() {
+            None => {
+                order.push(word);
+                Word { counted: more, lists: [Some(term), None] }
+            }
+            Some(Word { counted, lists: [first, second] }) => {
+                // The list of all words with the beginning has all that the word's own has.
+                let lists = match first {
+                    Some(first) if first != term && starred => [Some(term), Some(first)],
+                    Some(first) if first != term => [Some(first), Some(term)],
+                    _ => [first, second],
+                };
+                Word { counted: counted.with(more), lists }
+            }
         });
     }
-    for term in order {
-        let (Some(counted), list) = (&of_term[term], &lists[term]) else { continue };
-        let found = counts[term] as f64 * f64::from(query.terms[term].times);
-        if found == 0.0 {
+    for word in order {
+        let (Some(Word { counted, lists: of }), found) = (&of_word[word], found[word]) else { continue };
+        if found == 0 {
             continue;
         }
-        let idf = if found == total as f64 { 1.0001_f64.log10() } else { (total as f64 / found).log10() };
-        let (mut at, mut at_counted) = (0, 0);
+        let idf = if found == total { 1.0001_f64.log10() } else { (total as f64 / found as f64).log10() };
+        let mut cursors = of.map(|term| (term.map(|term| &lists[term]), 0));
+        let mut at_counted = 0;
         for (row, rank) in &mut rows {
-            at += list.rows[at..].partition_point(|r| r < row);
-            if list.rows.get(at) != Some(row) {
-                continue;
-            }
+            let times = cursors.iter_mut().find_map(|(list, at)| {
+                let list = list.as_ref()?;
+                *at += list.rows[*at..].partition_point(|r| r < row);
+                (list.rows.get(*at) == Some(row)).then(|| list.times[*at])
+            });
+            let Some(times) = times else { continue };
             if let Counted::Of(only) = counted {
                 at_counted += only[at_counted..].partition_point(|r| r < row);
                 if only.get(at_counted) != Some(row) {
                     continue;
                 }
             }
-            *rank += (f64::from(list.times[at]) * idf * idf) as f32;
+            *rank += (f64::from(times) * idf * idf) as f32;
         }
     }
-    Ok(rows)
+    Ok(Ranked { rows, found })
+}
+
+/// A word that counts.
+struct Word {
+    counted: Counted,
+    /// Terms whose lists tell how often a row has it, the first one first.
+    lists: [Option<usize>; 2],
 }
 
 struct Evaluation<'a, E> {
     lists: &'a [List],
+    /// How often each term was looked for.
+    visits: Vec<u64>,
     holds: &'a mut dyn FnMut(u32, &Phrase) -> Result<bool, E>,
 }
 
 impl<E> Evaluation<'_, E> {
-    fn node(&mut self, node: &Node) -> Result<Part, E> {
-        Ok(match node {
-            Node::Dead => Part::default(),
-            Node::Word(term) => Part {
-                rows: self.lists[*term].rows.iter().map(|row| (*row, 0.0)).collect(),
-                counted: vec![(*term, Counted::All)],
-            },
+    fn found(&self, query: &Query) -> Vec<u64> {
+        let mut found = vec![0_u64; query.words];
+        for ((term, list), visits) in query.terms.iter().zip(self.lists).zip(&self.visits) {
+            found[term.word] += list.entries * visits;
+        }
+        found
+    }
+
+    /// Reads a list into `all`. `restricted`: a part with `+` was there before.
+    fn list(&mut self, items: &[Item], all: &mut Part, restricted: &mut bool) -> Result<(), E> {
+        for items in items.split(|item| matches!(item.node, Node::Step)) {
+            for item in items {
+                match (&item.node, item.operator) {
+                    (Node::Words(nodes), operator) => {
+                        nodes.iter().try_for_each(|node| self.part(node, operator, all, restricted))?;
+                    }
+                    (_, Operator::Require | Operator::Exclude) => {}
+                    (node, operator) => self.part(node, operator, all, restricted)?,
+                }
+            }
+            for last in [Operator::Require, Operator::Exclude] {
+                let waits = |item: &&Item| item.operator == last && !matches!(item.node, Node::Words(_));
+                items.iter().filter(waits).try_for_each(|item| self.part(&item.node, last, all, restricted))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, node: &Node, operator: Operator, all: &mut Part, restricted: &mut bool) -> Result<(), E> {
+        let none = all.rows.is_empty();
+        let part = match node {
+            // Nothing can be left of no rows: the word is not looked for.
+            Node::Word(_)
+                if none && (operator == Operator::Exclude || operator == Operator::Require && *restricted) =>
+            {
+                Part::default()
+            }
+            Node::Word(term) | Node::Quoted(term) => {
+                self.visits[*term] += 1;
+                Part {
+                    rows: self.lists[*term].rows.iter().map(|row| (*row, 0.0)).collect(),
+                    counted: vec![(*term, Counted::All)],
+                }
+            }
             Node::Phrase(phrase) => {
+                for (term, _) in &phrase.words {
+                    self.visits[*term] += 1;
+                    if self.lists[*term].rows.is_empty() {
+                        break;
+                    }
+                }
                 let rows = self.phrase(phrase)?;
                 let counted = phrase.words.iter().map(|(term, _)| (*term, Counted::Of(rows.clone()))).collect();
                 Part { rows: rows.into_iter().map(|row| (row, 0.0)).collect(), counted }
             }
             // Parentheses may be 32 deep.
-            Node::List(items) => self.list(items)?,
-        })
-    }
-
-    fn list(&mut self, items: &[Item]) -> Result<Part, E> {
-        let of = |list: bool, wanted: fn(Operator) -> bool| {
-            items.iter().filter(move |i| matches!(i.node, Node::List(_)) == list && wanted(i.operator))
-        };
-        let mut all = Part::default();
-        for item in of(false, |o| !matches!(o, Operator::Require | Operator::Exclude)) {
-            let part = self.node(&item.node)?;
-            all.add(part, item.operator);
-        }
-        let mut restricted = false;
-        for item in of(false, |o| o == Operator::Require) {
-            let part = self.node(&item.node)?;
-            all.require(part, &mut restricted);
-        }
-        for item in of(true, |o| o != Operator::Exclude) {
-            let part = self.node(&item.node)?;
-            match item.operator {
-                Operator::Require => all.require(part, &mut restricted),
-                operator => all.add(part, operator),
+            Node::List(items) => {
+                let mut part = Part::default();
+                self.list(items, &mut part, &mut false)?;
+                part
             }
+            Node::Dead | Node::Words(_) | Node::Step => Part::default(),
+        };
+        match operator {
+            Operator::Require => all.require(part, std::mem::replace(restricted, true)),
+            Operator::Exclude => all.exclude(&part),
+            operator => all.add(part, operator),
         }
-        let mut excluded = false;
-        for item in items.iter().filter(|i| i.operator == Operator::Exclude) {
-            let part = self.node(&item.node)?;
-            let mut at = 0;
-            all.rows.retain(|(row, _)| {
-                at += part.rows[at..].partition_point(|(r, _)| r < row);
-                part.rows.get(at).is_none_or(|(r, _)| r != row)
-            });
-            excluded = true;
-        }
-        if excluded {
-            all.restrict();
-        }
-        Ok(all)
+        Ok(())
     }
 
     /// Rows with a phrase: those that have all its words, if they are in their places.
@@ -245,20 +307,33 @@ impl Part {
         self.counted.append(&mut part.counted);
     }
 
-    /// Leaves rows of another part: of the first one all, of a further one those that are here.
-    fn require(&mut self, mut part: Part, restricted: &mut bool) {
+    /// Leaves rows of another part: of the first one all, of a further one those that are here. What both have given
+    /// a row is added.
+    fn require(&mut self, mut part: Part, restricted: bool) {
         let before = std::mem::take(&mut self.rows);
-        let there = |row: u32| before.binary_search_by_key(&row, |(r, _)| *r).ok().map(|at| before[at].1);
+        let mut at = 0;
         for (row, given) in &part.rows {
-            match there(*row) {
-                Some(before) => self.rows.push((*row, before)),
-                None if *restricted => {}
+            at += before[at..].partition_point(|(r, _)| r < row);
+            match before.get(at).filter(|(r, _)| r == row) {
+                Some((_, before)) => self.rows.push((*row, bounded(before + given))),
+                None if restricted => {}
                 None => self.rows.push((*row, *given)),
             }
         }
-        *restricted = true;
         self.counted.append(&mut part.counted);
         self.restrict();
+    }
+
+    /// Leaves the rows that another part does not have.
+    fn exclude(&mut self, part: &Part) {
+        let (mut at, before) = (0, self.rows.len());
+        self.rows.retain(|(row, _)| {
+            at += part.rows[at..].partition_point(|(r, _)| r < row);
+            part.rows.get(at).is_none_or(|(r, _)| r != row)
+        });
+        if self.rows.len() < before {
+            self.restrict();
+        }
     }
 
     /// Terms count for the rows that are left.

@@ -24,11 +24,10 @@ fn ranks_by(analyzer: &Analyzer, rows: &[&str], text: &str, mode: Mode) -> Resul
         }
     }
     let mut ranks = vec![0.0; rows.len()];
-    let counts: Vec<u64> = lists.iter().map(|l| l.entries).collect();
-    let found = evaluate::<()>(&query, &lists, &counts, rows.len() as u64, &mut |row, phrase| {
+    let found = evaluate::<()>(&query, &lists, None, rows.len() as u64, &mut |row, phrase| {
         Ok(phrase.is_in(analyzer, [Some(rows[row as usize].as_bytes())].into_iter()))
     });
-    for (row, rank) in found.unwrap() {
+    for (row, rank) in found.unwrap().rows {
         ranks[row as usize] = rank;
     }
     Ok(ranks)
@@ -106,6 +105,22 @@ fn boolean_ranks_are_mysqls() {
     assert_eq!(boolean("apple,banana"), natural("apple banana"));
     assert_eq!(boolean("cherry +apple,banana"), some(&[(1, 0.725_374_94)]));
     assert_eq!(boolean("banana -apple,cherry"), some(&[]));
+    // What stands before parentheses is read first, and words that punctuation joins at once.
+    assert_eq!(boolean("+apple (banana) +cherry"), some(&[(2, 0.543_925_6), (3, 1.449_904_9)]));
+    let joined = some(&[(2, 0.543_925_6), (3, 0.362_476_23), (4, 0.362_476_23)]);
+    assert_eq!(boolean("+apple,cherry date"), joined);
+    // What is in parentheses gives its rank to rows that are there, too.
+    assert_eq!(boolean("+apple +(>banana)"), some(&[(1, 1.725_374_9)]));
+    for kept in ["+apple +()", "+apple +\"\"", "+apple,ab"] {
+        assert_eq!(boolean(kept), natural("apple"), "{kept}");
+    }
+    for nothing in ["+apple +(())", "+apple +(,)", "+apple +(the)", "+apple +\" \"", "+apple,the", "+apple +\"the of\""]
+    {
+        assert_eq!(boolean(nothing), some(&[]), "{nothing}");
+    }
+    // A word and the same with a star are one word, found twice.
+    assert_eq!(boolean("fig fig*"), some(&[(4, 0.090_619_06), (6, 0.090_619_06)]));
+    assert_eq!(boolean("\"apple banana\"@0"), some(&[(1, 0.725_374_94)]));
     let beside = some(&[(1, 0.725_374_94), (2, 0.543_925_6), (3, 1.449_904_9), (5, 0.362_898_7)]);
     assert_eq!(boolean("+apple (banana cherry)"), beside);
     let kept = some(&[(1, 0.725_374_94), (2, 0.181_449_35), (3, 2.087_428_6), (5, 0.362_898_7)]);
@@ -128,7 +143,12 @@ fn errors_of_the_grammar() {
     assert_eq!(error("@3 apple"), "syntax error, unexpected '@', expecting $end");
     assert_eq!(error("apple@2"), "syntax error, unexpected '@', expecting $end");
     assert_eq!(error("\"a b\"@x"), "syntax error, unexpected FTS_TERM, expecting FTS_NUMB");
-    assert_eq!(error(&"(".repeat(33)), "Too many nested sub-expressions in a full-text search");
+    let deep = |n: usize| format!("{}apple{}", "(".repeat(n), ")".repeat(n));
+    assert_eq!(error(&deep(33)), "Too many nested sub-expressions in a full-text search");
+    assert_eq!(error(&deep(100_000)), "Too many nested sub-expressions in a full-text search");
+    assert_eq!(error(&deep(33)[1..]), "syntax error, unexpected ')', expecting $end");
+    assert_eq!(boolean(&deep(32)), natural("apple"));
+    assert!(ranks_by(&analyzer(), &FRUIT, &"(apple) ".repeat(10_000), Mode::Boolean).is_ok());
     assert!(ranks_by(&analyzer(), &FRUIT, "** x", Mode::Natural).is_ok());
 }
 

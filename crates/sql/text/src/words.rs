@@ -82,10 +82,18 @@ impl Analyzer {
         out
     }
 
+    pub(crate) fn is_short(&self, token: &Token<'_>) -> bool {
+        matches!(self.tokens, Tokens::Words { min, .. } if token.chars < min.into())
+    }
+
+    pub(crate) fn is_long(&self, token: &Token<'_>) -> bool {
+        matches!(self.tokens, Tokens::Words { max, .. } if token.chars > max.into())
+    }
+
     /// Its key, if the token is indexed.
     pub fn indexed(&self, token: &Token<'_>) -> Option<Vec<u8>> {
         match self.tokens {
-            Tokens::Words { min, max } if token.chars < min.into() || token.chars > max.into() => return None,
+            Tokens::Words { .. } if self.is_short(token) || self.is_long(token) => return None,
             Tokens::Words { .. } => {}
             Tokens::Ngrams { .. } if self.inside.is_empty() => {}
             Tokens::Ngrams { .. } => {
