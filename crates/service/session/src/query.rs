@@ -211,28 +211,40 @@ impl Session {
         let locals: Vec<_> = targets.iter().map(|t| slot_of_target(self, t)).collect::<Result<_>>()?;
         let memory = steps::statement_memory(self);
         let mut sink = OneRowSink::default();
-        self.execute_with(plan, locks, params, |cx, buffers| {
-            let outcome = gannet_exec::run(cx, buffers, &mut sink)?;
-            // Within the statement, which fails when a value does not fit.
-            for (local, value) in locals.iter().zip(sink.row.iter_mut().flatten()) {
-                if let Some((names, slot)) = local {
-                    let given = (std::mem::replace(value, Value::Null), names.of(*slot));
-                    *value = steps::converted_by(cx.shared.settings, cx.warnings, memory, given)?;
+        let outcome = self.execute_with(plan, locks, params, |cx, buffers| {
+            let outcome = gannet_exec::run(cx, buffers, &mut sink);
+            // Within the statement, which fails when a value does not fit: of the first row, before a second is one
+            // too many.
+            let mut misfit = None;
+            for (i, (local, value)) in locals.iter().zip(sink.row.iter_mut().flatten()).enumerate() {
+                let Some((names, slot)) = local else { continue };
+                let given = (std::mem::replace(value, Value::Null), names.of(*slot));
+                match steps::converted_by(cx.shared.settings, cx.warnings, memory, given) {
+                    Ok(fit) => *value = fit,
+                    Err(error) => {
+                        misfit = Some((i, error));
+                        break;
+                    }
                 }
             }
-            Ok(outcome)
-        })?;
+            // Variables before that one are assigned, it is NULL.
+            if let (Some((i, error)), Some(row)) = (misfit, &mut sink.row) {
+                row.truncate(i + 1);
+                return Err(error);
+            }
+            outcome
+        });
         let found = u64::from(sink.row.is_some());
-        if !self.running.counted_rows {
+        if outcome.is_ok() && !self.running.counted_rows {
             self.state.running.before.found_rows = found;
         }
-        match sink.row {
-            None => self.running.diagnostics.warnings.warn(ErrorCode::SpFetchNoData, &[]),
-            Some(row) => {
-                for (target, value) in targets.iter().zip(row) {
-                    self.assign_target(target, value)?;
-                }
-            }
+        // The first row is assigned also where a second one is an error.
+        for (target, value) in targets.iter().zip(sink.row.into_iter().flatten()) {
+            self.assign_target(target, value)?;
+        }
+        outcome?;
+        if found == 0 {
+            self.running.diagnostics.warnings.warn(ErrorCode::SpFetchNoData, &[]);
         }
         Ok(Done::affected(found))
     }

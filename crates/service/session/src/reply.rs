@@ -201,7 +201,7 @@ pub fn plain_column(name: &str, ty: SqlType) -> ResultColumn {
     }
 }
 
-/// Keeps the only row of a query whose values go to variables. A second row is error 1172.
+/// Keeps the first row of a query whose values go to variables. A second row is error 1172.
 #[derive(Default)]
 pub struct OneRowSink {
     pub row: Option<Vec<Value>>,
@@ -213,13 +213,11 @@ impl ResultSink for OneRowSink {
     }
 
     fn rows(&mut self, rows: Rows<'_>) -> Result<()> {
-        if rows.len() + usize::from(self.row.is_some()) > 1 {
-            return Err(sql_err!(TooManyRows));
-        }
-        if !rows.is_empty() {
+        let all = rows.len() + usize::from(self.row.is_some());
+        if self.row.is_none() && !rows.is_empty() {
             self.row = Some((0..rows.width()).map(|c| rows.value(0, c).to_owned()).collect());
         }
-        Ok(())
+        if all > 1 { Err(sql_err!(TooManyRows)) } else { Ok(()) }
     }
 }
 

@@ -222,9 +222,13 @@ fn run_step(
         Step::Set { slot, value: Some(code) } => {
             let to = &program.slots[*slot as usize];
             raising(session, |s| {
-                let value = storing(s, |s| value_stored(s, program, frame, *code, to))?;
+                // A variable whose value fails is NULL.
+                let (value, flow) = match storing(s, |s| value_stored(s, program, frame, *code, to)) {
+                    Ok(value) => (value, Ok(Flow::Next)),
+                    Err(error) => (Value::Null, Err(error)),
+                };
                 frame.set(*slot, value);
-                Ok(Flow::Next)
+                flow
             })
         }
         Step::Test { condition, otherwise } => raising(session, |s| {
@@ -268,8 +272,14 @@ fn run_step(
         }
         Step::Return(code) => give_back(session, program, frame, *code),
         Step::HandlerEnd { exit, depth } => Ok(end_handler(session, frame, *exit, *depth)),
-        Step::NoCase => Err(sql_err!(SpCaseNotFound)),
+        Step::NoCase => Err(no_case(session)),
     }
+}
+
+/// A CASE without a match: what was raised before it is no longer in the diagnostics area.
+fn no_case(session: &mut Session) -> SqlError {
+    session.running.diagnostics.clear();
+    sql_err!(SpCaseNotFound)
 }
 
 /// OPEN, FETCH, CLOSE: they clear the diagnostics area first, also where they fail.
