@@ -34,6 +34,12 @@ fn fitting_text(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
     Ok(Value::Str((&*converted.bytes).into(), to))
 }
 
+/// Bytes as a text in the character set of the call's type. Error 3854 where they are none.
+fn text_of_bytes(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let to = call.ty.collation;
+    Ok(Value::Str((&*rules::text_in(&args[0], to.charset())?).into(), to))
+}
+
 /// A value as a column of the call's type keeps it; the second argument is the column's name.
 fn stored_in(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let name = rules::bytes_of(&args[1]);
@@ -72,6 +78,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         fitting_text,
         "Text in another character set, or an error (internal).",
     ),
+    FunctionDef::new("FIT BYTES", 1, 1, typed, text_of_bytes, "Bytes as text, or an error (internal)."),
     FunctionDef::new("STORED IN", 2, 2, typed, stored_in, "A value as a column keeps it (internal)."),
     FunctionDef::new("TEMPORAL NUMBER", 1, 1, double_rule, temporal_number, "A date's or time's number (internal)."),
 ];

@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::compare::{all_in_domain, in_domain};
-use super::fit::{fit, fit_all, may_lose, mix};
+use super::fit::{bytes_as, converted, fit, fit_all, may_lose, mix};
 use super::literal::literal_class;
 use super::operand::{Operand, as_cast, as_number, as_truth, compare_op};
 use super::query::Coercion;
@@ -550,7 +550,7 @@ impl Binder<'_> {
             };
             ty.nullable = own.nullable;
             let (coercibility, ascii) = (b.coercibility, b.ascii);
-            let expr = fold::simplify(Expr { kind: ExprKind::Cast(Box::new(b.expr)), ty });
+            let expr = converted(b.expr, ty, operation != "like");
             Bound { expr, coercibility, ascii, hex: false, temporal: false }
         };
         Ok(args.into_iter().map(fit).collect())
@@ -627,6 +627,7 @@ impl Binder<'_> {
         let (mut ty, source) = common_type(self.rule_context(), &branches, operation)?;
         if is_stringy(&ty) {
             branches = fit_all(self, branches, ty.collation, operation)?;
+            branches = branches.into_iter().map(|b| bytes_as(b, ty.collation)).collect();
         }
         let otherwise = if otherwise.is_some() { branches.pop() } else { None };
         ty.nullable |= otherwise.is_none();

@@ -60,6 +60,25 @@ pub(super) fn may_lose(ty: &SqlType, to: CollationId) -> bool {
     is_stringy(ty) && !ty.collation.charset().fits_in(to.charset())
 }
 
+/// A text, or bytes, as an argument of another type of text. `must`: bytes that are no text are error 3854.
+pub(super) fn converted(text: Expr, ty: SqlType, must: bool) -> Expr {
+    let kind = match gannet_functions::function("FIT BYTES") {
+        Some(def) if must && text.ty.id.is_binary_string() => ExprKind::Call(def, [text].into()),
+        _ => ExprKind::Cast(Box::new(text)),
+    };
+    fold::simplify(Expr { kind, ty })
+}
+
+/// Bytes as the text that they become beside a firmer one; anything else as it is.
+pub(super) fn bytes_as(operand: Bound, to: CollationId) -> Bound {
+    let own = operand.ty();
+    if !own.id.is_binary_string() || to.is_binary() {
+        return operand;
+    }
+    let ty = SqlType { nullable: own.nullable, ..SqlType::varchar(own.length, to) };
+    Bound { expr: converted(operand.expr, ty, true), ..operand }
+}
+
 /// A text in the character set of `to`, or `error`: at once for a literal, else where it is evaluated.
 pub(super) fn fitting(text: Expr, to: CollationId, error: &SqlError) -> Result<Expr> {
     if let ExprKind::Literal(Value::Str(bytes, from)) = &text.kind {

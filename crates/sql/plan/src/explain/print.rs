@@ -57,7 +57,7 @@ impl Printer<'_> {
     /// A function, or the value around which the binder put one.
     fn call(&self, e: &Expr, name: &str, args: &[Expr], row: &Names) -> String {
         match (name, args) {
-            ("FITTING TEXT", [text, ..]) => {
+            ("FITTING TEXT" | "FIT BYTES", [text, ..]) => {
                 format!("convert({} using {})", self.expr(text, row), e.ty.collation.charset().name())
             }
             ("STORED IN" | "TEMPORAL NUMBER", [value, ..]) => self.expr(value, row),
