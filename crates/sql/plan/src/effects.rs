@@ -68,6 +68,8 @@ impl Effects {
             || match kind {
                 ExprKind::Call(def, _) => def.stability == Stability::Volatile,
                 ExprKind::Routine(called, _) => !called.routine.deterministic,
+                // What functions with effects assign is not said.
+                ExprKind::UserVar(_) => self.functions,
                 _ => false,
             }
     }

@@ -189,7 +189,6 @@ fn is_key_value(arena: &Arena, e: &Expr) -> bool {
         && !e.any(&mut |e| match &e.kind {
             ExprKind::Subquery(s) => !matches!(s.kind, crate::expr::SubqueryKind::Scalar),
             ExprKind::SetUserVar(..) | ExprKind::Default { .. } | ExprKind::Row(_) => true,
-            ExprKind::UserVar(_) => true,
             _ => e.ty.id == TypeId::Json && !matches!(e.kind, ExprKind::Literal(_)),
         })
 }

@@ -94,7 +94,7 @@ fn is_known_at_open(builder: &Builder<'_>, e: &Expr) -> bool {
     !builder.arena.varies(e)
         && !e.any(&mut |e| match &e.kind {
             ExprKind::Subquery(s) => !matches!(s.kind, SubqueryKind::Scalar),
-            ExprKind::SetUserVar(..) | ExprKind::Default { .. } | ExprKind::Row(_) | ExprKind::UserVar(_) => true,
+            ExprKind::SetUserVar(..) | ExprKind::Default { .. } | ExprKind::Row(_) => true,
             _ => false,
         })
 }
