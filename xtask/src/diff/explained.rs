@@ -90,6 +90,10 @@ pub(super) fn reason_of_change(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'s
         {
             Some("which of several errors of a changed row is met first")
         }
+        // Said again MariaDB has 1748, too.
+        [Outcome::Refused(1748, _), Outcome::Done(b)] if sql.contains(" PARTITION (") && b.ok.affected == 0 => {
+            Some("MariaDB prunes a statement by what the query before it has pruned")
+        }
         // Subquery Errors: a table is not changed and read in a subquery. MariaDB has allowed it since 10.3.
         [Outcome::Refused(1093, _), _]
             if sql.starts_with("CALL")
@@ -148,6 +152,18 @@ fn of_programs(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'stat
         {
             Some("what maintenance of partitions says is worded differently")
         }
+        ("partitions", [Outcome::Done(_), Outcome::Refused(1292, _)])
+            if sql.starts_with("ALTER TABLE p PARTITION BY") =>
+        {
+            Some("MariaDB divides no rows by zero dates in strict mode")
+        }
+        ("partitions", [Outcome::Refused(1731, message), Outcome::Refused(1737, _)]) if message.contains("INSTANT") => {
+            Some("MySQL exchanges no partition whose table has instant columns")
+        }
+        // Named Windows: forward and backward references are permitted.
+        ("named windows", [Outcome::Done(_), Outcome::Refused(4009, _)]) => {
+            Some("MariaDB knows no window that is defined behind the one that refers to it")
+        }
         ("partitions", [Outcome::Refused(a, _), Outcome::Refused(b, _)])
             if [a, b].iter().all(|code| matches!(code, 1048 | 1062 | 1292 | 1526)) =>
         {
@@ -166,9 +182,10 @@ fn of_mixes(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static 
         {
             Some("MariaDB takes a number beyond all dates, or all times, for zero")
         }
-        // TIME: 838:59:59 at most, as a number 8385959.
+        // TIME: 838:59:59 at most, as a number 8385959; no more than 59 seconds.
         ("dates and numbers", [Outcome::Done(_), Outcome::Done(_)])
-            if sql.contains(" t ") && sql.contains("20200615") =>
+            if [" t ", "(t)"].iter().any(|t| sql.contains(t))
+                && ["20200615", " 99"].iter().any(|n| sql.contains(n)) =>
         {
             Some("MariaDB takes a number beyond all dates, or all times, for zero")
         }

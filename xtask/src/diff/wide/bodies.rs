@@ -312,10 +312,13 @@ impl<'r> Body<'r> {
     /// A statement that tells of some variables.
     fn log(&mut self) -> String {
         let mut values = vec![format!("'{}'", self.name("n"))];
+        // Of functions that write to the log, too, it is open which others have run by then.
+        let functions = std::mem::take(&mut self.functions);
         for _ in 0..1 + self.random.below(3) {
             let text = self.random.percent(30);
             values.push(format!("IFNULL({}, 'null')", self.expression(text, 1)));
         }
+        self.functions = functions;
         format!("INSERT INTO log (txt) VALUES (LEFT(CONCAT_WS('|', {}), 90)); ", values.join(", "))
     }
 

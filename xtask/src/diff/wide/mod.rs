@@ -224,8 +224,9 @@ fn walk(story: &Story, pair: &mut Pair, tally: &mut Tally) -> Result<Option<Foun
         tally.statements += 1;
         told.push(&step.sql);
         let (outcomes, mut after) = one_step(story, step, &told, pair, tally)?;
-        // Without that step (in a smaller story) nothing can be said.
-        let twin = at > 0 && step.beside.as_ref() == Some(&story.steps[at - 1].sql);
+        // Without that step, or its table (in a smaller story), nothing can be said.
+        let done = before.as_ref().is_some_and(|b: &[Outcome; 2]| b.iter().any(|o| matches!(o, Outcome::Done(_))));
+        let twin = done && at > 0 && step.beside.as_ref() == Some(&story.steps[at - 1].sql);
         if let (After::Unexplained(_), Some(before), Some(_)) = (&after, &before, &step.beside)
             && (!twin || partitions::is_as_without(step, &outcomes, before, pair)?)
         {

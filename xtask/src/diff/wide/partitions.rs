@@ -258,8 +258,9 @@ fn columns(random: &mut Random, scheme: &Scheme, unique: &str) -> String {
         unique.replace("{}", scheme.columns),
         one(random, &["", ", KEY (a)", ", KEY (s, a)", ", KEY (d), KEY (v, id)"]),
     );
-    // Columns of a primary key are NOT NULL, which is said, so that the tables are alike.
-    if unique.contains("PRIMARY") {
+    // Columns of a primary key are NOT NULL, which is said, so that the tables are alike. NULL in HASH is 0, in MariaDB
+    // the least BIGINT.
+    if unique.contains("PRIMARY") || scheme.clause.contains("HASH (") {
         for column in scheme.columns.split(", ") {
             let at = columns.find(&format!(" {column} ")).map(|at| at + column.len() + 2).unwrap_or_default();
             let end = columns[at..].find(',').map(|n| at + n).unwrap_or_default();

@@ -95,7 +95,7 @@ pub(super) fn triggers(random: &mut Random) -> Story {
         let (table, other) = if random.percent(50) { ("t0", "t1") } else { ("t1", "t0") };
         let (x, id, a) = (small(random, 12), random.below(12), small(random, 5));
         let ignore = if random.percent(15) { "IGNORE " } else { "" };
-        steps.push(Step::new(match random.below(14) {
+        let text = match random.below(14) {
             0 | 1 => format!("INSERT {ignore}INTO {table} (id, a, s) VALUES ({id}, {a}, 'n'), ({}, {x}, 'm')", id + 1),
             2 => format!("INSERT {ignore}INTO {table} (id, a) SELECT id + {x}, a FROM {other} ORDER BY id LIMIT 3"),
             3 => {
@@ -105,14 +105,19 @@ pub(super) fn triggers(random: &mut Random) -> Story {
             5 | 6 => format!("UPDATE {ignore}{table} SET a = {a} WHERE id <= {id} ORDER BY id"),
             7 => format!("UPDATE {table} SET id = id + 20, s = 'moved' WHERE id = {id}"),
             8 if random.percent(20) => {
-                format!("UPDATE t0 JOIN t1 ON t0.id = t1.id SET t0.a = {a}, t1.s = 'both' WHERE t0.id < {id}")
+                // In which order the triggers have set variables is open.
+                let anew = "SET @u0 = 1, @u1 = 2, @u2 = 3";
+                let set = format!("SET t0.a = {a}, t1.s = 'both' WHERE t0.id < {id}");
+                steps.push(Step::new(format!("UPDATE t0 JOIN t1 ON t0.id = t1.id {set}")));
+                anew.to_owned()
             }
             8 => format!("UPDATE {table} x JOIN {other} y ON x.id = y.id SET x.a = {a}, x.s = y.s WHERE y.id < {id}"),
             9 | 10 => format!("DELETE FROM {table} WHERE a = {a} ORDER BY id"),
             11 => format!("DELETE FROM {table} WHERE id = {id}"),
             12 => format!("SET @u0 = {a}, @u1 = {x}"),
             _ => one(random, &["BEGIN", "COMMIT", "ROLLBACK", "SELECT @u0, @u1, @u2"]).to_owned(),
-        }));
+        };
+        steps.push(Step::new(text));
     }
     Story { theme: "triggers", setup, steps, shown: shown() }
 }
