@@ -1,10 +1,9 @@
 //! What applies another server's log here, as statements see it. A service of its own does it, above sessions.
 
 use gannet_parser::ast::{Ident, ReplicationValue};
-use gannet_types::{Result, Value};
-use std::sync::Arc;
+use gannet_types::{Result, SqlError, Value};
 
-/// Tables of performance_schema about the replica.
+/// Tables of performance_schema and mysql about the replica.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Table {
     /// `replication_connection_configuration`
@@ -19,30 +18,42 @@ pub enum Table {
     Workers,
     /// `replication_applier_filters`
     Filters,
+    /// `replication_applier_global_filters`
+    GlobalFilters,
+    /// `mysql.slave_master_info`
+    MasterInfo,
+    /// `mysql.slave_relay_log_info`
+    RelayLogInfo,
+    /// `mysql.slave_worker_info`
+    WorkerInfo,
 }
 
 /// Names of columns, and values. Those of enumerations are texts, times are microseconds since 1970; what is left out
 /// is empty, 0 or never.
 pub type Row = Vec<(&'static str, Value)>;
 
-/// The replica's side of replication.
+/// What a statement has to say besides: notes.
+pub type Notes = Vec<SqlError>;
+
+/// The replica's side of replication: channels, each of which follows a server. A statement is about the channel that
+/// it names; error 3074 where there is none of that name. Without a name it is about all of them, unless it says
+/// something that is only about one (error 3079 where there are several).
 pub trait Replicas: Send + Sync {
-    /// CHANGE REPLICATION SOURCE TO. Errors 1235, 1776, 3021.
-    fn change(&self, options: &[(Ident, ReplicationValue)]) -> Result<()>;
-    /// CHANGE REPLICATION FILTER: names and values as they are written. Errors 1210, 1235, 3081.
-    fn change_filter(&self, rules: &[(Ident, Vec<Box<str>>)]) -> Result<()>;
-    /// START REPLICA, with what stands behind UNTIL. Errors 1200, 1235, 1277, and note 1254 where it runs.
-    fn start(self: Arc<Self>, until: &[(Ident, ReplicationValue)]) -> Result<()>;
-    /// STOP REPLICA; returns when nothing is applied any more.
-    fn stop(&self) -> Result<()>;
+    /// CHANGE REPLICATION SOURCE TO: makes the channel if it is not there. Errors 1210, 1231, 1235, 1624, 1776, 3021,
+    /// 3076, 3079, 3080, 3139.
+    fn change(&self, channel: Option<&str>, options: &[(Ident, ReplicationValue)]) -> Result<()>;
+    /// CHANGE REPLICATION FILTER: names and values as they are written. Errors 1210, 1235, 3085.
+    fn change_filter(&self, channel: Option<&str>, rules: &[(Ident, Vec<Box<str>>)]) -> Result<()>;
+    /// START REPLICA, with what stands behind UNTIL. Errors 1200, 1235, 1277, 3079; note 3083 where it runs.
+    fn start(&self, channel: Option<&str>, until: &[(Ident, ReplicationValue)]) -> Result<Notes>;
+    /// STOP REPLICA; returns when nothing is applied any more. Note 3084 where it does not run.
+    fn stop(&self, channel: Option<&str>) -> Result<Notes>;
     /// RESET REPLICA; `all`: the source is forgotten too. Error 3081 while it runs.
-    fn reset(&self, all: bool) -> Result<()>;
-    /// It runs.
-    fn runs(&self) -> bool;
-    /// It follows, and acknowledges what it has applied.
+    fn reset(&self, channel: Option<&str>, all: bool) -> Result<()>;
+    /// One follows, and acknowledges what it has applied.
     fn acknowledges(&self) -> bool;
-    /// SHOW REPLICA STATUS: names and values; `None` without a source.
-    fn status(&self) -> Option<Row>;
+    /// SHOW REPLICA STATUS: names and values of each channel that has a source.
+    fn status(&self, channel: Option<&str>) -> Result<Vec<Row>>;
     /// Rows of a table.
     fn rows(&self, of: Table) -> Vec<Row>;
 }

@@ -1,10 +1,11 @@
 //! Events become transactions. One that a rule of the log's grammar does not allow ends the replica.
 
+use super::Fault;
+use super::channel::{Channel, Kept};
 use super::filter::Filter;
 use super::source::Position;
 use super::status::Transaction;
 use super::until::Until;
-use super::{Fault, Shared};
 use gannet_base::DecodeError;
 use gannet_binlog::event::{Event, flags, kind};
 use gannet_binlog::format::{FormatDescription, Gtid, Rotate, XaPrepare};
@@ -12,14 +13,16 @@ use gannet_binlog::map::TableMap;
 use gannet_binlog::packed::Packed;
 use gannet_binlog::query::{Query, Settings};
 use gannet_binlog::{Checksum, Header};
-use gannet_catalog::POSITION;
+use gannet_catalog::Position as Record;
 use gannet_core::binlog::OwnGtid;
+use gannet_core::vars::Live;
 use gannet_core::xa::Branch;
 use gannet_runtime::{Unpark, WallTime, sleep};
 use gannet_session::follow::Follower;
 use gannet_types::gtid::Source as GtidSource;
 use gannet_types::sql_err;
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Between transactions, or in one.
@@ -34,7 +37,10 @@ enum Place {
 
 /// Applies events as they come.
 pub(crate) struct Events<'s> {
-    shared: &'s Shared,
+    shared: &'s Channel,
+    /// The record of where it stands.
+    record: Arc<str>,
+    own_id: u32,
     follower: Follower,
     position: Position,
     checksum: Checksum,
@@ -49,7 +55,9 @@ pub(crate) struct Events<'s> {
 
 /// What is applied, when, and how far.
 pub(crate) struct Choice {
-    pub(crate) filter: Filter,
+    pub(crate) filter: Arc<Filter>,
+    /// Servers whose transactions are passed over.
+    pub(crate) ignored: Vec<u32>,
     /// Seconds from a commit at the source on.
     pub(crate) delay_s: u64,
     pub(crate) until: Until,
@@ -60,10 +68,12 @@ fn damaged(e: DecodeError) -> Fault {
 }
 
 impl<'s> Events<'s> {
-    pub(crate) fn new(shared: &'s Shared, follower: Follower, position: Position, choice: Choice) -> Events<'s> {
+    pub(crate) fn new(shared: &'s Channel, follower: Follower, position: Position, choice: Choice) -> Events<'s> {
         Events {
             choice,
             left_out: HashSet::new(),
+            record: shared.name_of(Kept::Position),
+            own_id: shared.core.globals.get(Live::ServerId).as_u64() as u32,
             shared,
             follower,
             position,
@@ -120,7 +130,7 @@ impl<'s> Events<'s> {
                 let gtid = Gtid::decode(body).map_err(damaged)?;
                 self.begin(&header, Some((gtid.uuid, gtid.number)))?;
                 self.shared.status.lock().begins(Transaction {
-                    gtid: format!("{}:{}", gtid.uuid, gtid.number),
+                    gtid: Some((gtid.uuid, gtid.number)),
                     original_us: gtid.first_committed_us,
                     immediate_us: gtid.committed_us,
                     ..Transaction::default()
@@ -162,8 +172,24 @@ impl<'s> Events<'s> {
         }
         self.wait_for(header)?;
         let known = |(uuid, n): &OwnGtid| self.position.applied.contains(&GtidSource::from(*uuid), *n);
-        self.skips = gtid.as_ref().is_some_and(known) || !self.follower.begin(gtid)?;
+        self.skips = self.ignores(header, gtid) || gtid.as_ref().is_some_and(known) || !self.follower.begin(gtid)?;
         (self.gtid, self.place) = (gtid, Place::Begun);
+        Ok(())
+    }
+
+    /// A transaction of a server that is not listened to, or one of this server that has come back to it, which only
+    /// GTIDs would tell.
+    fn ignores(&self, header: &Header, gtid: Option<OwnGtid>) -> bool {
+        self.choice.ignored.contains(&header.server_id) || gtid.is_none() && header.server_id == self.own_id
+    }
+
+    /// One without a GTID begins.
+    fn begin_unnamed(&mut self, header: &Header) -> Result<(), Fault> {
+        self.wait_for(header)?;
+        self.skips = self.ignores(header, None);
+        if !self.skips {
+            self.follower.begin(None)?;
+        }
         Ok(())
     }
 
@@ -222,7 +248,7 @@ impl<'s> Events<'s> {
     }
 
     /// Where the log stands behind an event that ends a transaction.
-    fn behind(&mut self, header: &Header) -> Vec<u8> {
+    fn behind(&mut self, header: &Header) -> Record {
         // 0 in what was never in a file.
         if header.end_position != 0 {
             let high = self.position.at & !u64::from(u32::MAX);
@@ -235,7 +261,7 @@ impl<'s> Events<'s> {
         if let Some((uuid, number)) = self.gtid {
             self.position.applied.add(&GtidSource::from(uuid), number..number + 1);
         }
-        self.position.encode()
+        (self.record.clone(), self.position.encode())
     }
 
     fn ended(&mut self, header: &Header) -> Result<(), Fault> {
@@ -256,8 +282,7 @@ impl<'s> Events<'s> {
         }
         if self.place != Place::Inside && (is(b"BEGIN") || is(b"START TRANSACTION") || starts_branch) {
             if self.place == Place::Between {
-                self.wait_for(header)?;
-                self.follower.begin(None)?;
+                self.begin_unnamed(header)?;
             }
             self.place = Place::Inside;
             return match (self.skips, starts_branch) {
@@ -266,14 +291,17 @@ impl<'s> Events<'s> {
                 (false, false) => Ok(self.follower.start()?),
             };
         }
-        let left_out = !self.choice.filter.takes_statement(&String::from_utf8_lossy(query.schema), query.text);
+        let filter = self.choice.filter.clone();
+        let schema = String::from_utf8_lossy(query.schema);
+        let takes = filter.takes_statement(&schema, query.text);
+        let left_out = takes.is_none();
+        let query = Query { schema: takes.unwrap_or_default().as_bytes(), ..query };
         if self.place == Place::Inside {
             let passes = self.skips || left_out;
             return if passes { Ok(()) } else { Ok(self.follower.query(&query, header.timestamp, None)?) };
         }
         if self.place == Place::Between {
-            self.wait_for(header)?;
-            self.follower.begin(None)?;
+            self.begin_unnamed(header)?;
         }
         let position = self.behind(header);
         match (self.skips, left_out) {
@@ -285,31 +313,37 @@ impl<'s> Events<'s> {
         self.ended(header)
     }
 
-    /// A table map, or rows, of a table that a filter leaves out.
-    fn leaves_out(&mut self, event: u8, body: &[u8]) -> Result<bool, Fault> {
-        if self.choice.filter.is_empty() {
-            return Ok(false);
-        }
-        if event != kind::TABLE_MAP {
-            let [a, b, c, d, e, f] = *body.first_chunk().unwrap_or(&[0xFF; 6]);
-            return Ok(self.left_out.contains(&u64::from_le_bytes([a, b, c, d, e, f, 0, 0])));
-        }
-        let map = TableMap::decode(body).map_err(damaged)?;
-        let takes = self.choice.filter.takes_rows(&map.schema, &map.name);
-        if takes {
+    /// A table that rows follow of, in the database that they go to.
+    fn table(&mut self, body: &[u8]) -> Result<(), Fault> {
+        let mut map = TableMap::decode(body).map_err(damaged)?;
+        let filter = &self.choice.filter;
+        if !filter.is_empty() {
+            map.schema = filter.rewritten(&map.schema).to_owned();
+            if !filter.takes_rows(&map.schema, &map.name) {
+                self.left_out.insert(map.id);
+                return Ok(());
+            }
             self.left_out.remove(&map.id);
-        } else {
-            self.left_out.insert(map.id);
         }
-        Ok(!takes)
+        self.follower.map(map);
+        Ok(())
     }
 
     fn rows(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
         if self.place != Place::Inside {
             return Err(Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "rows outside of a transaction")));
         }
-        let passes = self.skips || self.leaves_out(header.kind, body)?;
-        if passes { Ok(()) } else { Ok(self.follower.rows(header.kind, body, header.timestamp)?) }
+        if self.skips {
+            return Ok(());
+        }
+        if header.kind == kind::TABLE_MAP {
+            return self.table(body);
+        }
+        let [a, b, c, d, e, f] = *body.first_chunk().unwrap_or(&[0xFF; 6]);
+        if self.left_out.contains(&u64::from_le_bytes([a, b, c, d, e, f, 0, 0])) {
+            return Ok(());
+        }
+        Ok(self.follower.rows(header.kind, body, header.timestamp)?)
     }
 
     fn end(&mut self, header: &Header) -> Result<(), Fault> {
@@ -347,7 +381,7 @@ impl<'s> Events<'s> {
                 let named = Branch { format: branch.format.into(), gtrid, bqual };
                 let then = Box::new(self.position.clone());
                 let record = Position { preparing: Some((named, then)), ..before }.encode();
-                self.shared.store(&[(POSITION, Some(record))])?;
+                self.shared.store(&[(Kept::Position, Some(record))])?;
             }
             self.follower.query(&query, header.timestamp, Some(&position))?;
         }

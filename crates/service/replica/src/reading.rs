@@ -1,7 +1,8 @@
 //! The connection to the source.
 
+use super::Fault;
+use super::channel::Channel;
 use super::source::{Position, Source};
-use super::{Fault, Shared};
 use gannet_binlog::format::put_gtids;
 use gannet_core::vars::Live;
 use gannet_runtime::{fs, run_blocking};
@@ -70,11 +71,11 @@ fn tls(source: &Source) -> Result<Tls, Fault> {
 
 impl Reading {
     /// Connects, and asks for the events behind `position`.
-    pub(crate) fn open(shared: &Shared, source: &Source, position: &Position) -> Result<Reading, Fault> {
+    pub(crate) fn open(shared: &Channel, source: &Source, position: &Position) -> Result<Reading, Fault> {
         run_blocking(|| Reading::connect(shared, source, position))
     }
 
-    fn connect(shared: &Shared, source: &Source, position: &Position) -> Result<Reading, Fault> {
+    fn connect(shared: &Channel, source: &Source, position: &Position) -> Result<Reading, Fault> {
         let heartbeat = Duration::from_millis(source.heartbeat_ms);
         let options = Options {
             user: source.user.clone(),
@@ -150,7 +151,7 @@ impl Reading {
     }
 
     /// The next packets; `None`: the source has ended the log.
-    pub(crate) fn next(&mut self, shared: &Shared) -> Result<Option<Vec<Vec<u8>>>, Fault> {
+    pub(crate) fn next(&mut self, shared: &Channel) -> Result<Option<Vec<Vec<u8>>>, Fault> {
         let connection = &mut self.connection;
         let read = run_blocking(|| {
             let mut packets = vec![connection.receive()?];
@@ -195,7 +196,7 @@ fn register(c: &mut Connection, server_id: u32) -> Result<(), Fault> {
 }
 
 /// All that is not executed here.
-fn by_gtids(shared: &Shared, position: &Position, server_id: u32) -> (u8, Vec<u8>) {
+fn by_gtids(shared: &Channel, position: &Position, server_id: u32) -> (u8, Vec<u8>) {
     let mut has = position.applied.clone();
     if let Some(log) = shared.core.binlog() {
         has.add_all(&log.executed(&shared.core.engine));

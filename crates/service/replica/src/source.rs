@@ -9,6 +9,8 @@ use gannet_types::{Result, SqlError, sql_err};
 /// CHANGE REPLICATION SOURCE TO.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Source {
+    /// The channel's name as it was given.
+    pub(crate) channel: String,
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) user: String,
@@ -33,6 +35,8 @@ pub(crate) struct Source {
     pub(crate) key_check: String,
     /// Seconds that a transaction waits, from its commit at the source on.
     pub(crate) delay_s: u64,
+    /// IGNORE_SERVER_IDS: servers whose transactions are passed over.
+    pub(crate) ignored: Vec<u32>,
     /// START REPLICA was given, and STOP REPLICA was not.
     pub(crate) started: bool,
 }
@@ -40,6 +44,7 @@ pub(crate) struct Source {
 impl Default for Source {
     fn default() -> Source {
         Source {
+            channel: String::new(),
             host: String::new(),
             port: 3306,
             user: String::new(),
@@ -55,6 +60,7 @@ impl Default for Source {
             public_key: false,
             key_check: "STREAM".to_owned(),
             delay_s: 0,
+            ignored: Vec::new(),
             started: false,
         }
     }
@@ -85,8 +91,15 @@ pub(crate) fn lines(record: &[u8]) -> impl Iterator<Item = (String, String)> {
 }
 
 pub(crate) fn line(out: &mut String, name: &str, value: impl std::fmt::Display) {
-    let value = value.to_string().replace('\\', "\\\\").replace('\n', "\\n");
-    out.push_str(&format!("{name}={value}\n"));
+    use std::fmt::Write;
+    let written = out.len() + name.len() + 1;
+    // A text takes all that is written to it.
+    let _infallible = write!(out, "{name}={value}");
+    if out[written..].contains(['\\', '\n']) {
+        let value = out[written..].replace('\\', "\\\\").replace('\n', "\\n");
+        out.replace_range(written.., &value);
+    }
+    out.push('\n');
 }
 
 fn unescaped(value: &str) -> String {
@@ -104,6 +117,7 @@ fn unescaped(value: &str) -> String {
 impl Source {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = String::new();
+        line(&mut out, "channel", &self.channel);
         line(&mut out, "host", &self.host);
         line(&mut out, "port", self.port);
         line(&mut out, "user", &self.user);
@@ -119,6 +133,7 @@ impl Source {
         line(&mut out, "public_key", u8::from(self.public_key));
         line(&mut out, "key_check", &self.key_check);
         line(&mut out, "delay", self.delay_s);
+        line(&mut out, "ignored", self.shown_ignored());
         line(&mut out, "started", u8::from(self.started));
         out.into_bytes()
     }
@@ -128,6 +143,7 @@ impl Source {
         for (name, value) in lines(record) {
             let number = value.parse().unwrap_or(0);
             match name.as_str() {
+                "channel" => it.channel = value,
                 "host" => it.host = value,
                 "port" => it.port = number as u16,
                 "user" => it.user = value,
@@ -143,11 +159,22 @@ impl Source {
                 "public_key" => it.public_key = number != 0,
                 "key_check" => it.key_check = value,
                 "delay" => it.delay_s = number,
+                "ignored" => it.ignored = value.split(", ").filter_map(|id| id.parse().ok()).collect(),
                 "started" => it.started = number != 0,
                 _ => {}
             }
         }
         it
+    }
+
+    /// IGNORE_SERVER_IDS in SHOW REPLICA STATUS.
+    pub(crate) fn shown_ignored(&self) -> String {
+        self.ignored.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Of the channel with this name.
+    pub(crate) fn named(self, channel: &str) -> Source {
+        Source { channel: channel.to_owned(), ..self }
     }
 
     /// With the options of a statement, and where reading begins if these say so. Errors 1210, 1231, 1235, 1624, 1776.
@@ -179,6 +206,7 @@ impl Source {
                 "SSL_KEY" => it.tls_key = text,
                 "GET_MASTER_PUBLIC_KEY" | "GET_SOURCE_PUBLIC_KEY" => it.public_key = on()?,
                 "REQUIRE_TABLE_PRIMARY_KEY_CHECK" => it.key_check = key_check(text)?,
+                "IGNORE_SERVER_IDS" => it.ignored = server_ids(value).ok_or_else(|| sql_err!(WrongArguments, name))?,
                 "DELAY" => match number()? {
                     delay if (0.0..=MOST_DELAY).contains(&delay) => it.delay_s = delay as u64,
                     _ => return Err(sql_err!(WrongArguments, name)),
@@ -193,6 +221,15 @@ impl Source {
         let from = (placed || anew).then(|| (file.unwrap_or_default(), position.unwrap_or(4).max(4)));
         Ok((it, from))
     }
+}
+
+/// The numbers of servers, each once.
+fn server_ids(value: &ReplicationValue) -> Option<Vec<u32>> {
+    let ReplicationValue::List(list) = value else { return None };
+    let mut ids = list.iter().map(|id| u32::try_from(*id)).collect::<std::result::Result<Vec<u32>, _>>().ok()?;
+    ids.sort_unstable();
+    ids.dedup();
+    Some(ids)
 }
 
 /// REQUIRE_TABLE_PRIMARY_KEY_CHECK. Error 1231.
@@ -212,7 +249,6 @@ fn is_default(short: &str, value: &ReplicationValue, text: &str) -> bool {
         "BIND" | "NETWORK_NAMESPACE" | "SSL_CAPATH" | "SSL_CIPHER" | "SSL_CRL" | "SSL_CRLPATH" => text.is_empty(),
         "TLS_VERSION" | "PUBLIC_KEY_PATH" => text.is_empty(),
         "TLS_CIPHERSUITES" | "PRIVILEGE_CHECKS_USER" => matches!(value, ReplicationValue::Null),
-        "IGNORE_SERVER_IDS" => matches!(value, ReplicationValue::List(list) if list.is_empty()),
         "SSL_VERIFY_SERVER_CERT" | "CONNECTION_AUTO_FAILOVER" | "REQUIRE_ROW_FORMAT" | "GTID_ONLY" => text == "0",
         "COMPRESSION_ALGORITHMS" => text == "uncompressed",
         "ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS" => text.eq_ignore_ascii_case("LOCAL"),

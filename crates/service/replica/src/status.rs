@@ -3,8 +3,10 @@
 use super::filter::Filter;
 use super::source::{Position, Source};
 use super::until::Until;
+use gannet_core::binlog::OwnGtid;
 use gannet_core::replication::Row;
 use gannet_runtime::WallTime;
+use gannet_types::gtid::GtidSet;
 use gannet_types::{SqlError, Value};
 
 /// An error, and when it came (microseconds since 1970).
@@ -18,13 +20,19 @@ pub(crate) struct Failed {
 /// A transaction, by the GTID that it has; times are microseconds since 1970, 0 where it has not come to that.
 #[derive(Clone, Default)]
 pub(crate) struct Transaction {
-    pub(crate) gtid: String,
+    pub(crate) gtid: Option<OwnGtid>,
     /// When the first server committed it, and when the source did.
     pub(crate) original_us: u64,
     pub(crate) immediate_us: u64,
     /// When this server began and ended to apply it.
     pub(crate) begun_us: u64,
     pub(crate) ended_us: u64,
+}
+
+impl Transaction {
+    pub(crate) fn name(&self) -> String {
+        self.gtid.map(|(uuid, number)| format!("{uuid}:{number}")).unwrap_or_default()
+    }
 }
 
 /// What the task is at.
@@ -46,7 +54,7 @@ pub(crate) struct Status {
     pub(crate) applied: u64,
     file: String,
     position: u64,
-    pub(crate) retrieved: String,
+    pub(crate) retrieved: GtidSet,
     /// When the source committed what was applied last, and when it was heard of last: seconds since 1970.
     source_s: u64,
     heard_s: u64,
@@ -106,7 +114,7 @@ impl Status {
         self.applied += 1;
         self.last = std::mem::take(&mut self.current);
         self.last.ended_us = WallTime::now().micros();
-        self.retrieved = position.applied.to_string();
+        self.retrieved = position.applied.clone();
         self.heard_s = WallTime::now().seconds();
         self.applying = true;
     }
@@ -138,6 +146,11 @@ impl Status {
         Value::UInt(behind)
     }
 
+    /// Where it stands; before it has read anything, where that is kept.
+    pub(crate) fn place<'a>(&'a self, kept: &'a Position) -> (&'a str, u64) {
+        if self.file.is_empty() { (&kept.file, kept.at) } else { (&self.file, self.position) }
+    }
+
     fn doing(&self) -> &'static str {
         match self.remaining_s {
             None => "Reading event from the source",
@@ -145,7 +158,13 @@ impl Status {
         }
     }
 
-    pub(crate) fn row(&self, source: &Source, kept: &Position, executed: &str, filter: &Filter) -> Row {
+    pub(crate) fn row(
+        &self,
+        (channel, source): (&str, &Source),
+        kept: &Position,
+        executed: &str,
+        filter: &Filter,
+    ) -> Row {
         let text = |text: &str| Value::text(text);
         let number = Value::UInt;
         let (io, state) = match (self.running, self.connected) {
@@ -153,8 +172,7 @@ impl Status {
             (true, false) => ("Connecting", "Connecting to source"),
             (false, _) => ("No", ""),
         };
-        let shown = &self.file;
-        let (file, at) = if shown.is_empty() { (&kept.file, kept.at) } else { (shown, self.position) };
+        let (file, at) = self.place(kept);
         let (last, empty) = (&self.applying_error, || Value::text(""));
         let applies = self.running && last.number == 0;
         let mut row = vec![
@@ -171,7 +189,8 @@ impl Status {
             ("Replica_IO_Running", text(io)),
             ("Replica_SQL_Running", text(if applies { "Yes" } else { "No" })),
         ];
-        row.extend(filter.shown().map(|(name, rules)| (name, text(&rules))));
+        let [rules @ .., rewrites] = filter.shown().map(|(name, rules)| (name, text(&rules)));
+        row.extend(rules);
         row.extend([
             ("Last_Errno", number(last.number.into())),
             ("Last_Error", text(&last.text)),
@@ -183,17 +202,8 @@ impl Status {
             ("Until_Log_Pos", number(self.until.place().1)),
         ]);
         row.extend(tls(source));
+        row.extend(self.errors(source));
         row.extend([
-            ("Seconds_Behind_Source", self.behind()),
-            ("Source_SSL_Verify_Server_Cert", text("No")),
-            ("Last_IO_Errno", number(self.source_error.number.into())),
-            ("Last_IO_Error", text(&self.source_error.text)),
-            ("Last_SQL_Errno", number(last.number.into())),
-            ("Last_SQL_Error", text(&last.text)),
-            ("Replicate_Ignore_Server_Ids", empty()),
-            ("Source_Server_Id", number(self.source_id)),
-            ("Source_UUID", text(&self.source_uuid)),
-            ("Source_Info_File", text("the dictionary")),
             ("SQL_Delay", number(source.delay_s)),
             ("SQL_Remaining_Delay", self.remaining_s.map_or(Value::Null, number)),
             ("Replica_SQL_Running_State", text(if applies { self.doing() } else { "" })),
@@ -203,17 +213,34 @@ impl Status {
             ("Last_SQL_Error_Timestamp", text(&moment(last.at_us))),
             ("Source_SSL_Crl", empty()),
             ("Source_SSL_Crlpath", empty()),
-            ("Retrieved_Gtid_Set", text(&self.retrieved)),
+            ("Retrieved_Gtid_Set", text(&self.retrieved.to_string())),
             ("Executed_Gtid_Set", text(executed)),
             ("Auto_Position", number(u64::from(source.auto_position))),
-            ("Replicate_Rewrite_DB", empty()),
-            ("Channel_Name", empty()),
+            rewrites,
+            ("Channel_Name", text(channel)),
             ("Source_TLS_Version", empty()),
             ("Source_public_key_path", empty()),
             ("Get_Source_public_key", number(source.public_key.into())),
             ("Network_Namespace", empty()),
         ]);
         row
+    }
+
+    fn errors(&self, source: &Source) -> [(&'static str, Value); 10] {
+        let (text, number) = (|text: &str| Value::text(text), Value::UInt);
+        let last = &self.applying_error;
+        [
+            ("Seconds_Behind_Source", self.behind()),
+            ("Source_SSL_Verify_Server_Cert", text("No")),
+            ("Last_IO_Errno", number(self.source_error.number.into())),
+            ("Last_IO_Error", text(&self.source_error.text)),
+            ("Last_SQL_Errno", number(last.number.into())),
+            ("Last_SQL_Error", text(&last.text)),
+            ("Replicate_Ignore_Server_Ids", text(&source.shown_ignored())),
+            ("Source_Server_Id", number(self.source_id)),
+            ("Source_UUID", text(&self.source_uuid)),
+            ("Source_Info_File", text("mysql.slave_master_info")),
+        ]
     }
 }
 

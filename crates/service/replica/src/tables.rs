@@ -1,9 +1,13 @@
-//! Tables of performance_schema about the replica. What reads and what applies is one task.
+//! Tables of performance_schema and mysql about the replica. What reads and what applies is one task.
 
-use super::source::Source;
+use super::source::{Position, Source};
 use super::status::{Failed, Status};
 use gannet_core::replication::{Row, Table};
 use gannet_types::Value;
+
+/// What MySQL 8.4 has in `Number_of_lines`: the fields of each.
+const MASTER_INFO_LINES: u64 = 33;
+const RELAY_LOG_INFO_LINES: u64 = 14;
 
 fn text(text: &str) -> Value {
     Value::text(text)
@@ -60,7 +64,7 @@ fn applier_configuration(source: &Source) -> Row {
 
 impl Status {
     /// A row of `of` for this source.
-    pub(crate) fn table(&self, of: Table, source: &Source) -> Row {
+    pub(crate) fn table(&self, of: Table, source: &Source, kept: &Position) -> Row {
         match of {
             Table::ConnectionConfiguration => connection_configuration(source),
             Table::ConnectionStatus => self.connection(),
@@ -70,7 +74,9 @@ impl Status {
                 ("REMAINING_DELAY", self.remaining_s.map_or(Value::Null, number)),
             ],
             Table::Workers => self.worker(),
-            Table::Filters => Vec::new(),
+            Table::MasterInfo => self.master_info(source, kept),
+            Table::RelayLogInfo => self.relay_log_info(source, kept),
+            Table::Filters | Table::GlobalFilters | Table::WorkerInfo => Vec::new(),
         }
     }
 
@@ -91,8 +97,8 @@ impl Status {
             ("SERVICE_STATE", self.state(true)),
             ("COUNT_RECEIVED_HEARTBEATS", number(self.heartbeats)),
             ("LAST_HEARTBEAT_TIMESTAMP", number(self.heartbeat_us)),
-            ("RECEIVED_TRANSACTION_SET", text(&self.retrieved)),
-            ("LAST_QUEUED_TRANSACTION", text(&last.gtid)),
+            ("RECEIVED_TRANSACTION_SET", text(&self.retrieved.to_string())),
+            ("LAST_QUEUED_TRANSACTION", text(&last.name())),
             ("LAST_QUEUED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", number(last.original_us)),
             ("LAST_QUEUED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", number(last.immediate_us)),
             ("LAST_QUEUED_TRANSACTION_START_QUEUE_TIMESTAMP", number(last.begun_us)),
@@ -107,17 +113,64 @@ impl Status {
         let mut row = vec![
             ("THREAD_ID", Value::Null),
             ("SERVICE_STATE", self.state(false)),
-            ("LAST_APPLIED_TRANSACTION", text(&last.gtid)),
+            ("LAST_APPLIED_TRANSACTION", text(&last.name())),
             ("LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", number(last.original_us)),
             ("LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", number(last.immediate_us)),
             ("LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP", number(last.begun_us)),
             ("LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP", number(last.ended_us)),
-            ("APPLYING_TRANSACTION", text(&current.gtid)),
+            ("APPLYING_TRANSACTION", text(&current.name())),
             ("APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", number(current.original_us)),
             ("APPLYING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", number(current.immediate_us)),
             ("APPLYING_TRANSACTION_START_APPLY_TIMESTAMP", number(current.begun_us)),
         ];
         row.extend(error(&self.applying_error));
         row
+    }
+
+    /// Whom it follows. The place is that of what is applied: there is nothing that is read and not applied yet.
+    fn master_info(&self, source: &Source, kept: &Position) -> Row {
+        let (file, at) = self.place(kept);
+        let flag = |on: bool| number(on.into());
+        let ids = source.ignored.iter().map(|id| format!(" {id}")).collect::<String>();
+        vec![
+            ("Number_of_lines", number(MASTER_INFO_LINES)),
+            ("Master_log_name", text(file)),
+            ("Master_log_pos", number(at)),
+            ("Host", text(&source.host)),
+            ("User_name", text(&source.user)),
+            ("User_password", text(&source.password)),
+            ("Port", number(source.port.into())),
+            ("Connect_retry", number(source.retry_s)),
+            ("Enabled_ssl", flag(source.tls)),
+            ("Ssl_ca", text(&source.tls_ca)),
+            ("Ssl_cert", text(&source.tls_cert)),
+            ("Ssl_key", text(&source.tls_key)),
+            ("Heartbeat", Value::Double(source.heartbeat_ms as f64 / 1000.0)),
+            ("Ignored_server_ids", text(&format!("{}{ids}", source.ignored.len()))),
+            ("Uuid", text(&self.source_uuid)),
+            ("Retry_count", number(source.retries)),
+            ("Enabled_auto_position", flag(source.auto_position)),
+            ("Get_public_key", flag(source.public_key)),
+            ("Master_compression_algorithm", text("uncompressed")),
+            ("Master_zstd_compression_level", number(3)),
+            ("Tls_ciphersuites", Value::Null),
+        ]
+    }
+
+    /// What is applied. There is no relay log.
+    fn relay_log_info(&self, source: &Source, kept: &Position) -> Row {
+        let (file, at) = self.place(kept);
+        vec![
+            ("Number_of_lines", number(RELAY_LOG_INFO_LINES)),
+            ("Master_log_name", text(file)),
+            ("Master_log_pos", number(at)),
+            ("Sql_delay", number(source.delay_s)),
+            ("Id", number(1)),
+            ("Privilege_checks_username", Value::Null),
+            ("Privilege_checks_hostname", Value::Null),
+            ("Require_table_primary_key_check", text(&source.key_check)),
+            ("Assign_gtids_to_anonymous_transactions_type", text("LOCAL")),
+            ("Assign_gtids_to_anonymous_transactions_value", Value::Null),
+        ]
     }
 }

@@ -129,10 +129,8 @@ impl Applier {
     }
 
     /// A table map.
-    pub fn map(&mut self, body: &[u8]) -> Result<()> {
-        let map = TableMap::decode(body).map_err(damaged)?;
+    pub fn map(&mut self, map: TableMap) {
         self.maps.insert(map.id, map);
-        Ok(())
     }
 
     /// Applies an event of rows. Errors 1032, 1062, 1146, 1677 and those of the statements.
@@ -376,7 +374,10 @@ fn events(session: &mut Session, applier: &mut Applier, mut bytes: &[u8]) -> Res
 /// An event of a statement's rows.
 fn rows_event(session: &mut Session, applier: &mut Applier, kind: u8, body: &[u8]) -> Result<()> {
     match kind {
-        kind::TABLE_MAP => applier.map(body),
+        kind::TABLE_MAP => {
+            applier.map(TableMap::decode(body).map_err(damaged)?);
+            Ok(())
+        }
         kind::ROWS_QUERY => Ok(()),
         kind::WRITE_ROWS | kind::UPDATE_ROWS | kind::DELETE_ROWS => applier.rows(session, kind, body),
         kind::WRITE_ROWS_V1 | kind::UPDATE_ROWS_V1 | kind::DELETE_ROWS_V1 => applier.rows(session, kind, body),

@@ -7,8 +7,9 @@ use super::reply::{Done, Ended, Manner, Reply};
 use super::{Charsets, Session};
 use gannet_base::Attached;
 use gannet_binlog::event::kind;
+use gannet_binlog::map::TableMap;
 use gannet_binlog::query::{Query, Settings, flags2};
-use gannet_catalog::POSITION;
+use gannet_catalog::Position;
 use gannet_core::binlog::OwnGtid;
 use gannet_core::vars::{Live, VarValue};
 use gannet_core::work::{Gtids, NextGtid};
@@ -133,14 +134,14 @@ impl Follower {
     }
 
     /// A statement. `position`: where the log stands behind it, if it is a transaction by itself.
-    pub fn query(&mut self, query: &Query<'_>, timestamp: u32, position: Option<&[u8]>) -> Result<()> {
+    pub fn query(&mut self, query: &Query<'_>, timestamp: u32, position: Option<&Position>) -> Result<()> {
         let keys = self.keys;
         self.command(|session, applier| {
             applier.leave(session);
             under(session, &query.settings, timestamp, keys);
             let schema = String::from_utf8_lossy(query.schema).into_owned();
             session.state.set_database((!schema.is_empty()).then(|| schema.into()));
-            session.position = position.map(<[u8]>::to_vec);
+            session.position = position.cloned();
             let outcome = match (run(session, query.text), query.text.strip_suffix(ROWS_FOLLOW)) {
                 // One that is there and empty was made before a crash.
                 (Err(e), Some(text)) if e.code() == ErrorCode::TableExists && is_empty(session, text)? => {
@@ -161,12 +162,14 @@ impl Follower {
         .and_then(|lsn| self.left(lsn))
     }
 
-    /// A table map, or rows.
+    /// A table whose rows follow.
+    pub fn map(&mut self, map: TableMap) {
+        self.applier.map(map);
+    }
+
+    /// Rows.
     pub fn rows(&mut self, kind: u8, body: &[u8], timestamp: u32) -> Result<()> {
         self.command(|session, applier| {
-            if kind == kind::TABLE_MAP {
-                return applier.map(body);
-            }
             session.state.fixed_time_us = Some(i64::from(timestamp) * 1_000_000);
             applier.rows(session, kind, body)
         })
@@ -174,7 +177,7 @@ impl Follower {
 
     /// The transaction ends; `position` is kept with it, in the same commit. So it need not be durable before the next
     /// one is applied: see [`Follower::settle`].
-    pub fn commit(&mut self, position: &[u8]) -> Result<()> {
+    pub fn commit(&mut self, position: &Position) -> Result<()> {
         let lsn = self.command(|session, _| commit(session, position))?;
         self.left(lsn)
     }
@@ -206,14 +209,14 @@ impl Follower {
 }
 
 /// Commits; the log is waited for by [`Follower::settle`].
-fn commit(session: &mut Session, position: &[u8]) -> Result<Option<Lsn>> {
+fn commit(session: &mut Session, (name, position): &Position) -> Result<Option<Lsn>> {
     if !session.work.transaction().is_open() {
         session.work.start(None, false)?;
     }
     session.begin_statement()?;
     let server = session.server.clone();
     let stored = server.catalog.replication();
-    stored.put(session.work.txn_mut(), POSITION, position).map_err(from_engine)?;
+    stored.put(session.work.txn_mut(), name, position).map_err(from_engine)?;
     session.work.leave_waiting(true);
     let outcome = session.commit(Completion::default());
     session.work.leave_waiting(false);
@@ -326,15 +329,4 @@ fn under(session: &mut Session, settings: &Settings, timestamp: u32, keys: KeyCh
         vars.set(Live::SqlRequirePrimaryKey, VarValue::bool(on));
     }
     session.refresh();
-}
-
-impl OwnSession {
-    /// Error 1872 where the dictionary cannot be read.
-    pub fn position(&mut self) -> Result<Option<Vec<u8>>> {
-        let server = self.session().server.clone();
-        let mut txn = server.engine.begin(Default::default());
-        let found = server.catalog.replication().get(&mut txn, POSITION).map_err(from_engine)?;
-        txn.rollback().map_err(from_engine)?;
-        Ok(found)
-    }
 }

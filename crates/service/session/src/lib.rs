@@ -161,7 +161,7 @@ pub struct Session {
     /// The text of the statement that runs, where the connection's is another one's: of CALL, or of EXECUTE.
     pub(crate) own_text: Option<Arc<[u8]>>,
     /// Where another server's log stands behind the definition that runs: kept with it.
-    pub(crate) position: Option<Vec<u8>>,
+    pub(crate) position: Option<gannet_catalog::Position>,
     /// BINLOG.
     pub(crate) applier: Option<Box<apply::Applier>>,
     /// Of stored programs that were called.

@@ -3,15 +3,12 @@
 use super::Session;
 use super::reply::Done;
 use gannet_core::replication::Replicas;
-use gannet_parser::ast::Replication;
+use gannet_parser::ast::{Ident, Replication};
 use gannet_types::{Result, SqlError, sql_err};
 use std::sync::Arc;
 
-/// The replica, for the default channel. Error 1235 for others.
-fn replica(session: &Session, channel: Option<&str>) -> Result<Arc<dyn Replicas>> {
-    if channel.is_some_and(|name| !name.is_empty()) {
-        return Err(SqlError::unsupported("channels of replication"));
-    }
+/// Error 1235 in a process without it.
+fn replica(session: &Session) -> Result<Arc<dyn Replicas>> {
     session.server.replicas().ok_or_else(|| SqlError::unsupported("replication in this process"))
 }
 
@@ -20,31 +17,39 @@ pub(crate) fn replication(session: &mut Session, statement: &Replication) -> Res
     if session.work.transaction().is_open() || !session.locked.is_empty() {
         return Err(sql_err!(LockOrActiveTransaction));
     }
-    match statement {
-        Replication::ChangeSource { options, channel } => replica(session, channel.as_deref())?.change(options)?,
-        Replication::Replica { start, threads, until, credentials, channel, all: false } => {
+    let notes = match statement {
+        Replication::ChangeSource { options, channel } => {
+            replica(session)?.change(channel.as_deref(), options)?;
+            let secret = |(name, _): &(Ident, _)| name.text.ends_with("_USER") || name.text.ends_with("_PASSWORD");
+            match (options.iter().any(secret), session.entry.tls.get()) {
+                (false, _) => Vec::new(),
+                (true, Some(_)) => vec![sql_err!(InsecureChangeSource)],
+                (true, None) => vec![sql_err!(InsecurePlainText), sql_err!(InsecureChangeSource)],
+            }
+        }
+        Replication::Replica { start, threads, until, credentials, channel, all } => {
             if !threads.is_empty() {
-                return Err(SqlError::unsupported("threads of a replica, which has one"));
+                return Err(SqlError::unsupported("threads of a replica, which are one"));
             }
             if !credentials.is_empty() {
                 return Err(SqlError::unsupported("START REPLICA with an account"));
             }
-            let replica = replica(session, channel.as_deref())?;
-            let runs = replica.runs();
-            if runs == *start {
-                session.note(&if runs { sql_err!(ReplicaWasRunning) } else { sql_err!(ReplicaWasNotRunning) });
-            }
-            if *start { replica.start(until)? } else { replica.stop()? }
+            let channel = channel.as_deref().filter(|_| !all);
+            let replica = replica(session)?;
+            if *start { replica.start(channel, until)? } else { replica.stop(channel)? }
         }
-        Replication::Replica { all: true, .. } => return Err(SqlError::unsupported("ALL SLAVES")),
-        Replication::ChangeFilter { rules, channel } => replica(session, channel.as_deref())?.change_filter(rules)?,
+        Replication::ChangeFilter { rules, channel } => {
+            replica(session)?.change_filter(channel.as_deref(), rules)?;
+            Vec::new()
+        }
         Replication::Group { .. } => return Err(SqlError::unsupported("group replication")),
         Replication::PurgeLogs { .. } => return Err(SqlError::internal("PURGE is another one's")),
-    }
+    };
+    notes.iter().for_each(|note| session.note(note));
     Ok(Done::default())
 }
 
 /// RESET REPLICA.
 pub(crate) fn reset(session: &Session, all: bool, channel: Option<&str>) -> Result<()> {
-    replica(session, channel)?.reset(all)
+    replica(session)?.reset(channel, all)
 }

@@ -428,9 +428,9 @@ fn show_direct(session: &mut Session, kind: &ShowKind) -> Result<RowsSink> {
             require_replication(session, Privilege::ReplicationSlave)?;
             session.show_replicas()
         }
-        ShowKind::ReplicaStatus { .. } => {
+        ShowKind::ReplicaStatus { channel, .. } => {
             require_replication(session, Privilege::ReplicationClient)?;
-            Ok(replica_status(session))
+            replica_status(session, channel.as_deref())
         }
         ShowKind::CreateView(name) => {
             let (schema, name) = table_of(session, name)?;
@@ -751,15 +751,14 @@ fn filtered(inner: ast::Query, like: &str, filter: &ShowFilter) -> ast::Query {
     }
 }
 
-/// SHOW REPLICA STATUS: nothing where no source is named.
-fn replica_status(session: &Session) -> RowsSink {
-    let found = session.server.replicas().and_then(|replica| replica.status());
+/// SHOW REPLICA STATUS: nothing where no source is named. Error 3074 for a channel that is not there.
+fn replica_status(session: &Session, channel: Option<&str>) -> Result<RowsSink> {
+    let found = session.server.replicas().map_or(Ok(Vec::new()), |replica| replica.status(channel))?;
     let names = ["Replica_IO_State", "Source_Host", "Source_User", "Source_Port"];
-    match found {
-        Some(row) => {
-            let columns = row.iter().map(|(name, _)| column(name, 1024)).collect();
-            table(columns, vec![row.into_iter().map(|(_, value)| value).collect()])
-        }
-        None => table(names.iter().map(|name| column(name, 255)).collect(), vec![]),
-    }
+    let columns = match found.first() {
+        Some(row) => row.iter().map(|(name, _)| column(name, 1024)).collect(),
+        None => names.iter().map(|name| column(name, 255)).collect(),
+    };
+    let values = |row: gannet_core::replication::Row| row.into_iter().map(|(_, value)| value).collect();
+    Ok(table(columns, found.into_iter().map(values).collect()))
 }

@@ -28,4 +28,4 @@ pub use follow::Gate;
 pub use parts::{PendingParts, begin_parts, exchange_part, finish_parts};
 pub use programs::set_triggers;
 pub use trees::{StoredTable, Trees};
-pub use words::{POSITION, Words};
+pub use words::{Position, Words};

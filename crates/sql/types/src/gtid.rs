@@ -46,13 +46,15 @@ impl Uuid {
 
 impl fmt::Display for Uuid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let (mut text, mut at) = ([b'-'; 36], 0);
         for (i, b) in self.0.iter().enumerate() {
-            if matches!(i, 4 | 6 | 8 | 10) {
-                f.write_str("-")?;
-            }
-            write!(f, "{b:02x}")?;
+            at += usize::from(matches!(i, 4 | 6 | 8 | 10));
+            text[at] = DIGITS[usize::from(b >> 4)];
+            text[at + 1] = DIGITS[usize::from(b & 15)];
+            at += 2;
         }
-        Ok(())
+        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
     }
 }
 

@@ -371,7 +371,7 @@ fn a_filter_leaves_out_what_it_says() {
     assert!(common::rows(&mut q, "SHOW DATABASES LIKE 'gone'").is_empty());
     let shown = ["Replicate_Ignore_DB", "Replicate_Ignore_Table", "Replicate_Wild_Ignore_Table", "Replicate_Do_DB"];
     assert_eq!(shown.map(|name| status(&mut q, name)), ["gone", "d.no", "d.tmp\\_%", ""]);
-    assert_eq!(error(&mut q, "CHANGE REPLICATION FILTER REPLICATE_DO_DB = (x)"), 3081);
+    assert_eq!(error(&mut q, "CHANGE REPLICATION FILTER REPLICATE_DO_DB = (x)"), 3085);
     drop(q);
     following.restart();
     let mut q = following.r.connect();
@@ -380,7 +380,8 @@ fn a_filter_leaves_out_what_it_says() {
     same(&mut c, &mut q, "SELECT * FROM d.t ORDER BY a");
     run(&mut q, "STOP REPLICA");
     for (rule, number) in [
-        ("REPLICATE_REWRITE_DB = ((a, b))", 1235),
+        ("REPLICATE_ALL = (a)", 1235),
+        ("REPLICATE_REWRITE_DB = (a)", 1210),
         ("REPLICATE_DO_TABLE = (t)", 1210),
         ("REPLICATE_WILD_DO_TABLE = ('x')", 1210),
     ] {
@@ -391,6 +392,139 @@ fn a_filter_leaves_out_what_it_says() {
     run(&mut q, "RESET REPLICA ALL");
     follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
     assert_eq!(status(&mut q, "Replicate_Do_DB"), "");
+}
+
+/// Two sources whose transactions go to databases of their own.
+#[test]
+fn channels_follow_sources_of_their_own() {
+    let sources = [source(), source()];
+    let mut c = sources.each_ref().map(|s| s.connect());
+    run(&mut c[1], "SET GLOBAL server_id = 7");
+    for (c, n) in c.iter_mut().zip([1, 2]) {
+        for sql in [
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (a INT PRIMARY KEY)",
+            "CREATE TABLE d.no (a INT PRIMARY KEY)",
+            &format!("INSERT INTO d.t VALUES ({n})"),
+            "INSERT INTO d.no VALUES (1)",
+        ] {
+            run(c, sql);
+        }
+    }
+    let mut following = Following::start(with_log);
+    let mut q = following.r.connect();
+    assert_eq!(error(&mut q, "START REPLICA"), 1200);
+    for (sql, number) in [
+        ("START REPLICA FOR CHANNEL 'one'", 3074),
+        ("STOP REPLICA FOR CHANNEL 'one'", 3074),
+        ("RESET REPLICA ALL FOR CHANNEL 'one'", 3074),
+        ("SHOW REPLICA STATUS FOR CHANNEL 'one'", 3074),
+        ("CHANGE REPLICATION FILTER REPLICATE_DO_DB = (a) FOR CHANNEL 'one'", 3074),
+        ("CHANGE REPLICATION SOURCE TO SOURCE_PORT = 1 FOR CHANNEL 'group_replication_applier'", 3139),
+        (&format!("CHANGE REPLICATION SOURCE TO SOURCE_PORT = 1 FOR CHANNEL '{}'", "x".repeat(65)), 3076),
+    ] {
+        assert_eq!(error(&mut q, sql), number, "{sql}");
+    }
+    // What every channel leaves out, and what is of one.
+    run(&mut q, "CHANGE REPLICATION FILTER REPLICATE_IGNORE_TABLE = (d.no)");
+    run(&mut q, "CREATE DATABASE second");
+    change(&mut q, &sources[0], "SOURCE_AUTO_POSITION = 1 FOR CHANNEL 'One'");
+    assert_eq!(common::rows(&mut q, "SHOW WARNINGS").iter().map(|w| &*w[1]).collect::<Vec<_>>(), ["1759", "1760"]);
+    change(&mut q, &sources[1], "SOURCE_AUTO_POSITION = 1 FOR CHANNEL 'two'");
+    run(
+        &mut q,
+        "CHANGE REPLICATION FILTER REPLICATE_REWRITE_DB = ((d, second)), REPLICATE_IGNORE_TABLE = (second.no) \
+         FOR CHANNEL 'TWO'",
+    );
+    for sql in [
+        "CHANGE REPLICATION SOURCE TO SOURCE_PORT = 1",
+        "START REPLICA UNTIL SQL_AFTER_GTIDS = '3E11FA47-71CA-11E1-9E33-C80AA9429562:1'",
+    ] {
+        assert_eq!(error(&mut q, sql), 3079, "{sql}");
+    }
+    // The definitions of the second one name the database.
+    run(&mut q, "CREATE TABLE second.t (a INT PRIMARY KEY)");
+    let two = one(&mut c[1], "SELECT @@server_uuid");
+    let defined = one(&mut c[1], "SELECT REGEXP_REPLACE(@@gtid_executed, '.*-', '') - 2");
+    run(&mut q, &format!("SET GLOBAL gtid_purged = '+{two}:1-{defined}'"));
+    run(&mut q, "START REPLICA");
+    let wait = |q: &mut Connection, c: &mut Connection| {
+        let executed = one(c, "SELECT @@gtid_executed");
+        assert_eq!(one(q, &format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{executed}', 30)")), "0");
+    };
+    c.iter_mut().for_each(|c| wait(&mut q, c));
+    let read = |q: &mut Connection, sql: &str| {
+        common::rows(q, sql).iter().map(|row| row.join("|")).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(read(&mut q, "SELECT * FROM d.t"), "1");
+    assert_eq!(read(&mut q, "SELECT * FROM second.t"), "2");
+    let tables = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_name = 'no'";
+    assert_eq!(read(&mut q, tables), "");
+    run(&mut q, "START REPLICA FOR CHANNEL 'one'");
+    assert_eq!(common::rows(&mut q, "SHOW WARNINGS")[0][1], "3083");
+    for sql in ["RESET REPLICA FOR CHANNEL 'one'", "RESET REPLICA ALL"] {
+        assert_eq!(error(&mut q, sql), 3081, "{sql}");
+    }
+    run(&mut q, "STOP REPLICA FOR CHANNEL 'one'");
+    run(&mut q, "STOP REPLICA FOR CHANNEL 'one'");
+    assert_eq!(common::rows(&mut q, "SHOW WARNINGS")[0][1], "3084");
+    let schema = "performance_schema.replication";
+    let states = format!("SELECT CHANNEL_NAME, SERVICE_STATE FROM {schema}_connection_status");
+    assert_eq!(read(&mut q, &states), "One|OFF two|ON");
+    let rules = format!("SELECT CHANNEL_NAME, FILTER_RULE, CONFIGURED_BY, COUNTER > 0 FROM {schema}_applier_filters");
+    assert_eq!(
+        read(&mut q, &rules),
+        "One|d.no|CHANGE_REPLICATION_FILTER|1 \
+         two|second.no|CHANGE_REPLICATION_FILTER_FOR_CHANNEL|1 \
+         two|(d,second)|CHANGE_REPLICATION_FILTER_FOR_CHANNEL|1"
+    );
+    let shown = q.query("SHOW REPLICA STATUS FOR CHANNEL 'Two'").unwrap();
+    let at = |name: &str| shown.columns.iter().position(|column| column.name == name).unwrap();
+    let row = shown.texts().remove(0);
+    assert_eq!([&row[at("Channel_Name")], &row[at("Replicate_Rewrite_DB")]], ["two", "(d,second)"]);
+    assert_eq!(common::rows(&mut q, "SHOW REPLICA STATUS").len(), 2);
+    // Where each stands.
+    let kept = "SELECT Channel_name, Host, User_name, User_password, Enabled_auto_position, Ignored_server_ids, \
+                Heartbeat, Master_log_name, Master_log_pos > 4, Uuid FROM mysql.slave_master_info \
+                WHERE Channel_name = 'two'";
+    let Address::Tcp(host, _) = sources[1].tcp() else { panic!("TCP") };
+    assert_eq!(read(&mut q, kept), format!("two|{host}|reader|secret|1|0|30|binlog.000002|1|{two}"));
+    let kept = "SELECT Channel_name, Relay_log_name, Master_log_name, Sql_delay, Require_table_primary_key_check FROM \
+                mysql.slave_relay_log_info";
+    assert_eq!(read(&mut q, kept), "One||binlog.000001|0|STREAM two||binlog.000002|0|STREAM");
+    // Both, and their filters, are there after a restart; the one that was stopped stays so.
+    drop(q);
+    following.restart();
+    let mut q = following.r.connect();
+    c.iter_mut().for_each(|c| run(c, "INSERT INTO d.t VALUES (10)"));
+    wait(&mut q, &mut c[1]);
+    assert_eq!(read(&mut q, "SELECT * FROM second.t"), "2 10");
+    assert_eq!(read(&mut q, &states), "One|OFF two|ON");
+    // Transactions of servers that are not listened to are passed over.
+    run(&mut q, "STOP REPLICA");
+    run(&mut q, "CHANGE REPLICATION SOURCE TO IGNORE_SERVER_IDS = (9, 7, 7) FOR CHANNEL 'two'");
+    let ids = "SELECT Ignored_server_ids FROM mysql.slave_master_info WHERE Channel_name = 'two'";
+    assert_eq!(read(&mut q, ids), "2 7 9");
+    c.iter_mut().for_each(|c| run(c, "INSERT INTO d.t VALUES (11)"));
+    run(&mut q, "START REPLICA");
+    wait(&mut q, &mut c[0]);
+    assert_eq!(read(&mut q, "SELECT * FROM d.t"), "1 10 11");
+    run(&mut c[1], "SET GLOBAL server_id = 8");
+    run(&mut c[1], "FLUSH BINARY LOGS");
+    run(&mut c[1], "INSERT INTO d.t VALUES (12)");
+    let until = Instant::now() + Duration::from_secs(30);
+    while read(&mut q, "SELECT * FROM second.t") != "2 10 12" {
+        assert!(Instant::now() < until, "{}", read(&mut q, "SELECT * FROM second.t"));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // One is forgotten, with its filter.
+    run(&mut q, "STOP REPLICA");
+    run(&mut q, "RESET REPLICA ALL FOR CHANNEL 'two'");
+    assert_eq!(read(&mut q, &states), "One|OFF");
+    run(&mut q, "RESET REPLICA ALL");
+    assert_eq!(read(&mut q, &states) + &read(&mut q, "SELECT * FROM mysql.slave_master_info"), "");
+    change(&mut q, &sources[0], "SOURCE_AUTO_POSITION = 1");
+    assert_eq!(read(&mut q, &rules), "");
 }
 
 #[test]
@@ -436,7 +570,7 @@ fn options_and_tables_say_what_is() {
         ("REQUIRE_TABLE_PRIMARY_KEY_CHECK = GENERATE", 1235),
         ("REQUIRE_TABLE_PRIMARY_KEY_CHECK = NEVER", 1231),
         ("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS = OFF", 1235),
-        ("IGNORE_SERVER_IDS = (1)", 1235),
+        ("IGNORE_SERVER_IDS = (4294967296)", 1210),
         ("SOURCE_HEARTBEAT_PERIOD = 4294968", 1624),
         ("RELAY_LOG_FILE = 'x', RELAY_LOG_POS = 4", 1235),
     ] {
@@ -492,8 +626,10 @@ fn options_and_tables_say_what_is() {
     assert_eq!(read(&mut q, "*", "applier_status"), ["|ON|NULL|0"]);
     assert_eq!(read(&mut q, "*", "applier_configuration"), ["|0|NULL|NO|ON|LOCAL|NULL"]);
     assert_eq!(read(&mut q, "*", "applier_status_by_coordinator"), [""; 0]);
-    let filter = read(&mut q, "FILTER_NAME, FILTER_RULE, CONFIGURED_BY", "applier_filters");
-    assert_eq!(filter, ["REPLICATE_IGNORE_DB|x,y|CHANGE_REPLICATION_FILTER"]);
+    let columns = "FILTER_NAME, FILTER_RULE, CONFIGURED_BY, ACTIVE_SINCE > NOW() - INTERVAL 1 DAY";
+    for table in ["applier_filters", "applier_global_filters"] {
+        assert_eq!(read(&mut q, columns, table), ["REPLICATE_IGNORE_DB|x,y|CHANGE_REPLICATION_FILTER|1"]);
+    }
     let intervals = "SELECT source_uuid, interval_start, interval_end FROM mysql.gtid_executed";
     same(&mut c, &mut q, intervals);
     assert_eq!(common::rows(&mut q, intervals)[0][..2], [uuid, "1".to_owned()]);

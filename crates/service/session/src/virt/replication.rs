@@ -1,8 +1,8 @@
 //! Tables about the binary log and replicas.
 
 use super::declare::{
-    BIGINT, DOUBLE, INT, LONGTEXT, NAME, SMALLINT, Spec, TEXT, UBIGINT, UINT, YES_NO, enumeration, fixed, timestamp,
-    varchar,
+    BIGINT, BLOB, DOUBLE, FLOAT, INT, LONGTEXT, NAME, SMALLINT, Spec, TEXT, UBIGINT, UINT, YES_NO, enumeration, fixed,
+    timestamp, tinyint, varchar,
 };
 use super::{Emit, Equals, member, micros, text};
 use crate::state::State;
@@ -119,12 +119,42 @@ tables! {
         source_uuid: fixed(36).not_null(), interval_start: BIGINT.not_null(), interval_end: BIGINT.not_null(),
         gtid_tag: fixed(32).not_null(),
     }
+    slave_master_info by master_info {
+        Number_of_lines: UINT.not_null(), Master_log_name: TEXT.not_null(), Master_log_pos: UBIGINT.not_null(),
+        Host: varchar(255).ascii(), User_name: TEXT, User_password: TEXT, Port: UINT.not_null(),
+        Connect_retry: UINT.not_null(), Enabled_ssl: tinyint(1).not_null(), Ssl_ca: TEXT, Ssl_capath: TEXT,
+        Ssl_cert: TEXT, Ssl_cipher: TEXT, Ssl_key: TEXT, Ssl_verify_server_cert: tinyint(1).not_null(),
+        Heartbeat: FLOAT.not_null(), Bind: TEXT, Ignored_server_ids: TEXT, Uuid: TEXT,
+        Retry_count: UBIGINT.not_null(), Ssl_crl: TEXT, Ssl_crlpath: TEXT,
+        Enabled_auto_position: tinyint(1).not_null(), Channel_name: NAME.not_null(), Tls_version: TEXT,
+        Public_key_path: TEXT, Get_public_key: tinyint(1).not_null(), Network_namespace: TEXT,
+        Master_compression_algorithm: NAME.not_null(), Master_zstd_compression_level: UINT.not_null(),
+        Tls_ciphersuites: TEXT, Source_connection_auto_failover: tinyint(1).not_null(),
+        Gtid_only: tinyint(1).not_null(),
+    }
+    slave_relay_log_info by relay_log_info {
+        Number_of_lines: UINT.not_null(), Relay_log_name: TEXT, Relay_log_pos: UBIGINT, Master_log_name: TEXT,
+        Master_log_pos: UBIGINT, Sql_delay: INT, Number_of_workers: UINT, Id: UINT, Channel_name: NAME.not_null(),
+        Privilege_checks_username: varchar(32), Privilege_checks_hostname: varchar(255).ascii(),
+        Require_row_format: tinyint(1).not_null(),
+        Require_table_primary_key_check: enumeration(&["STREAM", "ON", "OFF", "GENERATE"]).not_null(),
+        Assign_gtids_to_anonymous_transactions_type: enumeration(&["OFF", "LOCAL", "UUID"]).not_null(),
+        Assign_gtids_to_anonymous_transactions_value: TEXT,
+    }
+    slave_worker_info by worker_info {
+        Id: UINT.not_null(), Relay_log_name: TEXT.not_null(), Relay_log_pos: UBIGINT.not_null(),
+        Master_log_name: TEXT.not_null(), Master_log_pos: UBIGINT.not_null(),
+        Checkpoint_relay_log_name: TEXT.not_null(), Checkpoint_relay_log_pos: UBIGINT.not_null(),
+        Checkpoint_master_log_name: TEXT.not_null(), Checkpoint_master_log_pos: UBIGINT.not_null(),
+        Checkpoint_seqno: UINT.not_null(), Checkpoint_group_size: UINT.not_null(),
+        Checkpoint_group_bitmap: BLOB.not_null(), Channel_name: NAME.not_null(),
+    }
 }
 
 /// Rows that the replica makes, columns by their names: what a column's type needs is made of texts and numbers here.
 fn from_replica(state: &State, of: Table, table: &'static str, emit: Emit<'_>) -> Result<()> {
     let Some(replica) = state.server.replicas() else { return Ok(()) };
-    let declared = super::declared().iter().find(|d| d.schema == "performance_schema" && d.name == table);
+    let declared = super::declared().iter().find(|d| d.name == table);
     let columns = declared.map_or(&[][..], |d| &d.columns);
     for row in replica.rows(of) {
         let value = |column: &'static gannet_schema::Column| {
@@ -136,6 +166,7 @@ fn from_replica(state: &State, of: Table, table: &'static str, emit: Emit<'_>) -
                 (Some(Value::UInt(us)), TypeId::Timestamp) => moment(*us),
                 (Some(value), _) => value.clone(),
                 (None, TypeId::Timestamp) => moment(0),
+                (None, TypeId::Float | TypeId::Double) => Value::Double(0.0),
                 (None, id) if id.is_string() => text(""),
                 (None, _) => Value::UInt(0),
             }
@@ -183,7 +214,19 @@ fn filters(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
 }
 
 fn global_filters(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    from_replica(state, Table::Filters, "replication_applier_global_filters", emit)
+    from_replica(state, Table::GlobalFilters, "replication_applier_global_filters", emit)
+}
+
+fn master_info(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    from_replica(state, Table::MasterInfo, "slave_master_info", emit)
+}
+
+fn relay_log_info(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    from_replica(state, Table::RelayLogInfo, "slave_relay_log_info", emit)
+}
+
+fn worker_info(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    from_replica(state, Table::WorkerInfo, "slave_worker_info", emit)
 }
 
 /// The transactions of the binary log, by server.

@@ -128,7 +128,6 @@ errors! {
     1152 "08S01" AbortingConnection "Aborted connection {} to db: '{}' user: '{}' ({})";
     1153 "08S01" NetPacketTooLarge "Got a packet bigger than 'max_allowed_packet' bytes";
     1154 "08S01" NetReadErrorFromPipe "Got a read error from the connection pipe";
-    1155 "08S01" NetFcntl "Got an error from fcntl()";
     1156 "08S01" NetPacketsOutOfOrder "Got packets out of order";
     1157 "08S01" NetUncompress "Couldn't uncompress communication packet";
     1158 "08S01" NetRead "Got an error reading communication packets";
@@ -206,8 +205,6 @@ errors! {
     1251 "08004" NotSupportedAuthMode "Client does not support authentication protocol requested by server; consider upgrading MySQL client";
     1252 "42000" SpatialCantHaveNull "All parts of a SPATIAL index must be NOT NULL";
     1253 "42000" CollationCharsetMismatch "COLLATION '{}' is not valid for CHARACTER SET '{}'";
-    1254 "HY000" ReplicaWasRunning "Replica is already running";
-    1255 "HY000" ReplicaWasNotRunning "Replica already has been stopped";
     1256 "HY000" TooBigForUncompress "Uncompressed data size too large; the maximum size is {} (probably, length of uncompressed data was corrupted)";
     1257 "HY000" ZlibZMem "ZLIB: Not enough memory";
     1258 "HY000" ZlibZBuf "ZLIB: Not enough room in the output buffer (probably, length of uncompressed data was corrupted)";
@@ -531,13 +528,13 @@ errors! {
     1737 "HY000" RowDoesNotMatchPartition "Found a row that does not match the partition";
     1739 "HY000" WarnIndexNotApplicable "Cannot use {} access on index '{}' due to type or collation conversion on field '{}'";
     1740 "HY000" PartitionExchangeForeignKey "Table to exchange with partition has foreign key references: '{}'";
-    1744 "HY000" BinlogReadEventChecksumFailure "Replication event checksum verification failed while reading from a log file.";
     1747 "HY000" PartitionClauseOnNonpartitioned "PARTITION () clause on non partitioned table";
     1748 "HY000" RowDoesNotMatchGivenPartitionSet "Found a row not matching the given partition set";
     1751 "HY000" WarningNotCompleteRollbackWithCreatedTempTable "The creation of some temporary tables could not be rolled back.";
     1752 "HY000" WarningNotCompleteRollbackWithDroppedTempTable "Some temporary tables were dropped, but these operations could not be rolled back.";
-    1753 "HY000" MtsFeatureIsNotSupported "{} is not supported in multi-threaded replica mode. {}";
     1758 "35000" DaInvalidConditionNumber "Invalid condition number";
+    1759 "HY000" InsecurePlainText "Sending passwords in plain text without SSL/TLS is extremely insecure.";
+    1760 "HY000" InsecureChangeSource "Storing MySQL user name or password information in the connection metadata repository is not secure and is therefore not recommended. Please consider using the USER and PASSWORD connection options for START REPLICA; see the 'START REPLICA Syntax' in the MySQL Manual for more information.";
     1761 "23000" ForeignDuplicateKeyWithChildInfo "Foreign key constraint for table '{}', record '{}' would lead to a duplicate entry in table '{}', key '{}'";
     1765 "HY000" VariableNotSettableInSfOrTrigger "The system variable {} cannot be set in stored functions or triggers.";
     1766 "HY000" VariableNotSettableInTransaction "The system variable {} cannot be set when there is an ongoing transaction.";
@@ -555,7 +552,6 @@ errors! {
     1791 "HY000" UnknownExplainFormat "Unknown EXPLAIN format name: '{}'";
     1792 "25006" CantExecuteInReadOnlyTransaction "Cannot execute statement in a READ ONLY transaction.";
     1793 "HY000" TooLongTablePartitionComment "Comment for table partition '{}' is too long (max = {})";
-    1794 "HY000" ReplicaConfiguration "Replica is not configured or failed to initialize properly. You must at least set --server-id to enable either a source or a replica. Additional error messages can be found in the MySQL error log.";
     1795 "HY000" InnodbFtLimit "InnoDB presently supports one FULLTEXT index creation at a time";
     1799 "HY000" InnodbOnlineLogTooBig "Creating index '{}' required more than 'innodb_online_alter_log_max_size' bytes of modification log. Please try again.";
     1800 "HY000" UnknownAlterAlgorithm "Unknown ALGORITHM '{}'";
@@ -596,9 +592,7 @@ errors! {
     1861 "HY000" AlterOperationNotSupportedReasonNotNull "cannot silently convert NULL values, as required in this SQL_MODE";
     1862 "HY000" MustChangePasswordLogin "Your password has expired. To log in you must change it using a client that supports expired passwords.";
     1863 "HY000" RowInWrongPartition "Found a row in wrong partition {}";
-    1864 "HY000" MtsEventBiggerPendingJobsSizeMax "Cannot schedule event {}, relay-log name {}, position {} to Worker thread because its size {} exceeds {} of replica_pending_jobs_size_max.";
     1867 "HY000" WarnPurgeLogInUse "file {} was not purged because it was being read by {} thread(s), purged only {} out of {} files.";
-    1872 "HY000" ReplicaRliInitRepository "Replica failed to initialize applier metadata structure from the repository";
     1873 "28000" AccessDeniedChangeUser "Access denied for user '{}'@'{}' (using password: {}). Closing connection.";
     1874 "HY000" InnodbReadOnly "InnoDB is in read only mode.";
     1877 "HY000" TableCorrupt "Operation cannot be performed. The table '{}.{}' is missing, corrupt or contains bad data.";
@@ -628,10 +622,15 @@ errors! {
     3064 "HY000" IncorrectType "Incorrect type for argument {} in function {}.";
     3065 "HY000" FieldInOrderNotSelect "Expression #{} of ORDER BY clause is not in SELECT list, references column '{}' which is not in SELECT list; this is incompatible with {}";
     3066 "HY000" AggregateInOrderNotSelect "Expression #{} of ORDER BY clause is not in SELECT list, contains aggregate function; this is incompatible with {}";
+    3074 "HY000" ReplicaChannelDoesNotExist "Replica channel '{}' does not exist.";
+    3076 "HY000" ReplicaChannelNameInvalidOrTooLong "Couldn't create channel: Channel name is either invalid or too long.";
+    3079 "HY000" ReplicaMultipleChannelsCmd "Multiple channels exist on the replica. Please provide channel name as an argument.";
+    3080 "HY000" ReplicaMaxChannelsExceeded "Maximum number of replication channels allowed exceeded.";
     3081 "HY000" ReplicaChannelMustStop "This operation cannot be performed with running replication threads; run STOP REPLICA FOR CHANNEL '{}' first";
+    3083 "HY000" ReplicaChannelWasRunning "Replication thread(s) for channel '{}' are already runnning.";
+    3084 "HY000" ReplicaChannelWasNotRunning "Replication thread(s) for channel '{}' are already stopped.";
+    3085 "HY000" ReplicaChannelSqlThreadMustStop "This operation cannot be performed with a running replica sql thread; run STOP REPLICA SQL_THREAD FOR CHANNEL '{}' first.";
     3090 "HY000" WarnDeprecatedSqlmode "Changing sql mode '{}' is deprecated. It will be removed in a future release.";
-    3098 "HY000" BeforeDmlValidation "The table does not comply with the requirements by an external plugin.";
-    3100 "HY000" RunHook "Error on observer while running replication hook '{}'.";
     3101 "40000" TransactionRollbackDuringCommit "Plugin instructed the server to rollback the current transaction.";
     3102 "HY000" GeneratedColumnFunctionIsNotAllowed "Expression of generated column '{}' contains a disallowed function.";
     3103 "HY000" UnsupportedAlterInplaceOnVirtualColumn "INPLACE ADD or DROP of virtual columns cannot be combined with other ALTER TABLE actions";
@@ -649,6 +648,7 @@ errors! {
     3128 "HY000" UnresolvedHintName "Unresolved name {} for {} hint";
     3131 "42000" LockingServiceWrongName "Incorrect locking service lock name '{}'.";
     3135 "HY000" WarnDeprecatedSqlmodeOff "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes should be used with strict mode. They will be merged with strict mode in a future release.";
+    3139 "HY000" ReplicaChannelOperationNotAllowed "{} cannot be performed on channel '{}'.";
     3140 "22032" InvalidJsonText "Invalid JSON text: \"{}\" at position {} in value for column '{}.{}'.";
     3141 "22032" InvalidJsonTextInParam "Invalid JSON text in argument {} to function {}: \"{}\" at position {}.{}";
     3142 "HY000" InvalidJsonBinaryData "The JSON binary value contains invalid data.";

@@ -1,0 +1,195 @@
+//! The channels of a server, and the statements about them.
+
+use crate::channel::{Channel, record, store};
+use crate::filter::Filter;
+use crate::until::Until;
+use gannet_base::sync::Mutex;
+use gannet_core::Core;
+use gannet_core::replication::{Notes, Replicas, Row, Table};
+use gannet_engine::{Isolation, TxnOptions};
+use gannet_exec::error::from_engine;
+use gannet_parser::ast::{Ident, ReplicationValue};
+use gannet_session::Sessions;
+use gannet_types::{Result, sql_err};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The record of what every channel leaves out.
+const FILTER: &str = "filter";
+/// So many at most, and so many characters in a name.
+const MOST: usize = 256;
+const LONGEST: usize = 64;
+/// Names that group replication has.
+const RESERVED: [&str; 2] = ["group_replication_applier", "group_replication_recovery"];
+
+/// All of them by their names in lower case; the default one, whose name is empty, is always there.
+pub(crate) struct Channels {
+    core: Arc<Core>,
+    sessions: Arc<Sessions>,
+    list: Mutex<BTreeMap<String, Arc<Channel>>>,
+}
+
+impl Channels {
+    /// Those that the dictionary has.
+    pub(crate) fn open(core: &Arc<Core>, sessions: &Arc<Sessions>) -> Result<Arc<Channels>> {
+        let all = global(core)?;
+        let mut txn = core.engine.begin(TxnOptions { isolation: Isolation::ReadUncommitted, ..TxnOptions::default() });
+        let records = core.catalog.replication().all(&mut txn).map_err(from_engine)?;
+        txn.rollback().map_err(from_engine)?;
+        let mut list = BTreeMap::new();
+        let named = records.iter().filter_map(|(name, record)| Some((name.strip_prefix("source@")?, record)));
+        for (key, source) in named {
+            let name = crate::source::Source::decode(source).channel;
+            let name = if name.is_empty() { key } else { &name };
+            list.insert(key.to_owned(), Channel::open((core, sessions), name, &all)?);
+        }
+        list.insert(String::new(), Channel::open((core, sessions), "", &all)?);
+        let (core, sessions) = (core.clone(), sessions.clone());
+        Ok(Arc::new(Channels { core, sessions, list: Mutex::new(list) }))
+    }
+
+    /// Goes on where START REPLICA was given.
+    pub(crate) fn resume(&self) -> Result<()> {
+        for channel in self.all() {
+            if channel.source()?.is_some_and(|source| source.started) {
+                channel.begin(Until::Stopped);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends all tasks.
+    pub(crate) fn end(&self) {
+        self.all().iter().for_each(|channel| channel.end());
+    }
+
+    fn all(&self) -> Vec<Arc<Channel>> {
+        self.list.lock().values().cloned().collect()
+    }
+
+    /// Those that a statement is about. Error 3074.
+    fn named(&self, channel: Option<&str>) -> Result<Vec<Arc<Channel>>> {
+        let Some(name) = channel else { return Ok(self.all()) };
+        let found = self.list.lock().get(&name.to_lowercase()).cloned();
+        found.map(|channel| vec![channel]).ok_or_else(|| sql_err!(ReplicaChannelDoesNotExist, name))
+    }
+
+    /// Those of [`Channels::named`] that have a source. Error 1200 when there is none.
+    fn configured(&self, channel: Option<&str>) -> Result<Vec<Arc<Channel>>> {
+        let mut found = self.named(channel)?;
+        if channel.is_none() {
+            let has = |c: &Arc<Channel>| c.source().is_ok_and(|source| source.is_some_and(|s| !s.host.is_empty()));
+            found.retain(has);
+        }
+        if found.is_empty() { Err(sql_err!(BadReplica)) } else { Ok(found) }
+    }
+
+    /// The channel of CHANGE REPLICATION SOURCE TO, made if it is not there. Errors 3076, 3079, 3080, 3139.
+    fn made(&self, channel: Option<&str>) -> Result<Arc<Channel>> {
+        let name = channel.unwrap_or_default();
+        let key = name.to_lowercase();
+        {
+            let list = self.list.lock();
+            if channel.is_none() && list.len() > 1 {
+                return Err(sql_err!(ReplicaMultipleChannelsCmd));
+            }
+            if let Some(found) = list.get(&key) {
+                return Ok(found.clone());
+            }
+            if list.len() >= MOST {
+                return Err(sql_err!(ReplicaMaxChannelsExceeded));
+            }
+        }
+        if RESERVED.contains(&key.as_str()) {
+            return Err(sql_err!(ReplicaChannelOperationNotAllowed, "CHANGE REPLICATION SOURCE", name));
+        }
+        if name.chars().count() > LONGEST || name.contains(['\0', '\n', '@']) {
+            return Err(sql_err!(ReplicaChannelNameInvalidOrTooLong));
+        }
+        Channel::open((&self.core, &self.sessions), name, &global(&self.core)?)
+    }
+}
+
+/// What every channel leaves out.
+fn global(core: &Core) -> Result<Filter> {
+    Ok(record(core, FILTER)?.map_or_else(Filter::default, |record| Filter::decode(&record)))
+}
+
+impl Replicas for Channels {
+    fn change(&self, channel: Option<&str>, options: &[(Ident, ReplicationValue)]) -> Result<()> {
+        let made = self.made(channel)?;
+        made.change(options)?;
+        self.list.lock().entry(made.name.to_lowercase()).or_insert(made);
+        Ok(())
+    }
+
+    fn change_filter(&self, channel: Option<&str>, rules: &[(Ident, Vec<Box<str>>)]) -> Result<()> {
+        let channels = self.named(channel)?;
+        if let Some(runs) = channels.iter().find(|c| c.is_running()) {
+            return Err(sql_err!(ReplicaChannelSqlThreadMustStop, runs.name));
+        }
+        if channel.is_none() {
+            let filter = global(&self.core)?.changed(rules, false)?;
+            store(&self.core, &[(FILTER.into(), Some(filter.encode()))])?;
+        }
+        channels.iter().try_for_each(|it| it.change_filter(rules, channel.is_some()))
+    }
+
+    fn start(&self, channel: Option<&str>, until: &[(Ident, ReplicationValue)]) -> Result<Notes> {
+        let until = Until::parse(until)?;
+        if channel.is_none() && until != Until::Stopped && self.list.lock().len() > 1 {
+            return Err(sql_err!(ReplicaMultipleChannelsCmd));
+        }
+        let mut notes = Notes::new();
+        for channel in self.configured(channel)? {
+            notes.extend(channel.start(&until)?);
+        }
+        Ok(notes)
+    }
+
+    fn stop(&self, channel: Option<&str>) -> Result<Notes> {
+        let mut notes = Notes::new();
+        let channels = match channel {
+            None => self.configured(None).or_else(|_| self.named(Some("")))?,
+            some => self.named(some)?,
+        };
+        for channel in channels {
+            notes.extend(channel.stop()?);
+        }
+        Ok(notes)
+    }
+
+    fn reset(&self, channel: Option<&str>, all: bool) -> Result<()> {
+        let channels = self.named(channel)?;
+        if let Some(runs) = channels.iter().find(|c| c.is_running()) {
+            return Err(sql_err!(ReplicaChannelMustStop, runs.name));
+        }
+        if all && channel.is_none() {
+            store(&self.core, &[(FILTER.into(), None)])?;
+        }
+        let filter = global(&self.core)?;
+        for channel in channels {
+            if all && !channel.name.is_empty() {
+                self.list.lock().remove(&channel.name.to_lowercase());
+                channel.leave();
+            }
+            channel.reset(all.then_some(&filter))?;
+        }
+        Ok(())
+    }
+
+    fn acknowledges(&self) -> bool {
+        self.all().iter().any(|channel| channel.status.lock().acknowledges())
+    }
+
+    fn status(&self, channel: Option<&str>) -> Result<Vec<Row>> {
+        Ok(self.named(channel)?.iter().filter_map(|channel| channel.shown()).collect())
+    }
+
+    fn rows(&self, of: Table) -> Vec<Row> {
+        match of {
+            Table::GlobalFilters => global(&self.core).unwrap_or_default().rows(),
+            of => self.all().iter().flat_map(|channel| channel.rows(of)).collect(),
+        }
+    }
+}
