@@ -1,7 +1,7 @@
 //! A leaf latched for a change, positioned at a key, with room assured.
 
 use gannet_buffer::{Error, Mtr, OptimisticGuard, PageRef, Stop};
-use gannet_page::node::{LENGTH, MAX_ENTRY, MAX_KEY, SPACE, entry_space};
+use gannet_page::node::{LENGTH, MAX_ENTRY, MAX_KEY, SPACE, common_prefix, common_suffix, entry_space};
 use gannet_page::{Node, PageOp};
 
 use crate::descend::Target;
@@ -181,18 +181,16 @@ impl Leaf {
     pub fn replace(&self, mtr: &mut Mtr<'_>, value: &[u8]) {
         let old = self.value(mtr).to_vec();
         if old.len() == value.len() {
-            let mut at = 0;
-            while let Some(skip) = old[at..].iter().zip(&value[at..]).position(|(a, b)| a != b) {
-                let start = at + skip;
+            let mut start = common_prefix(&old, value);
+            while start < old.len() {
                 let end = end_of_run(&old, value, start);
                 self.splice(mtr, start, end - start, &value[start..end]);
-                at = end;
+                start = end + common_prefix(&old[end..], &value[end..]);
             }
             return;
         }
-        let short = old.len().min(value.len());
-        let front = gannet_page::node::common_prefix(&old, value);
-        let back = old.iter().rev().zip(value.iter().rev()).take(short - front).take_while(|(a, b)| a == b).count();
+        let front = common_prefix(&old, value);
+        let back = common_suffix(&old[front..], &value[front..]);
         self.splice(mtr, front, old.len() - front - back, &value[front..value.len() - back]);
     }
 

@@ -18,7 +18,7 @@ use crate::row::{CHAIN_REF, ROW_HEADER, RowFlags, RowHeader, chain_of};
 use crate::store::{Store, Whose};
 use crate::trees::TreeShared;
 use crate::txn::slow_down;
-use crate::undo::diff;
+use crate::undo::diff::{self, Part};
 use crate::undo::record::{Body, OlderRow, UndoPtr};
 use crate::uses::{TreeUses, Use};
 use crate::waiting::LockWait;
@@ -262,7 +262,8 @@ impl Attempt<'_> {
         let Some(w) = self.writer.as_mut() else { return Ok(Step::Start) };
         let old = &leaf.value(&mtr)[ROW_HEADER..];
         self.scratch.diff.clear();
-        diff::encode(old, row, &mut self.scratch.diff);
+        let part = Part::of(old, row);
+        diff::encode(old, row, part, &mut self.scratch.diff);
         let old_chain = chain_of(leaf.value(&mtr)).map_or(PageNo::ZERO, |c| c.0);
         let body = Body::RowModify {
             older: OlderRow { writer: h.writer, undo: h.undo, flags: h.flags },
@@ -272,10 +273,9 @@ impl Attempt<'_> {
         };
         let Some(at) = w.stage(self.tree.id, &body, &mut self.scratch.staged) else { return Ok(Step::Extend) };
         // Two splices: the header, which always changes, and the stretch of the row that does.
-        let (front, cut, end) = changed_part(old, row);
         let page = mtr.latch(w.tail.page)?;
-        if cut > 0 || end > front {
-            leaf.splice(&mut mtr, ROW_HEADER + front, cut, &row[front..end]);
+        if !part.is_empty() {
+            leaf.splice(&mut mtr, ROW_HEADER + part.front, part.older - part.front, &row[part.front..part.newer]);
         }
         leaf.splice(&mut mtr, 0, ROW_HEADER, &RowHeader { writer: w.id, undo: at, flags }.encode());
         let ends = ends.filter(|_| w.stage_end(&mut self.scratch.staged));
@@ -302,13 +302,6 @@ impl Attempt<'_> {
         self.tree.count_rows(-1);
         Ok(Step::End(End::Done))
     }
-}
-
-/// Where two rows differ: `(front, cut, end)`: `cut` bytes of the old one from `front` on become `new[front..end]`.
-pub(crate) fn changed_part(old: &[u8], new: &[u8]) -> (usize, usize, usize) {
-    let front = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let back = old[front..].iter().rev().zip(new[front..].iter().rev()).take_while(|(a, b)| a == b).count();
-    (front, old.len() - front - back, new.len() - back)
 }
 
 pub(crate) fn header_of(mtr: &Mtr<'_>, leaf: Leaf) -> std::result::Result<RowHeader, Stop> {
@@ -573,21 +566,4 @@ impl TreeHandle {
 /// The pointer by which a version is known in [`RowStamp`].
 pub(crate) fn stamp_of(h: RowHeader) -> RowStamp {
     RowStamp { writer: h.writer, undo: UndoPtr(h.undo.0).0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::changed_part;
-
-    #[test]
-    fn changed_part_covers_the_difference() {
-        let words = ["", "a", "aa", "ab", "ba", "aaa", "aba", "abab", "baab", "xaby"];
-        for a in words {
-            for b in words {
-                let (front, cut, end) = changed_part(a.as_bytes(), b.as_bytes());
-                let made = format!("{}{}{}", &a[..front], &b[front..end], &a[front + cut..]);
-                assert_eq!(made, b);
-            }
-        }
-    }
 }

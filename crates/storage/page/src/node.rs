@@ -113,7 +113,34 @@ pub fn head(suffix: &[u8]) -> u32 {
 /// Length of the common prefix.
 #[inline]
 pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(x, y)| x == y).count()
+    let mut at = 0;
+    for (x, y) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
+        match word(x) ^ word(y) {
+            0 => at += 8,
+            differs => return at + differs.trailing_zeros() as usize / 8,
+        }
+    }
+    at + a[at..].iter().zip(&b[at..]).take_while(|(x, y)| x == y).count()
+}
+
+/// Length of the common suffix.
+#[inline]
+pub fn common_suffix(a: &[u8], b: &[u8]) -> usize {
+    let mut at = 0;
+    for (x, y) in a.rchunks_exact(8).zip(b.rchunks_exact(8)) {
+        match word(x) ^ word(y) {
+            0 => at += 8,
+            differs => return at + differs.leading_zeros() as usize / 8,
+        }
+    }
+    let (a, b) = (&a[..a.len() - at], &b[..b.len() - at]);
+    at + a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count()
+}
+
+/// Eight bytes, the first one lowest.
+#[inline]
+fn word(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight))
 }
 
 /// The shortest `s` with `left < s <= right`, as a prefix of `right`. Needs `left < right`.

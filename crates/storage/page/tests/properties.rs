@@ -1,7 +1,7 @@
 //! Pages against a model, and against damage: nothing panics, an error changes nothing.
 
 use gannet_base::{Lsn, PAGE_SIZE, PageNo, Reader, TreeId};
-use gannet_page::node::{MAX_ENTRY, encode_entry, entry_space, head, separator};
+use gannet_page::node::{MAX_ENTRY, common_prefix, common_suffix, encode_entry, entry_space, head, separator};
 use gannet_page::{Corrupt, Node, PageBuf, PageBytes, PageOp, PageType, apply, check, redo};
 
 const STEPS: u64 = if cfg!(miri) { 60 } else { 2000 };
@@ -158,6 +158,29 @@ fn two_largest_entries_fit() {
     apply(NO, &PageOp::Insert { pos: 0, suffix: &[1; 7168], value: &value }, &mut p).unwrap();
     apply(NO, &PageOp::Insert { pos: 1, suffix: &[2; 7168], value: &value }, &mut p).unwrap();
     check(&p).unwrap();
+}
+
+#[test]
+fn what_two_texts_have_in_common() {
+    for length in 0..40 {
+        let a: Vec<u8> = (0..length).collect();
+        let prefix = |a: &[u8], b: &[u8]| a.iter().zip(b).take_while(|(x, y)| x == y).count();
+        let check = |b: &[u8]| {
+            assert_eq!(common_prefix(&a, b), prefix(&a, b), "{a:?} {b:?}");
+            let turned = |of: &[u8]| of.iter().rev().copied().collect::<Vec<u8>>();
+            assert_eq!(common_suffix(&a, b), prefix(&turned(&a), &turned(b)), "{a:?} {b:?}");
+        };
+        check(&a);
+        for at in 0..a.len() {
+            let mut b = a.clone();
+            b[at] ^= 0x80;
+            check(&b);
+            check(&a[..at]);
+            check(&a[at..]);
+            b.insert(at, 7);
+            check(&b);
+        }
+    }
 }
 
 #[test]

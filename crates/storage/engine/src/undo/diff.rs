@@ -4,19 +4,41 @@
 //! skip so many, and put these bytes in their place. The bytes behind the last item are equal in both versions.
 
 use gannet_base::{DecodeError, Reader, Writer};
+use gannet_page::node::{common_prefix, common_suffix};
 
 /// Equal bytes between two differing stretches that are worth ending a stretch for.
 const MIN_RUN: usize = 6;
 
-/// Appends to `out` what turns `newer` into `older`.
-pub(crate) fn encode(older: &[u8], newer: &[u8], out: &mut Vec<u8>) {
-    let prefix = older.iter().zip(newer).take_while(|(a, b)| a == b).count();
-    let (o, n) = (&older[prefix..], &newer[prefix..]);
-    let suffix = o.iter().rev().zip(n.iter().rev()).take_while(|(a, b)| a == b).count();
-    let (o, n) = (&o[..o.len() - suffix], &n[..n.len() - suffix]);
-    if o.is_empty() && n.is_empty() {
+/// Where two rows differ.
+#[derive(Clone, Copy)]
+pub(crate) struct Part {
+    /// Bytes at the start that are equal.
+    pub front: usize,
+    /// Where it ends in the older row.
+    pub older: usize,
+    /// Where it ends in the newer row. The bytes behind are equal.
+    pub newer: usize,
+}
+
+impl Part {
+    pub(crate) fn of(older: &[u8], newer: &[u8]) -> Part {
+        let front = common_prefix(older, newer);
+        let back = common_suffix(&older[front..], &newer[front..]);
+        Part { front, older: older.len() - back, newer: newer.len() - back }
+    }
+
+    /// There is no difference.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.front == self.older && self.front == self.newer
+    }
+}
+
+/// Appends to `out` what turns `newer` into `older`; they differ in `part` alone.
+pub(crate) fn encode(older: &[u8], newer: &[u8], part: Part, out: &mut Vec<u8>) {
+    if part.is_empty() {
         return;
     }
+    let (prefix, o, n) = (part.front, &older[part.front..part.older], &newer[part.front..part.newer]);
     let mut w = Writer::new(out);
     if o.len() != n.len() {
         w.varint(prefix as u64).varint(n.len() as u64).prefixed(o);
@@ -66,7 +88,9 @@ mod tests {
 
     fn round(older: &[u8], newer: &[u8]) -> usize {
         let (mut diff, mut back) = (Vec::new(), Vec::new());
-        encode(older, newer, &mut diff);
+        let part = Part::of(older, newer);
+        assert_eq!([&older[..part.front], &newer[part.front..part.newer], &older[part.older..]].concat(), newer);
+        encode(older, newer, part, &mut diff);
         apply(newer, &diff, &mut back).unwrap();
         assert_eq!(back, older, "newer {newer:?} diff {diff:?}");
         diff.len()
