@@ -35,7 +35,7 @@ impl Tree {
                 None => None,
             };
             let node = mtr.upgrade(found.node)?;
-            if Node(mtr.page(node)).free_space() >= need {
+            if Node(mtr.page(node)).takes(need) {
                 return Ok(());
             }
             let plan = plan(mtr.page(node), key);
@@ -48,7 +48,7 @@ impl Tree {
                 Some((parent, index)) => {
                     let above = Node(mtr.page(parent));
                     let suffix = plan.separator.len() - above.prefix_len();
-                    if above.free_space() < entry_space(suffix, 8) {
+                    if !above.takes(entry_space(suffix, 8)) {
                         Some(entry_space(suffix, 8))
                     } else {
                         let right = mtr.take(&mut pages);

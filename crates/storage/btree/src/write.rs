@@ -64,7 +64,7 @@ impl Tree {
             let node = Node(&guard);
             let (pos, found) = node.search(key);
             let need = need(node, pos, found);
-            if need <= node.free_space() {
+            if node.takes(need) {
                 let page = mtr.upgrade(guard)?;
                 return Ok(Leaf { page, pos, found });
             }
@@ -94,7 +94,7 @@ impl Leaf {
             let node = Node(&guard);
             let (pos, found) = node.search(key);
             let need = entry_space(key.len().saturating_sub(node.prefix_len()), value_len);
-            if found || need <= node.free_space() {
+            if found || node.takes(need) {
                 let page = mtr.upgrade(guard)?;
                 return Ok(Leaf { page, pos, found });
             }
@@ -142,7 +142,7 @@ impl Leaf {
         let node = Node(mtr.page(self.page));
         let (pos, found) = node.search(key);
         let need = entry_space(key.len().saturating_sub(node.prefix_len()), value_len);
-        (!found && need <= node.free_space()).then_some(Leaf { page: self.page, pos, found })
+        (!found && node.takes(need)).then_some(Leaf { page: self.page, pos, found })
     }
 
     /// How many entries from the position on are such that `is` holds for key and value; the last one's key goes into

@@ -110,6 +110,9 @@ pub fn head(suffix: &[u8]) -> u32 {
     }
 }
 
+/// Entries that are moved together at little cost.
+const FEW: usize = 16;
+
 /// Length of the common prefix.
 #[inline]
 pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
@@ -236,8 +239,22 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
     /// Bytes free for new entries, slots included (a compaction may be needed to use them).
     #[inline]
     pub fn free_space(self) -> usize {
-        let heap = self.0.u16_at(HEAP) as usize;
-        heap.saturating_sub(SLOTS + SLOT * self.count()) + self.0.u16_at(GARBAGE) as usize
+        self.open_space() + self.0.u16_at(GARBAGE) as usize
+    }
+
+    /// The part of them between slots and heap.
+    #[inline]
+    fn open_space(self) -> usize {
+        (self.0.u16_at(HEAP) as usize).saturating_sub(SLOTS + SLOT * self.count())
+    }
+
+    /// Has room for `need` bytes more, and is not better split: where entries must be moved together for it and little
+    /// would be free afterwards, the next entry would have to do so again (InnoDB's limit is a 32nd of the page, too).
+    #[inline]
+    pub fn takes(self, need: usize) -> bool {
+        let open = self.open_space();
+        let left = if self.count() < FEW { 0 } else { SPACE / 32 };
+        need <= open || need + left <= open + self.0.u16_at(GARBAGE) as usize
     }
 
     /// Bytes in use by prefix, slots and live entries.
