@@ -71,8 +71,16 @@ pub(crate) struct Run<'p> {
 impl<'p> Run<'p> {
     fn finish(self, cx: &Cx<'_, 'p>) -> Affected {
         let rows = if cx.shared.settings.count_found_rows { self.matched } else { self.changed };
-        let info =
-            format!("Rows matched: {}  Changed: {}  Warnings: {}", self.matched, self.changed, cx.warnings.total());
+        let [matched, changed, warnings] = &mut [itoa::Buffer::new(); 3];
+        let info = [
+            "Rows matched: ",
+            matched.format(self.matched),
+            "  Changed: ",
+            changed.format(self.changed),
+            "  Warnings: ",
+            warnings.format(cx.warnings.total()),
+        ]
+        .concat();
         Affected { rows, info, ..Affected::default() }
     }
 
