@@ -187,3 +187,84 @@ fn no_acknowledged_transaction_is_lost_by_a_failover() {
     drop((source, replica));
     let _ = std::fs::remove_dir_all(&dir);
 }
+
+/// A transaction of a few rows that others change as well.
+fn change(db: &mut Connection, random: &mut Random) -> Result<(), gannet_wire::client::Error> {
+    db.query("BEGIN")?;
+    for _ in 0..1 + random.next(4) {
+        let (a, b) = (random.next(40), random.next(1000));
+        let sql = match random.next(4) {
+            0 => format!("REPLACE INTO d.hot VALUES ({a}, {b}, UUID())"),
+            1 => format!("DELETE FROM d.hot WHERE a = {a}"),
+            2 => format!("UPDATE d.hot SET id = UUID() WHERE a = {a}"),
+            _ => format!("UPDATE IGNORE d.hot SET b = {b} WHERE a = {a}"),
+        };
+        match db.query(&sql) {
+            // The victim of a deadlock goes on with another one.
+            Err(gannet_wire::client::Error::Server { code: 1213 | 1205, .. }) => {
+                db.query("ROLLBACK")?;
+                return Ok(());
+            }
+            answer => drop(answer?),
+        }
+    }
+    db.query("COMMIT").map(drop)
+}
+
+/// Workers of a replica, whose source's clients change the same rows; either side is killed.
+#[test]
+fn a_replica_has_each_transaction_once_whoever_is_killed() {
+    let rounds: u64 = variable("GANNET_FAILOVER_ROUNDS", 3);
+    let seed: u64 = variable("GANNET_CRASH_SEED", u64::from(std::process::id()) * 104_729 + 1);
+    let dir = std::env::temp_dir().join(format!("gannet-followed-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    let mut random = Random(seed | 1);
+    let mut peers = [Peer::start(&dir, 1), Peer::start(&dir, 2)];
+    let mut db = peers[0].connect();
+    for sql in [
+        "CREATE USER follower IDENTIFIED BY 'secret'",
+        "GRANT REPLICATION SLAVE ON *.* TO follower",
+        "CREATE DATABASE d",
+        "CREATE TABLE d.hot (a INT PRIMARY KEY, b INT UNIQUE, id CHAR(36))",
+    ] {
+        db.query(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    }
+    let mut done = 0;
+    for round in 0..rounds {
+        peers[1].follow(&peers[0]);
+        let (stop, count) = (AtomicBool::new(false), AtomicU64::new(0));
+        let killed = (round % 2 == 0) as usize;
+        std::thread::scope(|scope| {
+            for client in 0..CLIENTS {
+                let (mut db, mut random) = (peers[0].connect(), Random(seed ^ (client + 2) << 20 | 1));
+                let (stop, count) = (&stop, &count);
+                scope.spawn(move || {
+                    while !stop.load(Ordering::Relaxed) && change(&mut db, &mut random).is_ok() {
+                        count.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+            std::thread::sleep(Duration::from_millis(100 + random.next(500)));
+            let pid = peers[killed].child.id().to_string();
+            let sent = Command::new("kill").args(["-9", &pid]).status();
+            assert!(sent.is_ok_and(|s| s.success()), "{}", peers[killed].log());
+            stop.store(true, Ordering::Relaxed);
+        });
+        done += count.load(Ordering::Relaxed);
+        peers[killed].kill();
+        peers[killed] = Peer::start(&dir, killed as u32 + 1);
+    }
+    peers[1].follow(&peers[0]);
+    let [source, replica] = &peers;
+    let (mut s, mut r) = (source.connect(), replica.connect());
+    let executed = text(&mut s, "SELECT @@gtid_executed");
+    wait("the replica catches up", [source, replica], || text(&mut r, "SELECT @@gtid_executed") == executed);
+    let all = "SELECT * FROM d.hot ORDER BY a";
+    let [want, got] = [&mut s, &mut r].map(|db| db.query(all).expect("rows").texts());
+    assert_eq!(got, want, "seed {seed}");
+    println!("{rounds} rounds, {done} transactions, each once");
+    assert!(done > rounds, "the clients wrote nothing");
+    drop((s, r));
+    drop(peers);
+    let _ = std::fs::remove_dir_all(&dir);
+}

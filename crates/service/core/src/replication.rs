@@ -16,6 +16,8 @@ pub enum Table {
     ApplierStatus,
     /// `replication_applier_status_by_worker`
     Workers,
+    /// `replication_applier_status_by_coordinator`
+    Coordinator,
     /// `replication_applier_filters`
     Filters,
     /// `replication_applier_global_filters`

@@ -7,17 +7,19 @@ use crate::reading::Reading;
 use crate::source::{Position, Source};
 use crate::status::Status;
 use crate::until::Until;
+use crate::workers::Workers;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, Ordering};
 use gannet_core::Core;
 use gannet_core::accounts::Account;
 use gannet_core::replication::{Notes, Row, Table};
+use gannet_core::vars::Live;
 use gannet_engine::{Isolation, TxnOptions, commit_gate};
 use gannet_exec::error::from_engine;
 use gannet_parser::ast::{Ident, ReplicationValue};
 use gannet_runtime::{Interrupt, JoinHandle, Unpark, sleep};
-use gannet_session::Sessions;
 use gannet_session::follow::{Follower, KeyCheck};
+use gannet_session::{OwnSession, Sessions};
 use gannet_types::{Result, SqlError, Value, sql_err};
 use gannet_wire::client::Ender;
 use std::sync::Arc;
@@ -145,7 +147,8 @@ impl Channel {
     pub(crate) fn begin(self: &Arc<Self>, until: Until) {
         self.end();
         self.stopping.store(false, Ordering::Release);
-        *self.status.lock() = Status::begun(until);
+        let workers = self.core.globals.get(Live::ReplicaParallelWorkers).as_u64() as usize;
+        *self.status.lock() = Status::begun(until, workers);
         let shared = self.clone();
         *self.task.lock() = Some(gannet_runtime::spawn("replica", move || shared.run()));
         if self.gone.load(Ordering::Acquire) {
@@ -222,7 +225,12 @@ impl Channel {
         self.status.lock().ended();
     }
 
-    fn follow(&self) -> std::result::Result<(), Fault> {
+    /// One that may do everything.
+    pub(crate) fn session(&self) -> Result<OwnSession> {
+        self.sessions.own_of(Arc::new(Account::unchecked()), "system user")
+    }
+
+    fn follow(self: &Arc<Self>) -> std::result::Result<(), Fault> {
         let source = self.source()?.ok_or_else(|| sql_err!(BadReplica))?;
         let position = self.position()?.prepared(|branch| self.core.branches.list().contains(branch));
         let until = self.status.lock().until.clone();
@@ -230,36 +238,43 @@ impl Channel {
         if left.is_reached(&position) {
             return Err(Fault::Stopped);
         }
-        let session = self.sessions.own_of(Arc::new(Account::unchecked()), "system user")?;
+        self.status.lock().retrieved = position.applied.clone();
+        let follower = Follower::new(self.session()?, KeyCheck::of(&source.key_check));
         let mut reading = Reading::open(self, &source, &position)?;
+        let count = self.status.lock().workers();
         let mut events = Events::new(
             self,
-            Follower::new(session, KeyCheck::of(&source.key_check)),
+            (follower, (count > 0).then(|| Workers::start(self, count))),
             position,
             Choice { filter: self.filter(), ignored: source.ignored, delay_s: source.delay_s, until: left },
         );
         let outcome = self.apply(&mut reading, &mut events);
         // Whoever asks when it has stopped sees what it has applied.
-        outcome.and(events.settle())
+        let settled = if self.is_stopping() { Ok(()) } else { events.settle() };
+        match events.failure() {
+            Some(e) => Err(Fault::Applying(e)),
+            None => outcome.and(settled),
+        }
     }
 
     /// Applies what comes until the source ends the log.
     fn apply(&self, reading: &mut Reading, events: &mut Events<'_>) -> std::result::Result<(), Fault> {
         while let Some(packets) = reading.next(self)? {
+            let mut asked = None;
             for packet in packets {
                 let (event, asks) = reading.event(&packet)?;
                 events.event(event)?;
                 if asks {
-                    events.settle()?;
-                    if let Some((file, at)) = events.place() {
-                        reading.acknowledge(file, at)?;
-                    }
+                    asked = events.place().map(|(file, at)| (file.to_owned(), at)).or(asked);
                 }
             }
-            if !reading.has_more() {
+            if let Some((file, at)) = asked {
+                // It is for all before it, too.
                 events.settle()?;
-                // All that the source has sent is applied.
-                self.status.lock().heard();
+                reading.acknowledge(&file, at)?;
+            }
+            if !reading.has_more() {
+                events.rest()?;
             }
         }
         Ok(())
@@ -328,16 +343,22 @@ impl Channel {
     pub(crate) fn rows(&self, of: Table) -> Vec<Row> {
         let source = self.source().ok().flatten().filter(|source| !source.host.is_empty());
         let rows = match (of, source) {
-            (Table::GlobalFilters | Table::WorkerInfo, _) | (_, None) => Vec::new(),
+            (Table::GlobalFilters, _) | (_, None) => Vec::new(),
             (Table::Filters, Some(_)) => self.filter().rows(),
+            (Table::Workers, Some(_)) => self.status.lock().worker_rows(),
+            (Table::WorkerInfo, Some(_)) => self.status.lock().worker_info(),
+            (Table::Coordinator, Some(_)) => self.status.lock().coordinator(),
             (of, Some(source)) => {
                 // What waits comes before the lock.
                 let position = self.position().unwrap_or_default();
                 vec![self.status.lock().table(of, &source, &position)]
             }
         };
-        let column =
-            if matches!(of, Table::MasterInfo | Table::RelayLogInfo) { "Channel_name" } else { "CHANNEL_NAME" };
+        let column = if matches!(of, Table::MasterInfo | Table::RelayLogInfo | Table::WorkerInfo) {
+            "Channel_name"
+        } else {
+            "CHANNEL_NAME"
+        };
         let named = |mut row: Row| {
             row.push((column, Value::text(&self.name)));
             row

@@ -6,6 +6,7 @@ use super::filter::Filter;
 use super::source::Position;
 use super::status::Transaction;
 use super::until::Until;
+use super::workers::{Job, Piece, Workers};
 use gannet_base::DecodeError;
 use gannet_binlog::event::{Event, flags, kind};
 use gannet_binlog::format::{FormatDescription, Gtid, Rotate, XaPrepare};
@@ -20,7 +21,7 @@ use gannet_core::xa::Branch;
 use gannet_runtime::{Unpark, WallTime, sleep};
 use gannet_session::follow::Follower;
 use gannet_types::gtid::Source as GtidSource;
-use gannet_types::sql_err;
+use gannet_types::{SqlError, sql_err};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +39,12 @@ enum Place {
 /// Applies events as they come.
 pub(crate) struct Events<'s> {
     shared: &'s Channel,
+    /// Transactions of rows are handed on to them.
+    workers: Option<Workers>,
+    /// The transaction that is gathered for one.
+    gathered: Option<Gathered>,
+    /// When it was committed, and where.
+    transaction: Transaction,
     /// The record of where it stands.
     record: Arc<str>,
     own_id: u32,
@@ -52,6 +59,16 @@ pub(crate) struct Events<'s> {
     /// Numbers of tables whose rows are left out.
     left_out: HashSet<u64>,
 }
+
+/// The beginning of a transaction of rows.
+#[derive(Default)]
+struct Gathered {
+    pieces: Vec<Piece>,
+    bytes: usize,
+}
+
+/// A larger transaction is applied as it is read.
+const MOST_GATHERED: usize = 8 << 20;
 
 /// What is applied, when, and how far.
 pub(crate) struct Choice {
@@ -68,8 +85,16 @@ fn damaged(e: DecodeError) -> Fault {
 }
 
 impl<'s> Events<'s> {
-    pub(crate) fn new(shared: &'s Channel, follower: Follower, position: Position, choice: Choice) -> Events<'s> {
+    pub(crate) fn new(
+        shared: &'s Channel,
+        (follower, workers): (Follower, Option<Workers>),
+        position: Position,
+        choice: Choice,
+    ) -> Events<'s> {
         Events {
+            workers,
+            gathered: None,
+            transaction: Transaction::default(),
             choice,
             left_out: HashSet::new(),
             record: shared.name_of(Kept::Position),
@@ -87,7 +112,58 @@ impl<'s> Events<'s> {
 
     /// What was applied is durable.
     pub(crate) fn settle(&mut self) -> Result<(), Fault> {
+        if let Some(workers) = &self.workers {
+            workers.settle()?;
+        }
         Ok(self.follower.settle()?)
+    }
+
+    /// The source has sent no more for now: what it has sent is applied, or workers are at it.
+    pub(crate) fn rest(&mut self) -> Result<(), Fault> {
+        if self.workers.is_none() {
+            self.settle()?;
+        }
+        self.hears();
+        Ok(())
+    }
+
+    /// A sign of life from the source, behind which there is nothing that is not applied if no worker has any.
+    fn hears(&self) {
+        if self.workers.as_ref().is_none_or(Workers::is_idle) {
+            self.shared.status.lock().heard();
+        }
+    }
+
+    /// The error of a worker.
+    pub(crate) fn failure(&self) -> Option<SqlError> {
+        self.workers.as_ref().and_then(Workers::failure)
+    }
+
+    /// What is applied here, and not by a worker: when all before it has committed.
+    fn alone(&mut self) -> Result<&mut Follower, Fault> {
+        if let Some(workers) = &self.workers {
+            workers.drain()?;
+        }
+        Ok(&mut self.follower)
+    }
+
+    /// The transaction that is gathered is no matter for a worker: it is applied here.
+    fn take_back(&mut self) -> Result<(), Fault> {
+        let Some(gathered) = self.gathered.take() else { return Ok(()) };
+        if self.skips {
+            return Ok(());
+        }
+        let (gtid, inside) = (self.gtid, self.place == Place::Inside);
+        let transaction = std::mem::take(&mut self.transaction);
+        let follower = self.alone()?;
+        let begun = follower.begin(gtid)?;
+        if begun && inside {
+            follower.start()?;
+            gathered.pieces.iter().try_for_each(|piece| piece.apply(follower))?;
+        }
+        self.skips = !begun;
+        self.shared.status.lock().begins(0, &transaction);
+        Ok(())
     }
 
     /// Where the log stands, between transactions.
@@ -124,17 +200,20 @@ impl<'s> Events<'s> {
                 let to = Rotate::decode(body).map_err(damaged)?;
                 self.position.file = String::from_utf8_lossy(to.file).into_owned();
                 self.position.at = to.position;
+                self.alone()?;
                 self.shared.status.lock().at(&self.position, header.timestamp);
             }
             kind::GTID => {
                 let gtid = Gtid::decode(body).map_err(damaged)?;
                 self.begin(&header, Some((gtid.uuid, gtid.number)))?;
-                self.shared.status.lock().begins(Transaction {
+                let transaction = Transaction {
                     gtid: Some((gtid.uuid, gtid.number)),
                     original_us: gtid.first_committed_us,
                     immediate_us: gtid.committed_us,
                     ..Transaction::default()
-                });
+                };
+                self.shared.status.lock().queues(&transaction, self.gathered.is_none());
+                self.transaction = transaction;
             }
             kind::ANONYMOUS_GTID => self.begin(&header, None)?,
             kind::QUERY => self.query(&header, body)?,
@@ -145,14 +224,17 @@ impl<'s> Events<'s> {
                 self.rows(&header, body)?;
             }
             kind::WRITE_ROWS_V1 | kind::UPDATE_ROWS_V1 | kind::DELETE_ROWS_V1 => self.rows(&header, body)?,
-            kind::HEARTBEAT | kind::HEARTBEAT_V2 => self.shared.status.lock().heartbeat(),
+            kind::HEARTBEAT | kind::HEARTBEAT_V2 => {
+                self.shared.status.lock().heartbeat();
+                self.hears();
+            }
             kind::STOP
             | kind::PREVIOUS_GTIDS
             | kind::ROWS_QUERY
             | kind::IGNORABLE
             | kind::MARIADB_ANNOTATE_ROWS
             | kind::MARIADB_BINLOG_CHECKPOINT
-            | kind::MARIADB_GTID_LIST => self.shared.status.lock().heard(),
+            | kind::MARIADB_GTID_LIST => self.hears(),
             _ if header.flags & flags::IGNORABLE != 0 => {}
             other => {
                 let name = kind::name(other);
@@ -172,7 +254,14 @@ impl<'s> Events<'s> {
         }
         self.wait_for(header)?;
         let known = |(uuid, n): &OwnGtid| self.position.applied.contains(&GtidSource::from(*uuid), *n);
-        self.skips = self.ignores(header, gtid) || gtid.as_ref().is_some_and(known) || !self.follower.begin(gtid)?;
+        self.skips = self.ignores(header, gtid) || gtid.as_ref().is_some_and(known);
+        // One of this server's own that comes back waits for its log, and so would others behind it.
+        let own = |(uuid, _): OwnGtid| self.shared.core.binlog().is_some_and(|log| log.uuid() == uuid);
+        if self.workers.is_some() && !gtid.is_some_and(own) {
+            self.gathered = Some(Gathered::default());
+        } else if !self.skips {
+            self.skips = !self.alone()?.begin(gtid)?;
+        }
         (self.gtid, self.place) = (gtid, Place::Begun);
         Ok(())
     }
@@ -187,7 +276,9 @@ impl<'s> Events<'s> {
     fn begin_unnamed(&mut self, header: &Header) -> Result<(), Fault> {
         self.wait_for(header)?;
         self.skips = self.ignores(header, None);
-        if !self.skips {
+        (self.gtid, self.transaction) = (None, Transaction::default());
+        self.gathered = self.workers.is_some().then(Gathered::default);
+        if !self.skips && self.gathered.is_none() {
             self.follower.begin(None)?;
         }
         Ok(())
@@ -265,11 +356,18 @@ impl<'s> Events<'s> {
     }
 
     fn ended(&mut self, header: &Header) -> Result<(), Fault> {
+        self.gathered = None;
+        self.alone()?;
+        self.shared.status.lock().applied(0, &self.position, header.timestamp);
+        self.passed()
+    }
+
+    /// A transaction is behind what is read; it may be under way still.
+    fn passed(&mut self) -> Result<(), Fault> {
         if let Some(gtid) = self.gtid {
             self.choice.until.passed(gtid);
         }
         (self.place, self.gtid, self.skips) = (Place::Between, None, false);
-        self.shared.status.lock().applied(&self.position, header.timestamp);
         if self.choice.until.is_reached(&self.position) { Err(Fault::Stopped) } else { Ok(()) }
     }
 
@@ -284,8 +382,11 @@ impl<'s> Events<'s> {
             if self.place == Place::Between {
                 self.begin_unnamed(header)?;
             }
+            if starts_branch {
+                self.take_back()?;
+            }
             self.place = Place::Inside;
-            return match (self.skips, starts_branch) {
+            return match (self.skips || self.gathered.is_some(), starts_branch) {
                 (true, _) => Ok(()),
                 (false, true) => Ok(self.follower.query(&query, header.timestamp, None)?),
                 (false, false) => Ok(self.follower.start()?),
@@ -296,12 +397,13 @@ impl<'s> Events<'s> {
         let takes = filter.takes_statement(&schema, query.text);
         let left_out = takes.is_none();
         let query = Query { schema: takes.unwrap_or_default().as_bytes(), ..query };
+        if self.place == Place::Between {
+            self.begin_unnamed(header)?;
+        }
+        self.take_back()?;
         if self.place == Place::Inside {
             let passes = self.skips || left_out;
             return if passes { Ok(()) } else { Ok(self.follower.query(&query, header.timestamp, None)?) };
-        }
-        if self.place == Place::Between {
-            self.begin_unnamed(header)?;
         }
         let position = self.behind(header);
         match (self.skips, left_out) {
@@ -325,8 +427,19 @@ impl<'s> Events<'s> {
             }
             self.left_out.remove(&map.id);
         }
-        self.follower.map(map);
-        Ok(())
+        self.piece(Piece::Map(map), body.len())
+    }
+
+    /// A part of a transaction of rows.
+    fn piece(&mut self, piece: Piece, bytes: usize) -> Result<(), Fault> {
+        match &mut self.gathered {
+            Some(gathered) => {
+                gathered.bytes += bytes;
+                gathered.pieces.push(piece);
+                if gathered.bytes > MOST_GATHERED { self.take_back() } else { Ok(()) }
+            }
+            None => Ok(piece.apply(&mut self.follower)?),
+        }
     }
 
     fn rows(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
@@ -343,16 +456,26 @@ impl<'s> Events<'s> {
         if self.left_out.contains(&u64::from_le_bytes([a, b, c, d, e, f, 0, 0])) {
             return Ok(());
         }
-        Ok(self.follower.rows(header.kind, body, header.timestamp)?)
+        if self.gathered.is_none() {
+            return Ok(self.follower.rows(header.kind, body, header.timestamp)?);
+        }
+        self.piece(Piece::Rows(header.kind, body.to_vec(), header.timestamp), body.len())
     }
 
     fn end(&mut self, header: &Header) -> Result<(), Fault> {
         if self.place != Place::Inside {
             return Err(Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "the end of no transaction")));
         }
-        let position = self.behind(header);
-        if !self.skips {
-            self.follower.commit(&position)?;
+        let record = self.behind(header);
+        match (self.gathered.take(), &self.workers) {
+            _ if self.skips => {}
+            (Some(Gathered { pieces, bytes }), Some(workers)) => {
+                let transaction = std::mem::take(&mut self.transaction);
+                let (position, timestamp) = (self.position.clone(), header.timestamp);
+                workers.hand_on(Job { transaction, pieces, bytes, position, record, timestamp })?;
+                return self.passed();
+            }
+            _ => self.follower.commit(&record)?,
         }
         self.ended(header)
     }

@@ -1,9 +1,10 @@
 //! A replica: reads other servers' binary logs and does here what they tell. A source is a Gannet or a MySQL (by
 //! GTIDs, or by file and position), or a MariaDB (by file and position). Each is followed by a channel of its own.
 //!
-//! A channel's task reads and applies, transaction by transaction, without a log between: what is not applied is asked
-//! for again. Where it stands is in the dictionary, written with the rows of each transaction in the same commit, so
-//! that a crash of either side loses nothing and repeats nothing.
+//! A channel's task reads, without a log between: what is not applied is asked for again. It hands transactions of rows
+//! on to workers, which commit them in the order of the log, and applies all else by itself. Where it stands is in the
+//! dictionary, written with the rows of each transaction in the same commit, so that a crash of either side loses
+//! nothing and repeats nothing.
 //!
 //! | module | what |
 //! |---|---|
@@ -16,6 +17,7 @@
 //! | `status` | SHOW REPLICA STATUS |
 //! | `tables` | tables of performance_schema and mysql |
 //! | `until` | START REPLICA UNTIL |
+//! | `workers` | what applies transactions of rows beside each other |
 
 mod channel;
 mod channels;
@@ -26,6 +28,7 @@ mod source;
 mod status;
 mod tables;
 mod until;
+mod workers;
 
 use crate::channels::Channels;
 use gannet_core::Core;

@@ -27,6 +27,21 @@ pub(crate) struct Transaction {
     /// When this server began and ended to apply it.
     pub(crate) begun_us: u64,
     pub(crate) ended_us: u64,
+    /// How often it was applied anew, and why last.
+    pub(crate) retries: u64,
+    pub(crate) obstacle: Failed,
+}
+
+/// One that applies: a worker, or the task that reads.
+#[derive(Clone, Default)]
+pub(crate) struct Applying {
+    /// What it has applied last, and what it applies.
+    pub(crate) last: Transaction,
+    pub(crate) current: Transaction,
+    pub(crate) error: Failed,
+    /// The end of what it has applied last.
+    pub(crate) file: String,
+    pub(crate) position: u64,
 }
 
 impl Transaction {
@@ -52,20 +67,24 @@ pub(crate) struct Status {
     pub(crate) remaining_s: Option<u64>,
     /// Transactions that were applied since the start.
     pub(crate) applied: u64,
-    file: String,
-    position: u64,
+    pub(crate) file: String,
+    pub(crate) position: u64,
     pub(crate) retrieved: GtidSet,
     /// When the source committed what was applied last, and when it was heard of last: seconds since 1970.
     source_s: u64,
     heard_s: u64,
-    applying: bool,
+    busy: bool,
     pub(crate) source_error: Failed,
     pub(crate) applying_error: Failed,
     pub(crate) heartbeats: u64,
     pub(crate) heartbeat_us: u64,
-    /// The one that was applied last, and the one that is being applied.
-    pub(crate) last: Transaction,
-    pub(crate) current: Transaction,
+    /// The one that was read last.
+    pub(crate) queued: Transaction,
+    /// Those that apply; `workers` of them, or the one that reads.
+    pub(crate) applying: Vec<Applying>,
+    workers: usize,
+    /// Transactions that were applied anew.
+    pub(crate) retries: u64,
 }
 
 fn failed(e: &SqlError) -> Failed {
@@ -73,9 +92,14 @@ fn failed(e: &SqlError) -> Failed {
 }
 
 impl Status {
-    /// The task begins.
-    pub(crate) fn begun(until: Until) -> Status {
-        Status { running: true, until, ..Status::default() }
+    /// The task begins, with so many workers.
+    pub(crate) fn begun(until: Until, workers: usize) -> Status {
+        let applying = vec![Applying::default(); workers.max(1)];
+        Status { running: true, until, workers, applying, ..Status::default() }
+    }
+
+    pub(crate) fn workers(&self) -> usize {
+        self.workers
     }
 
     /// `semi`: it asks for acknowledgements.
@@ -87,36 +111,70 @@ impl Status {
     /// A sign of life, and everything is applied.
     pub(crate) fn heard(&mut self) {
         self.heard_s = WallTime::now().seconds();
-        self.applying = false;
+        self.busy = false;
     }
 
     /// The source says that it has nothing.
     pub(crate) fn heartbeat(&mut self) {
         self.heartbeats += 1;
         self.heartbeat_us = WallTime::now().micros();
-        self.heard();
     }
 
-    /// A transaction begins.
-    pub(crate) fn begins(&mut self, it: Transaction) {
-        self.current = Transaction { begun_us: WallTime::now().micros(), ..it };
+    /// A transaction is read; `at_once`: and applied by the one that reads.
+    pub(crate) fn queues(&mut self, it: &Transaction, at_once: bool) {
+        if let Some((uuid, number)) = it.gtid {
+            self.retrieved.add(&uuid.into(), number..number + 1);
+        }
+        self.queued = Transaction { begun_us: WallTime::now().micros(), ..it.clone() };
+        if at_once {
+            self.begins(0, it);
+        }
+    }
+
+    /// One begins to apply a transaction.
+    pub(crate) fn begins(&mut self, by: usize, it: &Transaction) {
+        if let Some(applying) = self.applying.get_mut(by) {
+            applying.current = Transaction { begun_us: WallTime::now().micros(), ..it.clone() };
+        }
+    }
+
+    /// It has been undone, and is applied anew.
+    pub(crate) fn again(&mut self, by: usize, e: &SqlError) {
+        self.retries += 1;
+        if let Some(applying) = self.applying.get_mut(by) {
+            applying.current.retries += 1;
+            applying.current.obstacle = failed(e);
+        }
     }
 
     pub(crate) fn at(&mut self, position: &Position, timestamp: u32) {
-        (self.file, self.position) = (position.file.clone(), position.at);
+        self.file.clone_from(&position.file);
+        self.position = position.at;
         if timestamp != 0 {
             self.source_s = timestamp.into();
         }
     }
 
-    pub(crate) fn applied(&mut self, position: &Position, timestamp: u32) {
+    /// One has committed its transaction.
+    pub(crate) fn applied(&mut self, by: usize, position: &Position, timestamp: u32) {
         self.at(position, timestamp);
         self.applied += 1;
-        self.last = std::mem::take(&mut self.current);
-        self.last.ended_us = WallTime::now().micros();
-        self.retrieved = position.applied.clone();
-        self.heard_s = WallTime::now().seconds();
-        self.applying = true;
+        let now = WallTime::now();
+        if let Some(applying) = self.applying.get_mut(by) {
+            applying.last = std::mem::take(&mut applying.current);
+            applying.last.ended_us = now.micros();
+            applying.file.clone_from(&position.file);
+            applying.position = position.at;
+        }
+        self.heard_s = now.seconds();
+        self.busy = true;
+    }
+
+    /// The error with which one has stopped.
+    pub(crate) fn failed_at(&mut self, by: usize, e: &SqlError) {
+        if let Some(applying) = self.applying.get_mut(by) {
+            applying.error = failed(e);
+        }
     }
 
     pub(crate) fn source_failed(&mut self, e: &SqlError) {
@@ -126,6 +184,9 @@ impl Status {
     /// Where in the source's log that was.
     pub(crate) fn applying_failed(&mut self, e: &SqlError) -> String {
         (self.connected, self.applying_error) = (false, failed(e));
+        if self.workers == 0 {
+            self.failed_at(0, e);
+        }
         format!("{}:{}", self.file, self.position)
     }
 
@@ -142,7 +203,7 @@ impl Status {
         if !self.connected {
             return Value::Null;
         }
-        let behind = if self.applying { self.heard_s.saturating_sub(self.source_s) } else { 0 };
+        let behind = if self.busy { self.heard_s.saturating_sub(self.source_s) } else { 0 };
         Value::UInt(behind)
     }
 

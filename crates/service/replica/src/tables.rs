@@ -1,7 +1,7 @@
-//! Tables of performance_schema and mysql about the replica. What reads and what applies is one task.
+//! Tables of performance_schema and mysql about the replica.
 
 use super::source::{Position, Source};
-use super::status::{Failed, Status};
+use super::status::{Applying, Failed, Status};
 use gannet_core::replication::{Row, Table};
 use gannet_types::Value;
 
@@ -72,11 +72,13 @@ impl Status {
             Table::ApplierStatus => vec![
                 ("SERVICE_STATE", self.state(false)),
                 ("REMAINING_DELAY", self.remaining_s.map_or(Value::Null, number)),
+                ("COUNT_TRANSACTIONS_RETRIES", number(self.retries)),
             ],
-            Table::Workers => self.worker(),
             Table::MasterInfo => self.master_info(source, kept),
             Table::RelayLogInfo => self.relay_log_info(source, kept),
-            Table::Filters | Table::GlobalFilters | Table::WorkerInfo => Vec::new(),
+            Table::Filters | Table::GlobalFilters | Table::Workers | Table::Coordinator | Table::WorkerInfo => {
+                Vec::new()
+            }
         }
     }
 
@@ -89,8 +91,7 @@ impl Status {
     }
 
     fn connection(&self) -> Row {
-        // It is there when it begins to be applied.
-        let last = if self.current.begun_us > 0 { &self.current } else { &self.last };
+        let last = &self.queued;
         let mut row = vec![
             ("SOURCE_UUID", text(&self.source_uuid)),
             ("THREAD_ID", Value::Null),
@@ -108,9 +109,17 @@ impl Status {
         row
     }
 
-    fn worker(&self) -> Row {
-        let (last, current) = (&self.last, &self.current);
+    /// Those that apply. The one that reads is number 0, others are counted from 1 on.
+    pub(crate) fn worker_rows(&self) -> Vec<Row> {
+        let (none, first) = ([Applying::default()], u64::from(self.workers() > 0));
+        let all = if self.applying.is_empty() { &none[..] } else { &self.applying };
+        all.iter().zip(first..).map(|(it, number)| self.worker(it, number)).collect()
+    }
+
+    fn worker(&self, it: &Applying, id: u64) -> Row {
+        let (last, current) = (&it.last, &it.current);
         let mut row = vec![
+            ("WORKER_ID", number(id)),
             ("THREAD_ID", Value::Null),
             ("SERVICE_STATE", self.state(false)),
             ("LAST_APPLIED_TRANSACTION", text(&last.name())),
@@ -122,9 +131,50 @@ impl Status {
             ("APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", number(current.original_us)),
             ("APPLYING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", number(current.immediate_us)),
             ("APPLYING_TRANSACTION_START_APPLY_TIMESTAMP", number(current.begun_us)),
+            ("LAST_APPLIED_TRANSACTION_RETRIES_COUNT", number(last.retries)),
+            ("LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER", number(last.obstacle.number.into())),
+            ("LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE", text(&last.obstacle.text)),
+            ("LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP", number(last.obstacle.at_us)),
+            ("APPLYING_TRANSACTION_RETRIES_COUNT", number(current.retries)),
+            ("APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER", number(current.obstacle.number.into())),
+            ("APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE", text(&current.obstacle.text)),
+            ("APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP", number(current.obstacle.at_us)),
+        ];
+        row.extend(error(&it.error));
+        row
+    }
+
+    /// The one that hands transactions on to workers, where there are any.
+    pub(crate) fn coordinator(&self) -> Vec<Row> {
+        if self.workers() == 0 {
+            return Vec::new();
+        }
+        let last = &self.queued;
+        let mut row = vec![
+            ("THREAD_ID", Value::Null),
+            ("SERVICE_STATE", self.state(false)),
+            ("LAST_PROCESSED_TRANSACTION", text(&last.name())),
+            ("LAST_PROCESSED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", number(last.original_us)),
+            ("LAST_PROCESSED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", number(last.immediate_us)),
+            ("LAST_PROCESSED_TRANSACTION_START_BUFFER_TIMESTAMP", number(last.begun_us)),
+            ("LAST_PROCESSED_TRANSACTION_END_BUFFER_TIMESTAMP", number(last.begun_us)),
         ];
         row.extend(error(&self.applying_error));
-        row
+        vec![row]
+    }
+
+    /// Where each worker stands. They commit in order, so there is no gap to describe.
+    pub(crate) fn worker_info(&self) -> Vec<Row> {
+        let row = |(it, id): (&Applying, u64)| {
+            vec![
+                ("Id", number(id)),
+                ("Master_log_name", text(&it.file)),
+                ("Master_log_pos", number(it.position)),
+                ("Checkpoint_master_log_name", text(&self.file)),
+                ("Checkpoint_master_log_pos", number(self.position)),
+            ]
+        };
+        if self.workers() == 0 { Vec::new() } else { self.applying.iter().zip(1..).map(row).collect() }
     }
 
     /// Whom it follows. The place is that of what is applied: there is nothing that is read and not applied yet.
@@ -165,6 +215,7 @@ impl Status {
             ("Master_log_name", text(file)),
             ("Master_log_pos", number(at)),
             ("Sql_delay", number(source.delay_s)),
+            ("Number_of_workers", number(self.workers() as u64)),
             ("Id", number(1)),
             ("Privilege_checks_username", Value::Null),
             ("Privilege_checks_hostname", Value::Null),

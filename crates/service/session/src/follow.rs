@@ -13,7 +13,7 @@ use gannet_catalog::Position;
 use gannet_core::binlog::OwnGtid;
 use gannet_core::vars::{Live, VarValue};
 use gannet_core::work::{Gtids, NextGtid};
-use gannet_engine::{Lsn, commit_gate};
+use gannet_engine::{Lsn, TrxId, commit_gate, in_order};
 use gannet_exec::Rows;
 use gannet_exec::error::from_engine;
 use gannet_parser::ast::{self, Completion, Statement, TableOption};
@@ -58,12 +58,14 @@ pub struct Follower {
     session: OwnSession,
     applier: Applier,
     keys: KeyCheck,
-    /// The last commit that did not wait for the log, and how many did not.
+    /// The last commit that did not wait for the log.
     unsynced: Lsn,
+    /// Commits since the one before it that [`Follower::left`] waits for next.
     ahead: u32,
+    former: Lsn,
 }
 
-/// So many transactions at most are applied and not durable.
+/// Twice so many transactions at most are applied and not durable.
 const MOST_AHEAD: u32 = 64;
 
 /// REQUIRE_TABLE_PRIMARY_KEY_CHECK: what becomes of tables without a primary key.
@@ -92,7 +94,7 @@ impl KeyCheck {
 impl Follower {
     /// Applies with a session that may do everything.
     pub fn new(session: OwnSession, keys: KeyCheck) -> Follower {
-        Follower { session, applier: Applier::default(), keys, unsynced: Lsn::ZERO, ahead: 0 }
+        Follower { session, applier: Applier::default(), keys, unsynced: Lsn::ZERO, ahead: 0, former: Lsn::ZERO }
     }
 
     fn command<T>(&mut self, f: impl FnOnce(&mut Session, &mut Applier) -> Result<T>) -> Result<T> {
@@ -175,25 +177,59 @@ impl Follower {
         })
     }
 
+    /// Rows are applied at READ COMMITTED from now on: what is not there is not locked.
+    pub fn read_committed(&mut self) -> Result<()> {
+        self.command(|session, _| run(session, b"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"))
+    }
+
+    /// The engine's number of the transaction that is open.
+    pub fn name(&mut self) -> Result<TrxId> {
+        self.command(|session, _| {
+            session.begin_statement()?;
+            in_order::name(session.work.txn_mut()).map_err(from_engine)
+        })
+    }
+
+    /// Waits for the end of a transaction that has to commit before the one that is open. Error 1213 where it waits for
+    /// rows of this one, which is undone then.
+    pub fn wait_behind(&mut self, ahead: TrxId) -> Result<()> {
+        self.command(|session, _| in_order::wait_behind(session.work.txn_mut(), ahead).map_err(from_engine))
+    }
+
     /// The transaction ends; `position` is kept with it, in the same commit. So it need not be durable before the next
     /// one is applied: see [`Follower::settle`].
     pub fn commit(&mut self, position: &Position) -> Result<()> {
-        let lsn = self.command(|session, _| commit(session, position))?;
+        let lsn = self.commit_early(position)?;
         self.left(lsn)
     }
 
-    /// A commit has not waited for the log.
-    fn left(&mut self, lsn: Option<Lsn>) -> Result<()> {
+    /// The same, and [`Follower::left`] is told of it later.
+    pub fn commit_early(&mut self, position: &Position) -> Result<Option<Lsn>> {
+        self.command(|session, _| commit(session, position))
+    }
+
+    /// A commit has not waited for the log. Where many have not, waits for those that are not the newest.
+    pub fn left(&mut self, lsn: Option<Lsn>) -> Result<()> {
         let Some(lsn) = lsn else { return Ok(()) };
         (self.unsynced, self.ahead) = (lsn, self.ahead + 1);
-        if self.ahead >= MOST_AHEAD { self.settle() } else { Ok(()) }
+        if self.ahead < MOST_AHEAD {
+            return Ok(());
+        }
+        self.ahead = 0;
+        let former = std::mem::replace(&mut self.former, lsn);
+        self.wait_for_log(former)
     }
 
     /// Waits until what was applied is durable. It waits for no replica of this server: servers that follow each other
     /// would wait for each other.
     pub fn settle(&mut self) -> Result<()> {
-        let lsn = std::mem::take(&mut self.unsynced);
         self.ahead = 0;
+        self.former = Lsn::ZERO;
+        let lsn = std::mem::take(&mut self.unsynced);
+        self.wait_for_log(lsn)
+    }
+
+    fn wait_for_log(&mut self, lsn: Lsn) -> Result<()> {
         let gate = commit_gate(&self.session.session().server.engine);
         if lsn.is_zero() { Ok(()) } else { gate.wait_for_log(lsn).map_err(from_engine) }
     }

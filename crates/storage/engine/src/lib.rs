@@ -22,6 +22,7 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gate;
+pub mod in_order;
 mod index;
 mod indexer;
 mod meta;

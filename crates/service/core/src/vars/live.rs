@@ -312,6 +312,10 @@ live! {
         .help("AFTER_SYNC: others do not see a commit that waits; AFTER_COMMIT: they do");
     RplSemiSyncReplicaEnabled = boolean("rpl_semi_sync_replica_enabled", Global, false)
         .help("this server acknowledges what it has applied, from the next START REPLICA on");
+    ReplicaParallelWorkers = int("replica_parallel_workers", Global, 4, 0, 1024)
+        .help("threads that apply transactions of a source beside each other, from the next START REPLICA on; 0: the one that reads applies");
+    ReplicaTransactionRetries = int("replica_transaction_retries", Global, 10, 0, MAX)
+        .help("how often a replica's worker applies a transaction again that has waited too long for a row, or was a deadlock's victim");
     BinlogExpireLogsSeconds = int("binlog_expire_logs_seconds", Global, 2_592_000, 0, 4_294_967_295)
         .help("files of the binary log go after so long, when a new one begins; 0: never");
     BinlogExpireLogsAutoPurge = boolean("binlog_expire_logs_auto_purge", Global, true).help("they do");

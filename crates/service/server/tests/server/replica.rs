@@ -527,6 +527,70 @@ fn channels_follow_sources_of_their_own() {
     assert_eq!(read(&mut q, &rules), "");
 }
 
+/// The second of two transactions has a row that the first one wants, and may not commit before it.
+#[test]
+fn workers_commit_in_order_and_make_way() {
+    let s = source();
+    let mut c = s.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT PRIMARY KEY, b INT UNIQUE)",
+        "INSERT INTO d.t VALUES (1, 1), (2, 2), (3, 3)",
+    ] {
+        run(&mut c, sql);
+    }
+    let following = Following::start(with_log);
+    let mut q = following.r.connect();
+    follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
+    same(&mut c, &mut q, "SELECT * FROM d.t ORDER BY a");
+    let mut holder = following.r.connect();
+    run(&mut holder, "BEGIN");
+    run(&mut holder, "SELECT * FROM d.t WHERE a = 1 FOR UPDATE");
+    for sql in [
+        // Waits for the row that is held here.
+        "BEGIN",
+        "UPDATE d.t SET b = 10 WHERE a = 1",
+        "UPDATE d.t SET b = b + 10 WHERE a = 2",
+        "COMMIT",
+        // Has a row of the first one, and waits for its turn.
+        "UPDATE d.t SET b = 100 WHERE a = 2",
+        // Does not find what the first one is to write.
+        "INSERT INTO d.t VALUES (4, 12)",
+        "DELETE FROM d.t WHERE a = 4",
+        "INSERT INTO d.t VALUES (1001, 1)",
+    ] {
+        run(&mut c, sql);
+    }
+    let schema = "performance_schema.replication_applier_status";
+    let busy = format!("SELECT COUNT(*) FROM {schema}_by_worker WHERE APPLYING_TRANSACTION <> ''");
+    let until = Instant::now() + Duration::from_secs(30);
+    while one(&mut q, &busy) != "4" {
+        assert!(Instant::now() < until, "{}", one(&mut q, &busy));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(common::rows(&mut q, "SELECT * FROM d.t ORDER BY a").concat(), ["1", "1", "2", "2", "3", "3"]);
+    run(&mut holder, "COMMIT");
+    same(&mut c, &mut q, "SELECT * FROM d.t ORDER BY a");
+    same(&mut c, &mut q, "SELECT @@gtid_executed");
+    let retries: u64 = one(&mut q, &format!("SELECT COUNT_TRANSACTIONS_RETRIES FROM {schema}")).parse().unwrap();
+    assert!(retries >= 2, "{retries}");
+    // What is an error in its turn stops the replica: nothing behind it is there.
+    run(&mut q, "SET sql_log_bin = OFF");
+    run(&mut q, "DELETE FROM d.t WHERE a = 3");
+    run(&mut c, "UPDATE d.t SET b = 33 WHERE a = 3");
+    run(&mut c, "INSERT INTO d.t VALUES (5, 5)");
+    let until = Instant::now() + Duration::from_secs(30);
+    while status(&mut q, "Replica_SQL_Running") == "Yes" && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(status(&mut q, "Last_SQL_Errno"), "1032");
+    assert_eq!(common::rows(&mut q, "SELECT a FROM d.t WHERE a IN (3, 5)").len(), 0);
+    run(&mut q, "INSERT INTO d.t VALUES (3, 3)");
+    run(&mut q, "START REPLICA");
+    same(&mut c, &mut q, "SELECT * FROM d.t ORDER BY a");
+}
+
 #[test]
 fn options_and_tables_say_what_is() {
     let s = source();
@@ -619,13 +683,15 @@ fn options_and_tables_say_what_is() {
                    LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP >= LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP, \
                    LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP > LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP, \
                    APPLYING_TRANSACTION, APPLYING_TRANSACTION_START_APPLY_TIMESTAMP";
-    assert_eq!(
-        read(&mut q, columns, "applier_status_by_worker"),
-        [format!("0|ON|0|{last}|1|1|1||0000-00-00 00:00:00.000000")]
-    );
+    let workers = read(&mut q, columns, "applier_status_by_worker");
+    let want = format!("|ON|0|{last}|1|1|1||0000-00-00 00:00:00.000000");
+    assert_eq!((workers.len(), workers.iter().filter(|row| row.ends_with(&want)).count()), (4, 1), "{workers:?}");
     assert_eq!(read(&mut q, "*", "applier_status"), ["|ON|NULL|0"]);
     assert_eq!(read(&mut q, "*", "applier_configuration"), ["|0|NULL|NO|ON|LOCAL|NULL"]);
-    assert_eq!(read(&mut q, "*", "applier_status_by_coordinator"), [""; 0]);
+    let columns = "SERVICE_STATE, LAST_ERROR_NUMBER, LAST_PROCESSED_TRANSACTION, PROCESSING_TRANSACTION";
+    assert_eq!(read(&mut q, columns, "applier_status_by_coordinator"), [format!("ON|0|{last}|")]);
+    let kept = common::rows(&mut q, "SELECT Id, Channel_name FROM mysql.slave_worker_info").concat();
+    assert_eq!(kept.concat(), "1234");
     let columns = "FILTER_NAME, FILTER_RULE, CONFIGURED_BY, ACTIVE_SINCE > NOW() - INTERVAL 1 DAY";
     for table in ["applier_filters", "applier_global_filters"] {
         assert_eq!(read(&mut q, columns, table), ["REPLICATE_IGNORE_DB|x,y|CHANGE_REPLICATION_FILTER|1"]);
@@ -640,7 +706,17 @@ fn options_and_tables_say_what_is() {
         std::thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(status(&mut q, "Last_SQL_Errno"), "3750");
-    assert_eq!(read(&mut q, "SERVICE_STATE, LAST_ERROR_NUMBER", "applier_status_by_worker"), ["OFF|3750"]);
+    assert_eq!(read(&mut q, "SERVICE_STATE, LAST_ERROR_NUMBER", "applier_status_by_coordinator"), ["OFF|3750"]);
+    // One that reads and applies.
+    run(&mut q, "SET GLOBAL replica_parallel_workers = 0");
+    run(&mut q, "START REPLICA");
+    let until = Instant::now() + Duration::from_secs(30);
+    while status(&mut q, "Replica_SQL_Running") == "Yes" && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(read(&mut q, "WORKER_ID, LAST_ERROR_NUMBER", "applier_status_by_worker"), ["0|3750"]);
+    assert_eq!(read(&mut q, "*", "applier_status_by_coordinator"), [""; 0]);
+    assert_eq!(error(&mut q, "SET GLOBAL replica_preserve_commit_order = OFF"), 1235);
     run(&mut q, "CHANGE REPLICATION SOURCE TO REQUIRE_TABLE_PRIMARY_KEY_CHECK = OFF");
     run(&mut q, "START REPLICA");
     same(&mut c, &mut q, "SELECT * FROM d.without");

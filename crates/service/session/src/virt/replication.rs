@@ -200,9 +200,8 @@ fn applier_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<(
     from_replica(state, Table::ApplierStatus, "replication_applier_status", emit)
 }
 
-/// One task reads and applies: there is none that gives work to others.
-fn coordinator(_: &mut State, _: &Equals<'_>, _: Emit<'_>) -> Result<()> {
-    Ok(())
+fn coordinator(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    from_replica(state, Table::Coordinator, "replication_applier_status_by_coordinator", emit)
 }
 
 fn workers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
