@@ -21,8 +21,8 @@ struct Plan {
 
 impl Tree {
     /// Makes room in the node at `level` for `key`: splits it, or an ancestor that has no room for the new separator.
-    /// One split a call and level; the caller looks again.
-    pub(crate) fn split(&self, pool: &Pool, key: &[u8], level: usize, need: usize) -> Result<(), Stop> {
+    /// One split a call and level; the caller looks again. `need`: see [`Node::takes`].
+    pub(crate) fn split(&self, pool: &Pool, key: &[u8], level: usize, need: (usize, usize)) -> Result<(), Stop> {
         let parent_need = {
             // Parks if it must, so before everything else.
             let mut mtr = pool.mtr()?;
@@ -35,7 +35,7 @@ impl Tree {
                 None => None,
             };
             let node = mtr.upgrade(found.node)?;
-            if Node(mtr.page(node)).takes(need) {
+            if Node(mtr.page(node)).takes(need.0, need.1) {
                 return Ok(());
             }
             let plan = plan(mtr.page(node), key);
@@ -47,9 +47,9 @@ impl Tree {
                 }
                 Some((parent, index)) => {
                     let above = Node(mtr.page(parent));
-                    let suffix = plan.separator.len() - above.prefix_len();
-                    if !above.takes(entry_space(suffix, 8)) {
-                        Some(entry_space(suffix, 8))
+                    let need = entry_space(plan.separator.len() - above.prefix_len(), 8);
+                    if !above.takes(need, need) {
+                        Some((need, need))
                     } else {
                         let right = mtr.take(&mut pages);
                         self.split_below(&mut mtr, (parent, index), node, right, &plan, &notes);

@@ -2,7 +2,7 @@
 
 use gannet_buffer::{Error, Mtr, OptimisticGuard, PageRef, Stop};
 use gannet_page::node::{LENGTH, MAX_ENTRY, MAX_KEY, SPACE, common_prefix, common_suffix, entry_space};
-use gannet_page::{Node, PageOp};
+use gannet_page::{Node, PageBytes, PageOp};
 
 use crate::descend::Target;
 use crate::{Place, Tree};
@@ -34,26 +34,30 @@ impl Tree {
         }
         self.latched_leaf(mtr, key, |node, pos, found| {
             if found {
-                let old = node.entry(pos);
-                entry_space(old.suffix.len, value_len).saturating_sub(entry_space(old.suffix.len, old.value.len))
+                grown(node, pos, value_len)
             } else if value_len == 0 {
-                0
+                (0, 0)
             } else {
-                entry_space(key.len().saturating_sub(node.prefix_len()), value_len)
+                let new = entry_space(key.len().saturating_sub(node.prefix_len()), value_len);
+                (new, new)
             }
         })
     }
 
     /// The leaf for `key`, whether it is there or not, with room for a value in it to grow by `bytes` bytes.
     pub fn leaf_with_room<'p>(&self, mtr: &mut Mtr<'p>, key: &[u8], bytes: usize) -> Result<Leaf, Stop> {
-        self.latched_leaf(mtr, key, |_, _, _| if bytes > 0 { bytes + LENGTH } else { 0 })
+        self.latched_leaf(mtr, key, |node, pos, found| match (bytes, found) {
+            (0, _) => (0, 0),
+            (_, true) => grown(node, pos, node.entry(pos).value.len + bytes),
+            (_, false) => (bytes + LENGTH, bytes + LENGTH),
+        })
     }
 
     fn latched_leaf<'p>(
         &self,
         mtr: &mut Mtr<'p>,
         key: &[u8],
-        need: impl Fn(Node<'_, OptimisticGuard<'p>>, usize, bool) -> usize,
+        need: impl Fn(Node<'_, OptimisticGuard<'p>>, usize, bool) -> (usize, usize),
     ) -> Result<Leaf, Stop> {
         if key.len() > MAX_KEY {
             return Err(Error::TooLong { bytes: key.len() }.into());
@@ -63,15 +67,15 @@ impl Tree {
             let guard = self.leaf(pool, key)?;
             let node = Node(&guard);
             let (pos, found) = node.search(key);
-            let need = need(node, pos, found);
-            if node.takes(need) {
+            let (need, whole) = need(node, pos, found);
+            if node.takes(need, whole) {
                 let page = mtr.upgrade(guard)?;
                 return Ok(Leaf { page, pos, found });
             }
             guard.validate()?;
             drop(guard);
             gannet_base::check!(mtr.is_empty(), "INV-BT-4: a leaf has to be split while latches are held");
-            self.split(pool, key, 0, need)?;
+            self.split(pool, key, 0, (need, whole))?;
         }
     }
 }
@@ -94,14 +98,14 @@ impl Leaf {
             let node = Node(&guard);
             let (pos, found) = node.search(key);
             let need = entry_space(key.len().saturating_sub(node.prefix_len()), value_len);
-            if found || node.takes(need) {
+            if found || node.takes(need, need) {
                 let page = mtr.upgrade(guard)?;
                 return Ok(Leaf { page, pos, found });
             }
             guard.validate()?;
             drop(guard);
             gannet_base::check!(mtr.is_empty(), "INV-BT-4: a leaf has to be split while latches are held");
-            tree.split(mtr.pool(), key, 0, need)?;
+            tree.split(mtr.pool(), key, 0, (need, need))?;
         }
     }
 
@@ -142,7 +146,7 @@ impl Leaf {
         let node = Node(mtr.page(self.page));
         let (pos, found) = node.search(key);
         let need = entry_space(key.len().saturating_sub(node.prefix_len()), value_len);
-        (!found && node.takes(need)).then_some(Leaf { page: self.page, pos, found })
+        (!found && node.takes(need, need)).then_some(Leaf { page: self.page, pos, found })
     }
 
     /// How many entries from the position on are such that `is` holds for key and value; the last one's key goes into
@@ -206,6 +210,17 @@ impl Leaf {
         debug_assert!(self.found, "a key that is not there is removed");
         mtr.apply(self.page, &PageOp::Remove { pos: self.pos as u16 });
         Node(mtr.page(self.page)).used_space() < UNDERFULL
+    }
+}
+
+/// Bytes that the node needs more for the value at `pos` to have `len`, and those of the whole entry, which moves when
+/// it grows.
+fn grown<P: PageBytes>(node: Node<'_, P>, pos: usize, len: usize) -> (usize, usize) {
+    let old = node.entry(pos);
+    let whole = entry_space(old.suffix.len, len);
+    match whole.saturating_sub(entry_space(old.suffix.len, old.value.len)) {
+        0 => (0, 0),
+        need => (need, whole),
     }
 }
 

@@ -50,15 +50,14 @@ fn put_entry(page: &mut PageBuf, i: usize, suffix: &[u8], value: &[u8]) {
 
 /// Moves live entries together, in slot order, below the prefix. The heads stay. `skip` names a slot whose entry is
 /// dead.
-fn compact(page: &mut PageBuf, skip: Option<usize>) {
-    let node = Node(&*page);
-    let end = PAGE_SIZE - node.prefix_len();
-    let heap = heap_start(page);
+fn compact(page: &mut PageBuf, skip: Option<usize>) -> Result<(), Corrupt> {
+    let node = node(page)?;
+    let (heap, end) = (heap_start(page), PAGE_SIZE - node.prefix_len());
+    let mut entries = Vec::with_capacity(node.count());
+    check_entries(page, node, |e| entries.push((e.at() - heap, e.size())))?;
     let old = page.0[heap..end].to_vec();
-    let count = node.count();
     let mut at = end;
-    let sizes: Vec<(usize, usize)> = (0..count).map(|i| node.entry(i)).map(|e| (e.at() - heap, e.size())).collect();
-    for (i, (from, len)) in sizes.into_iter().enumerate() {
+    for (i, (from, len)) in entries.into_iter().enumerate() {
         if skip == Some(i) {
             continue;
         }
@@ -69,14 +68,16 @@ fn compact(page: &mut PageBuf, skip: Option<usize>) {
     }
     page.put_u16(HEAP, at);
     page.put_u16(GARBAGE, 0);
+    Ok(())
 }
 
-/// All slots point to whole entries which do not share bytes more than the heap can hold: what `compact` relies on.
-fn check_entries(page: &PageBuf, node: Node<'_, PageBuf>) -> Result<(), Corrupt> {
+/// All slots point to whole entries which do not share bytes more than the heap can hold.
+fn check_entries(page: &PageBuf, node: Node<'_, PageBuf>, mut each: impl FnMut(&EntrySpan)) -> Result<(), Corrupt> {
     let mut sum = 0;
     for i in 0..node.count() {
         let e = node.checked_entry(i)?;
         sum += e.size();
+        each(&e);
     }
     let heap = PAGE_SIZE - node.prefix_len() - heap_start(page);
     if sum + page.u16_at(GARBAGE) as usize != heap {
@@ -93,7 +94,7 @@ pub(crate) fn check_node(page: &PageBuf) -> Result<(), Corrupt> {
     if page.u16_at(46) != 0 || page.u64_at(56) != 0 || (n.level() == 0 && page.u64_at(LEFTMOST) != 0) {
         return Err(Corrupt::new("reserved node bytes are not zero"));
     }
-    check_entries(page, n)?;
+    check_entries(page, n, |_| {})?;
     for i in 0..n.count() {
         let suffix = n.suffix_bytes(i);
         if head(suffix) != page.u32_at(SLOTS + SLOT * i) {
@@ -216,8 +217,7 @@ pub(crate) fn insert(page: &mut PageBuf, pos: usize, suffix: &[u8], value: &[u8]
     }
     let slots_end = SLOTS + SLOT * (count + 1);
     if slots_end + need > heap_start(page) {
-        check_entries(page, n)?;
-        compact(page, None);
+        compact(page, None)?;
     }
     page.0.copy_within(SLOTS + SLOT * pos..SLOTS + SLOT * count, SLOTS + SLOT * (pos + 1));
     put_entry(page, pos, suffix, value);
@@ -303,8 +303,7 @@ pub(crate) fn splice(page: &mut PageBuf, pos: usize, at: usize, cut: usize, byte
     let suffix = n.suffix_bytes(pos).to_vec();
     let (slots_end, dead) = (SLOTS + SLOT * n.count(), e.size());
     if slots_end + need > heap_start(page) {
-        check_entries(page, n)?;
-        compact(page, Some(pos));
+        compact(page, Some(pos))?;
     } else if page.u16_at(GARBAGE) as usize + dead > PAGE_SIZE - n.prefix_len() - heap_start(page) {
         return Err(Corrupt::new("node heap does not add up"));
     } else {
@@ -319,7 +318,7 @@ pub(crate) fn rebuild(page: &mut PageBuf, keep: usize, prefix: &[u8]) -> Result<
     if keep > n.count() || prefix.len() > PAGE_SIZE - SLOTS {
         return Err(Corrupt::new("rebuild keeps more than there is"));
     }
-    check_entries(page, n)?;
+    check_entries(page, n, |_| {})?;
     // What every suffix gains of the old prefix, or loses to the new one.
     let common = prefix.len().min(n.prefix_len());
     let (gained, lost) = (n.prefix_len() - common, &prefix[common..]);

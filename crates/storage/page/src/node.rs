@@ -248,13 +248,14 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
         (self.0.u16_at(HEAP) as usize).saturating_sub(SLOTS + SLOT * self.count())
     }
 
-    /// Has room for `need` bytes more, and is not better split: where entries must be moved together for it and little
-    /// would be free afterwards, the next entry would have to do so again (InnoDB's limit is a 32nd of the page, too).
+    /// Has room for `need` bytes more by an entry of `whole` bytes, and is not better split: where entries must be moved
+    /// together for it and little would be free afterwards, the next entry would have to do so again (InnoDB's limit is
+    /// a 32nd of the page, too).
     #[inline]
-    pub fn takes(self, need: usize) -> bool {
+    pub fn takes(self, need: usize, whole: usize) -> bool {
         let open = self.open_space();
         let left = if self.count() < FEW { 0 } else { SPACE / 32 };
-        need <= open || need + left <= open + self.0.u16_at(GARBAGE) as usize
+        whole <= open || need + left <= open + self.0.u16_at(GARBAGE) as usize
     }
 
     /// Bytes in use by prefix, slots and live entries.
