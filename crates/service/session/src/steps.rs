@@ -222,13 +222,9 @@ fn run_step(
         Step::Set { slot, value: Some(code) } => {
             let to = &program.slots[*slot as usize];
             raising(session, |s| {
-                // A variable whose value fails is NULL.
-                let (value, flow) = match storing(s, |s| value_stored(s, program, frame, *code, to)) {
-                    Ok(value) => (value, Ok(Flow::Next)),
-                    Err(error) => (Value::Null, Err(error)),
-                };
+                let (value, outcome) = or_null(storing(s, |s| value_stored(s, program, frame, *code, to)));
                 frame.set(*slot, value);
-                flow
+                outcome.map(|()| Flow::Next)
             })
         }
         Step::Test { condition, otherwise } => raising(session, |s| {
@@ -521,13 +517,21 @@ pub(crate) fn converted_by(
     convert::store(value.as_ref(), &to.ty, StoreTarget { column: &to.name, row: 1 }, &mut conversion)
 }
 
+/// A variable whose value fails is NULL.
+fn or_null(value: Result<Value>) -> (Value, Result<()>) {
+    match value {
+        Ok(value) => (value, Ok(())),
+        Err(error) => (Value::Null, Err(error)),
+    }
+}
+
 /// Assigns a variable of the program whose statement runs.
 pub(crate) fn assign_slot(session: &mut Session, names: &gannet_program::Names, slot: u32, value: Value) -> Result<()> {
-    let value = converted(session, value, names.of(slot))?;
+    let (value, outcome) = or_null(converted(session, value, names.of(slot)));
     if let Some(place) = session.running.markers.get_mut(slot as usize) {
         *place = value;
     }
-    Ok(())
+    outcome
 }
 
 fn run_inner(
@@ -774,7 +778,9 @@ fn fetch(session: &mut Session, program: &Program, frame: &mut Frame, cursor: u3
     let row = open.rows.next().ok_or_else(|| sql_err!(SpFetchNoData))?;
     for (slot, value) in into.iter().zip(row) {
         let to = &program.slots[*slot as usize];
-        frame.slots[*slot as usize] = converted(session, value, to)?;
+        let (value, outcome) = or_null(converted(session, value, to));
+        frame.slots[*slot as usize] = value;
+        outcome?;
     }
     Ok(Flow::Next)
 }
