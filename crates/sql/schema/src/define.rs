@@ -188,9 +188,7 @@ pub fn define(definition: &TableDefinition) -> Result<Defined> {
         }
         indexes.push(defined);
     }
-    if indexes.iter().any(|i| i.text().is_some()) {
-        check_document_id(&columns)?;
-    }
+    check_document_id(&columns, &indexes)?;
     let constraints = define_constraints(definition, &columns, &mut indexes)?;
     if indexes.len() > MAX_INDEXES {
         return Err(error(ErrorCode::TooManyKeys, &[&MAX_INDEXES]));
@@ -208,14 +206,26 @@ pub fn define(definition: &TableDefinition) -> Result<Defined> {
     Ok(Defined { columns, indexes, clustered, constraints })
 }
 
-/// A column that InnoDB would number the documents of full-text indexes with has its name and type. Error 1166.
-fn check_document_id(columns: &[Column]) -> Result<()> {
-    let Some(column) = columns.iter().find(|c| eq_name(&c.name, "FTS_DOC_ID")) else { return Ok(()) };
-    let typed = column.ty.id == TypeId::BigInt && column.ty.unsigned && !column.nullable;
-    if &*column.name == "FTS_DOC_ID" && typed {
+/// A column that InnoDB would number the documents of full-text indexes with has its name and type, and the index
+/// over it is unique. Errors 1166, 1798.
+fn check_document_id(columns: &[Column], indexes: &[Index]) -> Result<()> {
+    const NAME: &str = "FTS_DOC_ID";
+    const INDEX: &str = "FTS_DOC_ID_INDEX";
+    if let Some(column) = columns.iter().find(|c| eq_name(&c.name, NAME)) {
+        let typed = column.ty.id == TypeId::BigInt && column.ty.unsigned && !column.nullable;
+        if &*column.name != NAME || !typed {
+            return Err(error(ErrorCode::WrongColumnName, &[&column.name]));
+        }
+    }
+    if !indexes.iter().any(|i| i.text().is_some()) {
         return Ok(());
     }
-    Err(error(ErrorCode::WrongColumnName, &[&column.name]))
+    let Some(index) = indexes.iter().find(|i| eq_name(&i.name, INDEX)) else { return Ok(()) };
+    let over = |part: &IndexPart| &*columns[part.column as usize].name == NAME && part.prefix.is_none();
+    if &*index.name == INDEX && index.unique() && matches!(&index.parts[..], [part] if over(part)) {
+        return Ok(());
+    }
+    Err(error(ErrorCode::InnodbFtWrongDocidIndex, &[&index.name]))
 }
 
 /// The index has the columns as its first parts, in their order, ascending and whole: it serves a foreign key over

@@ -129,6 +129,7 @@ pub(crate) fn parse(text: &str, maker: &mut Maker<'_>) -> Result<Vec<Item>> {
                 if inner.is_empty() || is_deep { Node::Words(Vec::new()) } else { Node::List(inner) }
             }
             Lexeme::End if levels.is_empty() && deep => return Err(sql_err!(FtTooManyLevels)),
+            Lexeme::End if levels.is_empty() && maker.too_long => return Err(sql_err!(FtTooManyWords)),
             Lexeme::End if levels.is_empty() => return Ok(items),
             other if levels.is_empty() => return Err(unexpected(other, ", expecting $end")),
             other => return Err(unexpected(other, "")),

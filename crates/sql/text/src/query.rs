@@ -89,7 +89,7 @@ impl Query {
     pub fn new(analyzer: &Analyzer, text: &str, mode: Mode) -> Result<Query> {
         let natural = mode != Mode::Boolean;
         let (by_key, words) = (HashMap::new(), HashMap::new());
-        let mut maker = Maker { analyzer, terms: Vec::new(), by_key, words, natural };
+        let mut maker = Maker { analyzer, terms: Vec::new(), by_key, words, natural, too_long: false };
         let root = parse::parse(text, &mut maker)?;
         Ok(Query { root, terms: maker.terms, words: maker.words.len() })
     }
@@ -172,7 +172,12 @@ pub(crate) struct Maker<'a> {
     /// By their keys, without a star.
     words: HashMap<Vec<u8>, usize>,
     pub(crate) natural: bool,
+    /// A phrase has more words than may be.
+    pub(crate) too_long: bool,
 }
+
+/// Words of a phrase; more are error 191.
+const MAX_PHRASE: usize = 128;
 
 impl Maker<'_> {
     /// The term of a word that has `key`.
@@ -265,6 +270,7 @@ impl Maker<'_> {
                 None => phrase.tokens.push(self.analyzer.key(token.text)),
             }
         }
+        self.too_long |= phrase.words.len() > MAX_PHRASE;
         match (&phrase.words[..], phrase.tokens.len()) {
             ([(term, _)], 1) => Some(Node::Quoted(*term)),
             _ => {

@@ -148,6 +148,9 @@ fn errors_of_the_grammar() {
     assert_eq!(error(&deep(100_000)), "Too many nested sub-expressions in a full-text search");
     assert_eq!(error(&deep(33)[1..]), "syntax error, unexpected ')', expecting $end");
     assert_eq!(boolean(&deep(32)), natural("apple"));
+    let phrase = |n: usize| format!("\"{}\"", "apple ".repeat(n));
+    assert_eq!(error(&phrase(129)), "Too many words in a FTS phrase or proximity search");
+    assert_eq!(boolean(&phrase(128)), some(&[]));
     assert!(ranks_by(&analyzer(), &FRUIT, &"(apple) ".repeat(10_000), Mode::Boolean).is_ok());
     assert!(ranks_by(&analyzer(), &FRUIT, "** x", Mode::Natural).is_ok());
 }

@@ -10,6 +10,7 @@ errors! {
     13 "HY000" EeStat "Can't get stat of '{}' ({})";
     29 "HY000" EeFilenotfound "File '{}' not found ({})";
     188 "HY000" FtResultCacheLimit "FTS query exceeds result cache limit";
+    191 "HY000" FtTooManyWords "Too many words in a FTS phrase or proximity search";
     209 "HY000" FtTooManyLevels "Too many nested sub-expressions in a full-text search";
     1003 "HY000" Yes "{}";
     1004 "HY000" CantCreateFile "Can't create file '{}' (errno: {} - {})";
@@ -27,7 +28,6 @@ errors! {
     1031 "HY000" IllegalHa "Table storage engine for '{}' doesn't have this option";
     1032 "HY000" KeyNotFound "Can't find record in '{}'";
     1034 "HY000" NotKeyfile "Incorrect key file for table '{}'; try to repair it";
-    1036 "HY000" OpenAsReadonly "Table '{}' is read only";
     1037 "HY001" Outofmemory "Out of memory; restart server and try again (needed {} bytes)";
     1038 "HY001" OutOfSortmemory "Out of sort memory, consider increasing server sort buffer size";
     1040 "08004" ConCount "Too many connections";
@@ -47,7 +47,6 @@ errors! {
     1054 "42S22" BadField "Unknown column '{}' in '{}'";
     1055 "42000" WrongFieldWithGroup "'{}' isn't in GROUP BY";
     1056 "42000" WrongGroupField "Can't group on '{}'";
-    1057 "42000" WrongSumSelect "Statement has sum functions and columns in same statement";
     1058 "21S01" WrongValueCount "Column count doesn't match value count";
     1059 "42000" TooLongIdent "Identifier name '{}' is too long";
     1060 "42S21" DupFieldname "Duplicate column name '{}'";
@@ -553,6 +552,7 @@ errors! {
     1792 "25006" CantExecuteInReadOnlyTransaction "Cannot execute statement in a READ ONLY transaction.";
     1793 "HY000" TooLongTablePartitionComment "Comment for table partition '{}' is too long (max = {})";
     1795 "HY000" InnodbFtLimit "InnoDB presently supports one FULLTEXT index creation at a time";
+    1798 "HY000" InnodbFtWrongDocidIndex "Index '{}' is of wrong type for an InnoDB FULLTEXT index";
     1799 "HY000" InnodbOnlineLogTooBig "Creating index '{}' required more than 'innodb_online_alter_log_max_size' bytes of modification log. Please try again.";
     1800 "HY000" UnknownAlterAlgorithm "Unknown ALGORITHM '{}'";
     1801 "HY000" UnknownAlterLock "Unknown LOCK type '{}'";
