@@ -307,6 +307,11 @@ pub(super) struct TableFacts<'p> {
     pub(super) filtered: f64,
 }
 
+/// The value is the same for every row.
+fn is_constant(value: &Expr) -> bool {
+    value.is_execution_constant() || matches!(value.kind, ExprKind::UserVar(_))
+}
+
 impl<'p> TableFacts<'p> {
     pub(super) fn of(plan: &'p Plan, scan: &'p TableScan) -> TableFacts<'p> {
         let table = &plan.tables[scan.table as usize].table;
@@ -320,7 +325,7 @@ impl<'p> TableFacts<'p> {
         let access = match &scan.access {
             Access::Full if clustered || index.is_none() => "ALL",
             Access::Full => "index",
-            Access::Point { key } if key.iter().all(|k| k.value.is_execution_constant()) => "const",
+            Access::Point { key } if key.iter().all(|k| is_constant(&k.value)) => "const",
             Access::Point { .. } => "eq_ref",
             Access::Ref { .. } => "ref",
             Access::Ranges { .. } | Access::Skip(_) => "range",
