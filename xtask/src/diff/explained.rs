@@ -160,6 +160,11 @@ fn of_programs(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'stat
         ("partitions", [Outcome::Refused(1731, message), Outcome::Refused(1737, _)]) if message.contains("INSTANT") => {
             Some("MySQL exchanges no partition whose table has instant columns")
         }
+        ("prepared elsewhere", [Outcome::Refused(1049, _), Outcome::Done(_)])
+            if sql.starts_with("CREATE TEMPORARY") =>
+        {
+            Some("MariaDB makes temporary tables in databases that are gone")
+        }
         // Named Windows: forward and backward references are permitted.
         ("named windows", [Outcome::Done(_), Outcome::Refused(4009, _)]) => {
             Some("MariaDB knows no window that is defined behind the one that refers to it")
