@@ -260,7 +260,7 @@ impl Worker {
                 if let Some(job) = line.queue.pop_front() {
                     line.queued_bytes -= job.bytes;
                     line.taken += 1;
-                    if line.queue.len() == MOST_QUEUED / 2 {
+                    if line.queue.len() <= MOST_QUEUED / 2 && line.queued_bytes <= MOST_QUEUED_BYTES / 2 {
                         line.feeder.take().iter().for_each(Waker::wake);
                     }
                     return Some((line.taken - 1, job));
