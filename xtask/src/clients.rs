@@ -12,6 +12,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
 
@@ -22,38 +23,70 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
     run_with(root, &build_release(root)?, args.first().map(String::as_str), &isolation)
 }
 
+/// Scripts that run at once: most of them wait for a client that waits for the server.
+const LANES: usize = 2;
+
 /// Starts a server on a fresh directory for every script whose name contains the filter, and runs it. `isolation`: the
 /// command that tries the isolation levels of the server at `GANNET_SOCKET`; another build of this would take minutes.
 pub fn run_with(root: &Path, bin: &Path, filter: Option<&str>, isolation: &str) -> Result<String, String> {
     let scripts = scripts(&root.join("tests/clients"), filter)?;
-    let (mut passed, mut failed) = (0, Vec::new());
-    for script in &scripts {
-        let name = script.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let server = Server::start(bin, &name)?;
-        let begin = Instant::now();
-        let status = Command::new("bash")
-            .arg(script)
-            .env("GANNET_SOCKET", server.dir.join("gannet.sock"))
-            .env("GANNET_PORT", server.port.to_string())
-            .env("GANNET_MEMCACHED_PORT", server.memcached_port.to_string())
-            .env("GANNET_DATADIR", server.dir.join("data"))
-            .env("GANNET_BIN", bin)
-            .env("GANNET_ISOLATION", isolation)
-            .current_dir(root)
-            .status()
-            .map_err(|e| format!("{}: {e}", script.display()))?;
-        let alive = server.stop();
-        let seconds = begin.elapsed().as_secs_f64();
-        if status.success() && alive {
-            passed += 1;
-            println!("ok      {name} ({seconds:.1} s)");
-        } else {
-            println!("FAILED  {name} ({seconds:.1} s){}", if alive { "" } else { ": the server did not stop cleanly" });
-            failed.push(name);
+    let next = AtomicUsize::new(0);
+    let lane = || {
+        let mut failed = Vec::new();
+        while let Some(script) = scripts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if !run_script(root, bin, script, isolation)? {
+                failed.push(name_of(script));
+            }
         }
-    }
-    let line = format!("clients: {passed} passed, {} failed", failed.len());
+        Ok(failed)
+    };
+    let lanes = if scripts.iter().any(|s| s.parent().is_some_and(|p| p.ends_with("suites"))) { 1 } else { LANES };
+    let failed: Vec<Result<Vec<String>, String>> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
+        running.into_iter().map(|lane| lane.join().unwrap_or_else(|_| Err("a lane panicked".into()))).collect()
+    });
+    let failed: Vec<String> = failed.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+    let line = format!("clients: {} passed, {} failed", scripts.len() - failed.len(), failed.len());
     if failed.is_empty() { Ok(line) } else { Err(format!("{line}: {}", failed.join(", "))) }
+}
+
+fn name_of(script: &Path) -> String {
+    script.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Runs one script beside a server of its own, and prints what it has said; true when all went well.
+fn run_script(root: &Path, bin: &Path, script: &Path, isolation: &str) -> Result<bool, String> {
+    let name = name_of(script);
+    let server = Server::start(bin, &name)?;
+    let begin = Instant::now();
+    let said = server.dir.join("script.log");
+    let log = fs::File::create(&said).map_err(|e| e.to_string())?;
+    let errors = log.try_clone().map_err(|e| e.to_string())?;
+    let status = Command::new("bash")
+        .arg(script)
+        .env("GANNET_SOCKET", server.dir.join("gannet.sock"))
+        .env("GANNET_PORT", server.port.to_string())
+        .env("GANNET_MEMCACHED_PORT", server.memcached_port.to_string())
+        .env("GANNET_DATADIR", server.dir.join("data"))
+        .env("GANNET_BIN", bin)
+        .env("GANNET_ISOLATION", isolation)
+        .current_dir(root)
+        .stdout(log)
+        .stderr(errors)
+        .status()
+        .map_err(|e| format!("{}: {e}", script.display()))?;
+    let said = fs::read_to_string(said).unwrap_or_default();
+    let alive = server.stop();
+    let seconds = begin.elapsed().as_secs_f64();
+    if status.success() && alive {
+        println!("{said}ok      {name} ({seconds:.1} s)");
+    } else {
+        println!(
+            "{said}FAILED  {name} ({seconds:.1} s){}",
+            if alive { "" } else { ": the server did not stop cleanly" }
+        );
+    }
+    Ok(status.success() && alive)
 }
 
 /// Builds the release binary; where it is.
