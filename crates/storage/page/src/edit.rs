@@ -6,7 +6,7 @@ use gannet_base::{PAGE_SIZE, PageNo, TreeId};
 
 use crate::node::{
     COUNT, EntrySpan, GARBAGE, HEAP, LAST, LEFTMOST, LENGTH, LEVEL, LONG, MAX_KEY, MAX_LEVEL, MAX_SLOTS, Node, PREFIX,
-    RUN, SLOT, SLOTS, entry_space, head, heap_space, moved, slot,
+    RUN, SLOT, SLOTS, entry_space, head, heap_space, moved, slot, slot_at, slot_suffix, slot_value,
 };
 use crate::{Corrupt, PageBuf, PageBytes, PageType};
 
@@ -54,7 +54,7 @@ fn compact(page: &mut PageBuf, skip: Option<usize>) -> Result<(), Corrupt> {
     let node = node(page)?;
     let (heap, end) = (heap_start(page), PAGE_SIZE - node.prefix_len());
     let mut entries = Vec::with_capacity(node.count());
-    check_entries(page, node, |e| entries.push((e.at() - heap, e.size())))?;
+    check_entries(page, node, |at, size| entries.push((at - heap, size)))?;
     let old = page.0[heap..end].to_vec();
     let mut at = end;
     for (i, (from, len)) in entries.into_iter().enumerate() {
@@ -71,16 +71,22 @@ fn compact(page: &mut PageBuf, skip: Option<usize>) -> Result<(), Corrupt> {
     Ok(())
 }
 
-/// All slots point to whole entries which do not share bytes more than the heap can hold.
-fn check_entries(page: &PageBuf, node: Node<'_, PageBuf>, mut each: impl FnMut(&EntrySpan)) -> Result<(), Corrupt> {
+/// All slots point to whole entries which do not share bytes more than the heap can hold. `each` gets offset and size
+/// of every entry.
+fn check_entries(page: &PageBuf, node: Node<'_, PageBuf>, mut each: impl FnMut(usize, usize)) -> Result<(), Corrupt> {
+    let (heap, end) = (heap_start(page), PAGE_SIZE - node.prefix_len());
     let mut sum = 0;
     for i in 0..node.count() {
-        let e = node.checked_entry(i)?;
-        sum += e.size();
-        each(&e);
+        let raw = page.u64_at(SLOTS + SLOT * i);
+        let (at, value) = (slot_at(raw), slot_value(raw));
+        let size = if value == LONG { node.checked_entry(i)?.size() } else { slot_suffix(raw) + value };
+        if at < heap || at + size > end {
+            return Err(Corrupt::new("node entry reaches outside of the heap"));
+        }
+        sum += size;
+        each(at, size);
     }
-    let heap = PAGE_SIZE - node.prefix_len() - heap_start(page);
-    if sum + page.u16_at(GARBAGE) as usize != heap {
+    if sum + page.u16_at(GARBAGE) as usize != end - heap {
         return Err(Corrupt::new("node heap does not add up"));
     }
     Ok(())
@@ -94,7 +100,7 @@ pub(crate) fn check_node(page: &PageBuf) -> Result<(), Corrupt> {
     if page.u16_at(46) != 0 || page.u64_at(56) != 0 || (n.level() == 0 && page.u64_at(LEFTMOST) != 0) {
         return Err(Corrupt::new("reserved node bytes are not zero"));
     }
-    check_entries(page, n, |_| {})?;
+    check_entries(page, n, |_, _| {})?;
     for i in 0..n.count() {
         let suffix = n.suffix_bytes(i);
         if head(suffix) != page.u32_at(SLOTS + SLOT * i) {
@@ -318,7 +324,7 @@ pub(crate) fn rebuild(page: &mut PageBuf, keep: usize, prefix: &[u8]) -> Result<
     if keep > n.count() || prefix.len() > PAGE_SIZE - SLOTS {
         return Err(Corrupt::new("rebuild keeps more than there is"));
     }
-    check_entries(page, n, |_| {})?;
+    check_entries(page, n, |_, _| {})?;
     // What every suffix gains of the old prefix, or loses to the new one.
     let common = prefix.len().min(n.prefix_len());
     let (gained, lost) = (n.prefix_len() - common, &prefix[common..]);

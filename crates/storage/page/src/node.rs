@@ -85,14 +85,20 @@ pub(crate) fn slot(head: u32, at: usize, suffix: usize, value: usize) -> u64 {
 
 /// Where a slot says that its heap entry lies.
 #[inline]
-fn slot_at(slot: u64) -> usize {
+pub(crate) fn slot_at(slot: u64) -> usize {
     PAGE_SIZE - ((slot >> 32) as usize & 0x3fff)
 }
 
 /// The suffix length that a slot says.
 #[inline]
-fn slot_suffix(slot: u64) -> usize {
+pub(crate) fn slot_suffix(slot: u64) -> usize {
     (slot >> 46) as usize & 0x1fff
+}
+
+/// The value length that a slot says; [`LONG`]: the heap says it.
+#[inline]
+pub(crate) fn slot_value(slot: u64) -> usize {
+    (slot >> 59) as usize
 }
 
 /// Where the heap entry at an offset is after it was moved there.
@@ -248,9 +254,9 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
         (self.0.u16_at(HEAP) as usize).saturating_sub(SLOTS + SLOT * self.count())
     }
 
-    /// Has room for `need` bytes more by an entry of `whole` bytes, and is not better split: where entries must be moved
-    /// together for it and little would be free afterwards, the next entry would have to do so again (InnoDB's limit is
-    /// a 32nd of the page, too).
+    /// Has room for `need` bytes more by an entry of `whole` bytes, and is not better split: where entries must be
+    /// moved together for it and little would be free afterwards, the next entry would have to do so again (InnoDB's
+    /// limit is a 32nd of the page, too).
     #[inline]
     pub fn takes(self, need: usize, whole: usize) -> bool {
         let open = self.open_space();
@@ -275,7 +281,7 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
         let slot = self.0.u64_at(SLOTS + SLOT * i.min(MAX_SLOTS - 1));
         let at = slot_at(slot);
         let suffix = Span { at, len: slot_suffix(slot).min(PAGE_SIZE - at) };
-        let (mut value_at, mut len) = (at + suffix.len, (slot >> 59) as usize);
+        let (mut value_at, mut len) = (at + suffix.len, slot_value(slot));
         if len == LONG {
             value_at = value_at.min(PAGE_SIZE - LENGTH);
             len = self.0.u16_at(value_at) as usize;
@@ -413,14 +419,14 @@ impl<'a> Node<'a, crate::PageBuf> {
         let raw = self.0.u64_at(SLOTS + SLOT * i);
         let heap = self.0.u16_at(HEAP) as usize;
         // Nothing was clamped: the parts lie side by side, and make up what the slot and the heap say.
-        let long = raw >> 59 == LONG as u64;
+        let long = slot_value(raw) == LONG;
         let length = e.suffix.at + e.suffix.len;
         let exact = e.suffix.len == slot_suffix(raw)
             && e.value.at == length + if long { LENGTH } else { 0 }
             && if long {
                 e.value.len >= LONG && e.value.len == self.0.u16_at(length) as usize
             } else {
-                e.value.len == (raw >> 59) as usize
+                e.value.len == slot_value(raw)
             };
         if !exact || e.at() < heap || e.value.at + e.value.len > end {
             return Err(Corrupt::new("node entry reaches outside of the heap"));
