@@ -382,7 +382,8 @@ impl Binder<'_> {
         if !spec.partition_by.is_empty() {
             return Err(error(ErrorCode::WindowNoChildPartitioning, &[]));
         }
-        if parent.frame.is_some() && (!spec.order_by.is_empty() || spec.frame.is_some()) {
+        // A frame is not inherited, not even by a window that adds nothing.
+        if parent.frame.is_some() {
             return Err(error(ErrorCode::WindowNoInheritFrame, &[&base.text]));
         }
         if !parent.order_by.is_empty() && !spec.order_by.is_empty() {
@@ -391,9 +392,6 @@ impl Binder<'_> {
         spec.partition_by = parent.partition_by;
         if spec.order_by.is_empty() {
             spec.order_by = parent.order_by;
-        }
-        if spec.frame.is_none() {
-            spec.frame = parent.frame;
         }
         Ok(spec)
     }
