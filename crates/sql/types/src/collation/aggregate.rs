@@ -75,9 +75,14 @@ pub fn aggregate_for(sources: &[CollationSource], purpose: Purpose, operation: &
     };
     // Two character sets that do not go together leave nothing but a firmer third to settle it.
     let mut foreign = false;
+    let plain = |s: &CollationSource| s.ascii_only || s.collation.charset() == Charset::Ascii;
+    // A text that has taken in others beyond ASCII is no longer ASCII for those that follow; one that has taken over
+    // is what it was before: MySQL forgets what it replaces.
+    let mut seen_plain = plain(first);
     let mut merged = *first;
     for next in rest {
-        merged = match pair(merged, *next) {
+        let before = merged;
+        merged = match pair(merged, *next, seen_plain) {
             Some(source) => source,
             None if merged.coercibility == Coercibility::Explicit && next.coercibility == Coercibility::Explicit => {
                 return Err(mixed(sources, operation));
@@ -87,6 +92,8 @@ pub fn aggregate_for(sources: &[CollationSource], purpose: Purpose, operation: &
                 CollationSource::new(CollationId::BINARY, Coercibility::None)
             }
         };
+        let taken_over = merged.collation == next.collation && before.collation != next.collation;
+        seen_plain = plain(next) && (taken_over || seen_plain);
     }
     let undecided = merged.coercibility == Coercibility::None && purpose == Purpose::Compare && !rest.is_empty();
     if undecided || foreign && merged.coercibility != Coercibility::Explicit {
@@ -120,7 +127,7 @@ pub fn mixed(sources: &[CollationSource], operation: &str) -> SqlError {
 
 /// `None`: no collation. Coercibility `None` in the result: two implicit collations that a firmer third may still
 /// settle.
-fn pair(a: CollationSource, b: CollationSource) -> Option<CollationSource> {
+fn pair(a: CollationSource, b: CollationSource, a_plain: bool) -> Option<CollationSource> {
     let ascii_only = a.ascii_only && b.ascii_only;
     if a.collation == b.collation {
         let coercibility = a.coercibility.min(b.coercibility);
@@ -134,10 +141,12 @@ fn pair(a: CollationSource, b: CollationSource) -> Option<CollationSource> {
             let (bin, other) = if ca == Charset::Binary { (a, b) } else { (b, a) };
             return win(if bin.coercibility <= other.coercibility { bin } else { other });
         }
-        let (firm, loose) = if a.coercibility <= b.coercibility { (a, b) } else { (b, a) };
+        let b_plain = b.ascii_only || b.collation.charset() == Charset::Ascii;
+        let a_first = a.coercibility <= b.coercibility;
+        let (firm, loose) = if a_first { (a, b) } else { (b, a) };
+        let (firm_plain, loose_plain) = if a_first { (a_plain, b_plain) } else { (b_plain, a_plain) };
         let equal = a.coercibility == b.coercibility;
         let (cf, cl) = (firm.collation.charset(), loose.collation.charset());
-        let plain = |s: CollationSource| s.ascii_only || s.collation.charset() == Charset::Ascii;
         let unicode = |c: Charset| matches!(c, Charset::Utf8mb3 | Charset::Utf8mb4) || c.is_wide();
         if equal {
             // Unicode takes the other in; utf8mb4 takes utf8mb3 in.
@@ -156,12 +165,12 @@ fn pair(a: CollationSource, b: CollationSource) -> Option<CollationSource> {
                 _ if unicode(cf) && !unicode(cl) => win(firm),
                 _ if unicode(cl) && !unicode(cf) => win(loose),
                 // What holds more takes ASCII in; of two that are ASCII none does.
-                _ if plain(loose) && !plain(firm) => win(firm),
-                _ if plain(firm) && !plain(loose) => win(loose),
+                _ if loose_plain && !firm_plain => win(firm),
+                _ if firm_plain && !loose_plain => win(loose),
                 _ => None,
             };
         }
-        if unicode(cf) || loose.ascii_only || cl.is_subset_of(cf) || loose.coercibility >= Coercibility::SysConst {
+        if unicode(cf) || loose_plain || cl.is_subset_of(cf) || loose.coercibility >= Coercibility::SysConst {
             return win(firm);
         }
         return None;
