@@ -362,11 +362,11 @@ fn tables() {
     assert_eq!(one(&mut c, "SELECT @@log_output"), "FILE,TABLE");
     run_each(&mut c, &["SET GLOBAL general_log = OFF", "SET GLOBAL slow_query_log = ON", "CREATE DATABASE d", "USE d"]);
     run_each(&mut c, &["CREATE TABLE t (a INT AUTO_INCREMENT PRIMARY KEY, b INT)", "SET long_query_time = 0"]);
-    run_each(&mut c, &["INSERT INTO t (b) VALUES (1), (2), (3)", "SELECT SLEEP(0.01), b FROM t"]);
+    run_each(&mut c, &["INSERT INTO t (b) VALUES (1), (2), (3)", "SELECT SLEEP(0.1), b FROM t"]);
     run(&mut c, "SET long_query_time = 10");
     let figures = rows(
         &mut c,
-        "SELECT CONVERT(sql_text USING utf8mb4), rows_sent, rows_examined, db, insert_id, query_time > '00:00:00.02',
+        "SELECT CONVERT(sql_text USING utf8mb4), rows_sent, rows_examined, db, insert_id, query_time > '00:00:00.25',
          user_host FROM mysql.slow_log ORDER BY start_time",
     );
     let of = |what: &str| figures.iter().find(|r| r[0].starts_with(what)).unwrap()[1..].to_vec();

@@ -53,11 +53,12 @@ fn what_users_did() {
     const ASK: &str =
         "SELECT TOTAL_CONNECTIONS, CONCURRENT_CONNECTIONS, ROWS_READ, ROWS_SENT, ROWS_DELETED, ROWS_INSERTED,
         ROWS_UPDATED, SELECT_COMMANDS, UPDATE_COMMANDS, OTHER_COMMANDS, ROLLBACK_TRANSACTIONS, DENIED_CONNECTIONS,
-        ACCESS_DENIED, EMPTY_QUERIES, BYTES_RECEIVED > 0, BYTES_SENT > 0, BUSY_TIME > 0, CPU_TIME
+        ACCESS_DENIED, EMPTY_QUERIES, BYTES_RECEIVED > 0, BYTES_SENT > 0, BUSY_TIME > 0, CPU_TIME >= 0
         FROM information_schema.USER_STATISTICS WHERE USER = ";
     let figures = |c: &mut Connection, user: &str| rows(c, &format!("{ASK}'{user}'"));
     // Two rows of the scan, one each for UPDATE and DELETE, and one of the count of users; BEGIN and SET are others.
-    let want = ["2", "1", "4", "3", "1", "4", "1", "4", "4", "2", "1", "0", "1", "1", "1", "1", "1", "0"];
+    // Whether processor time is measured is a switch of the process, which another test may have turned.
+    let want = ["2", "1", "4", "3", "1", "4", "1", "4", "4", "2", "1", "0", "1", "1", "1", "1", "1", "1"];
     assert_eq!(figures(&mut root, "ann"), [want]);
     let bob = figures(&mut root, "bob").remove(0);
     assert_eq!([&bob[0], &bob[1], &bob[11]], ["0", "0", "1"]);
