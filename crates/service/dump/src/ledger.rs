@@ -43,9 +43,8 @@ impl Ledger {
             return wrong("the same dump is being loaded by another client");
         }
         if reset {
-            for table in ["loads WHERE id", "steps WHERE load_id", "chunks WHERE load_id"] {
-                db.run(&format!("DELETE FROM gannet_load.{table} = {id}"))?;
-            }
+            let all = ["loads WHERE id", "steps WHERE load_id", "chunks WHERE load_id"];
+            together(db, &all.map(|table| format!("DELETE FROM gannet_load.{table} = {id}")))?;
         }
         let rows = db.rows(&format!("SELECT ended, begun FROM gannet_load.loads WHERE id = {id}"))?;
         let mut ledger = Ledger { id, ..Ledger::default() };
@@ -129,11 +128,26 @@ impl Ledger {
         }
     }
 
-    /// All is in: the details are not needed any more.
+    /// All is in: the details are not needed any more. A client that dies here leaves the end and the details, or
+    /// neither.
     pub(crate) fn close(&self, db: &mut Session) -> Outcome<()> {
         let id = self.id;
-        db.run(&format!("UPDATE gannet_load.loads SET ended = UTC_TIMESTAMP() WHERE id = {id}"))?;
-        db.run(&format!("DELETE FROM gannet_load.steps WHERE load_id = {id}"))?;
-        db.run(&format!("DELETE FROM gannet_load.chunks WHERE load_id = {id}")).map(drop)
+        together(
+            db,
+            &[
+                format!("UPDATE gannet_load.loads SET ended = UTC_TIMESTAMP() WHERE id = {id}"),
+                format!("DELETE FROM gannet_load.steps WHERE load_id = {id}"),
+                format!("DELETE FROM gannet_load.chunks WHERE load_id = {id}"),
+            ],
+        )
     }
+}
+
+/// Runs these statements in one transaction.
+fn together(db: &mut Session, statements: &[String]) -> Outcome<()> {
+    db.run("START TRANSACTION")?;
+    for sql in statements {
+        db.run(sql)?;
+    }
+    db.run("COMMIT").map(drop)
 }
