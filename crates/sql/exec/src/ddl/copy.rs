@@ -332,7 +332,7 @@ pub(super) fn constant(column: &Column, cx: &mut DdlContext<'_>) -> Result<Optio
         ColumnDefault::Literal(value) => Some(value.clone()),
         ColumnDefault::None => Some(convert::zero(&column.ty)),
         ColumnDefault::CurrentTimestamp => {
-            let now = Timestamp::from_unix_micros(cx.settings.now_us)
+            let now = Timestamp::current(cx.settings.now_us, column.ty.scale)
                 .ok_or_else(|| SqlError::internal("the clock is out of range"))?;
             Some(store(Value::Timestamp(now, 6), column, 1, cx)?)
         }

@@ -80,7 +80,7 @@ fn as_text(value: &Value) -> Value {
 
 /// The statement's time in the column's type.
 pub(crate) fn now(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Value> {
-    let now = gannet_types::Timestamp::from_unix_micros(cx.shared.settings.now_us);
+    let now = gannet_types::Timestamp::current(cx.shared.settings.now_us, column.ty.scale);
     let now = now.ok_or_else(|| gannet_types::SqlError::internal("the clock is out of range"))?;
     convert::store(ValueRef::Timestamp(now, 6), "", column, 1, cx)
 }

@@ -359,7 +359,7 @@ impl KeyValueTable {
     }
 
     fn now(&self, column: &Column, zone: &TimeZone) -> Result<Value> {
-        let now = Timestamp::from_unix_micros(gannet_runtime::WallTime::now().micros() as i64);
+        let now = Timestamp::current(gannet_runtime::WallTime::now().micros() as i64, column.ty.scale);
         let now = now.ok_or_else(|| SqlError::internal("the clock is out of range"))?;
         Ok(convert_for(column, ValueRef::Timestamp(now, 6), zone)?.into_owned())
     }

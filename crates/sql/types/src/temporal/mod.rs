@@ -386,6 +386,12 @@ impl Timestamp {
         (micros == 0 || (Timestamp::MIN.0..=Timestamp::MAX.0).contains(&micros)).then_some(Timestamp(micros))
     }
 
+    /// What CURRENT_TIMESTAMP(fsp) is at an instant: the digits beyond `fsp` are cut, as of NOW(), never rounded.
+    pub fn current(unix_micros: i64, fsp: u8) -> Option<Timestamp> {
+        let unit = i64::from(MICROS[usize::from(fsp.min(6))]);
+        Timestamp::from_unix_micros(unix_micros - unix_micros.rem_euclid(unit))
+    }
+
     #[inline]
     pub fn unix_micros(self) -> i64 {
         self.0
