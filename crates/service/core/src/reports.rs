@@ -72,9 +72,10 @@ fn place(names: &CatalogSnapshot, tree: TreeId) -> String {
 
 /// What a member of a deadlock waits for.
 fn wanted(names: &CatalogSnapshot, trx: TrxId, kind: &LockKind) -> String {
+    // Locks are of keys: the page and its bitmap, which readers of InnoDB's report expect, are 0.
     let lock = |tree: TreeId, key: Option<&[u8]>, mode: &str| {
-        let at = place(names, tree);
-        let mut text = format!("RECORD LOCKS space id {}{at} trx id {} lock_mode {mode} waiting\n", tree.0, trx.0);
+        let at = format!("space id {} page no 0 n bits 0{}", tree.0, place(names, tree));
+        let mut text = format!("RECORD LOCKS {at} trx id {} lock_mode {mode} waiting\n", trx.0);
         if let Some(key) = key {
             let _ = writeln!(text, "Record lock, key len {}; hex {}; asc {};", key.len(), hex(key), printable(key));
         }
@@ -94,10 +95,10 @@ fn wanted(names: &CatalogSnapshot, trx: TrxId, kind: &LockKind) -> String {
 }
 
 /// The members of the last deadlock: what each waited for, in which statement, and which one was rolled back.
-pub fn deadlock(server: &Core, out: &mut String) {
-    let Some(d) = server.engine.lock_table().last_deadlock() else { return };
+pub fn deadlock(server: &Core) -> Option<String> {
+    let d = server.engine.lock_table().last_deadlock()?;
     let names = server.catalog.snapshot();
-    let _ = writeln!(out, "{}", now(d.unix_micros));
+    let mut out = format!("{}\n", now(d.unix_micros));
     for (i, m) in d.members.iter().enumerate() {
         let (n, p) = (i + 1, &m.party);
         let _ = writeln!(out, "*** ({n}) TRANSACTION:\nTRANSACTION {}, ACTIVE", p.trx.0);
@@ -113,6 +114,7 @@ pub fn deadlock(server: &Core, out: &mut String) {
     if let Some(i) = d.members.iter().position(|m| m.victim) {
         let _ = writeln!(out, "*** WE ROLL BACK TRANSACTION ({})", i + 1);
     }
+    Some(out)
 }
 
 impl Reports {

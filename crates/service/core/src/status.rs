@@ -549,12 +549,12 @@ pub fn innodb(server: &Core) -> String {
     }
     title(&mut out, "SEMAPHORES");
     line(&mut out, format!("Optimistic read restarts {}", total(Counter::OptimisticRestarts)));
-    if let Some(report) = server.reports.foreign_key() {
-        title(&mut out, "LATEST FOREIGN KEY ERROR");
+    let latest = [server.reports.foreign_key(), crate::reports::deadlock(server)];
+    for (report, what) in latest.into_iter().zip(["LATEST FOREIGN KEY ERROR", "LATEST DETECTED DEADLOCK"]) {
+        let Some(report) = report else { continue };
+        title(&mut out, what);
         out.push_str(&report);
     }
-    title(&mut out, "LATEST DETECTED DEADLOCK");
-    crate::reports::deadlock(server, &mut out);
     title(&mut out, "TRANSACTIONS");
     line(&mut out, format!("Trx id counter {}", s.next_trx_id.0));
     line(&mut out, format!("Purge done for trx's n:o < {} undo n:o < 0 state: running", s.next_trx_id.0));
