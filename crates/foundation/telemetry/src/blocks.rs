@@ -108,6 +108,7 @@ pub fn waited(why: Wait, ns: u64) {
     let block = mine();
     bump(&block.wait_count[why as usize], 1);
     bump(&block.wait_ns[why as usize], ns);
+    session::session_waited(why, ns);
     if matches!(why, Wait::RowLock | Wait::MetadataLock | Wait::TableLock) {
         add(Counter::LockWaitNs, ns);
     }

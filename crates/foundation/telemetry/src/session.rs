@@ -10,15 +10,17 @@ use std::cell::Cell;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use crate::Counter;
+use crate::{Counter, Wait};
 
 /// A block of counters. Written by the thread that runs the session, read by anybody. On lines of its own, of which a
-/// simple statement counts on two. Behind the counters: [`CPU`].
+/// simple statement counts on two. Behind the counters: [`CPU`], then how often and how long was waited for each event.
 #[repr(align(64))]
-struct Cells([AtomicU64; Counter::COUNT + 1]);
+struct Cells([AtomicU64; WAITS + 2 * Wait::COUNT]);
 
 /// Where the processor time is that the session's commands have taken, in nanoseconds.
 const CPU: usize = Counter::COUNT;
+/// Where the waits are.
+const WAITS: usize = CPU + 1;
 
 /// Processor time of sessions is measured.
 static MEASURES_CPU: AtomicBool = AtomicBool::new(false);
@@ -75,9 +77,16 @@ impl SessionCounters {
         self.0.0[CPU].load(Relaxed)
     }
 
-    /// Sets all to zero (FLUSH STATUS, COM_RESET_CONNECTION).
+    /// How often and how long, in nanoseconds, was waited for each event, in the order of [`Wait::ALL`]. They are not
+    /// reset.
+    pub fn waits(&self) -> [(u64, u64); Wait::COUNT] {
+        let at = |i: usize| self.0.0[WAITS + i].load(Relaxed);
+        std::array::from_fn(|i| (at(2 * i), at(2 * i + 1)))
+    }
+
+    /// Sets all but the waits to zero (FLUSH STATUS, COM_RESET_CONNECTION).
     pub fn reset(&self) {
-        self.0.0.iter().for_each(|c| c.store(0, Relaxed));
+        self.0.0[..WAITS].iter().for_each(|c| c.store(0, Relaxed));
     }
 }
 
@@ -89,7 +98,7 @@ impl Default for SessionCounters {
 
 impl Drop for SessionCounters {
     fn drop(&mut self) {
-        self.reset();
+        self.0.0.iter().for_each(|c| c.store(0, Relaxed));
         if CURRENT.get().0.is_some_and(|c| std::ptr::eq(c, self.0)) {
             CURRENT.set(Current(None));
         }
@@ -111,6 +120,16 @@ pub(crate) fn bump_all<const N: usize>(some: [(Counter, u64); N]) {
     if let Current(Some(cells)) = CURRENT.get() {
         for (c, n) in some {
             let cell = &cells.0[c as usize];
+            cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
+        }
+    }
+}
+
+/// The session that runs on this thread, if there is one, has waited: [`crate::waited`] says so, which counts for the
+/// whole server. Where a session waits without a stack, its thread has nothing of it then, and says it later.
+pub fn session_waited(why: Wait, ns: u64) {
+    if let Current(Some(cells)) = CURRENT.get() {
+        for (cell, n) in cells.0[WAITS + 2 * why as usize..].iter().zip([1, ns]) {
             cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
         }
     }
@@ -183,7 +202,16 @@ mod tests {
         cpu_upto(31);
         a.leave();
         assert_eq!((a.cpu_ns(), b.cpu_ns()), (6, 0));
+        a.enter();
+        crate::waited(Wait::UserLock, 7);
+        a.leave();
+        crate::waited(Wait::UserLock, 7);
         a.reset();
         assert_eq!((a.get(Counter::Questions), a.cpu_ns()), (0, 0));
+        let waits = |s: &SessionCounters| s.waits()[Wait::UserLock as usize];
+        assert_eq!((waits(&a), waits(&b)), ((1, 7), (0, 0)));
+        // Another session that has the block begins with nothing.
+        drop(a);
+        assert_eq!(waits(&SessionCounters::new()), (0, 0));
     }
 }

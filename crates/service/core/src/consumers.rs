@@ -1,6 +1,6 @@
 //! What performance_schema collects of single statements: the rows of `setup_consumers` that can be changed.
 
-use gannet_base::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+use gannet_base::sync::atomic::{AtomicBool, AtomicU16, Ordering::Relaxed};
 
 /// A consumer that can be switched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,9 @@ pub enum Consumer {
     StatementsHistoryLong,
     WaitsCurrent,
     StatementsCpu,
+    TransactionsCurrent,
+    TransactionsHistory,
+    TransactionsHistoryLong,
 }
 
 impl Consumer {
@@ -20,17 +23,20 @@ impl Consumer {
             "events_statements_history" => Consumer::StatementsHistory,
             "events_statements_history_long" => Consumer::StatementsHistoryLong,
             "events_statements_cpu" => Consumer::StatementsCpu,
+            "events_transactions_current" => Consumer::TransactionsCurrent,
+            "events_transactions_history" => Consumer::TransactionsHistory,
+            "events_transactions_history_long" => Consumer::TransactionsHistoryLong,
             "events_waits_current" => Consumer::WaitsCurrent,
             _ => return None,
         })
     }
 
-    const fn bit(self) -> u8 {
-        1 << self as u8
+    const fn bit(self) -> u16 {
+        1 << self as u16
     }
 }
 
-/// Where a statement that ends is kept.
+/// Where a statement or transaction that ends is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// With its session.
@@ -41,19 +47,20 @@ pub struct Kept {
 
 /// Which are on.
 pub struct Consumers {
-    bits: AtomicU8,
+    bits: AtomicU16,
     /// Processor time is measured for it.
     measures: AtomicBool,
 }
 
 /// Nothing is collected, whatever is on: `performance_schema` is OFF.
-const OFF: u8 = 1 << 7;
+const OFF: u16 = 1 << 15;
 
 impl Default for Consumers {
-    /// As MySQL's defaults: without the long history and the waits.
+    /// As MySQL's defaults: without the long histories and the waits.
     fn default() -> Self {
-        let bits = Consumer::StatementsCurrent.bit() | Consumer::StatementsHistory.bit();
-        Consumers { bits: AtomicU8::new(bits), measures: AtomicBool::new(false) }
+        let statements = Consumer::StatementsCurrent.bit() | Consumer::StatementsHistory.bit();
+        let bits = statements | Consumer::TransactionsCurrent.bit() | Consumer::TransactionsHistory.bit();
+        Consumers { bits: AtomicU16::new(bits), measures: AtomicBool::new(false) }
     }
 }
 
@@ -67,14 +74,26 @@ impl Consumers {
     /// What statements leave behind when they end.
     #[inline]
     pub fn of_ended(&self) -> Kept {
+        self.kept(
+            Consumer::StatementsCurrent.bit() | Consumer::StatementsHistory.bit(),
+            Consumer::StatementsHistoryLong.bit(),
+        )
+    }
+
+    /// What transactions leave behind when they end.
+    #[inline]
+    pub fn of_transactions(&self) -> Kept {
+        self.kept(
+            Consumer::TransactionsCurrent.bit() | Consumer::TransactionsHistory.bit(),
+            Consumer::TransactionsHistoryLong.bit(),
+        )
+    }
+
+    #[inline]
+    fn kept(&self, own: u16, long: u16) -> Kept {
         let bits = self.bits.load(Relaxed);
-        if bits & OFF != 0 {
-            return Kept { own: false, long: false };
-        }
-        Kept {
-            own: bits & (Consumer::StatementsCurrent.bit() | Consumer::StatementsHistory.bit()) != 0,
-            long: bits & Consumer::StatementsHistoryLong.bit() != 0,
-        }
+        let on = bits & OFF == 0;
+        Kept { own: on && bits & own != 0, long: on && bits & long != 0 }
     }
 
     /// Anything is collected of statements.

@@ -1,12 +1,17 @@
-//! What statements did, by kind of statement: for each session, and for the accounts, users and hosts of those that
-//! have ended.
+//! What statements did, by kind of statement, which errors they raised, and their transactions: for each session, and
+//! for the accounts, users and hosts of those that have ended.
 //!
 //! A session adds to cells that it alone writes, and gives them to the [`Ledger`] when it ends or changes user.
 //! TRUNCATE cannot set another session's cells back: it begins a new round, and a session that finds its cells to be of
-//! an earlier one empties them before it adds. Readers take cells of an earlier round for empty.
+//! an earlier one empties them before it adds. Readers take cells of an earlier round for empty. Each [`Part`] has
+//! rounds of its own.
 
 use crate::activity::Activity;
 use crate::event_names;
+use crate::sums::ALL;
+pub use crate::sums::{Key, Of};
+use crate::transacted::{Ended, Transacted, Transactions};
+use crate::waited::{SessionWaits, Waits, Whose};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
 use gannet_telemetry::{Counter, Execution, Scope, SessionCounters, WORK};
@@ -168,7 +173,7 @@ pub fn add_errors(to: &mut Errors, more: &Errors) {
 }
 
 /// Cells of one kind, written by one session.
-struct Cells {
+pub(crate) struct Cells {
     kind: AtomicU16,
     sums: [AtomicU64; SUMS],
     min_ns: AtomicU64,
@@ -180,7 +185,7 @@ const PLAIN: usize = 10;
 const SUMS: usize = PLAIN + WORK.len();
 
 impl Cells {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Cells {
             kind: AtomicU16::new(0),
             sums: [const { AtomicU64::new(0) }; SUMS],
@@ -190,7 +195,7 @@ impl Cells {
     }
 
     #[inline]
-    fn add(&self, e: &Execution) {
+    pub(crate) fn add(&self, e: &Execution) {
         let [count, total, locks, cpu, errors, warnings, affected, sent, examined, no_index, work @ ..] = &self.sums;
         let bump = |cell: &AtomicU64, n: u64| cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
         bump(count, 1);
@@ -221,7 +226,7 @@ impl Cells {
         }
     }
 
-    fn read(&self) -> Did {
+    pub(crate) fn read(&self) -> Did {
         let sums = self.sums.each_ref().map(|n| n.load(Relaxed));
         let [
             count,
@@ -253,7 +258,7 @@ impl Cells {
         }
     }
 
-    fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.sums.iter().chain([&self.max_ns]).for_each(|n| n.store(0, Relaxed));
         self.min_ns.store(u64::MAX, Relaxed);
     }
@@ -262,24 +267,31 @@ impl Cells {
 /// Kinds that a session counts in cells of their own; further ones are behind a lock.
 const OWN: usize = 8;
 
+/// What is summed up, and forgotten by TRUNCATE, apart from the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Statements,
+    Errors,
+    Transactions,
+    /// As status variables, sessions have them elsewhere.
+    Waits,
+    Status,
+}
+
+const PARTS: [Part; 5] = [Part::Statements, Part::Errors, Part::Transactions, Part::Waits, Part::Status];
+
 /// What one session did. Written by the session alone.
+#[derive(Default)]
 pub struct SessionDeeds {
-    /// The round that the cells are of.
-    round: AtomicU64,
+    /// The rounds that the cells are of.
+    rounds: [AtomicU64; PARTS.len()],
     own: [OnceLock<Box<Cells>>; OWN],
     others: Mutex<Deeds>,
     errors: Mutex<Errors>,
-}
-
-impl Default for SessionDeeds {
-    fn default() -> Self {
-        SessionDeeds {
-            round: AtomicU64::new(0),
-            own: [const { OnceLock::new() }; OWN],
-            others: Mutex::default(),
-            errors: Mutex::default(),
-        }
-    }
+    /// Its transactions.
+    pub transacted: Transacted,
+    /// What it waited for.
+    pub waits: SessionWaits,
 }
 
 impl SessionDeeds {
@@ -302,10 +314,20 @@ impl SessionDeeds {
         self.errors.lock().entry(number).or_default().add(&one);
     }
 
-    fn clear(&self) {
-        self.own.iter().filter_map(OnceLock::get).for_each(|cells| cells.clear());
-        self.others.lock().clear();
-        self.errors.lock().clear();
+    fn round(&self, part: Part) -> u64 {
+        self.rounds[part as usize].load(Relaxed)
+    }
+
+    fn clear(&self, part: Part) {
+        match part {
+            Part::Statements => {
+                self.own.iter().filter_map(OnceLock::get).for_each(|cells| cells.clear());
+                self.others.lock().clear();
+            }
+            Part::Errors => self.errors.lock().clear(),
+            Part::Transactions => self.transacted.clear(),
+            Part::Waits | Part::Status => {}
+        }
     }
 
     fn deeds(&self) -> Deeds {
@@ -318,6 +340,18 @@ impl SessionDeeds {
         }
         all
     }
+
+    /// One part of it, as of an account.
+    fn read(&self, part: Part) -> Account {
+        let mut read = Account::default();
+        match part {
+            Part::Statements => read.deeds = self.deeds(),
+            Part::Errors => read.errors = self.errors.lock().clone(),
+            Part::Transactions => read.transactions = self.transacted.read(),
+            Part::Waits | Part::Status => {}
+        }
+        read
+    }
 }
 
 /// What the sessions of one user, host or account did that have ended.
@@ -325,6 +359,8 @@ impl SessionDeeds {
 pub struct Account {
     pub deeds: Deeds,
     pub errors: Errors,
+    pub transactions: Transactions,
+    pub waits: Waits,
     /// By counter.
     pub counts: Vec<u64>,
     pub life: Life,
@@ -354,65 +390,72 @@ impl Life {
 }
 
 impl Account {
-    fn add(&mut self, other: &Account) {
+    /// Adds what others did.
+    pub fn add(&mut self, other: &Account) {
         add_deeds(&mut self.deeds, &other.deeds);
         add_errors(&mut self.errors, &other.errors);
+        self.transactions.add(&other.transactions);
+        self.waits.add(&other.waits);
         self.counts.resize(self.counts.len().max(other.counts.len()), 0);
         self.counts.iter_mut().zip(&other.counts).for_each(|(n, m)| *n += m);
         self.life.add(&other.life);
     }
-}
 
-/// User and host; one of them, or both, may not be looked at.
-pub type Key = (Option<String>, Option<String>);
-
-/// By what sessions are summed up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
-    Account,
-    User,
-    Host,
-    /// All together.
-    All,
-}
-
-impl Of {
-    /// What of `user` and `host` the key has.
-    pub fn key(self, user: &str, host: &str) -> Key {
-        let (user, host) = (Some(user.to_string()), Some(host.to_string()));
-        match self {
-            Of::Account => (user, host),
-            Of::User => (user, None),
-            Of::Host => (None, host),
-            Of::All => (None, None),
+    fn forget(&mut self, part: Part) {
+        match part {
+            Part::Statements => self.deeds.clear(),
+            Part::Errors => self.errors.clear(),
+            Part::Transactions => self.transactions = Transactions::default(),
+            Part::Waits => self.waits = Waits::default(),
+            Part::Status => self.counts.clear(),
         }
     }
 }
-
-const ALL: [Of; 4] = [Of::Account, Of::User, Of::Host, Of::All];
 
 /// Accounts, users, hosts that are kept at most, each: sessions of further ones are kept in the sum of all.
 const MOST: usize = 10_000;
 
 type Accounts = BTreeMap<Key, Account>;
 
+/// The rounds of a part.
+#[derive(Default)]
+struct Rounds {
+    now: AtomicU64,
+    /// Cells of an earlier round than this are not kept, in each of the sums.
+    kept_from: [AtomicU64; ALL.len()],
+}
+
 /// Of the sessions that have ended.
 #[derive(Default)]
 pub struct Ledger {
-    round: AtomicU64,
-    /// Cells of an earlier round than this are not kept.
-    kept_from: AtomicU64,
+    rounds: [Rounds; PARTS.len()],
     accounts: Mutex<[Accounts; ALL.len()]>,
 }
 
 impl Ledger {
+    fn round(&self, part: Part) -> u64 {
+        self.rounds[part as usize].now.load(Relaxed)
+    }
+
+    #[inline]
+    fn renew_if_old(&self, session: &SessionDeeds, who: impl Fn() -> (String, String), part: Part) {
+        if session.round(part) != self.round(part) {
+            self.renew(session, &who(), part);
+        }
+    }
+
     /// A statement of the session has ended. Called by the session alone.
     #[inline]
     pub fn did(&self, session: &SessionDeeds, who: impl Fn() -> (String, String), kind: Kind, e: &Execution) {
-        if session.round.load(Relaxed) != self.round.load(Relaxed) {
-            self.renew(session, &who());
-        }
+        self.renew_if_old(session, who, Part::Statements);
         session.add(kind, e);
+    }
+
+    /// A transaction of the session has ended. Called by the session alone.
+    #[inline]
+    pub fn transacted(&self, session: &SessionDeeds, who: impl Fn() -> (String, String), ended: &Ended) {
+        self.renew_if_old(session, who, Part::Transactions);
+        session.transacted.sum(ended);
     }
 
     /// The session's statement raised an error. Called by the session alone.
@@ -424,68 +467,82 @@ impl Ledger {
         (number, handled): (u16, bool),
         us: u64,
     ) {
-        if session.round.load(Relaxed) != self.round.load(Relaxed) {
-            self.renew(session, &who());
-        }
+        self.renew_if_old(session, who, Part::Errors);
         session.raise(number, handled, us);
     }
 
-    /// The session's cells are of an earlier round.
+    /// The session's cells of a part are of an earlier round.
     #[cold]
-    fn renew(&self, session: &SessionDeeds, who: &(String, String)) {
-        let round = self.round.load(Relaxed);
-        if session.round.load(Relaxed) >= self.kept_from.load(Relaxed) {
-            self.keep(session, who, (Vec::new(), Life::default()));
-        }
-        session.clear();
-        session.round.store(round, Relaxed);
+    fn renew(&self, session: &SessionDeeds, who: &(String, String), part: Part) {
+        let round = self.round(part);
+        self.keep(who, |of| if self.counts_for(session, part, of) { session.read(part) } else { Account::default() });
+        session.clear(part);
+        session.rounds[part as usize].store(round, Relaxed);
+    }
+
+    /// The session's cells of a part belong to a sum still.
+    fn counts_for(&self, session: &SessionDeeds, part: Part, of: Of) -> bool {
+        session.round(part) >= self.rounds[part as usize].kept_from[of as usize].load(Relaxed)
     }
 
     /// The session ends, or goes on as another user.
     pub fn ends(&self, session: &SessionDeeds, who: &(String, String), (counters, life): (&SessionCounters, Life)) {
         let shown = |c: &Counter| if c.scope() == Scope::Both { counters.get(*c) } else { 0 };
-        let counts = Counter::ALL.iter().map(shown).collect();
-        let kept = session.round.load(Relaxed) >= self.kept_from.load(Relaxed);
-        let nothing = SessionDeeds::default();
-        self.keep(if kept { session } else { &nothing }, who, (counts, life));
-        session.clear();
-        session.round.store(self.round.load(Relaxed), Relaxed);
+        let counts: Vec<u64> = Counter::ALL.iter().map(shown).collect();
+        self.keep(who, |of| Account {
+            counts: counts.clone(),
+            life,
+            waits: session.waits.read(counters, Whose::Sum(of)),
+            ..self.open(session, of)
+        });
+        session.waits.forget_all(counters);
+        for part in PARTS {
+            session.clear(part);
+            session.rounds[part as usize].store(self.round(part), Relaxed);
+        }
     }
 
     /// A client of this name, from this host, was not let in.
     pub fn denied(&self, who: &(String, String)) {
         let life = Life { denied: 1, ..Life::default() };
-        self.keep(&SessionDeeds::default(), who, (Vec::new(), life));
+        self.keep(who, |_| Account { life, ..Account::default() });
     }
 
-    fn keep(&self, session: &SessionDeeds, (user, host): &(String, String), (counts, life): (Vec<u64>, Life)) {
-        let ended = Account { deeds: session.deeds(), errors: session.errors.lock().clone(), counts, life };
+    /// Adds to the sums of an account.
+    fn keep(&self, (user, host): &(String, String), ended: impl Fn(Of) -> Account) {
         let mut all = self.accounts.lock();
         for (of, accounts) in ALL.iter().zip(all.iter_mut()) {
             let key = of.key(user, host);
             if accounts.len() < MOST || accounts.contains_key(&key) {
-                accounts.entry(key).or_default().add(&ended);
+                accounts.entry(key).or_default().add(&ended(*of));
             }
         }
     }
 
     /// What the session did in this round.
     pub fn deeds(&self, session: &SessionDeeds) -> Deeds {
-        if session.round.load(Relaxed) == self.round.load(Relaxed) { session.deeds() } else { Deeds::default() }
+        if session.round(Part::Statements) == self.round(Part::Statements) { session.deeds() } else { Deeds::default() }
     }
 
     /// Errors of the session in this round.
     pub fn errors(&self, session: &SessionDeeds) -> Errors {
-        let now = session.round.load(Relaxed) == self.round.load(Relaxed);
+        let now = session.round(Part::Errors) == self.round(Part::Errors);
         if now { session.errors.lock().clone() } else { Errors::default() }
     }
 
-    /// What a session did that its account still has to be told of.
-    pub fn open(&self, session: &SessionDeeds) -> (Deeds, Errors) {
-        if session.round.load(Relaxed) >= self.kept_from.load(Relaxed) {
-            return (session.deeds(), session.errors.lock().clone());
+    /// Transactions of the session in this round.
+    pub fn transactions(&self, session: &SessionDeeds) -> Transactions {
+        let now = session.round(Part::Transactions) == self.round(Part::Transactions);
+        if now { session.transacted.read() } else { Transactions::default() }
+    }
+
+    /// What a session did that its account, user, host still has to be told of.
+    pub fn open(&self, session: &SessionDeeds, of: Of) -> Account {
+        let mut open = Account::default();
+        for part in PARTS.into_iter().filter(|part| self.counts_for(session, *part, of)) {
+            open.add(&session.read(part));
         }
-        Default::default()
+        open
     }
 
     /// Of the sessions that have ended.
@@ -494,21 +551,26 @@ impl Ledger {
     }
 
     /// TRUNCATE by thread: the sessions begin again, their accounts keep what they did.
-    pub fn forget_sessions(&self) {
-        self.round.fetch_add(1, Relaxed);
+    pub fn forget_sessions(&self, part: Part) {
+        self.rounds[part as usize].now.fetch_add(1, Relaxed);
     }
 
-    /// TRUNCATE by account, user or host: what ended sessions did is forgotten.
-    pub fn forget_ended(&self, of: Of) {
-        self.accounts.lock()[of as usize].clear();
-    }
-
-    /// TRUNCATE of the sum: all is forgotten.
-    pub fn forget_all(&self) {
+    /// TRUNCATE by account, user or host. As in MySQL the sessions begin again, and by user or host the accounts do,
+    /// too. The sum of all forgets everything.
+    pub fn forget(&self, part: Part, of: Of) {
+        let forgotten = of.forgotten_with();
         let mut all = self.accounts.lock();
-        let round = self.round.fetch_add(1, Relaxed) + 1;
-        self.kept_from.store(round, Relaxed);
-        all.iter_mut().for_each(BTreeMap::clear);
+        let rounds = &self.rounds[part as usize];
+        let round = rounds.now.fetch_add(1, Relaxed) + 1;
+        for of in forgotten {
+            rounds.kept_from[*of as usize].store(round, Relaxed);
+            all[*of as usize].values_mut().for_each(|account| account.forget(part));
+        }
+    }
+
+    /// The accounts, users or hosts themselves were forgotten.
+    pub fn forget_who(&self, of: Of) {
+        PARTS.iter().for_each(|part| self.forget(*part, of));
     }
 }
 
@@ -546,8 +608,9 @@ mod tests {
             assert_eq!(ended.len(), 1);
             assert_eq!(ended[&of.key("u", "h")].deeds, deeds);
         }
-        ledger.forget_ended(Of::User);
-        assert!(ledger.ended(Of::User).is_empty() && ledger.ended(Of::Host).len() == 1);
+        ledger.forget(Part::Statements, Of::User);
+        let left = |of: Of| ledger.ended(of).values().map(|a| a.deeds.len()).sum::<usize>();
+        assert_eq!(ALL.map(left), [0, 0, 2, 2]);
     }
 
     #[test]
@@ -567,15 +630,25 @@ mod tests {
         let (ledger, session, e) = (Ledger::default(), SessionDeeds::default(), Execution::default());
         ledger.did(&session, who, select(), &e);
         ledger.raised(&session, who, (1064, false), 5);
-        ledger.forget_sessions();
-        assert!(ledger.deeds(&session).is_empty() && ledger.errors(&session).is_empty());
-        assert_eq!(ledger.open(&session).0[&select()].count, 1);
+        ledger.forget_sessions(Part::Statements);
+        // Each part has its rounds.
+        assert_eq!((ledger.deeds(&session).len(), ledger.errors(&session).len()), (0, 1));
+        ledger.forget_sessions(Part::Errors);
+        assert!(ledger.errors(&session).is_empty());
+        let open = |of| ledger.open(&session, of).deeds.get(&select()).map_or(0, |d| d.count);
+        let ended = |of| ledger.ended(of).values().flat_map(|a| a.deeds.values()).map(|d| d.count).sum::<u64>();
+        assert_eq!(ALL.map(open), [1; 4]);
         ledger.did(&session, who, select(), &e);
-        assert_eq!((ledger.deeds(&session)[&select()].count, ledger.ended(Of::All).len()), (1, 1));
-        ledger.forget_all();
-        assert!(ledger.open(&session).0.is_empty() && ledger.ended(Of::All).is_empty());
+        assert_eq!((ledger.deeds(&session)[&select()].count, ALL.map(ended)), (1, [1; 4]));
+        // An account that is forgotten goes on in its user and host.
+        ledger.forget(Part::Statements, Of::Account);
+        assert_eq!((ledger.deeds(&session).len(), ALL.map(open), ALL.map(ended)), (0, [0, 1, 1, 1], [0, 1, 1, 1]));
         ledger.did(&session, who, select(), &e);
-        assert!(ledger.ended(Of::All).is_empty());
+        assert_eq!((ALL.map(open), ALL.map(ended)), ([1; 4], [0, 2, 2, 2]));
+        ledger.forget(Part::Statements, Of::All);
+        assert_eq!((ALL.map(open), ALL.map(ended)), ([0; 4], [0; 4]));
+        ledger.did(&session, who, select(), &e);
+        assert_eq!((ALL.map(open), ALL.map(ended)), ([1; 4], [0; 4]));
         ledger.raised(&session, who, (1064, false), 9);
         ledger.raised(&session, who, (1064, true), 7);
         let raised = Raised { count: 2, handled: 1, first_us: 7, last_us: 9 };

@@ -6,9 +6,13 @@
 pub use crate::activity::Activity;
 use crate::consumers::Consumers;
 use crate::history::{Ended, Event, History, LongHistory, Running, TEXT_BYTES};
+use crate::instances::{Instances, Rounds};
 use crate::kept::KeptText;
-use crate::ledger::{Kind, Ledger, Life, SessionDeeds};
+use crate::ledger::{Kind, Ledger, Life, Of, Part, SessionDeeds};
 use crate::tallies::{Counted, Tallies};
+use crate::transacted::{self, LongTransactions};
+use crate::vars::SessionVars;
+use crate::waited::Whose;
 use gannet_base::Sequence;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_base::sync::{Mutex, RwLock};
@@ -56,6 +60,10 @@ pub struct Entry {
     mode: Mutex<LexMode>,
     /// What its statements did.
     pub deeds: SessionDeeds,
+    /// Its variables, as they were at the end of its last command.
+    pub variables: Mutex<Option<SessionVars>>,
+    /// Its prepared statements.
+    pub prepared: Instances,
     /// Its counters.
     pub counters: SessionCounters,
     /// User, `host:port` and database.
@@ -374,6 +382,10 @@ pub struct Registry {
     pub consumers: Consumers,
     /// Statements of all sessions, while that is asked for.
     pub long_history: LongHistory,
+    /// The same of transactions.
+    pub long_transactions: LongTransactions,
+    /// How often the figures of prepared statements were forgotten.
+    pub prepared: Rounds,
     /// Connections by account, user and host.
     pub tallies: Tallies,
     /// Wakes the event scheduler.
@@ -432,6 +444,8 @@ impl Registry {
             history: History::default(),
             mode: Mutex::default(),
             deeds: SessionDeeds::default(),
+            variables: Mutex::default(),
+            prepared: Instances::default(),
             counters: SessionCounters::new(),
         });
         let word: Weak<Entry> = Arc::downgrade(&entry);
@@ -452,6 +466,22 @@ impl Registry {
         }
     }
 
+    /// A transaction of the session has ended.
+    #[inline]
+    pub fn transacted(&self, entry: &Entry, ended: &transacted::Ended) {
+        if !self.consumers.collect() {
+            return;
+        }
+        self.ledger.transacted(&entry.deeds, || entry.account(), ended);
+        let kept = self.consumers.of_transactions();
+        if kept.own {
+            entry.deeds.transacted.keep(ended);
+        }
+        if kept.long {
+            self.long_transactions.add(entry.id, *ended);
+        }
+    }
+
     /// A handler of a stored program took an error.
     pub fn handled(&self, entry: &Entry, error: u16, unix_us: u64) {
         self.ledger.raised(&entry.deeds, || entry.account(), (error, true), unix_us);
@@ -468,6 +498,25 @@ impl Registry {
             before.becomes(counted);
         }
         *entry.who.write() = who;
+    }
+
+    /// TRUNCATE of what sessions waited for: of a sum, or (`None`) of the sessions alone.
+    pub fn forget_waits(&self, of: Option<Of>) {
+        if let Some(of) = of {
+            self.ledger.forget(Part::Waits, of);
+        }
+        let sums = of.map_or(&[][..], Of::forgotten_with);
+        let goes = |whose| match whose {
+            Whose::Session => true,
+            Whose::Sum(of) => sums.contains(&of),
+        };
+        self.all().iter().for_each(|e| e.deeds.waits.forget(&e.counters, goes));
+    }
+
+    /// The accounts, users or hosts themselves are forgotten, and with them what they did.
+    pub fn forget_who(&self, of: Of) {
+        self.forget_waits(Some(of));
+        self.ledger.forget_who(of);
     }
 
     /// The client of a connection has begun to log in.

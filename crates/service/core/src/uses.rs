@@ -26,6 +26,8 @@ pub struct Uses {
     pub io_by_table: TreesSince,
     /// table_io_waits_summary_by_index_usage.
     pub io_by_index: TreesSince,
+    /// objects_summary_global_by_type.
+    pub objects: TreesSince,
     /// USER_STATISTICS.
     pub users: FiguresSince,
     /// CLIENT_STATISTICS.

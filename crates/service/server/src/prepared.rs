@@ -21,7 +21,6 @@ use gannet_wire::reply;
 pub(crate) struct Statements {
     /// `None` while the statement runs.
     by_id: HashMap<u32, Option<Box<Sent>>>,
-    next: u32,
 }
 
 /// One of them, with what the client sends for it before it is executed.
@@ -128,8 +127,7 @@ impl Statements {
             Ok(made) => made,
             Err(e) => return session.fail(wire, e),
         };
-        self.next = self.next.wrapping_add(1).max(1);
-        let id = self.next;
+        let id = statement.number();
         let (columns, markers) = (&described.columns, &described.markers);
         let warnings = described.warnings.min(u64::from(u16::MAX)) as u16;
         let (status, charsets) = (wire.word(session.status()), session.settings.charsets);

@@ -102,6 +102,7 @@ impl Follower {
         session.entry.context.clear(Interrupt::Query);
         session.arrives();
         session.begins_command();
+        session.work.watched.within_program();
         let outcome = f(session, &mut self.applier);
         session.ends_command();
         outcome

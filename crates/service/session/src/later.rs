@@ -12,12 +12,14 @@
 
 use super::reply::Done;
 use super::{Session, query};
+use gannet_core::instances::Instance;
 use gannet_core::kept::DigestHandle;
 use gannet_core::vars::Live;
 use gannet_engine::Lsn;
-use gannet_runtime::Waker;
-use gannet_telemetry::DigestPlace;
+use gannet_runtime::{Waker, now_ns};
+use gannet_telemetry::{DigestPlace, session_waited};
 use gannet_types::{Result, SqlError, Value};
+use std::sync::Arc;
 
 /// What a session has of that.
 #[derive(Default)]
@@ -32,6 +34,8 @@ struct Left {
     lsn: Lsn,
     started: u64,
     place: Option<DigestPlace>,
+    /// The prepared statement that was executed.
+    instance: Option<Arc<Instance>>,
     /// Of its markers, for the slow query log.
     values: Vec<Value>,
     done: Done,
@@ -60,13 +64,13 @@ impl Session {
         &mut self,
         lsn: Lsn,
         started: u64,
-        handle: Option<&DigestHandle>,
+        (handle, instance): (Option<&DigestHandle>, Option<&Arc<Instance>>),
         values: &[Value],
         done: Done,
     ) {
         let place = handle.map(DigestHandle::here);
         let values = if self.server.logs.slow() { values.to_vec() } else { Vec::new() };
-        self.later.left = Some(Left { lsn, started, place, values, done });
+        self.later.left = Some(Left { lsn, started, place, instance: instance.cloned(), values, done });
     }
 
     /// The outcome of the statement whose rest was left, when the log is durable; `None`: not yet, and `waker` is
@@ -80,9 +84,16 @@ impl Session {
         let Some(left) = self.later.left.take() else { return Some(Err(SqlError::internal("no reply is left"))) };
         self.entry.counters.enter();
         gannet_runtime::cpu_runs();
+        if let Some((why, since_ns)) = self.entry.context.waiting() {
+            // The wait ends with this, and is the session's.
+            session_waited(why, now_ns().saturating_sub(since_ns));
+        }
         let outcome = committed.map(|_| left.done);
         let digest = left.place.as_ref().and_then(DigestPlace::key);
-        let record = |e: &_| left.place.iter().for_each(|place| place.record(e));
+        let record = |e: &_, rounds: &_| {
+            left.place.iter().for_each(|place| place.record(e));
+            left.instance.iter().for_each(|instance| instance.did(e, rounds));
+        };
         Some(query::conclude(self, left.started, digest, record, &left.values, outcome))
     }
 }

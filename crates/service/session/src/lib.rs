@@ -150,7 +150,13 @@ use std::sync::Arc;
 #[repr(C)]
 pub struct Session {
     pub(crate) buffers: DirectBuffers,
+    /// [`SessionVars::changes`] of those that the entry has.
+    shown_variables: u32,
     pub(crate) statements: Named,
+    /// Statements that were prepared so far, by PREPARE or the client.
+    pub(crate) prepared: u32,
+    /// What EXECUTE has executed, until the statement around is counted.
+    pub(crate) executed: Option<std::sync::Arc<gannet_core::instances::Instance>>,
     /// The counters of [`gannet_telemetry::WORK`] when a statement last looked.
     pub(crate) work_seen: [u64; gannet_telemetry::WORK.len()],
     /// For `log_slow_extra`.
@@ -271,6 +277,9 @@ impl Session {
     /// A command has ended. `true`: the session is to be closed.
     pub fn ends_command(&mut self) -> bool {
         gannet_runtime::cpu_rests();
+        if self.shown_variables != self.state.vars.changes() {
+            show_variables(self);
+        }
         self.entry.counters.leave();
         self.entry.idle(match self.state.running.clock.ended_ns {
             0 => now_ns(),
@@ -312,7 +321,10 @@ impl Session {
             settings: Settings::of(&state, abilities.found_rows),
             buffers: DirectBuffers::default(),
             running: Running::default(),
+            shown_variables: 0,
             statements: Named::default(),
+            prepared: 0,
+            executed: None,
             changes: Vec::new(),
             tracker: track::Tracker::default(),
             later: later::Later::default(),
@@ -439,6 +451,7 @@ impl Session {
         self.tracker = track::Tracker::default();
         self.work.reset();
         start_variables(self, opening);
+        show_variables(self);
     }
 
     /// The error that the client is told when its connection ends for a reason of the server.
@@ -464,13 +477,23 @@ impl Session {
     }
 }
 
+/// Others may see the variables that have changed.
+#[cold]
+fn show_variables(session: &mut Session) {
+    session.shown_variables = session.state.vars.changes();
+    *session.entry.variables.lock() = Some(session.state.vars.clone());
+}
+
 /// Takes over what the login says: character sets, timeouts, the default database.
 pub(crate) fn begin_life(session: &mut Session, opening: &Opening) -> Result<()> {
+    session.work.watched.tell_to(session.server.clone(), session.entry.clone());
     start_variables(session, opening);
-    match opening.database.as_deref().filter(|d| !d.is_empty()) {
+    let outcome = match opening.database.as_deref().filter(|d| !d.is_empty()) {
         Some(database) => session.use_database(database),
         None => Ok(()),
-    }
+    };
+    show_variables(session);
+    outcome
 }
 
 /// Variables that a login sets: the client's collation, the timeouts of interactive clients.

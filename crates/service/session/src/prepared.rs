@@ -10,9 +10,10 @@ use super::{Session, cached, logging, query, show};
 use gannet_base::hash::HashMap;
 use gannet_base::sync::atomic::Ordering;
 use gannet_core::Core;
+use gannet_core::instances::Instance;
 use gannet_core::kept::DigestHandle;
 use gannet_core::kinds::{self, count_statement};
-use gannet_core::registry::Activity;
+use gannet_core::registry::{Activity, Entry};
 use gannet_core::vars::Live;
 use gannet_exec::Session as _;
 use gannet_parser::ast::{self, Statement};
@@ -20,6 +21,7 @@ use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_parser::{Extent, Notice};
 use gannet_plan::plan::{Param, ResultColumn};
 use gannet_plan::{Plan, PlanKey};
+use gannet_runtime::now_ns;
 use gannet_telemetry::{Counter, add, count, sub};
 use gannet_types::{CollationId, Result, SqlType, Value, sql_err};
 use std::sync::Arc;
@@ -46,26 +48,44 @@ pub struct Prepared {
     digest: DigestHandle,
     database: Option<Arc<str>>,
     plan: Option<Arc<CachedPlan>>,
+    /// A plan was made for the types of values.
+    typed: bool,
     /// Values of the plan's parameters; reused.
     values: Vec<Value>,
     /// It counts among the server's, once it is prepared.
     counted: Option<Counted>,
 }
 
-/// A place among the server's prepared statements.
-struct Counted(Arc<Core>);
+/// A place among the server's prepared statements, and among its session's.
+struct Counted {
+    core: Arc<Core>,
+    entry: Arc<Entry>,
+    instance: Arc<Instance>,
+}
 
 impl Counted {
-    fn new(core: &Arc<Core>) -> Self {
+    /// `name`: of PREPARE; `began_ns`: when its preparation did.
+    fn new(session: &mut Session, made: &Prepared, name: Option<&str>, began_ns: u64) -> Self {
+        let (core, entry) = (session.server.clone(), session.entry.clone());
         core.prepared.fetch_add(1, Ordering::Relaxed);
         add(Counter::PreparedStmtCount, 1);
-        Counted(core.clone())
+        session.prepared += 1;
+        let mode = lex_mode(session.settings.exec.sql_mode);
+        let prepare_ns = now_ns().saturating_sub(began_ns);
+        let instance = Arc::new(Instance::new(
+            (session.prepared, name.map(str::to_owned)),
+            (made.text.clone(), mode),
+            (entry.history.count() + 1, prepare_ns),
+        ));
+        entry.prepared.add(instance.clone());
+        Counted { core, entry, instance }
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.prepared.fetch_sub(1, Ordering::Relaxed);
+        self.entry.prepared.remove(self.instance.number);
+        self.core.prepared.fetch_sub(1, Ordering::Relaxed);
         sub(Counter::PreparedStmtCount, 1);
     }
 }
@@ -97,6 +117,15 @@ impl Prepared {
     /// How many markers it has.
     pub fn markers(&self) -> u16 {
         self.params
+    }
+
+    /// Its number among the session's.
+    pub fn number(&self) -> u32 {
+        self.counted.as_ref().map_or(0, |c| c.instance.number)
+    }
+
+    fn instance(&self) -> Option<&Arc<Instance>> {
+        self.counted.as_ref().map(|c| &c.instance)
     }
 
     /// It is a query whose rows go to the client.
@@ -138,7 +167,7 @@ impl Session {
         };
         self.state.running.attributes = None;
         logging::note_execution(self, &s.text, &s.values);
-        let outcome = query::finish_statement(self, started, Some(&s.digest), &s.values, outcome);
+        let outcome = query::finish_execution(self, started, (&s.digest, s.instance()), &s.values, outcome);
         if s.values.iter().any(|v| v.long_bytes() > LONG_KEPT) {
             s.values = Vec::new();
         }
@@ -193,6 +222,7 @@ fn make_prepared(session: &mut Session, sql: &[u8]) -> Result<Prepared> {
         private: !shared,
         database: session.state.database.clone(),
         plan: None,
+        typed: false,
         values: Vec::new(),
         counted: None,
         text,
@@ -231,6 +261,7 @@ pub(crate) fn execute_typed(
 fn prepare_text(session: &mut Session, sql: &[u8]) -> Result<(Prepared, Described)> {
     // SHOW WARNINGS and similar statements show diagnostics that outlive their own preparation.
     let shown = std::mem::take(&mut session.running.diagnostics.warnings);
+    let began_ns = session.state.running.clock.ns;
     let mut made = make_prepared(session, sql)?;
     if kinds::of(&made.statement).keeps_diagnostics {
         session.running.diagnostics.warnings = shown;
@@ -259,7 +290,7 @@ fn prepare_text(session: &mut Session, sql: &[u8]) -> Result<(Prepared, Describe
         columns = show::columns_of(session, &made.statement)?;
     }
     markers.resize(made.params.into(), SqlType::varchar(255, CollationId::DEFAULT));
-    made.counted = Some(Counted::new(&session.server));
+    made.counted = Some(Counted::new(session, &made, None, began_ns));
     let warnings = session.running.diagnostics.warnings.raised();
     Ok((made, Described { columns, markers, warnings }))
 }
@@ -281,8 +312,11 @@ fn plan_prepared(
         }
         return Ok(plan);
     }
-    if s.plan.is_some() {
+    // The first values may have other types than those that were thought of.
+    let first = !std::mem::replace(&mut s.typed, types_hash != 0) && types_hash != 0;
+    if s.plan.as_ref().is_some_and(|p| !first || !p.plan.is_current()) {
         count(Counter::ComStmtReprepare);
+        s.instance().iter().for_each(|i| i.is_prepared_again(&session.server.registry.prepared));
     }
     let found = if s.private { None } else { cached::find_prepared_plan(session, &key, &s.text, &s.literals, None) };
     let entry = match found {
@@ -429,6 +463,7 @@ pub(crate) fn prepare_named(session: &mut Session, name: &str, source: &ast::Pre
     let key = name.to_lowercase();
     // An old statement of this name goes first, even when the new one is wrong.
     session.statements.remove(&key);
+    let began_ns = now_ns();
     let mut made = make_prepared(session, &sql)?;
     session.warn_of(&made.notices);
     session.state.renew_snapshot();
@@ -439,7 +474,7 @@ pub(crate) fn prepare_named(session: &mut Session, name: &str, source: &ast::Pre
         }
         made.keep_plan(entry);
     }
-    made.counted = Some(Counted::new(&session.server));
+    made.counted = Some(Counted::new(session, &made, Some(name), began_ns));
     session.statements.insert(key, made);
     Ok(Done { info: "Statement prepared".into(), ..Done::default() })
 }
@@ -460,6 +495,7 @@ pub(crate) fn execute_named(
     } else {
         in_other_database(session, s.database.clone(), |own| execute_named_hinted(own, &mut s, using, reply))
     };
+    session.executed = s.instance().cloned();
     session.statements.insert(key, s);
     outcome
 }

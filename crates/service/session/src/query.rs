@@ -17,11 +17,12 @@ use super::{
 };
 use gannet_core::event_names;
 use gannet_core::history::Ended;
+use gannet_core::instances::{Instance, Rounds};
 use gannet_core::kept::DigestHandle;
 use gannet_core::kinds;
 use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
-use gannet_core::work::NextGtid;
+use gannet_core::work::{self, NextGtid};
 use gannet_engine::Savepoint;
 use gannet_exec::{Affected, Counts, Cx, DirectBuffers, Outcome, ResultSink, Shared};
 use gannet_parser::Extent;
@@ -35,6 +36,7 @@ use gannet_telemetry::{Counter, DigestKey, Execution, count};
 use gannet_types::charset::Charset;
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, sql_err};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// How often a statement is planned again when its tables change between planning and locking.
 const MAX_REPLANS: u32 = 10;
@@ -492,11 +494,31 @@ pub(crate) fn finish_statement(
     outcome: Result<Done>,
 ) -> Result<Done> {
     if let (Some(lsn), Ok(_)) = (session.work.unsynced(), &outcome) {
-        session.leave(lsn, started, handle, values, outcome?);
+        session.leave(lsn, started, (handle, None), values, outcome?);
         return Ok(Done::default());
     }
     let digest = handle.and_then(DigestHandle::key);
-    conclude(session, started, digest, |e| handle.iter().for_each(|h| h.record(e)), values, outcome)
+    let record = |e: &Execution, _: &Rounds| handle.iter().for_each(|h| h.record(e));
+    conclude(session, started, digest, record, values, outcome)
+}
+
+/// The same of a prepared statement that a client has executed.
+pub(crate) fn finish_execution(
+    session: &mut Session,
+    started: u64,
+    (handle, instance): (&DigestHandle, Option<&Arc<Instance>>),
+    values: &[Value],
+    outcome: Result<Done>,
+) -> Result<Done> {
+    if let (Some(lsn), Ok(_)) = (session.work.unsynced(), &outcome) {
+        session.leave(lsn, started, (Some(handle), instance), values, outcome?);
+        return Ok(Done::default());
+    }
+    let record = |e: &Execution, rounds: &Rounds| {
+        handle.record(e);
+        instance.iter().for_each(|i| i.did(e, rounds));
+    };
+    conclude(session, started, handle.key(), record, values, outcome)
 }
 
 /// [`finish_statement`], when nothing is to be waited for any more.
@@ -504,7 +526,7 @@ pub(crate) fn conclude(
     session: &mut Session,
     started: u64,
     digest: Option<DigestKey>,
-    record: impl FnOnce(&Execution),
+    record: impl FnOnce(&Execution, &Rounds),
     values: &[Value],
     outcome: Result<Done>,
 ) -> Result<Done> {
@@ -523,6 +545,7 @@ pub(crate) fn conclude(
     let locks_ns = session.entry.counters.get(Counter::LockWaitNs).wrapping_sub(session.locks_seen_ns);
     let ended_us = session.state.running.clock.unix_us + latency / 1000;
     session.state.running.clock.ended_ns = started + latency;
+    work::settle(&mut session.work, started, started + latency);
     if figures.sent == 0 && figures.kind == Some(Counter::ComSelect) && outcome.is_ok() {
         count(Counter::EmptyQueries);
     }
@@ -542,7 +565,9 @@ pub(crate) fn conclude(
         end_unix_us: ended_us,
     };
     if session.server.registry.consumers.collect() {
-        record(&execution);
+        let registry = &session.server.registry;
+        record(&execution, &registry.prepared);
+        session.executed.take().iter().for_each(|i| i.did(&execution, &registry.prepared));
         let number = outcome.as_ref().err().map_or(0, |e| e.number());
         session.server.registry.did(&session.entry, figures.kind, number, &execution);
     }

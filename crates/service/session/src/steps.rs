@@ -605,7 +605,7 @@ impl InnerAccount {
         let cpu_ns = InnerAccount::cpu_ns(session).saturating_sub(self.cpu_ns);
         let counters = &session.entry.counters;
         let work = own.works.then(|| std::array::from_fn(|i| counters.get(WORK[i]).wrapping_sub(self.work[i])));
-        to.statement(&Execution {
+        let execution = Execution {
             latency_ns: now_ns().saturating_sub(self.began_ns),
             error,
             locks_ns: counters.get(Counter::LockWaitNs).wrapping_sub(self.locks_ns),
@@ -617,7 +617,9 @@ impl InnerAccount {
             no_index: own.no_index,
             work,
             end_unix_us: 0,
-        });
+        };
+        to.statement(&execution);
+        session.executed.take().iter().for_each(|i| i.did(&execution, &session.server.registry.prepared));
         let outer = &mut session.running.figures;
         outer.sent += own.sent;
         outer.examined += own.examined;
@@ -650,6 +652,7 @@ fn begin_inner(session: &mut Session, statement: &Statement) {
     session.running.more = true;
     if !session.is_inside() {
         session.state.running.clock = Clock::now();
+        session.work.watched.within_program();
     }
 }
 

@@ -122,6 +122,7 @@ impl Session {
 
     /// Rolls the open transaction back when the session ends or is reset.
     pub(crate) fn abandon_transaction(&mut self) {
+        self.work.watched.within_program();
         if let Err(e) = self.finish(false) {
             let id = self.entry.id;
             self.server.log.error(format_args!("connection {id}: its open transaction cannot be rolled back: {e}"));

@@ -179,6 +179,33 @@ fn session_sql_value(state: &State, id: VarId) -> Value {
     to_sql(&session_value(state, id))
 }
 
+/// Calls `emit` for each variable of another session that is stored, as it was at the end of its last command.
+pub(crate) fn each_of(state: &State, vars: &SessionVars, mut emit: impl FnMut(&str, &str) -> Result<()>) -> Result<()> {
+    let mut text = String::new();
+    for (name, id) in vars::sorted() {
+        let def = id.def();
+        if def.scope == Scope::Global || COMPUTED.iter().any(|c| id.is(*c)) || !is_present(&state.server.globals, *id) {
+            continue;
+        }
+        text.clear();
+        vars.get(*id).write(&def.kind, &mut text);
+        emit(name, &text)?;
+    }
+    Ok(())
+}
+
+/// Variables of a session that are not stored with the others.
+const COMPUTED: [Live; 8] = [
+    Live::Timestamp,
+    Live::LastInsertId,
+    Live::Identity,
+    Live::InsertId,
+    Live::PseudoThreadId,
+    Live::WarningCount,
+    Live::ErrorCount,
+    Live::StatementId,
+];
+
 /// The value in the session; computed for variables that are not stored.
 pub(crate) fn session_value(state: &State, id: VarId) -> VarValue {
     if id.def().scope == Scope::Global {

@@ -17,7 +17,8 @@ use crate::snapshot::SHARED;
 use crate::store::Store;
 use crate::undo::stream::{UNDO_OWNER, corrupt};
 use crate::{
-    EngineError, EngineOptions, FlushPolicy, KeyRange, Result, TreeHandle, TreeKind, Txn, TxnOptions, meta, purge,
+    EngineError, EngineOptions, FlushPolicy, KeyRange, LogFile, Result, TreeHandle, TreeKind, Txn, TxnOptions, meta,
+    purge,
 };
 
 /// A store, open. Cheap to clone. When the last clone goes without [`Engine::shutdown`] the background tasks stop and
@@ -183,6 +184,11 @@ pub struct RangeEstimate {
     pub rows: u64,
     /// The whole range lay in one leaf and was counted.
     pub exact: bool,
+}
+
+/// The log's files that are in use, in the order of what they hold.
+pub fn log_files(engine: &Engine) -> Vec<LogFile> {
+    gannet_log::files(&engine.store.log)
 }
 
 impl Engine {

@@ -59,14 +59,14 @@ mod writer;
 pub use build::{Fill, Filled, Item, Merge, SortDisk, SortSpace, Sorter, count_sorts, is_autocommit};
 pub use check::StoreCheck;
 pub use consumer::{Committed, Consumer, Parts};
-pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats};
+pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats, log_files};
 pub use error::{EngineError, Result};
 pub use gannet_base::{Lsn, PageNo, TreeId, TrxId};
 pub use gannet_btree::Place;
 pub use gannet_buffer::SpaceUsage;
 /// Metadata locks, and the owner of locks that a [`Txn`] lends for them.
 pub use gannet_lock as lock;
-pub use gannet_log::{Beyond, ConsumerStatus, Hold};
+pub use gannet_log::{Beyond, ConsumerStatus, Hold, LogFile};
 pub use gate::{CommitGate, commit_gate};
 pub use options::{
     Direction, EngineOptions, FlushPolicy, Isolation, LockMode, OpenMode, ReadMode, ScanOptions, TreeKind, TxnOptions,

@@ -34,6 +34,7 @@ mod treap_tests;
 mod tree;
 mod trx;
 mod types;
+mod waited;
 
 pub use deadlock::{Deadlock, DeadlockMember};
 pub use handle::LockOwner;
@@ -42,3 +43,4 @@ pub use mdl::{MdlDuration, MdlInfo, MdlMode, MdlObject, MdlRow};
 pub use table::LockTable;
 pub use tree::TreeLocks;
 pub use types::{Cut, Granted, LockError, Mode, Wait};
+pub use waited::{MdlWaits, Waited};

@@ -23,6 +23,7 @@ use gannet_base::sync::atomic::{
     fence,
 };
 use gannet_base::sync::{Arc, Mutex};
+use gannet_runtime::now_ns;
 use gannet_telemetry::Wait as WaitEvent;
 
 use crate::owner::{Edge, Owner, Target};
@@ -452,6 +453,8 @@ impl LockTable {
         if let Some(object) = registry.by_id.remove(&id) {
             registry.unused.push(object);
         }
+        drop(registry);
+        self.forget_waits_of(id);
     }
 
     /// All metadata locks, for performance_schema.metadata_locks.
@@ -575,7 +578,8 @@ impl LockOwner {
             }
         }
         let limit = Self::limit(wait)?;
-        self.wait(WaitEvent::MetadataLock, limit, || {
+        let began = now_ns();
+        let outcome = self.wait(WaitEvent::MetadataLock, limit, || {
             let mut granted = Granted::default();
             {
                 let mut state = object.0.state.lock();
@@ -583,8 +587,9 @@ impl LockOwner {
                 object.0.grant_waiting(&mut state, &self.table, &mut granted);
             }
             granted.finish(&self.table);
-        })?;
-        Ok(Place::Object)
+        });
+        self.table.mdl_waited(object.describe(), mode, now_ns() - began);
+        outcome.map(|()| Place::Object)
     }
 
     fn end_use(&self, u: &Use) {

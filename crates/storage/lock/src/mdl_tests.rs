@@ -274,3 +274,31 @@ fn a_deadlock_through_a_place() {
         assert_eq!(writer.join().unwrap(), Ok(()));
     });
 }
+
+#[test]
+fn waits_are_summed_up_by_object() {
+    let (table, _tree, o) = setup(3);
+    let t = table.mdl_object(1, "db.t");
+    o[0].mdl_lock(t, MdlMode::Write, TX, Wait::No).unwrap();
+    // What need not wait, or may not, is none.
+    assert_eq!(o[1].mdl_lock(t, MdlMode::Exclusive, TX, Wait::No), Err(LockError::WouldWait));
+    assert!(table.mdl_waits().is_empty());
+    assert_eq!(o[1].mdl_lock(t, MdlMode::Exclusive, TX, SHORT), Err(LockError::Timeout));
+    std::thread::scope(|s| {
+        let ddl = waiting(s, &o[1], || o[1].mdl_lock(t, MdlMode::Exclusive, TX, LONG));
+        let reader = waiting(s, &o[2], || o[2].mdl_lock(t, MdlMode::Read, TX, LONG));
+        o[0].mdl_end_transaction();
+        assert_eq!(ddl.join().unwrap(), Ok(()));
+        o[1].mdl_end_transaction();
+        assert_eq!(reader.join().unwrap(), Ok(()));
+    });
+    let waits = table.mdl_waits()[&1].clone();
+    assert_eq!((&*waits.name, waits.writers.count, waits.readers.count), ("db.t", 2, 1));
+    let all = waits.writers.and(waits.readers);
+    assert!(all.min_ns > 0 && all.max_ns < all.total_ns && all.count == 3, "{all:?}");
+    table.forget_mdl_waits();
+    assert!(table.mdl_waits().is_empty());
+    table.mdl_waited((1, "db.t".into()), MdlMode::Write, 5);
+    table.mdl_forget(1);
+    assert!(table.mdl_waits().is_empty());
+}

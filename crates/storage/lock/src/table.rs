@@ -17,6 +17,7 @@ use crate::owner::Owner;
 use crate::queue::Shard;
 use crate::tree::TreeLocks;
 use crate::trx::TrxWaits;
+use crate::waited::AllWaits;
 
 const SHARDS: usize = 256;
 
@@ -27,6 +28,7 @@ pub struct LockTable {
     pub(crate) trx_waits: TrxWaits,
     pub(crate) graph: Graph,
     pub(crate) mdl: MdlRegistry,
+    pub(crate) mdl_waits: AllWaits,
     trees: Mutex<HashMap<TreeId, Weak<TreeLocks>>>,
     owners: Mutex<BTreeMap<u64, Weak<Owner>>>,
     next_owner: AtomicU64,
@@ -47,6 +49,7 @@ impl LockTable {
             trx_waits: TrxWaits::new(),
             graph: Graph::default(),
             mdl: MdlRegistry::default(),
+            mdl_waits: AllWaits::default(),
             trees: Mutex::new(HashMap::new()),
             owners: Mutex::new(BTreeMap::new()),
             next_owner: AtomicU64::new(1),

@@ -12,7 +12,7 @@ use crate::core::{Checkpoints, Core, CoreParts};
 use crate::format::{self, EpochStart, RecordKind, block_up};
 use crate::retentions::Retentions;
 use crate::ring::Ring;
-use crate::segments::{MIN_CAPACITY, Segments};
+use crate::segments::{LogFile, MIN_CAPACITY, Segments};
 use crate::waiters::Want;
 use crate::writer::{Writer, files_task, policy_from};
 use crate::{LogError, MAX_PAYLOAD};
@@ -83,6 +83,11 @@ pub struct Log {
     epochs: Vec<(Lsn, u64)>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
     changing: Mutex<()>,
+}
+
+/// The log's files that are in use, in the order of what they hold.
+pub fn files(log: &Log) -> Vec<LogFile> {
+    log.core.segments.files()
 }
 
 impl Log {

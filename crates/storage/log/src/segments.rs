@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
+use gannet_base::Lsn;
 use gannet_base::sync::{Arc, Mutex};
 use gannet_runtime::{AlignedBuf, File, OpenOptions, fs};
 
@@ -57,6 +58,17 @@ impl Segment {
     pub(crate) fn read(&self, lsn: u64, into: &mut [u8]) -> Result<usize, LogError> {
         self.file.read_at(into, SEGMENT_HEADER + (lsn - self.start)).map_err(LogError::io("read", &self.path))
     }
+}
+
+/// A file of the log that is in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogFile {
+    pub path: PathBuf,
+    /// The first byte that it has room for, and the one behind the last.
+    pub start: Lsn,
+    pub end: Lsn,
+    /// Its size, with its header.
+    pub bytes: u64,
 }
 
 /// A segment waiting for use.
@@ -323,6 +335,18 @@ impl Segments {
     pub(crate) fn holding(&self, lsn: u64) -> Option<Arc<Segment>> {
         let state = self.state.lock();
         state.live.iter().rev().find(|s| s.start <= lsn && lsn < s.end()).cloned()
+    }
+
+    /// The files in use, in the order of what they hold.
+    pub(crate) fn files(&self) -> Vec<LogFile> {
+        let state = self.state.lock();
+        let file = |s: &Arc<Segment>| LogFile {
+            path: s.path.clone(),
+            start: Lsn(s.start),
+            end: Lsn(s.end()),
+            bytes: SEGMENT_HEADER + s.body,
+        };
+        state.live.iter().map(file).collect()
     }
 
     fn create(&self, body: u64) -> Result<Free, LogError> {

@@ -189,12 +189,14 @@ pub struct SessionVars {
     own: Vec<(VarId, VarValue)>,
     /// Bit `id % 64` is set for each variable in `own`: statements read a dozen variables, of which few were set.
     marks: u64,
+    /// Counts what was set.
+    changes: u32,
 }
 
 impl SessionVars {
     /// A session that starts now.
     pub fn new(globals: &GlobalVars) -> Self {
-        Self { base: globals.snapshot(), own: Vec::new(), marks: 0 }
+        Self { base: globals.snapshot(), own: Vec::new(), marks: 0, changes: 0 }
     }
 
     /// One value.
@@ -213,9 +215,16 @@ impl SessionVars {
         own.map_or(&self.base[usize::from(id.0)], |(_, v)| v)
     }
 
+    /// Another number after each change.
+    #[inline]
+    pub fn changes(&self) -> u32 {
+        self.changes
+    }
+
     /// Sets one value.
     pub fn set(&mut self, id: impl Into<VarId>, value: VarValue) {
         let id = id.into();
+        self.changes = self.changes.wrapping_add(1);
         match self.own.iter_mut().find(|(i, _)| *i == id) {
             Some((_, v)) => *v = value,
             None => {

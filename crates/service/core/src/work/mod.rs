@@ -13,6 +13,7 @@
 //! | `gtid` | the GTID that the next commit has |
 //! | `rows` | work without SQL: tables and their rows by key |
 //! | `once` | the same where each command is a transaction on one table |
+//! | `watched` | what performance_schema is told of the transactions of a session |
 //!
 //! *Invariants.* No row of a table is written before [`Locks::pass_write_gate`], none is committed behind a closed
 //! gate. A metadata lock lasts at least as long as the changes that it covers are not decided.
@@ -23,6 +24,7 @@ mod logged;
 mod once;
 mod rows;
 mod transaction;
+mod watched;
 
 pub use gtid::{Gtids, NextGtid};
 pub use locks::{Locks, lock_error};
@@ -31,6 +33,7 @@ pub use once::OpenTable;
 pub(crate) use rows::append;
 pub use rows::{Mode, isolation};
 pub use transaction::Transaction;
+pub use watched::{Watched, settle};
 
 use crate::Core;
 use crate::accounts::{Access, Account, Usage};
@@ -88,6 +91,8 @@ pub struct Work {
     logged: logged::LoggedRows,
     /// The binary log has a commit that was not asked for yet: [`Work::told`].
     told: bool,
+    /// What is told of its transactions.
+    pub watched: Watched,
     txn: Txn,
 }
 
@@ -112,6 +117,7 @@ impl Work {
             writes_in: 0,
             logged: logged::LoggedRows::default(),
             told: false,
+            watched: Watched::default(),
             txn,
         }
     }

@@ -111,6 +111,12 @@ impl Transaction {
         self.read_only
     }
 
+    /// The level of the open one.
+    #[inline]
+    pub fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+
     /// What SET TRANSACTION set for the next transaction.
     pub fn next_isolation(&self) -> Option<Isolation> {
         self.next_isolation
@@ -146,6 +152,12 @@ impl Transaction {
     }
 }
 
+/// As `INNODB_TRX` has it; 0: it has not written.
+#[inline]
+fn number(txn: &Txn) -> u64 {
+    txn.id().map_or(0, |id| id.0)
+}
+
 impl Work {
     /// The next statement is a transaction by itself.
     #[inline]
@@ -174,6 +186,7 @@ impl Work {
             let autocommit = self.is_autocommit();
             let options = self.state.options(&self.terms, autocommit, self.thread);
             self.logged.clear();
+            self.watched.begins();
             self.txn.begin(options).map_err(from_engine)?;
             self.state.started = !autocommit;
         }
@@ -186,8 +199,11 @@ impl Work {
         match outcome {
             Ok(value) => {
                 let done = if self.is_autocommit() && !self.state.started {
+                    self.watched.passes(&self.state, number(&self.txn), true);
                     self.state.read_only = false;
-                    self.commit_now(None)
+                    let done = self.commit_now(None);
+                    self.watched.passed(done.is_ok());
+                    done
                 } else {
                     self.txn.end_statement()
                 };
@@ -208,9 +224,10 @@ impl Work {
         let _mask = gannet_runtime::mask_interrupts();
         if !self.txn.is_active() {
             // Victim of a deadlock: the engine has rolled the transaction back.
+            self.watched.passes(&self.state, number(&self.txn), self.terms.autocommit && !self.state.explicit);
             self.state.ended();
             self.unlock_transaction();
-            return;
+            return self.watched.passed(false);
         }
         let whole = match error.code() {
             // Of metadata locks and gates: as of row locks, for which the engine has done it.
@@ -219,6 +236,7 @@ impl Work {
             _ => false,
         };
         let undone = if whole || !self.state.started {
+            self.watched.passes(&self.state, number(&self.txn), self.terms.autocommit && !self.state.explicit);
             self.state.ended();
             let done = self.txn.rollback();
             if self.logged.take_carried() {
@@ -226,6 +244,7 @@ impl Work {
                 super::logged::committed(self);
             }
             self.unlock_transaction();
+            self.watched.passed(false);
             done
         } else {
             let kept = planted(Fault::KeepFailed);
@@ -247,6 +266,7 @@ impl Work {
     pub fn start(&mut self, read_only: Option<bool>, snapshot: bool) -> Result<()> {
         let options = self.state.options(&self.terms, false, self.thread);
         self.state.chain(read_only.unwrap_or(self.state.read_only));
+        self.watched.begins();
         if snapshot {
             self.logged.clear();
             self.txn.begin(options).map_err(from_engine)?;
@@ -271,6 +291,10 @@ impl Work {
         if commit && active && self.txn.has_writes() {
             self.locks().pass_commit_gate()?;
         }
+        let ends = active || self.state.is_open();
+        if ends {
+            self.watched.passes(&self.state, number(&self.txn), false);
+        }
         self.state.ended();
         let outcome = if active {
             count(if commit { Counter::HandlerCommit } else { Counter::HandlerRollback });
@@ -279,6 +303,9 @@ impl Work {
         } else {
             Ok(())
         };
+        if ends {
+            self.watched.passed(commit && outcome.is_ok());
+        }
         self.unlock_transaction();
         if whole || !commit {
             self.logged.whole(false);
@@ -352,6 +379,7 @@ impl Work {
             return Err(sql_err!(OutOfResources));
         }
         t.savepoints.push((name.to_string(), mark));
+        self.watched.counts_savepoint(0);
         Ok(())
     }
 
@@ -361,6 +389,7 @@ impl Work {
         count(Counter::HandlerSavepointRollback);
         let mark = self.state.savepoints[at].1;
         self.state.savepoints.truncate(at + 1);
+        self.watched.counts_savepoint(1);
         let _mask = gannet_runtime::mask_interrupts();
         self.txn.rollback_to(mark).map_err(from_engine)
     }
@@ -369,6 +398,7 @@ impl Work {
     pub fn release_savepoint(&mut self, name: &str) -> Result<()> {
         let at = self.state.find_savepoint(name)?;
         self.state.savepoints.truncate(at);
+        self.watched.counts_savepoint(2);
         Ok(())
     }
 

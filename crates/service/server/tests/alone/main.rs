@@ -8,6 +8,7 @@ mod counters;
 mod histories;
 mod kill;
 mod known_programs;
+mod known_transactions;
 mod known_work;
 mod long_rows;
 mod metrics;

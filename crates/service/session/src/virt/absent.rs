@@ -33,36 +33,20 @@ tables! {
     events_stages_current by no_rows, reset by nothing {  } + STAGE
     events_stages_history by no_rows, reset by nothing {  } + STAGE
     events_stages_history_long by no_rows, reset by nothing {  } + STAGE
-    events_transactions_history by no_rows, reset by nothing {  } + TRANSACTION
-    events_transactions_history_long by no_rows, reset by nothing {  } + TRANSACTION
     events_waits_history by no_rows, reset by nothing {  } + WAIT
     events_waits_history_long by no_rows, reset by nothing {  } + WAIT
     events_stages_summary_by_account_by_event_name by no_rows, reset by nothing {  } + ACCOUNT + TIMED
-    events_transactions_summary_by_account_by_event_name by no_rows, reset by nothing {  } + ACCOUNT + TIMED + READ_WRITE + READ_ONLY
     memory_summary_by_account_by_event_name by no_rows, reset by nothing {  } + ACCOUNT + MEMORY
-    events_waits_summary_by_account_by_event_name by no_rows, reset by nothing {  } + ACCOUNT + TIMED
     events_stages_summary_by_host_by_event_name by no_rows, reset by nothing {  } + HOST + TIMED
-    events_transactions_summary_by_host_by_event_name by no_rows, reset by nothing {  } + HOST + TIMED + READ_WRITE + READ_ONLY
     memory_summary_by_host_by_event_name by no_rows, reset by nothing {  } + HOST + MEMORY
-    events_waits_summary_by_host_by_event_name by no_rows, reset by nothing {  } + HOST + TIMED
     events_stages_summary_by_thread_by_event_name by no_rows, reset by nothing {  } + THREAD + TIMED
-    events_transactions_summary_by_thread_by_event_name by no_rows, reset by nothing {  } + THREAD + TIMED + READ_WRITE + READ_ONLY
     memory_summary_by_thread_by_event_name by no_rows, reset by nothing {  } + THREAD + MEMORY
-    events_waits_summary_by_thread_by_event_name by no_rows, reset by nothing {  } + THREAD + TIMED
     events_stages_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + TIMED
-    events_transactions_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + TIMED + READ_WRITE + READ_ONLY
     memory_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + MEMORY
-    events_waits_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + TIMED
     events_stages_summary_global_by_event_name by no_rows, reset by nothing {  } + EVENT + TIMED
-    events_transactions_summary_global_by_event_name by no_rows, reset by nothing {  } + EVENT + TIMED + READ_WRITE + READ_ONLY
     events_waits_summary_by_instance by no_rows, reset by nothing { EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED
-    table_lock_waits_summary_by_table by no_rows, reset by nothing {  } + OBJECT + TIMED + READ + WRITE + READ_NORMAL + READ_SHARED + READ_HIGH + READ_NO_INSERT + READ_EXTERNAL + WRITE_ALLOW + WRITE_CONCURRENT + WRITE_LOW + WRITE_NORMAL + WRITE_EXTERNAL
     socket_summary_by_event_name by no_rows, reset by nothing {  } + EVENT + TIMED + READ + SOCKET_BYTES_READ + WRITE + SOCKET_BYTES_WRITTEN + MISC
     socket_summary_by_instance by no_rows, reset by nothing { EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED + READ + SOCKET_BYTES_READ + WRITE + SOCKET_BYTES_WRITTEN + MISC
-    objects_summary_global_by_type by no_rows, reset by nothing {  } + OBJECT + TIMED
-    variables_by_thread by no_rows { THREAD_ID: COUNT, VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: varchar(1024) }
-    innodb_redo_log_files by no_rows { FILE_ID: BIGINT.not_null(), FILE_NAME: varchar(2000).not_null(), START_LSN: BIGINT.not_null(), END_LSN: BIGINT.not_null(), SIZE_IN_BYTES: BIGINT.not_null(), IS_FULL: tinyint(1).not_null(), CONSUMER_LEVEL: INT.not_null() }
-    prepared_statements_instances by no_rows { OBJECT_INSTANCE_BEGIN: COUNT, STATEMENT_ID: COUNT, STATEMENT_NAME: NAME, SQL_TEXT: LONGTEXT.not_null(), OWNER_THREAD_ID: COUNT, OWNER_EVENT_ID: COUNT, OWNER_OBJECT_TYPE: enumeration(&["EVENT", "FUNCTION", "PROCEDURE", "TABLE", "TRIGGER"]), OWNER_OBJECT_SCHEMA: NAME, OWNER_OBJECT_NAME: NAME, EXECUTION_ENGINE: enumeration(&["PRIMARY", "SECONDARY"]), TIMER_PREPARE: COUNT, COUNT_REPREPARE: COUNT, COUNT_EXECUTE: COUNT, SUM_TIMER_EXECUTE: COUNT, MIN_TIMER_EXECUTE: COUNT, AVG_TIMER_EXECUTE: COUNT, MAX_TIMER_EXECUTE: COUNT } + STATEMENT_SUMS
 }
 
 /// There is nothing to forget.

@@ -8,11 +8,9 @@ use super::{Emit, Equals, maybe, member, micros, seconds, text};
 use crate::state::State;
 use gannet_core::Core;
 use gannet_core::accounts::Privilege;
-use gannet_core::ledger::{Account, Deeds, Did, Errors, Key, Of, add_deeds, add_errors};
+use gannet_core::ledger::{Account, Deeds, Did, Errors, Key, Of, Part};
 use gannet_core::log::Severity;
-use gannet_core::status::shown_trx;
-use gannet_engine::Isolation;
-use gannet_runtime::now_ns;
+use gannet_core::waited::Whose;
 use gannet_telemetry::{Counter, Histogram, Scope, WORK};
 use gannet_types::{ErrorCode, Result, Value};
 use std::collections::BTreeMap;
@@ -50,30 +48,29 @@ tables! {
         + USER + TIMED + STATEMENT_SUMS
     events_statements_summary_by_host_by_event_name by statements_by_host, reset by forget_hosts {}
         + HOST + TIMED + STATEMENT_SUMS
-    events_errors_summary_global_by_error by errors, reset by forget_all {} + ERROR_SUMS
-    events_errors_summary_by_thread_by_error by errors_by_thread, reset by forget_threads {
+    events_errors_summary_global_by_error by errors, reset by forget_errors {} + ERROR_SUMS
+    events_errors_summary_by_thread_by_error by errors_by_thread, reset by forget_error_threads {
         THREAD_ID: COUNT,
     } + ERROR_SUMS
-    events_errors_summary_by_account_by_error by errors_by_account, reset by forget_accounts {
+    events_errors_summary_by_account_by_error by errors_by_account, reset by forget_error_accounts {
         USER: fixed(32).utf8mb4_bin(), HOST: fixed(255).ascii(),
     } + ERROR_SUMS
-    events_errors_summary_by_user_by_error by errors_by_user, reset by forget_users {
+    events_errors_summary_by_user_by_error by errors_by_user, reset by forget_error_users {
         USER: fixed(32).utf8mb4_bin(),
     } + ERROR_SUMS
-    events_errors_summary_by_host_by_error by errors_by_host, reset by forget_hosts {
+    events_errors_summary_by_host_by_error by errors_by_host, reset by forget_error_hosts {
         HOST: fixed(255).ascii(),
     } + ERROR_SUMS
     status_by_thread by status_by_thread { THREAD_ID: COUNT } + STATUS
-    status_by_account by status_by_account, reset by forget_accounts {
+    status_by_account by status_by_account, reset by forget_status_accounts {
         USER: fixed(32).utf8mb4_bin(), HOST: fixed(255).ascii(),
     } + STATUS
-    status_by_user by status_by_user, reset by forget_users { USER: fixed(32).utf8mb4_bin() } + STATUS
-    status_by_host by status_by_host, reset by forget_hosts { HOST: fixed(255).ascii() } + STATUS
+    status_by_user by status_by_user, reset by forget_status_users { USER: fixed(32).utf8mb4_bin() } + STATUS
+    status_by_host by status_by_host, reset by forget_status_hosts { HOST: fixed(255).ascii() } + STATUS
     events_statements_histogram_global by histogram, reset by forget_digests {} + BUCKETS
     events_statements_histogram_by_digest by histograms, reset by forget_digests {
         SCHEMA_NAME: NAME, DIGEST: NAME,
     } + BUCKETS
-    events_transactions_current by transactions {} + TRANSACTION
     error_log by error_log {
         LOGGED: timestamp(6).not_null(), THREAD_ID: UBIGINT,
         PRIO: enumeration(&["System", "Error", "Warning", "Note"]).not_null(), ERROR_CODE: varchar(10),
@@ -183,10 +180,9 @@ pub(super) fn all_by(state: &State, of: Of) -> BTreeMap<Key, Account> {
     let mut all = registry.ledger.ended(of);
     for entry in registry.all() {
         let (user, host) = entry.account();
-        let (deeds, errors) = registry.ledger.open(&entry.deeds);
         let account = all.entry(of.key(&user, &host)).or_default();
-        add_deeds(&mut account.deeds, &deeds);
-        add_errors(&mut account.errors, &errors);
+        account.add(&registry.ledger.open(&entry.deeds, of));
+        account.waits.add(&entry.deeds.waits.read(&entry.counters, Whose::Sum(of)));
         account.counts.resize(Counter::COUNT, 0);
         account.counts.iter_mut().zip(Counter::ALL).for_each(|(sum, c)| *sum += entry.counters.get(*c));
         account.life.add(&entry.life());
@@ -195,7 +191,7 @@ pub(super) fn all_by(state: &State, of: Of) -> BTreeMap<Key, Account> {
 }
 
 /// The columns that say whose figures they are.
-fn whose(of: Of, (user, host): &Key) -> Vec<Value> {
+pub(super) fn whose(of: Of, (user, host): &Key) -> Vec<Value> {
     let (user, host) = (maybe(user.as_deref()), maybe(host.as_deref()));
     match of {
         Of::Account => vec![user, host],
@@ -298,24 +294,35 @@ fn status_by_thread(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result
     Ok(())
 }
 
-fn forget_all(server: &Core) {
-    server.registry.ledger.forget_all();
-}
-
 fn forget_threads(server: &Core) {
-    server.registry.ledger.forget_sessions();
+    server.registry.ledger.forget_sessions(Part::Statements);
 }
 
-fn forget_accounts(server: &Core) {
-    server.registry.ledger.forget_ended(Of::Account);
+fn forget_error_threads(server: &Core) {
+    server.registry.ledger.forget_sessions(Part::Errors);
 }
 
-fn forget_users(server: &Core) {
-    server.registry.ledger.forget_ended(Of::User);
+/// What TRUNCATE of a sum forgets.
+macro_rules! forgets {
+    ($($name:ident: $part:ident, $of:ident;)*) => {$(
+        fn $name(server: &Core) {
+            server.registry.ledger.forget(Part::$part, Of::$of);
+        }
+    )*};
 }
 
-fn forget_hosts(server: &Core) {
-    server.registry.ledger.forget_ended(Of::Host);
+forgets! {
+    forget_all: Statements, All;
+    forget_accounts: Statements, Account;
+    forget_users: Statements, User;
+    forget_hosts: Statements, Host;
+    forget_errors: Errors, All;
+    forget_error_accounts: Errors, Account;
+    forget_error_users: Errors, User;
+    forget_error_hosts: Errors, Host;
+    forget_status_accounts: Status, Account;
+    forget_status_users: Status, User;
+    forget_status_hosts: Status, Host;
 }
 
 fn forget_digests(server: &Core) {
@@ -348,42 +355,6 @@ fn histograms(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for d in state.server.stats.snapshots() {
         let schema = if d.schema.is_empty() { Value::Null } else { text(&d.schema) };
         emit_buckets(&[schema, maybe(d.texts.as_ref().map(|t| &*t.digest))], &d.sums.latency, emit)?;
-    }
-    Ok(())
-}
-
-/// The transactions that are open.
-fn transactions(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let seen = visible(state);
-    let enumerated = |column: &'static str, name: &str| member("events_transactions_current", column, name);
-    for t in state.server.engine.transactions(10_000) {
-        let Some(entry) = seen.iter().find(|e| e.id == t.owner_thread_id) else { continue };
-        let began = if t.started_ns == 0 { entry.activity().1 } else { t.started_ns };
-        let start = began.saturating_sub(state.server.started_ns());
-        let spent = now_ns().saturating_sub(began);
-        let level = match t.isolation {
-            Isolation::ReadUncommitted => "READ UNCOMMITTED",
-            Isolation::ReadCommitted => "READ COMMITTED",
-            Isolation::RepeatableRead => "REPEATABLE READ",
-            Isolation::Serializable => "SERIALIZABLE",
-        };
-        let mut row = vec![
-            n(entry.id),
-            n(entry.history.count() + 1),
-            Value::Null,
-            text("transaction"),
-            enumerated("STATE", "ACTIVE"),
-            n(shown_trx(t.id, t.lock_owner)),
-        ];
-        row.resize(12, Value::Null);
-        row.extend([ps(start), ps(start + spent), ps(spent)]);
-        row.extend([
-            enumerated("ACCESS_MODE", if t.read_only { "READ ONLY" } else { "READ WRITE" }),
-            text(level),
-            enumerated("AUTOCOMMIT", if t.autocommit { "YES" } else { "NO" }),
-        ]);
-        row.resize(24, Value::Null);
-        emit(&row)?;
     }
     Ok(())
 }

@@ -19,13 +19,17 @@ mod metadata;
 mod noted;
 mod objects;
 mod performance;
+mod prepared;
 mod programs;
 mod ran;
 mod replication;
 mod runtime;
 mod seen;
+mod transactions;
 mod usage;
+mod variables;
 mod views;
+mod waited;
 pub(crate) use runtime::{process_row, visible};
 pub(crate) use usage::flush as flush_statistics;
 
@@ -121,12 +125,16 @@ fn declared() -> &'static [Declared] {
             events::WAITS,
             performance::PERFORMANCE_SCHEMA,
             deeds::PERFORMANCE_SCHEMA,
+            transactions::PERFORMANCE_SCHEMA,
             objects::PERFORMANCE_SCHEMA,
             replication::PERFORMANCE_SCHEMA,
             seen::PERFORMANCE_SCHEMA,
             absent::PERFORMANCE_SCHEMA,
             absent::OFF,
             ran::PERFORMANCE_SCHEMA,
+            prepared::PERFORMANCE_SCHEMA,
+            variables::PERFORMANCE_SCHEMA,
+            waited::PERFORMANCE_SCHEMA,
             noted::PERFORMANCE_SCHEMA,
             empty::PERFORMANCE_SCHEMA,
             accounts::MYSQL,

@@ -1,7 +1,7 @@
 //! performance_schema: sockets, handles of tables, timers, threads that may be, channels of TLS, the logs' positions.
 
 use super::columns::*;
-use super::declare::{BIGINT, INT, JSON, LONGTEXT, NAME, UBIGINT, UINT, YES_NO, enumeration, fixed, varchar};
+use super::declare::{BIGINT, INT, JSON, LONGTEXT, NAME, UBIGINT, UINT, YES_NO, enumeration, fixed, tinyint, varchar};
 use super::deeds::timed;
 use super::performance::background;
 use super::runtime::visible;
@@ -13,6 +13,7 @@ use gannet_core::registry::Activity;
 use gannet_core::status;
 use gannet_core::vars::Live;
 use gannet_engine::lock::MdlMode;
+use gannet_engine::log_files;
 use gannet_runtime::{FileCount, FileUse, file_figures, forget_file_figures};
 use gannet_types::{Result, SqlError, Value, json};
 use std::collections::BTreeMap;
@@ -48,6 +49,11 @@ tables! {
     }
     tls_channel_status by channels {
         CHANNEL: varchar(128).not_null(), PROPERTY: varchar(128).not_null(), VALUE: varchar(2048).not_null(),
+    }
+    innodb_redo_log_files by redo_files {
+        FILE_ID: BIGINT.not_null(), FILE_NAME: varchar(2000).not_null(), START_LSN: BIGINT.not_null(),
+        END_LSN: BIGINT.not_null(), SIZE_IN_BYTES: BIGINT.not_null(), IS_FULL: tinyint(1).not_null(),
+        CONSUMER_LEVEL: INT.not_null(),
     }
     log_status by log_status {
         SERVER_UUID: fixed(36).utf8mb4_bin().not_null(), LOCAL: JSON.not_null(), REPLICATION: JSON.not_null(),
@@ -187,6 +193,20 @@ fn channels(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     emit(&[channel(), text("Enabled"), text(if on { "Yes" } else { "No" })])?;
     let wanted = |name: &str| name.starts_with("Ssl_") || name.starts_with("Current_tls_");
     status::each(&state.server, None, None, wanted, &mut |name, value| emit(&[channel(), text(name), text(value)]))
+}
+
+/// The log's files that hold something, or are written.
+fn redo_files(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let engine = &state.server.engine;
+    let end = engine.status().log_lsn;
+    let n = |n: u64| Value::Int(i64::try_from(n).unwrap_or(i64::MAX));
+    for file in log_files(engine) {
+        let number = file.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()).unwrap_or(0);
+        let name = text(&file.path.to_string_lossy());
+        let full = Value::Int((end >= file.end).into());
+        emit(&[n(number), name, n(file.start.0), n(file.end.0), n(file.bytes), full, Value::Int(0)])?;
+    }
+    Ok(())
 }
 
 /// Where the logs end, at one moment.

@@ -8,6 +8,7 @@ use crate::state::State;
 use gannet_core::Core;
 use gannet_core::accounts::Privilege;
 use gannet_core::consumers::Consumer;
+use gannet_core::ledger::{Kind, Of};
 use gannet_core::tallies::{By, Counts};
 use gannet_engine::lock::MdlMode;
 use gannet_types::{Result, Value};
@@ -186,7 +187,7 @@ pub(super) fn setup_actors(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Res
     emit(&[text("%"), text("%"), text("%"), yes("ENABLED"), yes("HISTORY")])
 }
 
-/// What is collected. Those of statements can be switched: see `session/setup.rs`.
+/// What is collected. Those of statements, transactions and waits that run can be switched: see `session/setup.rs`.
 pub(super) fn setup_consumers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     const CONSUMERS: [(&str, bool); 17] = [
         ("events_stages_current", false),
@@ -196,9 +197,9 @@ pub(super) fn setup_consumers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>)
         ("events_statements_current", true),
         ("events_statements_history", true),
         ("events_statements_history_long", true),
-        ("events_transactions_current", false),
-        ("events_transactions_history", false),
-        ("events_transactions_history_long", false),
+        ("events_transactions_current", true),
+        ("events_transactions_history", true),
+        ("events_transactions_history_long", true),
         ("events_waits_current", true),
         ("events_waits_history", false),
         ("events_waits_history_long", false),
@@ -215,12 +216,14 @@ pub(super) fn setup_consumers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>)
     Ok(())
 }
 
-/// One instrument a wait event: all are counted, always.
+/// Waits, kinds of statements, transactions and errors: all are counted, always. Errors have no time.
 pub(super) fn setup_instruments(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    for w in gannet_telemetry::wait_totals() {
+    let waits = gannet_telemetry::Wait::ALL.iter().map(|w| w.name().to_owned());
+    let statements = Kind::all().map(Kind::name);
+    for name in waits.chain(statements).chain(["transaction".into(), "error".into()]) {
         let yes = |c: &'static str| member("setup_instruments", c, "YES");
-        let (enabled, timed) = (yes("ENABLED"), yes("TIMED"));
-        emit(&[text(w.wait.name()), enabled, timed, text(""), Value::Null, Value::Int(0), Value::Null])?;
+        let (enabled, timed) = (yes("ENABLED"), if name == "error" { Value::Null } else { yes("TIMED") });
+        emit(&[text(&name), enabled, timed, text(""), Value::Null, Value::Int(0), Value::Null])?;
     }
     Ok(())
 }
@@ -272,14 +275,17 @@ pub(super) fn hosts(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result
 
 pub(super) fn forget_accounts(server: &Core) {
     server.registry.tallies.truncate(By::Account);
+    server.registry.forget_who(Of::Account);
 }
 
 pub(super) fn forget_users(server: &Core) {
     server.registry.tallies.truncate(By::User);
+    server.registry.forget_who(Of::User);
 }
 
 pub(super) fn forget_hosts(server: &Core) {
     server.registry.tallies.truncate(By::Host);
+    server.registry.forget_who(Of::Host);
 }
 
 /// The session's own: those of others are their own business.

@@ -220,6 +220,7 @@ pub(super) fn forget_digests(server: &Core) {
 
 pub(super) fn forget_waits(server: &Core) {
     server.reports.waits.reset();
+    server.registry.forget_waits(Some(gannet_core::ledger::Of::All));
 }
 
 pub(super) fn attributes(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
