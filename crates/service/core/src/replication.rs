@@ -2,6 +2,7 @@
 
 use gannet_parser::ast::{Ident, ReplicationValue};
 use gannet_types::{Result, SqlError, Value};
+use std::path::PathBuf;
 
 /// Tables of performance_schema and mysql about the replica.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +35,36 @@ pub enum Table {
 /// is empty, 0 or never.
 pub type Row = Vec<(&'static str, Value)>;
 
+/// The tasks of a replica that a statement is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Threads {
+    /// What receives the source's log into relay logs: IO_THREAD.
+    pub receiver: bool,
+    /// What applies these: SQL_THREAD.
+    pub applier: bool,
+}
+
+impl Threads {
+    /// Both.
+    pub const BOTH: Threads = Threads { receiver: true, applier: true };
+
+    /// None of them.
+    pub fn is_none(self) -> bool {
+        self == Threads::default()
+    }
+}
+
+/// A relay log.
+#[derive(Clone, Debug)]
+pub struct RelayLog {
+    /// Its name without a directory.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Up to where it is written.
+    pub size: u64,
+}
+
 /// What a statement has to say besides: notes.
 pub type Notes = Vec<SqlError>;
 
@@ -42,20 +73,23 @@ pub type Notes = Vec<SqlError>;
 /// something that is only about one (error 3079 where there are several).
 pub trait Replicas: Send + Sync {
     /// CHANGE REPLICATION SOURCE TO: makes the channel if it is not there. Errors 1210, 1231, 1235, 1624, 1776, 3021,
-    /// 3076, 3079, 3080, 3139.
+    /// 3076, 3079, 3080, 3081, 3085, 3139.
     fn change(&self, channel: Option<&str>, options: &[(Ident, ReplicationValue)]) -> Result<()>;
     /// CHANGE REPLICATION FILTER: names and values as they are written. Errors 1210, 1235, 3085.
     fn change_filter(&self, channel: Option<&str>, rules: &[(Ident, Vec<Box<str>>)]) -> Result<()>;
-    /// START REPLICA, with what stands behind UNTIL. Errors 1200, 1235, 1277, 3079; note 3083 where it runs.
-    fn start(&self, channel: Option<&str>, until: &[(Ident, ReplicationValue)]) -> Result<Notes>;
-    /// STOP REPLICA; returns when nothing is applied any more. Note 3084 where it does not run.
-    fn stop(&self, channel: Option<&str>) -> Result<Notes>;
+    /// START REPLICA, with what stands behind UNTIL. Errors 1200, 1235, 1277, 3079; note 3083 where they run, and 1279
+    /// where UNTIL is about an applier that is not started.
+    fn start(&self, channel: Option<&str>, threads: Threads, until: &[(Ident, ReplicationValue)]) -> Result<Notes>;
+    /// STOP REPLICA; returns when they have ended. Note 3084 where they do not run.
+    fn stop(&self, channel: Option<&str>, threads: Threads) -> Result<Notes>;
     /// RESET REPLICA; `all`: the source is forgotten too. Error 3081 while it runs.
     fn reset(&self, channel: Option<&str>, all: bool) -> Result<()>;
     /// One follows, and acknowledges what it has applied.
     fn acknowledges(&self) -> bool;
     /// SHOW REPLICA STATUS: names and values of each channel that has a source.
     fn status(&self, channel: Option<&str>) -> Result<Vec<Row>>;
+    /// The relay logs of a channel, oldest first. Errors 3074, 3079.
+    fn relay_logs(&self, channel: Option<&str>) -> Result<Vec<RelayLog>>;
     /// Rows of a table.
     fn rows(&self, of: Table) -> Vec<Row>;
 }

@@ -155,7 +155,14 @@ pub(crate) fn settle_defaults(vars: &mut VarSet, datadir: &Path) {
             vars[id as usize] = VarValue::text(&datadir.join(name).to_string_lossy());
         }
     }
+    if vars[Live::RelayLog as usize].as_str().is_empty() {
+        let name = format!("{}-relay-bin", vars[Live::Hostname as usize].as_str());
+        vars[Live::RelayLog as usize] = VarValue::text(&name);
+    }
+    let relay = datadir.join(vars[Live::RelayLog as usize].as_str()).with_extension("").to_string_lossy().into_owned();
     let mut set = |id: Live, value: &str| vars[id as usize] = VarValue::text(value);
+    set(Live::RelayLogBasename, &relay);
+    set(Live::RelayLogIndex, &format!("{relay}.index"));
     set(Live::SystemTimeZone, &zone_name());
     set(Live::ServerUuid, &server_uuid(datadir));
     if vars[Live::Tmpdir as usize].as_str().is_empty() {

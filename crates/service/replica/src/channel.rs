@@ -1,23 +1,26 @@
-//! A channel: one source, and the task that follows it.
+//! A channel: one source, and the tasks that follow it.
 
 use crate::Fault;
 use crate::events::{Choice, Events};
 use crate::filter::Filter;
 use crate::reading::Reading;
+use crate::receiver::Receiver;
+use crate::relay::{Behind, Place, Relay};
+use crate::relayed::Relayed;
 use crate::source::{Position, Source};
-use crate::status::Status;
+use crate::status::{self, Status, Transaction};
 use crate::until::Until;
 use crate::workers::Workers;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, Ordering};
 use gannet_core::Core;
 use gannet_core::accounts::Account;
-use gannet_core::replication::{Notes, Row, Table};
+use gannet_core::replication::{Notes, RelayLog, Row, Table, Threads};
 use gannet_core::vars::Live;
 use gannet_engine::{Isolation, TxnOptions, commit_gate};
 use gannet_exec::error::from_engine;
 use gannet_parser::ast::{Ident, ReplicationValue};
-use gannet_runtime::{Interrupt, JoinHandle, Unpark, sleep};
+use gannet_runtime::{Interrupt, JoinHandle, Unpark, now_ns, sleep};
 use gannet_session::follow::{Follower, KeyCheck};
 use gannet_session::{OwnSession, Sessions};
 use gannet_types::{Result, SqlError, Value, sql_err};
@@ -36,17 +39,31 @@ pub(crate) enum Kept {
     Filter,
 }
 
-/// What the task of a channel and the statements share.
+/// How long the receiver waits for what it is to acknowledge before it reads on.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How long it reads on before it looks again: where it need not wait long, and where it may have to.
+const GLANCE: Duration = Duration::from_millis(5);
+const LOOK: Duration = Duration::from_millis(100);
+
+/// One of the tasks.
+#[derive(Default)]
+struct Task {
+    handle: Mutex<Option<JoinHandle<()>>>,
+    stopping: AtomicBool,
+}
+
+/// What the tasks of a channel and the statements share.
 pub(crate) struct Channel {
     pub(crate) name: String,
     pub(crate) core: Arc<Core>,
     sessions: Arc<Sessions>,
     pub(crate) status: Mutex<Status>,
+    pub(crate) relay: Relay,
     /// Ends the connection to the source.
     pub(crate) ender: Mutex<Option<Ender>>,
     filter: Mutex<Arc<Filter>>,
-    task: Mutex<Option<JoinHandle<()>>>,
-    stopping: AtomicBool,
+    receiver: Task,
+    applier: Task,
     /// It is not in the list any more, and does not start again.
     gone: AtomicBool,
 }
@@ -90,10 +107,11 @@ impl Channel {
             core: core.clone(),
             sessions: sessions.clone(),
             status: Mutex::default(),
+            relay: Relay::open(core, name),
             ender: Mutex::new(None),
             filter: Mutex::new(Arc::new(all.clone())),
-            task: Mutex::new(None),
-            stopping: AtomicBool::new(false),
+            receiver: Task::default(),
+            applier: Task::default(),
             gone: AtomicBool::new(false),
         };
         if let Some(own) = it.kept(Kept::Filter)? {
@@ -135,24 +153,43 @@ impl Channel {
         Ok(self.kept(Kept::Position)?.map_or_else(Position::default, |record| Position::decode(&record)))
     }
 
+    /// The receiver is to stop, or the applier.
     pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Acquire)
+        self.receiver.stopping.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn applier_is_stopping(&self) -> bool {
+        self.applier.stopping.load(Ordering::Acquire)
+    }
+
+    /// What runs.
+    pub(crate) fn running(&self) -> Threads {
+        let status = self.status.lock();
+        Threads { receiver: status.receives, applier: status.applies }
     }
 
     pub(crate) fn is_running(&self) -> bool {
-        self.task.lock().is_some() && self.status.lock().running
+        !self.running().is_none()
     }
 
-    /// Starts the task.
-    pub(crate) fn begin(self: &Arc<Self>, until: Until) {
-        self.end();
-        self.stopping.store(false, Ordering::Release);
-        let workers = self.core.globals.get(Live::ReplicaParallelWorkers).as_u64() as usize;
-        *self.status.lock() = Status::begun(until, workers);
-        let shared = self.clone();
-        *self.task.lock() = Some(gannet_runtime::spawn("replica", move || shared.run()));
+    /// Starts tasks.
+    pub(crate) fn begin(self: &Arc<Self>, threads: Threads, until: Until) {
+        self.end(threads);
+        if threads.applier {
+            self.applier.stopping.store(false, Ordering::Release);
+            let workers = self.core.globals.get(Live::ReplicaParallelWorkers).as_u64() as usize;
+            self.status.lock().applier_begins(until, workers);
+            let shared = self.clone();
+            *self.applier.handle.lock() = Some(gannet_runtime::spawn("replica", move || shared.run_applier()));
+        }
+        if threads.receiver {
+            self.receiver.stopping.store(false, Ordering::Release);
+            self.status.lock().receiver_begins();
+            let shared = self.clone();
+            *self.receiver.handle.lock() = Some(gannet_runtime::spawn("receiver", move || shared.run_receiver()));
+        }
         if self.gone.load(Ordering::Acquire) {
-            self.end();
+            self.end(Threads::BOTH);
         }
     }
 
@@ -161,17 +198,58 @@ impl Channel {
         self.gone.store(true, Ordering::Release);
     }
 
-    /// Ends the task, and waits for that.
-    pub(crate) fn end(&self) {
-        self.stopping.store(true, Ordering::Release);
-        let task = self.task.lock().take();
-        let Some(task) = task else { return };
-        if let Some(ender) = &*self.ender.lock() {
+    /// Ends tasks, and waits for that.
+    pub(crate) fn end(&self, threads: Threads) {
+        let end = |task: &Task| {
+            task.stopping.store(true, Ordering::Release);
+            let handle = task.handle.lock().take();
+            if let Some(handle) = &handle {
+                handle.context().interrupt(Interrupt::Shutdown);
+            }
+            handle
+        };
+        let receiver = if threads.receiver { end(&self.receiver) } else { None };
+        if receiver.is_some()
+            && let Some(ender) = &*self.ender.lock()
+        {
             ender.end();
         }
-        task.context().interrupt(Interrupt::Shutdown);
-        let _ended = task.join();
-        self.status.lock().running = false;
+        let applier = if threads.applier { end(&self.applier) } else { None };
+        for task in [receiver, applier].into_iter().flatten() {
+            let _ended = task.join();
+        }
+        let mut status = self.status.lock();
+        if threads.receiver {
+            status.receiver_ended();
+        }
+        if threads.applier {
+            status.applier_ended();
+        }
+    }
+
+    /// A transaction was received.
+    pub(crate) fn received(&self, it: &Transaction) {
+        if let Some((uuid, number)) = it.gtid {
+            self.relay.retrieve(uuid, number);
+        }
+        self.status.lock().receives(it);
+    }
+
+    /// One has committed its transaction.
+    pub(crate) fn applied(&self, by: usize, position: &Position, timestamp: u32) {
+        self.status.lock().applied(by, position, timestamp);
+        if let Some((_, place)) = position.relay {
+            self.relay.pass(place);
+        }
+    }
+
+    /// What is committed now is durable.
+    pub(crate) fn make_durable(&self) -> Result<()> {
+        // A commit is durable with all before it.
+        match self.source()? {
+            Some(source) => self.store(&[(Kept::Source, Some(source.encode()))]),
+            None => Ok(()),
+        }
     }
 
     /// How it is called in the error log.
@@ -179,17 +257,17 @@ impl Channel {
         if self.name.is_empty() { String::new() } else { format!(" of channel '{}'", self.name) }
     }
 
-    /// The task: follows the source until it is stopped, or something is wrong here.
-    fn run(self: Arc<Self>) {
+    /// The receiver: follows the source until it is stopped, or something is wrong here.
+    fn run_receiver(self: Arc<Self>) {
         let mut attempts = 0;
         loop {
-            let before = self.status.lock().applied;
-            let fault = match self.follow() {
+            let before = self.status.lock().received;
+            let fault = match self.receive() {
                 Ok(()) => Fault::Stopped,
                 Err(fault) => fault,
             };
             *self.ender.lock() = None;
-            let progress = self.status.lock().applied != before;
+            let progress = self.status.lock().received != before;
             attempts = if progress { 0 } else { attempts + 1 };
             if self.is_stopping() {
                 break;
@@ -202,32 +280,92 @@ impl Channel {
                 |e: &SqlError| format!("the replication source{} cannot be read: {}", self.of_channel(), e.message());
             match fault {
                 Fault::Stopped => break,
+                Fault::Disk(e) => {
+                    self.core.log.error(format_args!("{}", unreadable(&e)));
+                    self.status.lock().source_failed(&e);
+                    attempts = 0;
+                }
                 Fault::Source(e) if retries == 0 || attempts <= retries => {
                     self.core.log.warning(format_args!("{}", unreadable(&e)));
                     self.status.lock().source_failed(&e);
-                    if sleep(Duration::from_secs(retry_s.max(1))) == Unpark::Interrupted {
-                        break;
-                    }
                 }
-                Fault::Source(e) | Fault::Refused(e) => {
+                Fault::Source(e) | Fault::Refused(e) | Fault::Applying(e) => {
                     self.core.log.error(format_args!("{}", unreadable(&e)));
                     self.status.lock().source_failed(&e);
                     break;
                 }
-                Fault::Applying(e) => {
-                    let at = self.status.lock().applying_failed(&e);
-                    let of = self.of_channel();
-                    self.core.log.error(format_args!("the replica{of} has stopped at {at}: {}", e.message()));
-                    break;
-                }
+            }
+            if sleep(Duration::from_secs(retry_s.max(1))) == Unpark::Interrupted {
+                break;
             }
         }
-        self.status.lock().ended();
+        self.status.lock().receiver_ended();
+    }
+
+    /// The applier: applies what the relay logs have until it is stopped, or that cannot be done.
+    fn run_applier(self: Arc<Self>) {
+        match self.follow() {
+            Ok(()) | Err(Fault::Stopped) => {}
+            Err(Fault::Source(e) | Fault::Refused(e) | Fault::Disk(e) | Fault::Applying(e)) => {
+                let at = self.status.lock().applying_failed(&e);
+                let of = self.of_channel();
+                self.core.log.error(format_args!("the replica{of} has stopped at {at}: {}", e.message()));
+            }
+        }
+        self.status.lock().applier_ended();
     }
 
     /// One that may do everything.
     pub(crate) fn session(&self) -> Result<OwnSession> {
         self.sessions.own_of(Arc::new(Account::unchecked()), "system user")
+    }
+
+    /// Receives until the source ends the log.
+    fn receive(&self) -> std::result::Result<(), Fault> {
+        let source = self.source().and_then(|it| it.ok_or_else(|| sql_err!(BadReplica))).map_err(Fault::Refused)?;
+        let mut position = self.position().map_err(Fault::Refused)?;
+        position = position.prepared(|branch| self.core.branches.list().contains(branch));
+        if let Some((file, at)) = self.relay.received() {
+            (position.file, position.at) = (file, at);
+        }
+        let mut reading = Reading::open(self, &source, &position)?;
+        let mut receiver = Receiver::new(self);
+        // What is to be acknowledged.
+        let mut asked: Option<(String, u64, Place)> = None;
+        loop {
+            if let Some((file, at, place)) = &asked {
+                let applies = self.status.lock().applies && source.delay_s == 0;
+                if self.waits_until_durable(*place, applies)? {
+                    reading.acknowledge(file, *at)?;
+                    asked = None;
+                } else if !reading.arrives(self, if applies { GLANCE } else { LOOK })? {
+                    continue;
+                }
+            }
+            let Some(packets) = reading.next(self)? else { return Ok(()) };
+            let mut asks = false;
+            for packet in packets {
+                let (event, ask) = reading.event(&packet)?;
+                receiver.event(event)?;
+                asks |= ask;
+            }
+            receiver.flush()?;
+            if asks && let Some((file, at)) = self.relay.received() {
+                // It is for all before it, too.
+                let place = self.relay.whole();
+                self.relay.ask(place);
+                asked = Some((file, at, place));
+            }
+        }
+    }
+
+    /// All before this place in the relay logs is applied durably. Waits for that a while if somebody is at it.
+    fn waits_until_durable(&self, place: Place, applies: bool) -> std::result::Result<bool, Fault> {
+        if !applies {
+            return Ok(self.relay.is_durable(place));
+        }
+        let deadline = now_ns() + PATIENCE.as_nanos() as u64;
+        self.relay.wait_for_applier(deadline, || self.relay.is_durable(place)).ok_or(Fault::Stopped)
     }
 
     fn follow(self: &Arc<Self>) -> std::result::Result<(), Fault> {
@@ -238,9 +376,8 @@ impl Channel {
         if left.is_reached(&position) {
             return Err(Fault::Stopped);
         }
-        self.status.lock().retrieved = position.applied.clone();
+        let from = position.relay.and_then(|at| self.relay.holding(at));
         let follower = Follower::new(self.session()?, KeyCheck::of(&source.key_check));
-        let mut reading = Reading::open(self, &source, &position)?;
         let count = self.status.lock().workers();
         let mut events = Events::new(
             self,
@@ -248,51 +385,100 @@ impl Channel {
             position,
             Choice { filter: self.filter(), ignored: source.ignored, delay_s: source.delay_s, until: left },
         );
-        let outcome = self.apply(&mut reading, &mut events);
+        let outcome = self.apply(from, &mut events);
         // Whoever asks when it has stopped sees what it has applied.
-        let settled = if self.is_stopping() { Ok(()) } else { events.settle() };
+        let settled = if self.applier_is_stopping() { Ok(()) } else { events.settle() };
         match events.failure() {
             Some(e) => Err(Fault::Applying(e)),
             None => outcome.and(settled),
         }
     }
 
-    /// Applies what comes until the source ends the log.
-    fn apply(&self, reading: &mut Reading, events: &mut Events<'_>) -> std::result::Result<(), Fault> {
-        while let Some(packets) = reading.next(self)? {
-            let mut asked = None;
-            for packet in packets {
-                let (event, asks) = reading.event(&packet)?;
-                events.event(event)?;
-                if asks {
-                    asked = events.place().map(|(file, at)| (file.to_owned(), at)).or(asked);
+    /// Applies what the relay logs have, from there on, or all of it.
+    fn apply(&self, from: Option<Place>, events: &mut Events<'_>) -> std::result::Result<(), Fault> {
+        let mut last = from.map_or(0, |place| place.number - 1);
+        loop {
+            let Some(number) = self.relay.file_behind(last) else {
+                self.rest(events, Place { number: last, at: 0 })?;
+                continue;
+            };
+            let (mut log, head) = Relayed::open(&self.relay, number)?;
+            match from {
+                Some(place) if place.number == number => {
+                    log.seek(place.at);
+                    events.resume(&head, place)?;
+                }
+                _ => events.enter(&head, log.place)?,
+            }
+            if self.core.globals.get(Live::RelayLogPurge).as_bool()
+                && let Err(e) = self.relay.purge()
+            {
+                self.core.log.warning(format_args!("a relay log cannot be removed: {e}"));
+            }
+            while self.relay.behind(log.place) != Behind::Next {
+                let mut behind = log.place;
+                match log.next_event(&self.relay)? {
+                    Some(event) => {
+                        behind.at += event.bytes.len() as u64;
+                        events.event(&event, behind)?;
+                    }
+                    None => self.rest(events, behind)?,
                 }
             }
-            if let Some((file, at)) = asked {
-                // It is for all before it, too.
-                events.settle()?;
-                reading.acknowledge(&file, at)?;
-            }
-            if !reading.has_more() {
-                events.rest()?;
-            }
+            last = number;
         }
-        Ok(())
     }
 
-    /// CHANGE REPLICATION SOURCE TO.
-    pub(crate) fn change(&self, options: &[(Ident, ReplicationValue)]) -> Result<()> {
-        if self.is_running() {
-            return Err(sql_err!(ReplicaChannelIoThreadMustStop, self.name));
+    /// There is nothing behind this place: what was read is applied, and more is waited for.
+    fn rest(&self, events: &mut Events<'_>, place: Place) -> std::result::Result<(), Fault> {
+        events.rest()?;
+        if self.relay.is_asked() {
+            events.settle()?;
+            self.relay.settle(events.read());
         }
-        let (source, from) = self.source()?.unwrap_or_default().named(&self.name).changed(options)?;
+        if let Some(e) = events.failure() {
+            return Err(Fault::Applying(e));
+        }
+        if self.relay.wait_behind(place) && !self.applier_is_stopping() { Ok(()) } else { Err(Fault::Stopped) }
+    }
+
+    /// CHANGE REPLICATION SOURCE TO. Errors 3021, 3081, 3085: what the options are about runs.
+    pub(crate) fn change(&self, options: &[(Ident, ReplicationValue)]) -> Result<()> {
+        let (runs, standing) = (self.running(), Source::standing(options));
+        match standing {
+            Threads::BOTH if Source::is_about_both(options) && !runs.is_none() => {
+                return Err(sql_err!(ReplicaChannelMustStop, self.name));
+            }
+            Threads { receiver: true, .. } if runs.receiver => {
+                return Err(sql_err!(ReplicaChannelIoThreadMustStop, self.name));
+            }
+            Threads { applier: true, .. } if runs.applier => {
+                return Err(sql_err!(ReplicaChannelSqlThreadMustStop, self.name));
+            }
+            _ => {}
+        }
+        let former = self.source()?.unwrap_or_default();
+        let (source, from) = former.clone().named(&self.name).changed(options)?;
+        // With GTIDs, what was received from another source is as good.
+        let anew = from.is_some() && !source.auto_position || former.auto_position != source.auto_position;
+        if anew && runs.applier {
+            // Where it stands is kept with what is applied: another place is given while nothing is.
+            return Err(sql_err!(ReplicaChannelSqlThreadMustStop, self.name));
+        }
         let mut records = vec![(Kept::Source, Some(source.encode()))];
-        if let Some((file, at)) = from {
+        if let Some((file, at)) = from
+            && !runs.applier
+        {
             // Which transactions were applied stays known.
             let position = Position { file, at, preparing: None, ..self.position()? };
             records.push((Kept::Position, Some(position.encode())));
         }
-        self.store(&records)
+        self.store(&records)?;
+        if anew {
+            self.relay.discard();
+            self.status.lock().forgets_place();
+        }
+        Ok(())
     }
 
     /// CHANGE REPLICATION FILTER; `own`: for this channel alone.
@@ -306,33 +492,70 @@ impl Channel {
     }
 
     /// START REPLICA. Error 1200 without a source.
-    pub(crate) fn start(self: &Arc<Self>, until: &Until) -> Result<Notes> {
+    pub(crate) fn start(self: &Arc<Self>, threads: Threads, until: &Until) -> Result<Notes> {
         let source = self.source()?.filter(|s| !s.host.is_empty()).ok_or_else(|| sql_err!(BadReplica))?;
-        if self.is_running() {
-            return Ok(vec![sql_err!(ReplicaChannelWasRunning, self.name)]);
+        let runs = self.running();
+        let mut begins =
+            Threads { receiver: threads.receiver && !runs.receiver, applier: threads.applier && !runs.applier };
+        let mut notes = Notes::new();
+        if *until != Until::Stopped && !begins.applier {
+            notes.push(sql_err!(UntilCondIgnored));
+        }
+        if begins.is_none() {
+            notes.push(sql_err!(ReplicaChannelWasRunning, self.name));
+            return Ok(notes);
         }
         // A crash on the way must not lead beyond the end: the next start of the server does not go on.
-        let started = *until == Until::Stopped;
+        let applier = if begins.applier { *until == Until::Stopped } else { source.started.applier && runs.applier };
+        let started = Threads { receiver: runs.receiver || begins.receiver, applier };
         self.store(&[(Kept::Source, Some(Source { started, ..source }.encode()))])?;
-        self.begin(until.clone());
-        Ok(Vec::new())
+        if begins.applier && self.relay.is_damaged() {
+            // What they have is asked for again.
+            begins.receiver |= runs.receiver;
+            self.end(Threads::BOTH);
+            self.relay.discard();
+        }
+        self.begin(begins, until.clone());
+        Ok(notes)
     }
 
     /// STOP REPLICA.
-    pub(crate) fn stop(&self) -> Result<Notes> {
-        let runs = self.is_running();
-        self.end();
+    pub(crate) fn stop(&self, threads: Threads) -> Result<Notes> {
+        let runs = self.running();
+        self.end(threads);
         if let Some(source) = self.source()? {
-            self.store(&[(Kept::Source, Some(Source { started: false, ..source }.encode()))])?;
+            let Threads { receiver, applier } = source.started;
+            let started = Threads { receiver: receiver && !threads.receiver, applier: applier && !threads.applier };
+            self.store(&[(Kept::Source, Some(Source { started, ..source }.encode()))])?;
         }
-        Ok(if runs { Vec::new() } else { vec![sql_err!(ReplicaChannelWasNotRunning, self.name)] })
+        let any = runs.receiver && threads.receiver || runs.applier && threads.applier;
+        Ok(if any { Vec::new() } else { vec![sql_err!(ReplicaChannelWasNotRunning, self.name)] })
+    }
+
+    /// For SHOW RELAYLOG EVENTS.
+    pub(crate) fn relay_logs(&self) -> Vec<RelayLog> {
+        self.relay.shown()
+    }
+
+    fn relayed(&self, position: &Position) -> status::Relayed {
+        let mut retrieved = position.applied.clone();
+        retrieved.add_all(&self.relay.retrieved());
+        let applied = self.relay.applied();
+        status::Relayed {
+            file: if applied.number == 0 { String::new() } else { self.relay.name(applied.number) },
+            at: applied.at,
+            space: self.relay.space(),
+            caught_up: self.relay.is_caught_up(),
+            retrieved,
+        }
     }
 
     /// RESET REPLICA, of one that does not run; `all`: the source is forgotten too, and the filter is what every
     /// channel has.
     pub(crate) fn reset(&self, all: Option<&Filter>) -> Result<()> {
-        self.end();
+        self.end(Threads::BOTH);
         *self.status.lock() = Status::default();
+        self.relay.discard();
         let Some(filter) = all else { return self.store(&[(Kept::Position, None)]) };
         self.store(&[(Kept::Position, None), (Kept::Source, None), (Kept::Filter, None)])?;
         *self.filter.lock() = Arc::new(filter.clone());
@@ -351,7 +574,8 @@ impl Channel {
             (of, Some(source)) => {
                 // What waits comes before the lock.
                 let position = self.position().unwrap_or_default();
-                vec![self.status.lock().table(of, &source, &position)]
+                let relayed = self.relayed(&position);
+                vec![self.status.lock().table(of, &source, (&position, &relayed))]
             }
         };
         let column = if matches!(of, Table::MasterInfo | Table::RelayLogInfo | Table::WorkerInfo) {
@@ -376,6 +600,7 @@ impl Channel {
             Some(log) => log.executed(&self.core.engine).to_string(),
             None => position.applied.to_string(),
         };
-        Some(self.status.lock().row((&self.name, &source), &position, &executed, &filter))
+        let relayed = self.relayed(&position);
+        Some(self.status.lock().row((&self.name, &source), &position, (&executed, &relayed), &filter))
     }
 }

@@ -5,7 +5,7 @@ use crate::filter::Filter;
 use crate::until::Until;
 use gannet_base::sync::Mutex;
 use gannet_core::Core;
-use gannet_core::replication::{Notes, Replicas, Row, Table};
+use gannet_core::replication::{Notes, RelayLog, Replicas, Row, Table, Threads};
 use gannet_engine::{Isolation, TxnOptions};
 use gannet_exec::error::from_engine;
 use gannet_parser::ast::{Ident, ReplicationValue};
@@ -51,8 +51,9 @@ impl Channels {
     /// Goes on where START REPLICA was given.
     pub(crate) fn resume(&self) -> Result<()> {
         for channel in self.all() {
-            if channel.source()?.is_some_and(|source| source.started) {
-                channel.begin(Until::Stopped);
+            let started = channel.source()?.map_or_else(Threads::default, |source| source.started);
+            if !started.is_none() {
+                channel.begin(started, Until::Stopped);
             }
         }
         Ok(())
@@ -60,7 +61,7 @@ impl Channels {
 
     /// Ends all tasks.
     pub(crate) fn end(&self) {
-        self.all().iter().for_each(|channel| channel.end());
+        self.all().iter().for_each(|channel| channel.end(Threads::BOTH));
     }
 
     fn all(&self) -> Vec<Arc<Channel>> {
@@ -125,7 +126,7 @@ impl Replicas for Channels {
 
     fn change_filter(&self, channel: Option<&str>, rules: &[(Ident, Vec<Box<str>>)]) -> Result<()> {
         let channels = self.named(channel)?;
-        if let Some(runs) = channels.iter().find(|c| c.is_running()) {
+        if let Some(runs) = channels.iter().find(|c| c.running().applier) {
             return Err(sql_err!(ReplicaChannelSqlThreadMustStop, runs.name));
         }
         if channel.is_none() {
@@ -135,26 +136,26 @@ impl Replicas for Channels {
         channels.iter().try_for_each(|it| it.change_filter(rules, channel.is_some()))
     }
 
-    fn start(&self, channel: Option<&str>, until: &[(Ident, ReplicationValue)]) -> Result<Notes> {
+    fn start(&self, channel: Option<&str>, threads: Threads, until: &[(Ident, ReplicationValue)]) -> Result<Notes> {
         let until = Until::parse(until)?;
         if channel.is_none() && until != Until::Stopped && self.list.lock().len() > 1 {
             return Err(sql_err!(ReplicaMultipleChannelsCmd));
         }
         let mut notes = Notes::new();
         for channel in self.configured(channel)? {
-            notes.extend(channel.start(&until)?);
+            notes.extend(channel.start(threads, &until)?);
         }
         Ok(notes)
     }
 
-    fn stop(&self, channel: Option<&str>) -> Result<Notes> {
+    fn stop(&self, channel: Option<&str>, threads: Threads) -> Result<Notes> {
         let mut notes = Notes::new();
         let channels = match channel {
             None => self.configured(None).or_else(|_| self.named(Some("")))?,
             some => self.named(some)?,
         };
         for channel in channels {
-            notes.extend(channel.stop()?);
+            notes.extend(channel.stop(threads)?);
         }
         Ok(notes)
     }
@@ -184,6 +185,14 @@ impl Replicas for Channels {
 
     fn status(&self, channel: Option<&str>) -> Result<Vec<Row>> {
         Ok(self.named(channel)?.iter().filter_map(|channel| channel.shown()).collect())
+    }
+
+    fn relay_logs(&self, channel: Option<&str>) -> Result<Vec<RelayLog>> {
+        let channels = self.named(channel)?;
+        match &channels[..] {
+            [one] => Ok(one.relay_logs()),
+            _ => Err(sql_err!(ReplicaMultipleChannelsCmd)),
+        }
     }
 
     fn rows(&self, of: Table) -> Vec<Row> {

@@ -3,17 +3,19 @@
 use super::Fault;
 use super::channel::{Channel, Kept};
 use super::filter::Filter;
-use super::source::Position;
+use super::relay::Place as RelayPlace;
+use super::relayed::Head;
+use super::source::{Position, behind};
 use super::status::Transaction;
 use super::until::Until;
 use super::workers::{Job, Piece, Workers};
 use gannet_base::DecodeError;
+use gannet_binlog::Header;
 use gannet_binlog::event::{Event, flags, kind};
-use gannet_binlog::format::{FormatDescription, Gtid, Rotate, XaPrepare};
+use gannet_binlog::format::{Gtid, Rotate, XaPrepare};
 use gannet_binlog::map::TableMap;
 use gannet_binlog::packed::Packed;
 use gannet_binlog::query::{Query, Settings};
-use gannet_binlog::{Checksum, Header};
 use gannet_catalog::Position as Record;
 use gannet_core::binlog::OwnGtid;
 use gannet_core::vars::Live;
@@ -50,7 +52,11 @@ pub(crate) struct Events<'s> {
     own_id: u32,
     follower: Follower,
     position: Position,
-    checksum: Checksum,
+    /// Which relay logs they are in, the place behind the event that is applied, and that behind the last transaction
+    /// that was read.
+    epoch: u64,
+    next: RelayPlace,
+    read: RelayPlace,
     place: Place,
     gtid: Option<OwnGtid>,
     /// The transaction is executed already.
@@ -81,7 +87,7 @@ pub(crate) struct Choice {
 }
 
 fn damaged(e: DecodeError) -> Fault {
-    Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, e))
+    Fault::Applying(sql_err!(ReplicaRelayLogReadFailure, e))
 }
 
 impl<'s> Events<'s> {
@@ -102,8 +108,9 @@ impl<'s> Events<'s> {
             shared,
             follower,
             position,
-            // Before the first description comes the rotation to its file, which has what was asked for.
-            checksum: Checksum::Crc32,
+            epoch: shared.relay.epoch(),
+            next: RelayPlace::default(),
+            read: RelayPlace::default(),
             place: Place::Between,
             gtid: None,
             skips: false,
@@ -118,20 +125,44 @@ impl<'s> Events<'s> {
         Ok(self.follower.settle()?)
     }
 
-    /// The source has sent no more for now: what it has sent is applied, or workers are at it.
+    /// There is no more for now: what was read is applied, or workers are at it.
     pub(crate) fn rest(&mut self) -> Result<(), Fault> {
-        if self.workers.is_none() {
-            self.settle()?;
-        }
-        self.hears();
-        Ok(())
+        if self.workers.is_none() { self.settle() } else { Ok(()) }
     }
 
-    /// A sign of life from the source, behind which there is nothing that is not applied if no worker has any.
-    fn hears(&self) {
-        if self.workers.as_ref().is_none_or(Workers::is_idle) {
-            self.shared.status.lock().heard();
+    /// A relay log begins. What the one before ended with and has no end comes again.
+    pub(crate) fn enter(&mut self, head: &Head, place: RelayPlace) -> Result<(), Fault> {
+        if self.place != Place::Between {
+            self.gathered = None;
+            self.follower.rollback()?;
+            (self.place, self.gtid, self.skips) = (Place::Between, None, false);
         }
+        self.alone()?;
+        (self.position.file, self.position.at) = (head.file.clone(), head.at);
+        self.read = place;
+        self.shared.status.lock().at(&self.position, 0);
+        self.shared.relay.pass(place);
+        self.describe(head)
+    }
+
+    /// Goes on within a relay log.
+    pub(crate) fn resume(&mut self, head: &Head, place: RelayPlace) -> Result<(), Fault> {
+        self.read = place;
+        if self.position.file.is_empty() {
+            self.position.file.clone_from(&head.file);
+        }
+        self.shared.relay.pass(place);
+        self.describe(head)
+    }
+
+    /// The format of the source's events.
+    fn describe(&mut self, head: &Head) -> Result<(), Fault> {
+        Ok(self.follower.describe(&head.described)?)
+    }
+
+    /// Behind the last transaction in the relay logs that was read, if none is under way.
+    pub(crate) fn read(&self) -> RelayPlace {
+        self.read
     }
 
     /// The error of a worker.
@@ -166,24 +197,12 @@ impl<'s> Events<'s> {
         Ok(())
     }
 
-    /// Where the log stands, between transactions.
-    pub(crate) fn place(&self) -> Option<(&str, u64)> {
-        (self.place == Place::Between).then_some((&self.position.file, self.position.at))
-    }
-
-    /// An event.
-    pub(crate) fn event(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        let header = Header::decode(bytes).map_err(damaged)?;
-        let mut event = Event::first(bytes, self.checksum);
-        if event.is_err() && header.kind == kind::ROTATE && header.flags & flags::ARTIFICIAL != 0 {
-            // Made for this reader, by a source whose file has no checksums.
-            event = Event::first(bytes, Checksum::None);
-        }
-        let cut = || Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "an event is cut off"));
-        let event = event.map_err(damaged)?.ok_or_else(cut)?;
-        let outcome = self.apply(&event);
+    /// An event, and the place behind it in the relay logs.
+    pub(crate) fn event(&mut self, event: &Event<'_>, place: RelayPlace) -> Result<(), Fault> {
+        self.next = place;
+        let outcome = self.apply(event);
         if outcome.is_err() && self.place != Place::Between {
-            // What is not committed is asked for again.
+            // What is not committed is read again.
             let _undone = self.follower.rollback();
         }
         outcome
@@ -192,10 +211,6 @@ impl<'s> Events<'s> {
     fn apply(&mut self, event: &Event<'_>) -> Result<(), Fault> {
         let (header, body) = (event.header, event.body);
         match header.kind {
-            kind::FORMAT_DESCRIPTION => {
-                self.checksum = FormatDescription::decode(body).map_err(damaged)?.checksum;
-                self.follower.describe(body)?;
-            }
             kind::ROTATE => {
                 let to = Rotate::decode(body).map_err(damaged)?;
                 self.position.file = String::from_utf8_lossy(to.file).into_owned();
@@ -212,7 +227,7 @@ impl<'s> Events<'s> {
                     immediate_us: gtid.committed_us,
                     ..Transaction::default()
                 };
-                self.shared.status.lock().queues(&transaction, self.gathered.is_none());
+                self.shared.status.lock().processes(&transaction, self.gathered.is_none(), header.timestamp);
                 self.transaction = transaction;
             }
             kind::ANONYMOUS_GTID => self.begin(&header, None)?,
@@ -224,17 +239,13 @@ impl<'s> Events<'s> {
                 self.rows(&header, body)?;
             }
             kind::WRITE_ROWS_V1 | kind::UPDATE_ROWS_V1 | kind::DELETE_ROWS_V1 => self.rows(&header, body)?,
-            kind::HEARTBEAT | kind::HEARTBEAT_V2 => {
-                self.shared.status.lock().heartbeat();
-                self.hears();
-            }
             kind::STOP
             | kind::PREVIOUS_GTIDS
             | kind::ROWS_QUERY
             | kind::IGNORABLE
             | kind::MARIADB_ANNOTATE_ROWS
             | kind::MARIADB_BINLOG_CHECKPOINT
-            | kind::MARIADB_GTID_LIST => self.hears(),
+            | kind::MARIADB_GTID_LIST => {}
             _ if header.flags & flags::IGNORABLE != 0 => {}
             other => {
                 let name = kind::name(other);
@@ -247,7 +258,7 @@ impl<'s> Events<'s> {
 
     fn begin(&mut self, header: &Header, gtid: Option<OwnGtid>) -> Result<(), Fault> {
         if self.place != Place::Between {
-            return Err(Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "a transaction in another one")));
+            return Err(Fault::Applying(sql_err!(ReplicaRelayLogReadFailure, "a transaction in another one")));
         }
         if gtid.is_some_and(|gtid| self.choice.until.is_before(gtid)) {
             return Err(Fault::Stopped);
@@ -303,7 +314,7 @@ impl<'s> Events<'s> {
             // Meanwhile others see what was applied before.
             self.settle()?;
             // The clock may be set meanwhile, and SHOW REPLICA STATUS tells what is left.
-            if sleep(Duration::from_secs(1)) == Unpark::Interrupted || self.shared.is_stopping() {
+            if sleep(Duration::from_secs(1)) == Unpark::Interrupted || self.shared.applier_is_stopping() {
                 self.shared.status.lock().remaining_s = None;
                 return Err(Fault::Stopped);
             }
@@ -312,7 +323,7 @@ impl<'s> Events<'s> {
 
     /// The events of a transaction that are compressed: all behind its first one.
     fn packed(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
-        let wrong = |what: &str| Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, what));
+        let wrong = |what: &str| Fault::Applying(sql_err!(ReplicaRelayLogReadFailure, what));
         if self.place != Place::Begun {
             return Err(wrong("a compressed transaction without its GTID"));
         }
@@ -340,15 +351,8 @@ impl<'s> Events<'s> {
 
     /// Where the log stands behind an event that ends a transaction.
     fn behind(&mut self, header: &Header) -> Record {
-        // 0 in what was never in a file.
-        if header.end_position != 0 {
-            let high = self.position.at & !u64::from(u32::MAX);
-            let mut at = high | u64::from(header.end_position);
-            if at < self.position.at {
-                at += 1 << 32;
-            }
-            self.position.at = at;
-        }
+        self.position.at = behind(self.position.at, header.end_position);
+        self.position.relay = Some((self.epoch, self.next));
         if let Some((uuid, number)) = self.gtid {
             self.position.applied.add(&GtidSource::from(uuid), number..number + 1);
         }
@@ -358,7 +362,7 @@ impl<'s> Events<'s> {
     fn ended(&mut self, header: &Header) -> Result<(), Fault> {
         self.gathered = None;
         self.alone()?;
-        self.shared.status.lock().applied(0, &self.position, header.timestamp);
+        self.shared.applied(0, &self.position, header.timestamp);
         self.passed()
     }
 
@@ -368,6 +372,7 @@ impl<'s> Events<'s> {
             self.choice.until.passed(gtid);
         }
         (self.place, self.gtid, self.skips) = (Place::Between, None, false);
+        self.read = self.next;
         if self.choice.until.is_reached(&self.position) { Err(Fault::Stopped) } else { Ok(()) }
     }
 
@@ -444,7 +449,7 @@ impl<'s> Events<'s> {
 
     fn rows(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
         if self.place != Place::Inside {
-            return Err(Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "rows outside of a transaction")));
+            return Err(Fault::Applying(sql_err!(ReplicaRelayLogReadFailure, "rows outside of a transaction")));
         }
         if self.skips {
             return Ok(());
@@ -464,7 +469,7 @@ impl<'s> Events<'s> {
 
     fn end(&mut self, header: &Header) -> Result<(), Fault> {
         if self.place != Place::Inside {
-            return Err(Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "the end of no transaction")));
+            return Err(Fault::Applying(sql_err!(ReplicaRelayLogReadFailure, "the end of no transaction")));
         }
         let record = self.behind(header);
         match (self.gathered.take(), &self.workers) {

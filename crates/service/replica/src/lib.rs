@@ -1,17 +1,21 @@
 //! A replica: reads other servers' binary logs and does here what they tell. A source is a Gannet or a MySQL (by
 //! GTIDs, or by file and position), or a MariaDB (by file and position). Each is followed by a channel of its own.
 //!
-//! A channel's task reads, without a log between: what is not applied is asked for again. It hands transactions of rows
-//! on to workers, which commit them in the order of the log, and applies all else by itself. Where it stands is in the
-//! dictionary, written with the rows of each transaction in the same commit, so that a crash of either side loses
-//! nothing and repeats nothing.
+//! A channel has two tasks. The receiver writes what the source sends into relay logs; the applier reads these, hands
+//! transactions of rows on to workers, which commit them in the order of the log, and applies all else by itself. Where
+//! it stands is in the dictionary, written with the rows of each transaction in the same commit, so that a crash of
+//! either side loses nothing and repeats nothing: relay logs of before a start are thrown away, and what was not
+//! applied is asked for again.
 //!
 //! | module | what |
 //! |---|---|
 //! | `channels` | statements, by the channels that they are about |
-//! | `channel` | one of them: its task |
+//! | `channel` | one of them: its tasks |
 //! | `source` | whom it follows, where it stands: records of the dictionary |
 //! | `reading` | the connection to the source: packets with events |
+//! | `receiver` | these go into relay logs |
+//! | `relay` | relay logs: their files, what was received, what is applied |
+//! | `relayed` | reads them |
 //! | `events` | events become transactions of a [`gannet_session::follow::Follower`] |
 //! | `filter` | CHANGE REPLICATION FILTER |
 //! | `status` | SHOW REPLICA STATUS |
@@ -24,6 +28,9 @@ mod channels;
 mod events;
 mod filter;
 mod reading;
+mod receiver;
+mod relay;
+mod relayed;
 mod source;
 mod status;
 mod tables;
@@ -44,6 +51,8 @@ pub(crate) enum Fault {
     Source(SqlError),
     /// The source refuses, or sends what cannot be read: it is not tried again.
     Refused(SqlError),
+    /// Relay logs cannot be written: it is tried again.
+    Disk(SqlError),
     /// What it tells cannot be done here.
     Applying(SqlError),
 }

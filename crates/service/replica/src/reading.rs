@@ -27,6 +27,8 @@ pub(crate) struct Reading {
     connection: Connection,
     /// The source asks for acknowledgements.
     semi: bool,
+    /// How long it may say nothing.
+    patience: Duration,
 }
 
 fn fault(e: Error) -> Fault {
@@ -77,10 +79,11 @@ impl Reading {
 
     fn connect(shared: &Channel, source: &Source, position: &Position) -> Result<Reading, Fault> {
         let heartbeat = Duration::from_millis(source.heartbeat_ms);
+        let patience = SILENCE.max(heartbeat * 2);
         let options = Options {
             user: source.user.clone(),
             password: source.password.clone(),
-            timeout: Some(SILENCE.max(heartbeat * 2)),
+            timeout: Some(patience),
             tls: if source.tls { Some(tls(source)?) } else { None },
             ..Options::default()
         };
@@ -121,17 +124,27 @@ impl Reading {
         let semi = get(Live::RplSemiSyncReplicaEnabled).as_bool() && agrees(&mut c)?;
         register(&mut c, own_id as u32)?;
         let (command, body) = match source.auto_position {
-            true => by_gtids(shared, position, own_id as u32),
+            true => by_gtids(shared, (position, semi), own_id as u32)?,
             false => by_position(&mut c, position, own_id as u32)?,
         };
         c.command(command, &body).map_err(fault)?;
         shared.status.lock().connected(semi);
-        Ok(Reading { connection: c, semi })
+        Ok(Reading { connection: c, semi, patience })
     }
 
-    /// Packets are there that were not taken.
-    pub(crate) fn has_more(&self) -> bool {
-        self.connection.has_packet()
+    /// Waits until something comes, so long at most. False: nothing has.
+    pub(crate) fn arrives(&mut self, shared: &Channel, patience: Duration) -> Result<bool, Fault> {
+        let patient = |patience| match &*shared.ender.lock() {
+            Some(ender) => ender.set_patience(patience),
+            None => Ok(()),
+        };
+        patient(Some(patience)).map_err(fault)?;
+        let came = run_blocking(|| self.connection.arrives());
+        patient(Some(self.patience)).map_err(fault)?;
+        if shared.is_stopping() {
+            return Err(Fault::Stopped);
+        }
+        came.map_err(fault)
     }
 
     /// The event in a packet, and whether it is to be acknowledged when it is applied.
@@ -140,7 +153,7 @@ impl Reading {
         match rest {
             _ if !self.semi => Ok((rest, false)),
             [SEMI_SYNC, asks, event @ ..] => Ok((event, *asks != 0)),
-            _ => Err(Fault::Refused(sql_err!(ReplicaRelayLogReadFailure, "an event without the flags of semi-sync"))),
+            _ => Err(Fault::Refused(sql_err!(RelayLogWriteFailure, "an event without the flags of semi-sync"))),
         }
     }
 
@@ -195,9 +208,15 @@ fn register(c: &mut Connection, server_id: u32) -> Result<(), Fault> {
     c.receive().map(drop).map_err(fault)
 }
 
-/// All that is not executed here.
-fn by_gtids(shared: &Channel, position: &Position, server_id: u32) -> (u8, Vec<u8>) {
+/// All that is not executed here, or received. A source that waits for acknowledgements takes what is named as
+/// acknowledged: then it is only what is executed durably, and the rest comes once more.
+fn by_gtids(shared: &Channel, (position, semi): (&Position, bool), server_id: u32) -> Result<(u8, Vec<u8>), Fault> {
     let mut has = position.applied.clone();
+    if semi {
+        shared.make_durable().map_err(Fault::Refused)?;
+    } else {
+        has.add_all(&shared.relay.retrieved());
+    }
     if let Some(log) = shared.core.binlog() {
         has.add_all(&log.executed(&shared.core.engine));
     }
@@ -209,7 +228,7 @@ fn by_gtids(shared: &Channel, position: &Position, server_id: u32) -> (u8, Vec<u
     body.extend_from_slice(&4u64.to_le_bytes());
     body.extend_from_slice(&(set.len() as u32).to_le_bytes());
     body.extend_from_slice(&set);
-    (com::BINLOG_DUMP_GTID, body)
+    Ok((com::BINLOG_DUMP_GTID, body))
 }
 
 /// From a position on; without one, from the source's first file on.

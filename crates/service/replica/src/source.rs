@@ -1,6 +1,8 @@
 //! Whom this server follows, and where it stands in the other one's log. Both are records of the dictionary, texts in
 //! lines `name=value`; the second is written with each transaction that is applied.
 
+use super::relay::Place;
+use gannet_core::replication::Threads;
 use gannet_core::xa::Branch;
 use gannet_parser::ast::{Ident, ReplicationValue};
 use gannet_types::gtid::GtidSet;
@@ -37,8 +39,8 @@ pub(crate) struct Source {
     pub(crate) delay_s: u64,
     /// IGNORE_SERVER_IDS: servers whose transactions are passed over.
     pub(crate) ignored: Vec<u32>,
-    /// START REPLICA was given, and STOP REPLICA was not.
-    pub(crate) started: bool,
+    /// What goes on at the server's start: START REPLICA was given, and STOP REPLICA was not.
+    pub(crate) started: Threads,
 }
 
 impl Default for Source {
@@ -61,11 +63,18 @@ impl Default for Source {
             key_check: "STREAM".to_owned(),
             delay_s: 0,
             ignored: Vec::new(),
-            started: false,
+            started: Threads::default(),
         }
     }
 }
 
+/// By their numbers in the record.
+const STARTED: [Threads; 4] = [
+    Threads { receiver: false, applier: false },
+    Threads::BOTH,
+    Threads { receiver: true, applier: false },
+    Threads { receiver: false, applier: true },
+];
 /// Longest time between heartbeats in seconds.
 const MOST_HEARTBEAT_S: f64 = 4_294_967.0;
 /// Longest delay in seconds.
@@ -82,6 +91,18 @@ pub(crate) struct Position {
     /// A branch that is about to be prepared, and where this server stands when it is. What prepares it and the
     /// position are two commits: if the branch is there after a crash, so is its transaction.
     pub(crate) preparing: Option<(Branch, Box<Position>)>,
+    /// The place in the relay logs, and which these were: they are others after a restart.
+    pub(crate) relay: Option<(u64, Place)>,
+}
+
+/// The position behind an event that begins at `at` or later, from the low 32 bits in its header; 0 in what was never
+/// in a file.
+pub(crate) fn behind(at: u64, end_position: u32) -> u64 {
+    if end_position == 0 {
+        return at;
+    }
+    let behind = at & !u64::from(u32::MAX) | u64::from(end_position);
+    if behind < at { behind + (1 << 32) } else { behind }
 }
 
 pub(crate) fn lines(record: &[u8]) -> impl Iterator<Item = (String, String)> {
@@ -134,7 +155,7 @@ impl Source {
         line(&mut out, "key_check", &self.key_check);
         line(&mut out, "delay", self.delay_s);
         line(&mut out, "ignored", self.shown_ignored());
-        line(&mut out, "started", u8::from(self.started));
+        line(&mut out, "started", STARTED.iter().position(|s| *s == self.started).unwrap_or(0));
         out.into_bytes()
     }
 
@@ -160,7 +181,7 @@ impl Source {
                 "key_check" => it.key_check = value,
                 "delay" => it.delay_s = number,
                 "ignored" => it.ignored = value.split(", ").filter_map(|id| id.parse().ok()).collect(),
-                "started" => it.started = number != 0,
+                "started" => it.started = STARTED.get(number as usize).copied().unwrap_or_default(),
                 _ => {}
             }
         }
@@ -175,6 +196,27 @@ impl Source {
     /// Of the channel with this name.
     pub(crate) fn named(self, channel: &str) -> Source {
         Source { channel: channel.to_owned(), ..self }
+    }
+
+    /// Which tasks must not run while these options change: both where they are about both.
+    pub(crate) fn standing(options: &[(Ident, ReplicationValue)]) -> Threads {
+        let mut it = Threads::default();
+        for (name, _) in options {
+            let name = name.text.to_ascii_uppercase();
+            match name.strip_prefix("MASTER_").or(name.strip_prefix("SOURCE_")).unwrap_or(&name) {
+                "DELAY" | "REQUIRE_TABLE_PRIMARY_KEY_CHECK" | "PRIVILEGE_CHECKS_USER" | "REQUIRE_ROW_FORMAT" => {
+                    it.applier = true;
+                }
+                "AUTO_POSITION" | "GTID_ONLY" | "ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS" => it = Threads::BOTH,
+                _ => it.receiver = true,
+            }
+        }
+        it
+    }
+
+    /// An option is about both tasks.
+    pub(crate) fn is_about_both(options: &[(Ident, ReplicationValue)]) -> bool {
+        options.iter().any(|option| Source::standing(std::slice::from_ref(option)) == Threads::BOTH)
     }
 
     /// With the options of a statement, and where reading begins if these say so. Errors 1210, 1231, 1235, 1624, 1776.
@@ -270,6 +312,9 @@ impl Position {
         line(&mut out, "file", &self.file);
         line(&mut out, "at", self.at);
         line(&mut out, "applied", self.applied.to_string().replace('\n', ""));
+        if let Some((epoch, place)) = self.relay {
+            line(&mut out, "relay", format_args!("{epoch}:{}:{}", place.number, place.at));
+        }
         if let Some((branch, then)) = &self.preparing {
             line(&mut out, "format", branch.format);
             line(&mut out, "gtrid", hex(&branch.gtrid));
@@ -289,6 +334,7 @@ impl Position {
                 "then" => it.preparing = Some((branch.clone(), Box::new(Position::decode(value.as_bytes())))),
                 "file" => it.file = value,
                 "at" => it.at = value.parse().unwrap_or(4),
+                "relay" => it.relay = relay_place(&value),
                 "applied" => it.applied = GtidSet::parse(value.as_bytes()).unwrap_or_default(),
                 _ => {}
             }
@@ -303,6 +349,11 @@ impl Position {
             _ => Position { preparing: None, ..self },
         }
     }
+}
+
+fn relay_place(text: &str) -> Option<(u64, Place)> {
+    let mut numbers = text.split(':').map_while(|n| n.parse().ok());
+    Some((numbers.next()?, Place { number: numbers.next()?, at: numbers.next()? }))
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -320,10 +371,17 @@ mod tests {
 
     #[test]
     fn records_round_trip() {
-        let source = Source { host: "h=\n\\n".into(), password: "a\\b".into(), started: true, ..Source::default() };
+        let source =
+            Source { host: "h=\n\\n".into(), password: "a\\b".into(), started: STARTED[2], ..Source::default() };
         assert_eq!(Source::decode(&source.encode()), source);
         let applied = GtidSet::parse(b"3E11FA47-71CA-11E1-9E33-C80AA9429562:1-5:7").unwrap();
-        let position = Position { file: "b.000001".into(), at: 1 << 40, applied, preparing: None };
+        let position = Position {
+            file: "b.000001".into(),
+            at: 1 << 40,
+            applied,
+            preparing: None,
+            relay: Some((7, Place { number: 1, at: 9 })),
+        };
         assert_eq!(Position::decode(&position.encode()), position);
         let branch = Branch { format: 7, gtrid: b"g\n\xff".to_vec(), bqual: Vec::new() };
         let then = Position { at: 99, ..position.clone() };

@@ -50,36 +50,41 @@ impl Transaction {
     }
 }
 
-/// What the task is at.
+/// What the tasks are at.
 #[derive(Default)]
 pub(crate) struct Status {
-    /// It runs.
-    pub(crate) running: bool,
+    /// They run.
+    pub(crate) receives: bool,
+    pub(crate) applies: bool,
     /// The source sends.
     pub(crate) connected: bool,
     /// And asks for acknowledgements.
     semi: bool,
+    /// The receiver waits until relay logs are applied.
+    pub(crate) lacks_space: bool,
     pub(crate) source_uuid: String,
     pub(crate) source_id: u64,
-    /// Where it stops.
+    /// Where the applier stops.
     pub(crate) until: Until,
     /// Seconds until a delayed transaction is due.
     pub(crate) remaining_s: Option<u64>,
-    /// Transactions that were applied since the start.
-    pub(crate) applied: u64,
+    /// Transactions that were received since the start.
+    pub(crate) received: u64,
+    /// Up to where the source's log was received.
+    read_file: String,
+    read_position: u64,
+    /// Up to where it is applied.
     pub(crate) file: String,
     pub(crate) position: u64,
-    pub(crate) retrieved: GtidSet,
-    /// When the source committed what was applied last, and when it was heard of last: seconds since 1970.
+    /// When the source committed what was applied last: seconds since 1970.
     source_s: u64,
-    heard_s: u64,
-    busy: bool,
     pub(crate) source_error: Failed,
     pub(crate) applying_error: Failed,
     pub(crate) heartbeats: u64,
     pub(crate) heartbeat_us: u64,
-    /// The one that was read last.
+    /// The one that was received last, and the one that was handed to those that apply.
     pub(crate) queued: Transaction,
+    pub(crate) processed: Transaction,
     /// Those that apply; `workers` of them, or the one that reads.
     pub(crate) applying: Vec<Applying>,
     workers: usize,
@@ -87,15 +92,34 @@ pub(crate) struct Status {
     pub(crate) retries: u64,
 }
 
+/// What the relay logs are at.
+pub(crate) struct Relayed {
+    /// The file that is applied, and the place in it.
+    pub(crate) file: String,
+    pub(crate) at: u64,
+    /// Bytes of all of them.
+    pub(crate) space: u64,
+    /// All that was received is applied.
+    pub(crate) caught_up: bool,
+    pub(crate) retrieved: GtidSet,
+}
+
 fn failed(e: &SqlError) -> Failed {
     Failed { number: e.number(), text: e.message().to_string(), at_us: WallTime::now().micros() }
 }
 
 impl Status {
-    /// The task begins, with so many workers.
-    pub(crate) fn begun(until: Until, workers: usize) -> Status {
-        let applying = vec![Applying::default(); workers.max(1)];
-        Status { running: true, until, workers, applying, ..Status::default() }
+    /// The receiver begins.
+    pub(crate) fn receiver_begins(&mut self) {
+        (self.receives, self.connected, self.received) = (true, false, 0);
+        self.source_error = Failed::default();
+    }
+
+    /// The applier begins, with so many workers.
+    pub(crate) fn applier_begins(&mut self, until: Until, workers: usize) {
+        (self.applies, self.until, self.workers) = (true, until, workers);
+        self.applying = vec![Applying::default(); workers.max(1)];
+        (self.applying_error, self.retries, self.remaining_s) = (Failed::default(), 0, None);
     }
 
     pub(crate) fn workers(&self) -> usize {
@@ -105,13 +129,6 @@ impl Status {
     /// `semi`: it asks for acknowledgements.
     pub(crate) fn connected(&mut self, semi: bool) {
         (self.connected, self.semi, self.source_error) = (true, semi, Failed::default());
-        self.heard();
-    }
-
-    /// A sign of life, and everything is applied.
-    pub(crate) fn heard(&mut self) {
-        self.heard_s = WallTime::now().seconds();
-        self.busy = false;
     }
 
     /// The source says that it has nothing.
@@ -120,12 +137,29 @@ impl Status {
         self.heartbeat_us = WallTime::now().micros();
     }
 
-    /// A transaction is read; `at_once`: and applied by the one that reads.
-    pub(crate) fn queues(&mut self, it: &Transaction, at_once: bool) {
-        if let Some((uuid, number)) = it.gtid {
-            self.retrieved.add(&uuid.into(), number..number + 1);
+    /// The source's log was received up to here.
+    pub(crate) fn reads(&mut self, file: &str, position: u64) {
+        if self.read_file != file {
+            file.clone_into(&mut self.read_file);
         }
-        self.queued = Transaction { begun_us: WallTime::now().micros(), ..it.clone() };
+        self.read_position = position;
+    }
+
+    /// A transaction was received.
+    pub(crate) fn receives(&mut self, it: &Transaction) {
+        self.received += 1;
+        if it.gtid.is_some() {
+            self.queued = Transaction { ended_us: WallTime::now().micros(), ..it.clone() };
+        }
+    }
+
+    /// A transaction was read from a relay log, which the source wrote then; `at_once`: and is applied by the one that
+    /// reads.
+    pub(crate) fn processes(&mut self, it: &Transaction, at_once: bool, timestamp: u32) {
+        self.processed = Transaction { begun_us: WallTime::now().micros(), ..it.clone() };
+        if self.source_s == 0 {
+            self.source_s = timestamp.into();
+        }
         if at_once {
             self.begins(0, it);
         }
@@ -147,6 +181,11 @@ impl Status {
         }
     }
 
+    /// What was received is thrown away, and another place was given.
+    pub(crate) fn forgets_place(&mut self) {
+        (self.read_file, self.file) = Default::default();
+    }
+
     pub(crate) fn at(&mut self, position: &Position, timestamp: u32) {
         self.file.clone_from(&position.file);
         self.position = position.at;
@@ -158,16 +197,12 @@ impl Status {
     /// One has committed its transaction.
     pub(crate) fn applied(&mut self, by: usize, position: &Position, timestamp: u32) {
         self.at(position, timestamp);
-        self.applied += 1;
-        let now = WallTime::now();
         if let Some(applying) = self.applying.get_mut(by) {
             applying.last = std::mem::take(&mut applying.current);
-            applying.last.ended_us = now.micros();
+            applying.last.ended_us = WallTime::now().micros();
             applying.file.clone_from(&position.file);
             applying.position = position.at;
         }
-        self.heard_s = now.seconds();
-        self.busy = true;
     }
 
     /// The error with which one has stopped.
@@ -183,7 +218,7 @@ impl Status {
 
     /// Where in the source's log that was.
     pub(crate) fn applying_failed(&mut self, e: &SqlError) -> String {
-        (self.connected, self.applying_error) = (false, failed(e));
+        self.applying_error = failed(e);
         if self.workers == 0 {
             self.failed_at(0, e);
         }
@@ -194,17 +229,29 @@ impl Status {
         self.connected && self.semi
     }
 
-    pub(crate) fn ended(&mut self) {
-        (self.running, self.connected) = (false, false);
+    pub(crate) fn receiver_ended(&mut self) {
+        (self.receives, self.connected, self.lacks_space) = (false, false, false);
     }
 
-    /// Seconds that what is applied lies behind the source, as far as it tells; NULL while nothing is applied.
-    fn behind(&self) -> Value {
-        if !self.connected {
-            return Value::Null;
+    pub(crate) fn applier_ended(&mut self) {
+        (self.applies, self.remaining_s) = (false, None);
+    }
+
+    /// Seconds that what is applied lies behind the source, as far as is known here: NULL while nothing is applied, and
+    /// when all is of what nothing more comes.
+    fn behind(&self, caught_up: bool) -> Value {
+        match (self.applies, caught_up) {
+            (false, _) => Value::Null,
+            (true, true) if self.connected => Value::UInt(0),
+            (true, true) => Value::Null,
+            (true, false) if self.source_s == 0 => Value::UInt(0),
+            (true, false) => Value::UInt(WallTime::now().seconds().saturating_sub(self.source_s)),
         }
-        let behind = if self.busy { self.heard_s.saturating_sub(self.source_s) } else { 0 };
-        Value::UInt(behind)
+    }
+
+    /// Up to where the source's log was received; before anything was, where it goes on.
+    pub(crate) fn read_place<'a>(&'a self, kept: &'a Position) -> (&'a str, u64) {
+        if self.read_file.is_empty() { self.place(kept) } else { (&self.read_file, self.read_position) }
     }
 
     /// Where it stands; before it has read anything, where that is kept.
@@ -212,9 +259,10 @@ impl Status {
         if self.file.is_empty() { (&kept.file, kept.at) } else { (&self.file, self.position) }
     }
 
-    fn doing(&self) -> &'static str {
+    fn doing(&self, caught_up: bool) -> &'static str {
         match self.remaining_s {
-            None => "Reading event from the source",
+            None if caught_up => "Replica has read all relay log; waiting for more updates",
+            None => "Reading event from the relay log",
             Some(_) => "Waiting until SOURCE_DELAY seconds after source executed event",
         }
     }
@@ -223,32 +271,34 @@ impl Status {
         &self,
         (channel, source): (&str, &Source),
         kept: &Position,
-        executed: &str,
+        (executed, relayed): (&str, &Relayed),
         filter: &Filter,
     ) -> Row {
         let text = |text: &str| Value::text(text);
         let number = Value::UInt;
-        let (io, state) = match (self.running, self.connected) {
+        let (io, state) = match (self.receives, self.connected) {
+            (true, true) if self.lacks_space => {
+                ("Yes", "Waiting for the replica SQL thread to free enough relay log space")
+            }
             (true, true) => ("Yes", "Waiting for source to send event"),
             (true, false) => ("Connecting", "Connecting to source"),
             (false, _) => ("No", ""),
         };
-        let (file, at) = self.place(kept);
+        let ((file, at), read) = (self.place(kept), self.read_place(kept));
         let (last, empty) = (&self.applying_error, || Value::text(""));
-        let applies = self.running && last.number == 0;
         let mut row = vec![
             ("Replica_IO_State", text(state)),
             ("Source_Host", text(&source.host)),
             ("Source_User", text(&source.user)),
             ("Source_Port", number(source.port.into())),
             ("Connect_Retry", number(source.retry_s)),
-            ("Source_Log_File", text(file)),
-            ("Read_Source_Log_Pos", number(at)),
-            ("Relay_Log_File", empty()),
-            ("Relay_Log_Pos", number(0)),
+            ("Source_Log_File", text(read.0)),
+            ("Read_Source_Log_Pos", number(read.1)),
+            ("Relay_Log_File", text(&relayed.file)),
+            ("Relay_Log_Pos", number(relayed.at)),
             ("Relay_Source_Log_File", text(file)),
             ("Replica_IO_Running", text(io)),
-            ("Replica_SQL_Running", text(if applies { "Yes" } else { "No" })),
+            ("Replica_SQL_Running", text(if self.applies { "Yes" } else { "No" })),
         ];
         let [rules @ .., rewrites] = filter.shown().map(|(name, rules)| (name, text(&rules)));
         row.extend(rules);
@@ -257,24 +307,24 @@ impl Status {
             ("Last_Error", text(&last.text)),
             ("Skip_Counter", number(0)),
             ("Exec_Source_Log_Pos", number(at)),
-            ("Relay_Log_Space", number(0)),
+            ("Relay_Log_Space", number(relayed.space)),
             ("Until_Condition", text(self.until.name())),
             ("Until_Log_File", text(self.until.place().0)),
             ("Until_Log_Pos", number(self.until.place().1)),
         ]);
         row.extend(tls(source));
-        row.extend(self.errors(source));
+        row.extend(self.errors(source, relayed));
         row.extend([
             ("SQL_Delay", number(source.delay_s)),
             ("SQL_Remaining_Delay", self.remaining_s.map_or(Value::Null, number)),
-            ("Replica_SQL_Running_State", text(if applies { self.doing() } else { "" })),
+            ("Replica_SQL_Running_State", text(if self.applies { self.doing(relayed.caught_up) } else { "" })),
             ("Source_Retry_Count", number(source.retries)),
             ("Source_Bind", empty()),
             ("Last_IO_Error_Timestamp", text(&moment(self.source_error.at_us))),
             ("Last_SQL_Error_Timestamp", text(&moment(last.at_us))),
             ("Source_SSL_Crl", empty()),
             ("Source_SSL_Crlpath", empty()),
-            ("Retrieved_Gtid_Set", text(&self.retrieved.to_string())),
+            ("Retrieved_Gtid_Set", text(&relayed.retrieved.to_string())),
             ("Executed_Gtid_Set", text(executed)),
             ("Auto_Position", number(u64::from(source.auto_position))),
             rewrites,
@@ -287,11 +337,11 @@ impl Status {
         row
     }
 
-    fn errors(&self, source: &Source) -> [(&'static str, Value); 10] {
+    fn errors(&self, source: &Source, relayed: &Relayed) -> [(&'static str, Value); 10] {
         let (text, number) = (|text: &str| Value::text(text), Value::UInt);
         let last = &self.applying_error;
         [
-            ("Seconds_Behind_Source", self.behind()),
+            ("Seconds_Behind_Source", self.behind(relayed.caught_up)),
             ("Source_SSL_Verify_Server_Cert", text("No")),
             ("Last_IO_Errno", number(self.source_error.number.into())),
             ("Last_IO_Error", text(&self.source_error.text)),

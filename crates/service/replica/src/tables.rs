@@ -1,7 +1,7 @@
 //! Tables of performance_schema and mysql about the replica.
 
 use super::source::{Position, Source};
-use super::status::{Applying, Failed, Status};
+use super::status::{Applying, Failed, Relayed, Status};
 use gannet_core::replication::{Row, Table};
 use gannet_types::Value;
 
@@ -64,10 +64,10 @@ fn applier_configuration(source: &Source) -> Row {
 
 impl Status {
     /// A row of `of` for this source.
-    pub(crate) fn table(&self, of: Table, source: &Source, kept: &Position) -> Row {
+    pub(crate) fn table(&self, of: Table, source: &Source, (kept, relayed): (&Position, &Relayed)) -> Row {
         match of {
             Table::ConnectionConfiguration => connection_configuration(source),
-            Table::ConnectionStatus => self.connection(),
+            Table::ConnectionStatus => self.connection(relayed),
             Table::ApplierConfiguration => applier_configuration(source),
             Table::ApplierStatus => vec![
                 ("SERVICE_STATE", self.state(false)),
@@ -75,7 +75,7 @@ impl Status {
                 ("COUNT_TRANSACTIONS_RETRIES", number(self.retries)),
             ],
             Table::MasterInfo => self.master_info(source, kept),
-            Table::RelayLogInfo => self.relay_log_info(source, kept),
+            Table::RelayLogInfo => self.relay_log_info(source, kept, relayed),
             Table::Filters | Table::GlobalFilters | Table::Workers | Table::Coordinator | Table::WorkerInfo => {
                 Vec::new()
             }
@@ -83,14 +83,14 @@ impl Status {
     }
 
     fn state(&self, reads: bool) -> Value {
-        text(match (self.running, self.connected) {
+        text(match (if reads { self.receives } else { self.applies }, self.connected) {
             (true, false) if reads => "CONNECTING",
             (true, _) => "ON",
             (false, _) => "OFF",
         })
     }
 
-    fn connection(&self) -> Row {
+    fn connection(&self, relayed: &Relayed) -> Row {
         let last = &self.queued;
         let mut row = vec![
             ("SOURCE_UUID", text(&self.source_uuid)),
@@ -98,12 +98,12 @@ impl Status {
             ("SERVICE_STATE", self.state(true)),
             ("COUNT_RECEIVED_HEARTBEATS", number(self.heartbeats)),
             ("LAST_HEARTBEAT_TIMESTAMP", number(self.heartbeat_us)),
-            ("RECEIVED_TRANSACTION_SET", text(&self.retrieved.to_string())),
+            ("RECEIVED_TRANSACTION_SET", text(&relayed.retrieved.to_string())),
             ("LAST_QUEUED_TRANSACTION", text(&last.name())),
             ("LAST_QUEUED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", number(last.original_us)),
             ("LAST_QUEUED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", number(last.immediate_us)),
             ("LAST_QUEUED_TRANSACTION_START_QUEUE_TIMESTAMP", number(last.begun_us)),
-            ("LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP", number(last.begun_us)),
+            ("LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP", number(last.ended_us)),
         ];
         row.extend(error(&self.source_error));
         row
@@ -149,7 +149,7 @@ impl Status {
         if self.workers() == 0 {
             return Vec::new();
         }
-        let last = &self.queued;
+        let last = &self.processed;
         let mut row = vec![
             ("THREAD_ID", Value::Null),
             ("SERVICE_STATE", self.state(false)),
@@ -177,9 +177,9 @@ impl Status {
         if self.workers() == 0 { Vec::new() } else { self.applying.iter().zip(1..).map(row).collect() }
     }
 
-    /// Whom it follows. The place is that of what is applied: there is nothing that is read and not applied yet.
+    /// Whom it follows, and what was received.
     fn master_info(&self, source: &Source, kept: &Position) -> Row {
-        let (file, at) = self.place(kept);
+        let (file, at) = self.read_place(kept);
         let flag = |on: bool| number(on.into());
         let ids = source.ignored.iter().map(|id| format!(" {id}")).collect::<String>();
         vec![
@@ -207,11 +207,13 @@ impl Status {
         ]
     }
 
-    /// What is applied. There is no relay log.
-    fn relay_log_info(&self, source: &Source, kept: &Position) -> Row {
+    /// What is applied.
+    fn relay_log_info(&self, source: &Source, kept: &Position, relayed: &Relayed) -> Row {
         let (file, at) = self.place(kept);
         vec![
             ("Number_of_lines", number(RELAY_LOG_INFO_LINES)),
+            ("Relay_log_name", text(&relayed.file)),
+            ("Relay_log_pos", number(relayed.at)),
             ("Master_log_name", text(file)),
             ("Master_log_pos", number(at)),
             ("Sql_delay", number(source.delay_s)),

@@ -165,11 +165,6 @@ impl Workers {
         if last.is_zero() { Ok(()) } else { Ok(gate.wait_for_log(last).map_err(from_engine)?) }
     }
 
-    /// They have nothing to apply.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.line.lock().open() == 0
-    }
-
     /// The error that has ended them.
     pub(crate) fn failure(&self) -> Option<SqlError> {
         self.line.lock().failed.clone()
@@ -221,7 +216,6 @@ impl Worker {
                 if idle {
                     // Others see it, and whoever asks.
                     follower.settle()?;
-                    self.channel.status.lock().heard();
                 }
             }
             Ok(())
@@ -236,9 +230,7 @@ impl Worker {
                 line.wake_all();
             }
             // Whoever reads hears of it.
-            if let Some(ender) = &*self.channel.ender.lock() {
-                ender.end();
-            }
+            self.channel.relay.wake_reader();
         }
     }
 
@@ -304,7 +296,7 @@ impl Worker {
         }
         self.wait_for_turn(number, Some(follower))?;
         let lsn = if applies { follower.commit_early(&job.record)? } else { None };
-        self.channel.status.lock().applied(self.number, &job.position, job.timestamp);
+        self.channel.applied(self.number, &job.position, job.timestamp);
         self.pass(number, lsn);
         follower.left(lsn)
     }

@@ -4,6 +4,7 @@ use super::Session;
 use super::reply::{Done, RowsSink};
 use super::show::{column, number, table};
 use gannet_binlog::event::{HEADER, MAGIC, kind};
+use gannet_binlog::format::FormatDescription;
 use gannet_binlog::packed::Packed;
 use gannet_binlog::{Checksum, Event, Header, show};
 use gannet_core::accounts::Privilege;
@@ -84,61 +85,19 @@ impl Session {
         Ok(table(columns, files.last().iter().map(|f| row(f)).collect()))
     }
 
-    /// SHOW BINLOG EVENTS [IN file] [FROM position] [LIMIT n].
-    pub(super) fn show_binlog_events(
+    /// SHOW BINLOG EVENTS and (`relay`, of this channel) SHOW RELAYLOG EVENTS [IN file] [FROM position] [LIMIT n].
+    pub(super) fn show_log_events(
         &mut self,
+        relay: Option<Option<&str>>,
         file: Option<&str>,
         position: Option<u64>,
         limit: Option<&ast::Limit>,
     ) -> Result<RowsSink> {
-        let (skip, take) = super::show::window(self, limit)?;
-        let log = require_binlog(self)?;
-        log.catch_up(&self.server.engine);
-        let (files, _) = log.state();
-        let found = match file {
-            Some(name) => log.names().number(name).and_then(|n| files.iter().find(|f| f.number == n)),
-            None => files.first(),
-        };
-        let missing = "Could not find target log";
-        let found = found.ok_or_else(|| sql_err!(ErrorWhenExecutingCommand, "SHOW BINLOG EVENTS", missing))?;
-        let name = log.names().name(found.number);
-        let front = log.names().front(found.number).map_err(failed)?;
-        let open = File::open(log.names().path(found.number), &OpenOptions::read()).map_err(failed)?;
-        let from = position.unwrap_or(0).max(MAGIC.len() as u64);
-        let mut scan =
-            Scan { file: &open, checksum: front.checksum, at: from, end: found.size, bytes: Vec::new(), used: 0 };
-        let mut shown = Shown { name: &name, skip, take, rows: Vec::new() };
-        while shown.wants_more() {
-            gannet_runtime::yield_if_due();
-            if gannet_runtime::interrupted() {
-                return Err(sql_err!(QueryInterrupted));
-            }
-            let begins = scan.at;
-            let Some(event) = scan.next()? else { break };
-            let end = begins + event.bytes.len() as u64;
-            shown.event(begins, end, &event);
-            if event.header.kind == kind::TRANSACTION_PAYLOAD
-                && let Ok(packed) = Packed::decode(event.body)
-            {
-                // As in MySQL, those within stand where it ends. What is damaged ends them.
-                let mut events = packed.events();
-                while shown.wants_more()
-                    && let Ok(Some(event)) = events.next_event()
-                {
-                    shown.event(end, end, &event);
-                }
-            }
+        let window = super::show::window(self, limit)?;
+        match relay {
+            Some(channel) => relayed_events(self, (channel, file), position, window),
+            None => logged_events(self, file, position, window),
         }
-        let rows = shown.rows;
-        let columns = vec![
-            column("Log_name", 255),
-            number("Pos"),
-            column("Event_type", 20),
-            number("Server_id"),
-            number("End_log_pos"),
-            column("Info", 65535),
-        ];
-        Ok(table(columns, rows))
     }
 
     /// SHOW REPLICAS.
@@ -163,6 +122,94 @@ impl Session {
         ];
         Ok(table(columns, replicas.into_iter().map(row).collect()))
     }
+}
+
+fn logged_events(
+    session: &Session,
+    file: Option<&str>,
+    position: Option<u64>,
+    window: (usize, usize),
+) -> Result<RowsSink> {
+    let log = require_binlog(session)?;
+    log.catch_up(&session.server.engine);
+    let (files, _) = log.state();
+    let found = match file {
+        Some(name) => log.names().number(name).and_then(|n| files.iter().find(|f| f.number == n)),
+        None => files.first(),
+    };
+    let found = found.ok_or_else(|| missing("SHOW BINLOG EVENTS"))?;
+    let name = log.names().name(found.number);
+    let checksum = log.names().front(found.number).map_err(failed)?.checksum;
+    let open = File::open(log.names().path(found.number), &OpenOptions::read()).map_err(failed)?;
+    let from = position.unwrap_or(0).max(MAGIC.len() as u64);
+    let scan = Scan { file: &open, checksum, at: from, end: found.size, bytes: Vec::new(), used: 0 };
+    shown_events(scan, &name, from, window)
+}
+
+fn relayed_events(
+    session: &Session,
+    (channel, file): (Option<&str>, Option<&str>),
+    position: Option<u64>,
+    window: (usize, usize),
+) -> Result<RowsSink> {
+    let logs = session.server.replicas().map_or(Ok(Vec::new()), |replica| replica.relay_logs(channel))?;
+    let found = match file {
+        Some(name) => logs.iter().find(|log| log.name == name),
+        None => logs.first(),
+    };
+    let found = found.ok_or_else(|| missing("SHOW RELAYLOG EVENTS"))?;
+    let open = File::open(&found.path, &OpenOptions::read()).map_err(failed)?;
+    // What events end with is said by the descriptions before them.
+    let (begins, checksum) = (MAGIC.len() as u64, Checksum::Crc32);
+    let scan = Scan { file: &open, checksum, at: begins, end: found.size, bytes: Vec::new(), used: 0 };
+    shown_events(scan, &found.name, position.unwrap_or(0), window)
+}
+
+fn missing(what: &str) -> SqlError {
+    sql_err!(ErrorWhenExecutingCommand, what, "Could not find target log")
+}
+
+/// The events of a file that begin there or behind.
+fn shown_events(mut scan: Scan<'_>, name: &str, from: u64, (skip, take): (usize, usize)) -> Result<RowsSink> {
+    let mut shown = Shown { name, skip, take, rows: Vec::new() };
+    while shown.wants_more() {
+        gannet_runtime::yield_if_due();
+        if gannet_runtime::interrupted() {
+            return Err(sql_err!(QueryInterrupted));
+        }
+        let begins = scan.at;
+        let Some(event) = scan.next()? else { break };
+        let end = begins + event.bytes.len() as u64;
+        if begins >= from {
+            shown.event(begins, end, &event);
+        }
+        if begins >= from
+            && event.header.kind == kind::TRANSACTION_PAYLOAD
+            && let Ok(packed) = Packed::decode(event.body)
+        {
+            // As in MySQL, those within stand where it ends. What is damaged ends them.
+            let mut events = packed.events();
+            while shown.wants_more()
+                && let Ok(Some(event)) = events.next_event()
+            {
+                shown.event(end, end, &event);
+            }
+        }
+        if event.header.kind == kind::FORMAT_DESCRIPTION
+            && let Ok(described) = FormatDescription::decode(event.body)
+        {
+            scan.checksum = described.checksum;
+        }
+    }
+    let columns = vec![
+        column("Log_name", 255),
+        number("Pos"),
+        column("Event_type", 20),
+        number("Server_id"),
+        number("End_log_pos"),
+        column("Info", 65535),
+    ];
+    Ok(table(columns, shown.rows))
 }
 
 /// The binary log; error 1381 where there is none.

@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::reply::Done;
-use gannet_core::replication::Replicas;
+use gannet_core::replication::{Replicas, Threads};
 use gannet_parser::ast::{Ident, Replication};
 use gannet_types::{Result, SqlError, sql_err};
 use std::sync::Arc;
@@ -28,15 +28,15 @@ pub(crate) fn replication(session: &mut Session, statement: &Replication) -> Res
             }
         }
         Replication::Replica { start, threads, until, credentials, channel, all } => {
-            if !threads.is_empty() {
-                return Err(SqlError::unsupported("threads of a replica, which are one"));
-            }
             if !credentials.is_empty() {
                 return Err(SqlError::unsupported("START REPLICA with an account"));
             }
             let channel = channel.as_deref().filter(|_| !all);
             let replica = replica(session)?;
-            if *start { replica.start(channel, until)? } else { replica.stop(channel)? }
+            let is = |name: &str| threads.iter().any(|t| t.text.eq_ignore_ascii_case(name));
+            let named = Threads { receiver: is("IO_THREAD") || is("RELAY_THREAD"), applier: is("SQL_THREAD") };
+            let threads = if named.is_none() { Threads::BOTH } else { named };
+            if *start { replica.start(channel, threads, until)? } else { replica.stop(channel, threads)? }
         }
         Replication::ChangeFilter { rules, channel } => {
             replica(session)?.change_filter(channel.as_deref(), rules)?;

@@ -441,10 +441,10 @@ fn show_direct(session: &mut Session, kind: &ShowKind) -> Result<RowsSink> {
         ShowKind::CreateFunction(name) => show_programs::show_create_routine(session, RoutineKind::Function, name),
         ShowKind::CreateTrigger(name) => show_programs::show_create_trigger(session, name),
         ShowKind::CreateEvent(name) => show_programs::show_create_event(session, name),
-        ShowKind::LogEvents { relay: true, .. } => unsupported("SHOW RELAYLOG EVENTS"),
-        ShowKind::LogEvents { file, position, limit, .. } => {
+        ShowKind::LogEvents { relay, file, position, limit, channel } => {
             require_replication(session, Privilege::ReplicationSlave)?;
-            session.show_binlog_events(file.as_deref(), *position, limit.as_ref())
+            let relay = relay.then_some(channel.as_deref());
+            session.show_log_events(relay, file.as_deref(), *position, limit.as_ref())
         }
         ShowKind::Profile { types, query, limit } => session.show_profile(types, *query, limit.as_ref()),
         // As a MySQL that was built for use answers.

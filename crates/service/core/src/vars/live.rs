@@ -312,6 +312,16 @@ live! {
         .help("AFTER_SYNC: others do not see a commit that waits; AFTER_COMMIT: they do");
     RplSemiSyncReplicaEnabled = boolean("rpl_semi_sync_replica_enabled", Global, false)
         .help("this server acknowledges what it has applied, from the next START REPLICA on");
+    RelayLog = text("relay_log", Global, "").persist_restricted().read_only()
+        .help("the relay logs' name, without an extension (default: HOST-relay-bin), that of the channel behind it");
+    RelayLogBasename = text("relay_log_basename", Global, "").fact();
+    RelayLogIndex = text("relay_log_index", Global, "").fact();
+    RelayLogRecovery = boolean("relay_log_recovery", Global, true).read_only().default_only();
+    RelayLogPurge = boolean("relay_log_purge", Global, true).help("relay logs go when they are applied");
+    RelayLogSpaceLimit = int("relay_log_space_limit", Global, 0, 0, MAX).read_only()
+        .help("bytes of a channel's relay logs at which it receives no more until they are applied; 0: no limit");
+    MaxRelayLogSize = int("max_relay_log_size", Global, 0, 0, 1_073_741_824)
+        .help("size at which the next relay log begins; 0: that of max_binlog_size");
     ReplicaParallelWorkers = int("replica_parallel_workers", Global, 4, 0, 1024)
         .help("threads that apply transactions of a source beside each other, from the next START REPLICA on; 0: the one that reads applies");
     ReplicaTransactionRetries = int("replica_transaction_retries", Global, 10, 0, MAX)

@@ -31,6 +31,7 @@ mod parts_agree;
 mod persisted;
 mod plans_agree;
 mod protocol;
+mod relay;
 mod replica;
 mod reports;
 mod restore;

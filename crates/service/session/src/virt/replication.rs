@@ -240,7 +240,7 @@ fn gtid_executed(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()
     Ok(())
 }
 
-/// Of the binary log; there is no relay log.
+/// Of the binary log: what comes in relay logs is not counted.
 fn compression(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let Some(log) = state.server.binlog() else { return Ok(()) };
     for (name, sizes) in ["NONE", "ZSTD"].into_iter().zip(log.sizes()) {

@@ -248,6 +248,11 @@ impl Ender {
         // One that has ended already stays so.
         let _ended = self.0.shutdown(std::net::Shutdown::Both);
     }
+
+    /// How long reads of the connection take at most.
+    pub fn set_patience(&self, patience: Option<Duration>) -> Result<()> {
+        Ok(self.0.set_read_timeout(patience)?)
+    }
 }
 
 /// Capabilities this client asks for when the server has them.
@@ -569,6 +574,15 @@ impl Connection {
             if len < frame::MAX_PAYLOAD {
                 return Ok(payload);
             }
+        }
+    }
+
+    /// Waits as long as a read may take for the beginning of a packet: [`Ender::set_patience`] says how long that is.
+    pub fn arrives(&mut self) -> Result<bool> {
+        match self.fill(frame::HEADER) {
+            Ok(()) => Ok(true),
+            Err(Error::Io(e)) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Ok(false),
+            Err(e) => Err(e),
         }
     }
 

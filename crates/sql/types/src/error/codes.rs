@@ -854,4 +854,6 @@ errors! {
     4095 "HY000" WarnDeprecatedDatetimeDelimiter "Delimiter '{}' in position {} in datetime value '{}' at row {} is deprecated. Prefer the standard '{}'.";
     6123 "HY000" PrefixKeyInPartition "Column '{}.{}.{}' having prefix key part '{}({})' in the PARTITION BY KEY() clause is not supported.";
     6125 "HY000" FkNoUniqueIndexParent "Failed to add the foreign key constraint. Missing unique key for constraint '{}' in the referenced table '{}'";
+    13121 "HY000" RelayLogReadFailure "Relay log read failure: Could not parse relay log event entry. The possible reasons are: the source's binary log is corrupted (you can check this by running 'mysqlbinlog' on the binary log), the replica's relay log is corrupted (you can check this by running 'mysqlbinlog' on the relay log), a network problem, or a bug in the source's or replica's code. If you want to check the source's binary log or replica's relay log, you will be able to know their names by issuing 'SHOW REPLICA STATUS' on this replica. {}";
+    13122 "HY000" RelayLogWriteFailure "Relay log write failure: {}";
 }
