@@ -121,7 +121,7 @@ impl Wish {
             }
             let _ = write!(report, "| {name} |");
             for time in times.into_iter().flatten() {
-                let cpu = time.cpu.map_or(String::new(), |cpu| format!("{cpu:.2}"));
+                let cpu = time.cpu.map_or(String::new(), |cpu| format!("{cpu:.4}"));
                 let _ = write!(report, " {:.3} | {cpu} |", time.wall);
             }
             let rows = answers.first().map_or(0, Vec::len);
@@ -172,11 +172,13 @@ impl Server {
 
     /// Seconds of processor time that the process has used.
     fn cpu(&self) -> Option<f64> {
-        let text = fs::read_to_string(format!("/proc/{}/stat", self.pid?)).ok()?;
-        let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
-        let ticks = |n: usize| fields.get(n).and_then(|f| f.parse::<f64>().ok());
-        // utime and stime, in hundredths of a second.
-        Some((ticks(11)? + ticks(12)?) / 100.0)
+        // In nanoseconds for each thread; the process as a whole counts in hundredths of a second.
+        let threads = fs::read_dir(format!("/proc/{}/task", self.pid?)).ok()?;
+        let nanoseconds = threads.flatten().filter_map(|thread| {
+            let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+            text.split(' ').next()?.parse::<f64>().ok()
+        });
+        Some(nanoseconds.sum::<f64>() / 1e9)
     }
 }
 

@@ -67,8 +67,9 @@ pub struct TextColumn {
 }
 
 impl TextColumn {
+    /// The text of row `i`; an empty one for NULL.
     #[inline]
-    fn get(&self, i: usize) -> &[u8] {
+    pub(crate) fn get(&self, i: usize) -> &[u8] {
         let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
         &self.bytes[start..self.ends[i] as usize]
     }
@@ -244,6 +245,27 @@ impl Column {
         }
     }
 
+    /// The rows from one number to another.
+    pub(crate) fn range(&self, from: usize, to: usize) -> Column {
+        let nulls = |nulls: &Nulls| if nulls.none() { Nulls::NONE } else { Nulls(nulls.0[from..to].to_vec()) };
+        match self {
+            Column::Int(v, n) => Column::Int(v[from..to].to_vec(), nulls(n)),
+            Column::Double(v, n) => Column::Double(v[from..to].to_vec(), nulls(n)),
+            Column::Text(t) => {
+                let start = if from == 0 { 0 } else { t.ends[from - 1] };
+                let end = if to == 0 { 0 } else { t.ends[to - 1] };
+                Column::Text(TextColumn {
+                    ends: t.ends[from..to].iter().map(|end| end - start).collect(),
+                    bytes: t.bytes[start as usize..end as usize].to_vec(),
+                    nulls: nulls(&t.nulls),
+                    collation: t.collation,
+                })
+            }
+            Column::Values(v) => Column::Values(v[from..to].to_vec()),
+            Column::Constant(v, _) => Column::Constant(v.clone(), to - from),
+        }
+    }
+
     /// Bytes of its texts and documents, as far as it takes to say whether they are more than `bound`. The last of
     /// mixed values speaks for all, until it would be too much: then they are added up.
     pub(crate) fn long_bytes(&self, bound: usize) -> usize {
@@ -360,8 +382,7 @@ impl Batch {
 
     /// The given range of rows.
     pub fn slice(&self, from: usize, to: usize) -> Batch {
-        let rows: Vec<u32> = (from as u32..to as u32).collect();
-        self.gather(&rows)
+        Batch { rows: to - from, columns: self.columns.iter().map(|c| c.range(from, to)).collect() }
     }
 
     /// The row as owned values.

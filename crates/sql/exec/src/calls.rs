@@ -5,7 +5,7 @@ use crate::{
     batch::{BATCH_BYTES, Batch, Column, Nulls},
     context::Cx,
     eval::{eval as eval_row, fixed, named},
-    long,
+    long, texts,
 };
 use gannet_functions::{Call, FunctionDef, Kernel};
 use gannet_plan::expr::{Expr, ExprKind};
@@ -17,18 +17,16 @@ pub(crate) fn is_plain(def: &FunctionDef) -> bool {
     !def.stability.varies() && !matches!(def.kernel, Kernel::FirstKnown | Kernel::Repeat)
 }
 
-/// The integers that a function makes of a column, where that needs no conversion and warns of nothing; `None`: it is
+/// The integers that a function makes of a column, or of texts that have loops, where that needs no conversion and warns of nothing; `None`: it is
 /// not such a function, or not such a column.
-pub(crate) fn of_column(def: &FunctionDef, args: &[Expr], batch: &Batch) -> Option<Column> {
-    let [Expr { kind: ExprKind::Column(n), ty, .. }] = args else { return None };
+pub(crate) fn of_column<'p>(def: &FunctionDef, args: &'p [Expr], batch: &Batch, cx: &mut Cx<'_, 'p>) -> Option<Column> {
+    let [arg] = args else { return None };
+    if def.name == "LENGTH" {
+        return texts::of(arg, arg.ty.collation.charset(), batch, cx).map(|texts| texts.lengths());
+    }
+    let ExprKind::Column(n) = &arg.kind else { return None };
     let column = &batch.columns[*n as usize];
     match def.name {
-        "LENGTH" => match column {
-            Column::Text(texts) if ty.id.is_string() && texts.collation.charset() == ty.collation.charset() => {
-                Some(texts.lengths())
-            }
-            _ => None,
-        },
         "YEAR" => part_of_dates(column, DateTime::year),
         "MONTH" => part_of_dates(column, DateTime::month),
         "DAYOFMONTH" => part_of_dates(column, DateTime::day),

@@ -175,7 +175,7 @@ fn append_equality_key(value: ValueRef<'_>, out: &mut Vec<u8>) {
             out.push(11);
             let start = out.len();
             out.extend_from_slice(&[0; 4]);
-            long::over(text.len(), || collation.sort_key(text, out));
+            long::over(text.len(), || collation.get().equality_key(text, out));
             let length = (out.len() - start - 4) as u32;
             out[start..start + 4].copy_from_slice(&length.to_be_bytes());
         }

@@ -63,7 +63,7 @@ fn operand<'b, 'p>(expr: &'p Expr, batch: &'b Batch, cx: &mut Cx<'_, 'p>) -> Opt
             arithmetic(op, &operand(left, batch, cx)?, &operand(right, batch, cx)?, batch.rows)
         }
         ExprKind::Call(def, args) if expr.ty.id.is_integer() && !expr.ty.unsigned => {
-            match calls::of_column(def, args, batch) {
+            match calls::of_column(def, args, batch, cx) {
                 Some(Column::Int(values, nulls)) => Some(Operand::Column(Cow::Owned(values), Cow::Owned(nulls))),
                 _ => constant(fixed(expr, cx)?.as_ref()),
             }

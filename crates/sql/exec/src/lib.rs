@@ -38,6 +38,7 @@ pub mod run;
 mod search;
 pub mod sink;
 pub mod spill;
+mod texts;
 pub(crate) mod typed;
 pub(crate) mod vector;
 

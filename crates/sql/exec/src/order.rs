@@ -128,6 +128,28 @@ impl<'p> RowOrder<'p> {
         if key.descending { !prefix } else { prefix }
     }
 
+    /// Those of all rows.
+    pub(crate) fn prefixes(self, batch: &Keyed) -> Vec<u64> {
+        let Some(key) = self.keys.first() else { return vec![0; batch.rows.rows] };
+        let column = match &batch.keys[0] {
+            KeyColumn::Own(column) => &batch.rows.columns[*column],
+            KeyColumn::Computed(column) => column,
+        };
+        let mut prefixes: Vec<u64> = match column {
+            Column::Int(values, nulls) if nulls.none() => values.iter().map(|v| known(integer_bits(*v))).collect(),
+            Column::Double(values, nulls) if nulls.none() => values.iter().map(|v| known(double_bits(*v))).collect(),
+            Column::Text(texts) if texts.nulls.none() => {
+                let collation = text_collation(texts.collation, &key.expr.ty).get();
+                (0..batch.rows.rows).map(|row| known(collation.sort_prefix(texts.get(row)))).collect()
+            }
+            _ => (0..batch.rows.rows).map(|row| value_prefix(column.get(row), &key.expr.ty)).collect(),
+        };
+        if key.descending {
+            prefixes.iter_mut().for_each(|prefix| *prefix = !*prefix);
+        }
+        prefixes
+    }
+
     /// Order of two rows.
     pub(crate) fn compare(self, a: (&Keyed, usize), b: (&Keyed, usize)) -> Ordering {
         for (number, key) in self.keys.iter().enumerate() {
@@ -164,11 +186,10 @@ fn text_collation(own: CollationId, ty: &SqlType) -> CollationId {
 /// 0 for NULL; else the top bit and 63 bits that order as [`compare_values`] does as far as they go. Kinds without such
 /// bits have one prefix for all values.
 fn value_prefix(value: ValueRef<'_>, ty: &SqlType) -> u64 {
-    let signed = |v: i64| (v as u64) ^ (1 << 63);
     let bits = match value {
         ValueRef::Null => return 0,
         // Both kinds may be in one column.
-        ValueRef::Int(v) => (signed(v)) >> 1,
+        ValueRef::Int(v) => integer_bits(v),
         ValueRef::UInt(v) => (v >> 1) + (1 << 62),
         ValueRef::Double(v) => double_bits(v),
         ValueRef::Float(v) => double_bits(f64::from(v)),
@@ -180,18 +201,31 @@ fn value_prefix(value: ValueRef<'_>, ty: &SqlType) -> u64 {
         ValueRef::Str(text, own) => text_collation(own, ty).get().sort_prefix(text),
         _ => 0,
     };
+    known(bits)
+}
+
+fn known(bits: u64) -> u64 {
     1 << 63 | bits >> 1
+}
+
+fn signed(v: i64) -> u64 {
+    (v as u64) ^ (1 << 63)
+}
+
+fn integer_bits(v: i64) -> u64 {
+    signed(v) >> 1
 }
 
 /// The digits without the point, at the scale of the type. What no such integer holds is beyond all that one does.
 fn decimal_bits(v: Decimal, scale: u8) -> u64 {
     let beyond = if v.is_negative() { f64::NEG_INFINITY } else { f64::INFINITY };
     let rounded = if v.scale() > scale { v.round(scale) } else { Some(v) };
-    let digits = rounded.and_then(|v| {
-        let missing = 10i128.checked_pow(u32::from(scale - v.scale()))?;
-        v.to_i128()?.checked_mul(missing)
+    let digits = rounded.and_then(|v| match scale - v.scale() {
+        0 => v.to_i128(),
+        missing => v.to_i128()?.checked_mul(10i128.checked_pow(u32::from(missing))?),
     });
-    double_bits(digits.map_or(beyond, |digits| digits as f64))
+    // Few digits are a double without a function of the compiler's.
+    double_bits(digits.map_or(beyond, |digits| i64::try_from(digits).map_or(digits as f64, |few| few as f64)))
 }
 
 fn double_bits(v: f64) -> u64 {

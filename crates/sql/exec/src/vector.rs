@@ -10,7 +10,7 @@ use crate::{
     eval::{alternatives, branch_value, constant_date, eval as eval_row, fixed, in_set_of, quietly},
     integers, long,
     lookup::InSet,
-    typed,
+    texts, typed,
 };
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind};
 use gannet_types::collation::LikePattern;
@@ -39,6 +39,9 @@ pub fn eval<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Co
                         && let Some(column) = integers::column(expr, batch, cx)
                     {
                         return Ok(column);
+                    }
+                    if let Some(made) = texts::column(expr, def, args, batch, cx) {
+                        return Ok(Column::Text(made));
                     }
                     if calls::is_plain(def) {
                         return calls::eval(expr, def, args, batch, cx);
@@ -482,6 +485,9 @@ fn select_compared<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &
         return select_rows(predicate, batch, rows, cx);
     };
     cx.forget_computed(computed);
+    if let Some(kept) = select_by_constant(*op, *by, [&a, &b], &rows) {
+        return Ok(kept);
+    }
     let mut kept = Vec::with_capacity(rows.len());
     for row in rows {
         cx.check_killed()?;
@@ -496,6 +502,40 @@ fn select_compared<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &
         }
     }
     Ok(kept)
+}
+
+/// The rows for which a comparison of a column of dates with a time, or of texts, with a constant holds; `None`: not for
+/// these loops.
+fn select_by_constant(op: CompareOp, by: Comparison, operands: [&Operand<'_>; 2], rows: &[u32]) -> Option<Vec<u32>> {
+    let (column, constant, op) = match operands {
+        [Operand::Column(column) | Operand::Local(column, _), Operand::Constant(constant)] => (column, constant, op),
+        [Operand::Constant(constant), Operand::Column(column) | Operand::Local(column, _)] => {
+            (column, constant, op.swapped())
+        }
+        _ => return None,
+    };
+    let mut kept = Vec::with_capacity(rows.len());
+    match (by, column, constant) {
+        _ if op == CompareOp::NullSafeEq => return None,
+        (Comparison::Datetime, Column::Values(values), Value::DateTime(wanted, _)) => {
+            for row in rows {
+                match &values[*row as usize] {
+                    Value::DateTime(value, _) if holds(op, value.cmp(wanted)) => kept.push(*row),
+                    Value::DateTime(..) | Value::Null => {}
+                    _ => return None,
+                }
+            }
+        }
+        (Comparison::String(by), Column::Text(texts), Value::Str(wanted, own))
+            if [texts.collation, *own].iter().all(|c| c.charset() == by.charset()) && wanted.len() < long::LONG =>
+        {
+            let by = by.get();
+            let holds = |row: usize| !texts.nulls.get(row) && holds(op, by.compare(texts.get(row), wanted));
+            kept.extend(rows.iter().copied().filter(|row| holds(*row as usize)));
+        }
+        _ => return None,
+    }
+    Some(kept)
 }
 
 /// The rows for which a value is (not) between two others, of columns and constants.

@@ -47,6 +47,7 @@ impl Accumulator for Count {
 }
 
 /// Running total: exact while the argument is exact.
+#[derive(Clone)]
 enum Total {
     /// Integers, without a decimal for each row.
     Integer(i128),
@@ -55,7 +56,8 @@ enum Total {
 }
 
 /// SUM and AVG.
-struct Sum {
+#[derive(Clone)]
+pub struct Sum {
     total: Total,
     rows: u64,
     average: bool,
@@ -63,14 +65,19 @@ struct Sum {
 }
 
 impl Sum {
-    fn start(call: Call<'_>, average: bool) -> Box<dyn Accumulator> {
+    /// Of nothing so far.
+    pub fn new(call: Call<'_>, average: bool) -> Sum {
         let integer = call.args[0].id.is_integer() || matches!(call.args[0].id, TypeId::Year | TypeId::Bit);
         let total = match call.ty.id {
             TypeId::Double => Total::Double(0.0),
             _ if integer => Total::Integer(0),
             _ => Total::Exact(Decimal::ZERO),
         };
-        Box::new(Sum { total, rows: 0, average, scale: call.ty.scale })
+        Sum { total, rows: 0, average, scale: call.ty.scale }
+    }
+
+    fn start(call: Call<'_>, average: bool) -> Box<dyn Accumulator> {
+        Box::new(Sum::new(call, average))
     }
 
     fn exact(&self) -> Result<Decimal> {
@@ -105,6 +112,7 @@ impl Accumulator for Sum {
         Ok(())
     }
 
+    #[inline]
     fn take(&mut self, value: ValueRef<'_>) -> bool {
         match (&mut self.total, value) {
             (_, ValueRef::Null) => return true,
@@ -210,16 +218,23 @@ fn avg_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 const SHORT: usize = 4096;
 
 /// MIN and MAX.
-struct Extreme {
+#[derive(Clone)]
+pub struct Extreme {
     best: Option<Value>,
     wanted: Ordering,
     how: CompareAs,
 }
 
 impl Extreme {
-    fn start(call: Call<'_>, wanted: Ordering) -> Box<dyn Accumulator> {
+    /// Of nothing so far: the greatest value, or the least one.
+    pub fn new(call: Call<'_>, greatest: bool) -> Extreme {
         let ty = &call.args[0];
-        Box::new(Extreme { best: None, wanted, how: compare_as(ty, ty, ty.collation) })
+        let wanted = if greatest { Ordering::Greater } else { Ordering::Less };
+        Extreme { best: None, wanted, how: compare_as(ty, ty, ty.collation) }
+    }
+
+    fn start(call: Call<'_>, greatest: bool) -> Box<dyn Accumulator> {
+        Box::new(Extreme::new(call, greatest))
     }
 }
 
@@ -237,6 +252,7 @@ impl Accumulator for Extreme {
         Ok(())
     }
 
+    #[inline]
     fn take(&mut self, value: ValueRef<'_>) -> bool {
         let better = match &self.best {
             _ if value.is_null() => return true,
@@ -480,11 +496,11 @@ pub(crate) static AGGREGATES: &[AggregateDef] = &[
     },
     AggregateDef {
         kernel: AggregateKernel::Min,
-        ..one_argument("MIN", extreme_rule, |call| Extreme::start(call, Ordering::Less), "Smallest value.")
+        ..one_argument("MIN", extreme_rule, |call| Extreme::start(call, false), "Smallest value.")
     },
     AggregateDef {
         kernel: AggregateKernel::Max,
-        ..one_argument("MAX", extreme_rule, |call| Extreme::start(call, Ordering::Greater), "Largest value.")
+        ..one_argument("MAX", extreme_rule, |call| Extreme::start(call, true), "Largest value.")
     },
     one_argument("BIT_AND", bits_rule, |call| start_bits(call, u64::MAX, |a, b| a & b), "Bitwise and of all values."),
     one_argument("BIT_OR", bits_rule, |call| start_bits(call, 0, |a, b| a | b), "Bitwise or of all values."),

@@ -27,6 +27,7 @@ mod text;
 mod time;
 mod xml;
 
+pub use aggregates::{Extreme, Sum};
 pub use common::common_type;
 pub use def::{
     Accumulator, AggregateDef, AggregateKernel, ArgInfo, Arity, Call, CallStates, Eval, EvalContext, FunctionDef,

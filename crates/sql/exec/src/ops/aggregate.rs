@@ -4,7 +4,10 @@
 //! go to partitions by their key, with everything that is computed over them, and at the end each partition is
 //! grouped by itself. The keys of DISTINCT aggregates are treated the same way: when memory is full, unknown keys go
 //! to partitions by group and key, and are added when all rows are read. An input that arrives grouped needs one
-//! group at a time.
+//! group at a time. Where the aggregates are small ones, groups are numbers among columns of states ([`flat`]).
+
+mod distinct;
+mod flat;
 
 use crate::context::{BoxedOperator, Operator};
 use crate::{
@@ -17,10 +20,11 @@ use crate::{
     spill::{MAX_LEVEL, Partitions, Run},
     vector,
 };
+use flat::Flat;
 use gannet_functions::{Accumulator, AggregateKernel, Call};
 use gannet_plan::expr::{Aggregate, Expr};
 use gannet_telemetry::Counter;
-use gannet_types::{Result, SqlType, TypeId, Value, ValueRef};
+use gannet_types::{Result, SqlType, TypeId, Value};
 use std::collections::VecDeque;
 
 /// What to group, from the plan node.
@@ -48,6 +52,33 @@ enum State {
 /// The rows so far, and with DISTINCT the keys seen.
 type Ordered = (Box<dyn Accumulator>, SortedRows, Option<Numbered>);
 type SortedRows = Vec<(Vec<u8>, Vec<Value>)>;
+
+/// What groups rows: the keys of a batch.
+struct KeyColumns<'b> {
+    columns: &'b [Column],
+    of: &'b [Expr],
+    buffer: Vec<u8>,
+}
+
+impl<'b> KeyColumns<'b> {
+    fn new(columns: &'b [Column], of: &'b [Expr]) -> Self {
+        KeyColumns { columns, of, buffer: Vec::new() }
+    }
+
+    #[inline]
+    fn key(&mut self, row: usize) -> Result<Key<'_>> {
+        if let [Column::Int(values, nulls)] = self.columns
+            && !nulls.get(row)
+        {
+            return Ok(Key::Integer(values[row]));
+        }
+        self.buffer.clear();
+        for (column, expr) in self.columns.iter().zip(self.of) {
+            append_value_key(column.get(row), &expr.ty, &mut self.buffer)?;
+        }
+        Ok(Key::of(&self.buffer))
+    }
+}
 
 struct Group {
     keys: Vec<Value>,
@@ -92,6 +123,13 @@ pub struct Aggregation<'p> {
     open: Vec<Group>,
     /// Groups to be delivered.
     ended: VecDeque<Group>,
+    /// The groups as columns, where they can be that. Then there are no others.
+    flat: Option<Flat>,
+    /// So many of them are delivered; no row comes to them any more.
+    flat_at: usize,
+    flat_ended: bool,
+    /// The groups of the rows of a batch.
+    numbers: Vec<u32>,
     held: usize,
     /// Memory is full: see `overflow`.
     full: bool,
@@ -122,6 +160,10 @@ impl<'p> Aggregation<'p> {
             key: Vec::new(),
             open: Vec::new(),
             ended: VecDeque::new(),
+            flat: None,
+            flat_at: 0,
+            flat_ended: false,
+            numbers: Vec::new(),
             held: 0,
             full: false,
             aside: None,
@@ -139,9 +181,15 @@ impl<'p> Aggregation<'p> {
         self.open.clear();
         self.ended.clear();
         self.index = KeyMap::default();
+        self.flat = self.fresh_flat();
+        (self.flat_at, self.flat_ended) = (0, false);
         self.work.clear();
         (self.aside, self.distinct_aside) = (None, None);
         (self.full, self.drained, self.any, self.levels) = (false, false, false, MAX_LEVEL);
+    }
+
+    fn fresh_flat(&self) -> Option<Flat> {
+        flat::serves(&self.plan).then(|| Flat::new(&self.plan, &self.arg_types, self.types))
     }
 
     fn fresh_states(&self) -> Vec<State> {
@@ -326,7 +374,7 @@ impl<'p> Aggregation<'p> {
                     if let (Some(number), Some(aside)) = (number, &mut self.distinct_aside) {
                         if seen.get(key).is_none() {
                             let width = self.arg_types.iter().map(Vec::len).max().unwrap_or(0);
-                            put_value_aside(aside, [number, n, width], &key.bytes(), columns, row)?;
+                            distinct::put_aside(aside, [number, n, width], &key.bytes(), columns, row)?;
                         }
                         continue;
                     }
@@ -422,18 +470,10 @@ impl<'p> Aggregation<'p> {
         input: &Input<'_>,
         cx: &mut Cx<'_, 'p>,
     ) -> Result<(Vec<u32>, Vec<Vec<u8>>)> {
-        let (mut buffer, mut put_aside, mut keys_aside) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut put_aside, mut keys_aside) = (Vec::new(), Vec::new());
+        let mut keys = KeyColumns::new(&input.keys, self.plan.groups);
         for row in 0..input.rows {
-            let key = match input.keys.as_slice() {
-                [Column::Int(values, nulls)] if !nulls.get(row) => Key::Integer(values[row]),
-                _ => {
-                    buffer.clear();
-                    for (column, expr) in input.keys.iter().zip(self.plan.groups) {
-                        append_value_key(column.get(row), &expr.ty, &mut buffer)?;
-                    }
-                    Key::of(&buffer)
-                }
-            };
+            let key = keys.key(row)?;
             let number = if self.aside.is_none() {
                 let (found, new) = self.index.entry(key, (groups.len() as u32, 0));
                 let number = found.0 as usize;
@@ -519,7 +559,7 @@ impl<'p> Aggregation<'p> {
             self.add_distinct(aside, cx)?;
         }
         self.index = KeyMap::default();
-        self.full = false;
+        (self.full, self.flat_ended) = (false, true);
         for mut group in self.groups.drain(..) {
             finish_group(&mut group, cx)?;
             self.ended.push_back(group);
@@ -528,67 +568,6 @@ impl<'p> Aggregation<'p> {
             let levels = self.levels.saturating_sub(1);
             let runs = aside.finish()?.into_iter().filter(|r| r.rows > 0);
             self.work.extend(runs.map(|run| (levels, run)));
-        }
-        Ok(())
-    }
-
-    /// Adds values of DISTINCT aggregates, each once. The keys that the groups know are not among them.
-    fn add_distinct(&mut self, aside: Partitions, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        for group in &mut self.groups {
-            for state in &mut group.states {
-                if let State::Distinct(distinct) = state {
-                    let bytes = std::mem::take(&mut distinct.1).held();
-                    cx.release(bytes);
-                    self.held = self.held.saturating_sub(bytes);
-                    group.held = group.held.saturating_sub(bytes);
-                }
-            }
-        }
-        let mut work: Vec<(u32, Run)> = aside.finish()?.into_iter().map(|run| (MAX_LEVEL, run)).collect();
-        while let Some((levels, run)) = work.pop() {
-            let mut seen = Numbered::default();
-            let mut held = 0;
-            let mut again: Option<Partitions> = None;
-            for at in 0..run.batches() {
-                cx.check_interrupt()?;
-                let Some(batch) = run.batch(at)? else { break };
-                for row in 0..batch.rows {
-                    let (Some(ValueRef::Str(key, _)), Some(ValueRef::UInt(number)), Some(ValueRef::UInt(n))) =
-                        (cell(&batch, 0, row), cell(&batch, 1, row), cell(&batch, 2, row))
-                    else {
-                        continue;
-                    };
-                    if let Some(again) = &mut again {
-                        if !seen.contains(key) {
-                            again.push(key, &batch, row, None)?;
-                        }
-                        continue;
-                    }
-                    if !seen.insert(key).1 {
-                        continue;
-                    }
-                    let bytes = Numbered::cost(key.len());
-                    held += bytes;
-                    if levels > 0 {
-                        cx.hold(bytes);
-                        if cx.over(held) {
-                            again = Some(Partitions::new(cx)?);
-                        }
-                    } else {
-                        cx.reserve(bytes)?;
-                    }
-                    let group = self.groups.get_mut(number as usize);
-                    if let Some(State::Distinct(distinct)) = group.and_then(|g| g.states.get_mut(n as usize)) {
-                        let width = self.plan.aggregates[n as usize].args.len();
-                        let end = (3 + width).min(batch.columns.len());
-                        add_row(distinct.0.as_mut(), &batch.columns[3..end], row, cx)?;
-                    }
-                }
-            }
-            cx.release(held);
-            if let Some(again) = again {
-                work.extend(again.finish()?.into_iter().map(|run| (levels - 1, run)));
-            }
         }
         Ok(())
     }
@@ -613,7 +592,12 @@ impl<'p> Aggregation<'p> {
             }
             self.any = true;
             let input = self.compute(&batch, cx)?;
-            if self.plan.streaming {
+            if let Some(flat) = self.flat.take() {
+                self.consume_flat(flat, &input, cx)?;
+                if self.flat_complete() >= BATCH_ROWS {
+                    return Ok(true);
+                }
+            } else if self.plan.streaming {
                 self.stream(&input, cx)?;
                 if self.ended.len() >= BATCH_ROWS {
                     return Ok(true);
@@ -622,7 +606,7 @@ impl<'p> Aggregation<'p> {
                 self.consume(&input, cx)?;
             }
         }
-        while self.ended.is_empty() {
+        while self.ended.is_empty() && self.flat_complete() == 0 {
             let Some((levels, run)) = self.work.pop() else { return Ok(false) };
             self.levels = levels;
             for n in 0..run.batches() {
@@ -672,19 +656,18 @@ impl<'p> Aggregation<'p> {
 
 /// The state's size depends on the values: they are texts or documents, or are collected.
 fn keeps_values(a: &Aggregate) -> bool {
-    let text = |e: &Expr| e.ty.id.is_string() || e.ty.id == TypeId::Json;
     GROWING.contains(&a.def.name)
-        || matches!(a.def.kernel, AggregateKernel::Min | AggregateKernel::Max) && a.args.iter().any(text)
+        || matches!(a.def.kernel, AggregateKernel::Min | AggregateKernel::Max) && a.args.iter().any(long_value)
+}
+
+fn long_value(e: &Expr) -> bool {
+    e.ty.id.is_string() || e.ty.id == TypeId::Json
 }
 
 /// Aggregates that keep what they are given.
 const GROWING: &[&str] = &["GROUP_CONCAT", "JSON_ARRAYAGG", "JSON_OBJECTAGG"];
 
 const NO_GROUP: Group = Group { keys: Vec::new(), carried: Vec::new(), states: Vec::new(), level: 0, held: 0 };
-
-fn cell(batch: &Batch, column: usize, row: usize) -> Option<ValueRef<'_>> {
-    batch.columns.get(column).map(|c| c.get(row))
-}
 
 /// Makes the key of a row's arguments.
 fn distinct_key(columns: &[Column], aggregate: &Aggregate, row: usize, key: &mut Vec<u8>) -> Result<()> {
@@ -693,24 +676,6 @@ fn distinct_key(columns: &[Column], aggregate: &Aggregate, row: usize, key: &mut
         append_value_key(column.get(row), &expr.ty, key)?;
     }
     Ok(())
-}
-
-/// Appends a value of a DISTINCT aggregate to the partition of group, aggregate and key, with `width` arguments.
-fn put_value_aside(
-    aside: &mut Partitions,
-    [group, aggregate, width]: [usize; 3],
-    key: &[u8],
-    columns: &[Column],
-    row: usize,
-) -> Result<()> {
-    let mut whole = (group as u64).to_be_bytes().to_vec();
-    whole.extend_from_slice(&(aggregate as u32).to_be_bytes());
-    whole.extend_from_slice(key);
-    let mut values = vec![Value::bytes(&whole), Value::UInt(group as u64), Value::UInt(aggregate as u64)];
-    values.extend(columns.iter().map(|c| c.get(row).to_owned()));
-    values.resize(3 + width, Value::Null);
-    let batch = Batch { rows: 1, columns: values.into_iter().map(|v| Column::Values(vec![v])).collect() };
-    aside.push(&whole, &batch, 0, None)
 }
 
 /// Adds what waited for the group's end.
@@ -750,11 +715,17 @@ impl<'p> Operator<'p> for Aggregation<'p> {
     }
 
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        if let Some(batch) = self.deliver_flat(cx)? {
+            return Ok(Some(batch));
+        }
         if self.ended.is_empty() && !self.fill(cx)? {
             self.reset(cx);
             self.drained = true;
             return Ok(None);
         }
-        self.deliver(cx).map(Some)
+        match self.deliver_flat(cx)? {
+            Some(batch) => Ok(Some(batch)),
+            None => self.deliver(cx).map(Some),
+        }
     }
 }

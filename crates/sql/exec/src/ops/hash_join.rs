@@ -6,6 +6,11 @@
 //! divided (all one key, or no keys) is taken piece by piece, and the left partition is read once for each piece.
 //! Where the order of the left side is relied on, its rows carry numbers, the results of the partitions go to runs,
 //! and these are merged by number.
+//!
+//! Where the left side of an inner join turns out to be few rows and the right one many, the table is built of the left
+//! side ([`pairs`]).
+
+mod pairs;
 
 use super::{
     BoxedOperator, Operator,
@@ -18,7 +23,6 @@ use crate::{
     eval,
     numbered::{Key, KeyMap, NONE},
     spill::{BySequence, MAX_LEVEL, Merge, Partitions, Run, RunWriter, SpillFile, reduce},
-    vector,
 };
 use gannet_plan::{
     expr::{Comparison, Expr, ExprKind},
@@ -200,6 +204,14 @@ pub struct HashJoin<'p> {
     any: bool,
     probing: Option<Probing>,
     spilled: Option<Spilled>,
+    /// Opened, and it is not decided of which side the table is built.
+    undecided: bool,
+    /// The table is of the left side, and the right side probes it.
+    swapped: bool,
+    /// Somebody needs a few rows only.
+    hurried: bool,
+    /// Batches of the probing side that were read already.
+    ahead: VecDeque<Batch>,
     /// The key in work, and a joined row.
     buffer: Vec<u8>,
     scratch: Option<Joined>,
@@ -224,6 +236,10 @@ impl<'p> HashJoin<'p> {
             any: false,
             probing: None,
             spilled: None,
+            undecided: false,
+            swapped: false,
+            hurried: false,
+            ahead: VecDeque::new(),
             buffer: Vec::new(),
             scratch: None,
         }
@@ -277,7 +293,7 @@ impl<'p> HashJoin<'p> {
         // Without keys every row is looked at.
         let keyed = if self.plan.keys.is_empty() { 0 } else { batch.rows };
         for row in 0..keyed {
-            match self.find_key(true, &batch, row, &mut key, cx)? {
+            match self.find_key(!self.swapped, &batch, row, &mut key, cx)? {
                 Some(key) => self.table.insert(key, (number, row as u32), cx),
                 None => self.null_key = true,
             }
@@ -289,12 +305,17 @@ impl<'p> HashJoin<'p> {
         Ok(())
     }
 
-    fn build_table(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    fn reset(&mut self, cx: &mut Cx<'_, 'p>) {
         self.table.clear(cx);
         (self.spilled, self.probing) = (None, None);
-        (self.null_key, self.any) = (false, false);
-        self.right.open(cx)?;
-        while let Some(batch) = self.right.next(cx)? {
+        (self.null_key, self.any, self.swapped) = (false, false, false);
+        self.ahead.clear();
+    }
+
+    /// Builds the table of the right side: of these batches, and those still to come.
+    fn build_table(&mut self, first: VecDeque<Batch>, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let mut first = first;
+        while let Some(batch) = first.pop_front().map_or_else(|| self.right.next(cx), |batch| Ok(Some(batch)))? {
             cx.check_interrupt()?;
             if batch.rows == 0 {
                 continue;
@@ -302,10 +323,19 @@ impl<'p> HashJoin<'p> {
             self.any = true;
             self.insert(batch, cx)?;
             if cx.over(self.table.held) {
-                return self.divide_right(cx);
+                return self.divide_right(first, cx);
             }
         }
         Ok(())
+    }
+
+    /// The next batch of the side that probes.
+    fn next_probing(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        match self.ahead.pop_front() {
+            Some(batch) => Ok(Some(batch)),
+            None if self.swapped => self.right.next(cx),
+            None => self.left.next(cx),
+        }
     }
 
     /// Appends the rows of one side to partitions. A key that matches nothing: left rows go anywhere, right ones are
@@ -339,14 +369,14 @@ impl<'p> HashJoin<'p> {
     }
 
     /// Moves the right side to partitions: the rows in the table and those still to come.
-    fn divide_right(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    fn divide_right(&mut self, mut first: VecDeque<Batch>, cx: &mut Cx<'_, 'p>) -> Result<()> {
         gannet_telemetry::count(Counter::CreatedTmpDiskTables);
         let mut parts = Partitions::new(cx)?;
         for batch in std::mem::take(&mut self.table.rows) {
             self.divide(true, &batch, &mut parts, None, cx)?;
         }
         self.table.clear(cx);
-        while let Some(batch) = self.right.next(cx)? {
+        while let Some(batch) = first.pop_front().map_or_else(|| self.right.next(cx), |batch| Ok(Some(batch)))? {
             self.divide(true, &batch, &mut parts, None, cx)?;
         }
         let left = parts.sibling(cx)?;
@@ -358,7 +388,7 @@ impl<'p> HashJoin<'p> {
     fn divide_left(&mut self, spilled: &mut Spilled, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let Some((mut parts, rights)) = spilled.right.take() else { return Ok(()) };
         let mut number = 0;
-        while let Some(batch) = self.left.next(cx)? {
+        while let Some(batch) = self.next_probing(cx)? {
             let counted = self.plan.keeps_order.then_some(&mut number);
             self.divide(false, &batch, &mut parts, counted, cx)?;
         }
@@ -634,86 +664,28 @@ impl<'p> HashJoin<'p> {
     }
 }
 
-// Where matches are pairs of places first, and columns are gathered once for all of them.
-impl<'p> HashJoin<'p> {
-    /// The join can be made of pairs: no row beyond [`BULKY`], so that what is gathered is bounded.
-    fn in_pairs(&self, probing: &Probing) -> bool {
-        let small = |batch: &Batch| batch.memory_bytes() <= BULKY * batch.rows.max(1);
-        let by_row = self.plan.on.is_some() && self.plan.kind != JoinKind::Inner;
-        !by_row && !self.plan.keys.is_empty() && !probing.matched && !self.table.bulky && small(&probing.batch)
-    }
-
-    /// Joins left rows, up to a batch of results.
-    fn probe_pairs(&mut self, probing: &mut Probing, cx: &mut Cx<'_, 'p>) -> Result<Batch> {
-        cx.check_interrupt()?;
-        let (mut lefts, mut rights) = (Vec::with_capacity(BATCH_ROWS), Vec::with_capacity(BATCH_ROWS));
-        let (batch, mut buffer) = (&probing.batch, std::mem::take(&mut self.buffer));
-        while probing.row < batch.rows && lefts.len() < BATCH_ROWS {
-            let row = probing.row as u32;
-            let mut known = true;
-            let mut at = match std::mem::take(&mut probing.place) {
-                0 => {
-                    let key = self.find_key(false, batch, probing.row, &mut buffer, cx)?;
-                    known = key.is_some();
-                    key.map_or(NONE, |key| self.table.first(key))
-                }
-                place => place as u32 - 1,
-            };
-            match self.plan.kind {
-                JoinKind::Inner => {}
-                JoinKind::Left if at == NONE => {
-                    lefts.push(row);
-                    rights.push(NONE);
-                }
-                JoinKind::Left => {}
-                JoinKind::Semi | JoinKind::Anti => {
-                    // NOT IN: with a NULL on either side the answer is unknown, unless the set is empty.
-                    let unknown = self.plan.null_aware && self.any && (self.null_key || !known);
-                    let wanted = if self.plan.kind == JoinKind::Semi { at != NONE } else { at == NONE && !unknown };
-                    if wanted {
-                        lefts.push(row);
-                    }
-                    at = NONE;
-                }
-            }
-            while at != NONE && lefts.len() < BATCH_ROWS {
-                lefts.push(row);
-                rights.push(at);
-                at = self.table.places[at as usize].2;
-            }
-            if at != NONE {
-                probing.place = at as usize + 1;
-                break;
-            }
-            probing.row += 1;
-        }
-        self.buffer = buffer;
-        let mut out = batch.gather(&lefts);
-        if !matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti) {
-            out.columns.extend(self.right_types.iter().enumerate().map(|(n, ty)| self.table.gather(n, ty, &rights)));
-        }
-        match self.plan.on {
-            None => Ok(out),
-            Some(on) => {
-                let kept = vector::select(on, &out, cx)?;
-                Ok(if kept.len() == out.rows { out } else { out.gather(&kept) })
-            }
-        }
-    }
-}
-
 impl<'p> Operator<'p> for HashJoin<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        self.build_table(cx)?;
+        self.reset(cx);
+        self.undecided = self.may_swap();
+        if self.undecided {
+            return Ok(());
+        }
+        self.right.open(cx)?;
+        self.build_table(VecDeque::new(), cx)?;
         self.left.open(cx)
     }
 
     fn want(&mut self, _: u64) {
+        self.hurried = true;
         // One row of the probe side may be enough.
         self.left.want(1);
     }
 
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        if std::mem::take(&mut self.undecided) {
+            self.decide(cx)?;
+        }
         if let Some(mut spilled) = self.spilled.take() {
             let batch = self.next_spilled(&mut spilled, cx)?;
             self.spilled = Some(spilled);
@@ -721,7 +693,7 @@ impl<'p> Operator<'p> for HashJoin<'p> {
         }
         let mut probing = match self.probing.take() {
             Some(probing) => probing,
-            None => match self.left.next(cx)? {
+            None => match self.next_probing(cx)? {
                 Some(batch) => Probing::new(batch),
                 None => return Ok(None),
             },

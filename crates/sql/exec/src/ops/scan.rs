@@ -88,6 +88,8 @@ pub(super) struct Reader<'p> {
     place: Place,
     /// Bytes of the rows that the present batch was made of.
     pub(super) taken: usize,
+    /// The values of an index entry.
+    values: Vec<Value>,
 }
 
 /// A scan of an engine tree.
@@ -461,7 +463,7 @@ fn push_stored(
 
 impl<'p> Reader<'p> {
     pub(super) fn new(scan: &'p TableScan) -> Self {
-        Reader { scan, part: None, buffer: RowBuf::new(), place: Place::new(), taken: 0 }
+        Reader { scan, part: None, buffer: RowBuf::new(), place: Place::new(), taken: 0, values: Vec::new() }
     }
 
     /// The table, or the part, that is read.
@@ -499,16 +501,16 @@ impl<'p> Reader<'p> {
 
     /// Appends the delivered columns of an index entry that has them all.
     pub(super) fn push_entry(
-        &self,
+        &mut self,
         table: &Table,
         index: usize,
         key: &[u8],
         carried: &[u8],
         batch: &mut Batch,
     ) -> Result<()> {
-        let mut values = Vec::with_capacity(self.scan.columns.len());
-        table.index_values(index, key, carried, &self.scan.columns, &mut values)?;
-        batch.push_values(&values);
+        self.values.clear();
+        table.index_values(index, key, carried, &self.scan.columns, &mut self.values)?;
+        batch.push_values(&self.values);
         Ok(())
     }
 

@@ -35,6 +35,8 @@ pub struct Sort<'p> {
     runs: Vec<Run>,
     file: Option<Rc<SpillFile>>,
     merge: Option<Merge<Saved<'p>>>,
+    /// The rows in `sorted` are those wanted, and nobody has asked for their order so far.
+    unsorted: bool,
     /// Rows to deliver.
     left: u64,
     /// The sorted rows come from a range, for the statistics.
@@ -130,6 +132,7 @@ impl<'p> Sort<'p> {
             runs: Vec::new(),
             file: None,
             merge: None,
+            unsorted: false,
             left: 0,
         }
     }
@@ -152,27 +155,28 @@ impl<'p> Sort<'p> {
         self.sorted.clear();
         (self.at, self.last) = (0, None);
         self.runs.clear();
-        (self.file, self.merge) = (None, None);
+        (self.file, self.merge, self.unsorted) = (None, None, false);
     }
 
-    /// Sorts piece by piece and merges the pieces, so that a KILL is seen in between. Rows with equal keys keep their
-    /// order of arrival.
-    fn sort(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    /// Sorts from a row on, piece by piece, and merges the pieces, so that a KILL is seen in between. Rows with equal
+    /// keys keep their order of arrival.
+    fn sort(&mut self, from: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let (order, rows) = (self.order, &self.rows);
         let place = |e: &Entry| (&rows[e.batch as usize], e.row as usize);
         let compare = |a: &Entry, b: &Entry| a.prefix.cmp(&b.prefix).then_with(|| order.compare(place(a), place(b)));
         // Comparing rows of long values takes as long as they are.
         let each = self.reserved / self.sorted.len().max(1);
         let each = if each < LONG_ROW { 0 } else { each };
-        for piece in self.sorted.chunks_mut(SORT_PIECE) {
+        for piece in self.sorted[from..].chunks_mut(SORT_PIECE) {
             long::over(each * piece.len(), || piece.sort_by(compare));
             cx.check_interrupt()?;
         }
-        let len = self.sorted.len();
+        let len = self.sorted.len() - from;
         let (mut width, mut merged) = (SORT_PIECE, Vec::new());
         while width < len {
-            merged.reserve_exact(len);
-            for pair in self.sorted.chunks(2 * width) {
+            merged.reserve_exact(from + len);
+            merged.extend_from_slice(&self.sorted[..from]);
+            for pair in self.sorted[from..].chunks(2 * width) {
                 let (left, right) = pair.split_at(width.min(pair.len()));
                 merge(left, right, &mut merged, compare, cx)?;
             }
@@ -183,19 +187,42 @@ impl<'p> Sort<'p> {
         Ok(())
     }
 
+    /// Brings the first `wanted` rows before all others, in no order: what a limit or an offset needs takes no sort.
+    fn divide(&mut self, wanted: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if wanted == 0 || wanted >= self.sorted.len() {
+            return Ok(());
+        }
+        let (order, rows) = (self.order, &self.rows);
+        let place = |e: &Entry| (&rows[e.batch as usize], e.row as usize);
+        // Of rows with equal keys the first to arrive come first.
+        let compare = |a: &Entry, b: &Entry| {
+            let keys = a.prefix.cmp(&b.prefix).then_with(|| order.compare(place(a), place(b)));
+            keys.then_with(|| (a.batch, a.row).cmp(&(b.batch, b.row)))
+        };
+        let sorted = &mut self.sorted;
+        long::over(self.reserved, || sorted.select_nth_unstable_by(wanted - 1, compare));
+        cx.check_interrupt()
+    }
+
     /// Keeps the first `wanted` rows only, so that a top-N never holds more than twice that and a batch.
     fn shrink(&mut self, wanted: usize, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        self.sort(cx)?;
+        self.divide(wanted, cx)?;
         self.sorted.truncate(wanted);
+        let last = self.sorted.last().map(|e| (e.batch, e.row));
+        self.sorted.sort_unstable_by_key(|e| (e.batch, e.row));
         let places = self.sorted.iter().map(|e| (&self.rows[e.batch as usize], e.row as usize));
         let kept = self.order.gather(self.types, places);
+        self.last = None;
         for (i, entry) in self.sorted.iter_mut().enumerate() {
+            let is_last = Some((entry.batch, entry.row)) == last;
             (entry.batch, entry.row) = (0, i as u32);
+            if is_last {
+                self.last = Some(*entry);
+            }
         }
         cx.release(std::mem::take(&mut self.reserved));
         self.take_memory(kept.memory_bytes() + self.sorted.len() * size_of::<Entry>(), cx);
         self.rows = vec![kept];
-        self.last = self.sorted.last().copied();
         Ok(())
     }
 
@@ -207,15 +234,17 @@ impl<'p> Sort<'p> {
     fn take_batch(&mut self, batch: Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
         cx.begin_computing();
         let mut rows = self.order.keyed(batch, cx)?;
+        let mut prefixes = self.order.prefixes(&rows);
         if let Some(last) = self.last {
             let kept = &self.rows[last.batch as usize];
             let before = |row: &usize| {
-                let order = self.order.prefix(&rows, *row).cmp(&last.prefix);
+                let order = prefixes[*row].cmp(&last.prefix);
                 order.then_with(|| self.order.compare((&rows, *row), (kept, last.row as usize))).is_lt()
             };
             let wanted: Vec<usize> = (0..rows.rows.rows).filter(before).collect();
             if wanted.len() < rows.rows.rows {
                 rows = self.order.gather(self.types, wanted.iter().map(|row| (&rows, *row)));
+                prefixes = wanted.iter().map(|row| prefixes[*row]).collect();
             }
         }
         let count = rows.rows.rows;
@@ -226,9 +255,8 @@ impl<'p> Sort<'p> {
         let joined = self.rows.last().filter(|last| last.rows.has_room_for(&rows.rows)).map(|last| last.rows.rows);
         let number = (self.rows.len() - usize::from(joined.is_some())) as u32;
         let first = joined.unwrap_or(0);
-        let entry =
-            |row: usize| Entry { prefix: self.order.prefix(&rows, row), batch: number, row: (first + row) as u32 };
-        self.sorted.extend((0..count).map(entry));
+        let entry = |(row, prefix)| Entry { prefix, batch: number, row: (first + row) as u32 };
+        self.sorted.extend(prefixes.into_iter().enumerate().map(entry));
         match self.rows.last_mut() {
             Some(last) if joined.is_some() => (0..count).for_each(|row| last.push(&rows, row)),
             _ => self.rows.push(rows),
@@ -239,7 +267,7 @@ impl<'p> Sort<'p> {
 
     /// Writes the rows that are here, sorted, with their keys.
     fn spill(&mut self, wanted: Option<usize>, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        self.sort(cx)?;
+        self.sort(0, cx)?;
         if let Some(wanted) = wanted {
             self.sorted.truncate(wanted);
         }
@@ -300,10 +328,11 @@ impl<'p> Operator<'p> for Sort<'p> {
         add(Counter::SortRows, taken.min(self.left));
         count(if self.ranged { Counter::SortRange } else { Counter::SortScan });
         if self.runs.is_empty() {
-            self.sort(cx)?;
             if let Some(wanted) = wanted {
+                self.divide(wanted, cx)?;
                 self.sorted.truncate(wanted);
             }
+            self.unsorted = true;
             return Ok(());
         }
         if !self.sorted.is_empty() {
@@ -316,10 +345,13 @@ impl<'p> Operator<'p> for Sort<'p> {
         Ok(())
     }
 
-    fn skip(&mut self, rows: u64, _: &mut Cx<'_, 'p>) -> Result<u64> {
+    fn skip(&mut self, rows: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {
         let here = if self.merge.is_some() { 0 } else { self.sorted.len() - self.at };
         let skipped = here.min(usize::try_from(rows).unwrap_or(usize::MAX));
         self.at += skipped;
+        if self.unsorted {
+            self.divide(self.at, cx)?;
+        }
         Ok(skipped as u64)
     }
 
@@ -332,6 +364,10 @@ impl<'p> Operator<'p> for Sort<'p> {
                 None => self.reset(cx),
             }
             return Ok(batch);
+        }
+        // What was skipped needs no order.
+        if std::mem::take(&mut self.unsorted) {
+            self.sort(self.at, cx)?;
         }
         if self.at == self.sorted.len() {
             self.reset(cx);

@@ -10,6 +10,7 @@ mod hash;
 mod keys;
 mod like;
 mod one_byte_data;
+mod prefix;
 mod simple_data;
 mod table;
 mod tailoring;
@@ -24,6 +25,7 @@ pub use case::{to_lower, to_upper};
 pub use hash::RowHash;
 pub use keys::CutKeys;
 pub use like::LikePattern;
+use prefix::{Prefix, code_900, code_of_point};
 use simple_data::{GENERAL, GENERAL_PAGES};
 use std::cmp::Ordering;
 pub use table::COLLATIONS;
@@ -270,6 +272,18 @@ impl Collation {
         }
     }
 
+    /// Appends bytes that are the same for equal texts and for no others, and are few.
+    pub fn equality_key(&self, text: &[u8], out: &mut Vec<u8>) {
+        match self.algorithm {
+            Algorithm::Uca(Uca::V900, 1) if self.pad == Pad::NoPad => {
+                if !prefix::put_ascii_900(text, out) {
+                    self.for_weights(text, |weight| prefix::put_code(code_900(weight), out));
+                }
+            }
+            _ => self.sort_key(text, out),
+        }
+    }
+
     /// Eight bytes that order as texts do as far as they go: a smaller prefix is a smaller text, equal prefixes say
     /// nothing.
     pub fn sort_prefix(&self, text: &[u8]) -> u64 {
@@ -280,26 +294,13 @@ impl Collation {
             Algorithm::Ascii => prefix_of_bytes(text.iter().map(u8::to_ascii_uppercase), fill as u8),
             Algorithm::Table(t) => prefix_of_bytes(text.iter().map(|b| t[usize::from(*b)]), fill as u8),
             Algorithm::German2 => prefix_of_bytes(german2(text).map(|w| w as u8), fill as u8),
-            Algorithm::CodePoints => prefix_of_units(code_points(self.charset, text), fill),
-            Algorithm::General => prefix_of_units(general(self.charset, text), fill),
-            Algorithm::Uca(Uca::V900, _) => {
-                let mut units = [0; 4];
-                let mut n = 0;
-                for b in text {
-                    if *b >= 0x80 {
-                        return prefix_of_units(primaries(Uca::V900, self.charset, text), fill);
-                    }
-                    let weight = ASCII_900[usize::from(*b)];
-                    if weight != 0 {
-                        units[n] = weight;
-                        n += 1;
-                        if n == 4 {
-                            break;
-                        }
-                    }
-                }
-                prefix_of_units(units[..n].iter().copied(), fill)
+            Algorithm::CodePoints => {
+                Prefix::of(code_points(self.charset, text), code_of_point).filled(code_of_point(fill))
             }
+            Algorithm::General => Prefix::of(general(self.charset, text), code_of_point).filled(code_of_point(fill)),
+            Algorithm::Uca(Uca::V900, _) => Prefix::of_ascii_900(text)
+                .unwrap_or_else(|| Prefix::of(primaries(Uca::V900, self.charset, text), code_900))
+                .filled(code_900(fill)),
             Algorithm::Uca(version, _) => prefix_of_units(primaries(version, self.charset, text), fill),
         }
     }
@@ -347,6 +348,8 @@ impl Collation {
     /// Weight of a space, as trailing spaces have it.
     fn space_weight(&self) -> u16 {
         match self.algorithm {
+            // Asked for in each comparison.
+            Algorithm::Uca(Uca::V900, _) => ASCII_900[0x20],
             Algorithm::Uca(version, _) => version.space(),
             Algorithm::Table(t) => u16::from(t[0x20]),
             _ => 0x20,

@@ -117,6 +117,12 @@ fn keys_order_as_texts_do() {
                 assert_eq!(ka.cmp(&kb), want, "{} {a:?} {b:?} {} {}", collation.name, hex(&ka), hex(&kb));
                 assert!(want.is_eq() || (!ka.starts_with(&kb) && !kb.starts_with(&ka)), "prefix-free");
                 assert_eq!(sa == sb, want.is_eq(), "{} {a:?} {b:?}", collation.name);
+                assert_eq!(
+                    equality_key(collation, a) == equality_key(collation, b),
+                    want.is_eq(),
+                    "{}",
+                    collation.name
+                );
             }
         }
     });
@@ -147,10 +153,17 @@ fn keys_of_tricky_texts_order_and_tell_equality() {
             let want = collation.compare(&a, &b);
             assert_eq!(ka.cmp(&kb), want, "{} {a:?} {b:?}", collation.name);
             assert_eq!(sa == sb, want.is_eq(), "{} {a:?} {b:?}", collation.name);
+            assert_eq!(equality_key(collation, &a) == equality_key(collation, &b), want.is_eq(), "{}", collation.name);
             let by_prefix = collation.sort_prefix(&a).cmp(&collation.sort_prefix(&b));
             assert!(by_prefix.is_eq() || by_prefix == want, "{} {a:?} {b:?}", collation.name);
         }
     });
+}
+
+fn equality_key(collation: &Collation, text: &[u8]) -> Vec<u8> {
+    let mut key = Vec::new();
+    collation.equality_key(text, &mut key);
+    key
 }
 
 #[test]
@@ -379,6 +392,15 @@ fn sort_prefixes_never_contradict_the_order() {
             assert!(by_prefix.is_eq() || by_prefix == full, "{} {a:?} {b:?}", c.name);
         }
     });
+}
+
+#[test]
+fn sort_prefixes_tell_apart_what_differs_in_the_seventh_character() {
+    for name in ["utf8mb4_0900_ai_ci", "utf8mb4_0900_as_cs", "utf8mb4_general_ci", "latin1_swedish_ci"] {
+        let prefix = |text: &str| Collation::by_name(name).unwrap().sort_prefix(text.as_bytes());
+        assert!(prefix("word 77 of") < prefix("word 78 of"), "{name}");
+        assert!(prefix("Wo") < prefix("wordé") && prefix("wordé") < prefix("words"), "{name}");
+    }
 }
 
 #[test]

@@ -564,9 +564,15 @@ impl std::ops::Neg for Decimal {
 }
 
 impl Ord for Decimal {
+    #[inline]
     fn cmp(&self, other: &Decimal) -> Ordering {
         if self.negative != other.negative {
             return other.negative.cmp(&self.negative);
+        }
+        let one_limb = |d: &Decimal| d.low[1] | d.low[2] | u64::from(d.high) == 0;
+        if self.scale == other.scale && one_limb(self) && one_limb(other) {
+            let order = self.low[0].cmp(&other.low[0]);
+            return if self.negative { order.reverse() } else { order };
         }
         let scale = self.scale.max(other.scale);
         let order = match (self.small_at(scale), other.small_at(scale)) {
