@@ -38,7 +38,6 @@ pub mod run;
 mod search;
 pub mod sink;
 pub mod spill;
-mod texts;
 pub(crate) mod typed;
 pub(crate) mod vector;
 

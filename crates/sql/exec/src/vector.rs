@@ -10,7 +10,7 @@ use crate::{
     eval::{alternatives, branch_value, constant_date, eval as eval_row, fixed, in_set_of, quietly},
     integers, long,
     lookup::InSet,
-    texts, typed,
+    typed,
 };
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind};
 use gannet_types::collation::LikePattern;
@@ -40,7 +40,7 @@ pub fn eval<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Co
                     {
                         return Ok(column);
                     }
-                    if let Some(made) = texts::column(expr, def, args, batch, cx) {
+                    if let Some(made) = calls::texts(expr, def, args, batch, cx) {
                         return Ok(Column::Text(made));
                     }
                     if calls::is_plain(def) {
@@ -504,8 +504,8 @@ fn select_compared<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &
     Ok(kept)
 }
 
-/// The rows for which a comparison of a column of dates with a time, or of texts, with a constant holds; `None`: not for
-/// these loops.
+/// The rows for which a comparison with a constant holds, of a column of texts, or of dates with a time; `None`: not
+/// for these loops.
 fn select_by_constant(op: CompareOp, by: Comparison, operands: [&Operand<'_>; 2], rows: &[u32]) -> Option<Vec<u32>> {
     let (column, constant, op) = match operands {
         [Operand::Column(column) | Operand::Local(column, _), Operand::Constant(constant)] => (column, constant, op),

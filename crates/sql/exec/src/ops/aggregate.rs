@@ -24,7 +24,7 @@ use flat::Flat;
 use gannet_functions::{Accumulator, AggregateKernel, Call};
 use gannet_plan::expr::{Aggregate, Expr};
 use gannet_telemetry::Counter;
-use gannet_types::{Result, SqlType, TypeId, Value};
+use gannet_types::{Result, SqlType, Value, ValueRef};
 use std::collections::VecDeque;
 
 /// What to group, from the plan node.
@@ -238,6 +238,11 @@ impl<'p> Aggregation<'p> {
             Rest::Over(batch) => self.plan.carried.iter().map(|e| eval::eval(e, batch, row, cx)).collect(),
             Rest::Done { carried, .. } => Ok(carried.iter().map(|c| c.get(row).to_owned()).collect()),
         }
+    }
+
+    /// Two values of a key make one group.
+    fn is_same_key(&self, number: usize, a: ValueRef<'_>, b: ValueRef<'_>) -> bool {
+        compare_values(a, b, &self.plan.groups[number].ty).is_eq()
     }
 
     /// Everything that every row needs, computed.
@@ -657,11 +662,7 @@ impl<'p> Aggregation<'p> {
 /// The state's size depends on the values: they are texts or documents, or are collected.
 fn keeps_values(a: &Aggregate) -> bool {
     GROWING.contains(&a.def.name)
-        || matches!(a.def.kernel, AggregateKernel::Min | AggregateKernel::Max) && a.args.iter().any(long_value)
-}
-
-fn long_value(e: &Expr) -> bool {
-    e.ty.id.is_string() || e.ty.id == TypeId::Json
+        || matches!(a.def.kernel, AggregateKernel::Min | AggregateKernel::Max) && a.args.iter().any(flat::long_value)
 }
 
 /// Aggregates that keep what they are given.

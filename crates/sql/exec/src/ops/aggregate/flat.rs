@@ -1,17 +1,15 @@
 //! Groups whose aggregates are small: a column for each key and a vector of states for each aggregate, in which a
 //! group is a number. A new group allocates nothing of its own, and a batch of rows is added column by column.
 
-use super::{Aggregation, AggregationPlan, Group, Input, KeyColumns, Rest, State, long_value};
+use super::{Aggregation, AggregationPlan, Group, Input, KeyColumns, State};
 use crate::{
     batch::{BATCH_ROWS, Batch, Column},
     context::Cx,
-    eval,
     numbered::KeyMap,
-    order::compare_values,
 };
 use gannet_functions::{Accumulator, AggregateKernel, Call, Extreme, Sum};
 use gannet_plan::expr::{Aggregate, Expr};
-use gannet_types::{Result, SqlType, Value, ValueRef};
+use gannet_types::{Result, SqlType, TypeId, Value, ValueRef};
 
 /// The groups.
 pub(super) struct Flat {
@@ -27,6 +25,11 @@ enum States {
     Counts(Vec<i64>),
     Sums(Vec<Sum>, Sum),
     Extremes(Vec<Extreme>, Extreme),
+}
+
+/// Its values may be long.
+pub(super) fn long_value(e: &Expr) -> bool {
+    e.ty.id.is_string() || e.ty.id == TypeId::Json
 }
 
 /// Every aggregate has states that are small, and adding to them never warns.
@@ -71,64 +74,21 @@ impl Flat {
         self.groups
     }
 
-    /// A new group, with the keys of a row; bytes that it takes.
-    fn push<'p>(
-        &mut self,
-        carried: &'p [Expr],
-        (input, row): (&Input<'_>, usize),
-        cx: &mut Cx<'_, 'p>,
-    ) -> Result<usize> {
+    /// A new group, with the keys of a row and what is carried along; bytes that it takes.
+    fn push(&mut self, input: &Input<'_>, row: usize, carried: &[Value]) -> usize {
         let mut bytes = self.states.iter().map(States::bytes).sum();
-        let (keys, others) = self.columns.split_at_mut(self.keys);
-        let mut put = |to: &mut Column, value: ValueRef<'_>| {
+        let keys = input.keys.iter().map(|column| column.get(row));
+        for (to, value) in self.columns.iter_mut().zip(keys.chain(carried.iter().map(Value::as_ref))) {
             bytes += size_of::<Value>() + value.long_bytes();
             to.push(value);
-        };
-        for (key, column) in keys.iter_mut().zip(&input.keys) {
-            put(key, column.get(row));
-        }
-        match &input.rest {
-            Rest::Over(batch) => {
-                for (to, expr) in others.iter_mut().zip(carried) {
-                    put(to, eval::eval(expr, batch, row, cx)?.as_ref());
-                }
-            }
-            Rest::Done { carried, .. } => {
-                others.iter_mut().zip(carried).for_each(|(to, from)| put(to, from.get(row)));
-            }
         }
         self.states.iter_mut().for_each(States::push);
         self.groups += 1;
-        Ok(bytes)
+        bytes
     }
 
-    /// Finds the group of each row, by `index`; bytes that new groups take.
-    pub(super) fn find<'p>(
-        &mut self,
-        index: &mut KeyMap,
-        (plan, input): (&AggregationPlan<'p>, &Input<'_>),
-        numbers: &mut Vec<u32>,
-        cx: &mut Cx<'_, 'p>,
-    ) -> Result<usize> {
-        let (mut keys, mut bytes) = (KeyColumns::new(&input.keys, plan.groups), 0);
-        for row in 0..input.rows {
-            let key = keys.key(row)?;
-            let (found, new) = index.entry(key, (self.groups as u32, 0));
-            numbers.push(found.0);
-            if new {
-                bytes += KeyMap::cost(key) + self.push(plan.carried, (input, row), cx)?;
-            }
-        }
-        Ok(bytes)
-    }
-
-    /// Adds rows where there are no keys; bytes that the one group takes.
-    pub(super) fn add_to_one<'p>(
-        &mut self,
-        (plan, input): (&AggregationPlan<'p>, &Input<'_>),
-        cx: &mut Cx<'_, 'p>,
-    ) -> Result<usize> {
-        let bytes = if self.groups == 0 { self.push(plan.carried, (input, 0), cx)? } else { 0 };
+    /// Adds rows where there are no keys.
+    fn add_to_one(&mut self, input: &Input<'_>, cx: &mut Cx<'_, '_>) -> Result<()> {
         for (states, columns) in self.states.iter_mut().zip(&input.args) {
             match (states, columns.as_slice()) {
                 (States::Counts(counts), []) => counts[0] += input.rows as i64,
@@ -144,36 +104,11 @@ impl Flat {
                 _ => {}
             }
         }
-        Ok(bytes)
-    }
-
-    /// Finds the groups of rows that come group by group.
-    pub(super) fn follow<'p>(
-        &mut self,
-        (plan, input): (&AggregationPlan<'p>, &Input<'_>),
-        numbers: &mut Vec<u32>,
-        cx: &mut Cx<'_, 'p>,
-    ) -> Result<usize> {
-        let mut bytes = 0;
-        for row in 0..input.rows {
-            let known = self.groups > 0
-                && input.keys.iter().zip(&self.columns).zip(plan.groups).all(|((rows, groups), expr)| {
-                    // Of two rows of integers no values are made.
-                    match rows {
-                        Column::Int(values, nulls) if row > 0 && nulls.none() => values[row - 1] == values[row],
-                        _ => compare_values(groups.get(self.groups - 1), rows.get(row), &expr.ty).is_eq(),
-                    }
-                });
-            if !known {
-                bytes += self.push(plan.carried, (input, row), cx)?;
-            }
-            numbers.push(self.groups as u32 - 1);
-        }
-        Ok(bytes)
+        Ok(())
     }
 
     /// Adds rows to the groups with these numbers.
-    pub(super) fn add(&mut self, input: &Input<'_>, numbers: &[u32], cx: &mut Cx<'_, '_>) -> Result<()> {
+    fn add(&mut self, input: &Input<'_>, numbers: &[u32], cx: &mut Cx<'_, '_>) -> Result<()> {
         for (states, columns) in self.states.iter_mut().zip(&input.args) {
             match (states, columns.as_slice()) {
                 (States::Counts(counts), []) => numbers.iter().for_each(|n| counts[*n as usize] += 1),
@@ -323,14 +258,16 @@ impl<'p> Aggregation<'p> {
     pub(super) fn consume_flat(&mut self, mut flat: Flat, input: &Input<'_>, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let mut numbers = std::mem::take(&mut self.numbers);
         numbers.clear();
-        let rows = (&self.plan, input);
         let bytes = if self.plan.groups.is_empty() {
-            flat.add_to_one(rows, cx)?
+            let first = flat.groups == 0;
+            let bytes = if first { flat.push(input, 0, &self.carried(input, 0, cx)?) } else { 0 };
+            flat.add_to_one(input, cx)?;
+            bytes
         } else {
             let bytes = if self.plan.streaming {
-                flat.follow(rows, &mut numbers, cx)?
+                self.follow(&mut flat, input, &mut numbers, cx)?
             } else {
-                flat.find(&mut self.index, rows, &mut numbers, cx)?
+                self.find(&mut flat, input, &mut numbers, cx)?
             };
             flat.add(input, &numbers, cx)?;
             bytes
@@ -346,6 +283,50 @@ impl<'p> Aggregation<'p> {
         let each = self.held / flat.groups().max(1);
         self.groups = flat.into_groups(each);
         self.overflow(cx)
+    }
+
+    /// Finds the group of each row; bytes that new groups take.
+    fn find(
+        &mut self,
+        flat: &mut Flat,
+        input: &Input<'_>,
+        numbers: &mut Vec<u32>,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<usize> {
+        let (mut keys, mut bytes) = (KeyColumns::new(&input.keys, self.plan.groups), 0);
+        for row in 0..input.rows {
+            let key = keys.key(row)?;
+            let (found, new) = self.index.entry(key, (flat.groups as u32, 0));
+            numbers.push(found.0);
+            if new {
+                bytes += KeyMap::cost(key) + flat.push(input, row, &self.carried(input, row, cx)?);
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The same for rows that come group by group.
+    fn follow(
+        &mut self,
+        flat: &mut Flat,
+        input: &Input<'_>,
+        numbers: &mut Vec<u32>,
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<usize> {
+        let mut bytes = 0;
+        for row in 0..input.rows {
+            let known = flat.groups > 0
+                && input.keys.iter().enumerate().all(|(n, rows)| match rows {
+                    // Of two rows of integers no values are made.
+                    Column::Int(values, nulls) if row > 0 && nulls.none() => values[row - 1] == values[row],
+                    _ => self.is_same_key(n, flat.columns[n].get(flat.groups - 1), rows.get(row)),
+                });
+            if !known {
+                bytes += flat.push(input, row, &self.carried(input, row, cx)?);
+            }
+            numbers.push(flat.groups as u32 - 1);
+        }
+        Ok(bytes)
     }
 
     /// Groups that are columns and are complete: of those that come one after the other all but the last one.
