@@ -240,6 +240,28 @@ counters! {
     ComXaRecover = "Com_xa_recover", Counter, Both;
     ComXaRollback = "Com_xa_rollback", Counter, Both;
     ComXaStart = "Com_xa_start", Counter, Both;
+    ComAlterResourceGroup = "Com_alter_resource_group", Counter, Both;
+    ComAlterServer = "Com_alter_server", Counter, Both;
+    ComChangeReplFilter = "Com_change_repl_filter", Counter, Both;
+    ComChangeReplicationSource = "Com_change_replication_source", Counter, Both;
+    ComCreateResourceGroup = "Com_create_resource_group", Counter, Both;
+    ComCreateServer = "Com_create_server", Counter, Both;
+    ComDropResourceGroup = "Com_drop_resource_group", Counter, Both;
+    ComDropServer = "Com_drop_server", Counter, Both;
+    ComLockInstance = "Com_lock_instance", Counter, Both;
+    ComPurge = "Com_purge", Counter, Both;
+    ComPurgeBeforeDate = "Com_purge_before_date", Counter, Both;
+    ComReplicaStart = "Com_replica_start", Counter, Both;
+    ComReplicaStop = "Com_replica_stop", Counter, Both;
+    ComResignal = "Com_resignal", Counter, Both;
+    ComSetResourceGroup = "Com_set_resource_group", Counter, Both;
+    ComSignal = "Com_signal", Counter, Both;
+    ComUnlockInstance = "Com_unlock_instance", Counter, Both;
+
+    // Binary log.
+    BinlogBytesWritten = "Binlog_bytes_written", Counter, Both;
+    BinlogCacheUse = "Binlog_cache_use", Counter, Global;
+    BinlogCacheDiskUse = "Binlog_cache_disk_use", Counter, Global;
 
     FlushCommands = "Flush_commands", Counter, Global;
     MaxExecutionTimeExceeded = "Max_execution_time_exceeded", Counter, Both;
@@ -252,6 +274,9 @@ counters! {
     AbortedClients = "Aborted_clients", Counter, Global;
     EmptyQueries = "Empty_queries", Counter, Both;
     AbortedConnects = "Aborted_connects", Counter, Global;
+    AbortedConnectsPreauth = "Aborted_connects_preauth", Counter, Global;
+    DeprecatedProcesslist = "Deprecated_use_i_s_processlist_count", Counter, Global;
+    AttributesLost = "Performance_schema_session_connect_attrs_lost", Counter, Global;
     ConnectionErrorsAccept = "Connection_errors_accept", Counter, Global;
     ConnectionErrorsInternal = "Connection_errors_internal", Counter, Global;
     ConnectionErrorsMaxConnections = "Connection_errors_max_connections", Counter, Global;
@@ -281,6 +306,7 @@ counters! {
     InnodbPagesCreated = "Innodb_pages_created", Counter, Global;
     InnodbPagesRead = "Innodb_pages_read", Counter, Global;
     InnodbPagesWritten = "Innodb_pages_written", Counter, Global;
+    InnodbSampledPagesRead = "Innodb_sampled_pages_read", Counter, Global;
     InnodbRowLockCurrentWaits = "Innodb_row_lock_current_waits", Gauge, Global;
     InnodbRowLockTimeMicros = "Gannet_row_lock_time_us", Counter, Global;
     InnodbRowLockWaits = "Innodb_row_lock_waits", Counter, Global;
@@ -316,6 +342,7 @@ counters! {
     FlushBatches = "buffer_flush_batches", Counter, Metrics;
     FlushAdaptivePages = "buffer_flush_adaptive_total_pages", Counter, Metrics;
     FlushAdaptive = "buffer_flush_adaptive", Counter, Metrics;
+    FlushAdaptiveNs = "gannet_flush_adaptive_time_ns", Counter, Metrics;
     FlushSyncPages = "buffer_flush_sync_total_pages", Counter, Metrics;
     FlushSync = "buffer_flush_sync", Counter, Metrics;
     FlushBackgroundPages = "buffer_flush_background_total_pages", Counter, Metrics;
@@ -326,6 +353,7 @@ counters! {
     LruBatchFlushPages = "buffer_LRU_batch_flush_total_pages", Counter, Metrics;
     LruBatchesFlush = "buffer_LRU_batches_flush", Counter, Metrics;
     LruBatchEvictPages = "buffer_LRU_batch_evict_total_pages", Counter, Metrics;
+    LruFlushNs = "gannet_lru_flush_time_ns", Counter, Metrics;
     LruBatchesEvict = "buffer_LRU_batches_evict", Counter, Metrics;
     LruSearchScanned = "buffer_LRU_search_scanned", Counter, Metrics;
     LruSearchNumScan = "buffer_LRU_search_num_scan", Counter, Metrics;
@@ -377,6 +405,7 @@ counters! {
     LogOnFlushWaits = "log_on_flush_waits", Counter, Metrics;
     LogOnFlushWaitLoops = "log_on_flush_wait_loops", Counter, Metrics;
     LogOnFileSpaceWaits = "log_on_file_space_waits", Counter, Metrics;
+    IndexPageDiscards = "index_page_discards", Counter, Metrics;
     IndexPageMergeAttempts = "index_page_merge_attempts", Counter, Metrics;
     DdlOnlineCreateIndex = "ddl_online_create_index", Gauge, Metrics;
     DdlPendingAlterTable = "ddl_pending_alter_table", Gauge, Metrics;

@@ -7,20 +7,86 @@
 
 use std::cell::Cell;
 
-use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use gannet_base::sync::{Mutex, OnceLock};
 
-use crate::{Counter, Wait};
+use crate::{Counter, Scope, Wait};
 
 /// A block of counters. Written by the thread that runs the session, read by anybody. On lines of its own, of which a
-/// simple statement counts on two. Behind the counters: [`CPU`], then how often and how long was waited for each event.
+/// simple statement counts on two. Many sessions never count the rarer ones, or wait for nothing.
 #[repr(align(64))]
-struct Cells([AtomicU64; WAITS + 2 * Wait::COUNT]);
+struct Cells {
+    /// The first of those that sessions have.
+    hot: [AtomicU64; HOT],
+    /// The others, in parts that the first one makes.
+    cold: [OnceLock<Box<[AtomicU64; PART]>>; COLD_PARTS],
+    /// How often and how long was waited for each event, of those that were waited for.
+    waits: Mutex<Vec<(Wait, u64, u64)>>,
+    /// Processor time that the session's commands have taken, in nanoseconds.
+    cpu: AtomicU64,
+}
 
-/// Where the processor time is that the session's commands have taken, in nanoseconds.
-const CPU: usize = Counter::COUNT;
-/// Where the waits are.
-const WAITS: usize = CPU + 1;
+/// Counters that are at hand.
+const HOT: usize = 64;
+const PART: usize = 16;
+const COLD_PARTS: usize = (PLACES.1 - HOT).div_ceil(PART);
+
+/// Where a session has each counter, and how many it has; `NONE`: none of its own.
+const PLACES: ([u16; Counter::COUNT], usize) = {
+    let (mut places, mut used, mut at) = ([NONE; Counter::COUNT], 0, 0);
+    while at < Counter::COUNT {
+        if matches!(Counter::ALL[at].scope(), Scope::Both) {
+            places[at] = used as u16;
+            used += 1;
+        }
+        at += 1;
+    }
+    (places, used)
+};
+const NONE: u16 = u16::MAX;
+
+impl Cells {
+    fn new() -> Cells {
+        Cells {
+            hot: [const { AtomicU64::new(0) }; HOT],
+            cold: [const { OnceLock::new() }; COLD_PARTS],
+            waits: Mutex::new(Vec::new()),
+            cpu: AtomicU64::new(0),
+        }
+    }
+
+    #[inline(always)]
+    fn add(&self, c: Counter, n: u64) {
+        let place = usize::from(PLACES.0[c as usize]);
+        match self.hot.get(place) {
+            Some(cell) => cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed),
+            None => self.add_cold(place, n),
+        }
+    }
+
+    #[cold]
+    fn add_cold(&self, place: usize, n: u64) {
+        let Some(place) = place.checked_sub(HOT) else { return };
+        if let Some(part) = self.cold.get(place / PART) {
+            let cell = &part.get_or_init(|| Box::new([const { AtomicU64::new(0) }; PART]))[place % PART];
+            cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
+        }
+    }
+
+    fn get(&self, c: Counter) -> u64 {
+        let place = usize::from(PLACES.0[c as usize]);
+        let cold = || {
+            let place = place.checked_sub(HOT)?;
+            self.cold.get(place / PART)?.get()?.get(place % PART)
+        };
+        self.hot.get(place).or_else(cold).map_or(0, |cell| cell.load(Relaxed))
+    }
+
+    fn reset(&self) {
+        let cold = self.cold.iter().filter_map(OnceLock::get).flat_map(|part| part.iter());
+        self.hot.iter().chain(cold).chain([&self.cpu]).for_each(|cell| cell.store(0, Relaxed));
+    }
+}
 
 /// Processor time of sessions is measured.
 static MEASURES_CPU: AtomicBool = AtomicBool::new(false);
@@ -46,7 +112,7 @@ impl SessionCounters {
         if let Some(cells) = FREE.lock().pop() {
             return Self(cells);
         }
-        Self(Box::leak(Box::new(Cells(std::array::from_fn(|_| AtomicU64::new(0))))))
+        Self(Box::leak(Box::new(Cells::new())))
     }
 
     /// What the calling task counts from now on is the session's too.
@@ -64,29 +130,30 @@ impl SessionCounters {
     /// The session is about to count what a simple statement counts.
     #[inline]
     pub fn prefetch(&self) {
-        gannet_base::prefetch(self.0, 0..128);
+        gannet_base::prefetch(&self.0.hot, 0..128);
     }
 
     /// The present value.
     pub fn get(&self, c: Counter) -> u64 {
-        self.0.0[c as usize].load(Relaxed)
+        self.0.get(c)
     }
 
     /// Processor time of its commands while that was measured, in nanoseconds, up to the last [`cpu_upto`].
     pub fn cpu_ns(&self) -> u64 {
-        self.0.0[CPU].load(Relaxed)
+        self.0.cpu.load(Relaxed)
     }
 
     /// How often and how long, in nanoseconds, was waited for each event, in the order of [`Wait::ALL`]. They are not
     /// reset.
     pub fn waits(&self) -> [(u64, u64); Wait::COUNT] {
-        let at = |i: usize| self.0.0[WAITS + i].load(Relaxed);
-        std::array::from_fn(|i| (at(2 * i), at(2 * i + 1)))
+        let mut all = [(0, 0); Wait::COUNT];
+        self.0.waits.lock().iter().for_each(|(wait, count, ns)| all[*wait as usize] = (*count, *ns));
+        all
     }
 
     /// Sets all but the waits to zero (FLUSH STATUS, COM_RESET_CONNECTION).
     pub fn reset(&self) {
-        self.0.0[..WAITS].iter().for_each(|c| c.store(0, Relaxed));
+        self.0.reset();
     }
 }
 
@@ -98,7 +165,8 @@ impl Default for SessionCounters {
 
 impl Drop for SessionCounters {
     fn drop(&mut self) {
-        self.0.0.iter().for_each(|c| c.store(0, Relaxed));
+        self.0.reset();
+        self.0.waits.lock().clear();
         if CURRENT.get().0.is_some_and(|c| std::ptr::eq(c, self.0)) {
             CURRENT.set(Current(None));
         }
@@ -110,8 +178,7 @@ impl Drop for SessionCounters {
 #[inline(always)]
 pub(crate) fn bump(c: Counter, n: u64) {
     if let Current(Some(cells)) = CURRENT.get() {
-        let cell = &cells.0[c as usize];
-        cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
+        cells.add(c, n);
     }
 }
 
@@ -119,8 +186,7 @@ pub(crate) fn bump(c: Counter, n: u64) {
 pub(crate) fn bump_all<const N: usize>(some: [(Counter, u64); N]) {
     if let Current(Some(cells)) = CURRENT.get() {
         for (c, n) in some {
-            let cell = &cells.0[c as usize];
-            cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
+            cells.add(c, n);
         }
     }
 }
@@ -129,8 +195,10 @@ pub(crate) fn bump_all<const N: usize>(some: [(Counter, u64); N]) {
 /// whole server. Where a session waits without a stack, its thread has nothing of it then, and says it later.
 pub fn session_waited(why: Wait, ns: u64) {
     if let Current(Some(cells)) = CURRENT.get() {
-        for (cell, n) in cells.0[WAITS + 2 * why as usize..].iter().zip([1, ns]) {
-            cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
+        let mut waits = cells.waits.lock();
+        match waits.iter_mut().find(|(wait, ..)| *wait == why) {
+            Some((_, count, sum)) => (*count, *sum) = (*count + 1, sum.wrapping_add(ns)),
+            None => waits.push((why, 1, ns)),
         }
     }
 }
@@ -155,7 +223,7 @@ pub fn cpu_from(thread_ns: u64) {
 pub fn cpu_upto(thread_ns: u64) {
     let since = SINCE.replace(0);
     if let (Current(Some(cells)), 1..) = (CURRENT.get(), since) {
-        let cell = &cells.0[CPU];
+        let cell = &cells.cpu;
         cell.store(cell.load(Relaxed).wrapping_add(thread_ns.saturating_sub(since)), Relaxed);
     }
 }
@@ -176,6 +244,23 @@ pub fn take_up(current: Current) {
 mod tests {
     use super::*;
     use crate::{add, count, sub};
+
+    #[test]
+    fn all_counters_of_sessions_have_a_place_and_the_frequent_ones_are_at_hand() {
+        let session = SessionCounters::new();
+        session.enter();
+        Counter::ALL.iter().for_each(|c| add(*c, 1 + *c as u64));
+        session.leave();
+        let want = |c: &Counter| if c.scope() == Scope::Both { 1 + *c as u64 } else { 0 };
+        assert!(Counter::ALL.iter().all(|c| session.get(*c) == want(c)));
+        Counter::ALL.iter().for_each(|c| sub(*c, 1 + *c as u64));
+        for c in [Counter::ComStmtClose, Counter::SortMergePasses, Counter::HandlerReadPrev, Counter::HandlerRollback] {
+            assert!(usize::from(PLACES.0[c as usize]) < HOT, "{c:?}");
+        }
+        assert!(size_of::<Cells>() <= 12 * 64);
+        session.reset();
+        assert!(Counter::ALL.iter().all(|c| session.get(*c) == 0));
+    }
 
     #[test]
     fn a_session_counts_only_while_it_runs() {

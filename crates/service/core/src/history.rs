@@ -8,7 +8,7 @@ use crate::event_names;
 use crate::kept::KeptText;
 use gannet_base::Sequence;
 use gannet_base::sync::Mutex;
-use gannet_base::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use gannet_base::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_parser::{LexMode, digest};
 use gannet_telemetry::{DigestKey, Execution, WORK};
 use gannet_types::ErrorCode;
@@ -24,6 +24,10 @@ pub const TEXT_BYTES: usize = 1024;
 
 /// Words of a text that need no lock.
 const TEXT_WORDS: usize = 16;
+/// Bytes of longer texts and of errors' words that all sessions keep together. Beyond, only the words above stay.
+const MOST_REST: usize = 16 << 20;
+/// What they keep.
+static REST: AtomicUsize = AtomicUsize::new(0);
 /// Figures of an execution: see [`figures`].
 const FIGURES: usize = 9;
 
@@ -57,6 +61,8 @@ pub struct Event {
     said: String,
     /// As it came: [`Event::text`] is for others.
     raw: Vec<u8>,
+    /// The end of it was not kept.
+    cut: bool,
     mode: LexMode,
 }
 
@@ -82,6 +88,7 @@ impl Event {
             error: 0,
             said: String::new(),
             raw,
+            cut: false,
             mode,
         }
     }
@@ -113,7 +120,7 @@ impl Event {
     }
 
     fn is_whole(&self) -> bool {
-        self.raw.len() <= TEXT_BYTES
+        self.raw.len() <= TEXT_BYTES && !self.cut
     }
 }
 
@@ -130,10 +137,34 @@ struct Place {
     length: AtomicU32,
     figures: [AtomicU64; FIGURES],
     text: [AtomicU64; TEXT_WORDS],
+    /// What simple statements have not.
+    more: OnceLock<Box<More>>,
+}
+
+#[derive(Default)]
+struct More {
     /// What it added to the counters, if it added anything.
     work: [AtomicU64; WORK.len()],
     /// What is long or rare: the start of a text that the words do not hold, and the words of an error.
-    rest: Mutex<(Vec<u8>, String)>,
+    rest: Mutex<Rest>,
+}
+
+#[derive(Clone, Default)]
+struct Rest {
+    text: Vec<u8>,
+    said: String,
+}
+
+impl Rest {
+    fn bytes(&self) -> usize {
+        self.text.capacity() + self.said.capacity()
+    }
+}
+
+impl Drop for More {
+    fn drop(&mut self) {
+        REST.fetch_sub(self.rest.lock().bytes(), Relaxed);
+    }
 }
 
 /// A session's last statements.
@@ -161,9 +192,11 @@ pub struct Running<'a> {
 
 const HAS_WORK: u64 = 1;
 const NO_INDEX: u64 = 2;
+const CUT: u64 = 4;
 
-fn figures(e: &Execution, command: Activity, error: u16) -> [u64; FIGURES] {
+fn figures(e: &Execution, command: Activity, error: u16, cut: bool) -> [u64; FIGURES] {
     let flags = if e.work.is_some() { HAS_WORK } else { 0 } | if e.no_index { NO_INDEX } else { 0 };
+    let flags = flags | if cut { CUT } else { 0 };
     [
         e.latency_ns,
         e.locks_ns,
@@ -214,17 +247,17 @@ impl Place {
             length: AtomicU32::new(0),
             figures: Default::default(),
             text: Default::default(),
-            work: Default::default(),
-            rest: Mutex::default(),
+            more: OnceLock::new(),
         }
     }
 
     /// What is in it; `None`: nothing, or its session is writing.
     fn read(&self, thread: u64, mode: LexMode) -> Option<Event> {
         let load = |a: &AtomicU64| a.load(Relaxed);
-        let (mut event, length, words, (long, said)) = self.sequence.read(|| {
-            let (execution, command, error) =
-                execution(self.figures.each_ref().map(load), self.work.each_ref().map(load));
+        let (mut event, length, words, rest) = self.sequence.read(|| {
+            let (figures, more) = (self.figures.each_ref().map(load), self.more.get());
+            let work = more.map_or([0; WORK.len()], |more| more.work.each_ref().map(load));
+            let (execution, command, error) = execution(figures, work);
             let digest = u128::from(load(&self.digest[0])) << 64 | u128::from(load(&self.digest[1]));
             let event = Event {
                 number: load(&self.number),
@@ -237,19 +270,21 @@ impl Place {
                 error,
                 said: String::new(),
                 raw: Vec::new(),
+                cut: figures[FIGURES - 1] & CUT != 0,
                 mode,
             };
-            (event, self.length.load(Relaxed) as usize, self.text.each_ref().map(load), self.rest.lock().clone())
+            let rest = more.map_or_else(Rest::default, |more| more.rest.lock().clone());
+            (event, self.length.load(Relaxed) as usize, self.text.each_ref().map(load), rest)
         })?;
         if event.number == 0 {
             return None;
         }
-        event.raw = if length > TEXT_WORDS * 8 {
-            long
+        event.raw = if length > TEXT_WORDS * 8 && !event.cut {
+            rest.text
         } else {
             words.iter().flat_map(|w| w.to_le_bytes()).take(length).collect()
         };
-        event.said = said;
+        event.said = rest.said;
         Some(event)
     }
 }
@@ -264,25 +299,25 @@ impl History {
         let digest = ended.digest.map_or(0, |d| d.0);
         let error = ended.error.map_or(0, |(number, _)| number);
         place.sequence.write(|| {
-            if running.length as usize > TEXT_WORDS * 8 || ended.error.is_some() {
-                place.keep_rest(running, ended);
-            }
+            let long = running.length as usize > TEXT_WORDS * 8;
+            let cut = (long || ended.error.is_some()) && !place.keep_rest(running, ended) && long;
             place.number.store(count + 1, Relaxed);
             place.started_ns.store(ended.started_ns, Relaxed);
             place.digest[0].store((digest >> 64) as u64, Relaxed);
             place.digest[1].store(digest as u64, Relaxed);
             place.schema.store(ended.schema, Relaxed);
             place.length.store(running.length, Relaxed);
-            if running.text == 0 || running.text != place.which.load(Relaxed) {
+            if cut || running.text == 0 || running.text != place.which.load(Relaxed) {
                 place.keep_text(running);
             }
             place
                 .figures
                 .iter()
-                .zip(figures(ended.execution, running.command, error))
+                .zip(figures(ended.execution, running.command, error, cut))
                 .for_each(|(to, n)| to.store(n, Relaxed));
-            for (to, n) in place.work.iter().zip(ended.execution.work.iter().flatten()) {
-                to.store(*n, Relaxed);
+            if let Some(work) = &ended.execution.work {
+                let more = place.more.get_or_init(Box::default);
+                more.work.iter().zip(work).for_each(|(to, n)| to.store(*n, Relaxed));
             }
         });
         self.count.store(count + 1, Relaxed);
@@ -330,19 +365,29 @@ impl Place {
         }
     }
 
+    /// `false`: there is no room for it.
     #[cold]
-    fn keep_rest(&self, running: &Running<'_>, ended: &Ended<'_>) {
-        let rest = &mut *self.rest.lock();
-        rest.0.clear();
-        if running.length as usize > TEXT_WORDS * 8
-            && let Some(long) = &*running.long.lock()
-        {
-            rest.0.extend_from_slice(&long[..long.len().min(TEXT_BYTES + 4)]);
+    fn keep_rest(&self, running: &Running<'_>, ended: &Ended<'_>) -> bool {
+        let rest = &mut *self.more.get_or_init(Box::default).rest.lock();
+        rest.text.clear();
+        rest.said.clear();
+        let (before, said) = (rest.bytes(), ended.error.map_or("", |(_, said)| said));
+        let long = running.long.lock();
+        let text = long.as_deref().filter(|_| running.length as usize > TEXT_WORDS * 8).unwrap_or_default();
+        let text = &text[..text.len().min(TEXT_BYTES + 4)];
+        let wanted = text.len().max(rest.text.capacity()) + said.len().max(rest.said.capacity());
+        if wanted > before && REST.load(Relaxed) + (wanted - before) > MOST_REST {
+            return false;
         }
-        rest.1.clear();
-        if let Some((_, said)) = ended.error {
-            rest.1.push_str(said);
+        rest.text.reserve_exact(text.len());
+        rest.text.extend_from_slice(text);
+        rest.said.reserve_exact(said.len());
+        rest.said.push_str(said);
+        let now = rest.bytes();
+        if now != before {
+            REST.fetch_add(now.wrapping_sub(before), Relaxed);
         }
+        true
     }
 }
 

@@ -199,8 +199,8 @@ kinds! {
     RELEASE_SAVEPOINT = session("RELEASE SAVEPOINT");
     XA = session("XA");
     LOCK_TABLES = session("LOCK TABLES").counted(Counter::ComLockTables).commits().in_programs(Programs::Nowhere("LOCK"));
-    LOCK_INSTANCE = session("LOCK INSTANCE").in_programs(Programs::Nowhere("LOCK INSTANCE"));
-    UNLOCK_INSTANCE = session("UNLOCK INSTANCE").in_programs(Programs::Nowhere("UNLOCK INSTANCE"));
+    LOCK_INSTANCE = session("LOCK INSTANCE").counted(Counter::ComLockInstance).in_programs(Programs::Nowhere("LOCK INSTANCE"));
+    UNLOCK_INSTANCE = session("UNLOCK INSTANCE").counted(Counter::ComUnlockInstance).in_programs(Programs::Nowhere("UNLOCK INSTANCE"));
     UNLOCK_TABLES = session("UNLOCK TABLES").counted(Counter::ComUnlockTables).in_programs(Programs::Nowhere("UNLOCK"));
     SET = session("SET").with(Secrets::Texts);
     SET_STATEMENT = session("SET STATEMENT").with(Secrets::Texts);
@@ -265,8 +265,8 @@ kinds! {
     IMPORT_TABLE = missing("IMPORT TABLE");
     PURGE_LOGS = session("PURGE BINARY LOGS").in_programs(Programs::All);
     REPLICATION = session("replication").in_programs(Programs::Procedures("replication")).with(Secrets::Literals);
-    SIGNAL = session("SIGNAL").not_prepared();
-    RESIGNAL = session("RESIGNAL").not_prepared().keeps_diagnostics();
+    SIGNAL = session("SIGNAL").not_prepared().counted(Counter::ComSignal);
+    RESIGNAL = session("RESIGNAL").not_prepared().counted(Counter::ComResignal).keeps_diagnostics();
 }
 
 fn of_storage(s: &ast::StorageStatement) -> &'static Kind {
@@ -411,6 +411,8 @@ pub fn counter(statement: &Statement) -> Option<Counter> {
             ast::ExplainTarget::Connection(_) => of(statement).counter,
         },
         Statement::Show(show) => counter_of_show(&show.kind),
+        Statement::Storage(s) => counter_of_storage(s).or(of(statement).counter),
+        Statement::Replication(r) => counter_of_replication(r),
         other => of(other).counter,
     }
 }
@@ -420,6 +422,32 @@ pub fn count_statement(statement: &Statement) {
     if let Some(c) = counter(statement) {
         count(c);
     }
+}
+
+fn counter_of_storage(s: &ast::StorageStatement) -> Option<Counter> {
+    use ast::{StorageObject as Object, StorageVerb as Verb};
+    Some(match (s.object, s.verb) {
+        (Object::Server, Verb::Create) => Counter::ComCreateServer,
+        (Object::Server, Verb::Alter) => Counter::ComAlterServer,
+        (Object::Server, Verb::Drop) => Counter::ComDropServer,
+        (Object::ResourceGroup, Verb::Create) => Counter::ComCreateResourceGroup,
+        (Object::ResourceGroup, Verb::Alter) => Counter::ComAlterResourceGroup,
+        (Object::ResourceGroup, Verb::Drop) => Counter::ComDropResourceGroup,
+        (Object::ResourceGroup, Verb::Set) => Counter::ComSetResourceGroup,
+        _ => return None,
+    })
+}
+
+fn counter_of_replication(r: &ast::Replication) -> Option<Counter> {
+    Some(match r {
+        ast::Replication::ChangeSource { .. } => Counter::ComChangeReplicationSource,
+        ast::Replication::ChangeFilter { .. } => Counter::ComChangeReplFilter,
+        ast::Replication::Replica { start: true, .. } => Counter::ComReplicaStart,
+        ast::Replication::Replica { start: false, .. } => Counter::ComReplicaStop,
+        ast::Replication::PurgeLogs { before: Some(_), .. } => Counter::ComPurgeBeforeDate,
+        ast::Replication::PurgeLogs { .. } => Counter::ComPurge,
+        ast::Replication::Group { .. } => return None,
+    })
 }
 
 /// As [`counter`], of those SHOWs that are not counted where they are run.

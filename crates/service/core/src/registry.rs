@@ -18,7 +18,7 @@ use gannet_base::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Atom
 use gannet_base::sync::{Mutex, RwLock};
 use gannet_parser::LexMode;
 use gannet_runtime::{Interrupt, LastWord, TaskContext, Wait, Waker};
-use gannet_telemetry::{Counter, Execution, SessionCounters};
+use gannet_telemetry::{Counter, Execution, SessionCounters, count};
 use gannet_wire::compress::Algorithm;
 use gannet_wire::tls::Agreed;
 use std::borrow::Cow;
@@ -115,6 +115,9 @@ pub struct Who {
     pub database: Option<Arc<str>>,
 }
 
+/// Bytes of the longest connection attributes of a login so far.
+static LONGEST_ATTRIBUTES: AtomicU64 = AtomicU64::new(0);
+
 /// Bytes of connection attributes that are kept (`performance_schema_session_connect_attrs_size`).
 const ATTRIBUTES: usize = 512;
 
@@ -151,7 +154,9 @@ impl Entry {
                 lost += size(a);
             }
         }
+        LONGEST_ATTRIBUTES.fetch_max(given.iter().map(size).sum::<usize>() as u64, Relaxed);
         if lost > 0 {
+            count(Counter::AttributesLost);
             kept.push((b"_truncated".to_vec(), lost.to_string().into_bytes()));
         }
         *self.attributes.lock() = kept.into();
@@ -537,6 +542,11 @@ impl Registry {
             entry.progress.store(Progress::In as u8, Relaxed);
         }
         fitted
+    }
+
+    /// Bytes of the longest connection attributes of a login so far.
+    pub fn longest_attributes(&self) -> u64 {
+        LONGEST_ATTRIBUTES.load(Relaxed)
     }
 
     /// Connections whose clients have logged in.

@@ -11,7 +11,8 @@ use crate::vars::Live;
 use gannet_catalog::{StoredTable, Trees, stats};
 use gannet_engine::{EngineError, TreeHandle, TreeId};
 use gannet_runtime::{Unpark, Wait, WallTime, interrupted, now_ns, park};
-use gannet_schema::{RowSource, Table, TableId};
+use gannet_schema::{IndexFigures, RowSource, Table, TableId};
+use gannet_telemetry::{Counter, add};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -46,6 +47,15 @@ impl Wanted {
             places: option("STATS_SAMPLE_PAGES").filter(|n| *n > 0).unwrap_or_else(places).min(10_000),
         }
     }
+}
+
+/// Takes the figures of a table anew.
+pub fn refresh(core: &Core, table: &Table, now_seconds: u64, places: u64) -> Result<(), EngineError> {
+    stats::refresh(&core.engine, table, now_seconds, places)?;
+    // A small index is read from end to end.
+    let pages = |i: &IndexFigures| if i.sampled == 0 { i.leaves } else { i.sampled };
+    add(Counter::InnodbSampledPagesRead, table.statistics.figures().indexes.iter().map(pages).sum());
+    Ok(())
 }
 
 /// The background task; ends when the server stops.
@@ -145,7 +155,7 @@ fn look_at_all(shared: &Arc<Core>, watched: &mut HashMap<TableId, Watched>) {
                 // A table that is dropped meanwhile, or damaged, keeps the figures it has; statements report the
                 // damage.
                 let now = WallTime::now().seconds();
-                let _ = stats::refresh(&shared.engine, table, now, wanted.places);
+                let _ = refresh(shared, table, now, wanted.places);
             }
         }
         let due = watched.saved_ns == 0 || now_ns() >= watched.saved_ns + SAVE_NS;

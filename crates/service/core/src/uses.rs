@@ -28,6 +28,10 @@ pub struct Uses {
     pub io_by_index: TreesSince,
     /// objects_summary_global_by_type.
     pub objects: TreesSince,
+    /// socket_summary_by_instance.
+    pub sockets: FiguresSince,
+    /// socket_summary_by_event_name.
+    pub all_sockets: FiguresSince,
     /// USER_STATISTICS.
     pub users: FiguresSince,
     /// CLIENT_STATISTICS.

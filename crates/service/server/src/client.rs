@@ -4,6 +4,7 @@ use crate::attempt::Attempt;
 use crate::exchange::{packets, read_packet};
 use crate::prepared::{Statements, keep_attributes};
 use crate::wire::Wire;
+use gannet_core::accounts::hosts::Failure;
 use gannet_core::accounts::{Origin, Privilege, Privileges, count_connection, nonce, stands_in_for};
 use gannet_core::registry::{Activity, Who};
 use gannet_runtime::{Conn, Interrupt, Next, Wait, Waker};
@@ -86,6 +87,9 @@ impl Client {
         add(Counter::BytesReceived, packet.len() as u64 + 4);
         match std::mem::take(&mut self.fresh).then(|| gannet_session::init_connect(&mut self.session)) {
             Some(Err(e)) => {
+                if let Ok(ip) = self.session.entry.address.parse() {
+                    self.session.server.accounts.limits.hosts.failed(ip, Failure::InitConnect);
+                }
                 self.session.closing = true;
                 self.session.fail(&mut wire, e);
             }

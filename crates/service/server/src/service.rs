@@ -6,6 +6,7 @@ use crate::login::{Login, LoginStep};
 use crate::transport;
 use gannet_core::Core;
 use gannet_core::accounts::Origin;
+use gannet_core::accounts::hosts::Failure;
 use gannet_core::registry::{Activity, Entry};
 use gannet_core::statement_log::{Argument, Sender};
 use gannet_core::tls::{Handshake, shake_hands};
@@ -98,10 +99,17 @@ impl Connection {
             Origin::Remote(ip) => server.accounts.limits.check_host(ip, most).err(),
             Origin::Local(_) => None,
         };
+        let remote = match origin {
+            Origin::Remote(ip) => Some(ip),
+            Origin::Local(_) => None,
+        };
+        let failed = |why| remote.iter().for_each(|ip| server.accounts.limits.hosts.failed(*ip, why));
         let phase = if let Some(error) = blocked {
+            failed(Failure::Blocked);
             Phase::Refuse(error)
         } else if server.registry.inside() > limit {
             count(Counter::ConnectionErrorsMaxConnections);
+            failed(Failure::Local);
             Phase::Refuse(sql_err!(ConCount))
         } else if server.shutting_down() {
             Phase::Refuse(sql_err!(ServerShutdown))
@@ -251,6 +259,7 @@ impl Connection {
                 if error.code() == ErrorCode::Handshake {
                     self.note_handshake(conn, false);
                 }
+                self.note_failure(conn, Failure::of(&error));
                 self.say(conn, &error);
                 if self.server.logs.general() {
                     let (now, id) = (gannet_runtime::WallTime::now().micros(), self.entry.id);
@@ -288,6 +297,7 @@ impl Connection {
             }
             Handshake::Failed => {
                 self.note_handshake(conn, false);
+                self.note_failure(conn, Failure::Tls);
                 count(Counter::AbortedConnects);
                 Err(Next::Close)
             }
@@ -319,6 +329,12 @@ impl Connection {
     fn note_handshake(&self, conn: &Conn, good: bool) {
         if let Origin::Remote(ip) = origin(conn.peer()) {
             self.server.accounts.limits.handshake(ip, good);
+        }
+    }
+
+    fn note_failure(&self, conn: &Conn, why: Failure) {
+        if let Origin::Remote(ip) = origin(conn.peer()) {
+            self.server.accounts.limits.hosts.failed(ip, why);
         }
     }
 
@@ -459,6 +475,10 @@ impl Service for Connection {
     fn closed(&mut self, conn: &mut Conn) {
         if matches!(self.phase, Phase::Login(_) | Phase::Encrypt(..)) {
             self.note_handshake(conn, false);
+            if !self.told {
+                count(Counter::AbortedConnectsPreauth);
+                self.note_failure(conn, Failure::Handshake);
+            }
         }
         if matches!(self.phase, Phase::Greet | Phase::Login(_))
             && conn.context().pending() == Some(Interrupt::Connection)

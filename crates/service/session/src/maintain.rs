@@ -137,7 +137,7 @@ pub(super) fn maintain_one(session: &Session, kind: ast::MaintenanceKind, t: &ga
     }
     let now = (session.state.statement_time() / 1_000_000) as u64;
     let wanted = Wanted::of(&session.server, t);
-    gannet_catalog::stats::refresh(engine, t, now, wanted.places).map_err(failed)?;
+    gannet_core::statistics::refresh(&session.server, t, now, wanted.places).map_err(failed)?;
     if wanted.persistent {
         session.server.catalog.save_figures(t).map_err(gannet_exec::error::from_catalog)?;
     }

@@ -10,7 +10,7 @@ use crate::error::{CatalogError, CatalogResult};
 use crate::keys::{KIND_ACCOUNT, KIND_BRANCH, KIND_GROUP, KIND_REPLICATION, KIND_SERVER};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
-use gannet_engine::{Engine, TreeHandle};
+use gannet_engine::{Engine, TreeHandle, TreeUses};
 use gannet_schema::{CatalogSnapshot, Change, Own, Table};
 use std::sync::Arc;
 
@@ -22,6 +22,11 @@ pub struct Catalog {
     current: Mutex<Arc<CatalogSnapshot>>,
     /// Temporary tables of sessions that a crash has ended.
     left_over: Mutex<Vec<Table>>,
+}
+
+/// What the dictionary's rows were used for since the start.
+pub fn uses(catalog: &Catalog) -> TreeUses {
+    catalog.tree.uses()
 }
 
 impl Catalog {

@@ -21,7 +21,7 @@ mod words;
 pub use accounts::Accounts;
 pub use alter::{Alteration, Pending};
 pub use build::{Load, NotLoaded};
-pub use catalog::Catalog;
+pub use catalog::{Catalog, uses};
 pub use edit::Edit;
 pub use error::{CatalogError, CatalogResult};
 pub use follow::Gate;

@@ -154,6 +154,9 @@ impl Tree {
         }
         mtr.apply(parent, &PageOp::Remove { pos: left_index as u16 });
         mtr.free(right);
+        if empty {
+            count(Counter::IndexPageDiscards);
+        }
         Ok(true)
     }
 

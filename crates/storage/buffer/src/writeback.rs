@@ -273,7 +273,9 @@ impl Pool {
                 let rest = dirty.split_off(batch(self).min(dirty.len()));
                 count(Counter::LruBatchesFlush);
                 add(Counter::LruBatchFlushPages, dirty.len() as u64);
+                let began = now_ns();
                 self.write_batch(&dirty)?;
+                add(Counter::LruFlushNs, now_ns().saturating_sub(began));
                 freed += self.evict(&mut dirty);
                 dirty = rest;
             }

@@ -37,6 +37,8 @@ pub(crate) struct CheckpointFigures {
     pub(crate) growth: AtomicU64,
     /// Pages a second it aims at; 0 while idle, `u64::MAX` without pauses.
     pub(crate) pace: AtomicU64,
+    /// Percent: [`Load::pressed`].
+    pub(crate) pressed: [AtomicU64; 2],
     /// Checkpoints written.
     pub(crate) count: AtomicU64,
     /// Length of the last whole round in nanoseconds.
@@ -67,13 +69,20 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// 1 at ease, 0 when hard pressed.
-    fn ease(&self) -> f64 {
-        let ease = |x: f64, from: f64, to: f64| ((to - x) / (to - from)).clamp(0.0, 1.0);
+    /// How hard the sweep is pressed by the log's fullness, and by the pool's dirtiness: 0 not at all, 1 as hard as can
+    /// be.
+    fn pressed(&self) -> [f64; 2] {
+        let pressed = |x: f64, from: f64, to: f64| ((x - from) / (to - from)).clamp(0.0, 1.0);
         let fullness = self.age as f64 / self.usable.max(1) as f64;
         let dirtiness = self.dirty as f64 / self.pages.max(1) as f64;
         // A pool that takes new pages all the time is dirty as a matter of course: the cleaner writes what it needs.
-        ease(fullness, 0.65, 0.8).min(ease(dirtiness, 0.75, 0.95))
+        [pressed(fullness, 0.65, 0.8), pressed(dirtiness, 0.75, 0.95)]
+    }
+
+    /// 1 at ease, 0 when hard pressed.
+    fn ease(&self) -> f64 {
+        let [full, dirty] = self.pressed();
+        1.0 - full.max(dirty)
     }
 
     /// How long a round over the whole pool may take, in seconds; 0 means without pauses.
@@ -247,11 +256,22 @@ impl Checkpointer {
     /// Sweeps one sector and moves the checkpoint if that helps.
     fn step(&mut self, sector: usize, next_trx: &impl Fn() -> TrxId) -> Result<()> {
         let mut due = now_ns();
+        // The batch that is written, of which counter and since when.
+        let mut batch: Option<(Counter, u64)> = None;
+        let ended = |batch: Option<(Counter, u64)>| {
+            if let Some((Counter::FlushAdaptive, since)) = batch {
+                add(Counter::FlushAdaptiveNs, now_ns().saturating_sub(since));
+            }
+        };
         let pool = self.pool.clone();
         let swept = pool.sweep_paced(sector, &mut |pages, share| {
+            ended(batch);
             let load = self.load();
             let (batches, written) = load.counters();
             count(batches);
+            let [full, dirty] = load.pressed().map(|part| (part * 100.0) as u64);
+            self.figures.pressed[0].store(full, Relaxed);
+            self.figures.pressed[1].store(dirty, Relaxed);
             add(written, pages as u64);
             let time = (load.round_seconds() * share * 1e9) as u64;
             self.figures.pace.store((pages as u64 * SECOND).checked_div(time).unwrap_or(u64::MAX), Relaxed);
@@ -261,7 +281,9 @@ impl Checkpointer {
                 self.pause((due - now).min(SECOND));
             }
             due = due.max(now.saturating_sub(SECOND / 10));
+            batch = Some((batches, now_ns()));
         });
+        ended(batch);
         let swept = swept?;
         // A pool that has grown has more of them, whose pages may have been changed before this sweep began.
         if self.sectors.len() < self.pool.sectors() {

@@ -129,6 +129,8 @@ pub struct EngineStatus {
     pub log_growth: u64,
     /// Pages a second the checkpointer aims at; 0 while idle, `u64::MAX` without pauses.
     pub checkpoint_pace: u64,
+    /// How hard it is pressed, when it last wrote, by the log's fullness and by the pool's dirtiness: percent.
+    pub checkpoint_pressed: [u64; 2],
     /// Length of the checkpointer's last whole round over the pool, in nanoseconds.
     pub checkpoint_round_ns: u64,
     /// Percent of the log's work redone after the start; 100 when recovery is over.
@@ -310,6 +312,7 @@ impl Engine {
             checkpoints: figures.count.load(Relaxed),
             log_growth: figures.growth.load(Relaxed),
             checkpoint_pace: figures.pace.load(Relaxed),
+            checkpoint_pressed: figures.pressed.each_ref().map(|n| n.load(Relaxed)),
             checkpoint_round_ns: figures.round_ns.load(Relaxed),
             purge_error: s.purge.error.lock().as_ref().map(EngineError::to_string),
         }

@@ -2,6 +2,7 @@
 //! MySQL.
 
 use super::account::{Account, Name, Policy};
+use super::hosts::Hosts;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use gannet_runtime::now_ns;
@@ -31,7 +32,8 @@ struct Failures {
 #[derive(Default)]
 pub struct Limits {
     failures: Mutex<HashMap<Name, Failures>>,
-    hosts: Mutex<HashMap<IpAddr, u64>>,
+    /// Where connections came from.
+    pub hosts: Hosts,
     usage: Mutex<HashMap<Name, Arc<Usage>>>,
 }
 
@@ -152,25 +154,19 @@ impl Limits {
         self.failures.lock().clear();
     }
 
-    /// Error 1129 for a host with too many broken handshakes in a row.
+    /// A connection comes from there. Error 1129 for a host with too many broken handshakes in a row.
     pub fn check_host(&self, ip: IpAddr, max_errors: u64) -> std::result::Result<(), SqlError> {
-        let count = self.hosts.lock().get(&ip).copied().unwrap_or(0);
-        if count >= max_errors { Err(sql_err!(HostIsBlocked, ip)) } else { Ok(()) }
+        if self.hosts.comes(ip) >= max_errors { Err(sql_err!(HostIsBlocked, ip)) } else { Ok(()) }
     }
 
     /// A handshake from a host broke off, or (`good`) came to its end.
     pub fn handshake(&self, ip: IpAddr, good: bool) {
-        let mut hosts = self.hosts.lock();
-        if good {
-            hosts.remove(&ip);
-        } else if hosts.len() < MAX_TRACKED || hosts.contains_key(&ip) {
-            *hosts.entry(ip).or_default() += 1;
-        }
+        self.hosts.handshake(ip, good);
     }
 
     /// FLUSH HOSTS.
     pub fn forget_hosts(&self) {
-        self.hosts.lock().clear();
+        self.hosts.forget();
     }
 }
 

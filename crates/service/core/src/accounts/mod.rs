@@ -15,6 +15,7 @@
 
 mod access;
 mod account;
+pub mod hosts;
 mod limits;
 mod login;
 mod origin;

@@ -1,7 +1,10 @@
 //! What the metrics are made from: see [`super::rows`].
 
 use crate::Core;
-use gannet_engine::{EngineStatus, SpaceUsage};
+use crate::seen::{Moment, Span};
+use gannet_base::sync::Mutex;
+use gannet_catalog::StoredTable;
+use gannet_engine::{EngineStatus, SpaceUsage, TreeUses};
 use gannet_telemetry::{Counter, Wait, WaitTotals, totals, wait_totals};
 
 /// Where a value comes from.
@@ -28,11 +31,82 @@ pub(super) struct Figures {
     totals: Vec<(Counter, u64)>,
     waits: Vec<WaitTotals>,
     space: SpaceUsage,
+    /// Rows of the dictionary.
+    pub(super) system: TreeUses,
+    /// What was counted in the last seconds, and how many milliseconds these are.
+    recent: Moment,
+    /// Locks on tables that sessions hold.
+    pub(super) table_locks: u64,
+    /// Tables whose trees are open.
+    pub(super) open_tables: u64,
+    /// Percent of all processors, in the server itself and in the system on its behalf.
+    pub(super) cpu_percent: (u64, u64),
+}
+
+/// Seconds that InnoDB looks back for averages (`innodb_flushing_avg_loops`).
+const RECENT_MS: u64 = 30_000;
+
+/// What was counted in the last seconds that the sampler has looked at.
+fn recent(core: &Core) -> Moment {
+    let now_ms = gannet_runtime::WallTime::now().micros() / 1000;
+    let mut sum = Moment::default();
+    for moment in core.seen.moments.between(now_ms.saturating_sub(RECENT_MS), u64::MAX, Span::Second) {
+        sum.join(&moment);
+    }
+    sum
+}
+
+/// Processor time at an earlier look: microseconds by the monotonic clock, and of both kinds.
+#[derive(Default)]
+pub(super) struct Looked(Mutex<(u64, (u64, u64), (u64, u64))>);
+
+impl Looked {
+    /// Percent since the look before, which is at least a second ago.
+    fn percent(&self) -> (u64, u64) {
+        let (now_us, (user, system)) = (gannet_runtime::now_ns() / 1000, gannet_runtime::cpu_times_us());
+        let mut looked = self.0.lock();
+        let (at_us, before, _) = *looked;
+        let passed = now_us.saturating_sub(at_us);
+        if at_us == 0 {
+            *looked = (now_us, (user, system), (0, 0));
+        } else if passed >= 1_000_000 {
+            let share = |now: u64, then: u64| now.saturating_sub(then) * 100 / (passed * cores());
+            *looked = (now_us, (user, system), (share(user, before.0), share(system, before.1)));
+        }
+        looked.2
+    }
 }
 
 impl Figures {
-    pub(super) fn of(core: &Core) -> Figures {
-        Figures { engine: core.engine.status(), totals: totals(), waits: wait_totals(), space: core.engine.space() }
+    pub(super) fn of(core: &Core, looked: &Looked) -> Figures {
+        let locks = core.engine.lock_table().metadata_locks();
+        let tables = core.catalog.snapshot();
+        Figures {
+            engine: core.engine.status(),
+            totals: totals(),
+            waits: wait_totals(),
+            space: core.engine.space(),
+            system: gannet_catalog::uses(&core.catalog),
+            recent: recent(core),
+            table_locks: locks.iter().filter(|l| l.granted && l.name.contains('.')).count() as u64,
+            open_tables: tables.all_tables().filter(|t| t.opened_trees().is_some()).count() as u64,
+            cpu_percent: looked.percent(),
+        }
+    }
+
+    /// What a counter has grown by lately.
+    pub(super) fn lately(&self, counter: Counter) -> u64 {
+        self.recent.count(counter as usize)
+    }
+
+    /// What a counter grows by in a second, lately.
+    pub(super) fn rate(&self, counter: Counter) -> u64 {
+        (self.lately(counter) * 1000).checked_div(self.recent.span_ms).unwrap_or(0)
+    }
+
+    /// A time by what took it, on average, in milliseconds.
+    pub(super) fn average_ms(&self, ns: Counter, parts: Counter) -> u64 {
+        (self.total(ns) / 1_000_000).checked_div(self.total(parts)).unwrap_or(0)
     }
 
     pub(super) fn total(&self, counter: Counter) -> u64 {

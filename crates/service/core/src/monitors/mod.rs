@@ -13,7 +13,7 @@ use crate::vars::{Live, Switch, VarId};
 use gannet_base::sync::Mutex;
 use gannet_runtime::{Wait, WallTime};
 use gannet_types::{Result, sql_err};
-use list::{Figures, Kind, Source};
+use list::{Figures, Kind, Looked, Source};
 use std::sync::OnceLock;
 
 struct Metric {
@@ -250,12 +250,13 @@ fn names(pattern: &str, metric: &Metric) -> bool {
 }
 
 /// How all metrics are switched.
-pub struct Monitors(Mutex<Vec<State>>);
+pub struct Monitors(Mutex<Vec<State>>, Looked);
 
 impl Monitors {
     /// Those that are on at the start are since then, microseconds since 1970.
     pub(crate) fn new(started_us: u64) -> Monitors {
-        Monitors(Mutex::new(metrics().iter().map(|m| State::new(m.on.then_some(started_us))).collect()))
+        let states = metrics().iter().map(|m| State::new(m.on.then_some(started_us))).collect();
+        Monitors(Mutex::new(states), Looked::default())
     }
 
     /// Switches what a name, a module or a pattern says.
@@ -269,7 +270,7 @@ impl Monitors {
         if pattern.len() > MOST || pattern.matches('%').count() > 4 || !found {
             return if pattern.is_empty() { Ok(()) } else { Err(sql_err!(WrongValueForVar, variable, pattern)) };
         }
-        let (figures, now_us) = (Figures::of(core), WallTime::now().micros());
+        let (figures, now_us) = (Figures::of(core, &self.1), WallTime::now().micros());
         let mut states = self.0.lock();
         for (metric, state) in metrics().iter().zip(states.iter_mut()).filter(|(m, _)| names(pattern, m)) {
             state.switch(to, metric.is_value(), (figures.read(metric.source), now_us));
@@ -295,7 +296,7 @@ impl Monitors {
 
     /// The rows of INNODB_METRICS.
     pub fn read(&self, core: &Core) -> Vec<Read> {
-        let (figures, now_us) = (Figures::of(core), WallTime::now().micros());
+        let (figures, now_us) = (Figures::of(core, &self.1), WallTime::now().micros());
         let mut states = self.0.lock();
         let both = metrics().iter().zip(states.iter_mut());
         both.map(|(m, state)| state.read(m, figures.read(m.source), now_us)).collect()
@@ -310,7 +311,7 @@ mod tests {
     fn names_are_once_and_have_modules() {
         let mut all: Vec<&str> = metrics().iter().map(|m| &*m.name).collect();
         let own = all.iter().filter(|name| name.starts_with("gannet_")).count();
-        assert!(all.len() - own >= 183, "{} names of InnoDB", all.len() - own);
+        assert!(all.len() - own >= 208, "{} names of InnoDB", all.len() - own);
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), metrics().len());

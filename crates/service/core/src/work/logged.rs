@@ -12,6 +12,7 @@ use gannet_engine::{Parts, Txn};
 use gannet_exec::changes::{Carried, ChangeSink, Images, RowChange, RowWriter};
 use gannet_runtime::WallTime;
 use gannet_schema::{Index, IndexPart, Table};
+use gannet_telemetry::{Counter, add, count};
 use gannet_types::rowref::RowRef;
 use gannet_types::{Result, SqlError, TypeId, sql_err};
 use std::any::Any;
@@ -226,6 +227,9 @@ impl ChangeSink for Logged {
         match end {
             Carried::Committed => {
                 self.carried = !self.gathered.is_empty();
+                if self.carried {
+                    note_written(self.gathered.held(), false);
+                }
                 self.gathered.clear();
             }
             // It goes with the commit.
@@ -343,6 +347,15 @@ pub fn exchange(work: &mut Work, to: &mut RowWriter<'_>) {
     let sink = to.sink.as_deref_mut().map(|sink| sink as &mut dyn Any);
     if let Some(logged) = sink.and_then(|sink| sink.downcast_mut::<Logged>()) {
         std::mem::swap(&mut **work.logged.0.get_or_insert_default(), logged);
+    }
+}
+
+/// So many bytes of a commit are for the binary log.
+pub(super) fn note_written(bytes: usize, spilled: bool) {
+    add(Counter::BinlogBytesWritten, bytes as u64);
+    count(Counter::BinlogCacheUse);
+    if spilled {
+        count(Counter::BinlogCacheDiskUse);
     }
 }
 

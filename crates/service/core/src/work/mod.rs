@@ -204,6 +204,7 @@ impl Work {
         if self.terms.compressed {
             payload.compress();
         }
+        let (bytes, spilled) = (payload.len(), payload.parts().is_none());
         let lsn = match payload.parts() {
             Some(parts) => self.txn.commit_parts_unsynced(parts),
             None => self.txn.commit_with_unsynced(&mut payload),
@@ -221,6 +222,7 @@ impl Work {
             payload.keep();
         }
         done?;
+        logged::note_written(bytes, spilled);
         self.logged.reuse(payload);
         logged::committed(self);
         Ok(())

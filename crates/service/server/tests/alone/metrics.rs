@@ -93,6 +93,14 @@ const AT_LEAST: &[(&str, i64)] = &[
     ("purge_del_mark_records", 2999),
     ("purge_upd_exist_or_extern_records", 1),
     ("cpu_utime_abs", 1),
+    ("dml_system_inserts", 1),
+    ("dml_system_reads", 1),
+    ("sampled_pages_read", 1),
+    ("log_on_buffer_space_no_waits", 100),
+    ("log_on_file_space_no_waits", 100),
+    ("log_writer_wait_loops", 1),
+    ("dblwr_async_requests", 1),
+    ("index_page_discards", 1),
 ];
 
 fn locks(root: &mut Connection, a: &mut Connection, mut b: Connection) -> Connection {
@@ -107,6 +115,8 @@ fn locks(root: &mut Connection, a: &mut Connection, mut b: Connection) -> Connec
     wait_until(root, "a session waits", |c| metric(c, "lock_threads_waiting") == 1);
     // Locks on neighbouring rows are folded, and are none of their own then.
     assert!((1..=100).contains(&metric(root, "lock_rec_locks")));
+    // Both use the table.
+    assert_eq!(metric(root, "lock_table_locks"), 2);
     // Whoever has changed less is the victim: it holds locks alone.
     let a_end = error(a, "UPDATE d.t SET b = 3 WHERE id = 200");
     run(a, "ROLLBACK");
@@ -167,6 +177,7 @@ fn work_moves_the_metrics_of_what_it_does() {
     // A statement that fails on its second row is undone.
     assert_eq!(error(&mut a, "UPDATE d.t SET id = id + 1 WHERE id IN (4, 5) ORDER BY id"), 1062);
     run(&mut a, "COMMIT");
+    assert_eq!(rows(&mut a, "ANALYZE TABLE d.t").len(), 1);
     b = locks(&mut root, &mut a, b);
     run(&mut b, "CREATE INDEX i ON d.t (b, c(10))");
     run(&mut a, "DELETE FROM d.t WHERE id > 1");
@@ -186,6 +197,13 @@ fn work_moves_the_metrics_of_what_it_does() {
     let batches = ["buffer_flush_adaptive", "buffer_flush_sync", "buffer_flush_background"];
     assert!(sum(batches) >= 1 && sum(batches) <= after["buffer_flush_batches"] + 64, "{after:?}");
     assert!(after["trx_undo_slots_used"] >= 0 && after["trx_rseg_current_size"] > 0);
+    assert!(after["log_concurrency_margin"] > 0 && after["metadata_table_reference_count"] >= 2);
+    assert!((0..=100).contains(&(after["cpu_utime_pct"] + after["cpu_stime_pct"])));
+    assert_eq!(after["log_lsn_buf_pool_oldest_approx"], after["log_lsn_buf_pool_oldest_lwm"]);
+    // The sampler has looked at some of these seconds.
+    wait_until(&mut root, "pages a second", |c| metric(c, "buffer_flush_avg_pass") >= 1);
+    let now = metrics(&mut root);
+    assert!(now["buffer_flush_avg_page_rate"] >= 1 && now["log_flush_lsn_avg_rate"] >= 1, "{now:?}");
     assert_eq!(after["buffer_pool_pages_data"] + after["buffer_pool_pages_free"], after["buffer_pool_pages_total"]);
     // What is asked for by status has the same figures.
     let status = |c: &mut Connection, name: &str| rows(c, &format!("SHOW GLOBAL STATUS LIKE '{name}'"))[0][1].clone();

@@ -16,7 +16,6 @@ tables! {
     user_defined_functions by no_rows { UDF_NAME: NAME.not_null(), UDF_RETURN_TYPE: varchar(20).not_null(), UDF_TYPE: varchar(20).not_null(), UDF_LIBRARY: varchar(1024), UDF_USAGE_COUNT: BIGINT }
     setup_meters by no_rows { NAME: varchar(63).not_null(), FREQUENCY: UMEDIUMINT.not_null(), ENABLED: YES_NO.not_null(), DESCRIPTION: varchar(1023) }
     setup_metrics by no_rows { NAME: varchar(63).not_null(), METER: varchar(63).not_null(), METRIC_TYPE: enumeration(&["ASYNC COUNTER", "ASYNC UPDOWN COUNTER", "ASYNC GAUGE COUNTER"]).not_null(), NUM_TYPE: enumeration(&["INTEGER", "DOUBLE"]).not_null(), UNIT: varchar(20), DESCRIPTION: varchar(1023) }
-    host_cache by no_rows { IP: NAME.not_null(), HOST: varchar(255).ascii(), HOST_VALIDATED: YES_NO.not_null(), SUM_CONNECT_ERRORS: BIGINT.not_null(), COUNT_HOST_BLOCKED_ERRORS: BIGINT.not_null(), COUNT_NAMEINFO_TRANSIENT_ERRORS: BIGINT.not_null(), COUNT_NAMEINFO_PERMANENT_ERRORS: BIGINT.not_null(), COUNT_FORMAT_ERRORS: BIGINT.not_null(), COUNT_ADDRINFO_TRANSIENT_ERRORS: BIGINT.not_null(), COUNT_ADDRINFO_PERMANENT_ERRORS: BIGINT.not_null(), COUNT_FCRDNS_ERRORS: BIGINT.not_null(), COUNT_HOST_ACL_ERRORS: BIGINT.not_null(), COUNT_NO_AUTH_PLUGIN_ERRORS: BIGINT.not_null(), COUNT_AUTH_PLUGIN_ERRORS: BIGINT.not_null(), COUNT_HANDSHAKE_ERRORS: BIGINT.not_null(), COUNT_PROXY_USER_ERRORS: BIGINT.not_null(), COUNT_PROXY_USER_ACL_ERRORS: BIGINT.not_null(), COUNT_AUTHENTICATION_ERRORS: BIGINT.not_null(), COUNT_SSL_ERRORS: BIGINT.not_null(), COUNT_MAX_USER_CONNECTIONS_ERRORS: BIGINT.not_null(), COUNT_MAX_USER_CONNECTIONS_PER_HOUR_ERRORS: BIGINT.not_null(), COUNT_DEFAULT_DATABASE_ERRORS: BIGINT.not_null(), COUNT_INIT_CONNECT_ERRORS: BIGINT.not_null(), COUNT_LOCAL_ERRORS: BIGINT.not_null(), COUNT_UNKNOWN_ERRORS: BIGINT.not_null(), FIRST_SEEN: timestamp(0).not_null(), LAST_SEEN: timestamp(0).not_null(), FIRST_ERROR_SEEN: timestamp(0), LAST_ERROR_SEEN: timestamp(0) }
     cond_instances by no_rows { NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT }
     mutex_instances by no_rows { NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT, LOCKED_BY_THREAD_ID: UBIGINT }
     rwlock_instances by no_rows { NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT, WRITE_LOCKED_BY_THREAD_ID: UBIGINT, READ_LOCKED_BY_COUNT: UINT.not_null() }
@@ -45,8 +44,6 @@ tables! {
     memory_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + MEMORY
     events_stages_summary_global_by_event_name by no_rows, reset by nothing {  } + EVENT + TIMED
     events_waits_summary_by_instance by no_rows, reset by nothing { EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED
-    socket_summary_by_event_name by no_rows, reset by nothing {  } + EVENT + TIMED + READ + SOCKET_BYTES_READ + WRITE + SOCKET_BYTES_WRITTEN + MISC
-    socket_summary_by_instance by no_rows, reset by nothing { EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED + READ + SOCKET_BYTES_READ + WRITE + SOCKET_BYTES_WRITTEN + MISC
 }
 
 /// There is nothing to forget.

@@ -176,7 +176,12 @@ fn by(state: &State, of: Of) -> Result<BTreeMap<Key, Account>> {
 
 /// The same, whoever asks.
 pub(super) fn all_by(state: &State, of: Of) -> BTreeMap<Key, Account> {
-    let registry = &state.server.registry;
+    all_of(&state.server, of)
+}
+
+/// The same.
+pub(super) fn all_of(core: &Core, of: Of) -> BTreeMap<Key, Account> {
+    let registry = &core.registry;
     let mut all = registry.ledger.ended(of);
     for entry in registry.all() {
         let (user, host) = entry.account();

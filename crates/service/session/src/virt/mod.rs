@@ -25,6 +25,7 @@ mod ran;
 mod replication;
 mod runtime;
 mod seen;
+mod sockets;
 mod transactions;
 mod usage;
 mod variables;
@@ -135,6 +136,7 @@ fn declared() -> &'static [Declared] {
             prepared::PERFORMANCE_SCHEMA,
             variables::PERFORMANCE_SCHEMA,
             waited::PERFORMANCE_SCHEMA,
+            sockets::PERFORMANCE_SCHEMA,
             noted::PERFORMANCE_SCHEMA,
             empty::PERFORMANCE_SCHEMA,
             accounts::MYSQL,

@@ -90,7 +90,7 @@ fn sockets(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
         let remote = !e.address.is_empty();
         let idle = e.activity().0 == Activity::Sleep;
         emit(&[
-            text(if remote { "wait/io/socket/sql/client_connection" } else { "wait/io/socket/sql/server_unix_socket" }),
+            text(super::sockets::SOCKET),
             Value::UInt(e.id),
             Value::UInt(e.id),
             Value::Int(e.id as i64),

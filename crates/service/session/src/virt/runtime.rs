@@ -132,6 +132,7 @@ pub(crate) fn process_row(e: &Entry) -> [Value; 8] {
 }
 
 pub(super) fn processlist(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    gannet_telemetry::count(Counter::DeprecatedProcesslist);
     visible(state).iter().try_for_each(|e| emit(&process_row(e)))
 }
 

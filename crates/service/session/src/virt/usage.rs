@@ -197,7 +197,7 @@ fn figures(total: u64, account: &Account) -> Vec<u64> {
         sum(|d| d.cpu_ns) / 1000,
         count(Counter::BytesReceived),
         count(Counter::BytesSent),
-        0,
+        count(Counter::BinlogBytesWritten),
         sum(|d| d.rows_examined),
         sum(|d| d.rows_sent),
         count(Counter::HandlerDelete),
