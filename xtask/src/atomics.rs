@@ -55,7 +55,7 @@ const WORKLOADS: &[Workload] = &[
             ("storage/buffer/src/pool.rs", 0.5, "frames in use: pages of undo, pages read in"),
             ("storage/log/src/ring.rs", 1.1, "log space: the change, which commits too"),
             ("foundation/telemetry/src/digest.rs", 1.1, "the count of the thread's own figures of the digest"),
-            ("service/session/src/later.rs", 1.1, "the same, when the reply leaves"),
+            ("service/session/src/later.rs", 2.1, "the same, and the prepared statement's own, when the reply leaves"),
             ("storage/log/src/idle.rs", 1.1, "the log writer's flag that it is wanted"),
             ("storage/log/src/waiters.rs", 2.1, "the list of those who wait for the log"),
             ("storage/log/src/log.rs", 1.1, "a waker's count"),

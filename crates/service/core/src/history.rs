@@ -25,7 +25,7 @@ pub const TEXT_BYTES: usize = 1024;
 /// Words of a text that need no lock.
 const TEXT_WORDS: usize = 16;
 /// Bytes of longer texts and of errors' words that all sessions keep together. Beyond, only the words above stay.
-const MOST_REST: usize = 16 << 20;
+const MOST_REST: usize = 8 << 20;
 /// What they keep.
 static REST: AtomicUsize = AtomicUsize::new(0);
 /// Figures of an execution: see [`figures`].

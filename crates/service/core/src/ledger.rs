@@ -175,20 +175,22 @@ pub fn add_errors(to: &mut Errors, more: &Errors) {
 /// Cells of one kind, written by one session.
 pub(crate) struct Cells {
     kind: AtomicU16,
-    sums: [AtomicU64; SUMS],
+    sums: [AtomicU64; PLAIN],
+    /// Of the counters [`WORK`]; made by the first statement that has any.
+    work: OnceLock<Box<[AtomicU64; WORK.len()]>>,
     min_ns: AtomicU64,
     max_ns: AtomicU64,
 }
 
-/// Sums of [`Did`] before those of [`WORK`].
+/// Sums of [`Did`] but those of [`WORK`].
 const PLAIN: usize = 10;
-const SUMS: usize = PLAIN + WORK.len();
 
 impl Cells {
     pub(crate) fn new() -> Self {
         Cells {
             kind: AtomicU16::new(0),
-            sums: [const { AtomicU64::new(0) }; SUMS],
+            sums: [const { AtomicU64::new(0) }; PLAIN],
+            work: OnceLock::new(),
             min_ns: AtomicU64::new(u64::MAX),
             max_ns: AtomicU64::new(0),
         }
@@ -196,7 +198,7 @@ impl Cells {
 
     #[inline]
     pub(crate) fn add(&self, e: &Execution) {
-        let [count, total, locks, cpu, errors, warnings, affected, sent, examined, no_index, work @ ..] = &self.sums;
+        let [count, total, locks, cpu, errors, warnings, affected, sent, examined, no_index] = &self.sums;
         let bump = |cell: &AtomicU64, n: u64| cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
         bump(count, 1);
         bump(total, e.latency_ns);
@@ -216,6 +218,7 @@ impl Cells {
             }
         }
         if let Some(done) = &e.work {
+            let work = self.work.get_or_init(|| Box::new([const { AtomicU64::new(0) }; WORK.len()]));
             work.iter().zip(done).for_each(|(cell, n)| bump(cell, *n));
         }
         if e.latency_ns < self.min_ns.load(Relaxed) {
@@ -228,19 +231,8 @@ impl Cells {
 
     pub(crate) fn read(&self) -> Did {
         let sums = self.sums.each_ref().map(|n| n.load(Relaxed));
-        let [
-            count,
-            total_ns,
-            locks_ns,
-            cpu_ns,
-            errors,
-            warnings,
-            rows_affected,
-            rows_sent,
-            rows_examined,
-            no_index,
-            ..,
-        ] = sums;
+        let [count, total_ns, locks_ns, cpu_ns, errors, warnings, rows_affected, rows_sent, rows_examined, no_index] =
+            sums;
         Did {
             count,
             total_ns,
@@ -254,12 +246,13 @@ impl Cells {
             rows_sent,
             rows_examined,
             no_index,
-            work: std::array::from_fn(|i| sums[PLAIN + i]),
+            work: self.work.get().map_or([0; WORK.len()], |work| work.each_ref().map(|n| n.load(Relaxed))),
         }
     }
 
     pub(crate) fn clear(&self) {
-        self.sums.iter().chain([&self.max_ns]).for_each(|n| n.store(0, Relaxed));
+        let work = self.work.get().into_iter().flat_map(|work| work.iter());
+        self.sums.iter().chain(work).chain([&self.max_ns]).for_each(|n| n.store(0, Relaxed));
         self.min_ns.store(u64::MAX, Relaxed);
     }
 }

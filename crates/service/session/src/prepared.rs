@@ -69,7 +69,7 @@ impl Counted {
         let (core, entry) = (session.server.clone(), session.entry.clone());
         core.prepared.fetch_add(1, Ordering::Relaxed);
         add(Counter::PreparedStmtCount, 1);
-        session.prepared += 1;
+        session.prepared = session.prepared.wrapping_add(1).max(1);
         let mode = lex_mode(session.settings.exec.sql_mode);
         let prepare_ns = now_ns().saturating_sub(began_ns);
         let instance = Arc::new(Instance::new(

@@ -17,9 +17,15 @@ tables! {
 }
 
 /// Of others as they were at the end of their last commands.
-fn variables(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    for entry in visible(state) {
-        let mut send = |name: &str, value: &str| emit(&[Value::UInt(entry.id), text(name), text(value)]);
+fn variables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    // There are many rows, and what asks for them most often knows which.
+    let (thread, variable) = (equals.text("THREAD_ID"), equals.text("VARIABLE_NAME"));
+    for entry in visible(state).iter().filter(|e| thread.as_ref().is_none_or(|id| *id == e.id.to_string())) {
+        let wanted = |name: &str| variable.as_ref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(name));
+        let mut send = |name: &str, value: &str| match wanted(name) {
+            true => emit(&[Value::UInt(entry.id), text(name), text(value)]),
+            false => Ok(()),
+        };
         if entry.id == state.entry.id {
             let own = |name: &str| find(name).is_some_and(|id| id.def().scope != Scope::Global);
             each(state, false, own, &mut send)?;
