@@ -182,6 +182,10 @@ impl Column {
                 t.nulls.push(true, t.ends.len());
                 t.ends.push(t.bytes.len() as u32);
             }
+            // Most of what has no vector of its own, without a call.
+            (Column::Values(v), ValueRef::Decimal(x)) => v.push(Value::Decimal(x)),
+            (Column::Values(v), ValueRef::Date(x)) => v.push(Value::Date(x)),
+            (Column::Values(v), ValueRef::DateTime(x, digits)) => v.push(Value::DateTime(x, digits)),
             (Column::Values(v), value) => v.push(value.to_owned()),
             (_, value) => {
                 self.generalise();

@@ -1,7 +1,7 @@
 //! Comparison of values, and keys that stand for them: for hashing (equal bytes = equal values) and for sorting (bytes
 //! order as values do).
 
-use crate::{batch::Column, context::Cx, long, long::shorter, numbered::INTEGER};
+use crate::{batch::Column, context::Cx, long, long::shorter, numbered};
 use gannet_plan::expr::{CompareOp, Comparison};
 use gannet_types::{
     Result, SqlType, TypeId, ValueRef,
@@ -95,7 +95,15 @@ pub(crate) fn append_domain_key(
             out.push(0);
             return Ok(false);
         }
-        // What coercion leaves as it is.
+        // What coercion leaves as it is. Every month has 28 days; what is later may be no date.
+        (Comparison::Datetime, ValueRef::DateTime(at, _)) if at.day() <= 28 => {
+            append_equality_key(value, out);
+            return Ok(true);
+        }
+        (Comparison::Datetime, ValueRef::Date(date)) if date.day() <= 28 => {
+            append_equality_key(value, out);
+            return Ok(true);
+        }
         (Comparison::Integer, ValueRef::Int(_)) | (Comparison::Double, ValueRef::Double(_)) => {
             append_equality_key(value, out);
             return Ok(true);
@@ -126,8 +134,16 @@ pub(crate) fn append_value_key(value: ValueRef<'_>, ty: &SqlType, out: &mut Vec<
             append_equality_key(ValueRef::Str(text, ty.collation), out);
         }
         // Digits that the type does not have tell no values apart: `SELECT DISTINCT a / b`.
-        ValueRef::Decimal(d) if ty.id == TypeId::Decimal && d.scale() > ty.scale => {
-            append_equality_key(ValueRef::Decimal(d.round(ty.scale).unwrap_or(d)), out);
+        ValueRef::Decimal(d) if ty.id == TypeId::Decimal => {
+            let digits = if d.scale() == ty.scale { Some(d) } else { d.round(ty.scale) };
+            match digits.and_then(|d| i64::try_from(d.to_i128()?).ok()) {
+                Some(few) => {
+                    out.push(numbered::DECIMAL);
+                    out.extend_from_slice(&few.to_be_bytes());
+                }
+                None if d.scale() > ty.scale => append_equality_key(ValueRef::Decimal(digits.unwrap_or(d)), out),
+                None => append_equality_key(value, out),
+            }
         }
         other => append_equality_key(other, out),
     }
@@ -149,9 +165,9 @@ fn append_equality_key(value: ValueRef<'_>, out: &mut Vec<u8>) {
     };
     match value {
         ValueRef::Null => tagged(0, &[]),
-        ValueRef::Int(v) => tagged(INTEGER, &v.to_be_bytes()),
+        ValueRef::Int(v) => tagged(numbered::INTEGER, &v.to_be_bytes()),
         ValueRef::UInt(v) => match i64::try_from(v) {
-            Ok(v) => tagged(INTEGER, &v.to_be_bytes()),
+            Ok(v) => tagged(numbered::INTEGER, &v.to_be_bytes()),
             Err(_) => tagged(13, &v.to_be_bytes()),
         },
         ValueRef::Decimal(v) => {
@@ -163,10 +179,10 @@ fn append_equality_key(value: ValueRef<'_>, out: &mut Vec<u8>) {
         }
         ValueRef::Float(v) => tagged(3, &(f64::from(v) + 0.0).to_bits().to_be_bytes()),
         ValueRef::Double(v) => tagged(3, &(v + 0.0).to_bits().to_be_bytes()),
-        ValueRef::Date(v) => tagged(4, &v.to_datetime().packed().to_be_bytes()),
-        ValueRef::DateTime(v, _) => tagged(4, &v.packed().to_be_bytes()),
-        ValueRef::Timestamp(v, _) => tagged(5, &v.unix_micros().to_be_bytes()),
-        ValueRef::Time(v, _) => tagged(6, &v.packed().to_be_bytes()),
+        ValueRef::Date(v) => tagged(numbered::DATE, &v.to_datetime().packed().to_be_bytes()),
+        ValueRef::DateTime(v, _) => tagged(numbered::DATE, &v.packed().to_be_bytes()),
+        ValueRef::Timestamp(v, _) => tagged(numbered::INSTANT, &v.unix_micros().to_be_bytes()),
+        ValueRef::Time(v, _) => tagged(numbered::TIME, &v.packed().to_be_bytes()),
         ValueRef::Year(v) => tagged(7, &v.to_be_bytes()),
         ValueRef::Bit(v, _) => tagged(8, &v.to_be_bytes()),
         ValueRef::Enum(v, _) => tagged(9, &v.to_be_bytes()),

@@ -117,12 +117,20 @@ impl Numbered {
 
 /// What the bytes of an integer's key begin with; eight bytes follow. Those of several values are longer.
 pub(crate) const INTEGER: u8 = 1;
+/// The same of a DATE or DATETIME, a TIMESTAMP, a TIME, and of the digits of a DECIMAL whose scale is known.
+pub(crate) const DATE: u8 = 4;
+pub(crate) const INSTANT: u8 = 5;
+pub(crate) const TIME: u8 = 6;
+pub(crate) const DECIMAL: u8 = 14;
+
+/// What the bytes of a key of eight bytes begin with: an integer's, a date's, a time's, a DECIMAL's of few digits.
+const WORDS: [u8; 5] = [INTEGER, DATE, INSTANT, TIME, DECIMAL];
 
 /// A key of a row.
 #[derive(Clone, Copy)]
 pub(crate) enum Key<'k> {
-    /// One integer.
-    Integer(i64),
+    /// One value of eight bytes, and what its bytes begin with.
+    Word(u8, i64),
     /// Anything else.
     Bytes(&'k [u8]),
 }
@@ -131,20 +139,34 @@ impl<'k> Key<'k> {
     /// The key whose bytes `append_domain_key` or `append_value_key` made.
     #[inline]
     pub(crate) fn of(bytes: &'k [u8]) -> Key<'k> {
-        let number = match bytes {
-            [INTEGER, number @ ..] => number.try_into().ok().map(i64::from_be_bytes),
-            _ => None,
-        };
-        number.map_or(Key::Bytes(bytes), Key::Integer)
+        if let [tag, word @ ..] = bytes
+            && WORDS.contains(tag)
+            && let Ok(word) = word.try_into()
+        {
+            return Key::Word(*tag, i64::from_be_bytes(word));
+        }
+        Key::Bytes(bytes)
+    }
+
+    /// The key of an integer.
+    #[inline]
+    pub(crate) fn integer(number: i64) -> Key<'k> {
+        Key::Word(INTEGER, number)
     }
 
     /// The bytes that it is the key of.
     pub(crate) fn bytes(self) -> Vec<u8> {
         match self {
-            Key::Integer(number) => [&[INTEGER][..], &number.to_be_bytes()].concat(),
+            Key::Word(tag, word) => word_bytes(tag, word).to_vec(),
             Key::Bytes(bytes) => bytes.to_vec(),
         }
     }
+}
+
+fn word_bytes(tag: u8, word: i64) -> [u8; 9] {
+    let mut bytes = [tag; 9];
+    bytes[1..].copy_from_slice(&word.to_be_bytes());
+    bytes
 }
 
 /// What a map has for a key: two numbers. The first is not [`NONE`].
@@ -156,36 +178,39 @@ pub(crate) const NONE: u32 = u32::MAX;
 #[derive(Default)]
 pub(crate) struct KeyMap {
     seed: Seed,
-    /// Integers and what they have; [`NONE`] = free. Its length is a power of two.
+    /// Words and what they have; [`NONE`] = free. Its length is a power of two.
     slots: Vec<(i64, Pair)>,
-    integers: usize,
+    words: usize,
+    /// What the bytes of all those words begin with; those of other words are among the other keys.
+    tag: u8,
     others: Numbered,
     of_others: Vec<Pair>,
 }
 
 impl KeyMap {
-    /// Bytes that a key takes: an integer three slots, and room to grow.
+    /// Bytes that a key takes: a word three slots, and room to grow.
     pub(crate) fn cost(key: Key<'_>) -> usize {
         match key {
-            Key::Integer(_) => 3 * size_of::<(i64, Pair)>(),
+            Key::Word(..) => 3 * size_of::<(i64, Pair)>(),
             Key::Bytes(key) => Numbered::cost(key.len()) + size_of::<Pair>(),
         }
     }
 
     /// Bytes that all keys take.
     pub(crate) fn held(&self) -> usize {
-        self.integers * KeyMap::cost(Key::Integer(0)) + self.others.held() + self.of_others.len() * size_of::<Pair>()
+        self.words * KeyMap::cost(Key::integer(0)) + self.others.held() + self.of_others.len() * size_of::<Pair>()
     }
 
     /// What a key has.
     #[inline]
     pub(crate) fn get(&self, key: Key<'_>) -> Option<Pair> {
         match key {
-            Key::Integer(_) if self.slots.is_empty() => None,
-            Key::Integer(key) => {
+            Key::Word(..) if self.slots.is_empty() => None,
+            Key::Word(tag, key) if tag == self.tag => {
                 let (_, found) = self.slots[self.slot(key)];
                 (found.0 != NONE).then_some(found)
             }
+            Key::Word(tag, key) => self.get(Key::Bytes(&word_bytes(tag, key))),
             Key::Bytes(key) => self.others.get(key).map(|number| self.of_others[number]),
         }
     }
@@ -194,18 +219,20 @@ impl KeyMap {
     #[inline]
     pub(crate) fn entry(&mut self, key: Key<'_>, new: Pair) -> (&mut Pair, bool) {
         match key {
-            Key::Integer(key) => {
-                if (self.integers + 1) * 2 > self.slots.len() {
+            Key::Word(tag, key) if tag == self.tag || self.words == 0 => {
+                self.tag = tag;
+                if (self.words + 1) * 2 > self.slots.len() {
                     self.grow();
                 }
                 let slot = self.slot(key);
                 let is_new = self.slots[slot].1.0 == NONE;
                 if is_new {
                     self.slots[slot] = (key, new);
-                    self.integers += 1;
+                    self.words += 1;
                 }
                 (&mut self.slots[slot].1, is_new)
             }
+            Key::Word(tag, key) => self.entry(Key::Bytes(&word_bytes(tag, key)), new),
             Key::Bytes(key) => {
                 let (number, is_new) = self.others.insert(key);
                 if is_new {
@@ -216,7 +243,7 @@ impl KeyMap {
         }
     }
 
-    /// The slot of an integer, or the free one where it belongs.
+    /// The slot of a word, or the free one where it belongs.
     #[inline]
     fn slot(&self, key: i64) -> usize {
         let mask = self.slots.len() - 1;
@@ -263,16 +290,17 @@ mod tests {
     fn a_map_has_the_numbers_of_integers_and_other_keys() {
         let mut map = KeyMap::default();
         let mut model = std::collections::HashMap::new();
-        let bytes = |n: i64| Key::Integer(n).bytes();
+        let bytes = |n: i64| Key::integer(n).bytes();
         for n in 0..20_000u32 {
-            // Integers, some by their bytes, and keys that are none: of a tag that no integer has, and longer.
+            // Integers, some by their bytes, and keys that are none: words of another kind, keys of a tag that no word
+            // has, and longer ones.
             let key = i64::from(n * 7919 % 3001) * if n % 2 == 0 { 1 << 40 } else { -1 };
             let bytes = match n % 4 {
                 0 | 1 => bytes(key),
-                2 => [&[13][..], &key.to_be_bytes()].concat(),
+                2 => [&[if n % 3 == 0 { DATE } else { 13 }][..], &key.to_be_bytes()].concat(),
                 _ => [bytes(key), bytes(key)].concat(),
             };
-            let key = if n % 8 == 0 { Key::Integer(key) } else { Key::of(&bytes) };
+            let key = if n % 8 == 0 { Key::integer(key) } else { Key::of(&bytes) };
             let expected = model.get(&bytes).copied();
             assert_eq!(map.get(key), expected, "{n}");
             let (pair, new) = map.entry(key, (n, 0));
@@ -281,7 +309,7 @@ mod tests {
             assert_eq!(*pair, expected.map_or((n, 1), |(first, seen)| (first, seen + 1)), "{n}");
             model.insert(bytes, *pair);
         }
-        assert!(map.integers > 2000 && map.others.len() > 2000);
-        assert_eq!((map.get(Key::Integer(i64::MIN)), map.get(Key::Bytes(&[0]))), (None, None));
+        assert!(map.words > 2000 && map.others.len() > 2000);
+        assert_eq!((map.get(Key::integer(i64::MIN)), map.get(Key::Bytes(&[0]))), (None, None));
     }
 }

@@ -225,7 +225,7 @@ fn decimal_bits(v: Decimal, scale: u8) -> u64 {
         missing => v.to_i128()?.checked_mul(10i128.checked_pow(u32::from(missing))?),
     });
     // Few digits are a double without a function of the compiler's.
-    double_bits(digits.map_or(beyond, |digits| i64::try_from(digits).map_or(digits as f64, |few| few as f64)))
+    double_bits(digits.map_or(beyond, |digits| i64::try_from(digits).map_or_else(|_| digits as f64, |few| few as f64)))
 }
 
 fn double_bits(v: f64) -> u64 {

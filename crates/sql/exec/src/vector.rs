@@ -15,7 +15,7 @@ use crate::{
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind};
 use gannet_types::collation::LikePattern;
 use gannet_types::{CollationId, Result, TimeZone, TypeId, Value, ValueRef};
-use std::cmp::Ordering;
+use std::{borrow::Cow, cmp::Ordering};
 
 /// The values of `expr` for every row.
 pub fn eval<'p>(expr: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<Column> {
@@ -219,21 +219,20 @@ pub(crate) fn select_among<'p>(
                 None => select_rows(predicate, batch, rows, cx),
             }
         }
-        ExprKind::In { by, negated, arg, list, constant_list: true } => match (&arg.kind, by) {
-            (ExprKind::Column(n), Comparison::Integer | Comparison::String(_)) if !rows.is_empty() => {
-                let column = &batch.columns[*n as usize];
-                if list.len() <= FEW
-                    && let Some(kept) = select_in_few(*by, list, *negated, column, &rows, cx)?
-                {
-                    return Ok(kept);
-                }
-                let set = in_set_of(*by, arg, list, cx)?;
-                let kept = select_in(*by, &set, *negated, column, rows, cx);
-                cx.in_sets.get_or_insert_default().insert(list.as_ptr() as usize, set);
-                kept
+        ExprKind::In { by, negated, arg, list, constant_list: true } if !rows.is_empty() => {
+            let Some(column) = looked_up(arg, *by, batch, cx) else {
+                return select_rows(predicate, batch, rows, cx);
+            };
+            if list.len() <= FEW
+                && let Some(kept) = select_in_few(*by, list, *negated, &column, &rows, cx)?
+            {
+                return Ok(kept);
             }
-            _ => select_rows(predicate, batch, rows, cx),
-        },
+            let set = in_set_of(*by, arg, list, cx)?;
+            let kept = select_in(*by, &set, *negated, &column, rows, cx);
+            cx.in_sets.get_or_insert_default().insert(list.as_ptr() as usize, set);
+            kept
+        }
         _ => select_rows(predicate, batch, rows, cx),
     }
 }
@@ -258,6 +257,23 @@ fn select_any<'p>(args: &'p [Expr], batch: &Batch, rows: Vec<u32>, cx: &mut Cx<'
     Ok(kept)
 }
 
+/// The values that are looked for in a list: a column, or what a loop makes of columns; `None`: this needs to go row by
+/// row.
+fn looked_up<'b, 'p>(arg: &'p Expr, by: Comparison, batch: &'b Batch, cx: &mut Cx<'_, 'p>) -> Option<Cow<'b, Column>> {
+    match (&arg.kind, by) {
+        (ExprKind::Column(n), Comparison::Integer | Comparison::String(_)) => {
+            Some(Cow::Borrowed(&batch.columns[*n as usize]))
+        }
+        (ExprKind::Call(def, args), Comparison::String(_)) => {
+            calls::texts(arg, def, args, batch, cx).map(|made| Cow::Owned(Column::Text(made)))
+        }
+        (ExprKind::Call(..), Comparison::Integer) if arg.ty.id.is_integer() && !arg.ty.unsigned => {
+            integers::column(arg, batch, cx).map(Cow::Owned)
+        }
+        _ => None,
+    }
+}
+
 /// Values of IN lists that short are compared one by one.
 const FEW: usize = 4;
 
@@ -275,7 +291,8 @@ fn select_in_few<'p>(
     for expr in list {
         match fixed(expr, cx) {
             Some(Value::Str(text, own)) if own.charset() == collation.charset() && text.len() < long::LONG => {
-                wanted.push(text);
+                // Most texts are told apart by a prefix.
+                wanted.push((collation.get().sort_prefix(&text), text));
             }
             _ => return Ok(None),
         }
@@ -286,7 +303,9 @@ fn select_in_few<'p>(
             ValueRef::Null => {}
             ValueRef::Str(text, own) if own.charset() == collation.charset() => {
                 cx.check_killed()?;
-                if wanted.iter().any(|w| collation.compare(text, w).is_eq()) != negated {
+                let prefix = collation.get().sort_prefix(text);
+                let mut alike = wanted.iter().filter(|(other, _)| *other == prefix);
+                if alike.any(|(_, w)| collation.compare(text, w).is_eq()) != negated {
                     kept.push(*row);
                 }
             }

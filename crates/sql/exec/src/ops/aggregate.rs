@@ -70,7 +70,7 @@ impl<'b> KeyColumns<'b> {
         if let [Column::Int(values, nulls)] = self.columns
             && !nulls.get(row)
         {
-            return Ok(Key::Integer(values[row]));
+            return Ok(Key::integer(values[row]));
         }
         self.buffer.clear();
         for (column, expr) in self.columns.iter().zip(self.of) {
@@ -370,7 +370,7 @@ impl<'p> Aggregation<'p> {
                         continue;
                     }
                     let key = match columns.as_slice() {
-                        [Column::Int(values, _)] => Key::Integer(values[row]),
+                        [Column::Int(values, _)] => Key::integer(values[row]),
                         _ => {
                             distinct_key(columns, aggregate, row, &mut self.key)?;
                             Key::of(&self.key)

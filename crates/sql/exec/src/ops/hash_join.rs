@@ -280,7 +280,7 @@ impl<'p> HashJoin<'p> {
             && let ExprKind::Column(n) = if right { &r.kind } else { &l.kind }
             && let Column::Int(values, nulls) = &batch.columns[*n as usize]
         {
-            return Ok((!nulls.get(row)).then(|| Key::Integer(values[row])));
+            return Ok((!nulls.get(row)).then(|| Key::integer(values[row])));
         }
         let known = self.key(right, batch, row, buffer, cx)?;
         Ok(known.then(|| Key::of(buffer)))
