@@ -300,7 +300,9 @@ impl History {
         let error = ended.error.map_or(0, |(number, _)| number);
         place.sequence.write(|| {
             let long = running.length as usize > TEXT_WORDS * 8;
-            let cut = (long || ended.error.is_some()) && !place.keep_rest(running, ended) && long;
+            let has_rest = long || ended.error.is_some();
+            let kept = !has_rest || place.keep_rest(running, ended);
+            let cut = long && !kept;
             place.number.store(count + 1, Relaxed);
             place.started_ns.store(ended.started_ns, Relaxed);
             place.digest[0].store((digest >> 64) as u64, Relaxed);
