@@ -31,6 +31,8 @@ pub const MAX_ELEMENT_BYTES: usize = 65_221;
 pub enum Unfit {
     /// It is of another kind.
     Invalid,
+    /// It is no scalar.
+    Nested,
     /// A number beyond the type's range.
     Range,
     /// A text longer than the type allows.
@@ -38,10 +40,11 @@ pub enum Unfit {
 }
 
 impl Unfit {
-    /// Error 3903, 3904, 3907.
+    /// Error 3903, 3904, 3907, 3908.
     fn error(self, index: &str) -> SqlError {
         match self {
             Unfit::Invalid => sql_err!(InvalidJsonValueForFuncIndex, index),
+            Unfit::Nested => sql_err!(WrongMviValue, index),
             Unfit::Range => sql_err!(JsonValueOutOfRangeForFuncIndex, index),
             Unfit::Long => sql_err!(FunctionalIndexDataIsTooLong, index),
         }
@@ -56,6 +59,7 @@ pub fn text_collation() -> CollationId {
 /// Converts a scalar into an index's type for elements.
 pub fn element(ty: &SqlType, value: &Json) -> Result<Value, Unfit> {
     match ty.id {
+        _ if matches!(value, Json::Array(_) | Json::Object(_)) => Err(Unfit::Nested),
         id if id.is_string() => text_element(ty, value),
         id if id.is_temporal() => time_element(ty, value),
         _ => number_element(ty, value),
@@ -117,7 +121,7 @@ fn stored(ty: &SqlType, value: ValueRef<'_>) -> Result<Value, Unfit> {
     })
 }
 
-/// The keys of a column's elements, ascending, each once. Errors 3903 to 3907 name the index.
+/// The keys of a column's elements, ascending, each once. Errors 3903 to 3908 name the index.
 fn element_keys(part: &KeyPart, document: ValueRef<'_>, index: &str) -> Result<Vec<Vec<u8>>> {
     let null = || {
         let mut out = Vec::new();
@@ -132,6 +136,7 @@ fn element_keys(part: &KeyPart, document: ValueRef<'_>, index: &str) -> Result<V
     let mut keys = match Json::decode(stored, Room::FREE)? {
         Json::Null => return null(),
         Json::Array(items) => items.iter().map(encoded).collect::<Result<Vec<_>>>()?,
+        Json::Object(_) => return Err(SqlError::unsupported("CAST-ing JSON OBJECT type to array")),
         scalar => vec![encoded(&scalar)?],
     };
     keys.sort_unstable();

@@ -734,7 +734,8 @@ fn supported(action: &AlterAction) -> Result<()> {
         | A::Lock(_)
         | A::RemovePartitioning
         | A::Validation(_) => return Ok(()),
-        A::DiscardTablespace | A::ImportTablespace => "tablespaces",
+        A::DiscardTablespace => "DISCARD TABLESPACE",
+        A::ImportTablespace => "IMPORT TABLESPACE",
         A::SecondaryLoad(_) => "SECONDARY_LOAD",
         _ => "partitions",
     };

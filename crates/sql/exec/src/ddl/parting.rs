@@ -120,7 +120,6 @@ fn verbs(
             refill(pending, edit, cx)?;
             Ok(0)
         }
-        "DISCARD" | "IMPORT" => Err(SqlError::unsupported("tablespaces")),
         other => {
             let words: Vec<&str> = options.iter().map(|o| &*o.text).collect();
             let what = format!("ALTER TABLE: {other} PARTITION {}", words.join(" "));

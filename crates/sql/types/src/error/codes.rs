@@ -828,6 +828,7 @@ errors! {
     3905 "HY000" ExceededMvKeysNum "Exceeded max number of values per record for multi-valued index '{}' by {} value(s).";
     3906 "HY000" ExceededMvKeysSpace "Exceeded max total length of values per record for multi-valued index '{}' by {} bytes.";
     3907 "22001" FunctionalIndexDataIsTooLong "Data too long for functional index '{}'.";
+    3908 "HY000" WrongMviValue "Cannot store an array or an object in a scalar key part of the index '{}'.";
     3912 "HY000" GroupingOnTimestampInDst "Grouping on temporal is non-deterministic for timezones having DST. Please consider switching to UTC for this query.";
     3922 "HY000" WrongCompressionAlgorithmClient "Invalid compression algorithm '{}'.";
     3939 "HY000" MultipleConstraintsWithSameName "Table has multiple constraints with the name '{}'. Please use constraint specific '{}' clause.";
