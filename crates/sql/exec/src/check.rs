@@ -60,7 +60,7 @@ pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
         let values = decode_row(table, row)?;
         for (index, _) in secondary() {
             if !table.indexes[index].is_ordered() {
-                entries(table, index, key, &values)?.iter().for_each(|e| wanted[index].add(&e.key, &e.carried));
+                entries(table, index, key, &values)?.iter().for_each(|e| wanted[index].add(e.key, e.carried));
                 continue;
             }
             let entry = index_entry(table, index, key, &values)?;

@@ -51,12 +51,60 @@ pub(crate) fn index_entry(table: &Table, index: usize, row_key: &[u8], values: &
     Ok(IndexEntry { key, prefix_len: made.prefix_len, has_null: made.has_null, carried })
 }
 
+/// Entries of a row in an index that is no B-tree, ascending.
+#[derive(Default)]
+pub(crate) struct Entries {
+    bytes: Vec<u8>,
+    /// Where key and carried bytes end, and how many bytes of the key are unique.
+    places: Vec<(usize, usize, usize)>,
+}
+
+/// One of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EntryRef<'e> {
+    /// Index columns or a word, then the row's key.
+    pub(crate) key: &'e [u8],
+    /// Bytes of it that no other entry may have; 0: it may repeat.
+    pub(crate) unique: usize,
+    /// Values that cannot be had back from the key.
+    pub(crate) carried: &'e [u8],
+}
+
+impl Entries {
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = EntryRef<'_>> {
+        (0..self.places.len()).map(|n| self.get(n))
+    }
+
+    fn get(&self, n: usize) -> EntryRef<'_> {
+        let from = n.checked_sub(1).map_or(0, |before| self.places[before].1);
+        let (key, end, unique) = self.places[n];
+        EntryRef { key: &self.bytes[from..key], unique, carried: &self.bytes[key..end] }
+    }
+
+    /// The very entry is among them.
+    pub(crate) fn has(&self, entry: EntryRef<'_>) -> bool {
+        let (mut low, mut high) = (0, self.places.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.get(middle).key.cmp(entry.key) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return self.get(middle).carried == entry.carried,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        false
+    }
+}
+
 /// The entries of a row in an index that is no B-tree, ascending.
-pub(crate) fn entries(table: &Table, index: usize, row_key: &[u8], values: &[Value]) -> Result<Vec<IndexEntry>> {
-    let mut all = Vec::new();
+pub(crate) fn entries(table: &Table, index: usize, row_key: &[u8], values: &[Value]) -> Result<Entries> {
+    let mut all = Entries::default();
     table.entries(index, |i| values[i].as_ref(), row_key, &mut |key, unique, carried| {
-        let (key, carried) = (key.to_vec(), carried.to_vec());
-        all.push(IndexEntry { key, prefix_len: unique, has_null: unique == 0, carried });
+        all.bytes.extend_from_slice(key);
+        let end = all.bytes.len();
+        all.bytes.extend_from_slice(carried);
+        all.places.push((end, all.bytes.len(), unique));
         Ok::<(), SqlError>(())
     })?;
     Ok(all)

@@ -38,6 +38,12 @@ impl Place {
         (self.root, self.strays, self.rest) = (0, 0, 0);
     }
 
+    /// The key lies below the upper bound of the leaf.
+    #[inline]
+    pub fn is_below_end(&self, key: &[u8]) -> bool {
+        self.bounds.upper.get().is_none_or(|upper| key < upper)
+    }
+
     fn is_for(&self, tree: &Tree, target: Target<'_>) -> bool {
         let (lower, upper) = (self.bounds.lower.get(), self.bounds.upper.get());
         self.root == tree.id.0

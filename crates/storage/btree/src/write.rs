@@ -109,6 +109,29 @@ impl Leaf {
         }
     }
 
+    /// The leaf for a key beyond the bounds of `place`, beside those that `mtr` has latched. `None`: the key is there,
+    /// there is no room, or the leaf is not to be had at once.
+    pub fn beside<'p>(
+        tree: &'p Tree,
+        mtr: &mut Mtr<'p>,
+        key: &[u8],
+        value_len: usize,
+        place: &mut Place,
+    ) -> Option<Leaf> {
+        if key.len() + value_len > MAX_ENTRY || key.len() > MAX_KEY {
+            return None;
+        }
+        let guard = tree.leaf_by(Target::Key(key), place, None).ok()?;
+        let node = Node(&guard);
+        let (pos, found) = node.search(key);
+        let need = entry_space(key.len().saturating_sub(node.prefix_len()), value_len);
+        if found || !node.takes(need, need) {
+            return None;
+        }
+        let page = mtr.upgrade(guard).ok()?;
+        Some(Leaf { page, pos, found })
+    }
+
     /// Whether the key is in the leaf.
     #[inline]
     pub fn found(&self) -> bool {
@@ -140,7 +163,12 @@ impl Leaf {
     /// The position of a greater key that is not there, if it belongs into the same leaf, whose bounds `place` has, and
     /// has room in it.
     pub fn next(&self, mtr: &Mtr<'_>, key: &[u8], value_len: usize, place: &Place) -> Option<Leaf> {
-        if key.len() + value_len > MAX_ENTRY || place.bounds.upper.get().is_some_and(|upper| key >= upper) {
+        if !place.is_below_end(key) { None } else { self.next_here(mtr, key, value_len) }
+    }
+
+    /// The position of a greater key that is not there, and belongs into the same leaf, if that has room.
+    pub fn next_here(&self, mtr: &Mtr<'_>, key: &[u8], value_len: usize) -> Option<Leaf> {
+        if key.len() + value_len > MAX_ENTRY {
             return None;
         }
         let node = Node(mtr.page(self.page));

@@ -1,4 +1,6 @@
 //! Runs of new rows and index entries: those that go into one leaf do so in one mini-transaction, under one latch.
+//! Index entries that go into several leaves do so too: the leaves are latched in their order, and then changed. (Rows
+//! are others' to wait for, so no more of them are latched at once.)
 //!
 //! Nothing is different for anybody else: each row and entry has its stamp and its undo record. What is not simple (a
 //! key that is there, locks in the tree, a long row) is left to the way of single rows.
@@ -19,6 +21,11 @@ use crate::{EngineError, Result, TreeHandle, TreeKind, Txn};
 
 /// A longer row, or entry, has a way of its own.
 const MAX_BYTES: usize = MAX_ENTRY / 2;
+
+/// Leaves of an index that are changed together.
+const MAX_LEAVES: usize = 16;
+/// Entries that are looked at when those are sought.
+const MAX_SOUGHT: usize = 64;
 
 /// A new row, or an index entry: key, and row or carried bytes.
 pub type NewEntry<'a> = (&'a [u8], &'a [u8]);
@@ -112,26 +119,25 @@ struct Attempt<'a> {
 
 impl Attempt<'_> {
     fn run(&mut self, store: &Store, w: &mut Writer, entries: &[NewEntry<'_>]) -> std::result::Result<Step, Stop> {
-        let (tree, shared) = (self.tree, &self.tree.shared);
-        let (id, tail, last) = (w.id, w.tail.page, w.last);
+        let (tree, id, tail, last) = (self.tree, w.id, w.tail.page, w.last);
+        let mut mtr = store.pool.mtr()?;
+        let mut leaves = Vec::new();
+        let end = self.latch(&mut mtr, id, entries, &mut leaves)?;
         let Scratch { staged, value, key, .. } = &mut *self.scratch;
         staged.clear();
-        let mut mtr = store.pool.mtr()?;
         let mut records = Records { writer: w, staged, last, count: 0 };
-        let (mut leaf, mut undo): (Option<Leaf>, Option<PageRef>) = (None, None);
-        for (name, content) in entries {
+        let mut undo: Option<PageRef> = None;
+        let (mut leaf, mut leaves) = (None::<Leaf>, leaves.into_iter().peekable());
+        for (n, (name, content)) in entries[..end].iter().enumerate() {
             if key_and_value(tree.kind(), id, (name, content), (key, value)) > MAX_BYTES {
                 break;
             }
-            let at = match &leaf {
-                None => {
-                    let first = Leaf::for_run(&shared.tree, &mut mtr, key, value.len(), self.place)?;
-                    if first.found() || !shared.locks.no_records() || !shared.locks.no_gaps() {
-                        return Ok(Step::Done(0));
-                    }
-                    Some(first)
-                }
-                Some(leaf) => leaf.next(&mtr, key, value.len(), self.place),
+            let at = match (&leaf, leaves.next_if(|(first, _)| *first == n)) {
+                (_, Some((_, next))) => Some(next),
+                (None, None) => None,
+                // The bounds are those of the last leaf.
+                (Some(leaf), None) if leaves.peek().is_none() => leaf.next(&mtr, key, value.len(), self.place),
+                (Some(leaf), None) => leaf.next_here(&mtr, key, value.len()),
             };
             let Some(at) = at else { break };
             let body = match tree.kind() {
@@ -161,6 +167,47 @@ impl Attempt<'_> {
         }
         mtr.commit();
         Ok(Step::Done(n))
+    }
+
+    /// Latches the leaves of the first entries, each with the number of its first one; `place` has the last one's
+    /// bounds. Returns how many entries may be for them. None: the first entry is not simple.
+    fn latch<'p>(
+        &mut self,
+        mtr: &mut Mtr<'p>,
+        id: TrxId,
+        entries: &[NewEntry<'_>],
+        leaves: &mut Vec<(usize, Leaf)>,
+    ) -> std::result::Result<usize, Stop>
+    where
+        Self: 'p,
+    {
+        let shared = &self.tree.shared;
+        let Scratch { value, key, .. } = &mut *self.scratch;
+        let (most, sought) = match self.tree.kind() {
+            TreeKind::Row => (1, 1),
+            TreeKind::Index => (MAX_LEAVES, MAX_SOUGHT),
+        };
+        for (n, (name, content)) in entries.iter().enumerate().take(sought) {
+            if key_and_value(self.tree.kind(), id, (name, content), (key, value)) > MAX_BYTES {
+                break;
+            }
+            let leaf = match leaves.is_empty() {
+                true => {
+                    let first = Leaf::for_run(&shared.tree, mtr, key, value.len(), self.place)?;
+                    if first.found() || !shared.locks.no_records() || !shared.locks.no_gaps() {
+                        return Ok(0);
+                    }
+                    Some(first)
+                }
+                false if self.place.is_below_end(key) => continue,
+                false if leaves.len() == most => break,
+                false => Leaf::beside(&shared.tree, mtr, key, value.len(), self.place),
+            };
+            // The bounds are not those of the last leaf any more.
+            let Some(leaf) = leaf else { return Ok(n) };
+            leaves.push((n, leaf));
+        }
+        Ok(entries.len())
     }
 }
 

@@ -1272,3 +1272,74 @@ fn a_tree_is_not_for_older_snapshots() {
     own.show_to_all();
     assert_eq!(old.get(&own, &key(1), plain, &mut row).unwrap(), Read::Missing);
 }
+
+/// Entries of an index, put by [`TreeHandle::insert_run`] in as many runs as it takes: how many those were.
+fn put_run(tree: &TreeHandle, t: &mut Txn, names: &[Vec<u8>]) -> usize {
+    let entries: Vec<NewEntry<'_>> = names.iter().map(|name| (&name[..], &b"carried"[..])).collect();
+    let (mut put, mut runs) = (0, 0);
+    while put < entries.len() {
+        put += match tree.insert_run(&entries[put..], t).unwrap() {
+            0 => t.index_insert(tree, entries[put].0, entries[put].1).map(|()| 1).unwrap(),
+            n => n,
+        };
+        runs += 1;
+    }
+    runs
+}
+
+#[test]
+fn index_entries_go_into_many_leaves_at_once() {
+    let dir = TempDir::new();
+    let engine = open(&dir);
+    let tree = create(&engine, TreeKind::Index);
+    let name = |n: u64, row: u64| [&key(n)[..], &key(row), &[7; 100]].concat();
+    // Each row has 40 of 400 words, which lie in leaves of their own after a while.
+    let row = |row: u64| -> Vec<Vec<u8>> { (0..40).map(|i| name(i * 10 + row % 10, row)).collect() };
+    let (mut expect, mut runs) = (Vec::new(), 0);
+    for n in 0..400 {
+        let mut t = begin(&engine);
+        runs = put_run(&tree, &mut t, &row(n));
+        if n % 3 == 0 {
+            t.rollback().unwrap();
+        } else {
+            t.commit().unwrap();
+            expect.extend(row(n));
+        }
+    }
+    assert!(runs < 10, "40 entries went into leaves of their own in {runs} runs");
+    // Writers of neighbouring entries meet in leaves.
+    std::thread::scope(|s| {
+        for task in 0..4 {
+            let (engine, tree) = (&engine, &tree);
+            s.spawn(move || {
+                for n in 0..100 {
+                    let mut t = begin(engine);
+                    put_run(tree, &mut t, &row(1000 + n * 4 + task));
+                    t.commit().unwrap();
+                }
+            });
+        }
+    });
+    expect.extend((1000..1400).flat_map(row));
+    // Under a lock in the tree each goes by itself, and waits.
+    let mut reader = begin(&engine);
+    let options = ScanOptions { mode: ReadMode::FOR_UPDATE, ..ScanOptions::default() };
+    let mut scan = reader.scan(&tree, KeyRange::prefix(&name(0, 0)), options).unwrap();
+    assert!(scan.next(&mut reader).unwrap().is_none());
+    let mut t = begin(&engine);
+    assert_eq!(put_run(&tree, &mut t, &row(2001)), 40);
+    t.commit().unwrap();
+    expect.extend(row(2001));
+    reader.commit().unwrap();
+    expect.sort();
+    let mut t = begin(&engine);
+    let mut scan = t.scan(&tree, KeyRange::ALL, ScanOptions::default()).unwrap();
+    let mut got = Vec::new();
+    while let Some(entry) = scan.next(&mut t).unwrap() {
+        assert_eq!(entry.value, b"carried");
+        got.push(entry.key.to_vec());
+    }
+    assert!(got == expect);
+    t.commit().unwrap();
+    engine.check_tree(&tree).unwrap();
+}

@@ -3,7 +3,7 @@
 
 use super::point::{Found, Tried};
 use crate::changes::{Images, RowWriter};
-use crate::codec::IndexEntry;
+use crate::codec::{Entries, EntryRef, IndexEntry};
 use crate::{codec, convert, error::from_engine};
 use gannet_catalog::StoredTable as _;
 use gannet_engine::{Delete, IndexInsert, Insert, NewEntry, Read, ReadMode, RowBuf, TreeHandle, Txn, Update};
@@ -61,7 +61,8 @@ pub(crate) fn insert_run(table: &Table, rows: &[&[Value]], zone: &TimeZone, to: 
         }
     }
     let keyed = || entries[..n].iter().map(|(key, _)| *key).zip(rows);
-    let batched = |index: &Index| index.is_ordered() && !index.unique();
+    // Those that no row can have an error in.
+    let batched = |index: &Index| (index.is_ordered() || index.text().is_some()) && !index.unique();
     let secondary = || table.indexes.iter().enumerate().filter(|(i, _)| Some(*i) != table.clustered);
     for (key, values) in keyed() {
         for (number, index) in secondary().filter(|(_, i)| !batched(i)) {
@@ -88,20 +89,21 @@ fn insert_entries<'r>(
     txn: &mut Txn,
 ) -> Result<()> {
     let tree = codec::index_tree(table, number, txn)?;
-    let entries: Result<Vec<IndexEntry>> =
-        rows.map(|(key, values)| codec::index_entry(table, number, key, values)).collect();
-    let mut entries = entries?;
-    entries.sort_unstable_by(|a, b| a.key.cmp(&b.key));
-    let entries: Vec<NewEntry<'_>> = entries.iter().map(|e| (&e.key[..], &e.carried[..])).collect();
-    let mut rest = &entries[..];
-    while let [(key, carried), ..] = rest {
-        let n = match tree.insert_run(rest, txn).map_err(from_engine)? {
-            0 => txn.index_insert(tree, key, carried).map(|()| 1).map_err(from_engine)?,
-            n => n,
-        };
-        rest = &rest[n..];
+    if table.indexes[number].is_ordered() {
+        let entries: Result<Vec<IndexEntry>> =
+            rows.map(|(key, values)| codec::index_entry(table, number, key, values)).collect();
+        let entries = entries?;
+        return put_sorted(tree, entries.iter().map(|e| (&e.key[..], &e.carried[..])).collect(), txn);
     }
-    Ok(())
+    let entries: Result<Vec<Entries>> = rows.map(|(key, values)| codec::entries(table, number, key, values)).collect();
+    let entries = entries?;
+    put_sorted(tree, entries.iter().flat_map(Entries::iter).map(|e| (e.key, e.carried)).collect(), txn)
+}
+
+/// Adds entries that may repeat, in their order.
+fn put_sorted(tree: &TreeHandle, mut entries: Vec<NewEntry<'_>>, txn: &mut Txn) -> Result<()> {
+    entries.sort_unstable_by(|a, b| a.0.cmp(b.0));
+    put_entries(tree, &entries, txn)
 }
 
 fn add_row(table: &Table, key: &[u8], values: &[Value], lock_exclusive: bool, txn: &mut Txn) -> Result<Conflict> {
@@ -139,32 +141,45 @@ fn insert_entry(
 ) -> Result<Option<Vec<u8>>> {
     let tree = codec::index_tree(table, number, txn)?;
     if !index.is_ordered() {
-        for entry in codec::entries(table, number, row_key, values)? {
-            if let Some(other) = put_entry(tree, &entry, !entry.has_null, lock_exclusive, txn)? {
+        let entries = codec::entries(table, number, row_key, values)?;
+        if !index.unique() {
+            let entries: Vec<NewEntry<'_>> = entries.iter().map(|e| (e.key, e.carried)).collect();
+            return put_entries(tree, &entries, txn).map(|()| None);
+        }
+        for entry in entries.iter() {
+            if let Some(other) = put_entry(tree, entry, lock_exclusive, txn)? {
                 return Ok(Some(other));
             }
         }
         return Ok(None);
     }
     let entry = codec::index_entry(table, number, row_key, values)?;
-    put_entry(tree, &entry, index.unique() && !entry.has_null, lock_exclusive, txn)
+    let unique = if index.unique() && !entry.has_null { entry.prefix_len } else { 0 };
+    put_entry(tree, EntryRef { key: &entry.key, unique, carried: &entry.carried }, lock_exclusive, txn)
+}
+
+/// Adds entries that may repeat, and ascend.
+fn put_entries(tree: &TreeHandle, entries: &[NewEntry<'_>], txn: &mut Txn) -> Result<()> {
+    let mut rest = entries;
+    while let [(key, carried), ..] = rest {
+        let n = match tree.insert_run(rest, txn).map_err(from_engine)? {
+            0 => txn.index_insert(tree, key, carried).map(|()| 1).map_err(from_engine)?,
+            n => n,
+        };
+        rest = &rest[n..];
+    }
+    Ok(())
 }
 
 /// Adds an entry to a tree; `Some` is the row key of the entry in its way.
-fn put_entry(
-    tree: &TreeHandle,
-    entry: &IndexEntry,
-    unique: bool,
-    lock_exclusive: bool,
-    txn: &mut Txn,
-) -> Result<Option<Vec<u8>>> {
-    if unique {
-        let outcome = txn.index_insert_unique(tree, entry.prefix_len, &entry.key, &entry.carried, lock_exclusive);
+fn put_entry(tree: &TreeHandle, entry: EntryRef<'_>, lock_exclusive: bool, txn: &mut Txn) -> Result<Option<Vec<u8>>> {
+    if entry.unique > 0 {
+        let outcome = txn.index_insert_unique(tree, entry.unique, entry.key, entry.carried, lock_exclusive);
         if let IndexInsert::Duplicate { existing, .. } = outcome.map_err(from_engine)? {
-            return Ok(Some(existing.get(entry.prefix_len..).unwrap_or_default().to_vec()));
+            return Ok(Some(existing.get(entry.unique..).unwrap_or_default().to_vec()));
         }
     } else {
-        txn.index_insert(tree, &entry.key, &entry.carried).map_err(from_engine)?;
+        txn.index_insert(tree, entry.key, entry.carried).map_err(from_engine)?;
     }
     Ok(None)
 }
@@ -222,8 +237,8 @@ pub(crate) fn remove_entries(table: &Table, key: &[u8], values: &[Value], txn: &
         }
         let tree = codec::index_tree(table, number, txn)?;
         if !table.indexes[number].is_ordered() {
-            for entry in codec::entries(table, number, key, values)? {
-                txn.index_delete(tree, &entry.key).map_err(from_engine)?;
+            for entry in codec::entries(table, number, key, values)?.iter() {
+                txn.index_delete(tree, entry.key).map_err(from_engine)?;
             }
             continue;
         }
@@ -304,15 +319,16 @@ fn change_entries(
     }
     let (before, after) = (codec::entries(table, number, key, old)?, codec::entries(table, number, key, new)?);
     let tree = codec::index_tree(table, number, txn)?;
-    let same = |among: &[IndexEntry], entry: &IndexEntry| {
-        let at = among.binary_search_by(|e| e.key.cmp(&entry.key));
-        at.is_ok_and(|at| among[at].carried == entry.carried)
-    };
-    for entry in before.iter().filter(|e| !same(&after, e)) {
-        txn.index_delete(tree, &entry.key).map_err(from_engine)?;
+    for entry in before.iter().filter(|e| !after.has(*e)) {
+        txn.index_delete(tree, entry.key).map_err(from_engine)?;
     }
-    for entry in after.iter().filter(|e| !same(&before, e)) {
-        if let Some(other) = put_entry(tree, entry, !entry.has_null, false, txn)? {
+    let fresh = after.iter().filter(|e| !before.has(*e));
+    if !table.indexes[number].unique() {
+        let fresh: Vec<NewEntry<'_>> = fresh.map(|e| (e.key, e.carried)).collect();
+        return put_entries(tree, &fresh, txn).map(|()| None);
+    }
+    for entry in fresh {
+        if let Some(other) = put_entry(tree, entry, false, txn)? {
             return Ok(Some(other));
         }
     }
