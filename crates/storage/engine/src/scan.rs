@@ -44,6 +44,8 @@ pub struct Scan {
     forward: bool,
     /// The snapshot, zero for other modes.
     view: View,
+    /// A transaction that it sees: that of the last entry, which is mostly the next one's too.
+    sees: TrxId,
     /// A version that differs from what the leaf has.
     buf: RowBuf,
     /// The leaf whose older versions were read ahead.
@@ -123,7 +125,14 @@ struct Locking {
 
 /// Where the entry to be returned lies.
 enum Source {
-    Leaf { stamp: RowStamp },
+    Leaf {
+        stamp: RowStamp,
+    },
+    /// An index entry there, whose name and deleter are so long.
+    Entry {
+        name: usize,
+        deleter: usize,
+    },
     Buffer,
 }
 
@@ -254,6 +263,7 @@ impl Scan {
             mode,
             forward: options.direction == Direction::Forward,
             view: View::default(),
+            sees: TrxId(0),
             buf: RowBuf::new(),
             ahead_of: 0,
             locking: None,
@@ -275,7 +285,7 @@ impl Scan {
             ReadMode::Snapshot => check_at(&self.tree, self.tree.kind(), (store, own, view))?,
             ReadMode::Newest | ReadMode::Locking { .. } => self.tree.check(self.tree.kind())?,
         }
-        self.view = view;
+        (self.view, self.sees) = (view, TrxId(0));
         self.last.clear();
         self.done = is_beyond_all(range);
         if self.done {
@@ -360,6 +370,10 @@ impl Scan {
             None => self.cursor.key(),
         };
         let (value, stamp) = match source {
+            Source::Entry { name, deleter } => {
+                let (key, value) = (&key[..name], &self.cursor.value()[deleter..]);
+                return Entry { key, value, stamp: RowStamp::default(), blocked: false };
+            }
             Source::Leaf { stamp } => (self.cursor.value(), stamp),
             Source::Buffer => (&self.buf.entry[..], self.buf.stamp()),
         };
@@ -382,7 +396,7 @@ impl Scan {
         while self.step()? {
             let found = match self.tree.kind() {
                 TreeKind::Row => self.plain_row(store, own)?,
-                TreeKind::Index => self.plain_entry(store, own)?.then_some(Source::Leaf { stamp: RowStamp::default() }),
+                TreeKind::Index => self.plain_entry(store, own)?,
             };
             if found.is_some() {
                 return Ok(found);
@@ -421,24 +435,28 @@ impl Scan {
         Ok(Some(Source::Buffer))
     }
 
-    fn plain_entry(&mut self, store: &Store, own: TrxId) -> Result<bool> {
+    fn plain_entry(&mut self, store: &Store, own: TrxId) -> Result<Option<Source>> {
         let bad = || bad_entry(&self.tree.shared);
-        let (_, inserter) = split_key(self.cursor.key()).ok_or_else(bad)?;
-        let (deleter, _) = split_value(self.cursor.value()).ok_or_else(bad)?;
+        let (key, value) = (self.cursor.key(), self.cursor.value());
+        let (name, inserter) = split_key(key).ok_or_else(bad)?;
+        let (deleter, carried) = split_value(value).ok_or_else(bad)?;
+        let source = Source::Entry { name: name.len(), deleter: value.len() - carried.len() };
         if self.verify {
-            let name = lock_name(TreeKind::Index, self.cursor.key());
             let new = self.last != name;
-            if new {
-                self.last.clear();
-                self.last.extend_from_slice(name);
-            }
-            return Ok(new);
+            name.clone_into(&mut self.last);
+            return Ok(new.then_some(source));
         }
         if self.mode == ReadMode::Newest {
-            return Ok(deleter.is_zero());
+            return Ok(deleter.is_zero().then_some(source));
         }
         let visible = |trx: TrxId| trx == own || store.trx.visible(trx, self.view);
-        Ok(visible(inserter) && (deleter.is_zero() || !visible(deleter)))
+        if inserter != self.sees {
+            if !visible(inserter) {
+                return Ok(None);
+            }
+            self.sees = inserter;
+        }
+        Ok((deleter.is_zero() || !visible(deleter)).then_some(source))
     }
 
     /// At READ COMMITTED and below: releases the lock of the entry last returned, for a row that did not match.
