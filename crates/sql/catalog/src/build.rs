@@ -6,11 +6,12 @@ use crate::trees::StoredTable;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use gannet_engine::{
-    Cut, EngineError, Fill, Filled, IndexInsert, Item, KeyRange, Merge, ScanOptions, SnapshotReader, Sorter,
+    Cut, EngineError, Fill, Filled, IndexInsert, Item, KeyRange, Merge, ScanOptions, SnapshotReader, SortSpace, Sorter,
     TreeHandle, Txn,
 };
 use gannet_runtime::Wait;
 use gannet_schema::Table;
+use gannet_text::Splitter;
 use gannet_types::{ErrorCode, SqlError, ValueRef, sql_err};
 
 /// Memory for the entries of all indexes that are built at once; what it does not hold goes to files.
@@ -78,6 +79,55 @@ impl EntryMaker<'_> {
         let unique = self.table.indexes[self.position].unique() && !made.has_null;
         put(Item { key, unique: if unique { made.prefix_len } else { 0 }, value: carried })
     }
+
+    /// Takes the texts of a row apart, which a full-text index is over.
+    fn split(&self, row: &[u8], words: &mut Splitter) -> CatalogResult<()> {
+        let Some(text) = self.table.indexes[self.position].text() else { return Ok(()) };
+        let parts = self.table.indexes[self.position].parts.iter();
+        let columns = parts.map(|part| match self.table.layout().get(row, part.column as usize)? {
+            ValueRef::Str(bytes, _) => Ok(Some(bytes)),
+            _ => Ok(None),
+        });
+        // A damaged row is found here.
+        let columns = columns.collect::<Result<Vec<_>, SqlError>>()?;
+        words.split(&text.analyzer, columns.into_iter());
+        Ok(())
+    }
+}
+
+/// What puts the entries of rows that come in the order of their keys into a sorter.
+struct Sorting<'t> {
+    maker: EntryMaker<'t>,
+    sorter: Sorter,
+    /// Of a full-text index: the words so far. Their numbers are those of the sorter's groups.
+    words: Option<Splitter>,
+}
+
+impl<'t> Sorting<'t> {
+    /// `ordered`: rows come in the order of their keys.
+    fn new(table: &'t Table, position: usize, space: SortSpace, ordered: bool) -> Sorting<'t> {
+        let words = (ordered && table.indexes[position].text().is_some()).then(Splitter::default);
+        Sorting { maker: EntryMaker::new(table, position), sorter: Sorter::new(space), words }
+    }
+
+    fn row(&mut self, row: (&[u8], &[u8]), (key, carried): (&mut Vec<u8>, &mut Vec<u8>)) -> CatalogResult<()> {
+        let sorter = &mut self.sorter;
+        let Some(words) = &mut self.words else {
+            return self.maker.entries(row, (key, carried), &mut |item| Ok(sorter.push(item)?));
+        };
+        let known = words.words() as u32;
+        self.maker.split(row.1, words)?;
+        (known..words.words() as u32).for_each(|word| _ = sorter.group(words.key(word)));
+        for word in words.found() {
+            carried.clear();
+            word.carried(carried);
+            sorter.push_to(word.word, row.0, carried);
+        }
+        if sorter.make_room(words.size())? {
+            words.clear();
+        }
+        Ok(())
+    }
 }
 
 /// Fills indexes, whose trees are new and empty, from the rows that `reader` sees, with `workers` tasks at most. Error
@@ -95,10 +145,10 @@ pub(crate) fn build_indexes(
     let trees = table.trees(txn.engine())?;
     let tasks = if trees.row.approximate_rows() < ALONE_ROWS { 1 } else { workers.max(1) };
     let cuts = if tasks == 1 { Vec::new() } else { reader.cuts(&trees.row, tasks * RANGES)? };
-    let rows = Rows { reader, table, positions, cuts, next: AtomicUsize::new(0), failed: AtomicBool::new(false) };
+    let rows = Rows { reader, table, cuts, next: AtomicUsize::new(0), failed: AtomicBool::new(false) };
     let space = txn.engine().sort_space(SORT_BYTES).share(tasks * positions.len());
     let sorted = gannet_runtime::together(tasks, Wait::Parallel, |_| {
-        let sorters = positions.iter().map(|_| Sorter::new(space.clone())).collect();
+        let sorters = positions.iter().map(|p| Sorting::new(table, *p, space.clone(), true)).collect();
         let sorted = rows.sort(sorters);
         rows.failed.fetch_or(sorted.is_err(), Relaxed);
         sorted
@@ -153,8 +203,7 @@ fn fill_indexes(work: Vec<(Filling, Vec<Sorter>)>, tasks: usize, txn: &mut Txn) 
 /// The rows of a table, whose trees are new and empty, as they come; with its indexes.
 pub struct Load<'t> {
     table: &'t Table,
-    makers: Vec<EntryMaker<'t>>,
-    sorters: Vec<Sorter>,
+    sorters: Vec<Sorting<'t>>,
     indexes: Vec<Filling>,
     rows: Fill,
     /// Rows that do not come in the order of their keys.
@@ -209,8 +258,7 @@ impl<'t> Load<'t> {
         let space = txn.engine().sort_space(SORT_BYTES).share(indexes.len() + usize::from(!ordered));
         Load {
             table,
-            makers: indexes.iter().map(|(p, _)| EntryMaker::new(table, *p)).collect(),
-            sorters: indexes.iter().map(|_| Sorter::new(space.clone())).collect(),
+            sorters: indexes.iter().map(|(p, _)| Sorting::new(table, *p, space.clone(), ordered)).collect(),
             indexes,
             rows,
             unordered: (!ordered).then(|| Sorter::new(space)),
@@ -226,8 +274,8 @@ impl<'t> Load<'t> {
             None => {}
         }
         let (entry, carried) = (&mut self.buffers.0, &mut self.buffers.1);
-        for (maker, sorter) in self.makers.iter().zip(&mut self.sorters) {
-            maker.entries((key, row), (entry, carried), &mut |item| Ok(sorter.push(item)?))?;
+        for sorting in &mut self.sorters {
+            sorting.row((key, row), (entry, carried))?;
         }
         Ok(())
     }
@@ -244,7 +292,7 @@ impl<'t> Load<'t> {
             }
         }
         rows.finish()?.attach(txn)?;
-        let work = indexes.into_iter().zip(sorters.into_iter().map(|s| vec![s])).collect();
+        let work = indexes.into_iter().zip(sorters.into_iter().map(|s| vec![s.sorter])).collect();
         match fill_indexes(work, tasks, txn) {
             Ok(()) => Ok(()),
             Err(Fault::Engine(e)) => Err(e.into()),
@@ -265,7 +313,6 @@ fn all<T, E>(outcomes: Vec<Result<T, E>>) -> Result<Vec<T>, E> {
 struct Rows<'a> {
     reader: &'a SnapshotReader,
     table: &'a Table,
-    positions: &'a [usize],
     /// Range `i` lies between cuts `i - 1` and `i`.
     cuts: Vec<Vec<u8>>,
     /// The next range that nobody has.
@@ -276,15 +323,14 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     /// Puts the entries of ranges into sorters, one for each index, while there are any.
-    fn sort(&self, mut sorters: Vec<Sorter>) -> CatalogResult<Vec<Sorter>> {
-        let makers: Vec<EntryMaker<'_>> = self.positions.iter().map(|p| EntryMaker::new(self.table, *p)).collect();
+    fn sort(&self, mut sorters: Vec<Sorting<'_>>) -> CatalogResult<Vec<Sorter>> {
         let trees = self.table.trees(self.reader.engine())?;
         let (mut key, mut carried) = (Vec::new(), Vec::new());
         let options = ScanOptions { sequential: true, ..ScanOptions::default() };
         loop {
             let range = self.next.fetch_add(1, Relaxed);
             if range > self.cuts.len() || self.failed.load(Relaxed) {
-                return Ok(sorters);
+                return Ok(sorters.into_iter().map(|s| s.sorter).collect());
             }
             let from = range.checked_sub(1).map_or(Cut::Start, |before| Cut::Before(&self.cuts[before]));
             let to = self.cuts.get(range).map_or(Cut::End, |cut| Cut::Before(cut));
@@ -295,9 +341,8 @@ impl Rows<'_> {
                 if rows.is_multiple_of(256) {
                     check_interrupt()?;
                 }
-                for (maker, sorter) in makers.iter().zip(&mut sorters) {
-                    let mut put = |item: Item<'_>| Ok(sorter.push(item)?);
-                    maker.entries((row.key, row.value), (&mut key, &mut carried), &mut put)?;
+                for sorting in &mut sorters {
+                    sorting.row((row.key, row.value), (&mut key, &mut carried))?;
                 }
             }
         }

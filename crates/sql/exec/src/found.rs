@@ -56,6 +56,11 @@ impl Keys {
         self.ends.len()
     }
 
+    /// All have this length.
+    pub(crate) fn are_all(&self, width: usize) -> bool {
+        self.ends.iter().zip(1..).all(|(end, n)| *end == n * width)
+    }
+
     fn find(&self, key: &[u8]) -> Option<u32> {
         let (mut low, mut high) = (0, self.len());
         while low < high {

@@ -14,10 +14,10 @@ use gannet_engine::{Cut, KeyRange, ScanOptions, SnapshotReader};
 use gannet_plan::expr::Match;
 use gannet_plan::plan::Intent;
 use gannet_schema::{FullText, Table};
-use gannet_text::{List, Mode, Phrase, Posting, Query, Ranked, Term, evaluate, postings};
+use gannet_text::{List, Mode, Phrase, Posting, Query, Ranked, Splitter, Term, evaluate};
 use gannet_types::charset::Charset;
 use gannet_types::{Result, SqlError, Value, ValueRef, sql_err};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The rank of the row with a key: the value of `MATCH ... AGAINST`.
@@ -117,17 +117,19 @@ fn add_row<'v>(
     lists: &mut [List],
 ) -> Result<()> {
     let mut carried = Vec::new();
-    for word in postings(&text.analyzer, columns) {
-        for (term, list) in terms.iter().zip(&mut *lists).filter(|(t, _)| t.is_at(&word.key)) {
-            carried.clear();
-            word.carried(&text.analyzer, &mut carried);
-            let posting = Posting::read(&carried).map_err(damaged)?;
-            if term.takes(&text.analyzer, posting.text) {
-                list.push(number, &posting, term.placed);
+    text.split(columns, |words| {
+        for word in words.found() {
+            for (term, list) in terms.iter().zip(&mut *lists).filter(|(t, _)| t.is_at(word.key)) {
+                carried.clear();
+                word.carried(&mut carried);
+                let posting = Posting::read(&carried).map_err(damaged)?;
+                if term.takes(&text.analyzer, posting.text) {
+                    list.push(number, &posting, term.placed);
+                }
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn damaged(e: gannet_base::DecodeError) -> SqlError {
@@ -162,12 +164,13 @@ fn search(slot: u32, index: usize, mode: Mode, against: &Value, cx: &mut Cx<'_, 
     let source = Source { table, index, text, reader, trees: codec::trees(table, txn)? };
     let mut found = source.find(&query, cx)?;
     if mode == Mode::Expansion && !found.rows.is_empty() {
-        let mut keys = BTreeSet::new();
+        let mut splitter = Splitter::default();
         for n in 0..found.len() {
             let row = source.row(found.key(n))?.unwrap_or_default();
-            let words = postings(&text.analyzer, source.texts(&row)?.iter().map(Option::as_deref));
-            keys.extend(words.into_iter().map(|w| w.key));
+            splitter.split(&text.analyzer, source.texts(&row)?.iter().map(Option::as_deref));
         }
+        let mut keys: Vec<Vec<u8>> = (0..splitter.words() as u32).map(|word| splitter.key(word).to_vec()).collect();
+        keys.sort_unstable();
         query = query.expanded(keys.into_iter());
         found = source.find(&query, cx)?;
     }
@@ -231,10 +234,12 @@ impl Source<'_> {
                     cx.check_interrupt()?;
                 }
                 let posting = Posting::read(entry.value).map_err(damaged)?;
-                if !term.takes(&self.text.analyzer, posting.text) {
-                    continue;
-                }
-                let (_, row_key) = self.table.split_index_key(self.index, entry.key)?;
+                // What the keys of other words begin with says less than a word's key does.
+                let row_key = match term.start {
+                    None => entry.key.get(term.key.len()..).unwrap_or_default(),
+                    Some(_) if !term.takes(&self.text.analyzer, posting.text) => continue,
+                    Some(_) => self.table.split_index_key(self.index, entry.key)?.1,
+                };
                 bytes += row_key.len() + 24 + if term.placed { entry.value.len() } else { 0 };
                 if bytes > most {
                     return Err(sql_err!(FtResultCacheLimit));
@@ -308,24 +313,41 @@ fn joined(mut reads: Vec<Read>) -> (Keys, Vec<List>) {
     {
         return (only.keys, vec![only.list]);
     }
-    let mut all: Vec<&[u8]> = reads.iter().flat_map(|r| (0..r.keys.len()).map(|n| r.keys.get(n))).collect();
+    let mut keys = Keys::default();
+    // Short keys of one length are compared as numbers.
+    let width = reads.iter().find_map(|r| (r.keys.len() > 0).then(|| r.keys.get(0).len())).unwrap_or(0);
+    let short = width <= 8 && reads.iter().all(|r| r.keys.are_all(width));
+    let numbers = if short {
+        let as_number = |key: &[u8]| key.iter().fold(0_u64, |n, byte| n << 8 | u64::from(*byte));
+        let (all, numbers) = numbered(&reads, as_number);
+        all.iter().for_each(|key| keys.push(&key.to_be_bytes()[8 - width..]));
+        numbers
+    } else {
+        let (all, numbers) = numbered(&reads, |key| key);
+        all.iter().for_each(|key| keys.push(key));
+        numbers
+    };
+    let lists = reads.into_iter().zip(numbers).map(|(read, rows)| List { rows, ..read.list }).collect();
+    (keys, lists)
+}
+
+/// The keys of all terms, each once, and the numbers that those of each term have among them.
+fn numbered<'r, K: Ord + Copy>(reads: &'r [Read], key: impl Fn(&'r [u8]) -> K) -> (Vec<K>, Vec<Vec<u32>>) {
+    let keys = |read: &'r Read| (0..read.keys.len()).map(|n| key(read.keys.get(n)));
+    let mut all: Vec<K> = reads.iter().flat_map(keys).collect();
     // Each list is in order already: a sort by merging.
     all.sort();
     all.dedup();
-    let mut keys = Keys::default();
-    all.iter().for_each(|key| keys.push(key));
-    let number = |read: &Read| -> Vec<u32> {
+    let numbers = |read: &'r Read| {
         let mut at = 0;
-        let mut one = |n: usize| {
-            let key = read.keys.get(n);
-            at += all[at..].partition_point(|k| *k < key);
+        let one = |key| {
+            at = gannet_text::advance(&all, at, |k| *k < key);
             at as u32
         };
-        (0..read.keys.len()).map(&mut one).collect()
+        keys(read).map(one).collect()
     };
-    let numbers: Vec<Vec<u32>> = reads.iter().map(number).collect();
-    let lists = reads.into_iter().zip(numbers).map(|(read, rows)| List { rows, ..read.list }).collect();
-    (keys, lists)
+    let numbers = reads.iter().map(numbers).collect();
+    (all, numbers)
 }
 
 /// Whether rows that are not found satisfy `MATCH > bound`, `MATCH >= bound`, too.

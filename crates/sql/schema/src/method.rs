@@ -8,7 +8,8 @@
 //!
 //! A multi-valued index has one for each element of an array ([`crate::array`]).
 
-use gannet_text::{Analyzer, Definition};
+use gannet_base::sync::Mutex;
+use gannet_text::{Analyzer, Definition, Splitter};
 use gannet_types::key::KeyPart;
 use gannet_types::{CollationId, SqlType};
 use std::sync::Arc;
@@ -33,7 +34,12 @@ pub struct FullText {
     pub definition: Definition,
     /// Ready to use.
     pub analyzer: Analyzer,
+    /// What has taken the last row apart: its words come again in the next one.
+    spare: Mutex<Splitter>,
 }
+
+/// Bytes of words that are kept for the next row.
+const SPARE_BYTES: usize = 512 << 10;
 
 impl PartialEq for FullText {
     fn eq(&self, other: &FullText) -> bool {
@@ -45,7 +51,27 @@ impl Method {
     /// A full-text index.
     pub fn full_text(definition: Definition) -> Method {
         let analyzer = Analyzer::new(&definition);
-        Method::FullText(Arc::new(FullText { definition, analyzer }))
+        Method::FullText(Arc::new(FullText { definition, analyzer, spare: Mutex::default() }))
+    }
+}
+
+impl FullText {
+    /// Takes a row's columns apart, and calls `then` with its words in the order of their keys.
+    pub fn split<'t, T>(
+        &self,
+        columns: impl Iterator<Item = Option<&'t [u8]>>,
+        then: impl FnOnce(&Splitter) -> T,
+    ) -> T {
+        // Nobody waits for it: who comes meanwhile begins with a new one.
+        let mut splitter = std::mem::take(&mut *self.spare.lock());
+        splitter.split(&self.analyzer, columns);
+        splitter.sort();
+        let done = then(&splitter);
+        if splitter.size() > SPARE_BYTES {
+            splitter.clear();
+        }
+        *self.spare.lock() = splitter;
+        done
     }
 }
 

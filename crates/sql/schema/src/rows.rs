@@ -231,7 +231,7 @@ impl Table {
 
 impl Table {
     /// Gives `each` the entries of a row in an index that is no plain B-tree, ascending: the key, how many of its bytes
-    /// no other entry may have (0: it may repeat), and carried bytes. A plain one has none here. Errors 3903 to 3907
+    /// no other entry may have (0: it may repeat), and carried bytes. A plain one has none here. Errors 3903 to 3908
     /// for elements of arrays.
     pub fn entries<'v, E: From<SqlError>>(
         &self,
@@ -260,14 +260,15 @@ impl Table {
             _ => None,
         });
         let (mut key, mut carried) = (Vec::new(), Vec::new());
-        for word in gannet_text::postings(&text.analyzer, columns) {
-            key.clear();
-            carried.clear();
-            key.extend_from_slice(&word.key);
-            key.extend_from_slice(clustered_key);
-            word.carried(&text.analyzer, &mut carried);
-            each(&key, 0, &carried)?;
-        }
-        Ok(())
+        text.split(columns, |words| {
+            words.found().try_for_each(|word| {
+                key.clear();
+                carried.clear();
+                key.extend_from_slice(word.key);
+                key.extend_from_slice(clustered_key);
+                word.carried(&mut carried);
+                each(&key, 0, &carried)
+            })
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! What the fuzzer calls: bytes of entries and definitions, and queries over texts.
 
-use crate::{Analyzer, Definition, List, Mode, Posting, Query, Tokens, evaluate, postings};
+use crate::{Analyzer, Definition, List, Mode, Posting, Query, Splitter, Tokens, evaluate};
 use gannet_types::CollationId;
 
 /// Takes bytes for everything that the crate reads. Half of them are a text, half a query for it.
@@ -17,11 +17,14 @@ pub fn check(data: &[u8]) {
         for mode in [Mode::Natural, Mode::Boolean] {
             let Ok(query) = Query::new(&analyzer, &query, mode) else { continue };
             let mut lists: Vec<List> = query.terms().iter().map(|_| List::default()).collect();
-            for word in postings(&analyzer, [Some(text)].into_iter()) {
+            let mut splitter = Splitter::default();
+            splitter.split(&analyzer, [Some(text)].into_iter());
+            splitter.sort();
+            for word in splitter.found() {
                 let mut carried = Vec::new();
-                word.carried(&analyzer, &mut carried);
+                word.carried(&mut carried);
                 let Ok(posting) = Posting::read(&carried) else { continue };
-                for (term, list) in query.terms().iter().zip(&mut lists).filter(|(t, _)| t.is_at(&word.key)) {
+                for (term, list) in query.terms().iter().zip(&mut lists).filter(|(t, _)| t.is_at(word.key)) {
                     list.push(0, &posting, term.placed);
                 }
             }

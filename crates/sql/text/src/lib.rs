@@ -4,7 +4,8 @@
 //! ```text
 //! Definition   how an index takes texts apart; fixed when it is made       definition
 //! Analyzer     a definition, ready to use: tokens of a text                words
-//! Posting      a word of a row: its key and what is kept of it             posting
+//! Splitter     rows taken apart into words                                 split
+//! Posting      what is kept of a word of a row                             posting
 //! Query        what AGAINST asks for, as a tree over terms                 query, parse
 //! Score        which rows it finds, and their ranks                        score
 //! ```
@@ -17,13 +18,15 @@ mod parse;
 mod posting;
 mod query;
 mod score;
+mod split;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use definition::{DEFAULT_STOPWORDS, Definition, Stopwords, Tokens};
-pub use posting::{Posting, Word, postings};
+pub use posting::Posting;
 pub use query::{Mode, Phrase, Query, Term};
-pub use score::{List, Ranked, evaluate};
+pub use score::{List, Ranked, advance, evaluate};
+pub use split::{Found, Splitter};
 pub use words::{Analyzer, Token};

@@ -55,6 +55,18 @@ impl List {
     }
 }
 
+/// The first place from `at` on that is not `less`: near, mostly. Those that are less come first.
+#[inline]
+pub fn advance<T>(list: &[T], at: usize, less: impl Fn(&T) -> bool) -> usize {
+    let rest = &list[at..];
+    let mut step = 1;
+    while step <= rest.len() && less(&rest[step - 1]) {
+        step *= 2;
+    }
+    let from = step / 2;
+    at + from + rest[from..step.min(rest.len())].partition_point(less)
+}
+
 /// Rows in order with what operators have given them.
 type Rows = Vec<(u32, f32)>;
 
@@ -134,12 +146,12 @@ pub fn evaluate<E>(
         for (row, rank) in &mut rows {
             let times = cursors.iter_mut().find_map(|(list, at)| {
                 let list = list.as_ref()?;
-                *at += list.rows[*at..].partition_point(|r| r < row);
+                *at = advance(&list.rows, *at, |r| r < row);
                 (list.rows.get(*at) == Some(row)).then(|| list.times[*at])
             });
             let Some(times) = times else { continue };
             if let Counted::Of(only) = counted {
-                at_counted += only[at_counted..].partition_point(|r| r < row);
+                at_counted = advance(only, at_counted, |r| r < row);
                 if only.get(at_counted) != Some(row) {
                     continue;
                 }
@@ -246,7 +258,7 @@ impl<E> Evaluation<'_, E> {
         let mut at = vec![0; others.len()];
         for row in &rarest.rows {
             let everywhere = others.iter().zip(&mut at).all(|(list, at)| {
-                *at += list.rows[*at..].partition_point(|r| r < row);
+                *at = advance(&list.rows, *at, |r| r < row);
                 list.rows.get(*at) == Some(row)
             });
             if !everywhere {
@@ -313,7 +325,7 @@ impl Part {
         let before = std::mem::take(&mut self.rows);
         let mut at = 0;
         for (row, given) in &part.rows {
-            at += before[at..].partition_point(|(r, _)| r < row);
+            at = advance(&before, at, |(r, _)| r < row);
             match before.get(at).filter(|(r, _)| r == row) {
                 Some((_, before)) => self.rows.push((*row, bounded(before + given))),
                 None if restricted => {}
@@ -328,7 +340,7 @@ impl Part {
     fn exclude(&mut self, part: &Part) {
         let (mut at, before) = (0, self.rows.len());
         self.rows.retain(|(row, _)| {
-            at += part.rows[at..].partition_point(|(r, _)| r < row);
+            at = advance(&part.rows, at, |(r, _)| r < row);
             part.rows.get(at).is_none_or(|(r, _)| r != row)
         });
         if self.rows.len() < before {
@@ -345,12 +357,17 @@ impl Part {
 
     /// Leaves `rows` only.
     fn keep(&mut self, rows: &Rows) {
-        let there = |row: &u32| rows.binary_search_by_key(row, |(r, _)| *r).is_ok();
-        self.rows.retain(|(row, _)| there(row));
+        let there = |at: &mut usize, row: &u32| {
+            *at = advance(rows, *at, |(r, _)| r < row);
+            rows.get(*at).is_some_and(|(r, _)| r == row)
+        };
+        let mut at = 0;
+        self.rows.retain(|(row, _)| there(&mut at, row));
         for (_, counted) in &mut self.counted {
+            let mut at = 0;
             match counted {
                 Counted::All => *counted = Counted::Of(rows.iter().map(|(row, _)| *row).collect()),
-                Counted::Of(only) => only.retain(there),
+                Counted::Of(only) => only.retain(|row| there(&mut at, row)),
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Ranks as MySQL 8.4 gives them (recorded answers), the grammar's errors, words.
 
-use crate::{Analyzer, Definition, List, Mode, Posting, Query, Stopwords, Tokens, evaluate, postings};
+use crate::{Analyzer, Definition, Found, List, Mode, Posting, Query, Splitter, Stopwords, Tokens, evaluate};
 use gannet_types::CollationId;
 
 fn analyzer() -> Analyzer {
@@ -11,13 +11,16 @@ fn analyzer() -> Analyzer {
 fn ranks_by(analyzer: &Analyzer, rows: &[&str], text: &str, mode: Mode) -> Result<Vec<f32>, String> {
     let query = Query::new(analyzer, text, mode).map_err(|e| e.message().to_owned())?;
     let mut lists: Vec<List> = query.terms().iter().map(|_| List::default()).collect();
+    let mut splitter = Splitter::default();
     for (number, row) in (0..).zip(rows) {
-        for word in postings(analyzer, [Some(row.as_bytes())].into_iter()) {
+        splitter.split(analyzer, [Some(row.as_bytes())].into_iter());
+        splitter.sort();
+        for word in splitter.found() {
             let mut carried = Vec::new();
-            word.carried(analyzer, &mut carried);
+            word.carried(&mut carried);
             let posting = Posting::read(&carried).unwrap();
             for (term, list) in query.terms().iter().zip(&mut lists) {
-                if term.is_at(&word.key) && term.takes(analyzer, posting.text) {
+                if term.is_at(word.key) && term.takes(analyzer, posting.text) {
                     list.push(number, &posting, term.placed);
                 }
             }
@@ -158,19 +161,30 @@ fn errors_of_the_grammar() {
 #[test]
 fn words_and_places() {
     let a = analyzer();
-    let words = postings(&a, [Some("naïve Naive-cafe\u{301} हिन्दी".as_bytes()), None, Some(&b"end"[..])].into_iter());
-    let texts: Vec<(&str, u32)> = words.iter().map(|w| (std::str::from_utf8(&w.text).unwrap(), w.times)).collect();
+    let mut splitter = Splitter::default();
+    splitter.split(&a, [Some("naïve Naive-cafe\u{301} हिन्दी".as_bytes()), None, Some(&b"end"[..])].into_iter());
+    splitter.sort();
+    let words: Vec<Found<'_>> = splitter.found().collect();
+    let texts: Vec<(&str, u32)> = words.iter().map(|w| (std::str::from_utf8(w.text).unwrap(), w.times)).collect();
     assert_eq!(texts, [("cafe\u{301}", 1), ("end", 1), ("naïve", 2), ("हिन्दी", 1)]);
     assert_eq!(words[1].at, [(2 << 32) + 4]);
     let mut carried = Vec::new();
-    words[2].carried(&a, &mut carried);
+    words[2].carried(&mut carried);
     let posting = Posting::read(&carried).unwrap();
     assert_eq!((posting.times, posting.ordinals()), (2, (vec![0, 1], true)));
+    // The next row: words that are known, in their order in the text, with this row's places.
+    splitter.split(&a, [Some("END the naive end, new".as_bytes())].into_iter());
+    let words: Vec<(u32, &[u8], &[u64])> = splitter.found().map(|w| (w.word, w.text, w.at)).collect();
+    assert_eq!(words, [(3, &b"end"[..], &[0, 3][..]), (0, b"naive", &[2]), (4, b"new", &[4])]);
+    assert_eq!(splitter.words(), 5);
+    splitter.clear();
+    splitter.split(&a, [Some("the".as_bytes())].into_iter());
+    assert_eq!((splitter.found().count(), splitter.words()), (0, 0));
     // What no longer has room is asked of the text.
     let long = "word ".repeat(5000);
-    let word = &postings(&a, [Some(long.as_bytes())].into_iter())[0];
+    splitter.split(&a, [Some(long.as_bytes())].into_iter());
     let mut carried = Vec::new();
-    word.carried(&a, &mut carried);
+    splitter.found().for_each(|word| word.carried(&mut carried));
     assert!(carried.len() < 600 && !Posting::read(&carried).unwrap().ordinals().1);
     let ranks = ranks_by(&a, &[&long, "other"], "\"word word\"", Mode::Boolean).unwrap();
     assert!(ranks[0] > 0.0);

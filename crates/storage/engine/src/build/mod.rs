@@ -13,6 +13,7 @@
 //! transaction's stamp (`rollback::take_back`), leaf by leaf, and leaves alone what others have put in after a
 //! restart, when the lock is gone. Older snapshots go on seeing an empty tree.
 
+mod groups;
 mod sort;
 
 use gannet_base::sync::Arc;

@@ -12,6 +12,7 @@ use gannet_base::{Reader, Writer};
 use gannet_page::node::common_prefix;
 use gannet_runtime::{File, OpenOptions, fs};
 
+use super::groups::{Groups, Sorted, head};
 use crate::plant::{Path, note};
 use crate::{EngineError, Result};
 
@@ -101,14 +102,6 @@ impl Run {
         self.places.sort_unstable_by(|a, b| {
             a.head.cmp(&b.head).then_with(|| rest(a).cmp(rest(b))).then_with(|| a.key.cmp(&b.key))
         });
-    }
-}
-
-/// The first bytes as a number that compares as they do; missing ones are zero.
-fn head(bytes: &[u8]) -> u64 {
-    match bytes.first_chunk::<8>() {
-        Some(eight) => u64::from_be_bytes(*eight),
-        None => bytes.iter().enumerate().fold(0, |h, (i, b)| h | u64::from(*b) << (56 - 8 * i)),
     }
 }
 
@@ -206,6 +199,7 @@ fn pause() -> Result<()> {
 pub struct Sorter {
     space: SortSpace,
     run: Run,
+    groups: Groups,
     spill: Option<Spill>,
     runs: Vec<Spilled>,
 }
@@ -213,7 +207,7 @@ pub struct Sorter {
 impl Sorter {
     /// With nothing in it.
     pub fn new(space: SortSpace) -> Sorter {
-        Sorter { space, run: Run::default(), spill: None, runs: Vec::new() }
+        Sorter { space, run: Run::default(), groups: Groups::default(), spill: None, runs: Vec::new() }
     }
 
     /// Takes an entry.
@@ -241,6 +235,50 @@ impl Sorter {
         if run.bytes.len() + run.places.len() * BESIDE >= self.space.memory.clamp(1, u32::MAX as usize / 2) {
             self.to_file()?;
         }
+        Ok(())
+    }
+
+    /// Adds a group of entries whose keys begin with `key`: its number, from 0. No group's key begins with another's.
+    pub fn group(&mut self, key: &[u8]) -> u32 {
+        self.groups.add(key)
+    }
+
+    /// Takes an entry of a group, behind those that it has: its key is the group's and `rest`.
+    #[inline]
+    pub fn push_to(&mut self, group: u32, rest: &[u8], value: &[u8]) {
+        self.groups.push(group, rest, value);
+    }
+
+    /// Writes groups to the file if they leave no memory for more, beside as many bytes of the caller's. True: the next
+    /// group has the number 0 again.
+    pub fn make_room(&mut self, beside: usize) -> Result<bool> {
+        if self.groups.size() + beside < self.space.memory.clamp(1, u32::MAX as usize / 2) {
+            return Ok(false);
+        }
+        self.groups_to_file()?;
+        Ok(true)
+    }
+
+    /// Writes the groups as a run.
+    fn groups_to_file(&mut self) -> Result<()> {
+        let groups = std::mem::take(&mut self.groups);
+        let mut sorted = gannet_runtime::run_long(|| groups.sorted());
+        let spill = match &mut self.spill {
+            Some(spill) => spill,
+            none => none.insert(Spill::open(&self.space)?),
+        };
+        let written = spill.run(|spill| {
+            let mut count = 0_usize;
+            while sorted.advance() {
+                count += 1;
+                if count.is_multiple_of(4096) {
+                    pause()?;
+                }
+                spill.put(Item { key: sorted.key(), unique: 0, value: sorted.value() })?;
+            }
+            Ok(())
+        })?;
+        self.runs.push(written);
         Ok(())
     }
 
@@ -277,7 +315,13 @@ impl Sorter {
             if sorter.spill.is_some() && !sorter.run.places.is_empty() {
                 sorter.to_file()?;
             }
-            let Sorter { mut run, spill, runs, .. } = sorter;
+            if sorter.spill.is_some() && !sorter.groups.is_empty() {
+                sorter.groups_to_file()?;
+            }
+            let Sorter { mut run, groups, spill, runs, .. } = sorter;
+            if !groups.is_empty() {
+                sources.push(Source::Groups(gannet_runtime::run_long(|| groups.sorted())));
+            }
             if let Some(spill) = spill {
                 sources.extend(merged(spill, runs, memory)?);
             } else if !run.places.is_empty() {
@@ -398,6 +442,7 @@ fn decode(bytes: &[u8], at: usize) -> Option<(Parts, usize)> {
 
 enum Source {
     Memory { run: Run, next: usize },
+    Groups(Sorted),
     File(FileRun),
 }
 
@@ -408,6 +453,7 @@ impl Source {
                 *next += 1;
                 Ok(*next <= run.places.len())
             }
+            Source::Groups(sorted) => Ok(sorted.advance()),
             Source::File(run) => run.advance(),
         }
     }
@@ -415,6 +461,7 @@ impl Source {
     fn key(&self) -> &[u8] {
         match self {
             Source::Memory { run, next } => run.key(run.places[*next - 1]),
+            Source::Groups(sorted) => sorted.key(),
             Source::File(run) => run.item().key,
         }
     }
@@ -422,6 +469,7 @@ impl Source {
     fn item(&self) -> Item<'_> {
         match self {
             Source::Memory { run, next } => item(&run.bytes, run.places[*next - 1]),
+            Source::Groups(sorted) => Item { key: sorted.key(), unique: 0, value: sorted.value() },
             Source::File(run) => run.item(),
         }
     }
@@ -499,6 +547,35 @@ mod tests {
             out.push((item.key.to_vec(), item.value.to_vec()));
         }
         out
+    }
+
+    #[test]
+    fn groups_come_in_order_from_memory_and_file() {
+        let words: Vec<Vec<u8>> = (0..300_u32).map(|i| format!("{:x}.", i * 7919).into_bytes()).collect();
+        for (memory, spills) in [(64 << 20, false), (20_000, true)] {
+            let space = SortSpace { dir: std::env::temp_dir(), memory, disk: None };
+            let mut sorters = [Sorter::new(space.clone()), Sorter::new(space)];
+            let mut numbers = [vec![None; words.len()], vec![None; words.len()]];
+            let mut expect = Vec::new();
+            for i in 0..6000_u32 {
+                let (which, word) = ((i % 2) as usize, (i * i % 301 % 300) as usize);
+                let sorter = &mut sorters[which];
+                let group = *numbers[which][word].get_or_insert_with(|| sorter.group(&words[word]));
+                let value = vec![i as u8; i as usize % 9];
+                sorter.push_to(group, &i.to_be_bytes(), &value);
+                expect.push(([&words[word][..], &i.to_be_bytes()].concat(), value));
+                if sorter.make_room(100).unwrap() {
+                    numbers[which].fill(None);
+                }
+            }
+            assert_eq!(sorters[0].spill.is_some(), spills);
+            expect.sort();
+            let (mut merge, mut got) = (Sorter::merge(sorters.into()).unwrap(), Vec::new());
+            while let Some(item) = merge.next().unwrap() {
+                got.push((item.key.to_vec(), item.value.to_vec()));
+            }
+            assert!(got == expect, "{memory} bytes");
+        }
     }
 
     #[test]
