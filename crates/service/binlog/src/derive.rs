@@ -1,11 +1,14 @@
 //! From what commits carry to the events of a file, in the order of commits. All that is not in the payloads follows
-//! from that order: the same payloads give the same bytes.
+//! from that order: the same payloads give the same bytes, but for what transactions are behind ([`crate::writeset`]),
+//! which is known of the server's own life only.
 
 use crate::event::{Appender, Checksum, HEADER, MAGIC, flags, kind};
 use crate::format::{FormatDescription, Gtid, Rotate, put_gtids, version_number};
 use crate::group::{Frame, Head, Item};
 use crate::packed::{Packed, compress};
 use crate::query::{Query, Settings};
+use crate::writeset::{self, Dependencies, Known};
+use gannet_base::sync::Arc;
 use gannet_base::{DecodeError, Reader};
 use gannet_types::gtid::{GtidSet, Source, Uuid};
 use std::collections::BTreeSet;
@@ -52,6 +55,7 @@ pub struct Deriver {
     begin: Box<[u8]>,
     /// Of the writer.
     version: u32,
+    dependencies: Box<Dependencies>,
 }
 
 fn begin() -> Box<[u8]> {
@@ -67,7 +71,18 @@ impl Deriver {
         let appender = Appender { server_id: writer.server_id, checksum: writer.checksum, position };
         let (source, reserved) = (writer.uuid.into(), BTreeSet::new());
         let version = version_number(writer.version.as_bytes());
-        Deriver { source, writer, appender, sequence, executed, reserved, begin: begin(), version }
+        let dependencies = Box::new(Dependencies::new(sequence));
+        Deriver { source, writer, appender, sequence, executed, reserved, begin: begin(), version, dependencies }
+    }
+
+    /// Tables have these keys, in payloads from now on.
+    pub fn trust(&mut self, known: &Arc<Known>) {
+        self.dependencies.trust(known);
+    }
+
+    /// So many keys are remembered: `binlog_transaction_dependency_history_size`.
+    pub fn remember(&mut self, most: usize) {
+        self.dependencies.remember(most);
     }
 
     /// These numbers are taken.
@@ -124,6 +139,7 @@ impl Deriver {
         self.version = version_number(writer.version.as_bytes());
         self.writer = writer;
         self.sequence = 0;
+        self.dependencies.begin_file();
         out.extend_from_slice(&MAGIC);
         let described = FormatDescription::new(&self.writer.version, created, self.writer.checksum);
         self.appender.event(out, timestamp, kind::FORMAT_DESCRIPTION, flags::IN_USE, |o| described.encode(o));
@@ -167,10 +183,11 @@ impl Deriver {
         let head = Head::decode(&mut r)?;
         let first = if head.items > 0 { Some(Item::decode(&mut r.clone())?) } else { None };
         let first = first.map(|item| (item.kind, item.timestamp));
+        let last = self.dependencies.of_group(&head, r, self.sequence + 1);
         if head.compressed && head.frame == Frame::Rows {
-            return self.packed(&head, first, r, xid, out);
+            return self.packed((&head, last), first, r, xid, out);
         }
-        let derived = self.begin_group(&head, first, out);
+        let derived = self.begin_behind((&head, last), first, out);
         self.items(&head, r, out)?;
         self.end_group(&head, xid, out);
         Ok(derived)
@@ -187,7 +204,7 @@ impl Deriver {
     /// bytes.
     fn packed(
         &mut self,
-        head: &Head,
+        (head, last): (&Head, u64),
         first: Option<(u8, u32)>,
         r: Reader<'_>,
         xid: u64,
@@ -208,20 +225,27 @@ impl Deriver {
         let mut body = Vec::with_capacity(bytes.len() + 32);
         Packed::new(plain, &bytes).encode(&mut body);
         let size = (body.len() + HEADER + self.writer.checksum.bytes()) as u64;
-        let gtid = self.gtid(head, false, begun, size, out);
+        let gtid = self.gtid((head, last), false, begun, size, out);
         self.appender.event(out, time, kind::TRANSACTION_PAYLOAD, 0, |o| o.extend_from_slice(&body));
         Ok(Derived { gtid, compressed: true, size, plain })
     }
 
-    /// Appends the events of a group before its items; `first` are kind and time of the first item.
+    /// Appends the events of a group before its items; `first` are kind and time of the first item. It is to be applied
+    /// alone.
     pub fn begin_group(&mut self, head: &Head, first: Option<(u8, u32)>, out: &mut Vec<u8>) -> Derived {
+        let last = self.dependencies.alone(self.sequence + 1);
+        self.begin_behind((head, last), first, out)
+    }
+
+    /// The same behind transaction `last` of the file.
+    fn begin_behind(&mut self, (head, last): (&Head, u64), first: Option<(u8, u32)>, out: &mut Vec<u8>) -> Derived {
         let tail = self.writer.checksum.bytes();
         let between = head.frame == Frame::Rows;
         let around = if between { (self.begin.len() + 8 + 2 * (HEADER + tail)) as u64 } else { 0 };
         // An empty transaction has BEGIN and COMMIT, and no rows.
         let (kind, time) = first.unwrap_or((kind::XID, (head.committed_us / 1_000_000) as u32));
         let size = head.event_bytes(tail) + around;
-        let gtid = self.gtid(head, kind == kind::QUERY, time, size, out);
+        let gtid = self.gtid((head, last), kind == kind::QUERY, time, size, out);
         if between {
             self.begin_rows(head, time, out);
         }
@@ -229,14 +253,21 @@ impl Deriver {
     }
 
     /// Appends the first event of a transaction, which has so many bytes behind it.
-    fn gtid(&mut self, head: &Head, may_have_statements: bool, time: u32, behind: u64, out: &mut Vec<u8>) -> Gtid {
+    fn gtid(
+        &mut self,
+        (head, last_committed): (&Head, u64),
+        may_have_statements: bool,
+        time: u32,
+        behind: u64,
+        out: &mut Vec<u8>,
+    ) -> Gtid {
         let (uuid, number) = self.next_gtid(head.gtid);
         self.sequence += 1;
         let mut gtid = Gtid {
             may_have_statements,
             uuid,
             number,
-            last_committed: self.sequence - 1,
+            last_committed,
             sequence_number: self.sequence,
             committed_us: head.committed_us,
             first_committed_us: head.committed_us,
@@ -262,7 +293,13 @@ impl Deriver {
     /// Appends an item of the group.
     pub fn item(&mut self, item: &Item<'_>, out: &mut Vec<u8>) {
         // A definition's own XID is in its settings.
-        self.appender.event(out, item.timestamp, item.kind, 0, |o| o.extend_from_slice(item.body));
+        self.appender.event(out, item.timestamp, item.kind, 0, |o| {
+            let at = o.len();
+            o.extend_from_slice(item.body);
+            if item.kind == kind::TABLE_MAP {
+                writeset::plain_map(&mut o[at..]);
+            }
+        });
     }
 
     /// Appends the event behind the items.

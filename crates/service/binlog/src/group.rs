@@ -4,7 +4,8 @@
 //! ```text
 //! 0   u8   2
 //! 1   u8   1: a GTID of its own; 2: a definition, which ends with its statement; 4: a branch that is prepared; 8: of
-//!          the items, those behind are in a file; 16: the events are to be compressed
+//!          the items, those behind are in a file; 16: the events are to be compressed; 32: foreign keys link its rows
+//!          with others
 //! 2   u32  connection id
 //! 6   u64  microseconds since 1970: of the commit
 //! 14  u64  bytes of all items
@@ -15,7 +16,7 @@
 //! ```
 //!
 //! A GTID event goes before the items, then BEGIN unless they are a definition's or a branch's, and behind them XID,
-//! where there was BEGIN.
+//! where there was BEGIN. A table map has for flags the number of its table's keys ([`crate::writeset::Known`]).
 
 use crate::event::{HEADER, kind};
 use crate::image::RowEncoder;
@@ -36,6 +37,7 @@ const DEFINITION: u8 = 2;
 const PREPARED: u8 = 4;
 const SPILLED: u8 = 8;
 const COMPRESSED: u8 = 16;
+const LINKED: u8 = 32;
 /// Bytes before the items, without a GTID.
 const HEAD: usize = 26;
 const GTID: usize = 24;
@@ -78,6 +80,8 @@ pub struct Head {
     pub file: Option<SpilledTo>,
     /// Its events become one that is compressed.
     pub compressed: bool,
+    /// Foreign keys link its rows with others: it is applied alone.
+    pub linked: bool,
 }
 
 /// Items in a file.
@@ -116,7 +120,8 @@ impl Head {
         let own = if self.gtid.is_some() { OWN_GTID } else { 0 };
         let file = if self.file.is_some() { SPILLED } else { 0 };
         let mut w = Writer::new(out);
-        let bits = frame | own | file | if self.compressed { COMPRESSED } else { 0 };
+        let linked = if self.linked { LINKED } else { 0 };
+        let bits = frame | own | file | linked | if self.compressed { COMPRESSED } else { 0 };
         w.u8(GROUP).u8(bits).u32(self.thread_id).u64(self.committed_us).u64(self.bytes).u32(self.items);
         if let Some((uuid, number)) = self.gtid {
             w.bytes(&uuid.0).u64(number);
@@ -129,10 +134,10 @@ impl Head {
     /// Reads it; the items follow.
     pub fn decode(r: &mut Reader<'_>) -> Result<Head, DecodeError> {
         let [kind, bits] = r.array()?;
-        if kind != GROUP || bits & !(OWN_GTID | DEFINITION | PREPARED | SPILLED | COMPRESSED) != 0 {
+        if kind != GROUP || bits & !(OWN_GTID | DEFINITION | PREPARED | SPILLED | COMPRESSED | LINKED) != 0 {
             return Err(r.invalid("group of the binary log"));
         }
-        let frame = match bits & !(OWN_GTID | SPILLED | COMPRESSED) {
+        let frame = match bits & !(OWN_GTID | SPILLED | COMPRESSED | LINKED) {
             0 => Frame::Rows,
             DEFINITION => Frame::Definition,
             PREPARED => Frame::Prepared,
@@ -141,8 +146,8 @@ impl Head {
         let (thread_id, committed_us, length, items) = (r.u32()?, r.u64()?, r.u64()?, r.u32()?);
         let gtid = if bits & OWN_GTID != 0 { Some((Uuid(r.array()?), r.u64()?)) } else { None };
         let file = if bits & SPILLED != 0 { Some(SpilledTo { number: r.u64()?, bytes: r.u64()? }) } else { None };
-        let compressed = bits & COMPRESSED != 0;
-        Ok(Head { frame, thread_id, committed_us, bytes: length, items, gtid, file, compressed })
+        let (compressed, linked) = (bits & COMPRESSED != 0, bits & LINKED != 0);
+        Ok(Head { frame, thread_id, committed_us, bytes: length, items, gtid, file, compressed, linked })
     }
 
     /// Bytes that it takes.

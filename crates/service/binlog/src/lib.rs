@@ -19,5 +19,6 @@ pub mod rows;
 pub mod show;
 #[cfg(test)]
 mod tests;
+pub mod writeset;
 
 pub use event::{Appender, Checksum, Event, Header};

@@ -15,7 +15,7 @@ pub fn append(table: &Table, row: &[Value], txn: &mut Txn) -> Result<()> {
     }
     let mut key = Vec::with_capacity(8);
     codec::new_row_key(table, row, txn, &mut key)?;
-    let mut to = RowWriter { txn, sink: None, cascade: false };
+    let mut to = RowWriter { txn, sink: None, cascade: false, linked: false };
     match rows::insert_row(table, &key, row, false, &mut to)? {
         Conflict::None => Ok(()),
         Conflict::Duplicate { index, .. } => {

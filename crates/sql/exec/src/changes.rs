@@ -56,6 +56,8 @@ pub struct RowChange<'a> {
     pub images: Images<'a>,
     /// The action of a foreign key changed it, not the statement itself.
     pub cascade: bool,
+    /// Foreign keys link rows of the statement's tables with others.
+    pub linked: bool,
 }
 
 /// Is told of changed rows. It can be recognised: who runs a function or trigger in the middle of a statement takes the
@@ -132,6 +134,8 @@ pub struct RowWriter<'a> {
     pub sink: Option<&'a mut dyn ChangeSink>,
     /// The changes are actions of foreign keys.
     pub cascade: bool,
+    /// Foreign keys link rows of the statement's tables with others.
+    pub linked: bool,
 }
 
 impl RowWriter<'_> {
@@ -164,7 +168,7 @@ impl RowWriter<'_> {
     ) -> Result<Update> {
         let layout = table.layout();
         let images = Images::Update(RowRef::Stored(layout, old), RowRef::Stored(layout, new));
-        let change = RowChange { table, images, cascade: self.cascade };
+        let change = RowChange { table, images, cascade: self.cascade, linked: self.linked };
         if ends && self.sink.is_none() {
             let written = self.txn.update_and_commit_if(tree, key, stamp, new, Parts::default());
             return written.map_err(from_engine);
@@ -197,7 +201,8 @@ impl RowWriter<'_> {
     pub(crate) fn tell_of_run(&mut self, record: u64, table: &Table, images: Images<'_>) -> Result<()> {
         match &mut self.sink {
             None => Ok(()),
-            Some(sink) => sink.changed(record..record + 1, &RowChange { table, images, cascade: self.cascade }),
+            Some(sink) => sink
+                .changed(record..record + 1, &RowChange { table, images, cascade: self.cascade, linked: self.linked }),
         }
     }
 
@@ -206,7 +211,10 @@ impl RowWriter<'_> {
     pub(crate) fn tell(&mut self, mark: u64, table: &Table, images: Images<'_>) -> Result<()> {
         match &mut self.sink {
             None => Ok(()),
-            Some(sink) => sink.changed(mark..self.txn.weight(), &RowChange { table, images, cascade: self.cascade }),
+            Some(sink) => sink.changed(
+                mark..self.txn.weight(),
+                &RowChange { table, images, cascade: self.cascade, linked: self.linked },
+            ),
         }
     }
 }

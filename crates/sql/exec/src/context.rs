@@ -383,14 +383,15 @@ impl<'a, 'p> Cx<'a, 'p> {
     /// What a function or trigger of the statement runs with.
     pub(crate) fn program(&mut self) -> Result<(&mut dyn Session, RowWriter<'_>, &mut Warnings)> {
         let sink = self.changes.as_mut().map(|sink| &mut **sink as &mut dyn ChangeSink);
-        let to = RowWriter { txn: self.txn.get()?, sink, cascade: false };
+        let to = RowWriter { txn: self.txn.get()?, sink, cascade: false, linked: false };
         Ok((&mut *self.session, to, &mut *self.warnings))
     }
 
     #[inline]
     fn writer(&mut self, cascade: bool) -> Result<RowWriter<'_>> {
         let sink = self.changes.as_mut().map(|sink| &mut **sink as &mut dyn ChangeSink);
-        Ok(RowWriter { txn: self.txn.get()?, sink, cascade })
+        let linked = self.shared.plan.tables.iter().any(|t| t.links.is_some());
+        Ok(RowWriter { txn: self.txn.get()?, sink, cascade, linked })
     }
 
     /// What functions see.

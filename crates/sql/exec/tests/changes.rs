@@ -157,7 +157,8 @@ fn rows_by_key_are_changed_under_conditions() {
     let row = |id: i64, u: i64, v: &str| vec![Value::Int(id), Value::Int(u), Value::text(v)];
     let mut recorder = Recorder::default();
     let mut txn = db.catalog.engine().begin(TxnOptions::default());
-    let mut to = RowWriter { txn: &mut txn, sink: Some(&mut recorder as &mut dyn ChangeSink), cascade: false };
+    let mut to =
+        RowWriter { txn: &mut txn, sink: Some(&mut recorder as &mut dyn ChangeSink), cascade: false, linked: false };
     let to = &mut to;
     let twice = ErrorCode::DupEntry;
     assert!(!t.add(to, &row(1, 9, "there"), &zone).unwrap());
@@ -198,7 +199,7 @@ fn rows_by_key_do_what_sql_does() {
     let mut recorder = Recorder::default();
     let mut txn = db.catalog.engine().begin(TxnOptions::default());
     let mut put = |txn: &mut _, row: &[Value]| {
-        let mut to = RowWriter { txn, sink: Some(&mut recorder as &mut dyn ChangeSink), cascade: false };
+        let mut to = RowWriter { txn, sink: Some(&mut recorder as &mut dyn ChangeSink), cascade: false, linked: false };
         t.put(&mut to, row, &zone)
     };
     assert_eq!(put(&mut txn, &row(1, 1, "one")).unwrap(), Put::Same);

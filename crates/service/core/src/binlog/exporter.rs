@@ -67,6 +67,8 @@ pub(super) struct Exporter {
     left_over: Vec<u64>,
     /// So much of the log may be kept before it is let go of.
     stride: u64,
+    /// The log has come to this life of the server, whose tables' keys are known.
+    living: bool,
 }
 
 /// Items of a file, one after the other.
@@ -167,6 +169,7 @@ impl Exporter {
             spilled: Vec::new(),
             left_over: Vec::new(),
             stride: capacity / 8,
+            living: false,
             log,
             names,
             settings,
@@ -359,6 +362,8 @@ impl Exporter {
             what => {
                 let started = what == ROTATE_START;
                 if started {
+                    self.living = true;
+                    self.deriver.trust(&self.log.keys);
                     self.deriver.release_all();
                 }
                 self.time = (number / 1_000_000) as u32;
@@ -378,6 +383,9 @@ impl Exporter {
         self.out.clear();
         self.passed.clear();
         self.deriver = Deriver::new((self.settings)().writer, 0, 0, state.executed.clone());
+        if self.living {
+            self.deriver.trust(&self.log.keys);
+        }
         (self.state, self.file, self.stopped) = (state, None, false);
         self.number = first.saturating_sub(1);
         {
@@ -482,6 +490,7 @@ impl Exporter {
         self.max_size = settings.max_size;
         let mut front = Vec::new();
         let mut next = ended.clone();
+        next.remember(settings.history);
         next.begin(settings.writer, time, if started { time } else { 0 }, &mut front);
         let file = File::open(self.names.path(number), &OpenOptions::read_write().create())?;
         file.set_len(0)?;

@@ -2,7 +2,8 @@
 //!
 //! A commit carries its events ([`gannet_binlog::group`]) in the log. One task, the `exporter`, follows the log
 //! behind its durable horizon and writes the files; numbers and positions follow from the order of commits. So files
-//! may lag, are never ahead of what is durable, and the same log gives the same bytes again.
+//! may lag, are never ahead of what is durable, and the same log gives the same bytes again, but for write sets, which
+//! are of one life of the server.
 //!
 //! INV-BIN-1: what readers are given (up to [`Place`]) is derived from durable commits only, in files whose beginning
 //! is durable. INV-BIN-2: the log's consumer lets go of commits only when they are durably in the files, and the
@@ -32,6 +33,7 @@ use gannet_binlog::Checksum;
 use gannet_binlog::derive::Writer;
 use gannet_binlog::format::put_gtids;
 use gannet_binlog::group::ROTATE;
+use gannet_binlog::writeset::{Keys, Known, UNKNOWN};
 use gannet_engine::{Engine, EngineError, TxnOptions, commit_gate};
 use gannet_runtime::{Interrupt, JoinHandle, Unpark, Wait, Waker, fs, park, waker};
 use gannet_types::gtid::{GtidSet, Uuid};
@@ -155,6 +157,8 @@ pub struct Binlog {
     /// read without a write that others see.
     full_metadata: AtomicBool,
     row_image: AtomicU8,
+    /// Of the tables whose rows were logged.
+    keys: Arc<Known>,
     sizes: sizes::AllSizes,
     semi: SemiSync,
     exporter: Mutex<Option<JoinHandle<()>>>,
@@ -180,6 +184,7 @@ impl Binlog {
             next_spill: AtomicU64::new(0),
             full_metadata: AtomicBool::new(false),
             row_image: AtomicU8::new(0),
+            keys: Arc::default(),
             sizes: Default::default(),
             semi: SemiSync::new(commit_gate(engine), log.clone()),
             watch: Mutex::new(None),
@@ -214,6 +219,11 @@ impl Binlog {
             2 => RowImage::Minimal,
             _ => RowImage::Full,
         }
+    }
+
+    /// The number of a table's keys in its table maps.
+    pub(crate) fn number_of(&self, keys: Option<Keys>) -> u16 {
+        keys.map_or(UNKNOWN, |keys| self.keys.add(keys))
     }
 
     /// Where the files are.
@@ -531,6 +541,8 @@ pub struct Settings {
     pub max_size: u64,
     /// `binlog_expire_logs_seconds`; `None`: files stay.
     pub expire_s: Option<u64>,
+    /// `binlog_transaction_dependency_history_size`
+    pub history: usize,
 }
 
 impl Settings {
@@ -548,6 +560,7 @@ impl Settings {
                 checksum,
             },
             max_size: get(Live::MaxBinlogSize).as_u64(),
+            history: get(Live::BinlogTransactionDependencyHistorySize).as_u64() as usize,
             expire_s: (expire > 0 && get(Live::BinlogExpireLogsAutoPurge).as_bool()).then_some(expire),
         }
     }

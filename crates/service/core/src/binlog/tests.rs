@@ -107,6 +107,7 @@ fn open(seed: u64) -> (Engine, TreeHandle, Arc<Binlog>) {
         },
         max_size: 4096 << (seed % 4),
         expire_s: None,
+        history: gannet_binlog::writeset::HISTORY,
     };
     let names = Names::new(Path::new("/store"), "");
     let log = Binlog::open(&engine, names, Arc::new(settings), Arc::new(ErrorLog::to_stderr())).unwrap();

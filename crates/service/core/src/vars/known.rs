@@ -25,7 +25,6 @@ pub const TUNING: &[VarDef] = &[
     text("binlog_row_value_options", Both, "").tuning(),
     int("binlog_stmt_cache_size", Global, 32768, 4096, MAX).tuning(),
     int("binlog_transaction_compression_level_zstd", Both, 3, 1, 22).tuning(),
-    int("binlog_transaction_dependency_history_size", Global, 25000, 1, 1000000).tuning(),
     text("init_replica", Global, "").tuning(),
     int("innodb_api_bk_commit_interval", Global, 5, 1, 1073741824).tuning(),
     boolean("innodb_api_disable_rowlock", Global, false).tuning().read_only(),

@@ -300,6 +300,8 @@ live! {
     BinlogRowImage = choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"]).then(Then::Binlog).help("columns of changed rows in the binary log: all, all but unchanged long ones, or those that are needed");
     BinlogRowsQueryLogEvents = boolean("binlog_rows_query_log_events", Both, false).help("statements stand before their rows in the binary log");
     BinlogTransactionCompression = boolean("binlog_transaction_compression", Both, false).help("rows of a transaction are compressed with zstd in the binary log");
+    BinlogTransactionDependencyHistorySize = int("binlog_transaction_dependency_history_size", Global, 25_000, 1, 1_000_000).then(Then::BinlogFile)
+        .help("keys of changed rows that are remembered to tell which transactions replicas may apply beside each other; a new file begins");
     RplSemiSyncSourceEnabled = boolean("rpl_semi_sync_source_enabled", Global, false).then(Then::Binlog)
         .help("commits wait until replicas have acknowledged them");
     RplSemiSyncSourceTimeout = int("rpl_semi_sync_source_timeout", Global, 10000, 0, MAX).then(Then::Binlog)

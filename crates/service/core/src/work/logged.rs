@@ -5,14 +5,16 @@ use crate::binlog::{Binlog, RowImage};
 use gannet_binlog::event::kind;
 use gannet_binlog::group::{Around, Frame, Gathered, Head, Payload, Present, Shape};
 use gannet_binlog::image::RowEncoder;
-use gannet_binlog::map::{self, Metadata};
+use gannet_binlog::map::{self, ColumnKind, Metadata};
 use gannet_binlog::rows::{Change, Columns};
+use gannet_binlog::writeset::{Keys, Part, UNKNOWN, number_map};
 use gannet_catalog::Words;
 use gannet_engine::{Parts, Txn};
 use gannet_exec::changes::{Carried, ChangeSink, Images, RowChange, RowWriter};
 use gannet_runtime::WallTime;
 use gannet_schema::{Index, IndexPart, Table};
 use gannet_telemetry::{Counter, add, count};
+use gannet_types::key::KeyPart;
 use gannet_types::rowref::RowRef;
 use gannet_types::{Result, SqlError, TypeId, sql_err};
 use std::any::Any;
@@ -67,6 +69,8 @@ struct Logged {
     carried: bool,
     /// `binlog_transaction_compression`, of a commit with its only change.
     compressed: bool,
+    /// Foreign keys link its rows with others.
+    linked: bool,
     /// Bytes that are gathered in memory at most, and where more of them go.
     most: usize,
     log: Option<Arc<Binlog>>,
@@ -82,7 +86,7 @@ impl LoggedRows {
     pub(super) fn clear(&mut self) {
         if let Some(logged) = &mut self.0 {
             logged.gathered.clear();
-            logged.carried = false;
+            (logged.carried, logged.linked) = (false, false);
         }
     }
 
@@ -124,7 +128,7 @@ impl LoggedRows {
     pub(super) fn take(&mut self, txn: &Txn, thread: u64) -> Option<Payload> {
         let tells = |l: &&mut Logged| !l.gathered.is_empty() || l.is_whole() || l.before.is_some();
         let logged = self.0.as_deref_mut().filter(tells)?;
-        let head = head(thread, logged.next);
+        let head = Head { linked: std::mem::take(&mut logged.linked), ..head(thread, logged.next) };
         match logged.before.take() {
             None => logged.gathered.take(txn.weight(), head),
             before => {
@@ -170,7 +174,11 @@ impl ChangeSink for Logged {
         }
         let shapes = change.table.logged.get_or_try_init(|| Ok::<_, SqlError>(Shapes::default()))?;
         let full = self.metadata == Metadata::Full;
-        let shape = shapes.0[usize::from(full)].get_or_init(|| shape(change.table, self.metadata));
+        let shape = shapes.0[usize::from(full)].get_or_init(|| {
+            let number = |keys| self.log.as_ref().map_or(UNKNOWN, |log| log.number_of(keys));
+            shape(change.table, self.metadata, number)
+        });
+        self.linked |= change.linked;
         let none = RowRef::Values(&[]);
         let (kind, before, after) = match change.images {
             Images::Insert(new) => (Change::Write, none, new),
@@ -219,7 +227,7 @@ impl ChangeSink for Logged {
             self.gathered.withdraw();
             return Ok(None);
         }
-        let head = Head { compressed: self.compressed, ..head(self.thread, self.next) };
+        let head = Head { compressed: self.compressed, linked: self.linked, ..head(self.thread, self.next) };
         Ok(Some(self.gathered.whole(head)))
     }
 
@@ -231,6 +239,7 @@ impl ChangeSink for Logged {
                     note_written(self.gathered.held(), false);
                 }
                 self.gathered.clear();
+                self.linked = false;
             }
             // It goes with the commit.
             Carried::Made => {}
@@ -283,7 +292,8 @@ impl Logged {
 }
 
 /// How a table's rows are logged: without the columns that no statement can name.
-fn shape(table: &Table, metadata: Metadata) -> Shape {
+/// `number` gives its keys a number.
+fn shape(table: &Table, metadata: Metadata, number: impl FnOnce(Option<Keys>) -> u16) -> Shape {
     let logged: Vec<usize> = (0..table.columns.len()).filter(|i| !table.columns[*i].hidden).collect();
     let column = |i: &usize| {
         let c = &table.columns[*i];
@@ -297,6 +307,7 @@ fn shape(table: &Table, metadata: Metadata) -> Shape {
     let source = map::Table { id, schema, name, columns: &columns, primary_key: &primary_key };
     let mut map = Vec::new();
     source.encode(metadata, &mut map);
+    number_map(&mut map, number(keys(table, &logged)));
     let encoder = RowEncoder::new(logged.iter().map(|i| (*i, &table.columns[*i].ty)));
     let found = key(table);
     let in_key = |i: usize| found.as_ref().is_none_or(|key| key.contains(&(logged[i] as u32)));
@@ -327,6 +338,29 @@ fn key(table: &Table) -> Option<Vec<u32>> {
     };
     let unique = |index: &&Index| index.unique() && index.is_ordered();
     table.primary_key().and_then(of).or_else(|| table.indexes.iter().filter(unique).find_map(of))
+}
+
+/// The keys of rows, that of [`key`] first; `logged` are the columns in events. `None`: a row has no key, or one that
+/// images do not show.
+fn keys(table: &Table, logged: &[usize]) -> Option<Keys> {
+    let found = key(table)?;
+    let part = |part: &IndexPart, compared: &KeyPart| {
+        // Numbers with a sign of zero, and documents, are not compared by their bytes.
+        let compares = !matches!(compared.ty.id, TypeId::Float | TypeId::Double | TypeId::Json);
+        let column = logged.iter().position(|i| *i == part.column as usize)?;
+        compares.then(|| Part { column, compared: compared.clone() })
+    };
+    let mut all = Vec::new();
+    for (i, index) in table.indexes.iter().enumerate().filter(|(_, index)| index.unique()) {
+        if !index.is_ordered() {
+            return None;
+        }
+        let parts = index.parts.iter().zip(table.key_parts(i)).map(|(p, compared)| part(p, compared));
+        let parts = parts.collect::<Option<Box<[Part]>>>()?;
+        let finds = index.parts.iter().map(|p| p.column).eq(found.iter().copied());
+        all.insert(if finds { 0 } else { all.len() }, parts);
+    }
+    Keys::new(logged.iter().map(|i| ColumnKind::of(&table.columns[*i].ty)), all)
 }
 
 /// A statement that changes rows, and the binary log.

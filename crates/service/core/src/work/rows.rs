@@ -143,7 +143,7 @@ impl Work {
             return Err(SqlError::internal("rows are to be written whose table is not locked for that"));
         }
         let (txn, sink) = self.writing();
-        Ok(RowWriter { txn, sink, cascade: false })
+        Ok(RowWriter { txn, sink, cascade: false, linked: false })
     }
 
     /// Commits: waits for the log, or leaves that ([`Work::leave_waiting`]). `payload`: for the consumers of the log.

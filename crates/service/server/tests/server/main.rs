@@ -45,3 +45,4 @@ mod storage;
 mod tls;
 mod tracking;
 mod usage;
+mod writesets;
