@@ -417,3 +417,33 @@ impl LongHistory {
         self.0.lock().clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_for_which_there_is_no_room_is_cut_and_has_no_digest() {
+        let history = History::default();
+        let text = format!("SELECT '{}'", "x".repeat(300));
+        let long = Mutex::new(Some(text.clone().into_bytes()));
+        let words: [AtomicU64; TEXT_WORDS] = std::array::from_fn(|i| {
+            AtomicU64::new(u64::from_le_bytes(std::array::from_fn(|at| text.as_bytes()[8 * i + at])))
+        });
+        let (command, length) = (Activity::Query, text.len() as u32);
+        let running = Running { command, text: 0, length, words: &words, long: &long };
+        let execution = Execution::default();
+        let ended = Ended { execution: &execution, digest: None, started_ns: 1, schema: 0, error: None };
+        history.add(&running, &ended);
+        REST.fetch_add(MOST_REST, Relaxed);
+        history.add(&running, &ended);
+        REST.fetch_sub(MOST_REST, Relaxed);
+        let events = history.events(1, LexMode::default());
+        assert_eq!(events.iter().map(|e| e.text().bytes().len()).collect::<Vec<_>>(), [text.len(), 128]);
+        assert!(events[0].normalised().is_some() && events[1].normalised().is_none());
+        assert_eq!(events[1].name(), "statement/sql/select");
+        let before = REST.load(Relaxed);
+        drop(history);
+        assert!(REST.load(Relaxed) < before);
+    }
+}
