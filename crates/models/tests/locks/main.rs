@@ -138,6 +138,9 @@ mod tree;
 mod trx;
 #[path = "../../../storage/lock/src/types.rs"]
 mod types;
+#[path = "../../../storage/lock/src/waited.rs"]
+#[allow(dead_code)]
+mod waited;
 
 pub use handle::LockOwner;
 pub use info::Party;
