@@ -204,7 +204,8 @@ pub struct HashJoin<'p> {
     any: bool,
     probing: Option<Probing>,
     spilled: Option<Spilled>,
-    /// Opened, and it is not decided of which side the table is built.
+    opened: bool,
+    /// It is not decided of which side the table is built.
     undecided: bool,
     /// The table is of the left side, and the right side probes it.
     swapped: bool,
@@ -236,6 +237,7 @@ impl<'p> HashJoin<'p> {
             any: false,
             probing: None,
             spilled: None,
+            opened: false,
             undecided: false,
             swapped: false,
             hurried: false,
@@ -667,7 +669,8 @@ impl<'p> HashJoin<'p> {
 impl<'p> Operator<'p> for HashJoin<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
         self.reset(cx);
-        self.undecided = self.may_swap();
+        // What is opened for each row of another operator may end with its first row.
+        self.undecided = !std::mem::replace(&mut self.opened, true) && self.may_swap();
         if self.undecided {
             return Ok(());
         }
