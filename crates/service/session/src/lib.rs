@@ -532,8 +532,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_every_statement_touches_lies_on_twenty_lines() {
+    fn what_every_statement_touches_lies_on_21_lines() {
         let size = Session::HOT.len();
-        assert!(size <= 20 * 64, "{size} bytes");
+        assert!(size <= 21 * 64, "{size} bytes");
     }
 }
