@@ -111,6 +111,13 @@ impl TreeHandle {
     }
 }
 
+impl TreeHandle {
+    /// Nobody has a lock in the tree.
+    fn is_unlocked(&self) -> bool {
+        self.shared.locks.no_records() && self.shared.locks.no_gaps()
+    }
+}
+
 struct Attempt<'a> {
     tree: &'a TreeHandle,
     place: &'a mut Place,
@@ -122,7 +129,12 @@ impl Attempt<'_> {
         let (tree, id, tail, last) = (self.tree, w.id, w.tail.page, w.last);
         let mut mtr = store.pool.mtr()?;
         let mut leaves = Vec::new();
-        let end = self.latch(&mut mtr, id, entries, &mut leaves)?;
+        let mut end = self.latch(&mut mtr, id, entries, &mut leaves)?;
+        // A gap that lies in a further leaf may have been locked since the first leaf was latched. Whoever locks one
+        // from here on sees what is inserted.
+        if !self.tree.is_unlocked() {
+            end = 0;
+        }
         let Scratch { staged, value, key, .. } = &mut *self.scratch;
         staged.clear();
         let mut records = Records { writer: w, staged, last, count: 0 };
@@ -194,7 +206,7 @@ impl Attempt<'_> {
             let leaf = match leaves.is_empty() {
                 true => {
                     let first = Leaf::for_run(&shared.tree, mtr, key, value.len(), self.place)?;
-                    if first.found() || !shared.locks.no_records() || !shared.locks.no_gaps() {
+                    if first.found() || !self.tree.is_unlocked() {
                         return Ok(0);
                     }
                     Some(first)
