@@ -34,7 +34,7 @@ const EXACT: &[(&str, i64)] = &[
     ("icp_attempts", 100),
     ("icp_match", 10),
     ("icp_no_match", 90),
-    ("dml_updates", 6),
+    ("dml_updates", 5),
     ("ddl_pending_alter_table", 0),
     ("ddl_online_create_index", 0),
     ("lock_row_lock_current_waits", 0),
@@ -188,8 +188,11 @@ fn work_moves_the_metrics_of_what_it_does() {
     });
     assert!(missing.is_empty(), "{missing:?}");
     let after = metrics(&mut root);
-    let grown: Vec<_> = EXACT.iter().map(|(name, _)| (*name, after[*name] - before[*name])).collect();
-    assert_eq!(grown, EXACT);
+    let grown = |name: &str| after[name] - before[name];
+    // The server keeps statistics meanwhile.
+    let own = |name: &str| if name == "dml_updates" { grown("dml_system_updates") } else { 0 };
+    let all: Vec<_> = EXACT.iter().map(|(name, _)| (*name, grown(name) - own(name))).collect();
+    assert_eq!(all, EXACT);
     // Parts and sums agree.
     let sum = |names: [&str; 3]| names.iter().map(|name| after[*name]).sum::<i64>();
     let batches = ["buffer_flush_adaptive", "buffer_flush_sync", "buffer_flush_background"];
