@@ -135,6 +135,10 @@ fn pair(a: CollationSource, b: CollationSource, a_plain: bool) -> Option<Collati
     }
     let (ca, cb) = (a.collation.charset(), b.collation.charset());
     let win = |s: CollationSource| Some(CollationSource { ascii_only, ..s });
+    // What is NULL whatever it was made of stands against nothing.
+    if a.coercibility == Coercibility::Ignorable && b.coercibility == Coercibility::Ignorable {
+        return win(a);
+    }
     if ca != cb {
         // Binary wins, unless the other side is firmer.
         if ca == Charset::Binary || cb == Charset::Binary {
