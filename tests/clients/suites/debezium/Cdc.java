@@ -71,7 +71,11 @@ public class Cdc {
       ExecutorService executor = Executors.newSingleThreadExecutor();
       executor.execute(engine);
       while (!came && over.getCount() > 0 && System.nanoTime() < end) came = marked.await(100, TimeUnit.MILLISECONDS);
-      engine.close();
+      try {
+        engine.close();
+      } catch (IllegalStateException e) {
+        // It has ended by itself.
+      }
       executor.shutdown();
       executor.awaitTermination(20, TimeUnit.SECONDS);
       Thread.sleep(500);
