@@ -57,6 +57,8 @@ public class Cdc {
     p.setProperty("value.converter.schemas.enable", "false");
     p.setProperty("schema.history.internal", "io.debezium.storage.file.history.FileSchemaHistory");
     p.setProperty("schema.history.internal.file.filename", dir + "/history");
+    // A lost connection is noticed once in a while only.
+    p.setProperty("connect.keep.alive.interval.ms", "1000");
     p.setProperty("retriable.restart.connector.wait.ms", "200");
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(300);
     boolean came = false;
