@@ -12,7 +12,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicU32, AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
 
@@ -175,9 +175,20 @@ impl Server {
     }
 }
 
+/// A port that nobody listens on and that no connection of a client takes meanwhile: it is below those that the
+/// system gives to outgoing connections (32768 and above unless told), because a workload opens thousands of
+/// them between this look and the server's start, or while a suite starts its server again.
 fn free_port() -> Result<u16, String> {
-    std::net::TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .map(|address| address.port())
-        .map_err(|e| e.to_string())
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(17);
+    for _ in 0..PORTS {
+        let turn = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = 20_000 + (turn % PORTS) as u16;
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    Err("no port is free".into())
 }
+
+const PORTS: u32 = 10_000;
