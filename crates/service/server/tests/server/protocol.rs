@@ -49,6 +49,39 @@ fn ok_packets_tell_what_happened() {
     }
 }
 
+/// A row that another transaction has made is waited for, and counts as found only if it stays. A replica that applies
+/// transactions beside each other goes by that.
+#[test]
+fn a_row_whose_maker_is_undone_is_not_found() {
+    let r = Running::start();
+    let (mut maker, mut c) = (r.connect(), r.connect());
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "CREATE TABLE d.t (id INT PRIMARY KEY, k INT UNIQUE, v INT)");
+    for level in ["READ COMMITTED", "REPEATABLE READ"] {
+        for change in ["UPDATE d.t SET k = 2 WHERE id = 1", "UPDATE d.t SET v = 2 WHERE id = 1", "DELETE FROM d.t"] {
+            for (end, found) in [("ROLLBACK", 0), ("COMMIT", 1)] {
+                run(&mut maker, "BEGIN");
+                run(&mut maker, "INSERT INTO d.t VALUES (1, 1, 1)");
+                let counts = Options { capabilities: cap::FOUND_ROWS, ..options() };
+                let mut other = Connection::connect(&r.socket(), &counts).unwrap();
+                run(&mut other, &format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"));
+                let ok = std::thread::scope(|scope| {
+                    let waits = scope.spawn(|| other.query(change).unwrap().ok);
+                    while one(&mut c, "SELECT COUNT(*) FROM performance_schema.data_lock_waits") == "0" {
+                        std::thread::yield_now();
+                    }
+                    run(&mut maker, end);
+                    waits.join().unwrap()
+                });
+                let told = format!("Rows matched: {found}  Changed: {found}  Warnings: 0");
+                let info = if change.starts_with("UPDATE") { told } else { String::new() };
+                assert_eq!((ok.affected, ok.info), (found, info), "{change} behind {end} at {level}");
+                run(&mut c, "DELETE FROM d.t");
+            }
+        }
+    }
+}
+
 /// C API, `mysql_insert_id()`: the first generated value that is in a row; else what LAST_INSERT_ID(n) was given in an
 /// INSERT or UPDATE; else, if any row was put in or changed, the last row's value.
 #[test]

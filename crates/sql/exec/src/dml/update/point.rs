@@ -79,10 +79,10 @@ pub(crate) fn run<'p>(
         } else {
             to.txn.update_if(tree, key, stamp, &payload).map_err(from_engine)?
         };
-        if written == Outcome::Missing {
+        if written != Outcome::Updated {
+            // The next look may find no row: the transaction that had made this one has undone it.
             run.matched = 0;
-        }
-        if written == Outcome::Updated {
+        } else {
             counted(cx);
             if alone {
                 rows::pass_counter(table, old, &new, cx.txn.get()?)?;
