@@ -83,7 +83,7 @@ fn authentication(secret: &Secret) -> ast::Authentication {
 /// A statement as a group of its own.
 fn group_of(session: &Session, text: &[u8]) -> Vec<u8> {
     let mut gathered = Gathered::default();
-    gathered.begin_statement(session.settings.exec.now_us.div_euclid(1_000_000) as u32, 0, None);
+    gathered.begin_statement(session.state.statement_time().div_euclid(1_000_000) as u32, 0, None);
     gathered.item(kind::QUERY, |out| out.extend_from_slice(&query(session, text)));
     let thread_id = session.entry.id as u32;
     let gtid = match NextGtid::of(&session.work) {
@@ -127,7 +127,7 @@ pub(super) fn query(session: &Session, text: &[u8]) -> Vec<u8> {
         charset_database: Some(collation(Live::CollationDatabase)),
         invoker: Some((account.user.to_string(), account.host.to_string())),
         schemas: (!schema.is_empty()).then(|| vec![schema.to_string()]),
-        microseconds: Some(session.settings.exec.now_us.rem_euclid(1_000_000) as u32),
+        microseconds: Some(session.state.statement_time().rem_euclid(1_000_000) as u32),
         explicit_defaults: Some(true),
         default_collation_utf8mb4: Some(CollationId::DEFAULT.0),
         require_primary_key: Some(vars[Live::SqlRequirePrimaryKey].as_bool()),

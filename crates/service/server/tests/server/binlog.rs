@@ -203,6 +203,45 @@ fn readers_get_the_bytes_of_the_files() {
     assert!(matches!(u.receive(), Err(ClientFault::Server { code: 1227, .. })));
 }
 
+/// A restore to a point in time goes by the times of events.
+#[test]
+fn events_have_the_time_of_their_statement() {
+    let r = logged();
+    let statements = [
+        "CREATE USER u IDENTIFIED BY 'x'",
+        "GRANT SELECT ON *.* TO u",
+        "ALTER USER u PASSWORD EXPIRE",
+        "SET PASSWORD FOR u = 'y'",
+        "REVOKE SELECT ON *.* FROM u",
+        "DROP USER u",
+        "CREATE ROLE r",
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT PRIMARY KEY)",
+        "CREATE VIEW d.v AS SELECT 1",
+        "CREATE PROCEDURE d.p() SELECT 1",
+        "INSERT INTO d.t VALUES (1)",
+        "TRUNCATE d.t",
+        "XA START 'x'; INSERT INTO d.t VALUES (2); XA END 'x'; XA PREPARE 'x'; XA COMMIT 'x'",
+        "ANALYZE TABLE d.t",
+        "DROP DATABASE d",
+    ];
+    // Each in a session of its own, which has run nothing before.
+    for (i, statement) in statements.iter().enumerate() {
+        let mut c = r.connect();
+        run(&mut c, &format!("SET timestamp = {}", 1_000_000_000 + i));
+        statement.split("; ").for_each(|sql| run(&mut c, sql));
+    }
+    let got = dump(&r, com::BINLOG_DUMP, &by_position("binlog.000001", 4)).unwrap();
+    let time = |e: &Vec<u8>| u32::from_le_bytes([e[0], e[1], e[2], e[3]]);
+    let of_statements = got.iter().filter(|e| matches!(e[4], 2 | 16 | 33 | 38));
+    for e in of_statements.clone() {
+        let text = String::from_utf8_lossy(e);
+        assert!((1_000_000_000..1_000_000_020).contains(&time(e)), "{} {}: {text}", e[4], time(e));
+    }
+    assert!(of_statements.count() > 30, "{} events", got.len());
+    assert!(got.iter().map(time).filter(|t| *t > 0).max() > Some(1_000_000_019), "the description has the time of now");
+}
+
 /// The events of the first file from `from` on, with tables by name instead of numbers.
 fn named(c: &mut Connection, from: usize) -> Vec<String> {
     let mut tables = std::collections::HashMap::new();
