@@ -74,7 +74,35 @@ pub struct Ended {
     pub latency_ns: u64,
     /// As `INNODB_TRX` has it; 0: it has not written.
     pub trx: u64,
-    pub how: How,
+    pub how: Packed,
+}
+
+/// A [`How`] in one word, as it is handed on and kept: bits `0 committed, 1 read_only, 2 autocommit, 3..5 isolation,
+/// 7.. savepoints of 19 bits each`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packed(u64);
+
+const COMMITTED: u64 = 1;
+const READ_ONLY: u64 = 2;
+
+impl Packed {
+    /// It has been committed, or not.
+    #[inline]
+    pub(crate) fn set_committed(&mut self, committed: bool) {
+        self.0 = self.0 & !COMMITTED | u64::from(committed);
+    }
+}
+
+impl From<How> for Packed {
+    #[inline]
+    fn from(how: How) -> Self {
+        let flags = u64::from(how.committed) | u64::from(how.read_only) * READ_ONLY | u64::from(how.autocommit) << 2;
+        let counts = match how.savepoints {
+            [0, 0, 0] => 0,
+            counts => counts.iter().rev().fold(0, |n, c| n << COUNT_BITS | u64::from(*c).min(MOST_SAVEPOINTS)),
+        };
+        Packed(flags | (how.isolation as u64) << 3 | counts << 7)
+    }
 }
 
 /// What it was like.
@@ -92,15 +120,8 @@ pub struct How {
 const COUNT_BITS: u32 = 19;
 const MOST_SAVEPOINTS: u64 = (1 << COUNT_BITS) - 1;
 
-impl How {
-    fn packed(self) -> u64 {
-        let flags = u64::from(self.committed) | u64::from(self.read_only) << 1 | u64::from(self.autocommit) << 2;
-        let counts =
-            self.savepoints.iter().rev().fold(0, |n, count| n << COUNT_BITS | u64::from(*count).min(MOST_SAVEPOINTS));
-        flags | (self.isolation as u64) << 3 | counts << 7
-    }
-
-    fn of(n: u64) -> How {
+impl From<Packed> for How {
+    fn from(Packed(n): Packed) -> Self {
         let isolation = match n >> 3 & 3 {
             0 => Isolation::ReadUncommitted,
             1 => Isolation::ReadCommitted,
@@ -109,8 +130,8 @@ impl How {
         };
         let count = |i: u32| (n >> (7 + i * COUNT_BITS) & MOST_SAVEPOINTS) as u32;
         How {
-            committed: n & 1 != 0,
-            read_only: n & 2 != 0,
+            committed: n & COMMITTED != 0,
+            read_only: n & READ_ONLY != 0,
             autocommit: n & 4 != 0,
             isolation,
             savepoints: [count(0), count(1), count(2)],
@@ -118,7 +139,7 @@ impl How {
     }
 }
 
-/// One place of the ring: a line. `sequence` guards the words: number and end number, start and latency, id, [`How`].
+/// One place of the ring: a line. `sequence` guards the words: number and end number, start and latency, id, [`Packed`].
 #[derive(Default)]
 #[repr(align(64))]
 struct Place {
@@ -181,7 +202,7 @@ impl Transacted {
     /// One has ended: its part of the sums.
     #[inline]
     pub(crate) fn sum(&self, ended: &Ended) {
-        self.sums[usize::from(ended.how.read_only)].add(ended.latency_ns);
+        self.sums[usize::from(ended.how.0 & READ_ONLY != 0)].add(ended.latency_ns);
     }
 
     /// Keeps one that has ended.
@@ -192,7 +213,7 @@ impl Transacted {
         let place = &places[(count % KEPT as u64) as usize];
         let Ended { number, end_number, started_ns, latency_ns, trx, how } = *ended;
         place.sequence.write(|| {
-            let words = [number, end_number, started_ns, latency_ns, trx, how.packed()];
+            let words = [number, end_number, started_ns, latency_ns, trx, how.0];
             place.words.iter().zip(words).for_each(|(to, n)| to.store(n, Relaxed));
         });
         self.count.store(count + 1, Relaxed);
@@ -201,7 +222,7 @@ impl Transacted {
     /// One that is more than a statement is open, since then.
     pub(crate) fn opens(&self, (since_ns, number): (u64, u64), how: How) {
         self.open_number.store(number, Relaxed);
-        self.open_how.store(how.packed(), Relaxed);
+        self.open_how.store(Packed::from(how).0, Relaxed);
         self.open_since_ns.store(since_ns, Relaxed);
     }
 
@@ -213,7 +234,7 @@ impl Transacted {
     /// Since when one is open that is more than a statement, the statement that began it, and what it is like.
     pub fn open(&self) -> Option<(u64, u64, How)> {
         let since = self.open_since_ns.load(Relaxed);
-        (since != 0).then(|| (since, self.open_number.load(Relaxed), How::of(self.open_how.load(Relaxed))))
+        (since != 0).then(|| (since, self.open_number.load(Relaxed), Packed(self.open_how.load(Relaxed)).into()))
     }
 
     /// The sums.
@@ -257,7 +278,7 @@ impl Place {
     fn read(&self) -> Option<Ended> {
         let words = self.sequence.read(|| self.words.each_ref().map(|w| w.load(Relaxed)))?;
         let [number, end_number, started_ns, latency_ns, trx, how] = words;
-        (number != 0).then(|| Ended { number, end_number, started_ns, latency_ns, trx, how: How::of(how) })
+        (number != 0).then(|| Ended { number, end_number, started_ns, latency_ns, trx, how: Packed(how) })
     }
 }
 
@@ -295,7 +316,7 @@ mod tests {
         let savepoints = [3, 1 << 19, 0];
         let how =
             How { committed: true, read_only: false, autocommit: true, isolation: Isolation::Serializable, savepoints };
-        Ended { number, end_number: number, started_ns: number * 10, latency_ns, trx: 7, how }
+        Ended { number, end_number: number, started_ns: number * 10, latency_ns, trx: 7, how: how.into() }
     }
 
     #[test]
@@ -312,8 +333,8 @@ mod tests {
         let kept = t.kept();
         assert_eq!((kept.len(), kept[0].number, t.last().map(|e| e.number)), (10, 3, Some(12)));
         // The counts of savepoints end somewhere.
-        let how = How { savepoints: [3, (1 << 19) - 1, 0], ..ended(1, 1).how };
-        assert_eq!(kept[9], Ended { how, ..ended(12, 12) });
+        let how = How { savepoints: [3, (1 << 19) - 1, 0], ..ended(1, 1).how.into() };
+        assert_eq!(kept[9], Ended { how: how.into(), ..ended(12, 12) });
         t.forget_last();
         assert_eq!((t.last(), t.kept().len()), (None, 10));
         t.forget_kept();

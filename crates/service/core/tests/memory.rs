@@ -49,7 +49,14 @@ fn live(registry: &Registry, entry: &Entry, number: u64, globals: &GlobalVars) {
         entry.ended(&Ended { execution: &execution, digest, started_ns: n, schema: 1, error });
         let (committed, read_only, autocommit) = (true, false, true);
         let how = How { committed, read_only, autocommit, isolation: Isolation::default(), savepoints: [0; 3] };
-        let ended = transacted::Ended { number: n + 1, end_number: n + 1, started_ns: n, latency_ns: 5, trx: n, how };
+        let ended = transacted::Ended {
+            number: n + 1,
+            end_number: n + 1,
+            started_ns: n,
+            latency_ns: 5,
+            trx: n,
+            how: how.into(),
+        };
         registry.transacted(entry, &ended);
     }
     // `max_prepared_stmt_count` allows no two for each.

@@ -84,7 +84,10 @@ impl Values for Given<'_> {
             self.types,
             |i| long.get(i).is_some_and(Option::is_some),
             |i, p| {
-                bound[i] = param_value(p, collation, client).map_err(Refused::Sql)?;
+                bound[i] = match p {
+                    command::Param::Int(n) => Value::Int(n),
+                    p => param_value(p, collation, client).map_err(Refused::Sql)?,
+                };
                 Ok(())
             },
         );

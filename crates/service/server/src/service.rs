@@ -145,6 +145,9 @@ impl Connection {
 
     /// Moves the next whole request into `self.request`. `None`: not there yet.
     fn next_request(&mut self, conn: &mut Conn) -> Result<bool, SqlError> {
+        if conn.buffered().is_empty() {
+            return Ok(false);
+        }
         loop {
             match self.decoder.feed(conn.buffered(), &mut self.sequence).map_err(frame_error)? {
                 Fed::InPlace { payload, consumed } => {

@@ -215,21 +215,20 @@ impl<'a> Wire<'a> {
     }
 
     fn header(&mut self, columns: &[ResultColumn], cache: Option<&HeaderCache>) {
-        let manner = self.manner;
+        let manner = &self.manner;
         let plain = matches!(manner.charsets.results, Some(Charset::Utf8mb4)) && *self.exchange.sequence == 1;
         let optional = self.capabilities & cap::OPTIONAL_RESULTSET_METADATA != 0;
         let deprecate = self.capabilities & cap::DEPRECATE_EOF != 0;
         let Some(cache) = cache.filter(|_| plain && manner.metadata && columns.len() < 200) else {
             return self.write_header(columns);
         };
-        let word = self.word(manner.status);
         let slot = usize::from(optional) | usize::from(deprecate) << 1;
         match cache.encoded[slot].get() {
             Some(bytes) => {
                 let out = self.exchange.conn.out();
                 out.extend_from_slice(bytes);
                 if !deprecate {
-                    let end = out.len();
+                    let (end, word) = (out.len(), self.bits | word(self.manner.status));
                     out[end - 2..].copy_from_slice(&word.to_le_bytes());
                 }
                 *self.exchange.sequence += columns.len() as u8 + 1 + u8::from(!deprecate);

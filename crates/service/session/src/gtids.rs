@@ -7,7 +7,7 @@ use gannet_core::kinds::{self, Logged};
 use gannet_core::vars::Live;
 use gannet_core::work::{Gtids, NextGtid};
 use gannet_parser::ast::Statement;
-use gannet_plan::{Plan, PlanKind};
+use gannet_plan::Plan;
 use gannet_runtime::now_ns;
 use gannet_types::gtid::{Gtid, GtidSet};
 use gannet_types::{Result, SqlError, Value, sql_err};
@@ -76,7 +76,7 @@ pub(crate) fn passes_over(session: &Session, statement: &Statement) -> Result<bo
 /// The same of a plan.
 #[cold]
 pub(crate) fn passes_over_plan(session: &Session, plan: &Plan) -> Result<bool> {
-    if !matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_)) {
+    if !plan.writes {
         return Ok(false);
     }
     is_skipped(session)

@@ -286,7 +286,7 @@ impl Session {
         if params.len() < plan.params.len() {
             return Err(SqlError::internal("a plan without the values of its parameters"));
         }
-        let writes = matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_));
+        let writes = plan.writes;
         let writes_base = writes_base(plan);
         check_plan(self, plan, writes, writes_base)?;
         plan.warnings.iter().for_each(|w| self.running.diagnostics.warnings.push(w.clone()));
@@ -710,8 +710,7 @@ fn end_over<T>(session: &mut Session, mark: Option<Savepoint>, outcome: Result<T
 /// The plan changes rows of tables that are not the session's own.
 pub(super) fn writes_base(plan: &Plan) -> bool {
     let reads = |i: Intent| matches!(i, Intent::Read | Intent::LockingRead | Intent::ForeignRead);
-    let writes = matches!(plan.kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_));
-    writes && plan.tables.iter().any(|t| !t.table.temporary && !reads(t.intent))
+    plan.writes && plan.tables.iter().any(|t| !t.table.temporary && !reads(t.intent))
 }
 
 /// Keeps what an execution has counted. Returns where the row begins that it was at.

@@ -442,7 +442,7 @@ impl<'a> Execute<'a> {
         if types.len() < count {
             return Err(Malformed.into());
         }
-        for (i, t) in types.iter().take(count).enumerate() {
+        for (i, t) in types[..count].iter().enumerate() {
             if long(i) {
                 continue;
             }

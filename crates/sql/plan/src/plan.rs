@@ -32,6 +32,8 @@ pub struct Plan {
     pub accesses: Accesses,
     /// Size of the register file.
     pub registers: u32,
+    /// It is one of INSERT, REPLACE, UPDATE, DELETE.
+    pub writes: bool,
     /// What the statement uses beyond its tables.
     pub uses: Uses,
     /// The stored functions that it calls, each once.

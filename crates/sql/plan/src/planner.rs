@@ -221,6 +221,7 @@ pub(crate) fn finish(
     uses.programs |= tables.iter().any(fires);
     uses.uncacheable |= options.source.is_none() && builder.params.iter().any(|p| matches!(p, Param::Literal { .. }));
     let mut plan = Plan {
+        writes: matches!(kind, PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_)),
         kind,
         columns,
         tables,

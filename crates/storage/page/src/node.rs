@@ -296,15 +296,28 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
     pub fn search(self, key: &[u8]) -> (usize, bool) {
         let suffix = key.get(self.prefix_len()..).unwrap_or_default();
         let wanted = head(suffix);
-        let (mut low, mut high) = (0, self.count());
+        let head_at = |slot: usize| self.0.word(SLOTS / 8 + slot) as u32;
+        // The first slot whose head is not less: in `low ..= low + size`. In which half it is nobody can predict, so
+        // that is computed and no branch.
+        let (mut low, mut size) = (0, self.count());
+        let mut high = size;
+        while size > 1 {
+            let half = size / 2;
+            let less = head_at(low + half - 1) < wanted;
+            low = std::hint::select_unpredictable(less, low + half, low);
+            size -= half;
+        }
+        low += usize::from(size == 1 && head_at(low) < wanted);
+        // The rest decides among those with the same head, of which there is one at most in most nodes.
+        let mut mid = low;
         while low < high {
-            let mid = (low + high) / 2;
             let slot = self.0.word(SLOTS / 8 + mid);
             match (slot as u32).cmp(&wanted).then_with(|| self.compare_suffix(slot, suffix)) {
                 Ordering::Less => low = mid + 1,
                 Ordering::Greater => high = mid,
                 Ordering::Equal => return (mid, true),
             }
+            mid = (low + high) / 2;
         }
         (low, false)
     }

@@ -89,14 +89,18 @@ impl Worker {
         self.buffers.borrow_mut().pop().unwrap_or_default()
     }
 
-    pub(super) fn keep_buffer(&self, mut buffer: Vec<u8>) {
-        if buffer.capacity() == 0 || buffer.capacity() > KEEP_CAPACITY {
+    /// Takes a buffer's memory away: for the next one that is needed, or to be freed.
+    pub(super) fn keep_buffer(&self, buffer: &mut Vec<u8>) {
+        let capacity = buffer.capacity();
+        if capacity == 0 {
             return;
         }
-        buffer.clear();
         let mut kept = self.buffers.borrow_mut();
-        if kept.len() < KEEP_BUFFERS {
-            kept.push(buffer);
+        if capacity <= KEEP_CAPACITY && kept.len() < KEEP_BUFFERS {
+            buffer.clear();
+            kept.push(std::mem::take(buffer));
+        } else {
+            *buffer = Vec::new();
         }
     }
 
@@ -187,10 +191,10 @@ impl Worker {
     /// Buffers with nothing in them go to whoever needs some next.
     fn give_buffers_back(&self, conn: &mut Conn) {
         if conn.buffered().is_empty() {
-            self.keep_buffer(std::mem::take(&mut conn.input));
+            self.keep_buffer(&mut conn.input);
             conn.pos = 0;
         }
-        self.keep_buffer(std::mem::take(&mut conn.out));
+        self.keep_buffer(&mut conn.out);
     }
 
     /// Makes sure that bytes which arrive are received.
@@ -332,7 +336,7 @@ impl Worker {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => wc.readable.set(false),
                 Err(e) => self.on_end(c, e.raw_os_error().unwrap_or(libc::EIO)),
             }
-            self.keep_buffer(chunk);
+            self.keep_buffer(&mut chunk);
         }
     }
 
@@ -527,7 +531,7 @@ fn look(service: &mut dyn Service, conn: &mut Conn) -> Ready {
 }
 
 /// [`Worker::take_bytes`] of a buffer, which becomes the connection's own where it has none.
-fn take_chunk(worker: &Worker, c: NonNull<WorkerConn>, chunk: Vec<u8>) -> bool {
+fn take_chunk(worker: &Worker, c: NonNull<WorkerConn>, mut chunk: Vec<u8>) -> bool {
     // SAFETY: as in `dispatch`.
     let wc = unsafe { c.as_ref() };
     if !wc.is_served() {
@@ -539,7 +543,7 @@ fn take_chunk(worker: &Worker, c: NonNull<WorkerConn>, chunk: Vec<u8>) -> bool {
         }
     }
     let dispatch = worker.take_bytes(c, &chunk);
-    worker.keep_buffer(chunk);
+    worker.keep_buffer(&mut chunk);
     dispatch
 }
 
@@ -676,7 +680,7 @@ fn await_event(wc: &WorkerConn, conn: &Conn, why: Wait) -> io::Result<()> {
 /// Moves bytes that arrived during the service to where it sees them.
 fn take_pending(worker: &Worker, wc: &WorkerConn, conn: &mut Conn) -> io::Result<usize> {
     // What comes out of a long compressed packet is computed elsewhere, and more may arrive meanwhile.
-    let pending = wc.pending.take();
+    let mut pending = wc.pending.take();
     let n = pending.len();
     if n == 0 {
         return Ok(0);
@@ -686,7 +690,7 @@ fn take_pending(worker: &Worker, wc: &WorkerConn, conn: &mut Conn) -> io::Result
         return Ok(n);
     }
     let taken = conn.receive(&pending);
-    worker.keep_buffer(pending);
+    worker.keep_buffer(&mut pending);
     taken.map(|()| n)
 }
 

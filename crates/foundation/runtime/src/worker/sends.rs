@@ -43,7 +43,7 @@ fn end_send(worker: &Worker, c: NonNull<WorkerConn>) {
     // SAFETY: the send that has ended was this connection's, which is alive.
     let wc = unsafe { c.as_ref() };
     wc.send_inflight.set(false);
-    worker.keep_buffer(wc.sending.take());
+    worker.keep_buffer(&mut wc.sending.borrow_mut());
     if wc.closing.get() {
         socket::shutdown(wc.fd.as_raw_fd());
         worker.try_release(wc);
@@ -69,7 +69,7 @@ impl Worker {
     }
 
     /// Sends `bytes` without waiting for the end. None may be under way.
-    pub(super) fn start_send(&self, wc: &WorkerConn, bytes: Vec<u8>) {
+    pub(super) fn start_send(&self, wc: &WorkerConn, mut bytes: Vec<u8>) {
         debug_assert!(!wc.send_inflight.get());
         let mut done = 0;
         let direct = self.options.send == SendMode::Direct || matches!(self.driver, Driver::Epoll(_));
@@ -81,7 +81,7 @@ impl Worker {
             }
         }
         if done == bytes.len() || wc.error.get() != 0 {
-            return self.keep_buffer(bytes);
+            return self.keep_buffer(&mut bytes);
         }
         wc.sent.set(done);
         *wc.sending.borrow_mut() = bytes;

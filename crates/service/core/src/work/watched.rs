@@ -7,7 +7,7 @@
 use super::{Transaction, Work};
 use crate::Core;
 use crate::registry::Entry;
-use crate::transacted::{Ended, How};
+use crate::transacted::{Ended, How, Packed};
 use gannet_runtime::now_ns;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ struct Passed {
     began_ns: u64,
     number: u64,
     trx: u64,
-    how: How,
+    how: Packed,
 }
 
 impl Watched {
@@ -76,7 +76,7 @@ impl Watched {
         }
         let (read_only, isolation) = (state.is_read_only(), state.isolation());
         let how = How { committed: false, read_only, autocommit, isolation, savepoints: self.savepoints };
-        self.passed = Some(Passed { began_ns: self.began_ns, number: self.number, trx, how });
+        self.passed = Some(Passed { began_ns: self.began_ns, number: self.number, trx, how: how.into() });
         self.forget_open();
     }
 
@@ -84,7 +84,7 @@ impl Watched {
     #[inline]
     pub(super) fn passed(&mut self, committed: bool) {
         if let Some(passed) = &mut self.passed {
-            passed.how.committed = committed;
+            passed.how.set_committed(committed);
             if self.exact {
                 self.pass_now();
             }

@@ -55,7 +55,7 @@ struct Shown {
 impl Shown {
     fn ended(thread: u64, e: &Ended) -> Shown {
         let &Ended { number, end_number, trx, started_ns, latency_ns, how } = e;
-        Shown { thread, number, end_number: Some(end_number), trx, started_ns, latency_ns, how }
+        Shown { thread, number, end_number: Some(end_number), trx, started_ns, latency_ns, how: how.into() }
     }
 
     fn row(&self, state: &State) -> Vec<Value> {

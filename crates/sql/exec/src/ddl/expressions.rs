@@ -742,6 +742,7 @@ pub(crate) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         selectivity: 0,
         accesses: Default::default(),
         registers: 0,
+        writes: false,
         uses: Default::default(),
         routines: Box::default(),
         into: None,
