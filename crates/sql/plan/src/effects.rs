@@ -50,6 +50,11 @@ impl Effects {
         self.insert_id || self.functions || !self.variables.is_empty()
     }
 
+    /// An expression must not be evaluated twice for a row. LAST_INSERT_ID(n) may: the last value counts.
+    pub(crate) fn once(&self) -> bool {
+        self.functions || !self.variables.is_empty()
+    }
+
     /// The form is ordered; its operands, and a subquery's plan, are the caller's to look at.
     pub(crate) fn ordered(&self, kind: &ExprKind) -> bool {
         match kind {

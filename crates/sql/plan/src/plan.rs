@@ -370,6 +370,8 @@ pub struct Uses {
     pub views: bool,
     /// Stored functions, or triggers of tables that it changes.
     pub programs: bool,
+    /// Assignments to user variables, stored functions and others with effects: none may be evaluated twice for a row.
+    pub effects: bool,
     /// Must not be put into the plan cache (SQL_NO_CACHE does not matter): e.g. temporary tables.
     pub uncacheable: bool,
 }

@@ -218,6 +218,7 @@ pub(crate) fn finish(
     let (dives, selectivity) = dives(&mut builder, &tables)?;
     let pins = pins(&builder.params, options);
     let mut uses = arena.uses;
+    uses.effects = arena.effects.once() || !arena.routines.is_empty();
     uses.programs |= tables.iter().any(fires);
     uses.uncacheable |= options.source.is_none() && builder.params.iter().any(|p| matches!(p, Param::Literal { .. }));
     let mut plan = Plan {

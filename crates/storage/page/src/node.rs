@@ -295,7 +295,13 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
     #[inline]
     pub fn search(self, key: &[u8]) -> (usize, bool) {
         let suffix = key.get(self.prefix_len()..).unwrap_or_default();
-        let wanted = head(suffix);
+        let wanted = match key.last_chunk::<4>() {
+            // Most keys are longer than a head, and their suffix in a node is shorter: its bytes are in one load.
+            Some(last) if suffix.len() < 4 => {
+                ((u64::from(u32::from_be_bytes(*last))) << (32 - 8 * suffix.len())) as u32
+            }
+            _ => head(suffix),
+        };
         let head_at = |slot: usize| self.0.word(SLOTS / 8 + slot) as u32;
         // The first slot whose head is not less: in `low ..= low + size`. In which half it is nobody can predict, so
         // that is computed and no branch.

@@ -3,7 +3,8 @@
 //! The newest version is read without a lock, it is decided what becomes of it, and the engine writes that only if the
 //! version is still the newest and committed (or own): the write's stamp is the row's lock. When another transaction
 //! has changed the row, the engine waits for it and the row is read again. A row that is missing or does not match may
-//! be another transaction's uncommitted change: then the general path decides, with a locking read.
+//! be another transaction's uncommitted change: then the general path decides, with a locking read. So what is
+//! evaluated for the row may be evaluated again: statements whose expressions have effects do not come here.
 
 use crate::{
     batch::{Batch, Column},
@@ -73,8 +74,8 @@ pub(super) fn of<'p>(input: &'p Physical, slot: u32, cx: &Cx<'_, 'p>) -> Option<
         && table.triggers.is_empty()
         && table.partitions.is_none()
         && !padding::is_on(cx)
-        // What a function has done stays when the row does not change.
-        && !(cx.inner && cx.shared.plan.uses.programs);
+        // The row may be looked at several times.
+        && !cx.shared.plan.uses.effects;
     point.then_some((scan, table))
 }
 
