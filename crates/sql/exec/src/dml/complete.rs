@@ -11,7 +11,7 @@ use crate::{convert, eval};
 use gannet_plan::TableExprs;
 use gannet_plan::{Expr, plan::ViewCheck};
 use gannet_schema::ColumnDefault;
-use gannet_types::{Result, SqlError, Value, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
 
 fn exprs<'p>(slot: usize, cx: &Cx<'_, 'p>) -> Option<&'p TableExprs> {
     let plan = cx.shared.plan;
@@ -42,6 +42,25 @@ pub(crate) fn default<'p>(
         return Err(sql_err!(BadNull, definition.name));
     }
     convert::store(value.as_ref(), &table.name, definition, number, cx)
+}
+
+/// Fills the generated columns of a row for its BEFORE triggers, which may change what they are made of: what is wrong
+/// with them shows behind the triggers.
+pub(crate) fn foretell<'p>(slot: usize, row: &mut [Value], cx: &mut Cx<'_, 'p>) -> Result<()> {
+    if exprs(slot, cx).is_none_or(|e| e.generated.is_empty()) {
+        return Ok(());
+    }
+    let (warned, strict) = (cx.warnings.mark(), std::mem::replace(&mut cx.strict, false));
+    let mut made = row.to_vec();
+    let outcome = generate(slot, &mut made, 1, cx);
+    cx.strict = strict;
+    cx.warnings.back_to(warned);
+    match outcome {
+        Ok(()) => row.clone_from_slice(&made),
+        Err(e) if e.code() == ErrorCode::QueryInterrupted => return Err(e),
+        Err(_) => {}
+    }
+    Ok(())
 }
 
 /// Fills the generated columns of a row.

@@ -372,6 +372,7 @@ impl<'p> Run<'p> {
             values[column] = Value::Int(0);
         }
         let slot = self.insert.table as usize;
+        complete::foretell(slot, values, cx)?;
         let nulled = triggers::fire(slot, (TriggerEvent::Insert, false), None, Some(values), cx)?;
         if let Some(column) = auto
             && convert::to_i128(&values[column]) == Some(0)

@@ -260,16 +260,24 @@ pub(crate) fn touch<'p>(
 ) -> Result<bool> {
     let plan = cx.shared.plan;
     let table = &*plan.tables[slot].table;
-    if triggers::before(table, TriggerEvent::Update) {
+    let stamped = |i: usize| table.columns[i].on_update_now && !assignments.iter().any(|a| a.column as usize == i);
+    let before = triggers::before(table, TriggerEvent::Update);
+    // A BEFORE trigger sees the time of a row that the statement changes, and may set another.
+    let changes = old != &*new;
+    for i in (0..table.columns.len()).filter(|i| changes && stamped(*i)) {
+        new[i] = defaults::now(&table.columns[i], cx)?;
+    }
+    if before {
+        complete::foretell(slot, new, cx)?;
         triggers::fire(slot, (TriggerEvent::Update, false), Some(old), Some(new), cx)?;
         triggers::check_nulls(table, new, &[], false, cx)?;
     }
     if old == &*new {
         return Ok(false);
     }
-    for (i, column) in table.columns.iter().enumerate() {
-        if column.on_update_now && !assignments.iter().any(|a| a.column as usize == i) {
-            new[i] = defaults::now(column, cx)?;
+    for i in (0..table.columns.len()).filter(|i| !changes && stamped(*i)) {
+        if new[i] == old[i] {
+            new[i] = defaults::now(&table.columns[i], cx)?;
         }
     }
     complete::generate(slot, new, 1, cx)?;
