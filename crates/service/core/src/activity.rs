@@ -26,11 +26,15 @@ pub enum Activity {
     BinlogDump,
     /// COM_BINLOG_DUMP_GTID.
     BinlogDumpGtid,
+    /// The event scheduler, which waits until an event is due.
+    EventsDue,
+    /// The event scheduler without events.
+    NoEvents,
     /// Everything else.
     Other,
 }
 
-const ACTIVITIES: [Activity; 12] = [
+const ACTIVITIES: [Activity; 14] = [
     Activity::Connect,
     Activity::Sleep,
     Activity::Query,
@@ -42,6 +46,8 @@ const ACTIVITIES: [Activity; 12] = [
     Activity::ChangeUser,
     Activity::BinlogDump,
     Activity::BinlogDumpGtid,
+    Activity::EventsDue,
+    Activity::NoEvents,
     Activity::Other,
 ];
 
@@ -65,6 +71,7 @@ impl Activity {
             Activity::ChangeUser => "Change user",
             Activity::BinlogDump => "Binlog Dump",
             Activity::BinlogDumpGtid => "Binlog Dump GTID",
+            Activity::EventsDue | Activity::NoEvents => "Daemon",
             Activity::Other => "Query",
         }
     }

@@ -342,6 +342,8 @@ impl Entry {
         match (activity, self.context.waiting().map(|(w, _)| w)) {
             (Activity::Sleep, _) => "",
             (Activity::Connect, _) => "login",
+            (Activity::EventsDue, _) => "Waiting for next activation",
+            (Activity::NoEvents, _) => "Waiting on empty queue",
             (_, Some(Wait::MetadataLock)) => "Waiting for table metadata lock",
             (_, Some(Wait::RowLock)) => "Waiting for row lock",
             (_, Some(Wait::LogFlush)) => "waiting for handler commit",

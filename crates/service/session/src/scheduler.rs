@@ -9,6 +9,7 @@ use crate::show_programs::zone_of;
 use gannet_base::sync::atomic::Ordering;
 use gannet_catalog::{CatalogResult, Edit};
 use gannet_core::Core;
+use gannet_core::registry::{Activity, Entry};
 use gannet_core::vars::Live;
 use gannet_engine::TxnOptions;
 use gannet_runtime::{JoinHandle, Unpark, Wait, WallTime, interrupted, now_ns, park};
@@ -42,10 +43,11 @@ struct Run {
 
 /// Runs until the server stops.
 pub fn run(core: &Arc<Core>, sessions: &Arc<Sessions>) {
-    let entry = core.registry.enter_own(gannet_runtime::context(), "event_scheduler");
+    // Of the process list, while events run.
+    let mut entry = None;
     // Events have whole seconds.
     let began_us = WallTime::now().seconds() as i64 * 1_000_000;
-    let mut planned: HashMap<(Arc<str>, Arc<str>), Planned> = HashMap::new();
+    let mut planned = AllPlanned::new();
     let mut version = None;
     let mut runs: Vec<Run> = Vec::new();
     let mut sleep_ns = 0;
@@ -56,7 +58,9 @@ pub fn run(core: &Arc<Core>, sessions: &Arc<Sessions>) {
         }
         sleep_ns = LONGEST_NS;
         runs.retain(|r| !r.task.is_finished());
-        if core.globals.get(Live::EventScheduler).as_str() != "ON" || core.is_read_only() {
+        let on = core.globals.get(Live::EventScheduler).as_str() == "ON";
+        show(core, &mut entry, on, &planned);
+        if !on || core.is_read_only() {
             continue;
         }
         let now_us = WallTime::now().micros() as i64;
@@ -86,6 +90,7 @@ pub fn run(core: &Arc<Core>, sessions: &Arc<Sessions>) {
             }
             runs.push(start(core, sessions, &p.event));
         }
+        show(core, &mut entry, on, &planned);
         for due in planned.values().filter_map(|p| p.next_us) {
             let until = u64::try_from(due - now_us).map_or(PAUSE_NS, |us| us.saturating_mul(1_000));
             sleep_ns = sleep_ns.min(if until == 0 { PAUSE_NS } else { until });
@@ -95,17 +100,33 @@ pub fn run(core: &Arc<Core>, sessions: &Arc<Sessions>) {
         run.task.context().interrupt(gannet_runtime::Interrupt::Shutdown);
         let _ = run.task.join();
     }
-    core.registry.leave(entry.id);
+    show(core, &mut entry, false, &planned);
+}
+
+type AllPlanned = HashMap<(Arc<str>, Arc<str>), Planned>;
+
+/// What the process list shows of the scheduler: nothing when it is off.
+fn show(core: &Core, entry: &mut Option<Arc<Entry>>, on: bool, planned: &AllPlanned) {
+    match (on, &entry) {
+        (false, None) => {}
+        (false, Some(own)) => {
+            core.registry.leave(own.id);
+            *entry = None;
+        }
+        (true, _) => {
+            let own =
+                entry.get_or_insert_with(|| core.registry.enter_own(gannet_runtime::context(), "event_scheduler"));
+            let due = planned.values().any(|p| p.next_us.is_some());
+            let now = if due { Activity::EventsDue } else { Activity::NoEvents };
+            if own.activity().0 != now {
+                own.begin(now, now_ns(), b"");
+            }
+        }
+    }
 }
 
 /// Takes over the events as they are now. One that is known as it is keeps its next time.
-fn plan(
-    core: &Core,
-    snapshot: &gannet_schema::CatalogSnapshot,
-    planned: &mut HashMap<(Arc<str>, Arc<str>), Planned>,
-    began_us: i64,
-    now_us: i64,
-) {
+fn plan(core: &Core, snapshot: &gannet_schema::CatalogSnapshot, planned: &mut AllPlanned, began_us: i64, now_us: i64) {
     let mut kept = HashMap::new();
     let schemas: Vec<_> = snapshot.schemas().map(|s| s.name.clone()).collect();
     for event in schemas.iter().flat_map(|s| snapshot.events(s)) {

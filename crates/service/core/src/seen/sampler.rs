@@ -124,7 +124,8 @@ impl Sampler {
     fn look(&mut self) {
         let unix_ms = WallTime::now().micros() / 1000;
         let entries = self.core.registry.all();
-        let running = |e: &&Arc<Entry>| !matches!(e.activity().0, Activity::Sleep | Activity::Connect);
+        let idle = |a| matches!(a, Activity::Sleep | Activity::Connect | Activity::EventsDue | Activity::NoEvents);
+        let running = |e: &&Arc<Entry>| !idle(e.activity().0);
         let active: Vec<&Arc<Entry>> = entries.iter().filter(running).collect();
         let rows = self.rows(unix_ms, &active);
         let moment = self.moment(unix_ms, &rows, entries.iter().filter(|e| !e.is_own()).count());
