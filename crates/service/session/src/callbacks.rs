@@ -165,6 +165,15 @@ impl gannet_exec::Session for State {
         self.call_trigger(to, warnings, trigger, old, new)
     }
 
+    fn is_of_row(
+        &mut self,
+        to: gannet_exec::changes::RowWriter<'_>,
+        warnings: &mut gannet_types::Warnings,
+        trigger: (&Arc<gannet_schema::Table>, &Arc<gannet_schema::Trigger>),
+    ) -> bool {
+        State::is_of_row(self, to, warnings, trigger)
+    }
+
     fn foreign_key_refused(&mut self, refused: &gannet_exec::foreign::Refused<'_>) {
         self.server.reports.foreign_key_refused(&self.entry, refused);
     }

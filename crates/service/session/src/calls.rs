@@ -4,11 +4,13 @@
 //! has the session's transaction and state in hand: these are moved into a session of their own
 //! ([`prepare_inside`]) for the time of the call, and back.
 
+use super::alone;
 use super::compiled::{compiled, compiled_event, compiled_trigger};
+use super::frame::Frame;
+use super::light::{self, Light, Of};
 use super::reply::{Done, Ended, Manner, Reply};
 use super::running::storing;
 use super::state::State;
-use super::steps::Frame;
 use super::surroundings::{self, Around, Identity, become_account, become_again};
 use super::{Charsets, Session, steps};
 use gannet_base::Attached;
@@ -20,7 +22,7 @@ use gannet_parser::ast::{Expr, ObjectName, ParamMode};
 use gannet_plan::Plan;
 use gannet_plan::expr::Called;
 use gannet_plan::plan::{Intent, PlanTable, ResultColumn};
-use gannet_program::Program;
+use gannet_program::{Program, Step};
 use gannet_schema::{Event, Made, Routine, RoutineKind, Table, Trigger};
 use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, Result, SqlError, SqlMode, Value, Warnings, sql_err};
@@ -125,7 +127,7 @@ pub(crate) fn call(session: &mut Session, name: &ObjectName, args: &[Expr], repl
 
 /// Error 1436 where calls are nested too deeply.
 fn check_nesting(session: &Session) -> Result<()> {
-    const RESERVE: usize = 4 * gannet_types::STACK_RESERVE;
+    const RESERVE: usize = 3 * gannet_types::STACK_RESERVE;
     let left = gannet_runtime::remaining_stack();
     if left < RESERVE || session.state.calls.len() >= MAX_NESTED {
         return Err(sql_err!(StackOverrunNeedMore, RESERVE, left, RESERVE));
@@ -163,7 +165,7 @@ fn arguments(
         };
         if param.mode != ParamMode::Out {
             let value = storing(session, |s| s.evaluate(arg))?;
-            frame.slots[i] = steps::converted(session, value, &program.slots[i])?;
+            frame.slots[i] = alone::converted(session, value, &program.slots[i])?;
         }
         outs.push(out);
     }
@@ -268,6 +270,8 @@ fn prepare_inside(session: &mut Session) {
         None => new_inside(session),
     };
     inner.settings = session.settings.clone();
+    inner.settings.begin(session.state.statement_time());
+    inner.light.clear();
     inner.work.nested_in(&session.work);
     inner.running.diagnostics.warnings = session.running.diagnostics.warnings.like();
     session.state.inside.push(inner);
@@ -295,6 +299,9 @@ pub(crate) fn end_using(session: &mut Session, plan: &Plan) {
         return;
     }
     session.state.using.pop();
+    if let Some(inner) = session.state.inside.last_mut() {
+        inner.light.clear();
+    }
     if std::mem::take(&mut session.state.changed_inside) {
         session.refresh();
         session.state.changed_inside = session.inside;
@@ -346,14 +353,20 @@ fn run_function(session: &mut Session, routine: &Arc<Routine>, args: &[Value]) -
     let program = compiled(routine)?;
     let mut frame = Frame::new(program.clone());
     for (i, arg) in args.iter().enumerate() {
-        frame.slots[i] = steps::converted(session, arg.clone(), &program.slots[i])?;
+        frame.slots[i] = alone::converted(session, arg.clone(), &program.slots[i])?;
     }
     session.state.calls.push(routine.clone());
+    let mut settings = Default::default();
     let outcome = within(session, &routine.schema, &routine.made, !routine.invoker, |s| {
+        settings = (s.settings.exec.sql_mode, s.settings.mode_key);
         as_program(s, |s| steps::run_program(s, &mut frame, &mut Nowhere))
     });
     session.state.calls.pop();
-    outcome?.ok_or_else(|| sql_err!(SpNoreturnend, routine.name))
+    let value = outcome?.ok_or_else(|| sql_err!(SpNoreturnend, routine.name))?;
+    if frame.plain {
+        light::remember(session, Of::Function(routine.clone()), frame, settings);
+    }
+    Ok(value)
 }
 
 /// Fires a trigger. OLD and NEW are its first slots; NEW comes back as the trigger leaves it, with the columns that it
@@ -378,7 +391,9 @@ fn run_trigger(
         frame.slots[at..at + new.len()].clone_from_slice(new);
     }
     let before = session.running.diagnostics.set_aside();
+    let mut settings = Default::default();
     within(session, &table.schema, &trigger.made, true, |s| {
+        settings = (s.settings.exec.sql_mode, s.settings.mode_key);
         let access = &s.state.access;
         if !access.all && !access.table(&table.schema, &table.name).has(Privilege::Trigger) {
             return Err(s.denied(Privilege::Trigger.into(), &table.name));
@@ -387,9 +402,38 @@ fn run_trigger(
     })?;
     // What a trigger raised and did not fail of is told nobody.
     session.running.diagnostics.warnings = before;
-    let Some(new) = new.filter(|_| !trigger.after) else { return Ok(Vec::new()) };
-    new.clone_from_slice(&frame.slots[at..at + new.len()]);
-    Ok(frame.nulled.iter().map(|slot| slot - at as u32).collect())
+    let mut nulled = Vec::new();
+    if let Some(new) = new.filter(|_| !trigger.after) {
+        new.clone_from_slice(&frame.slots[at..at + new.len()]);
+        nulled.extend(frame.nulled.iter().map(|slot| slot - at as u32));
+    }
+    if frame.plain {
+        frame.rows = frame.rows.max(old.map_or(0, <[Value]>::len));
+        light::remember(session, Of::Trigger(trigger.clone()), frame, settings);
+    }
+    Ok(nulled)
+}
+
+/// What a trigger does depends on the row alone, and it does nothing else but refuse it: it has no handlers, its steps
+/// compute, or are SIGNAL of an error.
+fn is_of_row(session: &mut Session, table: &Arc<Table>, trigger: &Arc<Trigger>) -> Result<bool> {
+    let program = compiled_trigger(table, trigger)?;
+    let computes = |step: &Step| match step {
+        Step::Set { .. } | Step::Test { .. } | Step::Choose { .. } | Step::Jump(_) | Step::NoCase => true,
+        Step::CloseAll(range) => range.is_empty(),
+        Step::Run(n) => program.statements[*n as usize].refuses(),
+        _ => false,
+    };
+    if program.has_handlers() || !program.steps.iter().all(computes) {
+        return Ok(false);
+    }
+    let mut frame = Frame::new(program.clone());
+    let kept = session.running.diagnostics.set_aside();
+    let outcome = within(session, &table.schema, &trigger.made, true, |s| {
+        program.exprs.iter().try_fold(true, |all, code| Ok(all && alone::is_pure(s, &program, &mut frame, code)?))
+    });
+    session.running.diagnostics.warnings = kept;
+    outcome
 }
 
 impl State {
@@ -419,14 +463,44 @@ impl State {
         outcome
     }
 
+    /// Runs `f` with a program that is remembered. `None`: none is, or it meets what it may not.
+    fn lightly<R>(
+        &mut self,
+        to: &mut RowWriter<'_>,
+        warnings: &Warnings,
+        is: impl Fn(&Light) -> bool,
+        f: impl FnOnce(&mut Light, &mut light::Around<'_>) -> Option<R>,
+    ) -> Option<R> {
+        let mut inner = self.inside.pop()?;
+        let found = inner.light.iter().position(is).filter(|at| inner.light[*at].may_run(&inner));
+        let value = found.and_then(|at| {
+            let Session { settings, light, .. } = &mut *inner;
+            let settings = &mut settings.exec;
+            let mut around = light::Around { settings, txn: to.txn, state: self, raised: warnings.like() };
+            let value = f(&mut light[at], &mut around);
+            if value.is_none() {
+                light.swap_remove(at);
+            }
+            value
+        });
+        self.inside.push(inner);
+        value
+    }
+
     /// A function's value, for the executor.
     pub(super) fn call_function(
         &mut self,
-        to: RowWriter<'_>,
+        mut to: RowWriter<'_>,
         warnings: &mut Warnings,
         called: &Called,
         args: &[Value],
     ) -> Result<Value> {
+        if called.view.is_none() && !self.calls.iter().any(|r| Arc::ptr_eq(r, &called.routine)) {
+            let is = |light: &Light| light.is_function(&called.routine);
+            if let Some(value) = self.lightly(&mut to, warnings, is, |light, around| light.value(args, around)) {
+                return Ok(value);
+            }
+        }
         self.inside(to, warnings, |inner| match called.view.as_ref().and_then(|v| Some((v, v.view()?))) {
             None => run_function(inner, &called.routine, args),
             Some((table, view)) => as_definer(inner, &view.definer, |s| {
@@ -438,15 +512,30 @@ impl State {
         })
     }
 
-    /// Fires a trigger, for the executor.
-    pub(super) fn call_trigger(
+    /// See [`is_of_row`]; what goes wrong shows when the trigger fires.
+    pub(super) fn is_of_row(
         &mut self,
         to: RowWriter<'_>,
         warnings: &mut Warnings,
         (table, trigger): (&Arc<Table>, &Arc<Trigger>),
+    ) -> bool {
+        self.inside(to, warnings, |inner| is_of_row(inner, table, trigger)).unwrap_or(false)
+    }
+
+    /// Fires a trigger, for the executor.
+    pub(super) fn call_trigger(
+        &mut self,
+        mut to: RowWriter<'_>,
+        warnings: &mut Warnings,
+        (table, trigger): (&Arc<Table>, &Arc<Trigger>),
         old: Option<&[Value]>,
-        new: Option<&mut [Value]>,
+        mut new: Option<&mut [Value]>,
     ) -> Result<Vec<u32>> {
+        let is = |light: &Light| light.is_trigger(trigger);
+        let fired = self.lightly(&mut to, warnings, is, |light, around| light.fire(old, new.as_deref_mut(), around));
+        if let Some(nulled) = fired {
+            return Ok(nulled);
+        }
         self.inside(to, warnings, |inner| run_trigger(inner, table, trigger, old, new))
     }
 }

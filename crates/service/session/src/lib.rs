@@ -40,6 +40,7 @@
 
 mod accounts;
 pub mod admin;
+mod alone;
 pub mod apply;
 mod bodies;
 mod branch;
@@ -57,6 +58,7 @@ mod events;
 mod explain;
 mod files;
 pub mod follow;
+mod frame;
 mod full_text;
 mod functions;
 mod grant_tables;
@@ -67,6 +69,7 @@ mod help;
 mod hinted;
 mod histogram;
 pub mod later;
+mod light;
 mod load;
 mod locks;
 mod log_tables;
@@ -172,6 +175,8 @@ pub struct Session {
     pub(crate) applier: Option<Box<apply::Applier>>,
     /// Of stored programs that were called.
     pub(crate) surroundings: surroundings::Surroundings,
+    /// Programs of the statement around that only compute.
+    pub(crate) light: Vec<light::Light>,
     ended: bool,
     /// See [`Session::is_inside`].
     inside: bool,
@@ -342,6 +347,7 @@ impl Session {
             applier: None,
             restoring: None,
             surroundings: surroundings::Surroundings::default(),
+            light: Vec::new(),
             temporaries: temporary::Temporaries::default(),
             ended: false,
             inside: false,

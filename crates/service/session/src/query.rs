@@ -13,7 +13,7 @@ use super::reply::{OneRowSink, ResultSet, RowsSink};
 use super::running::Clock;
 use super::text::{lex_mode, parse_error};
 use super::{
-    Session, branch, cached, calls, counting, grant_tables, gtids, locks, logged, logging, outfile, profile, steps,
+    Session, alone, branch, cached, calls, counting, grant_tables, gtids, locks, logged, logging, outfile, profile,
 };
 use gannet_core::event_names;
 use gannet_core::history::Ended;
@@ -211,7 +211,7 @@ impl Session {
             return Err(sql_err!(WrongNumberOfColumnsInSelect));
         }
         let locals: Vec<_> = targets.iter().map(|t| slot_of_target(self, t)).collect::<Result<_>>()?;
-        let memory = steps::statement_memory(self);
+        let memory = alone::statement_memory(self);
         let mut sink = OneRowSink::default();
         let outcome = self.execute_with(plan, locks, params, |cx, buffers| {
             let outcome = gannet_exec::run(cx, buffers, &mut sink);
@@ -221,7 +221,7 @@ impl Session {
             for (i, (local, value)) in locals.iter().zip(sink.row.iter_mut().flatten()).enumerate() {
                 let Some((names, slot)) = local else { continue };
                 let given = (std::mem::replace(value, Value::Null), names.of(*slot));
-                match steps::converted_by(cx.shared.settings, cx.warnings, memory, given) {
+                match alone::converted_by(cx.shared.settings, cx.warnings, memory, given) {
                     Ok(fit) => *value = fit,
                     Err(error) => {
                         misfit = Some((i, error));

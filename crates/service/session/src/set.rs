@@ -376,7 +376,7 @@ fn is_local(session: &Session, name: &str) -> bool {
     session.running.locals.as_ref().is_some_and(|names| names.slot(name).is_some())
 }
 
-fn simple_value(session: &mut Session, expr: &Expr) -> Result<Option<Value>> {
+pub(super) fn simple_value(session: &mut Session, expr: &Expr) -> Result<Option<Value>> {
     Ok(Some(match expr {
         Expr::Literal(l) => match &l.value {
             LiteralValue::Null => Value::Null,

@@ -3,8 +3,9 @@
 //! A [`Frame`] is a program that runs. While one of its statements runs, its variables are the statement's parameters
 //! (`Running::markers`), and `Running::locals` says which names mean them.
 
+use super::alone::{self, converted, or_null, value_of_code, value_stored};
 use super::cached::CachedPlan;
-use super::diagnostics::Handled;
+use super::frame::{Active, Frame, OpenCursor, in_program};
 use super::locks::is_stale;
 use super::reply::{Done, Ended, Manner, Reply};
 use super::running::{Clock, Figures, storing};
@@ -12,50 +13,23 @@ use super::{Charsets, Session, cached};
 use gannet_base::Attached;
 use gannet_core::kinds;
 use gannet_core::vars::Live;
-use gannet_exec::spill::Allowance;
-use gannet_exec::{Cx, ResultSink, Rows, Shared};
+use gannet_exec::{ResultSink, Rows};
 use gannet_parser::ast::{IntoTarget, Statement};
-use gannet_plan::plan::{Param, ResultColumn};
-use gannet_plan::{Expr, Plan, PlanKey};
-use gannet_program::{Code, Inner, Place, Program, Raised, Slot, Step};
+use gannet_plan::PlanKey;
+use gannet_plan::plan::ResultColumn;
+use gannet_program::{Inner, Place, Program, Raised, Step};
 use gannet_runtime::now_ns;
 use gannet_telemetry::{Counter, Execution, WORK};
-use gannet_types::convert::{self, StoreTarget};
+use gannet_types::convert;
 use gannet_types::room::Room;
-use gannet_types::{ErrorCode, Level, Result, SqlError, Value, Warning, Warnings, sql_err};
+use gannet_types::{ErrorCode, Level, Result, SqlError, Value, Warning, sql_err};
 use std::sync::Arc;
+
+/// How often rounds of a loop that only set variables look at the clock: once in so many.
+const ROUNDS: u8 = 16;
 
 /// How often a statement is planned again when its tables change between planning and locking.
 const MAX_REPLANS: u32 = 10;
-
-/// A program that runs.
-pub(super) struct Frame {
-    program: Arc<Program>,
-    pub(super) slots: Vec<Value>,
-    /// How many of them are OLD and NEW.
-    pub(super) rows: usize,
-    /// Those of NEW that were set to NULL.
-    pub(super) nulled: Vec<u32>,
-    at: Place,
-    cursors: Vec<Option<OpenCursor>>,
-    /// Handlers at work.
-    active: Vec<Active>,
-}
-
-/// The rows of a cursor, and how many were fetched.
-struct OpenCursor {
-    rows: std::vec::IntoIter<Vec<Value>>,
-    width: usize,
-    held: usize,
-}
-
-/// A handler whose statement runs.
-struct Active {
-    /// Where CONTINUE goes on.
-    resume: Place,
-    /// The conditions that go with the handler.
-    handled: Handled,
-}
 
 /// Where a program goes on.
 enum Flow {
@@ -66,21 +40,6 @@ enum Flow {
     /// The same, after a step that may have raised warnings.
     RaisedTo(Place),
     Return(Value),
-}
-
-impl Frame {
-    pub(super) fn new(program: Arc<Program>) -> Frame {
-        let slots = vec![Value::Null; program.slots.len()];
-        let cursors = program.cursors.iter().map(|_| None).collect();
-        Frame { program, slots, rows: 0, nulled: Vec::new(), at: 0, cursors, active: Vec::new() }
-    }
-
-    fn set(&mut self, slot: u32, value: Value) {
-        if value.is_null() && (slot as usize) < self.rows && !self.nulled.contains(&slot) {
-            self.nulled.push(slot);
-        }
-        self.slots[slot as usize] = value;
-    }
 }
 
 /// Passes a statement's answers on, and knows whether a result set is under way.
@@ -181,16 +140,20 @@ fn run_steps(session: &mut Session, frame: &mut Frame, reply: &mut dyn Reply) ->
         match run_step(session, &program, frame, step, reply) {
             Ok(Flow::Next) => frame.at = place + 1,
             Ok(Flow::Raised) => {
-                frame.at = place + 1;
+                (frame.at, frame.plain) = (place + 1, false);
                 catch_warnings(session, &program, frame, place);
             }
             Ok(Flow::To(to)) => go_to(frame, to)?,
             Ok(Flow::RaisedTo(to)) => {
+                frame.plain = false;
                 go_to(frame, to)?;
                 catch_warnings(session, &program, frame, place);
             }
             Ok(Flow::Return(value)) => return Ok(Some(value)),
-            Err(error) => catch(session, &program, frame, place, error)?,
+            Err(error) => {
+                frame.plain = false;
+                catch(session, &program, frame, place, error)?;
+            }
         }
     }
 }
@@ -198,7 +161,11 @@ fn run_steps(session: &mut Session, frame: &mut Frame, reply: &mut dyn Reply) ->
 /// Goes on elsewhere. Error 1317 on the way back, where a loop without an end can be stopped.
 fn go_to(frame: &mut Frame, to: Place) -> Result<()> {
     if to <= frame.at {
-        gannet_runtime::yield_if_due();
+        // Rounds that only set variables are short: the clock is not read in each.
+        frame.rounds = if frame.plain { (frame.rounds + 1) % ROUNDS } else { 0 };
+        if frame.rounds == 0 {
+            gannet_runtime::yield_if_due();
+        }
         if gannet_runtime::interrupted() {
             return Err(sql_err!(QueryInterrupted));
         }
@@ -221,30 +188,24 @@ fn run_step(
         }
         Step::Set { slot, value: Some(code) } => {
             let to = &program.slots[*slot as usize];
+            let quick = alone::integer(session, program, &frame.slots, *code);
+            if let Some(value) = quick.and_then(|n| alone::fitting(n, &to.ty)) {
+                frame.set(*slot, value);
+                return Ok(Flow::Next);
+            }
             raising(session, |s| {
                 let (value, outcome) = or_null(storing(s, |s| value_stored(s, program, frame, *code, to)));
                 frame.set(*slot, value);
                 outcome.map(|()| Flow::Next)
             })
         }
-        Step::Test { condition, otherwise } => raising(session, |s| {
-            let value = value_of_code(s, program, frame, *condition)?;
-            let mut conversion = convert::Context {
-                mode: s.settings.exec.sql_mode,
-                zone: &s.settings.exec.time_zone,
-                today: s.settings.exec.today,
-                strict: false,
-                warnings: &mut s.running.diagnostics.warnings,
-                stopped: gannet_exec::stopped,
-                room: Room::FREE,
-            };
-            let truth = match &value {
-                Value::Null => None,
-                Value::Int(n) => Some(*n != 0),
-                other => convert::to_bool(other.as_ref(), &mut conversion)?,
-            };
-            Ok(if truth == Some(true) { Flow::Next } else { Flow::To(*otherwise) })
-        }),
+        Step::Test { condition, otherwise } => {
+            let flow = |truth: bool| if truth { Flow::Next } else { Flow::To(*otherwise) };
+            match alone::integer(session, program, &frame.slots, *condition) {
+                Some(n) => Ok(flow(n.is_some_and(|n| n != 0))),
+                None => raising(session, |s| is_true(s, program, frame, *condition).map(flow)),
+            }
+        }
         Step::Choose { index, places, otherwise } => raising(session, |s| {
             let chosen = match value_of_code(s, program, frame, *index)? {
                 Value::Int(n) => usize::try_from(n).unwrap_or(0),
@@ -255,10 +216,14 @@ fn run_step(
         }),
         Step::Jump(to) => Ok(Flow::To(*to)),
         Step::Run(number) => {
+            frame.plain = false;
             run_inner(session, program, frame, *number, reply)?;
             Ok(Flow::Raised)
         }
-        Step::Open(_) | Step::Fetch { .. } | Step::Close(_) => run_cursor(session, program, frame, step),
+        Step::Open(_) | Step::Fetch { .. } | Step::Close(_) => {
+            frame.plain = false;
+            run_cursor(session, program, frame, step)
+        }
         Step::CloseAll(range) => {
             for cursor in &mut frame.cursors[range.start as usize..range.end as usize] {
                 let held = cursor.take().map_or(0, |open| open.held);
@@ -270,6 +235,25 @@ fn run_step(
         Step::HandlerEnd { exit, depth } => Ok(end_handler(session, frame, *exit, *depth)),
         Step::NoCase => Err(no_case(session)),
     }
+}
+
+/// Whether a condition is true.
+fn is_true(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, condition: u32) -> Result<bool> {
+    let value = value_of_code(session, program, frame, condition)?;
+    let mut conversion = convert::Context {
+        mode: session.settings.exec.sql_mode,
+        zone: &session.settings.exec.time_zone,
+        today: session.settings.exec.today,
+        strict: false,
+        warnings: &mut session.running.diagnostics.warnings,
+        stopped: gannet_exec::stopped,
+        room: Room::FREE,
+    };
+    Ok(match &value {
+        Value::Null => false,
+        Value::Int(n) => *n != 0,
+        other => convert::to_bool(other.as_ref(), &mut conversion)? == Some(true),
+    })
 }
 
 /// A CASE without a match: what was raised before it is no longer in the diagnostics area.
@@ -370,161 +354,6 @@ fn end_handler(session: &mut Session, frame: &mut Frame, exit: Option<Place>, de
     Flow::To(end)
 }
 
-/// The value of an expression of a program.
-fn value_of_code(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, code: u32) -> Result<Value> {
-    let code = &program.exprs[code as usize];
-    match planned_alone(session, program, frame, code)? {
-        Some((plan, expr)) => value_alone(session, plan, expr, &frame.slots),
-        None => in_program(session, program, frame, code.scope, |s| s.evaluate_by_query(&code.expr)),
-    }
-}
-
-/// The same as a variable keeps it. A query fails when its value does not fit.
-fn value_stored(
-    session: &mut Session,
-    program: &Arc<Program>,
-    frame: &mut Frame,
-    code: u32,
-    to: &Slot,
-) -> Result<Value> {
-    let code = &program.exprs[code as usize];
-    match planned_alone(session, program, frame, code)? {
-        Some((plan, expr)) => {
-            let value = value_alone(session, plan, expr, &frame.slots)?;
-            converted(session, value, to)
-        }
-        None => in_program(session, program, frame, code.scope, |s| evaluate_stored(s, &code.expr, to)),
-    }
-}
-
-/// The value of an expression as a variable of a program keeps it, within the statement: what functions have written is
-/// undone when the value does not fit.
-fn evaluate_stored(session: &mut Session, expr: &gannet_parser::ast::Expr, to: &Slot) -> Result<Value> {
-    session.state.renew_snapshot();
-    let (plan, params) = session.make_inner_plan(&Statement::Do(vec![expr.clone()]))?;
-    let locks = session.plan_locks(&plan);
-    let memory = statement_memory(session);
-    let mut stored = Value::Null;
-    session.execute_with(&plan, &locks, &params, |cx, buffers| {
-        let mut sink = super::reply::RowsSink::default();
-        let outcome = gannet_exec::run(cx, buffers, &mut sink)?;
-        let value = sink.rows.into_iter().flatten().next().unwrap_or(Value::Null);
-        stored = converted_by(cx.shared.settings, cx.warnings, memory, (value, to))?;
-        Ok(outcome)
-    })?;
-    Ok(stored)
-}
-
-/// The plan of an expression that reads nothing but variables of the program.
-fn planned_alone<'c>(
-    session: &mut Session,
-    program: &Arc<Program>,
-    frame: &mut Frame,
-    code: &'c Code,
-) -> Result<Option<(&'c Plan, &'c Expr)>> {
-    if code.plan.get().is_none() {
-        compile_code(session, program, frame, code)?;
-    }
-    match code.plan.get() {
-        Some(Some((mode, plan))) if *mode == session.settings.mode_key => match gannet_exec::only_value(plan) {
-            Some(expr) => Ok(Some((plan, expr))),
-            None => Err(SqlError::internal("an expression of a program without its value")),
-        },
-        _ => Ok(None),
-    }
-}
-
-fn value_alone(session: &mut Session, plan: &Plan, expr: &Expr, slots: &[Value]) -> Result<Value> {
-    if plan.uses.now {
-        session.settings.begin(session.state.statement_time());
-    }
-    let local = |p: &Param| match p {
-        Param::Local { slot, .. } => slots.get(*slot as usize).cloned().unwrap_or(Value::Null),
-        Param::Marker { .. } | Param::Literal { .. } => Value::Null,
-    };
-    let params: smallvec::SmallVec<[Value; 4]> = plan.params.iter().map(local).collect();
-    let shared = Shared::new(plan, &session.settings.exec, &params);
-    let mut cx =
-        Cx::new(&shared, session.work.txn_mut(), &mut session.state, &mut session.running.diagnostics.warnings);
-    cx.strict = session.running.strict;
-    gannet_exec::value_of(expr, &mut cx)
-}
-
-/// Plans an expression; keeps the plan with the program when it reads nothing but the program's variables.
-fn compile_code(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, code: &Code) -> Result<()> {
-    let statement = Statement::Do(vec![code.expr.clone()]);
-    let plan = in_program(session, program, frame, code.scope, |s| {
-        s.state.renew_snapshot();
-        s.make_plan(&statement, (&[], &[]), None)
-    })?;
-    let alone = gannet_exec::only_value(&plan).is_some()
-        && !plan.uses.user_variables
-        && !plan.uses.system_variables
-        && !plan.uses.uncacheable
-        && !plan.uses.programs
-        && plan.params.iter().all(|p| matches!(p, Param::Local { .. }));
-    let _ = code.plan.set(alone.then_some((session.settings.mode_key, plan)));
-    Ok(())
-}
-
-/// Runs `f` with the program's variables as parameters.
-fn in_program<R>(
-    session: &mut Session,
-    program: &Arc<Program>,
-    frame: &mut Frame,
-    scope: u32,
-    f: impl FnOnce(&mut Session) -> R,
-) -> R {
-    let markers = std::mem::replace(&mut session.running.markers, std::mem::take(&mut frame.slots));
-    let locals = session.running.locals.replace(program.names(scope));
-    let result = f(session);
-    session.running.locals = locals;
-    frame.slots = std::mem::replace(&mut session.running.markers, markers);
-    result
-}
-
-/// A value as a variable of a declared type keeps it. Errors of conversion where sql_mode is strict.
-pub(crate) fn converted(session: &mut Session, value: Value, to: &Slot) -> Result<Value> {
-    let memory = statement_memory(session);
-    converted_by(&session.settings.exec, &mut session.running.diagnostics.warnings, memory, (value, to))
-}
-
-/// What a conversion may hold.
-pub(crate) fn statement_memory(session: &Session) -> usize {
-    usize::try_from(session.state.vars[Live::StatementMemory].as_u64()).unwrap_or(usize::MAX)
-}
-
-/// The same by a statement's settings.
-pub(crate) fn converted_by(
-    settings: &gannet_exec::Settings,
-    warnings: &mut Warnings,
-    memory: usize,
-    (value, to): (Value, &Slot),
-) -> Result<Value> {
-    if value.is_null() {
-        return Ok(value);
-    }
-    let allowance = Allowance::alone(memory);
-    let mut conversion = convert::Context {
-        mode: settings.sql_mode,
-        zone: &settings.time_zone,
-        today: settings.today,
-        strict: settings.sql_mode.is_strict(),
-        warnings,
-        stopped: gannet_exec::stopped,
-        room: Room::of(&allowance),
-    };
-    convert::store(value.as_ref(), &to.ty, StoreTarget { column: &to.name, row: 1 }, &mut conversion)
-}
-
-/// A variable whose value fails is NULL.
-fn or_null(value: Result<Value>) -> (Value, Result<()>) {
-    match value {
-        Ok(value) => (value, Ok(())),
-        Err(error) => (Value::Null, Err(error)),
-    }
-}
-
 /// Assigns a variable of the program whose statement runs.
 pub(crate) fn assign_slot(session: &mut Session, names: &gannet_program::Names, slot: u32, value: Value) -> Result<()> {
     let (value, outcome) = or_null(converted(session, value, names.of(slot)));
@@ -550,6 +379,10 @@ fn run_inner(
         matches!(inner.statement, Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Deallocate(_));
     let outcome = if dynamic {
         session.perform(&inner.statement, &mut between)
+    } else if let Statement::Set(items) = &inner.statement
+        && !inner.values.is_empty()
+    {
+        alone::set_users(session, program, frame, (inner, items)).map(|()| Done::default())
     } else {
         in_program(session, program, frame, inner.scope, |s| {
             if kinds::of(&inner.statement).way == kinds::Way::Planned && s.is_planned_here(&inner.statement) {

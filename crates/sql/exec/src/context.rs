@@ -66,6 +66,16 @@ pub trait Session: SessionInfo {
         let _ = (to, warnings, old, new);
         Err(SqlError::unsupported(format_args!("the trigger {} here", trigger.1.name)))
     }
+    /// What a BEFORE trigger does depends on the row alone, and it does nothing else but change or refuse it.
+    fn is_of_row(
+        &mut self,
+        to: RowWriter<'_>,
+        warnings: &mut Warnings,
+        trigger: (&std::sync::Arc<Table>, &std::sync::Arc<Trigger>),
+    ) -> bool {
+        let _ = (to, warnings, trigger);
+        false
+    }
     /// A foreign key refuses a row: SHOW ENGINE INNODB STATUS shows the last one.
     fn foreign_key_refused(&mut self, refused: &Refused<'_>);
 }

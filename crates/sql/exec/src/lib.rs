@@ -36,6 +36,7 @@ pub mod profile;
 mod refused;
 pub mod run;
 mod search;
+pub mod simple;
 pub mod sink;
 pub mod spill;
 pub(crate) mod typed;

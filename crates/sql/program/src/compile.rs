@@ -135,6 +135,7 @@ pub fn compile(source: &Source<'_>) -> Result<Program> {
         cursors: c.cursors.into(),
         rows: c.rows,
         figures: crate::Figures::default(),
+        kept: Default::default(),
         used: Default::default(),
         names: Arc::new(names),
         handlers: c.handlers.into(),
@@ -173,7 +174,7 @@ impl Compiler<'_> {
     }
 
     fn code(&mut self, expr: &Expr) -> u32 {
-        self.exprs.push(Code { expr: expr.clone(), scope: self.scope, plan: OnceLock::new() });
+        self.exprs.push(Code { expr: expr.clone(), scope: self.scope, alone: OnceLock::new() });
         self.exprs.len() as u32 - 1
     }
 
@@ -187,7 +188,18 @@ impl Compiler<'_> {
         {
             into = Some(targets.into());
         }
-        self.statements.push(Inner { statement, scope: self.scope, into, text });
+        let values = match &statement {
+            Statement::Set(items) => items
+                .iter()
+                .map(|item| match item {
+                    SetItem::User { value, .. } => Some(self.code(value)),
+                    _ => None,
+                })
+                .collect::<Option<_>>()
+                .unwrap_or_default(),
+            _ => Box::default(),
+        };
+        self.statements.push(Inner { statement, scope: self.scope, into, text, values });
         self.statements.len() as u32 - 1
     }
 

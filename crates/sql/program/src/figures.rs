@@ -16,8 +16,16 @@ pub struct Timed {
 impl Timed {
     /// Counts one.
     pub fn note(&self, ns: u64) {
-        self.count.fetch_add(1, Relaxed);
-        self.sum.fetch_add(ns, Relaxed);
+        self.note_many(1, ns);
+    }
+
+    /// Counts several of the same duration.
+    pub fn note_many(&self, count: u64, ns: u64) {
+        if count == 0 {
+            return;
+        }
+        self.count.fetch_add(count, Relaxed);
+        self.sum.fetch_add(count.saturating_mul(ns), Relaxed);
         if !self.least.load(Relaxed) > ns || self.most.load(Relaxed) < ns {
             self.least.fetch_max(!ns, Relaxed);
             self.most.fetch_max(ns, Relaxed);

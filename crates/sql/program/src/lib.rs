@@ -21,7 +21,8 @@ pub use figures::{Figures, Timed};
 pub use names::{Names, Rows, row_slot};
 
 use gannet_base::sync::Mutex;
-use gannet_parser::ast::{Expr, IntoTarget, ParamMode, Query, Statement};
+use gannet_base::sync::atomic::AtomicUsize;
+use gannet_parser::ast::{ConditionValue, Expr, IntoTarget, ParamMode, Query, Statement};
 use gannet_plan::Plan;
 use gannet_schema::{RoutineKind, TriggerEvent};
 use gannet_types::SqlType;
@@ -122,9 +123,23 @@ pub struct Code {
     pub expr: Expr,
     /// What names mean in it.
     pub scope: u32,
-    /// Its plan, made under settings of the session with this hash, when it reads nothing but variables of the program;
-    /// `Some(None)`: it reads more.
-    pub plan: OnceLock<Option<(u64, Plan)>>,
+    /// Its plan, when it reads nothing but variables; `Some(None)`: it reads more.
+    pub alone: OnceLock<Option<Alone>>,
+}
+
+/// The plan of an expression that reads nothing but variables of the program and user variables.
+#[derive(Debug)]
+pub struct Alone {
+    /// Hash of the session's settings under which it was made.
+    pub mode: u64,
+    /// The plan.
+    pub plan: Plan,
+    /// The user variables, and the types of the values that they had then.
+    pub users: Box<[(Arc<str>, SqlType)]>,
+    /// It computes with signed integers alone.
+    pub integers: bool,
+    /// It depends on nothing but variables of the program.
+    pub pure: bool,
 }
 
 /// A statement of a program.
@@ -138,6 +153,8 @@ pub struct Inner {
     pub into: Option<Box<[IntoTarget]>>,
     /// Its text, as the server prints it.
     pub text: Box<str>,
+    /// Of a SET of user variables alone: their values.
+    pub values: Box<[u32]>,
 }
 
 /// A cursor.
@@ -221,6 +238,8 @@ pub struct Program {
     pub rows: bool,
     /// What its runs have taken.
     pub figures: Figures,
+    /// How many of its expressions keep a plan.
+    pub kept: AtomicUsize,
     /// What its statements use, with the version of the dictionary that this is true of; the session's to fill.
     pub used: Mutex<Option<(u64, Arc<Used>)>>,
     names: Arc<names::Scopes>,
@@ -231,7 +250,24 @@ pub struct Program {
     resume: Box<[Place]>,
 }
 
+impl Inner {
+    /// It is SIGNAL of an error.
+    pub fn refuses(&self) -> bool {
+        let Statement::Signal(signal) = &self.statement else { return false };
+        let state = match &signal.condition {
+            Some(ConditionValue::SqlState(state)) => &**state,
+            _ => return false,
+        };
+        !signal.resignal && !state.starts_with("01")
+    }
+}
+
 impl Program {
+    /// It has handlers.
+    pub fn has_handlers(&self) -> bool {
+        !self.handlers.is_empty()
+    }
+
     /// Where a CONTINUE handler returns to, when the step has raised a condition.
     pub fn resume(&self, place: Place) -> Place {
         self.resume[place as usize]

@@ -1,7 +1,7 @@
 //! Rows of a table that is empty: they are not inserted one by one, its trees are built from all of them. The table is
 //! one that the transaction has made, or one that was there, of which the statement then keeps other writers away.
 
-use super::rows;
+use super::{rows, triggers};
 use crate::changes::Images;
 use crate::{
     codec,
@@ -50,19 +50,19 @@ pub(super) struct Unbuilt {
 }
 
 /// Nothing is to be known of a row that only the row's own insertion tells, and nothing is done with it besides.
-pub(super) fn are_simple(insert: &Insert, table: &Table, cx: &Cx<'_, '_>) -> bool {
+pub(super) fn are_simple(insert: &Insert, table: &Table, cx: &mut Cx<'_, '_>) -> Result<bool> {
     let plan = cx.shared.plan;
     // A value may be read from the rows before; a query's rows are all there first.
     let reads = |(i, t): (usize, &PlanTable)| i != insert.table as usize && t.table.id == table.id;
-    (matches!(insert.source, InsertSource::Query(_)) || !plan.tables.iter().enumerate().any(reads))
+    let simple = (matches!(insert.source, InsertSource::Query(_)) || !plan.tables.iter().enumerate().any(reads))
         && (plan.tables[insert.table as usize].links.is_none() || !cx.shared.settings.foreign_key_checks)
         && table.source == RowSource::Engine
         && table.partitions.is_none()
-        && table.triggers.is_empty()
-        && !plan.uses.programs
+        && plan.routines.is_empty()
         && !cx.inner
         && !insert.replace
-        && insert.on_duplicate.is_empty()
+        && insert.on_duplicate.is_empty();
+    Ok(simple && triggers::are_of_row(insert, cx)?)
 }
 
 /// Such rows may be built into the trees of a table that was there.

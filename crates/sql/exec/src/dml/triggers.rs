@@ -3,6 +3,7 @@
 
 use super::defaults;
 use crate::context::Cx;
+use gannet_plan::plan::Insert;
 use gannet_schema::{Table, TriggerEvent};
 use gannet_types::{Level, Result, Value, sql_err};
 
@@ -31,6 +32,25 @@ pub(crate) fn fire(
 /// Triggers of the event run before the row is written: what NOT NULL says waits for them.
 pub(crate) fn before(table: &Table, event: TriggerEvent) -> bool {
     !table.triggers.is_empty() && table.triggers_of(event, false).next().is_some()
+}
+
+/// The triggers that fire do nothing that other rows, or what is done to them, could show.
+pub(super) fn are_of_row(insert: &Insert, cx: &mut Cx<'_, '_>) -> Result<bool> {
+    let plan = cx.shared.plan;
+    let table = &plan.tables[insert.table as usize].table;
+    if !table.fires(TriggerEvent::Insert) || !cx.shared.settings.triggers {
+        return Ok(true);
+    }
+    if insert.ignore || table.triggers_of(TriggerEvent::Insert, true).next().is_some() {
+        return Ok(false);
+    }
+    for trigger in table.triggers_of(TriggerEvent::Insert, false) {
+        let (session, to, warnings) = cx.program()?;
+        if !session.is_of_row(to, warnings, (table, trigger)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// NULL in NOT NULL columns after BEFORE triggers: error 1048, or without strict mode a warning and the implicit

@@ -49,7 +49,7 @@ fn is_over(row: &Waiting, warned: WarningMark, cx: &Cx<'_, '_>) -> bool {
 
 /// The rows to come may be built into the trees of an empty table, if they are many.
 pub(in crate::dml) fn await_rows<'p>(to: &mut Run<'p>, many: bool, cx: &mut Cx<'_, 'p>) -> Result<()> {
-    if !matches!(to.way, Way::OneByOne) || !are_simple(to.insert, to.table, cx) {
+    if !matches!(to.way, Way::OneByOne) || !are_simple(to.insert, to.table, cx)? {
         return Ok(());
     }
     let first = Box::new(FirstRows { rows: Vec::new(), bytes: 0, warned: cx.warnings.mark() });
@@ -166,7 +166,12 @@ pub(in crate::dml) fn ended<'p>(to: &mut Run<'p>, outcome: Result<()>, cx: &mut 
         Way::Runs(run) => put_run(to, &run.rows, cx).and(outcome),
         Way::Waiting(first) => put_run(to, &first.rows, cx).and(outcome),
         Way::Built(bulk) => {
-            outcome?;
+            if let Err(error) = outcome {
+                // What a trigger refuses comes behind what is wrong with the rows before.
+                let refused = to.before && error.code() != ErrorCode::QueryInterrupted;
+                let before = if refused { bulk.finish(cx).err() } else { None };
+                return Err(before.unwrap_or(error));
+            }
             let count = bulk.rows();
             match bulk.finish(cx)? {
                 None => {
