@@ -5,6 +5,7 @@
 mod bodies;
 mod changes;
 mod columns;
+mod computed;
 mod definitions;
 mod documents;
 mod elsewhere;
@@ -147,6 +148,7 @@ const THEMES: &[Theme] = &[
     mixes::windows,
     programs::procedures,
     programs::triggers,
+    computed::computed,
     elsewhere::prepared,
     partitions::partitions,
     full_text::full_text,
