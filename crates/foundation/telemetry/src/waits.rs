@@ -49,6 +49,8 @@ waits! {
     /// The log writer: for something to write.
     LogIdle = "wait/idle/log_writer";
     StatisticsIdle = "wait/idle/statistics";
+    /// What gives the words of new rows their places in full-text indexes.
+    FullTextIdle = "wait/idle/full_text";
     EventsIdle = "wait/idle/events";
     /// What looks at the server each second.
     SamplerIdle = "wait/idle/sampler";

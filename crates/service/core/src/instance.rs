@@ -33,7 +33,7 @@ use std::time::Duration;
 
 /// A running server. Services make it reachable: each adds its listeners.
 pub struct Instance {
-    /// What keeps statistics fresh, and what looks at the server each second.
+    /// What keeps statistics fresh, what settles words of full-text indexes, and what looks at the server each second.
     tasks: Mutex<Vec<gannet_runtime::JoinHandle<()>>>,
     core: Arc<Core>,
     listeners: Mutex<Vec<Listener>>,
@@ -198,10 +198,10 @@ impl Instance {
         let taken_up = core.branches.recover(&core);
         taken_up.map_err(|e| format!("the prepared XA branches cannot be read: {e}"))?;
         open_binlog(&core)?;
-        let statistics = start_statistics(&core);
+        let (statistics, settling) = (start_statistics(&core), start_settling(&core));
         Ok(Instance {
             core,
-            tasks: Mutex::new(vec![statistics]),
+            tasks: Mutex::new(vec![statistics, settling]),
             listeners: Mutex::new(Vec::new()),
             workers: None,
             pid_file,
@@ -293,6 +293,11 @@ impl Instance {
 fn start_statistics(core: &Arc<Core>) -> gannet_runtime::JoinHandle<()> {
     let core = core.clone();
     gannet_runtime::spawn("statistics", move || crate::statistics::run(&core))
+}
+
+fn start_settling(core: &Arc<Core>) -> gannet_runtime::JoinHandle<()> {
+    let core = core.clone();
+    gannet_runtime::spawn("full text", move || crate::settling::run(&core))
 }
 
 fn open_engine(vars: &VarSet, datadir: &Path, log: &Arc<ErrorLog>) -> std::result::Result<Engine, String> {

@@ -30,6 +30,7 @@ mod release;
 pub mod replication;
 pub mod reports;
 pub mod seen;
+mod settling;
 mod shared;
 mod startup;
 pub mod statement_log;

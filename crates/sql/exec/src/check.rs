@@ -12,6 +12,7 @@ use crate::codec::{decode_row, encode_row, entries, index_entry};
 use crate::context::{Cx, Session, Settings, Shared};
 use crate::dml::complete;
 use crate::error::from_engine;
+use crate::waiting;
 
 /// A number of entries, and a sum over them that does not depend on their order.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -70,9 +71,20 @@ pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
     })?;
     for (index, tree) in secondary() {
         let (mut found, want) = (Sum::default(), wanted[index]);
-        scan(&mut txn, tree, |key, carried| {
-            found.add(key, carried);
-            Ok(())
+        let waits = table.indexes[index].text().is_some();
+        let mut word_key = Vec::new();
+        scan(&mut txn, tree, |key, carried| match waiting::split(key).filter(|_| waits) {
+            Some((row_key, _)) => waiting::words(carried, |word, carried| {
+                word_key.clear();
+                word_key.extend_from_slice(word);
+                word_key.extend_from_slice(row_key);
+                found.add(&word_key, carried);
+                Ok(())
+            }),
+            None => {
+                found.add(key, carried);
+                Ok(())
+            }
         })?;
         let name = &table.indexes[index].name;
         if found.entries != want.entries {

@@ -36,11 +36,13 @@ pub mod profile;
 mod refused;
 pub mod run;
 mod search;
+mod settle;
 pub mod simple;
 pub mod sink;
 pub mod spill;
 pub(crate) mod typed;
 pub(crate) mod vector;
+mod waiting;
 
 pub use append::append;
 pub use context::{Counts, Cx, Session, Settings, Shared, stopped};
@@ -50,5 +52,7 @@ pub use dml::{Affected, Literals, Load, check_load, insert_rows, load, takes_row
 pub use place::shown_parts;
 pub use profile::Profile;
 pub use run::{Outcome, analyze, only_value, run, value_of};
+pub use settle::{Settled, settle};
 pub use sink::{ResultSink, RowSource, Rows};
 pub use spill::TempSpace;
+pub use waiting::waited;

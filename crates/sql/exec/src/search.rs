@@ -194,6 +194,21 @@ struct Read {
     list: List,
 }
 
+/// What a row whose words wait has of a term.
+struct Waiting {
+    row_key: Vec<u8>,
+    carried: Vec<u8>,
+}
+
+impl Read {
+    fn push(&mut self, number: &mut u32, row_key: &[u8], carried: &[u8], term: &Term) -> Result<()> {
+        self.keys.push(row_key);
+        self.list.push(*number, &Posting::read(carried).map_err(damaged)?, term.placed);
+        *number += 1;
+        Ok(())
+    }
+}
+
 impl Source<'_> {
     fn find(&self, query: &Query, cx: &mut Cx<'_, '_>) -> Result<Found> {
         let (keys, lists) = if self.reader.reads(&self.trees.indexes[self.index]) {
@@ -220,15 +235,22 @@ impl Source<'_> {
             Value::Int(n) => usize::try_from(n).unwrap_or(usize::MAX),
             _ => usize::MAX,
         };
+        let mut waiting = self.waiting(terms, cx)?;
         let mut bytes = 0;
         let mut all = Vec::with_capacity(terms.len());
-        for term in terms {
+        for (term, waiting) in terms.iter().zip(&mut waiting) {
             let options = ScanOptions { sequential: true, ..ScanOptions::default() };
             let mut scan = self.reader.scan(tree, KeyRange::prefix(&term.key), options).map_err(from_engine)?;
             let mut read = Read::default();
             // Entries of several words: their rows come in no order.
             let mut of_words: Vec<(Vec<u8>, u32)> = Vec::new();
             let mut number = 0_u32;
+            bytes += waiting.iter().map(|w| w.row_key.len() + 24 + w.carried.len()).sum::<usize>();
+            if term.start.is_some() {
+                let times = |w: &Waiting| Posting::read(&w.carried).map(|p| p.times).map_err(damaged);
+                of_words = waiting.drain(..).map(|w| Ok((w.row_key.clone(), times(&w)?))).collect::<Result<_>>()?;
+            }
+            let mut before = waiting.iter().peekable();
             while let Some(entry) = scan.next().map_err(from_engine)? {
                 if number.is_multiple_of(256) {
                     cx.check_interrupt()?;
@@ -248,9 +270,15 @@ impl Source<'_> {
                     of_words.push((row_key.to_vec(), posting.times));
                     continue;
                 }
+                while let Some(w) = before.next_if(|w| w.row_key[..] < *row_key) {
+                    read.push(&mut number, &w.row_key, &w.carried, term)?;
+                }
                 read.keys.push(row_key);
                 read.list.push(number, &posting, term.placed);
                 number += 1;
+            }
+            for w in before {
+                read.push(&mut number, &w.row_key, &w.carried, term)?;
             }
             of_words.sort_unstable();
             for (i, (key, times)) in of_words.iter().enumerate() {
@@ -263,7 +291,44 @@ impl Source<'_> {
             if term.start.is_some() {
                 read.list.entries = of_words.len() as u64;
             }
+            if bytes > most {
+                return Err(sql_err!(FtResultCacheLimit));
+            }
             all.push(read);
+        }
+        Ok(all)
+    }
+
+    /// What rows whose words wait have of each term, by row keys.
+    fn waiting(&self, terms: &[Term], cx: &mut Cx<'_, '_>) -> Result<Vec<Vec<Waiting>>> {
+        let mut all: Vec<Vec<Waiting>> = terms.iter().map(|_| Vec::new()).collect();
+        if !self.text.may_have_waiting() || terms.is_empty() {
+            return Ok(all);
+        }
+        let mut by_key: Vec<usize> = (0..terms.len()).filter(|n| terms[*n].start.is_none()).collect();
+        by_key.sort_by(|a, b| terms[*a].key.cmp(&terms[*b].key));
+        let starts: Vec<usize> = (0..terms.len()).filter(|n| terms[*n].start.is_some()).collect();
+        let options = ScanOptions { sequential: true, ..ScanOptions::default() };
+        let tree = &self.trees.indexes[self.index];
+        let mut scan = self.reader.scan(tree, crate::waiting::range(), options).map_err(from_engine)?;
+        let mut rows = 0_u32;
+        while let Some(entry) = scan.next().map_err(from_engine)? {
+            let Some((row_key, _)) = crate::waiting::split(entry.key) else { continue };
+            rows += 1;
+            if rows.is_multiple_of(64) {
+                cx.check_interrupt()?;
+            }
+            crate::waiting::words(entry.value, |word, carried| {
+                let at = by_key.partition_point(|n| terms[*n].key[..] < *word);
+                let equal = by_key[at..].iter().take_while(|n| terms[**n].key == word);
+                for n in equal.chain(&starts).copied().filter(|n| terms[*n].is_at(word)) {
+                    let posting = Posting::read(carried).map_err(damaged)?;
+                    if terms[n].takes(&self.text.analyzer, posting.text) {
+                        all[n].push(Waiting { row_key: row_key.to_vec(), carried: carried.to_vec() });
+                    }
+                }
+                Ok(())
+            })?;
         }
         Ok(all)
     }

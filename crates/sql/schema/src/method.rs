@@ -6,10 +6,14 @@
 //! word's key · clustered key → how often, the word, where (text::posting)
 //! ```
 //!
+//! The words of a new row wait in one entry, or a few ([`FullText::waits`]), until the server's background task gives
+//! them their own.
+//!
 //! A multi-valued index has one for each element of an array ([`crate::array`]).
 
 use gannet_base::sync::Mutex;
-use gannet_text::{Analyzer, Definition, Splitter};
+use gannet_base::sync::atomic::{AtomicBool, Ordering};
+use gannet_text::{Analyzer, Definition, Splitter, Tokens};
 use gannet_types::key::KeyPart;
 use gannet_types::{CollationId, SqlType};
 use std::sync::Arc;
@@ -36,6 +40,8 @@ pub struct FullText {
     pub analyzer: Analyzer,
     /// What has taken the last row apart: its words come again in the next one.
     spare: Mutex<Splitter>,
+    /// So many rows wait that new ones do not.
+    pub crowded: AtomicBool,
 }
 
 /// Bytes of words that are kept for the next row.
@@ -51,11 +57,28 @@ impl Method {
     /// A full-text index.
     pub fn full_text(definition: Definition) -> Method {
         let analyzer = Analyzer::new(&definition);
-        Method::FullText(Arc::new(FullText { definition, analyzer, spare: Mutex::default() }))
+        Method::FullText(Arc::new(FullText {
+            definition,
+            analyzer,
+            spare: Mutex::default(),
+            crowded: AtomicBool::new(false),
+        }))
     }
 }
 
 impl FullText {
+    /// The words of a new row wait. (Ngrams do not: their keys may begin with anything.)
+    pub fn waits(&self) -> bool {
+        self.definition.waits
+            && matches!(self.definition.tokens, Tokens::Words { .. })
+            && !self.crowded.load(Ordering::Relaxed)
+    }
+
+    /// There may be rows whose words wait.
+    pub fn may_have_waiting(&self) -> bool {
+        self.definition.waits && matches!(self.definition.tokens, Tokens::Words { .. })
+    }
+
     /// Takes a row's columns apart, and calls `then` with its words in the order of their keys.
     pub fn split<'t, T>(
         &self,

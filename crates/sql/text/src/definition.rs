@@ -2,7 +2,7 @@
 //! deleted would be looked for under other words than those it was entered with.
 //!
 //! ```text
-//! version     u8, 1
+//! version     u8: 2, or 1 of an index whose rows never wait
 //! collation   u16
 //! tokens      u8: 0 words, 1 ngrams; then u8 minimum and u8 maximum length, or u8 size, in characters
 //! stopwords   u8: 0 the default list, 1 none, 2 a list: varint number, each prefixed by its length; in UTF-8
@@ -18,7 +18,9 @@ pub const DEFAULT_STOPWORDS: [&str; 36] = [
     "the", "www",
 ];
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// Without [`Definition::waits`].
+const OLDER: u8 = 1;
 
 /// Bytes of a stopword, at most.
 const MAX_WORD: usize = 1 << 16;
@@ -35,6 +37,8 @@ pub struct Definition {
     pub tokens: Tokens,
     /// What is not.
     pub stopwords: Stopwords,
+    /// The words of a new row wait together until they go to their places.
+    pub waits: bool,
 }
 
 /// What a text is made of.
@@ -68,13 +72,13 @@ pub enum Stopwords {
 impl Definition {
     /// Words of 3 to 84 characters but for the default stopwords.
     pub fn new(collation: CollationId) -> Definition {
-        Definition { collation, tokens: Tokens::Words { min: 3, max: 84 }, stopwords: Stopwords::Default }
+        Definition { collation, tokens: Tokens::Words { min: 3, max: 84 }, stopwords: Stopwords::Default, waits: true }
     }
 
     /// Appends its stored form.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut w = Writer::new(out);
-        w.u8(VERSION).u16(self.collation.0);
+        w.u8(if self.waits { VERSION } else { OLDER }).u16(self.collation.0);
         match self.tokens {
             Tokens::Words { min, max } => w.u8(0).u8(min).u8(max),
             Tokens::Ngrams { size } => w.u8(1).u8(size),
@@ -98,9 +102,11 @@ impl Definition {
     /// Reads the stored form.
     pub fn decode(bytes: &[u8]) -> Result<Definition, DecodeError> {
         let mut r = Reader::new(bytes);
-        if r.u8()? != VERSION {
-            return Err(r.invalid("version of a full-text index"));
-        }
+        let waits = match r.u8()? {
+            VERSION => true,
+            OLDER => false,
+            _ => return Err(r.invalid("version of a full-text index")),
+        };
         let collation = CollationId(r.u16()?);
         if gannet_types::Collation::by_id(collation.0).is_none() {
             return Err(r.invalid("collation of a full-text index"));
@@ -128,7 +134,7 @@ impl Definition {
             _ => return Err(r.invalid("stopwords of a full-text index")),
         };
         r.finish()?;
-        Ok(Definition { collation, tokens, stopwords })
+        Ok(Definition { collation, tokens, stopwords, waits })
     }
 
     /// The words that are left out, in UTF-8.

@@ -302,6 +302,30 @@ fn check_unique(
     Ok((first == 0 || pos == node.count()).then_some(Step::Wide))
 }
 
+/// When the last of the entries with this key was ended, as far as they are still there.
+pub(crate) fn ended_at(txn: &Txn, tree: &TreeHandle, key: &[u8]) -> Result<Lsn> {
+    let mut cursor = tree.shared.tree.cursor();
+    let (mut end, mut last) = (Vec::new(), Lsn::ZERO);
+    let bounded = successor(key, &mut end);
+    cursor.set_range(Some(key), bounded.then_some(&end[..]));
+    while cursor.next()? {
+        let (name, _) = split_key(cursor.key()).ok_or_else(|| bad_entry(&tree.shared))?;
+        let (deleter, _) = split_value(cursor.value()).ok_or_else(|| bad_entry(&tree.shared))?;
+        if name == key
+            && !deleter.is_zero()
+            && let Whose::Committed(lsn) = txn.store().whose(txn.own_id(), deleter)
+        {
+            last = last.max(lsn);
+        }
+    }
+    Ok(last)
+}
+
+/// Index and row tree disagree.
+pub(crate) fn missing_entry(tree: &TreeHandle) -> EngineError {
+    corrupt(tree.id().root(), "index has no live entry for a row")
+}
+
 impl Txn {
     fn check_entry(&mut self, tree: &TreeHandle, key: &[u8], carried: &[u8]) -> Result<()> {
         self.check_active()?;
@@ -356,7 +380,8 @@ impl Txn {
         })
     }
 
-    pub(crate) fn delete_entry(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<()> {
+    /// Ends the live entry with this key. False: there is none.
+    pub(crate) fn delete_entry(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<bool> {
         self.check_entry(tree, key, &[])?;
         let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
         let result = self.delete_entry_waiting(tree, key, &mut wait);
@@ -366,11 +391,22 @@ impl Txn {
         })
     }
 
-    fn delete_entry_waiting(&mut self, tree: &TreeHandle, key: &[u8], wait: &mut LockWait) -> Result<()> {
+    /// Ends the live entry with this key, if there is one. False: there is none. An entry that stood for others, and
+    /// that somebody else has replaced by these, counts as overwritten then: readers at this transaction's snapshot
+    /// see it still.
+    pub fn index_delete_if(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<bool> {
+        let deleted = self.delete_entry(tree, key)?;
+        if !deleted {
+            self.overwrote = self.overwrote.max(ended_at(self, tree, key)?);
+        }
+        Ok(deleted)
+    }
+
+    fn delete_entry_waiting(&mut self, tree: &TreeHandle, key: &[u8], wait: &mut LockWait) -> Result<bool> {
         let mut stamp = None;
         loop {
             match self.attempt_entry(tree, key, |a| a.delete(stamp))? {
-                Step::Done => return Ok(()),
+                Step::Done => return Ok(true),
                 Step::Extend => self.extend_undo()?,
                 Step::Record => self.wait_for_record(tree, key, wait)?,
                 Step::Writer(trx) => {
@@ -380,7 +416,8 @@ impl Txn {
                 _ => match self.find_entry(tree, key)? {
                     // Versions of the entry lie in more than one leaf.
                     Some(found) if stamp != Some(found) => stamp = Some(found),
-                    _ => return Err(corrupt(tree.id().root(), "index has no live entry for a row")),
+                    Some(_) => return Err(missing_entry(tree)),
+                    None => return Ok(false),
                 },
             }
         }

@@ -710,7 +710,10 @@ impl Txn {
 
     /// Ends the live entry with this key. Missing = [`EngineError::Corrupt`]: index and row tree disagree.
     pub fn index_delete(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<()> {
-        self.delete_entry(tree, key)
+        if self.delete_entry(tree, key)? {
+            return Ok(());
+        }
+        Err(self.failed(crate::index::missing_entry(tree)))
     }
 
     // ---- trees ----

@@ -398,12 +398,14 @@ fn alike(table: &Table, other: &Table) -> Result<()> {
         return Err(sql_err!(TablesDifferentMetadata));
     }
     let option = |t: &Table, name: &str| t.options.create_options.iter().find(|o| *o.0 == *name).map(|o| o.1.clone());
-    for name in ["ROW_FORMAT", "KEY_BLOCK_SIZE"] {
-        // Rows have one format; what was written of another has to agree where both say something.
-        let both = option(table, name).zip(option(other, name));
-        if both.is_some_and(|(a, b)| a != b) {
-            return Err(sql_err!(PartitionExchangeDifferentOption, name));
-        }
+    // Rows have one format, whatever is written of others; a table that says nothing has InnoDB's default.
+    let format = |t: &Table| option(t, "ROW_FORMAT").filter(|f| &**f != "DEFAULT").unwrap_or_else(|| "DYNAMIC".into());
+    if format(table) != format(other) {
+        return Err(sql_err!(PartitionExchangeDifferentOption, "ROW_FORMAT"));
+    }
+    let both = option(table, "KEY_BLOCK_SIZE").zip(option(other, "KEY_BLOCK_SIZE"));
+    if both.is_some_and(|(a, b)| a != b) {
+        return Err(sql_err!(PartitionExchangeDifferentOption, "KEY_BLOCK_SIZE"));
     }
     // Rows name the definition that they were written with.
     if *table.history != *other.history {

@@ -4,7 +4,7 @@ use super::DdlContext;
 use gannet_parser::ast::{IndexDef, IndexOption, KeySource};
 use gannet_schema::Method;
 use gannet_text::{Definition, Stopwords, Tokens};
-use gannet_types::{Result, SqlError, Value, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
 
 /// The method of a full-text key. The collation is its columns', which the definition of the table tells.
 pub(super) fn method(index: &IndexDef, cx: &mut DdlContext<'_>) -> Result<Method> {
@@ -35,8 +35,12 @@ pub(super) fn method(index: &IndexDef, cx: &mut DdlContext<'_>) -> Result<Method
             if let Value::Str(table, _) = cx.session.system_variable(global, variable)?
                 && !table.is_empty()
             {
-                let words = cx.session.stopwords(&String::from_utf8_lossy(&table))?;
-                definition.stopwords = Stopwords::Own(words.into());
+                match cx.session.stopwords(&String::from_utf8_lossy(&table)) {
+                    Ok(words) => definition.stopwords = Stopwords::Own(words.into()),
+                    // The table has gone since the variable was set: InnoDB takes the list of its own then.
+                    Err(e) if e.code() == ErrorCode::WrongValueForVar => {}
+                    Err(e) => return Err(e),
+                }
                 break;
             }
         }

@@ -57,7 +57,8 @@ pub(super) fn are_simple(insert: &Insert, table: &Table, cx: &mut Cx<'_, '_>) ->
     let simple = (matches!(insert.source, InsertSource::Query(_)) || !plan.tables.iter().enumerate().any(reads))
         && (plan.tables[insert.table as usize].links.is_none() || !cx.shared.settings.foreign_key_checks)
         && table.source == RowSource::Engine
-        && table.partitions.is_none()
+        // A trigger may give a row another part.
+        && (table.partitions.is_none() || table.triggers.is_empty())
         && plan.routines.is_empty()
         && !cx.inner
         && !insert.replace
@@ -67,7 +68,7 @@ pub(super) fn are_simple(insert: &Insert, table: &Table, cx: &mut Cx<'_, '_>) ->
 
 /// Such rows may be built into the trees of a table that was there.
 pub(super) fn is_for_building(insert: &Insert, table: &Table, cx: &mut Cx<'_, '_>) -> Result<bool> {
-    if table.row_log.is_some() || gives_numbers_back(insert, table) {
+    if table.row_log.is_some() || table.partitions.is_some() || gives_numbers_back(insert, table) {
         return Ok(false);
     }
     let txn = cx.txn.get()?;

@@ -14,6 +14,7 @@ mod load;
 mod many;
 mod point;
 pub(crate) mod rows;
+mod spread;
 pub(crate) mod triggers;
 mod update;
 

@@ -4,10 +4,11 @@
 use super::point::{Found, Tried};
 use crate::changes::{Images, RowWriter};
 use crate::codec::{Entries, EntryRef, IndexEntry};
+use crate::waiting::{self, Packed};
 use crate::{codec, convert, error::from_engine};
 use gannet_catalog::StoredTable as _;
 use gannet_engine::{Delete, IndexInsert, Insert, NewEntry, Read, ReadMode, RowBuf, TreeHandle, Txn, Update};
-use gannet_schema::{Index, Table};
+use gannet_schema::{FullText, Index, Table};
 use gannet_types::{Result, SqlError, TimeZone, Value, sql_err};
 
 /// What keeps a row from being written.
@@ -82,7 +83,7 @@ pub(crate) fn insert_run(table: &Table, rows: &[&[Value]], zone: &TimeZone, to: 
 }
 
 /// Adds entries of rows to an index whose keys may repeat, in the index's order.
-fn insert_entries<'r>(
+pub(super) fn insert_entries<'r>(
     table: &Table,
     number: usize,
     rows: impl Iterator<Item = (&'r [u8], &'r &'r [Value])>,
@@ -95,13 +96,43 @@ fn insert_entries<'r>(
         let entries = entries?;
         return put_sorted(tree, entries.iter().map(|e| (&e.key[..], &e.carried[..])).collect(), txn);
     }
-    let entries: Result<Vec<Entries>> = rows.map(|(key, values)| codec::entries(table, number, key, values)).collect();
-    let entries = entries?;
+    let rows: Vec<_> = rows.collect();
+    if rows.len() < waiting::MANY && table.indexes[number].text().is_some_and(FullText::waits) {
+        return rows.iter().try_for_each(|(key, values)| {
+            put_words(table, number, key, &codec::entries(table, number, key, values)?, txn)
+        });
+    }
+    let entries = rows.iter().map(|(key, values)| codec::entries(table, number, key, values));
+    let entries = entries.collect::<Result<Vec<Entries>>>()?;
     put_sorted(tree, entries.iter().flat_map(Entries::iter).map(|e| (e.key, e.carried)).collect(), txn)
 }
 
+/// Adds the entries of a row to an index whose keys may repeat and that is no B-tree: its words, or the elements of an
+/// array. Words may wait.
+fn put_words(table: &Table, number: usize, row_key: &[u8], entries: &Entries, txn: &mut Txn) -> Result<()> {
+    let tree = codec::index_tree(table, number, txn)?;
+    if table.indexes[number].text().is_some_and(FullText::waits)
+        && let Some(packed) = Packed::new(entries, row_key)
+    {
+        waiting::note();
+        return put_entries(tree, &packed.entries(), txn);
+    }
+    let entries: Vec<NewEntry<'_>> = entries.iter().map(|e| (e.key, e.carried)).collect();
+    put_entries(tree, &entries, txn)
+}
+
+/// Takes a row's words away where they wait. False: they are in their places.
+fn remove_waiting(table: &Table, number: usize, row_key: &[u8], entries: &Entries, txn: &mut Txn) -> Result<bool> {
+    if table.indexes[number].text().is_some_and(FullText::may_have_waiting)
+        && let Some(packed) = Packed::new(entries, row_key)
+    {
+        return packed.remove(codec::index_tree(table, number, txn)?, txn);
+    }
+    Ok(false)
+}
+
 /// Adds entries that may repeat, in their order.
-fn put_sorted(tree: &TreeHandle, mut entries: Vec<NewEntry<'_>>, txn: &mut Txn) -> Result<()> {
+pub(crate) fn put_sorted(tree: &TreeHandle, mut entries: Vec<NewEntry<'_>>, txn: &mut Txn) -> Result<()> {
     entries.sort_unstable_by(|a, b| a.0.cmp(b.0));
     put_entries(tree, &entries, txn)
 }
@@ -130,7 +161,7 @@ fn add_row(table: &Table, key: &[u8], values: &[Value], lock_exclusive: bool, tx
 }
 
 /// Adds one index entry; `Some` is the row key of the entry in its way.
-fn insert_entry(
+pub(super) fn insert_entry(
     table: &Table,
     number: usize,
     index: &Index,
@@ -143,8 +174,7 @@ fn insert_entry(
     if !index.is_ordered() {
         let entries = codec::entries(table, number, row_key, values)?;
         if !index.unique() {
-            let entries: Vec<NewEntry<'_>> = entries.iter().map(|e| (e.key, e.carried)).collect();
-            return put_entries(tree, &entries, txn).map(|()| None);
+            return put_words(table, number, row_key, &entries, txn).map(|()| None);
         }
         for entry in entries.iter() {
             if let Some(other) = put_entry(tree, entry, lock_exclusive, txn)? {
@@ -237,7 +267,11 @@ pub(crate) fn remove_entries(table: &Table, key: &[u8], values: &[Value], txn: &
         }
         let tree = codec::index_tree(table, number, txn)?;
         if !table.indexes[number].is_ordered() {
-            for entry in codec::entries(table, number, key, values)?.iter() {
+            let entries = codec::entries(table, number, key, values)?;
+            if remove_waiting(table, number, key, &entries, txn)? {
+                continue;
+            }
+            for entry in entries.iter() {
                 txn.index_delete(tree, entry.key).map_err(from_engine)?;
             }
             continue;
@@ -318,6 +352,9 @@ fn change_entries(
         return Ok(None);
     }
     let (before, after) = (codec::entries(table, number, key, old)?, codec::entries(table, number, key, new)?);
+    if remove_waiting(table, number, key, &before, txn)? {
+        return put_words(table, number, key, &after, txn).map(|()| None);
+    }
     let tree = codec::index_tree(table, number, txn)?;
     for entry in before.iter().filter(|e| !after.has(*e)) {
         txn.index_delete(tree, entry.key).map_err(from_engine)?;

@@ -6,7 +6,9 @@ use crate::codec;
 use crate::context::Cx;
 use crate::dml::bulk::{Bulk, ENOUGH, ENOUGH_BYTES, Unbuilt, are_simple, gives_numbers_back, is_for_building};
 use crate::dml::rows;
+use crate::dml::spread::{Placed, insert_spread};
 use crate::error::from_engine;
+use crate::place;
 use gannet_telemetry::{Counter, add};
 use gannet_types::error::WarningMark;
 use gannet_types::{ErrorCode, Result, Value};
@@ -88,6 +90,9 @@ pub(super) fn join<'p>(
 
 /// Puts the rows of a run in. What goes wrong is what would go wrong row by row.
 fn put_run<'p>(to: &mut Run<'p>, run: &[Waiting], cx: &mut Cx<'_, 'p>) -> Result<()> {
+    if to.table.partitions.is_some() {
+        return put_spread(to, run, cx);
+    }
     let zone = &cx.shared.settings.time_zone;
     let rows: Vec<&[Value]> = run.iter().map(|row| &row.values[..]).collect();
     let mut put = 0;
@@ -102,17 +107,50 @@ fn put_run<'p>(to: &mut Run<'p>, run: &[Waiting], cx: &mut Cx<'_, 'p>) -> Result
             }
             Err(e) => return Err(e),
         };
-        add(Counter::HandlerWrite, n as u64);
-        for row in &run[put..put + n] {
-            (to.row_id, to.last_row_id) = (row.row_id, row.last_row_id);
-            to.affected += 1;
-            to.raise_counter(cx)?;
-            to.stored();
-        }
+        are_in(to, &run[put..put + n], cx)?;
         put += n;
         if n == 0 {
             put_single(to, &run[put], cx)?;
             put += 1;
+        }
+    }
+    Ok(())
+}
+
+/// These rows are in.
+fn are_in<'p>(to: &mut Run<'p>, rows: &[Waiting], cx: &mut Cx<'_, 'p>) -> Result<()> {
+    add(Counter::HandlerWrite, rows.len() as u64);
+    for row in rows {
+        (to.row_id, to.last_row_id) = (row.row_id, row.last_row_id);
+        to.affected += 1;
+        to.raise_counter(cx)?;
+        to.stored();
+    }
+    Ok(())
+}
+
+/// Puts the rows of a run into the parts of a table. Where one of them is in the way of another one, or has no part,
+/// what becomes of it shows row by row.
+fn put_spread<'p>(to: &mut Run<'p>, run: &[Waiting], cx: &mut Cx<'_, 'p>) -> Result<()> {
+    let (slot, mut rest) = (to.insert.table as usize, run);
+    while !rest.is_empty() {
+        let mut placed = Vec::with_capacity(rest.len());
+        for row in rest {
+            let Ok(number) = place::number_of_new_row(slot, &row.values, cx) else { break };
+            placed.push(Placed { number, part: to.table.part(number)?, values: &row.values });
+        }
+        let (rows, next) = rest.split_at(placed.len());
+        let before = cx.txn.get()?.savepoint();
+        if insert_spread(&placed, &mut cx.row_writer()?)? {
+            are_in(to, rows, cx)?;
+        } else {
+            cx.txn.get()?.rollback_to(before).map_err(from_engine)?;
+            rows.iter().try_for_each(|row| put_single(to, row, cx))?;
+        }
+        rest = next;
+        if let [unplaced, next @ ..] = rest {
+            put_single(to, unplaced, cx)?;
+            rest = next;
         }
     }
     Ok(())
