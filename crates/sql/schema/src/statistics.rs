@@ -217,7 +217,7 @@ impl Figures {
         if rows <= then * GROWN {
             return Some(counted);
         }
-        (then >= 2.0).then(|| counted.max(1.0).powf(rows.ln() / then.ln()).clamp(counted, rows))
+        (then >= 2.0).then(|| counted.max(1.0).powf(rows.ln() / then.ln()).clamp(counted.min(rows), rows))
     }
 }
 
@@ -280,6 +280,8 @@ mod tests {
         assert_eq!(of(10, 1.0).distinct(TreeId(7), 1, 1000.0), Some(1.0));
         assert!((of(10, 10.0).distinct(TreeId(7), 1, 1000.0).unwrap() - 1000.0).abs() < 1e-6);
         assert_eq!(of(100, 30.0).distinct(TreeId(7), 1, 100.0), Some(30.0));
+        // Parts were counted at different times: there may be more values than rows.
+        assert_eq!(of(3, 45.0).distinct(TreeId(7), 1, 8.0), Some(8.0));
     }
 
     #[test]

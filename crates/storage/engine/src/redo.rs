@@ -247,7 +247,7 @@ impl Index {
         let mut redo = gannet_page::Redo::of(page);
         for p in &self.places[range.start as usize..range.end as usize] {
             let op = &self.blocks[p.block as usize][p.at as usize..][..p.len as usize];
-            redo.add(no, page, Lsn(from.0 + p.lsn * 8), &PageOp::decode(&mut Reader::new(op))?)?;
+            redo.add(no, page, Lsn(from.0 + p.lsn * 8), &PageOp::decode(&mut Reader::new(op))?);
         }
         redo.finish(page)
     }

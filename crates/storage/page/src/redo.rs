@@ -14,7 +14,7 @@ use crate::{Corrupt, PageBuf, PageOp, apply};
 /// | blank | not a full one | the page was freed and its space given back later: skipped until a full one comes |
 /// | blank | full | applied |
 /// | not blank | LSN above the page's | applied |
-/// | any | does not fit | if no full one was applied, the page was freed with its extent before it was written back, and its space not given back to the file system: skipped until a full one comes, [`Corrupt`] when none does. Else [`Corrupt`] |
+/// | any | does not fit | the page was freed with its extent: before it was written back, or after it had a content that the log does not have (of a built tree) and that has gone since. Skipped until a full one comes, [`Corrupt`] when none does |
 pub fn redo<'a>(
     no: PageNo,
     page: &mut PageBuf,
@@ -22,12 +22,12 @@ pub fn redo<'a>(
 ) -> Result<Option<Lsn>, Corrupt> {
     let mut redo = Redo::of(page);
     for (lsn, op) in changes {
-        redo.add(no, page, lsn, &op)?;
+        redo.add(no, page, lsn, &op);
     }
     redo.finish(page)
 }
 
-/// [`redo`] for changes that come bit by bit. After an error, or before [`Redo::finish`], the page is neither what it
+/// [`redo`] for changes that come bit by bit. Before [`Redo::finish`], and after its error, the page is neither what it
 /// was nor what it is to be.
 #[derive(Debug)]
 pub struct Redo {
@@ -35,7 +35,6 @@ pub struct Redo {
     blank: bool,
     first: Option<Lsn>,
     last: Lsn,
-    formatted: bool,
     misfit: Option<Corrupt>,
 }
 
@@ -43,24 +42,20 @@ impl Redo {
     /// Of a page as it is on disk.
     pub fn of(page: &PageBuf) -> Redo {
         let has = page.lsn();
-        Redo { has, blank: page.is_blank(), first: None, last: has, formatted: false, misfit: None }
+        Redo { has, blank: page.is_blank(), first: None, last: has, misfit: None }
     }
 
     /// The next change, in log order.
-    pub fn add(&mut self, no: PageNo, page: &mut PageBuf, lsn: Lsn, op: &PageOp<'_>) -> Result<(), Corrupt> {
+    pub fn add(&mut self, no: PageNo, page: &mut PageBuf, lsn: Lsn, op: &PageOp<'_>) {
         if lsn <= self.has || (!op.is_full() && (self.blank || self.misfit.is_some())) {
-            return Ok(());
+            return;
         }
         if op.is_full() {
-            (self.blank, self.formatted, self.misfit) = (false, true, None);
+            (self.blank, self.misfit) = (false, None);
         }
-        match apply(no, op, page) {
-            Err(e) if !self.formatted => self.misfit = Some(e),
-            outcome => outcome?,
-        }
+        self.misfit = apply(no, op, page).err();
         self.first = self.first.or(Some(lsn));
         self.last = lsn;
-        Ok(())
     }
 
     /// There are no more: the page gets its LSN.

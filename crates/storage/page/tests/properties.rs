@@ -339,8 +339,18 @@ fn redo_table() {
         redo(NO, &mut p, [(Lsn(60), PageOp::Remove { pos: 9 })]),
         Err(Corrupt::new("slot number beyond the node's count"))
     );
-    let after_free = redo(NO, &mut p, [(Lsn(60), PageOp::Free), insert(60), format(70, b"x")]);
-    assert_eq!(after_free, Err(Corrupt::new("page is not a tree node")));
+    // What does not fit is of a content that the log does not have, and that has gone: a full one says what the page is.
+    let mut gone = before.clone();
+    let after_free = redo(NO, &mut gone, [(Lsn(60), PageOp::Free), insert(60), format(70, b"x"), insert(71)]);
+    assert_eq!(after_free, Ok(Some(Lsn(60))));
+    assert_eq!((gone.lsn(), Node(&*gone).count()), (Lsn(71), 1));
+    // A tree, then one that was built past the log, whose pages were freed and given back, then a third one.
+    let built = [format(10, b""), insert(11), (Lsn(20), PageOp::Remove { pos: 9 }), insert(21)];
+    let mut third = PageBuf::boxed();
+    redo(NO, &mut third, built.into_iter().chain([format(70, b"x"), insert(71)])).unwrap();
+    assert_eq!((third.lsn(), Node(&*third).count()), (Lsn(71), 1));
+    let misfit = redo(NO, &mut before.clone(), [(Lsn(60), PageOp::Free), insert(60)]);
+    assert_eq!(misfit, Err(Corrupt::new("page is not a tree node")));
     let mut p = before;
     // The page was freed with its extent, unwritten, and its space used again: what it had in between is not on disk.
     let stale = [(Lsn(60), PageOp::Remove { pos: 9 }), insert(61), format(70, b"x"), insert(71)];

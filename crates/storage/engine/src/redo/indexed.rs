@@ -240,13 +240,11 @@ fn add_changes(
     page: &mut PageBuf,
     redo: &mut Redo,
 ) -> std::result::Result<(), Corrupt> {
-    let mut misfit = None;
     let decoded = decode_payload(record.payload, |of, op, _| {
-        if of == no && misfit.is_none() && !is_dropped(no, record.lsn, &op) {
-            misfit = redo.add(no, page, record.lsn, &op).err();
+        if of == no && !is_dropped(no, record.lsn, &op) {
+            redo.add(no, page, record.lsn, &op);
         }
         Ok(())
     });
-    decoded.map_err(|_| DAMAGED)?;
-    misfit.map_or(Ok(()), Err)
+    decoded.map_err(|_| DAMAGED)
 }
