@@ -14,7 +14,7 @@ use gannet_engine::{KeyRange, ScanOptions};
 use gannet_parser::ast::{AlterAction, AlterTable, Ident, ObjectName, PartitionDef};
 use gannet_schema::partition::{Method, PartOptions, Partition, Partitioning, Values};
 use gannet_schema::{Column, Table, TableDefinition};
-use gannet_types::{Result, SqlError, sql_err};
+use gannet_types::{Result, SqlError, Value, sql_err};
 use std::sync::Arc;
 
 /// Carries out an ALTER TABLE that is about parts alone; `None`: it is about something else.
@@ -326,7 +326,11 @@ fn exchange(
     if leaves.len() > 1 || parts.definition().sub.is_some() && parts.definition().partition(name).is_some() {
         return Err(sql_err!(PartitionInsteadOfSubpartition));
     }
-    alike(old, &other)?;
+    let format = match cx.session.system_variable(true, "innodb_default_row_format")? {
+        Value::Str(word, _) => String::from_utf8_lossy(&word).to_ascii_uppercase(),
+        _ => "DYNAMIC".into(),
+    };
+    alike(old, &other, &format)?;
     let part = leaves.start;
     if let Some((partition, of_sub)) = parts.definition().leaf(part) {
         alike_in_rows(of_sub.map_or(&partition.options, |s| &s.options), &other)?;
@@ -379,7 +383,7 @@ fn alike_in_rows(part: &PartOptions, other: &Table) -> Result<()> {
 }
 
 /// The trees of both may be exchanged. Errors 1736, 1731.
-fn alike(table: &Table, other: &Table) -> Result<()> {
+fn alike(table: &Table, other: &Table, default_format: &str) -> Result<()> {
     let (a, b) = (TableDefinition::of(table), TableDefinition::of(other));
     let column = |c: &Column| (c.name.to_lowercase(), c.ty.clone(), c.generated.clone(), c.hidden, c.auto_increment);
     let columns = |t: &Table| t.columns.iter().map(column).collect::<Vec<_>>();
@@ -398,8 +402,9 @@ fn alike(table: &Table, other: &Table) -> Result<()> {
         return Err(sql_err!(TablesDifferentMetadata));
     }
     let option = |t: &Table, name: &str| t.options.create_options.iter().find(|o| *o.0 == *name).map(|o| o.1.clone());
-    // Rows have one format, whatever is written of others; a table that says nothing has InnoDB's default.
-    let format = |t: &Table| option(t, "ROW_FORMAT").filter(|f| &**f != "DEFAULT").unwrap_or_else(|| "DYNAMIC".into());
+    // Rows have one format, whatever is written of others. A table that says nothing has the default one.
+    let said = |t: &Table| option(t, "ROW_FORMAT").filter(|f| &**f != "DEFAULT");
+    let format = |t: &Table| said(t).unwrap_or_else(|| default_format.into());
     if format(table) != format(other) {
         return Err(sql_err!(PartitionExchangeDifferentOption, "ROW_FORMAT"));
     }
