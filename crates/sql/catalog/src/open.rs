@@ -22,6 +22,7 @@ impl Catalog {
             0 => Self::bootstrap(&engine)?,
             id => engine.tree(TreeId(id))?,
         };
+        tree.count_apart();
         let (snapshot, left_over) = load(&engine, &tree)?;
         Ok(Catalog::new(engine, tree, snapshot, left_over))
     }

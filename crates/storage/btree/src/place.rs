@@ -1,7 +1,7 @@
 //! The way to a leaf, and the way back: who goes to keys that lie close to each other descends once for each leaf.
 
 use gannet_base::PageNo;
-use gannet_buffer::{Error, OptimisticGuard, Stop};
+use gannet_buffer::{Error, OptimisticGuard, Pool, Stop};
 use gannet_page::{Node, PageBytes};
 use gannet_telemetry::{Counter, count};
 
@@ -21,6 +21,60 @@ pub struct Place {
     /// Lookups that went elsewhere in a row, and how many of the next ones do not look here.
     strays: u32,
     rest: u32,
+}
+
+/// Where an entry was found. It is there still while its page has the version that was read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spot {
+    /// Page 0: nowhere.
+    page: PageNo,
+    version: u64,
+    pos: usize,
+}
+
+impl Spot {
+    /// As [`Tree::lookup`], and becomes where the entry is; nowhere, if it is not there.
+    #[inline]
+    pub fn lookup(&mut self, tree: &Tree, key: &[u8], out: &mut Vec<u8>) -> Result<bool, Error> {
+        let start = out.len();
+        tree.pool.run(|| {
+            out.truncate(start);
+            *self = Spot::default();
+            let leaf = tree.leaf(&tree.pool, key)?;
+            let node = Node(&leaf);
+            let (pos, found) = node.search(key);
+            if found {
+                node.value_to(pos, out);
+            }
+            leaf.validate()?;
+            if found {
+                *self = Spot::of(&leaf, pos);
+            }
+            count(Counter::InnodbBufferPoolReadRequests);
+            Ok(found)
+        })
+    }
+
+    #[inline]
+    pub(crate) fn of(leaf: &OptimisticGuard<'_>, pos: usize) -> Spot {
+        Spot { page: leaf.page_no(), version: leaf.version(), pos }
+    }
+
+    /// The leaf and the entry's position in it, if that is still the entry of `key` in this tree.
+    #[inline]
+    pub(crate) fn leaf<'p>(self, tree: &Tree, pool: &'p Pool, key: &[u8]) -> Option<(OptimisticGuard<'p>, usize)> {
+        if self.page == PageNo::ZERO {
+            return None;
+        }
+        let guard = pool.optimistic(self.page).ok()?;
+        let node = Node(&guard);
+        let same = guard.version() == self.version
+            && node.is_node()
+            && node.owner() == tree.id.0
+            && node.level() == 0
+            && node.has_key(self.pos, key);
+        same.then_some((guard, self.pos))
+    }
 }
 
 /// After as many strays lookups give up looking, for twice as long each time, up to [`LONGEST_REST`].

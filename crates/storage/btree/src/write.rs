@@ -5,7 +5,7 @@ use gannet_page::node::{LENGTH, MAX_ENTRY, MAX_KEY, SPACE, common_prefix, common
 use gannet_page::{Node, PageBytes, PageOp};
 
 use crate::descend::Target;
-use crate::{Place, Tree};
+use crate::{Place, Spot, Tree};
 
 /// Position of a key in a leaf that a mini-transaction has latched. Good until the leaf is changed; one change through
 /// it.
@@ -81,6 +81,21 @@ impl Tree {
 }
 
 impl Leaf {
+    /// As [`Tree::leaf_for_write`], without a descent where the entry of `key` still is at a spot.
+    pub fn at_spot<'p>(tree: &Tree, mtr: &mut Mtr<'p>, key: &[u8], value_len: usize, spot: Spot) -> Result<Leaf, Stop> {
+        if key.len() + value_len <= MAX_ENTRY
+            && let Some((guard, pos)) = spot.leaf(tree, mtr.pool(), key)
+        {
+            let node = Node(&guard);
+            let (need, whole) = grown(node, pos, value_len);
+            if node.takes(need, whole) {
+                let page = mtr.upgrade(guard)?;
+                return Ok(Leaf { page, pos, found: true });
+            }
+        }
+        tree.leaf_for_write(mtr, key, value_len)
+    }
+
     /// As [`Tree::leaf_for_write`], for several keys that ascend: `place` has the leaf's bounds then, for
     /// [`Leaf::next`].
     pub fn for_run<'p>(

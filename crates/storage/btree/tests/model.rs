@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Rng, store};
-use gannet_btree::{Builder, MAX_ENTRY, MAX_KEY, Tree};
+use gannet_btree::{Builder, Leaf, MAX_ENTRY, MAX_KEY, Spot, Tree};
 use gannet_buffer::Error;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -55,6 +55,55 @@ fn range_compare(tree: &Tree, model: &Model, a: &[u8], b: &[u8]) {
     }
 }
 
+/// As `Tree::put`, with a spot. Returns whether the key was there.
+fn put_at(tree: &Tree, key: &[u8], value: &[u8], spot: Spot) -> bool {
+    let pool = tree.pool();
+    pool.run(|| {
+        let mut mtr = pool.mtr()?;
+        let leaf = Leaf::at_spot(tree, &mut mtr, key, value.len(), spot)?;
+        match leaf.found() {
+            true => leaf.replace(&mut mtr, value),
+            false => leaf.insert(&mut mtr, key, value),
+        }
+        mtr.commit();
+        Ok(leaf.found())
+    })
+    .unwrap()
+}
+
+#[test]
+fn an_entry_is_changed_where_it_was_found_if_it_is_there_still() {
+    let s = store(64);
+    let tree = Tree::create(&s.pool).unwrap();
+    let key = |i: u32| i.to_be_bytes();
+    (0..2000).for_each(|i| assert!(!tree.put(&key(i), &[1; 40]).unwrap()));
+    let (mut spot, mut out) = (Spot::default(), Vec::new());
+    assert!(spot.lookup(&tree, &key(700), &mut out).unwrap());
+    let again = spot;
+    assert!(put_at(&tree, &key(700), &[2; 40], spot));
+    // Its page has changed since, and other keys are not there: all is found by a descent.
+    for (i, spot) in [(700, again), (701, spot), (1500, spot), (700, Spot::default())] {
+        assert!(put_at(&tree, &key(i), &[3; 60], spot));
+    }
+    assert!(!put_at(&tree, &key(5000), &[4; 10], spot));
+    // It leaves its page.
+    assert!(spot.lookup(&tree, &key(900), &mut out).unwrap());
+    (10_000..10_400).for_each(|i: u32| assert!(!tree.put(&[&key(899)[..], &key(i)].concat(), &[5; 40]).unwrap()));
+    assert!(put_at(&tree, &key(900), &[6; 41], spot));
+    // It goes, and another one has its place.
+    assert!(spot.lookup(&tree, &key(300), &mut out).unwrap());
+    assert!(tree.delete(&key(300)).unwrap());
+    assert!(!put_at(&tree, &key(300), &[7; 9], spot));
+    for (i, len, byte) in [(700, 60, 3), (701, 60, 3), (900, 41, 6), (300, 9, 7), (301, 40, 1), (5000, 10, 4)] {
+        out.clear();
+        assert!(tree.lookup(&key(i), &mut out).unwrap());
+        assert_eq!(out, vec![byte; len], "{i}");
+    }
+    assert!(!spot.lookup(&tree, &key(6000), &mut out).unwrap());
+    assert!(!put_at(&tree, &key(6000), b"x", spot));
+    tree.check_tree(|_, _| ()).unwrap();
+}
+
 /// Random operations with keys from `key` and values up to `value_max` bytes.
 fn run(seed: u64, frames: u64, steps: usize, value_max: u64, mut key: impl FnMut(&mut Rng) -> Vec<u8>) {
     let s = store(frames);
@@ -62,6 +111,7 @@ fn run(seed: u64, frames: u64, steps: usize, value_max: u64, mut key: impl FnMut
     let mut model = Model::new();
     let mut rng = Rng(seed);
     let mut out = Vec::new();
+    let mut spot = Spot::default();
     for step in 0..steps {
         let k = key(&mut rng);
         // Phases of growth and of shrinking.
@@ -85,7 +135,19 @@ fn run(seed: u64, frames: u64, steps: usize, value_max: u64, mut key: impl FnMut
                             *b ^= 0x55;
                         }
                     }
-                    assert!(tree.put(k, v).unwrap());
+                    match rng.below(3) {
+                        0 => assert!(tree.put(k, v).unwrap()),
+                        // Where it was found now, or where another one was a while ago.
+                        now => {
+                            out.clear();
+                            if now == 1 {
+                                assert!(spot.lookup(&tree, k, &mut out).unwrap());
+                            }
+                            assert!(put_at(&tree, k, v, spot));
+                        }
+                    }
+                } else {
+                    assert!(!spot.lookup(&tree, b"zzzz", &mut out).unwrap() || model.contains_key(&b"zzzz"[..]));
                 }
             }
             8 => range_compare(&tree, &model, &k, &key(&mut rng)),

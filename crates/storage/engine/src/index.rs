@@ -11,7 +11,6 @@ use gannet_base::{Lsn, TrxId};
 use gannet_buffer::{Mtr, PageRef, Stop};
 use gannet_lock::{LockOwner, Mode};
 use gannet_page::{Node, PageOp};
-use gannet_runtime::now_ns;
 
 use crate::range::successor;
 use crate::rows::Scratch;
@@ -357,7 +356,7 @@ impl Txn {
 
     pub(crate) fn insert_entry(&mut self, tree: &TreeHandle, key: &[u8], carried: &[u8]) -> Result<()> {
         self.check_entry(tree, key, carried)?;
-        let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
+        let mut wait = LockWait::new(self.options.lock_wait_timeout);
         let result = loop {
             let step = match self.attempt_entry(tree, key, |a| a.insert(carried, None)) {
                 Ok(step) => step,
@@ -383,7 +382,7 @@ impl Txn {
     /// Ends the live entry with this key. False: there is none.
     pub(crate) fn delete_entry(&mut self, tree: &TreeHandle, key: &[u8]) -> Result<bool> {
         self.check_entry(tree, key, &[])?;
-        let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
+        let mut wait = LockWait::new(self.options.lock_wait_timeout);
         let result = self.delete_entry_waiting(tree, key, &mut wait);
         result.map_err(|e| {
             self.leave_queue(tree, key, &mut wait);
@@ -449,8 +448,8 @@ impl Txn {
     ) -> Result<IndexInsert> {
         let prefix = key.get(..prefix_len).ok_or(EngineError::KeyTooLong { bytes: prefix_len })?;
         self.check_entry(tree, key, carried)?;
-        let mut on_prefix = LockWait::new(now_ns(), self.options.lock_wait_timeout);
-        let mut on_key = LockWait::new(now_ns(), self.options.lock_wait_timeout);
+        let mut on_prefix = LockWait::new(self.options.lock_wait_timeout);
+        let mut on_key = LockWait::new(self.options.lock_wait_timeout);
         let result = self.insert_unique_waiting(tree, key, prefix, carried, dup, &mut on_prefix, &mut on_key);
         match result {
             Ok(IndexInsert::Inserted) => Ok(IndexInsert::Inserted),

@@ -4,7 +4,7 @@ use gannet_base::TrxId;
 use gannet_btree::Place;
 use gannet_buffer::Priority;
 use gannet_lock::{Cut, Mode, Wait};
-use gannet_runtime::{now_ns, yield_if_due};
+use gannet_runtime::yield_if_due;
 use gannet_telemetry::{Counter, count};
 
 use crate::row::{CHAIN_REF, ROW_HEADER, RowHeader, chain_of};
@@ -149,13 +149,20 @@ fn lookup(tree: &TreeShared, key: &[u8], place: &mut Option<&mut Place>, out: &m
 /// The newest version, committed or not. A long row's chain may be freed while it is read: then the entry has
 /// changed too.
 pub(crate) fn newest(tree: &TreeShared, key: &[u8], row: &mut RowBuf) -> Result<Read> {
-    newest_near(tree, key, &mut None, row)
+    newest_by(tree, key, row, |out| Ok(tree.tree.lookup(key, out)?))
 }
 
-fn newest_near(tree: &TreeShared, key: &[u8], place: &mut Option<&mut Place>, row: &mut RowBuf) -> Result<Read> {
+/// As [`newest`], with a look-up of one's own.
+#[inline]
+fn newest_by(
+    tree: &TreeShared,
+    key: &[u8],
+    row: &mut RowBuf,
+    mut lookup: impl FnMut(&mut Vec<u8>) -> Result<bool>,
+) -> Result<Read> {
     loop {
         row.entry.clear();
-        if !lookup(tree, key, place, &mut row.entry)? {
+        if !lookup(&mut row.entry)? {
             return Ok(Read::Missing);
         }
         let h = RowHeader::decode(&row.entry).ok_or_else(|| no_header(tree))?;
@@ -224,7 +231,12 @@ impl Txn {
         let read = match self.effective(mode) {
             ReadMode::Snapshot => self.get_visible(tree, key, &mut place, row),
             ReadMode::Newest => {
-                tree.check(TreeKind::Row).and_then(|()| newest_near(&tree.shared, key, &mut place, row))
+                let (shared, spot) = (&*tree.shared, &mut self.spot);
+                tree.check(TreeKind::Row).and_then(|()| match &mut place {
+                    // It may be about to change the row.
+                    None => newest_by(shared, key, row, |out| Ok(spot.lookup(&shared.tree, key, out)?)),
+                    Some(place) => newest_by(shared, key, row, |out| Ok(shared.tree.lookup_near(key, place, out)?)),
+                })
             }
             ReadMode::Locking { mode, wait } => {
                 tree.check(TreeKind::Row).and_then(|()| self.get_locking(tree, key, mode, wait, row))
@@ -232,7 +244,7 @@ impl Txn {
         };
         match read {
             Ok(Read::Found) if counts => {
-                count(Counter::InnodbRowsRead);
+                tree.shared.count_among_all(Counter::InnodbRowsRead, 1);
                 tree.shared.uses.add(Use::Read, 1);
             }
             Ok(Read::Found) => {}
@@ -296,7 +308,7 @@ impl Txn {
         row: &mut RowBuf,
         fresh: &mut Option<Option<Mode>>,
     ) -> Result<Read> {
-        let wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
+        let wait = LockWait::new(self.options.lock_wait_timeout);
         let left = |wait: &LockWait| if policy == WaitPolicy::Wait { wait.left() } else { Wait::No };
         let mut locked = false;
         // A transaction that has written nothing cannot find a version of its own, which must not be locked: so it
@@ -307,7 +319,7 @@ impl Txn {
         }
         loop {
             row.entry.clear();
-            let found = tree.shared.tree.lookup(key, &mut row.entry)?;
+            let found = self.spot.lookup(&tree.shared.tree, key, &mut row.entry)?;
             let header =
                 if found { Some(RowHeader::decode(&row.entry).ok_or_else(|| no_header(&tree.shared))?) } else { None };
             let whose = header.map(|h| (h, self.store().whose(self.own_id(), h.writer)));

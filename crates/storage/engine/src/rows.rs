@@ -6,12 +6,11 @@
 use std::cell::Cell;
 
 use gannet_base::{Lsn, PageNo, TrxId};
-use gannet_btree::Leaf;
+use gannet_btree::{Leaf, Spot};
 use gannet_buffer::{Mtr, Stop};
 use gannet_lock::{LockOwner, Mode};
 use gannet_page::node::MAX_ENTRY;
-use gannet_runtime::now_ns;
-use gannet_telemetry::{Counter, add, count};
+use gannet_telemetry::Counter;
 
 use crate::consumer::{self, Parts};
 use crate::row::{CHAIN_REF, ROW_HEADER, RowFlags, RowHeader, chain_of};
@@ -98,6 +97,19 @@ enum Change<'a> {
     Delete(Option<RowStamp>),
 }
 
+impl Change<'_> {
+    /// It will hardly be refused and has not to wait: what writing needs is had before the first attempt, which then
+    /// is the last.
+    fn is_certain(self, txn: &Txn) -> bool {
+        let free = |stamp: RowStamp| !matches!(txn.store().whose(txn.own_id(), stamp.writer), Whose::Active(_));
+        txn.writer.is_none()
+            && match self {
+                Change::Insert(..) => true,
+                Change::Update(_, _, stamp, _) | Change::Delete(stamp) => stamp.is_some_and(free),
+            }
+    }
+}
+
 /// The result of a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum End {
@@ -142,6 +154,7 @@ struct Attempt<'a> {
     overwrote: &'a mut Lsn,
     scratch: &'a mut Scratch,
     key: &'a [u8],
+    spot: Spot,
 }
 
 impl Attempt<'_> {
@@ -151,7 +164,10 @@ impl Attempt<'_> {
             Change::Insert(row, _) | Change::Update(row, ..) => ROW_HEADER + row.len(),
             Change::Delete(_) => 0,
         };
-        let leaf = self.tree.tree.leaf_for_write(&mut mtr, self.key, room)?;
+        let leaf = match change {
+            Change::Insert(..) => self.tree.tree.leaf_for_write(&mut mtr, self.key, room)?,
+            _ => Leaf::at_spot(&self.tree.tree, &mut mtr, self.key, room, self.spot)?,
+        };
         let header = if leaf.found() { Some(header_of(&mtr, leaf)?) } else { None };
         if let Some(no) = self.may_not(header, change) {
             return Ok(no);
@@ -323,6 +339,7 @@ impl Txn {
                 overwrote: &mut self.overwrote,
                 scratch,
                 key,
+                spot: self.spot,
             };
             Ok(store.pool.run(|| attempt.run(change))?)
         })
@@ -330,6 +347,9 @@ impl Txn {
 
     /// Repeats an attempt until nothing is to be waited for.
     fn write_row(&mut self, tree: &TreeHandle, key: &[u8], change: Change<'_>, wait: &mut LockWait) -> Result<End> {
+        if change.is_certain(self) {
+            self.start_writing()?;
+        }
         loop {
             let step = self.attempt(tree, key, change)?;
             match step {
@@ -356,7 +376,7 @@ impl Txn {
     /// would go to its end, and find yet another version at its next turn. `fresh_lock` then says whether the row was
     /// locked for that.
     fn change_row(&mut self, tree: &TreeHandle, key: &[u8], change: Change<'_>) -> Result<End> {
-        let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
+        let mut wait = LockWait::new(self.options.lock_wait_timeout);
         let result = self.write_row(tree, key, change, &mut wait);
         match result {
             Ok(End::Done) => {
@@ -365,7 +385,7 @@ impl Txn {
                     Change::Update(..) => (Counter::InnodbRowsUpdated, Use::Updated),
                     Change::Delete(..) => (Counter::InnodbRowsDeleted, Use::Deleted),
                 };
-                count(counter);
+                tree.shared.count_among_all(counter, 1);
                 tree.shared.uses.add(what, 1);
                 self.owner.stamped(&tree.shared.locks, key);
                 Ok(End::Done)
@@ -403,7 +423,7 @@ impl Txn {
                             return Ok((false, Insert::Duplicate));
                         }
                         let timeout = t.options.lock_wait_timeout;
-                        let wait = LockWait::new(now_ns(), timeout);
+                        let wait = LockWait::new(timeout);
                         let _again = t.lock_key(tree, key, dup, wait.left()).map_err(|e| t.failed(e))?;
                         locked = true;
                     }
@@ -447,7 +467,7 @@ impl Txn {
         if self.writer.is_none() {
             slow_down(self);
         }
-        let mut wait = LockWait::new(now_ns(), self.options.lock_wait_timeout);
+        let mut wait = LockWait::new(self.options.lock_wait_timeout);
         let _again = self.queue(tree, key, &mut wait).map_err(|e| self.failed(e))?;
         self.fresh_lock = wait.queued;
         if self.writer.is_none() {
@@ -552,14 +572,19 @@ impl TreeHandle {
 
     /// Counts a row that was found by its key while it was changed.
     pub fn count_found(&self) {
-        count(Counter::InnodbRowsRead);
+        self.shared.count_among_all(Counter::InnodbRowsRead, 1);
         self.shared.uses.add(Use::Read, 1);
     }
 
     /// Counts rows that were inserted as a tree built from them.
     pub fn count_inserted(&self, rows: u64) {
-        add(Counter::InnodbRowsInserted, rows);
+        self.shared.count_among_all(Counter::InnodbRowsInserted, rows);
         self.shared.uses.add(Use::Inserted, rows);
+    }
+
+    /// Its rows do not count among those of tables (`Innodb_rows_*`), but for themselves only ([`TreeHandle::uses`]).
+    pub fn count_apart(&self) {
+        self.shared.set_apart();
     }
 }
 

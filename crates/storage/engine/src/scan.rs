@@ -2,8 +2,7 @@
 
 use gannet_btree::Cursor;
 use gannet_lock::{Cut as LockCut, Mode, Wait};
-use gannet_runtime::now_ns;
-use gannet_telemetry::{Counter, add};
+use gannet_telemetry::Counter;
 
 use crate::index::{EntryState, bad_entry, entry_state, split_key, split_value};
 use crate::range::successor;
@@ -359,7 +358,7 @@ impl Scan {
         if let Some(counts_as) = self.counts_as
             && n > 0
         {
-            add(Counter::InnodbRowsRead, n);
+            self.tree.shared.count_among_all(Counter::InnodbRowsRead, n);
             self.tree.shared.uses.add(counts_as, n);
         }
     }
@@ -533,7 +532,7 @@ impl Scan {
     }
 
     fn lock_next(&mut self, txn: &mut Txn, l: &mut Locking) -> Result<bool> {
-        let wait = LockWait::new(now_ns(), txn.options.lock_wait_timeout);
+        let wait = LockWait::new(txn.options.lock_wait_timeout);
         let left =
             |l: &Locking| if l.policy == WaitPolicy::Wait && (!l.semi || l.insist) { wait.left() } else { Wait::No };
         l.spare = l.prepared.take().unwrap_or_default();

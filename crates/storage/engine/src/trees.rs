@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use gannet_base::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering::*};
+use gannet_base::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering::*};
 use gannet_base::sync::{Arc, Mutex, OnceLock, RwLock};
 use gannet_base::{CachePadded, TreeId};
 use gannet_btree::Tree;
@@ -86,6 +86,8 @@ pub(crate) struct TreeShared {
     rows_at_open: AtomicI64,
     /// How often they were read and changed.
     pub(crate) uses: Uses,
+    /// They are none of those that users' statements work on ([`TreeHandle::count_apart`]).
+    apart: AtomicBool,
     table: Arc<OnceLock<Tree>>,
     damaged: Arc<Mutex<HashMap<TreeId, Damage>>>,
 }
@@ -105,6 +107,18 @@ fn split_count(cell: i64) -> (i64, u64) {
 }
 
 impl TreeShared {
+    /// Counts rows that were read or changed among those of all tables.
+    #[inline]
+    pub(crate) fn count_among_all(&self, counter: gannet_telemetry::Counter, rows: u64) {
+        if !self.apart.load(Relaxed) {
+            gannet_telemetry::add(counter, rows);
+        }
+    }
+
+    pub(crate) fn set_apart(&self) {
+        self.apart.store(true, Relaxed);
+    }
+
     fn bar(&self, bit: u8, set: bool) {
         if set {
             self.barred.fetch_or(bit, AcqRel);
@@ -402,6 +416,7 @@ impl Trees {
             rows: std::array::from_fn(|_| CachePadded::new(AtomicI64::new(0))),
             rows_at_open: AtomicI64::new(record.rows as i64),
             uses: Uses::new(),
+            apart: AtomicBool::new(false),
             table: self.table.clone(),
         }))
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gannet_base::sync::atomic::Ordering::*;
-use gannet_btree::Place;
+use gannet_btree::{Place, Spot};
 use gannet_lock::{LockOwner, Mode};
 use gannet_runtime::{Waker, mask_interrupts, sleep};
 use gannet_telemetry::{Counter, count};
@@ -88,6 +88,8 @@ pub struct Txn {
     pub(crate) fresh_lock: Option<Option<Mode>>,
     /// How often this statement has looked again for the end of another transaction.
     pub(crate) looked: u8,
+    /// Where the row was that was read last in order to be changed.
+    pub(crate) spot: Spot,
     /// Prepared: dropping it leaves it as it is, for the next start.
     prepared: bool,
 }
@@ -114,6 +116,7 @@ impl Txn {
             writer: None,
             fresh_lock: None,
             looked: 0,
+            spot: Spot::default(),
             prepared: false,
         };
         count(Counter::TrxAllocations);

@@ -1,5 +1,6 @@
 //! Waiting for other transactions: for the end of a row's writer, for a record's lock, for a gap.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use gannet_base::sync::{Backoff, atomic::Ordering::*};
@@ -11,20 +12,27 @@ use crate::{LockMode, Result, TreeHandle, TrxId, Txn};
 
 /// Waiting for locks on behalf of one operation.
 pub(crate) struct LockWait {
-    deadline_ns: u64,
+    timeout: Duration,
+    /// `None`: it has not waited yet. Most operations never do, and look at no clock.
+    deadline_ns: Cell<Option<u64>>,
     /// The operation took an exclusive lock on its key to keep its place among the owners that wait for the row. The
     /// value is what it held before.
     pub(crate) queued: Option<Option<Mode>>,
 }
 
 impl LockWait {
-    pub(crate) fn new(now_ns: u64, timeout: Duration) -> Self {
-        let timeout = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
-        LockWait { deadline_ns: now_ns.saturating_add(timeout), queued: None }
+    pub(crate) fn new(timeout: Duration) -> Self {
+        LockWait { timeout, deadline_ns: Cell::new(None), queued: None }
     }
 
+    /// What is left of the time, which runs from the first question on.
     pub(crate) fn left(&self) -> Wait {
-        Wait::For(Duration::from_nanos(self.deadline_ns.saturating_sub(now_ns())))
+        let Some(deadline_ns) = self.deadline_ns.get() else {
+            let timeout = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
+            self.deadline_ns.set(Some(now_ns().saturating_add(timeout)));
+            return Wait::For(self.timeout);
+        };
+        Wait::For(Duration::from_nanos(deadline_ns.saturating_sub(now_ns())))
     }
 }
 

@@ -339,6 +339,16 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
         self.0.compare(slot_at(slot) + 4, len - 4, &suffix[4..])
     }
 
+    /// Entry `i` is there and has this key, whatever the node's bounds are.
+    #[inline]
+    pub fn has_key(self, i: usize, key: &[u8]) -> bool {
+        let (prefix, suffix) = (self.prefix(), self.entry(i).suffix);
+        i < self.count()
+            && key.len() == prefix.len + suffix.len
+            && self.0.compare(suffix.at, suffix.len, &key[prefix.len..]).is_eq()
+            && self.0.compare(prefix.at, prefix.len, &key[..prefix.len]).is_eq()
+    }
+
     /// Number of the child that covers `key`: 0 is the leftmost one.
     #[inline]
     pub fn child_index(self, key: &[u8]) -> usize {
