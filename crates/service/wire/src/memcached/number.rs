@@ -5,6 +5,12 @@ pub(crate) const FORMAT: &str = "CLIENT_ERROR bad command line format";
 
 /// A number as the C library reads it: blanks before it, a sign, digits, and nothing, a blank or a zero behind them.
 fn digits(word: &[u8]) -> Option<(bool, u64)> {
+    // The usual form: a few digits. Eighteen of them are below 2^64.
+    if let 1..=18 = word.len()
+        && word.iter().all(u8::is_ascii_digit)
+    {
+        return Some((false, word.iter().fold(0, |n, b| n * 10 + u64::from(b - b'0'))));
+    }
     let begin = word.iter().take_while(|b| is_space(**b)).count();
     let (negative, digits) = match &word[begin..] {
         [b'-', rest @ ..] => (true, rest),
@@ -35,8 +41,8 @@ pub fn unsigned(word: &[u8]) -> Option<u64> {
 /// A number of 64 bits of which 32 are taken: times are that in memcached.
 pub(crate) fn signed(word: &[u8]) -> Option<i32> {
     let (negative, n) = digits(word)?;
-    let n = i128::from(n) * if negative { -1 } else { 1 };
-    i64::try_from(n).ok().map(|n| n as i32)
+    let n = if negative { 0i64.checked_sub_unsigned(n) } else { i64::try_from(n).ok() };
+    n.map(|n| n as i32)
 }
 
 /// Bytes of a value.

@@ -231,7 +231,7 @@ impl Parser {
         (self.scanned, self.need) = (0, 0);
         let line = bytes[..end].strip_suffix(b"\r").unwrap_or(&bytes[..end]);
         // What stands behind a zero is no part of it.
-        let line = line.split(|b| *b == 0).next().unwrap_or_default();
+        let line = memchr::memchr(0, line).map_or(line, |zero| &line[..zero]);
         let at = Line { line, bytes, used: end + 1, item_size_max };
         match at.step() {
             Ok(Taken::Whole(command)) => Step::Command { command, used: at.used },
@@ -394,8 +394,8 @@ impl<'b> Line<'b> {
         if n > least + 1 {
             return Err(ERROR.into());
         }
+        let noreply = words[n - 1] == b"noreply";
         let [key, flags, expiry, size, cas, _] = words;
-        let noreply = self.noreply();
         let cas = if verb == Verb::Cas { unsigned(cas).ok_or(FORMAT)? } else { 0 };
         let flags = unsigned(flags).ok_or(FORMAT)? as u32;
         let expiry = signed(expiry).ok_or(FORMAT)?;

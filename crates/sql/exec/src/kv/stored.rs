@@ -12,6 +12,7 @@ use crate::dml::rows::{self, Conflict, Write};
 use crate::{codec, context, error::from_engine};
 use gannet_engine::{Cut, Delete, Insert, KeyRange, Read, ReadMode, RowBuf, RowStamp, ScanOptions, Txn, Update};
 use gannet_schema::{Column, ColumnDefault, Table};
+use gannet_types::row::RowLayout;
 use gannet_types::rowref::RowRef;
 use gannet_types::{CollationId, Result, SqlError, TimeZone, Timestamp, TypeId, Value, ValueRef, sql_err};
 use std::cell::Cell;
@@ -61,6 +62,15 @@ enum Given {
     Value(Value),
 }
 
+impl Given {
+    fn value<'a>(&'a self, bytes: &'a [u8]) -> ValueRef<'a> {
+        match self {
+            Given::Bytes(range, collation) => ValueRef::Str(&bytes[range.clone()], *collation),
+            Given::Value(value) => value.as_ref(),
+        }
+    }
+}
+
 impl NewRow {
     fn clear(&mut self) {
         self.bytes.clear();
@@ -69,10 +79,21 @@ impl NewRow {
 
     fn cell(&self, column: u32) -> Option<ValueRef<'_>> {
         let (_, cell) = self.cells.iter().find(|(c, _)| *c == column)?;
-        Some(match cell {
-            Given::Bytes(range, collation) => ValueRef::Str(&self.bytes[range.clone()], *collation),
-            Given::Value(value) => value.as_ref(),
-        })
+        Some(cell.value(&self.bytes))
+    }
+
+    /// Makes the row of the old one by giving columns their new values in place. False: they take other numbers of
+    /// bytes.
+    fn is_patch_of(&mut self, old: &[u8], layout: &RowLayout) -> Result<bool> {
+        let NewRow { bytes, cells, payload } = self;
+        payload.clear();
+        payload.extend_from_slice(old);
+        for (column, cell) in &*cells {
+            if !layout.patch(payload, *column as usize, cell.value(bytes))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Memory that a long value took goes.
@@ -162,6 +183,18 @@ impl KeyValueTable {
             (_, Ok(n)) => ValueRef::UInt(n),
             _ => return Err(sql_err!(DataOutOfRange, "BIGINT", number)),
         };
+        // Most columns take any such number as it is.
+        let ty = &self.table.columns[column as usize].ty;
+        let same = match (ty.id, number) {
+            (TypeId::BigInt, ValueRef::Int(n)) if !ty.unsigned => Some(Value::Int(n)),
+            (TypeId::BigInt, ValueRef::Int(n)) if n >= 0 => Some(Value::UInt(n as u64)),
+            (TypeId::Int, ValueRef::Int(n)) if !ty.unsigned && i32::try_from(n).is_ok() => Some(Value::Int(n)),
+            _ => None,
+        };
+        if let Some(value) = same {
+            new.cells.push((column, Given::Value(value)));
+            return Ok(());
+        }
         self.with_converted(column, number, zone, |value| {
             new.cells.push((column, Given::Value(value.to_owned())));
             Ok(())
@@ -201,7 +234,8 @@ impl KeyValueTable {
         let mut locked = to.txn.queue_up(tree, key).map_err(from_engine)?;
         let mut late = 0;
         loop {
-            if context::stopped() {
+            // The first time is no long work.
+            if if late == 0 { gannet_runtime::interrupted() } else { context::stopped() } {
                 return Err(sql_err!(QueryInterrupted));
             }
             let mode = if locked { ReadMode::FOR_UPDATE } else { ReadMode::Newest };
@@ -247,6 +281,9 @@ impl KeyValueTable {
                 new.cells.push((i as u32, Given::Value(now)));
             }
         }
+        if new.is_patch_of(old, layout)? {
+            return self.write(to, key, (new, buffer), zone);
+        }
         let mut payload = std::mem::take(&mut new.payload);
         payload.clear();
         let corrupt = Cell::new(None);
@@ -261,6 +298,18 @@ impl KeyValueTable {
         if let Some(e) = corrupt.take() {
             return Err(e.into());
         }
+        self.write(to, key, (new, buffer), zone)
+    }
+
+    /// The new row is made. False: another transaction was faster.
+    fn write(
+        &self,
+        to: &mut RowWriter<'_>,
+        key: &[u8],
+        (new, buffer): (&NewRow, &RowBuf),
+        zone: &TimeZone,
+    ) -> Result<bool> {
+        let old = buffer.row();
         let (tree, mark, stamp) = (codec::row_tree(&self.table, to.txn)?, to.mark(), buffer.stamp());
         if self.stands_alone() {
             return Ok(to.rewrite(&self.table, (tree, key, stamp), (old, &new.payload), true)? == Update::Updated);
