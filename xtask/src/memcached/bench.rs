@@ -1,5 +1,7 @@
-//! Processor time of a server per operation of memcached's protocol, beside another server, in turn.
+//! Processor time of a server per operation of memcached's protocol, beside other servers, in turn; and of a prepared
+//! SELECT of the same items, sent and read in the same way.
 
+use super::select;
 use crate::diff::Random;
 use std::{
     fmt::Write as _,
@@ -19,18 +21,25 @@ const MANY: usize = 100;
 const TICKS_A_SECOND: f64 = 100.0;
 
 /// Where a server listens, and its process.
-struct Server {
-    name: String,
-    address: String,
+pub(super) struct Server {
+    pub(super) name: String,
+    pub(super) address: String,
     pid: u32,
+    /// It is asked by SQL, on MySQL's protocol.
+    sql: bool,
 }
 
 impl Server {
     /// `NAME=HOST:PORT,PID`
-    fn of(text: &str) -> Option<Server> {
+    fn of(text: &str, sql: bool) -> Option<Server> {
         let (name, rest) = text.split_once('=')?;
         let (address, pid) = rest.split_once(',')?;
-        Some(Server { name: name.into(), address: address.into(), pid: pid.parse().ok()? })
+        Some(Server { name: name.into(), address: address.into(), pid: pid.parse().ok()?, sql })
+    }
+
+    /// A shape of reads of single items is one of SELECTs, too.
+    fn takes(&self, shape: Shape) -> bool {
+        !self.sql || (!shape.2 && shape.3 == 1)
     }
 
     /// Seconds of processor time.
@@ -44,7 +53,9 @@ impl Server {
 }
 
 /// What is measured: name, requests sent at once, whether they set, keys of a get.
-const SHAPES: [(&str, usize, bool, usize); 5] = [
+type Shape = (&'static str, usize, bool, usize);
+
+const SHAPES: [Shape; 5] = [
     ("get", 1, false, 1),
     ("get, 16 at once", 16, false, 1),
     ("set", 1, true, 1),
@@ -54,11 +65,11 @@ const SHAPES: [(&str, usize, bool, usize); 5] = [
 
 fn request(out: &mut Vec<u8>, r: &mut Random, sets: bool, keys: usize) {
     if sets {
-        let _ = write!(out, "set key-{:08} 0 0 {VALUE}\r\n", r.below(ITEMS));
+        let _ = write!(out, "set {} 0 0 {VALUE}\r\n", key(r));
         out.resize(out.len() + VALUE, b'v');
     } else {
         out.extend_from_slice(b"get");
-        (0..keys).for_each(|_| drop(write!(out, " key-{:08}", r.below(ITEMS))));
+        (0..keys).for_each(|_| drop(write!(out, " {}", key(r))));
     }
     out.extend_from_slice(b"\r\n");
 }
@@ -69,7 +80,12 @@ fn answer(sets: bool, keys: usize) -> usize {
     if sets { "STORED\r\n".len() } else { keys * item + "END\r\n".len() }
 }
 
-fn connect(server: &Server) -> Result<TcpStream, String> {
+/// A key of [`request`].
+pub(super) fn key(r: &mut Random) -> String {
+    format!("key-{:08}", r.below(ITEMS))
+}
+
+pub(super) fn connect(server: &Server) -> Result<TcpStream, String> {
     let stream = TcpStream::connect(&server.address).map_err(|e| format!("{}: {e}", server.address))?;
     let set = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(Duration::from_secs(30))));
     set.map(|()| stream).map_err(|e| e.to_string())
@@ -93,19 +109,25 @@ fn fill(server: &Server) -> Result<(), String> {
 }
 
 /// Microseconds of the server's processor time an operation, and operations a second.
-fn measure(
-    server: &Server,
-    (_, at_once, sets, keys): (&str, usize, bool, usize),
-    seconds: f64,
-) -> Result<(f64, f64), String> {
+fn measure(server: &Server, (_, at_once, sets, keys): Shape, seconds: f64) -> Result<(f64, f64), String> {
     let mut r = Random::new(7);
     let failed = |e: std::io::Error| format!("{}: {e}", server.name);
-    let mut all = (0..CONNECTIONS).map(|_| connect(server)).collect::<Result<Vec<_>, _>>()?;
-    let mut got = vec![0; answer(sets, keys) * at_once];
+    let (mut all, mut bytes) = (Vec::new(), answer(sets, keys));
+    for _ in 0..CONNECTIONS {
+        let mut stream = connect(server)?;
+        if server.sql {
+            bytes = select::begin(&mut stream, &mut r).map_err(failed)?;
+        }
+        all.push(stream);
+    }
+    let mut got = vec![0; bytes * at_once];
     let mut out = Vec::new();
     let mut send = |stream: &mut TcpStream| {
         out.clear();
-        (0..at_once).for_each(|_| request(&mut out, &mut r, sets, keys));
+        (0..at_once).for_each(|_| match server.sql {
+            true => select::request(&mut out, &mut r),
+            false => request(&mut out, &mut r, sets, keys),
+        });
         stream.write_all(&out).map_err(failed)
     };
     all.iter_mut().try_for_each(&mut send)?;
@@ -136,26 +158,26 @@ pub(super) fn run(args: &[String]) -> Result<String, String> {
     while let Some(name) = rest.next() {
         let value = rest.next().ok_or(super::USAGE)?;
         match name.as_str() {
-            "--server" => servers.push(Server::of(value).ok_or(super::USAGE)?),
+            "--server" | "--sql" => servers.push(Server::of(value, name == "--sql").ok_or(super::USAGE)?),
             "--rounds" => rounds = value.parse().map_err(|_| super::USAGE)?,
             "--seconds" => seconds = value.parse().map_err(|_| super::USAGE)?,
             "--only" => only = value,
             _ => return Err(super::USAGE.to_owned()),
         }
     }
-    servers.iter().try_for_each(fill)?;
+    servers.iter().filter(|server| !server.sql).try_for_each(fill)?;
     let mut text = String::new();
     for shape in SHAPES.into_iter().filter(|shape| shape.0.contains(only)) {
         let mut figures = vec![(Vec::new(), Vec::new()); servers.len()];
         for _ in 0..rounds {
-            for (server, (cpu, rate)) in servers.iter().zip(&mut figures) {
+            for (server, (cpu, rate)) in servers.iter().zip(&mut figures).filter(|(server, _)| server.takes(shape)) {
                 let (us, per_second) = measure(server, shape, seconds)?;
                 cpu.push(us);
                 rate.push(per_second);
             }
         }
         let _ = write!(text, "{:<16}", shape.0);
-        for (server, (cpu, rate)) in servers.iter().zip(figures) {
+        for (server, (cpu, rate)) in servers.iter().zip(figures).filter(|(server, _)| server.takes(shape)) {
             let _ = write!(text, "  {}: {:.2} us, {:.0}/s", server.name, median(cpu), median(rate));
         }
         text.push('\n');

@@ -7,6 +7,7 @@
 
 mod bench;
 pub mod both;
+mod select;
 
 use crate::diff::Random;
 use gannet_wire::memcached::base64;
@@ -22,8 +23,10 @@ use std::{
 const USAGE: &str = "\
 cargo xtask memcached --a HOST:PORT --b HOST:PORT [--seed N] [--rounds N] [--steps N]
   random commands to two servers; differences made small and printed
-cargo xtask memcached bench --server NAME=HOST:PORT,PID... [--rounds N] [--seconds S] [--only SHAPE]
-  processor time of the servers per operation, by turns: 64 connections, 20,000 values of 100 bytes
+cargo xtask memcached bench --server NAME=HOST:PORT,PID... [--sql NAME=HOST:PORT,PID]
+  [--rounds N] [--seconds S] [--only SHAPE]
+  processor time of the servers per operation, by turns: 64 connections, 20,000 values of 100 bytes; --sql: prepared
+  SELECTs of the same items, on the MySQL port
 cargo xtask memcached both [--seconds S] [--seed N] [--binary PATH]
   SQL and memcached's protocol on the same rows, definitions and locks beside them; a model says what must be there
 ";
