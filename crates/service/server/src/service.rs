@@ -477,8 +477,9 @@ impl Service for Connection {
 
     fn closed(&mut self, conn: &mut Conn) {
         if matches!(self.phase, Phase::Login(_) | Phase::Encrypt(..)) {
-            self.note_handshake(conn, false);
+            // Who was told why has not broken it off: a wrong password is none of `max_connect_errors`.
             if !self.told {
+                self.note_handshake(conn, false);
                 count(Counter::AbortedConnectsPreauth);
                 self.note_failure(conn, Failure::Handshake);
             }

@@ -1,18 +1,19 @@
 //! Logins that are slow, silent, many or of old clients.
 
-use crate::common::{Running, one, options, run};
+use crate::common::{Running, one, options, rows, run};
 use gannet_core::Core;
 use gannet_core::accounts::{Origin, Way, authenticate};
 use gannet_server::vars::{Live, VarValue};
 use gannet_wire::auth::{self, NONCE};
-use gannet_wire::client::{Connection, Options};
+use gannet_wire::client::{Address, Connection, Options};
 use gannet_wire::flags::{cap, com};
 use gannet_wire::frame::Writer;
 use gannet_wire::handshake::{Greeting, Login};
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Both ways to serve connections, few sessions at a time.
@@ -258,4 +259,53 @@ fn any_service_logs_clients_in_as_the_handshake_does() {
     assert!(start.elapsed() >= Duration::from_millis(500), "{:?}", start.elapsed());
     run(&mut c, "SET GLOBAL require_secure_transport = 1");
     assert_eq!([true, false].map(|secure| log_in(core, "open", "", secure)), [0, 3159]);
+}
+
+/// An address of this machine that is not its loopback, if it has one.
+fn outward() -> Option<IpAddr> {
+    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+    // Nothing is sent.
+    socket.connect("198.51.100.1:9").ok()?;
+    socket.local_addr().ok().map(|at| at.ip()).filter(|ip| !ip.is_loopback() && !ip.is_unspecified())
+}
+
+#[test]
+fn a_wrong_password_is_no_broken_handshake() {
+    let Some(ip) = outward() else { return eprintln!("no network: nothing is tested") };
+    // Beyond the loopback it goes when root has a password.
+    static GUARDED: AtomicBool = AtomicBool::new(false);
+    let mut r = Running::configured(|o| {
+        let bind = if GUARDED.load(Relaxed) { "0.0.0.0" } else { "127.0.0.1" };
+        o.set(Live::BindAddress, VarValue::text(bind));
+        o.set(Live::MaxConnectErrors, VarValue::Int(2));
+    });
+    run(&mut r.connect(), "ALTER USER root@localhost IDENTIFIED BY 'secret'");
+    GUARDED.store(true, Relaxed);
+    r.restart();
+    let mut root =
+        Connection::connect(&r.socket(), &Options { password: "secret".into(), ..options() }).expect("root connects");
+    run(&mut root, "CREATE USER u IDENTIFIED WITH mysql_native_password BY 'right'");
+    let at = Address::Tcp(ip.to_string(), address(&r).port());
+    let log_in = |password: &str| {
+        let options = Options { user: "u".into(), password: password.into(), ..options() };
+        Connection::connect(&at, &options).map(drop).map_err(|e| e.code().unwrap_or_default())
+    };
+    // Each connection is told of before the next one comes.
+    let errors = "SELECT SUM_CONNECT_ERRORS, COUNT_AUTHENTICATION_ERRORS, COUNT_HANDSHAKE_ERRORS \
+                  FROM performance_schema.host_cache";
+    let mut wait = |expected: [&str; 3]| {
+        let start = Instant::now();
+        while rows(&mut root, errors) != [expected] {
+            assert!(start.elapsed() < Duration::from_secs(20), "{:?}", rows(&mut root, errors));
+        }
+    };
+    for n in ["1", "2", "3"] {
+        assert_eq!(log_in("wrong"), Err(1045));
+        wait(["0", n, "0"]);
+    }
+    for n in ["1", "2"] {
+        drop(TcpStream::connect((ip, address(&r).port())).unwrap());
+        wait([n, "3", n]);
+    }
+    assert_eq!(log_in("right"), Err(1129));
 }
