@@ -86,6 +86,11 @@ macro_rules! fields {
         }
 
         impl Sums {
+            /// Nothing yet.
+            fn with(latency: Histogram) -> Sums {
+                Sums { $($field: 0,)* work: [0; WORK.len()], latency }
+            }
+
             /// What was added since `before`, an earlier state.
             fn since(&mut self, before: &Sums) {
                 $(self.$field = self.$field.saturating_sub(before.$field);)*
@@ -295,13 +300,17 @@ impl<S: Clone> Entry<S> {
 
     /// All that was ever added.
     fn sums(&self) -> Sums {
-        let mut sums = Sums::default();
+        self.sums_from(Sums::default())
+    }
+
+    fn sums_from(&self, mut sums: Sums) -> Sums {
         self.blocks().for_each(|b| b.add_to(&mut sums));
         sums
     }
 
-    fn snapshot(&self) -> DigestSnapshot<S> {
-        let mut sums = self.sums();
+    fn snapshot(&self, latencies: bool) -> DigestSnapshot<S> {
+        let latency = if latencies { Histogram::new() } else { Histogram::none() };
+        let mut sums = self.sums_from(Sums::with(latency));
         if let Some(before) = &*self.before.lock() {
             sums.since(before);
         }
@@ -374,7 +383,7 @@ impl<S: Clone> DigestHandle<S> {
 
     /// The sums at this moment.
     pub fn snapshot(&self) -> DigestSnapshot<S> {
-        self.0.snapshot()
+        self.0.snapshot(true)
     }
 
     /// A number that no other digest of the process has, nor this one when it has been forgotten and come again.
@@ -511,12 +520,17 @@ impl<S: Clone> StatementStats<S> {
     /// The sums of all digests that were executed, in no order; the row of the others last.
     /// Each is summed when its turn comes: ten thousand at once would be 30 MB.
     pub fn snapshots(&self) -> impl Iterator<Item = DigestSnapshot<S>> {
+        self.snapshots_with(true)
+    }
+
+    /// The same; without `latencies` their distributions are empty, which are most of what there is to sum.
+    pub fn snapshots_with(&self, latencies: bool) -> impl Iterator<Item = DigestSnapshot<S>> {
         let mut handles = Vec::new();
         for shard in &self.shards {
             handles.extend(shard.read().values().cloned());
         }
         handles.push(self.others.clone());
-        handles.into_iter().map(|h| h.snapshot()).filter(|s| s.sums.count > 0)
+        handles.into_iter().map(move |h| h.0.snapshot(latencies)).filter(|s| s.sums.count > 0)
     }
 
     /// Forgets all executions (TRUNCATE of the summary table). Of digests that plans and prepared statements hold, the
@@ -590,7 +604,10 @@ mod tests {
         let all: Vec<_> = stats.snapshots().collect();
         assert_eq!(all.len(), 3);
         let others = all.iter().find(|s| s.texts.is_none()).unwrap();
-        assert_eq!((others.sums.count, others.sums.errors), (8, 8));
+        assert_eq!((others.sums.count, others.sums.errors, others.sums.latency.count()), (8, 8, 8));
+        let bare: Vec<_> = stats.snapshots_with(false).collect();
+        assert!(bare.iter().map(|s| s.sums.count).eq(all.iter().map(|s| s.sums.count)));
+        assert!(bare.iter().all(|s| s.sums.latency.count() == 0 && s.sums.latency.quantile(0.5) == 0));
         stats.clear();
         assert!(stats.is_empty() && stats.snapshots().next().is_none());
     }

@@ -152,7 +152,7 @@ pub(super) fn ps(ns: u64) -> Value {
 
 pub(super) fn digests(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let quantiles = equals.wants(&["QUANTILE_95", "QUANTILE_99", "QUANTILE_999"]);
-    for s in state.server.stats.snapshots() {
+    for s in state.server.stats.snapshots_with(quantiles) {
         let (n, sums) = (Value::UInt, &s.sums);
         let zero = || Value::UInt(0);
         let quantiles = if quantiles { sums.latency.quantiles([0.95, 0.99, 0.999]) } else { [0; 3] };
