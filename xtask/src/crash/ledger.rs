@@ -4,6 +4,9 @@
 use gannet_wire::client::{Connection, Error};
 use std::collections::BTreeMap;
 
+use super::Party;
+use super::server::Server;
+
 /// Most tables of a client, and most rows of a table.
 const TABLES: u64 = 6;
 const ROWS: u64 = 400;
@@ -71,8 +74,7 @@ impl Client {
         Client { number, known, in_flight, commits: 0, definitions: 0, refused: 0, names: 0 }
     }
 
-    /// Works until the server goes away. The error: it answered what it should not.
-    pub(super) fn load(&mut self, db: &mut Connection, may_be_full: bool, random: &mut Random) -> Result<(), String> {
+    fn work(&mut self, db: &mut Connection, may_be_full: bool, random: &mut Random) -> Result<(), String> {
         let mut full = false;
         loop {
             let work = self.next(random, full);
@@ -205,6 +207,20 @@ impl Client {
             statements.push("COMMIT".to_owned());
         }
         Work { statements, after, is_definition: false, frees: false }
+    }
+}
+
+impl Party for Client {
+    fn load(&mut self, server: &Server, full: bool, random: &mut Random) -> Result<(), String> {
+        server.connect().map_or(Ok(()), |mut db| self.work(&mut db, full, random))
+    }
+
+    fn verify(&mut self, db: &mut Connection) -> Result<(), String> {
+        super::verify::client(db, self)
+    }
+
+    fn counts(&self) -> [u64; 3] {
+        [self.commits, self.definitions, self.refused]
     }
 }
 

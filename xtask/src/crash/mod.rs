@@ -3,12 +3,15 @@
 //!
 //! A round starts the server on the directory of the round before, compares every table with the ledger of its client
 //! (rows, indexes, columns, names), waits until the data file takes no more blocks than it says, lets the clients go
-//! on, kills the server, and runs `gannet check` with a time limit. Three kinds:
+//! on, kills the server, and runs `gannet check` with a time limit. Its kinds:
 //!
 //! - `definitions`: CREATE, ALTER, DROP, RENAME and TRUNCATE beside transactions;
 //! - `recovery`: the same, and the next starts are killed too, some of them before the server answers;
-//! - `full-disk`: the same on a small file system of its own (needs the right to mount), which fills up.
+//! - `full-disk`: the same on a small file system of its own (needs the right to mount), which fills up;
+//! - `builds`: tables that are filled and rebuilt, indexes that are built, also two at once, under KILL and DROP;
+//! - `full-builds`: these on the small file system.
 
+mod builds;
 mod ledger;
 pub(crate) mod server;
 mod verify;
@@ -18,15 +21,18 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use builds::Builds;
 use ledger::{Client, Random};
 use server::{Disk, Server};
 
-const USAGE: &str =
-    "cargo xtask crash [--kind definitions|recovery|full-disk] [--rounds N] [--seed N] [--binary PATH] [--dir PATH]";
+const USAGE: &str = "cargo xtask crash [--kind definitions|recovery|full-disk|builds|full-builds] [--rounds N] [--seed N] [--binary PATH] [--dir PATH]";
 const CLIENTS: u64 = 5;
 /// Size of the file system that fills up.
 const SMALL_DISK_MIB: u64 = 160;
 
+/// Rows of which clients make theirs.
+const NUMBERS: &str = "INSERT INTO crash.numbers WITH RECURSIVE d AS (SELECT 0 i UNION ALL SELECT i + 1 FROM d WHERE i < 99) \
+                       SELECT a.i * 100 + b.i + 1 FROM d a, d b";
 /// What is left of it while clients write.
 const LEFT_BYTES: u64 = 3 << 20;
 
@@ -39,6 +45,30 @@ pub enum Kind {
     Recovery,
     /// On a file system that is full.
     FullDisk,
+    /// Kills beside builds and loads.
+    Builds,
+    /// These on a file system that is full.
+    FullBuilds,
+}
+
+impl Kind {
+    fn is_full(self) -> bool {
+        matches!(self, Kind::FullDisk | Kind::FullBuilds)
+    }
+
+    fn builds(self) -> bool {
+        matches!(self, Kind::Builds | Kind::FullBuilds)
+    }
+}
+
+/// A client that knows what there has to be.
+trait Party: Send {
+    /// Works until the server goes away. The error: it answered what it should not.
+    fn load(&mut self, server: &Server, full: bool, random: &mut Random) -> Result<(), String>;
+    /// All is there that was acknowledged.
+    fn verify(&mut self, db: &mut gannet_wire::client::Connection) -> Result<(), String>;
+    /// Transactions and definitions that were acknowledged, statements that were refused.
+    fn counts(&self) -> [u64; 3];
 }
 
 /// How to run.
@@ -76,6 +106,8 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
                     "definitions" => Kind::Definitions,
                     "recovery" => Kind::Recovery,
                     "full-disk" => Kind::FullDisk,
+                    "builds" => Kind::Builds,
+                    "full-builds" => Kind::FullBuilds,
                     _ => return Err(format!("unknown kind {word}\n{USAGE}")),
                 }
             }
@@ -105,10 +137,19 @@ pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
 /// Kills the server so many times; the error says what was lost, and where the store lies that shows it.
 pub fn rounds(options: &Options) -> Result<String, String> {
     println!("crash: {:?}, {} rounds, seed {}", options.kind, options.rounds, options.seed);
-    let small = (options.kind == Kind::FullDisk).then_some(SMALL_DISK_MIB);
+    let small = options.kind.is_full().then_some(SMALL_DISK_MIB);
     let disk = Disk::new(&options.dir, small)?;
     let mut random = Random::new(options.seed);
-    let clients: Vec<Mutex<Client>> = (0..CLIENTS).map(|n| Mutex::new(Client::new(n))).collect();
+    let files = disk.dir().join("files");
+    std::fs::create_dir_all(&files).map_err(|e| format!("{}: {e}", files.display()))?;
+    let client = |n: u64| -> Mutex<Box<dyn Party>> {
+        if options.kind.builds() {
+            Mutex::new(Box::new(Builds::new(n, &files)))
+        } else {
+            Mutex::new(Box::new(Client::new(n)))
+        }
+    };
+    let clients: Vec<Mutex<Box<dyn Party>>> = (0..CLIENTS).map(client).collect();
     let replay =
         format!("--kind {:?} --seed {} (the store is in {})", options.kind, options.seed, disk.dir().display());
     for round in 0..options.rounds {
@@ -118,34 +159,41 @@ pub fn rounds(options: &Options) -> Result<String, String> {
     let outcome =
         last(options, &disk, &clients).map_err(|e| format!("crash: at the end: {e}\nreplay with {replay}"))?;
     disk.remove();
-    let sum = |of: fn(&Client) -> u64| clients.iter().map(|c| of(&c.lock().expect("a client"))).sum::<u64>();
+    let sum = |of: usize| clients.iter().map(|c| c.lock().expect("a client").counts()[of]).sum::<u64>();
     Ok(format!(
         "crash: {:?}: {} kills, {} transactions and {} definitions acknowledged, {} statements refused; nothing lost, {outcome}",
         options.kind,
         options.rounds,
-        sum(|c| c.commits),
-        sum(|c| c.definitions),
-        sum(|c| c.refused),
+        sum(0),
+        sum(1),
+        sum(2),
     ))
+}
+
+fn start(options: &Options, disk: &Disk, round: u64) -> Result<Server, String> {
+    let files = format!("--secure-file-priv={}", disk.dir().join("files").display());
+    Server::start_with(&options.binary, disk, round, &[files])
 }
 
 fn one(
     options: &Options,
     disk: &Disk,
     round: u64,
-    clients: &[Mutex<Client>],
+    clients: &[Mutex<Box<dyn Party>>],
     random: &mut Random,
 ) -> Result<(), String> {
-    let server = Server::start(&options.binary, disk, round)?;
+    let server = start(options, disk, round)?;
     let mut db = server.connect()?;
     if round == 0 {
-        db.query("CREATE DATABASE crash").map_err(|e| e.to_string())?;
+        for sql in ["CREATE DATABASE crash", "CREATE TABLE crash.numbers (n INT PRIMARY KEY)", NUMBERS] {
+            db.query(sql).map_err(|e| e.to_string())?;
+        }
     }
     for client in clients {
-        verify::client(&mut db, &mut client.lock().expect("a client"))?;
+        client.lock().expect("a client").verify(&mut db)?;
     }
     verify::space(&mut db, disk)?;
-    let full = options.kind == Kind::FullDisk;
+    let full = options.kind.is_full();
     if full {
         disk.fill(LEFT_BYTES)?;
     }
@@ -155,13 +203,7 @@ fn one(
             .iter()
             .map(|client| {
                 let (server, mut own) = (&server, random.fork());
-                scope.spawn(move || {
-                    let mut client = client.lock().expect("a client");
-                    match server.connect() {
-                        Ok(mut db) => client.load(&mut db, full, &mut own),
-                        Err(_) => Ok(()),
-                    }
-                })
+                scope.spawn(move || client.lock().expect("a client").load(server, full, &mut own))
             })
             .collect();
         std::thread::sleep(time);
@@ -192,12 +234,12 @@ fn one(
 }
 
 /// All is there, and when it is dropped the space is, too.
-fn last(options: &Options, disk: &Disk, clients: &[Mutex<Client>]) -> Result<String, String> {
+fn last(options: &Options, disk: &Disk, clients: &[Mutex<Box<dyn Party>>]) -> Result<String, String> {
     disk.make_room();
-    let server = Server::start(&options.binary, disk, 0)?;
+    let server = start(options, disk, 0)?;
     let mut db = server.connect()?;
     for client in clients {
-        verify::client(&mut db, &mut client.lock().expect("a client"))?;
+        client.lock().expect("a client").verify(&mut db)?;
     }
     db.query("DROP DATABASE crash").map_err(|e| e.to_string())?;
     let left = verify::empty(&mut db, disk)?;

@@ -137,10 +137,6 @@ fn log(disk: &Disk) -> String {
 }
 
 impl Server {
-    pub(super) fn start(binary: &Path, disk: &Disk, round: u64) -> Result<Server, String> {
-        Server::start_with(binary, disk, round, &[])
-    }
-
     /// With further options, which stand above those that the round gives.
     pub(crate) fn start_with(binary: &Path, disk: &Disk, round: u64, options: &[String]) -> Result<Server, String> {
         let server = spawn(binary, disk, round, options)?;
