@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds, loads and dumps beside MariaDB, both durable, in turn: for each step the microseconds of the server's processor a row
 # and the rows a second. LOADING_ROWS: 1,000,000; LOADING_ROUNDS: 2, of which the best is told; LOADING_POOL: 2G.
-# LOADING_PARTS, of "build insert load dump": rebuilds and CREATE INDEX; multi-row INSERT; LOAD DATA, mysql < dump, gannet load and
-# myloader; gannet dump and mydumper. LOADING_PEER=0: without MariaDB. LOADING_OPTIONS: more options of the server.
+# LOADING_PARTS, of "build insert load dump narrow": rebuilds and CREATE INDEX; multi-row INSERT; LOAD DATA, mysql < dump, gannet load
+# and myloader; gannet dump and mydumper; and all of it once with short rows, of which 10,000,000 fit. LOADING_PEER=0: without MariaDB. LOADING_OPTIONS: more options of the server.
 # LOADING_DIR: where servers and dumps lie. Servers and ports (LOADING_PORT and the next) are its own; GANNET_BIN is the binary.
 # Needs 2 GB of disk for a million rows.
 . "$(dirname "$0")/../lib.sh.inc"
@@ -17,7 +17,7 @@ port=${LOADING_PORT:-13460}
 bin=${GANNET_BIN:-target/release/gannet}
 dir=$(mktemp -d "${LOADING_DIR:-${TMPDIR:-/tmp}}/gannet-loading-XXXXXX")
 declare -A pids
-trap 'for p in "${pids[@]}"; do kill -9 "$p" 2>/dev/null || true; done; rm -rf "$dir"' EXIT
+trap 'for p in "${pids[@]}"; do kill -9 "$p" 2>/dev/null; wait "$p" 2>/dev/null; done || true; rm -rf "$dir"' EXIT
 kinds="gannet mariadb"
 [ "${LOADING_PEER:-1}" = 1 ] || kinds=gannet
 
@@ -93,6 +93,7 @@ case " $parts " in *" load "* | *" build "*)
   before='TRUNCATE TABLE one' each 'LOAD DATA, one index' "$file one"
   before='TRUNCATE TABLE i' each 'LOAD DATA, four indexes of integers' "$file i"
   before='TRUNCATE TABLE x' each 'LOAD DATA, four indexes of texts' "$file x" ;;
+*" narrow "*) ;;
 *) for kind in $kinds; do on "$kind" "$file one"; done ;;
 esac
 for part in $parts; do
@@ -164,6 +165,24 @@ for part in $parts; do
       done
     done
     rm -rf "$dir/shell" "$dir/my" "$dir/one.sql" ;;
+  narrow)
+    for kind in $kinds; do
+      on "$kind" 'CREATE TABLE s (id INT PRIMARY KEY, a INT NOT NULL, name VARCHAR(20) NOT NULL, KEY ka (a)) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci'
+    done
+    awk -F'\t' '{ printf "%d\t%d\t%s\n", $1, $2, $9 "-" $3 }' "$dir/files/rows" >"$dir/files/short"
+    before='TRUNCATE TABLE s' each 'short rows: LOAD DATA, one index' "LOAD DATA INFILE '$dir/files/short' INTO TABLE s"
+    each 'short rows: CREATE INDEX over texts' 'CREATE INDEX p ON s (name)'
+    each 'short rows: ADD of two indexes at once' 'ALTER TABLE s ADD KEY q (a, name), ADD KEY r (name, a)'
+    each 'short rows: rebuild, four indexes' 'ALTER TABLE s FORCE'
+    for kind in $kinds; do
+      rm -rf "$dir/shell"
+      timed "$kind" 'short rows: gannet dump' "$bin" dump -q -S "$dir/$kind.sock" -u root --schema=d --table=s --compression=none "$dir/shell"
+      on "$kind" 'DROP TABLE s'
+      timed "$kind" 'short rows: gannet load, four indexes' "$bin" load -q --reset -S "$dir/$kind.sock" -u root --verify "$dir/shell"
+      same "$kind: rows" "$rows" "$(on "$kind" 'SELECT COUNT(*) FROM s')"
+      on "$kind" 'DROP TABLE s'
+    done
+    rm -rf "$dir/shell" ;;
   *) echo "no part $part"; exit 1 ;;
   esac
 done
