@@ -39,8 +39,13 @@ impl Collation {
                 padded(text.iter().copied(), b' ', out, |b, out| out.push(b));
                 out.extend_from_slice(&[b' ', END]);
             }
-            (Pad::PadSpace, _) => {
-                self.put_weights(&self.weights_of(self.charset.trim_end(text)), out);
+            (Pad::PadSpace, algorithm) => {
+                let text = self.charset.trim_end(text);
+                if algorithm == Algorithm::General && !self.charset.is_wide() && text.is_ascii() {
+                    put_ascii_general(text, out);
+                } else {
+                    self.put_weights(&self.weights_of(text), out);
+                }
                 self.put_end(out);
             }
         }
@@ -225,6 +230,19 @@ fn escape(text: &[u8], out: &mut Vec<u8>) {
         rest = &rest[i + 1..];
     }
     out.extend_from_slice(rest);
+}
+
+/// The weights of an ASCII text, which are its capital letters; it must not end with a space.
+fn put_ascii_general(text: &[u8], out: &mut Vec<u8>) {
+    if text.contains(&b' ') {
+        let weights = text.iter().map(|b| u16::from(b.to_ascii_uppercase()));
+        return padded(weights, u16::from(b' '), out, |w, out| out.extend_from_slice(&w.to_be_bytes()));
+    }
+    let start = out.len();
+    out.resize(start + text.len() * 2, 0);
+    for (unit, b) in out[start..].chunks_exact_mut(2).zip(text) {
+        unit[1] = b.to_ascii_uppercase();
+    }
 }
 
 /// Without the end. `weights` must not end with a space.

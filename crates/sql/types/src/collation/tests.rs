@@ -455,3 +455,19 @@ fn one_byte_sets_convert_to_and_fro() {
     assert_eq!(same("cp1251_general_cs", b"\xCF", b"\xEF"), Ordering::Less);
     assert_eq!(same("koi8r_general_ci", b"\xC1", b"\xE1"), Ordering::Equal);
 }
+
+/// The quick way of ASCII gives the keys that the other one gives.
+#[test]
+fn keys_of_ascii_are_those_of_its_weights() {
+    let collation = named("utf8mb4_general_ci");
+    let all: Vec<u8> = (0..128).collect();
+    for text in
+        ["", "a", "Zz~`{@", "two words", " x  y", "a\x01 \x01b"].map(str::as_bytes).into_iter().chain([&all[..]])
+    {
+        let (mut key, mut stem) = (Vec::new(), Vec::new());
+        collation.key(text, &mut key);
+        // Of weights, without the end, which is a space and a byte.
+        collation.stem_key(text, &mut stem);
+        assert_eq!((key.len(), &key[..stem.len()]), (stem.len() + 3, &stem[..]), "{text:?}");
+    }
+}
