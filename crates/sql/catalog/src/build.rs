@@ -14,9 +14,6 @@ use gannet_schema::Table;
 use gannet_text::Splitter;
 use gannet_types::{ErrorCode, SqlError, ValueRef, sql_err};
 
-/// Memory for the entries of all indexes that are built at once; what it does not hold goes to files.
-const SORT_BYTES: usize = 64 << 20;
-
 /// Rows below which one task builds; fewer where tests are to meet the other way.
 const ALONE_ROWS: u64 = if cfg!(debug_assertions) { 1_000 } else { 20_000 };
 
@@ -146,10 +143,13 @@ pub(crate) fn build_indexes(
     let tasks = if trees.row.approximate_rows() < ALONE_ROWS { 1 } else { workers.max(1) };
     let cuts = if tasks == 1 { Vec::new() } else { reader.cuts(&trees.row, tasks * RANGES)? };
     let rows = Rows { reader, table, cuts, next: AtomicUsize::new(0), failed: AtomicBool::new(false) };
-    let space = txn.engine().sort_space(SORT_BYTES).share(tasks * positions.len());
+    let space = SortSpace::of_builds(txn.engine()).share(tasks * positions.len());
     let sorted = gannet_runtime::together(tasks, Wait::Parallel, |_| {
         let sorters = positions.iter().map(|p| Sorting::new(table, *p, space.clone(), true)).collect();
-        let sorted = rows.sort(sorters);
+        let sorted = rows.sort(sorters).and_then(|mut sorters| {
+            sorters.iter_mut().try_for_each(Sorter::seal)?;
+            Ok(sorters)
+        });
         rows.failed.fetch_or(sorted.is_err(), Relaxed);
         sorted
     });
@@ -255,7 +255,7 @@ impl<'t> Load<'t> {
     }
 
     fn with(txn: &Txn, table: &'t Table, (rows, indexes): (Fill, Vec<Filling>), ordered: bool) -> Load<'t> {
-        let space = txn.engine().sort_space(SORT_BYTES).share(indexes.len() + usize::from(!ordered));
+        let space = SortSpace::of_builds(txn.engine()).share(indexes.len() + usize::from(!ordered));
         Load {
             table,
             sorters: indexes.iter().map(|(p, _)| Sorting::new(table, *p, space.clone(), ordered)).collect(),

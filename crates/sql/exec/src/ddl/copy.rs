@@ -8,7 +8,7 @@ use crate::{
     error::{from_catalog, from_engine},
 };
 use gannet_catalog::{Edit, Load, NotLoaded, Pending, StoredTable};
-use gannet_engine::{Item, KeyRange, ScanOptions, Sorter};
+use gannet_engine::{Item, KeyRange, ScanOptions, SortSpace, Sorter};
 use gannet_schema::{Column, ColumnDefault, Table};
 use gannet_types::convert::{Context, StoreTarget};
 use gannet_types::room::Room;
@@ -16,9 +16,6 @@ use gannet_types::{
     Date, DateTime, ErrorCode, Result, SqlError, SqlMode, SqlType, Timestamp, TypeId, Value, ValueRef, sql_err,
 };
 use std::sync::Arc;
-
-/// Memory for rows that are sorted by part.
-const SORT_BYTES: usize = 64 << 20;
 
 /// Where a column of the new version gets its values.
 enum Source {
@@ -154,7 +151,7 @@ impl<'t> Loading<'t> {
 impl<'t> Spreading<'t> {
     /// To the new, empty parts of a table, with the indexes at `fresh`.
     pub(super) fn begin(edit: &mut Edit<'_>, table: &'t Arc<Table>, fresh: Vec<usize>) -> Result<Spreading<'t>> {
-        let space = edit.txn().engine().sort_space(SORT_BYTES);
+        let space = SortSpace::of_builds(edit.txn().engine());
         Ok(Spreading {
             table,
             fresh,

@@ -17,7 +17,7 @@ mod groups;
 mod sort;
 
 use gannet_base::sync::Arc;
-use gannet_base::{PageNo, TrxId};
+use gannet_base::{PAGE_SIZE, PageNo, TrxId};
 use gannet_page::node::MAX_ENTRY;
 use gannet_runtime::{now_ns, park};
 
@@ -34,6 +34,10 @@ use crate::row::{CHAIN_REF, ROW_HEADER, RowFlags, RowHeader};
 use crate::rows::{INLINE_HEAD, MAX_ROW};
 use crate::undo::record::{Body, NO_VERSION};
 use crate::{Engine, EngineError, Result, TreeHandle, TreeKind, Txn};
+
+/// Memory that a build sorts in.
+const LEAST_BUILD_BYTES: usize = 64 << 20;
+const MOST_BUILD_BYTES: usize = 256 << 20;
 
 /// How long a tree waits that others have locks in, before it looks again.
 const LOOK_AGAIN_NS: u64 = 1_000_000;
@@ -197,6 +201,14 @@ fn note_build(txn: &mut Txn, tree: &TreeHandle) -> Result<()> {
             Ok::<(), gannet_buffer::Stop>(())
         })?;
         return Ok(());
+    }
+}
+
+impl SortSpace {
+    /// For what is built of a whole table: an eighth of what the pool has, within bounds.
+    pub fn of_builds(engine: &Engine) -> SortSpace {
+        let pool = engine.store.pool.status().pages_total as usize * PAGE_SIZE;
+        engine.sort_space((pool / 8).clamp(LEAST_BUILD_BYTES, MOST_BUILD_BYTES))
     }
 }
 

@@ -22,6 +22,8 @@ const WRITE: usize = 1 << 20;
 const READ: usize = 256 << 10;
 /// The fewest.
 const LEAST_READ: usize = 16 << 10;
+/// Entries that are compared, not sorted by heads.
+const FEW: usize = 12;
 /// Bytes of memory an entry takes beside its own.
 const BESIDE: usize = size_of::<Place>();
 
@@ -75,6 +77,7 @@ struct Place {
 struct Run {
     bytes: Vec<u8>,
     places: Vec<Place>,
+    sorted: bool,
 }
 
 impl Run {
@@ -82,27 +85,52 @@ impl Run {
         &self.bytes[place.at as usize..(place.at + place.key) as usize]
     }
 
+    /// Sorts by heads, and what has equal heads by those of what follows: each key is looked at once for a head, and
+    /// not once for a comparison.
     fn sort(&mut self) {
-        let Some(first) = self.places.first().copied() else { return };
-        // What all keys begin with decides nothing.
-        let mut common = first.key as usize;
-        for place in &self.places {
-            common = common.min(common_prefix(&self.key(first)[..common], self.key(*place)));
+        if std::mem::replace(&mut self.sorted, true) {
+            return;
         }
-        let bytes = &self.bytes;
-        for place in &mut self.places {
-            let key = &bytes[place.at as usize..(place.at + place.key) as usize];
-            place.head = head(&key[common..]);
+        let Run { bytes, places, .. } = self;
+        // What is to be sorted, and how much of the keys is the same there.
+        let mut work = vec![(0..places.len(), 0)];
+        while let Some((range, from)) = work.pop() {
+            let mut at = range.start;
+            let group = &mut places[range];
+            let Some(first) = group.first().map(|p| rest(bytes, p, from)) else { continue };
+            let common = group.iter().fold(first.len(), |n, p| common_prefix(&first[..n], rest(bytes, p, from)));
+            let (from, mut longest, mut shortest) = (from + common, 0, u32::MAX);
+            for place in &mut *group {
+                place.head = head(rest(bytes, place, from));
+                (longest, shortest) = (longest.max(place.key), shortest.min(place.key));
+            }
+            if longest == shortest || longest as usize > from + 8 {
+                group.sort_unstable_by_key(|p| p.head);
+            } else {
+                // Equal heads of keys of different lengths: the shorter one ends, where the others have zeros.
+                group.sort_unstable_by_key(|p| (p.head, p.key));
+            }
+            if longest as usize <= from + 8 {
+                continue;
+            }
+            for equal in group.chunk_by_mut(|a, b| a.head == b.head) {
+                let (from, len) = (from + 8, equal.len());
+                if len > FEW {
+                    work.push((at..at + len, from));
+                } else if len > 1 {
+                    equal.sort_unstable_by(|a, b| {
+                        rest(bytes, a, from).cmp(rest(bytes, b, from)).then(a.key.cmp(&b.key))
+                    });
+                }
+                at += len;
+            }
         }
-        let rest = |p: &Place| {
-            let from = (common + 8).min(p.key as usize);
-            &bytes[p.at as usize + from..(p.at + p.key) as usize]
-        };
-        // Equal heads of keys of different lengths: the shorter one has zeros there, or ends.
-        self.places.sort_unstable_by(|a, b| {
-            a.head.cmp(&b.head).then_with(|| rest(a).cmp(rest(b))).then_with(|| a.key.cmp(&b.key))
-        });
     }
+}
+
+/// What of a key is behind `from`.
+fn rest<'b>(bytes: &'b [u8], place: &Place, from: usize) -> &'b [u8] {
+    &bytes[place.at as usize + from.min(place.key as usize)..(place.at + place.key) as usize]
 }
 
 /// A run in the file.
@@ -232,6 +260,7 @@ impl Sorter {
         let key = run.bytes.len() - at;
         run.places.push(Place { head: 0, at: at as u32, key: key as u32 });
         put_rest(Item { key: &[], unique, value }, &mut run.bytes);
+        run.sorted = false;
         if run.bytes.len() + run.places.len() * BESIDE >= self.space.memory.clamp(1, u32::MAX as usize / 2) {
             self.to_file()?;
         }
@@ -302,7 +331,24 @@ impl Sorter {
         self.runs.push(written);
         run.bytes.clear();
         run.places.clear();
+        run.sorted = false;
         self.run = run;
+        Ok(())
+    }
+
+    /// Sorts what is in memory, when all entries are there: several tasks do that at once with their own.
+    pub fn seal(&mut self) -> Result<()> {
+        // A run in memory beside many in the file would leave no room for their buffers.
+        if self.spill.is_none() {
+            gannet_runtime::run_long(|| self.run.sort());
+            return Ok(());
+        }
+        if !self.run.places.is_empty() {
+            self.to_file()?;
+        }
+        if !self.groups.is_empty() {
+            self.groups_to_file()?;
+        }
         Ok(())
     }
 
@@ -311,21 +357,14 @@ impl Sorter {
         let memory = sorters.iter().map(|s| s.space.memory).sum::<usize>();
         let mut sources = Vec::new();
         for mut sorter in sorters {
-            // A run in memory beside many in the file would leave no room for their buffers.
-            if sorter.spill.is_some() && !sorter.run.places.is_empty() {
-                sorter.to_file()?;
-            }
-            if sorter.spill.is_some() && !sorter.groups.is_empty() {
-                sorter.groups_to_file()?;
-            }
-            let Sorter { mut run, groups, spill, runs, .. } = sorter;
+            sorter.seal()?;
+            let Sorter { run, groups, spill, runs, .. } = sorter;
             if !groups.is_empty() {
                 sources.push(Source::Groups(gannet_runtime::run_long(|| groups.sorted())));
             }
             if let Some(spill) = spill {
                 sources.extend(merged(spill, runs, memory)?);
             } else if !run.places.is_empty() {
-                gannet_runtime::run_long(|| run.sort());
                 sources.push(Source::Memory { run, next: 0 });
             }
         }
