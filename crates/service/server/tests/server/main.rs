@@ -45,4 +45,5 @@ mod storage;
 mod tls;
 mod tracking;
 mod usage;
+mod words_settle;
 mod writesets;
