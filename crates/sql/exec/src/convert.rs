@@ -41,7 +41,16 @@ pub(crate) fn cast_common(value: Value, ty: &SqlType, cx: &mut Cx<'_, '_>) -> Re
 }
 
 /// Converts a value for a column of row `row` of the statement.
+#[inline]
 pub(crate) fn store(value: ValueRef<'_>, table: &str, column: &Column, row: u64, cx: &mut Cx<'_, '_>) -> Result<Value> {
+    match convert::store_plain(value, &column.ty) {
+        Some(value) => Ok(value),
+        None => store_other(value, table, column, row, cx),
+    }
+}
+
+#[inline(never)]
+fn store_other(value: ValueRef<'_>, table: &str, column: &Column, row: u64, cx: &mut Cx<'_, '_>) -> Result<Value> {
     // NULL into AUTO_INCREMENT asks for a value; whether NULL may stay is decided before.
     if value.is_null() {
         return Ok(Value::Null);

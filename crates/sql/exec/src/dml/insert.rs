@@ -323,30 +323,35 @@ impl<'p> Run<'p> {
     }
 
     pub(super) fn complete(&mut self, row: Vec<Option<Value>>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
-        let mut values = Vec::with_capacity(row.len());
-        let mut computed: smallvec::SmallVec<[usize; 8]> = smallvec::SmallVec::new();
         let mut missing = Vec::new();
-        for (i, value) in row.into_iter().enumerate() {
-            let column = &self.table.columns[i];
-            values.push(match value {
-                Some(value) => value,
-                None if column.generated.is_some() => Value::Null,
-                // Left out is NULL and so generated in every sql_mode; only a written DEFAULT is 0.
-                None if column.auto_increment => Value::Null,
-                None if matches!(column.default, ColumnDefault::Expression(_)) => {
-                    computed.push(i);
-                    Value::Null
-                }
-                None if self.before && self.is_missing(i) => {
-                    missing.push(i);
-                    Value::Null
-                }
-                None => defaults::missing_value(self.table, i, cx)?,
-            });
-        }
-        for i in computed {
-            values[i] = complete::default(self.insert.table as usize, i, &values, self.records + 1, cx)?;
-        }
+        let mut values = if row.iter().all(Option::is_some) {
+            row.into_iter().flatten().collect()
+        } else {
+            let mut values = Vec::with_capacity(row.len());
+            let mut computed: smallvec::SmallVec<[usize; 8]> = smallvec::SmallVec::new();
+            for (i, value) in row.into_iter().enumerate() {
+                let column = &self.table.columns[i];
+                values.push(match value {
+                    Some(value) => value,
+                    None if column.generated.is_some() => Value::Null,
+                    // Left out is NULL and so generated in every sql_mode; only a written DEFAULT is 0.
+                    None if column.auto_increment => Value::Null,
+                    None if matches!(column.default, ColumnDefault::Expression(_)) => {
+                        computed.push(i);
+                        Value::Null
+                    }
+                    None if self.before && self.is_missing(i) => {
+                        missing.push(i);
+                        Value::Null
+                    }
+                    None => defaults::missing_value(self.table, i, cx)?,
+                });
+            }
+            for i in computed {
+                values[i] = complete::default(self.insert.table as usize, i, &values, self.records + 1, cx)?;
+            }
+            values
+        };
         if self.before {
             self.fire_before(&mut values, &missing, cx)?;
         }

@@ -53,6 +53,47 @@ pub fn store(v: ValueRef<'_>, ty: &SqlType, at: StoreTarget<'_>, cx: &mut Contex
     store_ref(v, ty, at, cx).map(Stored::into_owned)
 }
 
+/// A value that goes into its column without a second look, which most that are loaded do; `None`: [`store`] decides.
+#[inline]
+pub fn store_plain(v: ValueRef<'_>, ty: &SqlType) -> Option<Value> {
+    match (ty.id, v) {
+        (TypeId::Int, ValueRef::Int(n)) if !ty.unsigned && i32::try_from(n).is_ok() => Some(Value::Int(n)),
+        (TypeId::BigInt, ValueRef::Int(n)) if !ty.unsigned => Some(Value::Int(n)),
+        (TypeId::Int | TypeId::BigInt, ValueRef::Str(text, from)) if !ty.unsigned && !from.charset().is_wide() => {
+            let n = digits(text)?;
+            (ty.id == TypeId::BigInt || i32::try_from(n).is_ok()).then_some(Value::Int(n))
+        }
+        (id, ValueRef::Str(text, from)) if id.is_string() && text.len() <= SHORT && fits(text, from, ty) => {
+            Some(Value::Str(text.into(), ty.collation))
+        }
+        _ => None,
+    }
+}
+
+/// Bytes of a text that is copied without asking whether there is room.
+const SHORT: usize = 1024;
+
+/// The number that a text of nothing but a few digits is, perhaps behind a minus.
+#[inline]
+fn digits(text: &[u8]) -> Option<i64> {
+    let (minus, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, text),
+    };
+    if digits.is_empty() || digits.len() > 18 {
+        return None;
+    }
+    let mut n = 0;
+    for b in digits {
+        let digit = b.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        n = n * 10 + i64::from(digit);
+    }
+    Some(if minus { -n } else { n })
+}
+
 /// As [`store`], copying nothing if the value fits as it is.
 pub fn store_ref<'v>(v: ValueRef<'v>, ty: &SqlType, at: StoreTarget<'_>, cx: &mut Context<'_>) -> Result<Stored<'v>> {
     match (ty.id, v) {

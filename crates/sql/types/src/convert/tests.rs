@@ -140,6 +140,35 @@ fn storing_text() {
     assert_eq!(r.unwrap_err().message(), "Incorrect string value: '\\xF0\\x9F\\x98\\x80' for column 'c' at row 7");
 }
 
+/// What goes into its column without a second look is what storing it gives, without a word.
+#[test]
+fn plain_values_are_stored_as_others_are() {
+    let mut types: Vec<SqlType> = [TypeId::Int, TypeId::BigInt].map(SqlType::new).to_vec();
+    types.push(SqlType::new(TypeId::Int).unsigned());
+    for collation in ["utf8mb4_0900_ai_ci", "utf8mb4_general_ci", "latin1_swedish_ci", "utf16_general_ci", "binary"] {
+        let collation = crate::collation::Collation::by_name(collation).unwrap().id;
+        for id in [TypeId::VarChar, TypeId::Char, TypeId::Binary, TypeId::Text] {
+            types.push(SqlType { length: 6, collation, ..SqlType::new(id) });
+        }
+    }
+    let texts = "0,7,-7,-0,00012,2147483647,2147483648,-2147483648,-2147483649,999999999999999999,9999999999999999999,-,,+1, 1,\
+                 1 ,1x,1.5,1e3,abc,abcdef,abcdefg,abc   ,äöüß,日本";
+    let mut values: Vec<Value> = texts.split(',').map(t).collect();
+    values.extend(texts.split(',').map(|text| Value::bytes(text.as_bytes())));
+    values.extend([Value::Int(5), Value::Int(i64::MAX), Value::Int(i64::MIN), Value::UInt(5), Value::Null, dec("1.5")]);
+    let mut plain = 0;
+    for ty in &types {
+        for v in &values {
+            let Some(stored) = store_plain(v.as_ref(), ty) else { continue };
+            plain += 1;
+            let at = StoreTarget { column: "c", row: 1 };
+            let (other, codes) = with(SqlMode::DEFAULT, true, |cx| store(v.as_ref(), ty, at, cx));
+            assert_eq!((other.as_ref(), &codes[..]), (Ok(&stored), &[][..]), "{v:?} into {ty:?}");
+        }
+    }
+    assert!(plain > 100, "{plain}");
+}
+
 #[test]
 fn storing_dates_and_times() {
     let date = SqlType::new(TypeId::Date);
