@@ -123,11 +123,14 @@ impl Builds {
                 format!("INSERT INTO {name} {columns} VALUES {}", all.join(","))
             }
             _ => {
-                let file = self.files.join(format!("b{}", self.number));
+                // Of two statements at once each has its own.
+                let dir = self.files.join(format!("b{}", self.number));
+                let file = dir.join(format!("{rows}.{salt}"));
                 let row = |n: u64| {
                     let (k, s) = ((n * 7919 + salt) % 100_003, (n * 31 + salt) % TEXTS);
                     format!("{n}\t{k}\ttext {s}\t{}\n", "p".repeat((n % 90) as usize))
                 };
+                let _ = std::fs::create_dir(&dir);
                 let _ = std::fs::write(&file, (1..=rows).map(row).collect::<String>());
                 format!("LOAD DATA INFILE '{}' INTO TABLE {name} {columns}", file.display())
             }
@@ -395,6 +398,7 @@ impl Party for Builds {
     }
 
     fn verify(&mut self, db: &mut Connection) -> Result<(), String> {
+        let _ = std::fs::remove_dir_all(self.files.join(format!("b{}", self.number)));
         self.check(db)?;
         self.constraints(db)
     }
