@@ -115,6 +115,7 @@ pub(crate) fn call(session: &mut Session, name: &ObjectName, args: &[Expr], repl
     });
     session.state.calls.pop();
     outcome?;
+    session.running.diagnostics.warnings.own();
     for ((out, value), slot) in outs.iter().zip(&frame.slots).zip(&program.slots) {
         give_out(session, out, value.clone())?;
         if let Out::Marker(n) = out {

@@ -400,6 +400,11 @@ impl Warnings {
         self.kept = self.total;
     }
 
+    /// They are the statement's own after all: what a program has left is its CALL's.
+    pub fn own(&mut self) {
+        self.kept = 0;
+    }
+
     /// Conditions that the statement raised itself, kept or not: what the end of its answer tells.
     pub fn raised(&self) -> u64 {
         self.total - self.kept
