@@ -192,9 +192,11 @@ impl Binlog {
             leaving: AtomicBool::new(false),
         });
         let exporter = exporter::Exporter::open(engine, it.clone(), globals, log).map_err(failed)?;
+        // Before anything is written: where the log is kept for it up to its bound, which a full disk leads to, writers
+        // wait until it has read on.
+        *it.exporter.lock() = Some(gannet_runtime::spawn("binlog", move || exporter.run()));
         // The server's life begins a file.
         it.request_file(engine, ROTATE_START).map_err(|e| format!("the binary log cannot begin a file: {e}"))?;
-        *it.exporter.lock() = Some(gannet_runtime::spawn("binlog", move || exporter.run()));
         let semi = it.clone();
         *it.watch.lock() = Some(gannet_runtime::spawn("semi-sync", move || semi.semi.run()));
         Ok(it)
