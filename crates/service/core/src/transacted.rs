@@ -139,7 +139,8 @@ impl From<Packed> for How {
     }
 }
 
-/// One place of the ring: a line. `sequence` guards the words: number and end number, start and latency, id, [`Packed`].
+/// One place of the ring: a line. `sequence` guards the words: number and end number, start and latency, id,
+/// [`Packed`].
 #[derive(Default)]
 #[repr(align(64))]
 struct Place {

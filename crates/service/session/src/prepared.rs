@@ -103,7 +103,8 @@ pub struct Described {
 /// Where an execution's values for the markers come from.
 pub trait Values {
     /// Puts them into `bound`, which is as long as there are markers, and has values of an earlier execution: each is
-    /// replaced. Returns a number for the classes of their types: other numbers mean other plans. 0 stands for no types.
+    /// replaced. Returns a number for the classes of their types: other numbers mean other plans. 0 stands for no
+    /// types.
     fn take(&mut self, session: &mut Session, bound: &mut [Value]) -> Result<u64>;
 
     /// The types of the values that were taken; texts without a collation have that of literals.

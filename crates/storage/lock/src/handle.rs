@@ -134,42 +134,43 @@ impl LockOwner {
         let me = &self.inner;
         // Most transactions hold nothing, and have no number: finding that out takes no lock.
         if me.may_hold() || me.trx.load(Relaxed) != 0 || me.blocks.load(Relaxed) {
-            return self.release_held();
+            return release_held(self);
         }
         me.weight.store(0, Relaxed);
         0
     }
+}
 
-    fn release_held(&self) -> usize {
-        let me = &self.inner;
-        let held = if me.may_hold() { self.take_held() } else { Held::default() };
-        me.holds_nothing();
-        let mut granted = Vec::new();
-        for hash in &held.records {
-            self.table.release_record_by_hash(me, *hash, &mut granted);
-        }
-        for tree in &held.gaps {
-            tree.release_gaps(me, &mut granted);
-        }
-        let trx = me.trx.load(Relaxed);
-        if trx != 0 {
-            self.table.trx_waits.finished(TrxId(trx), &mut granted);
-            me.trx.store(0, Relaxed);
-        }
-        me.weight.store(0, Relaxed);
-        if me.blocks.load(Relaxed) && me.uses.lock().is_empty() {
-            me.blocks.store(false, Relaxed);
-        }
-        Owner::wake_all(&granted);
-        let count = held.records.len() + held.keys;
-        if held.records.capacity() > 0 && held.records.capacity() <= 256 {
-            // The memory is kept for the next transaction.
-            let mut records = held.records;
-            records.clear();
-            me.held.lock().records = records;
-        }
-        count
+/// [`LockOwner::release_all`] of an owner that may hold something.
+fn release_held(owner: &LockOwner) -> usize {
+    let me = &owner.inner;
+    let held = if me.may_hold() { owner.take_held() } else { Held::default() };
+    me.holds_nothing();
+    let mut granted = Vec::new();
+    for hash in &held.records {
+        owner.table.release_record_by_hash(me, *hash, &mut granted);
     }
+    for tree in &held.gaps {
+        tree.release_gaps(me, &mut granted);
+    }
+    let trx = me.trx.load(Relaxed);
+    if trx != 0 {
+        owner.table.trx_waits.finished(TrxId(trx), &mut granted);
+        me.trx.store(0, Relaxed);
+    }
+    me.weight.store(0, Relaxed);
+    if me.blocks.load(Relaxed) && me.uses.lock().is_empty() {
+        me.blocks.store(false, Relaxed);
+    }
+    Owner::wake_all(&granted);
+    let count = held.records.len() + held.keys;
+    if held.records.capacity() > 0 && held.records.capacity() <= 256 {
+        // The memory is kept for the next transaction.
+        let mut records = held.records;
+        records.clear();
+        me.held.lock().records = records;
+    }
+    count
 }
 
 impl Drop for LockOwner {
