@@ -96,7 +96,7 @@ impl Packed {
 impl From<How> for Packed {
     #[inline]
     fn from(how: How) -> Self {
-        let flags = u64::from(how.committed) | u64::from(how.read_only) * READ_ONLY | u64::from(how.autocommit) << 2;
+        let flags = u64::from(how.committed) | u64::from(how.read_only) << 1 | u64::from(how.autocommit) << 2;
         let counts = match how.savepoints {
             [0, 0, 0] => 0,
             counts => counts.iter().rev().fold(0, |n, c| n << COUNT_BITS | u64::from(*c).min(MOST_SAVEPOINTS)),
@@ -279,7 +279,7 @@ impl Place {
     fn read(&self) -> Option<Ended> {
         let words = self.sequence.read(|| self.words.each_ref().map(|w| w.load(Relaxed)))?;
         let [number, end_number, started_ns, latency_ns, trx, how] = words;
-        (number != 0).then(|| Ended { number, end_number, started_ns, latency_ns, trx, how: Packed(how) })
+        (number != 0).then_some(Ended { number, end_number, started_ns, latency_ns, trx, how: Packed(how) })
     }
 }
 
