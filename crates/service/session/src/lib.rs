@@ -177,6 +177,8 @@ pub struct Session {
     pub(crate) surroundings: surroundings::Surroundings,
     /// Programs of the statement around that only compute.
     pub(crate) light: Vec<light::Light>,
+    /// A dump of schema mysql that the session restores.
+    restoring: Option<Box<grant_tables::Restoring>>,
     ended: bool,
     /// See [`Session::is_inside`].
     inside: bool,
@@ -204,8 +206,6 @@ pub struct Session {
     pub(crate) changes: Vec<Change>,
     /// LOCK TABLES.
     pub(crate) locked: locks::LockedTables,
-    /// A dump of schema mysql that the session restores.
-    restoring: Option<Box<grant_tables::Restoring>>,
     pub settings: Settings,
     /// XA.
     pub(crate) branch: branch::BranchState,
