@@ -30,7 +30,8 @@
 //! 96   u64      its bound in bytes
 //! ```
 //!
-//! INV-LOG-5: a consumer's position in the file is durable before a segment is recycled because of it.
+//! INV-LOG-5: a consumer's position in the file is durable before a segment is recycled because of it; and the log up
+//! to a position is durable before the file has it, as after a crash other records may lie there.
 
 use std::path::Path;
 

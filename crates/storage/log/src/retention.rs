@@ -188,6 +188,15 @@ impl Drop for Retention {
 }
 
 impl Core {
+    /// The file may name it.
+    fn begin(&self, id: u64) {
+        let mut state = self.retentions.state.lock();
+        if let Some(entry) = state.find(id) {
+            entry.begun = true;
+            state.changes += 1;
+        }
+    }
+
     fn forget(&self, id: u64) -> Result<(), LogError> {
         {
             let mut state = self.retentions.state.lock();
@@ -218,16 +227,16 @@ impl Log {
             return Err(in_use());
         }
         core.check()?;
-        let retention = {
+        let (retention, first) = {
             let mut state = core.retentions.state.lock();
             let full = state.entries.len() >= MAX_CONSUMERS;
-            let (id, resumed) = match state.entries.iter_mut().find(|e| e.kept.name == name) {
+            let (id, first) = match state.entries.iter_mut().find(|e| e.kept.name == name) {
                 Some(entry) if entry.attached => return Err(in_use()),
                 Some(entry) if entry.kept.cut_off => return Err(LogError::CutOff { name: name.to_owned() }),
                 Some(entry) => {
                     entry.attached = true;
                     entry.kept.hold = hold;
-                    (entry.id, true)
+                    (entry.id, None)
                 }
                 None if full => return Err(in_use()),
                 None => {
@@ -237,19 +246,26 @@ impl Log {
                     let kept = Kept { name: name.to_owned(), position, hold, cut_off: false };
                     let id = state.next_id;
                     state.next_id += 1;
-                    state.entries.push(Entry { id, kept, held: position.from, attached: true, told: false });
-                    (id, false)
+                    let held = position.from;
+                    state.entries.push(Entry { id, kept, held, attached: true, begun: false, told: false });
+                    (id, Some(done))
                 }
             };
-            state.changes += 1;
+            state.changes += u64::from(first.is_none());
             core.retentions.refresh(&state);
-            Retention { core: core.clone(), id, name: name.to_owned(), resumed }
+            (Retention { core: core.clone(), id, name: name.to_owned(), resumed: first.is_none() }, first)
         };
         core.update_admit();
-        if let Err(e) = core.wait_stored() {
+        let begun = match first {
+            Some(first) => self.wait_durable(first).map(|()| core.begin(retention.id)),
+            None => Ok(()),
+        };
+        if let Err(e) = begun.and_then(|()| core.wait_stored()) {
             // A name that may not outlive a crash is not returned to the caller.
             if !retention.resumed {
-                core.retentions.state.lock().entries.retain(|e| e.id != retention.id);
+                let mut state = core.retentions.state.lock();
+                state.entries.retain(|e| e.id != retention.id);
+                core.retentions.refresh(&state);
             }
             return Err(e);
         }

@@ -22,6 +22,9 @@ pub(crate) struct Entry {
     /// From where on the file says that the log is kept for it.
     pub(crate) held: Lsn,
     pub(crate) attached: bool,
+    /// The log up to its first position is durable. Before that the file does not name it: after a crash other records
+    /// may lie there.
+    pub(crate) begun: bool,
     /// That writers wait for it was told.
     pub(crate) told: bool,
 }
@@ -82,7 +85,7 @@ impl Retentions {
         let entries: Vec<_> = all
             .into_iter()
             .zip(1..)
-            .map(|(kept, id)| Entry { id, held: kept.position.from, kept, attached: false, told: false })
+            .map(|(kept, id)| Entry { id, held: kept.position.from, kept, attached: false, begun: true, told: false })
             .collect();
         let state = State { next_id: entries.len() as u64 + 1, entries, sequence, ..State::default() };
         let all = Retentions {
@@ -177,8 +180,9 @@ impl Retentions {
             if state.stored == state.changes {
                 return Ok(false);
             }
-            let all: Vec<_> = state.entries.iter().map(|e| e.kept.clone()).collect();
-            let floors: Vec<_> = state.entries.iter().map(|e| (e.id, e.kept.position.from)).collect();
+            let begun = || state.entries.iter().filter(|e| e.begun);
+            let all: Vec<_> = begun().map(|e| e.kept.clone()).collect();
+            let floors: Vec<_> = begun().map(|e| (e.id, e.kept.position.from)).collect();
             (state.sequence + 1, state.changes, all, floors)
         };
         let outcome = consumers::store(&self.dir, self.store, sequence, &all);

@@ -71,7 +71,9 @@ fn open(seed: u64, oracle: &Mutex<Oracle>) -> (Engine, TreeHandle) {
     })
     .unwrap();
     let_redo_begin(seed);
-    let id = oracle.lock().unwrap().tree.or_else(|| {
+    // Not under the lock: a crash in the middle of what waits would poison it.
+    let known = oracle.lock().unwrap().tree;
+    let id = known.or_else(|| {
         let id = TreeId(engine.meta(1).unwrap());
         (!id.is_zero()).then_some(id)
     });
