@@ -373,6 +373,10 @@ fn between<'p>(
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Value> {
     let mut value = eval(&args[0], batch, row, cx)?;
+    if value.is_null() {
+        // What is never compared is not computed, and says nothing of a division by 0.
+        return Ok(Value::Null);
+    }
     let mut low = eval(&args[1], batch, row, cx)?;
     let mut high = eval(&args[2], batch, row, cx)?;
     if by == Comparison::Datetime {

@@ -130,7 +130,14 @@ fn statements(e: &mut Expressions<'_>, targets: &[(String, &'static str)], depth
                 out.push_str("END IF; ");
             }
             5 => {
-                let (operand, a, b) = (e.number(1), e.number(0), e.number(0));
+                let (mut operand, a, b) = (e.number(1), e.number(0), e.number(0));
+                // MariaDB's CASE statement compares as integers where one of several values is one: 0.01 is 0 to it.
+                let exact = |(name, ty): &(String, &str)| {
+                    ty.starts_with("DECIMAL") && [&operand, &a, &b].iter().any(|text| text.contains(name))
+                };
+                if e.names.iter().any(exact) {
+                    operand = format!("LENGTH({operand})");
+                }
                 let _ = write!(out, "CASE {operand} WHEN {a} THEN ");
                 statements(e, targets, depth - 1, out);
                 let _ = write!(out, "WHEN {b} THEN ");
