@@ -115,8 +115,8 @@ impl Column {
     #[inline]
     fn put(&self, value: ValueRef<'_>, out: &mut Vec<u8>) {
         match (self.kind, value) {
-            (ColumnKind::Int(n), ValueRef::Int(v)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
-            (ColumnKind::Int(n), ValueRef::UInt(v)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
+            (ColumnKind::Int(n), ValueRef::Int(v)) => put_le(v as u64, usize::from(n), out),
+            (ColumnKind::Int(n), ValueRef::UInt(v)) => put_le(v, usize::from(n), out),
             (ColumnKind::VarChar(most), ValueRef::Str(text, _)) => sized(text, if most > 255 { 2 } else { 1 }, out),
             (ColumnKind::Char(most), ValueRef::Str(text, _)) => {
                 let pad = self.pad.unwrap_or(b' ');
@@ -152,8 +152,8 @@ impl Column {
                 let n = usize::from(bits).div_ceil(8).min(8);
                 out.extend_from_slice(&v.to_be_bytes()[8 - n..]);
             }
-            (ColumnKind::Enum(n), ValueRef::Enum(v, _)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
-            (ColumnKind::Set(n), ValueRef::Set(v, _)) => out.extend_from_slice(&v.to_le_bytes()[..usize::from(n)]),
+            (ColumnKind::Enum(n), ValueRef::Enum(v, _)) => put_le(v.into(), usize::from(n), out),
+            (ColumnKind::Set(n), ValueRef::Set(v, _)) => put_le(v, usize::from(n), out),
             // A stored row has values of its columns' types; the encoding of another would be of the wrong size.
             (kind, value) => gannet_base::check!(false, "a {kind:?} column has {value:?}"),
         }
@@ -163,9 +163,17 @@ impl Column {
 fn sized(bytes: &[u8], n: usize, out: &mut Vec<u8>) {
     match n {
         1 => out.push(bytes.len() as u8),
-        n => out.extend_from_slice(&bytes.len().to_le_bytes()[..n]),
+        n => put_le(bytes.len() as u64, n, out),
     }
     out.extend_from_slice(bytes);
+}
+
+/// The lower `n` bytes, at most 8, of a number. Eight are written and the rest cut off: no call for a few bytes.
+#[inline]
+fn put_le(v: u64, n: usize, out: &mut Vec<u8>) {
+    let end = out.len() + n;
+    out.extend_from_slice(&v.to_le_bytes());
+    out.truncate(end);
 }
 
 fn put_fraction(micros: i64, fsp: u8, out: &mut Vec<u8>) {

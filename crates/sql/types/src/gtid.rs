@@ -4,6 +4,7 @@
 //! being a number or two with a dash between; white space is free. Printed with lower-case uuids in order, and `,\n`
 //! between entries.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
@@ -15,8 +16,21 @@ pub const END: u64 = i64::MAX as u64;
 const MAX_TAG: usize = 32;
 
 /// The identity of a server.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Uuid(pub [u8; 16]);
+
+// Sets are looked into for each commit: by one number, not byte by byte.
+impl Ord for Uuid {
+    fn cmp(&self, other: &Uuid) -> Ordering {
+        u128::from_be_bytes(self.0).cmp(&u128::from_be_bytes(other.0))
+    }
+}
+
+impl PartialOrd for Uuid {
+    fn partial_cmp(&self, other: &Uuid) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl Uuid {
     /// From 32 hexadecimal digits, with dashes at the four places or without any, in braces or not.

@@ -108,7 +108,7 @@ impl Indexer {
     /// Indexes from where the index ends up to the last record that ends at or below `limit`; false when there is none.
     fn index(&mut self, limit: Lsn) -> Result<bool> {
         let s = &mut self.state;
-        let mut reader = LogReader::open_until(&s.dir, s.store, s.at, s.epoch, limit)?;
+        let mut reader = LogReader::open_at_ease(&s.dir, s.store, s.at, s.epoch, limit)?;
         let mut builder = Builder::new(s.store, s.at);
         while let Some(batch) = reader.next_batch()? {
             for record in batch.records().filter(|r| r.kind == RecordKind::Mtr) {

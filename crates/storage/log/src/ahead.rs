@@ -15,6 +15,8 @@ pub(crate) const HEADROOM: usize = block_up(record_bytes(MAX_PAYLOAD) + HEADER a
 /// Bytes of a read. A long log is read in pieces of the greatest size.
 const LEAST_CHUNK: u64 = 64 << 10;
 const MOST_CHUNK: u64 = 2 << 20;
+/// Bytes of a read for a reader that has time: they stay in the processor's cache.
+const EASY_CHUNK: u64 = 256 << 10;
 /// A log is cut into at least so many pieces.
 const PIECES: u64 = 16;
 /// Reads in flight, and chunks read and not taken.
@@ -61,6 +63,8 @@ struct Shared {
     low: u64,
     end: u64,
     chunk: u64,
+    /// The reader reads each chunk when it wants it.
+    alone: bool,
     buffers: Arc<Buffers>,
     state: Monitor<State>,
 }
@@ -75,11 +79,13 @@ pub(crate) struct ReadAhead {
 
 impl ReadAhead {
     /// `segments` by start LSN, contiguous; the first holds `low`. Nothing is read from `limit` on, a block boundary.
-    pub(crate) fn new(segments: Vec<Segment>, low: u64, limit: u64) -> ReadAhead {
+    /// `alone`: nothing is read ahead, and less at once.
+    pub(crate) fn new(segments: Vec<Segment>, low: u64, limit: u64, alone: bool) -> ReadAhead {
         let end = segments.last().map_or(low, Segment::end).min(limit).max(low);
-        let chunk = block_up((end - low) / PIECES).clamp(LEAST_CHUNK, MOST_CHUNK);
+        let most = if alone { EASY_CHUNK } else { MOST_CHUNK };
+        let chunk = block_up((end - low) / PIECES).clamp(LEAST_CHUNK, most);
         let (buffers, state) = (Arc::default(), Monitor::default());
-        let shared = Arc::new(Shared { segments, low, end, chunk, buffers, state });
+        let shared = Arc::new(Shared { segments, low, end, chunk, alone, buffers, state });
         ReadAhead { shared, tasks: Vec::new(), ended: false }
     }
 
@@ -98,11 +104,10 @@ impl ReadAhead {
         if self.ended || i >= shared.chunks() {
             return Ok(None);
         }
-        if i == 0 {
-            // A short log needs no help.
-            shared.state.change(|s| s.claimed += 1);
-            shared.state.change(|s| s.taken += 1);
-            return self.took(self.shared.read(0));
+        // A short log needs no help.
+        if i == 0 || shared.alone {
+            shared.state.change(|s| (s.claimed, s.taken) = (i + 1, i + 1));
+            return self.took(self.shared.read(i));
         }
         if self.tasks.is_empty() {
             let tasks = 0..TASKS.min(shared.chunks() - 1);

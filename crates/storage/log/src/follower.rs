@@ -15,8 +15,8 @@ use crate::format::{EpochStart, HEADER, RecordKind, block_down, block_up};
 use crate::reader::{Record, RecordAt, find_record};
 use crate::{LogError, Retention};
 
-/// Bytes read at once, at most, where there are so many.
-const READ: u64 = 1 << 20;
+/// Bytes read at once, at most, where there are so many: they stay in the processor's cache until they are used.
+const READ: u64 = 128 << 10;
 
 /// Reads the log behind its durable horizon, for one consumer.
 pub struct Follower {
@@ -101,10 +101,15 @@ impl Follower {
     pub fn wait(&self) -> Result<bool, LogError> {
         let core = self.retention.core();
         loop {
+            if core.durable().get() > self.at {
+                self.retention.position()?;
+                return Ok(true);
+            }
+            // Only now, so that no entry is left in the list: it would end another wait of this task.
             core.followers.enter(waker());
             self.retention.position()?;
             if core.durable().get() > self.at {
-                return Ok(true);
+                continue;
             }
             if core.ended.load(SeqCst) || core.poisoned().is_some() {
                 return Ok(false);

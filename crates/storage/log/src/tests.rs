@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use gannet_base::Lsn;
 use gannet_base::sync::Arc;
 
-use crate::format::{BLOCK, SEGMENT_HEADER};
+use crate::format::{BLOCK, SEGMENT_HEADER, block_up};
 use crate::*;
 
 pub(crate) const STORE: u64 = 77;
@@ -68,7 +68,14 @@ pub(crate) fn fresh(dir: &Dir, policy: FlushPolicy) -> Arc<Log> {
 pub(crate) type Read = (Vec<(Lsn, Vec<u8>)>, Lsn, Vec<(Lsn, u64)>);
 
 pub(crate) fn read_from(dir: &Path, from: Lsn, epoch: u64) -> Result<Read, LogError> {
-    let mut reader = LogReader::open(dir, STORE, from, epoch)?;
+    let read = take(LogReader::open(dir, STORE, from, epoch)?)?;
+    // A reader that reads little at once reads the same.
+    let at_ease = take(LogReader::open_at_ease(dir, STORE, from, epoch, Lsn(block_up(read.1.get() + BLOCK)))?)?;
+    assert!(at_ease == read, "{} and {} records", at_ease.0.len(), read.0.len());
+    Ok(read)
+}
+
+fn take(mut reader: LogReader) -> Result<Read, LogError> {
     let mut records = Vec::new();
     while let Some(r) = reader.next()? {
         assert_eq!(r.lsn.since(r.start), record_bytes(r.payload.len()));

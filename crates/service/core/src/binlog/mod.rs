@@ -301,15 +301,20 @@ impl Binlog {
         if self.semi.is_on() {
             return;
         }
-        {
-            let mut shared = self.shared.lock();
-            if !shared.waiting.is_empty() {
-                return;
+        let deadline = gannet_runtime::now_ns() + PACE_NS;
+        loop {
+            {
+                let mut shared = self.shared.lock();
+                shared.pacing = shared.waiting.is_empty().then(waker);
+                if shared.pacing.is_none() {
+                    return;
+                }
             }
-            shared.pacing = Some(waker());
+            // The log may wake it, too, which it has asked for before: commits go on gathering.
+            if park(Wait::LogFollow, Some(deadline)) != Unpark::Woken {
+                break;
+            }
         }
-        // Whatever ends it.
-        let _ended = park(Wait::LogFollow, Some(gannet_runtime::now_ns() + PACE_NS));
         self.shared.lock().pacing = None;
     }
 
