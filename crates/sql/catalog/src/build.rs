@@ -2,12 +2,12 @@
 //! them, then each tree is made bottom-up from its entries in order (`engine::Fill`).
 
 use crate::error::{CatalogError, CatalogResult};
+use crate::fill::{self, Fault, Filling};
 use crate::trees::StoredTable;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use gannet_engine::{
-    Cut, EngineError, Fill, Filled, IndexInsert, Item, KeyRange, Merge, ScanOptions, SnapshotReader, SortSpace, Sorter,
-    TreeHandle, Txn,
+    Cut, Fill, IndexInsert, Item, KeyRange, ScanOptions, SnapshotReader, SortSpace, Sorter, TreeHandle, Txn,
 };
 use gannet_runtime::Wait;
 use gannet_schema::Table;
@@ -167,9 +167,6 @@ pub(crate) fn build_indexes(
     })
 }
 
-/// An index's position, and what fills its tree.
-type Filling = (usize, Fill);
-
 fn fills(txn: &mut Txn, table: &Table, positions: &[usize]) -> CatalogResult<Vec<Filling>> {
     let trees = table.trees(txn.engine())?;
     positions.iter().map(|p| Ok((*p, Fill::begin(txn, &trees.indexes[*p])?))).collect()
@@ -179,12 +176,12 @@ fn fills(txn: &mut Txn, table: &Table, positions: &[usize]) -> CatalogResult<Vec
 fn fill_indexes(work: Vec<(Filling, Vec<Sorter>)>, tasks: usize, txn: &mut Txn) -> Result<(), Fault> {
     let work: Vec<Mutex<Option<(Filling, Vec<Sorter>)>>> = work.into_iter().map(|w| Mutex::new(Some(w))).collect();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let two = tasks > work.len();
     let built = gannet_runtime::together(tasks.min(work.len()).max(1), Wait::Parallel, |_| {
         let mut filled = Vec::new();
         while let Some(work) = work.get(next.fetch_add(1, Relaxed)).filter(|_| !failed.load(Relaxed)) {
-            let Some((fill, sorters)) = work.lock().take() else { continue };
-            let built = Sorter::merge(sorters).map_err(Fault::from).and_then(|merge| fill_index(merge, fill));
-            match built {
+            let Some((filling, sorters)) = work.lock().take() else { continue };
+            match fill::fill(sorters, filling, two) {
                 Ok(one) => filled.push(one),
                 Err(fault) => {
                     failed.store(true, Relaxed);
@@ -347,36 +344,6 @@ impl Rows<'_> {
             }
         }
     }
-}
-
-/// Why an index was not filled.
-enum Fault {
-    Engine(EngineError),
-    /// In the index at this position two entries have the unique columns of this one.
-    Duplicate(usize, Vec<u8>),
-}
-
-impl From<EngineError> for Fault {
-    fn from(e: EngineError) -> Fault {
-        Fault::Engine(e)
-    }
-}
-
-fn fill_index(mut merge: Merge, (position, mut fill): Filling) -> Result<Filled, Fault> {
-    // The unique part of the entry before, none where it may repeat.
-    let mut last: Vec<u8> = Vec::new();
-    while let Some(item) = merge.next()? {
-        if item.unique > 0 {
-            let prefix = &item.key[..item.unique];
-            if last == prefix {
-                return Err(Fault::Duplicate(position, item.key.to_vec()));
-            }
-            last.clear();
-            last.extend_from_slice(prefix);
-        }
-        fill.entry(item.key, item.value)?;
-    }
-    Ok(fill.finish()?)
 }
 
 /// Inserts an entry of index `position`. Error 1062 when its unique columns are there.

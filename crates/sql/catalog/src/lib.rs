@@ -9,6 +9,7 @@ mod catalog;
 mod ddl;
 mod edit;
 mod error;
+mod fill;
 mod follow;
 mod keys;
 mod open;

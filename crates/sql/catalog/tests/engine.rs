@@ -147,13 +147,20 @@ fn life_of_a_table() {
     assert_eq!(catalog.version(), start + 2);
     fill(&catalog, 3000, 30);
 
-    // An index over what is there; a unique one over equal rows is refused and leaves nothing behind.
-    ddl(&catalog, &|e| e.create_index("app", "t", &[index(IndexKind::Unique, "v")])).unwrap();
+    // An index over what is there; a unique one over equal rows is refused and leaves nothing behind. Several tasks
+    // sort, and one merges beside the one that fills.
+    let create_unique = |column: &str| {
+        ddl(&catalog, &|e| {
+            e.workers = 3;
+            e.create_index("app", "t", &[index(IndexKind::Unique, column)])
+        })
+    };
+    create_unique("v").unwrap();
     let snapshot = catalog.snapshot();
     let table = snapshot.table("app", "t").unwrap().clone();
     let position = table.index("v").unwrap();
     assert_eq!((position, count(&catalog, position)), (1, 3000));
-    let refused = ddl(&catalog, &|e| e.create_index("app", "t", &[index(IndexKind::Unique, "k")])).unwrap_err();
+    let refused = create_unique("k").unwrap_err();
     let CatalogError::Sql(refused) = refused else { panic!("{refused}") };
     assert_eq!((refused.number(), refused.message()), (1062, "Duplicate entry '0' for key 't.k_2'"));
     assert_eq!(catalog.snapshot().table("app", "t").unwrap().indexes.len(), 3);

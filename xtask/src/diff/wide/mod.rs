@@ -316,6 +316,9 @@ fn of_query(story: &Story, step: &Step, shown: &[Outcome; 2], pair: &mut Pair) -
         "collations" | "enumerated" | "generated" if causes::of_step(&step.sql, shown, manner, pair)? => {
             Some("MariaDB gives the same answer without an index")
         }
+        "full text" if full_text::of_rows_that_are_there(step, pair)? => {
+            Some("InnoDB counts rows that are gone in the rank of a word with <, which may be 0")
+        }
         "stored documents" if documents::in_order(step, shown, pair)? => {
             Some("MySQL sorts the members of documents: MariaDB gives the same answer when they are")
         }
