@@ -201,6 +201,10 @@ fn of_programs(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'stat
         {
             Some("MariaDB makes temporary tables in databases that are gone")
         }
+        // RENAME TABLE Statement: it does not work for TEMPORARY tables.
+        ("prepared elsewhere", [Outcome::Refused(1146, _), _]) if sql.starts_with("RENAME TABLE ") => {
+            Some("MariaDB renames temporary tables by RENAME TABLE")
+        }
         // Named Windows: forward and backward references are permitted.
         ("named windows", [Outcome::Done(_), Outcome::Refused(4009, _)]) => {
             Some("MariaDB knows no window that is defined behind the one that refers to it")
@@ -226,7 +230,7 @@ fn of_mixes(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static 
         // TIME: 838:59:59 at most, as a number 8385959; no more than 59 seconds.
         ("dates and numbers", [Outcome::Done(_), Outcome::Done(_)])
             if [" t ", "(t)"].iter().any(|t| sql.contains(t))
-                && ["20200615", " 99"].iter().any(|n| sql.contains(n)) =>
+                && ["20200615", " 99", " 61"].iter().any(|n| sql.contains(n)) =>
         {
             Some("MariaDB takes a number beyond all dates, or all times, for zero")
         }
