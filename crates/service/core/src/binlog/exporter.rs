@@ -19,7 +19,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bytes that are gathered for one write: they stay in the processor's cache until then.
+/// Bytes that are gathered for one write. A megabyte was not measurably faster.
 const BATCH: usize = 128 << 10;
 /// So many bytes of files may have to be derived again after a crash.
 const CHECKPOINT: u64 = 32 << 20;
