@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use gannet_engine::lock::{MdlDuration, MdlMode, Wait};
 use gannet_engine::*;
 
 use crate::common::{key, rng};
@@ -258,6 +259,14 @@ fn memory(rnd: &mut impl FnMut(u64) -> u64) -> u64 {
     [20_000, 200_000, 8 << 20][rnd(3) as usize]
 }
 
+/// Keeps others away from what the name stands for until the transaction has ended, as a server does with a table that
+/// is defined anew. The lock of the name's row is not enough: a rollback puts the name back before the tree's entries.
+fn lock(t: &Txn, engine: &Engine, name: u64) -> Result<()> {
+    let object = engine.lock_table().mdl_object(name, "");
+    let wait = Wait::For(Duration::from_secs(2));
+    Ok(t.lock_owner().mdl_lock(object, MdlMode::Exclusive, MdlDuration::Transaction, wait)?)
+}
+
 /// What is done to a name: locked, then the tree made, filled further or dropped.
 fn change(
     t: &mut Txn,
@@ -268,6 +277,7 @@ fn change(
     rnd: &mut impl FnMut(u64) -> u64,
 ) -> Result<()> {
     let name = rnd(NAMES);
+    lock(t, engine, name)?;
     let mut row = RowBuf::new();
     let found = t.get(&base.names, &key(name), ReadMode::FOR_UPDATE, &mut row)?;
     let new = match found {
@@ -400,7 +410,11 @@ fn live(life: &Life, oracle: &Arc<Mutex<Oracle>>) {
             let mut left = Vec::new();
             let mut t = engine.begin(TxnOptions::default());
             for _ in 0..12 {
-                match transaction(&mut t, &engine, &base, &oracle, &mut rnd) {
+                let outcome = transaction(&mut t, &engine, &base, &oracle, &mut rnd);
+                if !matches!(outcome, Ok(true)) && !t.is_half_undone() {
+                    t.lock_owner().mdl_end_transaction();
+                }
+                match outcome {
                     Ok(false) => {}
                     // It stays prepared, and its locks with it.
                     Ok(true) => left.push(std::mem::replace(&mut t, engine.begin(TxnOptions::default()))),
