@@ -83,6 +83,7 @@ impl Memory {
     /// # Safety
     /// They are published and not freed, and no thread frees them while the pieces are in use.
     pub(crate) unsafe fn pieces(&self, from: u64, to: u64) -> [&[u8]; 2] {
+        gannet_base::check!(from <= to && to - from <= self.size(), "a part of the log's ring that is none");
         let at = (from & self.mask) as usize;
         let len = (to - from) as usize;
         let first = len.min(self.size() as usize - at);
@@ -99,6 +100,7 @@ impl Memory {
     /// The range is published and belongs to the caller alone: no thread reads it any more, and none has reserved it
     /// again yet.
     pub(crate) unsafe fn zero(&self, from: u64, to: u64) {
+        gannet_base::check!(from <= to && to - from <= self.size(), "a part of the log's ring that is none");
         let at = (from & self.mask) as usize;
         let len = (to - from) as usize;
         let first = len.min(self.size() as usize - at);

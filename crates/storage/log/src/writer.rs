@@ -136,9 +136,13 @@ impl Writer {
                 backoff.wait();
             }
         }
-        self.write(end)?;
+        // Making room may have written on beyond the padding, into a record that others have appended since: the log
+        // is durable to the padding's end all the same, because a reader takes whole records up to there.
+        if self.written < end {
+            self.write(end)?;
+        }
         self.sync()?;
-        self.free(end);
+        self.free(end.max(self.written));
         self.durable = end;
         self.next_sync = now_ns() + SECOND;
         publish(&self.core, self.written, self.durable);

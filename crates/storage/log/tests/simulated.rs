@@ -197,6 +197,43 @@ fn a_full_disk_poisons_or_does_nothing() {
     assert!(poisoned < 12, "prepared segments need no room");
 }
 
+/// Records half as long as the ring: while the padding of a flush waits for a record before it, room is made by writing
+/// on beyond it.
+#[test]
+fn room_is_made_beyond_the_padding() {
+    for seed in 0..60u64 {
+        let disk = SimDisk::new();
+        let truth = Arc::new(Mutex::new(Truth { checkpoint: (FIRST_LSN, 0), ..Truth::default() }));
+        let t = truth.clone();
+        Sim::new(seed).disk(&disk).run_outcome(move || {
+            let log = recover(&t, FlushPolicy::Durable);
+            let tasks: Vec<_> = (0..9u64)
+                .map(|i| {
+                    let (log, truth) = (log.clone(), t.clone());
+                    spawn(&format!("writer {i}"), move || {
+                        for n in 0..3 {
+                            let len = if i < 3 { (1 << 20) - 400 - random_u64() % 4000 } else { random_u64() % 300 };
+                            let body = vec![n; len as usize];
+                            let lsn = log.append_with(RecordKind::Mtr, &[&body], |lsn| {
+                                truth.lock().unwrap().appended.insert(lsn, body.clone());
+                            });
+                            if i % 2 == 0 {
+                                log.wait_durable(lsn).unwrap();
+                                let mut t = truth.lock().unwrap();
+                                t.acknowledged = t.acknowledged.max(lsn);
+                            }
+                        }
+                    })
+                })
+                .collect();
+            tasks.into_iter().for_each(|task| task.join().unwrap());
+            gannet_runtime::sim::crash();
+        });
+        let t = truth.clone();
+        Sim::new(seed).disk(&disk).run(move || recover(&t, FlushPolicy::Durable).close().unwrap());
+    }
+}
+
 /// Every waiter is woken, whatever the order of events: the simulation panics when all tasks wait for ever.
 #[test]
 fn no_wake_up_is_lost() {
