@@ -25,5 +25,5 @@ pub use codec::{DecodeError, Reader, Writer, varint_len};
 pub use crc::crc32c;
 pub use ids::{Lsn, PAGE_SIZE, PAGE_SIZE_BITS, PageNo, TreeId, TrxId};
 pub use pad::{CachePadded, PerSlot};
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_at};
 pub use sequence::Sequence;

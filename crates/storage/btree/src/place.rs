@@ -2,6 +2,7 @@
 
 use gannet_base::PageNo;
 use gannet_buffer::{Error, OptimisticGuard, Pool, Stop};
+use gannet_page::node::SLOTS;
 use gannet_page::{Node, PageBytes};
 use gannet_telemetry::{Counter, count};
 
@@ -107,6 +108,37 @@ impl Place {
                 Target::First => lower.is_none(),
                 Target::Last => upper.is_none(),
             }
+    }
+}
+
+/// What is asked of memory before an insert into a tree that nobody has used for a while. A step needs what the one
+/// before it has asked for.
+#[derive(Clone, Copy)]
+pub enum Approach {
+    /// What the pool has about the root.
+    State,
+    /// The root's header.
+    Head,
+    /// What an insert into a root that is a leaf touches.
+    Slots,
+}
+
+impl Approach {
+    /// In their order.
+    pub const ALL: [Approach; 3] = [Approach::State, Approach::Head, Approach::Slots];
+
+    /// This step of the way to the tree's root. Changes nothing.
+    #[inline]
+    pub fn take(self, tree: &Tree) {
+        let root = tree.id.root();
+        if let Approach::State = self {
+            return OptimisticGuard::approach(&tree.pool, root);
+        }
+        let Ok(guard) = tree.pool.optimistic_scan(root) else { return };
+        match self {
+            Approach::State | Approach::Head => guard.prefetch(0..SLOTS),
+            Approach::Slots => Node(&guard).insert_touches().into_iter().for_each(|part| guard.prefetch(part)),
+        }
     }
 }
 

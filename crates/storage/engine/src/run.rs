@@ -1,12 +1,14 @@
 //! Runs of new rows and index entries: those that go into one leaf do so in one mini-transaction, under one latch.
-//! Index entries that go into several leaves do so too: the leaves are latched in their order, and then changed. (Rows
-//! are others' to wait for, so no more of them are latched at once.)
+//! Index entries that go into several leaves do so too, and what goes into several trees, which are a table's parts:
+//! the leaves are latched in their order, and then changed. (Rows of one tree are others' to wait for, so no more of
+//! them are latched at once.) Nobody waits for a latch while another one is held: a leaf that is not to be had at once
+//! ends the run.
 //!
 //! Nothing is different for anybody else: each row and entry has its stamp and its undo record. What is not simple (a
 //! key that is there, locks in the tree, a long row) is left to the way of single rows.
 
 use gannet_base::{TreeId, TrxId};
-use gannet_btree::{Leaf, Place};
+use gannet_btree::{Approach, Leaf, Place};
 use gannet_buffer::{Mtr, PageRef, Stop};
 use gannet_page::PageOp;
 use gannet_page::node::MAX_ENTRY;
@@ -29,6 +31,58 @@ const MAX_SOUGHT: usize = 64;
 
 /// A new row, or an index entry: key, and row or carried bytes.
 pub type NewEntry<'a> = (&'a [u8], &'a [u8]);
+
+/// The trees of entries: one of all, or one of each.
+#[derive(Clone, Copy)]
+enum Trees<'a> {
+    One(&'a TreeHandle),
+    Each(&'a [&'a TreeHandle]),
+}
+
+impl<'a> Trees<'a> {
+    /// That of entry `n`.
+    #[inline]
+    fn of(self, n: usize) -> &'a TreeHandle {
+        match self {
+            Trees::One(tree) => tree,
+            Trees::Each(trees) => trees[n],
+        }
+    }
+
+    /// Entry `n`, which is not the first one, is for the tree of the one before it.
+    #[inline]
+    fn goes_on(self, n: usize) -> bool {
+        match self {
+            Trees::One(_) => true,
+            Trees::Each(trees) => trees[n].id() == trees[n - 1].id(),
+        }
+    }
+
+    /// How many leaves may be latched at once, and how many entries are looked at for that.
+    fn most(self) -> (usize, usize) {
+        match self {
+            Trees::One(tree) if tree.kind() == TreeKind::Row => (1, 1),
+            _ => (MAX_LEAVES, MAX_SOUGHT),
+        }
+    }
+
+    /// Counts the first `n` entries, which are in.
+    fn count(self, n: usize) {
+        let mut from = 0;
+        while from < n {
+            let tree = self.of(from);
+            let more = match self {
+                Trees::One(_) => n - from,
+                Trees::Each(_) => 1 + (from + 1..n).take_while(|n| self.goes_on(*n)).count(),
+            };
+            if tree.kind() == TreeKind::Row {
+                tree.count_inserted(more as u64);
+            }
+            tree.shared.count_entries(more as u64);
+            from += more;
+        }
+    }
+}
 
 enum Step {
     Done(usize),
@@ -79,34 +133,50 @@ impl TreeHandle {
     /// Inserts the first of these rows, or index entries whose keys may repeat, whose keys ascend: as many as go into
     /// one leaf at once. Returns how many; 0: the first one needs [`Txn::insert`] or [`Txn::index_insert`].
     pub fn insert_run(&self, entries: &[NewEntry<'_>], txn: &mut Txn) -> Result<usize> {
-        txn.check_active()?;
-        if txn.options.read_only {
-            return Err(EngineError::ReadOnly);
+        insert_first(Trees::One(self), entries, txn)
+    }
+
+    /// As [`TreeHandle::insert_run`], with a tree for each entry. All are row trees or all are index trees; the entries
+    /// of a tree stand together. Each tree is likely to have left the processor's caches, which costs more than all
+    /// the rest: what will be touched is asked for first, a step of all trees at a time.
+    pub fn insert_spread(trees: &[&TreeHandle], entries: &[NewEntry<'_>], txn: &mut Txn) -> Result<usize> {
+        let next = &trees[..trees.len().min(MAX_LEAVES)];
+        next.iter().for_each(|tree| tree.shared.approach());
+        next.iter().for_each(|tree| tree.shared.approach_behind());
+        for step in Approach::ALL {
+            next.iter().for_each(|tree| step.take(&tree.shared.tree));
         }
-        self.check(self.kind())?;
-        if entries.first().is_none_or(|(key, value)| key.len() + value.len() > MAX_BYTES) {
-            return Ok(0);
-        }
-        let mut place = Place::new();
-        loop {
-            let step = Scratch::lent(|scratch| {
-                let (store, writer) = (&*txn.engine.store, &mut txn.writer);
-                store.pool.run(|| match writer {
-                    Some(w) => Attempt { tree: self, place: &mut place, scratch }.run(store, w, entries),
-                    None => Ok(Step::Start),
-                })
-            })?;
-            match step {
-                Step::Done(n) => {
-                    if self.kind() == TreeKind::Row {
-                        self.count_inserted(n as u64);
-                    }
-                    self.shared.count_entries(n as u64);
-                    return Ok(n);
-                }
-                Step::Start => txn.start_writing()?,
-                Step::Extend => txn.extend_undo()?,
+        insert_first(Trees::Each(trees), entries, txn)
+    }
+}
+
+fn insert_first(trees: Trees<'_>, entries: &[NewEntry<'_>], txn: &mut Txn) -> Result<usize> {
+    txn.check_active()?;
+    if txn.options.read_only {
+        return Err(EngineError::ReadOnly);
+    }
+    let Some((key, value)) = entries.first() else { return Ok(0) };
+    let first = trees.of(0);
+    first.check(first.kind())?;
+    if key.len() + value.len() > MAX_BYTES {
+        return Ok(0);
+    }
+    let mut place = Place::new();
+    loop {
+        let step = Scratch::lent(|scratch| {
+            let (store, writer) = (&*txn.engine.store, &mut txn.writer);
+            store.pool.run(|| match writer {
+                Some(w) => Attempt { trees, kind: first.kind(), place: &mut place, scratch }.run(store, w, entries),
+                None => Ok(Step::Start),
+            })
+        })?;
+        match step {
+            Step::Done(n) => {
+                trees.count(n);
+                return Ok(n);
             }
+            Step::Start => txn.start_writing()?,
+            Step::Extend => txn.extend_undo()?,
         }
     }
 }
@@ -119,21 +189,22 @@ impl TreeHandle {
 }
 
 struct Attempt<'a> {
-    tree: &'a TreeHandle,
+    trees: Trees<'a>,
+    kind: TreeKind,
     place: &'a mut Place,
     scratch: &'a mut Scratch,
 }
 
 impl Attempt<'_> {
     fn run(&mut self, store: &Store, w: &mut Writer, entries: &[NewEntry<'_>]) -> std::result::Result<Step, Stop> {
-        let (tree, id, tail, last) = (self.tree, w.id, w.tail.page, w.last);
+        let (trees, kind, id, tail, last) = (self.trees, self.kind, w.id, w.tail.page, w.last);
         let mut mtr = store.pool.mtr()?;
         let mut leaves = Vec::new();
         let mut end = self.latch(&mut mtr, id, entries, &mut leaves)?;
         // A gap that lies in a further leaf may have been locked since the first leaf was latched. Whoever locks one
         // from here on sees what is inserted.
-        if !self.tree.is_unlocked() {
-            end = 0;
+        if let Some((first, _)) = leaves.iter().find(|(n, _)| !trees.of(*n).is_unlocked()) {
+            end = *first;
         }
         let Scratch { staged, value, key, .. } = &mut *self.scratch;
         staged.clear();
@@ -141,7 +212,7 @@ impl Attempt<'_> {
         let mut undo: Option<PageRef> = None;
         let (mut leaf, mut leaves) = (None::<Leaf>, leaves.into_iter().peekable());
         for (n, (name, content)) in entries[..end].iter().enumerate() {
-            if key_and_value(tree.kind(), id, (name, content), (key, value)) > MAX_BYTES {
+            if key_and_value(kind, id, (name, content), (key, value)) > MAX_BYTES {
                 break;
             }
             let at = match (&leaf, leaves.next_if(|(first, _)| *first == n)) {
@@ -152,11 +223,11 @@ impl Attempt<'_> {
                 (Some(leaf), None) => leaf.next_here(&mtr, key, value.len()),
             };
             let Some(at) = at else { break };
-            let body = match tree.kind() {
+            let body = match kind {
                 TreeKind::Row => Body::RowInsert { key },
                 TreeKind::Index => Body::IndexInsert { key },
             };
-            let Some(pointer) = records.stage(tree.id(), &body) else {
+            let Some(pointer) = records.stage(trees.of(n).id(), &body) else {
                 match leaf {
                     None => return Ok(Step::Extend),
                     Some(_) => break,
@@ -166,7 +237,7 @@ impl Attempt<'_> {
             if undo.is_none() {
                 undo = Some(mtr.latch(tail)?);
             }
-            if tree.kind() == TreeKind::Row {
+            if kind == TreeKind::Row {
                 let header = RowHeader { writer: id, undo: pointer, flags: RowFlags::default() };
                 value[..ROW_HEADER].copy_from_slice(&header.encode());
             }
@@ -193,33 +264,34 @@ impl Attempt<'_> {
     where
         Self: 'p,
     {
-        let shared = &self.tree.shared;
         let Scratch { value, key, .. } = &mut *self.scratch;
-        let (most, sought) = match self.tree.kind() {
-            TreeKind::Row => (1, 1),
-            TreeKind::Index => (MAX_LEAVES, MAX_SOUGHT),
-        };
+        let (most, sought) = self.trees.most();
         for (n, (name, content)) in entries.iter().enumerate().take(sought) {
-            if key_and_value(self.tree.kind(), id, (name, content), (key, value)) > MAX_BYTES {
-                break;
+            if key_and_value(self.kind, id, (name, content), (key, value)) > MAX_BYTES {
+                return Ok(n);
             }
+            let tree = self.trees.of(n);
             let leaf = match leaves.is_empty() {
                 true => {
-                    let first = Leaf::for_run(&shared.tree, mtr, key, value.len(), self.place)?;
-                    if first.found() || !self.tree.is_unlocked() {
+                    let first = Leaf::for_run(&tree.shared.tree, mtr, key, value.len(), self.place)?;
+                    if first.found() || !tree.is_unlocked() {
                         return Ok(0);
                     }
                     Some(first)
                 }
-                false if self.place.is_below_end(key) => continue,
-                false if leaves.len() == most => break,
-                false => Leaf::beside(&shared.tree, mtr, key, value.len(), self.place),
+                false if self.trees.goes_on(n) && self.place.is_below_end(key) => continue,
+                false if leaves.len() == most || tree.check(self.kind).is_err() => return Ok(n),
+                false => Leaf::beside(&tree.shared.tree, mtr, key, value.len(), self.place),
             };
             // The bounds are not those of the last leaf any more.
             let Some(leaf) = leaf else { return Ok(n) };
             leaves.push((n, leaf));
         }
-        Ok(entries.len())
+        Ok(match self.trees {
+            // Those that were not looked at are bounded by the last leaf.
+            Trees::One(_) => entries.len(),
+            Trees::Each(_) => entries.len().min(sought),
+        })
     }
 }
 

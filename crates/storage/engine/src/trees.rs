@@ -141,6 +141,22 @@ impl TreeShared {
         self.rows[gannet_base::slot::current() % STRIPES].0.fetch_add((1 << NET_BITS) + n, Relaxed);
     }
 
+    /// Asks the processor for what an insert touches of this.
+    #[inline]
+    pub(crate) fn approach(&self) {
+        gannet_base::prefetch(&self.tree, 0..size_of::<Tree>());
+        gannet_base::prefetch(&self.barred, 0..1);
+        gannet_base::prefetch(&self.uses, 0..size_of::<Uses>());
+        gannet_base::prefetch(&self.rows[gannet_base::slot::current() % STRIPES], 0..8);
+    }
+
+    /// As [`TreeShared::approach`], a step later: of what hangs on this.
+    #[inline]
+    pub(crate) fn approach_behind(&self) {
+        self.locks.approach();
+        self.uses.approach();
+    }
+
     /// Counts so many entries that were inserted at once.
     pub(crate) fn count_entries(&self, n: u64) {
         let word = ((n << NET_BITS) as i64).wrapping_add(n as i64);

@@ -85,6 +85,14 @@ impl Uses {
         }
     }
 
+    /// Asks the processor for the line of the thread that was the first.
+    #[inline]
+    pub(crate) fn approach(&self) {
+        if let Some(first) = self.first.get() {
+            gannet_base::prefetch(&*first.line, 0..size_of::<Alone>());
+        }
+    }
+
     pub(crate) fn sum(&self) -> TreeUses {
         let Some(first) = self.first.get() else { return TreeUses::default() };
         let more = self.more.get().into_iter();

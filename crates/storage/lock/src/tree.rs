@@ -69,6 +69,15 @@ impl TreeLocks {
         self.records.load(Acquire) == 0
     }
 
+    /// Asks the processor for the counters.
+    #[inline]
+    pub fn approach(&self) {
+        gannet_base::prefetch(
+            self,
+            std::mem::offset_of!(TreeLocks, records)..std::mem::offset_of!(TreeLocks, gaps) + 8,
+        );
+    }
+
     /// True when no gap of this tree is locked. One load, under the leaf's exclusive latch.
     #[inline]
     pub fn no_gaps(&self) -> bool {

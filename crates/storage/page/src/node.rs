@@ -269,6 +269,13 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
         SPACE.saturating_sub(self.free_space())
     }
 
+    /// What a search, and an insert of a short entry, will touch behind the header: slots, of which the upper half is
+    /// enough for an ascending key, and the end of the heap.
+    pub fn insert_touches(self) -> [std::ops::Range<usize>; 2] {
+        let (count, heap) = (self.count(), self.0.u16_at(HEAP) as usize);
+        [SLOTS + SLOT * (count / 2)..SLOTS + SLOT * (count + 1), heap.saturating_sub(128)..heap]
+    }
+
     /// Position of the last insert and the run's length: > 0 ascending, < 0 descending.
     pub fn insert_run(self) -> (Option<usize>, i16) {
         let last = self.0.u16_at(LAST) as usize;

@@ -7,7 +7,7 @@
 use super::rows::{insert_entries, insert_entry};
 use crate::changes::{Images, RowWriter};
 use crate::{codec, error::from_engine};
-use gannet_engine::{Insert, NewEntry};
+use gannet_engine::{EngineError, Insert, NewEntry, TreeHandle, Txn};
 use gannet_schema::{Index, Table};
 use gannet_types::{Result, Value};
 use std::ops::Range;
@@ -32,12 +32,14 @@ pub(crate) fn insert_spread(rows: &[Placed<'_>], to: &mut RowWriter<'_>) -> Resu
     let mark = to.mark();
     let (mut bytes, mut key) = (Vec::with_capacity(64 * rows.len()), Vec::new());
     let mut stored = Vec::with_capacity(rows.len());
+    // All parts write rows and keys alike, and what one of them needs for that is in the caches.
+    let Some(any) = rows.first().map(|placed| placed.part) else { return Ok(true) };
     for (row, placed) in rows.iter().enumerate() {
-        codec::new_row_key(placed.part, placed.values, to.txn, &mut key)?;
+        codec::new_row_key(any, placed.values, to.txn, &mut key)?;
         let from = bytes.len();
         bytes.extend_from_slice(&key);
         let middle = bytes.len();
-        codec::encode_row(placed.part, placed.values, &mut bytes)?;
+        codec::encode_row(any, placed.values, &mut bytes)?;
         stored.push(Stored { row, key: from..middle, content: middle..bytes.len() });
     }
     stored.sort_by(|a, b| {
@@ -53,14 +55,19 @@ pub(crate) fn insert_spread(rows: &[Placed<'_>], to: &mut RowWriter<'_>) -> Resu
             (rows[group[0].row].part, range)
         })
     };
-    for (part, range) in groups() {
-        if !insert_rows(part, &entries[range], to)? {
-            return Ok(false);
-        }
+    let trees: Result<Vec<&TreeHandle>> = stored.iter().map(|s| codec::row_tree(rows[s.row].part, to.txn)).collect();
+    if groups().any(|(_, range)| entries[range].windows(2).any(|two| two[0].0 == two[1].0))
+        || !insert_rows(&trees?, &entries, to)?
+    {
+        return Ok(false);
     }
-    let indexes = rows.first().map_or(0, |row| row.part.indexes.len());
-    for number in 0..indexes {
-        for (part, range) in groups().filter(|(part, _)| part.clustered != Some(number)) {
+    for number in (0..any.indexes.len()).filter(|number| any.clustered != Some(*number)) {
+        if any.indexes[number].is_ordered() && !any.indexes[number].unique() {
+            let keyed = stored.iter().zip(&entries).map(|(s, e)| (e.0, &rows[s.row]));
+            insert_in_order(any, number, keyed.collect(), to.txn)?;
+            continue;
+        }
+        for (part, range) in groups() {
             let keyed = stored[range.clone()].iter().zip(&entries[range]).map(|(s, e)| (e.0, &rows[s.row].values));
             if !insert_into_index(part, number, keyed, to)? {
                 return Ok(false);
@@ -75,21 +82,39 @@ pub(crate) fn insert_spread(rows: &[Placed<'_>], to: &mut RowWriter<'_>) -> Resu
     Ok(true)
 }
 
-/// Inserts rows of one part. Each has one undo record, in their order.
-fn insert_rows(part: &Table, entries: &[NewEntry<'_>], to: &mut RowWriter<'_>) -> Result<bool> {
-    if entries.windows(2).any(|two| two[0].0 == two[1].0) {
-        return Ok(false);
-    }
-    let (tree, mut rest) = (codec::row_tree(part, to.txn)?, entries);
-    while let [(key, content), ..] = rest {
-        let n = match tree.insert_run(rest, to.txn).map_err(from_engine)? {
-            0 => match to.txn.insert(tree, key, content).map_err(from_engine)? {
-                Insert::Inserted => 1,
-                Insert::Duplicate => return Ok(false),
-            },
-            n => n,
+/// Inserts rows, each into its tree. Each has one undo record, in their order.
+fn insert_rows(trees: &[&TreeHandle], entries: &[NewEntry<'_>], to: &mut RowWriter<'_>) -> Result<bool> {
+    insert_all(trees, entries, to.txn, |tree, (key, content), txn| {
+        Ok(txn.insert(tree, key, content)? == Insert::Inserted)
+    })
+}
+
+/// Adds the rows' entries to an ordered index whose keys may repeat, in the order of the parts and of the index.
+fn insert_in_order(any: &Table, number: usize, rows: Vec<(&[u8], &Placed<'_>)>, txn: &mut Txn) -> Result<()> {
+    let made = rows.iter().map(|(key, row)| Ok((*row, codec::index_entry(any, number, key, row.values)?)));
+    let mut made = made.collect::<Result<Vec<_>>>()?;
+    made.sort_by(|(a, one), (b, other)| a.number.cmp(&b.number).then_with(|| one.key.cmp(&other.key)));
+    let trees: Result<Vec<_>> = made.iter().map(|(row, _)| codec::index_tree(row.part, number, txn)).collect();
+    let entries: Vec<NewEntry<'_>> = made.iter().map(|(_, entry)| (&entry.key[..], &entry.carried[..])).collect();
+    let single = |tree: &TreeHandle, (key, carried): NewEntry<'_>, txn: &mut Txn| {
+        txn.index_insert(tree, key, carried).map(|()| true)
+    };
+    insert_all(&trees?, &entries, txn, single).map(drop)
+}
+
+/// Inserts what it can together, and the others by `single`, until that one says no.
+fn insert_all(
+    trees: &[&TreeHandle],
+    entries: &[NewEntry<'_>],
+    txn: &mut Txn,
+    single: impl Fn(&TreeHandle, NewEntry<'_>, &mut Txn) -> std::result::Result<bool, EngineError>,
+) -> Result<bool> {
+    let mut put = 0;
+    while put < entries.len() {
+        put += match TreeHandle::insert_spread(&trees[put..], &entries[put..], txn).map_err(from_engine)? {
+            0 if !single(trees[put], entries[put], txn).map_err(from_engine)? => return Ok(false),
+            n => n.max(1),
         };
-        rest = &rest[n..];
     }
     Ok(true)
 }

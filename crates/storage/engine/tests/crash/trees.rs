@@ -83,9 +83,11 @@ impl Tree {
         }
         let entries: Vec<_> = (from..self.entries).map(|i| self.entry(i)).collect();
         let entries: Vec<NewEntry<'_>> = entries.iter().map(|(key, value)| (&key[..], &value[..])).collect();
-        let mut put = 0;
+        let (mut put, each) = (0, vec![handle; entries.len()]);
+        let spread = rnd(2) == 0;
         while put < entries.len() {
-            match handle.insert_run(&entries[put..], t)? {
+            let rest = &entries[put..];
+            match if spread { TreeHandle::insert_spread(&each[put..], rest, t)? } else { handle.insert_run(rest, t)? } {
                 0 => {
                     self.put(t, handle, from + put as u32)?;
                     put += 1;
