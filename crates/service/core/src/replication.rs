@@ -68,6 +68,16 @@ pub struct RelayLog {
 /// What a statement has to say besides: notes.
 pub type Notes = Vec<SqlError>;
 
+/// With whom START REPLICA signs in at the source, where that is not what CHANGE REPLICATION SOURCE TO says. It is
+/// never stored.
+#[derive(Clone, Default)]
+pub struct Login {
+    /// The user.
+    pub user: Option<String>,
+    /// The password.
+    pub password: Option<String>,
+}
+
 /// The replica's side of replication: channels, each of which follows a server. A statement is about the channel that
 /// it names; error 3074 where there is none of that name. Without a name it is about all of them, unless it says
 /// something that is only about one (error 3079 where there are several).
@@ -77,9 +87,15 @@ pub trait Replicas: Send + Sync {
     fn change(&self, channel: Option<&str>, options: &[(Ident, ReplicationValue)]) -> Result<()>;
     /// CHANGE REPLICATION FILTER: names and values as they are written. Errors 1210, 1235, 3085.
     fn change_filter(&self, channel: Option<&str>, rules: &[(Ident, Vec<Box<str>>)]) -> Result<()>;
-    /// START REPLICA, with what stands behind UNTIL. Errors 1200, 1235, 1277, 3079; note 3083 where they run, and 1279
-    /// where UNTIL is about an applier that is not started.
-    fn start(&self, channel: Option<&str>, threads: Threads, until: &[(Ident, ReplicationValue)]) -> Result<Notes>;
+    /// START REPLICA, with what stands behind UNTIL, and the account for this time. Errors 1200, 1235, 1277, 1763,
+    /// 3079; note 3083 where they run, and 1279 where UNTIL is about an applier that is not started.
+    fn start(
+        &self,
+        channel: Option<&str>,
+        threads: Threads,
+        until: &[(Ident, ReplicationValue)],
+        account: Login,
+    ) -> Result<Notes>;
     /// STOP REPLICA; returns when they have ended. Note 3084 where they do not run.
     fn stop(&self, channel: Option<&str>, threads: Threads) -> Result<Notes>;
     /// RESET REPLICA; `all`: the source is forgotten too. Error 3081 while it runs.
@@ -90,6 +106,8 @@ pub trait Replicas: Send + Sync {
     fn status(&self, channel: Option<&str>) -> Result<Vec<Row>>;
     /// The relay logs of a channel, oldest first. Errors 3074, 3079.
     fn relay_logs(&self, channel: Option<&str>) -> Result<Vec<RelayLog>>;
+    /// FLUSH RELAY LOGS: the next event that is received begins another file. Error 3074.
+    fn flush_relay_logs(&self, channel: Option<&str>) -> Result<()>;
     /// Rows of a table.
     fn rows(&self, of: Table) -> Vec<Row>;
 }

@@ -15,7 +15,7 @@ use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, Ordering};
 use gannet_core::Core;
 use gannet_core::accounts::Account;
-use gannet_core::replication::{Notes, RelayLog, Row, Table, Threads};
+use gannet_core::replication::{Login, Notes, RelayLog, Row, Table, Threads};
 use gannet_core::vars::Live;
 use gannet_engine::{Isolation, TxnOptions, commit_gate};
 use gannet_exec::error::from_engine;
@@ -61,6 +61,8 @@ pub(crate) struct Channel {
     pub(crate) relay: Relay,
     /// Ends the connection to the source.
     pub(crate) ender: Mutex<Option<Ender>>,
+    /// With whom the receiver signs in, until it is started again.
+    account: Mutex<Login>,
     filter: Mutex<Arc<Filter>>,
     receiver: Task,
     applier: Task,
@@ -109,6 +111,7 @@ impl Channel {
             status: Mutex::default(),
             relay: Relay::open(core, name),
             ender: Mutex::new(None),
+            account: Mutex::default(),
             filter: Mutex::new(Arc::new(all.clone())),
             receiver: Task::default(),
             applier: Task::default(),
@@ -261,7 +264,11 @@ impl Channel {
     fn run_receiver(self: Arc<Self>) {
         let mut attempts = 0;
         loop {
-            let before = self.status.lock().received;
+            let before = {
+                let mut status = self.status.lock();
+                status.attempt = attempts + 1;
+                status.received
+            };
             let fault = match self.receive() {
                 Ok(()) => Fault::Stopped,
                 Err(fault) => fault,
@@ -322,7 +329,11 @@ impl Channel {
 
     /// Receives until the source ends the log.
     fn receive(&self) -> std::result::Result<(), Fault> {
-        let source = self.source().and_then(|it| it.ok_or_else(|| sql_err!(BadReplica))).map_err(Fault::Refused)?;
+        let found = self.source().and_then(|it| it.ok_or_else(|| sql_err!(BadReplica)));
+        let mut source = found.map_err(Fault::Refused)?;
+        let Login { user, password } = self.account.lock().clone();
+        source.user = user.unwrap_or(source.user);
+        source.password = password.unwrap_or(source.password);
         let mut position = self.position().map_err(Fault::Refused)?;
         position = position.prepared(|branch| self.core.branches.list().contains(branch));
         if let Some((file, at)) = self.relay.received() {
@@ -492,7 +503,7 @@ impl Channel {
     }
 
     /// START REPLICA. Error 1200 without a source.
-    pub(crate) fn start(self: &Arc<Self>, threads: Threads, until: &Until) -> Result<Notes> {
+    pub(crate) fn start(self: &Arc<Self>, threads: Threads, until: &Until, account: &Login) -> Result<Notes> {
         let source = self.source()?.filter(|s| !s.host.is_empty()).ok_or_else(|| sql_err!(BadReplica))?;
         let runs = self.running();
         let mut begins =
@@ -509,6 +520,9 @@ impl Channel {
         let applier = if begins.applier { *until == Until::Stopped } else { source.started.applier && runs.applier };
         let started = Threads { receiver: runs.receiver || begins.receiver, applier };
         self.store(&[(Kept::Source, Some(Source { started, ..source }.encode()))])?;
+        if begins.receiver {
+            *self.account.lock() = account.clone();
+        }
         if begins.applier && self.relay.is_damaged() {
             // What they have is asked for again.
             begins.receiver |= runs.receiver;

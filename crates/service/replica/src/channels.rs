@@ -5,7 +5,7 @@ use crate::filter::Filter;
 use crate::until::Until;
 use gannet_base::sync::Mutex;
 use gannet_core::Core;
-use gannet_core::replication::{Notes, RelayLog, Replicas, Row, Table, Threads};
+use gannet_core::replication::{Login, Notes, RelayLog, Replicas, Row, Table, Threads};
 use gannet_engine::{Isolation, TxnOptions};
 use gannet_exec::error::from_engine;
 use gannet_parser::ast::{Ident, ReplicationValue};
@@ -136,14 +136,24 @@ impl Replicas for Channels {
         channels.iter().try_for_each(|it| it.change_filter(rules, channel.is_some()))
     }
 
-    fn start(&self, channel: Option<&str>, threads: Threads, until: &[(Ident, ReplicationValue)]) -> Result<Notes> {
+    fn start(
+        &self,
+        channel: Option<&str>,
+        threads: Threads,
+        until: &[(Ident, ReplicationValue)],
+        account: Login,
+    ) -> Result<Notes> {
         let until = Until::parse(until)?;
-        if channel.is_none() && until != Until::Stopped && self.list.lock().len() > 1 {
+        let own = account.user.is_some() || account.password.is_some();
+        if own && !threads.receiver {
+            return Err(sql_err!(SqlThreadWithAccount));
+        }
+        if channel.is_none() && (own || until != Until::Stopped) && self.list.lock().len() > 1 {
             return Err(sql_err!(ReplicaMultipleChannelsCmd));
         }
         let mut notes = Notes::new();
         for channel in self.configured(channel)? {
-            notes.extend(channel.start(threads, &until)?);
+            notes.extend(channel.start(threads, &until, &account)?);
         }
         Ok(notes)
     }
@@ -193,6 +203,11 @@ impl Replicas for Channels {
             [one] => Ok(one.relay_logs()),
             _ => Err(sql_err!(ReplicaMultipleChannelsCmd)),
         }
+    }
+
+    fn flush_relay_logs(&self, channel: Option<&str>) -> Result<()> {
+        self.named(channel)?.iter().for_each(|channel| channel.relay.end_file());
+        Ok(())
     }
 
     fn rows(&self, of: Table) -> Vec<Row> {

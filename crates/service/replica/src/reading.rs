@@ -39,8 +39,30 @@ fn fault(e: Error) -> Fault {
         }
         Error::Server { code: code @ (1045 | 1227 | 1130), message, .. } => Fault::Refused(unreadable(code, &message)),
         Error::Server { code, message, .. } => Fault::Source(unreadable(code, &message)),
-        e => Fault::Source(unreadable(2003, &e)),
+        e => Fault::Source(SqlError::signal(LOST, *b"HY000", unreadable(LOST, &e).message())),
     }
+}
+
+/// Numbers of MySQL's client library: there is no server, and there is none any more.
+const NO_SERVER: u16 = 2003;
+const LOST: u16 = 2013;
+
+/// There is no connection, as MySQL says it: under the number of what is wrong. It is tried again, whatever it is: an
+/// account may be made meanwhile.
+fn unconnected(e: Error, shared: &Channel, source: &Source) -> Fault {
+    let place = format!("{}:{}", source.host, source.port);
+    let (number, message) = match e {
+        Error::Server { code, message, .. } => (code, message),
+        Error::Io(e) => (NO_SERVER, format!("Can't connect to MySQL server on '{place}' ({e})")),
+        Error::Protocol(what) => (LOST, what.to_owned()),
+    };
+    let (user, attempt) = (&source.user, shared.status.lock().attempt);
+    let Source { retries, retry_s, .. } = source;
+    let text = format!(
+        "Error connecting to source '{user}@{place}'. This was attempt {attempt}/{retries}, with a delay of {retry_s} \
+         seconds between attempts. Message: {message}"
+    );
+    Fault::Source(SqlError::signal(number, *b"HY000", text))
 }
 
 fn unreadable(code: u16, e: &dyn std::fmt::Display) -> SqlError {
@@ -88,7 +110,7 @@ impl Reading {
             ..Options::default()
         };
         let connected = Connection::connect_ended(&source.host, source.port, &options);
-        let (mut c, ender) = connected.map_err(fault)?;
+        let (mut c, ender) = connected.map_err(|e| unconnected(e, shared, source))?;
         *shared.ender.lock() = Some(ender);
         if shared.is_stopping() {
             return Err(Fault::Stopped);

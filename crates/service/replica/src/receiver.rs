@@ -92,7 +92,7 @@ impl<'c> Receiver<'c> {
         match header.kind {
             kind::HEARTBEAT | kind::HEARTBEAT_V2 => {
                 self.channel.status.lock().heartbeat();
-                return Ok(());
+                return self.go_on();
             }
             kind::ROTATE => {
                 let to = Rotate::decode(event.body).map_err(damaged)?;
@@ -111,9 +111,16 @@ impl<'c> Receiver<'c> {
             }
             _ => {}
         }
+        self.go_on()?;
         let ends = self.ends(&event)?;
         self.put(bytes)?;
         if ends { self.ended(&header) } else { Ok(()) }
+    }
+
+    /// Begins another file between transactions, if FLUSH RELAY LOGS has asked for one.
+    fn go_on(&mut self) -> Result<(), Fault> {
+        let between = self.transaction.is_none() && !self.inside && self.log.is_some();
+        if between && self.channel.relay.is_ended() { self.begin_file() } else { Ok(()) }
     }
 
     /// An event ends a transaction, by the grammar of the log.

@@ -61,6 +61,8 @@ struct State {
     asked: Place,
     /// What is in them cannot be read.
     damaged: bool,
+    /// The last one goes no further.
+    ended: bool,
     /// Counts the index's states.
     indexed: u64,
     /// The applier, and the receiver.
@@ -184,6 +186,7 @@ impl Relay {
             let mut state = self.state.lock();
             state.files.push_back(Written { number, size });
             state.whole = Place { number, at: size };
+            state.ended = false;
             state.indexed += 1;
             state.readers.drain(..).for_each(|w| w.wake());
         }
@@ -314,6 +317,15 @@ impl Relay {
 
     pub(crate) fn is_damaged(&self) -> bool {
         self.state.lock().damaged
+    }
+
+    /// The last file ends, with the transaction that is received.
+    pub(crate) fn end_file(&self) {
+        self.state.lock().ended = true;
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        self.state.lock().ended
     }
 
     /// The applier looks again.

@@ -56,6 +56,8 @@ pub(crate) struct Status {
     /// They run.
     pub(crate) receives: bool,
     pub(crate) applies: bool,
+    /// Which attempt to follow this is, since something was received.
+    pub(crate) attempt: u64,
     /// The source sends.
     pub(crate) connected: bool,
     /// And asks for acknowledgements.

@@ -56,6 +56,9 @@ impl Session {
                     if all {
                         self.server.log.reopen()?;
                         logs::flush_binary_logs(self)?;
+                        if let Some(replicas) = self.server.replicas() {
+                            replicas.flush_relay_logs(None)?;
+                        }
                     }
                 }
                 FlushTarget::Privileges => {
@@ -91,7 +94,7 @@ impl Session {
                     locks::lock_tables_explicitly(self, &names.iter().map(lock).collect::<Vec<_>>())?;
                 }
                 FlushTarget::BinaryLogs => logs::flush_binary_logs(self)?,
-                FlushTarget::RelayLogs(_) => return Err(SqlError::unsupported("FLUSH of relay logs")),
+                FlushTarget::RelayLogs(channel) => super::replicas::flush_relay_logs(self, channel.as_deref())?,
                 FlushTarget::Other(words) => {
                     let words: Vec<&str> = words.iter().map(|w| &*w.text).collect();
                     let flushed = matches!(*words, [what] if super::virt::flush_statistics(&self.state, what));

@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::reply::Done;
-use gannet_core::replication::{Replicas, Threads};
+use gannet_core::replication::{Login, Replicas, Threads};
 use gannet_parser::ast::{Ident, Replication};
 use gannet_types::{Result, SqlError, sql_err};
 use std::sync::Arc;
@@ -28,15 +28,19 @@ pub(crate) fn replication(session: &mut Session, statement: &Replication) -> Res
             }
         }
         Replication::Replica { start, threads, until, credentials, channel, all } => {
-            if !credentials.is_empty() {
-                return Err(SqlError::unsupported("START REPLICA with an account"));
-            }
+            let account = login(credentials)?;
             let channel = channel.as_deref().filter(|_| !all);
             let replica = replica(session)?;
             let is = |name: &str| threads.iter().any(|t| t.text.eq_ignore_ascii_case(name));
             let named = Threads { receiver: is("IO_THREAD") || is("RELAY_THREAD"), applier: is("SQL_THREAD") };
             let threads = if named.is_none() { Threads::BOTH } else { named };
-            if *start { replica.start(channel, threads, until)? } else { replica.stop(channel, threads)? }
+            let readable = account.password.is_some() && session.entry.tls.get().is_none();
+            let mut notes = if readable { vec![sql_err!(InsecurePlainText)] } else { Vec::new() };
+            notes.extend(match start {
+                true => replica.start(channel, threads, until, account)?,
+                false => replica.stop(channel, threads)?,
+            });
+            notes
         }
         Replication::ChangeFilter { rules, channel } => {
             replica(session)?.change_filter(channel.as_deref(), rules)?;
@@ -47,6 +51,24 @@ pub(crate) fn replication(session: &mut Session, statement: &Replication) -> Res
     };
     notes.iter().for_each(|note| session.note(note));
     Ok(Done::default())
+}
+
+/// The account of START REPLICA.
+fn login(credentials: &[(Ident, Box<str>)]) -> Result<Login> {
+    let mut account = Login::default();
+    for (name, value) in credentials {
+        match &*name.text.to_ascii_uppercase() {
+            "USER" => account.user = Some(value.to_string()),
+            "PASSWORD" => account.password = Some(value.to_string()),
+            other => return Err(SqlError::unsupported(format_args!("START REPLICA {other}"))),
+        }
+    }
+    Ok(account)
+}
+
+/// FLUSH RELAY LOGS.
+pub(crate) fn flush_relay_logs(session: &Session, channel: Option<&str>) -> Result<()> {
+    replica(session)?.flush_relay_logs(channel)
 }
 
 /// RESET REPLICA.

@@ -199,6 +199,69 @@ fn relay_logs_go_and_come_again() {
     assert!(files(&mut q).is_empty(), "{:?}", files(&mut q));
 }
 
+#[test]
+fn a_flush_begins_another_file() {
+    let s = source();
+    let mut c = s.connect();
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "CREATE TABLE d.t (a INT)");
+    let following = Following::start(without_log);
+    let mut q = following.r.connect();
+    // Nothing is received, so no file is written.
+    run(&mut q, "FLUSH RELAY LOGS");
+    assert_eq!(error(&mut q, "FLUSH RELAY LOGS FOR CHANNEL 'other'"), 3074);
+    run(&mut q, "SET GLOBAL relay_log_purge = 0");
+    change(&mut q, &s, "SOURCE_LOG_FILE = 'binlog.000001', SOURCE_LOG_POS = 4");
+    run(&mut q, "START REPLICA");
+    for n in 1..4 {
+        run(&mut c, &format!("INSERT INTO d.t VALUES ({n})"));
+        received(&mut c, &mut q);
+        let before = files(&mut q).len();
+        run(&mut q, "FLUSH RELAY LOGS FOR CHANNEL ''");
+        run(&mut c, &format!("INSERT INTO d.t VALUES ({n})"));
+        run(&mut c, "INSERT INTO d.t VALUES (0)");
+        received(&mut c, &mut q);
+        assert_eq!(files(&mut q).len(), before + 1);
+    }
+    same(&mut c, &mut q, "SELECT a, COUNT(*) FROM d.t GROUP BY a ORDER BY a");
+}
+
+#[test]
+fn a_start_names_an_account_for_this_time() {
+    let s = source();
+    let mut c = s.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT)",
+        "CREATE USER copy@'%' IDENTIFIED BY 'secret'",
+        "GRANT REPLICATION SLAVE ON *.* TO copy@'%'",
+    ] {
+        run(&mut c, sql);
+    }
+    let following = Following::start(without_log);
+    let mut q = following.r.connect();
+    change(&mut q, &s, "SOURCE_AUTO_POSITION = 1, SOURCE_USER = 'nobody', SOURCE_CONNECT_RETRY = 1");
+    assert_eq!(error(&mut q, "START REPLICA SQL_THREAD USER = 'copy'"), 1763);
+    assert_eq!(error(&mut q, "START REPLICA USER = 'copy' DEFAULT_AUTH = 'x'"), 1235);
+    assert_eq!(running(&mut q), "No No");
+    run(&mut q, "START REPLICA USER = 'copy' PASSWORD = 'wrong'");
+    wait(&mut q, "Last_IO_Errno", "1045");
+    let error = status(&mut q, "Last_IO_Error");
+    assert!(error.starts_with("Error connecting to source 'copy@127.0.0.1:"), "{error}");
+    assert!(error.contains("with a delay of 1 seconds between attempts. Message: Access denied for user"), "{error}");
+    // It is tried again.
+    assert_eq!(status(&mut q, "Replica_IO_Running"), "Connecting");
+    run(&mut q, "STOP REPLICA");
+    assert_eq!(warned(&mut q, "START REPLICA USER = 'copy' PASSWORD = 'secret'"), ["1759"]);
+    run(&mut c, "INSERT INTO d.t VALUES (1)");
+    same(&mut c, &mut q, "SELECT * FROM d.t");
+    assert_eq!(one(&mut q, "SELECT User_name FROM mysql.slave_master_info"), "nobody");
+    // The next start goes back to what is stored.
+    run(&mut q, "STOP REPLICA");
+    run(&mut q, "START REPLICA");
+    wait(&mut q, "Last_IO_Errno", "1045");
+}
+
 fn in_a_directory(o: &mut ServerOptions) {
     with_log(o);
     o.set(Live::RelayLog, VarValue::text("later/relay"));

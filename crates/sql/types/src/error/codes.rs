@@ -346,7 +346,6 @@ errors! {
     1435 "HY000" TrgInWrongSchema "Trigger in wrong schema";
     1436 "HY000" StackOverrunNeedMore "Thread stack overrun:  {} bytes used of a {} byte stack, and {} bytes needed.  Use 'mysqld --thread_stack=#' to specify a bigger stack.";
     1437 "42000" TooLongBody "Routine body for '{}' is too long";
-    1438 "HY000" WarnCantDropDefaultKeycache "Cannot drop default keycache";
     1439 "42000" TooBigDisplaywidth "Display width out of range for column '{}' (max = {})";
     1440 "XAE08" XaerDupid "XAER_DUPID: The XID already exists";
     1441 "22008" DatetimeFunctionOverflow "Datetime function: {} field overflow";
@@ -535,6 +534,7 @@ errors! {
     1759 "HY000" InsecurePlainText "Sending passwords in plain text without SSL/TLS is extremely insecure.";
     1760 "HY000" InsecureChangeSource "Storing MySQL user name or password information in the connection metadata repository is not secure and is therefore not recommended. Please consider using the USER and PASSWORD connection options for START REPLICA; see the 'START REPLICA Syntax' in the MySQL Manual for more information.";
     1761 "23000" ForeignDuplicateKeyWithChildInfo "Foreign key constraint for table '{}', record '{}' would lead to a duplicate entry in table '{}', key '{}'";
+    1763 "HY000" SqlThreadWithAccount "Setting authentication options is not possible when only the Replica SQL Thread is being started.";
     1765 "HY000" VariableNotSettableInSfOrTrigger "The system variable {} cannot be set in stored functions or triggers.";
     1766 "HY000" VariableNotSettableInTransaction "The system variable {} cannot be set when there is an ongoing transaction.";
     1767 "HY000" GtidNextIsNotInGtidNextList "The system variable @@SESSION.GTID_NEXT has the value {}, which is not listed in @@SESSION.GTID_NEXT_LIST.";
