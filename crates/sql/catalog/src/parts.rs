@@ -97,11 +97,16 @@ pub fn finish_parts(edit: &mut Edit<'_>, pending: PendingParts) -> CatalogResult
 }
 
 /// Exchanges a part's trees with those of a table that has the same columns and indexes. The counters of both are
-/// beyond all numbers of both afterwards.
-pub fn exchange_part(edit: &mut Edit<'_>, table: &Arc<Table>, part: usize, other: &Arc<Table>) -> CatalogResult<()> {
-    let Some(parts) = &table.partitions else { return Ok(()) };
+/// beyond all numbers of both afterwards. Returns the next version of the table with parts.
+pub fn exchange_part(
+    edit: &mut Edit<'_>,
+    table: &Arc<Table>,
+    part: usize,
+    other: &Arc<Table>,
+) -> CatalogResult<Arc<Table>> {
+    let Some(parts) = &table.partitions else { return Ok(table.clone()) };
     let mut trees = parts.shared().trees.to_vec();
-    let Some(place) = trees.get_mut(part) else { return Ok(()) };
+    let Some(place) = trees.get_mut(part) else { return Ok(table.clone()) };
     let own = PartTrees { row: other.row_tree, indexes: other.indexes.iter().map(|i| i.tree).collect() };
     let theirs = std::mem::replace(place, own);
     let engine = edit.catalog.engine().clone();
@@ -130,9 +135,9 @@ pub fn exchange_part(edit: &mut Edit<'_>, table: &Arc<Table>, part: usize, other
             counter.counter_raise(next.1.saturating_sub(1))?;
         }
     }
-    edit.replace_table(table, table_after)?;
+    let after = edit.replace_table(table, table_after)?;
     edit.replace_table(other, other_after)?;
-    Ok(())
+    Ok(after)
 }
 
 /// Figures of trees that nobody has looked at.

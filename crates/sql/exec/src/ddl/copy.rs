@@ -169,6 +169,11 @@ impl<'t> Spreading<'t> {
         if self.kept.get(part as usize) == Some(&true) {
             return Err(crate::place::misplaced(self.table));
         }
+        self.put(part, key, row)
+    }
+
+    /// Takes a row of this part.
+    pub(super) fn put(&mut self, part: u32, key: &[u8], row: &[u8]) -> Result<()> {
         self.key.clear();
         self.key.extend_from_slice(&part.to_be_bytes());
         self.key.extend_from_slice(key);

@@ -117,7 +117,7 @@ fn verbs(
         }
         "REBUILD" => {
             let pending = sql(begin_parts(edit, old, of, kept))?;
-            refill(pending, edit, cx)?;
+            refill(pending, None, edit, cx)?;
             Ok(0)
         }
         other => {
@@ -129,14 +129,14 @@ fn verbs(
 }
 
 /// Copies the rows of the parts that do not stay into the new ones, and finishes. Error 1526 for a row without a part
-/// among them.
-fn refill(pending: PendingParts, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<u64> {
+/// among them. `into`: all of them into this part, with new hidden ids.
+fn refill(pending: PendingParts, into: Option<u32>, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<u64> {
     let engine = edit.txn().engine().clone();
     let table = pending.table.clone();
     let fresh: Vec<usize> = (0..table.indexes.len()).filter(|i| Some(*i) != table.clustered).collect();
     let mut spreading = Spreading::begin(edit, &table, fresh)?;
     spreading.keep(&pending.kept);
-    let mut rows = 0;
+    let (mut rows, mut key) = (0, Vec::new());
     for part in pending.leaving() {
         let from = pending.old.part(part)?.trees(&engine).map_err(from_engine)?.row.clone();
         let reader = edit.reader(&pending.old).map_err(from_catalog)?;
@@ -145,7 +145,13 @@ fn refill(pending: PendingParts, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -
         while let Some(entry) = scan.next().map_err(from_engine)? {
             rows += 1;
             look_up(rows)?;
-            spreading.row(entry.key, entry.value, edit, cx)?;
+            match into {
+                None => spreading.row(entry.key, entry.value, edit, cx)?,
+                Some(part) => {
+                    codec::new_row_key(&table, &[], edit.txn(), &mut key)?;
+                    spreading.put(part, &key, entry.value)?;
+                }
+            }
         }
     }
     spreading.finish(edit, cx)?;
@@ -211,7 +217,7 @@ fn add(
     let leaves = origins(&next, &kept);
     let pending = sql(begin_parts(edit, old, next, leaves))?;
     if hashed {
-        return refill(pending, edit, cx).map(|_| 0);
+        return refill(pending, None, edit, cx).map(|_| 0);
     }
     sql(finish_parts(edit, pending))?;
     Ok(0)
@@ -237,7 +243,7 @@ fn coalesce(
     let next = Partitioning { partitions: of.partitions[..left].into(), count_written: true, ..of };
     let leaves = vec![None; next.leaves()];
     let pending = sql(begin_parts(edit, old, next, leaves))?;
-    refill(pending, edit, cx).map(|_| 0)
+    refill(pending, None, edit, cx).map(|_| 0)
 }
 
 fn reorganize(
@@ -295,7 +301,7 @@ fn reorganize(
     kept.extend((last + 1..of.partitions.len()).map(Some));
     let leaves = origins(&next, &kept);
     let pending = sql(begin_parts(edit, old, next, leaves))?;
-    refill(pending, edit, cx).map(|_| 0)
+    refill(pending, None, edit, cx).map(|_| 0)
 }
 
 fn exchange(
@@ -338,8 +344,20 @@ fn exchange(
     if validate {
         validate_rows(old, part as u32, &other, edit, cx)?;
     }
-    sql(exchange_part(edit, old, part, &other))?;
+    let after = sql(exchange_part(edit, old, part, &other))?;
+    if after.has_hidden_key() {
+        number_anew(&after, part, edit, cx)?;
+    }
     Ok(0)
+}
+
+/// Gives the rows of a part other hidden ids. Those of a table that came by EXCHANGE are numbers of that table, which
+/// rows of other parts may have, too, and a row is known by its id in whichever part it is.
+fn number_anew(old: &Arc<Table>, part: usize, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
+    let Some(parts) = &old.partitions else { return Ok(()) };
+    let kept = (0..parts.len()).map(|n| (n != part).then_some(n)).collect();
+    let pending = sql(begin_parts(edit, old, parts.definition().clone(), kept))?;
+    refill(pending, Some(part as u32), edit, cx).map(drop)
 }
 
 /// Error 1737 for a row of the table that does not belong into the part, 1526 for one that belongs into none.
