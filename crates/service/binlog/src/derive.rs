@@ -158,8 +158,10 @@ impl Deriver {
     }
 
     fn next_free(&self) -> u64 {
-        let mut number = self.executed.first_free(&self.source);
-        while self.reserved.contains(&number) || self.executed.contains(&self.source, number) {
+        let first = self.executed.first_free(&self.source);
+        let mut number = first;
+        // The first is not executed.
+        while self.reserved.contains(&number) || number > first && self.executed.contains(&self.source, number) {
             number += 1;
         }
         number
@@ -181,15 +183,26 @@ impl Deriver {
     pub fn group(&mut self, payload: &[u8], xid: u64, out: &mut Vec<u8>) -> Result<Derived, DecodeError> {
         let mut r = Reader::new(payload);
         let head = Head::decode(&mut r)?;
+        self.group_behind(&head, r, xid, out)
+    }
+
+    /// The same of what lies behind the head.
+    pub fn group_behind(
+        &mut self,
+        head: &Head,
+        r: Reader<'_>,
+        xid: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<Derived, DecodeError> {
         let first = if head.items > 0 { Some(Item::decode(&mut r.clone())?) } else { None };
         let first = first.map(|item| (item.kind, item.timestamp));
-        let last = self.dependencies.of_group(&head, r, self.sequence + 1);
+        let last = self.dependencies.of_group(head, r, self.sequence + 1);
         if head.compressed && head.frame == Frame::Rows {
-            return self.packed((&head, last), first, r, xid, out);
+            return self.packed((head, last), first, r, xid, out);
         }
-        let derived = self.begin_behind((&head, last), first, out);
-        self.items(&head, r, out)?;
-        self.end_group(&head, xid, out);
+        let derived = self.begin_behind((head, last), first, out);
+        self.items(head, r, out)?;
+        self.end_group(head, xid, out);
         Ok(derived)
     }
 

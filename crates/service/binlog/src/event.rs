@@ -15,6 +15,7 @@
 //! log event".
 
 use gannet_base::{DecodeError, Reader};
+use std::sync::LazyLock;
 
 /// The first bytes of a file.
 pub const MAGIC: [u8; 4] = [0xfe, b'b', b'i', b'n'];
@@ -243,7 +244,9 @@ fn checksum_of_description(bytes: &[u8]) -> usize {
 
 /// CRC-32 of an event without its checksum. A format description's is that of a closed file.
 fn checksum_over(event: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
+    /// A new one asks for the processor's abilities.
+    static NEW: LazyLock<crc32fast::Hasher> = LazyLock::new(crc32fast::Hasher::new);
+    let mut hasher = NEW.clone();
     match event.first_chunk::<HEADER>() {
         Some(header) if header[4] == kind::FORMAT_DESCRIPTION => {
             let mut header = *header;

@@ -119,10 +119,17 @@ impl Head {
         };
         let own = if self.gtid.is_some() { OWN_GTID } else { 0 };
         let file = if self.file.is_some() { SPILLED } else { 0 };
-        let mut w = Writer::new(out);
         let linked = if self.linked { LINKED } else { 0 };
         let bits = frame | own | file | linked | if self.compressed { COMPRESSED } else { 0 };
-        w.u8(GROUP).u8(bits).u32(self.thread_id).u64(self.committed_us).u64(self.bytes).u32(self.items);
+        // In one piece: each commit has it.
+        let mut front = [0; HEAD];
+        (front[0], front[1]) = (GROUP, bits);
+        front[2..6].copy_from_slice(&self.thread_id.to_le_bytes());
+        front[6..14].copy_from_slice(&self.committed_us.to_le_bytes());
+        front[14..22].copy_from_slice(&self.bytes.to_le_bytes());
+        front[22..].copy_from_slice(&self.items.to_le_bytes());
+        out.extend_from_slice(&front);
+        let mut w = Writer::new(out);
         if let Some((uuid, number)) = self.gtid {
             w.bytes(&uuid.0).u64(number);
         }
@@ -133,7 +140,8 @@ impl Head {
 
     /// Reads it; the items follow.
     pub fn decode(r: &mut Reader<'_>) -> Result<Head, DecodeError> {
-        let [kind, bits] = r.array()?;
+        let front: [u8; HEAD] = r.array()?;
+        let [kind, bits, rest @ ..] = front;
         if kind != GROUP || bits & !(OWN_GTID | DEFINITION | PREPARED | SPILLED | COMPRESSED | LINKED) != 0 {
             return Err(r.invalid("group of the binary log"));
         }
@@ -143,7 +151,8 @@ impl Head {
             PREPARED => Frame::Prepared,
             _ => return Err(r.invalid("group of the binary log")),
         };
-        let (thread_id, committed_us, length, items) = (r.u32()?, r.u64()?, r.u64()?, r.u32()?);
+        let mut fixed = Reader::new(&rest);
+        let (thread_id, committed_us, length, items) = (fixed.u32()?, fixed.u64()?, fixed.u64()?, fixed.u32()?);
         let gtid = if bits & OWN_GTID != 0 { Some((Uuid(r.array()?), r.u64()?)) } else { None };
         let file = if bits & SPILLED != 0 { Some(SpilledTo { number: r.u64()?, bytes: r.u64()? }) } else { None };
         let (compressed, linked) = (bits & COMPRESSED != 0, bits & LINKED != 0);

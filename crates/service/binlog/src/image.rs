@@ -77,29 +77,59 @@ impl RowEncoder {
         present: Option<&Columns>,
         out: &mut Vec<u8>,
     ) -> Result<(), Corrupt> {
-        match row.into() {
-            RowRef::Values(row) => {
-                let value = |i: usize| Ok(row.get(i).map_or(ValueRef::Null, Value::as_ref));
-                self.encode_with(value, present, out)
+        match (row.into(), present) {
+            (RowRef::Values(row), None) => self.encode_all(out, |column, out| {
+                match row.get(column.at as usize) {
+                    None | Some(Value::Null) => return Ok(false),
+                    // Most columns: without a detour over a borrowed value.
+                    Some(Value::Int(v)) => column.put_int(*v as u64, out),
+                    Some(Value::Str(text, _)) => column.put_text(text, out),
+                    Some(value) => column.put(value.as_ref(), out),
+                }
+                Ok(true)
+            }),
+            (RowRef::Stored(layout, row), None) => {
+                let row = layout.open(row)?;
+                self.encode_all(out, |column, out| {
+                    match row.get(column.at as usize)? {
+                        ValueRef::Null => return Ok(false),
+                        ValueRef::Int(v) => column.put_int(v as u64, out),
+                        ValueRef::Str(text, _) => column.put_text(text, out),
+                        value => column.put(value, out),
+                    }
+                    Ok(true)
+                })
             }
-            RowRef::Stored(layout, row) => self.encode_with(|i| layout.get(row, i), present, out),
+            (row, Some(present)) => self.encode_some(row, present, out),
         }
     }
 
+    /// `put` appends a column's value; false: it is NULL.
     #[inline]
-    fn encode_with<'a>(
+    fn encode_all(
         &self,
-        value: impl Fn(usize) -> Result<ValueRef<'a>, Corrupt>,
-        present: Option<&Columns>,
         out: &mut Vec<u8>,
+        mut put: impl FnMut(&Column, &mut Vec<u8>) -> Result<bool, Corrupt>,
     ) -> Result<(), Corrupt> {
         let nulls = out.len();
-        let has = |i: usize| present.is_none_or(|columns| columns.has(i));
-        let count = present.map_or(self.columns.len(), |_| (0..self.columns.len()).filter(|i| has(*i)).count());
         // Bits beyond the last column are set.
-        out.resize(nulls + count.div_ceil(8), 0xFF);
-        for (bit, (_, column)) in self.columns.iter().enumerate().filter(|(i, _)| has(*i)).enumerate() {
-            match value(column.at as usize)? {
+        out.resize(nulls + self.columns.len().div_ceil(8), 0xFF);
+        for (at, columns) in self.columns.chunks(8).enumerate() {
+            let mut bits = 0xFF;
+            for (bit, column) in columns.iter().enumerate() {
+                bits ^= u8::from(put(column, out)?) << bit;
+            }
+            out[nulls + at] = bits;
+        }
+        Ok(())
+    }
+
+    fn encode_some(&self, row: RowRef<'_>, present: &Columns, out: &mut Vec<u8>) -> Result<(), Corrupt> {
+        let nulls = out.len();
+        let columns = || self.columns.iter().enumerate().filter(|(i, _)| present.has(*i));
+        out.resize(nulls + columns().count().div_ceil(8), 0xFF);
+        for (bit, (_, column)) in columns().enumerate() {
+            match row.get(column.at as usize)? {
                 ValueRef::Null => {}
                 value => {
                     out[nulls + bit / 8] &= !(1 << (bit % 8));
@@ -113,17 +143,35 @@ impl RowEncoder {
 
 impl Column {
     #[inline]
-    fn put(&self, value: ValueRef<'_>, out: &mut Vec<u8>) {
-        match (self.kind, value) {
-            (ColumnKind::Int(n), ValueRef::Int(v)) => put_le(v as u64, usize::from(n), out),
-            (ColumnKind::Int(n), ValueRef::UInt(v)) => put_le(v, usize::from(n), out),
-            (ColumnKind::VarChar(most), ValueRef::Str(text, _)) => sized(text, if most > 255 { 2 } else { 1 }, out),
-            (ColumnKind::Char(most), ValueRef::Str(text, _)) => {
+    fn put_int(&self, v: u64, out: &mut Vec<u8>) {
+        match self.kind {
+            ColumnKind::Int(n) => put_le(v, usize::from(n), out),
+            kind => gannet_base::check!(false, "a {kind:?} column has an integer"),
+        }
+    }
+
+    #[inline]
+    fn put_text(&self, text: &[u8], out: &mut Vec<u8>) {
+        match self.kind {
+            ColumnKind::VarChar(most) => sized(text, if most > 255 { 2 } else { 1 }, out),
+            ColumnKind::Char(most) => {
                 let pad = self.pad.unwrap_or(b' ');
-                let kept = text.iter().rposition(|b| *b != pad).map_or(0, |i| i + 1);
+                let kept = match text.last() {
+                    Some(last) if *last == pad => text.iter().rposition(|b| *b != pad).map_or(0, |i| i + 1),
+                    _ => text.len(),
+                };
                 sized(&text[..kept], if most > 255 { 2 } else { 1 }, out);
             }
-            (ColumnKind::Blob(n), ValueRef::Str(text, _)) => sized(text, usize::from(n), out),
+            ColumnKind::Blob(n) => sized(text, usize::from(n), out),
+            kind => gannet_base::check!(false, "a {kind:?} column has a text"),
+        }
+    }
+
+    fn put(&self, value: ValueRef<'_>, out: &mut Vec<u8>) {
+        match (self.kind, value) {
+            (_, ValueRef::Int(v)) => self.put_int(v as u64, out),
+            (_, ValueRef::Str(text, _)) => self.put_text(text, out),
+            (ColumnKind::Int(n), ValueRef::UInt(v)) => put_le(v, usize::from(n), out),
             (ColumnKind::Json(n), ValueRef::Json(stored)) => {
                 let start = out.len();
                 out.resize(start + usize::from(n), 0);
@@ -160,6 +208,7 @@ impl Column {
     }
 }
 
+#[inline]
 fn sized(bytes: &[u8], n: usize, out: &mut Vec<u8>) {
     match n {
         1 => out.push(bytes.len() as u8),

@@ -190,6 +190,12 @@ fn rows_are_mariadbs() {
                 layout.encode_values(row, &mut stored).unwrap();
                 encoder.encode(RowRef::Stored(&layout, &stored), None, &mut image).unwrap();
                 assert!(image == body[from..], "{row:?}");
+                // As if columns were chosen.
+                for form in [RowRef::Values(row), RowRef::Stored(&layout, &stored)] {
+                    image.clear();
+                    encoder.encode(form, Some(&Columns::all(row.len())), &mut image).unwrap();
+                    assert!(image == body[from..], "{row:?}");
+                }
             }
         }
         assert_eq!(body, event.body, "{change:?}");

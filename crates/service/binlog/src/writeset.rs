@@ -69,6 +69,37 @@ impl Width {
     }
 }
 
+impl Width {
+    /// Where the bytes of a value at `at` begin and end.
+    #[inline]
+    fn place(self, images: &[u8], at: usize) -> Option<(usize, usize)> {
+        Some(match self {
+            Width::Fixed(n) => (at, at + n),
+            Width::Said(1) => (at + 1, at + 1 + usize::from(*images.get(at)?)),
+            Width::Said(n) => {
+                let said = images.get(at..at + n)?;
+                let length = said.iter().rev().fold(0, |v, b| v << 8 | usize::from(*b));
+                (at + n, at + n + length)
+            }
+        })
+    }
+}
+
+/// Whether the first `n` bits are set, and no others.
+fn has_all(bits: &[u8], n: usize) -> bool {
+    let Some((last, whole)) = bits.split_last() else { return false };
+    bits.len() == n.div_ceil(8)
+        && whole.iter().all(|bits| *bits == 0xFF)
+        && u32::from(*last) == (1 << (n - 8 * whole.len())) - 1
+}
+
+/// Whether one of the first `n` bits is set.
+fn any_null(nulls: &[u8], n: usize) -> bool {
+    let Some((last, whole)) = nulls.split_last() else { return false };
+    let unused = 8 * nulls.len() - n;
+    whole.iter().any(|bits| *bits != 0) || last << unused != 0
+}
+
 /// The keys of a table.
 #[derive(Clone, Debug)]
 pub struct Keys {
@@ -377,11 +408,21 @@ impl Seen {
 
 /// Where an image that begins there has its columns; gives where it ends.
 fn locate(images: &[u8], at: usize, widths: &[Width], has: &[u8], found: &mut Vec<Found>) -> Option<usize> {
-    found.clear();
-    found.reserve(widths.len());
     let present = has.iter().map(|bits| bits.count_ones() as usize).sum::<usize>();
     let nulls = images.get(at..at + present.div_ceil(8))?;
     let (mut at, mut bit) = (at + nulls.len(), 0);
+    let all = widths.len();
+    if has_all(has, all) && !any_null(nulls, all) {
+        // Most images.
+        found.resize(all, Found::Null);
+        for (place, width) in found.iter_mut().zip(widths) {
+            let (from, to) = width.place(images, at)?;
+            *place = Found::At(from as u32, to as u32);
+            at = to;
+        }
+        return (at <= images.len()).then_some(at);
+    }
+    found.clear();
     for (i, width) in widths.iter().enumerate() {
         if has.get(i / 8)? >> (i % 8) & 1 == 0 {
             found.push(Found::Absent);
@@ -393,20 +434,67 @@ fn locate(images: &[u8], at: usize, widths: &[Width], has: &[u8], found: &mut Ve
             found.push(Found::Null);
             continue;
         }
-        let length = match *width {
-            Width::Fixed(n) => n,
-            Width::Said(1) => {
-                at += 1;
-                usize::from(*images.get(at - 1)?)
-            }
-            Width::Said(n) => {
-                let said = images.get(at..at + n)?;
-                at += n;
-                said.iter().rev().fold(0, |v, b| v << 8 | usize::from(*b))
-            }
-        };
-        found.push(Found::At(at as u32, (at + length) as u32));
-        at += length;
+        let (from, to) = width.place(images, at)?;
+        found.push(Found::At(from as u32, to as u32));
+        at = to;
     }
     (at <= images.len()).then_some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Found, Width, any_null, has_all, locate};
+
+    /// Column by column.
+    fn slow(images: &[u8], widths: &[Width], nulls: usize) -> Option<(usize, Vec<Found>)> {
+        let (mut at, mut found) = (widths.len().div_ceil(8), Vec::new());
+        for (i, width) in widths.iter().enumerate() {
+            if nulls >> i & 1 == 1 {
+                found.push(Found::Null);
+                continue;
+            }
+            let (from, to) = width.place(images, at)?;
+            found.push(Found::At(from as u32, to as u32));
+            at = to;
+        }
+        (at <= images.len()).then_some((at, found))
+    }
+
+    #[test]
+    fn columns_are_found_with_and_without_null() {
+        let mut found = Vec::new();
+        for n in [1, 3, 7, 8, 9, 16, 17] {
+            let kinds = [Width::Fixed(4), Width::Said(1), Width::Said(2), Width::Fixed(0), Width::Said(4)];
+            let widths: Vec<Width> = (0..n).map(|i| kinds[i % kinds.len()]).collect();
+            let has: Vec<u8> = (0..n.div_ceil(8)).map(|b| (0..8).map(|i| u8::from(8 * b + i < n) << i).sum()).collect();
+            assert!(has_all(&has, n) && !has_all(&has, n + 1) && !has_all(&has, n - 1));
+            for nulls in [0, 1, 1 << (n - 1), (1 << n) - 1] {
+                // Bits beyond the last column are set.
+                let bits = (nulls | usize::MAX << n).to_le_bytes();
+                let mut image = bits[..n.div_ceil(8)].to_vec();
+                assert_eq!(any_null(&image, n), nulls != 0);
+                for (i, width) in widths.iter().enumerate().filter(|(i, _)| nulls >> i & 1 == 0) {
+                    let length = [i as u8, 0, 0, 0];
+                    match *width {
+                        Width::Fixed(n) => image.extend_from_slice(&[9; 4][..n]),
+                        Width::Said(n) => {
+                            image.extend_from_slice(&length[..n]);
+                            image.extend_from_slice(&[8; 20][..i]);
+                        }
+                    }
+                }
+                let (end, places) = slow(&image, &widths, nulls).unwrap();
+                assert_eq!((locate(&image, 0, &widths, &has, &mut found), &found), (Some(end), &places));
+                assert_eq!(end, image.len());
+                for len in 0..image.len() {
+                    assert_eq!(locate(&image[..len], 0, &widths, &has, &mut found), None, "{len} of {end} bytes");
+                }
+                // One column less.
+                let mut fewer = has.clone();
+                fewer[0] &= !1;
+                locate(&image, 0, &widths, &fewer, &mut found);
+                assert!(found.first().is_none_or(|f| *f == Found::Absent));
+            }
+        }
+    }
 }

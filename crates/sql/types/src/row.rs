@@ -274,6 +274,40 @@ impl Shape {
     }
 }
 
+/// A payload, and what it was written with.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredRow<'a> {
+    layout: &'a RowLayout,
+    shape: &'a Shape,
+    wide: bool,
+    payload: &'a [u8],
+}
+
+impl<'a> StoredRow<'a> {
+    /// As [`RowLayout::get`].
+    #[inline]
+    pub fn get(&self, col: usize) -> Result<ValueRef<'a>, Corrupt> {
+        let StoredRow { layout, shape, wide, payload } = *self;
+        let Some(column) = shape.columns.get(col) else { return Err(Corrupt::Column) };
+        if is_null(column, payload)? {
+            return Ok(ValueRef::Null);
+        }
+        match column.kind {
+            Kind::Str => {
+                let bytes = shape.variable(payload, wide, column.place as usize).ok_or(SHORT)?;
+                Ok(ValueRef::Str(bytes, column.collation))
+            }
+            Kind::I32 => {
+                let bytes = payload.get(column.place as usize..).and_then(|b| b.first_chunk()).ok_or(SHORT)?;
+                Ok(ValueRef::Int(i64::from(i32::from_le_bytes(*bytes))))
+            }
+            Kind::Json => Ok(ValueRef::Json(shape.variable(payload, wide, column.place as usize).ok_or(SHORT)?)),
+            Kind::Absent => layout.default(col),
+            _ => fixed(column, payload.get(column.place as usize..).ok_or(SHORT)?),
+        }
+    }
+}
+
 impl Kind {
     /// Kind and fixed width; 0 for variable columns.
     fn of(ty: &SqlType) -> (Kind, usize) {
@@ -357,24 +391,14 @@ impl RowLayout {
     /// The value of column `col`. Errors for bytes that are no row of this layout; never panics.
     #[inline]
     pub fn get<'a>(&'a self, payload: &'a [u8], col: usize) -> Result<ValueRef<'a>, Corrupt> {
+        self.open(payload)?.get(col)
+    }
+
+    /// A payload of which several columns are read.
+    #[inline]
+    pub fn open<'a>(&'a self, payload: &'a [u8]) -> Result<StoredRow<'a>, Corrupt> {
         let (shape, wide) = self.shape(payload)?;
-        let Some(column) = shape.columns.get(col) else { return Err(Corrupt::Column) };
-        if is_null(column, payload)? {
-            return Ok(ValueRef::Null);
-        }
-        match column.kind {
-            Kind::Str => {
-                let bytes = shape.variable(payload, wide, column.place as usize).ok_or(SHORT)?;
-                Ok(ValueRef::Str(bytes, column.collation))
-            }
-            Kind::I32 => {
-                let bytes = payload.get(column.place as usize..).and_then(|b| b.first_chunk()).ok_or(SHORT)?;
-                Ok(ValueRef::Int(i64::from(i32::from_le_bytes(*bytes))))
-            }
-            Kind::Json => Ok(ValueRef::Json(shape.variable(payload, wide, column.place as usize).ok_or(SHORT)?)),
-            Kind::Absent => self.default(col),
-            _ => fixed(column, payload.get(column.place as usize..).ok_or(SHORT)?),
-        }
+        Ok(StoredRow { layout: self, shape, wide, payload })
     }
 
     /// Puts a value in the place of the one that a payload has; false: not in place, for it takes another number of

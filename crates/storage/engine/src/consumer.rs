@@ -287,6 +287,9 @@ impl Consumer {
     pub fn poll(&mut self) -> Result<Option<Committed>> {
         let mut passed = self.follower.at();
         loop {
+            if self.due.is_none() && self.follower.epoch() == self.epoch {
+                self.follower.pass_changes();
+            }
             let Some((epoch, record)) = self.follower.next()? else {
                 self.pass()?;
                 return Ok(None);

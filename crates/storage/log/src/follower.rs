@@ -11,8 +11,8 @@ use gannet_base::sync::atomic::Ordering::SeqCst;
 use gannet_runtime::{AlignedBuf, Unpark, Wait, park, waker};
 
 use crate::core::Core;
-use crate::format::{EpochStart, HEADER, RecordKind, block_down, block_up};
-use crate::reader::{Record, RecordAt, find_record};
+use crate::format::{EpochStart, HEADER, MAX_PAYLOAD, RecordKind, block_down, block_up, record_bytes, unword};
+use crate::reader::{Record, RecordAt, find_record, header};
 use crate::{LogError, Retention};
 
 /// Bytes read at once, at most, where there are so many. A megabyte was not measurably faster.
@@ -29,6 +29,8 @@ pub struct Follower {
     low: u64,
     high: u64,
     own: u64,
+    /// So far the log is durable, as when it was last asked.
+    durable: u64,
     _following: Following,
 }
 
@@ -57,7 +59,7 @@ impl Follower {
         let core = retention.core().clone();
         core.recent.enter();
         let bytes = AlignedBuf::zeroed(0);
-        Ok(Follower { retention, at, epoch, bytes, low, high: low, own: low, _following: Following(core) })
+        Ok(Follower { retention, at, epoch, bytes, low, high: low, own: low, durable: 0, _following: Following(core) })
     }
 
     /// The place in the log that is kept.
@@ -96,6 +98,15 @@ impl Follower {
         }
     }
 
+    /// Passes over changes of pages that are at hand, for whoever waits for none of them.
+    pub fn pass_changes(&mut self) {
+        while let Some(met) = self.at_hand()
+            && met.kind == RecordKind::Mtr
+        {
+            self.at = met.end;
+        }
+    }
+
     /// Waits until more is durable; false when no more will be: the log is closed or poisoned, or the task was
     /// interrupted. [`LogError::CutOff`] when the place is lost.
     pub fn wait(&self) -> Result<bool, LogError> {
@@ -123,7 +134,12 @@ impl Follower {
     /// Goes over the next record; over the boundary between two incarnations too.
     fn step(&mut self) -> Result<Option<Met>, LogError> {
         loop {
+            if let Some(met) = self.at_hand() {
+                self.at = met.end;
+                return Ok(Some(met));
+            }
             let durable = self.retention.core().durable().get();
+            self.durable = durable;
             if self.at >= durable {
                 return Ok(None);
             }
@@ -143,6 +159,20 @@ impl Follower {
                 }
             }
         }
+    }
+
+    /// The next record, where all of it is in the buffer, is known to be durable, and is what was appended: most are.
+    #[inline]
+    fn at_hand(&self) -> Option<Met> {
+        let start = self.at;
+        let end = self.high.min(self.durable);
+        if start < self.own.max(self.low) || start + HEADER as u64 > end || self.epoch != self.retention.core().epoch {
+            return None;
+        }
+        let (word, _) = header(self.bytes.get((start - self.low) as usize..)?.first_chunk::<HEADER>()?);
+        let (kind, len) = unword(word);
+        let met = Met { start, kind: RecordKind::from_u8(kind)?, len, end: start + record_bytes(len) };
+        (len <= MAX_PAYLOAD && met.end <= end).then_some(met)
     }
 
     /// The record at `at`, if it is one of `epoch`.

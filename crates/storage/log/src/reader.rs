@@ -115,7 +115,7 @@ impl Window {
 
 /// First word and checksum of a record's header.
 #[inline]
-fn header(bytes: &[u8]) -> (u32, u32) {
+pub(crate) fn header(bytes: &[u8]) -> (u32, u32) {
     let word = |i: usize| u32::from_le_bytes([bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]]);
     (word(0), word(4))
 }

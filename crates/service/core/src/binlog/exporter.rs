@@ -318,11 +318,13 @@ impl Exporter {
                     // The files were lost, or never there: what the log has begins one.
                     self.next_file(Due { lsn: self.lsn, time: 0, started: false })?;
                 }
-                let head = Head::decode(&mut Reader::new(&committed.payload)).map_err(other)?;
+                let mut items = Reader::new(&committed.payload);
+                let head = Head::decode(&mut items).map_err(other)?;
                 let thread = head.thread_id;
                 let derived = match head.file {
                     None => {
-                        self.deriver.group(&committed.payload, committed.lsn.get(), &mut self.out).map_err(other)?
+                        let xid = committed.lsn.get();
+                        self.deriver.group_behind(&head, items, xid, &mut self.out).map_err(other)?
                     }
                     Some(file) => self.take_spilled(committed, &head, file)?,
                 };
