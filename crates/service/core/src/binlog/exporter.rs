@@ -187,9 +187,9 @@ impl Exporter {
     /// Takes up the files that are there, as the state has them: what lies behind is cut off, and derived again.
     fn take_up(&mut self, now: &Settings) -> io::Result<()> {
         let state = &self.state;
-        let index: Vec<u64> = self.names.load_index()?.into_iter().filter(|n| *n <= state.number).collect();
+        let listed = self.names.load_index()?;
         let mut files = Vec::new();
-        for number in index {
+        for number in listed.iter().copied().filter(|n| *n <= state.number) {
             let front = self.names.front(number)?;
             let path = self.names.path(number);
             let last = number == state.number;
@@ -216,7 +216,14 @@ impl Exporter {
             return Err(io::Error::new(io::ErrorKind::NotFound, what));
         }
         self.names.remove_others(|n| files.iter().any(|f| f.number == n))?;
-        self.names.store_index(files.iter().map(|f| f.number))?;
+        if files.len() != listed.len() {
+            match self.names.store_index(files.iter().map(|f| f.number)) {
+                // What it lists too much is passed over at a start, too. A server whose disk is full has to start, so
+                // that somebody can make room.
+                Err(e) if e.kind() == io::ErrorKind::StorageFull => {}
+                stored => stored?,
+            }
+        }
         let mut shared = self.log.shared.lock();
         (shared.files, shared.executed, shared.lsn) = (files, state.executed.clone(), state.lsn);
         shared.foreign = state.foreign.clone();
