@@ -267,13 +267,20 @@ impl Attempt<'_> {
         let Scratch { value, key, .. } = &mut *self.scratch;
         let (most, sought) = self.trees.most();
         for (n, (name, content)) in entries.iter().enumerate().take(sought) {
-            if key_and_value(self.kind, id, (name, content), (key, value)) > MAX_BYTES {
+            let (key, len) = match self.kind {
+                TreeKind::Row => (*name, ROW_HEADER + content.len()),
+                TreeKind::Index => {
+                    key_and_value(self.kind, id, (name, content), (key, value));
+                    (&key[..], value.len())
+                }
+            };
+            if key.len() + len > MAX_BYTES {
                 return Ok(n);
             }
             let tree = self.trees.of(n);
             let leaf = match leaves.is_empty() {
                 true => {
-                    let first = Leaf::for_run(&tree.shared.tree, mtr, key, value.len(), self.place)?;
+                    let first = Leaf::for_run(&tree.shared.tree, mtr, key, len, self.place)?;
                     if first.found() || !tree.is_unlocked() {
                         return Ok(0);
                     }
@@ -281,7 +288,7 @@ impl Attempt<'_> {
                 }
                 false if self.trees.goes_on(n) && self.place.is_below_end(key) => continue,
                 false if leaves.len() == most || tree.check(self.kind).is_err() => return Ok(n),
-                false => Leaf::beside(&tree.shared.tree, mtr, key, value.len(), self.place),
+                false => Leaf::beside(&tree.shared.tree, mtr, key, len, self.place),
             };
             // The bounds are not those of the last leaf any more.
             let Some(leaf) = leaf else { return Ok(n) };

@@ -273,7 +273,9 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
     /// enough for an ascending key, and the end of the heap.
     pub fn insert_touches(self) -> [std::ops::Range<usize>; 2] {
         let (count, heap) = (self.count(), self.0.u16_at(HEAP) as usize);
-        [SLOTS + SLOT * (count / 2)..SLOTS + SLOT * (count + 1), heap.saturating_sub(128)..heap]
+        // The search begins at the last slot of the lower half.
+        let middle = (count / 2).saturating_sub(1);
+        [SLOTS + SLOT * middle..SLOTS + SLOT * (count + 1), heap.saturating_sub(128)..heap]
     }
 
     /// Position of the last insert and the run's length: > 0 ascending, < 0 descending.
