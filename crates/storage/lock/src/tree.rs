@@ -72,10 +72,8 @@ impl TreeLocks {
     /// Asks the processor for the counters.
     #[inline]
     pub fn approach(&self) {
-        gannet_base::prefetch(
-            self,
-            std::mem::offset_of!(TreeLocks, records)..std::mem::offset_of!(TreeLocks, gaps) + 8,
-        );
+        gannet_base::prefetch(&self.records, 0..8);
+        gannet_base::prefetch(&self.gaps, 0..8);
     }
 
     /// True when no gap of this tree is locked. One load, under the leaf's exclusive latch.
