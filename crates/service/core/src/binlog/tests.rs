@@ -287,3 +287,25 @@ fn crashes_take_nothing_from_readers() {
     }
     assert!(files > to as usize - from as usize, "hardly any file has begun: {files}");
 }
+
+/// Somebody has to be able to make room.
+#[test]
+fn it_opens_on_a_full_disk() {
+    let disk = SimDisk::new();
+    let life = |full: bool, numbers: std::ops::Range<u64>| {
+        let room = disk.clone();
+        Sim::new(1).disk(&disk).run(move || {
+            room.set_capacity(full.then(|| room.used()));
+            let (engine, tree, log) = open(1);
+            room.set_capacity(None);
+            for n in numbers {
+                assert!(log.wait_for(commit(&engine, &tree, &log, n).unwrap()));
+            }
+            drop(tree);
+            engine.shutdown().unwrap();
+            log.join();
+        });
+    };
+    life(false, 1..20);
+    life(true, 20..22);
+}
