@@ -291,6 +291,10 @@ impl Print for CastType {
 
 impl Print for Call {
     fn print(&self, sql: &mut Sql) {
+        // Behind a comparison these words begin a quantified subquery.
+        let word = |w: &str| self.name.text.eq_ignore_ascii_case(w);
+        let quantifies = self.schema.is_none() && (word("any") || word("some"));
+        sql.flag(quantifies, "(");
         if let Some(schema) = &self.schema {
             sql.p(schema).s(".").p(&self.name);
         } else if self.not_builtin || !is_plain(&self.name.text) {
@@ -305,7 +309,7 @@ impl Print for Call {
                 sql.s(" AS ").name(&name.0);
             }
         }
-        sql.s(")");
+        sql.s(")").flag(quantifies, ")");
     }
 }
 
