@@ -128,10 +128,7 @@ pub(crate) fn fixed<'p>(expr: &'p Expr, cx: &mut Cx<'_, 'p>) -> Option<Value> {
 }
 
 /// A value that is computed ahead of its use: `None`, and nothing is told, where that fails or warns.
-pub(crate) fn quietly<'p>(
-    cx: &mut Cx<'_, 'p>,
-    compute: impl FnOnce(&mut Cx<'_, 'p>) -> Result<Value>,
-) -> Option<Value> {
+pub(crate) fn quietly<'p, T>(cx: &mut Cx<'_, 'p>, compute: impl FnOnce(&mut Cx<'_, 'p>) -> Result<T>) -> Option<T> {
     let (warned, total, told) = (cx.warnings.mark(), cx.warnings.total(), cx.shared.told());
     let value = compute(cx);
     if value.is_ok() && cx.warnings.total() == total && cx.shared.told() == told {

@@ -5,6 +5,7 @@
 
 mod append;
 pub mod batch;
+mod bound;
 mod calls;
 pub mod changes;
 pub mod check;

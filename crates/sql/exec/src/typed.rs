@@ -1,48 +1,20 @@
 //! Loops over columns of DECIMAL and DATE: comparison with constants, and sums, differences and products of exact
-//! numbers.
+//! numbers; and comparisons of single values with constants, for scans.
 //!
 //! They return what the evaluation row by row returns, or nothing, and the caller then evaluates row by row. They
 //! return nothing for what their types leave open (a value of another type in the column, an invalid date), and for
 //! results out of range, whose error names the expression.
 
 use crate::batch::{Batch, Column};
+use crate::bound::{Bound, Test, is_real};
 use crate::compare::holds;
 use crate::context::Cx;
-use crate::eval::{constant_date, fixed};
+use crate::eval::{constant_date, fixed, quietly};
 use gannet_functions::{FunctionDef, Kernel};
 use gannet_plan::expr::{CompareOp, Comparison, Expr, ExprKind};
 use gannet_types::convert::arith::{ArithOp, Domain, arith_type};
-use gannet_types::temporal::DateFlags;
-use gannet_types::{Date, Decimal, ErrorCode, Result, TypeId, Value, ValueRef};
+use gannet_types::{Decimal, ErrorCode, Result, TypeId, Value, ValueRef};
 use std::cmp::Ordering;
-
-/// A constant, as a loop compares with it.
-enum Bound {
-    Decimal(Decimal),
-    /// A day, and how that day's midnight compares with the constant: one with a time of day is behind it.
-    Day(Date, Ordering),
-}
-
-impl Bound {
-    /// `Err`: not for this loop; `Ok(None)`: NULL.
-    #[inline]
-    fn order_of(&self, value: ValueRef<'_>) -> std::result::Result<Option<Ordering>, ()> {
-        match (self, value) {
-            (_, ValueRef::Null) => Ok(None),
-            (Bound::Decimal(bound), ValueRef::Decimal(v)) => Ok(Some(v.cmp(bound))),
-            (Bound::Decimal(bound), ValueRef::Int(v)) => Ok(Some(Decimal::from_i64(v).cmp(bound))),
-            // Every month has 28 days; what is later may be no date.
-            (Bound::Day(day, at_midnight), ValueRef::Date(v)) if v.day() <= 28 || is_real(v) => {
-                Ok(Some(v.cmp(day).then(*at_midnight)))
-            }
-            _ => Err(()),
-        }
-    }
-}
-
-fn is_real(d: Date) -> bool {
-    DateFlags::LAX.accepts(d.year(), d.month(), d.day())
-}
 
 /// `1999-12-31`: text that is read as a date without any warning.
 fn is_plain_date(text: &[u8]) -> bool {
@@ -54,6 +26,7 @@ fn is_plain_date(text: &[u8]) -> bool {
 fn bound<'p>(by: Comparison, column: &Expr, other: &'p Expr, cx: &mut Cx<'_, 'p>) -> Result<Option<Bound>> {
     let Some(value) = fixed(other, cx) else { return Ok(None) };
     Ok(match (by, &value) {
+        (Comparison::Integer, Value::Int(n)) => Some(Bound::Int(*n)),
         (Comparison::Decimal, Value::Decimal(d)) => Some(Bound::Decimal(*d)),
         (Comparison::Decimal, Value::Int(n)) => Some(Bound::Decimal(Decimal::from_i64(*n))),
         (Comparison::Datetime, Value::Date(_) | Value::DateTime(..) | Value::Str(..))
@@ -82,6 +55,38 @@ fn column_of<'b>(expr: &Expr, batch: &'b Batch) -> Option<&'b Column> {
     match &expr.kind {
         ExprKind::Column(n) if expr.ty.id == TypeId::Decimal || expr.ty.id == TypeId::Date => {
             Some(&batch.columns[*n as usize])
+        }
+        _ => None,
+    }
+}
+
+/// The conditions that `filter` begins with, as far as they compare a column with a constant: those behind them are not
+/// evaluated for rows that fail these.
+pub(crate) fn leading_tests<'p>(filter: &'p Expr, cx: &mut Cx<'_, 'p>) -> Vec<Test> {
+    let conditions = match &filter.kind {
+        ExprKind::And(conditions) => &conditions[..],
+        _ => std::slice::from_ref(filter),
+    };
+    conditions.iter().map_while(|condition| tests(condition, cx)).flatten().collect()
+}
+
+fn tests<'p>(condition: &'p Expr, cx: &mut Cx<'_, 'p>) -> Option<Vec<Test>> {
+    let mut test = |by, column: &Expr, op, other: &'p Expr| {
+        let ExprKind::Column(n) = column.kind else { return None };
+        let bound = quietly(cx, |cx| bound(by, column, other, cx))??;
+        Some(Test { column: n as usize, op, bound })
+    };
+    match &condition.kind {
+        ExprKind::Compare { op, by, args } => {
+            let [left, right] = &**args;
+            Some(vec![match left.kind {
+                ExprKind::Column(_) => test(*by, left, *op, right)?,
+                _ => test(*by, right, op.swapped(), left)?,
+            }])
+        }
+        ExprKind::Between { by, negated: false, args } => {
+            let [column, low, high] = &**args;
+            Some(vec![test(*by, column, CompareOp::Ge, low)?, test(*by, column, CompareOp::Le, high)?])
         }
         _ => None,
     }

@@ -19,7 +19,7 @@ use crate::{
     codec,
     context::Cx,
     error::from_engine,
-    eval, padding, vector,
+    eval, padding, typed, vector,
 };
 use gannet_engine::{
     Cut, Direction, Isolation, KeyRange, LockMode, Place, Read, ReadMode, RowBuf, Scan, ScanOptions, TreeHandle,
@@ -337,13 +337,21 @@ impl<'p> TreeScan<'p> {
     }
 
     fn is_full(&self, batch: &Batch) -> bool {
-        batch.rows >= self.rows.min(self.want) || self.reader.taken > BATCH_BYTES
+        batch.rows + self.failed() >= self.rows.min(self.want) || self.reader.taken > BATCH_BYTES
+    }
+
+    /// Rows of the batch at hand that were read and not taken.
+    fn failed(&self) -> usize {
+        self.late.as_ref().map_or(0, |late| late.failed)
     }
 
     /// Takes entries of the open scan until the batch is full. True when the range is exhausted.
     fn fill(&mut self, table: &'p Table, batch: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let Some(mut scan) = self.open.take() else { return Ok(true) };
         let secondary = self.secondary(table);
+        if let (Some(late), Some(filter)) = (&mut self.late, &self.scan.filter) {
+            late.prepare(|| typed::leading_tests(filter, cx));
+        }
         // Entries that are candidates only: the row decides, and the index covers nothing.
         let verify = scan.must_verify();
         let mut read = 0u64;
@@ -578,6 +586,7 @@ impl<'p> Operator<'p> for TreeScan<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
         self.idle = self.open.take().or(self.idle.take());
         (self.at, self.rows) = (0, FIRST_ROWS);
+        self.late.iter_mut().for_each(Late::begins);
         let table = self.table(cx);
         let index = self.scan.index.map(|i| i as usize);
         let (empty, zone) = (Batch::one_empty_row(), &cx.shared.settings.time_zone);
@@ -658,7 +667,7 @@ impl<'p> Operator<'p> for TreeScan<'p> {
                 break;
             }
         }
-        if batch.rows == 0 {
+        if batch.rows + self.failed() == 0 {
             self.spare = Some(batch);
             return Ok(None);
         }

@@ -1,7 +1,9 @@
 //! Late columns: of a scan from end to end whose filter passes few rows, the columns that the filter does not look at
-//! are taken from the rows that have passed it.
+//! are taken from the rows that have passed it. Rows that fail the conditions that the filter begins with are not taken
+//! at all, where these compare a column with a constant.
 
 use crate::batch::Batch;
+use crate::bound::Test;
 use gannet_plan::expr::ExprKind;
 use gannet_plan::physical::{Access, LockStrength, ROW_ID, TableScan};
 use gannet_schema::Table;
@@ -11,11 +13,17 @@ use gannet_types::{Result, SqlError};
 pub(super) struct Late {
     /// Which delivered columns the filter looks at.
     early: Box<[bool]>,
+    /// There are others.
+    some: bool,
     /// The rows as they are stored, one behind the other, and where each ends.
     rows: Vec<u8>,
     ends: Vec<usize>,
     /// Few rows passed the filter last time.
     pub(super) pays: bool,
+    /// What is asked of a row before it is taken; `None` until the scan has begun.
+    tests: Option<Vec<Test>>,
+    /// Rows of the batch at hand that have failed these.
+    pub(super) failed: usize,
 }
 
 impl Late {
@@ -38,27 +46,57 @@ impl Late {
             ExprKind::Subquery(_) | ExprKind::Match(_) => true,
             _ => false,
         });
-        let some = early.iter().any(|early| !early);
-        (plain && !deep && some).then(|| Late { early: early.into(), rows: Vec::new(), ends: Vec::new(), pays: true })
+        (plain && !deep).then(|| Late {
+            some: early.iter().any(|early| !early),
+            early: early.into(),
+            rows: Vec::new(),
+            ends: Vec::new(),
+            pays: true,
+            tests: None,
+            failed: 0,
+        })
     }
 
-    /// Takes a row.
+    /// The scan begins, now or anew: constants may have changed.
+    pub(super) fn begins(&mut self) {
+        (self.tests, self.failed) = (None, 0);
+    }
+
+    /// Rows are to be taken; `tests` makes what is asked of them.
+    pub(super) fn prepare(&mut self, tests: impl FnOnce() -> Vec<Test>) {
+        self.tests.get_or_insert_with(tests);
+    }
+
+    /// Takes a row, unless it fails the filter.
     pub(super) fn take(&mut self, table: &Table, payload: &[u8], columns: &[u32], batch: &mut Batch) -> Result<()> {
-        let layout = table.layout();
-        for ((column, ordinal), early) in batch.columns.iter_mut().zip(columns).zip(&self.early) {
-            if *early {
-                column.push(layout.get(payload, *ordinal as usize)?);
+        let row = table.layout().open(payload)?;
+        for test in self.tests.iter().flatten() {
+            if !test.may_pass(row.get(columns[test.column] as usize)?) {
+                self.failed += 1;
+                return Ok(());
             }
         }
-        self.rows.extend_from_slice(payload);
-        self.ends.push(self.rows.len());
+        for ((column, ordinal), early) in batch.columns.iter_mut().zip(columns).zip(&self.early) {
+            if *early {
+                column.push(row.get(*ordinal as usize)?);
+            }
+        }
+        if self.some {
+            self.rows.extend_from_slice(payload);
+            self.ends.push(self.rows.len());
+        }
         batch.rows += 1;
         Ok(())
     }
 
-    /// So many of some rows have passed the filter.
-    pub(super) fn saw(&mut self, rows: usize, passed: usize) {
-        self.pays = passed * 2 < rows;
+    /// So many of the rows that were taken have passed the filter.
+    pub(super) fn saw(&mut self, taken: usize, passed: usize) {
+        let failed = std::mem::take(&mut self.failed);
+        if self.pays && failed * 4 < taken {
+            // Most are taken all the same.
+            self.tests = Some(Vec::new());
+        }
+        self.pays = passed * 2 < taken + failed;
     }
 
     fn row(&self, n: usize) -> Result<&[u8]> {
