@@ -218,7 +218,7 @@ impl Entry {
     }
 
     /// The statement that runs has ended.
-    #[inline]
+    #[inline(always)]
     pub fn ended(&self, ended: &Ended<'_>) {
         let command = Activity::of(self.activity.load(Relaxed));
         let length = self.info_len.load(Relaxed);
@@ -463,7 +463,7 @@ impl Registry {
     }
 
     /// A statement of the session has ended. `counter`: of its kind. `error`: its number, 0 without one.
-    #[inline]
+    #[inline(always)]
     pub fn did(&self, entry: &Entry, counter: Option<Counter>, error: u16, e: &Execution) {
         gannet_telemetry::latency(e.latency_ns);
         let kind = Kind::of(entry.activity().0, counter, error);

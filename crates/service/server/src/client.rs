@@ -125,6 +125,7 @@ impl Client {
         if quit || closing || killed { Next::Close } else { Next::Idle }
     }
 
+    #[inline(always)]
     fn dispatch(&mut self, command: Command<'_>, wire: &mut Wire<'_>) {
         match &command {
             Command::ProcessKill(_)

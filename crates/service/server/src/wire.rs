@@ -162,6 +162,7 @@ impl<'a> Wire<'a> {
     }
 
     /// Sends when enough has come together.
+    #[inline(always)]
     fn flush_if_full(&mut self) -> Result<()> {
         if self.out().len() < FLUSH_BYTES {
             return Ok(());

@@ -50,6 +50,7 @@ impl Later {
 
 impl Session {
     /// Runs what may leave its reply for later, where that `resumes`: the last that a command does.
+    #[inline(always)]
     pub(super) fn last<R>(&mut self, resumes: bool, f: impl FnOnce(&mut Self) -> R) -> R {
         // The stages of a profile are those of a statement that runs without interruption.
         let more = !resumes || self.running.more || self.state.vars[Live::Profiling].as_bool() || self.tracker.gtids;

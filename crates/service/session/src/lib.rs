@@ -258,12 +258,14 @@ impl Session {
     }
 
     /// A command has arrived, and its clock runs.
+    #[inline(always)]
     pub fn arrives(&mut self) {
         self.prefetch_behind();
         self.state.running.clock = running::Clock::now();
     }
 
     /// A command begins that is understood.
+    #[inline(always)]
     pub fn begins_command(&mut self) {
         self.entry.counters.enter();
         if gannet_telemetry::measures_cpu() {
@@ -280,6 +282,7 @@ impl Session {
     }
 
     /// A command has ended. `true`: the session is to be closed.
+    #[inline(always)]
     pub fn ends_command(&mut self) -> bool {
         gannet_runtime::cpu_rests();
         if self.shown_variables != self.state.vars.changes() {

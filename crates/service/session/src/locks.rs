@@ -283,7 +283,7 @@ pub(crate) fn lock_tables(session: &mut Session, plan: &Plan, locks: &[(MdlObjec
 }
 
 /// The same, for a time of the caller's choice.
-#[inline]
+#[inline(always)]
 pub(crate) fn lock_tables_for(
     session: &mut Session,
     plan: &Plan,

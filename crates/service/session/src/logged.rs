@@ -24,7 +24,7 @@ pub(crate) fn is_logged(session: &Session) -> bool {
 
 /// A statement begins; `writes`: it may change rows, itself or by what it calls. Inside another statement it is part of
 /// that.
-#[inline]
+#[inline(always)]
 pub(crate) fn log_rows(session: &mut Session, writes: bool) {
     if !writes || session.server.binlog().is_none() {
         return;

@@ -106,6 +106,7 @@ pub(crate) fn note_execution(session: &Session, text: &[u8], values: &[Value]) {
 
 /// Counts a statement that took long or used no index, and writes it to the slow query log, when that is on.
 /// `values`: of its markers.
+#[inline(always)]
 pub(crate) fn check_slow(
     session: &mut Session,
     latency_ns: u64,

@@ -371,6 +371,7 @@ fn prepared_of_class(
     }
 }
 
+#[inline(always)]
 fn execute_statement(
     session: &mut Session,
     s: &mut Prepared,

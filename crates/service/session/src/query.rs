@@ -264,6 +264,7 @@ impl Session {
     }
 
     /// Privileges, locks, transaction, executor.
+    #[inline(always)]
     pub(super) fn execute(
         &mut self,
         plan: &Plan,
@@ -625,6 +626,7 @@ pub(crate) fn insert_id(session: &mut Session, generated: u64, last_row: u64) ->
 }
 
 /// `sql_select_limit` holds for queries without LIMIT.
+#[inline(always)]
 fn select_limit(session: &Session, plan: &Plan) -> u64 {
     let limit = session.state.vars[Live::SqlSelectLimit].as_u64();
     match &plan.kind {
@@ -635,7 +637,7 @@ fn select_limit(session: &Session, plan: &Plan) -> u64 {
 }
 
 /// What may keep a plan from running: privileges, limits, the state of the session.
-#[inline]
+#[inline(always)]
 fn check_plan(session: &mut Session, plan: &Plan, writes: bool, writes_base: bool) -> Result<()> {
     if !session.state.access.all || plan.uses.views {
         session.check_plan_privileges(plan)?;
@@ -699,7 +701,7 @@ fn begin_over(session: &mut Session, plan: &Plan) -> Result<Option<Savepoint>> {
 }
 
 /// What [`begin_over`] has begun ends.
-#[inline]
+#[inline(always)]
 fn end_over<T>(session: &mut Session, mark: Option<Savepoint>, outcome: Result<T>) -> Result<T> {
     match mark {
         Some(mark) => session.end_statement(mark, outcome),

@@ -295,6 +295,7 @@ impl Session {
     }
 
     /// How answers are put for this client.
+    #[inline(always)]
     pub fn manner(&self) -> Manner {
         Manner {
             charsets: self.settings.charsets,

@@ -151,7 +151,7 @@ impl State {
     }
 
     /// Takes the newest dictionary: one load when nothing changed.
-    #[inline]
+    #[inline(always)]
     pub fn renew_snapshot(&mut self) {
         if self.snapshot.version() != self.server.catalog.version() {
             let newest = self.server.catalog.snapshot();

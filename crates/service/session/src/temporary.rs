@@ -218,7 +218,7 @@ pub(crate) fn drop_all_temporary(session: &mut Session) {
 /// Takes note of how many rows the temporary tables have that a statement has changed: nobody samples them in the
 /// background, and a plan that was made for an empty one would stay.
 /// `writes`: it may have changed some.
-#[inline]
+#[inline(always)]
 pub(super) fn recount(plan: &Plan, writes: bool) {
     for t in plan.tables.iter().filter(|t| writes && t.table.temporary) {
         let Some(trees) = t.table.opened_trees() else { continue };

@@ -42,7 +42,7 @@ pub(crate) fn engine_isolation(level: ast::Isolation) -> Isolation {
 
 impl Session {
     /// A statement that uses tables begins. Returns the mark to roll back to when it fails.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin_statement(&mut self) -> Result<Savepoint> {
         if self.inside {
             return Ok(self.work.txn_mut().savepoint());
@@ -54,7 +54,7 @@ impl Session {
 
     /// Ends the statement. Returns its outcome, or the commit's error. Inside another statement it is a savepoint of
     /// it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn end_statement<T>(&mut self, mark: Savepoint, outcome: Result<T>) -> Result<T> {
         if !self.inside {
             return self.work.end_statement(mark, outcome);

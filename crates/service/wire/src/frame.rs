@@ -235,6 +235,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes one whole payload as a packet.
+    #[inline]
     pub fn packet(&mut self, payload: &[u8]) {
         let mark = self.begin();
         self.out.extend_from_slice(payload);

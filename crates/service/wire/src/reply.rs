@@ -74,13 +74,10 @@ pub fn end_of_columns(out: &mut Writer<'_>, capabilities: u32, status: u16) {
     }
 }
 
+#[inline(always)]
 fn eof(out: &mut Writer<'_>, status: u16, warnings: u16) {
-    let mark = out.begin();
-    let b = out.buf();
-    b.push(EOF);
-    b.extend_from_slice(&warnings.to_le_bytes());
-    b.extend_from_slice(&status.to_le_bytes());
-    out.end(mark);
+    let ([w0, w1], [s0, s1]) = (warnings.to_le_bytes(), status.to_le_bytes());
+    out.packet(&[EOF, w0, w1, s0, s1]);
 }
 
 /// Longest message in an ERR packet, in bytes, as in MySQL.

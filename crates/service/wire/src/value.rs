@@ -98,7 +98,7 @@ fn conversion(from: Charset, results: Option<Charset>) -> Option<Charset> {
     results.filter(|to| *to != from && *to != Charset::Binary && from != Charset::Binary && !from.is_subset_of(*to))
 }
 
-#[inline]
+#[inline(always)]
 fn string(out: &mut Vec<u8>, s: &[u8], from: Charset, results: Option<Charset>) {
     match conversion(from, results) {
         Some(to) => text_bytes(out, &from.convert(s, to).bytes),
@@ -118,7 +118,7 @@ fn padded(b: &mut Vec<u8>, width: u8, write: impl FnOnce(&mut Vec<u8>)) {
 }
 
 /// Appends column `i` to a binary row.
-#[inline]
+#[inline(always)]
 pub fn binary_value(out: &mut Vec<u8>, row: BinaryRow, i: usize, v: ValueRef<'_>, f: Format, results: Option<Charset>) {
     if v.is_null() {
         return row.null(out, i);

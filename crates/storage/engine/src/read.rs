@@ -125,7 +125,7 @@ pub(crate) fn load_older<'a>(store: &Store, own: TrxId, view: View, entries: imp
 }
 
 /// Fetches the tail of a long row into its entry, in place of the reference to it.
-#[inline]
+#[inline(always)]
 pub(crate) fn complete(tree: &TreeShared, entry: &mut Vec<u8>) -> Result<()> {
     match chain_of(entry) {
         None => Ok(()),

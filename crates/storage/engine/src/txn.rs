@@ -265,6 +265,7 @@ impl Txn {
         self.wait_seen()
     }
 
+    #[inline(always)]
     fn wait_seen(&mut self) -> Result<()> {
         let seen = std::mem::take(&mut self.seen);
         if seen > self.store().log.horizon() {

@@ -2,13 +2,31 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr;
 use std::time::Duration;
+
+/// An argument of a system call. The calls of each request are made without the C library's own functions, which
+/// mark the thread as one that may be cancelled for their time: nobody cancels threads here.
+pub(crate) fn word(n: i32) -> libc::c_long {
+    libc::c_long::from(n)
+}
 
 /// Sends without raising SIGPIPE; may send less.
 pub(crate) fn send(fd: &OwnedFd, bytes: &[u8], flags: i32) -> io::Result<usize> {
     loop {
+        let (fd, flags) = (word(fd.as_raw_fd()), word(flags | libc::MSG_NOSIGNAL));
         // SAFETY: the slice is valid for the length given, the descriptor is open while borrowed.
-        let n = unsafe { libc::send(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags | libc::MSG_NOSIGNAL) };
+        let n = unsafe {
+            libc::syscall(
+                libc::SYS_sendto,
+                fd,
+                bytes.as_ptr(),
+                bytes.len(),
+                flags,
+                ptr::null::<libc::sockaddr>(),
+                0_usize,
+            )
+        };
         if n >= 0 {
             return Ok(n as usize);
         }
@@ -23,9 +41,11 @@ pub(crate) fn send(fd: &OwnedFd, bytes: &[u8], flags: i32) -> io::Result<usize> 
 pub(crate) fn recv(fd: &OwnedFd, to: &mut Vec<u8>, max: usize, flags: i32) -> io::Result<usize> {
     to.reserve(max);
     loop {
+        let (fd, flags, none) = (word(fd.as_raw_fd()), word(flags), ptr::null_mut::<libc::sockaddr>());
         // SAFETY: `max` spare bytes were reserved behind `len`; the kernel initialises the `n` that are added to it.
         let n = unsafe {
-            let n = libc::recv(fd.as_raw_fd(), to.as_mut_ptr().add(to.len()).cast(), max, flags);
+            let free = to.as_mut_ptr().add(to.len());
+            let n = libc::syscall(libc::SYS_recvfrom, fd, free, max, flags, none, ptr::null_mut::<libc::socklen_t>());
             if n > 0 {
                 to.set_len(to.len() + n as usize);
             }

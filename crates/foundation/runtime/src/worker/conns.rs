@@ -153,6 +153,7 @@ impl Worker {
     }
 
     /// Lets the service of an idle connection look at its bytes, and does what it says.
+    #[inline(always)]
     fn dispatch(&self, c: NonNull<WorkerConn>) {
         // SAFETY: connections are freed only by `release`, which no event can follow.
         let wc = unsafe { c.as_ref() };
@@ -513,6 +514,7 @@ impl Worker {
 }
 
 /// Asks the service what the received bytes are; a panic means no more of them.
+#[inline(always)]
 fn look(service: &mut dyn Service, conn: &mut Conn) -> Ready {
     let mut ready = |conn: &mut Conn| loop {
         match service.ready(conn.buffered()) {
@@ -643,6 +645,7 @@ pub(crate) fn is_sending(c: NonNull<WorkerConn>) -> bool {
 }
 
 /// Sends all output without waiting for its end, except for that of an earlier one.
+#[inline(always)]
 fn send_all(worker: &Worker, wc: &WorkerConn, conn: &mut Conn) -> io::Result<()> {
     wait_for_send(wc, conn)?;
     conn.seal()?;
@@ -678,6 +681,7 @@ fn await_event(wc: &WorkerConn, conn: &Conn, why: Wait) -> io::Result<()> {
 }
 
 /// Moves bytes that arrived during the service to where it sees them.
+#[inline(always)]
 fn take_pending(worker: &Worker, wc: &WorkerConn, conn: &mut Conn) -> io::Result<usize> {
     // What comes out of a long compressed packet is computed elsewhere, and more may arrive meanwhile.
     let mut pending = wc.pending.take();

@@ -2,10 +2,12 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
 
 use super::event::Event;
 use super::ring::Ring;
 use crate::op::Op;
+use crate::serve::socket::word;
 
 #[expect(clippy::large_enum_variant, reason = "one a worker")]
 pub(crate) enum Driver {
@@ -115,8 +117,19 @@ impl Epoll {
             None => -1,
             Some(ns) => ns.div_ceil(1_000_000).min(1 << 30) as i32,
         };
-        // SAFETY: `found` has room for the number of events given.
-        let n = unsafe { libc::epoll_wait(self.fd.as_raw_fd(), found.as_mut_ptr().cast(), found.len() as i32, ms) };
+        let (fd, most, ms) = (word(self.fd.as_raw_fd()), word(found.len() as i32), word(ms));
+        // SAFETY: `found` has room for the number of events given; no set of signals is.
+        let n = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait,
+                fd,
+                found.as_mut_ptr(),
+                most,
+                ms,
+                ptr::null::<libc::sigset_t>(),
+                0_usize,
+            )
+        };
         for e in &found[..n.max(0) as usize] {
             // SAFETY: the call filled in the first `n`.
             let e = unsafe { e.assume_init_ref() };

@@ -477,11 +477,14 @@ impl Worker {
         self.ask_kernel(timeout, events);
         self.shared.sleeping.store(false, Relaxed);
         count(Counter::WorkerSleeps);
-        let slept = real_now_ns().saturating_sub(start);
+        // What is served now has its share from here on, not from before the sleep.
+        self.now.set(real_now_ns());
+        let slept = self.now.get().saturating_sub(start);
         self.look.has_slept(slept);
         waited(Wait::WorkerIdle, slept);
     }
 
+    #[inline(always)]
     fn handle(&self, event: Event) {
         match event {
             // The ring has read the eventfd; epoll watches it edge-triggered, so its count need not be read.

@@ -56,6 +56,7 @@ fn end_send(worker: &Worker, c: NonNull<WorkerConn>) {
 
 impl Worker {
     /// Asks the kernel for events, and settles the sends that it has taken with that.
+    #[inline(always)]
     pub(super) fn ask_kernel(&self, timeout: Option<u64>, events: &mut Vec<Event>) {
         // Somebody goes on when a send has ended, of which no event tells.
         let awaited = |c: &NonNull<WorkerConn>| {
@@ -69,6 +70,7 @@ impl Worker {
     }
 
     /// Sends `bytes` without waiting for the end. None may be under way.
+    #[inline(always)]
     pub(super) fn start_send(&self, wc: &WorkerConn, mut bytes: Vec<u8>) {
         debug_assert!(!wc.send_inflight.get());
         let mut done = 0;

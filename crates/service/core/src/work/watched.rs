@@ -99,6 +99,7 @@ impl Watched {
         }
     }
 
+    #[inline(always)]
     fn tell(&mut self, started_ns: u64, ended_ns: u64) {
         let (Some(passed), Some((core, entry))) = (self.passed.take(), &self.told) else { return };
         let end_number = entry.history.count() + 1;
