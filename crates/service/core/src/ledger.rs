@@ -14,6 +14,7 @@ use crate::transacted::{Ended, Transacted, Transactions};
 use crate::waited::{SessionWaits, Waits, Whose};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
+use gannet_exec::spill::Figures;
 use gannet_telemetry::{Counter, Execution, Scope, SessionCounters, WORK};
 use gannet_types::ErrorCode;
 use std::collections::BTreeMap;
@@ -269,9 +270,10 @@ pub enum Part {
     /// As status variables, sessions have them elsewhere.
     Waits,
     Status,
+    Memory,
 }
 
-const PARTS: [Part; 5] = [Part::Statements, Part::Errors, Part::Transactions, Part::Waits, Part::Status];
+const PARTS: [Part; 6] = [Part::Statements, Part::Errors, Part::Transactions, Part::Waits, Part::Status, Part::Memory];
 
 /// What one session did. Written by the session alone.
 #[derive(Default)]
@@ -319,7 +321,7 @@ impl SessionDeeds {
             }
             Part::Errors => self.errors.lock().clear(),
             Part::Transactions => self.transacted.clear(),
-            Part::Waits | Part::Status => {}
+            Part::Waits | Part::Status | Part::Memory => {}
         }
     }
 
@@ -341,7 +343,7 @@ impl SessionDeeds {
             Part::Statements => read.deeds = self.deeds(),
             Part::Errors => read.errors = self.errors.lock().clone(),
             Part::Transactions => read.transactions = self.transacted.read(),
-            Part::Waits | Part::Status => {}
+            Part::Waits | Part::Status | Part::Memory => {}
         }
         read
     }
@@ -357,6 +359,7 @@ pub struct Account {
     /// By counter.
     pub counts: Vec<u64>,
     pub life: Life,
+    pub memory: Figures,
 }
 
 /// Connections, and how they ended.
@@ -392,6 +395,7 @@ impl Account {
         self.counts.resize(self.counts.len().max(other.counts.len()), 0);
         self.counts.iter_mut().zip(&other.counts).for_each(|(n, m)| *n += m);
         self.life.add(&other.life);
+        self.memory.add(&other.memory);
     }
 
     fn forget(&mut self, part: Part) {
@@ -401,6 +405,7 @@ impl Account {
             Part::Transactions => self.transactions = Transactions::default(),
             Part::Waits => self.waits = Waits::default(),
             Part::Status => self.counts.clear(),
+            Part::Memory => self.memory = Figures::default(),
         }
     }
 }
@@ -479,12 +484,14 @@ impl Ledger {
     }
 
     /// The session ends, or goes on as another user.
-    pub fn ends(&self, session: &SessionDeeds, who: &(String, String), (counters, life): (&SessionCounters, Life)) {
+    pub fn ends(&self, session: &SessionDeeds, who: &(String, String), rest: (&SessionCounters, Life, Figures)) {
+        let (counters, life, memory) = rest;
         let shown = |c: &Counter| if c.scope() == Scope::Both { counters.get(*c) } else { 0 };
         let counts: Vec<u64> = Counter::ALL.iter().map(shown).collect();
         self.keep(who, |of| Account {
             counts: counts.clone(),
             life,
+            memory,
             waits: session.waits.read(counters, Whose::Sum(of)),
             ..self.open(session, of)
         });
@@ -499,6 +506,21 @@ impl Ledger {
     pub fn denied(&self, who: &(String, String)) {
         let life = Life { denied: 1, ..Life::default() };
         self.keep(who, |_| Account { life, ..Account::default() });
+    }
+
+    /// Memory that a session took, and that the session itself no longer tells of, counts in all but some of the sums.
+    pub(crate) fn took(&self, who: &(String, String), memory: Figures, but: &[Of]) {
+        self.keep(
+            who,
+            |of| if but.contains(&of) { Account::default() } else { Account { memory, ..Account::default() } },
+        );
+    }
+
+    /// Memory that the sessions took that have ended.
+    pub(crate) fn memory(&self, of: Of) -> BTreeMap<Key, Figures> {
+        let all = self.accounts.lock();
+        let took = all[of as usize].iter().filter(|(_, account)| account.memory != Figures::default());
+        took.map(|(key, account)| (key.clone(), account.memory)).collect()
     }
 
     /// Adds to the sums of an account.
@@ -594,7 +616,13 @@ mod tests {
         let did = deeds[&select()];
         assert_eq!((did.count, did.min_ns, did.max_ns, did.total_ns, did.errors), (2, 4, 9, 13, 1));
         assert_eq!(counts(&deeds), [("statement/com/Execute".into(), 1), ("statement/sql/select".into(), 2)]);
-        ledger.ends(&session, &who(), (&counters, Life::default()));
+        let took = |taken, given, most| Figures { taken, given, least: 0, most };
+        ledger.took(&who(), took(7, 7, 7), &[Of::Account]);
+        ledger.ends(&session, &who(), (&counters, Life::default(), took(5, 5, 3)));
+        assert_eq!(ledger.memory(Of::Account), [(Of::Account.key("u", "h"), took(5, 5, 3))].into());
+        assert_eq!(ledger.memory(Of::Host), [(Of::Host.key("u", "h"), took(12, 12, 7))].into());
+        ledger.forget(Part::Memory, Of::User);
+        assert_eq!((ledger.memory(Of::User).len(), ledger.memory(Of::Host).len()), (0, 1));
         assert!(ledger.deeds(&session).is_empty());
         for of in ALL {
             let ended = ledger.ended(of);

@@ -8,7 +8,7 @@ use crate::consumers::Consumers;
 use crate::history::{Ended, Event, History, LongHistory, Running, TEXT_BYTES};
 use crate::instances::{Instances, Rounds};
 use crate::kept::KeptText;
-use crate::ledger::{Kind, Ledger, Life, Of, Part, SessionDeeds};
+use crate::ledger::{Key, Kind, Ledger, Life, Of, Part, SessionDeeds};
 use crate::tallies::{Counted, Tallies};
 use crate::transacted::{self, LongTransactions};
 use crate::vars::SessionVars;
@@ -16,6 +16,7 @@ use crate::waited::Whose;
 use gannet_base::Sequence;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_base::sync::{Mutex, RwLock};
+use gannet_exec::spill::{Figures, Taken};
 use gannet_parser::LexMode;
 use gannet_runtime::{Interrupt, LastWord, TaskContext, Wait, Waker};
 use gannet_telemetry::{Counter, Execution, SessionCounters, count};
@@ -66,6 +67,8 @@ pub struct Entry {
     pub prepared: Instances,
     /// Its counters.
     pub counters: SessionCounters,
+    /// Memory that its statements took.
+    pub memory: Arc<Taken>,
     /// User, `host:port` and database.
     who: RwLock<Who>,
     /// Connection attributes of its login.
@@ -454,6 +457,7 @@ impl Registry {
             variables: Mutex::default(),
             prepared: Instances::default(),
             counters: SessionCounters::new(),
+            memory: Arc::default(),
         });
         let word: Weak<Entry> = Arc::downgrade(&entry);
         entry.context.set_last_word(word);
@@ -497,7 +501,8 @@ impl Registry {
     /// The client of a connection has logged in or changed user.
     pub fn known_as(&self, entry: &Entry, who: Who) {
         if entry.progress.load(Relaxed) == Progress::In as u8 {
-            self.ledger.ends(&entry.deeds, &entry.account(), (&entry.counters, entry.life()));
+            let memory = entry.memory.begin_again().over();
+            self.ledger.ends(&entry.deeds, &entry.account(), (&entry.counters, entry.life(), memory));
         }
         entry.began_ns.store(gannet_runtime::now_ns(), Relaxed);
         let counted = self.tallies.count(Some((&who.user, entry.host())));
@@ -520,9 +525,31 @@ impl Registry {
         self.all().iter().for_each(|e| e.deeds.waits.forget(&e.counters, goes));
     }
 
+    /// The same of the memory that sessions took: what they hold stays.
+    pub fn forget_memory(&self, of: Option<Of>) {
+        if let Some(of) = of {
+            self.ledger.forget(Part::Memory, of);
+        }
+        let forgotten = of.map_or(&[][..], Of::forgotten_with);
+        for entry in self.all() {
+            self.ledger.took(&entry.account(), entry.memory.begin_again().over(), forgotten);
+        }
+    }
+
+    /// Memory that sessions took, by account, user or host.
+    pub fn memory(&self, of: Of) -> BTreeMap<Key, Figures> {
+        let mut all = self.ledger.memory(of);
+        for entry in self.all() {
+            let (user, host) = entry.account();
+            all.entry(of.key(&user, &host)).or_default().add(&entry.memory.read());
+        }
+        all
+    }
+
     /// The accounts, users or hosts themselves are forgotten, and with them what they did.
     pub fn forget_who(&self, of: Of) {
         self.forget_waits(Some(of));
+        self.forget_memory(Some(of));
         self.ledger.forget_who(of);
     }
 
@@ -587,7 +614,8 @@ impl Registry {
         // Lists may hold the entry for a while.
         drop(gone.as_ref().and_then(|e| e.counted.lock().take()));
         if let Some(entry) = &gone {
-            self.ledger.ends(&entry.deeds, &entry.account(), (&entry.counters, entry.life()));
+            let memory = entry.memory.read().ended();
+            self.ledger.ends(&entry.deeds, &entry.account(), (&entry.counters, entry.life(), memory));
         }
         if gone.is_some_and(|e| e.progress.load(Relaxed) == Progress::In as u8) {
             self.inside.fetch_sub(1, Relaxed);

@@ -10,7 +10,7 @@ use gannet_core::work::{Mode, Terms, Work};
 use gannet_engine::{Isolation, Lsn, RowBuf};
 use gannet_exec::error::from_engine;
 use gannet_exec::kv::{Become, KeyValueTable, NewRow, StoredRow};
-use gannet_exec::spill::Held;
+use gannet_exec::spill::{Held, SessionSpace};
 use gannet_runtime::WallTime;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Result, SqlError, TimeZone, sql_err};
@@ -37,6 +37,8 @@ pub(crate) struct Client {
     /// The newest commit that was told before it was durable.
     told: Lsn,
     pub(crate) now: Now,
+    /// Where memory is taken from.
+    space: Arc<SessionSpace>,
     /// Memory of a long answer. `None`: the command that makes one has it.
     room: Option<Room>,
 }
@@ -175,7 +177,7 @@ pub(crate) fn for_write() -> Privileges {
 }
 
 impl Client {
-    pub(crate) fn new(shared: Arc<Shared>, thread: u64) -> Client {
+    pub(crate) fn new(shared: Arc<Shared>, thread: u64, space: Arc<SessionSpace>) -> Client {
         Client {
             shared,
             thread,
@@ -188,6 +190,7 @@ impl Client {
             pending: Lsn::ZERO,
             told: Lsn::ZERO,
             now: Now::default(),
+            space,
             room: None,
         }
     }
@@ -203,7 +206,7 @@ impl Client {
 
     /// The memory of answers, to be given back.
     pub(crate) fn take_room(&mut self) -> Room {
-        self.room.take().unwrap_or_else(|| Room(Held::new(self.shared.core.temp.clone())))
+        self.room.take().unwrap_or_else(|| Room(Held::new(self.space.clone())))
     }
 
     pub(crate) fn give_room(&mut self, room: Room) {

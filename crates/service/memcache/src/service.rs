@@ -10,7 +10,7 @@ use gannet_core::accounts::{Usage, count_connection};
 use gannet_core::registry::{Entry, Who};
 use gannet_core::tls::{Handshake, shake_hands};
 use gannet_core::vars::Live;
-use gannet_exec::spill::Held;
+use gannet_exec::spill::{Held, SessionSpace};
 use gannet_runtime::{Conn, Factory, Next, Panicked, Peer, Ready, Service, TaskContext, Wait, Waker, now_ns};
 use gannet_telemetry::{Counter, add, count, sub};
 use gannet_types::{Result, SqlError};
@@ -101,9 +101,10 @@ impl Connection {
             None if shared.logs_in() => Phase::Login,
             None => Phase::Ready,
         };
+        let space = Arc::new(SessionSpace::new(core.temp.clone(), entry.memory.clone()));
         Connection {
-            client: Client::new(shared, entry.id),
-            held: Held::new(core.temp.clone()),
+            client: Client::new(shared, entry.id, space.clone()),
+            held: Held::new(space),
             entry,
             parser: Parser::default(),
             phase,

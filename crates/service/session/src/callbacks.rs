@@ -178,8 +178,8 @@ impl gannet_exec::Session for State {
         self.server.reports.foreign_key_refused(&self.entry, refused);
     }
 
-    fn temp_space(&self) -> Option<std::sync::Arc<gannet_exec::TempSpace>> {
-        Some(self.server.temp.clone())
+    fn temp_space(&self) -> Option<std::sync::Arc<gannet_exec::SessionSpace>> {
+        Some(self.held.space().clone())
     }
 
     fn virtual_rows(

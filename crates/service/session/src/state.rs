@@ -7,6 +7,7 @@ use gannet_core::Core;
 use gannet_core::accounts::{Access, Account, Name, Usage};
 use gannet_core::registry::Entry;
 use gannet_core::vars::{Live, SessionVars};
+use gannet_exec::spill::{Held, SessionSpace};
 use gannet_schema::CatalogSnapshot;
 use gannet_types::{CollationId, Result, SqlError, Value, sql_err};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub struct State {
     pub database: Option<Arc<str>>,
     pub(crate) user_vars: UserVariables,
     /// Memory of the user variables, and of parameters that were sent in pieces.
-    pub held: gannet_exec::spill::Held,
+    pub held: Held,
     pub(crate) named_locks: NamedLocks,
     /// Sessions for the functions and triggers of its statements.
     #[expect(clippy::vec_box, reason = "they are large, and move in and out for each call")]
@@ -107,7 +108,7 @@ impl State {
             plan_salt: 0,
             vars,
             user_vars: UserVariables::new(),
-            held: gannet_exec::spill::Held::new(server.temp.clone()),
+            held: Held::new(Arc::new(SessionSpace::new(server.temp.clone(), entry.memory.clone()))),
             running: Seen::now(),
             fixed_time_us: None,
             last_insert_id: 0,

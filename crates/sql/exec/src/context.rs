@@ -6,7 +6,7 @@ use crate::{
     error::from_engine,
     lookup::{Alternatives, InSet},
     refused::Refused,
-    spill::{Allowance, Kept, Memory, TempSpace},
+    spill::{Allowance, Kept, Memory, SessionSpace},
 };
 use gannet_base::{hash::HashMap, sync::Mutex};
 use gannet_engine::{Savepoint, Txn};
@@ -30,7 +30,7 @@ pub trait Session: SessionInfo {
         Err(SqlError::unsupported(format_args!("stopwords of {table}")))
     }
     /// Memory and disk that statements share; `None`: they may not spill.
-    fn temp_space(&self) -> Option<std::sync::Arc<TempSpace>>;
+    fn temp_space(&self) -> Option<std::sync::Arc<SessionSpace>>;
     /// The rows of a virtual table: each is passed to `emit` with all columns. `equals` are equalities (column,
     /// value) that the rows will be filtered by anyway; columns that are not in `wanted` are not read. Gives what there
     /// is to say of rows, by their numbers.
@@ -558,7 +558,7 @@ impl<'a, 'p> Cx<'a, 'p> {
     }
 
     /// Where temporary files go. Error 1038 for a session without such a place.
-    pub(crate) fn temp_space(&self) -> Result<std::sync::Arc<TempSpace>> {
+    pub(crate) fn temp_space(&self) -> Result<std::sync::Arc<SessionSpace>> {
         self.session.temp_space().ok_or_else(memory_exceeded)
     }
 

@@ -55,5 +55,5 @@ pub use profile::Profile;
 pub use run::{Outcome, analyze, only_value, run, value_of};
 pub use settle::{Settled, settle};
 pub use sink::{ResultSink, RowSource, Rows};
-pub use spill::TempSpace;
+pub use spill::{SessionSpace, TempSpace};
 pub use waiting::waited;

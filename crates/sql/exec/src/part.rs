@@ -7,7 +7,7 @@
 
 use crate::context::{Counts, Cx, Session};
 use crate::refused::Refused;
-use crate::spill::TempSpace;
+use crate::spill::SessionSpace;
 use gannet_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use gannet_functions::SessionInfo;
 use gannet_plan::expr::{Expr, ExprKind};
@@ -115,7 +115,7 @@ pub(crate) fn share_out<'p, T: Send>(
 
 /// In place of the session. It answers as if there were none, and notes that it was asked.
 struct Alone {
-    space: Option<Arc<TempSpace>>,
+    space: Option<Arc<SessionSpace>>,
     asked: AtomicBool,
 }
 
@@ -205,7 +205,7 @@ impl Session for Alone {
         self.refuse()
     }
 
-    fn temp_space(&self) -> Option<Arc<TempSpace>> {
+    fn temp_space(&self) -> Option<Arc<SessionSpace>> {
         self.space.clone()
     }
 

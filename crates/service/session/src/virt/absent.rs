@@ -35,13 +35,9 @@ tables! {
     events_waits_history by no_rows, reset by nothing {  } + WAIT
     events_waits_history_long by no_rows, reset by nothing {  } + WAIT
     events_stages_summary_by_account_by_event_name by no_rows, reset by nothing {  } + ACCOUNT + TIMED
-    memory_summary_by_account_by_event_name by no_rows, reset by nothing {  } + ACCOUNT + MEMORY
     events_stages_summary_by_host_by_event_name by no_rows, reset by nothing {  } + HOST + TIMED
-    memory_summary_by_host_by_event_name by no_rows, reset by nothing {  } + HOST + MEMORY
     events_stages_summary_by_thread_by_event_name by no_rows, reset by nothing {  } + THREAD + TIMED
-    memory_summary_by_thread_by_event_name by no_rows, reset by nothing {  } + THREAD + MEMORY
     events_stages_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + TIMED
-    memory_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + MEMORY
     events_stages_summary_global_by_event_name by no_rows, reset by nothing {  } + EVENT + TIMED
     events_waits_summary_by_instance by no_rows, reset by nothing { EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED
 }

@@ -1,15 +1,48 @@
-//! performance_schema: memory, of which the server knows the sizes and no allocations.
+//! performance_schema: memory, of which the server knows what statements took, and else sizes alone.
 
-use super::columns::{EVENT, MEMORY};
+use super::columns::*;
+use super::deeds::whose;
+use super::runtime::visible;
 use super::{Emit, Equals, text};
 use crate::state::State;
 use gannet_base::PAGE_SIZE;
 use gannet_core::Core;
+use gannet_core::accounts::Privilege;
+use gannet_core::ledger::Of;
+use gannet_exec::spill::Figures;
 use gannet_types::{Result, Value};
 
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
-    memory_summary_global_by_event_name by memory, reset by nothing {} + EVENT + MEMORY
+    memory_summary_global_by_event_name by memory, reset by forget_all {} + EVENT + MEMORY
+    memory_summary_by_thread_by_event_name by by_thread, reset by forget_threads {} + THREAD + MEMORY
+    memory_summary_by_account_by_event_name by by_account, reset by forget_accounts {} + ACCOUNT + MEMORY
+    memory_summary_by_user_by_event_name by by_user, reset by forget_users {} + USER + MEMORY
+    memory_summary_by_host_by_event_name by by_host, reset by forget_hosts {} + HOST + MEMORY
+}
+
+/// What statements, and values that their sessions keep, take from the memory that is for them.
+const STATEMENTS: &str = "memory/gannet/statements";
+
+/// Bytes of a piece in which statements take memory.
+const PIECE: u64 = 1 << 20;
+
+/// The columns of [`MEMORY`].
+fn figures(f: &Figures) -> [Value; 10] {
+    let unsigned = |n: u64| Value::UInt(n);
+    let signed = |n: u64| Value::Int(i64::try_from(n).unwrap_or(i64::MAX));
+    [
+        unsigned(f.taken / PIECE),
+        unsigned(f.given / PIECE),
+        unsigned(f.taken),
+        unsigned(f.given),
+        signed(f.least / PIECE),
+        signed(f.held() / PIECE),
+        signed(f.most / PIECE),
+        signed(f.least),
+        signed(f.held()),
+        signed(f.most),
+    ]
 }
 
 /// The pool's pages, what statements hold, and the rest of the process.
@@ -17,26 +50,66 @@ fn memory(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let server = &state.server;
     let pages = server.engine.status().pool_resident;
     let pool = pages * PAGE_SIZE as u64;
-    let statements = server.temp.memory_used() as u64;
+    let statements = server.temp.taken().read();
     let resident = gannet_runtime::resident_bytes().unwrap_or(0);
-    let rest = resident.saturating_sub(pool).saturating_sub(statements);
-    let of = |name: &str, count: u64, bytes: u64| {
-        let mut row = vec![text(name)];
-        let size = |column: &str| match column {
-            "CURRENT_COUNT_USED" | "HIGH_COUNT_USED" => i64::try_from(count),
-            "CURRENT_NUMBER_OF_BYTES_USED" | "HIGH_NUMBER_OF_BYTES_USED" => i64::try_from(bytes),
-            _ => Ok(0),
-        };
-        row.extend(MEMORY.iter().map(|(column, _)| match size(column).unwrap_or(i64::MAX) {
-            n if column.ends_with("_USED") => Value::Int(n),
-            n => Value::UInt(n.unsigned_abs()),
-        }));
-        row
+    let rest = resident.saturating_sub(pool).saturating_sub(statements.held());
+    // Sizes at this moment, of which no history is kept.
+    let size = |name: &str, count: u64, bytes: u64| {
+        let f = figures(&Figures { taken: bytes, given: 0, least: 0, most: bytes });
+        let [_, _, _, _, low, _, _, low_bytes, bytes, most] = f;
+        let (none, count) = (Value::UInt(0), Value::Int(i64::try_from(count).unwrap_or(i64::MAX)));
+        let row = [none.clone(), none.clone(), none.clone(), none, low, count.clone(), count, low_bytes, bytes, most];
+        [&[text(name)], &row[..]].concat()
     };
-    emit(&of("memory/innodb/buf_buf_pool", pages, pool))?;
-    emit(&of("memory/gannet/statements", 0, statements))?;
-    emit(&of("memory/gannet/other", 0, rest))
+    emit(&size("memory/innodb/buf_buf_pool", pages, pool))?;
+    emit(&[&[text(STATEMENTS)], &figures(&statements)[..]].concat())?;
+    emit(&size("memory/gannet/other", 0, rest))
 }
 
-/// There is nothing to forget.
-fn nothing(_: &Core) {}
+fn by_thread(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for e in visible(state) {
+        emit(&[&[Value::UInt(e.id), text(STATEMENTS)], &figures(&e.memory.read())[..]].concat())?;
+    }
+    Ok(())
+}
+
+fn memory_of(state: &State, of: Of, emit: Emit<'_>) -> Result<()> {
+    state.privileges().require(Privilege::Process)?;
+    for (key, taken) in state.server.registry.memory(of) {
+        emit(&[&whose(of, &key)[..], &[text(STATEMENTS)], &figures(&taken)].concat())?;
+    }
+    Ok(())
+}
+
+fn by_account(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    memory_of(state, Of::Account, emit)
+}
+
+fn by_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    memory_of(state, Of::User, emit)
+}
+
+fn by_host(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    memory_of(state, Of::Host, emit)
+}
+
+fn forget_all(core: &Core) {
+    core.temp.taken().begin_again();
+    core.registry.forget_memory(Some(Of::All));
+}
+
+fn forget_threads(core: &Core) {
+    core.registry.forget_memory(None);
+}
+
+fn forget_accounts(core: &Core) {
+    core.registry.forget_memory(Some(Of::Account));
+}
+
+fn forget_users(core: &Core) {
+    core.registry.forget_memory(Some(Of::User));
+}
+
+fn forget_hosts(core: &Core) {
+    core.registry.forget_memory(Some(Of::Host));
+}

@@ -11,6 +11,7 @@ use gannet_core::consumers::Consumer;
 use gannet_core::ledger::{Kind, Of};
 use gannet_core::tallies::{By, Counts};
 use gannet_engine::lock::MdlMode;
+use gannet_exec::spill::Figures;
 use gannet_types::{Result, Value};
 
 tables! {
@@ -110,8 +111,10 @@ pub(super) fn background() -> impl Iterator<Item = (u64, String, u32)> {
 }
 
 /// What the columns of `threads` behind PROCESSLIST_INFO say.
-fn thread_rest(background: bool, connection: Value, os_id: Option<u32>) -> [Value; 13] {
-    let zero = || Value::UInt(0);
+///
+/// `memory`: what statements hold, which is bounded, and so all of it controlled.
+fn thread_rest(background: bool, connection: Value, os_id: Option<u32>, memory: Figures) -> [Value; 13] {
+    let (held, most) = (Value::UInt(memory.held()), Value::UInt(memory.most));
     [
         if background { Value::Null } else { Value::UInt(FIRST_BACKGROUND) },
         Value::Null,
@@ -121,10 +124,10 @@ fn thread_rest(background: bool, connection: Value, os_id: Option<u32>) -> [Valu
         os_id.map_or(Value::Null, |id| Value::UInt(id.into())),
         text(if background { "SYS_default" } else { "USR_default" }),
         member("threads", "EXECUTION_ENGINE", "PRIMARY"),
-        zero(),
-        zero(),
-        zero(),
-        zero(),
+        held.clone(),
+        most.clone(),
+        held,
+        most,
         member("threads", "TELEMETRY_ACTIVE", "NO"),
     ]
 }
@@ -133,7 +136,7 @@ pub(super) fn threads(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
     for (id, name, os_id) in background() {
         let mut row = vec![Value::UInt(id), text(&name), text("BACKGROUND")];
         row.resize(11, Value::Null);
-        row.extend(thread_rest(true, Value::Null, Some(os_id)));
+        row.extend(thread_rest(true, Value::Null, Some(os_id), Figures::default()));
         emit(&row)?;
     }
     for e in visible(state) {
@@ -146,7 +149,7 @@ pub(super) fn threads(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
         };
         let head = [id.clone(), text("thread/sql/one_connection"), text("FOREGROUND"), id];
         let session = [user, host, db, command, time, state_text, info];
-        let rest = thread_rest(false, kind, e.context.os_thread());
+        let rest = thread_rest(false, kind, e.context.os_thread(), e.memory.read());
         emit(&[&head[..], &session, &rest].concat())?;
     }
     Ok(())
@@ -247,6 +250,12 @@ fn connections(state: &State, by: By, emit: Emit<'_>) -> Result<()> {
     let own = background().count() as u64;
     all[0].current += own;
     all[0].total += own;
+    let of = match by {
+        By::Account => Of::Account,
+        By::User => Of::User,
+        By::Host => Of::Host,
+    };
+    let memory = state.server.registry.memory(of);
     for c in all {
         let (user, host) = (maybe(c.user.as_deref()), maybe(c.host.as_deref()));
         let mut row = match by {
@@ -255,7 +264,8 @@ fn connections(state: &State, by: By, emit: Emit<'_>) -> Result<()> {
             By::Host => vec![host],
         };
         row.extend([c.current, c.total].map(|n| Value::Int(n as i64)));
-        row.extend([Value::UInt(0), Value::UInt(0)]);
+        let most = Value::UInt(memory.get(&(c.user, c.host)).map_or(0, |taken| taken.most));
+        row.extend([most.clone(), most]);
         emit(&row)?;
     }
     Ok(())

@@ -13,11 +13,13 @@ mod dedup;
 mod kept;
 mod merge;
 mod partition;
+mod taken;
 
 pub(crate) use dedup::Dedup;
 pub(crate) use kept::Kept;
 pub(crate) use merge::{BySequence, Merge, MergeOrder, reduce};
 pub(crate) use partition::{MAX_LEVEL, Partitions};
+pub use taken::{Figures, SessionSpace, Taken};
 
 use crate::batch::{BATCH_ROWS, Batch};
 use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -43,6 +45,8 @@ const WRITE_BYTES: usize = 128 << 10;
 pub struct TempSpace {
     directory: PathBuf,
     memory_used: AtomicUsize,
+    /// The same, with what was given back.
+    taken: Taken,
     memory_limit: AtomicUsize,
     /// Bytes returned since this figure was last read: the allocator may still have them.
     given_back: AtomicUsize,
@@ -63,6 +67,7 @@ impl TempSpace {
         Ok(TempSpace {
             directory,
             memory_used: AtomicUsize::new(0),
+            taken: Taken::default(),
             memory_limit: AtomicUsize::new(usize::MAX),
             given_back: AtomicUsize::new(0),
             disk_used: AtomicU64::new(0),
@@ -87,6 +92,11 @@ impl TempSpace {
         self.memory_used.load(Relaxed)
     }
 
+    /// Memory that was granted and given back so far.
+    pub fn taken(&self) -> &Taken {
+        &self.taken
+    }
+
     /// Bytes that statements have given back since this was asked last.
     pub fn take_given_back(&self) -> usize {
         self.given_back.swap(0, Relaxed)
@@ -99,11 +109,13 @@ impl TempSpace {
 
     /// Takes memory.
     fn grant(&self, bytes: usize) -> Pressure {
+        self.taken.take(bytes);
         self.pressure(self.memory_used.fetch_add(bytes, Relaxed) + bytes)
     }
 
     /// Gives memory back.
     fn give_back(&self, bytes: usize) -> Pressure {
+        self.taken.give(bytes);
         self.given_back.fetch_add(bytes, Relaxed);
         self.pressure(self.memory_used.fetch_sub(bytes, Relaxed) - bytes)
     }
@@ -166,7 +178,7 @@ pub(crate) struct Memory {
     granted: usize,
     limit: usize,
     pressure: Pressure,
-    space: Option<Arc<TempSpace>>,
+    space: Option<Arc<SessionSpace>>,
     /// Bytes of long values that were computed: they are not counted against a bound, but given back with the rest.
     made: usize,
 }
@@ -185,7 +197,7 @@ impl Memory {
 
     /// Takes grants for the memory that is held. `space`: the server's, called once.
     #[cold]
-    pub(crate) fn grant(&mut self, space: impl FnOnce() -> Option<Arc<TempSpace>>) {
+    pub(crate) fn grant(&mut self, space: impl FnOnce() -> Option<Arc<SessionSpace>>) {
         let wanted = (self.held - self.granted).next_multiple_of(GRANT);
         self.granted += wanted;
         if self.space.is_none() {
@@ -198,7 +210,7 @@ impl Memory {
 
     /// Takes note of a long value.
     #[cold]
-    pub(crate) fn made(&mut self, bytes: usize, space: impl FnOnce() -> Option<Arc<TempSpace>>) {
+    pub(crate) fn made(&mut self, bytes: usize, space: impl FnOnce() -> Option<Arc<SessionSpace>>) {
         self.made += bytes;
         if self.space.is_none() {
             self.space = space();
@@ -233,7 +245,7 @@ impl Memory {
     }
 
     /// What one evaluation may take besides, over values of `beside` bytes. `space`: the server's, called once.
-    pub(crate) fn allowance(&mut self, beside: usize, space: impl FnOnce() -> Option<Arc<TempSpace>>) -> Allowance {
+    pub(crate) fn allowance(&mut self, beside: usize, space: impl FnOnce() -> Option<Arc<SessionSpace>>) -> Allowance {
         if self.space.is_none() {
             self.space = space();
         }
@@ -263,7 +275,7 @@ pub struct Allowance {
     limit: usize,
     taken: AtomicUsize,
     granted: AtomicUsize,
-    space: Option<Arc<TempSpace>>,
+    space: Option<Arc<SessionSpace>>,
 }
 
 impl Allowance {
@@ -272,7 +284,7 @@ impl Allowance {
         Allowance::of(limit, 0, None)
     }
 
-    fn of(limit: usize, held: usize, space: Option<Arc<TempSpace>>) -> Allowance {
+    fn of(limit: usize, held: usize, space: Option<Arc<SessionSpace>>) -> Allowance {
         Allowance { held, limit, taken: AtomicUsize::new(0), granted: AtomicUsize::new(0), space }
     }
 }
@@ -305,9 +317,12 @@ impl Drop for Allowance {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if let Some(space) = &self.space {
+        let Some(space) = &self.space else { return };
+        if self.granted > GRANT {
             space.give_back(self.granted - GRANT);
-            space.given_back.fetch_add(self.made, Relaxed);
+        }
+        if self.made > 0 {
+            space.space.given_back.fetch_add(self.made, Relaxed);
         }
     }
 }
@@ -317,13 +332,18 @@ impl Drop for Memory {
 pub struct Held {
     held: usize,
     granted: usize,
-    space: Arc<TempSpace>,
+    space: Arc<SessionSpace>,
 }
 
 impl Held {
     /// Nothing yet.
-    pub fn new(space: Arc<TempSpace>) -> Held {
+    pub fn new(space: Arc<SessionSpace>) -> Held {
         Held { held: 0, granted: GRANT, space }
+    }
+
+    /// Where it is taken from.
+    pub fn space(&self) -> &Arc<SessionSpace> {
+        &self.space
     }
 
     /// Bytes.
@@ -362,7 +382,9 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.space.give_back(self.granted - GRANT);
+        if self.granted > GRANT {
+            self.space.give_back(self.granted - GRANT);
+        }
     }
 }
 
@@ -444,8 +466,8 @@ pub(crate) struct SpillFile {
 }
 
 impl SpillFile {
-    pub(crate) fn create(space: &Arc<TempSpace>) -> Result<Rc<SpillFile>> {
-        Ok(Rc::new(SpillFile { file: TempFile::create(space)?, members: RefCell::new(Vec::new()) }))
+    pub(crate) fn create(space: &Arc<SessionSpace>) -> Result<Rc<SpillFile>> {
+        Ok(Rc::new(SpillFile { file: TempFile::create(&space.space)?, members: RefCell::new(Vec::new()) }))
     }
 }
 

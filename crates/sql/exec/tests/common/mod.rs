@@ -67,7 +67,7 @@ impl Session for Nobody {
     fn system_variable(&mut self, _: bool, name: &str) -> Result<Value> {
         Err(SqlError::unsupported(name))
     }
-    fn temp_space(&self) -> Option<Arc<gannet_exec::TempSpace>> {
+    fn temp_space(&self) -> Option<Arc<gannet_exec::SessionSpace>> {
         None
     }
     fn virtual_rows(
