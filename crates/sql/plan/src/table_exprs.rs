@@ -11,9 +11,23 @@ use gannet_schema::{CatalogSnapshot, ColumnDefault, Table};
 use gannet_types::{Result, SqlError};
 use std::sync::Arc;
 
-/// The expressions of a table, bound at the first call for this version of it.
+/// The expressions of a table, bound at the first call for this version of it. A view has none of its own: its columns
+/// tell of the defaults of others, and the place has its query.
 pub fn table_exprs(table: &Arc<Table>) -> Result<Arc<TableExprs>> {
-    table.compiled.get_or_try_init(|| bind_all(table).map(Arc::new)).cloned()
+    match table.view() {
+        None => table.compiled.get_or_try_init(|| bind_all(table).map(Arc::new)).cloned(),
+        Some(_) => {
+            Ok(Arc::new(TableExprs { defaults: vec![None; table.columns.len()].into(), ..TableExprs::default() }))
+        }
+    }
+}
+
+/// The same, where they are bound already.
+pub(crate) fn bound_exprs(table: &Table) -> Option<&Arc<TableExprs>> {
+    match table.view() {
+        None => table.compiled.get(),
+        Some(_) => None,
+    }
 }
 
 /// Rows that were written for version `old` of a table hold what the expressions of version `new` give, and its checks

@@ -157,7 +157,7 @@ impl Table {
         let column = |c: &Column| c.generated.is_some() || matches!(c.default, ColumnDefault::Expression(_));
         let places = |p: &Parts| p.definition().is_by_expression();
         let parts = self.partitions.as_deref().is_some_and(places);
-        self.columns.iter().any(column) || !self.constraints.checks.is_empty() || parts
+        self.view().is_none() && (self.columns.iter().any(column) || !self.constraints.checks.is_empty() || parts)
     }
 
     /// The definition of a view.

@@ -6,10 +6,9 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, ColId, From, FromJoin, Rel, RelKind};
 use crate::optimize::build::Builder;
 use crate::options::Passes;
-use crate::plan::TableExprs;
+use crate::table_exprs::bound_exprs;
 use gannet_types::{CollationId, SqlType, TypeId, Value};
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// A column that an index has, and what it is computed by.
 struct Computed {
@@ -63,7 +62,7 @@ pub(super) fn with_columns<'b>(builder: &mut Builder<'_>, block: &'b Block) -> C
 fn computed_of(builder: &Builder<'_>, (number, rel): (usize, &Rel)) -> Vec<Computed> {
     let RelKind::Base(slot) = rel.kind else { return Vec::new() };
     let table = &builder.arena.tables[slot as usize].table;
-    let Some(exprs) = table.compiled.get::<Arc<TableExprs>>() else { return Vec::new() };
+    let Some(exprs) = bound_exprs(table) else { return Vec::new() };
     let hides = builder.options.passes.has(Passes::HIDE_INVISIBLE);
     let indexed = |column: u32| {
         let usable =
