@@ -292,3 +292,92 @@ fn a_creation_without_room_is_refused_and_can_be_repeated() {
     assert_eq!(one(&mut server.connect(), "SELECT 1"), "1");
     server.stop();
 }
+
+/// The binary log cannot be written, and as much of the log is kept for it as may be: writers wait, and nothing else.
+#[test]
+fn a_binary_log_without_room_stops_writers_only() {
+    let dir = Dir::new("binlog");
+    let wrap = "trap '' XFSZ; ulimit -S -f 20480";
+    let server = Server::try_start(&dir, "s", wrap, &[]).expect("a server");
+    let mut db = server.connect();
+    for sql in [
+        "CREATE DATABASE f",
+        "CREATE TABLE f.t (id INT PRIMARY KEY, n INT, pad LONGBLOB)",
+        "INSERT INTO f.t VALUES (1, 0, ''), (2, 0, '')",
+        "CREATE TABLE f.other (id INT PRIMARY KEY)",
+    ] {
+        db.query(sql).expect("a statement");
+    }
+    let mut open = server.connect();
+    open.query("BEGIN").expect("a transaction");
+    open.query("UPDATE f.t SET n = 7 WHERE id = 2").expect("an update");
+    let writer = |server: &Server| {
+        let mut db = server.connect();
+        let id = one(&mut db, "SELECT CONNECTION_ID()");
+        let updates = std::thread::spawn(move || {
+            for n in 1.. {
+                let update = format!("UPDATE f.t SET n = {n}, pad = REPEAT(CHAR(65 + {n} % 26), 60000) WHERE id = 1");
+                if let Err(e) = db.query(&update) {
+                    return (n - 1, e);
+                }
+            }
+            unreachable!()
+        });
+        (id, updates)
+    };
+    let until = |what: &str, is: &mut dyn FnMut() -> bool| {
+        let deadline = Instant::now() + Duration::from_secs(120);
+        while !is() {
+            assert!(Instant::now() < deadline, "{what}: {}", dir.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let (id, updates) = writer(&server);
+    until("nobody waits", &mut || dir.log().contains("writers wait until it has read on"));
+    assert!(dir.log().contains("cannot be written"), "{}", dir.log());
+    // What waits can be killed; what makes room does not wait, nor does a transaction's end.
+    db.query(&format!("KILL QUERY {id}")).expect("a kill");
+    let (done, error) = updates.join().expect("the writer");
+    assert_eq!(error.code(), Some(1317), "{error}");
+    assert_eq!(one(&mut db, "SELECT n FROM f.t WHERE id = 1"), done.to_string());
+    assert_eq!(db.query("SHOW BINARY LOGS").expect("the files").texts().len(), 1);
+    db.query("PURGE BINARY LOGS TO 'binlog.000001'").expect("a purge");
+    db.query("DROP TABLE f.other").expect("a drop");
+    let (id, updates) = writer(&server);
+    until("it does not wait", &mut || {
+        let state = format!("SELECT state FROM information_schema.processlist WHERE id = {id}");
+        one(&mut db, &state) == "wait/log/capacity"
+    });
+    server.kill();
+    updates.join().expect("the writer");
+    // A check has nobody who writes the files, and undoes what was open.
+    let copy = Dir::new("binlog-copy");
+    let copied = std::process::Command::new("cp").arg("-a").arg(dir.data()).arg(copy.data()).status();
+    assert!(copied.is_ok_and(|s| s.success()));
+    let checked = std::process::Command::new("timeout")
+        .args(["60", env!("CARGO_BIN_EXE_gannet"), "check", &format!("--datadir={}", copy.data().display())])
+        .output()
+        .expect("a check");
+    assert!(checked.status.success(), "{checked:?}");
+    // A start does not wait either.
+    let server = Server::try_start(&dir, "s", wrap, &[]).expect("a server");
+    let mut db = server.connect();
+    until("nothing is rolled back", &mut || {
+        one(&mut db, "SELECT n FROM f.t WHERE id = 2 FOR SHARE SKIP LOCKED") == "0"
+    });
+    assert_eq!(one(&mut db, "SELECT n FROM f.t WHERE id = 1"), done.to_string());
+    let (_, updates) = writer(&server);
+    let lifted = std::process::Command::new("prlimit")
+        .args([&format!("--pid={}", server.child.id()), "--fsize=unlimited:"])
+        .status();
+    if lifted.is_ok_and(|s| s.success()) {
+        until("nothing goes on", &mut || one(&mut db, &format!("SELECT n <> {done} FROM f.t WHERE id = 1")) == "1");
+        assert_eq!(db.query("SHOW BINARY LOG STATUS").expect("the end").texts().len(), 1);
+    }
+    server.kill();
+    updates.join().expect("the writer");
+    let server = Server::start(&dir);
+    let total = "SELECT COUNT(*) FROM performance_schema.error_log WHERE prio = 'Error'";
+    assert_eq!(one(&mut server.connect(), total), "0");
+    server.stop();
+}

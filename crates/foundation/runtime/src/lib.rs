@@ -47,8 +47,8 @@ pub use serve::{
 pub use spawn::{JoinHandle, spawn, spawn_beside, spawn_local};
 pub use stack::{LastWord, last_words_to, remaining_stack};
 pub use task::{
-    Interrupt, InterruptMask, TaskContext, Unpark, Waker, context, interrupted, interruption, mask_interrupts, park,
-    site, slot, slot_count, waker, yield_if_due, yield_now,
+    Hurry, Interrupt, InterruptMask, TaskContext, Unpark, Waker, context, hurries, hurry, interrupted, interruption,
+    mask_interrupts, park, site, slot, slot_count, waker, yield_if_due, yield_now,
 };
 pub use threads::{ThreadInfo, start_thread, threads};
 pub use time::{WallTime, now_ns, random_u64, sleep};

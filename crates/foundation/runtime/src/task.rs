@@ -241,6 +241,8 @@ impl Route {
 pub(crate) struct ContextInner {
     flags: AtomicU32,
     masked: AtomicU32,
+    /// Written and read by the task alone.
+    hurries: AtomicU32,
     /// The wait event + 1 while parked, else 0; and since when. Written by the task, read by anybody.
     waiting: AtomicU32,
     waiting_since: AtomicU64,
@@ -256,6 +258,7 @@ impl ContextInner {
         Arc::new(ContextInner {
             flags: AtomicU32::new(0),
             masked: AtomicU32::new(0),
+            hurries: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
             waiting_since: AtomicU64::new(0),
             os_thread: AtomicU32::new(0),
@@ -393,6 +396,28 @@ impl Drop for InterruptMask {
     fn drop(&mut self) {
         with_context(|c| c.masked.store(c.masked.load(Relaxed) - 1, Relaxed));
     }
+}
+
+/// While it lives, the current task is not held back for the sake of those who follow: it ends a transaction, clears up
+/// or makes room, and others wait for that. Nests.
+#[must_use = "the hurry ends when this is dropped"]
+pub struct Hurry(PhantomData<*const ()>);
+
+/// Lets the current task [`Hurry`].
+pub fn hurry() -> Hurry {
+    with_context(|c| c.hurries.store(c.hurries.load(Relaxed) + 1, Relaxed));
+    Hurry(PhantomData)
+}
+
+impl Drop for Hurry {
+    fn drop(&mut self) {
+        with_context(|c| c.hurries.store(c.hurries.load(Relaxed) - 1, Relaxed));
+    }
+}
+
+/// Whether the current task is in a [`Hurry`].
+pub fn hurries() -> bool {
+    with_context(|c| c.hurries.load(Relaxed) != 0)
 }
 
 /// Waits until somebody uses a [`Waker`] of this task, the deadline ([`now_ns`]) passes, or the task is interrupted.

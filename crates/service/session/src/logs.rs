@@ -57,7 +57,7 @@ impl Session {
     /// SHOW BINARY LOGS.
     pub(super) fn show_binary_logs(&mut self) -> Result<RowsSink> {
         let log = require_binlog(self)?;
-        log.catch_up(&self.server.engine);
+        log.catch_up_if_possible(&self.server.engine);
         let (files, _) = log.state();
         let row = |f: &gannet_core::binlog::LogFile| {
             vec![Value::text(&log.names().name(f.number)), Value::UInt(f.size), Value::text("No")]
@@ -270,7 +270,7 @@ pub(crate) fn purge_binary_logs(session: &mut Session, to: Option<&str>, before:
         }
         (None, None) => 0,
     };
-    log.purge(&session.server.engine, upto).map_err(from_engine)?;
+    log.purge(upto).map_err(|e| sql_err!(ErrorWhenExecutingCommand, "PURGE BINARY LOGS", e))?;
     Ok(Done::default())
 }
 

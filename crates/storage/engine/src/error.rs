@@ -153,6 +153,7 @@ impl From<gannet_log::LogError> for EngineError {
             Closed => EngineError::ShutDown,
             NoSpace { .. } => EngineError::DiskFull,
             Full => EngineError::LogFull,
+            Interrupted => EngineError::Interrupted,
             CutOff { name } => EngineError::CutOff(name),
             InUse { name } => EngineError::NameInUse(name),
             NewerFormat { version, .. } => {

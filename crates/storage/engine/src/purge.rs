@@ -125,6 +125,8 @@ pub(crate) fn task(store: &Store) {
 /// Purges all streams once. Returns how many transactions it dealt with. `all`: waits for streams that another task
 /// works on, and purges these too.
 pub(crate) fn round(store: &Store, all: bool) -> Result<u64> {
+    // What it does frees space, and is no more than writers have done.
+    let _hurry = gannet_runtime::hurry();
     count(Counter::PurgeInvoked);
     roll_back_orphans(store, all);
     let horizon = store.advance_horizon();

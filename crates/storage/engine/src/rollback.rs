@@ -7,7 +7,7 @@ use gannet_base::{PageNo, TreeId, TrxId};
 use gannet_buffer::{Mtr, Stop};
 use gannet_lock::LockOwner;
 use gannet_page::node::MAX_KEY;
-use gannet_runtime::mask_interrupts;
+use gannet_runtime::{hurry, mask_interrupts};
 
 use crate::index::{put_deleter, split_key, split_value};
 use crate::plant::{Fault, planted, undo_fails};
@@ -43,7 +43,7 @@ pub(crate) struct Orphan {
 impl Orphan {
     /// Rolls the transaction back as far as possible. A shutdown ends this.
     pub(crate) fn roll_back(&mut self, store: &Store) -> Result<()> {
-        let _mask = mask_interrupts();
+        let (_mask, _hurry) = (mask_interrupts(), hurry());
         undo_to(store, &mut self.writer, UndoPtr::NONE, For::Nobody)?;
         self.writer.end(store, ROLLED_BACK)?;
         Ok(())

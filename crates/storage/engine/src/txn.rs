@@ -5,7 +5,7 @@ use std::time::Duration;
 use gannet_base::sync::atomic::Ordering::*;
 use gannet_btree::{Place, Spot};
 use gannet_lock::{LockOwner, Mode};
-use gannet_runtime::{Waker, mask_interrupts, sleep};
+use gannet_runtime::{Waker, hurry, mask_interrupts, sleep};
 use gannet_telemetry::{Counter, count};
 
 use crate::consumer::{self, Parts, Payload};
@@ -298,7 +298,7 @@ impl Txn {
             if !w.committed.is_zero() {
                 return Err(EngineError::NotActive);
             }
-            let _mask = mask_interrupts();
+            let (_mask, _hurry) = (mask_interrupts(), hurry());
             self.state = State::HalfUndone;
             undo_to(store, w, savepoint.last, For::Savepoint(&self.owner))?;
             count(Counter::TrxRollbacksSavepoint);
@@ -382,7 +382,7 @@ impl Txn {
         }
         let mut lsn = Lsn::ZERO;
         if let Some(w) = self.writer.take() {
-            let _mask = mask_interrupts();
+            let (_mask, _hurry) = (mask_interrupts(), hurry());
             let store = &*self.engine.store;
             let ended = match payload {
                 None => w.end(store, COMMITTED),
@@ -481,7 +481,7 @@ impl Txn {
             return self.commit().map(drop);
         }
         if let Some(mut w) = self.writer.take() {
-            let _mask = mask_interrupts();
+            let (_mask, _hurry) = (mask_interrupts(), hurry());
             let store = &*self.engine.store;
             if self.prepared {
                 // From here on it cannot be committed, neither by this server nor by one that starts after a crash.

@@ -2,7 +2,7 @@
 
 use gannet_base::Lsn;
 use gannet_base::sync::atomic::Ordering::{Acquire, SeqCst};
-use gannet_runtime::{Unpark, Wait, mask_interrupts, now_ns, park, waker};
+use gannet_runtime::{Unpark, Wait, hurries, mask_interrupts, now_ns, park, waker};
 use gannet_telemetry::{Counter, count};
 
 use crate::LogError;
@@ -33,6 +33,9 @@ impl Core {
             let by_checkpoint = delay_ns(reserved.saturating_sub(self.age_from(checkpoint)), self.usable());
             let by_consumer = match self.checkpoints() {
                 Checkpoints::Closing => Some(0),
+                // Else a consumer that cannot read on for want of room would keep those from ending whose locks
+                // others wait for, and from making room.
+                _ if hurries() => Some(0),
                 _ => self.consumer_delay_ns(reserved),
             };
             match by_checkpoint.zip(by_consumer).map(|(a, b)| a.max(b)) {
@@ -56,9 +59,11 @@ impl Core {
                     self.space_waiters.lock().push(waker());
                     let moved = self.checkpoint.load(Acquire) != checkpoint || reserved <= self.retentions.brake_from();
                     if !moved && !self.stop.load(SeqCst) {
-                        // Even an interrupted task has to wait: its roll-back writes too.
-                        let _mask = mask_interrupts();
-                        let _ = park(Wait::LogSpace, Some(now_ns() + 100_000_000));
+                        // For the checkpoint even an interrupted task has to wait: its roll-back writes too.
+                        let _mask = by_checkpoint.is_none().then(mask_interrupts);
+                        if park(Wait::LogSpace, Some(now_ns() + 100_000_000)) == Unpark::Interrupted {
+                            return Err(LogError::Interrupted);
+                        }
                     }
                 }
             }

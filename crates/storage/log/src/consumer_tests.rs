@@ -181,6 +181,63 @@ fn beyond_its_bound_a_consumer_brakes_writers() {
     assert!(waited.elapsed() > Duration::from_millis(600), "it never stood still");
 }
 
+/// `log` at the bound of a consumer, with its follower, which reads nothing.
+fn at_its_bound(dir: &Dir) -> (Arc<Log>, Follower) {
+    let log = fresh(dir, FlushPolicy::Durable);
+    let kept = log.retain("slow", hold(4 * MIB, Beyond::Brake), || log.tail_lsn()).unwrap();
+    write(&log, 5 * MIB);
+    log.set_checkpoint(log.durable_lsn());
+    (log, kept.follow().unwrap())
+}
+
+/// Enters the log's brake in a task of its own.
+fn admitted(log: &Arc<Log>, hurried: bool) -> gannet_runtime::JoinHandle<Result<(), LogError>> {
+    let log = log.clone();
+    gannet_runtime::spawn("writer", move || {
+        let _hurry = hurried.then(gannet_runtime::hurry);
+        log.admit()
+    })
+}
+
+#[test]
+fn who_ends_or_makes_room_waits_for_no_consumer() {
+    let dir = Dir::new();
+    let (log, mut follower) = at_its_bound(&dir);
+    admitted(&log, true).join().unwrap().unwrap();
+    // Another writer waits, until it is interrupted or the consumer reads on.
+    let writers = [admitted(&log, false), admitted(&log, false)];
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(writers.iter().all(|w| !w.is_finished()));
+    let [killed, waiting] = writers;
+    killed.context().interrupt(gannet_runtime::Interrupt::Query);
+    assert!(matches!(killed.join().unwrap(), Err(LogError::Interrupted)));
+    assert!(!waiting.is_finished());
+    follow(&mut follower).unwrap();
+    follower.retention().release_to(place(&follower)).unwrap();
+    waiting.join().unwrap().unwrap();
+}
+
+#[test]
+fn before_somebody_follows_nobody_waits_for_a_consumer() {
+    let dir = Dir::new();
+    let (log, follower) = at_its_bound(&dir);
+    let (checkpoint, epoch) = (log.checkpoint_lsn(), log.epoch());
+    drop((follower, log));
+    let log = reopened(&dir, checkpoint, epoch);
+    assert!(log.consumers()[0].behind_bytes > 4 * MIB);
+    admitted(&log, false).join().unwrap().unwrap();
+    // What is kept for it stays.
+    write(&log, MIB);
+    log.set_checkpoint(log.durable_lsn());
+    let mut follower = log.retain("slow", hold(4 * MIB, Beyond::Brake), || unreachable!()).unwrap().follow().unwrap();
+    let waiting = admitted(&log, false);
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!waiting.is_finished());
+    assert!(follow(&mut follower).unwrap() > 6 * MIB as usize / 60_100);
+    follower.retention().release_to(place(&follower)).unwrap();
+    waiting.join().unwrap().unwrap();
+}
+
 #[test]
 fn a_follower_waits_for_more_and_ends_with_the_log() {
     let dir = Dir::new();

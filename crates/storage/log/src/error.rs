@@ -58,6 +58,8 @@ pub enum LogError {
     },
     /// So much was written since the checkpoint that there is no room, and pages cannot be written back to move it.
     Full,
+    /// The task was interrupted while it waited for a consumer to read on.
+    Interrupted,
     /// The log was closed.
     Closed,
 }
@@ -93,6 +95,7 @@ impl fmt::Display for LogError {
             LogError::CutOff { name } => write!(f, "consumer '{name}' has lost its place in the log"),
             LogError::InUse { name } => write!(f, "no consumer of the log can be had under the name '{name}'"),
             LogError::Full => write!(f, "the log is full, and pages cannot be written back to free it"),
+            LogError::Interrupted => write!(f, "interrupted while the log's consumers are too far behind"),
             LogError::Closed => write!(f, "the log is closed"),
         }
     }

@@ -234,7 +234,7 @@ impl Log {
                 Some(entry) if entry.attached => return Err(in_use()),
                 Some(entry) if entry.kept.cut_off => return Err(LogError::CutOff { name: name.to_owned() }),
                 Some(entry) => {
-                    entry.attached = true;
+                    (entry.attached, entry.followed) = (true, true);
                     entry.kept.hold = hold;
                     (entry.id, None)
                 }
@@ -247,7 +247,8 @@ impl Log {
                     let id = state.next_id;
                     state.next_id += 1;
                     let held = position.from;
-                    state.entries.push(Entry { id, kept, held, attached: true, begun: false, told: false });
+                    let (begun, told) = (false, false);
+                    state.entries.push(Entry { id, kept, held, attached: true, followed: true, begun, told });
                     (id, Some(done))
                 }
             };

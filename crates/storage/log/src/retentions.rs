@@ -22,6 +22,9 @@ pub(crate) struct Entry {
     /// From where on the file says that the log is kept for it.
     pub(crate) held: Lsn,
     pub(crate) attached: bool,
+    /// Somebody has followed under its name since the start. Before that nobody is there to read on, and writers are
+    /// not held back: what recovery has to do does not wait.
+    pub(crate) followed: bool,
     /// The log up to its first position is durable. Before that the file does not name it: after a crash other records
     /// may lie there.
     pub(crate) begun: bool,
@@ -32,6 +35,11 @@ pub(crate) struct Entry {
 impl Entry {
     pub(crate) fn holds(&self) -> bool {
         !self.kept.cut_off
+    }
+
+    /// Writers are slowed down for its sake.
+    fn brakes(&self) -> bool {
+        self.holds() && self.followed && self.kept.hold.beyond == Beyond::Brake
     }
 
     /// Counted from what it has dealt with: what it has yet to read may have begun before, and is none of its fault.
@@ -85,7 +93,10 @@ impl Retentions {
         let entries: Vec<_> = all
             .into_iter()
             .zip(1..)
-            .map(|(kept, id)| Entry { id, held: kept.position.from, kept, attached: false, begun: true, told: false })
+            .map(|(kept, id)| {
+                let held = kept.position.from;
+                Entry { id, held, kept, attached: false, followed: false, begun: true, told: false }
+            })
             .collect();
         let state = State { next_id: entries.len() as u64 + 1, entries, sequence, ..State::default() };
         let all = Retentions {
@@ -122,9 +133,9 @@ impl Retentions {
     }
 
     pub(crate) fn refresh(&self, state: &State) {
-        let holding = || state.entries.iter().filter(|e| e.holds());
-        let floor = holding().map(|e| e.held.get()).min().unwrap_or(u64::MAX);
-        let braking = holding().filter(|e| e.kept.hold.beyond == Beyond::Brake);
+        let holding = state.entries.iter().filter(|e| e.holds());
+        let floor = holding.map(|e| e.held.get()).min().unwrap_or(u64::MAX);
+        let braking = state.entries.iter().filter(|e| e.brakes());
         let brake = braking.map(|e| e.kept.position.done.get() + e.kept.hold.bound_bytes / 4 * 3).min();
         self.floor.store(floor, Release);
         self.brake.store(brake.unwrap_or(u64::MAX), Release);
@@ -153,7 +164,7 @@ impl Retentions {
         }
         let (mut delay, mut told) = (Some(0), None);
         let mut state = self.state.lock();
-        for e in state.entries.iter_mut().filter(|e| e.holds() && e.kept.hold.beyond == Beyond::Brake) {
+        for e in state.entries.iter_mut().filter(|e| e.brakes()) {
             match delay_ns(e.behind(tail), e.kept.hold.bound_bytes) {
                 Some(own) => delay = delay.map(|d: u64| d.max(own)),
                 None => {

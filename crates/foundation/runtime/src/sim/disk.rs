@@ -201,8 +201,10 @@ impl State {
         self.unsynced.push(op);
     }
 
+    /// What was removed takes no room.
     fn used(&self) -> u64 {
-        self.inodes.values().map(|i| i.live.pages.len() as u64 * PAGE).sum()
+        let there = self.names.files.values().filter_map(|inode| self.inodes.get(inode));
+        there.map(|i| i.live.pages.len() as u64 * PAGE).sum()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::files::{Names, State};
 use super::{
-    ADD_PURGED, Binlog, CONSUMER, LogFile, PURGE, Passed, Place, RELEASE, REMEMBERED, RESERVE, RESET, ROTATE_START,
+    ADD_PURGED, Binlog, CONSUMER, LogFile, PURGED, Passed, Place, RELEASE, REMEMBERED, RESERVE, RESET, ROTATE_START,
     Settings,
 };
 use crate::log::ErrorLog;
@@ -25,6 +25,8 @@ const BATCH: usize = 128 << 10;
 const CHECKPOINT: u64 = 32 << 20;
 /// How long it waits after an error before it tries again.
 const RETRY: Duration = Duration::from_secs(1);
+/// How often it says so, in nanoseconds.
+const TELL_NS: u64 = 60_000_000_000;
 /// Offset of a file's first flags.
 const FLAGS_AT: u64 = (MAGIC.len() + HEADER - 2) as u64;
 
@@ -53,8 +55,6 @@ pub(super) struct Exporter {
     stopped: bool,
     /// A file that has yet to begin.
     due: Option<Due>,
-    /// Files before this one have yet to go.
-    purge: Option<u64>,
     /// All has yet to begin anew, with a file of this number.
     reset: Option<u64>,
     /// Transactions that were never in a file, and those that have yet to be shown as such.
@@ -67,6 +67,8 @@ pub(super) struct Exporter {
     left_over: Vec<u64>,
     /// So much of the log may be kept before it is let go of.
     stride: u64,
+    /// When an error is told again; 0: nothing has failed.
+    tell_from_ns: u64,
     /// The log has come to this life of the server, whose tables' keys are known.
     living: bool,
 }
@@ -161,7 +163,6 @@ impl Exporter {
             time: 0,
             stopped: state.stopped,
             due: None,
-            purge: None,
             reset: None,
             foreign: state.foreign.clone(),
             added: GtidSet::default(),
@@ -169,6 +170,7 @@ impl Exporter {
             spilled: Vec::new(),
             left_over: Vec::new(),
             stride: capacity / 8,
+            tell_from_ns: 0,
             living: false,
             log,
             names,
@@ -190,6 +192,10 @@ impl Exporter {
         let listed = self.names.load_index()?;
         let mut files = Vec::new();
         for number in listed.iter().copied().filter(|n| *n <= state.number) {
+            // What is missed at the beginning has gone before the index, which had no room.
+            if files.is_empty() && number < state.number && !fs::exists(self.names.path(number))? {
+                continue;
+            }
             let front = self.names.front(number)?;
             let path = self.names.path(number);
             let last = number == state.number;
@@ -237,11 +243,7 @@ impl Exporter {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(e) => {
-                    let base = self.names.basename();
-                    self.errors.error(format_args!(
-                        "the binary log {} cannot be written: {e}; it is tried again, and the log is kept meanwhile",
-                        base.display()
-                    ));
+                    self.tell(&e);
                     if !gannet_runtime::interrupted() && sleep(RETRY) == gannet_runtime::Unpark::Interrupted {
                         break;
                     }
@@ -256,6 +258,20 @@ impl Exporter {
         let waiting = std::mem::take(&mut shared.waiting);
         drop(shared);
         waiting.iter().for_each(gannet_runtime::Waker::wake);
+    }
+
+    /// The log cannot be written: it is told now and then.
+    fn tell(&mut self, e: &io::Error) {
+        self.log.set_stuck(true);
+        let now = gannet_runtime::now_ns();
+        if now >= self.tell_from_ns {
+            self.tell_from_ns = now + TELL_NS;
+            let base = self.names.basename();
+            self.errors.error(format_args!(
+                "the binary log {} cannot be written: {e}; it is tried again, and the log is kept meanwhile",
+                base.display()
+            ));
+        }
     }
 
     /// Writes what is durable, and waits for more. False: no more will be.
@@ -288,6 +304,11 @@ impl Exporter {
             if self.deriver.position() - self.state.size >= CHECKPOINT || self.last.is_some() && kept >= self.stride {
                 self.checkpoint()?;
             }
+            if std::mem::take(&mut self.tell_from_ns) != 0 {
+                self.log.set_stuck(false);
+                self.errors
+                    .note(format_args!("the binary log {} can be written again", self.names.basename().display()));
+            }
             if more {
                 continue;
             }
@@ -308,10 +329,6 @@ impl Exporter {
         if let Some(due) = self.due {
             self.next_file(due)?;
             self.due = None;
-        }
-        if let Some(number) = self.purge {
-            self.log.purge_now(number)?;
-            self.purge = None;
         }
         Ok(())
     }
@@ -357,7 +374,7 @@ impl Exporter {
         let (what, body) = request.split_first().unwrap_or((&ROTATE_START, &[]));
         let number = body.first_chunk().map_or(0, |n| u64::from_le_bytes(*n));
         match *what {
-            PURGE => self.purge = Some(number),
+            PURGED => {}
             RESET => self.reset = Some(number),
             RESERVE => self.deriver.reserve(number),
             RELEASE => self.deriver.release(number),
@@ -385,6 +402,8 @@ impl Exporter {
     /// Drops all files, and what is known of transactions. First the state says that there are none, so that a crash
     /// on the way leaves either all or none.
     fn begin_anew(&mut self, first: u64) -> io::Result<()> {
+        let log = self.log.clone();
+        let listing = log.list();
         let state = State { lsn: self.lsn, ..State::default() };
         self.names.store_state(&state)?;
         self.names.store_index([].into_iter())?;
@@ -403,6 +422,7 @@ impl Exporter {
             shared.passed.clear();
             (shared.executed, shared.foreign) = Default::default();
         }
+        drop(listing);
         (self.foreign, self.added) = Default::default();
         self.log.semi.begin_anew();
         let time = gannet_runtime::WallTime::now().seconds() as u32;
@@ -505,7 +525,9 @@ impl Exporter {
         file.set_len(0)?;
         file.write_at(&front, 0)?;
         file.sync_all()?;
-        let mut files = self.log.shared.lock().files.clone();
+        let log = self.log.clone();
+        let listing = log.list();
+        let mut files = log.shared.lock().files.clone();
         if let Some(last) = files.last_mut() {
             last.size = ended.position();
         }
@@ -535,6 +557,7 @@ impl Exporter {
             shared.executed.add_all(&added);
             shared.foreign.add_all(&added);
         }
+        drop(listing);
         self.publish(false)?;
         if let Some(last) = self.last.take() {
             self.consumer.done(&last).map_err(other)?;
@@ -640,6 +663,6 @@ impl Exporter {
             }
             upto = pair[1];
         }
-        self.log.purge_now(upto)
+        self.log.purge(upto)
     }
 }

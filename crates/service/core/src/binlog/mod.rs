@@ -34,8 +34,8 @@ use gannet_binlog::derive::Writer;
 use gannet_binlog::format::put_gtids;
 use gannet_binlog::group::ROTATE;
 use gannet_binlog::writeset::{Keys, Known, UNKNOWN};
-use gannet_engine::{Engine, EngineError, TxnOptions, commit_gate};
-use gannet_runtime::{Interrupt, JoinHandle, Unpark, Wait, Waker, fs, park, waker};
+use gannet_engine::{Engine, EngineError, Txn, TxnOptions, commit_gate};
+use gannet_runtime::{Interrupt, JoinHandle, Monitor, Unpark, Wait, Waker, fs, park, waker};
 use gannet_types::gtid::{GtidSet, Uuid};
 use std::collections::VecDeque;
 use std::io;
@@ -144,6 +144,8 @@ struct Shared {
     dumps: Vec<Reader>,
     /// The exporter has ended.
     ended: bool,
+    /// It cannot write the files, and tries again.
+    stuck: bool,
 }
 
 /// What all share of the binary log.
@@ -151,6 +153,8 @@ pub struct Binlog {
     names: Names,
     uuid: Uuid,
     shared: Mutex<Shared>,
+    /// Somebody changes the list of files, here and on disk.
+    listing: Monitor<bool>,
     /// Number of the next file with rows.
     next_spill: AtomicU64,
     /// `binlog_row_metadata` is FULL; `binlog_row_image`. Copies: statements read them, and a global variable cannot be
@@ -181,6 +185,7 @@ impl Binlog {
             names: names.clone(),
             uuid: globals().writer.uuid,
             shared: Mutex::default(),
+            listing: Monitor::default(),
             next_spill: AtomicU64::new(0),
             full_metadata: AtomicBool::new(false),
             row_image: AtomicU8::new(0),
@@ -195,8 +200,12 @@ impl Binlog {
         // Before anything is written: where the log is kept for it up to its bound, which a full disk leads to, writers
         // wait until it has read on.
         *it.exporter.lock() = Some(gannet_runtime::spawn("binlog", move || exporter.run()));
-        // The server's life begins a file.
-        it.request_file(engine, ROTATE_START).map_err(|e| format!("the binary log cannot begin a file: {e}"))?;
+        // The server's life begins a file. Where a disk is full that may be later: a start waits for nobody who makes
+        // room.
+        let hurry = gannet_runtime::hurry();
+        it.begin_request(engine, ROTATE_START, &now().to_le_bytes())
+            .map_err(|e| format!("the binary log cannot begin a file: {e}"))?;
+        drop(hurry);
         let semi = it.clone();
         *it.watch.lock() = Some(gannet_runtime::spawn("semi-sync", move || semi.semi.run()));
         Ok(it)
@@ -254,7 +263,7 @@ impl Binlog {
 
     /// Has a new file begin behind all commits so far. Returns the commit that says so.
     fn request_file(&self, engine: &Engine, why: u8) -> Result<Lsn, EngineError> {
-        self.request(engine, why, gannet_runtime::WallTime::now().micros())
+        self.request(engine, why, now())
     }
 
     /// Asks the exporter for something, behind all commits so far. Returns the commit that says so.
@@ -263,9 +272,16 @@ impl Binlog {
     }
 
     fn request_with(&self, engine: &Engine, what: u8, body: &[u8]) -> Result<Lsn, EngineError> {
+        let (txn, lsn) = self.begin_request(engine, what, body)?;
+        txn.wait_commit(lsn).map(|()| lsn)
+    }
+
+    /// The same, without waiting for the log.
+    fn begin_request(&self, engine: &Engine, what: u8, body: &[u8]) -> Result<(Txn, Lsn), EngineError> {
         let payload = [&[ROTATE, what][..], body].concat();
         let mut txn = engine.begin(TxnOptions::default());
-        txn.commit_with(&mut &payload[..])
+        let lsn = txn.commit_with_unsynced(&mut &payload[..])?;
+        Ok((txn, lsn))
     }
 
     /// FLUSH BINARY LOGS.
@@ -278,13 +294,17 @@ impl Binlog {
     /// Waits until the commits up to `lsn` are in the files; false when the task is interrupted or the exporter has
     /// ended.
     pub fn wait_for(&self, lsn: Lsn) -> bool {
+        self.wait_until(lsn, |shared| shared.ended)
+    }
+
+    fn wait_until(&self, lsn: Lsn, over: impl Fn(&Shared) -> bool) -> bool {
         loop {
             {
                 let mut shared = self.shared.lock();
                 if shared.lsn >= lsn {
                     return true;
                 }
-                if shared.ended {
+                if over(&shared) {
                     return false;
                 }
                 shared.wait();
@@ -371,6 +391,21 @@ impl Binlog {
         self.wait_for(engine.horizon());
     }
 
+    /// The same, but while the files cannot be written nobody waits: whoever looks for what to purge makes room.
+    pub fn catch_up_if_possible(&self, engine: &Engine) {
+        self.wait_until(engine.horizon(), |shared| shared.ended || shared.stuck);
+    }
+
+    /// Whether the files cannot be written.
+    fn set_stuck(&self, stuck: bool) {
+        let waiting = {
+            let mut shared = self.shared.lock();
+            shared.stuck = stuck;
+            if stuck { std::mem::take(&mut shared.waiting) } else { Vec::new() }
+        };
+        waiting.iter().for_each(Waker::wake);
+    }
+
     /// `gtid_purged`
     pub fn purged(&self) -> GtidSet {
         let shared = self.shared.lock();
@@ -453,13 +488,6 @@ impl Binlog {
         self.shared.lock().replicas.clone()
     }
 
-    /// Drops the files before `number`, as far as nobody reads them.
-    pub fn purge(&self, engine: &Engine, number: u64) -> Result<(), EngineError> {
-        let lsn = self.request(engine, PURGE, number)?;
-        self.wait_for(lsn);
-        Ok(())
-    }
-
     /// RESET BINARY LOGS AND GTIDS: all files go, no transaction was executed, and the next file has this number.
     pub fn reset(&self, engine: &Engine, first: u64) -> Result<(), EngineError> {
         let lsn = self.request(engine, RESET, first)?;
@@ -467,8 +495,16 @@ impl Binlog {
         Ok(())
     }
 
-    /// The same, by the exporter, which alone changes the list of files.
-    fn purge_now(&self, number: u64) -> io::Result<()> {
+    /// No other task changes the list of files while the result lives.
+    fn list(&self) -> Listing<'_> {
+        self.listing.wait(Wait::FileMeta, |busy| (!std::mem::replace(busy, true)).then_some(()));
+        Listing(self)
+    }
+
+    /// Drops the files before `number`, as far as nobody reads them. It needs no log and nothing of the exporter, which
+    /// may wait for the room that this makes.
+    pub fn purge(&self, number: u64) -> io::Result<()> {
+        let _listing = self.list();
         let (gone, left): (Vec<u64>, Vec<u64>) = {
             let shared = self.shared.lock();
             let current = shared.files.last().map_or(0, |f| f.number);
@@ -479,19 +515,44 @@ impl Binlog {
         if gone.is_empty() {
             return Ok(());
         }
-        self.names.store_index(left.iter().copied())?;
-        self.shared.lock().files.retain(|f| !gone.contains(&f.number));
-        for number in gone {
-            fs::remove_file(self.names.path(number))?;
+        let remove = |number: &u64| match fs::remove_file(self.names.path(*number)) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        };
+        match self.names.store_index(left.iter().copied()) {
+            // Without room for the new index the oldest go first, which a start after a crash does not miss.
+            Err(e) if e.kind() == io::ErrorKind::StorageFull => {
+                gone.iter().try_for_each(remove)?;
+                // Only now the room is free.
+                self.names.sync_dir()?;
+                self.names.store_index(left.iter().copied())?;
+            }
+            stored => stored?,
         }
-        Ok(())
+        self.shared.lock().files.retain(|f| !gone.contains(&f.number));
+        gone.iter().try_for_each(remove)
     }
 }
 
-/// What the exporter is asked for, in the order of commits: a file begins, files go, all begins anew.
+/// The right to change the list of files.
+struct Listing<'a>(&'a Binlog);
+
+impl Drop for Listing<'_> {
+    fn drop(&mut self) {
+        self.0.listing.change(|busy| *busy = false);
+    }
+}
+
+/// Microseconds since 1970.
+fn now() -> u64 {
+    gannet_runtime::WallTime::now().micros()
+}
+
+/// What the exporter is asked for, in the order of commits: a file begins, all begins anew. By 2 earlier builds asked
+/// for what [`Binlog::purge`] does.
 const ROTATE_FLUSH: u8 = 0;
 const ROTATE_START: u8 = 1;
-const PURGE: u8 = 2;
+const PURGED: u8 = 2;
 const RESET: u8 = 3;
 /// Transactions are executed elsewhere; a number of this server is chosen by a session, or is free again.
 const ADD_PURGED: u8 = 4;

@@ -15,7 +15,7 @@ use gannet_binlog::rows::{Change, Columns, Rows};
 use gannet_binlog::{Checksum, Event};
 use gannet_engine::{Engine, EngineOptions, Insert, KeyRange, ScanOptions, TreeHandle, TreeId, TreeKind, TxnOptions};
 use gannet_runtime::sim::{Faults, Sim, SimDisk};
-use gannet_runtime::{File, OpenOptions, spawn};
+use gannet_runtime::{File, OpenOptions, fs, spawn};
 use gannet_types::gtid::{GtidSet, Uuid};
 use gannet_types::{SqlType, TypeId, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -239,7 +239,7 @@ fn life(seed: u64, mut state: u64, oracle: Arc<Mutex<Oracle>>, commits: u64) {
                     let mut o = oracle.lock().unwrap();
                     o.purged = o.purged.max(upto);
                 }
-                log.purge(&engine, upto).unwrap();
+                log.purge(upto).unwrap();
             }
             _ => {
                 let _ = gannet_runtime::sleep(std::time::Duration::from_millis(dice(&mut state) % 20));
@@ -308,4 +308,57 @@ fn it_opens_on_a_full_disk() {
     };
     life(false, 1..20);
     life(true, 20..22);
+}
+
+/// What is purged makes the room that the exporter waits for, and the list of files fits then.
+#[test]
+fn a_purge_makes_room_on_a_full_disk() {
+    const COMMITS: u64 = 200;
+    let disk = SimDisk::new();
+    let room = disk.clone();
+    Sim::new(1).disk(&disk).run(move || {
+        let (engine, tree, log) = open(1);
+        let mut n = 0;
+        let mut next = || {
+            n += 1;
+            commit(&engine, &tree, &log, n).unwrap()
+        };
+        while log.state().0.len() < 5 {
+            assert!(log.wait_for(next()));
+        }
+        room.set_capacity(Some(room.used()));
+        // The log has its space beforehand.
+        let waits = loop {
+            let lsn = next();
+            log.catch_up_if_possible(&engine);
+            if log.shared.lock().stuck {
+                break lsn;
+            }
+        };
+        let last = log.end().number;
+        log.purge(last).unwrap();
+        assert_eq!(log.state().0.first().unwrap().number, last);
+        assert_eq!(log.names().load_index().unwrap(), [last]);
+        assert!(log.wait_for(waits));
+        assert!(!log.shared.lock().stuck);
+        room.set_capacity(None);
+        while log.wait_for(next()) && log.executed(&engine).count() < COMMITS {}
+        drop(tree);
+        engine.shutdown().unwrap();
+        log.join();
+    });
+    // A crash may leave a list whose first files have gone.
+    Sim::new(2).disk(&disk).run(move || {
+        let names = Names::new(Path::new("/store"), "");
+        let listed = names.load_index().unwrap();
+        for number in &listed[..2] {
+            fs::remove_file(names.path(*number)).unwrap();
+        }
+        let (engine, tree, log) = open(1);
+        assert_eq!(log.state().0[0].number, listed[2]);
+        assert_eq!(log.executed(&engine).count(), COMMITS);
+        drop(tree);
+        engine.shutdown().unwrap();
+        log.join();
+    });
 }
