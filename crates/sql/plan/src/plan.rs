@@ -389,6 +389,16 @@ pub struct TableExprs {
     pub places: [Option<Expr>; 2],
 }
 
+impl TableExprs {
+    /// Those of a table, where they are bound already. The place of a view has its query.
+    pub(crate) fn bound(table: &Table) -> Option<&Arc<TableExprs>> {
+        match table.view() {
+            None => table.compiled.get(),
+            Some(_) => None,
+        }
+    }
+}
+
 /// The foreign keys of one written table. Tables are places in the plan.
 #[derive(Debug, Default, PartialEq)]
 pub struct ForeignLinks {

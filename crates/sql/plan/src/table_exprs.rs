@@ -22,14 +22,6 @@ pub fn table_exprs(table: &Arc<Table>) -> Result<Arc<TableExprs>> {
     }
 }
 
-/// The same, where they are bound already.
-pub(crate) fn bound_exprs(table: &Table) -> Option<&Arc<TableExprs>> {
-    match table.view() {
-        None => table.compiled.get(),
-        Some(_) => None,
-    }
-}
-
 /// Rows that were written for version `old` of a table hold what the expressions of version `new` give, and its checks
 /// hold for them, the columns being where they were. A change of a column's type, collation or default shows in what is
 /// bound to it.

@@ -6,7 +6,7 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, ColId, From, FromJoin, Rel, RelKind};
 use crate::optimize::build::Builder;
 use crate::options::Passes;
-use crate::table_exprs::bound_exprs;
+use crate::plan::TableExprs;
 use gannet_types::{CollationId, SqlType, TypeId, Value};
 use std::borrow::Cow;
 
@@ -62,7 +62,7 @@ pub(super) fn with_columns<'b>(builder: &mut Builder<'_>, block: &'b Block) -> C
 fn computed_of(builder: &Builder<'_>, (number, rel): (usize, &Rel)) -> Vec<Computed> {
     let RelKind::Base(slot) = rel.kind else { return Vec::new() };
     let table = &builder.arena.tables[slot as usize].table;
-    let Some(exprs) = bound_exprs(table) else { return Vec::new() };
+    let Some(exprs) = TableExprs::bound(table) else { return Vec::new() };
     let hides = builder.options.passes.has(Passes::HIDE_INVISIBLE);
     let indexed = |column: u32| {
         let usable =

@@ -8,8 +8,8 @@ use crate::optimize::block::computed;
 use crate::optimize::build::Builder;
 use crate::optimize::relset::RelSet;
 use crate::options::Passes;
+use crate::plan::TableExprs;
 use crate::range::elements_of;
-use crate::table_exprs::bound_exprs;
 use gannet_schema::Table;
 use gannet_types::charset::Charset;
 use gannet_types::json::{self, Json};
@@ -38,7 +38,7 @@ pub(super) fn of_conditions(
     if !table.indexes.iter().any(|i| i.element().is_some()) {
         return all;
     }
-    let Some(exprs) = bound_exprs(table) else { return all };
+    let Some(exprs) = TableExprs::bound(table) else { return all };
     for (condition, e) in conditions {
         for said in said(e) {
             let needs = set_of(said.wanted);

@@ -5,8 +5,8 @@ use crate::expr::{Expr, ExprKind};
 use crate::fold;
 use crate::optimize::build::Builder;
 use crate::physical::{PartFilter, PartScan, Ranges};
+use crate::plan::TableExprs;
 use crate::prune::{Evaluate, number_of, placing, prune};
-use crate::table_exprs::bound_exprs;
 use gannet_types::{Result, SqlError, Value};
 
 /// A relation with the rows of the parts that the statement reads.
@@ -26,7 +26,7 @@ fn share(builder: &Builder<'_>, slot: u32, base: &BaseRel) -> f64 {
     let filters = |list: Vec<Ranges>| list.into_iter().map(|ranges| PartFilter { ranges }).collect();
     let scan = PartScan { merged: false, main: filters(main), sub: filters(sub) };
     let only = builder.arena.tables[slot as usize].only.clone();
-    let exprs = bound_exprs(&base.table);
+    let exprs = TableExprs::bound(&base.table);
     let mut known = Known { builder, exprs: exprs.map(|e| &e.places) };
     match prune(&base.table, &scan, only.as_deref(), builder.options.time_zone, &mut known) {
         Ok(set) => set.count() as f64 / parts.len().max(1) as f64,
