@@ -57,11 +57,11 @@ fn change(items: &Items, client: u64, rnd: &mut impl FnMut(u64) -> u64) -> (Stri
             return (format!("delete {key}\r\n"), said(there.is_some(), "DELETED", "NOT_FOUND"), after);
         }
         1 => {
-            let number = there.as_ref().filter(|v| v.len() < 20).and_then(|v| v.parse::<u64>().ok());
+            let number = there.as_ref().filter(|v| v.len() <= 20).and_then(|v| v.parse::<u64>().ok());
             let answer = match (&there, number) {
                 (None, _) => "NOT_FOUND".into(),
                 (_, None) => "CLIENT_ERROR cannot increment or decrement non-numeric value".into(),
-                (_, Some(n)) => (n + 7).to_string(),
+                (_, Some(n)) => n.wrapping_add(7).to_string(),
             };
             if number.is_some() {
                 after.insert(key.clone(), answer.clone());
