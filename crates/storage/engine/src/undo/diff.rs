@@ -46,18 +46,20 @@ pub(crate) fn encode(older: &[u8], newer: &[u8], part: Part, out: &mut Vec<u8>) 
     }
     let (mut at, mut copy) = (0, prefix);
     while at < o.len() {
-        // A stretch ends at MIN_RUN equal bytes or at the end; its last byte differs.
-        let (mut end, mut equal) = (at + 1, 0);
-        while end + equal < o.len() && equal < MIN_RUN {
-            if o[end + equal] == n[end + equal] {
-                equal += 1;
-            } else {
-                end += equal + 1;
-                equal = 0;
-            }
+        // A stretch ends at MIN_RUN equal bytes or at the end; its last byte differs. Looked for from behind, most of
+        // the bytes of a stretch need not be looked at.
+        let mut end = at + 1;
+        loop {
+            let run = end..end + MIN_RUN;
+            let (Some(a), Some(b)) = (o.get(run.clone()), n.get(run)) else {
+                end = o.len();
+                break;
+            };
+            let Some(last) = (0..MIN_RUN).rfind(|&i| a[i] != b[i]) else { break };
+            end += last + 1;
         }
         w.varint(copy as u64).varint((end - at) as u64).prefixed(&o[at..end]);
-        let next = (end..o.len()).find(|&i| o[i] != n[i]).unwrap_or(o.len());
+        let next = end + common_prefix(&o[end..], &n[end..]);
         copy = next - end;
         at = next;
     }
