@@ -97,7 +97,7 @@ const AT_LEAST: &[(&str, i64)] = &[
     ("dml_system_reads", 1),
     ("log_on_buffer_space_no_waits", 100),
     ("log_on_file_space_no_waits", 100),
-    ("log_writer_wait_loops", 1),
+    ("log_writer_waits", 1),
     ("dblwr_async_requests", 1),
     ("index_page_discards", 1),
 ];
@@ -199,7 +199,6 @@ fn work_moves_the_metrics_of_what_it_does() {
     assert!(after["trx_undo_slots_used"] >= 0 && after["trx_rseg_current_size"] > 0);
     assert!(after["log_concurrency_margin"] > 0 && after["metadata_table_reference_count"] >= 2);
     assert!((0..=100).contains(&(after["cpu_utime_pct"] + after["cpu_stime_pct"])));
-    assert_eq!(after["log_lsn_buf_pool_oldest_approx"], after["log_lsn_buf_pool_oldest_lwm"]);
     assert_eq!(rows(&mut a, "ANALYZE TABLE d.t").len(), 1);
     assert!(metric(&mut root, "sampled_pages_read") > after["sampled_pages_read"]);
     assert!(metric(&mut root, "dml_system_updates") > after["dml_system_updates"]);
