@@ -103,7 +103,8 @@ macro_rules! fields {
         struct Block {
             key: Option<DigestKey>,
             $($field: AtomicU64,)*
-            work: [AtomicU64; WORK.len()],
+            /// Made by the first execution that adds to it.
+            work: OnceLock<Box<[AtomicU64; WORK.len()]>>,
             latency: SharedHistogram,
             /// Since the entry was reset, as the following two.
             min_ns: AtomicU64,
@@ -120,7 +121,7 @@ macro_rules! fields {
                 Block {
                     key,
                     $($field: AtomicU64::new(0),)*
-                    work: std::array::from_fn(|_| AtomicU64::new(0)),
+                    work: OnceLock::new(),
                     latency: SharedHistogram::new(),
                     min_ns: AtomicU64::new(NEVER),
                     max_ns: AtomicU64::new(0),
@@ -133,7 +134,8 @@ macro_rules! fields {
 
             fn add_to(&self, s: &mut Sums) {
                 $(s.$field += self.$field.load(Relaxed);)*
-                s.work.iter_mut().zip(&self.work).for_each(|(sum, n)| *sum += n.load(Relaxed));
+                let work = self.work.get().into_iter().flat_map(|work| work.iter());
+                s.work.iter_mut().zip(work).for_each(|(sum, n)| *sum += n.load(Relaxed));
                 self.latency.add_to(&mut s.latency);
             }
 
@@ -141,8 +143,9 @@ macro_rules! fields {
             #[inline]
             fn record_owned(&self, add: Added, e: &Execution) {
                 $(if add.$field != 0 { self.$field.store(self.$field.load(Relaxed).wrapping_add(add.$field), Relaxed); })*
-                for (sum, n) in self.work.iter().zip(e.work.iter().flatten()) {
-                    sum.store(sum.load(Relaxed).wrapping_add(*n), Relaxed);
+                if let Some(done) = &e.work {
+                    let add = |(sum, n): (&AtomicU64, &u64)| sum.store(sum.load(Relaxed).wrapping_add(*n), Relaxed);
+                    self.work().iter().zip(done).for_each(add);
                 }
                 let least = self.min_ns.load(Relaxed);
                 if e.latency_ns < least {
@@ -158,8 +161,10 @@ macro_rules! fields {
 
             fn record_shared(&self, add: Added, e: &Execution) {
                 $(if add.$field != 0 { self.$field.fetch_add(add.$field, Relaxed); })*
-                for (sum, n) in self.work.iter().zip(e.work.iter().flatten()) {
-                    sum.fetch_add(*n, Relaxed);
+                if let Some(done) = &e.work {
+                    for (sum, n) in self.work().iter().zip(done) {
+                        sum.fetch_add(*n, Relaxed);
+                    }
                 }
                 if self.min_ns.fetch_min(e.latency_ns, Relaxed) == NEVER { self.begin(e); }
                 self.max_ns.fetch_max(e.latency_ns, Relaxed);
@@ -197,6 +202,10 @@ fields! {
 }
 
 impl Block {
+    fn work(&self) -> &[AtomicU64; WORK.len()] {
+        self.work.get_or_init(|| Box::new([const { AtomicU64::new(0) }; WORK.len()]))
+    }
+
     /// The first execution since the entry was made or reset.
     #[cold]
     fn begin(&self, e: &Execution) {
@@ -591,6 +600,11 @@ mod tests {
         let again = [stats.find(DigestKey(1), "test").unwrap(), stats.enter(DigestKey(1), "test", texts("x"))];
         assert!(again.iter().all(|a| Arc::ptr_eq(&h.0, &a.0)));
         assert!(stats.find(DigestKey(1), "other").is_none());
+    }
+
+    #[test]
+    fn a_worker_takes_768_bytes_of_a_digest() {
+        assert!(size_of::<CachePadded<Block>>() <= 768);
     }
 
     #[test]

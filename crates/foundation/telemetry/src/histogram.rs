@@ -1,5 +1,6 @@
 //! Log-linear histograms of durations: fixed memory, mergeable, 12.5 % resolution.
 
+use gannet_base::sync::OnceLock;
 use gannet_base::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Sub-buckets per power of two: 8, so a bucket is at most 12.5 % wide.
@@ -14,13 +15,19 @@ pub const BUCKETS: usize = (OCTAVES + 1) << SUB_BITS;
 /// The bucket of a duration in nanoseconds.
 #[inline]
 pub(crate) fn bucket(ns: u64) -> usize {
+    unbounded_bucket(ns).min(BUCKETS - 1)
+}
+
+/// The same; of longer durations than there are buckets for, one behind the last.
+#[inline]
+fn unbounded_bucket(ns: u64) -> usize {
     let v = ns >> UNIT_BITS;
     if v < 1 << SUB_BITS {
         return v as usize;
     }
     let exp = 63 - v.leading_zeros();
     let sub = (v >> (exp - SUB_BITS)) as usize & ((1 << SUB_BITS) - 1);
-    ((((exp - SUB_BITS + 1) as usize) << SUB_BITS) + sub).min(BUCKETS - 1)
+    (((exp - SUB_BITS + 1) as usize) << SUB_BITS) + sub
 }
 
 /// The least duration in nanoseconds that lies above bucket `i`.
@@ -127,29 +134,64 @@ impl Histogram {
 }
 
 /// The same, shared: one writer (or several, with [`Self::record_shared`]), any readers.
+///
+/// There are many, and most never see a duration of more than 8 ms: buckets of longer ones come when they are needed.
 pub(crate) struct SharedHistogram {
-    counts: [AtomicU32; BUCKETS],
+    hot: [AtomicU32; HOT],
+    cold: [OnceLock<Box<[AtomicU32; PART]>>; COLD_PARTS],
 }
+
+/// Buckets that are at hand: up to 2^23 ns.
+const HOT: usize = 128;
+/// Buckets that come together.
+const PART: usize = 40;
+const COLD_PARTS: usize = (BUCKETS - HOT) / PART;
+const _: () = assert!(HOT + PART * COLD_PARTS == BUCKETS);
 
 impl SharedHistogram {
     pub(crate) fn new() -> Self {
-        SharedHistogram { counts: std::array::from_fn(|_| AtomicU32::new(0)) }
+        SharedHistogram {
+            hot: std::array::from_fn(|_| AtomicU32::new(0)),
+            cold: [const { OnceLock::new() }; COLD_PARTS],
+        }
+    }
+
+    #[inline]
+    fn cell(&self, ns: u64) -> &AtomicU32 {
+        let bucket = unbounded_bucket(ns);
+        self.hot.get(bucket).unwrap_or_else(|| self.cold(bucket))
+    }
+
+    #[cold]
+    fn cold(&self, bucket: usize) -> &AtomicU32 {
+        let at = bucket.min(BUCKETS - 1) - HOT;
+        &self.cold[at / PART].get_or_init(|| Box::new([const { AtomicU32::new(0) }; PART]))[at % PART]
     }
 
     /// For the only writer. A bucket that is full stays full.
     #[inline]
     pub(crate) fn record_owned(&self, ns: u64) {
-        let cell = &self.counts[bucket(ns)];
+        let cell = self.cell(ns);
         cell.store(cell.load(Relaxed).saturating_add(1), Relaxed);
     }
 
     /// For several writers.
     pub(crate) fn record_shared(&self, ns: u64) {
-        self.counts[bucket(ns)].fetch_add(1, Relaxed);
+        self.cell(ns).fetch_add(1, Relaxed);
     }
 
     pub(crate) fn add_to(&self, sum: &mut Histogram) {
-        sum.counts.iter_mut().zip(&self.counts).for_each(|(a, b)| *a += b.load(Relaxed) as u64);
+        let add = |sums: &mut [u64], counts: &[AtomicU32]| {
+            sums.iter_mut().zip(counts).for_each(|(a, b)| *a += u64::from(b.load(Relaxed)));
+        };
+        // A histogram that stays empty has no buckets.
+        let Some((hot, cold)) = sum.counts.split_at_mut_checked(HOT) else { return };
+        add(hot, &self.hot);
+        for (sums, part) in cold.chunks_mut(PART).zip(&self.cold) {
+            if let Some(part) = part.get() {
+                add(sums, &**part);
+            }
+        }
     }
 }
 
@@ -169,6 +211,26 @@ mod tests {
             last = up;
         }
         assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn a_shared_one_counts_the_same() {
+        let (mut alone, shared) = (Histogram::new(), SharedHistogram::new());
+        assert!(size_of::<SharedHistogram>() <= 600);
+        let durations =
+            (0..62).flat_map(|bit| [1u64 << bit, (1 << bit) + 1, (1 << bit) * 3 / 2 - 1]).chain([0, u64::MAX]);
+        for ns in durations {
+            alone.record(ns);
+            alone.record(ns);
+            shared.record_owned(ns);
+            shared.record_shared(ns);
+        }
+        let mut sum = Histogram::new();
+        shared.add_to(&mut sum);
+        assert_eq!(sum, alone);
+        let mut none = Histogram::none();
+        shared.add_to(&mut none);
+        assert_eq!(none.count(), 0);
     }
 
     #[test]

@@ -227,14 +227,14 @@ fn part<'s>(by: &str, s: &'s Sample) -> Option<Cow<'s, str>> {
     let number = |n: u64| Some(Cow::Owned(n.to_string()));
     Some(Cow::Borrowed(match by {
         "digest" => s.digest.as_ref().map_or("-", |d| &d.digest),
-        "user" => &s.user,
-        "host" => &s.host,
-        "schema" => s.schema.as_deref().unwrap_or("-"),
+        "user" => &s.whom.user,
+        "host" => &s.whom.host,
+        "schema" => s.whom.schema.as_deref().unwrap_or("-"),
         "class" => s.class().name(),
         "wait" => s.wait.map_or("cpu", Wait::name),
-        "object" => s.object.as_deref()?,
-        "blocker" => return number(s.blocker?),
-        "root" => return number(s.root?),
+        "object" => s.object.as_deref()?.as_str(),
+        "blocker" => return number(s.blocker?.get()),
+        "root" => return number(s.root?.get()),
         "session" => return number(s.session),
         _ => return None,
     }))

@@ -25,11 +25,13 @@ pub const TEXT_BYTES: usize = 1024;
 /// Words of a text that need no lock.
 const TEXT_WORDS: usize = 16;
 /// Bytes of longer texts and of errors' words that all sessions keep together. Beyond, only the words above stay.
-const MOST_REST: usize = 8 << 20;
+const MOST_REST: usize = 4 << 20;
 /// What they keep.
 static REST: AtomicUsize = AtomicUsize::new(0);
 /// Figures of an execution: see [`figures`].
-const FIGURES: usize = 9;
+const FIGURES: usize = 6;
+/// Those that most executions have not: see [`rare`].
+const RARE: usize = 3;
 
 /// What a session's statement leaves when it has ended.
 pub struct Ended<'a> {
@@ -145,6 +147,8 @@ struct Place {
 struct More {
     /// What it added to the counters, if it added anything.
     work: [AtomicU64; WORK.len()],
+    /// The same of locks, processor time, warnings.
+    rare: [AtomicU64; RARE],
     /// What is long or rare: the start of a text that the words do not hold, and the words of an error.
     rest: Mutex<Rest>,
 }
@@ -193,15 +197,18 @@ pub struct Running<'a> {
 const HAS_WORK: u64 = 1;
 const NO_INDEX: u64 = 2;
 const CUT: u64 = 4;
+const HAS_RARE: u64 = 8;
+
+fn rare(e: &Execution) -> [u64; RARE] {
+    [e.locks_ns, e.cpu_ns, e.warnings]
+}
 
 fn figures(e: &Execution, command: Activity, error: u16, cut: bool) -> [u64; FIGURES] {
     let flags = if e.work.is_some() { HAS_WORK } else { 0 } | if e.no_index { NO_INDEX } else { 0 };
     let flags = flags | if cut { CUT } else { 0 };
+    let flags = flags | if rare(e) == [0; RARE] { 0 } else { HAS_RARE };
     [
         e.latency_ns,
-        e.locks_ns,
-        e.cpu_ns,
-        e.warnings,
         e.rows_sent,
         e.rows_examined,
         e.rows_affected,
@@ -210,8 +217,9 @@ fn figures(e: &Execution, command: Activity, error: u16, cut: bool) -> [u64; FIG
     ]
 }
 
-fn execution(f: [u64; FIGURES], work: [u64; WORK.len()]) -> (Execution, Activity, u16) {
-    let [latency_ns, locks_ns, cpu_ns, warnings, rows_sent, rows_examined, rows_affected, end_unix_us, last] = f;
+fn execution(f: [u64; FIGURES], work: [u64; WORK.len()], rare: [u64; RARE]) -> (Execution, Activity, u16) {
+    let [latency_ns, rows_sent, rows_examined, rows_affected, end_unix_us, last] = f;
+    let [locks_ns, cpu_ns, warnings] = if last & HAS_RARE != 0 { rare } else { [0; RARE] };
     let error = (last >> 16) as u16;
     let execution = Execution {
         latency_ns,
@@ -257,7 +265,8 @@ impl Place {
         let (mut event, length, words, rest) = self.sequence.read(|| {
             let (figures, more) = (self.figures.each_ref().map(load), self.more.get());
             let work = more.map_or([0; WORK.len()], |more| more.work.each_ref().map(load));
-            let (execution, command, error) = execution(figures, work);
+            let rare = more.map_or([0; RARE], |more| more.rare.each_ref().map(load));
+            let (execution, command, error) = execution(figures, work, rare);
             let digest = u128::from(load(&self.digest[0])) << 64 | u128::from(load(&self.digest[1]));
             let event = Event {
                 number: load(&self.number),
@@ -320,6 +329,11 @@ impl History {
             if let Some(work) = &ended.execution.work {
                 let more = place.more.get_or_init(Box::default);
                 more.work.iter().zip(work).for_each(|(to, n)| to.store(*n, Relaxed));
+            }
+            let rare = rare(ended.execution);
+            if rare != [0; RARE] {
+                let more = place.more.get_or_init(Box::default);
+                more.rare.iter().zip(rare).for_each(|(to, n)| to.store(n, Relaxed));
             }
         });
         self.count.store(count + 1, Relaxed);

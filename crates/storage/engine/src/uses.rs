@@ -39,20 +39,17 @@ type Line = [AtomicU64; 5];
 
 pub(crate) struct Uses {
     /// Of the thread that was the first to use the tree.
-    first: OnceLock<First>,
+    first: OnceLock<Box<First>>,
     /// Of the others.
     more: OnceLock<Box<Lines>>,
 }
 
+/// On a cache line that nobody else writes.
+#[repr(align(64))]
 struct First {
     slot: usize,
-    line: Box<Alone>,
+    line: Line,
 }
-
-/// On a cache line that nobody else writes.
-#[derive(Default)]
-#[repr(align(64))]
-struct Alone(Line);
 
 #[derive(Default)]
 struct Lines {
@@ -74,9 +71,9 @@ impl Uses {
         let slot = slot::current();
         // Not a read-modify-write: the calling thread is the only writer.
         let bump = |cell: &AtomicU64| cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
-        let first = self.first.get_or_init(|| First { slot, line: Box::default() });
+        let first = self.first.get_or_init(|| Box::new(First { slot, line: Line::default() }));
         if first.slot == slot {
-            return bump(&first.line.0[what as usize]);
+            return bump(&first.line[what as usize]);
         }
         let lines = self.more.get_or_init(Box::default);
         match lines.own.get(slot) {
@@ -89,7 +86,7 @@ impl Uses {
     #[inline]
     pub(crate) fn approach(&self) {
         if let Some(first) = self.first.get() {
-            gannet_base::prefetch(&*first.line, 0..size_of::<Alone>());
+            gannet_base::prefetch(&**first, 0..size_of::<First>());
         }
     }
 
@@ -98,7 +95,7 @@ impl Uses {
         let more = self.more.get().into_iter();
         let more = more.flat_map(|lines| lines.own.iter().chain([&lines.others]).filter_map(|line| line.get()));
         let mut sums = [0u64; 5];
-        for line in more.map(|line| &line.0).chain([&first.line.0]) {
+        for line in more.map(|line| &line.0).chain([&first.line]) {
             sums.iter_mut().zip(line.iter()).for_each(|(sum, cell)| *sum = sum.wrapping_add(cell.load(Relaxed)));
         }
         let [read, scanned, inserted, updated, deleted] = sums;
@@ -134,10 +131,10 @@ impl TreeUses {
 mod tests {
     use super::*;
 
-    /// 200,000 tables, each used by one thread, take 20 MB.
+    /// 200,000 tables, each used by one thread, take 18.3 MiB.
     #[test]
     fn a_tree_that_one_thread_uses_takes_little_room() {
-        assert!(size_of::<Uses>() + size_of::<Alone>() <= 104);
+        assert!(size_of::<Uses>() + size_of::<First>() <= 96);
     }
 
     #[test]

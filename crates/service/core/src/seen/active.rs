@@ -5,6 +5,7 @@ use gannet_base::sync::Mutex;
 use gannet_runtime::Wait;
 use gannet_telemetry::DigestKey;
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// What active sessions are divided into: on a processor, or waiting for something of a class.
@@ -83,7 +84,15 @@ pub struct Shown {
     pub text: String,
 }
 
-/// A session that was active.
+/// Whose session it is.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Whom {
+    pub user: String,
+    pub host: String,
+    pub schema: Option<Arc<str>>,
+}
+
+/// A session that was active. There are many: what is long is shared, by one word each.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// Milliseconds since 1970.
@@ -91,9 +100,7 @@ pub struct Sample {
     /// Sessions that this row stands for: 1, unless there were too many.
     pub weight: u32,
     pub session: u64,
-    pub user: Arc<str>,
-    pub host: Arc<str>,
-    pub schema: Option<Arc<str>>,
+    pub whom: Arc<Whom>,
     /// `None`: not known while the statement ran, or withheld.
     pub digest: Option<Arc<Shown>>,
     pub command: Activity,
@@ -102,11 +109,11 @@ pub struct Sample {
     /// How long the statement had run.
     pub statement_ns: u64,
     /// Schema, table and index that it waited for: `app.orders.PRIMARY`.
-    pub object: Option<Arc<str>>,
+    pub object: Option<Arc<String>>,
     /// The session that it waited for.
-    pub blocker: Option<u64>,
+    pub blocker: Option<NonZeroU64>,
     /// The last of those that wait for one another: who holds all of them up.
-    pub root: Option<u64>,
+    pub root: Option<NonZeroU64>,
 }
 
 impl Sample {
@@ -115,7 +122,7 @@ impl Sample {
     }
 }
 
-/// Rows that are kept: about an hour of 64 active sessions, 32 MiB.
+/// Rows that are kept: about an hour of 64 active sessions, 16 MiB.
 pub const MOST: usize = 230_400;
 /// How long a row is kept.
 const KEPT_MS: u64 = 3_600_000;
@@ -128,10 +135,19 @@ impl ActiveHistory {
     /// Adds those of one moment, and forgets what is too old or too much.
     pub fn add(&self, unix_ms: u64, rows: Vec<Sample>) {
         let mut all = self.0.lock();
-        all.extend(rows);
-        let beyond = all.len().saturating_sub(MOST);
+        let beyond = (all.len() + rows.len()).saturating_sub(MOST);
         let old = all.iter().take_while(|s| s.unix_ms + KEPT_MS < unix_ms).count();
-        all.drain(..beyond.max(old));
+        let gone = beyond.max(old).min(all.len());
+        all.drain(..gone);
+        let skipped = rows.len().saturating_sub(MOST);
+        let wanted = all.len() + rows.len() - skipped;
+        if wanted > all.capacity() {
+            // No more than there will ever be.
+            let capacity = wanted.max((all.capacity() * 2).min(MOST));
+            let more = capacity - all.len();
+            all.reserve_exact(more);
+        }
+        all.extend(rows.into_iter().skip(skipped));
     }
 
     /// Calls `each` for the rows from `from` on and before `to`, in milliseconds since 1970.
@@ -162,9 +178,7 @@ mod tests {
             unix_ms,
             weight: 1,
             session: unix_ms,
-            user: "u".into(),
-            host: "h".into(),
-            schema: None,
+            whom: Arc::new(Whom { user: "u".into(), host: "h".into(), schema: None }),
             digest: None,
             command: Activity::Query,
             wait: None,
@@ -186,6 +200,8 @@ mod tests {
         assert_eq!(history.between(10_000, 12_000).len(), 2);
         history.add(3_605_000, (0..MOST + 5).map(|_| sample(3_605_000)).collect());
         assert_eq!(history.between(0, u64::MAX).len(), MOST);
+        let bytes = history.0.lock().capacity() * size_of::<Sample>();
+        assert!(bytes <= 16 << 20, "{bytes}");
         history.clear();
         assert!(history.between(0, u64::MAX).is_empty());
     }

@@ -262,7 +262,8 @@ impl Digests {
 struct Track {
     executions: u64,
     total_ns: u64,
-    latency: Vec<(u16, u64)>,
+    /// Buckets and counts, encoded: there are many digests.
+    latency: Box<[u8]>,
     /// The look at which it was last there.
     look: u64,
 }
@@ -286,7 +287,7 @@ impl Tracks {
             let track = self.known.entry(handle.number()).or_insert_with(|| Track {
                 executions: 0,
                 total_ns: 0,
-                latency: Vec::new(),
+                latency: Box::default(),
                 look,
             });
             track.look = look;
@@ -298,10 +299,13 @@ impl Tracks {
             let all = sums.latency.all_buckets().map(|(.., n)| n).enumerate();
             let latency: Vec<(u16, u64)> = all.filter(|(_, n)| *n > 0).map(|(i, n)| (i as u16, n)).collect();
             if begun {
-                let grown = since(&latency, &track.latency);
+                let before = get_list(&mut &*track.latency, get).unwrap_or_default();
+                let grown = since(&latency, &before);
                 found.push((handle.number(), sums.total_ns.saturating_sub(track.total_ns), grown));
             }
-            *track = Track { executions, total_ns: sums.total_ns, latency, look };
+            let mut encoded = Vec::new();
+            put_list(&mut encoded, &latency, |out, n| put(out, *n));
+            *track = Track { executions, total_ns: sums.total_ns, latency: encoded.into(), look };
         });
         self.known.retain(|_, track| track.look == look);
         found

@@ -18,7 +18,7 @@ mod sampler;
 
 use gannet_base::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-pub use active::{ActiveHistory, Class, Sample, Shown};
+pub use active::{ActiveHistory, Class, Sample, Shown, Whom};
 pub use digests::{DigestMoment, DigestName, DigestRow, Digests};
 pub use moments::{Gauge, Moment, Moments, Span, WaitDelta};
 pub(crate) use sampler::run;

@@ -1,6 +1,6 @@
 //! The task that looks at the server once a second.
 
-use super::active::{Class, Sample, Shown};
+use super::active::{Class, Sample, Shown, Whom};
 use super::digests::{self, Tracks};
 use super::kept::Kept;
 use super::moments::{Gauge, Moment, WaitDelta};
@@ -14,7 +14,8 @@ use gannet_runtime::{Unpark, Wait, WallTime, cpu_ns, interrupted, now_ns, park};
 use gannet_schema::{CatalogSnapshot, RowSource};
 use gannet_telemetry::{Counter, DigestKey, Kind, WaitTotals, latencies, totals, wait_totals};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -81,8 +82,9 @@ struct Sampler {
     hasher: RandomState,
     /// Texts that may still be read at this look.
     texts_left: usize,
-    words: HashSet<Arc<str>>,
-    trees: HashMap<TreeId, Arc<str>>,
+    whom: HashSet<Arc<Whom>>,
+    names: HashSet<Arc<String>>,
+    trees: HashMap<TreeId, Arc<String>>,
     /// Of which definitions `trees` has the names, and since when.
     named: Option<(Arc<CatalogSnapshot>, u64)>,
 }
@@ -101,7 +103,8 @@ impl Sampler {
             texts: HashMap::new(),
             hasher: RandomState::new(),
             texts_left: 0,
-            words: HashSet::new(),
+            whom: HashSet::new(),
+            names: HashSet::new(),
             trees: HashMap::new(),
             named: None,
         }
@@ -174,31 +177,21 @@ impl Sampler {
                 unix_ms,
                 weight: step as u32,
                 session: entry.id,
-                user: self.word(&who.user),
-                host: self.word(entry.host()),
-                schema: who.database,
+                whom: self.whom(who.user, entry.host(), who.database),
                 digest: self.digest(entry),
                 command,
                 wait: *wait,
                 statement_ns: now.saturating_sub(since_ns),
                 object: info.and_then(|i| self.object(&i.waits_for)),
-                blocker: info.and_then(blocker),
-                root: info.and_then(|_| root(&waits, entry.id)),
+                blocker: info.and_then(blocker).and_then(NonZeroU64::new),
+                root: info.and_then(|_| root(&waits, entry.id)).and_then(NonZeroU64::new),
             }
         });
         rows.collect()
     }
 
-    fn word(&mut self, word: &str) -> Arc<str> {
-        if let Some(known) = self.words.get(word) {
-            return known.clone();
-        }
-        if self.words.len() >= REMEMBERED {
-            self.words.clear();
-        }
-        let new: Arc<str> = word.into();
-        self.words.insert(new.clone());
-        new
+    fn whom(&mut self, user: String, host: &str, schema: Option<Arc<str>>) -> Arc<Whom> {
+        shared(&mut self.whom, Whom { user, host: host.to_owned(), schema })
     }
 
     /// Of the statement that runs, where its figures are kept: that is so from its second run on, and from the first
@@ -222,14 +215,14 @@ impl Sampler {
     }
 
     /// What is locked.
-    fn object(&mut self, kind: &LockKind) -> Option<Arc<str>> {
+    fn object(&mut self, kind: &LockKind) -> Option<Arc<String>> {
         let tree = match kind {
             LockKind::Record { tree, .. }
             | LockKind::Gap { tree, .. }
             | LockKind::Rows { tree, .. }
             | LockKind::Insert { tree, .. }
             | LockKind::Transaction { row: Some((tree, _)), .. } => *tree,
-            LockKind::Metadata { name, .. } => return Some(self.word(name)),
+            LockKind::Metadata { name, .. } => return Some(shared(&mut self.names, name.to_string())),
             LockKind::Transaction { row: None, .. } => return None,
         };
         let now = now_ns();
@@ -287,6 +280,19 @@ impl Sampler {
     }
 }
 
+/// The one among those that are known, or this one from now on.
+fn shared<T: Hash + Eq>(known: &mut HashSet<Arc<T>>, value: T) -> Arc<T> {
+    if let Some(found) = known.get(&value) {
+        return found.clone();
+    }
+    if known.len() >= REMEMBERED {
+        known.clear();
+    }
+    let new = Arc::new(value);
+    known.insert(new.clone());
+    new
+}
+
 /// The first session that another one waits for.
 fn blocker(wait: &WaitInfo) -> Option<u64> {
     wait.blockers.iter().map(|p| p.thread).find(|thread| *thread != 0)
@@ -307,13 +313,13 @@ fn root(waits: &BTreeMap<u64, WaitInfo>, session: u64) -> Option<u64> {
 }
 
 /// Schema, table and index of all trees.
-fn names(snapshot: &CatalogSnapshot) -> HashMap<TreeId, Arc<str>> {
-    let mut names: HashMap<TreeId, Arc<str>> = HashMap::new();
+fn names(snapshot: &CatalogSnapshot) -> HashMap<TreeId, Arc<String>> {
+    let mut names: HashMap<TreeId, Arc<String>> = HashMap::new();
     for table in snapshot.all_tables() {
         if table.source != RowSource::Engine {
             continue;
         }
-        let named = |index: &str| format!("{}.{}.{index}", table.schema, table.name).into();
+        let named = |index: &str| Arc::new(format!("{}.{}.{index}", table.schema, table.name));
         let clustered = table.clustered_index().map_or("GEN_CLUST_INDEX", |i| &*i.name);
         names.insert(table.row_tree, named(clustered));
         for index in table.indexes.iter().filter(|i| i.tree != table.row_tree) {

@@ -11,6 +11,7 @@ use gannet_core::seen::{Gauge, Moment};
 use gannet_runtime::{Wait, WallTime};
 use gannet_telemetry::{Counter, Histogram};
 use gannet_types::{Result, SqlError, Value};
+use std::num::NonZeroU64;
 
 /// A session that was active.
 const ACTIVE: Columns = &[
@@ -75,21 +76,21 @@ fn active_now(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
 fn active_since(state: &State, from: u64, emit: Emit<'_>) -> Result<()> {
     state.privileges().require(Privilege::Process)?;
     for s in state.server.seen.active.between(from, u64::MAX) {
-        let thread = |id: Option<u64>| id.map_or(Value::Null, Value::UInt);
+        let thread = |id: Option<NonZeroU64>| id.map_or(Value::Null, |id| Value::UInt(id.get()));
         emit(&[
             micros(s.unix_ms * 1000, 3),
             Value::UInt(s.weight.into()),
             Value::UInt(s.session),
-            text(&s.user),
-            text(&s.host),
-            maybe(s.schema.as_deref()),
+            text(&s.whom.user),
+            text(&s.whom.host),
+            maybe(s.whom.schema.as_deref()),
             maybe(s.digest.as_ref().map(|d| &*d.digest)),
             maybe(s.digest.as_ref().map(|d| &*d.text)),
             text(s.command.name()),
             ps(s.statement_ns),
             member("gannet_active_session_history", "WAIT_CLASS", s.class().name()),
             maybe(s.wait.map(Wait::name)),
-            maybe(s.object.as_deref()),
+            maybe(s.object.as_ref().map(|o| &***o)),
             thread(s.blocker),
             thread(s.root),
         ])?;
