@@ -48,10 +48,11 @@ impl Core {
                 }
                 None => {
                     count(Counter::InnodbLogWaits);
+                    let now = now_ns();
                     match self.checkpoints() {
                         Checkpoints::Move => failing_since = None,
                         _ if by_checkpoint.is_some() => {}
-                        Checkpoints::Fail if now_ns() - *failing_since.get_or_insert_with(now_ns) < PATIENCE_NS => {}
+                        Checkpoints::Fail if now - *failing_since.get_or_insert(now) < PATIENCE_NS => {}
                         Checkpoints::Fail | Checkpoints::Failed => return Err(LogError::Full),
                         Checkpoints::Closing => return Err(LogError::Closed),
                     }

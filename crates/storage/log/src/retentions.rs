@@ -110,6 +110,13 @@ impl Retentions {
         Ok(all)
     }
 
+    /// The log below `checkpoint` is kept for a consumer that nobody has followed since the start.
+    pub(crate) fn is_abandoned(&self, checkpoint: u64) -> bool {
+        let state = self.state.lock();
+        let first = state.entries.iter().filter(|e| e.holds()).min_by_key(|e| e.held);
+        first.is_some_and(|e| !e.followed && e.held.get() < checkpoint)
+    }
+
     /// Where consumers want the log to be kept from, ascending.
     pub(crate) fn wanted(&self) -> Vec<u64> {
         let mut all: Vec<_> = self.state.lock().entries.iter().filter(|e| e.holds()).map(|e| e.held.get()).collect();

@@ -519,6 +519,24 @@ fn waiting_after_close_ends() {
 }
 
 #[test]
+fn a_checkpoint_that_fails_is_waited_for() {
+    let dir = Dir::new();
+    let log = fresh(&dir, FlushPolicy::Durable);
+    while log.braked_age() < log.usable_bytes() {
+        let lsn = log.append(RecordKind::Mtr, &[&[7; 60_000]]);
+        log.wait_durable(lsn).unwrap();
+    }
+    log.set_checkpoints(Checkpoints::Fail);
+    let l = log.clone();
+    let writer = std::thread::spawn(move || l.admit());
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!writer.is_finished());
+    log.set_checkpoints(Checkpoints::Move);
+    log.set_checkpoint(log.durable_lsn());
+    writer.join().unwrap().unwrap();
+}
+
+#[test]
 #[should_panic(expected = "a log record of")]
 fn too_long_a_record_is_refused() {
     let dir = Dir::new();

@@ -4,7 +4,7 @@
 //! publish, wake all tasks whose LSN is reached. While a round waits for the disk, the records of the next one
 //! gather.
 
-use gannet_base::sync::atomic::Ordering::SeqCst;
+use gannet_base::sync::atomic::Ordering::{Acquire, SeqCst};
 use gannet_base::sync::{Arc, Backoff};
 use gannet_runtime::{AlignedBuf, Wait, now_ns, park, waker};
 use gannet_telemetry::{Counter, add, count, during, note_log_flush};
@@ -15,6 +15,8 @@ use crate::segments::Segment;
 use crate::{FlushPolicy, LogError};
 
 const SECOND: u64 = 1_000_000_000;
+/// How long it waits for room that nobody makes.
+const PATIENCE_NS: u64 = 10 * SECOND;
 static ZEROS: [u8; BLOCK as usize] = [0; BLOCK as usize];
 
 pub(crate) struct Writer {
@@ -237,8 +239,12 @@ impl Writer {
         }
         self.sync()?;
         self.active = None;
+        let (mut since, mut told) = (None, false);
         loop {
             if let Some(segment) = self.core.segments.activate(at)? {
+                if told {
+                    self.core.events.note(format_args!("log: there is room for more of it again"));
+                }
                 count(Counter::LogNextFile);
                 self.active = Some(segment.clone());
                 self.unsynced.push(segment.clone());
@@ -247,7 +253,15 @@ impl Writer {
             }
             // The disk is full and nothing can be recycled: the checkpoint, or a consumer, frees a segment in time.
             self.core.make_room();
-            let last = self.core.stop.load(SeqCst) || self.core.checkpoints() >= Checkpoints::Failed;
+            let now = now_ns();
+            let waited = now - *since.get_or_insert(now);
+            if waited > SECOND && !std::mem::replace(&mut told, true) {
+                let dir = self.core.dir.display();
+                self.core.events.error(format_args!("log: no room for more of it in {dir}; commits wait for room"));
+            }
+            // A check has nobody who reads on for a consumer; a server has from its start.
+            let in_vain = waited > PATIENCE_NS && self.core.retentions.is_abandoned(self.core.checkpoint.load(Acquire));
+            let last = in_vain || self.core.stop.load(SeqCst) || self.core.checkpoints() >= Checkpoints::Failed;
             if last && !self.core.segments.is_preparing() {
                 return Err(LogError::NoSpace { dir: self.core.dir.clone(), need: self.core.segments.granule() });
             }

@@ -362,3 +362,60 @@ fn on_a_full_disk_a_consumer_gives_way() {
         assert_eq!(log.retained_bytes(), 0);
     });
 }
+
+/// Where the disk is full of log that is kept for a consumer, who follows is waited for, and nobody else.
+#[test]
+fn on_a_full_disk_nobody_waits_for_a_consumer_that_nobody_follows() {
+    let disk = SimDisk::new();
+    let truth = Arc::new(Mutex::new(Truth { checkpoint: (FIRST_LSN, 0), ..Truth::default() }));
+    let hold = Hold { bound_bytes: 1 << 30, beyond: Beyond::Brake };
+    let (t, room) = (truth.clone(), disk.clone());
+    let fill = move |log: &Log, truth: &Mutex<Truth>| {
+        for n in 0..14 {
+            let payload = vec![n; 900_000];
+            let lsn = log.append(RecordKind::Payload, &[&payload]);
+            truth.lock().unwrap().appended.insert(lsn, payload);
+            let asked = now_ns();
+            while !log.poll_commit(lsn, &gannet_runtime::waker())? {
+                let _ = sleep(Duration::from_millis(100));
+                if now_ns() - asked > 20_000_000_000 {
+                    return Ok(false);
+                }
+            }
+            let mut t = truth.lock().unwrap();
+            (t.acknowledged, t.checkpoint) = (lsn, (lsn, log.epoch()));
+            drop(t);
+            log.set_checkpoint(lsn);
+        }
+        Ok::<bool, LogError>(true)
+    };
+    let f = fill;
+    Sim::new(1).disk(&disk).crash_after(u64::MAX).run_outcome(move || {
+        let log = recover(&t, FlushPolicy::Durable);
+        let kept = log.retain("a", hold, || log.tail_lsn()).unwrap();
+        room.set_capacity(Some(12 << 20));
+        assert!(!f(&log, &t).unwrap(), "it does not wait");
+        drop(kept);
+        gannet_runtime::sim::crash();
+    });
+    let t = truth.clone();
+    Sim::new(2).disk(&disk).crash_after(u64::MAX).run_outcome(move || {
+        let log = recover(&t, FlushPolicy::Durable);
+        let began = now_ns();
+        let refused = fill(&log, &t).unwrap_err();
+        assert!(matches!(&refused, LogError::Poisoned(why) if why.contains("no room")), "{refused}");
+        assert!(now_ns() - began < 15_000_000_000);
+        gannet_runtime::sim::crash();
+    });
+    // With room nothing is missing.
+    disk.set_capacity(None);
+    Sim::new(3).disk(&disk).run(move || {
+        let log = recover(&truth, FlushPolicy::Durable);
+        let mut follower = log.retain("a", hold, || unreachable!()).unwrap().follow().unwrap();
+        let mut n = 0;
+        while follower.next().unwrap().is_some() {
+            n += 1;
+        }
+        assert_eq!(n, truth.lock().unwrap().appended.len());
+    });
+}
