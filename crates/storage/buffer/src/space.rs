@@ -71,6 +71,9 @@ struct Inner {
     holes: BTreeSet<u64>,
     /// Owned extents which need blocks for all their pages.
     partial: BTreeSet<u64>,
+    /// Of these, the one that gets them now. Freed meanwhile it is given back later: else it would be taken for a hole,
+    /// or for a seed, and have all its blocks.
+    filling: Option<u64>,
     /// A task found neither a seed nor a ready extent for a new tree.
     wants_seed: bool,
     /// A task found no ready extent.
@@ -281,8 +284,12 @@ impl Inner {
 
     /// The next allocation that a task waits for. Extents that are partly in use are completed first.
     fn next_allocation(&mut self) -> Next {
-        if let Some(e) = self.partial.pop_first() {
-            return Next::Rest(e);
+        while let Some(e) = self.partial.pop_first() {
+            // Else it was freed since.
+            if self.trees.contains_key(&self.extents[e as usize].owner) {
+                self.filling = Some(e);
+                return Next::Rest(e);
+            }
         }
         if std::mem::take(&mut self.wants_seed) && self.seeds.is_empty() && self.ready.is_empty() {
             let some: Vec<u64> = self.holes.iter().take(SEEDS).copied().collect();
@@ -524,12 +531,11 @@ impl Pool {
         let durable = self.wal.durable_lsn();
         let (due, keep) = {
             let mut inner = self.space.inner.lock();
-            let (due, later) = inner.retired.drain(..).partition::<Vec<_>, _>(|(lsn, _)| *lsn <= durable);
-            inner.retired = later;
+            let due = inner.take_due(durable);
             let most = KEEP_READY.min(self.budget.get() / EXTENT_PAGES as usize / READY_PART);
             (due, most.saturating_sub(inner.ready.len() + inner.seeds.len()))
         };
-        for (i, (_, e)) in due.into_iter().enumerate() {
+        for (i, e) in due.into_iter().enumerate() {
             self.discard(PageNo(e * EXTENT_PAGES), EXTENT_PAGES);
             let hole = i >= keep && matches!(self.file.punch_hole(e * EXTENT_BYTES, EXTENT_BYTES), Ok(true));
             if hole {
@@ -602,9 +608,10 @@ impl Pool {
                 outcome = self.file.allocate(e * EXTENT_BYTES, bytes);
             }
             let mut inner = self.space.inner.lock();
-            let owner = inner.extents[e as usize].owner;
-            // An owned one may have been freed meanwhile, and its blocks given back.
-            if outcome.is_ok() && (free || inner.trees.contains_key(&owner)) {
+            if !free {
+                inner.filling = None;
+            }
+            if outcome.is_ok() {
                 inner.blocks[e as usize] = pages as u8;
                 any = true;
             }
@@ -666,6 +673,15 @@ impl Inner {
         (self.extents[e as usize].owner != RETIRED && !pages.is_empty()).then_some(pages)
     }
 
+    /// The retired extents that may be given back, as the log is durable up to there.
+    fn take_due(&mut self, durable: Lsn) -> Vec<u64> {
+        let filling = self.filling;
+        let is_due = |(lsn, e): &(Lsn, u64)| *lsn <= durable && Some(*e) != filling;
+        let (due, later) = self.retired.drain(..).partition::<Vec<_>, _>(is_due);
+        self.retired = later;
+        due.into_iter().map(|(_, e)| e).collect()
+    }
+
     fn retire_owned(&mut self, tree: TreeId, e: u64) {
         if let Some(t) = self.trees.get_mut(&tree) {
             t.used -= (self.extents[e as usize].used.count_ones() as u64).min(t.used);
@@ -702,5 +718,39 @@ fn known_blocks(extent: &Extent) -> u8 {
         _ if extent.owner.is_zero() => 0,
         n if n <= SEED_PAGES => SEED_PAGES,
         _ => EXTENT_PAGES as u8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_freed_extent_gets_no_blocks() {
+        let mut inner = Inner::default();
+        inner.add(0, Extent::default());
+        for e in 1..3 {
+            inner.add(e, Extent { owner: TreeId(e), used: 1 });
+            // It needs more than it has.
+            inner.partial.insert(e);
+        }
+        inner.retire_owned(TreeId(1), 1);
+        assert!(matches!(inner.next_allocation(), Next::Rest(2)));
+        assert!(matches!(inner.next_allocation(), Next::Nothing));
+    }
+
+    #[test]
+    fn an_extent_that_gets_its_blocks_is_given_back_later() {
+        let space = Space::new();
+        let mut inner = space.inner.lock();
+        inner.add(0, Extent::default());
+        inner.add(1, Extent { owner: TreeId(1), used: 1 });
+        inner.partial.insert(1);
+        assert!(matches!(inner.next_allocation(), Next::Rest(1)));
+        inner.retire_owned(TreeId(1), 1);
+        inner.retired.push((Lsn(8), 1));
+        assert!(inner.take_due(Lsn(8)).is_empty());
+        inner.filling = None;
+        assert_eq!(inner.take_due(Lsn(8)), [1]);
     }
 }
