@@ -546,7 +546,11 @@ impl Pool {
             if hole {
                 inner.blocks[e as usize] = 0;
             }
-            inner.sort_in(e);
+            // It may have more blocks than are known: where it was retired while these were looked for.
+            let rest = if hole { None } else { inner.unallocated(e) };
+            drop(inner);
+            rest.into_iter().for_each(|pages| self.punch(pages));
+            self.space.inner.lock().sort_in(e);
         }
     }
 
