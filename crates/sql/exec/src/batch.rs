@@ -1,6 +1,7 @@
 //! Batches of columns: what operators pass to each other.
 
-use gannet_types::{CollationId, SqlType, TypeId, Value, ValueRef};
+use gannet_types::row::StoredRow;
+use gannet_types::{CollationId, Result, SqlType, TypeId, Value, ValueRef};
 
 /// Rows an operator aims for in one batch; the first batch of a scan is smaller.
 pub const BATCH_ROWS: usize = 1024;
@@ -192,6 +193,16 @@ impl Column {
                 self.push(value);
             }
         }
+    }
+
+    /// Appends the value of a stored row's column.
+    #[inline]
+    pub(crate) fn push_stored(&mut self, row: &StoredRow<'_>, ordinal: usize) -> Result<()> {
+        match self {
+            Column::Values(v) => row.append(ordinal, v)?,
+            _ => self.push(row.get(ordinal)?),
+        }
+        Ok(())
     }
 
     /// Appends an owned value.

@@ -306,6 +306,27 @@ impl<'a> StoredRow<'a> {
             _ => fixed(column, payload.get(column.place as usize..).ok_or(SHORT)?),
         }
     }
+
+    /// Appends the value of a column. The kinds that have no vector of their own are made where they stay.
+    #[inline]
+    pub fn append(&self, col: usize, to: &mut Vec<Value>) -> Result<(), Corrupt> {
+        let Some(column) = self.shape.columns.get(col) else { return Err(Corrupt::Column) };
+        let bytes = self.payload.get(column.place as usize..).unwrap_or_default();
+        let value = match column.kind {
+            _ if is_null(column, self.payload)? => Value::Null,
+            Kind::Decimal { len, scale } => {
+                let short = bytes.get(..usize::from(len)).and_then(|bytes| Decimal::decode_short(bytes, scale));
+                match short {
+                    Some(short) => Value::Decimal(short),
+                    None => self.get(col)?.to_owned(),
+                }
+            }
+            Kind::Date => Value::Date(Date::from_packed(le(bytes, 3)? as u32).ok_or(Corrupt::Value)?),
+            _ => self.get(col)?.to_owned(),
+        };
+        to.push(value);
+        Ok(())
+    }
 }
 
 impl Kind {

@@ -494,13 +494,13 @@ impl<'p> Reader<'p> {
     /// Appends the delivered columns of a stored row.
     pub(super) fn push_row(&mut self, table: &Table, key: &[u8], payload: &[u8], batch: &mut Batch) -> Result<()> {
         self.taken += payload.len();
-        let layout = table.layout();
+        let row = table.layout().open(payload)?;
         for (column, ordinal) in batch.columns.iter_mut().zip(&self.scan.columns) {
             if *ordinal == ROW_ID {
                 let id = table.row_id_of_key(key).ok_or_else(|| SqlError::internal("a row without its id"))?;
                 column.push(ValueRef::UInt(id));
             } else {
-                column.push(layout.get(payload, *ordinal as usize)?);
+                column.push_stored(&row, *ordinal as usize)?;
             }
         }
         batch.rows += 1;

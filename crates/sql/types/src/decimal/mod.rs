@@ -474,37 +474,49 @@ impl Decimal {
     /// digits.
     #[inline]
     pub fn decode(bytes: &[u8], scale: u8) -> Option<Decimal> {
-        if let ([first, ..], 1..=8) = (bytes, bytes.len()) {
-            let mut buffer = [if first & 0x80 == 0 { 0xFF } else { 0 }; 8];
-            buffer[8 - bytes.len()..].copy_from_slice(bytes);
-            buffer[8 - bytes.len()] ^= 0x80;
-            let v = i64::from_be_bytes(buffer);
-            return Some(Decimal::from_small(v < 0, u128::from(v.unsigned_abs()), scale));
+        match Decimal::decode_short(bytes, scale) {
+            Some(short) => Some(short),
+            None => decode_long(bytes, scale),
         }
-        Decimal::decode_long(bytes, scale)
     }
 
-    fn decode_long(bytes: &[u8], scale: u8) -> Option<Decimal> {
-        let (first, len) = (*bytes.first()?, bytes.len());
-        if len > 32 {
-            return None;
-        }
-        let negative = first & 0x80 == 0;
-        let mut buffer = [if negative { 0xFF } else { 0 }; 32];
-        buffer[32 - len..].copy_from_slice(bytes);
-        buffer[32 - len] ^= 0x80;
-        let mut limbs = [0u64; 4];
-        for (l, chunk) in limbs.iter_mut().rev().zip(buffer.chunks_exact(8)) {
-            *l = chunk.iter().fold(0, |a, b| a << 8 | u64::from(*b));
-        }
-        if negative {
-            for l in &mut limbs {
-                *l = !*l;
+    /// The same of one to eight bytes, which hold up to 18 digits; `None` for others.
+    #[inline]
+    pub(crate) fn decode_short(bytes: &[u8], scale: u8) -> Option<Decimal> {
+        // Two loads, which may overlap: a copy of so many bytes into a word would have to be waited for.
+        let raw = match (bytes.len(), bytes.first_chunk(), bytes.last_chunk()) {
+            (8, ..) => u64::from_be_bytes(*bytes.first_chunk()?),
+            (len @ 4..8, Some(first), Some(last)) => {
+                u64::from(u32::from_be_bytes(*first)) << (8 * (len - 4)) | u64::from(u32::from_be_bytes(*last))
             }
-            wide::add_assign(&mut limbs, &[1]);
-        }
-        (wide::digits(&limbs) <= u32::from(MAX_PRECISION)).then(|| Decimal::from_wide(negative, limbs, scale))
+            (1..4, ..) => bytes.iter().fold(0, |v, b| v << 8 | u64::from(*b)),
+            _ => return None,
+        };
+        let v = raw.wrapping_sub(1 << (8 * bytes.len() - 1)) as i64;
+        Some(Decimal::from_small(v < 0, u128::from(v.unsigned_abs()), scale))
     }
+}
+
+fn decode_long(bytes: &[u8], scale: u8) -> Option<Decimal> {
+    let (first, len) = (*bytes.first()?, bytes.len());
+    if len > 32 {
+        return None;
+    }
+    let negative = first & 0x80 == 0;
+    let mut buffer = [if negative { 0xFF } else { 0 }; 32];
+    buffer[32 - len..].copy_from_slice(bytes);
+    buffer[32 - len] ^= 0x80;
+    let mut limbs = [0u64; 4];
+    for (l, chunk) in limbs.iter_mut().rev().zip(buffer.chunks_exact(8)) {
+        *l = chunk.iter().fold(0, |a, b| a << 8 | u64::from(*b));
+    }
+    if negative {
+        for l in &mut limbs {
+            *l = !*l;
+        }
+        wide::add_assign(&mut limbs, &[1]);
+    }
+    (wide::digits(&limbs) <= u32::from(MAX_PRECISION)).then(|| Decimal::from_wide(negative, limbs, scale))
 }
 
 /// Bytes of a signed integer that holds any value of a precision.

@@ -78,7 +78,7 @@ impl Late {
         }
         for ((column, ordinal), early) in batch.columns.iter_mut().zip(columns).zip(&self.early) {
             if *early {
-                column.push(row.get(*ordinal as usize)?);
+                column.push_stored(&row, *ordinal as usize)?;
             }
         }
         if self.some {
@@ -121,7 +121,8 @@ impl Late {
                 (true, Some(from)) => *column = from.gather(kept),
                 (false, _) => {
                     for row in kept {
-                        column.push(layout.get(self.row(*row as usize)?, columns[n] as usize)?);
+                        let row = layout.open(self.row(*row as usize)?)?;
+                        column.push_stored(&row, columns[n] as usize)?;
                     }
                 }
             }
