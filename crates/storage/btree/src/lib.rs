@@ -38,7 +38,7 @@ pub use cursor::Cursor;
 pub use estimate::{RangeEstimate, TreeStats};
 pub use gannet_page::MAX_KEY;
 pub use gannet_page::node::MAX_ENTRY;
-pub use place::{Approach, Place, Spot};
+pub use place::{APPROACHED, Approach, Place, Spot, approach_leaves};
 pub use verify::TreeCheck;
 pub use write::Leaf;
 

@@ -93,6 +93,12 @@ impl Place {
         (self.root, self.strays, self.rest) = (0, 0, 0);
     }
 
+    /// The last lookups went to other leaves, each of them.
+    #[inline]
+    pub fn strays(&self) -> bool {
+        self.strays >= STRAYS
+    }
+
     /// The key lies below the upper bound of the leaf.
     #[inline]
     pub fn is_below_end(&self, key: &[u8]) -> bool {
@@ -139,6 +145,56 @@ impl Approach {
             Approach::State | Approach::Head => guard.prefetch(0..SLOTS),
             Approach::Slots => Node(&guard).insert_touches().into_iter().for_each(|part| guard.prefetch(part)),
         }
+    }
+}
+
+/// Keys whose leaves are approached at once.
+pub const APPROACHED: usize = 16;
+
+/// Asks the processor for what lookups of these keys, [`APPROACHED`] at most, will touch. Their leaves are likely to
+/// be in none of its caches, and one lookup after the other would wait for each line; asked for a step of all of
+/// them at a time, the lines come side by side. Changes nothing and reads no page that is not in the pool.
+pub fn approach_leaves(tree: &Tree, keys: &[&[u8]]) {
+    let pool = &*tree.pool;
+    let mut leaves = [PageNo::ZERO; APPROACHED];
+    for (leaf, key) in leaves.iter_mut().zip(keys) {
+        *leaf = leaf_number(tree, key).unwrap_or(PageNo::ZERO);
+        OptimisticGuard::approach(pool, *leaf);
+    }
+    let ways = || leaves.iter().zip(keys).filter(|(leaf, _)| **leaf != PageNo::ZERO);
+    let there = |leaf: PageNo| pool.optimistic_scan(leaf).ok();
+    ways().filter_map(|(leaf, _)| there(*leaf)).for_each(|guard| guard.prefetch(0..SLOTS));
+    for guard in ways().filter_map(|(leaf, _)| there(*leaf)) {
+        Node(&guard).search_touches().into_iter().for_each(|part| guard.prefetch(part));
+    }
+    for (leaf, key) in ways() {
+        let Some(guard) = there(*leaf) else { continue };
+        let node = Node(&guard);
+        if node.is_node() && node.owner() == tree.id.0 && node.level() == 0 {
+            let entry = node.entry(node.search(key).0);
+            guard.prefetch(entry.suffix.at..entry.value.at + entry.value.len);
+        }
+    }
+}
+
+/// The leaf for `key`, by the nodes above it; `None` where one of them is not there, or where there are none.
+fn leaf_number(tree: &Tree, key: &[u8]) -> Option<PageNo> {
+    let mut guard = tree.pool.optimistic_scan(tree.id.root()).ok()?;
+    let mut expected = usize::MAX;
+    loop {
+        let node = Node(&guard);
+        let level = node.level();
+        tree.check_node(&guard, level, expected).ok()?;
+        if level == 0 {
+            return None;
+        }
+        let child = node.child(node.child_index(key));
+        guard.validate().ok()?;
+        if level == 1 {
+            return Some(child);
+        }
+        guard = tree.pool.optimistic_scan(child).ok()?;
+        expected = level - 1;
     }
 }
 

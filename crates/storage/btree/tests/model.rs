@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Rng, store};
-use gannet_btree::{Builder, Leaf, MAX_ENTRY, MAX_KEY, Spot, Tree};
+use gannet_btree::{APPROACHED, Builder, Leaf, MAX_ENTRY, MAX_KEY, Place, Spot, Tree, approach_leaves};
 use gannet_buffer::Error;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -104,6 +104,19 @@ fn an_entry_is_changed_where_it_was_found_if_it_is_there_still() {
     tree.check_tree(|_, _| ()).unwrap();
 }
 
+#[test]
+fn a_place_strays_where_lookups_go_to_other_leaves() {
+    let s = store(64);
+    let tree = Tree::create(&s.pool).unwrap();
+    let key = |i: u32| i.to_be_bytes();
+    (0..2000).for_each(|i| assert!(!tree.put(&key(i), &[1; 40]).unwrap()));
+    let (mut place, mut out) = (Place::new(), Vec::new());
+    (0..20).for_each(|i| assert!(tree.lookup_near(&key(i), &mut place, &mut out).unwrap()));
+    assert!(!place.strays());
+    (0..20).for_each(|i| assert!(tree.lookup_near(&key(i * 700 % 2000), &mut place, &mut out).unwrap()));
+    assert!(place.strays());
+}
+
 /// Random operations with keys from `key` and values up to `value_max` bytes.
 fn run(seed: u64, frames: u64, steps: usize, value_max: u64, mut key: impl FnMut(&mut Rng) -> Vec<u8>) {
     let s = store(frames);
@@ -153,6 +166,10 @@ fn run(seed: u64, frames: u64, steps: usize, value_max: u64, mut key: impl FnMut
             8 => range_compare(&tree, &model, &k, &key(&mut rng)),
             _ => {
                 out.clear();
+                // Whatever is asked of memory beforehand changes nothing.
+                let others: Vec<_> = (0..rng.below(20)).map(|_| key(&mut rng)).collect();
+                let others: Vec<_> = others.iter().map(|k| &k[..]).take(APPROACHED).collect();
+                approach_leaves(&tree, &others);
                 let found = tree.lookup(&k, &mut out).unwrap();
                 assert_eq!(found.then_some(&out), model.get(&k));
                 assert_eq!(tree.contains(&k).unwrap(), found);

@@ -62,7 +62,7 @@ pub use consumer::{Committed, Consumer, Parts};
 pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats, log_files};
 pub use error::{EngineError, Result};
 pub use gannet_base::{Lsn, PageNo, TreeId, TrxId};
-pub use gannet_btree::Place;
+pub use gannet_btree::{APPROACHED, Place};
 pub use gannet_buffer::SpaceUsage;
 /// Metadata locks, and the owner of locks that a [`Txn`] lends for them.
 pub use gannet_lock as lock;

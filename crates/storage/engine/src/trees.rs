@@ -231,6 +231,12 @@ impl TreeHandle {
     /// Most bytes of key and carried bytes in an entry of an index tree.
     pub const MAX_INDEX_ENTRY_BYTES: usize = gannet_btree::MAX_ENTRY - crate::index::OVERHEAD;
 
+    /// Asks the processor for what reading the rows with these keys, [`APPROACHED`](crate::APPROACHED) at most, will
+    /// touch, for all of them side by side. For keys that lie far apart.
+    pub fn approach(&self, keys: &[&[u8]]) {
+        gannet_btree::approach_leaves(&self.shared.tree, keys);
+    }
+
     /// Refuses a tree that is dropped, or of another kind, or damaged.
     #[inline]
     pub(crate) fn check(&self, kind: TreeKind) -> Result<()> {

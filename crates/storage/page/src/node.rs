@@ -278,6 +278,15 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
         [SLOTS + SLOT * middle..SLOTS + SLOT * (count + 1), heap.saturating_sub(128)..heap]
     }
 
+    /// Where a search looks first: slots in the middle, and at a quarter and three quarters.
+    pub fn search_touches(self) -> [std::ops::Range<usize>; 3] {
+        let count = self.count();
+        [count / 2, count / 4, count * 3 / 4].map(|slot| {
+            let at = SLOTS + SLOT * slot.saturating_sub(1);
+            at..at + SLOT
+        })
+    }
+
     /// Position of the last insert and the run's length: > 0 ascending, < 0 descending.
     pub fn insert_run(self) -> (Option<usize>, i16) {
         let last = self.0.u16_at(LAST) as usize;

@@ -2,6 +2,7 @@
 //! virtual tables.
 
 mod direct;
+mod gathered;
 mod late;
 mod members;
 mod merge;
@@ -10,6 +11,7 @@ mod search;
 mod skip;
 
 pub(crate) use direct::Direct;
+use gathered::Gathered;
 use late::Late;
 pub(super) use search::ranked;
 
@@ -119,6 +121,8 @@ pub(super) struct TreeScan<'p> {
     met: Option<(HashSet<Box<[u8]>>, usize)>,
     /// Columns that the filter does not look at are taken from the rows that pass it.
     late: Option<Late>,
+    /// Rows of the batch at hand that have yet to be read.
+    gathered: Gathered,
     reader: Reader<'p>,
 }
 
@@ -141,6 +145,7 @@ impl<'p> TreeScan<'p> {
             keys: None,
             met: None,
             late: Late::of(scan, access),
+            gathered: Gathered::default(),
             reader: Reader::new(scan),
         }
     }
@@ -234,6 +239,40 @@ impl<'p> TreeScan<'p> {
         self.bounds = bounds;
     }
 
+    /// An index entry passes the filter that is for entries.
+    fn passes(
+        &self,
+        table: &'p Table,
+        index: usize,
+        (key, value): (&[u8], &[u8]),
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<bool> {
+        let Some(filter) = &self.scan.index_filter else { return Ok(true) };
+        let mut row = self.reader.index_row(table, index, key, value)?;
+        self.reader.pad(table, &mut row, cx);
+        count(Counter::IcpAttempts);
+        let passes = eval::is_true(filter, &row, 0, cx)?;
+        count(if passes { Counter::IcpMatch } else { Counter::IcpNoMatch });
+        Ok(passes)
+    }
+
+    /// Rows behind index entries may be read some entries later, several at once.
+    fn gathers(&self, verify: bool) -> bool {
+        self.scan.lock.strength == LockStrength::None && !verify && self.keys.is_none() && self.met.is_none()
+    }
+
+    /// Reads the rows that were gathered.
+    fn fetch_gathered(&mut self, table: &'p Table, batch: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let gathered = std::mem::take(&mut self.gathered);
+        if gathered.len() > 1 && self.reader.place.strays() {
+            gathered.approach(codec::row_tree(table, cx.txn.get()?)?);
+        }
+        gathered.keys().try_for_each(|key| self.reader.fetch(table, key, By::Entry(None), batch, cx))?;
+        self.gathered = gathered;
+        self.gathered.clear();
+        Ok(())
+    }
+
     /// Reads the row behind an index entry, if that passes and the row was not read before. `verify`: the entry is a
     /// candidate only.
     fn fetch_behind(
@@ -245,15 +284,15 @@ impl<'p> TreeScan<'p> {
         batch: &mut Batch,
         cx: &mut Cx<'_, 'p>,
     ) -> Result<()> {
-        if let Some(filter) = &self.scan.index_filter {
-            let mut row = self.reader.index_row(table, index, key, value)?;
-            self.reader.pad(table, &mut row, cx);
-            count(Counter::IcpAttempts);
-            if !eval::is_true(filter, &row, 0, cx)? {
-                count(Counter::IcpNoMatch);
-                return Ok(());
+        if !self.passes(table, index, (key, value), cx)? {
+            return Ok(());
+        }
+        if self.gathers(verify) {
+            self.gathered.push(table.split_index_key(index, key)?.1);
+            if self.gathered.is_full() {
+                self.fetch_gathered(table, batch, cx)?;
             }
-            count(Counter::IcpMatch);
+            return Ok(());
         }
         let row_key = table.split_index_key(index, key)?.1.to_vec();
         if self.met.as_ref().is_some_and(|(met, _)| met.contains(&row_key[..])) {
@@ -337,7 +376,7 @@ impl<'p> TreeScan<'p> {
     }
 
     fn is_full(&self, batch: &Batch) -> bool {
-        batch.rows + self.failed() >= self.rows.min(self.want) || self.reader.taken > BATCH_BYTES
+        batch.rows + self.gathered.len() + self.failed() >= self.rows.min(self.want) || self.reader.taken > BATCH_BYTES
     }
 
     /// Rows of the batch at hand that were read and not taken.
@@ -400,7 +439,9 @@ impl<'p> TreeScan<'p> {
         cx.counts.examined += read;
         self.count_reads(read + u64::from(matches!(outcome, Ok(true))), secondary.is_some());
         self.open = Some(scan);
-        outcome
+        let ended = outcome?;
+        self.fetch_gathered(table, batch, cx)?;
+        Ok(ended)
     }
 
     /// The rows of a batch that pass the filter, with all their columns.
@@ -587,6 +628,7 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         self.idle = self.open.take().or(self.idle.take());
         (self.at, self.rows) = (0, FIRST_ROWS);
         self.late.iter_mut().for_each(Late::begins);
+        self.gathered.clear();
         let table = self.table(cx);
         let index = self.scan.index.map(|i| i as usize);
         let (empty, zone) = (Batch::one_empty_row(), &cx.shared.settings.time_zone);
