@@ -200,11 +200,17 @@ impl Binlog {
         // Before anything is written: where the log is kept for it up to its bound, which a full disk leads to, writers
         // wait until it has read on.
         *it.exporter.lock() = Some(gannet_runtime::spawn("binlog", move || exporter.run()));
-        // The server's life begins a file. Where a disk is full that may be later: a start waits for nobody who makes
-        // room.
+        // The server's life begins a file, before its first statement. Where a disk is full that may be later: a start
+        // waits for nobody who makes room.
+        let told = |e: EngineError| format!("the binary log cannot begin a file: {e}");
         let hurry = gannet_runtime::hurry();
-        it.begin_request(engine, ROTATE_START, &now().to_le_bytes())
-            .map_err(|e| format!("the binary log cannot begin a file: {e}"))?;
+        let (txn, lsn) = it.begin_request(engine, ROTATE_START, &now().to_le_bytes()).map_err(told)?;
+        let until = gannet_runtime::now_ns() + FIRST_FILE_NS;
+        while !txn.poll_commit(lsn, &waker()).map_err(told)? && gannet_runtime::now_ns() < until {
+            if park(Wait::LogFlush, Some(until)) == Unpark::Interrupted {
+                break;
+            }
+        }
         drop(hurry);
         let semi = it.clone();
         *it.watch.lock() = Some(gannet_runtime::spawn("semi-sync", move || semi.semi.run()));
@@ -547,6 +553,9 @@ impl Drop for Listing<'_> {
 fn now() -> u64 {
     gannet_runtime::WallTime::now().micros()
 }
+
+/// How long a start waits for its first file, in nanoseconds.
+const FIRST_FILE_NS: u64 = 1_000_000_000;
 
 /// What the exporter is asked for, in the order of commits: a file begins, all begins anew. By 2 earlier builds asked
 /// for what [`Binlog::purge`] does.

@@ -362,3 +362,21 @@ fn a_purge_makes_room_on_a_full_disk() {
         log.join();
     });
 }
+
+/// Who asks for the files as soon as the server has started sees the one that its life has begun.
+#[test]
+fn a_life_begins_its_file_before_its_first_statement() {
+    for seed in 0..10 {
+        let disk = SimDisk::new();
+        for life in 1..4 {
+            Sim::new(seed * 10 + life).disk(&disk).run(move || {
+                let (engine, tree, log) = open(1);
+                log.catch_up(&engine);
+                assert_eq!(log.end().number, life);
+                drop(tree);
+                engine.shutdown().unwrap();
+                log.join();
+            });
+        }
+    }
+}
