@@ -196,7 +196,7 @@ impl Column {
     }
 
     /// Appends the value of a stored row's column.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_stored(&mut self, row: &StoredRow<'_>, ordinal: usize) -> Result<()> {
         match self {
             Column::Values(v) => row.append(ordinal, v)?,

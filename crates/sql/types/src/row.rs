@@ -308,7 +308,6 @@ impl<'a> StoredRow<'a> {
     }
 
     /// Appends the value of a column. The kinds that have no vector of their own are made where they stay.
-    #[inline]
     pub fn append(&self, col: usize, to: &mut Vec<Value>) -> Result<(), Corrupt> {
         let Some(column) = self.shape.columns.get(col) else { return Err(Corrupt::Column) };
         let bytes = self.payload.get(column.place as usize..).unwrap_or_default();
