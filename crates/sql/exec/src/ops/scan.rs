@@ -263,6 +263,9 @@ impl<'p> TreeScan<'p> {
 
     /// Reads the rows that were gathered.
     fn fetch_gathered(&mut self, table: &'p Table, batch: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if self.gathered.len() == 0 {
+            return Ok(());
+        }
         let gathered = std::mem::take(&mut self.gathered);
         if gathered.len() > 1 && self.reader.place.strays() {
             gathered.approach(codec::row_tree(table, cx.txn.get()?)?);
