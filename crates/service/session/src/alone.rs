@@ -3,6 +3,7 @@
 
 use super::Session;
 use super::frame::{Frame, in_program};
+use super::state::State;
 use super::variables::type_of;
 use gannet_base::sync::atomic::Ordering::Relaxed;
 use gannet_core::vars::Live;
@@ -150,7 +151,7 @@ fn planned<'c>(
         return Ok(Planned::Once(once));
     }
     Ok(match code.alone.get() {
-        Some(Some(alone)) if alone.mode == session.settings.mode_key && has_types(session, alone) => {
+        Some(Some(alone)) if alone.mode == session.settings.mode_key && has_types(&session.state, alone) => {
             frame.plain &= alone.pure;
             Planned::Kept(alone)
         }
@@ -164,14 +165,14 @@ fn planned<'c>(
 /// An expression depends on variables of the program alone, and does nothing else.
 pub(super) fn is_pure(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, code: &Code) -> Result<bool> {
     Ok(match planned(session, program, frame, code)? {
-        Planned::Kept(alone) => alone.pure,
+        Planned::Kept(alone) => alone.pure && alone.users.is_empty(),
         Planned::Once(_) | Planned::No => false,
     })
 }
 
 /// The user variables have the types for which the plan was made.
-fn has_types(session: &Session, alone: &Alone) -> bool {
-    alone.users.iter().all(|(name, ty)| type_of(&session.state.user_variable(name)) == *ty)
+pub(super) fn has_types(state: &State, alone: &Alone) -> bool {
+    alone.users.iter().all(|(name, ty)| type_of(&state.user_variable(name)) == *ty)
 }
 
 fn value_alone(session: &mut Session, alone: &Alone, slots: &[Value]) -> Result<Value> {

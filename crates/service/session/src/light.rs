@@ -1,8 +1,9 @@
 //! Functions and triggers that only compute, called for each row of a statement.
 //!
-//! A run of a program that read and set nothing but variables of its own, and raised nothing, is remembered until the
-//! statement ends ([`remember`]). The next runs go over its steps without a session of their own ([`Light::run`]). Such
-//! a run has no effects, so one that meets anything else is dropped, and the program runs from its beginning as ever.
+//! A run of a program that set nothing but variables of its own, read nothing but these and user variables, and raised
+//! nothing, is remembered until the statement ends ([`remember`]). The next runs go over its steps without a session of
+//! their own ([`Light::run`]). Such a run has no effects, so one that meets anything else is dropped, and the program
+//! runs from its beginning as ever.
 
 use super::Session;
 use super::alone::{self, converted_by, parameters, value_expr};
@@ -213,7 +214,7 @@ impl Light {
                 Flow::Next
             }
             Step::Test { condition, otherwise } => {
-                let alone = self.plan(program, *condition)?;
+                let alone = self.plan(program, *condition, around)?;
                 let truth = match quick(alone, &self.slots) {
                     Some(n) => n.is_some_and(|n| n != 0),
                     None => self.is_true(alone, around)?,
@@ -235,14 +236,14 @@ impl Light {
     }
 
     /// The plan of an expression that only computes.
-    fn plan<'p>(&self, program: &'p Program, code: u32) -> Option<&'p Alone> {
+    fn plan<'p>(&self, program: &'p Program, code: u32, around: &Around<'_>) -> Option<&'p Alone> {
         let alone = program.exprs[code as usize].alone.get()?.as_ref()?;
-        (alone.pure && alone.mode == self.mode_key).then_some(alone)
+        (alone.pure && alone.mode == self.mode_key && alone::has_types(around.state, alone)).then_some(alone)
     }
 
     /// The value as a variable keeps it.
     fn stored(&self, program: &Program, code: u32, to: &Slot, around: &mut Around<'_>) -> Option<Value> {
-        let alone = self.plan(program, code)?;
+        let alone = self.plan(program, code, around)?;
         if let Some(value) = quick(alone, &self.slots).and_then(|n| alone::fitting(n, &to.ty)) {
             return Some(value);
         }

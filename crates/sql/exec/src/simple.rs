@@ -83,11 +83,13 @@ fn arithmetic(op: ArithOp, a: i64, b: i64) -> Option<i64> {
     }
 }
 
-/// It gives the same value for the same parameters, does nothing else, and asks nothing of the session but settings.
+/// It gives the same value for the same parameters and user variables, does nothing else, and asks nothing else of the
+/// session but settings.
 pub fn is_pure(expr: &Expr) -> bool {
     let mut pure = match &expr.kind {
         ExprKind::Literal(_)
         | ExprKind::Param(_)
+        | ExprKind::UserVar(_)
         | ExprKind::And(_)
         | ExprKind::Or(_)
         | ExprKind::Not(_)
@@ -102,7 +104,6 @@ pub fn is_pure(expr: &Expr) -> bool {
         | ExprKind::Register(_)
         | ExprKind::Row(_)
         | ExprKind::Subquery(_)
-        | ExprKind::UserVar(_)
         | ExprKind::SetUserVar(..)
         | ExprKind::SysVar { .. }
         | ExprKind::Routine(..)

@@ -138,7 +138,7 @@ pub struct Alone {
     pub users: Box<[(Arc<str>, SqlType)]>,
     /// It computes with signed integers alone.
     pub integers: bool,
-    /// It depends on nothing but variables of the program.
+    /// It depends on nothing but these and variables of the program, and does nothing else.
     pub pure: bool,
 }
 

@@ -82,26 +82,21 @@ fn hex(key: &[u8]) -> String {
     shown.iter().fold("0x".to_string(), |s, b| s + &format!("{b:02X}"))
 }
 
-fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Shared => "S",
-        Mode::Exclusive => "X",
-    }
-}
-
 const SUPREMUM: &str = "supremum pseudo-record";
 
 /// Tree, mode, and the key that the lock ends at; `None`: behind all keys. Nothing for locks that are no rows'.
-fn described(kind: &LockKind) -> Option<(u64, String, Option<&[u8]>)> {
+fn described(kind: &LockKind) -> Option<(u64, &'static str, Option<&[u8]>)> {
+    let of = |mode, shared, exclusive| match mode {
+        Mode::Shared => shared,
+        Mode::Exclusive => exclusive,
+    };
     Some(match kind {
-        LockKind::Record { tree, key, mode } => (tree.0, format!("{},REC_NOT_GAP", mode_name(*mode)), Some(key)),
-        LockKind::Transaction { row: Some((tree, key)), .. } => (tree.0, "X,REC_NOT_GAP".into(), Some(key)),
-        LockKind::Gap { tree, high, .. } => (tree.0, "X,GAP".into(), high.as_ref().map(|(key, _)| &**key)),
+        LockKind::Record { tree, key, mode } => (tree.0, of(*mode, "S,REC_NOT_GAP", "X,REC_NOT_GAP"), Some(key)),
+        LockKind::Transaction { row: Some((tree, key)), .. } => (tree.0, "X,REC_NOT_GAP", Some(key)),
+        LockKind::Gap { tree, high, .. } => (tree.0, "X,GAP", high.as_ref().map(|(key, _)| &**key)),
         // The rows up to this one, and the gaps before them.
-        LockKind::Rows { tree, high, mode, .. } => {
-            (tree.0, mode_name(*mode).into(), high.as_ref().map(|(key, _)| &**key))
-        }
-        LockKind::Insert { tree, key } => (tree.0, "X,GAP,INSERT_INTENTION".into(), Some(key)),
+        LockKind::Rows { tree, high, mode, .. } => (tree.0, of(*mode, "S", "X"), high.as_ref().map(|(key, _)| &**key)),
+        LockKind::Insert { tree, key } => (tree.0, "X,GAP,INSERT_INTENTION", Some(key)),
         LockKind::Transaction { row: None, .. } | LockKind::Metadata { .. } => return None,
     })
 }
@@ -110,7 +105,7 @@ fn described(kind: &LockKind) -> Option<(u64, String, Option<&[u8]>)> {
 struct Lock {
     party: Party,
     tree: u64,
-    mode: String,
+    mode: &'static str,
     granted: bool,
     data: String,
 }
@@ -155,7 +150,8 @@ fn locks(state: &State, places: &HashMap<u64, Place>) -> BTreeMap<String, Lock> 
     all
 }
 
-pub(super) fn data_locks(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+pub(super) fn data_locks(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let events = equals.wants(&["EVENT_ID"]);
     let places = places(state);
     let all = locks(state, &places);
     // Each owner's intention on each table, as InnoDB has it.
@@ -169,23 +165,23 @@ pub(super) fn data_locks(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
     for ((owner, table), (party, place, exclusive)) in tables {
         let mode = if exclusive { "IX" } else { "IS" };
         let id = format!("{owner}:table:{table}");
-        row(state, &id, &party, (Some(place), table), ("TABLE", mode, true, None), emit)?;
+        row((state, events), &id, &party, (Some(place), table), ("TABLE", mode, true, None), emit)?;
     }
     for (id, l) in &all {
-        let lock = ("RECORD", &*l.mode, l.granted, Some(&*l.data));
-        row(state, id, &l.party, (places.get(&l.tree), l.tree), lock, emit)?;
+        let lock = ("RECORD", l.mode, l.granted, Some(&*l.data));
+        row((state, events), id, &l.party, (places.get(&l.tree), l.tree), lock, emit)?;
     }
     Ok(())
 }
 
-/// The number of the statement that a session waits in.
-fn event(state: &State, thread: u64, granted: bool) -> Value {
-    let waits = (!granted).then(|| state.server.registry.get(thread)).flatten();
+/// The number of the statement that a session waits in, where somebody asks for it.
+fn event((state, wanted): (&State, bool), thread: u64, granted: bool) -> Value {
+    let waits = (wanted && !granted).then(|| state.server.registry.get(thread)).flatten();
     waits.map_or(Value::Null, |e| Value::UInt(e.history.count() + 1))
 }
 
 fn row(
-    state: &State,
+    events: (&State, bool),
     id: &str,
     party: &Party,
     (place, object): (Option<&Place>, u64),
@@ -198,7 +194,7 @@ fn row(
         text(id),
         Value::UInt(trx),
         Value::UInt(party.thread),
-        event(state, party.thread, granted),
+        event(events, party.thread, granted),
         maybe(place.map(|p| &*p.table.schema)),
         maybe(place.map(|p| &*p.table.name)),
         Value::Null,
@@ -212,7 +208,8 @@ fn row(
     ])
 }
 
-pub(super) fn data_lock_waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+pub(super) fn data_lock_waits(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let events = equals.wants(&["REQUESTING_EVENT_ID"]);
     let trx = |p: &Party| Value::UInt(gannet_core::status::shown_trx(p.trx, p.owner));
     for w in waits(state) {
         let object = described(&w.waits_for).map_or(0, |(tree, ..)| tree);
@@ -223,7 +220,7 @@ pub(super) fn data_lock_waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>)
                 text(&wanted),
                 trx(&w.party),
                 Value::UInt(w.party.thread),
-                event(state, w.party.thread, false),
+                event((state, events), w.party.thread, false),
                 Value::UInt(object),
                 text(&lock_id(b, &w.waits_for)),
                 trx(b),

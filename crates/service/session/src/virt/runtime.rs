@@ -318,13 +318,15 @@ pub(super) fn profiling(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Re
     Ok(())
 }
 
-pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+pub(super) fn innodb_trx(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     state.privileges().require(Privilege::Process)?;
+    let texts = equals.wants(&["trx_query"]);
     let zone = state.server.facts.system_zone.clone();
     let local = |ns: u64| {
         let at = gannet_types::Timestamp::from_unix_micros(WallTime::of(ns).micros() as i64);
         Value::DateTime(at.map_or(DateTime::new(0, 0, 0, 0, 0, 0, 0), |s| s.to_local(&zone)), 0)
     };
+    let mut row = Vec::new();
     for t in state.server.engine.transactions(10_000) {
         let entry = state.server.registry.get(t.owner_thread_id);
         let waits = t.locks.as_ref().and_then(|l| {
@@ -339,7 +341,7 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
         // A single statement that has not written began when the session began it.
         let started =
             if t.started_ns == 0 { entry.as_ref().map_or_else(now_ns, |e| e.activity().1) } else { t.started_ns };
-        let query = entry.as_ref().and_then(|e| e.info()).map(|i| i.first(1024).to_string());
+        let query = entry.as_ref().filter(|_| texts).and_then(|e| e.info()).map(|i| i.first(1024).to_string());
         let (rows, trees, bytes) =
             t.locks.as_ref().map_or((0, 0, 0), |l| (l.records as u64, l.gap_trees as u64, l.bytes as u64));
         let level = match t.isolation {
@@ -351,7 +353,8 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
         let reads = t.id.0 == 0;
         let (requested, wait_started) = waits.unwrap_or((Value::Null, Value::Null));
         let n = Value::UInt;
-        let mut row = vec![
+        row.clear();
+        row.extend([
             n(gannet_core::status::shown_trx(t.id, t.lock_owner)),
             text(kind),
             local(started),
@@ -361,7 +364,7 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
             n(t.owner_thread_id),
             maybe(query.as_deref()),
             Value::Null,
-        ];
+        ]);
         row.extend([0, 0, rows + trees, bytes, rows, t.undo_records, 0].map(Value::UInt));
         row.extend([text(level), Value::Int(1), Value::Int(1), Value::Null, Value::Int(0), n(0)]);
         let (read_only, snapshot_only) =
@@ -374,6 +377,7 @@ pub(super) fn innodb_trx(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> R
 
 /// The same for a row's lock and for its transaction's stamp: who waits for one waits for the other.
 pub(super) fn lock_id(p: &Party, kind: &LockKind) -> String {
+    use std::fmt::Write as _;
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut h = DefaultHasher::new();
     match kind {
@@ -382,5 +386,7 @@ pub(super) fn lock_id(p: &Party, kind: &LockKind) -> String {
         }
         other => format!("{other:?}").hash(&mut h),
     }
-    format!("{}:{:016x}", p.owner, h.finish())
+    let mut id = String::with_capacity(40);
+    let _ = write!(id, "{}:{:016x}", p.owner, h.finish());
+    id
 }
