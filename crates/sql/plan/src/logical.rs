@@ -664,6 +664,13 @@ impl Arena {
         possible && self.any(e, &|kind| self.effects.varies(kind))
     }
 
+    /// The expression is the same for all rows and depends on none, of its block or of one around it. Subqueries are
+    /// left out: they may cost much, and are for nothing where there is no row.
+    pub(crate) fn reads_no_row(&self, e: &Expr) -> bool {
+        let reads = |e: &Expr| matches!(e.kind, ExprKind::Column(_) | ExprKind::Subquery(_));
+        !e.any(&mut |e| reads(e)) && !self.varies(e)
+    }
+
     /// The expression, or a subquery in it, is ordered.
     pub(crate) fn is_ordered(&self, e: &Expr) -> bool {
         self.effects.any() && self.any(e, &|kind| self.effects.ordered(kind))

@@ -82,6 +82,8 @@ pub enum Op {
         input: Box<Physical>,
         /// Over the input row.
         predicate: Expr,
+        /// It reads no row: it is asked when the operator opens, and the input is not opened unless it is true.
+        once: bool,
     },
     /// One expression a column, over the input row.
     Project {

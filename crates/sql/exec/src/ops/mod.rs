@@ -104,7 +104,8 @@ fn operator<'p>(node: &'p Physical, timed: bool, depth: u32) -> Result<BoxedOper
             &left.types,
             &right.types,
         )),
-        Op::Filter { input, predicate } => Box::new(rows::Filter::new(build(input)?, predicate)),
+        Op::Filter { input, predicate, once: true } => Box::new(rows::Once::new(build(input)?, predicate)),
+        Op::Filter { input, predicate, once: false } => Box::new(rows::Filter::new(build(input)?, predicate)),
         Op::Project { input, exprs, stored } => {
             Box::new(rows::Project::new(Narrow::over(build(input)?, make_long(exprs)), exprs, *stored))
         }

@@ -11,7 +11,7 @@ use crate::part::{share_out, stands_alone};
 use crate::{codec, context::Cx, error::from_engine, vector};
 use gannet_engine::{Cut, KeyRange, ReadMode, ScanOptions, SnapshotReader, TreeHandle};
 use gannet_functions::AggregateKernel;
-use gannet_plan::expr::Aggregate;
+use gannet_plan::expr::{Aggregate, Expr};
 use gannet_plan::physical::{Access, Op, Physical, TableScan};
 use gannet_schema::Table;
 use gannet_telemetry::{Counter, add, count};
@@ -29,6 +29,8 @@ const AT_ONCE: u64 = 256;
 pub(super) struct ParallelCount<'p> {
     serial: BoxedOperator<'p>,
     scan: &'p TableScan,
+    /// A condition without which there is nothing to count.
+    once: Option<&'p Expr>,
     /// Types of the columns that the scan delivers.
     columns: &'p [SqlType],
     types: &'p [SqlType],
@@ -44,16 +46,20 @@ enum State {
 /// An aggregation, by several workers where that may be of use.
 pub(super) fn over<'p>(serial: BoxedOperator<'p>, node: &'p Physical) -> BoxedOperator<'p> {
     match counted(node) {
-        Some((scan, columns)) => {
-            Box::new(ParallelCount { serial, scan, columns, types: &node.types, state: State::Serial })
+        Some((scan, once, columns)) => {
+            Box::new(ParallelCount { serial, scan, once, columns, types: &node.types, state: State::Serial })
         }
         None => serial,
     }
 }
 
-/// The scan whose rows an aggregation counts, if it does nothing else.
-fn counted(node: &Physical) -> Option<(&TableScan, &[SqlType])> {
+/// The scan whose rows an aggregation counts, if it does nothing else but ask a condition once.
+fn counted(node: &Physical) -> Option<(&TableScan, Option<&Expr>, &[SqlType])> {
     let Op::Aggregate { input, groups, carried, aggregates, groupings, .. } = &node.op else { return None };
+    let (input, once) = match &input.op {
+        Op::Filter { input, predicate, once: true } => (input, Some(predicate)),
+        _ => (input, None),
+    };
     let Op::TableScan(scan) = &input.op else { return None };
     if scan.parts.is_some() {
         return None;
@@ -63,8 +69,11 @@ fn counted(node: &Physical) -> Option<(&TableScan, &[SqlType])> {
     let all = matches!(scan.access, Access::Full)
         && scan.filter.as_ref().is_none_or(stands_alone)
         && scan.index_filter.is_none();
-    (one_group && !aggregates.is_empty() && aggregates.iter().all(counts) && all && !input.one_by_one)
-        .then_some((scan, &input.types))
+    (one_group && !aggregates.is_empty() && aggregates.iter().all(counts) && all && !input.one_by_one).then_some((
+        scan,
+        once,
+        &input.types,
+    ))
 }
 
 impl<'p> ParallelCount<'p> {
@@ -88,6 +97,11 @@ impl<'p> ParallelCount<'p> {
         let Some(reader) = txn.snapshot_reader().map_err(from_engine)? else { return Ok(None) };
         if estimate.rows < LEAST_ROWS || !reader.reads(tree) {
             return Ok(None);
+        }
+        if let Some(once) = self.once
+            && vector::select(once, &Batch::one_empty_row(), cx)?.is_empty()
+        {
+            return Ok(Some(0));
         }
         let cuts = reader.cuts(tree, tasks * RANGES).map_err(from_engine)?;
         let whole = Whole { reader, tree, cuts, table, scan: self.scan, columns: self.columns, secondary };

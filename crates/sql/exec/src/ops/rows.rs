@@ -67,6 +67,42 @@ impl<'p> Operator<'p> for Filter<'p> {
     }
 }
 
+/// All rows, if a condition that reads none of them is true.
+pub struct Once<'p> {
+    input: BoxedOperator<'p>,
+    condition: &'p Expr,
+    passes: bool,
+}
+
+impl<'p> Once<'p> {
+    pub fn new(input: BoxedOperator<'p>, condition: &'p Expr) -> Self {
+        Once { input, condition, passes: false }
+    }
+}
+
+impl<'p> Operator<'p> for Once<'p> {
+    fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        self.passes = !vector::select(self.condition, &Batch::one_empty_row(), cx)?.is_empty();
+        if self.passes { self.input.open(cx) } else { Ok(()) }
+    }
+
+    fn want(&mut self, rows: u64) {
+        self.input.want(rows);
+    }
+
+    fn skip(&mut self, rows: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {
+        if self.passes { self.input.skip(rows, cx) } else { Ok(0) }
+    }
+
+    fn recycle(&mut self, batch: Batch) {
+        self.input.recycle(batch);
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        if self.passes { self.input.next(cx) } else { Ok(None) }
+    }
+}
+
 /// One expression a column.
 pub struct Project<'p> {
     input: BoxedOperator<'p>,
@@ -168,7 +204,8 @@ impl<'p> Operator<'p> for Limit<'p> {
         self.left = limit_value(self.limit, u64::MAX, cx)?;
         self.skip = limit_value(self.offset, 0, cx)?;
         self.seen = 0;
-        self.input.open(cx)
+        // Of no rows wanted none is read; a sort or a window would read all of them, and could fail.
+        if self.left == 0 && !self.count_all { Ok(()) } else { self.input.open(cx) }
     }
 
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {

@@ -351,7 +351,7 @@ impl<'p> Writer<'p> {
                 }
                 names
             }
-            Op::Filter { input, predicate } => {
+            Op::Filter { input, predicate, .. } => {
                 let names = self.tables(input, join, out);
                 self.attach(Some(predicate), &names, out);
                 names

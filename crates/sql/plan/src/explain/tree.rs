@@ -129,7 +129,7 @@ impl Tree<'_> {
             }
             Op::NestedLoop { .. } => self.nested_loop(node, depth),
             Op::HashJoin { .. } => self.hash_join(node, depth),
-            Op::Filter { input, predicate } => {
+            Op::Filter { input, predicate, .. } => {
                 let names = self.ahead(input);
                 let text = format!("Filter: {}", self.printer.expr(predicate, &names));
                 self.line(depth, &text, Some(node));

@@ -58,6 +58,17 @@ pub(super) struct Planned<'b> {
     unique: bool,
 }
 
+impl Planned<'_> {
+    /// Conditions that are asked before any row is read, as MySQL does: where one is not true, nothing else is
+    /// evaluated, which could fail. They are taken away from the joins.
+    fn asked_once(&mut self, arena: &crate::logical::Arena) -> Vec<usize> {
+        let asked = |c: &usize| arena.reads_no_row(&self.conditions[*c]);
+        let asked: Vec<usize> = self.level.iter().copied().filter(asked).collect();
+        asked.iter().for_each(|c| self.applied[*c] = true);
+        asked
+    }
+}
+
 impl Builder<'_> {
     /// Operators of a block, delivering `columns` (the ids of its items, in order).
     pub(super) fn block(&mut self, block: &Block, columns: &[ColId]) -> Result<Node> {
@@ -67,7 +78,9 @@ impl Builder<'_> {
         if let Some(node) = self.impossible(&planned, columns)? {
             return Ok(node);
         }
+        let asked = planned.asked_once(self.arena);
         let (node, ordered) = self.joined(&mut planned)?;
+        let node = self.filtered(&mut planned, node, &asked)?;
         self.options.check_stopped()?;
         self.finish(&planned, node, ordered, columns)
     }
@@ -469,10 +482,22 @@ impl Builder<'_> {
         if !exprs.iter().any(|e| self.arena.is_ordered(e)) {
             exprs.sort_by_cached_key(|e| e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_))));
         }
-        let predicate = and(self.lower_all(&exprs, &node.schema)?);
-        let (rows, cost) = (node.physical.rows * share, node.physical.cost + node.physical.rows * cost::ROW);
-        let op = Op::Filter { input: Box::new(node.physical), predicate };
-        Ok(self.node(op, node.schema, rows, cost))
+        let (once, each): (Vec<Expr>, Vec<Expr>) = exprs.into_iter().partition(|e| self.arena.reads_no_row(e));
+        let rows = node.physical.rows * share;
+        let mut node = node;
+        if !each.is_empty() {
+            let predicate = and(self.lower_all(&each, &node.schema)?);
+            let cost = node.physical.cost + node.physical.rows * cost::ROW;
+            let op = Op::Filter { input: Box::new(node.physical), predicate, once: false };
+            node = self.node(op, node.schema, rows, cost);
+        }
+        if !once.is_empty() {
+            let predicate = and(self.lower_all(&once, &[])?);
+            let cost = node.physical.cost;
+            let op = Op::Filter { input: Box::new(node.physical), predicate, once: true };
+            node = self.node(op, node.schema, rows, cost);
+        }
+        Ok(node)
     }
 }
 

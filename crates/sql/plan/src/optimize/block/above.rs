@@ -316,7 +316,9 @@ impl Builder<'_> {
             let op = Op::Values { rows: Box::new([]), reason: Some("Impossible WHERE") };
             return Ok(self.node(op, schema, 0.0, 0.0));
         }
-        let (mut node, ordered) = self.joined(&mut planned)?;
+        let asked = planned.asked_once(self.arena);
+        let (node, ordered) = self.joined(&mut planned)?;
+        let mut node = self.filtered(&mut planned, node, &asked)?;
         if !block.order.is_empty() && !ordered {
             let keys = self.lower_keys(&block.order, &node.schema)?;
             let top = self.top(block.limit.as_ref(), None)?;

@@ -18,7 +18,7 @@ impl Builder<'_> {
             // No FROM: one row without columns.
             let op = Op::Values { rows: Box::new([Box::new([])]), reason: None };
             let mut node = self.node(op, Vec::new(), 1.0, 0.0);
-            let all: Vec<usize> = planned.level.clone();
+            let all: Vec<usize> = planned.level.iter().copied().filter(|c| !planned.applied[*c]).collect();
             node = self.filtered(planned, node, &all)?;
             return Ok((node, false));
         }
