@@ -253,7 +253,7 @@ impl Added {
 #[derive(Clone, Debug)]
 pub struct DigestSnapshot<S> {
     /// `None` for the row that stands for all statements beyond the memory bound.
-    pub texts: Option<DigestTexts<S>>,
+    pub texts: Option<Arc<DigestTexts<S>>>,
     /// Default database of the statement.
     pub schema: String,
     /// When the first execution ended, microseconds since 1970; 0 without any.
@@ -281,7 +281,7 @@ struct Entry<S> {
     /// `None`: the row of all others.
     key: Option<DigestKey>,
     /// The same.
-    texts: Option<DigestTexts<S>>,
+    texts: Option<Arc<DigestTexts<S>>>,
     schema: String,
     /// The sums when the entry was reset.
     before: Mutex<Option<Box<Sums>>>,
@@ -295,7 +295,7 @@ impl<S: Clone> Entry<S> {
         Entry {
             number: NUMBERS.fetch_add(1, Relaxed),
             key,
-            texts,
+            texts: texts.map(Arc::new),
             schema,
             before: Mutex::new(None),
             own: [const { OnceLock::new() }; OWN_BLOCKS],
@@ -412,7 +412,7 @@ impl<S: Clone> DigestHandle<S> {
 
     /// What is kept of its first statement; `None` for the row of all others.
     pub fn texts(&self) -> Option<&DigestTexts<S>> {
-        self.0.texts.as_ref()
+        self.0.texts.as_deref()
     }
 
     /// The default database.
@@ -533,7 +533,7 @@ impl<S: Clone> StatementStats<S> {
     }
 
     /// The same; without `latencies` their distributions are empty, which are most of what there is to sum.
-    pub fn snapshots_with(&self, latencies: bool) -> impl Iterator<Item = DigestSnapshot<S>> {
+    pub fn snapshots_with(&self, latencies: bool) -> impl Iterator<Item = DigestSnapshot<S>> + use<S> {
         let mut handles = Vec::new();
         for shard in &self.shards {
             handles.extend(shard.read().values().cloned());

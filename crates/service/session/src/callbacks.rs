@@ -187,8 +187,9 @@ impl gannet_exec::Session for State {
         table: u32,
         equals: &[(u32, Value)],
         wanted: &[u32],
+        rest: &mut gannet_exec::Rest,
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<Vec<(u32, gannet_types::Warning)>> {
-        crate::virt::rows(self, table, equals, wanted, emit)
+        crate::virt::rows(self, table, (equals, wanted), rest, emit)
     }
 }

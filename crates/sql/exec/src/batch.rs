@@ -205,6 +205,14 @@ impl Column {
         Ok(())
     }
 
+    /// Appends a value.
+    pub(crate) fn push_of(&mut self, value: &Value) {
+        match self {
+            Column::Values(v) => v.push(value.clone()),
+            _ => self.push(value.as_ref()),
+        }
+    }
+
     /// Appends an owned value.
     pub fn push_value(&mut self, value: Value) {
         match self {

@@ -17,6 +17,9 @@ use gannet_types::room::Room;
 use gannet_types::temporal::Locale;
 use gannet_types::{Date, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, Warning, Warnings, sql_err};
 
+/// What a virtual table that makes its rows piece by piece has left: the table's own.
+pub type Rest = Option<Box<dyn std::any::Any>>;
+
 /// The session as the executor sees it.
 pub trait Session: SessionInfo {
     /// `@name`; NULL when it was never set.
@@ -32,13 +35,15 @@ pub trait Session: SessionInfo {
     /// Memory and disk that statements share; `None`: they may not spill.
     fn temp_space(&self) -> Option<std::sync::Arc<SessionSpace>>;
     /// The rows of a virtual table: each is passed to `emit` with all columns. `equals` are equalities (column,
-    /// value) that the rows will be filtered by anyway; columns that are not in `wanted` are not read. Gives what there
-    /// is to say of rows, by their numbers.
+    /// value) that the rows will be filtered by anyway; columns that are not in `wanted` are not read. The first call
+    /// has no `rest`; while one leaves some, others give more rows. Gives what there is to say of rows, by their numbers
+    /// in the call.
     fn virtual_rows(
         &mut self,
         table: u32,
         equals: &[(u32, Value)],
         wanted: &[u32],
+        rest: &mut Rest,
         emit: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<Vec<(u32, Warning)>>;
     /// The value of a stored function, which is called by the rights of its view's definer, if it has one. `to`

@@ -38,6 +38,7 @@ use crate::state::State;
 use declare::Written;
 use gannet_catalog::Catalog;
 use gannet_core::Core;
+use gannet_exec::Rest;
 use gannet_plan::plan::ResultColumn;
 use gannet_schema::{
     CatalogSnapshot, Change, Column, ColumnDefault, RowSource, SchemaId, Table, TableId, TableOptions, TableParts,
@@ -74,6 +75,8 @@ pub(crate) struct Equals<'a> {
     table: &'static Declared,
     list: &'a [(u32, Value)],
     wanted: &'a [u32],
+    /// What the table has left to make.
+    left: RefCell<Rest>,
     /// Rows so far.
     rows: Cell<u32>,
     /// What there is to say of rows, by their numbers.
@@ -84,6 +87,16 @@ impl Equals<'_> {
     /// Says something of the row that comes next: whoever reads it is told.
     fn note(&self, warning: Warning) {
         self.noted.borrow_mut().push((self.rows.get(), warning));
+    }
+
+    /// What the last call has left, of a table that makes its rows from `T`; or `begin`.
+    fn left<T: 'static>(&self, begin: impl FnOnce() -> T) -> T {
+        self.left.take().and_then(|left| left.downcast().ok()).map_or_else(begin, |left| *left)
+    }
+
+    /// There are more rows to come.
+    fn leave<T: 'static>(&self, left: T) {
+        *self.left.borrow_mut() = Some(Box::new(left));
     }
 
     /// One of the columns is looked at.
@@ -204,19 +217,21 @@ fn table_of(number: u32, d: &Declared, schema_id: SchemaId) -> Table {
 pub(crate) fn rows(
     state: &mut State,
     number: u32,
-    equals: &[(u32, Value)],
-    wanted: &[u32],
+    (list, wanted): (&[(u32, Value)], &[u32]),
+    rest: &mut Rest,
     emit: Emit<'_>,
 ) -> Result<Vec<(u32, Warning)>> {
     let table = declared().get(number as usize).ok_or_else(|| SqlError::internal("no such virtual table"))?;
     let width = table.columns.len();
-    let equals = Equals { table, list: equals, wanted, rows: Cell::new(0), noted: RefCell::default() };
+    let left = RefCell::new(rest.take());
+    let equals = Equals { table, list, wanted, left, rows: Cell::new(0), noted: RefCell::default() };
     let mut checked = |row: &[Value]| {
         debug_assert_eq!(row.len(), width, "{}", table.name);
         equals.rows.set(equals.rows.get() + 1);
         emit(row)
     };
     (table.rows)(state, &equals, &mut checked)?;
+    *rest = equals.left.take();
     Ok(equals.noted.into_inner())
 }
 

@@ -6,11 +6,12 @@ use crate::state::State;
 use crate::variables;
 use gannet_core::Core;
 use gannet_core::accounts::Privilege;
+use gannet_core::kept::KeptText;
 use gannet_core::registry::{Activity, Entry};
 use gannet_core::status;
 use gannet_engine::{Isolation, lock::LockKind, lock::Party};
 use gannet_runtime::{WallTime, now_ns};
-use gannet_telemetry::{Counter, WORK};
+use gannet_telemetry::{Counter, DigestSnapshot, WORK};
 use gannet_types::{DateTime, Result, Value};
 use std::sync::Arc;
 
@@ -150,9 +151,17 @@ pub(super) fn ps(ns: u64) -> Value {
     Value::UInt(ns.saturating_mul(1000))
 }
 
+/// Digests that have yet to be shown.
+type Digests = Box<dyn Iterator<Item = DigestSnapshot<KeptText>>>;
+
+/// Rows made at a time where there may be tens of thousands: they stay in the processor's cache until they are sent.
+const AT_ONCE: usize = 128;
+
 pub(super) fn digests(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let quantiles = equals.wants(&["QUANTILE_95", "QUANTILE_99", "QUANTILE_999"]);
-    for s in state.server.stats.snapshots_with(quantiles) {
+    let mut made = 0;
+    let mut digests = equals.left(|| Box::new(state.server.stats.snapshots_with(quantiles)) as Digests);
+    for s in digests.by_ref().take(AT_ONCE) {
         let (n, sums) = (Value::UInt, &s.sums);
         let zero = || Value::UInt(0);
         let quantiles = if quantiles { sums.latency.quantiles([0.95, 0.99, 0.999]) } else { [0; 3] };
@@ -197,10 +206,14 @@ pub(super) fn digests(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) ->
             ps(quantiles[0]),
             ps(quantiles[1]),
             ps(quantiles[2]),
-            texts.map_or(Value::Null, |t| text(&t.sample.to_string())),
+            texts.map_or(Value::Null, |t| text(&String::from_utf8_lossy(t.sample.bytes()))),
             micros(s.sample_seen_us, 6),
             ps(s.sample_ns),
         ])?;
+        made += 1;
+    }
+    if made == AT_ONCE {
+        equals.leave(digests);
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use gathered::Gathered;
 use late::Late;
 pub(super) use search::ranked;
 
-use crate::context::{BoxedOperator, Operator};
+use crate::context::{BoxedOperator, Operator, Rest};
 use crate::{
     batch::{BATCH_BYTES, BATCH_ROWS, Batch, Column},
     codec,
@@ -62,7 +62,7 @@ pub(crate) fn build<'p>(scan: &'p TableScan, types: &'p [SqlType]) -> BoxedOpera
         return parts::build(scan, how, types);
     }
     match &scan.access {
-        Access::Virtual { .. } => Box::new(VirtualScan { scan, types, done: false }),
+        Access::Virtual { .. } => Box::new(VirtualScan { scan, types, rest: None, done: false }),
         Access::Merge { kind, parts } => Box::new(merge::MergeScan::new(scan, *kind, parts, types)),
         Access::Search(search) => Box::new(search::SearchScan::new(scan, search, types)),
         Access::Skip(skip) => Box::new(skip::SkipScan::new(scan, skip, types)),
@@ -742,19 +742,13 @@ impl<'p> Operator<'p> for TreeScan<'p> {
 struct VirtualScan<'p> {
     scan: &'p TableScan,
     types: &'p [SqlType],
+    rest: Rest,
     done: bool,
 }
 
-impl<'p> Operator<'p> for VirtualScan<'p> {
-    fn open(&mut self, _: &mut Cx<'_, 'p>) -> Result<()> {
-        self.done = false;
-        Ok(())
-    }
-
-    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
-        if std::mem::replace(&mut self.done, true) {
-            return Ok(None);
-        }
+impl<'p> VirtualScan<'p> {
+    /// The rows of one call.
+    fn piece(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Batch> {
         let table = &cx.shared.plan.tables[self.scan.table as usize].table;
         let (RowSource::Virtual(number), Access::Virtual { equals }) = (&table.source, &self.scan.access) else {
             return Err(SqlError::internal("a virtual scan of a stored table"));
@@ -766,26 +760,46 @@ impl<'p> Operator<'p> for VirtualScan<'p> {
         }
         let mut batch = Batch::for_types(self.types);
         let columns = &self.scan.columns;
-        let noted = cx.session.virtual_rows(*number, &known, columns, &mut |row| {
+        let first = self.rest.is_none();
+        let noted = cx.session.virtual_rows(*number, &known, columns, &mut self.rest, &mut |row| {
             for (column, ordinal) in batch.columns.iter_mut().zip(columns) {
-                column.push(row.get(*ordinal as usize).unwrap_or(&Value::Null).as_ref());
+                column.push_of(row.get(*ordinal as usize).unwrap_or(&Value::Null));
             }
             batch.rows += 1;
             Ok(())
         })?;
+        self.done = self.rest.is_none();
         cx.counts.examined += batch.rows as u64;
         // MySQL fills a temporary table with these rows and reads it.
-        add(Counter::HandlerReadRndNext, batch.rows as u64 + 1);
-        count(Counter::CreatedTmpTables);
+        add(Counter::HandlerReadRndNext, batch.rows as u64 + u64::from(self.done));
+        add(Counter::CreatedTmpTables, first.into());
         let kept = self.scan.filter.as_ref().map(|filter| vector::select(filter, &batch, cx)).transpose()?;
         for (row, warning) in noted {
             if kept.as_ref().is_none_or(|kept| kept.binary_search(&row).is_ok()) {
                 cx.warnings.push(warning);
             }
         }
-        Ok(Some(match kept {
+        Ok(match kept {
             Some(kept) => batch.gather(&kept),
             None => batch,
-        }))
+        })
+    }
+}
+
+impl<'p> Operator<'p> for VirtualScan<'p> {
+    fn open(&mut self, _: &mut Cx<'_, 'p>) -> Result<()> {
+        (self.rest, self.done) = (None, false);
+        Ok(())
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        while !self.done {
+            let batch = self.piece(cx)?;
+            if batch.rows > 0 || self.done {
+                return Ok(Some(batch));
+            }
+            gannet_runtime::yield_if_due();
+        }
+        Ok(None)
     }
 }
