@@ -149,7 +149,7 @@ impl BaseRel {
 
     /// What each entry read costs besides walking to it.
     fn row_cost(&self, covering: bool) -> f64 {
-        let fetch = if covering { 0.0 } else { cost::FETCH };
+        let fetch = if covering { 0.0 } else { cost::fetch(self.rows) };
         let lock = if self.locking { cost::LOCK } else { 0.0 };
         cost::ROW + fetch + lock
     }
