@@ -39,6 +39,8 @@ pub(crate) struct Arena {
     /// Texts among computed columns and those of derived tables: coercibility, and whether all is ASCII. Other texts
     /// are columns of tables.
     pub(crate) texts: HashMap<ColId, (Coercibility, bool)>,
+    /// Columns of derived tables that are plain columns of the queries inside, if these can be merged.
+    pub(crate) shows: HashMap<ColId, ColId>,
     /// Columns of merged derived tables: what they stand for.
     pub(crate) replaced: HashMap<ColId, Expr>,
     /// How much that is.

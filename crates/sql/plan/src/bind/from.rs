@@ -354,6 +354,7 @@ impl Binder<'_> {
             let label =
                 Label::Derived { alias: alias.into(), name: column.name.clone(), origin: Some(column.id), view };
             let id = self.shown(ty, label, column.id);
+            super::search::note_shown(&mut self.arena, id, &query, i);
             if i == 0 {
                 first = id;
             }
@@ -384,6 +385,10 @@ impl Binder<'_> {
         for (i, (name, ty, of)) in columns.into_iter().enumerate() {
             let label = Label::Derived { alias: (&*alias.text).into(), name: name.clone(), origin: None, view: None };
             let id = self.shown(ty, label, of);
+            if let Some(base) = self.arena.ctes[cte as usize].base.take() {
+                super::search::note_shown(&mut self.arena, id, &base, i);
+                self.arena.ctes[cte as usize].base = Some(base);
+            }
             if i == 0 {
                 first = id;
             }

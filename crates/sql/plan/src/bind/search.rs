@@ -2,7 +2,7 @@
 
 use super::{Binder, error};
 use crate::expr::{Expr, ExprKind, Match};
-use crate::logical::Label;
+use crate::logical::{Arena, Body, ColId, Label, Query};
 use crate::typing::Bound;
 use gannet_parser::ast;
 use gannet_schema::Table;
@@ -18,7 +18,7 @@ pub(super) fn bind(binder: &mut Binder<'_>, search: &ast::Match) -> Result<Bound
     for column in &search.columns {
         let bound = binder.resolve(column)?;
         let ExprKind::Column(id) = bound.expr.kind else { return Err(wrong("MATCH")) };
-        let Label::Base { table, ordinal } = binder.arena.labels[id as usize] else { return Err(wrong("MATCH")) };
+        let (id, table, ordinal) = base_column(binder, id)?;
         let first = id - ordinal;
         if of_table.is_some_and(|known| known != (table, first)) {
             return Err(wrong("MATCH"));
@@ -31,7 +31,8 @@ pub(super) fn bind(binder: &mut Binder<'_>, search: &ast::Match) -> Result<Bound
     let (slot, first) = of_table.ok_or_else(|| wrong("MATCH"))?;
     let against = binder.lifted(&search.against)?.expr;
     let varies = against.any(&mut |e| match &e.kind {
-        ExprKind::Column(_) | ExprKind::Register(_) | ExprKind::Subquery(_) | ExprKind::SetUserVar(..) => true,
+        ExprKind::Column(_) | ExprKind::Register(_) | ExprKind::SetUserVar(..) => true,
+        ExprKind::Subquery(s) => !binder.arena.subqueries[s.subplan as usize].free.is_empty(),
         ExprKind::Default { .. } | ExprKind::Match(_) => true,
         ExprKind::Call(def, _) => def.stability.varies(),
         ExprKind::Routine(routine, _) => !routine.routine.deterministic,
@@ -55,6 +56,29 @@ pub(super) fn bind(binder: &mut Binder<'_>, search: &ast::Match) -> Result<Bound
     let ty = SqlType { nullable: true, ..SqlType::new(TypeId::Double) };
     let kind = ExprKind::Match(Box::new(Match { table: slot, index: index as u32, mode, args: args.into() }));
     Ok(Bound::new(Expr { kind, ty }))
+}
+
+/// The column of a table that a column is, also through views and derived tables: these are merged, or the search has
+/// nothing to look into (1191).
+fn base_column(binder: &Binder<'_>, mut id: ColId) -> Result<(ColId, u32, u32)> {
+    while let Some(inside) = binder.arena.shows.get(&id) {
+        id = *inside;
+    }
+    match binder.arena.labels[id as usize] {
+        Label::Base { table, ordinal } => Ok((id, table, ordinal)),
+        Label::Derived { .. } => Err(error(ErrorCode::FtMatchingKeyNotFound, &[])),
+        Label::Computed => Err(error(ErrorCode::WrongArguments, &[&"MATCH"])),
+    }
+}
+
+/// Notes what column `i` of a query shows, for the derived table's column `id`.
+pub(super) fn note_shown(arena: &mut Arena, id: ColId, query: &Query, i: usize) {
+    if let Body::Block(block) = &query.body
+        && let Some(ExprKind::Column(inside)) = block.items.get(i).map(|item| &item.expr.kind)
+        && crate::rewrite::merge::can_merge(query)
+    {
+        arena.shows.insert(id, *inside);
+    }
 }
 
 /// The full-text index over exactly these columns.

@@ -5,7 +5,7 @@ use crate::logical::{Arena, ColId};
 use crate::options::PlanOptions;
 use crate::physical::{Op, Physical, Ranges};
 use crate::plan::{Cte, Param, Subplan};
-use gannet_types::{Result, SqlError, SqlType, Value};
+use gannet_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
@@ -142,6 +142,10 @@ impl<'a> Builder<'a> {
                 outcome = self.lower_in_place(c, schema);
             }
         });
+        // A derived table that is searched was not merged: its rows have no index.
+        if matches!(e.kind, ExprKind::Match(_)) {
+            return outcome.map_err(|_| SqlError::new(ErrorCode::FtMatchingKeyNotFound, &[]));
+        }
         outcome
     }
 
