@@ -34,8 +34,8 @@ pub(crate) struct Arena {
     /// Stored functions that are called.
     pub(crate) routines: Vec<Arc<gannet_schema::Routine>>,
     pub(crate) effects: crate::effects::Effects,
-    /// Columns of views that are named: plan table and ordinal.
-    pub(crate) view_reads: Vec<(u32, u32)>,
+    /// Columns of tables and views that the statement names: plan table and ordinal.
+    pub(crate) named: Vec<(u32, u32)>,
     /// Texts among computed columns and those of derived tables: coercibility, and whether all is ASCII. Other texts
     /// are columns of tables.
     pub(crate) texts: HashMap<ColId, (Coercibility, bool)>,

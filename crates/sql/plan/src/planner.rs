@@ -201,7 +201,7 @@ pub(crate) fn finish(
         };
         let used = arena.labels.iter().zip(builder.read.as_ref().unwrap_or(&builder.used)).filter(|(_, n)| **n > 0);
         let mut columns: Vec<u32> = used.filter_map(|(label, _)| of_table(label)).collect();
-        columns.extend(arena.view_reads.iter().filter(|(slot, _)| *slot as usize == i).map(|(_, ordinal)| *ordinal));
+        columns.extend(arena.named.iter().filter(|(slot, _)| *slot as usize == i).map(|(_, ordinal)| *ordinal));
         columns.retain(|c| (*c as usize) < t.table.columns.len());
         columns.sort_unstable();
         columns.dedup();

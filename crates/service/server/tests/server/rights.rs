@@ -538,3 +538,53 @@ fn rights_are_asked_for_the_columns_of_an_expression() {
     }
     assert_eq!(outcome(&mut with, "SELECT id FROM d.t WHERE b * 2 = 4 AND g > 1").map(|e| e.0), Some(1143));
 }
+
+/// What becomes of an expression while it is planned opens no column that it names.
+#[test]
+fn a_column_is_asked_for_where_it_is_named() {
+    let r = Running::start();
+    let mut root = r.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (id INT PRIMARY KEY, n INT NOT NULL, w TEXT, KEY (n), FULLTEXT (w))",
+        "CREATE TABLE d.u (id INT)",
+        "CREATE VIEW d.v AS SELECT id, w AS words FROM d.t",
+        "INSERT INTO d.t VALUES (1, 1, 'hello')",
+        "CREATE USER some@localhost",
+        "GRANT SELECT (id), INSERT (id, n), UPDATE (n) ON d.t TO some@localhost",
+        "GRANT SELECT (id) ON d.v TO some@localhost",
+        "GRANT SELECT ON d.u TO some@localhost",
+    ] {
+        run(&mut root, sql);
+    }
+    let mut some = login(&r, "some");
+    for sql in [
+        "SELECT id FROM d.t WHERE MATCH (w) AGAINST ('hello')",
+        "SELECT MATCH (w) AGAINST ('hello') FROM d.t",
+        "SELECT id FROM d.v WHERE MATCH (words) AGAINST ('hello')",
+        "SELECT id FROM (SELECT id, w FROM d.t) s WHERE MATCH (w) AGAINST ('hello')",
+        "SELECT id FROM d.t WHERE n IS NULL",
+        "SELECT id FROM d.t WHERE n IS NOT NULL",
+        "SELECT id FROM d.t WHERE 0 AND n = 5",
+        "SELECT 0 AND n FROM d.t",
+        "SELECT 1 FROM (SELECT n FROM d.t) s",
+        "WITH s AS (SELECT id, n FROM d.t) SELECT id FROM s",
+        "SELECT u.id FROM d.u LEFT JOIN d.t ON 0 AND t.n = 1",
+        "SELECT id FROM d.t WINDOW x AS (ORDER BY n)",
+        "SELECT n FROM d.t LIMIT 0",
+        "SELECT EXISTS (SELECT n FROM d.t)",
+    ] {
+        assert_eq!(outcome(&mut some, sql).map(|e| e.0), Some(1143), "{sql}");
+    }
+    for sql in [
+        "SELECT id, COUNT(*) FROM d.t GROUP BY id",
+        "SELECT 1 FROM d.t",
+        "UPDATE d.t SET n = 2",
+        "UPDATE d.t SET n = id WHERE id = 1",
+        "INSERT INTO d.t (id, n) VALUES (1, 3) ON DUPLICATE KEY UPDATE n = VALUES(n)",
+        "INSERT INTO d.t (id, n) VALUES (1, 3) AS new ON DUPLICATE KEY UPDATE n = new.n",
+        "SELECT id FROM d.v",
+    ] {
+        assert_eq!(outcome(&mut some, sql), None, "{sql}");
+    }
+}

@@ -540,10 +540,10 @@ impl Binder<'_> {
         // MySQL's order of resolution: the columns, WHERE, the values.
         let mut columns = Vec::with_capacity(update.assignments.len());
         for assignment in &update.assignments {
-            let read = self.arena.view_reads.len();
+            let read = self.arena.named.len();
             let bound = self.resolve(&assignment.column)?;
             // A column that is assigned is not read.
-            self.arena.view_reads.truncate(read);
+            self.arena.named.truncate(read);
             let ExprKind::Column(id) = bound.expr.kind else {
                 return Err(self.unknown(&assignment.column, Clause::Fields));
             };

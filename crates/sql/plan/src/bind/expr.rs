@@ -717,8 +717,6 @@ impl Binder<'_> {
         if definition.default == gannet_schema::ColumnDefault::None {
             return Err(error(ErrorCode::NoDefaultForField, &[&definition.name]));
         }
-        // For privileges it is read.
-        self.arena.view_reads.push((table, ordinal));
         let kind = ExprKind::Default { table, column: ordinal };
         Ok(Bound::new(Expr { kind, ty: bound.expr.ty }))
     }

@@ -309,10 +309,18 @@ impl Binder<'_> {
         Some((ObjectName { schema, name: Ident::new(&rel.alias) }, column))
     }
 
-    /// Notes that a column of a view is read, which needs a right to it.
+    /// Notes that a column of a table or view is named, which needs a right to it, whatever becomes of the expression
+    /// that names it. What the query of a view names is asked where it is read. Columns of the row that an INSERT has
+    /// made are no stored ones.
     fn note_read(&mut self, id: ColId) {
-        if let Label::Derived { view: Some(read), .. } = &self.arena.labels[id as usize] {
-            self.arena.view_reads.push(*read);
+        let made = |row: &super::NewRow| row.columns.iter().any(|(_, ordinal)| row.first + ordinal == id);
+        if self.new_row.as_ref().is_some_and(made) {
+            return;
+        }
+        match &self.arena.labels[id as usize] {
+            Label::Derived { view: Some(read), .. } => self.arena.named.push(*read),
+            Label::Base { table, ordinal } if self.views.is_empty() => self.arena.named.push((*table, *ordinal)),
+            _ => {}
         }
     }
 
