@@ -449,6 +449,9 @@ impl Binder<'_> {
         new: ColId,
         bound: &BoundInsert,
     ) -> Result<()> {
+        if eq_name(&alias.text, &self.scope().rels[0].alias) {
+            return Err(error(ErrorCode::NonuniqTable, &[&alias.text]));
+        }
         // Columns that the view does not show cannot be named.
         let mut list: Vec<Box<str>> = vec!["".into(); table.columns.len()];
         for (name, ordinal) in self.scope().rels[0].names.list() {
@@ -458,7 +461,10 @@ impl Binder<'_> {
             if names.len() != bound.columns.len() {
                 return Err(error(ErrorCode::ViewWrongList, &[]));
             }
-            for (name, column) in names.iter().zip(&bound.columns) {
+            for (i, (name, column)) in names.iter().zip(&bound.columns).enumerate() {
+                if names[..i].iter().any(|n| eq_name(&n.text, &name.text)) {
+                    return Err(error(ErrorCode::DupFieldname, &[&name.text]));
+                }
                 list[*column as usize] = name.text.clone();
             }
         }
