@@ -240,6 +240,9 @@ pub(crate) fn create_trigger(session: &mut Session, create: &CreateTrigger) -> R
     let temporary = session.state.snapshot.temporary_table(&schema, &table_name).is_some();
     define_on_table(session, &schema, &table_name, |s, edit| {
         let table = match s.state.snapshot.require_table(&schema, &table_name) {
+            Ok(table) if !temporary && table.view().is_some() => {
+                return Err(CatalogError::Sql(sql_err!(WrongObject, table.schema, table.name, "BASE TABLE")));
+            }
             Ok(table) if temporary || table.temporary || table.source != RowSource::Engine => {
                 return Err(CatalogError::Sql(sql_err!(TrgOnViewOrTempTable, table_name)));
             }

@@ -396,7 +396,7 @@ impl<'a> Edit<'a> {
     }
 
     /// Renames a table, perhaps into another schema. Names of constraints that were made from its name follow, and so
-    /// do the foreign keys that refer to it. Errors 1146, 1050, 1049.
+    /// do the foreign keys that refer to it; triggers stay in their schema. Errors 1146, 1050, 1049, 1435.
     pub fn rename_table(&mut self, schema: &str, name: &str, to_schema: &str, to_name: &str) -> CatalogResult<()> {
         names::check_table_name(to_name)?;
         let old = match self.view.table(schema, name) {
@@ -407,6 +407,9 @@ impl<'a> Edit<'a> {
             _ => self.base_table(schema, name, ErrorCode::NoSuchTable)?,
         };
         let target = self.hold_schema(to_schema)?;
+        if old.schema != target.name && !old.triggers.is_empty() {
+            return Err(sql(ErrorCode::TrgInWrongSchema, &[]));
+        }
         if self.is_taken(&target.name, to_name, old.temporary) {
             return Err(sql(ErrorCode::TableExists, &[&to_name]));
         }
