@@ -461,13 +461,18 @@ pub(crate) fn store_accounts(session: &mut Session, put: Vec<Arc<Account>>, remo
     store_accounts_told(session, put, remove, None)
 }
 
+/// Stores accounts as a part of what the statement does, of which the binary log has been told.
+pub(crate) fn store_accounts_silently(session: &mut Session, put: Vec<Arc<Account>>) -> Result<()> {
+    store_accounts_told(session, put, &[], Some(Vec::new())).map(drop)
+}
+
 /// The accounts of CREATE USER or ALTER USER.
 fn store_users(session: &mut Session, s: &ast::UserStatement, put: Vec<Arc<Account>>) -> Result<Done> {
     let told = super::words::user_statement(session, s, &put);
     store_accounts_told(session, put, &[], Some(told))
 }
 
-/// The same, of which the binary log has other words than the statement's own.
+/// The same, of which the binary log has other words than the statement's own; none at all, where they are empty.
 fn store_accounts_told(
     session: &mut Session,
     put: Vec<Arc<Account>>,

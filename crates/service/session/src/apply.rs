@@ -192,6 +192,27 @@ impl Target {
         self.table.columns.iter().filter(|c| !c.hidden).nth(position as usize)
     }
 
+    /// What a statement writes for a value: the empty member of an ENUM, which no number says in strict mode, is itself.
+    fn written(&self, position: u32, value: Value) -> Value {
+        let members = || self.column(position).filter(|c| c.ty.id == TypeId::Enum)?.ty.members.clone();
+        match value {
+            Value::UInt(0) => members().map_or(value, |m| Value::Enum(0, m)),
+            _ => value,
+        }
+    }
+
+    /// What a row is found by for a value: the log leaves out zeros at the end of a BINARY, of which they are a part.
+    fn sought(&self, position: u32, value: Value) -> Value {
+        match (self.column(position), value) {
+            (Some(column), Value::Str(text, _)) if column.ty.id == TypeId::Binary => {
+                let mut bytes = text.to_vec();
+                bytes.resize(bytes.len().max(column.ty.length as usize), 0);
+                Value::bytes(&bytes)
+            }
+            (_, value) => value,
+        }
+    }
+
     /// Positions of the columns whose values an image has, and that statements may give.
     fn given<'a>(&'a self, image: &'a Image) -> impl Iterator<Item = u32> + 'a {
         let has = move |i: &u32| image[*i as usize].is_some();
@@ -243,8 +264,8 @@ impl Target {
             }
         };
         let value = |image: &Image, i: u32| localized(image[i as usize].clone().unwrap_or(Value::Null));
-        let mut bound: Vec<Value> = shape.written.iter().map(|i| value(after, *i)).collect();
-        bound.extend(shape.found.iter().map(|i| match (shape.by_key, value(&first, *i)) {
+        let mut bound: Vec<Value> = shape.written.iter().map(|i| self.written(*i, value(after, *i))).collect();
+        bound.extend(shape.found.iter().map(|i| match (shape.by_key, self.sought(*i, value(&first, *i))) {
             (false, Value::Str(text, _)) => Value::Str(text, CollationId::BINARY),
             (_, value) => value,
         }));
@@ -281,7 +302,12 @@ impl Target {
                 format!("INSERT INTO {table} ({}) VALUES ({markers})", joined(&shape.written, ",", &name))
             }
             1 => {
-                let set = joined(&shape.written, ",", &|i| format!("{} = ?", name(i)));
+                let mut set = joined(&shape.written, ",", &|i| format!("{} = ?", name(i)));
+                // A column that moves by itself and is not in the image did not move at the source.
+                let stays = |i: &u32| !shape.written.contains(i) && self.column(*i).is_some_and(|c| c.on_update_now);
+                for i in (0..self.table.columns.len() as u32).filter(stays) {
+                    set.push_str(&format!(", {0} = {0}", name(&i)));
+                }
                 format!("UPDATE {table} SET {set} WHERE {found}{limit}")
             }
             _ => format!("DELETE FROM {table} WHERE {found}{limit}"),

@@ -62,7 +62,7 @@ impl Session {
     }
 }
 
-/// CREATE EVENT.
+/// CREATE EVENT. What follows another server makes an event that does not run here: its changes come from there.
 pub(crate) fn create_event(session: &mut Session, create: &CreateEvent) -> Result<Done> {
     bodies::check(&create.body.statement, bodies::Program::Event)?;
     let schema = session.program_schema(&create.name)?;
@@ -89,6 +89,9 @@ pub(crate) fn create_event(session: &mut Session, create: &CreateEvent) -> Resul
         }
         status = EventStatus::Disabled;
         session.note(&sql_err!(EventExecTimeInThePast));
+    }
+    if session.follows {
+        status = EventStatus::ReplicaSideDisabled;
     }
     let zone = session.state.vars[Live::TimeZone].as_str().into();
     let event = Event {
@@ -169,6 +172,9 @@ pub(crate) fn alter_event(session: &mut Session, alter: &AlterEvent) -> Result<D
         }
         event.zone = session.state.vars[Live::TimeZone].as_str().into();
         event.last_run_us = Default::default();
+    }
+    if session.follows {
+        event.status = EventStatus::ReplicaSideDisabled;
     }
     if let Some(comment) = &alter.comment {
         event.comment = comment_of(Some(comment));

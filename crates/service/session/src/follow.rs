@@ -10,6 +10,7 @@ use gannet_binlog::event::kind;
 use gannet_binlog::map::TableMap;
 use gannet_binlog::query::{Query, Settings, flags2};
 use gannet_catalog::Position;
+use gannet_core::accounts::{Account, Name};
 use gannet_core::binlog::OwnGtid;
 use gannet_core::vars::{Live, VarValue};
 use gannet_core::work::{Gtids, NextGtid};
@@ -20,6 +21,7 @@ use gannet_parser::ast::{self, Completion, Statement, TableOption};
 use gannet_plan::plan::ResultColumn;
 use gannet_runtime::Interrupt;
 use gannet_types::{ErrorCode, Result, SqlError, SqlMode, Value};
+use std::sync::Arc;
 
 /// What the definition of a table ends with whose rows follow.
 const ROWS_FOLLOW: &[u8] = b" START TRANSACTION";
@@ -93,7 +95,8 @@ impl KeyCheck {
 
 impl Follower {
     /// Applies with a session that may do everything.
-    pub fn new(session: OwnSession, keys: KeyCheck) -> Follower {
+    pub fn new(mut session: OwnSession, keys: KeyCheck) -> Follower {
+        session.session().follows = true;
         Follower { session, applier: Applier::default(), keys, unsynced: Lsn::ZERO, ahead: 0, former: Lsn::ZERO }
     }
 
@@ -319,10 +322,22 @@ fn is_empty(session: &mut Session, text: &[u8]) -> Result<bool> {
     }
 }
 
+/// What is made without a DEFINER is theirs, and they are CURRENT_USER. A log need not say who.
+fn in_the_name_of(session: &mut Session, invoker: Option<&(String, String)>) {
+    let account = match invoker {
+        Some((user, host)) if session.state.account.is(&Name::new(user, host)) => return,
+        Some((user, host)) => Account::unchecked_as(user, host),
+        None => Account::unchecked(),
+    };
+    session.state.current_user = account.name();
+    session.state.account = Arc::new(account);
+}
+
 /// The session has the settings of a statement of the log.
 fn under(session: &mut Session, settings: &Settings, timestamp: u32, keys: KeyCheck) {
     let micros = i64::from(settings.microseconds.unwrap_or(0));
     session.state.fixed_time_us = Some(i64::from(timestamp) * 1_000_000 + micros);
+    in_the_name_of(session, settings.invoker.as_ref());
     let vars = &mut session.state.vars;
     let collation = gannet_types::Collation::by_id;
     if let Some(bits) = settings.flags2 {

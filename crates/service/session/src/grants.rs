@@ -308,7 +308,7 @@ pub(crate) fn revoke(session: &mut Session, s: &ast::Revoke) -> Result<Done> {
 /// it.
 fn require_proxy(session: &Session, proxied: &Name) -> Result<()> {
     let a = &session.state.account;
-    if a.is(proxied) || session.state.access.passes_proxy_on(proxied) {
+    if a.is_unchecked() || a.is(proxied) || session.state.access.passes_proxy_on(proxied) {
         Ok(())
     } else {
         Err(sql_err!(AccessDeniedNoPassword, a.user, session.state.host()))

@@ -171,6 +171,8 @@ pub struct Session {
     pub(crate) own_text: Option<Arc<[u8]>>,
     /// Where another server's log stands behind the definition that runs: kept with it.
     pub(crate) position: Option<gannet_catalog::Position>,
+    /// It does what another server's log tells.
+    pub(crate) follows: bool,
     /// BINLOG.
     pub(crate) applier: Option<Box<apply::Applier>>,
     /// Of stored programs that were called.
@@ -347,6 +349,7 @@ impl Session {
             handlers: Vec::new(),
             own_text: None,
             position: None,
+            follows: false,
             applier: None,
             restoring: None,
             surroundings: surroundings::Surroundings::default(),

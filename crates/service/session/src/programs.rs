@@ -6,7 +6,7 @@ use super::compiled::{characterise, kind_of, trigger_rows};
 use super::reply::Done;
 use super::{Session, accounts, locks};
 use gannet_catalog::{CatalogError, CatalogResult, Edit, set_triggers};
-use gannet_core::accounts::{Name, Privilege, Privileges, RoutineGrant};
+use gannet_core::accounts::{Access, Name, Privilege, Privileges, RoutineGrant};
 use gannet_core::vars::Live;
 use gannet_exec::error::from_catalog;
 use gannet_parser::ast::{self, Account, Characteristic, CreateRoutine, CreateTrigger, ObjectName, ProgramKind};
@@ -408,16 +408,22 @@ fn define_locked(
 fn grant_to_creator(session: &mut Session, schema: &str, name: &str, kind: RoutineKind) -> Result<()> {
     let own = Privileges::of(&[Privilege::Execute, Privilege::AlterRoutine]);
     let function = kind == RoutineKind::Function;
-    if session.state.access.routine(schema, name, function).contains(own)
-        || !session.server.globals.get(Live::AutomaticSpPrivileges).as_bool()
-    {
+    if !session.server.globals.get(Live::AutomaticSpPrivileges).as_bool() {
         return Ok(());
     }
     let id = session.state.account.id();
     let Some(account) = session.server.accounts.get(&id.user, &id.host) else { return Ok(()) };
+    // What follows another server may do everything: what counts is what the creator may.
+    let has = match session.follows {
+        true => Access::new(&session.server.accounts, &account, &[]).routine(schema, name, function),
+        false => session.state.access.routine(schema, name, function),
+    };
+    if has.contains(own) {
+        return Ok(());
+    }
     let grant = RoutineGrant { schema: schema.into(), name: name.into(), function, privileges: own };
     let put = account.changed(|a| a.grants.routines.push(grant));
-    accounts::store_accounts(session, vec![Arc::new(put)], &[]).map(drop)
+    accounts::store_accounts_silently(session, vec![Arc::new(put)])
 }
 
 /// What was granted on a routine goes with it.
@@ -429,7 +435,7 @@ fn forget_grants(session: &mut Session, schema: &str, name: &str, function: bool
     let list = session.server.accounts.list();
     let with = list.iter().filter(|a| a.grants.routines.iter().any(of));
     let put: Vec<_> = with.map(|account| Arc::new(account.changed(|a| a.grants.routines.retain(|r| !of(r))))).collect();
-    if put.is_empty() { Ok(()) } else { accounts::store_accounts(session, put, &[]).map(drop) }
+    if put.is_empty() { Ok(()) } else { accounts::store_accounts_silently(session, put) }
 }
 
 /// What a binary log asks of functions and triggers, unless `log_bin_trust_function_creators` says otherwise. Errors

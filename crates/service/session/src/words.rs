@@ -1,6 +1,6 @@
 //! What the binary log says of a statement that changes definitions or accounts.
 
-use super::{Session, logged};
+use super::{Session, logged, text};
 use gannet_binlog::event::kind;
 use gannet_binlog::group::{Frame, Gathered, Head};
 use gannet_binlog::query::{Query, Settings, flags2};
@@ -9,6 +9,8 @@ use gannet_core::accounts::{Account, Secret};
 use gannet_core::vars::Live;
 use gannet_core::work::NextGtid;
 use gannet_parser::ast::{self, Span, Statement};
+use gannet_parser::keyword::Kw;
+use gannet_parser::lexer::Lexer;
 use gannet_parser::printer;
 use gannet_types::{Collation, CollationId};
 use std::io::Read;
@@ -16,20 +18,56 @@ use std::sync::Arc;
 
 /// The running statement as a group of its own; `None` when it is not logged.
 pub(super) fn words(session: &Session) -> Option<Words> {
-    words_of(session, || match &session.own_text {
-        Some(own) => own.to_vec(),
-        None => session.entry.logged_text(),
+    words_of(session, || {
+        let text = match &session.own_text {
+            Some(own) => own.to_vec(),
+            None => session.entry.logged_text(),
+        };
+        with_definer(session, text)
     })
 }
 
-/// The same in other words: without a password.
+/// A text that makes a view or a program for who says it: with their name, since others will read it.
+fn with_definer(session: &Session, mut text: Vec<u8>) -> Vec<u8> {
+    let mut lexer = Lexer::new(&text, text::lex_mode(session.settings.exec.sql_mode));
+    let mut next = || lexer.next();
+    let verb = next();
+    let (mut at, mut token) = (verb.end, next());
+    let alters = verb.kw == Kw::ALTER;
+    if verb.kw != Kw::CREATE && !alters {
+        return text;
+    }
+    if token.kw == Kw::OR {
+        (at, token) = (next().end, next());
+    }
+    if token.kw == Kw::ALGORITHM {
+        // The sign and the word.
+        next();
+        (at, token) = (next().end, next());
+    }
+    let made = match token.kw {
+        Kw::SQL => !alters,
+        Kw::VIEW | Kw::PROCEDURE | Kw::FUNCTION | Kw::TRIGGER => !alters,
+        Kw::EVENT => true,
+        _ => false,
+    };
+    if made {
+        let definer = format!(" DEFINER={}", session.state.account.id().ticked());
+        text.splice(at as usize..at as usize, definer.into_bytes());
+    }
+    text
+}
+
+/// The same in other words: without a password. Without words it is not logged.
 pub(super) fn words_of(session: &Session, text: impl FnOnce() -> Vec<u8>) -> Option<Words> {
-    let payload = if logged::is_logged(session) { group_of(session, &text()) } else { Vec::new() };
+    let text = if logged::is_logged(session) { text() } else { Vec::new() };
+    let payload = if text.is_empty() { Vec::new() } else { group_of(session, &text) };
     let words = Words { payload, position: session.position.clone() };
     (words != Words::default()).then_some(words)
 }
 
-/// CREATE USER and ALTER USER for the accounts that it has changed, with what is stored of their passwords.
+/// CREATE USER and ALTER USER for the accounts that it has changed, with what is stored of their passwords. Empty, where
+/// it has changed none.
 pub(super) fn user_statement(session: &Session, said: &ast::UserStatement, done: &[Arc<Account>]) -> Vec<u8> {
     let told = |account: &Arc<Account>| {
         let spec = said.users.iter().find(|spec| account.is(&session.account_name(&spec.account)))?;
@@ -38,7 +76,10 @@ pub(super) fn user_statement(session: &Session, said: &ast::UserStatement, done:
             ..named(account, spec.clone())
         })
     };
-    let users = done.iter().filter_map(told).collect();
+    let users: Vec<_> = done.iter().filter_map(told).collect();
+    if users.is_empty() {
+        return Vec::new();
+    }
     printer::statement(&Statement::User(Box::new(ast::UserStatement { users, ..said.clone() })))
 }
 

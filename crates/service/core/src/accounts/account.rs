@@ -305,8 +305,12 @@ impl Account {
 
     /// The account of every client under `--skip-grant-tables`, by MySQL's name.
     pub fn unchecked() -> Self {
-        let all = Privileges::all();
-        Self { unchecked: true, ..Self::new("skip-grants user", "skip-grants host", Secret::Empty(Plugin::Sha2), all) }
+        Self::unchecked_as("skip-grants user", "skip-grants host")
+    }
+
+    /// What may do everything in the name of somebody, who need not be known here: of whom another server's log tells.
+    pub fn unchecked_as(user: &str, host: &str) -> Self {
+        Self { unchecked: true, ..Self::new(user, host, Secret::Empty(Plugin::Sha2), Privileges::all()) }
     }
 
     /// The account as it is, for the session that has deleted it from the grant tables itself. In MySQL such a change

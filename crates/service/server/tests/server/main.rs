@@ -33,6 +33,7 @@ mod plans_agree;
 mod protocol;
 mod relay;
 mod replica;
+mod replica_names;
 mod reports;
 mod restore;
 mod rights;

@@ -10,6 +10,7 @@ use crate::show_programs::{may_read, mode_of, type_text, zone_of};
 use crate::state::State;
 use gannet_base::sync::atomic::Ordering;
 use gannet_core::accounts::Privilege;
+use gannet_core::vars::Live;
 use gannet_schema::{EventSchedule, EventStatus, Made, Routine, RoutineKind, TriggerEvent};
 use gannet_types::{Result, SqlType, Timestamp, TypeId, Value};
 use std::sync::Arc;
@@ -303,7 +304,7 @@ fn events(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> 
                 seconds(e.made.changed_us / 1_000_000),
                 last.map_or(Value::Null, local),
                 text(&e.comment),
-                Value::UInt(1),
+                Value::UInt(state.server.globals.get(Live::ServerId).as_u64()),
                 client,
                 connection,
                 database,

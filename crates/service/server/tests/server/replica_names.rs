@@ -1,0 +1,122 @@
+//! What a replica makes of statements and rows that say less than they mean: whose a program is, which bytes a BINARY
+//! has, what did not move.
+
+use crate::common::{error, one, options, rows, run};
+use crate::replica::{Following, follow, same, source, with_log};
+use gannet_wire::client::{Connection, Options};
+
+#[test]
+fn rows_that_no_statement_says() {
+    let s = source();
+    let mut c = s.connect();
+    let replica = Following::start(with_log);
+    let mut q = replica.r.connect();
+    follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "USE d");
+    for image in ["FULL", "MINIMAL", "NOBLOB"] {
+        for sql in [
+            format!("SET binlog_row_image = {image}"),
+            "DROP TABLE IF EXISTS e, k, b, m".into(),
+            // The empty member of an ENUM.
+            "SET sql_mode = ''".into(),
+            "CREATE TABLE e (a INT, b ENUM('x', 'y'))".into(),
+            "INSERT INTO e VALUES (1, 'z'), (2, 'x'), (3, 'y')".into(),
+            "UPDATE e SET b = 'z' WHERE a = 2".into(),
+            "UPDATE e SET b = 'x' WHERE a = 1".into(),
+            "DELETE FROM e WHERE a = 2".into(),
+            "SET sql_mode = DEFAULT".into(),
+            // Zeros at the end of a BINARY.
+            "CREATE TABLE k (a BINARY(4) PRIMARY KEY, b INT)".into(),
+            "INSERT INTO k VALUES ('a', 1), (x'00', 2), (x'62000000', 3), ('abcd', 4)".into(),
+            "UPDATE k SET b = b + 10".into(),
+            "UPDATE k SET a = 'c' WHERE a = x'62000000'".into(),
+            "DELETE FROM k WHERE a = x'00000000'".into(),
+            "CREATE TABLE b (a BINARY(3), b INT)".into(),
+            "INSERT INTO b VALUES ('a', 1), ('', 2), (NULL, 3)".into(),
+            "UPDATE b SET b = b + 10".into(),
+            "DELETE FROM b WHERE b = 12".into(),
+            // What would move by itself.
+            "CREATE TABLE m (a INT PRIMARY KEY, b INT, t TIMESTAMP(6) NULL ON UPDATE CURRENT_TIMESTAMP(6), \
+             u DATETIME(6) ON UPDATE CURRENT_TIMESTAMP(6))"
+                .into(),
+            "INSERT INTO m (a, b) VALUES (1, 1), (2, 2), (3, 3)".into(),
+            "UPDATE m SET b = 10, t = t WHERE a = 1".into(),
+            "UPDATE m SET b = 20 WHERE a = 2".into(),
+            "UPDATE m SET u = '2026-01-02 03:04:05' WHERE a = 3".into(),
+            "UPDATE m SET a = 30, t = t, u = u WHERE a = 3".into(),
+        ] {
+            run(&mut c, &sql);
+        }
+        for table in ["d.e", "d.k", "d.b", "d.m"] {
+            same(&mut c, &mut q, &format!("SELECT * FROM {table} ORDER BY 1, 2"));
+        }
+    }
+}
+
+#[test]
+fn programs_are_of_who_has_made_them() {
+    let s = source();
+    let mut c = s.connect();
+    let replica = Following::start(with_log);
+    let mut q = replica.r.connect();
+    // It is asked of functions at each server.
+    run(&mut q, "SET GLOBAL log_bin_trust_function_creators = ON");
+    follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
+    for sql in [
+        "SET GLOBAL log_bin_trust_function_creators = ON",
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT)",
+        "CREATE USER maker, other",
+        "GRANT CREATE ROUTINE, TRIGGER, EVENT, CREATE VIEW, DROP, SELECT, INSERT ON d.* TO maker",
+        "GRANT PROXY ON other TO maker",
+        "REVOKE PROXY ON other FROM maker",
+        // What is there already is passed over, at the replica as well.
+        "CREATE USER IF NOT EXISTS other",
+        "ALTER USER IF EXISTS nobody ACCOUNT LOCK",
+    ] {
+        run(&mut c, sql);
+    }
+    let user = Options { user: "maker".into(), ..options() };
+    let mut maker = Connection::connect(&s.socket(), &user).unwrap();
+    for sql in [
+        "USE d",
+        "CREATE PROCEDURE p() INSERT INTO t VALUES (1)",
+        "CREATE FUNCTION f() RETURNS INT RETURN 1",
+        "CREATE FUNCTION g() RETURNS INT RETURN 1",
+        "CREATE TRIGGER r BEFORE INSERT ON t FOR EACH ROW SET NEW.a = NEW.a + 1",
+        "CREATE EVENT e ON SCHEDULE EVERY 1 SECOND DO INSERT INTO t VALUES (5)",
+        "CREATE EVENT e2 ON SCHEDULE EVERY 1 DAY DISABLE DO INSERT INTO t VALUES (5)",
+        "CREATE ALGORITHM = MERGE VIEW v AS SELECT * FROM t",
+        "CREATE SQL SECURITY INVOKER VIEW w AS SELECT * FROM t",
+        "CREATE OR REPLACE VIEW w AS SELECT 1",
+        "DROP FUNCTION g",
+    ] {
+        run(&mut maker, sql);
+    }
+    run(&mut c, "ALTER EVENT d.e ON SCHEDULE EVERY 2 DAY");
+    run(&mut c, "ALTER EVENT d.e2 ENABLE");
+    run(&mut c, "DROP USER other");
+    same(&mut c, &mut q, "SELECT user, host FROM mysql.user ORDER BY 1");
+    for sql in [
+        "SELECT routine_name, definer FROM information_schema.routines WHERE routine_schema = 'd' ORDER BY 1",
+        "SELECT trigger_name, definer FROM information_schema.triggers WHERE trigger_schema = 'd' ORDER BY 1",
+        "SELECT event_name, definer FROM information_schema.events WHERE event_schema = 'd' ORDER BY 1",
+        "SELECT table_name, definer FROM information_schema.views WHERE table_schema = 'd' ORDER BY 1",
+        "SELECT user, db, routine_name, proc_priv FROM mysql.procs_priv ORDER BY 3",
+        "SELECT * FROM d.t ORDER BY 1",
+    ] {
+        same(&mut c, &mut q, sql);
+    }
+    // An event's changes come from the source.
+    let states = rows(&mut q, "SELECT DISTINCT status FROM information_schema.events WHERE event_schema = 'd'");
+    assert_eq!(states, [["REPLICA_SIDE_DISABLED"]]);
+    // Nothing was told twice, and the log that others read says whose each is.
+    let texts = rows(&mut c, "SHOW BINLOG EVENTS");
+    let said = |what: &str| texts.iter().filter(|row| row[5].contains(what)).count();
+    assert_eq!((said("PROCEDURE p"), said("FUNCTION g()"), said("DROP FUNCTION g")), (1, 1, 1));
+    assert_eq!(said("DEFINER=`maker`@`%`"), 9);
+    run(&mut q, "STOP REPLICA");
+    assert_eq!(error(&mut q, "CALL d.nothing"), 1305);
+    assert_eq!(one(&mut q, "SELECT COUNT(*) FROM mysql.procs_priv"), "2");
+}
