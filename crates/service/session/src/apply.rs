@@ -192,7 +192,8 @@ impl Target {
         self.table.columns.iter().filter(|c| !c.hidden).nth(position as usize)
     }
 
-    /// What a statement writes for a value: the empty member of an ENUM, which no number says in strict mode, is itself.
+    /// What a statement writes for a value: the empty member of an ENUM is itself, since in strict mode no number says
+    /// it.
     fn written(&self, position: u32, value: Value) -> Value {
         let members = || self.column(position).filter(|c| c.ty.id == TypeId::Enum)?.ty.members.clone();
         match value {

@@ -154,9 +154,7 @@ pub(crate) fn alter_event(session: &mut Session, alter: &AlterEvent) -> Result<D
     let mut event = old.copy();
     // Who changes an event is its definer from then on.
     event.made = gannet_schema::Made { created_us: old.made.created_us, ..made };
-    if let Some(preserve) = alter.preserve {
-        event.preserve = preserve;
-    }
+    event.preserve = alter.preserve.unwrap_or(event.preserve);
     if let Some(status) = alter.status {
         event.status = status_of(Some(status));
     }
@@ -173,9 +171,6 @@ pub(crate) fn alter_event(session: &mut Session, alter: &AlterEvent) -> Result<D
         event.zone = session.state.vars[Live::TimeZone].as_str().into();
         event.last_run_us = Default::default();
     }
-    if session.follows {
-        event.status = EventStatus::ReplicaSideDisabled;
-    }
     if let Some(comment) = &alter.comment {
         event.comment = comment_of(Some(comment));
     }
@@ -188,6 +183,7 @@ pub(crate) fn alter_event(session: &mut Session, alter: &AlterEvent) -> Result<D
         event.schema = known.name.clone();
         event.name = (&**to_name).into();
     }
+    event.status = if session.follows { EventStatus::ReplicaSideDisabled } else { event.status };
     programs::define_program(session, &schema, "EVENT", name, |s, edit| {
         let taken = |(schema, name): &(String, Box<str>)| s.state.snapshot.event(schema, name).is_some();
         if let Some(to) = renamed.as_ref().filter(|to| taken(to)) {

@@ -66,7 +66,7 @@ pub(super) fn words_of(session: &Session, text: impl FnOnce() -> Vec<u8>) -> Opt
     (words != Words::default()).then_some(words)
 }
 
-/// CREATE USER and ALTER USER for the accounts that it has changed, with what is stored of their passwords. Empty, where
+/// CREATE USER and ALTER USER for the accounts that it has changed, with what is stored of their passwords. Empty where
 /// it has changed none.
 pub(super) fn user_statement(session: &Session, said: &ast::UserStatement, done: &[Arc<Account>]) -> Vec<u8> {
     let told = |account: &Arc<Account>| {
