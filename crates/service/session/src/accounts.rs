@@ -490,6 +490,10 @@ fn store_accounts_told(
     session.commit_implicitly()?;
     session.require_writable()?;
     refuse_open(session, &put)?;
+    if put.is_empty() && told.as_ref().is_some_and(Vec::is_empty) {
+        session.told_nothing = true;
+        return Ok(Done::default());
+    }
     let words = match told {
         Some(text) => super::words::words_of(session, || text),
         None => super::words::words(session),

@@ -25,14 +25,18 @@ pub(crate) fn check_next(text: &str) -> Result<()> {
     }
 }
 
-/// `gtid_next` is set to what [`check_next`] has passed. Errors 1235 without a binary log, 1790 while a transaction is
-/// open whose GTID is chosen.
+/// `gtid_next` is set to what [`check_next`] has passed. Errors 1235 without a binary log, in a transaction 1790 if
+/// its GTID is chosen, else 1766.
 pub(crate) fn set_next(session: &mut Session, text: &str) -> Result<()> {
     let before = NextGtid::of(&session.work);
     if let NextGtid::Owned((uuid, number)) = before
         && session.work.transaction().is_open()
     {
         return Err(sql_err!(CantSetGtidNextWhenOwningGtid, format_args!("{uuid}:{number}")));
+    }
+    // In a transaction that was begun; a statement's own is none.
+    if !session.work.is_autocommit() && session.work.transaction().is_open() {
+        return Err(sql_err!(VariableNotSettableInTransaction, "gtid_next"));
     }
     let Some(gtid) = Gtid::parse(text.as_bytes()) else {
         Gtids::of(&mut session.work).set(NextGtid::Automatic);
@@ -102,6 +106,17 @@ pub(crate) fn end_definition(session: &mut Session, statement: &Statement) {
         Gtids::of(&mut session.work).end(true);
         session.position = None;
     }
+}
+
+/// A definition has ended that changed nothing and is not in the log: a GTID that was chosen for it is of an empty
+/// transaction. What follows another server keeps its place with that one itself.
+pub(crate) fn end_nothing(session: &mut Session) -> Result<()> {
+    if session.follows || !matches!(NextGtid::of(&session.work), NextGtid::Owned(_)) {
+        return Ok(());
+    }
+    session.work.start(None, false)?;
+    Gtids::of(&mut session.work).commit_whole();
+    session.commit_implicitly()
 }
 
 /// WAIT_FOR_EXECUTED_GTID_SET: 0 when all of the set is executed, 1 if it is not in time. Errors 1235 without a binary

@@ -171,6 +171,8 @@ pub struct Session {
     pub(crate) own_text: Option<Arc<[u8]>>,
     /// Where another server's log stands behind the definition that runs: kept with it.
     pub(crate) position: Option<gannet_catalog::Position>,
+    /// The definition that runs has nothing to tell the binary log.
+    pub(crate) told_nothing: bool,
     /// It does what another server's log tells.
     pub(crate) follows: bool,
     /// BINLOG.
@@ -349,6 +351,7 @@ impl Session {
             handlers: Vec::new(),
             own_text: None,
             position: None,
+            told_nothing: false,
             follows: false,
             applier: None,
             restoring: None,

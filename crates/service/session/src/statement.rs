@@ -56,7 +56,9 @@ impl Session {
             return Ok(Done::default());
         }
         let done = perform_now(self, statement, reply)?;
-        if self.server.binlog().is_some() || self.position.is_some() {
+        if std::mem::take(&mut self.told_nothing) {
+            gtids::end_nothing(self)?;
+        } else if self.server.binlog().is_some() || self.position.is_some() {
             gtids::end_definition(self, statement);
         }
         Ok(done)

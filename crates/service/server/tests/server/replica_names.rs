@@ -120,3 +120,39 @@ fn programs_are_of_who_has_made_them() {
     assert_eq!(error(&mut q, "CALL d.nothing"), 1305);
     assert_eq!(one(&mut q, "SELECT COUNT(*) FROM mysql.procs_priv"), "2");
 }
+
+#[test]
+fn a_statement_that_changes_nothing_uses_its_gtid() {
+    const ID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+    let s = source();
+    let mut c = s.connect();
+    let replica = Following::start(with_log);
+    let mut q = replica.r.connect();
+    run(&mut q, "SET sql_log_bin = OFF");
+    run(&mut q, "CREATE USER there");
+    follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
+    for (n, sql) in [
+        "CREATE USER IF NOT EXISTS reader",
+        "ALTER USER IF EXISTS nobody ACCOUNT LOCK",
+        "DROP USER IF EXISTS nobody",
+        "CREATE USER IF NOT EXISTS there",
+    ]
+    .iter()
+    .enumerate()
+    {
+        run(&mut c, &format!("SET gtid_next = '{ID}:{}'", n + 1));
+        run(&mut c, sql);
+        assert_eq!(error(&mut c, sql), 1837, "{sql}");
+    }
+    run(&mut c, "SET gtid_next = AUTOMATIC");
+    assert_eq!(one(&mut c, &format!("SELECT GTID_SUBSET('{ID}:1-4', @@gtid_executed)")), "1");
+    same(&mut c, &mut q, "SELECT @@gtid_executed");
+    // The transaction that is open has begun without it.
+    run(&mut c, "BEGIN");
+    assert_eq!(error(&mut c, &format!("SET gtid_next = '{ID}:9'")), 1766);
+    run(&mut c, "ROLLBACK");
+    run(&mut c, &format!("SET gtid_next = '{ID}:9'"));
+    run(&mut c, "BEGIN");
+    assert_eq!(error(&mut c, "SET gtid_next = AUTOMATIC"), 1790);
+    run(&mut c, "COMMIT");
+}
