@@ -63,10 +63,10 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
         }
         Err(error) => return Err(error),
     };
-    if let Some(done) = parting::alter(alter, &old, edit, cx)? {
+    let asked = online::asked(&alter.actions)?;
+    if let Some(done) = parting::alter(alter, asked, &old, edit, cx)? {
         return Ok(done);
     }
-    let asked = online::asked(&alter.actions)?;
     let (schema, name) = target(alter, &old, cx)?;
     let renamed = *schema != *old.schema || *name != *old.name;
     let taken = super::is_taken(edit, &schema, &name, old.temporary);
@@ -95,7 +95,7 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
     maker.indexes(&alter.actions, cx)?;
     let mut alteration = maker.finish(schema.into(), edit.snapshot(), cx)?;
     partition::alter(alter, &old, &mut alteration, edit, cx)?;
-    asked.check_alteration(&alter.actions, &old, &alteration, cx)?;
+    asked.check_alteration(alter, &old, &alteration, cx)?;
     alteration.rebuild =
         alteration.rebuild || !expressions::rows_keep(&old, &alteration.definition, &alteration.columns)?;
     let copies = |a: &AlterAction| matches!(a, AlterAction::Algorithm(word) if word.eq_ignore_ascii_case("COPY"));

@@ -4,12 +4,14 @@
 
 use super::DdlContext;
 use gannet_catalog::Alteration;
-use gannet_parser::ast::{AlterAction, ColumnPosition, Ident, TableOption};
+use gannet_parser::ast::{AlterAction, AlterTable, ColumnPosition, Ident, TableOption};
 use gannet_schema::names::eq_name;
-use gannet_schema::{Column, IndexKind, Table};
+use gannet_schema::{Column, IndexKind, Method, Table};
 use gannet_types::{Result, SqlError, SqlType, TypeId, sql_err};
 
 const COLUMN_TYPE: &str = "Cannot change column type INPLACE";
+/// MySQL's words for a full-text index.
+const FULL_TEXT: &str = "Fulltext index creation requires a lock";
 const COPYING: &str = "COPY algorithm requires a lock";
 const FOREIGN_KEY_CHECKS: &str = "Adding foreign keys needs foreign_key_checks=OFF";
 const NOT_NULL: &str = "cannot silently convert NULL values, as required in this SQL_MODE";
@@ -128,10 +130,23 @@ impl Asked {
         }
     }
 
+    /// Error 1845 for a change of partitions that there are, which none makes at once; of what only looks at them, or
+    /// exchanges or empties them, MySQL does not ask.
+    pub(super) fn check_partitions(self, action: &AlterAction) -> Result<()> {
+        use AlterAction as A;
+        let made = match action {
+            A::AddPartition { .. } | A::DropPartition(_) | A::ReorganizePartition { .. } => true,
+            A::CoalescePartition { .. } => true,
+            A::Partitions { verb, .. } => verb.text.eq_ignore_ascii_case("REBUILD"),
+            _ => false,
+        };
+        if made { self.check(Need::Inplace) } else { Ok(()) }
+    }
+
     /// Errors 1845 and 1846 for an alteration that InnoDB cannot do in the way that is asked for.
     pub(super) fn check_alteration(
         self,
-        actions: &[AlterAction],
+        alter: &AlterTable,
         old: &Table,
         next: &Alteration,
         cx: &DdlContext<'_>,
@@ -142,7 +157,8 @@ impl Asked {
         }
         // What no algorithm can do comes first.
         gannet_schema::define::define(&next.definition)?;
-        self.check(need(actions, old, next, cx))
+        let parted = if alter.partition.is_some() { Need::Copy(None) } else { Need::Instant };
+        self.check(need(&alter.actions, old, next, cx).max(parted))
     }
 
     fn check(self, need: Need) -> Result<()> {
@@ -300,6 +316,7 @@ fn actions_need(actions: &[AlterAction]) -> Need {
     let each = actions.iter().map(|a| match a {
         AlterAction::OrderBy(_) => Need::Impossible,
         AlterAction::Force => Need::Inplace,
+        AlterAction::RemovePartitioning => Need::Copy(None),
         AlterAction::Options(list) => list.iter().map(option).max().unwrap_or(Need::Instant),
         // Of a table without text columns it is another default.
         AlterAction::ConvertCharset { .. } => Need::Inplace,
@@ -319,7 +336,14 @@ fn indexes_need(old: &Table, next: &Alteration) -> Need {
         named && a.parts.len() == b.parts.len() && a.comment == b.comment && a.attributes == b.attributes
     };
     let kept = next.indexes.iter().enumerate().filter(|(i, o)| o.is_some_and(|o| stays(o, *i))).count();
-    if kept == old.indexes.len() && kept == next.indexes.len() { Need::Instant } else { Need::Inplace }
+    let mut words = next.definition.indexes.iter().zip(&next.indexes);
+    match kept == old.indexes.len() && kept == next.indexes.len() {
+        true => Need::Instant,
+        false if words.any(|(i, o)| o.is_none() && matches!(i.method, Method::FullText(_))) => {
+            Need::InplaceShared(FULL_TEXT)
+        }
+        false => Need::Inplace,
+    }
 }
 
 fn constraints_need(old: &Table, next: &Alteration, cx: &DdlContext<'_>) -> Need {

@@ -5,6 +5,7 @@
 
 use super::copy::{Spreading, look_up};
 use super::expressions::Placing;
+use super::online::Asked;
 use super::partition::{self, Maker, Subs};
 use super::{DdlContext, Done, sql};
 use crate::codec;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 /// Carries out an ALTER TABLE that is about parts alone; `None`: it is about something else.
 pub(super) fn alter(
     alter: &AlterTable,
+    asked: Asked,
     old: &Arc<Table>,
     edit: &mut Edit<'_>,
     cx: &mut DdlContext<'_>,
@@ -32,6 +34,7 @@ pub(super) fn alter(
         });
     }
     let Some(parts) = &old.partitions else { return Err(sql_err!(PartitionMgmtOnNonpartitioned)) };
+    asked.check_partitions(action)?;
     let definition = parts.definition().clone();
     let rows = match action {
         AlterAction::DropPartition(names) => drop_partitions(old, definition, names, edit)?,
