@@ -43,6 +43,78 @@ pub const WORK: [Counter; 10] = [
     Counter::SortScan,
 ];
 
+/// What a statement added to the counters [`WORK`], and the most memory that it held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// In the order of [`WORK`].
+    pub counters: [u64; WORK.len()],
+    /// In bytes.
+    pub memory: u64,
+}
+
+impl Work {
+    /// Adds another statement's.
+    pub fn add(&mut self, other: &Work) {
+        self.counters.iter_mut().zip(&other.counters).for_each(|(n, m)| *n += m);
+        self.memory = self.memory.max(other.memory);
+    }
+
+    /// What was added to a counter.
+    pub fn of(&self, counter: Counter) -> u64 {
+        WORK.iter().zip(&self.counters).find(|(c, _)| **c == counter).map_or(0, |(_, n)| *n)
+    }
+}
+
+/// [`Work`] of many statements.
+#[derive(Debug)]
+pub struct WorkCells {
+    counters: [AtomicU64; WORK.len()],
+    memory: AtomicU64,
+}
+
+impl Default for WorkCells {
+    fn default() -> Self {
+        WorkCells { counters: [const { AtomicU64::new(0) }; WORK.len()], memory: AtomicU64::new(0) }
+    }
+}
+
+impl WorkCells {
+    /// Adds a statement's; the calling thread is the only writer.
+    pub fn add_owned(&self, work: &Work) {
+        let add = |(sum, n): (&AtomicU64, &u64)| sum.store(sum.load(Relaxed).wrapping_add(*n), Relaxed);
+        self.counters.iter().zip(&work.counters).for_each(add);
+        if work.memory > self.memory.load(Relaxed) {
+            self.memory.store(work.memory, Relaxed);
+        }
+    }
+
+    /// The same, whoever else writes. What is zero leaves its cell alone.
+    pub fn add_shared(&self, work: &Work) {
+        for (sum, n) in self.counters.iter().zip(&work.counters).filter(|(_, n)| **n != 0) {
+            sum.fetch_add(*n, Relaxed);
+        }
+        if work.memory > 0 {
+            self.memory.fetch_max(work.memory, Relaxed);
+        }
+    }
+
+    /// One statement's instead.
+    pub fn put(&self, work: &Work) {
+        self.counters.iter().zip(&work.counters).for_each(|(to, n)| to.store(*n, Relaxed));
+        self.memory.store(work.memory, Relaxed);
+    }
+
+    /// Up to now.
+    pub fn read(&self) -> Work {
+        Work { counters: self.counters.each_ref().map(|n| n.load(Relaxed)), memory: self.memory.load(Relaxed) }
+    }
+
+    /// Begins anew.
+    pub fn clear(&self) {
+        self.put(&Work::default());
+    }
+}
+
 /// What one execution of a statement adds.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Execution {
@@ -64,8 +136,8 @@ pub struct Execution {
     pub rows_affected: u64,
     /// No index was used where one could have been.
     pub no_index: bool,
-    /// What it added to the counters [`WORK`], if it may have added anything.
-    pub work: Option<[u64; WORK.len()]>,
+    /// What it added to the counters [`WORK`], and its memory, if it may have any of these.
+    pub work: Option<Work>,
     /// Wall clock at the end, microseconds since 1970.
     pub end_unix_us: u64,
 }
@@ -79,8 +151,8 @@ macro_rules! fields {
         #[derive(Clone, Default, Debug)]
         pub struct Sums {
             $($(#[$doc])* pub $field: u64,)*
-            /// Sums of the counters [`WORK`].
-            pub work: [u64; WORK.len()],
+            /// Sums of the counters [`WORK`], and the most memory.
+            pub work: Work,
             /// Distribution of latencies.
             pub latency: Histogram,
         }
@@ -88,13 +160,14 @@ macro_rules! fields {
         impl Sums {
             /// Nothing yet.
             fn with(latency: Histogram) -> Sums {
-                Sums { $($field: 0,)* work: [0; WORK.len()], latency }
+                Sums { $($field: 0,)* work: Work::default(), latency }
             }
 
             /// What was added since `before`, an earlier state.
             fn since(&mut self, before: &Sums) {
                 $(self.$field = self.$field.saturating_sub(before.$field);)*
-                self.work.iter_mut().zip(&before.work).for_each(|(n, b)| *n = n.saturating_sub(*b));
+                let counters = self.work.counters.iter_mut().zip(&before.work.counters);
+                counters.for_each(|(n, b)| *n = n.saturating_sub(*b));
                 self.latency.since(&before.latency);
             }
         }
@@ -104,7 +177,7 @@ macro_rules! fields {
             key: Option<DigestKey>,
             $($field: AtomicU64,)*
             /// Made by the first execution that adds to it.
-            work: OnceLock<Box<[AtomicU64; WORK.len()]>>,
+            work: OnceLock<Box<WorkCells>>,
             latency: SharedHistogram,
             /// Since the entry was reset, as the following two.
             min_ns: AtomicU64,
@@ -134,8 +207,7 @@ macro_rules! fields {
 
             fn add_to(&self, s: &mut Sums) {
                 $(s.$field += self.$field.load(Relaxed);)*
-                let work = self.work.get().into_iter().flat_map(|work| work.iter());
-                s.work.iter_mut().zip(work).for_each(|(sum, n)| *sum += n.load(Relaxed));
+                if let Some(work) = self.work.get() { s.work.add(&work.read()); }
                 self.latency.add_to(&mut s.latency);
             }
 
@@ -143,10 +215,7 @@ macro_rules! fields {
             #[inline]
             fn record_owned(&self, add: Added, e: &Execution) {
                 $(if add.$field != 0 { self.$field.store(self.$field.load(Relaxed).wrapping_add(add.$field), Relaxed); })*
-                if let Some(done) = &e.work {
-                    let add = |(sum, n): (&AtomicU64, &u64)| sum.store(sum.load(Relaxed).wrapping_add(*n), Relaxed);
-                    self.work().iter().zip(done).for_each(add);
-                }
+                if let Some(done) = &e.work { self.work.get_or_init(Box::default).add_owned(done); }
                 let least = self.min_ns.load(Relaxed);
                 if e.latency_ns < least {
                     self.min_ns.store(e.latency_ns, Relaxed);
@@ -161,11 +230,7 @@ macro_rules! fields {
 
             fn record_shared(&self, add: Added, e: &Execution) {
                 $(if add.$field != 0 { self.$field.fetch_add(add.$field, Relaxed); })*
-                if let Some(done) = &e.work {
-                    for (sum, n) in self.work().iter().zip(done) {
-                        sum.fetch_add(*n, Relaxed);
-                    }
-                }
+                if let Some(done) = &e.work { self.work.get_or_init(Box::default).add_shared(done); }
                 if self.min_ns.fetch_min(e.latency_ns, Relaxed) == NEVER { self.begin(e); }
                 self.max_ns.fetch_max(e.latency_ns, Relaxed);
                 self.last_seen_us.fetch_max(e.end_unix_us, Relaxed);
@@ -202,10 +267,6 @@ fields! {
 }
 
 impl Block {
-    fn work(&self) -> &[AtomicU64; WORK.len()] {
-        self.work.get_or_init(|| Box::new([const { AtomicU64::new(0) }; WORK.len()]))
-    }
-
     /// The first execution since the entry was made or reset.
     #[cold]
     fn begin(&self, e: &Execution) {
@@ -222,6 +283,9 @@ impl Block {
         self.max_ns.store(0, Relaxed);
         self.first_seen_us.store(0, Relaxed);
         self.last_seen_us.store(0, Relaxed);
+        if let Some(work) = self.work.get() {
+            work.memory.store(0, Relaxed);
+        }
     }
 
     /// `owned`: no other thread writes to it.

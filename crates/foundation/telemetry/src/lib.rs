@@ -19,7 +19,8 @@ pub use blocks::{
 };
 pub use counters::{Counter, Kind, Scope};
 pub use digest::{
-    DigestHandle, DigestKey, DigestPlace, DigestSnapshot, DigestTexts, Execution, StatementStats, Sums, WORK,
+    DigestHandle, DigestKey, DigestPlace, DigestSnapshot, DigestTexts, Execution, StatementStats, Sums, WORK, Work,
+    WorkCells,
 };
 pub use events::{Events, Severity};
 pub use histogram::{BUCKETS, Histogram};

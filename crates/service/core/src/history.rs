@@ -10,7 +10,7 @@ use gannet_base::Sequence;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_parser::{LexMode, digest};
-use gannet_telemetry::{DigestKey, Execution, WORK};
+use gannet_telemetry::{DigestKey, Execution, Work, WorkCells};
 use gannet_types::ErrorCode;
 use std::collections::VecDeque;
 use std::sync::OnceLock;
@@ -146,7 +146,7 @@ struct Place {
 #[derive(Default)]
 struct More {
     /// What it added to the counters, if it added anything.
-    work: [AtomicU64; WORK.len()],
+    work: WorkCells,
     /// The same of locks, processor time, warnings.
     rare: [AtomicU64; RARE],
     /// What is long or rare: the start of a text that the words do not hold, and the words of an error.
@@ -217,7 +217,7 @@ fn figures(e: &Execution, command: Activity, error: u16, cut: bool) -> [u64; FIG
     ]
 }
 
-fn execution(f: [u64; FIGURES], work: [u64; WORK.len()], rare: [u64; RARE]) -> (Execution, Activity, u16) {
+fn execution(f: [u64; FIGURES], work: Work, rare: [u64; RARE]) -> (Execution, Activity, u16) {
     let [latency_ns, rows_sent, rows_examined, rows_affected, end_unix_us, last] = f;
     let [locks_ns, cpu_ns, warnings] = if last & HAS_RARE != 0 { rare } else { [0; RARE] };
     let error = (last >> 16) as u16;
@@ -264,7 +264,7 @@ impl Place {
         let load = |a: &AtomicU64| a.load(Relaxed);
         let (mut event, length, words, rest) = self.sequence.read(|| {
             let (figures, more) = (self.figures.each_ref().map(load), self.more.get());
-            let work = more.map_or([0; WORK.len()], |more| more.work.each_ref().map(load));
+            let work = more.map_or(Work::default(), |more| more.work.read());
             let rare = more.map_or([0; RARE], |more| more.rare.each_ref().map(load));
             let (execution, command, error) = execution(figures, work, rare);
             let digest = u128::from(load(&self.digest[0])) << 64 | u128::from(load(&self.digest[1]));
@@ -328,7 +328,7 @@ impl History {
                 .for_each(|(to, n)| to.store(n, Relaxed));
             if let Some(work) = &ended.execution.work {
                 let more = place.more.get_or_init(Box::default);
-                more.work.iter().zip(work).for_each(|(to, n)| to.store(*n, Relaxed));
+                more.work.put(work);
             }
             let rare = rare(ended.execution);
             if rare != [0; RARE] {

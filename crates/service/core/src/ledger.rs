@@ -15,7 +15,7 @@ use crate::waited::{SessionWaits, Waits, Whose};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
 use gannet_exec::spill::Figures;
-use gannet_telemetry::{Counter, Execution, Scope, SessionCounters, WORK};
+use gannet_telemetry::{Counter, Execution, Scope, SessionCounters, Work, WorkCells};
 use gannet_types::ErrorCode;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -75,8 +75,8 @@ pub struct Did {
     pub rows_sent: u64,
     pub rows_examined: u64,
     pub no_index: u64,
-    /// Of the counters [`WORK`].
-    pub work: [u64; WORK.len()],
+    /// Of the counters of [`gannet_telemetry::WORK`], and the most memory.
+    pub work: Work,
 }
 
 impl Default for Did {
@@ -94,7 +94,7 @@ impl Default for Did {
             rows_sent: 0,
             rows_examined: 0,
             no_index: 0,
-            work: [0; WORK.len()],
+            work: Work::default(),
         }
     }
 }
@@ -133,7 +133,7 @@ impl Did {
         self.rows_sent += other.rows_sent;
         self.rows_examined += other.rows_examined;
         self.no_index += other.no_index;
-        self.work.iter_mut().zip(&other.work).for_each(|(n, m)| *n += m);
+        self.work.add(&other.work);
     }
 }
 
@@ -177,13 +177,13 @@ pub fn add_errors(to: &mut Errors, more: &Errors) {
 pub(crate) struct Cells {
     kind: AtomicU16,
     sums: [AtomicU64; PLAIN],
-    /// Of the counters [`WORK`]; made by the first statement that has any.
-    work: OnceLock<Box<[AtomicU64; WORK.len()]>>,
+    /// Made by the first statement that has any.
+    work: OnceLock<Box<WorkCells>>,
     min_ns: AtomicU64,
     max_ns: AtomicU64,
 }
 
-/// Sums of [`Did`] but those of [`WORK`].
+/// Sums of [`Did`] but those of [`Work`].
 const PLAIN: usize = 10;
 
 impl Cells {
@@ -219,8 +219,7 @@ impl Cells {
             }
         }
         if let Some(done) = &e.work {
-            let work = self.work.get_or_init(|| Box::new([const { AtomicU64::new(0) }; WORK.len()]));
-            work.iter().zip(done).for_each(|(cell, n)| bump(cell, *n));
+            self.work.get_or_init(Box::default).add_owned(done);
         }
         if e.latency_ns < self.min_ns.load(Relaxed) {
             self.min_ns.store(e.latency_ns, Relaxed);
@@ -247,13 +246,13 @@ impl Cells {
             rows_sent,
             rows_examined,
             no_index,
-            work: self.work.get().map_or([0; WORK.len()], |work| work.each_ref().map(|n| n.load(Relaxed))),
+            work: self.work.get().map_or(Work::default(), |work| work.read()),
         }
     }
 
     pub(crate) fn clear(&self) {
-        let work = self.work.get().into_iter().flat_map(|work| work.iter());
-        self.sums.iter().chain(work).chain([&self.max_ns]).for_each(|n| n.store(0, Relaxed));
+        self.work.get().iter().for_each(|work| work.clear());
+        self.sums.iter().chain([&self.max_ns]).for_each(|n| n.store(0, Relaxed));
         self.min_ns.store(u64::MAX, Relaxed);
     }
 }

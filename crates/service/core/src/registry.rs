@@ -19,7 +19,7 @@ use gannet_base::sync::{Mutex, RwLock};
 use gannet_exec::spill::{Figures, Taken};
 use gannet_parser::LexMode;
 use gannet_runtime::{Interrupt, LastWord, TaskContext, Wait, Waker};
-use gannet_telemetry::{Counter, Execution, SessionCounters, count};
+use gannet_telemetry::{Counter, Execution, SessionCounters, Work, count};
 use gannet_wire::compress::Algorithm;
 use gannet_wire::tls::Agreed;
 use std::borrow::Cow;
@@ -246,7 +246,10 @@ impl Entry {
         let mut text = self.text().filter(|_| self.activity().0 != Activity::Sleep)?;
         text.truncate(TEXT_BYTES + 4);
         let (command, started_ns) = self.activity();
-        Some(Event::running(self.id, self.history.count() + 1, command, (started_ns, now_ns), text, self.mode()))
+        let number = self.history.count() + 1;
+        let mut event = Event::running(self.id, number, command, (started_ns, now_ns), text, self.mode());
+        event.execution.work = Some(Work { memory: self.memory.of_statement(), ..Work::default() });
+        Some(event)
     }
 
     /// The text of the statement that runs, and how it is read.

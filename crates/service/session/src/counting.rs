@@ -4,7 +4,7 @@
 use super::Session;
 use gannet_plan::Plan;
 use gannet_plan::plan::Accesses;
-use gannet_telemetry::{Counter, WORK, add_all};
+use gannet_telemetry::{Counter, WORK, Work, add_all};
 
 /// What the status variables say of an execution as a whole.
 pub(crate) fn count_execution(session: &mut Session, plan: &Plan, done: bool) {
@@ -25,12 +25,13 @@ pub(crate) fn count_execution(session: &mut Session, plan: &Plan, done: bool) {
     }
 }
 
-/// What the session has counted of [`WORK`] since the last statement that asked.
+/// What the session has counted of [`WORK`] since the last statement that asked, and the most memory that this one held.
 #[cold]
-pub(crate) fn work_done(session: &mut Session) -> [u64; WORK.len()] {
+pub(crate) fn work_done(session: &mut Session) -> Work {
     let now = WORK.map(|c| session.entry.counters.get(c));
     let before = std::mem::replace(&mut session.work_seen, now);
-    std::array::from_fn(|i| now[i].wrapping_sub(before[i]))
+    let counters = std::array::from_fn(|i| now[i].wrapping_sub(before[i]));
+    Work { counters, memory: session.entry.memory.end_statement() }
 }
 
 /// Processor time of the session's commands up to here.

@@ -550,7 +550,8 @@ pub(crate) fn conclude(
     if figures.sent == 0 && figures.kind == Some(Counter::ComSelect) && outcome.is_ok() {
         count(Counter::EmptyQueries);
     }
-    let work = figures.works.then(|| counting::work_done(session));
+    let works = figures.works || session.entry.memory.is_touched();
+    let work = works.then(|| counting::work_done(session));
     let cpu_ns = if gannet_telemetry::measures_cpu() { counting::cpu_taken(session).min(latency) } else { 0 };
     let execution = Execution {
         latency_ns: latency,

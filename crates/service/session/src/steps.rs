@@ -13,13 +13,14 @@ use super::{Charsets, Session, cached};
 use gannet_base::Attached;
 use gannet_core::kinds;
 use gannet_core::vars::Live;
+use gannet_exec::spill::Around;
 use gannet_exec::{ResultSink, Rows};
 use gannet_parser::ast::{IntoTarget, Statement};
 use gannet_plan::PlanKey;
 use gannet_plan::plan::ResultColumn;
 use gannet_program::{Inner, Place, Program, Raised, Step};
 use gannet_runtime::now_ns;
-use gannet_telemetry::{Counter, Execution, WORK};
+use gannet_telemetry::{Counter, Execution, WORK, Work};
 use gannet_types::convert;
 use gannet_types::room::Room;
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, Warning, sql_err};
@@ -411,6 +412,7 @@ struct InnerAccount {
     cpu_ns: u64,
     work: [u64; WORK.len()],
     /// Of the statement around.
+    memory: Around,
     outer: Figures,
 }
 
@@ -423,6 +425,7 @@ impl InnerAccount {
             began_ns: now_ns(),
             locks_ns: counters.get(Counter::LockWaitNs),
             work: WORK.map(|c| counters.get(c)),
+            memory: session.entry.memory.within(),
             outer: std::mem::take(&mut session.running.figures),
         }
     }
@@ -437,7 +440,9 @@ impl InnerAccount {
         let own = std::mem::replace(&mut session.running.figures, self.outer);
         let cpu_ns = InnerAccount::cpu_ns(session).saturating_sub(self.cpu_ns);
         let counters = &session.entry.counters;
-        let work = own.works.then(|| std::array::from_fn(|i| counters.get(WORK[i]).wrapping_sub(self.work[i])));
+        let memory = session.entry.memory.end_within(self.memory);
+        let added = || std::array::from_fn(|i| counters.get(WORK[i]).wrapping_sub(self.work[i]));
+        let work = (own.works || memory > 0).then(|| Work { counters: added(), memory });
         let execution = Execution {
             latency_ns: now_ns().saturating_sub(self.began_ns),
             error,

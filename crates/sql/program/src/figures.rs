@@ -1,7 +1,7 @@
 //! What the runs of a program have taken, since it was compiled or its figures were last forgotten.
 
 use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use gannet_telemetry::{Execution, WORK};
+use gannet_telemetry::{Execution, Work, WorkCells};
 
 /// A count of durations in nanoseconds, their sum, the least and the greatest.
 #[derive(Debug, Default)]
@@ -63,11 +63,11 @@ pub struct Sums {
     pub rows_examined: u64,
     /// Those that used no index where one could have been.
     pub no_index: u64,
-    /// Of the counters [`WORK`].
-    pub work: [u64; WORK.len()],
+    /// Of the counters of [`gannet_telemetry::WORK`], and the most memory.
+    pub work: Work,
 }
 
-/// Sums of [`Sums`] before those of [`WORK`].
+/// Sums of [`Sums`] but those of [`Work`].
 const PLAIN: usize = 8;
 
 /// The figures of a program.
@@ -78,7 +78,7 @@ pub struct Figures {
     /// Statements in them.
     pub statements: Timed,
     plain: [AtomicU64; PLAIN],
-    work: [AtomicU64; WORK.len()],
+    work: WorkCells,
 }
 
 impl Figures {
@@ -87,18 +87,18 @@ impl Figures {
         self.statements.note(e.latency_ns);
         let [affected, sent, examined] = [e.rows_affected, e.rows_sent, e.rows_examined];
         let plain = [e.locks_ns, e.cpu_ns, e.error.into(), e.warnings, affected, sent, examined, e.no_index.into()];
-        let work = e.work.iter().flat_map(|work| self.work.iter().zip(work));
         // Of a simple statement most are zero: their cells are left alone, which other sessions may have in hand.
-        for (cell, n) in self.plain.iter().zip(&plain).chain(work).filter(|(_, n)| **n != 0) {
+        for (cell, n) in self.plain.iter().zip(&plain).filter(|(_, n)| **n != 0) {
             cell.fetch_add(*n, Relaxed);
         }
+        e.work.iter().for_each(|work| self.work.add_shared(work));
     }
 
     /// The sums over its statements.
     pub fn sums(&self) -> Sums {
         let plain = self.plain.each_ref().map(|n| n.load(Relaxed));
         let [locks_ns, cpu_ns, errors, warnings, rows_affected, rows_sent, rows_examined, no_index] = plain;
-        let work = self.work.each_ref().map(|n| n.load(Relaxed));
+        let work = self.work.read();
         Sums { locks_ns, cpu_ns, errors, warnings, rows_affected, rows_sent, rows_examined, no_index, work }
     }
 
@@ -106,13 +106,15 @@ impl Figures {
     pub fn forget(&self) {
         self.runs.forget();
         self.statements.forget();
-        self.plain.iter().chain(&self.work).for_each(|n| n.store(0, Relaxed));
+        self.plain.iter().for_each(|n| n.store(0, Relaxed));
+        self.work.clear();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gannet_telemetry::WORK;
 
     #[test]
     fn least_and_greatest_are_kept() {
@@ -128,11 +130,25 @@ mod tests {
 
     #[test]
     fn statements_add_up() {
+        const WORKED: Work = Work { counters: [3; WORK.len()], memory: 7 };
         let figures = Figures::default();
-        let one = Execution { latency_ns: 5, rows_sent: 2, work: Some([3; WORK.len()]), ..Execution::default() };
+        let one = Execution { latency_ns: 5, rows_sent: 2, work: Some(WORKED), ..Execution::default() };
         figures.statement(&one);
-        figures.statement(&Execution { error: true, no_index: true, locks_ns: 4, work: None, ..one });
-        let sums = Sums { locks_ns: 4, errors: 1, rows_sent: 4, no_index: 1, work: [3; WORK.len()], ..Sums::default() };
+        figures.statement(&Execution {
+            error: true,
+            no_index: true,
+            locks_ns: 4,
+            work: Some(Work { memory: 4, ..WORKED }),
+            ..one
+        });
+        let sums = Sums {
+            locks_ns: 4,
+            errors: 1,
+            rows_sent: 4,
+            no_index: 1,
+            work: Work { counters: [6; WORK.len()], ..WORKED },
+            ..Sums::default()
+        };
         assert_eq!((figures.sums(), figures.statements.get().0), (sums, 2));
         figures.forget();
         assert_eq!((figures.sums(), figures.statements.get().0), (Sums::default(), 0));

@@ -11,7 +11,7 @@ use gannet_core::accounts::Privilege;
 use gannet_core::ledger::{Account, Deeds, Did, Errors, Key, Of, Part};
 use gannet_core::log::Severity;
 use gannet_core::waited::Whose;
-use gannet_telemetry::{Counter, Histogram, Scope, WORK};
+use gannet_telemetry::{Counter, Histogram, Scope};
 use gannet_types::{ErrorCode, Result, Value};
 use std::collections::BTreeMap;
 
@@ -90,7 +90,6 @@ pub(super) fn timed(count: u64, total_ns: u64, min_ns: u64, max_ns: u64) -> [Val
 
 /// The columns of [`STATEMENT_SUMS`].
 pub(super) fn sums(did: &Did) -> Vec<Value> {
-    let work = |c| n(WORK.iter().zip(&did.work).find(|(of, _)| **of == c).map_or(0, |(_, n)| *n));
     let mut row = vec![
         ps(did.locks_ns),
         n(did.errors),
@@ -99,8 +98,9 @@ pub(super) fn sums(did: &Did) -> Vec<Value> {
         n(did.rows_sent),
         n(did.rows_examined),
     ];
-    row.extend(worked(work));
-    row.extend([n(did.no_index), n(0), ps(did.cpu_ns), n(0), n(0), n(0)]);
+    row.extend(worked(|c| n(did.work.of(c))));
+    let memory = || n(did.work.memory);
+    row.extend([n(did.no_index), n(0), ps(did.cpu_ns), memory(), memory(), n(0)]);
     row
 }
 

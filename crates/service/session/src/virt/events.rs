@@ -13,7 +13,7 @@ use gannet_core::history::Event;
 use gannet_core::registry::{Activity, Entry};
 use gannet_engine::lock::LockKind;
 use gannet_runtime::now_ns;
-use gannet_telemetry::{WORK, Wait};
+use gannet_telemetry::Wait;
 use gannet_types::{ErrorCode, Result, Value};
 use std::collections::BTreeMap;
 
@@ -114,10 +114,8 @@ fn forget_history_long(core: &Core) {
 /// `running`: the session whose statement has not ended.
 fn row(state: &State, event: &Event, running: Option<&Entry>) -> Vec<Value> {
     let (e, n) = (&event.execution, Value::UInt);
-    let work = |c| {
-        let added = e.work.unwrap_or_default();
-        n(WORK.iter().zip(added).find(|(of, _)| **of == c).map_or(0, |(_, n)| n))
-    };
+    let added = e.work.unwrap_or_default();
+    let work = |c| n(added.of(c));
     // As it was counted, if it still is.
     let counted = event.digest.and_then(|key| state.server.stats.known(key));
     let own = || event.normalised().map(|text| (shown_digest(&text), text));
@@ -163,8 +161,9 @@ fn row(state: &State, event: &Event, running: Option<&Entry>) -> Vec<Value> {
         Value::Int(0),
         n(event.number),
         ps(e.cpu_ns),
-        n(0),
-        n(0),
+        // All of it is bounded, and so controlled.
+        n(added.memory),
+        n(added.memory),
         member("events_statements_current", "EXECUTION_ENGINE", "PRIMARY"),
     ]);
     row

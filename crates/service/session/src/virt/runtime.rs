@@ -11,7 +11,7 @@ use gannet_core::registry::{Activity, Entry};
 use gannet_core::status;
 use gannet_engine::{Isolation, lock::LockKind, lock::Party};
 use gannet_runtime::{WallTime, now_ns};
-use gannet_telemetry::{Counter, DigestSnapshot, WORK};
+use gannet_telemetry::{Counter, DigestSnapshot};
 use gannet_types::{DateTime, Result, Value};
 use std::sync::Arc;
 
@@ -165,7 +165,7 @@ pub(super) fn digests(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) ->
         let (n, sums) = (Value::UInt, &s.sums);
         let zero = || Value::UInt(0);
         let quantiles = if quantiles { sums.latency.quantiles([0.95, 0.99, 0.999]) } else { [0; 3] };
-        let work = |c| Value::UInt(WORK.iter().zip(&sums.work).find(|(of, _)| **of == c).map_or(0, |(_, n)| *n));
+        let work = |c| Value::UInt(sums.work.of(c));
         let least = if sums.count == 0 { 0 } else { s.min_ns };
         let texts = s.texts.as_ref();
         emit(&[
@@ -198,8 +198,8 @@ pub(super) fn digests(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) ->
             n(sums.no_index),
             zero(),
             ps(sums.cpu_ns),
-            zero(),
-            zero(),
+            n(sums.work.memory),
+            n(sums.work.memory),
             zero(),
             micros(s.first_seen_us, 6),
             micros(s.last_seen_us, 6),

@@ -19,7 +19,7 @@ pub(crate) use dedup::Dedup;
 pub(crate) use kept::Kept;
 pub(crate) use merge::{BySequence, Merge, MergeOrder, reduce};
 pub(crate) use partition::{MAX_LEVEL, Partitions};
-pub use taken::{Figures, SessionSpace, Taken};
+pub use taken::{Around, Figures, SessionSpace, Taken};
 
 use crate::batch::{BATCH_ROWS, Batch};
 use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};

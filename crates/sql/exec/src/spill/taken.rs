@@ -12,6 +12,15 @@ pub struct Taken {
     given: AtomicU64,
     least: AtomicU64,
     most: AtomicU64,
+    /// What was held when the session's statement began, and the most since; 0 before it takes any.
+    began: AtomicU64,
+    peak: AtomicU64,
+}
+
+/// [`Taken::within`]: what the statement around has.
+pub struct Around {
+    began: u64,
+    peak: u64,
 }
 
 /// What [`Taken`] says.
@@ -25,14 +34,58 @@ pub struct Figures {
 }
 
 impl Taken {
-    pub(super) fn take(&self, bytes: usize) {
+    /// Returns what is held.
+    pub(super) fn take(&self, bytes: usize) -> u64 {
         let taken = self.taken.fetch_add(bytes as u64, Relaxed) + bytes as u64;
-        self.most.fetch_max(taken.saturating_sub(self.given.load(Relaxed)), Relaxed);
+        let held = taken.saturating_sub(self.given.load(Relaxed));
+        self.most.fetch_max(held, Relaxed);
+        held
     }
 
-    pub(super) fn give(&self, bytes: usize) {
+    /// The same.
+    pub(super) fn give(&self, bytes: usize) -> u64 {
         let given = self.given.fetch_add(bytes as u64, Relaxed) + bytes as u64;
-        self.least.fetch_min(self.taken.load(Relaxed).saturating_sub(given), Relaxed);
+        let held = self.taken.load(Relaxed).saturating_sub(given);
+        self.least.fetch_min(held, Relaxed);
+        held
+    }
+
+    fn held(&self) -> u64 {
+        self.taken.load(Relaxed).saturating_sub(self.given.load(Relaxed))
+    }
+
+    /// The session's statement has taken some.
+    #[inline]
+    pub fn is_touched(&self) -> bool {
+        self.peak.load(Relaxed) != 0
+    }
+
+    /// The most that the session's statement has held so far, beyond what was there before it.
+    pub fn of_statement(&self) -> u64 {
+        self.peak.load(Relaxed).saturating_sub(self.began.load(Relaxed))
+    }
+
+    /// The same; the statement ends, and another one begins.
+    pub fn end_statement(&self) -> u64 {
+        let most = self.of_statement();
+        self.peak.store(0, Relaxed);
+        self.began.store(self.held(), Relaxed);
+        most
+    }
+
+    /// A statement begins within another one.
+    pub fn within(&self) -> Around {
+        let around = Around { began: self.began.load(Relaxed), peak: self.peak.swap(0, Relaxed) };
+        self.began.store(self.held(), Relaxed);
+        around
+    }
+
+    /// It has ended: the most that it held. What it held counts for the one around, too.
+    pub fn end_within(&self, around: Around) -> u64 {
+        let most = self.of_statement();
+        self.began.store(around.began, Relaxed);
+        self.peak.fetch_max(around.peak, Relaxed);
+        most
     }
 
     /// Up to now.
@@ -95,13 +148,17 @@ impl SessionSpace {
 
     /// Takes memory.
     pub(super) fn grant(&self, bytes: usize) -> Pressure {
-        self.taken.take(bytes);
+        let held = self.taken.take(bytes);
+        self.taken.peak.fetch_max(held, Relaxed);
         self.space.grant(bytes)
     }
 
     /// Gives memory back.
     pub(super) fn give_back(&self, bytes: usize) -> Pressure {
-        self.taken.give(bytes);
+        let held = self.taken.give(bytes);
+        if !self.taken.is_touched() {
+            self.taken.began.store(held, Relaxed);
+        }
         self.space.give_back(bytes)
     }
 }
