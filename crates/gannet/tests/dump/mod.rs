@@ -46,6 +46,7 @@ const SCHEMA: &[&str] = &[
      (2, 16777216, 1.7976931348623157e308, -0.0000000001, 0, '2024-02-31', NULL, '9999-12-31 23:59:59.999999', \
       '00:00:00.001', 0, '', '', '', '', '', 'a', '', NULL, NULL), \
      (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '\\\\N', 'NULL', '\\\\', '\\\\N', 'NULL', NULL, NULL, '[]', 3)",
+    "INSERT INTO k (id, e, l) VALUES (4, 'nope', ''), (5, '', 'x')",
     "CREATE TABLE nokey (a INT, b TEXT)",
     "CREATE TABLE none (a INT PRIMARY KEY)",
     "CREATE TABLE `w``@/é` (`co``l` INT PRIMARY KEY, `select` INT, KEY `k``ey` (`select`))",
@@ -110,7 +111,8 @@ fn a_dump_comes_in_again() {
             ("SELECT fn(1)", "2"),
             ("SELECT COUNT(*) FROM information_schema.EVENTS WHERE EVENT_SCHEMA = DATABASE()", "1"),
             ("SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE()", "1"),
-            ("SELECT SUM(g) FROM k", "9"),
+            ("SELECT SUM(g) FROM k", "20"),
+            ("SELECT GROUP_CONCAT(id) FROM k WHERE e = 0", "4,5"),
             ("SELECT COUNT(*) FROM nokey WHERE b LIKE '%;t;t'", "0"),
         ] {
             db.query(&format!("USE {schema}")).expect("a schema");
@@ -259,6 +261,8 @@ const WRONG: &[Wrong] = &[
     ),
     ("no base64", |d| edit(rows(d, "k"), "AP8KCVwn", "AP8*CVwn"), "base64"),
     ("a check", |d| edit(rows(d, "k"), "3\t\\N", "999999999999\t\\N"), "chk"),
+    // Beside an empty one, which is taken.
+    ("no member", |d| edit(rows(d, "k"), "b,c", "b,d"), "column 'e' at row 1"),
     ("an unknown type", |d| edit(d.join("d@p.sql"), "varchar(50)", "warchar(50)"), "d@p.sql:1: ERROR 1064"),
     ("script cut short", |d| edit(d.join("d@p.sql"), ";\n", " COMMENT 'x;\n"), "it is cut short"),
 ];
@@ -304,12 +308,12 @@ fn wrong_input_is_told_by_its_place() {
             }
             // A piece is in as a whole or not at all.
             if of_rows {
-                let table = if ["base64", "chk"].contains(want) { "k" } else { "p" };
+                let table = if ["base64", "chk", "column 'e' at row 1"].contains(want) { "k" } else { "p" };
                 let sql = format!(
                     "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'w' AND TABLE_NAME = '{table}'"
                 );
                 if one(&mut db, &sql) == "1" {
-                    assert_eq!(one(&mut db, &format!("SELECT COUNT(*) FROM w.{table}")), "0", "{what}");
+                    assert_eq!(one(&mut db, &format!("SELECT COUNT(*) FROM w.{table}")), "0", "{what}: {e}");
                 }
             }
         }

@@ -25,7 +25,7 @@ pub(crate) fn count_execution(session: &mut Session, plan: &Plan, done: bool) {
     }
 }
 
-/// What the session has counted of [`WORK`] since the last statement that asked, and the most memory that this one held.
+/// What the session has counted of [`WORK`] since the last statement that asked, and the most memory of this one.
 #[cold]
 pub(crate) fn work_done(session: &mut Session) -> Work {
     let now = WORK.map(|c| session.entry.counters.get(c));

@@ -56,6 +56,11 @@ fn clients_send_files() {
     assert!(info.contains("Records: 3  Deleted: 0  Skipped: 1"), "{info}");
     let warned: Vec<String> = rows(&mut c, "SHOW WARNINGS").into_iter().map(|w| w[1].clone()).collect();
     assert_eq!(warned, ["1062", "1366", "1261"]);
+    // A variable without a field is NULL, and nothing to warn of.
+    let spare = "LOAD DATA LOCAL INFILE 'the/file' REPLACE INTO TABLE t (a, @b, @c) SET b = COALESCE(@c, @b, 'none')";
+    let info = send(&mut c, spare, &[b"2\ttwo\n3\n"]).unwrap();
+    assert!(info.contains("Records: 2  Deleted: 1  Skipped: 0  Warnings: 0"), "{info}");
+    assert_eq!(rows(&mut c, "SELECT b FROM t WHERE a IN (2, 3) ORDER BY a"), [["two"], ["none"]]);
     // No file at all: the client could not open it.
     assert!(send(&mut c, load, &[]).unwrap().contains("Records: 0"));
     // An error in the middle: the rest of the file is read, and the connection goes on.

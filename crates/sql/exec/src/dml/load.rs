@@ -215,12 +215,8 @@ fn assign(
     cx: &mut Cx<'_, '_>,
 ) -> Result<()> {
     match target {
-        LoadField::Variable(name) => {
-            if value.is_none() {
-                complain(sql_err!(WarnTooFewRecords, number), cx)?;
-            }
-            cx.session.set_user_variable(name, value.map_or(Value::Null, |v| v.to_owned()))
-        }
+        // A variable without a field is NULL, which is nothing to complain of.
+        LoadField::Variable(name) => cx.session.set_user_variable(name, value.map_or(Value::Null, |v| v.to_owned())),
         LoadField::Column(ordinal) => {
             let plan = cx.shared.plan;
             let (_, table) = self::target(plan)?;
