@@ -71,8 +71,10 @@ fn query<'p>(root: &'p Physical, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>)
     };
     if let Some(batch) = first {
         deliver(&batch, cx)?;
+        operator.recycle(batch);
         while let Some(batch) = operator.next(cx)? {
             deliver(&batch, cx)?;
+            operator.recycle(batch);
         }
     }
     cx.counts.sent = sent;

@@ -275,6 +275,11 @@ fn text(s: &str) -> Value {
     Value::Str(s.into(), TEXT)
 }
 
+/// The same of a client's bytes.
+fn read(bytes: &[u8]) -> Value {
+    std::str::from_utf8(bytes).map_or_else(|_| text(&String::from_utf8_lossy(bytes)), text)
+}
+
 fn maybe(s: Option<&str>) -> Value {
     s.map_or(Value::Null, text)
 }

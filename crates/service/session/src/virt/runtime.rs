@@ -1,7 +1,7 @@
 //! Rows about what the server does: sessions, statements, waits, variables, status, accounts.
 
 use super::declare::{BIGINT, DATETIME, INT, LONGTEXT, NAME, SECONDS, UBIGINT, enumeration, fixed, timestamp, varchar};
-use super::{Emit, Equals, maybe, member, micros, text};
+use super::{Emit, Equals, maybe, member, micros, read, text};
 use crate::state::State;
 use crate::variables;
 use gannet_core::Core;
@@ -206,7 +206,7 @@ pub(super) fn digests(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) ->
             ps(quantiles[0]),
             ps(quantiles[1]),
             ps(quantiles[2]),
-            texts.map_or(Value::Null, |t| text(&String::from_utf8_lossy(t.sample.bytes()))),
+            texts.map_or(Value::Null, |t| read(t.sample.bytes())),
             micros(s.sample_seen_us, 6),
             ps(s.sample_ns),
         ])?;

@@ -4,6 +4,7 @@
 mod direct;
 mod gathered;
 mod late;
+mod made;
 mod members;
 mod merge;
 mod parts;
@@ -15,7 +16,7 @@ use gathered::Gathered;
 use late::Late;
 pub(super) use search::ranked;
 
-use crate::context::{BoxedOperator, Operator, Rest};
+use crate::context::{BoxedOperator, Operator};
 use crate::{
     batch::{BATCH_BYTES, BATCH_ROWS, Batch, Column},
     codec,
@@ -31,7 +32,7 @@ use gannet_plan::{
     physical::{Access, LockStrength, LockWait, ROW_ID, RowLock, TableScan},
     range::{Bounds, Limit, encode_access},
 };
-use gannet_schema::{RowSource, Table};
+use gannet_schema::Table;
 use gannet_telemetry::{Counter, add, count};
 use gannet_types::{Result, SqlError, SqlType, Value, ValueRef};
 use std::collections::HashSet;
@@ -62,7 +63,7 @@ pub(crate) fn build<'p>(scan: &'p TableScan, types: &'p [SqlType]) -> BoxedOpera
         return parts::build(scan, how, types);
     }
     match &scan.access {
-        Access::Virtual { .. } => Box::new(VirtualScan { scan, types, rest: None, done: false }),
+        Access::Virtual { .. } => Box::new(made::VirtualScan::new(scan, types)),
         Access::Merge { kind, parts } => Box::new(merge::MergeScan::new(scan, *kind, parts, types)),
         Access::Search(search) => Box::new(search::SearchScan::new(scan, search, types)),
         Access::Skip(skip) => Box::new(skip::SkipScan::new(scan, skip, types)),
@@ -313,14 +314,6 @@ impl<'p> TreeScan<'p> {
         Ok(())
     }
 
-    /// A batch without rows.
-    fn fresh(&mut self) -> Batch {
-        match self.spare.take() {
-            Some(spare) => spare.again(self.types),
-            None => Batch::for_types(self.types),
-        }
-    }
-
     /// Which range is the next one.
     fn number(&self) -> usize {
         if self.scan.reverse { self.bounds.len() - 1 - self.at } else { self.at }
@@ -362,7 +355,7 @@ impl<'p> TreeScan<'p> {
         }
         self.at = 1;
         count(Counter::HandlerReadKey);
-        let mut batch = self.fresh();
+        let mut batch = fresh(&mut self.spare, self.types);
         let (Limit::Before(key), _) = self.bounds.get(0) else { return Ok(None) };
         cx.counts.examined += 1;
         self.reader.fetch(table, key, By::Key, &mut batch, cx)?;
@@ -453,7 +446,7 @@ impl<'p> TreeScan<'p> {
         self.reader.pad(table, &mut batch, cx);
         let kept = vector::select(filter, &batch, cx)?;
         let all = batch.rows;
-        let mut some = if kept.len() == all { std::mem::take(&mut batch) } else { self.fresh() };
+        let mut some = if kept.len() == all { std::mem::take(&mut batch) } else { fresh(&mut self.spare, self.types) };
         if let Some(late) = &mut self.late {
             late.saw(all, kept.len());
             late.complete(table, &self.scan.columns, (&batch, &kept), &mut some)?;
@@ -690,7 +683,7 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         if point && self.scan.lock.strength == LockStrength::None && self.secondary(table).is_none() {
             return self.row(table, cx);
         }
-        let mut batch = self.fresh();
+        let mut batch = fresh(&mut self.spare, self.types);
         self.reader.taken = 0;
         let by_key = self.scan.lock.strength == LockStrength::None
             && self.keys.is_none()
@@ -738,68 +731,10 @@ impl<'p> Operator<'p> for TreeScan<'p> {
     }
 }
 
-/// A table whose rows the server makes.
-struct VirtualScan<'p> {
-    scan: &'p TableScan,
-    types: &'p [SqlType],
-    rest: Rest,
-    done: bool,
-}
-
-impl<'p> VirtualScan<'p> {
-    /// The rows of one call.
-    fn piece(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Batch> {
-        let table = &cx.shared.plan.tables[self.scan.table as usize].table;
-        let (RowSource::Virtual(number), Access::Virtual { equals }) = (&table.source, &self.scan.access) else {
-            return Err(SqlError::internal("a virtual scan of a stored table"));
-        };
-        let empty = Batch::one_empty_row();
-        let mut known = Vec::with_capacity(equals.len());
-        for (column, expr) in equals {
-            known.push((*column, eval::eval(expr, &empty, 0, cx)?));
-        }
-        let mut batch = Batch::for_types(self.types);
-        let columns = &self.scan.columns;
-        let first = self.rest.is_none();
-        let noted = cx.session.virtual_rows(*number, &known, columns, &mut self.rest, &mut |row| {
-            for (column, ordinal) in batch.columns.iter_mut().zip(columns) {
-                column.push_of(row.get(*ordinal as usize).unwrap_or(&Value::Null));
-            }
-            batch.rows += 1;
-            Ok(())
-        })?;
-        self.done = self.rest.is_none();
-        cx.counts.examined += batch.rows as u64;
-        // MySQL fills a temporary table with these rows and reads it.
-        add(Counter::HandlerReadRndNext, batch.rows as u64 + u64::from(self.done));
-        add(Counter::CreatedTmpTables, first.into());
-        let kept = self.scan.filter.as_ref().map(|filter| vector::select(filter, &batch, cx)).transpose()?;
-        for (row, warning) in noted {
-            if kept.as_ref().is_none_or(|kept| kept.binary_search(&row).is_ok()) {
-                cx.warnings.push(warning);
-            }
-        }
-        Ok(match kept {
-            Some(kept) => batch.gather(&kept),
-            None => batch,
-        })
-    }
-}
-
-impl<'p> Operator<'p> for VirtualScan<'p> {
-    fn open(&mut self, _: &mut Cx<'_, 'p>) -> Result<()> {
-        (self.rest, self.done) = (None, false);
-        Ok(())
-    }
-
-    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
-        while !self.done {
-            let batch = self.piece(cx)?;
-            if batch.rows > 0 || self.done {
-                return Ok(Some(batch));
-            }
-            gannet_runtime::yield_if_due();
-        }
-        Ok(None)
+/// A batch without rows, in the memory of one that was given back.
+fn fresh(spare: &mut Option<Batch>, types: &[SqlType]) -> Batch {
+    match spare.take() {
+        Some(spare) => spare.again(types),
+        None => Batch::for_types(types),
     }
 }

@@ -1,0 +1,87 @@
+//! Tables whose rows the server makes.
+
+use super::fresh;
+use crate::batch::Batch;
+use crate::context::{Cx, Operator, Rest};
+use crate::{eval, vector};
+use gannet_plan::physical::{Access, TableScan};
+use gannet_schema::RowSource;
+use gannet_telemetry::{Counter, add};
+use gannet_types::{Result, SqlError, SqlType, Value};
+
+/// A scan of a virtual table.
+pub(super) struct VirtualScan<'p> {
+    scan: &'p TableScan,
+    types: &'p [SqlType],
+    /// A batch that was given back.
+    spare: Option<Batch>,
+    /// What the table has left to make.
+    rest: Rest,
+    done: bool,
+}
+
+impl<'p> VirtualScan<'p> {
+    pub(super) fn new(scan: &'p TableScan, types: &'p [SqlType]) -> Self {
+        VirtualScan { scan, types, spare: None, rest: None, done: false }
+    }
+
+    /// The rows of one call.
+    fn piece(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Batch> {
+        let table = &cx.shared.plan.tables[self.scan.table as usize].table;
+        let (RowSource::Virtual(number), Access::Virtual { equals }) = (&table.source, &self.scan.access) else {
+            return Err(SqlError::internal("a virtual scan of a stored table"));
+        };
+        let empty = Batch::one_empty_row();
+        let mut known = Vec::with_capacity(equals.len());
+        for (column, expr) in equals {
+            known.push((*column, eval::eval(expr, &empty, 0, cx)?));
+        }
+        let mut batch = fresh(&mut self.spare, self.types);
+        let columns = &self.scan.columns;
+        let first = self.rest.is_none();
+        let noted = cx.session.virtual_rows(*number, &known, columns, &mut self.rest, &mut |row| {
+            for (column, ordinal) in batch.columns.iter_mut().zip(columns) {
+                column.push_of(row.get(*ordinal as usize).unwrap_or(&Value::Null));
+            }
+            batch.rows += 1;
+            Ok(())
+        })?;
+        self.done = self.rest.is_none();
+        cx.counts.examined += batch.rows as u64;
+        // MySQL fills a temporary table with these rows and reads it.
+        add(Counter::HandlerReadRndNext, batch.rows as u64 + u64::from(self.done));
+        add(Counter::CreatedTmpTables, first.into());
+        let kept = self.scan.filter.as_ref().map(|filter| vector::select(filter, &batch, cx)).transpose()?;
+        for (row, warning) in noted {
+            if kept.as_ref().is_none_or(|kept| kept.binary_search(&row).is_ok()) {
+                cx.warnings.push(warning);
+            }
+        }
+        Ok(match kept {
+            Some(kept) => batch.gather(&kept),
+            None => batch,
+        })
+    }
+}
+
+impl<'p> Operator<'p> for VirtualScan<'p> {
+    fn open(&mut self, _: &mut Cx<'_, 'p>) -> Result<()> {
+        (self.rest, self.done) = (None, false);
+        Ok(())
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
+        while !self.done {
+            let batch = self.piece(cx)?;
+            if batch.rows > 0 || self.done {
+                return Ok(Some(batch));
+            }
+            gannet_runtime::yield_if_due();
+        }
+        Ok(None)
+    }
+
+    fn recycle(&mut self, batch: Batch) {
+        self.spare = Some(batch).filter(|b| b.columns.len() == self.types.len());
+    }
+}
