@@ -75,6 +75,7 @@ const KNOTS: &[(&str, &[&str], &str)] = &[
             "ops/parallel",
             "ops/rows",
             "ops/scan",
+            "ops/scan/made",
             "ops/scan/members",
             "ops/scan/merge",
             "ops/scan/parts",

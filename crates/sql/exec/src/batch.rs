@@ -339,6 +339,14 @@ impl Batch {
         Batch { rows: 0, columns: types.iter().map(Column::for_type).collect() }
     }
 
+    /// No rows yet, columns for the given types, in the memory of one that was given back, if there is one.
+    pub(crate) fn fresh(spare: &mut Option<Batch>, types: &[SqlType]) -> Batch {
+        match spare.take() {
+            Some(spare) => spare.again(types),
+            None => Batch::for_types(types),
+        }
+    }
+
     /// No rows yet, columns for the given types, in the memory of a batch that was made for them.
     pub(crate) fn again(mut self, types: &[SqlType]) -> Batch {
         self.rows = 0;

@@ -36,8 +36,8 @@ pub trait Session: SessionInfo {
     fn temp_space(&self) -> Option<std::sync::Arc<SessionSpace>>;
     /// The rows of a virtual table: each is passed to `emit` with all columns. `equals` are equalities (column,
     /// value) that the rows will be filtered by anyway; columns that are not in `wanted` are not read. The first call
-    /// has no `rest`; while one leaves some, others give more rows. Gives what there is to say of rows, by their numbers
-    /// in the call.
+    /// has no `rest`; while one leaves some, others give more rows. Gives what there is to say of rows, by their
+    /// numbers in the call.
     fn virtual_rows(
         &mut self,
         table: u32,

@@ -355,7 +355,7 @@ impl<'p> TreeScan<'p> {
         }
         self.at = 1;
         count(Counter::HandlerReadKey);
-        let mut batch = fresh(&mut self.spare, self.types);
+        let mut batch = Batch::fresh(&mut self.spare, self.types);
         let (Limit::Before(key), _) = self.bounds.get(0) else { return Ok(None) };
         cx.counts.examined += 1;
         self.reader.fetch(table, key, By::Key, &mut batch, cx)?;
@@ -446,7 +446,8 @@ impl<'p> TreeScan<'p> {
         self.reader.pad(table, &mut batch, cx);
         let kept = vector::select(filter, &batch, cx)?;
         let all = batch.rows;
-        let mut some = if kept.len() == all { std::mem::take(&mut batch) } else { fresh(&mut self.spare, self.types) };
+        let mut some =
+            if kept.len() == all { std::mem::take(&mut batch) } else { Batch::fresh(&mut self.spare, self.types) };
         if let Some(late) = &mut self.late {
             late.saw(all, kept.len());
             late.complete(table, &self.scan.columns, (&batch, &kept), &mut some)?;
@@ -683,7 +684,7 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         if point && self.scan.lock.strength == LockStrength::None && self.secondary(table).is_none() {
             return self.row(table, cx);
         }
-        let mut batch = fresh(&mut self.spare, self.types);
+        let mut batch = Batch::fresh(&mut self.spare, self.types);
         self.reader.taken = 0;
         let by_key = self.scan.lock.strength == LockStrength::None
             && self.keys.is_none()
@@ -728,13 +729,5 @@ impl<'p> Operator<'p> for TreeScan<'p> {
         let some = batch.gather(&kept);
         self.spare = Some(batch);
         Ok(Some(some))
-    }
-}
-
-/// A batch without rows, in the memory of one that was given back.
-fn fresh(spare: &mut Option<Batch>, types: &[SqlType]) -> Batch {
-    match spare.take() {
-        Some(spare) => spare.again(types),
-        None => Batch::for_types(types),
     }
 }

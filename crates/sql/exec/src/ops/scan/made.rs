@@ -1,6 +1,5 @@
 //! Tables whose rows the server makes.
 
-use super::fresh;
 use crate::batch::Batch;
 use crate::context::{Cx, Operator, Rest};
 use crate::{eval, vector};
@@ -36,7 +35,7 @@ impl<'p> VirtualScan<'p> {
         for (column, expr) in equals {
             known.push((*column, eval::eval(expr, &empty, 0, cx)?));
         }
-        let mut batch = fresh(&mut self.spare, self.types);
+        let mut batch = Batch::fresh(&mut self.spare, self.types);
         let columns = &self.scan.columns;
         let first = self.rest.is_none();
         let noted = cx.session.virtual_rows(*number, &known, columns, &mut self.rest, &mut |row| {
