@@ -7,6 +7,7 @@ use crate::logical::{Block, ColId, From, FromJoin, Rel, RelKind};
 use crate::optimize::build::Builder;
 use crate::options::Passes;
 use crate::plan::TableExprs;
+use gannet_schema::Column;
 use gannet_types::{CollationId, SqlType, TypeId, Value};
 use std::borrow::Cow;
 
@@ -72,10 +73,26 @@ fn computed_of(builder: &Builder<'_>, (number, rel): (usize, &Rel)) -> Vec<Compu
     let with_index = exprs.generated.iter().filter(|(column, by)| indexed(*column) && !is_plain(by));
     let over_statement = |(column, by): &(u32, Expr)| {
         let id = rel.first + column;
-        let by = over_columns_of(rel, by);
-        Computed { rel: number, column: id, ty: builder.ty(id), by }
+        let part = table.columns.get(*column as usize).filter(|c| c.hidden);
+        let ways = [Some(by), part.and_then(|part| without_cast(part, by))];
+        let of = |by| Computed { rel: number, column: id, ty: builder.ty(id), by: over_columns_of(rel, by) };
+        ways.map(|way| way.map(of)).into_iter().flatten()
     };
-    with_index.map(over_statement).collect()
+    with_index.flat_map(over_statement).collect()
+}
+
+/// What a functional key part makes a CHAR of, because the type of the expression is too long for an index:
+/// `(CAST(doc->>'$.name' AS CHAR(30)) COLLATE utf8mb4_bin)` serves `doc->>'$.name' = 'x'`, where both compare by one
+/// collation. Longer values are errors of a strict statement.
+fn without_cast<'e>(part: &Column, by: &'e Expr) -> Option<&'e Expr> {
+    let mut inner = by;
+    while let ExprKind::Cast(arg) = &inner.kind {
+        if !inner.ty.is_text() || !arg.ty.is_text() {
+            return None;
+        }
+        inner = arg;
+    }
+    (!std::ptr::eq(inner, by) && inner.ty.collation == part.ty.collation && !is_plain(inner)).then_some(inner)
 }
 
 /// Nothing that has to be computed.
