@@ -1,6 +1,7 @@
 //! Above the joins of a block: grouping, windows, order, projection, limit.
 
 use super::*;
+use crate::expr::Aggregate;
 
 impl Builder<'_> {
     /// Grouping, windows, order, projection, limit.
@@ -14,7 +15,14 @@ impl Builder<'_> {
         let mut block = std::borrow::Cow::Borrowed(planned.block);
         let mut ordered = ordered;
         if block.aggregated {
-            node = self.aggregated(planned, node, ordered)?;
+            node = match &ends(self, planned)[..] {
+                [] => self.aggregated(planned, node, ordered)?,
+                [path] => {
+                    let entry = self.min_max(planned, path)?;
+                    self.aggregated(planned, entry, ordered)?
+                }
+                paths => side_by_side(self, planned, paths)?,
+            };
             ordered = ordered && group_order_serves(planned);
         }
         node = self.computed_once(node, &mut block, |block| block.having.iter().collect())?;
@@ -157,7 +165,6 @@ impl Builder<'_> {
 
     fn aggregated(&mut self, planned: &Planned<'_>, node: Node, grouped: bool) -> Result<Node> {
         let block = planned.block;
-        let node = self.min_max(planned, node)?;
         let keys: Vec<Expr> = block.groups.iter().map(|(e, _)| e.clone()).collect();
         let mut schema: Vec<ColId> = block.groups.iter().map(|(_, id)| *id).collect();
         let groups = self.lower_all(&keys, &node.schema)?;
@@ -250,52 +257,12 @@ impl Builder<'_> {
         count.clamp(1.0, rows.max(1.0))
     }
 
-    /// MIN or MAX of a column that an index orders: its first or last entry.
-    fn min_max(&mut self, planned: &Planned<'_>, node: Node) -> Result<Node> {
-        let block = planned.block;
-        let [(aggregate, _)] = &block.aggregates[..] else { return Ok(node) };
-        let maximum = match aggregate.def.kernel {
-            AggregateKernel::Min => false,
-            AggregateKernel::Max => true,
-            _ => return Ok(node),
-        };
-        let single = block.rels.len() == 1 && block.groups.is_empty() && block.carried.is_empty();
-        let ([arg], true) = (&aggregate.args[..], single && self.options.passes.has(Passes::MIN_MAX)) else {
-            return Ok(node);
-        };
-        let ExprKind::Column(id) = arg.kind else { return Ok(node) };
-        if !block.rels[0].has(id) {
-            return Ok(node);
-        }
-        let plain_items = block.items.iter().all(|i| !self.arena.reads(&i.expr, |c| block.rels[0].has(c)));
-        let (Some(base), true) = (&planned.bases[0], plain_items) else { return Ok(node) };
-        let column = id - block.rels[0].first;
-        let fixed = self.fixed_columns(planned, 0);
-        let nullable = base.table.columns[column as usize].nullable;
-        // All conditions have to be served by the access: otherwise the first entry may fail them, and many after it.
-        let mut best: Option<Path> = None;
-        for mut path in base.paths(RelSet::EMPTY, self.options.passes, &|_, _| None) {
-            if path.index.is_none() || base.virtual_source || !planned.level.iter().all(|c| path.ensured.contains(c)) {
-                continue;
-            }
-            let Some(reverse) = base.order_of(&path, &[(column, maximum)], &fixed) else { continue };
-            // NULLs come first and do not count: an interval leaves them out.
-            if !maximum && nullable && !without_nulls(&mut path, &base.table, column) {
-                continue;
-            }
-            path.reverse = reverse;
-            path.cost = cost::DESCEND + cost::ROW;
-            path.examined = 1.0;
-            path.rows = 1.0;
-            if best.as_ref().is_none_or(|b| !b.covering & path.covering) {
-                best = Some(path);
-            }
-        }
-        let Some(path) = best else { return Ok(node) };
-        let mut again = self.prepare(block)?;
+    /// The first entry of a path of the only table.
+    fn min_max(&mut self, planned: &Planned<'_>, path: &Path) -> Result<Node> {
+        let mut again = self.prepare(planned.block)?;
         again.ordered = true;
         let own = again.level.clone();
-        let scan = self.scan(&mut again, 0, &path, own, true)?;
+        let scan = self.scan(&mut again, 0, path, own, true)?;
         let one = crate::make::constant(Value::Int(1));
         let cost = scan.physical.cost;
         let op = Op::Limit { input: Box::new(scan.physical), limit: Some(one), offset: None, count_all: false };
@@ -326,4 +293,97 @@ impl Builder<'_> {
         }
         self.limited(node, block.limit.as_ref(), None, false)
     }
+}
+
+/// The paths whose first entries are what a block's aggregates ask for, all of them MIN or MAX of columns that indexes
+/// order; none where another aggregate has to read the rows.
+fn ends(builder: &Builder<'_>, planned: &Planned<'_>) -> Vec<Path> {
+    let block = planned.block;
+    let only = |e: &Expr| !builder.arena.reads(e, |c| block.rels[0].has(c));
+    let single = block.rels.len() == 1 && block.groups.is_empty() && block.carried.is_empty();
+    if !single || !builder.options.passes.has(Passes::MIN_MAX) || !block.items.iter().all(|i| only(&i.expr)) {
+        return Vec::new();
+    }
+    // Several of them stand side by side, without a row of the table.
+    let beside = block.having.iter().chain(block.order.iter().map(|k| &k.expr)).all(only);
+    if block.aggregates.len() > 1 && !(beside && block.windows.is_empty() && block.groupings.is_empty()) {
+        return Vec::new();
+    }
+    let paths = block.aggregates.iter().map(|(aggregate, _)| end(builder, planned, aggregate));
+    paths.collect::<Option<Vec<Path>>>().unwrap_or_default()
+}
+
+/// MIN or MAX of a column that an index orders: its first or last entry.
+fn end(builder: &Builder<'_>, planned: &Planned<'_>, aggregate: &Aggregate) -> Option<Path> {
+    let maximum = match aggregate.def.kernel {
+        AggregateKernel::Min => false,
+        AggregateKernel::Max => true,
+        _ => return None,
+    };
+    let rel = &planned.block.rels[0];
+    let ([Expr { kind: ExprKind::Column(id), .. }], Some(base)) = (&aggregate.args[..], &planned.bases[0]) else {
+        return None;
+    };
+    let column = id.checked_sub(rel.first).filter(|_| rel.has(*id))?;
+    let fixed = builder.fixed_columns(planned, 0);
+    let nullable = base.table.columns[column as usize].nullable;
+    // All conditions have to be served by the access: otherwise the first entry may fail them, and many after it.
+    let mut best: Option<Path> = None;
+    for mut path in base.paths(RelSet::EMPTY, builder.options.passes, &|_, _| None) {
+        if path.index.is_none() || base.virtual_source || !planned.level.iter().all(|c| path.ensured.contains(c)) {
+            continue;
+        }
+        let Some(reverse) = base.order_of(&path, &[(column, maximum)], &fixed) else { continue };
+        // NULLs come first and do not count: an interval leaves them out.
+        if !maximum && nullable && !without_nulls(&mut path, &base.table, column) {
+            continue;
+        }
+        path.reverse = reverse;
+        path.cost = cost::DESCEND + cost::ROW;
+        path.examined = 1.0;
+        path.rows = 1.0;
+        if best.as_ref().is_none_or(|b| !b.covering & path.covering) {
+            best = Some(path);
+        }
+    }
+    best
+}
+
+/// A row of several aggregates, each by a path of its own.
+fn side_by_side(builder: &mut Builder<'_>, planned: &Planned<'_>, paths: &[Path]) -> Result<Node> {
+    let mut all: Option<Node> = None;
+    for ((aggregate, id), path) in planned.block.aggregates.iter().zip(paths) {
+        let entry = builder.min_max(planned, path)?;
+        let mut aggregate = aggregate.clone();
+        for arg in aggregate.args.iter_mut() {
+            builder.lower_in_place(arg, &entry.schema)?;
+        }
+        let cost = entry.physical.cost;
+        let op = Op::Aggregate {
+            input: Box::new(entry.physical),
+            groups: Box::new([]),
+            carried: Box::new([]),
+            aggregates: Box::new([aggregate]),
+            streaming: false,
+            rollup: false,
+            groupings: Box::new([]),
+        };
+        let next = builder.node(op, vec![*id], 1.0, cost);
+        all = Some(match all {
+            None => next,
+            Some(left) => {
+                let cost = left.physical.cost + next.physical.cost;
+                let schema = [left.schema, next.schema].concat();
+                let op = Op::NestedLoop {
+                    outer: Box::new(left.physical),
+                    inner: Box::new(next.physical),
+                    kind: JoinKind::Inner,
+                    binds: Box::new([]),
+                    on: None,
+                };
+                builder.node(op, schema, 1.0, cost)
+            }
+        });
+    }
+    all.ok_or_else(|| gannet_types::SqlError::internal("aggregates without a path"))
 }
