@@ -2,6 +2,7 @@
 
 use gannet_parser::ast::{Ident, ReplicationValue};
 use gannet_types::{Result, SqlError, Value};
+use gannet_wire::auth::Plugin;
 use std::path::PathBuf;
 
 /// Tables of performance_schema and mysql about the replica.
@@ -76,6 +77,8 @@ pub struct Login {
     pub user: Option<String>,
     /// The password.
     pub password: Option<String>,
+    /// How it begins, before the source has a say.
+    pub plugin: Option<Plugin>,
 }
 
 /// The replica's side of replication: channels, each of which follows a server. A statement is about the channel that

@@ -331,7 +331,7 @@ impl Channel {
     fn receive(&self) -> std::result::Result<(), Fault> {
         let found = self.source().and_then(|it| it.ok_or_else(|| sql_err!(BadReplica)));
         let mut source = found.map_err(Fault::Refused)?;
-        let Login { user, password } = self.account.lock().clone();
+        let Login { user, password, plugin } = self.account.lock().clone();
         source.user = user.unwrap_or(source.user);
         source.password = password.unwrap_or(source.password);
         let mut position = self.position().map_err(Fault::Refused)?;
@@ -339,7 +339,7 @@ impl Channel {
         if let Some((file, at)) = self.relay.received() {
             (position.file, position.at) = (file, at);
         }
-        let mut reading = Reading::open(self, &source, &position)?;
+        let mut reading = Reading::open(self, (&source, plugin), &position)?;
         let mut receiver = Receiver::new(self);
         // What is to be acknowledged.
         let mut asked: Option<(String, u64, Place)> = None;

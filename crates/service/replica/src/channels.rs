@@ -144,7 +144,7 @@ impl Replicas for Channels {
         account: Login,
     ) -> Result<Notes> {
         let until = Until::parse(until)?;
-        let own = account.user.is_some() || account.password.is_some();
+        let own = account.user.is_some() || account.password.is_some() || account.plugin.is_some();
         if own && !threads.receiver {
             return Err(sql_err!(SqlThreadWithAccount));
         }

@@ -7,6 +7,7 @@ use gannet_binlog::format::put_gtids;
 use gannet_core::vars::Live;
 use gannet_runtime::{fs, run_blocking};
 use gannet_types::{SqlError, sql_err};
+use gannet_wire::auth::Plugin;
 use gannet_wire::client::{Connection, Error, Options, Tls};
 use gannet_wire::codec::put_lenenc_bytes;
 use gannet_wire::flags::com;
@@ -95,17 +96,26 @@ fn tls(source: &Source) -> Result<Tls, Fault> {
 
 impl Reading {
     /// Connects, and asks for the events behind `position`.
-    pub(crate) fn open(shared: &Channel, source: &Source, position: &Position) -> Result<Reading, Fault> {
+    pub(crate) fn open(
+        shared: &Channel,
+        source: (&Source, Option<Plugin>),
+        position: &Position,
+    ) -> Result<Reading, Fault> {
         run_blocking(|| Reading::connect(shared, source, position))
     }
 
-    fn connect(shared: &Channel, source: &Source, position: &Position) -> Result<Reading, Fault> {
+    fn connect(
+        shared: &Channel,
+        (source, plugin): (&Source, Option<Plugin>),
+        position: &Position,
+    ) -> Result<Reading, Fault> {
         let heartbeat = Duration::from_millis(source.heartbeat_ms);
         let patience = SILENCE.max(heartbeat * 2);
         let options = Options {
             user: source.user.clone(),
             password: source.password.clone(),
             timeout: Some(patience),
+            plugin,
             tls: if source.tls { Some(tls(source)?) } else { None },
             ..Options::default()
         };

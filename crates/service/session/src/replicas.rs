@@ -2,6 +2,7 @@
 
 use super::Session;
 use super::reply::Done;
+use gannet_core::accounts::Plugin;
 use gannet_core::replication::{Login, Replicas, Threads};
 use gannet_parser::ast::{Ident, Replication};
 use gannet_types::{Result, SqlError, sql_err};
@@ -53,13 +54,20 @@ pub(crate) fn replication(session: &mut Session, statement: &Replication) -> Res
     Ok(Done::default())
 }
 
-/// The account of START REPLICA.
+/// The account of START REPLICA. Error 1524 for a plugin that is not there; PLUGIN_DIR says where others would be, of
+/// which none is needed: all are built in.
 fn login(credentials: &[(Ident, Box<str>)]) -> Result<Login> {
     let mut account = Login::default();
     for (name, value) in credentials {
         match &*name.text.to_ascii_uppercase() {
             "USER" => account.user = Some(value.to_string()),
             "PASSWORD" => account.password = Some(value.to_string()),
+            "DEFAULT_AUTH" if value.is_empty() => {}
+            "DEFAULT_AUTH" => {
+                let plugin = Plugin::by_name(value.as_bytes());
+                account.plugin = Some(plugin.ok_or_else(|| sql_err!(PluginIsNotLoaded, value))?);
+            }
+            "PLUGIN_DIR" => {}
             other => return Err(SqlError::unsupported(format_args!("START REPLICA {other}"))),
         }
     }

@@ -242,7 +242,8 @@ fn a_start_names_an_account_for_this_time() {
     let mut q = following.r.connect();
     change(&mut q, &s, "SOURCE_AUTO_POSITION = 1, SOURCE_USER = 'nobody', SOURCE_CONNECT_RETRY = 1");
     assert_eq!(error(&mut q, "START REPLICA SQL_THREAD USER = 'copy'"), 1763);
-    assert_eq!(error(&mut q, "START REPLICA USER = 'copy' DEFAULT_AUTH = 'x'"), 1235);
+    assert_eq!(error(&mut q, "START REPLICA USER = 'copy' DEFAULT_AUTH = 'x'"), 1524);
+    assert_eq!(error(&mut q, "START REPLICA SQL_THREAD DEFAULT_AUTH = 'sha256_password'"), 1763);
     assert_eq!(running(&mut q), "No No");
     run(&mut q, "START REPLICA USER = 'copy' PASSWORD = 'wrong'");
     wait(&mut q, "Last_IO_Errno", "1045");
@@ -256,6 +257,14 @@ fn a_start_names_an_account_for_this_time() {
     run(&mut c, "INSERT INTO d.t VALUES (1)");
     same(&mut c, &mut q, "SELECT * FROM d.t");
     assert_eq!(one(&mut q, "SELECT User_name FROM mysql.slave_master_info"), "nobody");
+    // Begun as another plugin's, the login is switched to the account's.
+    for plugin in ["mysql_native_password", "caching_sha2_password"] {
+        run(&mut q, "STOP REPLICA");
+        let how = format!("DEFAULT_AUTH = '{plugin}' PLUGIN_DIR = '/nowhere'");
+        run(&mut q, &format!("START REPLICA USER = 'copy' PASSWORD = 'secret' {how}"));
+        run(&mut c, "INSERT INTO d.t VALUES (2)");
+        same(&mut c, &mut q, "SELECT * FROM d.t");
+    }
     // The next start goes back to what is stored.
     run(&mut q, "STOP REPLICA");
     run(&mut q, "START REPLICA");
