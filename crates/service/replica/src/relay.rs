@@ -8,6 +8,7 @@
 //! and has no end comes again.
 
 use gannet_base::sync::Mutex;
+use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use gannet_core::Core;
 use gannet_core::replication::RelayLog;
 use gannet_core::vars::Live;
@@ -75,6 +76,8 @@ pub(crate) struct Relay {
     dir: PathBuf,
     base: String,
     state: Mutex<State>,
+    /// Of the index: so each has a file of its own until it is renamed.
+    writes: AtomicU64,
 }
 
 /// A channel's name in that of a file, as MySQL has it.
@@ -93,7 +96,7 @@ impl Relay {
         if !channel.is_empty() {
             base = format!("{base}-{}", in_file_name(channel));
         }
-        let it = Relay { dir, base, state: Mutex::default() };
+        let it = Relay { dir, base, state: Mutex::default(), writes: AtomicU64::new(0) };
         let left = it.left_over();
         it.state.lock().next = left.iter().max().map_or(1, |last| last + 1);
         if !left.is_empty()
@@ -141,7 +144,7 @@ impl Relay {
                 let line = |f: &Written| format!("{}\n", self.path(f.number).display());
                 (state.indexed, state.files.iter().map(line).collect::<String>())
             };
-            let new = self.index().with_extension(format!("index-{indexed}"));
+            let new = self.index().with_extension(format!("index-{}", self.writes.fetch_add(1, Relaxed)));
             {
                 let file = File::open(&new, &OpenOptions::read_write().create().truncate())?;
                 file.write_at(text.as_bytes(), 0)?;
@@ -366,6 +369,21 @@ impl Relay {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The receiver and the applier write the index, each when it will.
+    #[test]
+    fn the_index_is_written_by_two() {
+        let dir = std::env::temp_dir().join(format!("gannet-relay-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let relay = Relay { dir: dir.clone(), base: "r".into(), state: Mutex::default(), writes: AtomicU64::new(0) };
+        std::thread::scope(|scope| {
+            let writers = [0, 1].map(|_| scope.spawn(|| (0..200).try_for_each(|_| relay.write_index())));
+            writers.into_iter().for_each(|w| w.join().unwrap().unwrap());
+        });
+        let left: Vec<_> = std::fs::read_dir(&dir).unwrap().map(|f| f.unwrap().file_name()).collect();
+        assert_eq!(left, ["r.index"]);
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
 
     #[test]
     fn channels_have_files_of_their_own() {

@@ -122,6 +122,16 @@ impl Drop for Workers {
             task.context().interrupt(Interrupt::Shutdown);
             let _ended = task.join();
         }
+        show_commits(&self.channel, &self.line);
+    }
+}
+
+/// Waits for the log up to the last commit: before that nobody else sees it, whoever asks when appliers have ended.
+fn show_commits(channel: &Channel, line: &Mutex<Line>) {
+    let last = line.lock().last;
+    if !last.is_zero() {
+        // A log that cannot be written has told so.
+        let _written = commit_gate(&channel.core.engine).wait_for_log(last);
     }
 }
 
@@ -221,6 +231,8 @@ impl Worker {
             Ok(())
         });
         if let Err(e) = outcome {
+            // What has committed before it is seen with the error.
+            show_commits(&self.channel, &self.line);
             {
                 let mut line = self.line.lock();
                 if !line.ends() {

@@ -2,7 +2,7 @@
 //! has, what did not move.
 
 use crate::common::{error, one, options, rows, run};
-use crate::replica::{Following, follow, same, source, with_log};
+use crate::replica::{Following, follow, same, source, status, with_log};
 use gannet_wire::client::{Connection, Options};
 
 #[test]
@@ -155,4 +155,34 @@ fn a_statement_that_changes_nothing_uses_its_gtid() {
     run(&mut c, "BEGIN");
     assert_eq!(error(&mut c, "SET gtid_next = AUTOMATIC"), 1790);
     run(&mut c, "COMMIT");
+}
+
+/// Whoever reads of an error sees all that was committed before it.
+#[test]
+fn commits_before_an_error_are_seen_with_it() {
+    let s = source();
+    let mut c = s.connect();
+    for sql in ["CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY)", "CREATE TABLE d.gone (a INT)"] {
+        run(&mut c, sql);
+    }
+    let replica = Following::start(with_log);
+    let mut q = replica.r.connect();
+    run(&mut q, "SET sql_log_bin = OFF");
+    follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
+    for n in 0..12 {
+        same(&mut c, &mut q, "SELECT @@gtid_executed");
+        run(&mut q, "STOP REPLICA SQL_THREAD");
+        run(&mut q, "DROP TABLE d.gone");
+        run(&mut c, &format!("INSERT INTO d.t VALUES ({n})"));
+        run(&mut c, "INSERT INTO d.gone VALUES (1)");
+        run(&mut q, "START REPLICA SQL_THREAD");
+        while status(&mut q, "Last_SQL_Errno") == "0" {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let seen = one(&mut q, &format!("SELECT COUNT(*) FROM d.t WHERE a = {n}"));
+        assert_eq!(seen, "1", "{n}: {}", status(&mut q, "Last_SQL_Error"));
+        run(&mut q, "CREATE TABLE d.gone (a INT)");
+        run(&mut c, "TRUNCATE d.gone");
+        run(&mut q, "START REPLICA SQL_THREAD");
+    }
 }
