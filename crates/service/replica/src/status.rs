@@ -207,10 +207,14 @@ impl Status {
         }
     }
 
-    /// The error with which one has stopped.
+    /// The error with which one has stopped: at which transaction, and where that begins.
     pub(crate) fn failed_at(&mut self, by: usize, e: &SqlError) {
-        if let Some(applying) = self.applying.get_mut(by) {
-            applying.error = failed(e);
+        let Some(applying) = self.applying.get_mut(by) else { return };
+        applying.error = failed(e);
+        let (name, text) = (applying.current.name(), &mut applying.error.text);
+        if !self.file.is_empty() {
+            let transaction = if name.is_empty() { String::new() } else { format!("transaction '{name}' ") };
+            text.push_str(&format!("; {transaction}at {}:{} of the source's log", self.file, self.position));
         }
     }
 
@@ -220,10 +224,11 @@ impl Status {
 
     /// Where in the source's log that was.
     pub(crate) fn applying_failed(&mut self, e: &SqlError) -> String {
-        self.applying_error = failed(e);
-        if self.workers == 0 {
+        let worker = self.applying.iter().position(|a| a.error.number == e.number());
+        if worker.is_none() {
             self.failed_at(0, e);
         }
+        self.applying_error = self.applying.get(worker.unwrap_or(0)).map_or_else(|| failed(e), |a| a.error.clone());
         format!("{}:{}", self.file, self.position)
     }
 

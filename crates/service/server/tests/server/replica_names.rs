@@ -179,6 +179,11 @@ fn commits_before_an_error_are_seen_with_it() {
         while status(&mut q, "Last_SQL_Errno") == "0" {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
+        // It says at which transaction, and where that is.
+        let (error, at) = (status(&mut q, "Last_SQL_Error"), status(&mut q, "Exec_Source_Log_Pos"));
+        let gtid = one(&mut c, "SELECT CONCAT(@@server_uuid, ':', REGEXP_SUBSTR(@@gtid_executed, '[0-9]+$'))");
+        let place = format!("; transaction '{gtid}' at binlog.000001:{at} of the source's log");
+        assert!(error.ends_with(&place), "{error}, {place}");
         let seen = one(&mut q, &format!("SELECT COUNT(*) FROM d.t WHERE a = {n}"));
         assert_eq!(seen, "1", "{n}: {}", status(&mut q, "Last_SQL_Error"));
         run(&mut q, "CREATE TABLE d.gone (a INT)");
