@@ -317,3 +317,13 @@ impl Appender {
         size
     }
 }
+
+/// A variable that MariaDB sends, to readers which do not know its own events, in place of one that is too short to be
+/// a comment, as is the empty list of GTIDs that its first log begins with. It is NULL, and its name is as long as
+/// there is room.
+pub fn stands_for_another(user_var: &[u8]) -> bool {
+    const NAME: &[u8] = b"!dummyvar";
+    let Some((length, rest)) = user_var.split_first_chunk() else { return false };
+    let length = u32::from_le_bytes(*length) as usize;
+    length > 0 && NAME.get(..length).is_some_and(|name| rest.strip_prefix(name) == Some(&[1]))
+}

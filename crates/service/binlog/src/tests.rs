@@ -649,3 +649,15 @@ mod groups {
         assert!(matches!(error, gannet_base::DecodeError::Invalid { what: "end of a group", .. }), "{error}");
     }
 }
+
+#[test]
+fn a_variable_may_stand_for_another_event() {
+    use crate::event::stands_for_another;
+    // As MariaDB 10.11 sends it: the name's length, the name, that it is NULL.
+    for stands in [&b"\x01\0\0\0!\x01"[..], b"\x03\0\0\0!du\x01", b"\x09\0\0\0!dummyvar\x01"] {
+        assert!(stands_for_another(stands), "{stands:?}");
+    }
+    for other in [&b""[..], b"\x01\0\0\0a\x01", b"\0\0\0\0\x01", b"\x09\0\0\0!dummy", b"\x01\0\0\0!\0\x02"] {
+        assert!(!stands_for_another(other), "{other:?}");
+    }
+}

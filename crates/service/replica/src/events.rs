@@ -246,6 +246,7 @@ impl<'s> Events<'s> {
             | kind::MARIADB_ANNOTATE_ROWS
             | kind::MARIADB_BINLOG_CHECKPOINT
             | kind::MARIADB_GTID_LIST => {}
+            kind::USER_VAR if gannet_binlog::event::stands_for_another(body) => {}
             _ if header.flags & flags::IGNORABLE != 0 => {}
             other => {
                 let name = kind::name(other);
