@@ -280,12 +280,19 @@ impl Worker {
     /// Applies a transaction, again and again where others stood in its way.
     fn apply(&self, follower: &mut Follower, number: u64, job: &Job) -> Result<()> {
         let retries = self.channel.core.globals.get(Live::ReplicaTransactionRetries).as_u64();
-        let mut tried = 0;
+        let (mut tried, mut seen) = (0, false);
         loop {
             let in_turn = self.line.lock().turn == number;
             let Err(e) = self.attempt(follower, number, job) else { return Ok(()) };
             follower.rollback()?;
             self.line.lock().named.remove(&number);
+            if in_turn && !seen {
+                // It may have looked for what the one before has committed, and what is to be seen only now.
+                show_commits(&self.channel, &self.line);
+                seen = true;
+                self.channel.status.lock().again(self.number, &e);
+                continue;
+            }
             if in_turn {
                 let passes = matches!(e.code(), ErrorCode::LockWaitTimeout | ErrorCode::LockDeadlock);
                 if !passes || tried >= retries {
