@@ -216,3 +216,35 @@ fn rows_without_a_key_are_found_one_after_the_other() {
     same(&mut c, &mut q, "SELECT a, b FROM d.t ORDER BY a");
     assert_eq!(status(&mut q, "Last_SQL_Errno"), "0");
 }
+
+/// What the source has only warned of, while it computed generated columns and checks, is no error at the replica.
+#[test]
+fn generated_columns_are_computed_as_leniently() {
+    let s = source();
+    let mut c = s.connect();
+    let replica = Following::start(with_log);
+    let mut q = replica.r.connect();
+    follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
+    for sql in [
+        "CREATE DATABASE d",
+        "USE d",
+        "SET sql_mode = ''",
+        "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(10), g INT AS (a + 0) STORED, v TINYINT AS (a * 100), KEY (v), \
+         CHECK (a + 0 < 1000))",
+        "INSERT INTO t (id, a) VALUES (1, 'abc'), (2, '12x'), (3, '7')",
+        "UPDATE t SET a = 'zz' WHERE id = 3",
+        "DELETE FROM t WHERE id = 2",
+    ] {
+        run(&mut c, sql);
+    }
+    same(&mut c, &mut q, "SELECT * FROM d.t ORDER BY id");
+    // A value that does not fit a column here is one.
+    run(&mut q, "SET sql_log_bin = OFF");
+    run(&mut q, "SET sql_mode = ''");
+    run(&mut q, "ALTER TABLE d.t MODIFY a VARCHAR(3)");
+    run(&mut c, "INSERT INTO t (id, a) VALUES (4, 'abcde')");
+    while status(&mut q, "Last_SQL_Errno") == "0" {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(status(&mut q, "Last_SQL_Errno"), "1406");
+}

@@ -63,8 +63,21 @@ pub(crate) fn foretell<'p>(slot: usize, row: &mut [Value], cx: &mut Cx<'_, 'p>) 
     Ok(())
 }
 
+/// Rows of a log were computed under the modes of their statements: what these have warned of is no error now.
+fn as_logged<'p, T>(cx: &mut Cx<'_, 'p>, compute: impl FnOnce(&mut Cx<'_, 'p>) -> Result<T>) -> Result<T> {
+    let strict = cx.strict;
+    cx.strict &= cx.shared.settings.triggers;
+    let outcome = compute(cx);
+    cx.strict = strict;
+    outcome
+}
+
 /// Fills the generated columns of a row.
 pub(crate) fn generate<'p>(slot: usize, row: &mut [Value], number: u64, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    as_logged(cx, |cx| fill(slot, row, number, cx))
+}
+
+fn fill<'p>(slot: usize, row: &mut [Value], number: u64, cx: &mut Cx<'_, 'p>) -> Result<()> {
     let Some(exprs) = exprs(slot, cx).filter(|e| !e.generated.is_empty()) else { return Ok(()) };
     let plan = cx.shared.plan;
     let table = &plan.tables[slot].table;
@@ -142,8 +155,10 @@ pub(crate) fn violates<'p>(check: &'p Expr, row: &[Value], cx: &mut Cx<'_, 'p>) 
 }
 
 fn is_false<'p>(check: &'p Expr, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<bool> {
-    let value = eval::eval(check, batch, 0, cx)?;
-    Ok(crate::compare::truth(value.as_ref(), cx)? == Some(false))
+    as_logged(cx, |cx| {
+        let value = eval::eval(check, batch, 0, cx)?;
+        Ok(crate::compare::truth(value.as_ref(), cx)? == Some(false))
+    })
 }
 
 /// DEFAULT assigned to a column of the row `row`; an expression is computed over it.
