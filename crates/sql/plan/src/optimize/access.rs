@@ -149,7 +149,7 @@ impl BaseRel {
 
     /// What each entry read costs besides walking to it.
     fn row_cost(&self, covering: bool) -> f64 {
-        let fetch = if covering { 0.0 } else { cost::fetch(self.rows) };
+        let fetch = if covering { 0.0 } else { cost::FETCH };
         let lock = if self.locking { cost::LOCK } else { 0.0 };
         cost::ROW + fetch + lock
     }
@@ -443,12 +443,7 @@ impl BaseRel {
     fn price(&self, path: &mut Path, descents: f64, available: RelSet, passes: Passes) {
         let clustered = path.index == self.table.clustered;
         path.covering = self.covers(path.index) && (clustered || passes.has(Passes::COVERING) && !self.exclusive);
-        let mut row = cost::NEXT + self.row_cost(path.covering);
-        // How many rows are in an interval of values not known yet is a guess, and mostly too many: it takes no index
-        // away.
-        if !path.covering && !path.seen && matches!(path.access, Access::Ranges { .. }) {
-            row -= cost::fetch(self.rows) - cost::fetch(0.0);
-        }
+        let row = cost::NEXT + self.row_cost(path.covering);
         // Of equal paths the one that uses more of its index.
         path.cost = descents * cost::DESCEND + path.examined * row - 0.001 * path.parts as f64;
         // The conditions that chose the entries are counted in `examined`.
