@@ -175,6 +175,7 @@ impl Way {
         }
         wrong(format!("{}: {} of {rows} rows went in, from row {}", file.display(), ok.affected, piece.row))
     }
+
     fn insert(
         &self,
         db: &mut Session,

@@ -55,8 +55,9 @@ impl Session {
         if NextGtid::of(&self.work) != NextGtid::Automatic && gtids::passes_over(self, statement)? {
             return Ok(Done::default());
         }
+        self.told_nothing = false;
         let done = perform_now(self, statement, reply)?;
-        if std::mem::take(&mut self.told_nothing) {
+        if self.told_nothing {
             gtids::end_nothing(self)?;
         } else if self.server.binlog().is_some() || self.position.is_some() {
             gtids::end_definition(self, statement);

@@ -5,6 +5,7 @@ use gannet_core::tallies::By;
 use gannet_core::vars::{Live, VarValue};
 use gannet_wire::client::{Arg, Connection, Options};
 use gannet_wire::flags::com;
+use std::collections::BTreeSet;
 
 /// Statements, and others that have the same digest.
 const ALIKE: &[&[&str]] = &[
@@ -20,6 +21,32 @@ const ALIKE: &[&[&str]] = &[
 
 fn digest_of(c: &mut Connection, sql: &str) -> String {
     one(c, &format!("SELECT STATEMENT_DIGEST('{}')", sql.replace('\'', "''")))
+}
+
+/// They are made piece by piece: each is there once, alone, in joins, and where a filter leaves whole pieces out.
+#[test]
+fn many_digests_are_each_there_once() {
+    const MANY: usize = 700;
+    let r = Running::start();
+    let mut c = r.connect();
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "USE d");
+    (0..MANY).for_each(|i| run(&mut c, &format!("SELECT 1 AS c{i}")));
+    let d = "performance_schema.events_statements_summary_by_digest";
+    let those = "DIGEST_TEXT LIKE 'SELECT ? AS `c%'";
+    let list = rows(&mut c, &format!("SELECT DIGEST_TEXT, COUNT_STAR FROM {d} WHERE {those}"));
+    let texts: BTreeSet<&str> = list.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!((list.len(), texts.len()), (MANY, MANY));
+    assert!(list.iter().all(|row| row[1] == "1"));
+    let counted = [
+        (format!("SELECT COUNT(*) FROM {d} WHERE {those}"), MANY),
+        (format!("SELECT COUNT(*) FROM {d} a JOIN {d} b USING (SCHEMA_NAME, DIGEST) WHERE a.{those}"), MANY),
+        (format!("SELECT COUNT(*) FROM {d} WHERE DIGEST_TEXT = 'SELECT ? AS `c{}`'", MANY - 1), 1),
+        (format!("SELECT COUNT(*) FROM (SELECT DIGEST FROM {d} WHERE {those} LIMIT 300) l"), 300),
+    ];
+    for (sql, count) in counted {
+        assert_eq!(one(&mut c, &sql), count.to_string(), "{sql}");
+    }
 }
 
 #[test]
