@@ -3,7 +3,7 @@
 
 use crate::exchange::{Exchange, HeaderCache, Upload};
 use gannet_base::Attached;
-use gannet_exec::Rows;
+use gannet_exec::{RowSource, Rows};
 use gannet_plan::plan::ResultColumn;
 use gannet_runtime::{Conn, now_ns};
 use gannet_session::Charsets;
@@ -348,6 +348,9 @@ impl Reply for Wire<'_> {
     }
 
     fn rows(&mut self, rows: Rows<'_>, count: usize) -> Result<()> {
+        if let (RowSource::One(values), 1) = (rows.source, count) {
+            return self.put_row(|c| values[c].localize(rows.zone));
+        }
         for i in 0..count {
             self.put_row(|c| rows.value(i, c))?;
         }

@@ -37,6 +37,9 @@ pub struct Bounds {
     prefix: Vec<u8>,
 }
 
+/// Room for the keys of most ranges, asked for once.
+const KEYS_AT_HAND: usize = 64;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Open,
@@ -212,6 +215,7 @@ pub fn encode_access<'p>(
     bounds: &mut Bounds,
 ) -> Result<()> {
     bounds.clear();
+    bounds.bytes.reserve(KEYS_AT_HAND);
     let parts = index.map(|i| table.key_parts(i)).unwrap_or_default();
     let mut encoder = Encoder { parts, zone, bounds };
     match access {
@@ -614,32 +618,52 @@ impl Encoder<'_> {
         let Some((value, by, inclusive)) = bound else { return Ok(Some(self.edge(part, lower)?)) };
         // A prefix index cannot tell what lies behind the prefix.
         let inclusive = *inclusive || part.prefix.is_some();
-        let (value, inclusive) = match locate(&part.ty, *by, value.as_ref(), self.zone)? {
-            Located::Null => return Ok(None),
-            Located::Unknown => return Ok(Some(self.edge(part, lower)?)),
-            Located::Exact(v) => (v, inclusive),
-            // Between two values: above the lower of them, or up to it.
-            Located::Between(Some(below)) => (below, !lower),
-            Located::Between(None) => return Ok(Some(self.edge(part, lower)?)),
-            Located::BelowAll => return if lower { Ok(Some(self.edge(part, lower)?)) } else { Ok(None) },
-            Located::AboveAll => return if lower { Ok(None) } else { Ok(Some(self.edge(part, lower)?)) },
+        let located;
+        let (value, inclusive) = if fast_exact(part, value).is_some() {
+            (value, inclusive)
+        } else {
+            let (v, inclusive) = match locate(&part.ty, *by, value.as_ref(), self.zone)? {
+                Located::Null => return Ok(None),
+                Located::Unknown => return Ok(Some(self.edge(part, lower)?)),
+                Located::Exact(v) => (v, inclusive),
+                // Between two values: above the lower of them, or up to it.
+                Located::Between(Some(below)) => (below, !lower),
+                Located::Between(None) => return Ok(Some(self.edge(part, lower)?)),
+                Located::BelowAll => return if lower { Ok(Some(self.edge(part, lower)?)) } else { Ok(None) },
+                Located::AboveAll => return if lower { Ok(None) } else { Ok(Some(self.edge(part, lower)?)) },
+            };
+            located = v;
+            (&located, inclusive)
         };
-        let mut key = self.bounds.prefix.clone();
-        if let Some(cuts) = self.cuts(part, *by, &value)? {
+        let cuts = self.cuts(part, *by, value)?;
+        let Bounds { bytes, ranges, prefix } = &mut *self.bounds;
+        let mut from = bytes.len();
+        if let Some(cuts) = cuts {
             // The bytes that were cut off may make the difference: such keys are read, wherever they lie.
             for point in &cuts.points {
-                let keys = [key.as_slice(), point].concat();
-                let range = (self.bounds.before(&keys), self.bounds.after(&keys));
-                self.bounds.ranges.push(range);
+                bytes.extend_from_slice(prefix);
+                bytes.extend_from_slice(point);
+                let to = bytes.len();
+                if to > from {
+                    ranges.push((End::Before(from, to), End::After(from, to)));
+                }
+                from = to;
             }
-            key.extend_from_slice(cuts.rest.as_ref().or(cuts.points.last()).map_or(&[], Vec::as_slice));
+            bytes.extend_from_slice(prefix);
+            bytes.extend_from_slice(cuts.rest.as_ref().or(cuts.points.last()).map_or(&[], Vec::as_slice));
         } else {
-            key::encode(part, value.as_ref(), &mut key)?;
+            bytes.extend_from_slice(prefix);
+            key::encode(part, value.as_ref(), bytes)?;
         }
         // Before the value's keys for an inclusive lower or exclusive upper bound; the other way round in a descending
         // part.
         let before = (lower == inclusive) != part.descending;
-        Ok(Some(if before { self.bounds.before(&key) } else { self.bounds.after(&key) }))
+        let to = bytes.len();
+        Ok(Some(match to == from {
+            true => End::Open,
+            false if before => End::Before(from, to),
+            false => End::After(from, to),
+        }))
     }
 
     /// Where the keys of texts equal to `value` lie, if the part has first characters only that may be ordered as the

@@ -229,6 +229,17 @@ impl Cursor {
         range.map(|pos| Node(&*self.space.leaf).value_bytes(pos))
     }
 
+    /// Steps to the next entry, if it was copied already, and makes no key: see [`Cursor::assemble_key`].
+    #[inline]
+    pub fn advance(&mut self) -> bool {
+        let more = self.at == At::Entry && self.pos + 1 < self.have.end;
+        if more {
+            self.pos += 1;
+            self.space.key.clear();
+        }
+        more
+    }
+
     /// Steps to the next entry; false when there is none in the range.
     #[expect(clippy::should_implement_trait, reason = "a lending iterator that can fail")]
     #[inline]
@@ -271,11 +282,13 @@ impl Cursor {
             }
             // The leaf has more.
             At::Entry if forward && self.pos + 1 < self.high => {
+                self.assemble_key();
                 goal.extend_from_slice(&self.space.key);
                 goal.push(0);
                 true
             }
             At::Entry if !forward && self.pos > self.low => {
+                self.assemble_key();
                 goal.extend_from_slice(&self.space.key);
                 true
             }
@@ -329,7 +342,8 @@ impl Cursor {
         bound.is_some()
     }
 
-    fn assemble_key(&mut self) {
+    /// Makes the key of an entry that [`Cursor::advance`] went to.
+    pub fn assemble_key(&mut self) {
         let Space { leaf, key, .. } = &mut *self.space;
         let node = Node(&**leaf);
         // The prefix is in place unless the leaf has changed.

@@ -172,6 +172,12 @@ impl OptimisticGuard<'_> {
             unsafe { to.add(i).cast::<u64>().write_unaligned(self.load(at + i)) };
             i += 8;
         }
+        if i < len && len >= 8 {
+            // The last word once more, with what is left of it.
+            // SAFETY: `len - 8 + 8 <= len`.
+            unsafe { to.add(len - 8).cast::<u64>().write_unaligned(self.load(at + len - 8)) };
+            return;
+        }
         while i < len {
             // SAFETY: `i < len`.
             unsafe { to.add(i).write(self.load(at + i)) };

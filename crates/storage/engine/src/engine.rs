@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use crate::open::{Files, Running};
 use crate::options::Isolation;
 use crate::recovery::{RecoveryStatus, RecoveryStep};
-use crate::scan::bounds;
+use crate::range::bounds;
 use crate::snapshot::SHARED;
 use crate::store::Store;
 use crate::undo::stream::{UNDO_OWNER, corrupt};

@@ -52,6 +52,36 @@ pub(crate) fn successor(prefix: &[u8], out: &mut Vec<u8>) -> bool {
     true
 }
 
+/// Writes the byte string at or above (below) which the range lies; false when there is none.
+pub(crate) fn write_bound(cut: Cut<'_>, out: &mut Vec<u8>) -> bool {
+    match cut {
+        Cut::Start | Cut::End => false,
+        Cut::Before(k) => {
+            out.extend_from_slice(k);
+            true
+        }
+        Cut::After(k) => successor(k, out),
+    }
+}
+
+/// The range is empty for want of keys that high, or that low.
+pub(crate) fn is_beyond_all(range: KeyRange<'_>) -> bool {
+    match (range.lower, range.upper) {
+        (Cut::End, _) | (_, Cut::Start) => true,
+        (Cut::After(k), _) => k.iter().all(|&b| b == 0xff),
+        _ => false,
+    }
+}
+
+/// Lower and upper bound of a range; `None` when it is empty for want of keys that high.
+pub(crate) fn bounds(range: KeyRange<'_>) -> Option<(Option<Vec<u8>>, Option<Vec<u8>>)> {
+    let bound = |cut| {
+        let mut out = Vec::new();
+        write_bound(cut, &mut out).then_some(out)
+    };
+    (!is_beyond_all(range)).then(|| (bound(range.lower), bound(range.upper)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

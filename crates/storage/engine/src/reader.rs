@@ -83,7 +83,7 @@ impl SnapshotReader {
         let mut pinned = Pinned::new(txn, ReadMode::Snapshot)?;
         let at = store.snapshots.open(pinned.cell, || store.log.horizon());
         store.snapshots.set_shared(pinned.cell);
-        pinned.view = View { at, next: store.trx.next() };
+        pinned.view = store.trx.view(at);
         Ok(SnapshotReader(Arc::new(pinned)))
     }
 

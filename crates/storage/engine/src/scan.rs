@@ -5,7 +5,7 @@ use gannet_lock::{Cut as LockCut, Mode, Wait};
 use gannet_telemetry::Counter;
 
 use crate::index::{EntryState, bad_entry, entry_state, split_key, split_value};
-use crate::range::successor;
+use crate::range::{bounds, is_beyond_all, write_bound};
 use crate::read::{check_at, complete, load_older, newest, no_header, visible_version};
 use crate::row::{ROW_HEADER, RowHeader};
 use crate::rows::stamp_of;
@@ -133,36 +133,6 @@ enum Source {
         deleter: usize,
     },
     Buffer,
-}
-
-/// Writes the byte string at or above (below) which the range lies; false when there is none.
-fn write_bound(cut: Cut<'_>, out: &mut Vec<u8>) -> bool {
-    match cut {
-        Cut::Start | Cut::End => false,
-        Cut::Before(k) => {
-            out.extend_from_slice(k);
-            true
-        }
-        Cut::After(k) => successor(k, out),
-    }
-}
-
-/// The range is empty for want of keys that high, or that low.
-fn is_beyond_all(range: KeyRange<'_>) -> bool {
-    match (range.lower, range.upper) {
-        (Cut::End, _) | (_, Cut::Start) => true,
-        (Cut::After(k), _) => k.iter().all(|&b| b == 0xff),
-        _ => false,
-    }
-}
-
-/// Lower and upper bound of a range; `None` when it is empty for want of keys that high.
-pub(crate) fn bounds(range: KeyRange<'_>) -> Option<(Option<Vec<u8>>, Option<Vec<u8>>)> {
-    let bound = |cut| {
-        let mut out = Vec::new();
-        write_bound(cut, &mut out).then_some(out)
-    };
-    (!is_beyond_all(range)).then(|| (bound(range.lower), bound(range.upper)))
 }
 
 impl Locking {
@@ -345,6 +315,26 @@ impl Scan {
         Ok(Some(self.entry(source)))
     }
 
+    /// The row of [`Scan::next`]'s entry, of a scan of a row tree: cheaper where a leaf has many.
+    #[inline]
+    pub fn next_row<'a>(&'a mut self, txn: &mut Txn) -> Result<Option<&'a [u8]>> {
+        if self.locking.is_some() || !self.forward || self.tree.kind() != TreeKind::Row {
+            return Ok(self.next(txn)?.map(|entry| entry.value));
+        }
+        let mut found = None;
+        while found.is_none() && self.cursor.advance() {
+            found = self.plain_row(&txn.engine.store, txn.own_id())?;
+        }
+        match found {
+            None => Ok(self.next(txn)?.map(|entry| entry.value)),
+            Some(source) => {
+                self.count_one();
+                let entry = if let Source::Buffer = source { &self.buf.entry[..] } else { self.cursor.value() };
+                Ok(Some(entry.get(ROW_HEADER..).unwrap_or(&[])))
+            }
+        }
+    }
+
     #[inline]
     fn count_one(&mut self) {
         self.uncounted += 1;
@@ -417,6 +407,7 @@ impl Scan {
             }
             if self.mode == ReadMode::Newest {
                 // Nothing keeps the chain of a copy that is not a snapshot's: read the row as it is now.
+                self.cursor.assemble_key();
                 let found = newest(tree, self.cursor.key(), &mut self.buf)?;
                 return Ok((found == crate::Read::Found).then_some(Source::Buffer));
             }

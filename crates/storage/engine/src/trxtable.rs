@@ -6,7 +6,8 @@
 //!
 //! While an old snapshot is held the map keeps every id that ended since (8 bytes each), which purge and that snapshot
 //! alone need: a [`View`] knows the first id that it cannot see, and the *floor* tells everyone else that an id below
-//! it ended long ago. Neither takes a lock.
+//! it ended long ago. Neither takes a lock. A view that begins behind the floor also knows below which id it sees
+//! everything, and rows of many old transactions are read without a look at the ring.
 //!
 //! Writers: the transaction's owner (begin, end), a task that takes over a slot, and purge. Readers write nothing.
 //!
@@ -28,6 +29,8 @@ pub(crate) const RING: usize = 1 << RING_BITS;
 const SHARDS: usize = 64;
 /// Ids of a shard in one allocation of the map.
 const CHUNK: usize = 256;
+/// Ids given out from one raise of the floor to the next, at least.
+const RAISED_BY: u64 = 256;
 /// Most transactions that may stay active below the floor.
 const EXCEPTIONS: usize = 32;
 
@@ -53,6 +56,8 @@ pub(crate) struct View {
     pub(crate) at: Lsn,
     /// The next id to be given out, read after `at` was.
     pub(crate) next: TrxId,
+    /// All ids below ended at or before `at`.
+    pub(crate) settled: TrxId,
 }
 
 #[derive(Default)]
@@ -106,7 +111,7 @@ struct Floor<const OPEN: usize> {
     below: AtomicU64,
     /// All ends are at or before this LSN.
     end: AtomicU64,
-    /// Ids below that may be active; zeros behind them.
+    /// Ids below that may be active, ascending; zeros behind them.
     active: [AtomicU64; OPEN],
 }
 
@@ -284,9 +289,24 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
         }
     }
 
+    /// What a reader sees who reads all that ended at or before `at`.
+    #[inline]
+    pub(crate) fn view(&self, at: Lsn) -> View {
+        let (next, floor) = (self.next(), &self.floor.0);
+        let settled = floor.sequence.read(|| match floor.active[0].load(Relaxed) {
+            _ if floor.end.load(Relaxed) > at.0 => 0,
+            0 => floor.below.load(Relaxed),
+            active => active,
+        });
+        View { at, next, settled: TrxId(settled.unwrap_or(0)) }
+    }
+
     /// True when a reader sees what `id` wrote (and `id` is not the reader itself).
     #[inline]
     pub(crate) fn visible(&self, id: TrxId, view: View) -> bool {
+        if id < view.settled {
+            return true;
+        }
         if id >= view.next {
             return false;
         }
@@ -340,19 +360,19 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
         seen.flatten()
     }
 
-    /// Raises the floor when the ring has moved on by an eighth and the map is in use. `tail`: the end of the log now.
-    /// For the purge task.
+    /// Raises the floor when some ids were given out since; while the map is in use, which has to be searched, when
+    /// the ring has moved on by an eighth. `tail`: the end of the log now. For the purge task.
     pub(crate) fn raise_floor(&self, tail: impl FnOnce() -> Lsn) {
-        if self.overflow_len.load(Acquire) == 0 {
-            return;
-        }
+        let ring = 1_u64 << BITS;
+        let step = if self.overflow_len.load(Acquire) == 0 { RAISED_BY.min(ring.div_ceil(8)) } else { ring.div_ceil(8) };
         let mut raised = self.raising.lock();
         let next = self.next.load(Relaxed);
-        if next < *raised + (1_u64 << BITS).div_ceil(8) {
+        if next < *raised + step {
             return;
         }
         *raised = next;
-        let mut active = self.not_over_in_ring(next);
+        let below = self.floor.0.below.load(Relaxed);
+        let mut active = if next - below < ring { self.not_over_since(below, next) } else { self.not_over_in_ring(next) };
         let bound = active.get(OPEN).copied().unwrap_or(next);
         // The bound is closed before the map is searched: a task that enters an id below it after the search finds
         // that out under the shard's mutex.
@@ -372,20 +392,36 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
         self.publish_floor(below, tail(), &active);
     }
 
+    /// The id in the slot of `id`, and its state.
+    fn occupant(&self, id: u64) -> (u64, u64) {
+        let slot = &self.slots[Self::slot_index(id)];
+        loop {
+            let id = slot.id.load(Acquire);
+            let state = slot.state.load(Acquire);
+            if id & BUSY == 0 && slot.id.load(Acquire) == id {
+                return (id, state);
+            }
+            spin_hint();
+        }
+    }
+
+    /// What [`not_over_in_ring`](Self::not_over_in_ring) finds, of the ids since the floor's bound and of its
+    /// exceptions.
+    fn not_over_since(&self, below: u64, next: u64) -> Vec<u64> {
+        let exceptions = self.floor.0.active.iter().map(|a| a.load(Relaxed)).take_while(|&id| id != 0);
+        let open = |id: &u64| {
+            let (occupant, state) = self.occupant(*id);
+            occupant < *id || occupant == *id && state == ACTIVE | *id
+        };
+        exceptions.chain(below.max(self.first.load(Relaxed))..next).filter(open).collect()
+    }
+
     /// Ids before `next`, in order, that are active in the ring or were allocated and not entered in it yet.
     fn not_over_in_ring(&self, next: u64) -> Vec<u64> {
         let (ring, first) = (1_u64 << BITS, self.first.load(Relaxed));
         let mut active = Vec::new();
         for low in 0..ring {
-            let slot = &self.slots[Self::slot_index(low)];
-            let (id, state) = loop {
-                let id = slot.id.load(Acquire);
-                let state = slot.state.load(Acquire);
-                if id & BUSY == 0 && slot.id.load(Acquire) == id {
-                    break (id, state);
-                }
-                spin_hint();
-            };
+            let (id, state) = self.occupant(low);
             if id != 0 && id < next && state == ACTIVE | id {
                 active.push(id);
             }

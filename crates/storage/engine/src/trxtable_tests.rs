@@ -6,7 +6,7 @@ use crate::trxtable::{RING, TrxState, TrxTable, View};
 
 /// A reader to whom no id is too new.
 fn at(lsn: Lsn) -> View {
-    View { at: lsn, next: TrxId(u64::MAX) }
+    View { at: lsn, next: TrxId(u64::MAX), settled: TrxId(0) }
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn owners_takers_and_readers_race() {
 fn the_floor_tells_new_readers_what_an_old_snapshot_keeps_in_the_map() {
     let t = <TrxTable>::new(TrxId(1000));
     let open = t.begin(Lsn(0));
-    let old = View { at: Lsn(100), next: t.next() };
+    let old = t.view(Lsn(100));
     let begun: Vec<TrxId> = (0..2 * RING as u64)
         .map(|i| {
             let id = t.begin(old.at);
@@ -85,7 +85,7 @@ fn the_floor_tells_new_readers_what_an_old_snapshot_keeps_in_the_map() {
         })
         .collect();
     let end = Lsn(200 + 2 * RING as u64);
-    let new = View { at: end, next: t.next() };
+    let new = t.view(end);
     let check = || {
         for (i, &id) in begun.iter().enumerate().step_by(97) {
             assert_eq!(t.state(id), TrxState::Ended(Lsn(200 + i as u64)));
@@ -108,6 +108,32 @@ fn the_floor_tells_new_readers_what_an_old_snapshot_keeps_in_the_map() {
     assert!(!t.visible(open, new) && t.visible(open, at(Lsn(end.0 + 1))));
     t.trim(Lsn(end.0 + 1));
     assert_eq!((t.state(first), t.overflow_len()), (TrxState::Old, 0));
+}
+
+#[test]
+fn a_view_behind_the_floor_is_settled_up_to_the_first_open_transaction() {
+    let t = <TrxTable>::new(TrxId(1000));
+    let ended = |n: u64| {
+        for i in 0..n {
+            let id = t.begin(Lsn(0));
+            t.end(id, Lsn(10 + i));
+        }
+    };
+    ended(300);
+    assert_eq!(t.view(Lsn(5000)).settled, TrxId(0), "no floor yet");
+    t.raise_floor(|| Lsn(500));
+    assert_eq!(t.view(Lsn(499)).settled, TrxId(0), "the floor may hold what ended behind this view");
+    assert_eq!(t.view(Lsn(500)).settled, TrxId(1300));
+    let open = t.begin(Lsn(0));
+    ended(300);
+    t.raise_floor(|| Lsn(600));
+    let view = t.view(Lsn(600));
+    assert_eq!((view.settled, view.next), (open, TrxId(1601)));
+    assert!(t.visible(TrxId(open.0 - 1), view) && !t.visible(open, view) && t.visible(TrxId(open.0 + 1), view));
+    t.end(open, Lsn(700));
+    ended(300);
+    t.raise_floor(|| Lsn(800));
+    assert_eq!(t.view(Lsn(800)).settled, TrxId(1901), "an exception that has ended is none");
 }
 
 #[test]
@@ -175,12 +201,12 @@ fn readers_and_the_floor_race() {
         });
         s.spawn(move || {
             let mut mine = Vec::new();
-            let mut old = View { at: Lsn(1), next: TrxId(1) };
+            let mut old = View { at: Lsn(1), next: TrxId(1), settled: TrxId(0) };
             for turn in 0_u64.. {
                 if stop.load(Acquire) {
                     break;
                 }
-                let new = View { at: Lsn(horizon.load(Acquire)), next: t.next() };
+                let new = t.view(Lsn(horizon.load(Acquire)));
                 if turn % 64 == 0 {
                     old = new;
                 }

@@ -234,7 +234,7 @@ impl Txn {
         if self.snapshot.at.is_zero() {
             let store = &*self.engine.store;
             let at = store.snapshots.open(self.cell, || store.log.horizon());
-            self.snapshot = View { at, next: store.trx.next() };
+            self.snapshot = store.trx.view(at);
         }
         self.snapshot
     }
@@ -784,7 +784,7 @@ pub fn snapshot_of_committed(txn: &mut Txn, least: Lsn) -> Result<Lsn> {
     let store = &*txn.engine.store;
     store.log.wait_complete(least)?;
     let at = store.snapshots.open(txn.cell, || store.log.complete_lsn());
-    txn.snapshot = View { at, next: store.trx.next() };
+    txn.snapshot = store.trx.view(at);
     Ok(at)
 }
 

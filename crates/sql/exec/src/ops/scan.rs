@@ -390,9 +390,25 @@ impl<'p> TreeScan<'p> {
         // Entries that are candidates only: the row decides, and the index covers nothing.
         let verify = scan.must_verify();
         let mut read = 0u64;
+        let rows_only = secondary.is_none()
+            && self.keys.is_none()
+            && self.scan.lock.strength == LockStrength::None
+            && !self.scan.columns.contains(&ROW_ID);
         let outcome = loop {
             if self.is_full(batch) {
                 break Ok(false);
+            }
+            if read > 0 && read.is_multiple_of(256) {
+                cx.check_interrupt()?;
+            }
+            if rows_only {
+                match scan.next_row(cx.txn.get()?) {
+                    Ok(Some(row)) => push_stored(&mut self.reader, &mut self.late, table, (&[], row), batch)?,
+                    Ok(None) => break Ok(true),
+                    Err(error) => break Err(from_engine(error)),
+                }
+                read += 1;
+                continue;
             }
             let entry = match scan.next(cx.txn.get()?) {
                 Ok(Some(entry)) => entry,
@@ -427,9 +443,6 @@ impl<'p> TreeScan<'p> {
             let unlocks = self.scan.lock.strength != LockStrength::None && cx.shared.settings.unlock_unmatched;
             if unlocks && batch.rows > before && !self.last_passes(table, batch, cx)? {
                 scan.unlock_row(cx.txn.get()?);
-            }
-            if read.is_multiple_of(256) {
-                cx.check_interrupt()?;
             }
         };
         cx.counts.examined += read;
@@ -662,7 +675,7 @@ impl<'p> Operator<'p> for TreeScan<'p> {
                 if skipped == rows {
                     break true;
                 }
-                if scan.next(cx.txn.get()?).map_err(from_engine)?.is_none() {
+                if scan.next_row(cx.txn.get()?).map_err(from_engine)?.is_none() {
                     break false;
                 }
                 skipped += 1;

@@ -164,11 +164,14 @@ fn send_range<'p>(
     let Some(mut open) = scan.open.take() else { return Ok(()) };
     let verify = open.must_verify();
     let mut read = 0u64;
-    while let Some(entry) = open.next(cx.txn.get()?).map_err(from_engine)? {
-        read += 1;
+    loop {
         match secondary {
-            None => to.row(table, entry.value, cx)?,
+            None => match open.next_row(cx.txn.get()?).map_err(from_engine)? {
+                Some(row) => to.row(table, row, cx)?,
+                None => break,
+            },
             Some(index) => {
+                let Some(entry) = open.next(cx.txn.get()?).map_err(from_engine)? else { break };
                 let (_, row_key) = table.split_index_key(index, entry.key)?;
                 let made_by = verify.then(|| (index, entry.key.to_vec()));
                 let reader = &mut scan.reader;
@@ -177,6 +180,7 @@ fn send_range<'p>(
                 }
             }
         }
+        read += 1;
         if read.is_multiple_of(LOOK) {
             cx.check_interrupt()?;
         }
