@@ -11,8 +11,8 @@ use std::collections::HashMap;
 
 use crate::open::{Files, Running};
 use crate::options::Isolation;
-use crate::recovery::{RecoveryStatus, RecoveryStep};
 use crate::range::bounds;
+use crate::recovery::{RecoveryStatus, RecoveryStep};
 use crate::snapshot::SHARED;
 use crate::store::Store;
 use crate::undo::stream::{UNDO_OWNER, corrupt};

@@ -364,7 +364,8 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
     /// the ring has moved on by an eighth. `tail`: the end of the log now. For the purge task.
     pub(crate) fn raise_floor(&self, tail: impl FnOnce() -> Lsn) {
         let ring = 1_u64 << BITS;
-        let step = if self.overflow_len.load(Acquire) == 0 { RAISED_BY.min(ring.div_ceil(8)) } else { ring.div_ceil(8) };
+        let step =
+            if self.overflow_len.load(Acquire) == 0 { RAISED_BY.min(ring.div_ceil(8)) } else { ring.div_ceil(8) };
         let mut raised = self.raising.lock();
         let next = self.next.load(Relaxed);
         if next < *raised + step {
@@ -372,7 +373,8 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
         }
         *raised = next;
         let below = self.floor.0.below.load(Relaxed);
-        let mut active = if next - below < ring { self.not_over_since(below, next) } else { self.not_over_in_ring(next) };
+        let mut active =
+            if next - below < ring { self.not_over_since(below, next) } else { self.not_over_in_ring(next) };
         let bound = active.get(OPEN).copied().unwrap_or(next);
         // The bound is closed before the map is searched: a task that enters an id below it after the search finds
         // that out under the shard's mutex.
