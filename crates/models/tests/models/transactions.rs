@@ -75,7 +75,7 @@ fn floor() {
     };
     let taker = [taker(), taker()];
     table.raise_floor(|| END);
-    let view = View { at: END, next: TrxId(u64::MAX) };
+    let view = View { at: END, next: TrxId(u64::MAX), settled: TrxId(0) };
     assert!(!table.visible(first, view), "the floor passed an active transaction");
     for id in taker.map(|t| t.join().unwrap()) {
         assert!(!table.visible(id, view), "the floor passed {id}, which was about to begin");
