@@ -44,7 +44,7 @@ pub use serve::{
     Addr, Conn, Factory, Listener, ListenerOptions, Next, Panicked, Peer, Ready, Service, ThreadHandling, Transport,
     remember_panics,
 };
-pub use spawn::{JoinHandle, spawn, spawn_beside, spawn_local};
+pub use spawn::{JoinHandle, spawn, spawn_beside, spawn_local, workers_beside};
 pub use stack::{LastWord, last_words_to, remaining_stack};
 pub use task::{
     Hurry, Interrupt, InterruptMask, TaskContext, Unpark, Waker, context, hurries, hurry, interrupted, interruption,
@@ -52,5 +52,5 @@ pub use task::{
 };
 pub use threads::{ThreadInfo, start_thread, threads};
 pub use time::{WallTime, now_ns, random_u64, sleep};
-pub use together::together;
+pub use together::{beside, together};
 pub use worker::{IoMode, RecvMode, SendMode, WorkerOptions, Workers};

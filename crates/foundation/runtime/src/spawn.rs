@@ -162,6 +162,12 @@ pub fn spawn_beside<T: Send + 'static>(
     }
 }
 
+/// Workers that tasks [beside](spawn_beside) the current one may run on, its own among them; 1 outside of a worker's
+/// fibers.
+pub fn workers_beside() -> usize {
+    crate::worker::current_shared().map_or(1, |own| own.team_len())
+}
+
 impl Workers {
     /// Runs a closure on a fiber of some worker. For tests and background work that waits for much I/O.
     pub fn run<T: Send + 'static>(&self, f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {

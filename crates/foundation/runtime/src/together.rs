@@ -19,20 +19,30 @@ pub fn together<T: Send>(tasks: usize, why: Wait, f: impl Fn(usize) -> T + Sync)
         let value = f(n);
         *values[n].lock() = Some(value);
     };
-    let borrowed: &(dyn Fn(usize) + Sync) = &run;
+    beside(tasks.saturating_sub(1), why, |n| run(n + 1), || run(0));
+    values.into_iter().filter_map(Mutex::into_inner).collect()
+}
+
+/// Runs `own` in the current task, and `helper` in so many others beside it, each with its number from 0. Returns when
+/// all have ended: `own` has to see to that the helpers do. Otherwise as [`together`].
+///
+/// # Panics
+/// When a task panicked, with its panic, after all have ended.
+pub fn beside<T>(helpers: usize, why: Wait, helper: impl Fn(usize) + Sync, own: impl FnOnce() -> T) -> T {
+    let borrowed: &(dyn Fn(usize) + Sync) = &helper;
     // SAFETY: only the lifetime becomes longer. The tasks that are given the reference are all joined below, before
-    // `run` and what it borrows go; until then nothing leaves this function, as panics are caught. A task that could
+    // `helper` and what it borrows go; until then nothing leaves this function, as panics are caught. A task that could
     // not be started has dropped the reference unused.
     let lasting: &'static (dyn Fn(usize) + Sync) = unsafe { std::mem::transmute(borrowed) };
-    let mut others = Vec::with_capacity(tasks.saturating_sub(1));
+    let mut others = Vec::with_capacity(helpers);
     let own = catch_unwind(AssertUnwindSafe(|| {
-        for n in 1..tasks {
-            others.push(spawn_beside(n, "part", move || lasting(n)));
+        for n in 0..helpers {
+            others.push(spawn_beside(n + 1, "part", move || lasting(n)));
         }
-        run(0);
+        own()
     }));
     let to_end = match &own {
-        Ok(()) => (!others.iter().all(|task| task.wait(why))).then(|| interruption().unwrap_or(Interrupt::Query)),
+        Ok(_) => (!others.iter().all(|task| task.wait(why))).then(|| interruption().unwrap_or(Interrupt::Query)),
         Err(_) => Some(Interrupt::Query),
     };
     if let Some(why) = to_end {
@@ -41,10 +51,7 @@ pub fn together<T: Send>(tasks: usize, why: Wait, f: impl Fn(usize) -> T + Sync)
     let mut outcome = own;
     for task in others {
         let ended = task.join();
-        outcome = outcome.and(ended);
+        outcome = outcome.and_then(|value| ended.map(|()| value));
     }
-    if let Err(panic) = outcome {
-        resume_unwind(panic);
-    }
-    values.into_iter().filter_map(Mutex::into_inner).collect()
+    outcome.unwrap_or_else(|panic| resume_unwind(panic))
 }

@@ -5,7 +5,7 @@ use gannet_schema::Column;
 use gannet_types::room::Room;
 use gannet_types::{
     Date, Decimal, ErrorCode, Result, SqlMode, SqlType, TimeZone, TypeId, Value, ValueRef, Warnings,
-    convert::{self, Context, StoreTarget},
+    convert::{self, Context, StoreTarget, Stored},
 };
 
 /// CAST.
@@ -46,6 +46,21 @@ pub(crate) fn store(value: ValueRef<'_>, table: &str, column: &Column, row: u64,
     match convert::store_plain(value, &column.ty) {
         Some(value) => Ok(value),
         None => store_other(value, table, column, row, cx),
+    }
+}
+
+/// The same, copying nothing that goes in as it is.
+#[inline]
+pub(crate) fn store_ref<'v>(
+    value: ValueRef<'v>,
+    table: &str,
+    column: &Column,
+    row: u64,
+    cx: &mut Cx<'_, '_>,
+) -> Result<Stored<'v>> {
+    match convert::store_same(value, &column.ty) {
+        Some(value) => Ok(Stored::Same(value)),
+        None => store_other(value, table, column, row, cx).map(Stored::Changed),
     }
 }
 

@@ -5,7 +5,7 @@
 //! the order in which one task alone would come to them. So are their results, their warnings, and their errors: the
 //! statement gives what it would give by itself.
 
-use crate::context::{Counts, Cx, Rest, Session};
+use crate::context::{Counts, Cx, Registers, Rest, Session, Shared};
 use crate::refused::Refused;
 use crate::spill::SessionSpace;
 use gannet_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -48,12 +48,52 @@ pub(crate) fn stands_alone(expr: &Expr) -> bool {
 }
 
 /// What a piece has left.
-struct Done<T> {
-    value: Result<T>,
-    warnings: Warnings,
+pub(crate) struct Done<T> {
+    pub(crate) value: T,
+    pub(crate) warnings: Warnings,
     counts: Counts,
     /// It asked for the session.
-    asked: bool,
+    pub(crate) asked: bool,
+}
+
+/// What tasks take from that of the statement.
+pub(crate) struct Origin<'a, 'p> {
+    shared: &'a Shared<'a, 'p>,
+    registers: Registers,
+    empty: Warnings,
+    space: Option<Arc<SessionSpace>>,
+    strict: bool,
+    ignore: bool,
+    /// Bytes for each.
+    memory: usize,
+}
+
+impl<'a, 'p> Origin<'a, 'p> {
+    /// For so many tasks.
+    pub(crate) fn of(cx: &Cx<'a, 'p>, tasks: usize) -> Origin<'a, 'p> {
+        Origin {
+            shared: cx.shared,
+            registers: cx.registers.clone(),
+            empty: cx.warnings.like(),
+            space: cx.session.temp_space(),
+            strict: cx.strict,
+            ignore: cx.ignore,
+            memory: cx.shared.settings.memory_limit / tasks,
+        }
+    }
+
+    /// Runs `f` as one of them.
+    pub(crate) fn task<T>(&self, f: impl FnOnce(&mut Cx<'_, 'p>) -> T) -> Done<T> {
+        let mut session = Alone { space: self.space.clone(), asked: AtomicBool::new(false) };
+        let mut warnings = self.empty.like();
+        let mut cx = Cx::task(self.shared, &mut session, &mut warnings, self.registers.clone(), self.memory);
+        (cx.strict, cx.ignore) = (self.strict, self.ignore);
+        let value = f(&mut cx);
+        let counts = cx.counts;
+        drop(cx);
+        let asked = session.asked.load(Relaxed);
+        Done { value, warnings, counts, asked }
+    }
 }
 
 /// Runs pieces `0..pieces` with so many tasks, of which the current one is the first; a task that has finished a piece
@@ -68,26 +108,17 @@ pub(crate) fn share_out<'p, T: Send>(
     run: impl Fn(usize, &mut Cx<'_, 'p>) -> Result<T> + Sync,
 ) -> Result<Option<Vec<T>>> {
     let tasks = tasks.min(pieces).max(1);
-    let (shared, registers, empty, space) = (cx.shared, &cx.registers, cx.warnings.like(), cx.session.temp_space());
-    let (strict, ignore) = (cx.strict, cx.ignore);
+    let (shared, origin) = (cx.shared, Origin::of(cx, tasks));
     let told = shared.told();
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let piece = |number: usize| {
-        let mut session = Alone { space: space.clone(), asked: AtomicBool::new(false) };
-        let mut warnings = empty.like();
-        let memory = shared.settings.memory_limit / tasks;
-        let mut cx = Cx::task(shared, &mut session, &mut warnings, registers.clone(), memory);
-        (cx.strict, cx.ignore) = (strict, ignore);
-        let value = run(number, &mut cx);
-        let counts = cx.counts;
-        drop(cx);
-        let asked = session.asked.load(Relaxed);
-        if value.is_err() || asked {
+        let done = origin.task(|cx| run(number, cx));
+        if done.value.is_err() || done.asked {
             stop.store(true, Relaxed);
         }
-        Done { value, warnings, counts, asked }
+        done
     };
-    let mut done: Vec<(usize, Done<T>)> = gannet_runtime::together(tasks, Wait::Parallel, |_| {
+    let mut done: Vec<(usize, Done<Result<T>>)> = gannet_runtime::together(tasks, Wait::Parallel, |_| {
         let take = || Some(next.fetch_add(1, Relaxed)).filter(|n| *n < pieces && !stop.load(Relaxed));
         std::iter::from_fn(take).map(|n| (n, piece(n))).collect::<Vec<_>>()
     })

@@ -164,6 +164,11 @@ impl WorkerShared {
         team[(place + turn) % team.len()].upgrade()
     }
 
+    /// Workers of its set.
+    pub(crate) fn team_len(&self) -> usize {
+        self.team.get().map_or(1, |(team, _)| team.len())
+    }
+
     /// Takes no more messages, unless there are some to be read.
     fn close(&self) -> bool {
         let mut inbox = self.inbox.lock();

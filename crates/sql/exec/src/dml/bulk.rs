@@ -145,17 +145,39 @@ impl<'p> Bulk<'p> {
     }
 
     pub(super) fn row(&mut self, values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<()> {
-        codec::new_row_key(self.table, values, cx.txn.get()?, &mut self.key)?;
-        self.payload.clear();
-        codec::encode_row(self.table, values, &mut self.payload)?;
+        let (mut key, mut payload) = (std::mem::take(&mut self.key), std::mem::take(&mut self.payload));
+        codec::new_row_key(self.table, values, cx.txn.get()?, &mut key)?;
+        payload.clear();
+        codec::encode_row(self.table, values, &mut payload)?;
+        self.put(&key, &payload, cx)?;
+        (self.key, self.payload) = (key, payload);
+        // Rows that may be inserted once more are told of when they are there.
+        if self.again.is_some() { Ok(()) } else { tell(self.table, Images::insert(values), cx) }
+    }
+
+    /// As [`Bulk::row`], of a row that is encoded, with its key where it has one.
+    pub(super) fn made(&mut self, (key, payload): (&[u8], &[u8]), cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if self.table.has_hidden_key() {
+            let mut key = std::mem::take(&mut self.key);
+            codec::new_row_key(self.table, &[], cx.txn.get()?, &mut key)?;
+            self.put(&key, payload, cx)?;
+            self.key = key;
+        } else {
+            self.put(key, payload, cx)?;
+        }
+        if self.again.is_some() || cx.changes.is_none() {
+            return Ok(());
+        }
+        tell(self.table, Images::insert(RowRef::Stored(self.table.layout(), payload)), cx)
+    }
+
+    fn put(&mut self, key: &[u8], payload: &[u8], cx: &Cx<'_, 'p>) -> Result<()> {
         if let Some(again) = &mut self.again {
-            let item = Item { key: &self.rows.to_be_bytes(), unique: 0, value: &self.payload };
+            let item = Item { key: &self.rows.to_be_bytes(), unique: 0, value: payload };
             again.kept.push(item).map_err(from_engine)?;
         }
         self.rows += 1;
-        self.load.row(&self.key, &self.payload).map_err(|e| refused(e, self.table, cx))?;
-        // Rows that may be inserted once more are told of when they are there.
-        if self.again.is_some() { Ok(()) } else { tell(self.table, Images::insert(values), cx) }
+        self.load.row(key, payload).map_err(|e| refused(e, self.table, cx))
     }
 
     /// Error 1062 when two rows have one key; with IGNORE the rows.

@@ -3,7 +3,11 @@
 //! A line's fields go to columns and user variables in order. Then SET assigns values from both; columns that are in
 //! neither get their defaults. A missing field leaves its column empty with warning 1261, a surplus field is dropped
 //! with 1262, NULL in a NOT NULL column is its type's zero with 1263: all three are errors in strict mode. Rows are
-//! read one at a time.
+//! read one at a time, or, where they are built into trees and need nothing of the statement, ahead of their turn by
+//! several tasks (`ahead.rs`).
+
+mod ahead;
+mod plain;
 
 use super::insert::{Run, way};
 use super::{Affected, defaults};
@@ -31,6 +35,11 @@ pub struct Load<'a> {
 }
 
 impl Load<'_> {
+    /// Bytes that a line's fields may have.
+    fn limit(&self, cx: &Cx<'_, '_>) -> usize {
+        usize::try_from(cx.shared.settings.max_allowed_packet).unwrap_or(usize::MAX)
+    }
+
     /// Widths of the fields in the fixed format. Errors 1084, 1409.
     fn widths(&self, table: &Table) -> Result<Vec<usize>> {
         let width = |f: &LoadField| match f {
@@ -67,7 +76,7 @@ pub fn load<'p>(load: &Load<'_>, input: &mut dyn Input, cx: &mut Cx<'_, 'p>) -> 
     let (insert, table) = target(plan)?;
     cx.ignore = insert.ignore;
     cx.strict = cx.shared.settings.sql_mode.is_strict() && !cx.ignore;
-    let limit = usize::try_from(cx.shared.settings.max_allowed_packet).unwrap_or(usize::MAX);
+    let limit = load.limit(cx);
     let mut reader = Reader::new(load.format, input, limit);
     let mut run = Run::new(insert, table, 1, cx);
     for _ in 0..load.skip_lines {
@@ -76,8 +85,13 @@ pub fn load<'p>(load: &Load<'_>, input: &mut dyn Input, cx: &mut Cx<'_, 'p>) -> 
         }
     }
     way::await_rows(&mut run, true, cx)?;
-    let outcome = each_line(load, &mut reader, &mut run, (insert, table), cx);
-    way::ended(&mut run, outcome, cx)?;
+    let plain = plain::Plain::new(load, (insert, table), limit, cx);
+    let mut outcome = each_line(load, &mut reader, &mut run, (insert, table), plain.is_some(), cx);
+    if let (Ok(Ended::Built), Some(plain)) = (&outcome, plain) {
+        let rest = reader.into_rest();
+        outcome = ahead::lines(load, &plain, rest, &mut run, (insert, table), cx).map(|()| Ended::Over);
+    }
+    way::ended(&mut run, outcome.map(drop), cx)?;
     let (records, rows) = (run.records(), run.affected());
     let (deleted, skipped) = if insert.replace { (run.duplicates(), 0) } else { (0, records.saturating_sub(rows)) };
     let warnings = cx.warnings.total();
@@ -85,13 +99,23 @@ pub fn load<'p>(load: &Load<'_>, input: &mut dyn Input, cx: &mut Cx<'_, 'p>) -> 
     Ok(Affected { info, ..run.finish(cx) })
 }
 
+/// Why no more lines were put in.
+enum Ended {
+    /// There are none.
+    Over,
+    /// Rows are built into trees from now on. The reader is where a line begins.
+    Built,
+}
+
+/// Puts lines in; `leaves`: only until rows are built into trees.
 fn each_line<'p>(
     load: &Load<'_>,
     reader: &mut Reader<'_>,
     run: &mut Run<'p>,
     (insert, table): (&'p Insert, &'p Table),
+    leaves: bool,
     cx: &mut Cx<'_, 'p>,
-) -> Result<()> {
+) -> Result<Ended> {
     let widths = if load.format.is_fixed() { Some(load.widths(table)?) } else { None };
     loop {
         let mut row: Vec<Option<Value>> = vec![None; table.columns.len()];
@@ -113,8 +137,11 @@ fn each_line<'p>(
             break;
         }
         cx.check_interrupt()?;
+        if leaves && run.is_built() {
+            return Ok(Ended::Built);
+        }
     }
-    Ok(())
+    Ok(Ended::Over)
 }
 
 /// SET: the columns behind those of the fields, with their values.
@@ -152,7 +179,7 @@ fn row_of(
         }
         ended |= field == Field::End;
         let value = match field {
-            Field::Text => Some(text(reader.field(), load.collation, target, cx)?),
+            Field::Text => Some(text(reader.field(), load.collation, column(target, cx)?)),
             Field::Null => Some(ValueRef::Null),
             Field::End => None,
         };
@@ -181,7 +208,7 @@ fn fixed_row(
         let (field, left) = rest.split_at((*width).min(rest.len()));
         let value = match rest.is_empty() {
             true => None,
-            false => Some(text(field.trim_ascii_end(), load.collation, target, cx)?),
+            false => Some(text(field.trim_ascii_end(), load.collation, column(target, cx)?)),
         };
         rest = left;
         assign(target, value, row, number, cx)?;
@@ -189,22 +216,27 @@ fn fixed_row(
     Ok(true)
 }
 
-/// A field's text for a target. Bytes that are none in the file's character set go on as bytes, for the column to
-/// complain of; a column of another character set complains when it converts them.
-fn text<'f>(field: &'f [u8], collation: CollationId, target: &LoadField, cx: &Cx<'_, '_>) -> Result<ValueRef<'f>> {
+/// A field's text for a column, or for a variable. Bytes that are none in the file's character set go on as bytes, for
+/// the column to complain of; a column of another character set complains when it converts them.
+fn text<'f>(field: &'f [u8], collation: CollationId, column: Option<&Column>) -> ValueRef<'f> {
     let charset = collation.charset();
-    let valid = charset.is_valid(field) || converts(target, charset, cx)?;
-    Ok(ValueRef::Str(field, if valid { collation } else { CollationId::BINARY }))
+    let valid = charset.is_valid(field) || column.is_some_and(|column| converts(column, charset));
+    ValueRef::Str(field, if valid { collation } else { CollationId::BINARY })
 }
 
-/// The target is a column of texts in another character set.
-fn converts(target: &LoadField, from: Charset, cx: &Cx<'_, '_>) -> Result<bool> {
-    let LoadField::Column(ordinal) = target else { return Ok(false) };
-    let (_, table) = self::target(cx.shared.plan)?;
-    let ty = &table.columns[*ordinal as usize].ty;
+/// The column is one of texts in another character set.
+fn converts(column: &Column, from: Charset) -> bool {
+    let ty = &column.ty;
     let to = ty.collation.charset();
     let text = ty.is_text() || matches!(ty.id, TypeId::Enum | TypeId::Set);
-    Ok(text && to != from && to != Charset::Binary)
+    text && to != from && to != Charset::Binary
+}
+
+/// The column that a field goes to.
+fn column<'p>(target: &LoadField, cx: &Cx<'_, 'p>) -> Result<Option<&'p Column>> {
+    let LoadField::Column(ordinal) = target else { return Ok(None) };
+    let plan = cx.shared.plan;
+    Ok(Some(&self::target(plan)?.1.columns[*ordinal as usize]))
 }
 
 fn assign(

@@ -82,6 +82,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// What is left, at the begin of a line: what has been read already, the rest, and whether that is at its end.
+    pub(crate) fn into_rest(mut self) -> (Vec<u8>, &'a mut dyn Input, bool) {
+        (self.buffer.split_off(self.at), self.input, self.exhausted)
+    }
+
     /// Bytes of the last field.
     pub fn field(&self) -> &[u8] {
         &self.field
@@ -218,16 +223,7 @@ impl<'a> Reader<'a> {
 
     /// What the byte after an escape stands for; `None`: the escape was the last byte of the input.
     fn escaped(&mut self) -> Result<Option<u8>> {
-        let Some(byte) = self.next_byte()? else { return Ok(None) };
-        Ok(Some(match byte {
-            b'0' => 0,
-            b'b' => 8,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            b'Z' => 26,
-            other => other,
-        }))
+        Ok(self.next_byte()?.map(unescaped))
     }
 
     fn plain(&mut self) -> Result<Field> {
@@ -390,6 +386,19 @@ impl<'a> Reader<'a> {
             }
             self.line_cut = true;
         }
+    }
+}
+
+/// What a byte after an escape stands for.
+pub(crate) fn unescaped(byte: u8) -> u8 {
+    match byte {
+        b'0' => 0,
+        b'b' => 8,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'Z' => 26,
+        other => other,
     }
 }
 

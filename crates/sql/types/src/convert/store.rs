@@ -56,18 +56,73 @@ pub fn store(v: ValueRef<'_>, ty: &SqlType, at: StoreTarget<'_>, cx: &mut Contex
 /// A value that goes into its column without a second look, which most that are loaded do; `None`: [`store`] decides.
 #[inline]
 pub fn store_plain(v: ValueRef<'_>, ty: &SqlType) -> Option<Value> {
+    match v {
+        ValueRef::Str(text, _) if text.len() > SHORT => None,
+        _ => store_same(v, ty).map(|v| v.to_owned()),
+    }
+}
+
+/// The same, copying nothing.
+#[inline]
+pub fn store_same<'v>(v: ValueRef<'v>, ty: &SqlType) -> Option<ValueRef<'v>> {
     match (ty.id, v) {
-        (TypeId::Int, ValueRef::Int(n)) if !ty.unsigned && i32::try_from(n).is_ok() => Some(Value::Int(n)),
-        (TypeId::BigInt, ValueRef::Int(n)) if !ty.unsigned => Some(Value::Int(n)),
-        (TypeId::Int | TypeId::BigInt, ValueRef::Str(text, from)) if !ty.unsigned && !from.charset().is_wide() => {
-            let n = digits(text)?;
-            (ty.id == TypeId::BigInt || i32::try_from(n).is_ok()).then_some(Value::Int(n))
+        (TypeId::Int, ValueRef::Int(n)) if !ty.unsigned && i32::try_from(n).is_ok() => Some(ValueRef::Int(n)),
+        (TypeId::BigInt, ValueRef::Int(n)) if !ty.unsigned => Some(ValueRef::Int(n)),
+        (id, ValueRef::Str(text, from)) if id.is_string() => {
+            fits(text, from, ty).then_some(ValueRef::Str(text, ty.collation))
         }
-        (id, ValueRef::Str(text, from)) if id.is_string() && text.len() <= SHORT && fits(text, from, ty) => {
-            Some(Value::Str(text.into(), ty.collation))
+        (id, ValueRef::Str(text, from)) if id.is_integer() && !from.charset().is_wide() => {
+            let n = digits(text)?;
+            let bits = integer_bits(id);
+            match ty.unsigned {
+                true => (n >= 0 && (bits == 64 || n >> bits == 0)).then_some(ValueRef::UInt(n as u64)),
+                false => (bits == 64 || n >> (bits - 1) == n >> 63).then_some(ValueRef::Int(n)),
+            }
+        }
+        (TypeId::Date, ValueRef::Str(text, from)) if !from.charset().is_wide() => day(text).map(ValueRef::Date),
+        (TypeId::DateTime, ValueRef::Str(text, from)) if !from.charset().is_wide() => {
+            let (date, time) = text.split_at_checked(DAY)?;
+            let (date, [hour, minute, second]) = (day(date)?, clock(time)?);
+            let at = DateTime::new(date.year(), date.month(), date.day(), hour, minute, second, 0);
+            Some(ValueRef::DateTime(at, ty.scale))
         }
         _ => None,
     }
+}
+
+fn integer_bits(id: TypeId) -> u32 {
+    match id {
+        TypeId::TinyInt => 8,
+        TypeId::SmallInt => 16,
+        TypeId::MediumInt => 24,
+        TypeId::Int => 32,
+        _ => 64,
+    }
+}
+
+/// Bytes of `YYYY-MM-DD`.
+const DAY: usize = 10;
+
+/// A number of as many digits.
+#[inline]
+fn number(digits: &[u8]) -> Option<u32> {
+    digits.iter().try_fold(0, |n, b| b.is_ascii_digit().then(|| n * 10 + u32::from(b - b'0')))
+}
+
+/// `YYYY-MM-DD`, of a day that every month has: no mode minds it.
+#[inline]
+fn day(text: &[u8]) -> Option<Date> {
+    let &[a, b, c, d, b'-', e, f, b'-', g, h] = text else { return None };
+    let (year, month, day) = (number(&[a, b, c, d])?, number(&[e, f])?, number(&[g, h])?);
+    (year > 0 && (1..=12).contains(&month) && (1..=28).contains(&day)).then(|| Date::new(year, month, day))
+}
+
+/// ` HH:MM:SS`
+#[inline]
+fn clock(text: &[u8]) -> Option<[u32; 3]> {
+    let &[b' ', a, b, b':', c, d, b':', e, f] = text else { return None };
+    let (hour, minute, second) = (number(&[a, b])?, number(&[c, d])?, number(&[e, f])?);
+    (hour < 24 && minute < 60 && second < 60).then_some([hour, minute, second])
 }
 
 /// Bytes of a text that is copied without asking whether there is room.
