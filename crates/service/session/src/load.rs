@@ -14,7 +14,7 @@ use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, sql_err};
 
 /// Bytes read from a file at a time.
-const CHUNK: usize = 64 * 1024;
+const CHUNK: usize = 256 << 10;
 
 /// A file of the server's.
 struct ServerFile {

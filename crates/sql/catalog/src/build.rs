@@ -2,7 +2,7 @@
 //! them, then each tree is made bottom-up from its entries in order (`engine::Fill`).
 
 use crate::error::{CatalogError, CatalogResult};
-use crate::fill::{self, Fault, Filling};
+use crate::fill::{self, Fault, Filling, Of};
 use crate::trees::StoredTable;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -12,6 +12,7 @@ use gannet_engine::{
 use gannet_runtime::Wait;
 use gannet_schema::Table;
 use gannet_text::Splitter;
+use gannet_types::row::RowLayout;
 use gannet_types::{ErrorCode, SqlError, ValueRef, sql_err};
 
 /// Rows below which one task builds; fewer where tests are to meet the other way.
@@ -28,6 +29,25 @@ const AT_ONCE: usize = 16;
 pub(crate) fn check_interrupt() -> CatalogResult<()> {
     gannet_runtime::yield_if_due();
     if gannet_runtime::interrupted() { Err(sql_err!(QueryInterrupted).into()) } else { Ok(()) }
+}
+
+/// Values of a row that an index is over.
+struct RowValues<'r> {
+    layout: &'r RowLayout,
+    row: &'r [u8],
+    columns: &'r [usize],
+    /// Of the first columns.
+    values: [ValueRef<'r>; AT_ONCE],
+}
+
+impl<'r> RowValues<'r> {
+    #[inline]
+    fn get(&self, column: usize) -> ValueRef<'r> {
+        match self.columns.iter().take(AT_ONCE).position(|c| *c == column) {
+            Some(i) => self.values[i],
+            None => self.layout.get(self.row, column).unwrap_or(ValueRef::Null),
+        }
+    }
 }
 
 /// Makes the entries of an index from rows as they are stored.
@@ -52,29 +72,51 @@ impl EntryMaker<'_> {
         (key, carried): (&mut Vec<u8>, &mut Vec<u8>),
         put: &mut dyn FnMut(Item<'_>) -> CatalogResult<()>,
     ) -> CatalogResult<()> {
+        let values = self.values(row)?;
+        let value = |column: usize| values.get(column);
+        if !self.is_ordered() {
+            let mut each = |key: &[u8], unique: usize, value: &[u8]| put(Item { key, unique, value });
+            return self.table.entries(self.position, value, row_key, &mut each);
+        }
         key.clear();
         carried.clear();
-        let layout = self.table.layout();
-        let mut values = [ValueRef::Null; AT_ONCE];
-        // A damaged row is found here, once; afterwards its columns can be read.
+        self.table.index_carried(self.position, value, carried)?;
+        let unique = self.key(&values, row_key, key)?;
+        put(Item { key, unique, value: carried })
+    }
+
+    /// Gives a sorter the one entry that a row has in an ordered index. `carried` is a buffer.
+    #[inline]
+    fn entry(&self, (row_key, row): (&[u8], &[u8]), carried: &mut Vec<u8>, to: &mut Sorter) -> CatalogResult<()> {
+        let values = self.values(row)?;
+        carried.clear();
+        self.table.index_carried(self.position, |column| values.get(column), carried)?;
+        to.push_key(carried, |key| self.key(&values, row_key, key))
+    }
+
+    fn is_ordered(&self) -> bool {
+        self.table.indexes[self.position].is_ordered()
+    }
+
+    /// Appends the entry's key: how much of it is unique.
+    #[inline]
+    fn key(&self, values: &RowValues<'_>, row_key: &[u8], key: &mut Vec<u8>) -> CatalogResult<usize> {
+        let made = self.table.index_key(self.position, |column| values.get(column), row_key, key)?;
+        let unique = self.table.indexes[self.position].unique() && !made.has_null;
+        Ok(if unique { made.prefix_len } else { 0 })
+    }
+
+    /// The values of a row. A damaged one is found here, once; afterwards its columns can be read.
+    #[inline]
+    fn values<'r>(&'r self, row: &'r [u8]) -> CatalogResult<RowValues<'r>> {
+        let (layout, mut values) = (self.table.layout(), [ValueRef::Null; AT_ONCE]);
         for (i, column) in self.columns.iter().enumerate() {
             let value = layout.get(row, *column).map_err(SqlError::from)?;
             if let Some(place) = values.get_mut(i) {
                 *place = value;
             }
         }
-        let value = |column: usize| match self.columns.iter().take(AT_ONCE).position(|c| *c == column) {
-            Some(i) => values[i],
-            None => layout.get(row, column).unwrap_or(ValueRef::Null),
-        };
-        if !self.table.indexes[self.position].is_ordered() {
-            let mut each = |key: &[u8], unique: usize, value: &[u8]| put(Item { key, unique, value });
-            return self.table.entries(self.position, value, row_key, &mut each);
-        }
-        let made = self.table.index_key(self.position, value, row_key, key)?;
-        self.table.index_carried(self.position, value, carried)?;
-        let unique = self.table.indexes[self.position].unique() && !made.has_null;
-        put(Item { key, unique: if unique { made.prefix_len } else { 0 }, value: carried })
+        Ok(RowValues { layout, row, columns: &self.columns, values })
     }
 
     /// Takes the texts of a row apart, which a full-text index is over.
@@ -110,6 +152,9 @@ impl<'t> Sorting<'t> {
     fn row(&mut self, row: (&[u8], &[u8]), (key, carried): (&mut Vec<u8>, &mut Vec<u8>)) -> CatalogResult<()> {
         let sorter = &mut self.sorter;
         let Some(words) = &mut self.words else {
+            if self.maker.is_ordered() {
+                return self.maker.entry(row, carried, sorter);
+            }
             return self.maker.entries(row, (key, carried), &mut |item| Ok(sorter.push(item)?));
         };
         let known = words.words() as u32;
@@ -160,6 +205,7 @@ pub(crate) fn build_indexes(
     let fills = fills(txn, table, positions)?;
     fill_indexes(fills.into_iter().zip(of_index).collect(), tasks, txn).map_err(|fault| match fault {
         Fault::Engine(e) => e.into(),
+        Fault::DuplicateRow(_) => SqlError::internal("a row among the entries of an index").into(),
         Fault::Duplicate(position, key) => match duplicate(reader, table, position, &key) {
             Ok(error) => error.into(),
             Err(error) => error,
@@ -176,12 +222,12 @@ fn fills(txn: &mut Txn, table: &Table, positions: &[usize]) -> CatalogResult<Vec
 fn fill_indexes(work: Vec<(Filling, Vec<Sorter>)>, tasks: usize, txn: &mut Txn) -> Result<(), Fault> {
     let work: Vec<Mutex<Option<(Filling, Vec<Sorter>)>>> = work.into_iter().map(|w| Mutex::new(Some(w))).collect();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let two = tasks > work.len();
+    let tasks_each = (tasks / work.len().max(1)).max(1);
     let built = gannet_runtime::together(tasks.min(work.len()).max(1), Wait::Parallel, |_| {
         let mut filled = Vec::new();
         while let Some(work) = work.get(next.fetch_add(1, Relaxed)).filter(|_| !failed.load(Relaxed)) {
-            let Some((filling, sorters)) = work.lock().take() else { continue };
-            match fill::fill(sorters, filling, two) {
+            let Some(((position, tree), sorters)) = work.lock().take() else { continue };
+            match fill::fill(sorters, tree, Of::Index(position), tasks_each) {
                 Ok(one) => filled.push(one),
                 Err(fault) => {
                     failed.store(true, Relaxed);
@@ -279,20 +325,22 @@ impl<'t> Load<'t> {
 
     /// Completes the trees, those of indexes by so many tasks.
     pub fn finish(self, txn: &mut Txn, tasks: usize) -> Result<(), NotLoaded> {
-        let Load { table, sorters, indexes, mut rows, unordered, .. } = self;
-        if let Some(sorter) = unordered {
-            let mut merge = Sorter::merge(vec![sorter])?;
-            while let Some(item) = merge.next()? {
-                if !rows.row(item.key, item.value)? {
-                    return Err(NotLoaded::Duplicate(item.value.to_vec()));
-                }
-            }
-        }
-        rows.finish()?.attach(txn)?;
+        let Load { table, sorters, indexes, rows, unordered, .. } = self;
+        let filled = match unordered {
+            None => rows.finish()?,
+            Some(sorter) => match fill::fill(vec![sorter], rows, Of::Rows, tasks) {
+                Ok(filled) => filled,
+                Err(Fault::DuplicateRow(row)) => return Err(NotLoaded::Duplicate(row)),
+                Err(Fault::Engine(e)) => return Err(e.into()),
+                Err(Fault::Duplicate(..)) => return Err(SqlError::internal("an entry among rows").into()),
+            },
+        };
+        filled.attach(txn)?;
         let work = indexes.into_iter().zip(sorters.into_iter().map(|s| vec![s.sorter])).collect();
         match fill_indexes(work, tasks, txn) {
             Ok(()) => Ok(()),
             Err(Fault::Engine(e)) => Err(e.into()),
+            Err(Fault::DuplicateRow(_)) => Err(SqlError::internal("a row among the entries of an index").into()),
             Err(Fault::Duplicate(position, key)) => {
                 let reader = SnapshotReader::of_now(txn, true)?;
                 Err(duplicate(&reader, table, position, &key)?.into())

@@ -1,8 +1,8 @@
-//! Filling the trees of indexes from sorted entries. Where a task is free, one merges what was sorted while another
-//! makes the tree of it: each takes about as long.
+//! Filling trees from sorted entries. What was sorted in memory is divided among tasks: each merges a part of it, and
+//! makes that part of the tree. What lies in files is merged by one task while another makes the tree of it.
 
 use gannet_base::sync::Mutex;
-use gannet_engine::{EngineError, Fill, Filled, Item, Sorter};
+use gannet_engine::{EngineError, Fill, Filled, FilledPart, Item, Merge, MergePart, Sorter};
 use gannet_runtime::{Monitor, Wait, together};
 use std::collections::VecDeque;
 
@@ -16,11 +16,13 @@ const DEPTH: usize = 4;
 /// Bytes before an entry in a batch: lengths of key, of its unique part, and of the value, `u32` each.
 const HEAD: usize = 12;
 
-/// Why an index was not filled.
+/// Why a tree was not filled.
 pub(crate) enum Fault {
     Engine(EngineError),
     /// In the index at this position two entries have the unique columns of this one.
     Duplicate(usize, Vec<u8>),
+    /// Two rows have the key of this one.
+    DuplicateRow(Vec<u8>),
 }
 
 impl From<EngineError> for Fault {
@@ -29,42 +31,112 @@ impl From<EngineError> for Fault {
     }
 }
 
-/// Fills a tree from what has been sorted for it, by two tasks or by this one.
-pub(crate) fn fill(sorters: Vec<Sorter>, filling: Filling, two: bool) -> Result<Filled, Fault> {
-    if two {
-        return fill_beside(sorters, filling);
+/// What is made of sorted entries.
+#[derive(Clone, Copy)]
+pub(crate) enum Of {
+    /// The index at a position.
+    Index(usize),
+    Rows,
+}
+
+/// Fills a tree from what has been sorted for it, by so many tasks.
+pub(crate) fn fill(sorters: Vec<Sorter>, fill: Fill, of: Of, tasks: usize) -> Result<Filled, Fault> {
+    let mut parts = Sorter::merge_parts(sorters, tasks)?;
+    match parts.len() {
+        1 => match parts.pop() {
+            Some(MergePart { merge, .. }) if tasks > 1 => fill_beside(merge, Filler::new(fill, of)),
+            Some(MergePart { mut merge, .. }) => {
+                let mut tree = Filler::new(fill, of);
+                tree.take(&mut merge)?;
+                Ok(tree.fill.finish()?)
+            }
+            None => Ok(fill.finish()?),
+        },
+        _ => fill_parts(parts, fill, of),
     }
-    let (mut merge, mut tree) = (Sorter::merge(sorters)?, Filler::new(filling));
-    while let Some(item) = merge.next()? {
-        tree.put(item)?;
+}
+
+/// A task for each part.
+fn fill_parts(parts: Vec<MergePart>, first: Fill, of: Of) -> Result<Filled, Fault> {
+    let lowers: Vec<Vec<u8>> = parts.iter().map(|part| part.lower.clone()).collect();
+    let mut work = Vec::with_capacity(parts.len());
+    for part in parts {
+        let fill = if part.lower.is_empty() { None } else { Some(first.part(&part.lower)?) };
+        work.push(Mutex::new(Some((fill, part.merge))));
     }
-    Ok(tree.fill.finish()?)
+    let first = Mutex::new(Some(first));
+    let outcomes = together(lowers.len(), Wait::Parallel, |task| {
+        let Some((fill, mut merge)) = work[task].lock().take() else { return Ok(Made::Nothing) };
+        let (fill, is_first) = match fill {
+            Some(fill) => (Some(fill), false),
+            None => (first.lock().take(), true),
+        };
+        let Some(fill) = fill else { return Ok(Made::Nothing) };
+        let mut tree = Filler::new(fill, of);
+        tree.take(&mut merge)?;
+        Ok(match is_first {
+            true => Made::First(tree.fill),
+            false => Made::Part(tree.fill.finish_part(lowers.get(task + 1).map(Vec::as_slice))?),
+        })
+    });
+    let (mut first, mut parts) = (None, Vec::with_capacity(lowers.len()));
+    for made in outcomes.into_iter().collect::<Result<Vec<_>, Fault>>()? {
+        match made {
+            Made::First(fill) => first = Some(fill),
+            Made::Part(part) => parts.push(part),
+            Made::Nothing => {}
+        }
+    }
+    match first {
+        Some(first) if parts.len() + 1 == lowers.len() => Ok(first.finish_with(parts)?),
+        _ => Err(Fault::Engine(EngineError::Interrupted)),
+    }
+}
+
+/// What a task has made.
+enum Made {
+    First(Fill),
+    Part(FilledPart),
+    Nothing,
 }
 
 /// What makes the tree.
 struct Filler {
-    position: usize,
+    of: Of,
     fill: Fill,
     /// The unique part of the entry before, none where it may repeat.
     last: Vec<u8>,
 }
 
 impl Filler {
-    fn new((position, fill): Filling) -> Filler {
-        Filler { position, fill, last: Vec::new() }
+    fn new(fill: Fill, of: Of) -> Filler {
+        Filler { of, fill, last: Vec::new() }
     }
 
     #[inline]
     fn put(&mut self, item: Item<'_>) -> Result<(), Fault> {
+        let Of::Index(position) = self.of else {
+            return match self.fill.row(item.key, item.value)? {
+                true => Ok(()),
+                false => Err(Fault::DuplicateRow(item.value.to_vec())),
+            };
+        };
         if item.unique > 0 {
             let prefix = &item.key[..item.unique];
             if self.last == prefix {
-                return Err(Fault::Duplicate(self.position, item.key.to_vec()));
+                return Err(Fault::Duplicate(position, item.key.to_vec()));
             }
             self.last.clear();
             self.last.extend_from_slice(prefix);
         }
         Ok(self.fill.entry(item.key, item.value)?)
+    }
+
+    fn take(&mut self, merge: &mut Merge) -> Result<(), Fault> {
+        while let Some(item) = merge.next()? {
+            self.put(item)?;
+        }
+        Ok(())
     }
 }
 
@@ -88,17 +160,17 @@ impl Drop for Ending<'_> {
     }
 }
 
-fn fill_beside(sorters: Vec<Sorter>, filling: Filling) -> Result<Filled, Fault> {
+fn fill_beside(merge: Merge, tree: Filler) -> Result<Filled, Fault> {
     let belt = Monitor::new(Belt::default());
-    let (sorters, filling) = (Mutex::new(sorters), Mutex::new(Some(filling)));
+    let (merge, tree) = (Mutex::new(Some(merge)), Mutex::new(Some(tree)));
     let outcomes = together(2, Wait::Parallel, |task| {
         let _ending = Ending(&belt);
         if task == 0 {
-            let sorters = std::mem::take(&mut *sorters.lock());
-            return merge_onto(&belt, sorters).map(|()| None);
+            let merge = merge.lock().take();
+            return merge.map_or(Ok(()), |merge| merge_onto(&belt, merge)).map(|()| None);
         }
-        let filling = filling.lock().take();
-        filling.map_or(Ok(None), |filling| fill_from(&belt, filling))
+        let tree = tree.lock().take();
+        tree.map_or(Ok(None), |tree| fill_from(&belt, tree))
     });
     // An error of the merger comes first: the other's is that there are no more entries.
     let filled = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -106,8 +178,7 @@ fn fill_beside(sorters: Vec<Sorter>, filling: Filling) -> Result<Filled, Fault> 
 }
 
 /// Ends early when the other task has.
-fn merge_onto(belt: &Monitor<Belt>, sorters: Vec<Sorter>) -> Result<(), Fault> {
-    let mut merge = Sorter::merge(sorters)?;
+fn merge_onto(belt: &Monitor<Belt>, mut merge: Merge) -> Result<(), Fault> {
     let mut batch = Vec::with_capacity(BATCH + BATCH / 8);
     let hand_over = |batch: &mut Vec<u8>| {
         belt.wait(Wait::Parallel, |belt| (belt.ended || belt.full.len() < DEPTH).then_some(()));
@@ -133,8 +204,7 @@ fn merge_onto(belt: &Monitor<Belt>, sorters: Vec<Sorter>) -> Result<(), Fault> {
 }
 
 /// `None`: the other task has ended before its last entry.
-fn fill_from(belt: &Monitor<Belt>, filling: Filling) -> Result<Option<Filled>, Fault> {
-    let mut tree = Filler::new(filling);
+fn fill_from(belt: &Monitor<Belt>, mut tree: Filler) -> Result<Option<Filled>, Fault> {
     loop {
         let next = belt.wait(Wait::Parallel, |belt| match belt.full.pop_front() {
             Some(batch) => Some(Ok(batch)),

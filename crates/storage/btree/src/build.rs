@@ -12,6 +12,9 @@
 //! A node's prefix is what its bounds have in common. The upper bound is known when the node is closed; up to then the
 //! next key stands for it, which has no less in common with the lower one. Where the prefix becomes shorter with the
 //! last key, entries may have to go to the next node (`Draft::cut`).
+//!
+//! Several tasks may build one tree: each but the first one makes a [`Part`], the leaves of the entries from a bound
+//! on up to the next part's, in extents of its own. The first one enters them in its nodes when all are there.
 
 use std::ops::Range;
 
@@ -46,6 +49,16 @@ impl Item {
         let at = self.key().end;
         at..at + self.value as usize
     }
+}
+
+/// What comes behind a node.
+#[derive(Clone, Copy)]
+enum Behind<'a> {
+    /// An entry with this key.
+    Key(&'a [u8]),
+    /// Another part of the tree, with this lower bound.
+    Part(&'a [u8]),
+    Nothing,
 }
 
 /// A node in the making.
@@ -92,14 +105,14 @@ impl Draft {
         self.used(prefix) + entry_space(key.len() - prefix, value.len()) <= FILL || self.items.is_empty()
     }
 
-    /// How many entries the node gets if the next key is `next` (none: it is the last node), with the upper bound and
-    /// prefix it has then.
-    fn cut(&self, level: usize, next: Option<&[u8]>) -> (usize, Option<Vec<u8>>, usize) {
+    /// How many entries the node gets if that is behind it, with the upper bound and prefix it has then.
+    fn cut(&self, level: usize, behind: Behind<'_>) -> (usize, Option<Vec<u8>>, usize) {
         let (mut n, mut space) = (self.items.len(), self.space);
-        let mut upper = next.map(|key| match level {
-            0 if n > 0 => separator(self.key(n - 1), key).to_vec(),
-            _ => key.to_vec(),
-        });
+        let mut upper = match behind {
+            Behind::Key(key) if level == 0 && n > 0 => Some(separator(self.key(n - 1), key).to_vec()),
+            Behind::Key(key) | Behind::Part(key) => Some(key.to_vec()),
+            Behind::Nothing => None,
+        };
         loop {
             let prefix = upper.as_deref().map_or(0, |upper| common_prefix(&self.lower, upper));
             if space - n * prefix + prefix <= SPACE || n <= 1 {
@@ -199,10 +212,11 @@ pub struct Builder {
     levels: Vec<Draft>,
     pages: Pages,
     page: Box<PageBuf>,
-    last: Vec<u8>,
     entries: u64,
     /// Pages of overflow chains that went through the pool.
     links: usize,
+    /// Of a part: its leaves, each with its lower bound.
+    leaves: Option<Vec<(Vec<u8>, PageNo)>>,
 }
 
 impl Builder {
@@ -213,10 +227,18 @@ impl Builder {
             levels: vec![Draft::default()],
             pages: Pages::Kept(Vec::new()),
             page: PageBuf::boxed(),
-            last: Vec::new(),
             entries: 0,
             links: 0,
+            leaves: None,
         }
+    }
+
+    /// A builder of the part of such a tree whose entries are not below `lower`.
+    pub fn part(tree: &Tree, lower: &[u8]) -> Result<Builder, Error> {
+        let mut builder = Builder { leaves: Some(Vec::new()), ..Builder::new(tree) };
+        builder.levels[0].lower = lower.to_vec();
+        builder.begin_extents()?;
+        Ok(builder)
     }
 
     /// Whether the tree has no entries.
@@ -235,17 +257,21 @@ impl Builder {
         self.entries
     }
 
-    /// The next entry. False: its key is not above the last one's, and it is not taken.
+    /// The next entry. False: its key is not above the last one's, or below the part, and it is not taken.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Error> {
         if key.len() > MAX_KEY || key.len() + value.len() > MAX_ENTRY {
             return Err(Error::TooLong { bytes: key.len() + value.len() });
         }
-        if self.entries > 0 && key <= &self.last[..] {
+        // The last entry is in the leaf in the making, always: another one closes a leaf, and is then its last.
+        let draft = &self.levels[0];
+        let ascends = match draft.items.last() {
+            Some(last) => key > &draft.bytes[last.key()],
+            None => key >= &draft.lower[..],
+        };
+        if !ascends {
             return Ok(false);
         }
         self.add(0, key, value)?;
-        self.last.clear();
-        self.last.extend_from_slice(key);
         self.entries += 1;
         Ok(true)
     }
@@ -273,7 +299,7 @@ impl Builder {
 
     fn add(&mut self, level: usize, key: &[u8], value: &[u8]) -> Result<(), Error> {
         while !self.levels[level].has_room(key, value) {
-            self.close(level, Some(key))?;
+            self.close(level, Behind::Key(key))?;
         }
         let draft = &mut self.levels[level];
         if level > 0 && draft.leftmost.is_zero() {
@@ -284,11 +310,10 @@ impl Builder {
         Ok(())
     }
 
-    /// Closes the node in the making at `level`; `next` is the first key behind it. What does not fit begins the next
-    /// one.
-    fn close(&mut self, level: usize, next: Option<&[u8]>) -> Result<(), Error> {
+    /// Closes the node in the making at `level`. What does not fit begins the next one.
+    fn close(&mut self, level: usize, behind: Behind<'_>) -> Result<(), Error> {
         let draft = &self.levels[level];
-        let (n, upper, prefix) = draft.cut(level, next);
+        let (n, upper, prefix) = draft.cut(level, behind);
         let (no, owner) = (PageNo::ZERO, self.tree.id());
         draft.write(&mut self.page, NodeHead { no, owner, level: level as u8, leftmost: draft.leftmost }, n, prefix);
         let lower = draft.lower.clone();
@@ -322,6 +347,14 @@ impl Builder {
         Ok(())
     }
 
+    /// Closes all nodes at `level`.
+    fn close_all_at(&mut self, level: usize, behind: Behind<'_>) -> Result<(), Error> {
+        while !self.levels[level].is_empty(level) {
+            self.close(level, behind)?;
+        }
+        Ok(())
+    }
+
     /// Gives the node in `self.page` its place, and enters it in the node above.
     fn place(&mut self, level: usize, lower: &[u8]) -> Result<(), Error> {
         let no = match &mut self.pages {
@@ -333,10 +366,21 @@ impl Builder {
             }
             Pages::Logged | Pages::Kept(_) => self.log_node()?,
         };
-        if self.levels.len() == level + 1 {
+        match &mut self.leaves {
+            Some(leaves) => {
+                leaves.push((lower.to_vec(), no));
+                Ok(())
+            }
+            None => self.enter(level + 1, lower, no),
+        }
+    }
+
+    /// Enters a node at the level above it.
+    fn enter(&mut self, level: usize, lower: &[u8], no: PageNo) -> Result<(), Error> {
+        if self.levels.len() == level {
             self.levels.push(Draft::default());
         }
-        self.add(level + 1, lower, &no.0.to_le_bytes())
+        self.add(level, lower, &no.0.to_le_bytes())
     }
 
     /// Writes the node in `self.page` through the pool.
@@ -359,36 +403,66 @@ impl Builder {
         })
     }
 
+    /// The extents, all of whose pages are written.
+    fn take_extents(&mut self) -> Result<Option<BuiltExtents>, Error> {
+        let Pages::Extents(mut to) = std::mem::replace(&mut self.pages, Pages::Logged) else { return Ok(None) };
+        if to.filled > 0 {
+            to.extents.end(to.filled as u64);
+        }
+        to.write()?;
+        Ok(Some(to.extents))
+    }
+
     /// Completes the tree. When it returns, all pages that went past the log are on disk, and the root leads to all
     /// entries.
     pub fn finish(self) -> Result<u64, Error> {
-        let mut built = self.close_all()?;
+        let mut built = self.close_all(Vec::new())?;
         match built.attach(|_| true)? {
             true => Ok(built.entries),
             false => Err(Error::page(built.tree.id().root(), Lsn::ZERO, "a tree that is built was refused")),
         }
     }
 
-    /// Closes all nodes but the root, which leads to them when the tree is [attached](Built::attach).
-    pub fn close_all(mut self) -> Result<Built, Error> {
-        if matches!(self.pages, Pages::Kept(_)) {
+    /// Ends a part: `next` is the lower bound of the one behind it, none of the last one.
+    pub fn close_part(mut self, next: Option<&[u8]>) -> Result<Part, Error> {
+        self.close_all_at(0, next.map_or(Behind::Nothing, Behind::Part))?;
+        let leaves = self.leaves.take().unwrap_or_default();
+        gannet_base::check!(!leaves.is_empty(), "a part of a tree that is built has no entries");
+        Ok(Part { leaves, extents: self.take_extents()?, entries: self.entries })
+    }
+
+    /// Closes all nodes but the root, which leads to them when the tree is [attached](Built::attach). `parts` are what is
+    /// behind the entries of this one, which has some, in order.
+    pub fn close_all(mut self, parts: Vec<Part>) -> Result<Built, Error> {
+        let mut others = Vec::with_capacity(parts.len());
+        if let Some(first) = parts.first().and_then(|part| part.leaves.first()) {
+            gannet_base::check!(self.entries > 0, "a tree that is built in parts has no entries in the first one");
+            if matches!(self.pages, Pages::Kept(_)) {
+                self.begin_extents()?;
+            }
+            self.close_all_at(0, Behind::Part(&first.0))?;
+        } else if matches!(self.pages, Pages::Kept(_)) {
             self.place_kept(Pages::Logged)?;
+        }
+        for part in parts {
+            for (lower, no) in &part.leaves {
+                self.enter(1, lower, *no)?;
+            }
+            self.entries += part.entries;
+            others.extend(part.extents);
         }
         let mut level = 0;
         while level + 1 < self.levels.len() {
-            while !self.levels[level].is_empty(level) {
-                self.close(level, None)?;
-            }
+            self.close_all_at(level, Behind::Nothing)?;
             level += 1;
         }
-        let extents = match std::mem::replace(&mut self.pages, Pages::Logged) {
-            Pages::Extents(mut to) => {
-                let last = if to.filled == 0 { EXTENT_PAGES } else { to.filled as u64 };
-                to.write()?;
-                Some((to.extents, last))
+        let mut extents = self.take_extents()?;
+        for other in others {
+            match &mut extents {
+                Some(extents) => extents.join(other),
+                none => *none = Some(other),
             }
-            Pages::Kept(_) | Pages::Logged => None,
-        };
+        }
         let (root, draft) = (&self.levels[level], &mut self.page);
         let (no, owner) = (self.tree.id().root(), self.tree.id());
         root.write(draft, NodeHead { no, owner, level: level as u8, leftmost: root.leftmost }, root.items.len(), 0);
@@ -399,11 +473,18 @@ impl Builder {
     }
 }
 
+/// The leaves of a tree from a bound on.
+pub struct Part {
+    leaves: Vec<(Vec<u8>, PageNo)>,
+    extents: Option<BuiltExtents>,
+    entries: u64,
+}
+
 /// A tree all of whose pages are made, but for the root. Dropped, it leaves the tree empty, perhaps with pages that
 /// nothing leads to.
 pub struct Built {
     tree: Tree,
-    extents: Option<(BuiltExtents, u64)>,
+    extents: Option<BuiltExtents>,
     /// The root's content.
     level: u8,
     leftmost: PageNo,
@@ -435,7 +516,7 @@ impl Built {
             Ok(true)
         }
         match &mut self.extents {
-            Some((extents, last)) => extents.take(*last, |mtr| lead(mtr, no, &op, || may(tree))),
+            Some(extents) => extents.take(|mtr| lead(mtr, no, &op, || may(tree))),
             None => pool.run(|| {
                 let mut mtr = pool.mtr()?;
                 let led = lead(&mut mtr, no, &op, || may(tree))?;

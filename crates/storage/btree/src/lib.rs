@@ -33,7 +33,7 @@ use gannet_buffer::{Error, Mtr, Pool, Reservation, Stop};
 use gannet_page::{Node, PageBytes, PageOp};
 use gannet_telemetry::{Counter, count};
 
-pub use build::{Builder, Built};
+pub use build::{Builder, Built, Part};
 pub use cursor::Cursor;
 pub use estimate::{RangeEstimate, TreeStats};
 pub use gannet_page::MAX_KEY;

@@ -56,7 +56,9 @@ mod uses;
 mod waiting;
 mod writer;
 
-pub use build::{Fill, Filled, Item, Merge, SortDisk, SortSpace, Sorter, count_sorts, is_autocommit};
+pub use build::{
+    Fill, Filled, FilledPart, Item, Merge, MergePart, SortDisk, SortSpace, Sorter, count_sorts, is_autocommit,
+};
 pub use check::StoreCheck;
 pub use consumer::{Committed, Consumer, Parts};
 pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats, log_files};

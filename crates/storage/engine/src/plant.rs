@@ -62,10 +62,12 @@ pub enum Path {
     SortSpilled,
     /// A sort had more runs than it could merge at once.
     SortMergedTwice,
+    /// What was sorted was delivered in parts.
+    SortParted,
 }
 
 /// How many [`Path`]s there are.
-pub const PATHS: usize = Path::SortMergedTwice as usize + 1;
+pub const PATHS: usize = Path::SortParted as usize + 1;
 
 thread_local! {
     static PLANTED: Cell<Option<Fault>> = const { Cell::new(None) };

@@ -28,6 +28,8 @@ pub struct BuiltExtents {
     pool: Arc<Pool>,
     owner: TreeId,
     extents: Vec<u64>,
+    /// Those of which only the first pages are used, and how many these are.
+    ends: Vec<(u64, u64)>,
     /// LSN of the pages of the last one.
     lsn: Lsn,
     unsynced: usize,
@@ -36,7 +38,8 @@ pub struct BuiltExtents {
 impl BuiltExtents {
     /// None yet.
     pub fn new(pool: &Arc<Pool>, owner: TreeId) -> BuiltExtents {
-        BuiltExtents { pool: pool.clone(), owner, extents: Vec::new(), lsn: Lsn::ZERO, unsynced: 0 }
+        let (extents, ends) = Default::default();
+        BuiltExtents { pool: pool.clone(), owner, extents, ends, lsn: Lsn::ZERO, unsynced: 0 }
     }
 
     /// Sets another extent aside and returns its first page. May park.
@@ -82,23 +85,33 @@ impl BuiltExtents {
         self.pool.file.sync_data().map_err(|e| self.pool.poison("sync the data file", &e))
     }
 
-    /// Makes the extents the tree's, all pages of each, but of the last one the first `last` only; and makes `change`,
-    /// which leads to their pages. Both are in the log or neither is, but for the extents beyond `AT_ONCE`, which
-    /// come before and stay the tree's after an error. `change` latches what it changes, and may say no: `false`.
-    pub fn take(
-        &mut self,
-        last: u64,
-        mut change: impl for<'p> FnMut(&mut Mtr<'p>) -> Result<bool, Stop>,
-    ) -> Result<bool, Error> {
+    /// Of the extent that was set aside last, only the first `n` pages are used.
+    pub fn end(&mut self, n: u64) {
+        if let Some(&e) = self.extents.last().filter(|_| n < EXTENT_PAGES) {
+            self.ends.push((e, n));
+        }
+    }
+
+    /// Takes those of another one, of the same tree.
+    pub fn join(&mut self, mut other: BuiltExtents) {
+        gannet_base::check!(self.owner == other.owner, "extents of one tree are to be another's");
+        self.extents.append(&mut other.extents);
+        self.ends.append(&mut other.ends);
+        self.unsynced += other.unsynced;
+    }
+
+    /// Makes the extents the tree's, but for the pages that are not [used](BuiltExtents::end); and makes `change`, which
+    /// leads to their pages. Both are in the log or neither is, but for the extents beyond `AT_ONCE`, which come before
+    /// and stay the tree's after an error. `change` latches what it changes, and may say no: `false`.
+    pub fn take(&mut self, mut change: impl for<'p> FnMut(&mut Mtr<'p>) -> Result<bool, Stop>) -> Result<bool, Error> {
         if self.unsynced > 0 {
             self.sync()?;
         }
         let mut all = std::mem::take(&mut self.extents);
-        let used = |e: u64, end: Option<u64>| match Some(e) == end && last < EXTENT_PAGES {
-            true => (1 << last) - 1,
-            false => u64::MAX,
+        let used = |e: u64| match self.ends.iter().find(|(end, _)| *end == e) {
+            Some((_, n)) => (1 << n) - 1,
+            None => u64::MAX,
         };
-        let end = all.last().copied();
         all.sort_unstable();
         // What readers with outdated pointers have loaded is not what lies there now.
         all.iter().for_each(|&e| self.pool.discard(PageNo(e * EXTENT_PAGES), EXTENT_PAGES));
@@ -108,7 +121,7 @@ impl BuiltExtents {
         let outcome = (|| {
             for region in all[..first].chunk_by(|a, b| a / REGION_EXTENTS == b / REGION_EXTENTS) {
                 let mut mtr = self.pool.mtr()?;
-                self.own(&mut mtr, region, |e| used(e, end));
+                self.own(&mut mtr, region, used);
                 mtr.commit();
                 taken += region.len();
             }
@@ -118,18 +131,13 @@ impl BuiltExtents {
                 if !change(&mut mtr)? {
                     return Ok(false);
                 }
-                self.own(&mut mtr, &all[first..], |e| used(e, end));
+                self.own(&mut mtr, &all[first..], used);
                 mtr.commit();
                 Ok(true)
             })?;
             Ok(())
         })();
         self.extents = if done { Vec::new() } else { all.split_off(taken) };
-        // It is the last again, whatever the order.
-        if let Some(at) = end.and_then(|end| self.extents.iter().position(|e| *e == end)) {
-            let last = self.extents.len() - 1;
-            self.extents.swap(at, last);
-        }
         outcome.map(|()| done)
     }
 

@@ -1,6 +1,7 @@
 //! Trees filled from sorted entries, bottom-up, without undo and without redo of their content.
 //!
 //! [`Sorter`] brings entries into key order in bounded memory, [`Merge`] delivers them, [`Fill`] makes a tree of them.
+//! Where all entries are in memory, several tasks each merge a part of them and make that part of the tree.
 //! The tree has been made by the same transaction and is empty; the undo record of its creation is all there is to
 //! undo: a rollback, or a crash before the commit, frees the tree as a whole. Its pages are on disk before the log
 //! tells of them (`btree::Builder`), so also before the commit.
@@ -21,7 +22,7 @@ use gannet_base::{PAGE_SIZE, PageNo, TrxId};
 use gannet_page::node::MAX_ENTRY;
 use gannet_runtime::{now_ns, park};
 
-pub use sort::{Item, Merge, SortDisk, SortSpace, Sorter};
+pub use sort::{Item, Merge, MergePart, SortDisk, SortSpace, Sorter};
 
 /// From now on the files of sorts count there.
 pub fn count_sorts(engine: &Engine, disk: Arc<dyn SortDisk>) {
@@ -37,7 +38,7 @@ use crate::{Engine, EngineError, Result, TreeHandle, TreeKind, Txn};
 
 /// Memory that a build sorts in.
 const LEAST_BUILD_BYTES: usize = 64 << 20;
-const MOST_BUILD_BYTES: usize = 256 << 20;
+const MOST_BUILD_BYTES: usize = 512 << 20;
 
 /// How long a tree waits that others have locks in, before it looks again.
 const LOOK_AGAIN_NS: u64 = 1_000_000;
@@ -135,11 +136,31 @@ impl Fill {
         Ok(self.builder.push(key, &self.value)?)
     }
 
+    /// Begins to fill the part of the tree whose keys are not below `lower`.
+    pub fn part(&self, lower: &[u8]) -> Result<Fill> {
+        let builder = gannet_btree::Builder::part(&self.tree.shared.tree, lower)?;
+        Ok(Fill { tree: self.tree.clone(), writer: self.writer, builder, key: Vec::new(), value: Vec::new() })
+    }
+
+    /// Ends such a part, which has entries; `next` is where the one behind it begins, none behind the last one.
+    pub fn finish_part(self, next: Option<&[u8]>) -> Result<FilledPart> {
+        Ok(FilledPart(self.builder.close_part(next)?))
+    }
+
     /// Makes all of the tree but its root. What it has is on disk, or in the log.
     pub fn finish(self) -> Result<Filled> {
-        Ok(Filled { built: self.builder.close_all()?, tree: self.tree })
+        self.finish_with(Vec::new())
+    }
+
+    /// The same with parts, in order, which are behind its own entries, of which there are some.
+    pub fn finish_with(self, parts: Vec<FilledPart>) -> Result<Filled> {
+        let parts = parts.into_iter().map(|part| part.0).collect();
+        Ok(Filled { built: self.builder.close_all(parts)?, tree: self.tree })
     }
 }
+
+/// A part of a tree that is filled.
+pub struct FilledPart(gannet_btree::Part);
 
 /// A tree that is filled, and not [attached](Filled::attach) yet.
 pub struct Filled {
@@ -205,10 +226,10 @@ fn note_build(txn: &mut Txn, tree: &TreeHandle) -> Result<()> {
 }
 
 impl SortSpace {
-    /// For what is built of a whole table: an eighth of what the pool has, within bounds.
+    /// For what is built of a whole table: a quarter of what the pool has, within bounds.
     pub fn of_builds(engine: &Engine) -> SortSpace {
         let pool = engine.store.pool.status().pages_total as usize * PAGE_SIZE;
-        engine.sort_space((pool / 8).clamp(LEAST_BUILD_BYTES, MOST_BUILD_BYTES))
+        engine.sort_space((pool / 4).clamp(LEAST_BUILD_BYTES, MOST_BUILD_BYTES))
     }
 }
 

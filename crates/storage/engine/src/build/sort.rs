@@ -22,6 +22,12 @@ const WRITE: usize = 1 << 20;
 const READ: usize = 256 << 10;
 /// The fewest.
 const LEAST_READ: usize = 16 << 10;
+/// Entries of a part that is worth a task of its own; fewer where tests are to meet it often.
+const LEAST_PART: usize = if cfg!(debug_assertions) { 50 } else { 10_000 };
+/// Entries before their turn that are asked for from memory: in a sorted run they lie anywhere.
+const AHEAD: usize = 12;
+/// Bytes of them that are asked for.
+const AHEAD_BYTES: usize = 256;
 /// Entries that are compared, not sorted by heads.
 const FEW: usize = 12;
 /// Bytes of memory an entry takes beside its own.
@@ -77,7 +83,8 @@ struct Place {
 struct Run {
     bytes: Vec<u8>,
     places: Vec<Place>,
-    sorted: bool,
+    /// An entry is not above the one before it.
+    unordered: bool,
 }
 
 impl Run {
@@ -85,10 +92,19 @@ impl Run {
         &self.bytes[place.at as usize..(place.at + place.key) as usize]
     }
 
+    /// Keys that divide it into so many parts. Of an entry that has a unique part it is that.
+    fn cuts(&self, parts: usize) -> Vec<&[u8]> {
+        let cut = |i: usize| {
+            let item = item(&self.bytes, self.places[self.places.len() * i / parts]);
+            if item.unique > 0 { &item.key[..item.unique] } else { item.key }
+        };
+        (1..parts).map(cut).collect()
+    }
+
     /// Sorts by heads, and what has equal heads by those of what follows: each key is looked at once for a head, and
     /// not once for a comparison.
     fn sort(&mut self) {
-        if std::mem::replace(&mut self.sorted, true) {
+        if !std::mem::take(&mut self.unordered) {
             return;
         }
         let Run { bytes, places, .. } = self;
@@ -254,13 +270,33 @@ impl Sorter {
         unique: usize,
         write: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
+        self.push_key(value, |out| write(out).map(|()| unique))
+    }
+
+    /// The same where `write` tells how much of the key is unique.
+    #[inline]
+    pub fn push_key<E: From<EngineError>>(
+        &mut self,
+        value: &[u8],
+        write: impl FnOnce(&mut Vec<u8>) -> std::result::Result<usize, E>,
+    ) -> std::result::Result<(), E> {
         let run = &mut self.run;
         let at = run.bytes.len();
-        write(&mut run.bytes)?;
+        let unique = match write(&mut run.bytes) {
+            Ok(unique) => unique,
+            Err(error) => {
+                run.bytes.truncate(at);
+                return Err(error);
+            }
+        };
         let key = run.bytes.len() - at;
+        if !run.unordered
+            && let Some(last) = run.places.last()
+        {
+            run.unordered = run.key(*last) > &run.bytes[at..];
+        }
         run.places.push(Place { head: 0, at: at as u32, key: key as u32 });
         put_rest(Item { key: &[], unique, value }, &mut run.bytes);
-        run.sorted = false;
         if run.bytes.len() + run.places.len() * BESIDE >= self.space.memory.clamp(1, u32::MAX as usize / 2) {
             self.to_file()?;
         }
@@ -331,7 +367,6 @@ impl Sorter {
         self.runs.push(written);
         run.bytes.clear();
         run.places.clear();
-        run.sorted = false;
         self.run = run;
         Ok(())
     }
@@ -365,11 +400,56 @@ impl Sorter {
             if let Some(spill) = spill {
                 sources.extend(merged(spill, runs, memory)?);
             } else if !run.places.is_empty() {
-                sources.push(Source::Memory { run, next: 0 });
+                let end = run.places.len();
+                sources.push(Source::Memory { run: Arc::new(run), next: 0, end });
             }
         }
         Merge::new(sources)
     }
+
+    /// As [`Sorter::merge`], in so many parts of about as many entries that several tasks can go over; only one where
+    /// there are few, or where they are in files.
+    pub fn merge_parts(mut sorters: Vec<Sorter>, parts: usize) -> Result<Vec<MergePart>> {
+        sorters.iter_mut().try_for_each(Sorter::seal)?;
+        let entries = sorters.iter().map(|s| s.run.places.len()).sum::<usize>();
+        let in_memory = sorters.iter().all(|s| s.spill.is_none() && s.groups.is_empty());
+        if parts < 2 || !in_memory || entries < parts * LEAST_PART {
+            return Ok(vec![MergePart { lower: Vec::new(), merge: Sorter::merge(sorters)? }]);
+        }
+        note(Path::SortParted);
+        let runs: Vec<Arc<Run>> =
+            sorters.into_iter().map(|s| Arc::new(s.run)).filter(|r| !r.places.is_empty()).collect();
+        let cuts = runs.iter().max_by_key(|run| run.places.len()).map_or(Vec::new(), |run| run.cuts(parts));
+        // Where each run goes on in the part that begins with a cut; parts without entries are left out.
+        let mut bounds: Vec<(Vec<u8>, Vec<usize>)> = vec![(Vec::new(), vec![0; runs.len()])];
+        let ends: Vec<usize> = runs.iter().map(|run| run.places.len()).collect();
+        for cut in cuts {
+            let at: Vec<usize> = runs.iter().map(|r| r.places.partition_point(|p| r.key(*p) < cut)).collect();
+            if at != ends && bounds.last().is_some_and(|(_, before)| *before != at) {
+                bounds.push((cut.to_vec(), at));
+            }
+        }
+        let mut out = Vec::with_capacity(bounds.len());
+        for (i, (lower, from)) in bounds.iter().enumerate() {
+            let to = bounds.get(i + 1).map_or(&ends, |(_, to)| to);
+            let source = |(run, (from, to)): (&Arc<Run>, (&usize, &usize))| Source::Memory {
+                run: run.clone(),
+                next: *from,
+                end: *to,
+            };
+            let sources = runs.iter().zip(from.iter().zip(to)).map(source).collect();
+            out.push(MergePart { lower: lower.clone(), merge: Merge::new(sources)? });
+        }
+        Ok(out)
+    }
+}
+
+/// Some of the entries of a sort.
+pub struct MergePart {
+    /// The part's entries are not below; entries whose unique parts are equal are in one part. Empty for the first one.
+    pub lower: Vec<u8>,
+    /// Delivers them: there are some, but in a part that is the only one perhaps.
+    pub merge: Merge,
 }
 
 /// The sources of a file's runs: so many that their buffers fit the memory. While there are more, some are merged into
@@ -480,7 +560,12 @@ fn decode(bytes: &[u8], at: usize) -> Option<(Parts, usize)> {
 }
 
 enum Source {
-    Memory { run: Run, next: usize },
+    /// Entries up to `end`; `next` is the one behind that at hand.
+    Memory {
+        run: Arc<Run>,
+        next: usize,
+        end: usize,
+    },
     Groups(Sorted),
     File(FileRun),
 }
@@ -488,9 +573,13 @@ enum Source {
 impl Source {
     fn advance(&mut self) -> Result<bool> {
         match self {
-            Source::Memory { run, next } => {
+            Source::Memory { run, next, end } => {
                 *next += 1;
-                Ok(*next <= run.places.len())
+                if let Some(soon) = run.places[..*end].get(*next + AHEAD) {
+                    let at = run.bytes.as_ptr().wrapping_add(soon.at as usize);
+                    gannet_base::prefetch_at(at, 0..AHEAD_BYTES.min(soon.key as usize + 64));
+                }
+                Ok(*next <= *end)
             }
             Source::Groups(sorted) => Ok(sorted.advance()),
             Source::File(run) => run.advance(),
@@ -499,7 +588,7 @@ impl Source {
 
     fn key(&self) -> &[u8] {
         match self {
-            Source::Memory { run, next } => run.key(run.places[*next - 1]),
+            Source::Memory { run, next, .. } => run.key(run.places[*next - 1]),
             Source::Groups(sorted) => sorted.key(),
             Source::File(run) => run.item().key,
         }
@@ -507,7 +596,7 @@ impl Source {
 
     fn item(&self) -> Item<'_> {
         match self {
-            Source::Memory { run, next } => item(&run.bytes, run.places[*next - 1]),
+            Source::Memory { run, next, .. } => item(&run.bytes, run.places[*next - 1]),
             Source::Groups(sorted) => Item { key: sorted.key(), unique: 0, value: sorted.value() },
             Source::File(run) => run.item(),
         }
@@ -614,6 +703,37 @@ mod tests {
                 got.push((item.key.to_vec(), item.value.to_vec()));
             }
             assert!(got == expect, "{memory} bytes");
+        }
+    }
+
+    /// Parts, one behind the other, have what one merge has; entries with one unique part are in one of them.
+    #[test]
+    fn entries_come_in_order_in_parts() {
+        for (entries, of_equal, parts) in [(600_u32, 1, 3), (600, 40, 3), (600, 600, 4), (2000, 7, 5), (60, 1, 2)] {
+            let space = SortSpace { dir: std::env::temp_dir(), memory: 64 << 20, disk: None };
+            let mut all: Vec<Sorter> = (0..3).map(|_| Sorter::new(space.clone())).collect();
+            let mut expect = Vec::new();
+            for i in (0..entries).map(|i| i * 7919 % entries) {
+                let key = [&(i / of_equal).to_be_bytes()[..], &i.to_be_bytes()].concat();
+                all[(i % 7 % 3) as usize].push(Item { key: &key, unique: 4, value: b"v" }).unwrap();
+                expect.push(key);
+            }
+            expect.sort();
+            let (mut got, mut lowest) = (Vec::new(), 0);
+            let made = Sorter::merge_parts(all, parts).unwrap();
+            let divided = entries as usize >= parts * LEAST_PART && of_equal < entries;
+            assert_eq!(made.len(), if divided { parts } else { 1 }, "{entries} {of_equal} {parts}");
+            for MergePart { lower, mut merge } in made {
+                assert_eq!(lower.is_empty(), got.is_empty());
+                while let Some(item) = merge.next().unwrap() {
+                    assert!(item.key >= &lower[..] && (got.len() == lowest || item.unique == 4));
+                    got.push(item.key.to_vec());
+                }
+                assert!(got.len() > lowest && (lower.is_empty() || got[lowest][..4] == lower));
+                assert!(lowest == 0 || got[lowest - 1][..4] != got[lowest][..4]);
+                lowest = got.len();
+            }
+            assert!(got == expect);
         }
     }
 

@@ -126,7 +126,7 @@ impl std::fmt::Display for Tally {
             "{} seeds, {} lives, {} crash points ({} in the middle of something), {} transactions acknowledged; \
              disk full in {} lives, failing reads in {}, failing writes or syncs in {}; {}; \
              redo: {} rounds ({} followed by another, {} cut short, {} with a file), {} extents record by record, {} pages wanted early, \
-             {} indexes written at a start; {} sorts with a file",
+             {} indexes written at a start; {} sorts with a file, {} in parts",
             self.seeds,
             self.lives,
             self.crashes,
@@ -144,6 +144,7 @@ impl std::fmt::Display for Tally {
             self.paths[Path::Early as usize],
             self.paths[Path::IndexWritten as usize],
             self.paths[Path::SortSpilled as usize],
+            self.paths[Path::SortParted as usize],
         )
     }
 }

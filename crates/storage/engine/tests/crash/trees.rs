@@ -106,14 +106,27 @@ impl Tree {
             let (key, value) = self.entry(i);
             sorters[i as usize % 2].push(Item { key: &key, unique: 0, value: &value })?;
         }
-        let mut merge = Sorter::merge(sorters.into())?;
-        while let Some(item) = merge.next()? {
-            match self.kind {
-                TreeKind::Row => assert!(fill.row(item.key, item.value)?),
-                TreeKind::Index => fill.entry(item.key, item.value)?,
+        let mut parts = Sorter::merge_parts(sorters.into(), 1 + self.entries as usize % 4)?;
+        let put = |fill: &mut Fill, merge: &mut Merge| {
+            while let Some(item) = merge.next()? {
+                match self.kind {
+                    TreeKind::Row => assert!(fill.row(item.key, item.value)?),
+                    TreeKind::Index => fill.entry(item.key, item.value)?,
+                }
             }
+            Ok::<(), EngineError>(())
+        };
+        // The last part first: the order does not matter.
+        let (mut next, mut filled) = (None, Vec::new());
+        for MergePart { lower, mut merge } in parts.split_off(1).into_iter().rev() {
+            let mut part = fill.part(&lower)?;
+            put(&mut part, &mut merge)?;
+            filled.push(part.finish_part(next.as_deref())?);
+            next = Some(lower);
         }
-        assert_eq!(fill.finish()?.attach(t)?, u64::from(self.entries));
+        put(&mut fill, &mut parts[0].merge)?;
+        filled.reverse();
+        assert_eq!(fill.finish_with(filled)?.attach(t)?, u64::from(self.entries));
         Ok(())
     }
 }

@@ -19,9 +19,9 @@ use gannet_types::{Result, SqlError};
 use std::collections::VecDeque;
 
 /// Bytes of lines that are handed over at once; few where tests are to meet what happens between two.
-const CHUNK: usize = if cfg!(debug_assertions) { 300 } else { 128 << 10 };
+const CHUNK: usize = if cfg!(debug_assertions) { 300 } else { 256 << 10 };
 /// A line that is longer is not waited for.
-const LONGEST: usize = 32 * CHUNK;
+const LONGEST: usize = 16 * CHUNK;
 /// Chunks beside those that tasks are at.
 const SPARE: usize = 4;
 
