@@ -1,12 +1,14 @@
 //! Fibers on workers: parking, waking from everywhere, files, helpers.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use gannet_runtime::{
-    AlignedBuf, File, Interrupt, IoMode, OpenOptions, Unpark, Wait, Waker, WorkerOptions, Workers, now_ns, park,
-    remaining_stack, run_blocking, sleep, spawn, spawn_beside, spawn_local, together, waker, yield_if_due, yield_now,
+    AlignedBuf, File, Interrupt, IoMode, OpenOptions, Unpark, Wait, Waker, WorkerOptions, Workers, beside, now_ns,
+    park, remaining_stack, run_blocking, sleep, spawn, spawn_beside, spawn_local, together, waker, workers_beside,
+    yield_if_due, yield_now,
 };
 
 fn both(test: impl Fn(Workers)) {
@@ -292,6 +294,31 @@ fn tasks_together_borrow_and_end_together() {
         task.context().interrupt(Interrupt::Query);
         assert_eq!(task.join().unwrap(), [true; 3]);
     });
+}
+
+/// The current task may have what no other may touch, and has to tell the others to end.
+#[test]
+fn helpers_beside_a_task() {
+    both(|workers| {
+        let task = workers.run(|| {
+            assert!(workers_beside() > 1);
+            let (over, helped, own) = (AtomicU64::new(0), AtomicU64::new(0), Cell::new(0));
+            let help = |n: usize| {
+                while over.load(SeqCst) == 0 {
+                    yield_now();
+                }
+                helped.fetch_add(n as u64 + 1, SeqCst);
+            };
+            let value = beside(3, Wait::Parallel, help, || {
+                own.set(7);
+                over.store(1, SeqCst);
+                "done"
+            });
+            (value, helped.load(SeqCst), own.get())
+        });
+        assert_eq!(task.join().unwrap(), ("done", 6, 7));
+    });
+    assert_eq!((workers_beside(), beside(0, Wait::Parallel, |_| {}, || 5)), (1, 5));
 }
 
 /// A worker that has ended takes no task: the current one does it.

@@ -431,8 +431,8 @@ impl Builder {
         Ok(Part { leaves, extents: self.take_extents()?, entries: self.entries })
     }
 
-    /// Closes all nodes but the root, which leads to them when the tree is [attached](Built::attach). `parts` are what is
-    /// behind the entries of this one, which has some, in order.
+    /// Closes all nodes but the root, which leads to them when the tree is [attached](Built::attach). `parts` are what
+    /// is behind the entries of this one, which has some, in order.
     pub fn close_all(mut self, parts: Vec<Part>) -> Result<Built, Error> {
         let mut others = Vec::with_capacity(parts.len());
         if let Some(first) = parts.first().and_then(|part| part.leaves.first()) {

@@ -577,38 +577,6 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Rows are built into trees.
-    pub(super) fn is_built(&self) -> bool {
-        matches!(self.way, Way::Built(_))
-    }
-
-    /// Puts a row in that is encoded, with its AUTO_INCREMENT value, 0 without; only where [`Run::is_built`]. Afterwards
-    /// [`Run::raise_to`] has to be told of the greatest value.
-    pub(super) fn put_made(&mut self, row: (&[u8], &[u8]), number: u64, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        let Way::Built(bulk) = &mut self.way else {
-            return Err(SqlError::internal("an encoded row for a table that is not built"));
-        };
-        self.records += 1;
-        self.last_row_id = number;
-        bulk.made(row, cx)?;
-        self.affected += 1;
-        self.any_stored = true;
-        Ok(())
-    }
-
-    /// Rows have AUTO_INCREMENT values up to this one.
-    pub(super) fn raise_to(&mut self, number: u64, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        if number == 0 {
-            return Ok(());
-        }
-        self.given = self.given.max(number);
-        self.pass(number, cx.shared.settings.auto_increment_increment.max(1));
-        self.row_id = (number, false);
-        self.raise_counter(cx)?;
-        self.row_id = (0, false);
-        Ok(())
-    }
-
     /// The row's AUTO_INCREMENT value, 0 without.
     fn number_of(&self, row: &[Value]) -> u64 {
         let id = self.table.auto_column.and_then(|c| convert::to_i128(&row[c as usize]));

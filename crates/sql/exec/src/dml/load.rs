@@ -137,7 +137,7 @@ fn each_line<'p>(
             break;
         }
         cx.check_interrupt()?;
-        if leaves && run.is_built() {
+        if leaves && way::is_built(run) {
             return Ok(Ended::Built);
         }
     }

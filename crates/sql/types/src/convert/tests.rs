@@ -144,7 +144,11 @@ fn storing_text() {
 #[test]
 fn plain_values_are_stored_as_others_are() {
     let mut types: Vec<SqlType> = [TypeId::Int, TypeId::BigInt].map(SqlType::new).to_vec();
-    types.push(SqlType::new(TypeId::Int).unsigned());
+    for id in [TypeId::TinyInt, TypeId::SmallInt, TypeId::MediumInt, TypeId::Int, TypeId::BigInt] {
+        types.extend([SqlType::new(id), SqlType::new(id).unsigned()]);
+    }
+    types.extend([SqlType::new(TypeId::Date), SqlType::temporal(TypeId::DateTime, 0)]);
+    types.extend([SqlType::temporal(TypeId::DateTime, 3), SqlType::temporal(TypeId::Timestamp, 0)]);
     for collation in ["utf8mb4_0900_ai_ci", "utf8mb4_general_ci", "latin1_swedish_ci", "utf16_general_ci", "binary"] {
         let collation = crate::collation::Collation::by_name(collation).unwrap().id;
         for id in [TypeId::VarChar, TypeId::Char, TypeId::Binary, TypeId::Text] {
@@ -152,7 +156,11 @@ fn plain_values_are_stored_as_others_are() {
         }
     }
     let texts = "0,7,-7,-0,00012,2147483647,2147483648,-2147483648,-2147483649,999999999999999999,9999999999999999999,-,,+1, 1,\
-                 1 ,1x,1.5,1e3,abc,abcdef,abcdefg,abc   ,äöüß,日本";
+                 1 ,1x,1.5,1e3,abc,abcdef,abcdefg,abc   ,äöüß,日本,127,128,-128,-129,255,256,32767,32768,\
+                 -32768,-32769,65535,65536,8388607,8388608,-8388608,-8388609,16777215,16777216,4294967295,4294967296,\
+                 2024-05-06,2024-02-28,2024-02-29,2023-02-29,2024-00-01,2024-13-01,0000-01-01,0001-01-01,9999-12-28,\
+                 2024-5-6,2024-05-06x,2024-05-06 10:11:12,2024-05-06 23:59:59,2024-05-06 24:00:00,\
+                 2024-05-06 10:60:00,2024-05-06 10:11:12.5,2024-05-06T10:11:12,0000-00-00 00:00:00";
     let mut values: Vec<Value> = texts.split(',').map(t).collect();
     values.extend(texts.split(',').map(|text| Value::bytes(text.as_bytes())));
     values.extend([Value::Int(5), Value::Int(i64::MAX), Value::Int(i64::MIN), Value::UInt(5), Value::Null, dec("1.5")]);

@@ -100,9 +100,9 @@ impl BuiltExtents {
         self.unsynced += other.unsynced;
     }
 
-    /// Makes the extents the tree's, but for the pages that are not [used](BuiltExtents::end); and makes `change`, which
-    /// leads to their pages. Both are in the log or neither is, but for the extents beyond `AT_ONCE`, which come before
-    /// and stay the tree's after an error. `change` latches what it changes, and may say no: `false`.
+    /// Makes the extents the tree's, but for the pages that are not [used](BuiltExtents::end); and makes `change`,
+    /// which leads to their pages. Both are in the log or neither is, but for the extents beyond `AT_ONCE`, which come
+    /// before and stay the tree's after an error. `change` latches what it changes, and may say no: `false`.
     pub fn take(&mut self, mut change: impl for<'p> FnMut(&mut Mtr<'p>) -> Result<bool, Stop>) -> Result<bool, Error> {
         if self.unsynced > 0 {
             self.sync()?;

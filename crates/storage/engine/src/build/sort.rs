@@ -23,7 +23,7 @@ const READ: usize = 256 << 10;
 /// The fewest.
 const LEAST_READ: usize = 16 << 10;
 /// Entries of a part that is worth a task of its own; fewer where tests are to meet it often.
-const LEAST_PART: usize = if cfg!(debug_assertions) { 50 } else { 10_000 };
+const LEAST_PART: usize = if cfg!(debug_assertions) { 50 } else { 50_000 };
 /// Entries before their turn that are asked for from memory: in a sorted run they lie anywhere.
 const AHEAD: usize = 12;
 /// Bytes of them that are asked for.

@@ -11,7 +11,7 @@ use crate::error::from_engine;
 use crate::place;
 use gannet_telemetry::{Counter, add};
 use gannet_types::error::WarningMark;
-use gannet_types::{ErrorCode, Result, Value};
+use gannet_types::{ErrorCode, Result, SqlError, Value};
 
 /// How rows go into the table.
 pub(super) enum Way<'p> {
@@ -253,6 +253,43 @@ pub(super) fn put_built<'p>(
     to.affected += 1;
     to.raise_counter(cx)?;
     to.stored();
+    Ok(())
+}
+
+/// Rows are built into trees.
+pub(in crate::dml) fn is_built(to: &Run<'_>) -> bool {
+    matches!(to.way, Way::Built(_))
+}
+
+/// Gives the trees a row that is encoded, with its AUTO_INCREMENT value, 0 without; only where they
+/// [are built](is_built). Afterwards [`raise_to`] has to be told of the greatest value.
+pub(in crate::dml) fn put_made<'p>(
+    to: &mut Run<'p>,
+    row: (&[u8], &[u8]),
+    number: u64,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<()> {
+    let Way::Built(bulk) = &mut to.way else {
+        return Err(SqlError::internal("an encoded row for a table that is not built"));
+    };
+    to.records += 1;
+    to.last_row_id = number;
+    bulk.made(row, cx)?;
+    to.affected += 1;
+    to.any_stored = true;
+    Ok(())
+}
+
+/// Rows have AUTO_INCREMENT values up to this one.
+pub(in crate::dml) fn raise_to<'p>(to: &mut Run<'p>, number: u64, cx: &mut Cx<'_, 'p>) -> Result<()> {
+    if number == 0 {
+        return Ok(());
+    }
+    to.given = to.given.max(number);
+    to.pass(number, cx.shared.settings.auto_increment_increment.max(1));
+    to.row_id = (number, false);
+    to.raise_counter(cx)?;
+    to.row_id = (0, false);
     Ok(())
 }
 

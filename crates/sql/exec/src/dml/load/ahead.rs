@@ -1,14 +1,13 @@
 //! Lines become rows before it is their turn, by several tasks.
 //!
-//! The statement's own task reads chunks of whole lines, lets helpers make rows of them (`plain.rs`), and puts these in,
-//! chunk by chunk in the file's order. What it would have to wait for, it does itself. A line that is no plain one goes
-//! the statement's own way when its turn comes, and so does all that is behind it where rows are not built into trees
-//! any more: what the statement says and does is what it would say and do line by line.
+//! The statement's own task reads chunks of whole lines, lets helpers make rows of them (`plain.rs`), and puts these
+//! in, chunk by chunk in the file's order. What it would have to wait for, it does itself. A line that is no plain one
+//! goes the statement's own way when its turn comes, and so does all that is behind it where rows are not built into
+//! trees any more: what the statement says and does is what it would say and do line by line.
 
 use super::plain::{Chunk, Plain};
-use super::{Ended, Load, each_line};
+use super::{Ended, Load, Run, each_line, way};
 use crate::context::Cx;
-use crate::dml::insert::Run;
 use crate::file::{Input, Reader};
 use crate::part::Origin;
 use gannet_plan::plan::Insert;
@@ -231,20 +230,20 @@ impl<'p> Putting<'_, '_, 'p> {
         let (mut from, mut row_from, mut most) = (0, 0, 0);
         for line in &chunk.lines {
             let row = &chunk.bytes[row_from..line.row_end];
-            match line.key.filter(|_| self.run.is_built()) {
+            match line.key.filter(|_| way::is_built(self.run)) {
                 Some(key) => {
                     most = most.max(line.number);
-                    self.run.put_made(row.split_at(key as usize), line.number, cx)?;
+                    way::put_made(self.run, row.split_at(key as usize), line.number, cx)?;
                 }
                 None => {
-                    self.run.raise_to(std::mem::take(&mut most), cx)?;
+                    way::raise_to(self.run, std::mem::take(&mut most), cx)?;
                     let bytes = &chunk.text[from..line.end];
                     own_way(self.load, Then { bytes, input: None }, self.run, self.target, cx)?;
                 }
             }
             (from, row_from) = (line.end, line.row_end);
         }
-        self.run.raise_to(most, cx)
+        way::raise_to(self.run, most, cx)
     }
 }
 

@@ -172,6 +172,10 @@ impl<'p> Plain<'p> {
                 }
                 continue;
             }
+            // Behind the last field's end the file has no further, empty one.
+            if byte.is_none() && start == i {
+                return (i, true);
+            }
             let field = &text[start..i];
             cuts.push(match escaped {
                 false => Cut::Text(start, i),
