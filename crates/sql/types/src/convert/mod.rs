@@ -7,7 +7,6 @@ pub mod compare;
 pub mod float;
 mod json;
 mod number;
-mod plain;
 mod store;
 mod time;
 
@@ -15,8 +14,7 @@ pub use cast::cast;
 pub use compare::{CompareAs, compare, compare_as};
 pub use json::{parse_json, to_json};
 pub use number::{to_bool, to_decimal, to_f64, to_i64, to_integer, to_u64};
-pub use plain::{store_plain, store_same};
-pub use store::{StoreTarget, Stored, implicit_default, store, store_ref};
+pub use store::{StoreTarget, Stored, implicit_default, store, store_plain, store_ref, store_same};
 pub use time::{bound_datetime, constant_datetime, to_date, to_datetime, to_time};
 
 use crate::charset::Charset;

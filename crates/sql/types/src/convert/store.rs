@@ -2,7 +2,6 @@
 
 use super::cast::year_of;
 use super::number::{double_to_decimal, parse_integer, rest_matters, temporal_number, whole_seconds};
-use super::plain::fits;
 use super::time::{cuts_fractions, read_datetime, read_time};
 use super::{Context, float, offending, shown, to_text};
 use crate::CollationId;
@@ -12,7 +11,9 @@ use crate::error::{ErrorCode, Level, Result, SqlError, Warning};
 use crate::members::Members;
 use crate::sql_err;
 use crate::sqltype::{SqlType, TypeId};
-use crate::temporal::{Date, DateFlags, DateTime, Time, Timestamp, parse_datetime, parse_time_as_datetime};
+use crate::temporal::{
+    Date, DateFlags, DateTime, Time, Timestamp, parse_datetime, parse_time_as_datetime, plain_date, plain_datetime,
+};
 use crate::value::{Text, Value, ValueRef};
 use std::borrow::Cow;
 
@@ -52,6 +53,74 @@ impl Stored<'_> {
 /// error 1264, 1265, 1292, 1366, 1406 in a strict context, else a warning and the nearest value that fits.
 pub fn store(v: ValueRef<'_>, ty: &SqlType, at: StoreTarget<'_>, cx: &mut Context<'_>) -> Result<Value> {
     store_ref(v, ty, at, cx).map(Stored::into_owned)
+}
+
+/// A value that goes into its column without a second look, which most that are loaded do; `None`: [`store`] decides.
+#[inline]
+pub fn store_plain(v: ValueRef<'_>, ty: &SqlType) -> Option<Value> {
+    match v {
+        ValueRef::Str(text, _) if text.len() > SHORT => None,
+        _ => store_same(v, ty).map(|v| v.to_owned()),
+    }
+}
+
+/// The same, copying nothing.
+#[inline]
+pub fn store_same<'v>(v: ValueRef<'v>, ty: &SqlType) -> Option<ValueRef<'v>> {
+    match (ty.id, v) {
+        (TypeId::Int, ValueRef::Int(n)) if !ty.unsigned && i32::try_from(n).is_ok() => Some(ValueRef::Int(n)),
+        (TypeId::BigInt, ValueRef::Int(n)) if !ty.unsigned => Some(ValueRef::Int(n)),
+        (id, ValueRef::Str(text, from)) if id.is_string() => {
+            fits(text, from, ty).then_some(ValueRef::Str(text, ty.collation))
+        }
+        (id, ValueRef::Str(text, from)) if id.is_integer() && !from.charset().is_wide() => {
+            let n = digits(text)?;
+            let bits = integer_bits(id);
+            match ty.unsigned {
+                true => (n >= 0 && (bits == 64 || n >> bits == 0)).then_some(ValueRef::UInt(n as u64)),
+                false => (bits == 64 || n >> (bits - 1) == n >> 63).then_some(ValueRef::Int(n)),
+            }
+        }
+        (TypeId::Date, ValueRef::Str(text, from)) if !from.charset().is_wide() => plain_date(text).map(ValueRef::Date),
+        (TypeId::DateTime, ValueRef::Str(text, from)) if !from.charset().is_wide() => {
+            plain_datetime(text).map(|at| ValueRef::DateTime(at, ty.scale))
+        }
+        _ => None,
+    }
+}
+
+fn integer_bits(id: TypeId) -> u32 {
+    match id {
+        TypeId::TinyInt => 8,
+        TypeId::SmallInt => 16,
+        TypeId::MediumInt => 24,
+        TypeId::Int => 32,
+        _ => 64,
+    }
+}
+
+/// Bytes of a text that is copied without asking whether there is room.
+const SHORT: usize = 1024;
+
+/// The number that a text of nothing but a few digits is, perhaps behind a minus.
+#[inline]
+fn digits(text: &[u8]) -> Option<i64> {
+    let (minus, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, text),
+    };
+    if digits.is_empty() || digits.len() > 18 {
+        return None;
+    }
+    let mut n = 0;
+    for b in digits {
+        let digit = b.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        n = n * 10 + i64::from(digit);
+    }
+    Some(if minus { -n } else { n })
 }
 
 /// As [`store`], copying nothing if the value fits as it is.
@@ -124,6 +193,26 @@ pub fn implicit_default(ty: &SqlType) -> Value {
         TypeId::Null => Value::Null,
         _ => Value::Str(Text::EMPTY, ty.collation),
     }
+}
+
+/// Does text go into a string column byte for byte?
+#[inline]
+fn fits(text: &[u8], from: crate::CollationId, ty: &SqlType) -> bool {
+    let charset = ty.collation.charset();
+    let plain = from.charset() != Charset::Binary && !from.charset().is_wide() && !charset.is_wide();
+    let same = from.charset() == charset || (plain && text.is_ascii());
+    if !same || (from != ty.collation && !charset.is_valid(text)) || ty.id == TypeId::Binary {
+        return false;
+    }
+    if ty.id == TypeId::Char && (text.last() == Some(&b' ') || charset.is_wide()) {
+        return false;
+    }
+    // Bytes may lack some of their first character.
+    if charset.is_wide() && (ty.id.is_lob() || !charset.is_valid(text)) {
+        return false;
+    }
+    // Fewer bytes than characters allowed are never too many.
+    text.len() <= ty.length as usize || (!ty.id.is_lob() && charset.char_count(text) <= ty.length as usize)
 }
 
 struct Store<'s, 'c, 'w> {

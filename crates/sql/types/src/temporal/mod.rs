@@ -26,6 +26,7 @@ pub use parse::{
     DateFlags, ParsedDateTime, ParsedTime, number_to_datetime, number_to_time, parse_datetime, parse_time,
     parse_time_as, parse_time_as_datetime,
 };
+pub(crate) use parse::{plain_date, plain_datetime};
 pub use zone::TimeZone;
 
 /// Largest fsp.

@@ -1,6 +1,6 @@
 //! Dates and times from text and numbers (manual, "Date and Time Literals").
 
-use super::{DateTime, Time, days_in_month};
+use super::{Date, DateTime, Time, days_in_month};
 use crate::mode::SqlMode;
 
 /// Which incomplete or impossible dates are accepted.
@@ -398,4 +398,32 @@ impl DateTime {
         }
         DateTime::from_micros(self.to_micros() + seconds * 1_000_000)
     }
+}
+
+/// Bytes of `YYYY-MM-DD`.
+const DAY: usize = 10;
+
+/// A number of as many digits.
+#[inline]
+fn number(digits: &[u8]) -> Option<u32> {
+    digits.iter().try_fold(0, |n, b| b.is_ascii_digit().then(|| n * 10 + u32::from(b - b'0')))
+}
+
+/// `YYYY-MM-DD`, of a day that every month has: no mode minds it.
+#[inline]
+pub(crate) fn plain_date(text: &[u8]) -> Option<Date> {
+    let &[a, b, c, d, b'-', e, f, b'-', g, h] = text else { return None };
+    let (year, month, day) = (number(&[a, b, c, d])?, number(&[e, f])?, number(&[g, h])?);
+    (year > 0 && (1..=12).contains(&month) && (1..=28).contains(&day)).then(|| Date::new(year, month, day))
+}
+
+/// The same with ` HH:MM:SS`.
+#[inline]
+pub(crate) fn plain_datetime(text: &[u8]) -> Option<DateTime> {
+    let (date, time) = text.split_at_checked(DAY)?;
+    let &[b' ', a, b, b':', c, d, b':', e, f] = time else { return None };
+    let date = plain_date(date)?;
+    let (hour, minute, second) = (number(&[a, b])?, number(&[c, d])?, number(&[e, f])?);
+    let is_time = hour < 24 && minute < 60 && second < 60;
+    is_time.then(|| DateTime::new(date.year(), date.month(), date.day(), hour, minute, second, 0))
 }
