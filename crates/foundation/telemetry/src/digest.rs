@@ -6,6 +6,7 @@
 //! beyond the first 32 (one thread a connection) share one block per digest and pay for atomic additions.
 
 use std::collections::HashMap;
+use std::num::NonZeroU128;
 
 use gannet_base::CachePadded;
 use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -174,7 +175,8 @@ macro_rules! fields {
 
         /// Executions by one thread. Sums only grow: no other thread can set them back without losing an addition.
         struct Block {
-            key: Option<DigestKey>,
+            /// No hash is 0 in practice.
+            key: Option<NonZeroU128>,
             $($field: AtomicU64,)*
             /// Made by the first execution that adds to it.
             work: OnceLock<Box<WorkCells>>,
@@ -192,7 +194,7 @@ macro_rules! fields {
         impl Block {
             fn new(key: Option<DigestKey>) -> Self {
                 Block {
-                    key,
+                    key: key.and_then(|key| NonZeroU128::new(key.0)),
                     $($field: AtomicU64::new(0),)*
                     work: OnceLock::new(),
                     latency: SharedHistogram::new(),
@@ -319,7 +321,7 @@ pub struct DigestSnapshot<S> {
     /// `None` for the row that stands for all statements beyond the memory bound.
     pub texts: Option<Arc<DigestTexts<S>>>,
     /// Default database of the statement.
-    pub schema: String,
+    pub schema: Arc<str>,
     /// When the first execution ended, microseconds since 1970; 0 without any.
     pub first_seen_us: u64,
     /// When the last execution ended, microseconds since 1970.
@@ -346,64 +348,83 @@ struct Entry<S> {
     key: Option<DigestKey>,
     /// The same.
     texts: Option<Arc<DigestTexts<S>>>,
-    schema: String,
+    schema: Arc<str>,
     /// The sums when the entry was reset.
     before: Mutex<Option<Box<Sums>>>,
+    /// Which of the following there are, a bit for each.
+    made: AtomicU64,
     own: [OnceLock<Arc<CachePadded<Block>>>; OWN_BLOCKS],
     shared: OnceLock<Arc<CachePadded<Block>>>,
 }
 
 impl<S: Clone> Entry<S> {
-    fn new(key: Option<DigestKey>, texts: Option<DigestTexts<S>>, schema: String) -> Self {
+    fn new(key: Option<DigestKey>, texts: Option<DigestTexts<S>>, schema: &str) -> Self {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         Entry {
             number: NUMBERS.fetch_add(1, Relaxed),
             key,
             texts: texts.map(Arc::new),
-            schema,
+            schema: schema.into(),
             before: Mutex::new(None),
+            made: AtomicU64::new(0),
             own: [const { OnceLock::new() }; OWN_BLOCKS],
             shared: OnceLock::new(),
         }
     }
 
-    fn blocks(&self) -> impl Iterator<Item = &Block> {
-        self.own.iter().chain([&self.shared]).filter_map(|b| b.get().map(|b| &b.0))
+    /// Of a few dozen places one or two are taken, and the others are not looked at.
+    fn blocks(&self) -> impl Iterator<Item = &Block> + Clone {
+        let mut left = self.made.load(Relaxed);
+        let numbers = std::iter::from_fn(move || {
+            let number = (left != 0).then_some(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(number)
+        });
+        numbers.filter_map(|number| self.own.get(number).unwrap_or(&self.shared).get().map(|b| &b.0))
     }
 
     /// All that was ever added.
     fn sums(&self) -> Sums {
-        self.sums_from(Sums::default())
-    }
-
-    fn sums_from(&self, mut sums: Sums) -> Sums {
+        let mut sums = Sums::default();
         self.blocks().for_each(|b| b.add_to(&mut sums));
         sums
     }
 
     fn snapshot(&self, latencies: bool) -> DigestSnapshot<S> {
         let latency = if latencies { Histogram::new() } else { Histogram::none() };
-        let mut sums = self.sums_from(Sums::with(latency));
-        if let Some(before) = &*self.before.lock() {
-            sums.since(before);
-        }
-        let each = |of: fn(&Block) -> &AtomicU64| self.blocks().map(move |b| of(b).load(Relaxed));
-        let last_seen_us = each(|b| &b.last_seen_us).max().unwrap_or(0);
-        let first_seen_us = each(|b| &b.first_seen_us).filter(|us| *us > 0).min();
-        let began = self.blocks().map(|b| (b.began_us.load(Relaxed), b.began_ns.load(Relaxed)));
-        let (sample_seen_us, sample_ns) = began.filter(|(us, _)| *us > 0).min().unwrap_or_default();
-        DigestSnapshot {
+        let mut s = DigestSnapshot {
             texts: self.texts.clone(),
             schema: self.schema.clone(),
-            // An execution that ended during a reset is not noted as the first.
-            first_seen_us: first_seen_us.unwrap_or(last_seen_us),
-            last_seen_us,
-            sample_seen_us,
-            sample_ns,
-            min_ns: each(|b| &b.min_ns).min().unwrap_or(NEVER),
-            max_ns: each(|b| &b.max_ns).max().unwrap_or(0),
-            sums,
+            first_seen_us: 0,
+            last_seen_us: 0,
+            sample_seen_us: 0,
+            sample_ns: 0,
+            min_ns: NEVER,
+            max_ns: 0,
+            sums: Sums::with(latency),
+        };
+        for block in self.blocks() {
+            block.add_to(&mut s.sums);
+            let at = |of: &AtomicU64| of.load(Relaxed);
+            let (first, began) = (at(&block.first_seen_us), (at(&block.began_us), at(&block.began_ns)));
+            if first > 0 && (s.first_seen_us == 0 || first < s.first_seen_us) {
+                s.first_seen_us = first;
+            }
+            if began.0 > 0 && (s.sample_seen_us == 0 || began < (s.sample_seen_us, s.sample_ns)) {
+                (s.sample_seen_us, s.sample_ns) = began;
+            }
+            s.last_seen_us = s.last_seen_us.max(at(&block.last_seen_us));
+            s.min_ns = s.min_ns.min(at(&block.min_ns));
+            s.max_ns = s.max_ns.max(at(&block.max_ns));
         }
+        if let Some(before) = &*self.before.lock() {
+            s.sums.since(before);
+        }
+        if s.first_seen_us == 0 {
+            // An execution that ended during a reset is not noted as the first.
+            s.first_seen_us = s.last_seen_us;
+        }
+        s
     }
 
     /// From here on it says what comes, while others go on adding.
@@ -442,11 +463,13 @@ impl<S: Clone> DigestHandle<S> {
     /// The calling thread's block; or, without one of its own, the one that all such threads share.
     #[inline]
     fn place(&self) -> (&Arc<CachePadded<Block>>, bool) {
-        let own = self.0.own.get(gannet_base::slot::current());
-        (
-            own.unwrap_or(&self.0.shared).get_or_init(|| Arc::new(CachePadded::new(Block::new(self.0.key)))),
-            own.is_some(),
-        )
+        let number = gannet_base::slot::current();
+        let own = self.0.own.get(number);
+        let make = || {
+            self.0.made.fetch_or(1 << number.min(OWN_BLOCKS), Relaxed);
+            Arc::new(CachePadded::new(Block::new(self.0.key)))
+        };
+        (own.unwrap_or(&self.0.shared).get_or_init(make), own.is_some())
     }
 
     /// The key of the digest; `None` for the row of all others.
@@ -457,6 +480,17 @@ impl<S: Clone> DigestHandle<S> {
     /// The sums at this moment.
     pub fn snapshot(&self) -> DigestSnapshot<S> {
         self.0.snapshot(true)
+    }
+
+    /// The same without the distribution of latencies, which is most of what there is to sum.
+    pub fn bare(&self) -> DigestSnapshot<S> {
+        self.0.snapshot(false)
+    }
+
+    /// An upper bound of each of these quantiles (0 to 1, the least first) in nanoseconds; 0 without executions.
+    pub fn quantiles<const N: usize>(&self, of: [f64; N]) -> [u64; N] {
+        let before = self.0.before.lock();
+        SharedHistogram::quantiles(self.0.blocks().map(|b| &b.latency), before.as_ref().map(|b| &b.latency), of)
     }
 
     /// A number that no other digest of the process has, nor this one when it has been forgotten and come again.
@@ -494,7 +528,7 @@ pub struct DigestPlace {
 impl DigestPlace {
     /// The key of the digest; `None` for the row of all others.
     pub fn key(&self) -> Option<DigestKey> {
-        self.block.0.key
+        self.block.0.key.map(|key| DigestKey(key.get()))
     }
 
     /// [`DigestHandle::record`]. By the thread that called [`DigestHandle::here`].
@@ -530,7 +564,7 @@ impl<S: Clone> StatementStats<S> {
             shards: std::array::from_fn(|_| CachePadded::new(RwLock::new(HashMap::new()))),
             size: AtomicUsize::new(0),
             lost: AtomicU64::new(0),
-            others: DigestHandle(Arc::new(Entry::new(None, None, String::new()))),
+            others: DigestHandle(Arc::new(Entry::new(None, None, ""))),
         }
     }
 
@@ -556,7 +590,7 @@ impl<S: Clone> StatementStats<S> {
             return self.others.clone();
         }
         let texts = DigestTexts { text: cut(texts.text, self.max_text), ..texts };
-        let made = DigestHandle(Arc::new(Entry::new(Some(key.0), Some(texts), key.1.clone())));
+        let made = DigestHandle(Arc::new(Entry::new(Some(key.0), Some(texts), &key.1)));
         map.insert(key, made.clone());
         made
     }
@@ -598,12 +632,19 @@ impl<S: Clone> StatementStats<S> {
 
     /// The same; without `latencies` their distributions are empty, which are most of what there is to sum.
     pub fn snapshots_with(&self, latencies: bool) -> impl Iterator<Item = DigestSnapshot<S>> + use<S> {
-        let mut handles = Vec::new();
+        self.all().into_iter().map(move |h| h.0.snapshot(latencies)).filter(|s| s.sums.count > 0)
+    }
+
+    /// All digests; the row of the others last.
+    pub fn all(&self) -> Vec<DigestHandle<S>> {
+        let mut handles = Vec::with_capacity(self.len() + 1);
         for shard in &self.shards {
             handles.extend(shard.read().values().cloned());
         }
+        // What was made together lies together: read in the order of memory, most of it is there before it is asked for.
+        handles.sort_unstable_by_key(|h| Arc::as_ptr(&h.0).addr());
         handles.push(self.others.clone());
-        handles.into_iter().map(move |h| h.0.snapshot(latencies)).filter(|s| s.sums.count > 0)
+        handles
     }
 
     /// Forgets all executions (TRUNCATE of the summary table). Of digests that plans and prepared statements hold, the
@@ -661,6 +702,9 @@ mod tests {
         assert_eq!((text, n.latency.count(), s.last_seen_us), ("SELEC", 400, 4));
         // A thread may have ended before another begins, which then adds to the same block.
         assert_eq!((s.first_seen_us, s.sample_ns), (s.sample_seen_us, 1000 * s.sample_seen_us));
+        let bare = h.bare();
+        assert_eq!((bare.sums.count, bare.sums.latency.count(), bare.sample_ns), (400, 0, s.sample_ns));
+        assert_eq!(h.quantiles([0.25, 0.26, 1.0]), n.latency.quantiles([0.25, 0.26, 1.0]));
         let again = [stats.find(DigestKey(1), "test").unwrap(), stats.enter(DigestKey(1), "test", texts("x"))];
         assert!(again.iter().all(|a| Arc::ptr_eq(&h.0, &a.0)));
         assert!(stats.find(DigestKey(1), "other").is_none());

@@ -1,10 +1,11 @@
 //! Log-linear histograms of durations: fixed memory, mergeable, 12.5 % resolution.
 
 use gannet_base::sync::OnceLock;
-use gannet_base::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use gannet_base::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Sub-buckets per power of two: 8, so a bucket is at most 12.5 % wide.
 const SUB_BITS: u32 = 3;
+const SUBS: usize = 1 << SUB_BITS;
 /// Durations below 256 ns share the first linear buckets of 32 ns.
 const UNIT_BITS: u32 = 5;
 /// Powers of two covered: up to about 39 hours; longer ones land in the last bucket.
@@ -136,9 +137,22 @@ impl Histogram {
 /// The same, shared: one writer (or several, with [`Self::record_shared`]), any readers.
 ///
 /// There are many, and most never see a duration of more than 8 ms: buckets of longer ones come when they are needed.
+/// Most are empty otherwise, too, and who adds up thousands reads those that are not.
 pub(crate) struct SharedHistogram {
+    /// One bit for each octave that has a count.
+    octaves: AtomicU64,
     hot: [AtomicU32; HOT],
     cold: [OnceLock<Box<[AtomicU32; PART]>>; COLD_PARTS],
+}
+
+/// The bits of a mask.
+fn octaves(mask: u64) -> impl Iterator<Item = usize> + Clone {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let octave = (left != 0).then_some(left.trailing_zeros() as usize)?;
+        left &= left - 1;
+        Some(octave)
+    })
 }
 
 /// Buckets that are at hand: up to 2^23 ns.
@@ -146,19 +160,20 @@ const HOT: usize = 128;
 /// Buckets that come together.
 const PART: usize = 40;
 const COLD_PARTS: usize = (BUCKETS - HOT) / PART;
-const _: () = assert!(HOT + PART * COLD_PARTS == BUCKETS);
+const _: () = assert!(HOT + PART * COLD_PARTS == BUCKETS && HOT % SUBS == 0 && PART % SUBS == 0);
+const _: () = assert!(BUCKETS / SUBS <= u64::BITS as usize);
 
 impl SharedHistogram {
     pub(crate) fn new() -> Self {
         SharedHistogram {
+            octaves: AtomicU64::new(0),
             hot: std::array::from_fn(|_| AtomicU32::new(0)),
             cold: [const { OnceLock::new() }; COLD_PARTS],
         }
     }
 
     #[inline]
-    fn cell(&self, ns: u64) -> &AtomicU32 {
-        let bucket = unbounded_bucket(ns);
+    fn cell(&self, bucket: usize) -> &AtomicU32 {
         self.hot.get(bucket).unwrap_or_else(|| self.cold(bucket))
     }
 
@@ -171,26 +186,75 @@ impl SharedHistogram {
     /// For the only writer. A bucket that is full stays full.
     #[inline]
     pub(crate) fn record_owned(&self, ns: u64) {
-        let cell = self.cell(ns);
-        cell.store(cell.load(Relaxed).saturating_add(1), Relaxed);
+        let bucket = unbounded_bucket(ns);
+        let cell = self.cell(bucket);
+        let before = cell.load(Relaxed);
+        cell.store(before.saturating_add(1), Relaxed);
+        if before == 0 {
+            self.begin(bucket);
+        }
     }
 
     /// For several writers.
     pub(crate) fn record_shared(&self, ns: u64) {
-        self.cell(ns).fetch_add(1, Relaxed);
+        let bucket = unbounded_bucket(ns);
+        if self.cell(bucket).fetch_add(1, Relaxed) == 0 {
+            self.begin(bucket);
+        }
+    }
+
+    /// The first duration of a bucket.
+    #[cold]
+    fn begin(&self, bucket: usize) {
+        self.octaves.fetch_or(1 << (bucket.min(BUCKETS - 1) >> SUB_BITS), Relaxed);
+    }
+
+    /// Numbers of the octaves that have counts.
+    fn octaves(&self) -> impl Iterator<Item = usize> + use<> {
+        octaves(self.octaves.load(Relaxed))
+    }
+
+    /// The counts of an octave.
+    fn octave(&self, octave: usize) -> Option<&[AtomicU32]> {
+        let first = octave << SUB_BITS;
+        match first.checked_sub(HOT) {
+            None => self.hot.get(first..first + SUBS),
+            Some(at) => self.cold[at / PART].get()?.get(at % PART..at % PART + SUBS),
+        }
+    }
+
+    /// [`Histogram::quantiles`] of the sum of all, since `before`.
+    pub(crate) fn quantiles<'h, const N: usize>(
+        all: impl Iterator<Item = &'h SharedHistogram> + Clone,
+        before: Option<&Histogram>,
+        of: [f64; N],
+    ) -> [u64; N] {
+        let mask = all.clone().fold(0, |mask, h| mask | h.octaves.load(Relaxed));
+        let mut counts =
+            octaves(mask).flat_map(|octave| (0..SUBS).map(move |sub| (octave << SUB_BITS) + sub)).map(|bucket| {
+                let count =
+                    |h: &SharedHistogram| h.octave(bucket >> SUB_BITS).map_or(0, |o| o[bucket % SUBS].load(Relaxed));
+                let sum: u64 = all.clone().map(|h| u64::from(count(h))).sum();
+                (bucket, sum.saturating_sub(before.and_then(|b| b.counts.get(bucket)).copied().unwrap_or(0)))
+            });
+        let total: u64 = counts.clone().map(|(_, n)| n).sum();
+        let (mut seen, mut at) = (0, 0);
+        of.map(|q| {
+            let rank = ((total as f64 * q).ceil() as u64).clamp(1, total.max(1));
+            while seen < rank {
+                let Some((bucket, n)) = counts.next() else { break };
+                (seen, at) = (seen + n, upper_bound(bucket));
+            }
+            if total == 0 { 0 } else { at }
+        })
     }
 
     pub(crate) fn add_to(&self, sum: &mut Histogram) {
-        let add = |sums: &mut [u64], counts: &[AtomicU32]| {
+        for octave in self.octaves() {
+            // A histogram that stays empty has no buckets.
+            let sums = sum.counts.get_mut(octave << SUB_BITS..).unwrap_or_default();
+            let counts = self.octave(octave).unwrap_or_default();
             sums.iter_mut().zip(counts).for_each(|(a, b)| *a += u64::from(b.load(Relaxed)));
-        };
-        // A histogram that stays empty has no buckets.
-        let Some((hot, cold)) = sum.counts.split_at_mut_checked(HOT) else { return };
-        add(hot, &self.hot);
-        for (sums, part) in cold.chunks_mut(PART).zip(&self.cold) {
-            if let Some(part) = part.get() {
-                add(sums, &**part);
-            }
         }
     }
 }
@@ -228,6 +292,18 @@ mod tests {
         let mut sum = Histogram::new();
         shared.add_to(&mut sum);
         assert_eq!(sum, alone);
+        let of = [0.0, 0.001, 0.3, 0.5, 0.95, 0.99, 0.999, 1.0];
+        assert_eq!(SharedHistogram::quantiles([&shared].into_iter(), None, of), alone.quantiles(of));
+        let other = SharedHistogram::new();
+        (0..1000).for_each(|n| other.record_owned(n * n * n));
+        assert_eq!(
+            SharedHistogram::quantiles([&other, &shared].into_iter(), Some(&alone), of),
+            SharedHistogram::quantiles([&other].into_iter(), None, of)
+        );
+        other.add_to(&mut sum);
+        assert_eq!(SharedHistogram::quantiles([&other, &shared].into_iter(), None, of), sum.quantiles(of));
+        assert_eq!(SharedHistogram::quantiles([&shared].into_iter(), Some(&alone), of), [0; 8]);
+        assert_eq!(SharedHistogram::quantiles(std::iter::empty(), None, of), [0; 8]);
         let mut none = Histogram::none();
         shared.add_to(&mut none);
         assert_eq!(none.count(), 0);

@@ -160,7 +160,7 @@ fn latency(out: &mut String) {
 }
 
 fn digests(core: &Core, out: &mut String) {
-    let mut all: Vec<_> = core.stats.snapshots().collect();
+    let mut all: Vec<_> = core.stats.snapshots_with(false).collect();
     all.sort_by_cached_key(|d| std::cmp::Reverse(d.sums.total_ns));
     all.truncate(MOST_DIGESTS);
     let lists: [(&str, &str, fn(&gannet_telemetry::Sums) -> f64); 7] = [

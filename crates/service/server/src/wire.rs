@@ -268,8 +268,8 @@ impl<'a> Wire<'a> {
     }
 
     #[inline]
-    fn put_row<'v>(&mut self, value: impl Fn(usize) -> ValueRef<'v>) -> Result<()> {
-        if self.long && (0..self.formats.len()).any(|c| value(c).long_bytes() > LONG) {
+    fn put_row<'v>(&mut self, long: bool, value: impl Fn(usize) -> ValueRef<'v>) -> Result<()> {
+        if long && (0..self.formats.len()).any(|c| value(c).long_bytes() > LONG) {
             return self.long_row(&value);
         }
         let results = self.manner.charsets.results;
@@ -348,17 +348,18 @@ impl Reply for Wire<'_> {
     }
 
     fn rows(&mut self, rows: Rows<'_>, count: usize) -> Result<()> {
+        let long = self.long && rows.may_have_longer(LONG);
         if let (RowSource::One(values), 1) = (rows.source, count) {
-            return self.put_row(|c| values[c].localize(rows.zone));
+            return self.put_row(long, |c| values[c].localize(rows.zone));
         }
         for i in 0..count {
-            self.put_row(|c| rows.value(i, c))?;
+            self.put_row(long, |c| rows.value(i, c))?;
         }
         Ok(())
     }
 
     fn row(&mut self, row: &[Value]) -> Result<()> {
-        self.put_row(|c| row[c].as_ref())
+        self.put_row(self.long, |c| row[c].as_ref())
     }
 
     fn end(&mut self, ended: &Ended<'_>) {

@@ -55,9 +55,25 @@ const PAIRS: [u8; 200] = {
     t
 };
 
-fn put_digits(out: &mut Vec<u8>, mut n: u64, negative: bool) {
-    let mut buf = [0u8; 20];
-    let mut at = buf.len();
+#[inline]
+fn put_digits(out: &mut Vec<u8>, n: u64, negative: bool) {
+    if n < 10 && !negative {
+        return out.extend_from_slice(&[1, b'0' + n as u8]);
+    }
+    put_longer(out, n, negative);
+}
+
+fn put_longer(out: &mut Vec<u8>, mut n: u64, negative: bool) {
+    // Whole, a copy of its size is a few instructions; of the number's size, it would be a call.
+    const WIDEST: usize = 24;
+    let mut buf = [0u8; WIDEST];
+    let digits = n.checked_ilog10().map_or(1, |d| d as usize + 1);
+    let end = 1 + usize::from(negative) + digits;
+    buf[0] = end as u8 - 1;
+    if negative {
+        buf[1] = b'-';
+    }
+    let mut at = end;
     while n >= 100 {
         let d = (n % 100) as usize * 2;
         n /= 100;
@@ -66,17 +82,12 @@ fn put_digits(out: &mut Vec<u8>, mut n: u64, negative: bool) {
     }
     if n >= 10 {
         let d = n as usize * 2;
-        at -= 2;
-        buf[at..at + 2].copy_from_slice(&PAIRS[d..d + 2]);
+        buf[at - 2..at].copy_from_slice(&PAIRS[d..d + 2]);
     } else {
-        at -= 1;
-        buf[at] = b'0' + n as u8;
+        buf[at - 1] = b'0' + n as u8;
     }
-    out.push((buf.len() - at) as u8 + u8::from(negative));
-    if negative {
-        out.push(b'-');
-    }
-    out.extend_from_slice(&buf[at..]);
+    out.extend_from_slice(&buf);
+    out.truncate(out.len() - WIDEST + end);
 }
 
 /// Appends a signed integer to a text row.

@@ -14,6 +14,8 @@ pub const BATCH_BYTES: usize = 4 << 20;
 pub enum Column {
     /// Signed integers.
     Int(Vec<i64>, Nulls),
+    /// Unsigned integers.
+    UInt(Vec<u64>, Nulls),
     /// Doubles.
     Double(Vec<f64>, Nulls),
     /// Strings of one collation.
@@ -87,7 +89,8 @@ impl Column {
     /// An empty column for values of a type.
     pub fn for_type(ty: &SqlType) -> Column {
         match ty.id {
-            id if id.is_integer() && !ty.unsigned => Column::Int(Vec::new(), Nulls::NONE),
+            id if id.is_integer() && ty.unsigned => Column::UInt(Vec::new(), Nulls::NONE),
+            id if id.is_integer() => Column::Int(Vec::new(), Nulls::NONE),
             TypeId::Double => Column::Double(Vec::new(), Nulls::NONE),
             id if id.is_string() => Column::Text(TextColumn {
                 ends: Vec::new(),
@@ -103,6 +106,7 @@ impl Column {
     pub(crate) fn same_kind(&self) -> Column {
         match self {
             Column::Int(..) => Column::Int(Vec::new(), Nulls::NONE),
+            Column::UInt(..) => Column::UInt(Vec::new(), Nulls::NONE),
             Column::Double(..) => Column::Double(Vec::new(), Nulls::NONE),
             Column::Text(t) => Column::Text(TextColumn {
                 ends: Vec::new(),
@@ -119,7 +123,7 @@ impl Column {
         match self {
             Column::Values(values) => values.iter_mut().for_each(|v| v.settle(ty)),
             Column::Constant(value, _) => value.settle(ty),
-            Column::Int(..) | Column::Double(..) | Column::Text(_) => {}
+            Column::Int(..) | Column::UInt(..) | Column::Double(..) | Column::Text(_) => {}
         }
     }
 
@@ -127,6 +131,7 @@ impl Column {
     pub fn len(&self) -> usize {
         match self {
             Column::Int(v, _) => v.len(),
+            Column::UInt(v, _) => v.len(),
             Column::Double(v, _) => v.len(),
             Column::Text(t) => t.ends.len(),
             Column::Values(v) => v.len(),
@@ -144,6 +149,7 @@ impl Column {
     pub fn get(&self, i: usize) -> ValueRef<'_> {
         match self {
             Column::Int(v, nulls) if !nulls.get(i) => ValueRef::Int(v[i]),
+            Column::UInt(v, nulls) if !nulls.get(i) => ValueRef::UInt(v[i]),
             Column::Double(v, nulls) if !nulls.get(i) => ValueRef::Double(v[i]),
             Column::Text(t) if !t.nulls.get(i) => ValueRef::Str(t.get(i), t.collation),
             Column::Values(v) => v[i].as_ref(),
@@ -161,6 +167,14 @@ impl Column {
                 v.push(x);
             }
             (Column::Int(v, nulls), ValueRef::Null) => {
+                nulls.push(true, v.len());
+                v.push(0);
+            }
+            (Column::UInt(v, nulls), ValueRef::UInt(x)) => {
+                nulls.push(false, v.len());
+                v.push(x);
+            }
+            (Column::UInt(v, nulls), ValueRef::Null) => {
                 nulls.push(true, v.len());
                 v.push(0);
             }
@@ -205,14 +219,6 @@ impl Column {
         Ok(())
     }
 
-    /// Appends a value.
-    pub(crate) fn push_of(&mut self, value: &Value) {
-        match self {
-            Column::Values(v) => v.push(value.clone()),
-            _ => self.push(value.as_ref()),
-        }
-    }
-
     /// Appends an owned value.
     pub fn push_value(&mut self, value: Value) {
         match self {
@@ -230,6 +236,7 @@ impl Column {
     pub(crate) fn reserve(&mut self, rows: usize) {
         match self {
             Column::Int(v, _) => v.reserve(rows),
+            Column::UInt(v, _) => v.reserve(rows),
             Column::Double(v, _) => v.reserve(rows),
             Column::Text(t) => t.ends.reserve(rows),
             Column::Values(v) => v.reserve(rows),
@@ -247,6 +254,7 @@ impl Column {
     pub fn gather(&self, rows: &[u32]) -> Column {
         match self {
             Column::Int(v, nulls) => Column::Int(rows.iter().map(|i| v[*i as usize]).collect(), nulls.gather(rows)),
+            Column::UInt(v, nulls) => Column::UInt(rows.iter().map(|i| v[*i as usize]).collect(), nulls.gather(rows)),
             Column::Double(v, nulls) => {
                 Column::Double(rows.iter().map(|i| v[*i as usize]).collect(), nulls.gather(rows))
             }
@@ -273,6 +281,7 @@ impl Column {
         let nulls = |nulls: &Nulls| if nulls.none() { Nulls::NONE } else { Nulls(nulls.0[from..to].to_vec()) };
         match self {
             Column::Int(v, n) => Column::Int(v[from..to].to_vec(), nulls(n)),
+            Column::UInt(v, n) => Column::UInt(v[from..to].to_vec(), nulls(n)),
             Column::Double(v, n) => Column::Double(v[from..to].to_vec(), nulls(n)),
             Column::Text(t) => {
                 let start = if from == 0 { 0 } else { t.ends[from - 1] };
@@ -293,7 +302,7 @@ impl Column {
     /// mixed values speaks for all, until it would be too much: then they are added up.
     pub(crate) fn long_bytes(&self, bound: usize) -> usize {
         match self {
-            Column::Int(..) | Column::Double(..) => 0,
+            Column::Int(..) | Column::UInt(..) | Column::Double(..) => 0,
             Column::Text(t) => t.bytes.len(),
             Column::Constant(v, _) => v.long_bytes(),
             Column::Values(v) => {
@@ -307,6 +316,7 @@ impl Column {
     pub fn memory_bytes(&self) -> usize {
         match self {
             Column::Int(v, _) => v.len() * 9,
+            Column::UInt(v, _) => v.len() * 9,
             Column::Double(v, _) => v.len() * 9,
             Column::Text(t) => t.bytes.len() + t.ends.len() * 5,
             Column::Values(v) => v.iter().map(value_bytes).sum(),
@@ -354,6 +364,10 @@ impl Batch {
             let fresh = Column::for_type(ty);
             match (&mut *column, &fresh) {
                 (Column::Int(v, nulls), Column::Int(..)) => {
+                    v.clear();
+                    nulls.0.clear();
+                }
+                (Column::UInt(v, nulls), Column::UInt(..)) => {
                     v.clear();
                     nulls.0.clear();
                 }

@@ -15,7 +15,18 @@ use gannet_plan::plan::Plan;
 use gannet_schema::{Table, Trigger};
 use gannet_types::room::Room;
 use gannet_types::temporal::Locale;
-use gannet_types::{Date, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, Warning, Warnings, sql_err};
+use gannet_types::{
+    Date, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, ValueRef, Warning, Warnings, sql_err,
+};
+
+/// A row of a virtual table, with all its columns.
+#[derive(Clone, Copy)]
+pub enum MadeRow<'a> {
+    /// Made for this.
+    Values(&'a [Value]),
+    /// Of what is there anyway: nothing is allocated for it.
+    Lent(&'a [ValueRef<'a>]),
+}
 
 /// What a virtual table that makes its rows piece by piece has left: the table's own.
 pub type Rest = Option<Box<dyn std::any::Any>>;
@@ -44,7 +55,7 @@ pub trait Session: SessionInfo {
         equals: &[(u32, Value)],
         wanted: &[u32],
         rest: &mut Rest,
-        emit: &mut dyn FnMut(&[Value]) -> Result<()>,
+        emit: &mut dyn FnMut(MadeRow<'_>) -> Result<()>,
     ) -> Result<Vec<(u32, Warning)>>;
     /// The value of a stored function, which is called by the rights of its view's definer, if it has one. `to`
     /// changes its rows. The default refuses with error 1235.

@@ -46,7 +46,7 @@ pub(crate) mod vector;
 mod waiting;
 
 pub use append::append;
-pub use context::{Counts, Cx, Rest, Session, Settings, Shared, stopped};
+pub use context::{Counts, Cx, MadeRow, Rest, Session, Settings, Shared, stopped};
 pub use deprecated::deprecation;
 pub use direct::DirectBuffers;
 pub use dml::{Affected, Literals, Load, check_load, insert_rows, load, takes_rows};

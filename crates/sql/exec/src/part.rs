@@ -5,7 +5,7 @@
 //! the order in which one task alone would come to them. So are their results, their warnings, and their errors: the
 //! statement gives what it would give by itself.
 
-use crate::context::{Counts, Cx, Registers, Rest, Session, Shared};
+use crate::context::{Counts, Cx, MadeRow, Registers, Rest, Session, Shared};
 use crate::refused::Refused;
 use crate::spill::SessionSpace;
 use gannet_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -246,7 +246,7 @@ impl Session for Alone {
         _: &[(u32, Value)],
         _: &[u32],
         _: &mut Rest,
-        _: &mut dyn FnMut(&[Value]) -> Result<()>,
+        _: &mut dyn FnMut(MadeRow<'_>) -> Result<()>,
     ) -> Result<Vec<(u32, Warning)>> {
         self.refuse()
     }

@@ -1,6 +1,6 @@
 //! Where results go.
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Column};
 use gannet_plan::plan::ResultColumn;
 use gannet_types::{Result, TimeZone, ValueRef};
 
@@ -52,6 +52,20 @@ impl Rows<'_> {
         match self.source {
             RowSource::Batch(batch) => batch.columns.len(),
             RowSource::One(values) => values.len(),
+        }
+    }
+
+    /// False when no value has more bytes than so many ([`ValueRef::long_bytes`]).
+    pub fn may_have_longer(&self, bytes: usize) -> bool {
+        let long = |column: &Column| match column {
+            Column::Int(..) | Column::UInt(..) | Column::Double(..) => false,
+            Column::Text(texts) => texts.bytes.len() > bytes,
+            Column::Values(values) => values.iter().any(|v| v.long_bytes() > bytes),
+            Column::Constant(value, _) => value.long_bytes() > bytes,
+        };
+        match self.source {
+            RowSource::Batch(batch) => batch.columns.iter().any(long),
+            RowSource::One(values) => values.iter().any(|v| v.long_bytes() > bytes),
         }
     }
 

@@ -98,14 +98,14 @@ pub(super) fn sums(did: &Did) -> Vec<Value> {
         n(did.rows_sent),
         n(did.rows_examined),
     ];
-    row.extend(worked(|c| n(did.work.of(c))));
+    row.extend(worked(|c| did.work.of(c)).map(n));
     let memory = || n(did.work.memory);
     row.extend([n(did.no_index), n(0), ps(did.cpu_ns), memory(), memory(), n(0)]);
     row
 }
 
 /// The columns CREATED_TMP_DISK_TABLES to SORT_SCAN of every table of statements.
-pub(super) fn worked(work: impl Fn(Counter) -> Value) -> [Value; 11] {
+pub(super) fn worked(work: impl Fn(Counter) -> u64) -> [u64; 11] {
     [
         work(Counter::CreatedTmpDiskTables),
         work(Counter::CreatedTmpTables),
@@ -113,7 +113,7 @@ pub(super) fn worked(work: impl Fn(Counter) -> Value) -> [Value; 11] {
         work(Counter::SelectFullRangeJoin),
         work(Counter::SelectRange),
         // Joins that look for an access anew for each row: there is no such thing here.
-        Value::UInt(0),
+        0,
         work(Counter::SelectScan),
         work(Counter::SortMergePasses),
         work(Counter::SortRange),

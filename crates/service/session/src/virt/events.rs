@@ -115,7 +115,6 @@ fn forget_history_long(core: &Core) {
 fn row(state: &State, event: &Event, running: Option<&Entry>) -> Vec<Value> {
     let (e, n) = (&event.execution, Value::UInt);
     let added = e.work.unwrap_or_default();
-    let work = |c| n(added.of(c));
     // As it was counted, if it still is.
     let counted = event.digest.and_then(|key| state.server.stats.known(key));
     let own = || event.normalised().map(|text| (shown_digest(&text), text));
@@ -152,7 +151,7 @@ fn row(state: &State, event: &Event, running: Option<&Entry>) -> Vec<Value> {
         n(e.rows_sent),
         n(e.rows_examined),
     ]);
-    row.extend(super::deeds::worked(work));
+    row.extend(super::deeds::worked(|c| added.of(c)).map(n));
     row.extend([
         n(e.no_index.into()),
         n(0),

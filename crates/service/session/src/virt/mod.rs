@@ -38,7 +38,7 @@ use crate::state::State;
 use declare::Written;
 use gannet_catalog::Catalog;
 use gannet_core::Core;
-use gannet_exec::Rest;
+use gannet_exec::{MadeRow, Rest};
 use gannet_plan::plan::ResultColumn;
 use gannet_schema::{
     CatalogSnapshot, Change, Column, ColumnDefault, RowSource, SchemaId, Table, TableId, TableOptions, TableParts,
@@ -46,7 +46,7 @@ use gannet_schema::{
 };
 use gannet_types::charset::Charset;
 use gannet_types::members::Members;
-use gannet_types::{CollationId, Result, SqlError, Value, Warning};
+use gannet_types::{CollationId, Result, SqlError, Value, ValueRef, Warning};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -55,6 +55,8 @@ const TEXT: CollationId = CollationId::UTF8MB3_GENERAL_CI;
 
 /// Where a table's rows go, one call a row.
 type Emit<'a> = &'a mut dyn FnMut(&[Value]) -> Result<()>;
+/// Where rows go in the end.
+type Out<'a> = &'a mut dyn FnMut(MadeRow<'_>) -> Result<()>;
 /// Makes rows. The equalities are a hint: the rows are filtered afterwards in any case.
 type Rows = fn(&mut State, &Equals<'_>, Emit<'_>) -> Result<()>;
 
@@ -81,6 +83,8 @@ pub(crate) struct Equals<'a> {
     rows: Cell<u32>,
     /// What there is to say of rows, by their numbers.
     noted: RefCell<Vec<(u32, Warning)>>,
+    /// Where the rows go.
+    out: RefCell<Out<'a>>,
 }
 
 impl Equals<'_> {
@@ -97,6 +101,22 @@ impl Equals<'_> {
     /// There are more rows to come.
     fn leave<T: 'static>(&self, left: T) {
         *self.left.borrow_mut() = Some(Box::new(left));
+    }
+
+    /// The next row.
+    fn give(&self, row: MadeRow<'_>) -> Result<()> {
+        let width = match row {
+            MadeRow::Values(row) => row.len(),
+            MadeRow::Lent(row) => row.len(),
+        };
+        debug_assert_eq!(width, self.table.columns.len(), "{}", self.table.name);
+        self.rows.set(self.rows.get() + 1);
+        (self.out.borrow_mut())(row)
+    }
+
+    /// The next row, of a table that may have thousands: as with `emit`, but texts are not copied for it.
+    fn lend(&self, row: &[ValueRef<'_>]) -> Result<()> {
+        self.give(MadeRow::Lent(row))
     }
 
     /// One of the columns is looked at.
@@ -219,18 +239,12 @@ pub(crate) fn rows(
     number: u32,
     (list, wanted): (&[(u32, Value)], &[u32]),
     rest: &mut Rest,
-    emit: Emit<'_>,
+    emit: Out<'_>,
 ) -> Result<Vec<(u32, Warning)>> {
     let table = declared().get(number as usize).ok_or_else(|| SqlError::internal("no such virtual table"))?;
-    let width = table.columns.len();
-    let left = RefCell::new(rest.take());
-    let equals = Equals { table, list, wanted, left, rows: Cell::new(0), noted: RefCell::default() };
-    let mut checked = |row: &[Value]| {
-        debug_assert_eq!(row.len(), width, "{}", table.name);
-        equals.rows.set(equals.rows.get() + 1);
-        emit(row)
-    };
-    (table.rows)(state, &equals, &mut checked)?;
+    let (left, out) = (RefCell::new(rest.take()), RefCell::new(emit));
+    let equals = Equals { table, list, wanted, left, rows: Cell::new(0), noted: RefCell::default(), out };
+    (table.rows)(state, &equals, &mut |row| equals.give(MadeRow::Values(row)))?;
     *rest = equals.left.take();
     Ok(equals.noted.into_inner())
 }
@@ -275,9 +289,14 @@ fn text(s: &str) -> Value {
     Value::Str(s.into(), TEXT)
 }
 
-/// The same of a client's bytes.
-fn read(bytes: &[u8]) -> Value {
-    std::str::from_utf8(bytes).map_or_else(|_| text(&String::from_utf8_lossy(bytes)), text)
+/// Dictionary text that is lent ([`Equals::lend`]).
+fn lent(s: &str) -> ValueRef<'_> {
+    ValueRef::Str(s.as_bytes(), TEXT)
+}
+
+/// The same of text that there may be none of.
+fn lent_or_null(s: Option<&str>) -> ValueRef<'_> {
+    s.map_or(ValueRef::Null, lent)
 }
 
 fn maybe(s: Option<&str>) -> Value {

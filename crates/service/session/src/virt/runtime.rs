@@ -1,7 +1,7 @@
 //! Rows about what the server does: sessions, statements, waits, variables, status, accounts.
 
 use super::declare::{BIGINT, DATETIME, INT, LONGTEXT, NAME, SECONDS, UBIGINT, enumeration, fixed, timestamp, varchar};
-use super::{Emit, Equals, maybe, member, micros, read, text};
+use super::{Emit, Equals, lent_or_null, maybe, member, micros, text};
 use crate::state::State;
 use crate::variables;
 use gannet_core::Core;
@@ -11,8 +11,8 @@ use gannet_core::registry::{Activity, Entry};
 use gannet_core::status;
 use gannet_engine::{Isolation, lock::LockKind, lock::Party};
 use gannet_runtime::{WallTime, now_ns};
-use gannet_telemetry::{Counter, DigestSnapshot};
-use gannet_types::{DateTime, Result, Value};
+use gannet_telemetry::{Counter, DigestHandle, DigestSnapshot};
+use gannet_types::{DateTime, Result, Value, ValueRef};
 use std::sync::Arc;
 
 tables! {
@@ -151,71 +151,82 @@ pub(super) fn ps(ns: u64) -> Value {
     Value::UInt(ns.saturating_mul(1000))
 }
 
+/// Nanoseconds in picoseconds, of a row that is lent.
+fn lent_ps(ns: u64) -> ValueRef<'static> {
+    ValueRef::UInt(ns.saturating_mul(1000))
+}
+
+/// Microseconds since 1970 of a row that is lent; NULL for 0.
+fn lent_micros(us: u64) -> ValueRef<'static> {
+    let stamp = i64::try_from(us).ok().filter(|us| *us > 0).and_then(gannet_types::Timestamp::from_unix_micros);
+    stamp.map_or(ValueRef::Null, |t| ValueRef::Timestamp(t, 6))
+}
+
 /// Digests that have yet to be shown.
-type Digests = Box<dyn Iterator<Item = DigestSnapshot<KeptText>>>;
+type Digests = std::vec::IntoIter<DigestHandle<KeptText>>;
 
 /// Rows made at a time where there may be tens of thousands: they stay in the processor's cache until they are sent.
 const AT_ONCE: usize = 128;
 
-pub(super) fn digests(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+pub(super) fn digests(state: &mut State, equals: &Equals<'_>, _: Emit<'_>) -> Result<()> {
     let quantiles = equals.wants(&["QUANTILE_95", "QUANTILE_99", "QUANTILE_999"]);
-    let mut made = 0;
-    let mut digests = equals.left(|| Box::new(state.server.stats.snapshots_with(quantiles)) as Digests);
-    for s in digests.by_ref().take(AT_ONCE) {
-        let (n, sums) = (Value::UInt, &s.sums);
-        let zero = || Value::UInt(0);
-        let quantiles = if quantiles { sums.latency.quantiles([0.95, 0.99, 0.999]) } else { [0; 3] };
-        let work = |c| Value::UInt(sums.work.of(c));
-        let least = if sums.count == 0 { 0 } else { s.min_ns };
-        let texts = s.texts.as_ref();
-        emit(&[
-            if s.schema.is_empty() { Value::Null } else { text(&s.schema) },
-            maybe(texts.map(|t| &*t.digest)),
-            maybe(texts.map(|t| &*t.text)),
-            n(sums.count),
-            ps(sums.total_ns),
-            ps(least),
-            ps(sums.total_ns.checked_div(sums.count).unwrap_or(0)),
-            ps(s.max_ns),
-            ps(sums.locks_ns),
-            n(sums.errors),
-            n(sums.warnings),
-            n(sums.rows_affected),
-            n(sums.rows_sent),
-            n(sums.rows_examined),
-            work(Counter::CreatedTmpDiskTables),
-            work(Counter::CreatedTmpTables),
-            work(Counter::SelectFullJoin),
-            work(Counter::SelectFullRangeJoin),
-            work(Counter::SelectRange),
-            // Joins that look for an access anew for each row: there is no such thing here.
-            zero(),
-            work(Counter::SelectScan),
-            work(Counter::SortMergePasses),
-            work(Counter::SortRange),
-            work(Counter::SortRows),
-            work(Counter::SortScan),
-            n(sums.no_index),
-            zero(),
-            ps(sums.cpu_ns),
-            n(sums.work.memory),
-            n(sums.work.memory),
-            zero(),
-            micros(s.first_seen_us, 6),
-            micros(s.last_seen_us, 6),
-            ps(quantiles[0]),
-            ps(quantiles[1]),
-            ps(quantiles[2]),
-            texts.map_or(Value::Null, |t| read(t.sample.bytes())),
-            micros(s.sample_seen_us, 6),
-            ps(s.sample_ns),
-        ])?;
-        made += 1;
+    let mut digests: Digests = equals.left(|| state.server.stats.all().into_iter());
+    for handle in digests.by_ref().take(AT_ONCE) {
+        let s = handle.bare();
+        if s.sums.count > 0 {
+            let [q95, q99, q999] = if quantiles { handle.quantiles([0.95, 0.99, 0.999]) } else { [0; 3] };
+            digest(&s, [q95, q99, q999], equals)?;
+        }
     }
-    if made == AT_ONCE {
+    if digests.len() > 0 {
         equals.leave(digests);
     }
     Ok(())
+}
+
+/// A row of the table of digests.
+fn digest(s: &DigestSnapshot<KeptText>, quantiles: [u64; 3], equals: &Equals<'_>) -> Result<()> {
+    let (n, ps, micros, sums) = (ValueRef::UInt, lent_ps, lent_micros, &s.sums);
+    let texts = s.texts.as_deref();
+    let sample = texts.map(|t| String::from_utf8_lossy(t.sample.bytes()));
+    let head = [
+        lent_or_null(Some(&*s.schema).filter(|schema| !schema.is_empty())),
+        lent_or_null(texts.map(|t| &*t.digest)),
+        lent_or_null(texts.map(|t| &*t.text)),
+        n(sums.count),
+        ps(sums.total_ns),
+        ps(s.min_ns.min(s.max_ns)),
+        ps(sums.total_ns.checked_div(sums.count).unwrap_or(0)),
+        ps(s.max_ns),
+        ps(sums.locks_ns),
+        n(sums.errors),
+        n(sums.warnings),
+        n(sums.rows_affected),
+        n(sums.rows_sent),
+        n(sums.rows_examined),
+    ];
+    let tail = [
+        n(sums.no_index),
+        n(0),
+        ps(sums.cpu_ns),
+        n(sums.work.memory),
+        n(sums.work.memory),
+        n(0),
+        micros(s.first_seen_us),
+        micros(s.last_seen_us),
+        ps(quantiles[0]),
+        ps(quantiles[1]),
+        ps(quantiles[2]),
+        lent_or_null(sample.as_deref()),
+        micros(s.sample_seen_us),
+        ps(s.sample_ns),
+    ];
+    let work = super::deeds::worked(|c| sums.work.of(c)).map(n);
+    let mut row = [ValueRef::Null; 39];
+    for (to, value) in row.iter_mut().zip(head.into_iter().chain(work).chain(tail)) {
+        *to = value;
+    }
+    equals.lend(&row)
 }
 
 pub(super) fn waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {

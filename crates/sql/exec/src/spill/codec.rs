@@ -2,7 +2,7 @@
 //!
 //! | kind | then |
 //! |---|---|
-//! | 0 integers, 1 doubles | NULL flags (`any: u8`, one byte a row if any), 8 bytes a row |
+//! | 0 integers, 1 doubles, 5 unsigned integers | NULL flags (`any: u8`, one byte a row if any), 8 bytes a row |
 //! | 2 text | collation `u16`, NULL flags, end `u32` a row, the bytes |
 //! | 3 values | each value: `kind: u8` and its bytes |
 //! | 4 constant | one value |
@@ -23,6 +23,11 @@ pub(super) fn encode(batch: &Batch, members: &mut Vec<Arc<Members>>, out: &mut V
         match column {
             Column::Int(v, nulls) => {
                 out.push(0);
+                encode_nulls(nulls, out);
+                v.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes()));
+            }
+            Column::UInt(v, nulls) => {
+                out.push(5);
                 encode_nulls(nulls, out);
                 v.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes()));
             }
@@ -246,6 +251,10 @@ impl<'b> Reader<'b> {
             }
             3 => Column::Values((0..rows).map(|_| self.value(members)).collect::<Result<_>>()?),
             4 => Column::Constant(self.value(members)?, rows),
+            5 => {
+                let nulls = self.nulls(rows)?;
+                Column::UInt(self.numbers(rows, u64::from_le_bytes)?, nulls)
+            }
             _ => return Err(damaged()),
         })
     }

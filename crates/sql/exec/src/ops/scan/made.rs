@@ -1,12 +1,13 @@
 //! Tables whose rows the server makes.
 
-use crate::batch::Batch;
-use crate::context::{Cx, Operator, Rest};
+use crate::batch::{Batch, Column};
+use crate::context::{Cx, MadeRow, Operator, Rest};
 use crate::{eval, vector};
 use gannet_plan::physical::{Access, TableScan};
 use gannet_schema::RowSource;
 use gannet_telemetry::{Counter, add};
-use gannet_types::{Result, SqlError, SqlType, Value};
+use gannet_types::charset::Charset;
+use gannet_types::{Result, SqlError, SqlType, ValueRef};
 
 /// A scan of a virtual table.
 pub(super) struct VirtualScan<'p> {
@@ -39,8 +40,12 @@ impl<'p> VirtualScan<'p> {
         let columns = &self.scan.columns;
         let first = self.rest.is_none();
         let noted = cx.session.virtual_rows(*number, &known, columns, &mut self.rest, &mut |row| {
-            for (column, ordinal) in batch.columns.iter_mut().zip(columns) {
-                column.push_of(row.get(*ordinal as usize).unwrap_or(&Value::Null));
+            let wanted = batch.columns.iter_mut().zip(columns);
+            match row {
+                MadeRow::Values(row) => {
+                    wanted.for_each(|(column, n)| push(column, row.get(*n as usize).map(|v| v.as_ref())));
+                }
+                MadeRow::Lent(row) => wanted.for_each(|(column, n)| push(column, row.get(*n as usize).copied())),
             }
             batch.rows += 1;
             Ok(())
@@ -61,6 +66,26 @@ impl<'p> VirtualScan<'p> {
             None => batch,
         })
     }
+}
+
+/// Appends a value. Texts become the column's own: names are names whatever their collation, and a vector of texts has
+/// one for all.
+#[inline]
+fn push(column: &mut Column, value: Option<ValueRef<'_>>) {
+    let value = value.unwrap_or(ValueRef::Null);
+    if let (Column::Text(texts), ValueRef::Str(bytes, given)) = (&*column, value) {
+        let own = texts.collation;
+        if own != given && is_text_of(own.charset(), given.charset(), bytes) {
+            return column.push(ValueRef::Str(bytes, own));
+        }
+    }
+    column.push(value);
+}
+
+/// The bytes mean the same in both.
+fn is_text_of(own: Charset, given: Charset, bytes: &[u8]) -> bool {
+    let names = [Charset::Utf8mb4, Charset::Utf8mb3, Charset::Ascii];
+    own == given || names.contains(&own) && names.contains(&given) && (given.is_subset_of(own) || bytes.is_ascii())
 }
 
 impl<'p> Operator<'p> for VirtualScan<'p> {
