@@ -188,8 +188,9 @@ impl gannet_exec::Session for State {
         equals: &[(u32, Value)],
         wanted: &[u32],
         rest: &mut gannet_exec::Rest,
+        lists: &mut gannet_exec::Rest,
         emit: &mut dyn FnMut(gannet_exec::MadeRow<'_>) -> Result<()>,
     ) -> Result<Vec<(u32, gannet_types::Warning)>> {
-        crate::virt::rows(self, table, (equals, wanted), rest, emit)
+        crate::virt::rows(self, table, (equals, wanted), (rest, lists), emit)
     }
 }

@@ -47,14 +47,16 @@ pub trait Session: SessionInfo {
     fn temp_space(&self) -> Option<std::sync::Arc<SessionSpace>>;
     /// The rows of a virtual table: each is passed to `emit` with all columns. `equals` are equalities (column,
     /// value) that the rows will be filtered by anyway; columns that are not in `wanted` are not read. The first call
-    /// has no `rest`; while one leaves some, others give more rows. Gives what there is to say of rows, by their
-    /// numbers in the call.
+    /// has no `rest`; while one leaves some, others give more rows. `lists` lasts as long as the execution: what
+    /// several tables show is read once, and is of one moment. Gives what there is to say of rows, by their numbers in
+    /// the call.
     fn virtual_rows(
         &mut self,
         table: u32,
         equals: &[(u32, Value)],
         wanted: &[u32],
         rest: &mut Rest,
+        lists: &mut Rest,
         emit: &mut dyn FnMut(MadeRow<'_>) -> Result<()>,
     ) -> Result<Vec<(u32, Warning)>>;
     /// The value of a stored function, which is called by the rights of its view's definer, if it has one. `to`
@@ -278,6 +280,8 @@ pub struct Cx<'a, 'p> {
     pub changes: Option<&'a mut dyn ChangeSink>,
     /// EXPLAIN ANALYZE: operators are timed.
     pub(crate) profile: Option<Box<crate::profile::Profile>>,
+    /// What virtual tables share.
+    pub(crate) lists: Rest,
     pub(crate) registers: Registers,
     pub(crate) subqueries: Vec<SubqueryState<'p>>,
     pub(crate) ctes: Vec<CteState>,
@@ -350,6 +354,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             row: None,
             changes: None,
             profile: None,
+            lists: None,
             registers,
             subqueries: shared.plan.subplans.iter().map(|_| SubqueryState::default()).collect(),
             ctes: shared.plan.ctes.iter().map(|_| CteState::default()).collect(),

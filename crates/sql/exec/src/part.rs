@@ -246,6 +246,7 @@ impl Session for Alone {
         _: &[(u32, Value)],
         _: &[u32],
         _: &mut Rest,
+        _: &mut Rest,
         _: &mut dyn FnMut(MadeRow<'_>) -> Result<()>,
     ) -> Result<Vec<(u32, Warning)>> {
         self.refuse()

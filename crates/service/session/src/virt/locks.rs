@@ -4,13 +4,13 @@
 //! somebody waits for are made up here from the waits. Each row of `data_lock_waits` has its two locks in `data_locks`.
 
 use super::runtime::lock_id;
-use super::{Emit, Equals, maybe, text};
+use super::{Emit, Equals, lent, lent_or_null};
 use crate::state::State;
 use gannet_engine::lock::{LockKind, Mode, Party, WaitInfo};
 use gannet_schema::{RowSource, Table};
 use gannet_types::key::{self, KeyPart};
-use gannet_types::{Result, Value};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use gannet_types::{Result, Value, ValueRef};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Locks that are listed at most: a listing is bounded like everything else.
@@ -101,63 +101,91 @@ fn described(kind: &LockKind) -> Option<(u64, &'static str, Option<&[u8]>)> {
     })
 }
 
-/// A row of the list.
+/// A lock of a row, held or waited for.
 struct Lock {
     party: Party,
     tree: u64,
     mode: &'static str,
     granted: bool,
-    data: String,
+    /// `None`: behind all keys.
+    key: Option<Vec<u8>>,
 }
 
-/// The waits for rows.
-fn waits(state: &State) -> Vec<WaitInfo> {
-    let mut all = state.server.engine.lock_table().waits();
-    all.retain(|w| described(&w.waits_for).is_some());
-    all
+/// A wait for a row.
+struct Wait {
+    party: Party,
+    tree: u64,
+    id: String,
+    /// Those that hold the lock or wait in front, and their locks.
+    blockers: Vec<(Party, String)>,
 }
 
-/// All locks of rows, by owner and id.
-fn locks(state: &State, places: &HashMap<u64, Place>) -> BTreeMap<String, Lock> {
-    let mut all = BTreeMap::new();
-    let mut add = |id: String, party: &Party, kind: &LockKind, granted: bool| {
-        let Some((tree, mode, key)) = described(kind) else { return };
-        let data = match (key, places.get(&tree)) {
+/// Locks and waits of one moment.
+pub(super) struct Listing {
+    places: HashMap<u64, Place>,
+    waits: Vec<Wait>,
+    /// By owner and id.
+    locks: BTreeMap<String, Lock>,
+}
+
+impl Listing {
+    pub(super) fn of(state: &State) -> Listing {
+        let table = state.server.engine.lock_table();
+        let mut locks = BTreeMap::new();
+        let mut add = |id: &str, party: &Party, kind: &LockKind, granted: bool| {
+            let Some((tree, mode, key)) = described(kind) else { return };
+            // What is waited for is not held, whatever else says so.
+            if !locks.contains_key(id) {
+                let key = key.map(<[u8]>::to_vec);
+                locks.insert(id.to_owned(), Lock { party: *party, tree, mode, granted, key });
+            }
+        };
+        let mut all = table.waits();
+        all.retain(|w| described(&w.waits_for).is_some());
+        let wait = |w: &WaitInfo| Wait {
+            party: w.party,
+            tree: described(&w.waits_for).map_or(0, |(tree, ..)| tree),
+            id: lock_id(&w.party, &w.waits_for),
+            blockers: w.blockers.iter().map(|b| (*b, lock_id(b, &w.waits_for))).collect(),
+        };
+        let waits: Vec<Wait> = all.iter().map(wait).collect();
+        waits.iter().zip(&all).for_each(|(w, of)| add(&w.id, &w.party, &of.waits_for, false));
+        for (w, of) in waits.iter().zip(&all) {
+            w.blockers.iter().for_each(|(blocker, id)| add(id, blocker, &of.waits_for, true));
+        }
+        let waited: HashSet<(u64, u64, &[u8])> = all
+            .iter()
+            .filter_map(|w| described(&w.waits_for).map(|(tree, _, key)| (w.party.owner, tree, key.unwrap_or(&[]))))
+            .collect();
+        for l in table.locks(MOST_LOCKS) {
+            // Who waits for a row has a place in its queue, which is not yet the lock.
+            let queued = described(&l.kind)
+                .is_some_and(|(tree, _, key)| waited.contains(&(l.party.owner, tree, key.unwrap_or(&[]))));
+            if !queued {
+                add(&lock_id(&l.party, &l.kind), &l.party, &l.kind, l.granted);
+            }
+        }
+        drop(waited);
+        Listing { places: places(state), waits, locks }
+    }
+
+    /// The key of a lock as it is shown.
+    fn data(&self, lock: &Lock) -> String {
+        match (&lock.key, self.places.get(&lock.tree)) {
             (None, _) => SUPREMUM.to_string(),
             (Some(key), Some(place)) => place.data(key),
             (Some(key), None) => hex(key),
-        };
-        // What is waited for is not held, whatever else says so.
-        all.entry(id).or_insert(Lock { party: *party, tree, mode, granted, data });
-    };
-    let waits = waits(state);
-    waits.iter().for_each(|w| add(lock_id(&w.party, &w.waits_for), &w.party, &w.waits_for, false));
-    for w in &waits {
-        w.blockers.iter().for_each(|blocker| add(lock_id(blocker, &w.waits_for), blocker, &w.waits_for, true));
-    }
-    let waited: BTreeSet<(u64, u64, &[u8])> = waits
-        .iter()
-        .filter_map(|w| described(&w.waits_for).map(|(tree, _, key)| (w.party.owner, tree, key.unwrap_or(&[]))))
-        .collect();
-    for l in state.server.engine.lock_table().locks(MOST_LOCKS) {
-        // Who waits for a row has a place in its queue, which is not yet the lock.
-        let queued = described(&l.kind)
-            .is_some_and(|(tree, _, key)| waited.contains(&(l.party.owner, tree, key.unwrap_or(&[]))));
-        if !queued {
-            add(lock_id(&l.party, &l.kind), &l.party, &l.kind, l.granted);
         }
     }
-    all
 }
 
-pub(super) fn data_locks(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let events = equals.wants(&["EVENT_ID"]);
-    let places = places(state);
-    let all = locks(state, &places);
+pub(super) fn data_locks(state: &mut State, equals: &Equals<'_>, _: Emit<'_>) -> Result<()> {
+    let (events, data) = (equals.wants(&["EVENT_ID"]), equals.wants(&["LOCK_DATA"]));
+    let listing = equals.locks(state);
     // Each owner's intention on each table, as InnoDB has it.
     let mut tables: BTreeMap<(u64, u64), (Party, &Place, bool)> = BTreeMap::new();
-    for l in all.values() {
-        if let Some(place) = places.get(&l.tree) {
+    for l in listing.locks.values() {
+        if let Some(place) = listing.places.get(&l.tree) {
             let of = tables.entry((l.party.owner, place.table.id.0)).or_insert((l.party, place, false));
             of.2 |= l.mode.starts_with('X');
         }
@@ -165,19 +193,20 @@ pub(super) fn data_locks(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>)
     for ((owner, table), (party, place, exclusive)) in tables {
         let mode = if exclusive { "IX" } else { "IS" };
         let id = format!("{owner}:table:{table}");
-        row((state, events), &id, &party, (Some(place), table), ("TABLE", mode, true, None), emit)?;
+        row((state, events), &id, &party, (Some(place), table), ("TABLE", mode, true, None), equals)?;
     }
-    for (id, l) in &all {
-        let lock = ("RECORD", l.mode, l.granted, Some(&*l.data));
-        row((state, events), id, &l.party, (places.get(&l.tree), l.tree), lock, emit)?;
+    for (id, l) in &listing.locks {
+        let data = if data { listing.data(l) } else { String::new() };
+        let lock = ("RECORD", l.mode, l.granted, Some(&*data));
+        row((state, events), id, &l.party, (listing.places.get(&l.tree), l.tree), lock, equals)?;
     }
     Ok(())
 }
 
 /// The number of the statement that a session waits in, where somebody asks for it.
-fn event((state, wanted): (&State, bool), thread: u64, granted: bool) -> Value {
+fn event((state, wanted): (&State, bool), thread: u64, granted: bool) -> ValueRef<'static> {
     let waits = (wanted && !granted).then(|| state.server.registry.get(thread)).flatten();
-    waits.map_or(Value::Null, |e| Value::UInt(e.history.count() + 1))
+    waits.map_or(ValueRef::Null, |e| ValueRef::UInt(e.history.count() + 1))
 }
 
 fn row(
@@ -186,47 +215,45 @@ fn row(
     party: &Party,
     (place, object): (Option<&Place>, u64),
     (kind, mode, granted, data): (&str, &str, bool, Option<&str>),
-    emit: Emit<'_>,
+    equals: &Equals<'_>,
 ) -> Result<()> {
     let trx = gannet_core::status::shown_trx(party.trx, party.owner);
-    emit(&[
-        text("INNODB"),
-        text(id),
-        Value::UInt(trx),
-        Value::UInt(party.thread),
+    equals.lend(&[
+        lent("INNODB"),
+        lent(id),
+        ValueRef::UInt(trx),
+        ValueRef::UInt(party.thread),
         event(events, party.thread, granted),
-        maybe(place.map(|p| &*p.table.schema)),
-        maybe(place.map(|p| &*p.table.name)),
-        Value::Null,
-        Value::Null,
-        maybe(place.filter(|_| data.is_some()).map(Place::index_name)),
-        Value::UInt(object),
-        text(kind),
-        text(mode),
-        text(if granted { "GRANTED" } else { "WAITING" }),
-        maybe(data),
+        lent_or_null(place.map(|p| &*p.table.schema)),
+        lent_or_null(place.map(|p| &*p.table.name)),
+        ValueRef::Null,
+        ValueRef::Null,
+        lent_or_null(place.filter(|_| data.is_some()).map(Place::index_name)),
+        ValueRef::UInt(object),
+        lent(kind),
+        lent(mode),
+        lent(if granted { "GRANTED" } else { "WAITING" }),
+        lent_or_null(data),
     ])
 }
 
-pub(super) fn data_lock_waits(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+pub(super) fn data_lock_waits(state: &mut State, equals: &Equals<'_>, _: Emit<'_>) -> Result<()> {
     let events = equals.wants(&["REQUESTING_EVENT_ID"]);
-    let trx = |p: &Party| Value::UInt(gannet_core::status::shown_trx(p.trx, p.owner));
-    for w in waits(state) {
-        let object = described(&w.waits_for).map_or(0, |(tree, ..)| tree);
-        let wanted = lock_id(&w.party, &w.waits_for);
-        for b in &w.blockers {
-            emit(&[
-                text("INNODB"),
-                text(&wanted),
+    let trx = |p: &Party| ValueRef::UInt(gannet_core::status::shown_trx(p.trx, p.owner));
+    for w in &equals.locks(state).waits {
+        for (blocker, id) in &w.blockers {
+            equals.lend(&[
+                lent("INNODB"),
+                lent(&w.id),
                 trx(&w.party),
-                Value::UInt(w.party.thread),
+                ValueRef::UInt(w.party.thread),
                 event((state, events), w.party.thread, false),
-                Value::UInt(object),
-                text(&lock_id(b, &w.waits_for)),
-                trx(b),
-                Value::UInt(b.thread),
-                Value::Null,
-                Value::UInt(object),
+                ValueRef::UInt(w.tree),
+                lent(id),
+                trx(blocker),
+                ValueRef::UInt(blocker.thread),
+                ValueRef::Null,
+                ValueRef::UInt(w.tree),
             ])?;
         }
     }

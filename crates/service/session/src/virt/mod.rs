@@ -38,6 +38,7 @@ use crate::state::State;
 use declare::Written;
 use gannet_catalog::Catalog;
 use gannet_core::Core;
+use gannet_engine::TransactionInfo;
 use gannet_exec::{MadeRow, Rest};
 use gannet_plan::plan::ResultColumn;
 use gannet_schema::{
@@ -79,12 +80,21 @@ pub(crate) struct Equals<'a> {
     wanted: &'a [u32],
     /// What the table has left to make.
     left: RefCell<Rest>,
+    /// Of this execution.
+    lists: RefCell<Box<Lists>>,
     /// Rows so far.
     rows: Cell<u32>,
     /// What there is to say of rows, by their numbers.
     noted: RefCell<Vec<(u32, Warning)>>,
     /// Where the rows go.
     out: RefCell<Out<'a>>,
+}
+
+/// What several tables show, each list of one moment, read when the first of them asks for it.
+#[derive(Default)]
+struct Lists {
+    locks: Option<Arc<locks::Listing>>,
+    transactions: Option<Arc<Vec<TransactionInfo>>>,
 }
 
 impl Equals<'_> {
@@ -101,6 +111,17 @@ impl Equals<'_> {
     /// There are more rows to come.
     fn leave<T: 'static>(&self, left: T) {
         *self.left.borrow_mut() = Some(Box::new(left));
+    }
+
+    /// Locks of rows and waits for them.
+    fn locks(&self, state: &State) -> Arc<locks::Listing> {
+        self.lists.borrow_mut().locks.get_or_insert_with(|| Arc::new(locks::Listing::of(state))).clone()
+    }
+
+    /// The transactions that run.
+    fn transactions(&self, state: &State) -> Arc<Vec<TransactionInfo>> {
+        let list = || Arc::new(state.server.engine.transactions(10_000));
+        self.lists.borrow_mut().transactions.get_or_insert_with(list).clone()
     }
 
     /// The next row.
@@ -238,14 +259,17 @@ pub(crate) fn rows(
     state: &mut State,
     number: u32,
     (list, wanted): (&[(u32, Value)], &[u32]),
-    rest: &mut Rest,
+    (rest, lists): (&mut Rest, &mut Rest),
     emit: Out<'_>,
 ) -> Result<Vec<(u32, Warning)>> {
     let table = declared().get(number as usize).ok_or_else(|| SqlError::internal("no such virtual table"))?;
     let (left, out) = (RefCell::new(rest.take()), RefCell::new(emit));
-    let equals = Equals { table, list, wanted, left, rows: Cell::new(0), noted: RefCell::default(), out };
+    let known = RefCell::new(lists.take().and_then(|lists| lists.downcast().ok()).unwrap_or_default());
+    let (rows, noted) = (Cell::new(0), RefCell::default());
+    let equals = Equals { table, list, wanted, left, lists: known, rows, noted, out };
     (table.rows)(state, &equals, &mut |row| equals.give(MadeRow::Values(row)))?;
     *rest = equals.left.take();
+    *lists = Some(equals.lists.into_inner());
     Ok(equals.noted.into_inner())
 }
 

@@ -1,7 +1,7 @@
 //! Rows about what the server does: sessions, statements, waits, variables, status, accounts.
 
 use super::declare::{BIGINT, DATETIME, INT, LONGTEXT, NAME, SECONDS, UBIGINT, enumeration, fixed, timestamp, varchar};
-use super::{Emit, Equals, lent_or_null, maybe, member, micros, text};
+use super::{Emit, Equals, lent, lent_or_null, maybe, member, micros, text};
 use crate::state::State;
 use crate::variables;
 use gannet_core::Core;
@@ -342,20 +342,20 @@ pub(super) fn profiling(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Re
     Ok(())
 }
 
-pub(super) fn innodb_trx(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+pub(super) fn innodb_trx(state: &mut State, equals: &Equals<'_>, _: Emit<'_>) -> Result<()> {
     state.privileges().require(Privilege::Process)?;
     let texts = equals.wants(&["trx_query"]);
+    let ids = equals.wants(&["trx_requested_lock_id"]);
     let zone = state.server.facts.system_zone.clone();
     let local = |ns: u64| {
         let at = gannet_types::Timestamp::from_unix_micros(WallTime::of(ns).micros() as i64);
-        Value::DateTime(at.map_or(DateTime::new(0, 0, 0, 0, 0, 0, 0), |s| s.to_local(&zone)), 0)
+        ValueRef::DateTime(at.map_or(DateTime::new(0, 0, 0, 0, 0, 0, 0), |s| s.to_local(&zone)), 0)
     };
-    let mut row = Vec::new();
-    for t in state.server.engine.transactions(10_000) {
+    for t in equals.transactions(state).iter() {
         let entry = state.server.registry.get(t.owner_thread_id);
         let waits = t.locks.as_ref().and_then(|l| {
             let (kind, since) = l.waits.as_ref().filter(|(kind, _)| !matches!(kind, LockKind::Metadata { .. }))?;
-            Some((text(&lock_id(&l.party, kind)), local(*since)))
+            Some((ids.then(|| lock_id(&l.party, kind)), local(*since)))
         });
         let kind = match (t.rolling_back, &waits) {
             (true, _) => "ROLLING BACK",
@@ -375,26 +375,37 @@ pub(super) fn innodb_trx(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>)
             Isolation::Serializable => "SERIALIZABLE",
         };
         let reads = t.id.0 == 0;
-        let (requested, wait_started) = waits.unwrap_or((Value::Null, Value::Null));
-        let n = Value::UInt;
-        row.clear();
-        row.extend([
+        let (read_only, snapshot_only) =
+            (t.read_only || reads && t.autocommit, reads && t.autocommit && rows + trees == 0);
+        let (requested, wait_started) = waits.unwrap_or((None, ValueRef::Null));
+        let (n, int) = (ValueRef::UInt, ValueRef::Int);
+        equals.lend(&[
             n(gannet_core::status::shown_trx(t.id, t.lock_owner)),
-            text(kind),
+            lent(kind),
             local(started),
-            requested,
+            lent_or_null(requested.as_deref()),
             wait_started,
             n(t.undo_records + rows),
             n(t.owner_thread_id),
-            maybe(query.as_deref()),
-            Value::Null,
-        ]);
-        row.extend([0, 0, rows + trees, bytes, rows, t.undo_records, 0].map(Value::UInt));
-        row.extend([text(level), Value::Int(1), Value::Int(1), Value::Null, Value::Int(0), n(0)]);
-        let (read_only, snapshot_only) =
-            (t.read_only || reads && t.autocommit, reads && t.autocommit && rows + trees == 0);
-        row.extend([Value::Int(read_only.into()), Value::Int(snapshot_only.into()), Value::Null]);
-        emit(&row)?;
+            lent_or_null(query.as_deref()),
+            ValueRef::Null,
+            n(0),
+            n(0),
+            n(rows + trees),
+            n(bytes),
+            n(rows),
+            n(t.undo_records),
+            n(0),
+            lent(level),
+            int(1),
+            int(1),
+            ValueRef::Null,
+            int(0),
+            n(0),
+            int(read_only.into()),
+            int(snapshot_only.into()),
+            ValueRef::Null,
+        ])?;
     }
     Ok(())
 }

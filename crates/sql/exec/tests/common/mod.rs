@@ -76,6 +76,7 @@ impl Session for Nobody {
         _: &[(u32, Value)],
         _: &[u32],
         _: &mut gannet_exec::Rest,
+        _: &mut gannet_exec::Rest,
         _: &mut dyn FnMut(gannet_exec::MadeRow<'_>) -> Result<()>,
     ) -> Result<Vec<(u32, gannet_types::Warning)>> {
         Ok(Vec::new())

@@ -39,7 +39,8 @@ impl<'p> VirtualScan<'p> {
         let mut batch = Batch::fresh(&mut self.spare, self.types);
         let columns = &self.scan.columns;
         let first = self.rest.is_none();
-        let noted = cx.session.virtual_rows(*number, &known, columns, &mut self.rest, &mut |row| {
+        let (rest, lists) = (&mut self.rest, &mut cx.lists);
+        let noted = cx.session.virtual_rows(*number, &known, columns, rest, lists, &mut |row| {
             let wanted = batch.columns.iter_mut().zip(columns);
             match row {
                 MadeRow::Values(row) => {
