@@ -307,6 +307,7 @@ counters! {
     InnodbPagesRead = "Innodb_pages_read", Counter, Global;
     InnodbPagesWritten = "Innodb_pages_written", Counter, Global;
     InnodbSampledPagesRead = "Innodb_sampled_pages_read", Counter, Global;
+    InnodbSampledPagesSkipped = "Innodb_sampled_pages_skipped", Counter, Global;
     InnodbRowLockCurrentWaits = "Innodb_row_lock_current_waits", Gauge, Global;
     InnodbRowLockTimeMicros = "Gannet_row_lock_time_us", Counter, Global;
     InnodbRowLockWaits = "Innodb_row_lock_waits", Counter, Global;
@@ -405,6 +406,10 @@ counters! {
     LogOnFlushWaits = "log_on_flush_waits", Counter, Metrics;
     LogOnFlushWaitLoops = "log_on_flush_wait_loops", Counter, Metrics;
     LogOnFileSpaceWaits = "log_on_file_space_waits", Counter, Metrics;
+    LatchSharedWaits = "innodb_rwlock_s_spin_waits", Counter, Metrics;
+    LatchSharedTurns = "innodb_rwlock_s_spin_rounds", Counter, Metrics;
+    LatchExclusiveWaits = "innodb_rwlock_x_spin_waits", Counter, Metrics;
+    LatchExclusiveTurns = "innodb_rwlock_x_spin_rounds", Counter, Metrics;
     IndexPageDiscards = "index_page_discards", Counter, Metrics;
     IndexPageMergeAttempts = "index_page_merge_attempts", Counter, Metrics;
     DdlOnlineCreateIndex = "ddl_online_create_index", Gauge, Metrics;

@@ -53,7 +53,6 @@ const NEVER: &[&str] = &[
     "Innodb_buffer_pool_pages_misc",
     "Innodb_buffer_pool_read_ahead_evicted",
     "Innodb_buffer_pool_read_ahead_rnd",
-    "Innodb_sampled_pages_skipped",
     "Innodb_truncated_status_writes",
     "Innodb_undo_tablespaces_active",
     "Innodb_undo_tablespaces_explicit",

@@ -28,6 +28,8 @@ pub mod resize;
 mod scrub;
 mod space;
 mod state;
+#[cfg(test)]
+mod state_tests;
 #[doc(hidden)]
 pub mod testing;
 mod wal;

@@ -1,5 +1,5 @@
 //! The state word of a page: which threads may read and write its frame. Model-checked (crate `models`), so it
-//! depends on nothing else.
+//! depends on nothing else but what counts its waits.
 //!
 //! Low 8 bits latch state, high 56 bits version.
 //!
@@ -21,6 +21,7 @@
 
 use gannet_base::sync::atomic::{AtomicU64, Ordering::*, fence};
 use gannet_base::sync::{Backoff, sched_point};
+use gannet_telemetry::{Counter, add, count};
 
 pub(crate) const EVICTED: u64 = 0;
 pub(crate) const UNLOCKED: u64 = 1;
@@ -48,6 +49,46 @@ const fn state(version: u64, latch: u64) -> u64 {
 
 /// How many turns of a spin-wait an attempt makes before it gives up and starts again.
 pub(crate) const PATIENCE: u32 = 64;
+
+/// A spin-wait for a latch. It is counted when it ends, if it took any turn.
+struct Spin {
+    backoff: Backoff,
+    turns: u32,
+    waits: [Counter; 2],
+}
+
+impl Spin {
+    /// For readers.
+    const fn shared() -> Spin {
+        Spin::of([Counter::LatchSharedWaits, Counter::LatchSharedTurns])
+    }
+
+    /// For writers.
+    const fn exclusive() -> Spin {
+        Spin::of([Counter::LatchExclusiveWaits, Counter::LatchExclusiveTurns])
+    }
+
+    const fn of(waits: [Counter; 2]) -> Spin {
+        Spin { backoff: Backoff::new(), turns: 0, waits }
+    }
+
+    #[inline]
+    fn wait(&mut self) {
+        self.turns += 1;
+        self.backoff.wait();
+    }
+}
+
+impl Drop for Spin {
+    #[inline]
+    fn drop(&mut self) {
+        if self.turns > 0 {
+            let [waits, turns] = self.waits;
+            count(waits);
+            add(turns, self.turns.into());
+        }
+    }
+}
 
 /// Why a latch was not had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,7 +129,7 @@ impl StateWord {
         if latch(s) >= UNLOCKED && latch(s) <= SHARED_MAX {
             return Ok(version(s));
         }
-        let mut backoff = Backoff::new();
+        let mut spin = Spin::shared();
         for _ in 0..PATIENCE {
             match latch(s) {
                 EVICTED | TRANSIT => return Err(Miss::Absent),
@@ -99,7 +140,7 @@ impl StateWord {
                     }
                     return Ok(version(s));
                 }
-                EXCLUSIVE => backoff.wait(),
+                EXCLUSIVE => spin.wait(),
                 _ => return Ok(version(s)),
             }
             s = self.load();
@@ -120,7 +161,7 @@ impl StateWord {
     /// caller's own.
     #[inline]
     pub(crate) fn upgrade(&self, seen: u64, sharers: u64) -> bool {
-        let mut backoff = Backoff::new();
+        let mut spin = Spin::exclusive();
         for _ in 0..PATIENCE {
             sched_point();
             let s = self.0.load(Relaxed);
@@ -130,7 +171,7 @@ impl StateWord {
             if (latch(s) == UNLOCKED + sharers || latch(s) == MARKED) && self.take(s, EXCLUSIVE) {
                 return true;
             }
-            backoff.wait();
+            spin.wait();
         }
         false
     }
@@ -148,7 +189,7 @@ impl StateWord {
 
     /// Waits for the shared latch. Returns the version.
     pub(crate) fn lock_shared(&self) -> Result<u64, Miss> {
-        let mut backoff = Backoff::new();
+        let mut spin = Spin::shared();
         loop {
             sched_point();
             let s = self.0.load(Relaxed);
@@ -163,7 +204,7 @@ impl StateWord {
             {
                 return Ok(version(s));
             }
-            backoff.wait();
+            spin.wait();
         }
     }
 
@@ -176,12 +217,12 @@ impl StateWord {
 
     /// Waits for the exclusive latch. Returns the version.
     pub(crate) fn lock_exclusive(&self) -> Result<u64, Miss> {
-        let mut backoff = Backoff::new();
+        let mut spin = Spin::exclusive();
         loop {
             match self.try_exclusive() {
                 Ok(version) => return Ok(version),
                 Err(Miss::Absent) => return Err(Miss::Absent),
-                Err(Miss::Taken) => backoff.wait(),
+                Err(Miss::Taken) => spin.wait(),
             }
         }
     }

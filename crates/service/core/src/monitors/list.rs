@@ -212,6 +212,12 @@ impl Figures {
         ms.checked_div(self.total(Counter::InnodbOsLogFsyncs)).unwrap_or(0)
     }
 
+    /// Microseconds between waits for the log, lately; 0 without any.
+    pub(super) fn log_wait_interval(&self) -> u64 {
+        let waits = self.lately(Counter::LogOnWriteWaits) + self.lately(Counter::LogOnFlushWaits);
+        (self.recent.span_ms * 1000).checked_div(waits).unwrap_or(0)
+    }
+
     pub(super) fn average_row_lock(&self) -> u64 {
         let ms = self.total(Counter::InnodbRowLockTimeMicros) / 1000;
         ms.checked_div(self.total(Counter::InnodbRowLockWaits)).unwrap_or(0)

@@ -206,6 +206,11 @@ fn who_waits_for_whom() {
     assert_eq!(rows(&mut root, locks), want);
     let trx = "SELECT TRX_MYSQL_THREAD_ID, TRX_STATE FROM information_schema.INNODB_TRX ORDER BY 2";
     assert_eq!(rows(&mut root, trx), [[&*ids[1], "LOCK WAIT"], [&*ids[0], "RUNNING"]]);
+    // Five tables, of one moment.
+    let view = "SELECT waiting_pid, blocking_pid, waiting_query, blocking_query, locked_table, locked_index,
+                       waiting_lock_mode, blocking_lock_mode FROM sys.innodb_lock_waits";
+    let want = [&*ids[1], &*ids[0], sql, "NULL", "`d`.`t`", "PRIMARY", "X,REC_NOT_GAP", "X,REC_NOT_GAP"];
+    assert_eq!(rows(&mut root, view), [want]);
     let list = "SELECT USER, COMMAND, INFO FROM information_schema.PROCESSLIST WHERE USER IN ('ann', 'bob') ORDER BY 1";
     assert_eq!(rows(&mut root, list), [["ann", "Sleep", "NULL"], ["bob", "Query", sql]]);
     let event = format!(
@@ -219,6 +224,7 @@ fn who_waits_for_whom() {
     run(&mut holder, "COMMIT");
     let mut waiter = waiting.join().unwrap();
     assert_eq!(waits(&mut root), [before[0], before[1] + 1]);
+    assert!(rows(&mut root, view).is_empty());
     // It has waited as long as the other has kept it waiting, and worked for a moment.
     let times = "SELECT SUM_LOCK_TIME DIV 1000000000 >= 195, SUM_LOCK_TIME >= 0.9 * SUM_TIMER_WAIT, SUM_LOCK_TIME <= SUM_TIMER_WAIT
                  FROM performance_schema.events_statements_summary_by_user_by_event_name

@@ -178,6 +178,12 @@ fn work_moves_the_metrics_of_what_it_does() {
     run(&mut a, "COMMIT");
     b = locks(&mut root, &mut a, b);
     run(&mut b, "CREATE INDEX i ON d.t (b, c(10))");
+    // A leaf holds seven of the rows at most, and twenty of an index are looked at.
+    let sampled = |c: &mut Connection| ["sampled_pages_read", "sampled_pages_skipped"].map(|name| metric(c, name));
+    let looked = sampled(&mut root);
+    assert_eq!(rows(&mut a, "ANALYZE TABLE d.t").len(), 1);
+    let [read, skipped] = sampled(&mut root);
+    assert!(read - looked[0] >= 20 && skipped - looked[1] >= 3000 / 7 - 20, "{looked:?} {read} {skipped}");
     run(&mut a, "DELETE FROM d.t WHERE id > 1");
     let (began, mut missing) = (Instant::now(), Vec::new());
     wait_until(&mut root, "purge and a checkpoint", |c| {
@@ -206,6 +212,8 @@ fn work_moves_the_metrics_of_what_it_does() {
     wait_until(&mut root, "pages a second", |c| metric(c, "buffer_flush_avg_pass") >= 1);
     let now = metrics(&mut root);
     assert!(now["buffer_flush_avg_page_rate"] >= 1 && now["log_flush_lsn_avg_rate"] >= 1, "{now:?}");
+    // A commit at least has waited for the log in the last half minute.
+    assert!((1..=30_000_000).contains(&now["log_write_to_file_requests_interval"]), "{now:?}");
     assert_eq!(after["buffer_pool_pages_data"] + after["buffer_pool_pages_free"], after["buffer_pool_pages_total"]);
     // What is asked for by status has the same figures.
     let status = |c: &mut Connection, name: &str| rows(c, &format!("SHOW GLOBAL STATUS LIKE '{name}'"))[0][1].clone();

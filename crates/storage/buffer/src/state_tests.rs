@@ -1,0 +1,47 @@
+//! What waits for latches count.
+
+use crate::state::{StateWord, TRANSIT, UNLOCKED};
+use gannet_telemetry::{Counter, totals};
+use std::sync::Arc;
+use std::time::Duration;
+
+fn counted() -> [u64; 4] {
+    let (all, of) = (totals(), |c: Counter| c as usize);
+    [
+        of(Counter::LatchSharedWaits),
+        of(Counter::LatchSharedTurns),
+        of(Counter::LatchExclusiveWaits),
+        of(Counter::LatchExclusiveTurns),
+    ]
+    .map(|at| all[at].1)
+}
+
+#[test]
+fn who_waits_for_a_latch_is_counted_once_with_its_turns() {
+    let word = Arc::new(StateWord::default());
+    let version = word.take_evicted(word.load(), TRANSIT).unwrap();
+    word.end_transit(version, UNLOCKED);
+    let waits = |wait: fn(&StateWord)| {
+        let (before, version) = (counted(), word.lock_exclusive().unwrap());
+        let other = {
+            let word = word.clone();
+            std::thread::spawn(move || wait(&word))
+        };
+        std::thread::sleep(Duration::from_millis(50));
+        word.unlock_exclusive(version, false);
+        other.join().unwrap();
+        let after = counted();
+        std::array::from_fn(|i| after[i] - before[i])
+    };
+    // Others run beside, and may wait as well.
+    let [shared, turns, ..]: [u64; 4] = waits(|word| {
+        word.lock_shared().unwrap();
+        word.unlock_shared();
+    });
+    assert!(shared >= 1 && turns > shared, "{shared} {turns}");
+    let [.., exclusive, turns]: [u64; 4] = waits(|word| {
+        let version = word.lock_exclusive().unwrap();
+        word.unlock_exclusive(version, false);
+    });
+    assert!(exclusive >= 1 && turns > exclusive, "{exclusive} {turns}");
+}
