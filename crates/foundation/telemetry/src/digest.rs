@@ -641,7 +641,7 @@ impl<S: Clone> StatementStats<S> {
         for shard in &self.shards {
             handles.extend(shard.read().values().cloned());
         }
-        // What was made together lies together: read in the order of memory, most of it is there before it is asked for.
+        // What was made together lies together: in the order of memory, most is there before it is asked for.
         handles.sort_unstable_by_key(|h| Arc::as_ptr(&h.0).addr());
         handles.push(self.others.clone());
         handles

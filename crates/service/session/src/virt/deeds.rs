@@ -3,7 +3,7 @@
 
 use super::columns::*;
 use super::declare::{Columns, DOUBLE, INT, NAME, TEXT, UBIGINT, UINT, enumeration, fixed, timestamp, varchar};
-use super::runtime::{ps, visible};
+use super::runtime::{ps, visible, worked};
 use super::{Emit, Equals, maybe, member, micros, seconds, text};
 use crate::state::State;
 use gannet_core::Core;
@@ -102,24 +102,6 @@ pub(super) fn sums(did: &Did) -> Vec<Value> {
     let memory = || n(did.work.memory);
     row.extend([n(did.no_index), n(0), ps(did.cpu_ns), memory(), memory(), n(0)]);
     row
-}
-
-/// The columns CREATED_TMP_DISK_TABLES to SORT_SCAN of every table of statements.
-pub(super) fn worked(work: impl Fn(Counter) -> u64) -> [u64; 11] {
-    [
-        work(Counter::CreatedTmpDiskTables),
-        work(Counter::CreatedTmpTables),
-        work(Counter::SelectFullJoin),
-        work(Counter::SelectFullRangeJoin),
-        work(Counter::SelectRange),
-        // Joins that look for an access anew for each row: there is no such thing here.
-        0,
-        work(Counter::SelectScan),
-        work(Counter::SortMergePasses),
-        work(Counter::SortRange),
-        work(Counter::SortRows),
-        work(Counter::SortScan),
-    ]
 }
 
 /// One row for each kind of statement that ran.

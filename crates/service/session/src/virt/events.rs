@@ -151,7 +151,7 @@ fn row(state: &State, event: &Event, running: Option<&Entry>) -> Vec<Value> {
         n(e.rows_sent),
         n(e.rows_examined),
     ]);
-    row.extend(super::deeds::worked(|c| added.of(c)).map(n));
+    row.extend(super::runtime::worked(|c| added.of(c)).map(n));
     row.extend([
         n(e.no_index.into()),
         n(0),

@@ -184,6 +184,24 @@ pub(super) fn digests(state: &mut State, equals: &Equals<'_>, _: Emit<'_>) -> Re
     Ok(())
 }
 
+/// The columns CREATED_TMP_DISK_TABLES to SORT_SCAN of every table of statements.
+pub(super) fn worked(work: impl Fn(Counter) -> u64) -> [u64; 11] {
+    [
+        work(Counter::CreatedTmpDiskTables),
+        work(Counter::CreatedTmpTables),
+        work(Counter::SelectFullJoin),
+        work(Counter::SelectFullRangeJoin),
+        work(Counter::SelectRange),
+        // Joins that look for an access anew for each row: there is no such thing here.
+        0,
+        work(Counter::SelectScan),
+        work(Counter::SortMergePasses),
+        work(Counter::SortRange),
+        work(Counter::SortRows),
+        work(Counter::SortScan),
+    ]
+}
+
 /// A row of the table of digests.
 fn digest(s: &DigestSnapshot<KeptText>, quantiles: [u64; 3], equals: &Equals<'_>) -> Result<()> {
     let (n, ps, micros, sums) = (ValueRef::UInt, lent_ps, lent_micros, &s.sums);
@@ -221,7 +239,7 @@ fn digest(s: &DigestSnapshot<KeptText>, quantiles: [u64; 3], equals: &Equals<'_>
         micros(s.sample_seen_us),
         ps(s.sample_ns),
     ];
-    let work = super::deeds::worked(|c| sums.work.of(c)).map(n);
+    let work = worked(|c| sums.work.of(c)).map(n);
     let mut row = [ValueRef::Null; 39];
     for (to, value) in row.iter_mut().zip(head.into_iter().chain(work).chain(tail)) {
         *to = value;
