@@ -160,7 +160,7 @@ const HOT: usize = 128;
 /// Buckets that come together.
 const PART: usize = 40;
 const COLD_PARTS: usize = (BUCKETS - HOT) / PART;
-const _: () = assert!(HOT + PART * COLD_PARTS == BUCKETS && HOT % SUBS == 0 && PART % SUBS == 0);
+const _: () = assert!(HOT + PART * COLD_PARTS == BUCKETS && HOT.is_multiple_of(SUBS) && PART.is_multiple_of(SUBS));
 const _: () = assert!(BUCKETS / SUBS <= u64::BITS as usize);
 
 impl SharedHistogram {
