@@ -380,6 +380,11 @@ impl<'p> TreeScan<'p> {
         self.late.as_ref().map_or(0, |late| late.failed)
     }
 
+    /// Nothing is asked for but the columns of rows, and nothing is locked.
+    fn wants_rows_only(&self) -> bool {
+        self.keys.is_none() && self.scan.lock.strength == LockStrength::None && !self.scan.columns.contains(&ROW_ID)
+    }
+
     /// Takes entries of the open scan until the batch is full. True when the range is exhausted.
     fn fill(&mut self, table: &'p Table, batch: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let Some(mut scan) = self.open.take() else { return Ok(true) };
@@ -390,10 +395,7 @@ impl<'p> TreeScan<'p> {
         // Entries that are candidates only: the row decides, and the index covers nothing.
         let verify = scan.must_verify();
         let mut read = 0u64;
-        let rows_only = secondary.is_none()
-            && self.keys.is_none()
-            && self.scan.lock.strength == LockStrength::None
-            && !self.scan.columns.contains(&ROW_ID);
+        let rows_only = secondary.is_none() && self.wants_rows_only();
         let outcome = loop {
             if self.is_full(batch) {
                 break Ok(false);
