@@ -47,6 +47,8 @@ const SCHEMA: &[&str] = &[
       '00:00:00.001', 0, '', '', '', '', '', 'a', '', NULL, NULL), \
      (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '\\\\N', 'NULL', '\\\\', '\\\\N', 'NULL', NULL, NULL, '[]', 3)",
     "INSERT INTO k (id, e, l) VALUES (4, 'nope', ''), (5, '', 'x')",
+    "UPDATE k SET j = JSON_ARRAY(1.50, CAST('2024-01-01' AS DATE), x'cafe', 123456789012345678901234567890, '1.50', -0.10) \
+     WHERE id = 2",
     "CREATE TABLE nokey (a INT, b TEXT)",
     "CREATE TABLE none (a INT PRIMARY KEY)",
     "CREATE TABLE `w``@/é` (`co``l` INT PRIMARY KEY, `select` INT, KEY `k``ey` (`select`))",

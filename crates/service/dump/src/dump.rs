@@ -305,6 +305,16 @@ pub(crate) fn hash(line: &[u8]) -> u64 {
     z ^ z >> 31
 }
 
+/// A row's part of that sum, of which `line` is in the file.
+pub(crate) fn row_sum(packet: &[u8], forms: &[Form], line: &[u8], scratch: &mut Vec<u8>) -> Outcome<u64> {
+    if !forms.contains(&Form::Json) {
+        return Ok(hash(line));
+    }
+    scratch.clear();
+    rows::summed(packet, forms, scratch)?;
+    Ok(hash(scratch))
+}
+
 struct Work {
     options: DumpOptions,
     queue: Mutex<VecDeque<(Arc<Reading>, String)>>,
@@ -388,7 +398,7 @@ impl Work {
         let forms: Vec<Form> = table.columns.iter().map(|c| c.form).collect();
         let mut rows = session.connection.stream(&select(table, range))?;
         let (mut writer, mut files, mut sum): (Option<(u64, Writer)>, Vec<_>, u64) = (None, Vec::new(), 0);
-        let (mut unseen, mut unseen_bytes) = (0, 0);
+        let (mut unseen, mut unseen_bytes, mut scratch) = (0, 0, Vec::new());
         while let Some(packet) = rows.next_row()? {
             let (_, w) = match &mut writer {
                 Some(w) => w,
@@ -397,7 +407,7 @@ impl Work {
             w.row(|out| {
                 let begin = out.len();
                 rows::line(packet, &forms, out)?;
-                sum = sum.wrapping_add(hash(&out[begin..]));
+                sum = sum.wrapping_add(row_sum(packet, &forms, &out[begin..], &mut scratch)?);
                 unseen_bytes += (out.len() - begin) as u64;
                 Ok(())
             })?;

@@ -12,6 +12,8 @@ pub(crate) enum Form {
     Plain,
     /// Texts.
     Text,
+    /// Texts of JSON documents.
+    Json,
     /// Bytes of any kind, which a file in UTF-8 cannot hold as they are: in base64.
     Binary,
 }
@@ -25,6 +27,7 @@ impl Form {
             "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" | "bit" | "geometry" | "point"
             | "linestring" | "polygon" | "multipoint" | "multilinestring" | "multipolygon" | "geometrycollection"
             | "geomcollection" | "vector" => Form::Binary,
+            "json" => Form::Json,
             _ => Form::Text,
         }
     }
@@ -55,7 +58,7 @@ pub(crate) fn line(packet: &[u8], forms: &[Form], out: &mut Vec<u8>) -> Outcome<
         match (r.lenenc_bytes_or_null(), form) {
             (Ok(None), _) => out.extend_from_slice(b"\\N"),
             (Ok(Some(value)), Form::Plain) => out.extend_from_slice(value),
-            (Ok(Some(value)), Form::Text) => escape(value, out),
+            (Ok(Some(value)), Form::Text | Form::Json) => escape(value, out),
             (Ok(Some(value)), Form::Binary) => base64(value, out),
             (Err(_), _) => return wrong("the server sent a row that ends too early"),
         }
@@ -65,6 +68,48 @@ pub(crate) fn line(packet: &[u8], forms: &[Form], out: &mut Vec<u8>) -> Outcome<
     }
     out.push(b'\n');
     Ok(())
+}
+
+/// What a row is in the sum of its table: its line, but with other numbers in documents. A server prints an exact
+/// number there with all of its digits, and makes an approximate one of it when it reads it back.
+pub(crate) fn summed(packet: &[u8], forms: &[Form], out: &mut Vec<u8>) -> Outcome<()> {
+    let mut r = Reader::new(packet);
+    for form in forms {
+        match (r.lenenc_bytes_or_null(), form) {
+            (Ok(None), _) => out.extend_from_slice(b"\\N"),
+            (Ok(Some(document)), Form::Json) => approximate(document, out),
+            (Ok(Some(value)), _) => escape(value, out),
+            (Err(_), _) => return wrong("the server sent a row that ends too early"),
+        }
+        out.push(b'\t');
+    }
+    Ok(())
+}
+
+/// Appends a document whose numbers that are no integers of 64 bits stand for their doubles.
+fn approximate(document: &[u8], out: &mut Vec<u8>) {
+    let (mut at, mut quoted) = (0, false);
+    while let Some(&b) = document.get(at) {
+        let number = |b: &u8| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E');
+        if quoted || !(b.is_ascii_digit() || b == b'-') {
+            // A quote behind a backslash ends nothing.
+            let step = if quoted && b == b'\\' { 2 } else { 1 };
+            quoted ^= b == b'"';
+            let end = (at + step).min(document.len());
+            out.extend_from_slice(&document[at..end]);
+            at = end;
+            continue;
+        }
+        let length = document[at..].iter().take_while(|b| number(b)).count();
+        let token = &document[at..at + length];
+        let text = str::from_utf8(token).unwrap_or_default();
+        let integer = text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
+        match text.parse::<f64>() {
+            Ok(double) if !integer => out.extend_from_slice(format!("{double:e}").as_bytes()),
+            _ => out.extend_from_slice(token),
+        }
+        at += length;
+    }
 }
 
 /// Appends a text with its special characters behind backslashes.
@@ -139,6 +184,25 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_documents_are_summed_as_doubles() {
+        let sum = |text: &str| {
+            let mut out = Vec::new();
+            approximate(text.as_bytes(), &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        for (exact, read) in [
+            ("[1.50, -0.10]", "[1.5, -0.1]"),
+            (r#"{"1.50": 100.00, "\\"2.50": 1e3}"#, r#"{"1.50": 100.0, "\\"2.50": 1000.0}"#),
+            ("123456789012345678901234567890", "1.2345678901234568e29"),
+            ("[18446744073709551615, -7]", "[18446744073709551615, -7]"),
+        ] {
+            assert_eq!(sum(exact), sum(read));
+        }
+        assert_ne!(sum(r#"["1.50"]"#), sum(r#"["1.5"]"#));
+        assert_ne!(sum("9223372036854775807"), sum("9223372036854775806"));
+    }
+
+    #[test]
     fn rows_become_lines() {
         let mut out = Vec::new();
         let forms = [Form::Plain, Form::Text, Form::Binary, Form::Text];
@@ -146,6 +210,6 @@ mod tests {
         assert_eq!(out, b"12\ta\\tb\tAP8=\t\\N\n");
         let cut = line(b"\x0212\x05a", &forms, &mut out).unwrap_err().to_string();
         assert_eq!(cut, "the server sent a row that ends too early");
-        assert_eq!((Form::of("json"), Form::of("bit"), Form::of("year")), (Form::Text, Form::Binary, Form::Plain));
+        assert_eq!((Form::of("json"), Form::of("bit"), Form::of("year")), (Form::Json, Form::Binary, Form::Plain));
     }
 }

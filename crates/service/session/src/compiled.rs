@@ -1,8 +1,9 @@
 //! From the texts of stored programs to what runs: routines, triggers and events, compiled when they are first needed.
 
 use super::text::{lex_mode, parse_error};
+use gannet_base::Attached;
 use gannet_parser::ast::{self, Characteristic, Statement};
-use gannet_program::{Kind, Program, Slot, Source};
+use gannet_program::{Figures, Kind, Program, Slot, Source};
 use gannet_schema::{DataAccess, Event, Made, Routine, RoutineKind, Table, Trigger, TriggerEvent};
 use gannet_types::{Result, SqlError, SqlMode};
 use std::sync::Arc;
@@ -47,6 +48,13 @@ pub(super) fn stored(text: &str, made: &Made) -> Result<Statement> {
     Ok(parsed.statement)
 }
 
+/// The figures of a program's runs: those of its versions before, too.
+fn figures(ran: &Attached) -> Arc<Figures> {
+    let kept: Result<_, std::convert::Infallible> = ran.get_or_try_init(|| Ok(Arc::<Figures>::default()));
+    let Ok(figures) = kept;
+    figures.clone()
+}
+
 /// The routine's program, compiled when it is first called.
 pub(crate) fn compiled(routine: &Routine) -> Result<Arc<Program>> {
     let made = routine.compiled.get_or_try_init(|| -> Result<Arc<Program>> {
@@ -56,7 +64,7 @@ pub(crate) fn compiled(routine: &Routine) -> Result<Arc<Program>> {
         let Statement::CreateRoutine(r) = stored(&text, &routine.made)? else {
             return Err(SqlError::internal("the text of a routine is another statement"));
         };
-        let program = gannet_program::compile(&Source {
+        let mut program = gannet_program::compile(&Source {
             kind: match routine.kind {
                 RoutineKind::Procedure => Kind::Procedure,
                 RoutineKind::Function => Kind::Function,
@@ -69,6 +77,7 @@ pub(crate) fn compiled(routine: &Routine) -> Result<Arc<Program>> {
             collation: routine.made.database,
             rows: None,
         })?;
+        program.figures = figures(&routine.ran);
         Ok(Arc::new(program))
     })?;
     Ok(made.clone())
@@ -102,7 +111,7 @@ pub(super) fn compiled_trigger(table: &Table, trigger: &Trigger) -> Result<Arc<P
         let Statement::CreateTrigger(t) = stored(&text, &trigger.made)? else {
             return Err(SqlError::internal("the text of a trigger is another statement"));
         };
-        let program = gannet_program::compile(&Source {
+        let mut program = gannet_program::compile(&Source {
             kind: Kind::Trigger,
             name: &trigger.name,
             params: &[],
@@ -112,6 +121,7 @@ pub(super) fn compiled_trigger(table: &Table, trigger: &Trigger) -> Result<Arc<P
             collation: trigger.made.database,
             rows: Some(trigger_rows(table, trigger.event)),
         })?;
+        program.figures = figures(&trigger.ran);
         Ok(Arc::new(program))
     })?;
     Ok(made.clone())
@@ -124,7 +134,7 @@ pub(super) fn compiled_event(event: &Event) -> Result<Arc<Program>> {
         let Statement::CreateEvent(e) = stored(&text, &event.made)? else {
             return Err(SqlError::internal("the text of an event is another statement"));
         };
-        let program = gannet_program::compile(&Source {
+        let mut program = gannet_program::compile(&Source {
             kind: Kind::Event,
             name: &event.name,
             params: &[],
@@ -134,6 +144,7 @@ pub(super) fn compiled_event(event: &Event) -> Result<Arc<Program>> {
             collation: event.made.database,
             rows: None,
         })?;
+        program.figures = figures(&event.ran);
         Ok(Arc::new(program))
     })?;
     Ok(made.clone())

@@ -106,6 +106,7 @@ pub(crate) fn create_event(session: &mut Session, create: &CreateEvent) -> Resul
         body: create.body.text.0.clone(),
         last_run_us: Default::default(),
         compiled: Default::default(),
+        ran: Default::default(),
     };
     programs::define_program(session, &schema, "EVENT", name, |s, edit| {
         match s.state.snapshot.event(&schema, name).cloned() {

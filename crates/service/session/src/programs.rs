@@ -105,6 +105,7 @@ pub(crate) fn create_routine(session: &mut Session, create: &CreateRoutine) -> R
         invoker: false,
         comment: "".into(),
         compiled: Default::default(),
+        ran: Default::default(),
         called: Default::default(),
     };
     characterise(&mut routine, &create.characteristics)?;
@@ -265,6 +266,7 @@ pub(crate) fn create_trigger(session: &mut Session, create: &CreateTrigger) -> R
             after: create.after,
             body: create.body.text.0.clone(),
             compiled: Default::default(),
+            ran: Default::default(),
         };
         let triggers = ordered(&table, trigger, create).map_err(CatalogError::Sql)?;
         set_triggers(edit, &table, triggers)

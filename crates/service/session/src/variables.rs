@@ -195,7 +195,7 @@ pub(crate) fn each_of(state: &State, vars: &SessionVars, mut emit: impl FnMut(&s
 }
 
 /// Variables of a session that are not stored with the others.
-const COMPUTED: [Live; 8] = [
+const COMPUTED: [Live; 9] = [
     Live::Timestamp,
     Live::LastInsertId,
     Live::Identity,
@@ -204,6 +204,7 @@ const COMPUTED: [Live; 8] = [
     Live::WarningCount,
     Live::ErrorCount,
     Live::StatementId,
+    Live::GtidOwned,
 ];
 
 /// The value in the session; computed for variables that are not stored.
@@ -221,9 +222,21 @@ pub(crate) fn session_value(state: &State, id: VarId) -> VarValue {
         () if id.is(Live::WarningCount) => state.running.before.warnings,
         () if id.is(Live::ErrorCount) => state.running.before.errors,
         () if id.is(Live::StatementId) => state.statement_id,
+        () if id.is(Live::GtidOwned) => return VarValue::text(&gtid_owned(state, Some(state.entry.id))),
         () => return state.vars.get(id).clone(),
     };
     VarValue::uint(n)
+}
+
+/// `gtid_owned`: the GTID that a connection owns, or those of all of them, each with its owner.
+fn gtid_owned(state: &State, connection: Option<u64>) -> String {
+    let Some(log) = state.server.binlog() else { return String::new() };
+    let all = log.owned().into_iter();
+    let shown = all.filter_map(|((uuid, number), owner)| match connection {
+        None => Some(format!("{uuid}:{number}#{owner}")),
+        Some(own) => (own == owner).then(|| format!("{uuid}:{number}")),
+    });
+    shown.collect::<Vec<_>>().join(",")
 }
 
 /// The global value.
@@ -234,6 +247,9 @@ pub(crate) fn global_value(state: &State, id: VarId) -> VarValue {
         }
         if id.is(Live::GtidPurged) {
             return VarValue::text(&log.purged().to_string());
+        }
+        if id.is(Live::GtidOwned) {
+            return VarValue::text(&gtid_owned(state, None));
         }
     }
     state.server.globals.get(id)

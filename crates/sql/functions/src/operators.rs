@@ -78,6 +78,11 @@ fn bit_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     }
 }
 
+/// The same; how far is a number.
+fn shift_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(SqlType { nullable: rules::nullable(args), ..bit_rule(cx, &args[..1])? })
+}
+
 fn not_bits(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
     bit_not(args[0].as_ref(), &mut cx.conversion())
 }
@@ -155,8 +160,8 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("&", 2, 2, bit_rule, bit_and, "Bitwise and."),
     FunctionDef::new("|", 2, 2, bit_rule, bit_or, "Bitwise or."),
     FunctionDef::new("^", 2, 2, bit_rule, bit_xor, "Bitwise exclusive or."),
-    FunctionDef::new("<<", 2, 2, bit_rule, shift_left, "Bits shifted to the left."),
-    FunctionDef::new(">>", 2, 2, bit_rule, shift_right, "Bits shifted to the right."),
+    FunctionDef::new("<<", 2, 2, shift_rule, shift_left, "Bits shifted to the left."),
+    FunctionDef::new(">>", 2, 2, shift_rule, shift_right, "Bits shifted to the right."),
     FunctionDef::new("~", 1, 1, bit_rule, not_bits, "All bits turned."),
     FunctionDef::new("XOR", 2, 2, rules::int, xor, "Logical exclusive or."),
     FunctionDef::new(

@@ -122,23 +122,21 @@ fn with_regex<R>(
     outcome
 }
 
-/// Text and bytes do not go together. Error 3995.
+/// Text and bytes do not go together: subject, pattern and what replaces it are all of one kind. Error 3995.
 fn check_charsets(args: &[ArgInfo<'_>], name: &str) -> Result<()> {
-    let text = |a: &&ArgInfo<'_>| a.ty.id.is_string();
-    let of = |a: &ArgInfo<'_>| a.ty.id.is_binary_string();
-    let pair: Vec<&ArgInfo<'_>> = args.iter().take(2).filter(text).collect();
-    if let [a, b] = &pair[..]
-        && of(a) != of(b)
-    {
-        let (binary, other) = if of(a) { (a, b) } else { (b, a) };
-        let _ = binary;
-        return Err(sql_err!(CharacterSetMismatch, other.ty.collation.get().name, "binary", name));
+    let mut texts = args.iter().filter(|a| a.ty.id.is_string());
+    let Some(first) = texts.next() else { return Ok(()) };
+    match texts.find(|a| a.ty.id.is_binary_string() != first.ty.id.is_binary_string()) {
+        Some(other) => {
+            let name_of = |a: &ArgInfo<'_>| a.ty.collation.get().name;
+            Err(sql_err!(CharacterSetMismatch, name_of(first), name_of(other), name))
+        }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn like_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    check_charsets(args, "regexp_like")?;
+    check_charsets(&args[..2], "regexp_like")?;
     rules::common_collation(cx, &args[..2], "regexp_like")?;
     Ok(SqlType { length: 1, nullable: true, ..SqlType::BIGINT })
 }
@@ -182,7 +180,7 @@ fn nth_match(re: &Regex, subject: &str, mut from: usize, n: i64) -> Result<Optio
 }
 
 fn instr_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    check_charsets(args, "regexp_instr")?;
+    check_charsets(&args[..2], "regexp_instr")?;
     rules::common_collation(cx, &args[..2], "regexp_instr")?;
     Ok(rules::int_of(21, true))
 }
@@ -208,7 +206,7 @@ fn regexp_instr(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Res
 }
 
 fn substr_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    check_charsets(args, "regexp_substr")?;
+    check_charsets(&args[..2], "regexp_substr")?;
     rules::common_collation(cx, &args[..2], "regexp_substr")?;
     let collation = rules::result_collation(cx, &args[..1], "regexp_substr")?;
     Ok(text_type(rules::chars_of(args[0].ty), collation, true))
@@ -233,7 +231,7 @@ fn regexp_substr(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Re
 }
 
 fn replace_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    check_charsets(args, "regexp_replace")?;
+    check_charsets(&args[..3], "regexp_replace")?;
     rules::common_collation(cx, &args[..3], "regexp_replace")?;
     let collation = rules::result_collation(cx, &args[..1], "regexp_replace")?;
     let id = if collation.is_binary() { TypeId::LongBlob } else { TypeId::LongText };

@@ -156,12 +156,18 @@ pub enum Op {
         depends: Box<[u32]>,
         /// A derived table's name, for EXPLAIN.
         name: Option<Box<str>>,
+        /// Names of its columns, for EXPLAIN.
+        columns: Box<[Box<str>]>,
     },
     /// Rows of common table expression `cte` of [`crate::plan::Plan::ctes`]: materialised at first use in an execution.
     /// Inside the recursive part of that expression: the rows of the previous round.
     CteScan {
         /// Index into the plan's list.
         cte: u32,
+        /// Its name where it is read, for EXPLAIN.
+        name: Box<str>,
+        /// Names of its columns, for EXPLAIN.
+        columns: Box<[Box<str>]>,
     },
     /// Window functions: input sorted by (partition, order); delivers the input row, then one column a function.
     Window {

@@ -134,7 +134,7 @@ pub fn compile(source: &Source<'_>) -> Result<Program> {
         statements: c.statements.into(),
         cursors: c.cursors.into(),
         rows: c.rows,
-        figures: crate::Figures::default(),
+        figures: std::sync::Arc::default(),
         kept: Default::default(),
         used: Default::default(),
         names: Arc::new(names),

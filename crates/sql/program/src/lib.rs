@@ -237,7 +237,7 @@ pub struct Program {
     /// It sends rows to the client, or runs statements of which nobody knows whether they do.
     pub rows: bool,
     /// What its runs have taken.
-    pub figures: Figures,
+    pub figures: Arc<Figures>,
     /// How many of its expressions keep a plan.
     pub kept: AtomicUsize,
     /// What its statements use, with the version of the dictionary that this is true of; the session's to fill.

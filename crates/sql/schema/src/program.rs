@@ -113,6 +113,8 @@ pub struct Routine {
     pub comment: Box<str>,
     /// What was made of its text, the compiler's own to fill.
     pub compiled: Attached,
+    /// What its runs have taken, which its later versions share.
+    pub ran: Arc<Attached>,
     /// What the planner knows of it, its own to fill.
     pub called: Attached,
 }
@@ -163,6 +165,8 @@ pub struct Trigger {
     pub body: Box<str>,
     /// What was made of its text, the compiler's own to fill.
     pub compiled: Attached,
+    /// What its runs have taken, which its later versions share.
+    pub ran: Arc<Attached>,
 }
 
 /// When an event runs.
@@ -222,6 +226,8 @@ pub struct Event {
     pub last_run_us: Arc<AtomicU64>,
     /// What was made of its text, the compiler's own to fill.
     pub compiled: Attached,
+    /// What its runs have taken, which its later versions share.
+    pub ran: Arc<Attached>,
 }
 
 impl Made {
@@ -291,6 +297,7 @@ impl Routine {
             invoker: flags & 2 != 0,
             comment,
             compiled: Attached::default(),
+            ran: Arc::default(),
             called: Attached::default(),
         })
     }
@@ -310,6 +317,7 @@ impl Routine {
             invoker: self.invoker,
             comment: self.comment.clone(),
             compiled: Attached::default(),
+            ran: self.ran.clone(),
             called: Attached::default(),
         }
     }
@@ -325,6 +333,7 @@ impl Trigger {
             after: self.after,
             body: self.body.clone(),
             compiled: Attached::default(),
+            ran: self.ran.clone(),
         }
     }
 }
@@ -351,7 +360,8 @@ pub(crate) fn decode_triggers(r: &mut Reader<'_>) -> Decoded<Box<[Arc<Trigger>]>
         let event = member(r, &TriggerEvent::ALL, "event of a trigger")?;
         let after = r.u8()? != 0;
         let body = text(r, MAX_BODY)?;
-        Ok(Arc::new(Trigger { name: (&*name).into(), made, event, after, body, compiled: Attached::default() }))
+        let (compiled, ran) = (Attached::default(), Arc::default());
+        Ok(Arc::new(Trigger { name: (&*name).into(), made, event, after, body, compiled, ran }))
     };
     (0..n).map(|_| one(r)).collect()
 }
@@ -408,6 +418,7 @@ impl Event {
             body,
             last_run_us,
             compiled: Attached::default(),
+            ran: Arc::default(),
         })
     }
 
@@ -425,6 +436,7 @@ impl Event {
             body: self.body.clone(),
             last_run_us: self.last_run_us.clone(),
             compiled: Attached::default(),
+            ran: self.ran.clone(),
         }
     }
 }

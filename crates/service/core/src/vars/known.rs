@@ -401,7 +401,6 @@ pub const DEFAULT_ONLY: &[VarDef] = &[
     null_text("admin_ssl_key", Global).default_only(),
     boolean("default_table_encryption", Both, false).hintable().default_only(),
     text("disabled_storage_engines", Global, "").default_only().read_only(),
-    text("gtid_owned", Both, "").default_only(),
     boolean("binlog_encryption", Global, false).default_only(),
     boolean("binlog_rotate_encryption_master_key_at_startup", Global, false).default_only().read_only(),
     boolean("innodb_api_enable_binlog", Global, false).default_only().read_only(),

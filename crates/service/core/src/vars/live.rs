@@ -336,6 +336,7 @@ live! {
     GtidMode = choice("gtid_mode", Global, "ON", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).then(Then::Fixed).no_option();
     EnforceGtidConsistency = choice("enforce_gtid_consistency", Global, "ON", &["OFF", "ON", "WARN"]).then(Then::Fixed).no_option();
     GtidExecuted = text("gtid_executed", Global, "").fact();
+    GtidOwned = text("gtid_owned", Both, "").fact();
     GtidPurged = text("gtid_purged", Global, "").no_option().not_persisted();
     PerformanceSchema = boolean("performance_schema", Global, true).then(Then::Collecting)
         .help("collect what performance_schema and the console show; can be set at run time, too");

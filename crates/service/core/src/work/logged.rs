@@ -63,6 +63,8 @@ struct Logged {
     next: NextGtid,
     /// The commit is in the log even if nothing is in it.
     whole: bool,
+    /// The statement at hand is one that changes rows and is logged.
+    writes: bool,
     /// An event that goes before the rows.
     before: Option<(u8, Vec<u8>)>,
     /// The transaction has committed with its only change and all that is gathered.
@@ -111,6 +113,22 @@ impl LoggedRows {
     pub(super) fn whole(&mut self, whole: bool) {
         if let Some(logged) = &mut self.0 {
             logged.whole = whole;
+        }
+    }
+
+    /// A statement begins, of which nothing is known yet.
+    #[inline]
+    pub(super) fn begin_statement(&mut self) {
+        if let Some(logged) = &mut self.0 {
+            logged.writes = false;
+        }
+    }
+
+    /// The statement's own commit is in the log even if it changed nothing, where its GTID is chosen.
+    #[inline]
+    pub(super) fn whole_if_writing(&mut self) {
+        if let Some(logged) = &mut self.0 {
+            logged.whole = logged.writes;
         }
     }
 
@@ -415,6 +433,7 @@ impl Work {
             Told::Statement(statement) => Some(statement),
         };
         (logged.on, logged.thread, logged.compressed) = (statement.is_some(), thread, self.terms.compressed);
+        logged.writes = statement.is_some();
         if logged.log.is_none() {
             let capacity = self.core.engine.status().redo_capacity_bytes;
             logged.most = (capacity / SHARE).min(MOST) as usize;

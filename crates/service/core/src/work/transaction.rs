@@ -190,6 +190,7 @@ impl Work {
             self.txn.begin(options).map_err(from_engine)?;
             self.state.started = !autocommit;
         }
+        self.logged.begin_statement();
         Ok(self.txn.begin_statement())
     }
 
@@ -201,7 +202,9 @@ impl Work {
                 let done = if self.is_autocommit() && !self.state.started {
                     self.watched.passes(&self.state, number(&self.txn), true);
                     self.state.read_only = false;
+                    self.logged.whole_if_writing();
                     let done = self.commit_now(None);
+                    self.logged.whole(false);
                     self.watched.passed(done.is_ok());
                     done
                 } else {

@@ -525,8 +525,25 @@ fn what_mysqlbinlog_prints_is_done_again() {
     for sql in ["SET gtid_next = '{}:5000'", "BEGIN", "COMMIT", "SET gtid_next = '{}:5001'", "BEGIN", "ROLLBACK"] {
         run(&mut c, &sql.replace("{}", &uuid));
     }
+    // Statements that are transactions by themselves and change nothing; one that only reads leaves the GTID to the next.
+    let nothing = [
+        "UPDATE d.v SET x = 1 WHERE x = -1",
+        "DELETE FROM d.v WHERE x = -1",
+        "INSERT IGNORE INTO d.v SELECT * FROM d.v WHERE x = -1",
+    ];
+    for (sql, number) in nothing.into_iter().zip(5001..) {
+        let own = format!("{uuid}:{number}");
+        run(&mut c, &format!("SET gtid_next = '{own}'"));
+        let owner = rows(&mut c, "SELECT CONNECTION_ID()").remove(0);
+        assert_eq!(rows(&mut c, "SELECT @@gtid_owned, @@global.gtid_owned"), [format!("{own}|{own}#{owner}")]);
+        run(&mut c, "SELECT COUNT(*) FROM d.v");
+        run(&mut c, sql);
+        assert_eq!(rows(&mut c, "SELECT @@gtid_owned, @@global.gtid_owned"), ["|"]);
+        assert_eq!(error(&mut c, sql), 1837);
+    }
+    assert_eq!(error(&mut c, "SET gtid_owned = ''"), 1238);
     run(&mut c, "SET gtid_next = AUTOMATIC");
-    assert!(rows(&mut c, "SELECT @@gtid_executed")[0].ends_with(":5000"));
+    assert!(rows(&mut c, "SELECT @@gtid_executed")[0].ends_with(":5000-5003"));
     assert_eq!(error(&mut c, "SET gtid_next = 'x'"), 1774);
 
     let (description, map) = (&events[0].2, &events.iter().find(|e| e.0 == 19).unwrap().2);

@@ -155,6 +155,7 @@ fn routine(text: &str) -> Result<Routine> {
         invoker: false,
         comment: "".into(),
         compiled: Default::default(),
+        ran: Default::default(),
         called: Default::default(),
     };
     characterise(&mut routine, characteristics)?;

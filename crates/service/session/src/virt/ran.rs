@@ -1,5 +1,5 @@
-//! performance_schema: what stored programs have taken. The figures are the compiled program's own: they go with it
-//! when it is defined anew.
+//! performance_schema: what stored programs have taken. The figures stay with a program that is altered, and with a
+//! trigger whose table is; they go when it is defined anew.
 
 use super::columns::{COUNT, STATEMENT_SUMS, TIMED};
 use super::declare::{Columns, NAME, enumeration};
@@ -8,7 +8,7 @@ use super::{Emit, Equals, member, text};
 use crate::state::State;
 use gannet_core::Core;
 use gannet_core::ledger::Did;
-use gannet_program::{Figures, Program};
+use gannet_program::Figures;
 use gannet_schema::CatalogSnapshot;
 use gannet_types::Result;
 use std::sync::Arc;
@@ -35,18 +35,18 @@ tables! {
 fn each(snapshot: &CatalogSnapshot, f: &mut dyn FnMut(&str, &str, &str, &Figures) -> Result<()>) -> Result<()> {
     for schema in snapshot.schemas().map(|s| s.name.clone()) {
         for r in snapshot.routines(&schema) {
-            if let Some(program) = r.compiled.get::<Arc<Program>>() {
-                f(r.kind.word(), &schema, &r.name, &program.figures)?;
+            if let Some(figures) = r.ran.get::<Arc<Figures>>() {
+                f(r.kind.word(), &schema, &r.name, figures)?;
             }
         }
         for t in snapshot.tables(&schema).iter().flat_map(|t| t.triggers.iter()) {
-            if let Some(program) = t.compiled.get::<Arc<Program>>() {
-                f("TRIGGER", &schema, &t.name, &program.figures)?;
+            if let Some(figures) = t.ran.get::<Arc<Figures>>() {
+                f("TRIGGER", &schema, &t.name, figures)?;
             }
         }
         for e in snapshot.events(&schema) {
-            if let Some(program) = e.compiled.get::<Arc<Program>>() {
-                f("EVENT", &schema, &e.name, &program.figures)?;
+            if let Some(figures) = e.ran.get::<Arc<Figures>>() {
+                f("EVENT", &schema, &e.name, figures)?;
             }
         }
     }

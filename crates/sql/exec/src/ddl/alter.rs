@@ -512,6 +512,8 @@ impl Maker<'_> {
         self.definition.columns = self.slots.iter().map(|s| s.definition.clone()).collect();
         self.keep_expressions()?;
         let extras = std::mem::take(&mut self.extras);
+        // Their names are taken.
+        self.definition.indexes.clone_from(&indexes);
         let added = extras.resolve(&mut self.definition, &schema, snapshot, cx)?;
         // Columns of functional parts are new.
         self.slots.extend(

@@ -74,11 +74,13 @@ impl Extras {
             let parsed = expressions::parse(&check.expression)?;
             over(&columns, definition, cx).recheck(&Use::Check((&*check.name).into()), None, &parsed)?;
         }
+        let given = self.indexes.iter().map(|p| &p.definition).chain(&definition.indexes);
+        let mut taken: Vec<Box<str>> = given.filter_map(|i| i.name.clone()).collect();
         let mut indexes: Vec<IndexDefinition> = Vec::with_capacity(self.indexes.len());
         for pending in self.indexes {
-            let taken: Vec<Box<str>> =
-                indexes.iter().chain(&definition.indexes).filter_map(|i| i.name.clone()).collect();
-            indexes.push(functional(pending, &taken, &mut columns, definition, cx)?);
+            let index = functional(pending, &taken, &mut columns, definition, cx)?;
+            taken.extend(index.name.clone());
+            indexes.push(index);
         }
         checks(&self.checks, &columns, definition, schema, snapshot, cx)?;
         foreign_keys(&self.foreign_keys, definition, schema, snapshot)?;

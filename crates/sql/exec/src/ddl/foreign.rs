@@ -18,6 +18,7 @@ pub(super) fn check_new(
     cx: &DdlContext<'_>,
 ) -> Result<()> {
     let had = |key: &ForeignKey| old.is_some_and(|t| t.constraints.foreign_keys.iter().any(|k| k.name == key.name));
+    check_stored_columns(table, old)?;
     for key in table.constraints.foreign_keys.iter().filter(|k| !had(k)) {
         check_own_side(table, key)?;
         let own = key.parent_schema == table.schema && key.parent == table.name;
@@ -83,6 +84,34 @@ fn check_own_side(table: &Table, key: &ForeignKey) -> Result<()> {
             if let Some(check) = check {
                 return Err(sql_err!(CheckConstraintClauseUsingFkReferActionColumn, column.name, check.name, key.name));
             }
+        }
+    }
+    Ok(())
+}
+
+/// A foreign key's action changes no column that a stored one is computed from. Error 3192. What `old` had already may
+/// stay.
+fn check_stored_columns(table: &Table, old: Option<&Table>) -> Result<()> {
+    let changes = |a: ReferenceAction| !matches!(a, ReferenceAction::NoAction | ReferenceAction::Restrict);
+    let keys = table.constraints.foreign_keys.iter().filter(|k| changes(k.on_delete) || changes(k.on_update));
+    for key in keys {
+        let old = old.filter(|t| t.constraints.foreign_keys.iter().any(|k| k.name == key.name));
+        let had = |column: &Column| {
+            let same = |c: &Column| eq_name(&c.name, &column.name) && c.generated == column.generated;
+            old.is_some_and(|t| t.columns.iter().any(same))
+        };
+        // Generated columns use only such that stand before them.
+        let mut changing = key.columns.to_vec();
+        for (ordinal, column) in table.columns.iter().enumerate() {
+            let Some(generated) = &column.generated else { continue };
+            let names = super::expressions::names_in(&generated.expression);
+            if !names.iter().filter_map(|n| table.column(n)).any(|used| changing.contains(&used)) {
+                continue;
+            }
+            if generated.stored && !had(column) {
+                return Err(sql_err!(CannotAddForeignBaseColStored));
+            }
+            changing.push(ordinal as u32);
         }
     }
     Ok(())

@@ -135,10 +135,10 @@ fn operator<'p>(node: &'p Physical, timed: bool, depth: u32) -> Result<BoxedOper
         Op::SetOperation { inputs, kind, distinct } => {
             set::combination(inputs.iter().map(build).collect::<Result<_>>()?, *kind, *distinct, &node.types)
         }
-        Op::Materialize { input, depends, name } => {
+        Op::Materialize { input, depends, name, .. } => {
             Box::new(set::Materialize::new(build(input)?, depends, name.is_some()))
         }
-        Op::CteScan { cte } => Box::new(set::CteScan::new(*cte)),
+        Op::CteScan { cte, .. } => Box::new(set::CteScan::new(*cte)),
         Op::Window { input, window } => {
             let input = Narrow::over(build(input)?, make_long(narrow::of_window(window)));
             Box::new(window::Window::new(input, window, &node.types))

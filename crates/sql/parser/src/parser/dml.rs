@@ -79,7 +79,11 @@ impl Parser<'_> {
 
     #[inline(never)]
     fn opt_returning(&mut self) -> Result<Vec<SelectItem>> {
-        if self.eat_kw(Kw::RETURNING) { self.list(Self::select_item) } else { Ok(Vec::new()) }
+        let mut items = Vec::new();
+        if self.eat_kw(Kw::RETURNING) {
+            self.select_items(&mut items)?;
+        }
+        Ok(items)
     }
 
     /// `column = expr`

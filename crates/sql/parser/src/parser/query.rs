@@ -217,7 +217,16 @@ impl Parser<'_> {
     }
 
     #[inline(never)]
-    fn select_items(&mut self, items: &mut Vec<SelectItem>) -> Result<()> {
+    pub(super) fn select_items(&mut self, items: &mut Vec<SelectItem>) -> Result<()> {
+        // `*` without a table stands in front only.
+        let t = self.tok();
+        if t.kind == Tok::Star {
+            self.advance();
+            items.push(SelectItem::Wildcard(Span { start: t.start, end: t.end }));
+            if !self.eat(Tok::Comma) {
+                return Ok(());
+            }
+        }
         loop {
             items.push(self.select_item()?);
             if !self.eat(Tok::Comma) {
@@ -290,12 +299,8 @@ impl Parser<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn select_item(&mut self) -> Result<SelectItem> {
+    fn select_item(&mut self) -> Result<SelectItem> {
         let t = self.tok();
-        if t.kind == Tok::Star {
-            self.advance();
-            return Ok(SelectItem::Wildcard(Span { start: t.start, end: t.end }));
-        }
         if is_ident(t) && self.peek(1).kind == Tok::Dot {
             if self.peek(2).kind == Tok::Star {
                 let name = self.ident()?;

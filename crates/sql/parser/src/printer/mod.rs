@@ -11,6 +11,7 @@ mod program;
 mod query;
 
 use crate::ast::*;
+use crate::keyword::Kw;
 
 /// A growing SQL text. It is bytes, because strings may hold any.
 pub(crate) struct Sql(Vec<u8>);
@@ -94,7 +95,10 @@ impl Sql {
 
     /// The name of a character set or collation: a plain word, or quoted if it is none.
     fn word(&mut self, name: &Ident) -> &mut Sql {
-        if expr::is_plain(&name.text) { self.s(&name.text) } else { self.p(name) }
+        // Reserved is one of all these names, BINARY, which stands without quotes.
+        let keyword = crate::keyword::lookup(name.text.as_bytes());
+        let plain = expr::is_plain(&name.text) && (!keyword.is_reserved() || keyword == Kw::BINARY);
+        if plain { self.s(&name.text) } else { self.p(name) }
     }
 
     /// A string literal.
@@ -295,5 +299,24 @@ fn to_pairs<T>(pairs: &[(T, T)]) -> Vec<Pair<'_, T>> {
 impl<T: Print> Print for Pair<'_, T> {
     fn print(&self, sql: &mut Sql) {
         sql.p(self.0).s(" to ").p(self.1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_names_of_collations_and_character_sets_are_quoted() {
+        for sql in [
+            "SELECT a COLLATE `select` FROM t",
+            "SELECT a COLLATE BINARY, CONVERT(a USING `table`), CONVERT(a USING BINARY)",
+            "SELECT CAST(a AS CHAR CHARACTER SET `from`), CAST(a AS CHAR CHARACTER SET latin1)",
+            "SELECT a COLLATE 'order', a COLLATE `1st`, a COLLATE `with``quote`, a COLLATE utf8mb4_bin",
+        ] {
+            let parsed = |text: &[u8]| crate::parse(text, crate::LexMode::default()).unwrap().statement;
+            let printed = statement(&parsed(sql.as_bytes()));
+            assert_eq!(statement(&parsed(&printed)), printed, "{}", String::from_utf8_lossy(&printed));
+        }
     }
 }

@@ -76,10 +76,9 @@ impl Binder<'_> {
         // FIELD compares numbers as soon as one of its arguments is one.
         let all_texts = def.name != "FIELD" || args.iter().all(|a| !a.ty().id.is_numeric());
         let args = if !all_texts { args.into_iter().map(as_number).collect() } else { args };
-        let args = if compares_text(def.name) && all_texts {
-            self.same_collation(args, &def.name.to_lowercase())?
-        } else {
-            args
+        let args = match texts_compared(def.name) {
+            Some(count) if all_texts => compared_texts(self, def, args, count)?,
+            _ => args,
         };
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
         let mut ty = (def.rule)(self.rule_context(), &infos)?;
@@ -681,29 +680,27 @@ fn is_constant_syntax(e: &ast::Expr) -> bool {
     }
 }
 
-/// Functions which compare their text arguments with each other.
-fn compares_text(name: &str) -> bool {
-    matches!(
-        name,
-        "LIKE"
-            | "REGEXP_LIKE"
-            | "REGEXP_INSTR"
-            | "REGEXP_REPLACE"
-            | "REGEXP_SUBSTR"
-            | "LOCATE"
-            | "INSTR"
-            | "POSITION"
-            | "STRCMP"
-            | "FIND_IN_SET"
-            | "FIELD"
-            | "REPLACE"
-            | "SUBSTRING_INDEX"
-            | "TRIM"
-            | "LTRIM"
-            | "RTRIM"
-            | "GREATEST"
-            | "LEAST"
-    )
+/// Gives the first `count` arguments one collation. The rule looks at them before, as they are: regular expressions
+/// refuse text beside bytes (3995).
+fn compared_texts(b: &mut Binder<'_>, def: &FunctionDef, mut args: Vec<Bound>, count: usize) -> Result<Vec<Bound>> {
+    let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
+    (def.rule)(b.rule_context(), &infos)?;
+    let others = args.split_off(count.min(args.len()));
+    let mut args = b.same_collation(args, &def.name.to_lowercase())?;
+    args.extend(others);
+    Ok(args)
+}
+
+/// How many of its arguments, the first ones, a function compares as texts; `None`: it compares none.
+fn texts_compared(name: &str) -> Option<usize> {
+    match name {
+        // Behind them stand places and the match type.
+        "REGEXP_LIKE" | "REGEXP_INSTR" | "REGEXP_SUBSTR" => Some(2),
+        "REGEXP_REPLACE" => Some(3),
+        "LIKE" | "LOCATE" | "INSTR" | "POSITION" | "STRCMP" | "FIND_IN_SET" | "FIELD" | "REPLACE"
+        | "SUBSTRING_INDEX" | "TRIM" | "LTRIM" | "RTRIM" | "GREATEST" | "LEAST" => Some(usize::MAX),
+        _ => None,
+    }
 }
 
 /// The position that an integer literal in ORDER BY or GROUP BY means.

@@ -581,10 +581,12 @@ impl Binder<'_> {
         if let (Some(target), true) = (targets.first(), update.limit.is_some()) {
             limited_through(self, &views, &block, target.first, "UPDATE")?;
         }
+        let computed: Vec<Expr> = views.iter().flat_map(|v| v.computed.iter().cloned()).collect();
         self.updated_through(views, &mut targets)?;
         self.set_targets(&mut block, &changed, Intent::Update);
         self.changed_order(&mut block, &update.order_by, update.limit.as_ref())?;
-        let values: Vec<&Expr> = targets.iter().flat_map(|t| &t.assignments).filter_map(|(_, v)| v.as_ref()).collect();
+        let values = targets.iter().flat_map(|t| &t.assignments).filter_map(|(_, v)| v.as_ref());
+        let values: Vec<&Expr> = values.chain(&computed).collect();
         self.refuse_read_targets(Some(&block), &values, &read, "UPDATE")?;
         self.scopes.pop();
         self.lock_subqueries();
@@ -641,7 +643,8 @@ impl Binder<'_> {
         self.changed_rows(&mut block, delete.filter.as_ref())?;
         self.changed_order(&mut block, &delete.order_by, delete.limit.as_ref())?;
         let read = self.changed_tables(&targets, &block, |first| self.named(first, &views, &block));
-        self.refuse_read_targets(Some(&block), &[], &read, "DELETE")?;
+        let computed: Vec<&Expr> = views.iter().flat_map(|v| &v.computed).collect();
+        self.refuse_read_targets(Some(&block), &computed, &read, "DELETE")?;
         self.scopes.pop();
         self.lock_subqueries();
         Ok(BoundDelete { block, targets, ignore: delete.ignore })

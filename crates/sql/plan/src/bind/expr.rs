@@ -198,8 +198,7 @@ impl Binder<'_> {
                 self.negate(arg)
             }
             UnaryOp::BitNot => {
-                let arg = self.expr(arg)?;
-                let arg = as_truth(arg);
+                let arg = as_number(self.expr(arg)?);
                 self.call_named("~", vec![arg])
             }
             UnaryOp::Binary => {
@@ -265,7 +264,7 @@ impl Binder<'_> {
             }
             _ => return Err(SqlError::internal("a comparison among the arithmetic operators")),
         };
-        let numeric = name != "CONCAT";
+        let numeric = name != "CONCAT" && !super::operand::bits_of_strings(name, &a, &b);
         let number = |b: Bound| if numeric { as_number(b) } else { b };
         self.call_named(name, vec![number(a), number(b)])
     }

@@ -70,8 +70,8 @@ pub fn literal_value(value: &LiteralValue, collation: CollationId, client: Chars
         }
         LiteralValue::String { bytes, charset: None } => text_value(bytes, collation)?,
         LiteralValue::String { bytes, charset: Some(introducer) } => {
-            let collation = introduced(introducer, collation)?;
-            let charset = collation.charset();
+            let charset = Charset::by_name(introducer)?;
+            let collation = Collation::default_of(charset).id;
             // The bytes are what the client sent.
             let sent = match client {
                 Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => (&**bytes).into(),
@@ -94,12 +94,6 @@ pub fn literal_value(value: &LiteralValue, collation: CollationId, client: Chars
             value => value?,
         },
     })
-}
-
-fn introduced(name: &str, connection: CollationId) -> Result<CollationId> {
-    let charset = Charset::by_name(name)?;
-    let same = connection.charset() == charset;
-    Ok(if same { connection } else { Collation::default_of(charset).id })
 }
 
 /// Bytes that an introducer says are text. The first character of a wide character set may lack leading zeros.

@@ -59,6 +59,12 @@ pub(super) fn as_cast(b: Bound, to: &SqlType) -> Bound {
     }
 }
 
+/// A bit operator works on binary strings: beside one of them a hexadecimal literal is a string, too.
+pub(super) fn bits_of_strings(operator: &str, a: &Bound, b: &Bound) -> bool {
+    let strings = a.ty().id.is_binary_string() && b.ty().id.is_binary_string();
+    matches!(operator, "|" | "&" | "^") && strings && !(a.hex && b.hex)
+}
+
 /// An operand among numbers: hexadecimal and bit literals are unsigned integers, the text of a computed date is
 /// the date's number.
 pub(super) fn as_number(b: Bound) -> Bound {

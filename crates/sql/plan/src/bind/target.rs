@@ -38,6 +38,8 @@ pub(crate) struct ThroughView {
     /// Of what else is below: derived tables, views that were not merged.
     pub(super) others: Vec<ColId>,
     pub(super) conditions: Conditions,
+    /// Its columns that are subqueries, or hold some.
+    pub(super) computed: Vec<Expr>,
 }
 
 impl ThroughView {

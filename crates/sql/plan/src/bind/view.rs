@@ -10,7 +10,7 @@ use crate::logical::{Block, Body, ColId, Label, Query, Rel, RelKind};
 use crate::options::PlanOptions;
 use crate::physical::RowLock;
 use crate::plan::Intent;
-use crate::rewrite::merge;
+use crate::rewrite::{merge, substitute};
 use gannet_parser::ast::{self, Ident, ObjectName, QueryBody, SelectItem, Statement, TableRef};
 use gannet_parser::{LexMode, printer};
 use gannet_schema::{CatalogSnapshot, CheckOption, RowSource, Table, View, ViewAlgorithm};
@@ -139,16 +139,20 @@ impl Binder<'_> {
             let (Some(slot), RelKind::Derived(inner)) = (rel.view, &mut rel.kind) else { continue };
             let mut conditions = Vec::new();
             self.conditions(inner, slot, false, &mut conditions);
-            merge::view(&mut self.arena, inner);
-            let (mut bases, mut others) = (Vec::new(), Vec::new());
-            let merged = merge::can_merge(inner);
+            merge::view(&mut self.arena, inner, false);
+            let (mut bases, mut others, mut computed) = (Vec::new(), Vec::new(), Vec::new());
+            let merged = merge::can_change(&self.arena, inner);
             if let Body::Block(below) = &inner.body {
+                computed.extend(below.items.iter().map(|item| item.expr.clone()));
+                computed.iter_mut().for_each(|e| substitute(e, &self.arena.replaced));
+                computed.retain(|e| e.any(&mut |part| matches!(part.kind, ExprKind::Subquery(_))));
                 let base = |r: &&Rel| matches!(r.kind, RelKind::Base(_));
                 let (of_tables, rest): (Vec<&Rel>, Vec<&Rel>) = below.rels.iter().partition(base);
                 bases.extend(of_tables.iter().map(|r| r.first));
                 others.extend(rest.iter().map(|r| r.first));
             }
-            all.push(ThroughView { slot, first: rel.first, width: rel.width, merged, bases, others, conditions });
+            let (first, width) = (rel.first, rel.width);
+            all.push(ThroughView { slot, first, width, merged, bases, others, conditions, computed });
         }
         if !all.is_empty() {
             merge::views(&mut self.arena, block);
@@ -211,7 +215,7 @@ impl Binder<'_> {
         let mut query = self.view_query(table, view, slot)?;
         let mut conditions = Vec::new();
         self.conditions(&query, slot, false, &mut conditions);
-        merge::view(&mut self.arena, &mut query);
+        merge::view(&mut self.arena, &mut query, true);
         if !merge::can_merge(&query) {
             return Err(refused(ErrorCode::NonInsertableTable));
         }
@@ -424,9 +428,9 @@ pub fn definition(
     if let Some(t) = binder.arena.tables.iter().find(|t| t.table.temporary) {
         return Err(error(ErrorCode::ViewSelectTmptable, &[&t.alias]));
     }
-    merge::view(&mut binder.arena, &mut bound);
+    merge::view(&mut binder.arena, &mut bound, false);
     let mergeable = merge::can_merge(&bound);
-    let updatable = mergeable
+    let updatable = merge::can_change(&binder.arena, &bound)
         && match &bound.body {
             Body::Block(block) => {
                 let base = |r: &Rel| matches!(&r.kind, RelKind::Base(slot) if binder.arena.tables[*slot as usize].table.source.is_engine());

@@ -183,23 +183,19 @@ impl Search<'_> {
                 row
             }
             Op::Distinct { input, .. } => self.node(input),
-            Op::Materialize { input, name, .. } => {
+            Op::Materialize { input, name, columns, .. } => {
                 let row = self.node(input);
-                // A derived table's columns have its name.
-                let renamed = |column: Option<String>| match (name.as_deref().filter(|n| !n.is_empty()), column) {
-                    (Some(table), Some(column)) if column.starts_with('`') => {
-                        let own = column.rsplit('.').next().unwrap_or_default();
-                        Some(format!("{}.{own}", quoted(table)))
-                    }
-                    (_, column) => column,
-                };
-                row.into_iter().map(renamed).collect()
+                match name.as_deref().filter(|n| !n.is_empty()) {
+                    Some(table) => of_relation(table, columns),
+                    None => row,
+                }
             }
+            Op::CteScan { name, columns, .. } => of_relation(name, columns),
             Op::SetOperation { inputs, .. } => {
                 let mut rows = inputs.iter().map(|i| self.node(i)).collect::<Vec<_>>();
                 rows.swap_remove(0)
             }
-            Op::Values { .. } | Op::JsonTable { .. } | Op::CteScan { .. } => {
+            Op::Values { .. } | Op::JsonTable { .. } => {
                 node.for_each_expr(|e| self.look(e, &Names::new()));
                 vec![None; node.types.len()]
             }
@@ -281,6 +277,11 @@ impl Search<'_> {
             ExprKind::Row(_) | ExprKind::Subquery(_) | ExprKind::Routine(..) | ExprKind::Match(_) => return None,
         })
     }
+}
+
+/// The columns of a derived table or common table expression have its name.
+fn of_relation(name: &str, columns: &[Box<str>]) -> Names {
+    columns.iter().map(|c| Some(format!("{}.{}", quoted(name), quoted(c)))).collect()
 }
 
 fn quoted(name: &str) -> String {

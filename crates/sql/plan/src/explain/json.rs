@@ -254,7 +254,14 @@ impl<'p> Writer<'p> {
 
     fn joins(&mut self, node: &'p Physical, verb: Option<&'static str>) -> Members {
         let mut tables = Vec::new();
-        self.tables(node, None, &mut tables);
+        let mut ends = Vec::new();
+        if ends_of_indexes(node, &mut ends) && ends.windows(2).all(|pair| pair[0].1 == pair[1].1) {
+            for (scan, _) in ends {
+                self.tables(scan, None, &mut tables);
+            }
+        } else {
+            self.tables(node, None, &mut tables);
+        }
         let mut before = 0.0;
         let mut all: Vec<Json> = Vec::with_capacity(tables.len());
         for (i, table) in tables.into_iter().enumerate() {
@@ -361,7 +368,7 @@ impl<'p> Writer<'p> {
                 self.note_subqueries(node);
                 exprs.iter().map(|e| self.printer.expr(e, &names)).collect()
             }
-            Op::Materialize { input, name, .. } => {
+            Op::Materialize { input, name, columns, .. } => {
                 let number = first_select(input).map_or(2, u64::from);
                 let title = name.as_ref().filter(|n| !n.is_empty()).map_or("<subquery>", |n| n);
                 let block = self.block(input, number, None);
@@ -372,9 +379,9 @@ impl<'p> Writer<'p> {
                     ("query_block", Json::Object(block)),
                 ];
                 let behind = vec![("materialized_from_subquery", Json::Object(behind))];
-                self.derived(node, title, join, behind, out)
+                self.derived(node, title, columns, join, behind, out)
             }
-            Op::CteScan { cte } => {
+            Op::CteScan { cte, columns, .. } => {
                 let plan = self.plan;
                 let Some(source) = plan.ctes.get(*cte as usize) else { return Names::new() };
                 let mut behind = Members::new();
@@ -388,11 +395,11 @@ impl<'p> Writer<'p> {
                     inside.push(("query_block", Json::Object(self.block(&source.base, number, None))));
                     behind.push(("materialized_from_subquery", Json::Object(inside)));
                 }
-                self.derived(node, &source.name, join, behind, out)
+                self.derived(node, &source.name, columns, join, behind, out)
             }
             Op::JsonTable { .. } => {
                 let behind = vec![("table_function", text("json_table")), ("using_temporary_table", Json::Bool(true))];
-                self.derived(node, "<json_table>", join, behind, out)
+                self.derived(node, "<json_table>", &[], join, behind, out)
             }
             _ => {
                 // A derived table whose rows are not kept.
@@ -407,7 +414,7 @@ impl<'p> Writer<'p> {
                         ("query_block", Json::Object(block)),
                     ]),
                 )];
-                self.derived(node, "<derived>", join, behind, out)
+                self.derived(node, "<derived>", &[], join, behind, out)
             }
         };
         if let Some(table) = out[start..].last_mut() {
@@ -420,6 +427,7 @@ impl<'p> Writer<'p> {
         &mut self,
         node: &Physical,
         name: &str,
+        columns: &[Box<str>],
         join: Option<(&'static str, Json)>,
         behind: Members,
         out: &mut Vec<Table>,
@@ -443,7 +451,8 @@ impl<'p> Writer<'p> {
             cost: node.cost,
             width: 8 * node.types.len() as u64,
         });
-        (0..node.types.len()).map(|i| format!("`{name}`.`{}`", i + 1)).collect()
+        let column = |i: usize| columns.get(i).map_or_else(|| (i + 1).to_string(), ToString::to_string);
+        (0..node.types.len()).map(|i| format!("`{name}`.`{}`", column(i))).collect()
     }
 
     fn scan(
@@ -554,6 +563,25 @@ fn function_name(kind: &crate::physical::WindowKind) -> String {
         K::Aggregate(def) => return def.name.to_lowercase(),
     };
     name.to_owned()
+}
+
+/// The node reads the ends of indexes side by side, for MIN and MAX. Gives the scans, each with the number of its
+/// SELECT: those of derived tables have different ones.
+fn ends_of_indexes<'p>(node: &'p Physical, ends: &mut Vec<(&'p Physical, u32)>) -> bool {
+    match &node.op {
+        Op::NestedLoop { outer, inner, .. } => ends_of_indexes(outer, ends) && ends_of_indexes(inner, ends),
+        Op::Aggregate { input, groups, .. } if groups.is_empty() => match &input.op {
+            Op::Limit { input, .. } => match &input.op {
+                Op::TableScan(scan) => {
+                    ends.push((input, scan.explain.select));
+                    true
+                }
+                _ => false,
+            },
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 fn is_join(node: &Physical) -> bool {

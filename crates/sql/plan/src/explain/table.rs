@@ -205,7 +205,7 @@ impl<'p> Tables<'p> {
                 self.derived_row(input, id, select_type, number, join);
                 derived.push((input, number));
             }
-            Op::CteScan { cte } => {
+            Op::CteScan { cte, .. } => {
                 let name = self.plan.ctes.get(*cte as usize).map(|c| &c.base);
                 let number = name.and_then(first_select).map_or(id + 1, u64::from);
                 self.rows.push(ExplainRow {

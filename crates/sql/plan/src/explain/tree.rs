@@ -188,20 +188,18 @@ impl Tree<'_> {
                 }
                 names
             }
-            Op::Materialize { input, name, .. } => {
+            Op::Materialize { input, name, columns, .. } => {
                 self.line(depth, "Materialize", Some(node));
                 let names = self.node(input, depth + 1);
                 match name {
-                    Some(name) if !name.is_empty() => {
-                        names.iter().map(|n| format!("{name}.{}", n.rsplit('.').next().unwrap_or(n))).collect()
-                    }
+                    Some(name) if !name.is_empty() => columns.iter().map(|c| format!("{name}.{c}")).collect(),
                     _ => names,
                 }
             }
-            Op::CteScan { cte } => {
-                let name = self.printer.plan.ctes.get(*cte as usize).map_or("?", |c| &*c.name).to_owned();
-                self.line(depth, &format!("Scan of CTE {name}"), Some(node));
-                (0..node.types.len()).map(|i| format!("{name}.{i}")).collect()
+            Op::CteScan { cte, name, columns } => {
+                let source = self.printer.plan.ctes.get(*cte as usize).map_or("?", |c| &*c.name).to_owned();
+                self.line(depth, &format!("Scan of CTE {source}"), Some(node));
+                columns.iter().map(|c| format!("{name}.{c}")).collect()
             }
             Op::Window { input, window } => {
                 let names = self.ahead(input);

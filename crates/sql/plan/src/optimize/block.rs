@@ -15,7 +15,7 @@ mod search;
 pub(crate) use scan::part_len;
 
 use super::access::{Alternative, BaseRel, PARTS, Path};
-use super::build::{Builder, Looked, Node};
+use super::build::{Builder, Looked, Node, column_names};
 use super::cost;
 use super::join::{Condition, Inner, JoinOrder, Method, Search, Step, Unit, UnitSource, assign, units};
 use super::relset::RelSet;
@@ -435,8 +435,14 @@ impl Builder<'_> {
                 RelKind::Base(_) => None,
                 RelKind::Cte(number) => {
                     let (cte, rows) = self.cte(*number)?;
-                    let schema = (rel.first..rel.first + rel.width).collect();
-                    Some(self.node(Op::CteScan { cte }, schema, rows, rows * cost::KEEP))
+                    let schema: Vec<ColId> = (rel.first..rel.first + rel.width).collect();
+                    let columns = column_names(self.arena, &schema);
+                    Some(self.node(
+                        Op::CteScan { cte, name: rel.alias.clone(), columns },
+                        schema,
+                        rows,
+                        rows * cost::KEEP,
+                    ))
                 }
                 RelKind::Derived(query) => {
                     let free = self.arena.free_columns(query);
@@ -667,6 +673,7 @@ fn without_nulls(path: &mut Path, table: &gannet_schema::Table, column: u32) -> 
         return false;
     }
     let parts = key.iter().map(|k| Arc::from([k.clone()])).collect();
+    path.parts = key.len() + 1;
     path.access = Access::Ranges { ranges: Ranges::one(parts, Some(crate::physical::Interval::KNOWN)) };
     true
 }

@@ -1,7 +1,7 @@
 //! Operators out of logical expressions: slots, registers, parameters, subplans.
 
 use crate::expr::{Bind, Expr, ExprKind, SortKey, SubqueryKind};
-use crate::logical::{Arena, ColId};
+use crate::logical::{Arena, ColId, Label};
 use crate::options::PlanOptions;
 use crate::physical::{Op, Physical, Ranges};
 use crate::plan::{Cte, Param, Subplan};
@@ -251,7 +251,7 @@ fn collect(root: &Physical, subplans: &[Subplan], ctes: &[Cte], read: &mut BTree
     root.for_each_expr(|e| collect_expr(e, subplans, read, bound));
     match &root.op {
         Op::NestedLoop { binds, .. } => bound.extend(binds.iter().map(|b| b.register)),
-        Op::CteScan { cte } => {
+        Op::CteScan { cte, .. } => {
             if let Some(cte) = ctes.get(*cte as usize) {
                 read.extend(cte.depends.iter().copied());
             }
@@ -275,4 +275,13 @@ fn collect_expr(e: &Expr, subplans: &[Subplan], read: &mut BTreeSet<u32>, bound:
         _ => {}
     }
     e.for_each_child(|c| collect_expr(c, subplans, read, bound));
+}
+
+/// How a derived table or common table expression calls its columns; empty for other columns.
+pub(super) fn column_names(arena: &Arena, schema: &[ColId]) -> Box<[Box<str>]> {
+    let name = |id: &ColId| match arena.labels.get(*id as usize) {
+        Some(Label::Derived { name, .. }) => name.clone(),
+        _ => Box::default(),
+    };
+    schema.iter().map(name).collect()
 }

@@ -51,7 +51,7 @@ fn inline_below(arena: &mut Arena, query: &mut Query, depth: u32) {
 
 /// Merges the views among the relations, which is how a statement reaches the tables below them.
 pub(crate) fn views(arena: &mut Arena, block: &mut Block) {
-    merge_rels(arena, block, |_, rel| rel.view.is_some());
+    merge_rels(arena, block, |_, rel| rel.view.is_some(), true);
 }
 
 /// The query can be merged where no outer join makes its columns NULL.
@@ -59,20 +59,26 @@ pub(crate) fn can_merge(query: &Query) -> bool {
     is_mergeable(query, false)
 }
 
+/// The query can be merged into an UPDATE or DELETE, which reach its tables only so. What its columns compute may vary,
+/// and may be a subquery that depends on nothing.
+pub(crate) fn can_change(arena: &Arena, query: &Query) -> bool {
+    is_changeable(arena, query, false)
+}
+
 /// Derived tables are merged unless a hint says otherwise.
 pub(crate) fn query(arena: &mut Arena, query: &mut Query) {
-    query_where(arena, query, unless_refused);
+    query_where(arena, query, unless_refused, false);
 }
 
 /// Only those are merged which a hint names.
 pub(super) fn hinted(arena: &mut Arena, query: &mut Query) {
-    query_where(arena, query, where_asked);
+    query_where(arena, query, where_asked, false);
 }
 
 /// As [`query`] for the query of a view that is changed: nothing but merging leads to the tables. Those in derived
-/// tables are not reached.
-pub(crate) fn view(arena: &mut Arena, query: &mut Query) {
-    query_where(arena, query, |_, rel| rel.view.is_some() && rel.hints.merge != Some(false));
+/// tables are not reached. `inserted`: rows are made, of which no column is computed.
+pub(crate) fn view(arena: &mut Arena, query: &mut Query, inserted: bool) {
+    query_where(arena, query, |_, rel| rel.view.is_some() && rel.hints.merge != Some(false), !inserted);
 }
 
 /// Whether a derived table is to be merged, if it can be.
@@ -86,29 +92,29 @@ fn where_asked(arena: &Arena, rel: &Rel) -> bool {
     rel.hints.merge == Some(true) && !order_tells(arena, rel)
 }
 
-fn query_where(arena: &mut Arena, query: &mut Query, wanted: Wanted) {
+fn query_where(arena: &mut Arena, query: &mut Query, wanted: Wanted, changed: bool) {
     match &mut query.body {
-        Body::Block(b) => block_where(arena, b, wanted),
-        Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| query_where(arena, q, wanted)),
+        Body::Block(b) => block_where(arena, b, wanted, changed),
+        Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| query_where(arena, q, wanted, changed)),
         Body::Values(_) | Body::Json(..) => {}
     }
 }
 
 /// Merges the derived tables of a block that are plain selections, innermost first.
 pub(super) fn block(arena: &mut Arena, block: &mut Block) {
-    block_where(arena, block, unless_refused);
+    block_where(arena, block, unless_refused, false);
 }
 
-fn block_where(arena: &mut Arena, block: &mut Block, wanted: Wanted) {
+fn block_where(arena: &mut Arena, block: &mut Block, wanted: Wanted, changed: bool) {
     for rel in &mut block.rels {
         if let RelKind::Derived(inner) = &mut rel.kind {
-            query_where(arena, inner, wanted);
+            query_where(arena, inner, wanted, changed);
         }
     }
-    merge_rels(arena, block, wanted);
+    merge_rels(arena, block, wanted, changed);
 }
 
-fn merge_rels(arena: &mut Arena, block: &mut Block, wanted: Wanted) {
+fn merge_rels(arena: &mut Arena, block: &mut Block, wanted: Wanted, changed: bool) {
     keep_order(arena, block, wanted);
     let uses = uses(arena, block);
     let Some(from) = block.from.take() else { return };
@@ -116,7 +122,7 @@ fn merge_rels(arena: &mut Arena, block: &mut Block, wanted: Wanted) {
     let total = rels.len();
     let rels = rels.into_iter().map(Some).collect();
     let (merged, filter, orders) = (Vec::new(), Vec::new(), Vec::new());
-    let mut merger = Merger { arena, rels, merged, filter, orders, wanted, uses, total, added: 0 };
+    let mut merger = Merger { arena, rels, merged, filter, orders, wanted, changed, uses, total, added: 0 };
     let mut outer_filter = Vec::new();
     let from = merger.from(from, false, &mut outer_filter);
     block.rels = merger.merged;
@@ -145,6 +151,8 @@ struct Merger<'a> {
     filter: Vec<Expr>,
     orders: Vec<crate::logical::OrderHint>,
     wanted: Wanted,
+    /// The statement changes rows of what is merged.
+    changed: bool,
     /// How often the block reads columns of derived tables.
     uses: HashMap<ColId, u64>,
     /// Relations that the block has.
@@ -171,7 +179,7 @@ impl Merger<'_> {
                 let wanted = (self.wanted)(self.arena, &rel);
                 match rel.kind {
                     RelKind::Derived(inner)
-                        if wanted && is_mergeable(&inner, nullable) && self.takes(&inner, rel.first) =>
+                        if wanted && self.fits(&inner, nullable) && self.takes(&inner, rel.first) =>
                     {
                         self.merge(*inner, rel.first, filter)
                     }
@@ -185,6 +193,10 @@ impl Merger<'_> {
                 }
             }
         }
+    }
+
+    fn fits(&self, inner: &Query, nullable: bool) -> bool {
+        if self.changed { is_changeable(self.arena, inner, nullable) } else { is_mergeable(inner, nullable) }
     }
 
     /// What the columns of a query stand for is no more than the block can take.
@@ -218,6 +230,7 @@ impl Merger<'_> {
         let Body::Block(block) = inner.body else { unreachable!("is_mergeable saw a block") };
         let block = *block;
         for (i, item) in block.items.into_iter().enumerate() {
+            keep_subqueries(self.arena, &item.expr);
             self.arena.replaced.insert(first + i as u32, item.expr.clone());
             self.arena.replaced.insert(item.id, item.expr);
         }
@@ -231,6 +244,16 @@ impl Merger<'_> {
             None => unreachable!("is_mergeable saw a FROM"),
         }
     }
+}
+
+/// The subqueries of a column are read in several places: none of these turns them into a join of its block.
+fn keep_subqueries(arena: &mut Arena, item: &Expr) {
+    if let ExprKind::Subquery(subquery) = &item.kind
+        && let Body::Block(block) = &mut arena.subqueries[subquery.subplan as usize].query.body
+    {
+        block.semijoin.off = true;
+    }
+    item.for_each_child(|c| keep_subqueries(arena, c));
 }
 
 /// How often a block reads each column of its derived tables.
@@ -315,6 +338,35 @@ fn shift(from: From, by: usize) -> From {
 }
 
 fn is_mergeable(query: &Query, nullable: bool) -> bool {
+    selects_plainly(query, |e| e.is_steady() && (!nullable || shows_column(e)))
+}
+
+fn is_changeable(arena: &Arena, query: &Query, nullable: bool) -> bool {
+    let fits = |e: &Expr| {
+        let (mut constant, mut reads) = (true, false);
+        e.any(&mut |part| {
+            match &part.kind {
+                ExprKind::Subquery(s) => {
+                    reads = true;
+                    constant &= arena.subqueries[s.subplan as usize].free.is_empty();
+                }
+                ExprKind::Column(_) => constant = false,
+                _ => {}
+            }
+            false
+        });
+        !reads || constant
+    };
+    selects_plainly(query, |e| fits(e) && (!nullable || shows_column(e)))
+}
+
+/// NULLs of an outer join come from columns only.
+fn shows_column(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Column(_))
+}
+
+/// The query does nothing but select rows, and its columns are such as `fits` takes.
+fn selects_plainly(query: &Query, fits: impl Fn(&Expr) -> bool) -> bool {
     let Body::Block(block) = &query.body else { return false };
     let plain = block.from.is_some()
         && !block.aggregated
@@ -326,7 +378,5 @@ fn is_mergeable(query: &Query, nullable: bool) -> bool {
         && block.windows.is_empty()
         && block.having.is_empty()
         && query.limit.is_none();
-    // NULLs of an outer join come from columns only.
-    let column = |e: &Expr| matches!(e.kind, ExprKind::Column(_));
-    plain && block.items.iter().all(|i| i.expr.is_steady() && (!nullable || column(&i.expr)))
+    plain && block.items.iter().all(|i| fits(&i.expr))
 }

@@ -165,7 +165,7 @@ fn one_block(arena: &mut Arena, block: &mut Block, options: &PlanOptions<'_>) {
 }
 
 /// Conditions on a derived table alone move into it where that changes nothing but the work: below a GROUP BY when they
-/// read keys only, into every part of a UNION.
+/// read keys only, below windows when they read what all of these partition by, into every part of a UNION.
 fn push_into_derived(arena: &mut Arena, block: &mut Block, options: &PlanOptions<'_>) {
     if !options.passes.has(Passes::PUSHDOWN) {
         return;
@@ -228,13 +228,14 @@ fn push(arena: &mut Arena, query: &mut Query, e: &Expr, first: ColId) -> bool {
     let width = query.columns.len() as u32;
     match &mut query.body {
         Body::Block(block) => {
-            if block.limit.is_some() || !block.windows.is_empty() || block.rollup || block.calc_found_rows {
+            if block.limit.is_some() || block.rollup || block.calc_found_rows {
                 return false;
             }
-            let mut moved = e.clone();
-            let replaced: Replaced =
-                (0..width).zip(&block.items).map(|(i, item)| (first + i, item.expr.clone())).collect();
-            substitute(&mut moved, &replaced);
+            let moved = over_items(block, e, first, width);
+            if !below_windows(arena, block, &moved) || block.distinct && !same_for_equals(e) {
+                return false;
+            }
+            let mut moved = moved;
             if !block.aggregated {
                 if block.distinct || block.from.is_some() {
                     crate::logical::conjuncts(moved, &mut block.filter);
@@ -242,7 +243,7 @@ fn push(arena: &mut Arena, query: &mut Query, e: &Expr, first: ColId) -> bool {
                 }
                 return false;
             }
-            let mut keys_only = true;
+            let mut keys_only = same_for_equals(&moved);
             arena.columns_of(&moved, &mut |id| keys_only &= block.groups.iter().any(|(_, k)| *k == id));
             if !keys_only || block.groups.is_empty() {
                 crate::logical::conjuncts(moved, &mut block.having);
@@ -255,11 +256,18 @@ fn push(arena: &mut Arena, query: &mut Query, e: &Expr, first: ColId) -> bool {
             crate::logical::conjuncts(moved, &mut block.filter);
             true
         }
-        Body::Set { inputs, kind: crate::physical::SetOperation::Union, .. } if query.offset.is_none() => {
+        Body::Set { inputs, kind: crate::physical::SetOperation::Union, distinct, .. } if query.offset.is_none() => {
+            if *distinct && !same_for_equals(e) {
+                return false;
+            }
             // All or none: a part that cannot take it would need it outside.
             let takes = |q: &Query| match &q.body {
                 Body::Block(b) => {
-                    q.limit.is_none() && b.limit.is_none() && b.windows.is_empty() && !b.rollup && b.from.is_some()
+                    let plain = q.limit.is_none() && b.limit.is_none() && !b.rollup && b.from.is_some();
+                    plain
+                        && !b.calc_found_rows
+                        && below_windows(arena, b, &over_items(b, e, first, width))
+                        && (!b.distinct || same_for_equals(e))
                 }
                 _ => false,
             };
@@ -270,4 +278,53 @@ fn push(arena: &mut Arena, query: &mut Query, e: &Expr, first: ColId) -> bool {
         }
         _ => false,
     }
+}
+
+/// A condition over a query's columns (`first` + position) over what these are in its block.
+fn over_items(block: &Block, e: &Expr, first: ColId, width: u32) -> Expr {
+    let mut moved = e.clone();
+    let replaced: Replaced = (0..width).zip(&block.items).map(|(i, item)| (first + i, item.expr.clone())).collect();
+    substitute(&mut moved, &replaced);
+    moved
+}
+
+/// The condition keeps or drops whole partitions of all windows: it may be asked before they are computed.
+fn below_windows(arena: &Arena, block: &Block, e: &Expr) -> bool {
+    if block.windows.is_empty() {
+        return true;
+    }
+    let mut whole = same_for_equals(e);
+    arena.columns_of(e, &mut |id| {
+        let by = |key: &Expr| key.kind == ExprKind::Column(id);
+        whole &= block.windows.iter().all(|w| w.partition.iter().any(by));
+    });
+    whole
+}
+
+/// The condition says the same of values that are equal in groups, partitions and distinct rows, though they may differ
+/// (`'a'` and `'A'` under a collation, 0 and -0): it reads none that differ, or compares them as these do.
+fn same_for_equals(e: &Expr) -> bool {
+    let compared = |by: &crate::expr::Comparison, arg: &Expr| match arg.kind {
+        ExprKind::Column(_) => *by == crate::typing::natural(&arg.ty) || is_exact(&arg.ty),
+        _ => same_for_equals(arg),
+    };
+    match &e.kind {
+        ExprKind::Column(_) => is_exact(&e.ty),
+        ExprKind::Compare { by, args, .. } => args.iter().all(|a| compared(by, a)),
+        ExprKind::Between { by, args, .. } => args.iter().all(|a| compared(by, a)),
+        ExprKind::In { by, arg, list, .. } => compared(by, arg) && list.iter().all(|a| compared(by, a)),
+        ExprKind::IsNull { arg, .. } if matches!(arg.kind, ExprKind::Column(_)) => true,
+        _ => {
+            let mut all = true;
+            e.for_each_child(|c| all = all && same_for_equals(c));
+            all
+        }
+    }
+}
+
+/// Equal values of the type are the same in every respect.
+fn is_exact(ty: &gannet_types::SqlType) -> bool {
+    use gannet_types::TypeId as T;
+    let number = ty.id.is_integer() || matches!(ty.id, T::Decimal | T::Bit | T::Year);
+    number || ty.id.is_binary_string() || matches!(ty.id, T::Date | T::DateTime | T::Timestamp | T::Time)
 }

@@ -4,7 +4,7 @@ use super::Planned;
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::logical::{Block, ColId, RelKind};
 use crate::make::and;
-use crate::optimize::build::{Builder, Node, free_registers};
+use crate::optimize::build::{Builder, Node, column_names, free_registers};
 use crate::optimize::cost;
 use crate::optimize::join::{Inner, JoinOrder, Method, Step, Unit, UnitSource};
 use crate::optimize::relset::RelSet;
@@ -142,7 +142,8 @@ impl Builder<'_> {
         let depends = free_registers(&node.physical, &self.subplans, &self.ctes).into_iter().collect();
         let name = Some(block.rels[i].alias.clone());
         let (rows, cost) = (node.physical.rows, node.physical.cost + node.physical.rows * cost::KEEP);
-        let op = Op::Materialize { input: Box::new(node.physical), depends, name };
+        let columns = column_names(self.arena, &node.schema);
+        let op = Op::Materialize { input: Box::new(node.physical), depends, name, columns };
         self.node(op, node.schema, rows, cost)
     }
 
