@@ -214,7 +214,7 @@ fn below(x: &mut u64, n: u64) -> u64 {
 /// Lines of id, small number, text, date, amount; one of `odd` has something that is not plain.
 fn lines(count: u64, odd: u64, x: &mut u64) -> String {
     let mut text = String::new();
-    let mut field = |x: &mut u64, plain: String, others: &[&str]| match below(x, odd) {
+    let field = |x: &mut u64, plain: String, others: &[&str]| match below(x, odd) {
         0 => others[below(x, others.len() as u64) as usize].to_string(),
         _ => plain,
     };
