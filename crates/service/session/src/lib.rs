@@ -547,8 +547,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_every_statement_touches_lies_on_21_lines() {
+    fn what_every_statement_touches_lies_on_22_lines() {
         let size = Session::HOT.len();
-        assert!(size <= 21 * 64, "{size} bytes");
+        assert!(size <= 22 * 64, "{size} bytes");
     }
 }
