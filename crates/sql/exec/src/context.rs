@@ -4,7 +4,7 @@ use crate::{
     batch::Batch,
     changes::{ChangeSink, RowWriter},
     error::from_engine,
-    lookup::{Alternatives, InSet},
+    lookup::{Alternatives, Answer, InSet},
     refused::Refused,
     spill::{Allowance, Kept, Memory, SessionSpace},
 };
@@ -176,11 +176,11 @@ pub trait Operator<'p> {
 /// A boxed operator over a plan that lives for `'p`.
 pub type BoxedOperator<'p> = Box<dyn Operator<'p> + 'p>;
 
-/// A subplan's operators and its last result, which is good while the registers it depends on are unchanged.
+/// A subplan's operators and its last answer, which is good while the registers it depends on are unchanged.
 #[derive(Default)]
 pub(crate) struct SubqueryState<'p> {
     pub(crate) operator: Option<BoxedOperator<'p>>,
-    pub(crate) result: Option<(Vec<u64>, Vec<Vec<Value>>)>,
+    pub(crate) answer: Option<Answer>,
 }
 
 /// The rows of a common table expression.

@@ -2,6 +2,26 @@
 
 use crate::numbered::Numbered;
 use gannet_plan::expr::Comparison;
+use gannet_types::Value;
+
+/// The rows of a subquery.
+pub(crate) struct Answer {
+    /// Versions of the registers for which they were computed.
+    pub(crate) versions: Vec<u64>,
+    pub(crate) rows: Vec<Vec<Value>>,
+    /// They are not asked for the first time.
+    pub(crate) asked_again: bool,
+    /// What IN looks up, then.
+    pub(crate) members: Option<Members>,
+}
+
+/// Rows by their bytes in the domains of IN.
+pub(crate) struct Members {
+    /// Those without NULL.
+    pub(crate) keys: Numbered,
+    /// Positions of the others.
+    pub(crate) open: Vec<u32>,
+}
 
 /// The members of a constant IN list by their bytes in the list's domain.
 pub(crate) struct InSet {
