@@ -48,7 +48,7 @@ pub fn run<'p>(cx: &mut Cx<'_, 'p>, buffers: &mut DirectBuffers, sink: &mut dyn 
 }
 
 fn query<'p>(root: &'p Physical, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>) -> Result<Outcome> {
-    if let Some(mut direct) = ops::Direct::of(root, cx)? {
+    if let Some(direct) = ops::Direct::of(root, cx)? {
         let sent = direct.run(sink, cx)?;
         cx.counts.sent = sent;
         return Ok(Outcome::Rows { sent });

@@ -525,6 +525,14 @@ pub struct Interval {
     pub holes: Vec<Hole>,
 }
 
+impl Interval {
+    /// It is what lies between two bounds.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.like.is_none() && self.holes.is_empty()
+    }
+}
+
 impl Hole {
     /// Its values.
     pub fn values(&self) -> impl Iterator<Item = &Expr> {

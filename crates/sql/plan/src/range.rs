@@ -17,6 +17,7 @@ use gannet_types::convert::to_text;
 use gannet_types::json::Json;
 use gannet_types::key::{self, KeyPart};
 use gannet_types::{Result, SqlError, SqlType, TimeZone, TypeId, Value, ValueRef};
+use smallvec::SmallVec;
 
 /// One end of a range of keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,9 +34,12 @@ pub enum Limit<'a> {
 #[derive(Default, Debug, Clone)]
 pub struct Bounds {
     bytes: Vec<u8>,
-    ranges: Vec<(End, End)>,
+    ranges: List,
     prefix: Vec<u8>,
 }
+
+/// Mostly there is one.
+type List = SmallVec<[(End, End); 1]>;
 
 /// Room for the keys of most ranges, asked for once.
 const KEYS_AT_HAND: usize = 64;
@@ -106,15 +110,16 @@ impl Bounds {
 
     /// Sorts the ranges, drops empty ones and merges those that overlap.
     fn normalise(&mut self) {
-        if self.ranges.len() < 2 {
-            let bytes = &self.bytes;
-            self.ranges.retain(|(low, high)| !is_empty(bytes, *low, *high));
+        if let [(low, high)] = self.ranges[..] {
+            if is_empty(&self.bytes, low, high) {
+                self.ranges.clear();
+            }
             return;
         }
         let bytes = std::mem::take(&mut self.bytes);
         self.ranges.retain(|(low, high)| !is_empty(&bytes, *low, *high));
         sort_by_low(&bytes, &mut self.ranges);
-        let mut merged: Vec<(End, End)> = Vec::with_capacity(self.ranges.len());
+        let mut merged = List::with_capacity(self.ranges.len());
         for (low, high) in self.ranges.drain(..) {
             match merged.last_mut() {
                 Some(last) if !is_before(&bytes, last.1, low) => {
@@ -164,7 +169,7 @@ fn head_of(bytes: &[u8], end: End) -> u64 {
 }
 
 /// Sorts by the low ends. Long lists of keys are mostly told apart by their first bytes.
-fn sort_by_low(bytes: &[u8], ranges: &mut Vec<(End, End)>) {
+fn sort_by_low(bytes: &[u8], ranges: &mut List) {
     if ranges.iter().any(|(low, _)| !matches!(low, End::Before(..))) {
         return ranges.sort_by(|a, b| compare_low(bytes, a.0, b.0));
     }
@@ -450,6 +455,17 @@ impl Encoder<'_> {
 
     fn ranges<'p>(&mut self, ranges: &'p Ranges, eval: &mut impl FnMut(&'p Expr) -> Result<Value>) -> Result<()> {
         ranges.0.iter().try_for_each(|product| {
+            if let (true, Some(interval), Some(part)) = (product.parts.is_empty(), &product.last, self.parts.first())
+                && interval.is_plain()
+            {
+                let low = interval.low.as_ref().map(|b| bound(b, eval)).transpose()?;
+                let high = interval.high.as_ref().map(|b| bound(b, eval)).transpose()?;
+                self.bounds.prefix.clear();
+                if let Some(range) = self.between(part, low.as_ref(), high.as_ref())? {
+                    self.bounds.ranges.push(range);
+                }
+                return Ok(());
+            }
             let mut values = Vec::with_capacity(product.parts.len());
             for alternatives in &product.parts {
                 values.push(alternatives.iter().map(|k| eval(&k.value)).collect::<Result<Vec<_>>>()?);
@@ -523,13 +539,8 @@ impl Encoder<'_> {
         interval: &'p Interval,
         eval: &mut impl FnMut(&'p Expr) -> Result<Value>,
     ) -> Result<EvaluatedInterval> {
-        let mut bound = |b: &'p Option<IntervalBound>| -> Result<Option<(Value, Comparison, bool)>> {
-            match b {
-                None => Ok(None),
-                Some(b) => Ok(Some((eval(&b.value)?, b.by, b.inclusive))),
-            }
-        };
-        let (low, high) = (bound(&interval.low)?, bound(&interval.high)?);
+        let low = interval.low.as_ref().map(|b| bound(b, eval)).transpose()?;
+        let high = interval.high.as_ref().map(|b| bound(b, eval)).transpose()?;
         let like = match &interval.like {
             None => None,
             Some(like) => Some((eval(&like.pattern)?, like.escape)),
@@ -551,10 +562,9 @@ impl Encoder<'_> {
         if let Some((pattern, escape)) = &interval.like {
             return self.like(part, pattern, *escape);
         }
-        let low = self.place(part, interval.low.as_ref(), true)?;
-        let high = self.place(part, interval.high.as_ref(), false)?;
-        let (Some(low), Some(high)) = (low, high) else { return Ok(()) };
-        let (low, high) = if part.descending { (high, low) } else { (low, high) };
+        let Some((low, high)) = self.between(part, interval.low.as_ref(), interval.high.as_ref())? else {
+            return Ok(());
+        };
         let Some(mut holes) = self.holes(part, &interval.holes)? else { return Ok(()) };
         let mut from = low;
         holes.sort_by(|a, b| compare_low(&self.bounds.bytes, a.0, b.0));
@@ -573,6 +583,14 @@ impl Encoder<'_> {
         }
         self.bounds.ranges.push((from, high));
         Ok(())
+    }
+
+    /// The range between two bounds, in key order; `None`: nothing can lie there.
+    fn between(&mut self, part: &KeyPart, low: Option<&Bound>, high: Option<&Bound>) -> Result<Option<(End, End)>> {
+        let low = self.place(part, low, true)?;
+        let high = self.place(part, high, false)?;
+        let (Some(low), Some(high)) = (low, high) else { return Ok(None) };
+        Ok(Some(if part.descending { (high, low) } else { (low, high) }))
     }
 
     /// The holes of an interval, in key order; `None`: the holes cover it. A value that cannot be placed makes no
@@ -614,7 +632,7 @@ impl Encoder<'_> {
     }
 
     /// The cut of one bound in key order; `None`: nothing lies within the bound.
-    fn place(&mut self, part: &KeyPart, bound: Option<&(Value, Comparison, bool)>, lower: bool) -> Result<Option<End>> {
+    fn place(&mut self, part: &KeyPart, bound: Option<&Bound>, lower: bool) -> Result<Option<End>> {
         let Some((value, by, inclusive)) = bound else { return Ok(Some(self.edge(part, lower)?)) };
         // A prefix index cannot tell what lies behind the prefix.
         let inclusive = *inclusive || part.prefix.is_some();
@@ -717,14 +735,18 @@ enum Appended {
 }
 
 struct EvaluatedInterval {
-    low: Option<(Value, Comparison, bool)>,
-    high: Option<(Value, Comparison, bool)>,
+    low: Option<Bound>,
+    high: Option<Bound>,
     like: Option<(Value, char)>,
     holes: Vec<(Bound, Option<Bound>)>,
 }
 
 /// Value, domain, inclusive.
 type Bound = (Value, Comparison, bool);
+
+fn bound<'p>(bound: &'p IntervalBound, eval: &mut impl FnMut(&'p Expr) -> Result<Value>) -> Result<Bound> {
+    Ok((eval(&bound.value)?, bound.by, bound.inclusive))
+}
 
 #[cfg(test)]
 mod tests;

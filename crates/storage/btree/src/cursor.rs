@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut, Range};
 
 use gannet_base::{PAGE_SIZE, PageNo};
 use gannet_buffer::{Error, Priority, Stop};
-use gannet_page::node::{SLOT, SLOTS};
+use gannet_page::node::{EntrySpan, SLOT, SLOTS, Span};
 use gannet_page::{Node, PageBuf, PageBytes};
 use gannet_telemetry::{Counter, count};
 
@@ -34,6 +34,8 @@ pub struct Cursor {
     space: Lent,
     at: At,
     pos: usize,
+    /// Where the entry `pos` lies in the copy of the leaf.
+    entry: EntrySpan,
     /// Entries of the leaf that lie in the range.
     low: usize,
     high: usize,
@@ -138,6 +140,7 @@ impl Cursor {
             space: Lent::new(),
             at: At::Outside,
             pos: 0,
+            entry: EntrySpan::default(),
             low: 0,
             high: 0,
             have: 0..0,
@@ -204,7 +207,8 @@ impl Cursor {
     /// The entry's value. Empty when the cursor is on none.
     #[inline]
     pub fn value(&self) -> &[u8] {
-        if self.is_valid() { Node(&*self.space.leaf).value_bytes(self.pos) } else { &[] }
+        let Span { at, len } = if self.is_valid() { self.entry.value } else { Span::default() };
+        &self.space.leaf.0[at..at + len]
     }
 
     /// How often entries of a leaf were copied so far.
@@ -234,7 +238,7 @@ impl Cursor {
     pub fn advance(&mut self) -> bool {
         let more = self.at == At::Entry && self.pos + 1 < self.have.end;
         if more {
-            self.pos += 1;
+            self.settle(self.pos + 1);
             self.space.key.clear();
         }
         more
@@ -245,7 +249,7 @@ impl Cursor {
     #[inline]
     pub fn next(&mut self) -> Result<bool, Error> {
         if self.at == At::Entry && self.pos + 1 < self.have.end {
-            self.pos += 1;
+            self.settle(self.pos + 1);
             self.assemble_key();
             return Ok(true);
         }
@@ -256,7 +260,7 @@ impl Cursor {
     #[inline]
     pub fn prev(&mut self) -> Result<bool, Error> {
         if self.at == At::Entry && self.pos > self.have.start {
-            self.pos -= 1;
+            self.settle(self.pos - 1);
             self.assemble_key();
             return Ok(true);
         }
@@ -310,6 +314,7 @@ impl Cursor {
             self.load(target)?;
             if !self.have.is_empty() {
                 self.at = At::Entry;
+                self.settle(self.pos);
                 self.assemble_key();
                 return Ok(true);
             }
@@ -342,6 +347,13 @@ impl Cursor {
         bound.is_some()
     }
 
+    /// Goes to an entry that was copied.
+    #[inline]
+    fn settle(&mut self, pos: usize) {
+        self.pos = pos;
+        self.entry = Node(&*self.space.leaf).entry(pos);
+    }
+
     /// Makes the key of an entry that [`Cursor::advance`] went to.
     pub fn assemble_key(&mut self) {
         let Space { leaf, key, .. } = &mut *self.space;
@@ -352,7 +364,8 @@ impl Cursor {
             key.clear();
             key.extend_from_slice(node.prefix_bytes());
         }
-        key.extend_from_slice(node.suffix_bytes(self.pos));
+        let Span { at, len } = self.entry.suffix;
+        key.extend_from_slice(&leaf.0[at..at + len]);
     }
 
     /// Finds which entries of the leaf for `target` are in the range, and where a step forward (or with
@@ -445,6 +458,15 @@ fn copy_entries<P: PageBytes + ?Sized>(from: &P, range: Range<usize>, to: &mut P
     // Torn numbers of a page that is being changed: they are thrown away, but must not lead outside.
     let slots = (SLOTS + SLOT * range.start).min(PAGE_SIZE)..(SLOTS + SLOT * range.end).min(PAGE_SIZE);
     from.read(slots.start, &mut to.0[slots.start..slots.end.max(slots.start)]);
+    if range.is_empty() {
+        return;
+    }
+    // Neighbours that were inserted one after the other lie together.
+    let together = node.extent(range.clone());
+    if together.len() <= range.len() * (used / count.max(1) + BY_ITSELF) {
+        from.read(together.start, &mut to.0[together]);
+        return;
+    }
     for i in range {
         let entry = node.entry(i);
         let end = entry.value.at + entry.value.len;

@@ -321,18 +321,33 @@ impl Scan {
         if self.locking.is_some() || !self.forward || self.tree.kind() != TreeKind::Row {
             return Ok(self.next(txn)?.map(|entry| entry.value));
         }
-        let mut found = None;
-        while found.is_none() && self.cursor.advance() {
-            found = self.plain_row(&txn.engine.store, txn.own_id())?;
-        }
-        match found {
-            None => Ok(self.next(txn)?.map(|entry| entry.value)),
-            Some(source) => {
-                self.count_one();
-                let entry = if let Source::Buffer = source { &self.buf.entry[..] } else { self.cursor.value() };
-                Ok(Some(entry.get(ROW_HEADER..).unwrap_or(&[])))
+        while self.cursor.advance() {
+            match self.is_settled(txn.own_id()) {
+                Some(true) => {
+                    self.count_one();
+                    return Ok(Some(self.cursor.value().get(ROW_HEADER..).unwrap_or(&[])));
+                }
+                Some(false) => {}
+                None => match self.plain_row(&txn.engine.store, txn.own_id())? {
+                    None => {}
+                    Some(source) => {
+                        self.count_one();
+                        let entry = if let Source::Buffer = source { &self.buf.entry[..] } else { self.cursor.value() };
+                        return Ok(Some(entry.get(ROW_HEADER..).unwrap_or(&[])));
+                    }
+                },
             }
         }
+        Ok(self.next(txn)?.map(|entry| entry.value))
+    }
+
+    /// Whether the version under the cursor is a row: told for those that every reader with this view sees, whole as
+    /// they are in the leaf.
+    #[inline]
+    fn is_settled(&self, own: TrxId) -> Option<bool> {
+        let h = RowHeader::decode(self.cursor.value())?;
+        let seen = (h.writer < self.view.settled || h.writer == own) && !h.flags.overflow();
+        seen.then(|| !h.flags.deleted())
     }
 
     #[inline]

@@ -60,6 +60,13 @@ pub(crate) struct View {
     pub(crate) settled: TrxId,
 }
 
+/// The next id to be given out, at the floor's last raise and at the last look.
+#[derive(Default)]
+struct Raised {
+    at: u64,
+    seen: u64,
+}
+
 #[derive(Default)]
 struct Slot {
     id: AtomicU64,
@@ -128,7 +135,7 @@ pub(crate) struct TrxTable<const BITS: u32 = RING_BITS, const OPEN: usize = EXCE
     /// An id below this may not enter any more: the floor is about to pass it.
     closed: AtomicU64,
     /// `next` when the floor was last raised.
-    raising: Mutex<u64>,
+    raising: Mutex<Raised>,
 }
 
 impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
@@ -156,7 +163,7 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
                 active: std::array::from_fn(|_| AtomicU64::new(0)),
             }),
             closed: AtomicU64::new(0),
-            raising: Mutex::new(0),
+            raising: Mutex::new(Raised::default()),
         }
     }
 
@@ -361,17 +368,18 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
     }
 
     /// Raises the floor when some ids were given out since; while the map is in use, which has to be searched, when
-    /// the ring has moved on by an eighth. `tail`: the end of the log now. For the purge task.
+    /// the ring has moved on by an eighth. Few ids are enough when no more came since the last call. `tail`: the end of the log now. For the purge task.
     pub(crate) fn raise_floor(&self, tail: impl FnOnce() -> Lsn) {
         let ring = 1_u64 << BITS;
         let step =
             if self.overflow_len.load(Acquire) == 0 { RAISED_BY.min(ring.div_ceil(8)) } else { ring.div_ceil(8) };
         let mut raised = self.raising.lock();
         let next = self.next.load(Relaxed);
-        if next < *raised + step {
+        let quiet = step == RAISED_BY && next == std::mem::replace(&mut raised.seen, next);
+        if next < raised.at + if quiet { 1 } else { step } {
             return;
         }
-        *raised = next;
+        raised.at = next;
         let below = self.floor.0.below.load(Relaxed);
         let mut active =
             if next - below < ring { self.not_over_since(below, next) } else { self.not_over_in_ring(next) };

@@ -137,6 +137,20 @@ fn a_view_behind_the_floor_is_settled_up_to_the_first_open_transaction() {
 }
 
 #[test]
+fn the_floor_passes_a_few_transactions_when_no_more_come() {
+    let t = <TrxTable>::new(TrxId(1000));
+    t.raise_floor(|| Lsn(1));
+    let id = t.begin(Lsn(0));
+    t.end(id, Lsn(10));
+    t.raise_floor(|| Lsn(20));
+    assert!(t.view(Lsn(100)).settled <= id, "one more may come");
+    t.raise_floor(|| Lsn(30));
+    assert_eq!(t.view(Lsn(100)).settled, TrxId(1001));
+    t.raise_floor(|| Lsn(101));
+    assert_eq!(t.view(Lsn(100)).settled, TrxId(1001), "raised again for nothing");
+}
+
+#[test]
 fn more_open_transactions_than_the_floor_has_exceptions() {
     let t = TrxTable::<4>::new(TrxId(1));
     let open: Vec<TrxId> = (0..100).map(|_| t.begin(Lsn(0))).collect();

@@ -158,7 +158,7 @@ pub fn separator<'a>(left: &[u8], right: &'a [u8]) -> &'a [u8] {
 }
 
 /// Where a value or suffix lies in the page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Span {
     /// Offset of the first byte.
     pub at: usize,
@@ -167,7 +167,7 @@ pub struct Span {
 }
 
 /// One entry's place: suffix, then value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EntrySpan {
     /// The key without the node's prefix.
     pub suffix: Span,
@@ -306,6 +306,22 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
             value_at += LENGTH;
         }
         EntrySpan { suffix, value: Span { at: value_at, len: len.min(PAGE_SIZE - value_at) } }
+    }
+
+    /// From the lowest to the highest heap byte of some entries. Clamped as [`Node::entry`] is.
+    #[inline]
+    pub fn extent(self, entries: std::ops::Range<usize>) -> std::ops::Range<usize> {
+        let (mut low, mut high, mut last) = (PAGE_SIZE, 0, 0);
+        for i in entries {
+            let at = slot_at(self.0.u64_at(SLOTS + SLOT * i.min(MAX_SLOTS - 1)));
+            low = low.min(at);
+            if at >= high {
+                (high, last) = (at, i);
+            }
+        }
+        // Entries do not overlap: the one that begins last ends last.
+        let value = self.entry(last).value;
+        low..(value.at + value.len).max(low)
     }
 
     /// First slot whose key is not less than `key`, and whether it is equal. `key` is a whole key within the node's

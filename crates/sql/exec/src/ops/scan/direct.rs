@@ -24,7 +24,8 @@ const LOOK: u64 = 256;
 
 /// Such a query.
 pub(crate) struct Direct<'p> {
-    scan: TreeScan<'p>,
+    scan: &'p TableScan,
+    types: &'p [SqlType],
     /// Ordinals of the columns that it sends.
     columns: SmallVec<[u32; MOST_COLUMNS]>,
 }
@@ -97,12 +98,12 @@ impl<'p> Direct<'p> {
         if padding::is_on(cx) || cx.txn.get()?.options().isolation >= Isolation::Serializable {
             return Ok(None);
         }
-        Ok(Some(Direct { scan: TreeScan::new(scan, &scan.access, types), columns }))
+        Ok(Some(Direct { scan, types, columns }))
     }
 
     /// Runs it; how many rows it has sent.
-    pub(crate) fn run(&mut self, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>) -> Result<u64> {
-        let scan = &mut self.scan;
+    pub(crate) fn run(&self, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>) -> Result<u64> {
+        let scan = &mut TreeScan::new(self.scan, &self.scan.access, self.types);
         let table = scan.table(cx);
         let zone = &cx.shared.settings.time_zone;
         let mut to = Delivery { columns: &self.columns, sink, zone, sent: 0 };
