@@ -147,16 +147,13 @@ fn compare_cut(bytes: &[u8], a: End, b: End) -> std::cmp::Ordering {
     use std::cmp::Ordering::*;
     let (x, y) = (key_of(bytes, a), key_of(bytes, b));
     let after = |e: End| matches!(e, End::After(..));
-    if x == y {
-        return after(a).cmp(&after(b));
-    }
-    if y.starts_with(x) {
-        return if after(a) { Greater } else { Less };
-    }
-    if x.starts_with(y) {
-        return if after(b) { Less } else { Greater };
-    }
-    x.cmp(y)
+    let both = x.len().min(y.len());
+    x[..both].cmp(&y[..both]).then_with(|| match x.len().cmp(&y.len()) {
+        Equal => after(a).cmp(&after(b)),
+        Less if after(a) => Greater,
+        Greater if after(b) => Less,
+        shorter => shorter,
+    })
 }
 
 /// The first eight bytes of the key, as a number that orders as they do; a shorter key is filled up with zeros.

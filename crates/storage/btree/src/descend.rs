@@ -25,23 +25,33 @@ pub(crate) enum Target<'a> {
 
 /// A bound of a node: a key, or none.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub(crate) struct Bound {
+pub struct Bound {
     set: bool,
     bytes: Vec<u8>,
 }
 
 impl Bound {
-    pub(crate) fn get(&self) -> Option<&[u8]> {
+    /// The key, if there is one.
+    #[inline]
+    pub fn get(&self) -> Option<&[u8]> {
         self.set.then_some(&self.bytes[..])
     }
 
     /// Becomes what `write` puts into the empty bytes, if it returns true; else none.
-    pub(crate) fn put(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) {
+    pub fn put(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) {
         self.bytes.clear();
         self.set = write(&mut self.bytes);
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// Becomes this key, or none.
+    pub fn set(&mut self, key: Option<&[u8]>) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(key.unwrap_or_default());
+        self.set = key.is_some();
+    }
+
+    /// Becomes none.
+    pub fn clear(&mut self) {
         self.set = false;
         self.bytes.clear();
     }

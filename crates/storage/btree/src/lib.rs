@@ -35,6 +35,7 @@ use gannet_telemetry::{Counter, count};
 
 pub use build::{Builder, Built, Part};
 pub use cursor::Cursor;
+pub use descend::Bound;
 pub use estimate::{RangeEstimate, TreeStats};
 pub use gannet_page::MAX_KEY;
 pub use gannet_page::node::MAX_ENTRY;

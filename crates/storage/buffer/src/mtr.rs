@@ -6,6 +6,7 @@ use gannet_base::{Lsn, PageNo, TreeId, Writer};
 use gannet_page::raw::map_of;
 use gannet_page::{Node, PageBuf, PageOp, PageType, apply};
 use gannet_telemetry::{Counter, count};
+use smallvec::SmallVec;
 
 use crate::{Error, ExclusiveGuard, OptimisticGuard, Pool, Reservation, Stop, Wal};
 
@@ -23,7 +24,7 @@ pub struct PageRef(usize);
 /// latches.
 pub struct Mtr<'p> {
     pool: &'p Pool,
-    pages: Vec<ExclusiveGuard<'p>>,
+    pages: SmallVec<[ExclusiveGuard<'p>; 4]>,
     ops: Vec<u8>,
     /// Extents that became empty: free once this record is durable.
     emptied: Vec<u64>,
@@ -48,7 +49,7 @@ fn rank(page: &PageBuf) -> u32 {
 
 impl<'p> Mtr<'p> {
     pub(crate) fn new(pool: &'p Pool) -> Self {
-        Mtr { pool, pages: Vec::with_capacity(4), ops: SPARE.take(), emptied: Vec::new() }
+        Mtr { pool, pages: SmallVec::new(), ops: SPARE.take(), emptied: Vec::new() }
     }
 
     /// The pool.

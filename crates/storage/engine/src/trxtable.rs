@@ -368,7 +368,8 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
     }
 
     /// Raises the floor when some ids were given out since; while the map is in use, which has to be searched, when
-    /// the ring has moved on by an eighth. Few ids are enough when no more came since the last call. `tail`: the end of the log now. For the purge task.
+    /// the ring has moved on by an eighth. Few ids are enough when no more came since the last call. `tail`: the end of
+    /// the log now. For the purge task.
     pub(crate) fn raise_floor(&self, tail: impl FnOnce() -> Lsn) {
         let ring = 1_u64 << BITS;
         let step =

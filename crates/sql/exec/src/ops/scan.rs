@@ -218,7 +218,6 @@ impl<'p> TreeScan<'p> {
         });
         self.single = matches!(self.access, Access::Point { .. }) || self.is_single(table, low, high);
         let tree = self.tree(table, cx)?;
-        let (low, high) = self.bounds.get(number);
         let range = KeyRange::new(cut(low, Cut::Start), cut(high, Cut::End));
         let txn = cx.txn.get()?;
         self.open = Some(match self.idle.take() {
@@ -233,7 +232,9 @@ impl<'p> TreeScan<'p> {
 
     /// Begins to read these ranges, each row once.
     fn open_ranges(&mut self, bounds: Bounds) {
-        self.idle = self.open.take().or(self.idle.take());
+        if self.open.is_some() {
+            self.idle = self.open.take();
+        }
         (self.at, self.rows) = (0, FIRST_ROWS);
         let taken = self.met.take().map_or(0, |(_, taken)| taken);
         self.met = (bounds.len() > 1).then(|| (HashSet::new(), taken));
@@ -637,7 +638,9 @@ pub(super) fn cut<'a>(limit: Limit<'a>, open: Cut<'static>) -> Cut<'a> {
 
 impl<'p> Operator<'p> for TreeScan<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        self.idle = self.open.take().or(self.idle.take());
+        if self.open.is_some() {
+            self.idle = self.open.take();
+        }
         (self.at, self.rows) = (0, FIRST_ROWS);
         self.late.iter_mut().for_each(Late::begins);
         self.gathered.clear();
