@@ -4,6 +4,7 @@ use super::declare::{BIGINT, DATETIME, INT, LONGTEXT, NAME, SECONDS, UBIGINT, en
 use super::{Emit, Equals, lent, lent_or_null, maybe, member, micros, text};
 use crate::state::State;
 use crate::variables;
+use gannet_base::prefetch_at;
 use gannet_core::Core;
 use gannet_core::accounts::Privilege;
 use gannet_core::kept::KeptText;
@@ -11,7 +12,7 @@ use gannet_core::registry::{Activity, Entry};
 use gannet_core::status;
 use gannet_engine::{Isolation, lock::LockKind, lock::Party};
 use gannet_runtime::{WallTime, now_ns};
-use gannet_telemetry::{Counter, DigestHandle, DigestSnapshot};
+use gannet_telemetry::{Counter, DigestHandle, DigestSnapshot, DigestTexts};
 use gannet_types::{DateTime, Result, Value, ValueRef};
 use std::sync::Arc;
 
@@ -171,7 +172,13 @@ const AT_ONCE: usize = 128;
 pub(super) fn digests(state: &mut State, equals: &Equals<'_>, _: Emit<'_>) -> Result<()> {
     let quantiles = equals.wants(&["QUANTILE_95", "QUANTILE_99", "QUANTILE_999"]);
     let mut digests: Digests = equals.left(|| state.server.stats.all().into_iter());
-    for handle in digests.by_ref().take(AT_ONCE) {
+    for _ in 0..AT_ONCE {
+        let Some(handle) = digests.next() else { break };
+        if let [near, _, middle, _, far, ..] = digests.as_slice() {
+            far.approach();
+            middle.approach_parts();
+            near.texts().into_iter().for_each(approach);
+        }
         let s = handle.bare();
         if s.sums.count > 0 {
             let [q95, q99, q999] = if quantiles { handle.quantiles([0.95, 0.99, 0.999]) } else { [0; 3] };
@@ -182,6 +189,13 @@ pub(super) fn digests(state: &mut State, equals: &Equals<'_>, _: Emit<'_>) -> Re
         equals.leave(digests);
     }
     Ok(())
+}
+
+/// Asks the processor for texts that will be sent soon.
+fn approach(texts: &DigestTexts<KeptText>) {
+    for text in [texts.digest.as_bytes(), texts.text.as_bytes(), texts.sample.bytes()] {
+        prefetch_at(text.as_ptr(), 0..text.len().min(512));
+    }
 }
 
 /// The columns CREATED_TMP_DISK_TABLES to SORT_SCAN of every table of statements.
