@@ -255,6 +255,10 @@ impl Checkpointer {
 
     /// Sweeps one sector and moves the checkpoint if that helps.
     fn step(&mut self, sector: usize, next_trx: &impl Fn() -> TrxId) -> Result<()> {
+        // All that the log has was written by the sweep before.
+        if self.sectors.get(sector) == Some(&self.log.tail_lsn()) && self.pool.status().pages_dirty == 0 {
+            return self.swept(sector, self.sectors[sector], next_trx);
+        }
         let mut due = now_ns();
         // The batch that is written, of which counter and since when.
         let mut batch: Option<(Counter, u64)> = None;
@@ -284,7 +288,11 @@ impl Checkpointer {
             batch = Some((batches, now_ns()));
         });
         ended(batch);
-        let swept = swept?;
+        self.swept(sector, swept?, next_trx)
+    }
+
+    /// Notes that no page of a sector has a change before `swept` that is not on disk.
+    fn swept(&mut self, sector: usize, swept: Lsn, next_trx: &impl Fn() -> TrxId) -> Result<()> {
         // A pool that has grown has more of them, whose pages may have been changed before this sweep began.
         if self.sectors.len() < self.pool.sectors() {
             self.sectors.resize(self.pool.sectors(), self.log.checkpoint_lsn());
