@@ -299,7 +299,7 @@ impl<'s> Events<'s> {
     /// A transaction is about to begin: waits until it is old enough (SOURCE_DELAY). A file may have ended before it,
     /// so that it lies behind the place to stop at.
     fn wait_for(&mut self, header: &Header) -> Result<(), Fault> {
-        if self.choice.until.is_reached(&self.position) {
+        if self.choice.until.is_reached(&self.position, self.read) {
             return Err(Fault::Stopped);
         }
         if self.choice.delay_s == 0 || header.timestamp == 0 {
@@ -363,7 +363,8 @@ impl<'s> Events<'s> {
     fn ended(&mut self, header: &Header) -> Result<(), Fault> {
         self.gathered = None;
         self.alone()?;
-        self.shared.applied(0, &self.position, header.timestamp);
+        let lsn = self.follower.unsynced();
+        self.shared.applied(0, &self.position, header.timestamp, lsn);
         self.passed()
     }
 
@@ -374,7 +375,7 @@ impl<'s> Events<'s> {
         }
         (self.place, self.gtid, self.skips) = (Place::Between, None, false);
         self.read = self.next;
-        if self.choice.until.is_reached(&self.position) { Err(Fault::Stopped) } else { Ok(()) }
+        if self.choice.until.is_reached(&self.position, self.read) { Err(Fault::Stopped) } else { Ok(()) }
     }
 
     fn query(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {

@@ -250,7 +250,8 @@ fn by_gtids(shared: &Channel, (position, semi): (&Position, bool), server_id: u3
         has.add_all(&shared.relay.retrieved());
     }
     if let Some(log) = shared.core.binlog() {
-        has.add_all(&log.executed(&shared.core.engine));
+        // What is missed in it would be done twice.
+        has.add_all(&log.all_executed(&shared.core.engine).map_err(Fault::Source)?);
     }
     let mut set = Vec::new();
     put_gtids(&has, &mut set);

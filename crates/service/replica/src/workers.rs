@@ -315,7 +315,7 @@ impl Worker {
         }
         self.wait_for_turn(number, Some(follower))?;
         let lsn = if applies { follower.commit_early(&job.record)? } else { None };
-        self.channel.applied(self.number, &job.position, job.timestamp);
+        self.channel.applied(self.number, &job.position, job.timestamp, lsn.unwrap_or_default());
         self.pass(number, lsn);
         follower.left(lsn)
     }

@@ -233,6 +233,11 @@ impl Follower {
         self.wait_for_log(lsn)
     }
 
+    /// The last commit that has not waited for the log.
+    pub fn unsynced(&self) -> Lsn {
+        self.unsynced
+    }
+
     fn wait_for_log(&mut self, lsn: Lsn) -> Result<()> {
         let gate = commit_gate(&self.session.session().server.engine);
         if lsn.is_zero() { Ok(()) } else { gate.wait_for_log(lsn).map_err(from_engine) }

@@ -32,6 +32,7 @@ mod persisted;
 mod plans_agree;
 mod protocol;
 mod relay;
+mod relay_places;
 mod replica;
 mod replica_names;
 mod reports;
