@@ -2,6 +2,7 @@
 
 use gannet_base::DecodeError;
 use gannet_binlog::event::{Event, kind};
+use gannet_binlog::format::MariadbGtid;
 use gannet_binlog::query::Query;
 
 /// Whether a place in a log is between transactions.
@@ -23,6 +24,11 @@ impl Grammar {
         let ends = match event.header.kind {
             kind::GTID | kind::ANONYMOUS_GTID => {
                 self.begun = true;
+                false
+            }
+            kind::MARIADB_GTID => {
+                self.begun = true;
+                self.inside = !MariadbGtid::decode(event.body)?.standalone;
                 false
             }
             kind::QUERY => {

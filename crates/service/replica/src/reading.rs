@@ -146,6 +146,10 @@ impl Reading {
             return Err(Fault::Refused(sql_err!(ReplicaFatalError, what)));
         }
         let period = heartbeat.as_nanos();
+        if mariadb {
+            // Its events for GTIDs are known: without them it sends no branch of XA.
+            c.query("SET @mariadb_slave_capability = 4").map_err(fault)?;
+        }
         for sql in [
             format!("SET @master_heartbeat_period = {period}, @source_heartbeat_period = {period}"),
             "SET @master_binlog_checksum = 'CRC32', @source_binlog_checksum = 'CRC32'".to_owned(),
