@@ -381,3 +381,156 @@ fn a_binary_log_without_room_stops_writers_only() {
     assert_eq!(one(&mut server.connect(), total), "0");
     server.stop();
 }
+
+/// While the binary log cannot be written, statements about it say so, or what they know, and none of them waits.
+#[test]
+fn statements_about_a_binary_log_without_room_end() {
+    let dir = Dir::new("binlog-told");
+    let server = Server::try_start(&dir, "s", "trap '' XFSZ; ulimit -S -f 20480", &[]).expect("a server");
+    let mut db = server.connect();
+    for sql in
+        ["CREATE DATABASE f", "CREATE TABLE f.t (id INT PRIMARY KEY, pad LONGBLOB)", "INSERT INTO f.t VALUES (1, '')"]
+    {
+        db.query(sql).expect("a statement");
+    }
+    let uuid = one(&mut db, "SELECT @@server_uuid");
+    for n in 0..230 {
+        let update = format!("UPDATE f.t SET pad = REPEAT(CHAR(65 + {n} % 26), 60000)");
+        db.query(&update).expect("an update");
+    }
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while !dir.log().contains("cannot be written") {
+        assert!(Instant::now() < deadline, "{}", dir.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let begun = Instant::now();
+    let warned = |db: &mut Connection, sql: &str| {
+        let found = db.query(sql).unwrap_or_else(|e| panic!("{sql}: {e}")).texts();
+        let warnings = db.query("SHOW WARNINGS").expect("warnings").texts();
+        (found, warnings.into_iter().map(|row| row[1].clone()).collect::<Vec<_>>())
+    };
+    for sql in ["SHOW BINARY LOGS", "SHOW BINARY LOG STATUS"] {
+        let (found, warnings) = warned(&mut db, sql);
+        assert_eq!((found.len(), warnings), (1, vec!["1598".to_owned()]), "{sql}");
+    }
+    let executed = one(&mut db, "SELECT @@GLOBAL.gtid_executed");
+    let upto: u64 = executed.rsplit_once('-').expect("a set").1.parse().expect("a number");
+    assert!(executed.starts_with(&uuid) && (3..233).contains(&upto), "{executed}");
+    assert_eq!(db.query("SHOW BINLOG EVENTS LIMIT 2").expect("events").texts().len(), 2);
+    db.query("SELECT * FROM mysql.gtid_executed").expect("a set");
+    for sql in [
+        "FLUSH BINARY LOGS",
+        "RESET BINARY LOGS AND GTIDS",
+        "SELECT LOCAL FROM performance_schema.log_status",
+        &format!("SET gtid_next = '{uuid}:1000'"),
+        "SET GLOBAL gtid_purged = '+3E11FA47-71CA-11E1-9E33-C80AA9429562:1-5'",
+    ] {
+        let e = db.query(sql).expect_err(sql);
+        assert_eq!(e.code(), Some(1598), "{sql}: {e}");
+        assert!(e.to_string().contains("cannot be written"), "{e}");
+    }
+    let waited = format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{uuid}:1-999999', 0.1)");
+    assert_eq!(one(&mut db, &waited), "1");
+    let slow = format!("SELECT /*+ MAX_EXECUTION_TIME(100) */ WAIT_FOR_EXECUTED_GTID_SET('{uuid}:1-999999')");
+    assert_eq!(db.query(&slow).expect_err("too slow").code(), Some(3024));
+    // A commit that its client is told the GTID of.
+    db.query("SET session_track_gtids = OWN_GTID").expect("a variable");
+    db.query("UPDATE f.t SET pad = ''").expect("an update");
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    // What was asked for is done when it can be.
+    let lifted = std::process::Command::new("prlimit")
+        .args([&format!("--pid={}", server.child.id()), "--fsize=unlimited:"])
+        .status();
+    if lifted.is_ok_and(|s| s.success()) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        // Behind RESET there is the one that was told of.
+        while one(&mut db, "SELECT @@GLOBAL.gtid_executed") != format!("{uuid}:1") {
+            assert!(Instant::now() < deadline, "{}", dir.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(warned(&mut db, "SHOW BINARY LOG STATUS").1.len(), 0);
+        db.query("FLUSH BINARY LOGS").expect("a file");
+    }
+    server.stop();
+}
+
+/// A server whose binary log cannot be written stops when it is told to, and goes on with nothing lost.
+#[test]
+fn a_server_with_a_binary_log_without_room_stops() {
+    let dir = Dir::new("binlog-stop");
+    let server = Server::try_start(&dir, "s", "trap '' XFSZ; ulimit -S -f 20480", &[]).expect("a server");
+    let mut db = server.connect();
+    db.query("CREATE DATABASE f").expect("a database");
+    db.query("CREATE TABLE f.t (id INT PRIMARY KEY, pad LONGBLOB)").expect("a table");
+    db.query("INSERT INTO f.t VALUES (1, '')").expect("a row");
+    for n in 0..230 {
+        let update = format!("UPDATE f.t SET pad = REPEAT(CHAR(65 + {n} % 26), 60000)");
+        db.query(&update).expect("an update");
+    }
+    let mut waiter = server.connect();
+    let waits = std::thread::spawn(move || {
+        waiter.query("SELECT WAIT_FOR_EXECUTED_GTID_SET(CONCAT(@@server_uuid, ':1-999999'))").map(|_| ())
+    });
+    drop(db);
+    let begun = Instant::now();
+    server.stop();
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    waits.join().expect("a thread").expect_err("a wait in a server that has stopped");
+    let server = Server::start(&dir);
+    let executed = one(&mut server.connect(), "SELECT @@GLOBAL.gtid_executed");
+    assert!(executed.ends_with(":1-233"), "{executed}");
+    server.stop();
+}
+
+/// What came while a relay log could not be written is asked for again, and nothing is missed.
+#[test]
+fn a_relay_log_without_room_goes_on() {
+    let (dir, other) = (Dir::new("relay-source"), Dir::new("relay"));
+    let open = |id: &'static str| ["--skip-networking=0", "--port=0", "--log-bin", id];
+    let source = Server::try_start(&dir, "s", "", &open("--server-id=1")).expect("a server");
+    let mut db = source.connect();
+    for sql in [
+        "CREATE USER follower IDENTIFIED BY 'secret'",
+        "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO follower",
+        "CREATE DATABASE f",
+        "CREATE TABLE f.t (id INT PRIMARY KEY, pad LONGBLOB)",
+    ] {
+        db.query(sql).expect("a statement");
+    }
+    for n in 0..230 {
+        db.query(&format!("INSERT INTO f.t VALUES ({n}, REPEAT(CHAR(65 + {n} % 26), 120000))")).expect("a row");
+    }
+    let limit = "trap '' XFSZ; ulimit -S -f 20480";
+    let replica = Server::try_start(&other, "s", limit, &open("--server-id=2")).expect("a server");
+    let mut q = replica.connect();
+    let port = one(&mut db, "SELECT @@port");
+    q.query(&format!(
+        "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = {port}, SOURCE_USER = 'follower', \
+         SOURCE_PASSWORD = 'secret', GET_SOURCE_PUBLIC_KEY = 1, SOURCE_CONNECT_RETRY = 1, SOURCE_AUTO_POSITION = 1"
+    ))
+    .expect("a source");
+    q.query("START REPLICA IO_THREAD").expect("a receiver");
+    let until = |what: &str, is: &mut dyn FnMut() -> bool| {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !is() {
+            assert!(Instant::now() < deadline, "{what}: {}", other.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let error = "SELECT LAST_ERROR_NUMBER FROM performance_schema.replication_connection_status";
+    until("it has room", &mut || one(&mut q, error) == "13122");
+    let lifted = std::process::Command::new("prlimit")
+        .args([&format!("--pid={}", replica.child.id()), "--fsize=unlimited:"])
+        .status();
+    if lifted.is_ok_and(|s| s.success()) {
+        q.query("START REPLICA SQL_THREAD").expect("an applier");
+        let executed = one(&mut db, "SELECT @@GLOBAL.gtid_executed");
+        let wait = format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{executed}', 60)");
+        assert_eq!(one(&mut q, &wait), "0");
+        let rows = "SELECT CONCAT(COUNT(*), ' ', SUM(CRC32(pad))) FROM f.t";
+        assert_eq!(one(&mut q, rows), one(&mut db, rows));
+    }
+    q.query("STOP REPLICA").expect("a stop");
+    replica.stop();
+    source.stop();
+}

@@ -300,6 +300,44 @@ impl<'a> XaPrepare<'a> {
     }
 }
 
+/// A branch of XA: format id, global part, the branch's part.
+pub type Xid<'a> = (u32, &'a [u8], &'a [u8]);
+
+/// What a transaction of a MariaDB begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MariadbGtid<'a> {
+    /// One statement follows, which is a transaction by itself; else it takes the place of BEGIN.
+    pub standalone: bool,
+    /// It takes the place of XA START: the branch is prepared at the end.
+    pub prepares: Option<Xid<'a>>,
+}
+
+impl<'a> MariadbGtid<'a> {
+    const STANDALONE: u8 = 1;
+    const GROUP_COMMIT: u8 = 2;
+    const PREPARED_XA: u8 = 64;
+    const COMPLETED_XA: u8 = 128;
+
+    /// From a body: number, domain, flags, then what these say; later versions may have more behind that.
+    pub fn decode(body: &'a [u8]) -> Result<MariadbGtid<'a>, DecodeError> {
+        let mut r = Reader::new(body);
+        let (_number, _domain, flags) = (r.u64()?, r.u32()?, r.u8()?);
+        if flags & Self::GROUP_COMMIT != 0 {
+            r.u64()?;
+        }
+        let mut xid = None;
+        if flags & (Self::PREPARED_XA | Self::COMPLETED_XA) != 0 {
+            let (format, gtrid, bqual) = (r.u32()?, usize::from(r.u8()?), usize::from(r.u8()?));
+            if gtrid > 64 || bqual > 64 {
+                return Err(r.invalid("xid"));
+            }
+            xid = Some((format, r.bytes(gtrid)?, r.bytes(bqual)?));
+        }
+        let prepares = xid.filter(|_| flags & Self::PREPARED_XA != 0);
+        Ok(MariadbGtid { standalone: flags & Self::STANDALONE != 0, prepares })
+    }
+}
+
 /// Appends the body of ROWS_QUERY: its length in a byte, which nobody reads, and the statement.
 pub fn put_rows_query(text: &[u8], out: &mut Vec<u8>) {
     out.push(text.len().min(255) as u8);

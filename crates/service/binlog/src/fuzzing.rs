@@ -1,7 +1,7 @@
 //! Entry points for fuzzing: any bytes in, no panic out.
 
 use crate::event::{Checksum, Event, HEADER, MAGIC, kind};
-use crate::format::{FormatDescription, Gtid, Rotate, XaPrepare, gtids};
+use crate::format::{FormatDescription, Gtid, MariadbGtid, Rotate, XaPrepare, gtids};
 use crate::map::TableMap;
 use crate::packed::Packed;
 use crate::query::Query;
@@ -36,6 +36,7 @@ fn body(k: u8, body: &[u8], map: &mut Option<TableMap>) {
         kind::QUERY => drop(Query::decode(body)),
         kind::ROTATE => drop(Rotate::decode(body)),
         kind::XA_PREPARE => drop(XaPrepare::decode(body)),
+        kind::MARIADB_GTID => drop(MariadbGtid::decode(body)),
         kind::TABLE_MAP => *map = TableMap::decode(body).ok(),
         kind::TRANSACTION_PAYLOAD => {
             let Ok(packed) = Packed::decode(body) else { return };

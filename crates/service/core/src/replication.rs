@@ -85,8 +85,8 @@ pub struct Login {
 /// it names; error 3074 where there is none of that name. Without a name it is about all of them, unless it says
 /// something that is only about one (error 3079 where there are several).
 pub trait Replicas: Send + Sync {
-    /// CHANGE REPLICATION SOURCE TO: makes the channel if it is not there. Errors 1210, 1231, 1235, 1624, 1776, 3021,
-    /// 3076, 3079, 3080, 3081, 3085, 3139.
+    /// CHANGE REPLICATION SOURCE TO: makes the channel if it is not there. Errors 1210, 1221, 1231, 1235, 1380, 1624,
+    /// 1776, 3021, 3076, 3079, 3080, 3081, 3085, 3139, 13121.
     fn change(&self, channel: Option<&str>, options: &[(Ident, ReplicationValue)]) -> Result<()>;
     /// CHANGE REPLICATION FILTER: names and values as they are written. Errors 1210, 1235, 3085.
     fn change_filter(&self, channel: Option<&str>, rules: &[(Ident, Vec<Box<str>>)]) -> Result<()>;
@@ -109,8 +109,12 @@ pub trait Replicas: Send + Sync {
     fn status(&self, channel: Option<&str>) -> Result<Vec<Row>>;
     /// The relay logs of a channel, oldest first. Errors 3074, 3079.
     fn relay_logs(&self, channel: Option<&str>) -> Result<Vec<RelayLog>>;
-    /// FLUSH RELAY LOGS: the next event that is received begins another file. Error 3074.
+    /// FLUSH RELAY LOGS: another file begins, at once or behind the transaction that is received. Errors 3074, 13122.
     fn flush_relay_logs(&self, channel: Option<&str>) -> Result<()>;
+    /// SOURCE_POS_WAIT: waits until all up to this place of a source's log is applied, and returns for how many
+    /// transactions; -1: that was not so by `deadline` (of `now_ns`). `None`: nothing applies them, there is no such
+    /// channel, or the source's files have other names. Errors 1317, 3079.
+    fn wait_for_place(&self, channel: Option<&str>, place: (&str, u64), deadline: Option<u64>) -> Result<Option<i64>>;
     /// Rows of a table.
     fn rows(&self, of: Table) -> Vec<Row>;
 }

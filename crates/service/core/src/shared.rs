@@ -20,7 +20,6 @@ use gannet_base::sync::{Condvar, Mutex};
 use gannet_catalog::Catalog;
 use gannet_engine::Engine;
 use gannet_exec::TempSpace;
-use gannet_exec::error::from_engine;
 use gannet_runtime::{WallTime, now_ns};
 use gannet_telemetry::totals;
 use gannet_types::charset::Charset;
@@ -265,7 +264,7 @@ impl Core {
             Then::ErrorServices | Then::Monitors(_) => {}
             Then::BinlogFile => {
                 if let Some(binlog) = self.binlog() {
-                    binlog.flush(&self.engine).map_err(from_engine)?;
+                    binlog.flush(&self.engine)?;
                 }
             }
             Then::Binlog => {

@@ -7,7 +7,7 @@ use crate::reading::Reading;
 use crate::receiver::Receiver;
 use crate::relay::{Behind, Place, Relay};
 use crate::relayed::Relayed;
-use crate::source::{Position, Source};
+use crate::source::{Places, Position, Source};
 use crate::status::{self, Status, Transaction};
 use crate::until::Until;
 use crate::workers::Workers;
@@ -17,10 +17,10 @@ use gannet_core::Core;
 use gannet_core::accounts::Account;
 use gannet_core::replication::{Login, Notes, RelayLog, Row, Table, Threads};
 use gannet_core::vars::Live;
-use gannet_engine::{Isolation, TxnOptions, commit_gate};
+use gannet_engine::{Isolation, Lsn, TxnOptions, commit_gate};
 use gannet_exec::error::from_engine;
 use gannet_parser::ast::{Ident, ReplicationValue};
-use gannet_runtime::{Interrupt, JoinHandle, Unpark, now_ns, sleep};
+use gannet_runtime::{Interrupt, JoinHandle, Monitor, Unpark, Wait, now_ns, park, sleep, waker};
 use gannet_session::follow::{Follower, KeyCheck};
 use gannet_session::{OwnSession, Sessions};
 use gannet_types::{Result, SqlError, Value, sql_err};
@@ -52,6 +52,18 @@ struct Task {
     stopping: AtomicBool,
 }
 
+/// Who has the relay log that is written.
+#[derive(Default)]
+enum Desk {
+    /// Nobody: nothing was received.
+    #[default]
+    Empty,
+    /// Nobody, between events or packets of them.
+    Left(Box<Receiver>),
+    /// The receiver, or a statement.
+    Taken,
+}
+
 /// What the tasks of a channel and the statements share.
 pub(crate) struct Channel {
     pub(crate) name: String,
@@ -59,6 +71,7 @@ pub(crate) struct Channel {
     sessions: Arc<Sessions>,
     pub(crate) status: Mutex<Status>,
     pub(crate) relay: Relay,
+    desk: Monitor<Desk>,
     /// Ends the connection to the source.
     pub(crate) ender: Mutex<Option<Ender>>,
     /// With whom the receiver signs in, until it is started again.
@@ -110,6 +123,7 @@ impl Channel {
             sessions: sessions.clone(),
             status: Mutex::default(),
             relay: Relay::open(core, name),
+            desk: Monitor::default(),
             ender: Mutex::new(None),
             account: Mutex::default(),
             filter: Mutex::new(Arc::new(all.clone())),
@@ -238,11 +252,46 @@ impl Channel {
         self.status.lock().receives(it);
     }
 
-    /// One has committed its transaction.
-    pub(crate) fn applied(&self, by: usize, position: &Position, timestamp: u32) {
-        self.status.lock().applied(by, position, timestamp);
+    /// One has committed its transaction, in the log here before `lsn`.
+    pub(crate) fn applied(&self, by: usize, position: &Position, timestamp: u32, lsn: Lsn) {
+        self.status.lock().applied(by, position, timestamp, lsn);
         if let Some((_, place)) = position.relay {
             self.relay.pass(place);
+        }
+    }
+
+    /// SOURCE_POS_WAIT: how many transactions were applied until all up to this place of the source's log was, and is
+    /// seen; -1: that was not so by `deadline`. `None`: the applier does not run, or the source's files have other names.
+    /// Error 1317.
+    pub(crate) fn wait_for_place(&self, file: &str, at: u64, deadline: Option<u64>) -> Result<Option<i64>> {
+        let mut since = None;
+        loop {
+            let reached = {
+                let mut status = self.status.lock();
+                if !status.applies {
+                    return Ok(None);
+                }
+                let waited = status.transactions - *since.get_or_insert(status.transactions);
+                match status.has_passed(file, at) {
+                    None => return Ok(None),
+                    Some(true) => Some((waited as i64, status.last)),
+                    Some(false) => {
+                        status.watching.push(waker());
+                        None
+                    }
+                }
+            };
+            if let Some((waited, last)) = reached {
+                if !last.is_zero() {
+                    commit_gate(&self.core.engine).wait_for_log(last).map_err(from_engine)?;
+                }
+                return Ok(Some(waited));
+            }
+            match park(Wait::LogFollow, deadline) {
+                Unpark::Woken => {}
+                Unpark::TimedOut => return Ok(Some(-1)),
+                Unpark::Interrupted => return Err(sql_err!(QueryInterrupted)),
+            }
         }
     }
 
@@ -329,6 +378,8 @@ impl Channel {
 
     /// Receives until the source ends the log.
     fn receive(&self) -> std::result::Result<(), Fault> {
+        // From here on nobody writes what an earlier connection has left unwritten.
+        self.set_desk(None);
         let found = self.source().and_then(|it| it.ok_or_else(|| sql_err!(BadReplica)));
         let mut source = found.map_err(Fault::Refused)?;
         let Login { user, password, plugin } = self.account.lock().clone();
@@ -340,7 +391,7 @@ impl Channel {
             (position.file, position.at) = (file, at);
         }
         let mut reading = Reading::open(self, (&source, plugin), &position)?;
-        let mut receiver = Receiver::new(self);
+        self.set_desk(Some(Box::new(Receiver::new(self))));
         // What is to be acknowledged.
         let mut asked: Option<(String, u64, Place)> = None;
         loop {
@@ -354,13 +405,7 @@ impl Channel {
                 }
             }
             let Some(packets) = reading.next(self)? else { return Ok(()) };
-            let mut asks = false;
-            for packet in packets {
-                let (event, ask) = reading.event(&packet)?;
-                receiver.event(event)?;
-                asks |= ask;
-            }
-            receiver.flush()?;
+            let asks = self.write(&reading, &packets)?;
             if asks && let Some((file, at)) = self.relay.received() {
                 // It is for all before it, too.
                 let place = self.relay.whole();
@@ -368,6 +413,75 @@ impl Channel {
                 asked = Some((file, at, place));
             }
         }
+    }
+
+    /// Writes what has come; true: the source asks for an acknowledgement.
+    fn write(&self, reading: &Reading, packets: &[Vec<u8>]) -> std::result::Result<bool, Fault> {
+        let taken = |desk: &mut Desk| match std::mem::replace(desk, Desk::Taken) {
+            Desk::Left(receiver) => Some(receiver),
+            _ => None,
+        };
+        let mut receiver = self.desk.wait(Wait::FileMeta, taken);
+        let mut write = || {
+            let mut asks = false;
+            for packet in packets {
+                let (event, ask) = reading.event(packet)?;
+                receiver.event(self, event)?;
+                asks |= ask;
+            }
+            if self.relay.is_ended() {
+                receiver.end_file(self)?
+            } else {
+                receiver.flush(self)?
+            }
+            Ok(asks)
+        };
+        let outcome = write();
+        self.leave_desk(receiver);
+        outcome
+    }
+
+    /// Waits until nobody has the relay log that is written; then it is another one.
+    fn set_desk(&self, mut next: Option<Box<Receiver>>) {
+        self.desk.wait(Wait::FileMeta, |desk| {
+            if matches!(desk, Desk::Taken) {
+                return None;
+            }
+            *desk = next.take().map_or(Desk::Empty, Desk::Left);
+            Some(())
+        });
+    }
+
+    fn leave_desk(&self, receiver: Box<Receiver>) {
+        self.desk.change(|desk| *desk = Desk::Left(receiver));
+    }
+
+    /// FLUSH RELAY LOGS: the file that is written ends, and the next begins, at once or with the end of the transaction
+    /// that is received.
+    pub(crate) fn flush_relay_logs(&self) -> Result<()> {
+        self.relay.end_file();
+        let left = self.desk.change(|desk| match std::mem::replace(desk, Desk::Taken) {
+            Desk::Left(receiver) => Some(receiver),
+            other => {
+                *desk = other;
+                None
+            }
+        });
+        // Whoever has it looks whether it is to end.
+        let Some(mut receiver) = left else { return Ok(()) };
+        let outcome = receiver.end_file(self);
+        self.leave_desk(receiver);
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(Fault::Source(e) | Fault::Refused(e) | Fault::Disk(e) | Fault::Applying(e)) => Err(e),
+            Err(Fault::Stopped) => Err(sql_err!(QueryInterrupted)),
+        }
+    }
+
+    /// The relay logs are thrown away, while nobody writes them.
+    fn discard(&self) {
+        self.set_desk(None);
+        self.relay.discard();
     }
 
     /// All before this place in the relay logs is applied durably. Waits for that a while if somebody is at it.
@@ -384,10 +498,10 @@ impl Channel {
         let position = self.position()?.prepared(|branch| self.core.branches.list().contains(branch));
         let until = self.status.lock().until.clone();
         let left = until.left(&position, self.core.binlog().map(|log| log.executed(&self.core.engine)));
-        if left.is_reached(&position) {
+        let from = position.relay.and_then(|at| self.relay.holding(at));
+        if left.is_reached(&position, from.unwrap_or_default()) {
             return Err(Fault::Stopped);
         }
-        let from = position.relay.and_then(|at| self.relay.holding(at));
         let follower = Follower::new(self.session()?, KeyCheck::of(&source.key_check));
         let count = self.status.lock().workers();
         let mut events = Events::new(
@@ -415,7 +529,7 @@ impl Channel {
             };
             let (mut log, head) = Relayed::open(&self.relay, number)?;
             match from {
-                Some(place) if place.number == number => {
+                Some(place) if place.number == number && place.at > log.place.at => {
                     log.seek(place.at);
                     events.resume(&head, place)?;
                 }
@@ -469,7 +583,8 @@ impl Channel {
             _ => {}
         }
         let former = self.source()?.unwrap_or_default();
-        let (source, from) = former.clone().named(&self.name).changed(options)?;
+        let (source, places) = former.clone().named(&self.name).changed(options)?;
+        let Places { source: from, relay } = places;
         // With GTIDs, what was received from another source is as good.
         let anew = from.is_some() && !source.auto_position || former.auto_position != source.auto_position;
         if anew && runs.applier {
@@ -477,19 +592,53 @@ impl Channel {
             return Err(sql_err!(ReplicaChannelSqlThreadMustStop, self.name));
         }
         let mut records = vec![(Kept::Source, Some(source.encode()))];
-        if let Some((file, at)) = from
-            && !runs.applier
-        {
+        let chosen = relay.map(|(file, at)| self.relay_place(file, at)).transpose()?;
+        let place = match (&chosen, &from) {
+            (Some((place, file, at)), _) => Some((file.clone(), *at, Some((self.relay.epoch(), *place)))),
+            (None, Some((file, at))) if !runs.applier => Some((file.clone(), *at, self.position()?.relay)),
+            _ => None,
+        };
+        if let Some((file, at, relay)) = place {
             // Which transactions were applied stays known.
-            let position = Position { file, at, preparing: None, ..self.position()? };
+            let position = Position { file, at, relay, preparing: None, ..self.position()? };
             records.push((Kept::Position, Some(position.encode())));
+            if chosen.is_some() {
+                self.status.lock().at(&position, 0);
+            }
         }
         self.store(&records)?;
-        if anew {
-            self.relay.discard();
-            self.status.lock().forgets_place();
+        match (chosen, from) {
+            // What is there of the relay logs is applied, whoever is followed then.
+            (Some((place, ..)), from) => {
+                self.relay.go_to(place);
+                from.iter().for_each(|(file, at)| self.relay.receive_from(file, *at));
+            }
+            (None, _) if anew => {
+                self.discard();
+                self.status.lock().forgets_place();
+            }
+            _ => {}
         }
         Ok(())
+    }
+
+    /// RELAY_LOG_FILE and RELAY_LOG_POS: the place in the relay logs, and where the source's log stands there. What is
+    /// not given is as it is. Error 1380.
+    fn relay_place(&self, file: Option<String>, at: Option<u64>) -> Result<(Place, String, u64)> {
+        let wrong = |what: &str| sql_err!(RelayLogInit, what);
+        let applied = self.relay.applied();
+        let number = match file {
+            Some(name) => self.relay.number_of(&name),
+            None if applied.number == 0 => self.relay.file_behind(0),
+            None => Some(applied.number),
+        };
+        let number = number.ok_or_else(|| wrong("Could not find target log during relay log initialization"))?;
+        match Relayed::find(&self.relay, Place { number, at: at.unwrap_or(applied.at) }) {
+            Ok(Some(found)) => Ok(found),
+            Ok(None) => Err(wrong("No transaction begins at that position of the relay log")),
+            Err(Fault::Source(e) | Fault::Refused(e) | Fault::Disk(e) | Fault::Applying(e)) => Err(e),
+            Err(Fault::Stopped) => Err(sql_err!(QueryInterrupted)),
+        }
     }
 
     /// CHANGE REPLICATION FILTER; `own`: for this channel alone.
@@ -527,7 +676,7 @@ impl Channel {
             // What they have is asked for again.
             begins.receiver |= runs.receiver;
             self.end(Threads::BOTH);
-            self.relay.discard();
+            self.discard();
         }
         self.begin(begins, until.clone());
         Ok(notes)
@@ -569,7 +718,7 @@ impl Channel {
     pub(crate) fn reset(&self, all: Option<&Filter>) -> Result<()> {
         self.end(Threads::BOTH);
         *self.status.lock() = Status::default();
-        self.relay.discard();
+        self.discard();
         let Some(filter) = all else { return self.store(&[(Kept::Position, None)]) };
         self.store(&[(Kept::Position, None), (Kept::Source, None), (Kept::Filter, None)])?;
         *self.filter.lock() = Arc::new(filter.clone());

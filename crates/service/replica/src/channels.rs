@@ -206,8 +206,22 @@ impl Replicas for Channels {
     }
 
     fn flush_relay_logs(&self, channel: Option<&str>) -> Result<()> {
-        self.named(channel)?.iter().for_each(|channel| channel.relay.end_file());
-        Ok(())
+        self.named(channel)?.iter().try_for_each(|channel| channel.flush_relay_logs())
+    }
+
+    fn wait_for_place(
+        &self,
+        channel: Option<&str>,
+        (file, at): (&str, u64),
+        deadline: Option<u64>,
+    ) -> Result<Option<i64>> {
+        if channel.is_none() && self.list.lock().len() > 1 {
+            return Err(sql_err!(ReplicaMultipleChannelsCmd));
+        }
+        match self.named(channel.or(Some(""))) {
+            Ok(found) => found.first().map_or(Ok(None), |channel| channel.wait_for_place(file, at, deadline)),
+            Err(_) => Ok(None),
+        }
     }
 
     fn rows(&self, of: Table) -> Vec<Row> {

@@ -12,7 +12,7 @@ use super::workers::{Job, Piece, Workers};
 use gannet_base::DecodeError;
 use gannet_binlog::Header;
 use gannet_binlog::event::{Event, flags, kind};
-use gannet_binlog::format::{Gtid, Rotate, XaPrepare};
+use gannet_binlog::format::{Gtid, MariadbGtid, Rotate, XaPrepare};
 use gannet_binlog::map::TableMap;
 use gannet_binlog::packed::Packed;
 use gannet_binlog::query::{Query, Settings};
@@ -88,6 +88,11 @@ pub(crate) struct Choice {
 
 fn damaged(e: DecodeError) -> Fault {
     Fault::Applying(sql_err!(ReplicaRelayLogReadFailure, e))
+}
+
+/// A statement that no setting matters to.
+fn plain(text: &[u8]) -> Query<'_> {
+    Query { thread_id: 0, seconds: 0, error: 0, schema: b"", settings: Settings::default(), text }
 }
 
 impl<'s> Events<'s> {
@@ -231,6 +236,7 @@ impl<'s> Events<'s> {
                 self.transaction = transaction;
             }
             kind::ANONYMOUS_GTID => self.begin(&header, None)?,
+            kind::MARIADB_GTID => self.begin_mariadb(&header, body)?,
             kind::QUERY => self.query(&header, body)?,
             kind::XID => self.end(&header)?,
             kind::XA_PREPARE => self.prepare(&header, body)?,
@@ -278,6 +284,27 @@ impl<'s> Events<'s> {
         Ok(())
     }
 
+    /// A transaction of a MariaDB begins. Its GTID takes the place of BEGIN or XA START, and is not kept.
+    fn begin_mariadb(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
+        let gtid = MariadbGtid::decode(body).map_err(damaged)?;
+        self.begin(header, None)?;
+        self.transaction = Transaction::default();
+        if gtid.standalone {
+            return Ok(());
+        }
+        if let Some((format, gtrid, bqual)) = gtid.prepares {
+            self.take_back()?;
+            self.place = Place::Inside;
+            if self.skips {
+                return Ok(());
+            }
+            let text = format!("XA START {}", gannet_binlog::show::xid_text(gtrid, bqual, format));
+            return Ok(self.follower.query(&plain(text.as_bytes()), header.timestamp, None)?);
+        }
+        self.place = Place::Inside;
+        if self.skips || self.gathered.is_some() { Ok(()) } else { Ok(self.follower.start()?) }
+    }
+
     /// A transaction of a server that is not listened to, or one of this server that has come back to it, which only
     /// GTIDs would tell.
     fn ignores(&self, header: &Header, gtid: Option<OwnGtid>) -> bool {
@@ -299,7 +326,7 @@ impl<'s> Events<'s> {
     /// A transaction is about to begin: waits until it is old enough (SOURCE_DELAY). A file may have ended before it,
     /// so that it lies behind the place to stop at.
     fn wait_for(&mut self, header: &Header) -> Result<(), Fault> {
-        if self.choice.until.is_reached(&self.position) {
+        if self.choice.until.is_reached(&self.position, self.read) {
             return Err(Fault::Stopped);
         }
         if self.choice.delay_s == 0 || header.timestamp == 0 {
@@ -363,7 +390,8 @@ impl<'s> Events<'s> {
     fn ended(&mut self, header: &Header) -> Result<(), Fault> {
         self.gathered = None;
         self.alone()?;
-        self.shared.applied(0, &self.position, header.timestamp);
+        let lsn = self.follower.unsynced();
+        self.shared.applied(0, &self.position, header.timestamp, lsn);
         self.passed()
     }
 
@@ -374,7 +402,7 @@ impl<'s> Events<'s> {
         }
         (self.place, self.gtid, self.skips) = (Place::Between, None, false);
         self.read = self.next;
-        if self.choice.until.is_reached(&self.position) { Err(Fault::Stopped) } else { Ok(()) }
+        if self.choice.until.is_reached(&self.position, self.read) { Err(Fault::Stopped) } else { Ok(()) }
     }
 
     fn query(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
@@ -478,7 +506,8 @@ impl<'s> Events<'s> {
             (Some(Gathered { pieces, bytes }), Some(workers)) => {
                 let transaction = std::mem::take(&mut self.transaction);
                 let (position, timestamp) = (self.position.clone(), header.timestamp);
-                workers.hand_on(Job { transaction, pieces, bytes, position, record, timestamp })?;
+                let log = self.follower.log_kind();
+                workers.hand_on(Job { transaction, log, pieces, bytes, position, record, timestamp })?;
                 return self.passed();
             }
             _ => self.follower.commit(&record)?,
@@ -494,14 +523,7 @@ impl<'s> Events<'s> {
             true => format!("XA COMMIT {xid} ONE PHASE"),
             false => format!("XA PREPARE {xid}"),
         };
-        let query = Query {
-            thread_id: 0,
-            seconds: 0,
-            error: 0,
-            schema: b"",
-            settings: Settings::default(),
-            text: text.as_bytes(),
-        };
+        let query = plain(text.as_bytes());
         let before = self.position.clone();
         let position = self.behind(header);
         if !self.skips {

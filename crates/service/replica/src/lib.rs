@@ -18,6 +18,7 @@
 //! | `relayed` | reads them |
 //! | `events` | events become transactions of a [`gannet_session::follow::Follower`] |
 //! | `filter` | CHANGE REPLICATION FILTER |
+//! | `grammar` | where transactions begin and end |
 //! | `status` | SHOW REPLICA STATUS |
 //! | `tables` | tables of performance_schema and mysql |
 //! | `until` | START REPLICA UNTIL |
@@ -27,6 +28,7 @@ mod channel;
 mod channels;
 mod events;
 mod filter;
+mod grammar;
 mod reading;
 mod receiver;
 mod relay;

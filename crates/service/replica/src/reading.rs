@@ -146,6 +146,10 @@ impl Reading {
             return Err(Fault::Refused(sql_err!(ReplicaFatalError, what)));
         }
         let period = heartbeat.as_nanos();
+        if mariadb {
+            // Its events for GTIDs are known: without them it sends no branch of XA.
+            c.query("SET @mariadb_slave_capability = 4").map_err(fault)?;
+        }
         for sql in [
             format!("SET @master_heartbeat_period = {period}, @source_heartbeat_period = {period}"),
             "SET @master_binlog_checksum = 'CRC32', @source_binlog_checksum = 'CRC32'".to_owned(),
@@ -250,7 +254,8 @@ fn by_gtids(shared: &Channel, (position, semi): (&Position, bool), server_id: u3
         has.add_all(&shared.relay.retrieved());
     }
     if let Some(log) = shared.core.binlog() {
-        has.add_all(&log.executed(&shared.core.engine));
+        // What is missed in it would be done twice.
+        has.add_all(&log.all_executed(&shared.core.engine).map_err(Fault::Source)?);
     }
     let mut set = Vec::new();
     put_gtids(&has, &mut set);

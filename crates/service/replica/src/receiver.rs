@@ -2,12 +2,12 @@
 
 use super::Fault;
 use super::channel::Channel;
+use super::grammar::Grammar;
 use super::source::behind;
 use super::status::Transaction;
 use gannet_base::DecodeError;
 use gannet_binlog::event::{Appender, Event, MAGIC, flags, kind};
 use gannet_binlog::format::{FormatDescription, Gtid, Rotate, put_gtids};
-use gannet_binlog::query::Query;
 use gannet_binlog::{Checksum, Header};
 use gannet_core::vars::Live;
 use gannet_runtime::{File, OpenOptions, WallTime, now_ns};
@@ -18,14 +18,12 @@ use std::io;
 const PAUSE_NS: u64 = 1_000_000_000;
 
 /// Writes what it is given.
-pub(crate) struct Receiver<'c> {
-    channel: &'c Channel,
+pub(crate) struct Receiver {
     checksum: Checksum,
     /// The source's file, and where it goes on behind the last whole transaction.
     file: String,
     at: u64,
-    /// In a transaction, behind its BEGIN.
-    inside: bool,
+    grammar: Grammar,
     transaction: Option<Transaction>,
     /// The source's description of what follows.
     described: Vec<u8>,
@@ -33,6 +31,8 @@ pub(crate) struct Receiver<'c> {
     /// Events that are not written yet, and how many bytes of these are whole transactions.
     out: Vec<u8>,
     whole: usize,
+    /// Transactions that end in these.
+    ended: Vec<Transaction>,
     /// Bytes at which the next file begins; bytes of all at which it waits, 0: never.
     most: u64,
     limit: u64,
@@ -56,28 +56,28 @@ fn unwritten(e: io::Error) -> Fault {
     Fault::Disk(unqueued(e))
 }
 
-impl<'c> Receiver<'c> {
-    pub(crate) fn new(channel: &'c Channel) -> Receiver<'c> {
+impl Receiver {
+    pub(crate) fn new(channel: &Channel) -> Receiver {
         let globals = &channel.core.globals;
         Receiver {
-            channel,
             // Before the first description comes the rotation to its file, which has what was asked for.
             checksum: Checksum::Crc32,
             file: String::new(),
             at: 0,
-            inside: false,
+            grammar: Grammar::default(),
             transaction: None,
             described: Vec::new(),
             log: None,
             out: Vec::new(),
             whole: 0,
+            ended: Vec::new(),
             most: 0,
             limit: globals.get(Live::RelayLogSpaceLimit).as_u64(),
         }
     }
 
     /// An event.
-    pub(crate) fn event(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+    pub(crate) fn event(&mut self, channel: &Channel, bytes: &[u8]) -> Result<(), Fault> {
         let header = Header::decode(bytes).map_err(damaged)?;
         let mut event = Event::first(bytes, self.checksum);
         if event.is_err() && header.kind == kind::ROTATE && header.flags & flags::ARTIFICIAL != 0 {
@@ -91,15 +91,15 @@ impl<'c> Receiver<'c> {
         }
         match header.kind {
             kind::HEARTBEAT | kind::HEARTBEAT_V2 => {
-                self.channel.status.lock().heartbeat();
-                return self.go_on();
+                channel.status.lock().heartbeat();
+                return Ok(());
             }
             kind::ROTATE => {
                 let to = Rotate::decode(event.body).map_err(damaged)?;
                 let file = String::from_utf8_lossy(to.file).into_owned();
                 if header.flags & flags::ARTIFICIAL == 0 {
                     self.put(bytes)?;
-                    self.flush()?;
+                    self.flush(channel)?;
                 }
                 (self.file, self.at) = (file, to.position);
                 return Ok(());
@@ -107,25 +107,8 @@ impl<'c> Receiver<'c> {
             kind::FORMAT_DESCRIPTION => {
                 self.checksum = FormatDescription::decode(event.body).map_err(damaged)?.checksum;
                 self.described = bytes.to_vec();
-                return self.begin_file();
+                return self.begin_file(channel);
             }
-            _ => {}
-        }
-        self.go_on()?;
-        let ends = self.ends(&event)?;
-        self.put(bytes)?;
-        if ends { self.ended(&header) } else { Ok(()) }
-    }
-
-    /// Begins another file between transactions, if FLUSH RELAY LOGS has asked for one.
-    fn go_on(&mut self) -> Result<(), Fault> {
-        let between = self.transaction.is_none() && !self.inside && self.log.is_some();
-        if between && self.channel.relay.is_ended() { self.begin_file() } else { Ok(()) }
-    }
-
-    /// An event ends a transaction, by the grammar of the log.
-    fn ends(&mut self, event: &Event<'_>) -> Result<bool, Fault> {
-        Ok(match event.header.kind {
             kind::GTID => {
                 let gtid = Gtid::decode(event.body).map_err(damaged)?;
                 self.transaction = Some(Transaction {
@@ -135,33 +118,28 @@ impl<'c> Receiver<'c> {
                     begun_us: WallTime::now().micros(),
                     ..Transaction::default()
                 });
-                false
             }
-            kind::QUERY => {
-                let query = Query::decode(event.body).map_err(damaged)?;
-                let is = |word: &[u8]| query.text.eq_ignore_ascii_case(word);
-                let begins = |word: &[u8]| query.text.get(..word.len()).is_some_and(|t| t.eq_ignore_ascii_case(word));
-                if !self.inside && (is(b"BEGIN") || is(b"START TRANSACTION") || begins(b"XA START ")) {
-                    self.inside = true;
-                }
-                !self.inside || is(b"COMMIT") || is(b"ROLLBACK")
-            }
-            kind::XID | kind::XA_PREPARE | kind::TRANSACTION_PAYLOAD => true,
-            _ => false,
-        })
+            _ => {}
+        }
+        let ends = self.grammar.ends(&event).map_err(damaged)?;
+        self.put(bytes)?;
+        if ends { self.ended(channel, &header) } else { Ok(()) }
     }
 
-    fn ended(&mut self, header: &Header) -> Result<(), Fault> {
-        self.inside = false;
+    /// FLUSH RELAY LOGS: begins another file, if one is written, and this is between transactions.
+    pub(crate) fn end_file(&mut self, channel: &Channel) -> Result<(), Fault> {
+        if self.log.is_some() && self.grammar.is_between() { self.begin_file(channel) } else { Ok(()) }
+    }
+
+    fn ended(&mut self, channel: &Channel, header: &Header) -> Result<(), Fault> {
         self.at = behind(self.at, header.end_position);
         self.whole = self.out.len();
-        let transaction = self.transaction.take().unwrap_or_default();
-        self.channel.received(&transaction);
+        self.ended.push(self.transaction.take().unwrap_or_default());
         let size = self.log.as_ref().map_or(0, |log| log.size) + self.out.len() as u64;
-        if self.limit > 0 && self.channel.relay.space() + self.out.len() as u64 > self.limit {
-            self.wait_for_space()?;
-        } else if size > self.most {
-            self.begin_file()?;
+        if self.limit > 0 && channel.relay.space() + self.out.len() as u64 > self.limit {
+            self.wait_for_space(channel)?;
+        } else if size > self.most || channel.relay.is_ended() {
+            self.begin_file(channel)?;
         }
         Ok(())
     }
@@ -175,7 +153,7 @@ impl<'c> Receiver<'c> {
     }
 
     /// Writes what was gathered: the applier may read it.
-    pub(crate) fn flush(&mut self) -> Result<(), Fault> {
+    pub(crate) fn flush(&mut self, channel: &Channel) -> Result<(), Fault> {
         let Some(log) = &mut self.log else { return Ok(()) };
         if self.out.is_empty() {
             return Ok(());
@@ -183,22 +161,24 @@ impl<'c> Receiver<'c> {
         log.file.write_at(&self.out, log.size).map_err(unwritten)?;
         let whole = (self.whole > 0).then(|| (log.size + self.whole as u64, (self.file.as_str(), self.at)));
         log.size += self.out.len() as u64;
-        self.channel.relay.grow(log.size, whole);
+        channel.relay.grow(log.size, whole);
+        // What is known as received is not asked for again: only now it is there.
+        self.ended.drain(..).for_each(|transaction| channel.received(&transaction));
         self.out.clear();
         self.whole = 0;
-        self.channel.status.lock().reads(&self.file, self.at);
+        channel.status.lock().reads(&self.file, self.at);
         Ok(())
     }
 
     /// Ends the file, between transactions, and begins the next.
-    fn begin_file(&mut self) -> Result<(), Fault> {
-        self.flush()?;
+    fn begin_file(&mut self, channel: &Channel) -> Result<(), Fault> {
+        self.flush(channel)?;
         // A transaction that a crash of the source has cut off has no end: the applier undoes it.
-        (self.inside, self.transaction) = (false, None);
-        let globals = &self.channel.core.globals;
+        (self.grammar, self.transaction) = (Grammar::default(), None);
+        let globals = &channel.core.globals;
         let get = |id: Live| globals.get(id).as_u64();
         self.most = if get(Live::MaxRelayLogSize) > 0 { get(Live::MaxRelayLogSize) } else { get(Live::MaxBinlogSize) };
-        let relay = &self.channel.relay;
+        let relay = &channel.relay;
         let now = WallTime::now().seconds() as u32;
         let mut head = MAGIC.to_vec();
         let (server_id, position) = (get(Live::ServerId) as u32, head.len() as u64);
@@ -222,15 +202,15 @@ impl<'c> Receiver<'c> {
         };
         let file = written().map_err(unwritten)?;
         self.log = Some(Log { file, size: head.len() as u64 });
-        self.channel.status.lock().reads(&self.file, self.at);
+        channel.status.lock().reads(&self.file, self.at);
         Ok(())
     }
 
     /// Waits until the applier has made room, or has nothing more to do.
-    fn wait_for_space(&mut self) -> Result<(), Fault> {
+    fn wait_for_space(&mut self, channel: &Channel) -> Result<(), Fault> {
         // The file that is written can only go when there is another one.
-        self.begin_file()?;
-        let (channel, limit) = (self.channel, self.limit);
+        self.begin_file(channel)?;
+        let limit = self.limit;
         let relay = &channel.relay;
         channel.status.lock().lacks_space = true;
         let outcome = loop {

@@ -302,6 +302,22 @@ impl Relay {
         state.asked > state.durable
     }
 
+    /// The applier is to go on from there, which may lie before what it has applied.
+    pub(crate) fn go_to(&self, place: Place) {
+        self.state.lock().applied = place;
+    }
+
+    /// What is received from now on follows this place in the source's log.
+    pub(crate) fn receive_from(&self, file: &str, at: u64) {
+        self.state.lock().received = Some((file.to_owned(), at));
+    }
+
+    /// The number of a file that is there, by its name or path.
+    pub(crate) fn number_of(&self, name: &str) -> Option<u64> {
+        let of = |f: &Written| self.name(f.number) == name || self.path(f.number) == Path::new(name);
+        self.state.lock().files.iter().find(|f| of(f)).map(|f| f.number)
+    }
+
     /// What is before `place` is applied durably.
     pub(crate) fn settle(&self, place: Place) {
         let mut state = self.state.lock();

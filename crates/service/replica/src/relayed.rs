@@ -1,7 +1,9 @@
 //! Reads relay logs.
 
 use super::Fault;
+use super::grammar::Grammar;
 use super::relay::{Behind, Place, Relay};
+use super::source::behind;
 use gannet_binlog::event::{Event, MAGIC, kind};
 use gannet_binlog::format::{FormatDescription, Rotate};
 use gannet_binlog::{Checksum, Header};
@@ -62,6 +64,28 @@ impl Relayed {
             }
         }
         Err(failed(&"its beginning is cut off"))
+    }
+
+    /// The place, or that behind the file's beginning, and where the source's log stands there. `None`: it is not
+    /// between transactions.
+    pub(crate) fn find(relay: &Relay, place: Place) -> Result<Option<(Place, String, u64)>, Fault> {
+        let (mut log, head) = Relayed::open(relay, place.number)?;
+        let (mut file, mut at, mut grammar) = (head.file, head.at, Grammar::default());
+        let before_all = place.at <= log.place.at;
+        while log.place.at < place.at {
+            let begins = log.place;
+            let Some(event) = log.next_event(relay)? else { return Ok(None) };
+            let wrong = |e| unreadable(relay, begins, &e);
+            if event.header.kind == kind::ROTATE {
+                let to = Rotate::decode(event.body).map_err(wrong)?;
+                (file, at) = (String::from_utf8_lossy(to.file).into_owned(), to.position);
+            } else {
+                grammar.ends(&event).map_err(wrong)?;
+                at = behind(at, event.header.end_position);
+            }
+        }
+        let found = before_all || log.place.at == place.at && grammar.is_between();
+        Ok(found.then_some((log.place, file, at)))
     }
 
     /// Goes on from there.

@@ -80,6 +80,15 @@ const MOST_HEARTBEAT_S: f64 = 4_294_967.0;
 /// Longest delay in seconds.
 const MOST_DELAY: f64 = 2_147_483_647.0;
 
+/// The places that a CHANGE REPLICATION SOURCE TO names.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Places {
+    /// Where reading the source's log begins: file and position.
+    pub(crate) source: Option<(String, u64)>,
+    /// Where the applier begins in the relay logs: what is not named stays as it is.
+    pub(crate) relay: Option<(Option<String>, Option<u64>)>,
+}
+
 /// Where this server stands.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Position {
@@ -204,9 +213,12 @@ impl Source {
         for (name, _) in options {
             let name = name.text.to_ascii_uppercase();
             match name.strip_prefix("MASTER_").or(name.strip_prefix("SOURCE_")).unwrap_or(&name) {
-                "DELAY" | "REQUIRE_TABLE_PRIMARY_KEY_CHECK" | "PRIVILEGE_CHECKS_USER" | "REQUIRE_ROW_FORMAT" => {
-                    it.applier = true;
-                }
+                "DELAY"
+                | "REQUIRE_TABLE_PRIMARY_KEY_CHECK"
+                | "PRIVILEGE_CHECKS_USER"
+                | "REQUIRE_ROW_FORMAT"
+                | "RELAY_LOG_FILE"
+                | "RELAY_LOG_POS" => it.applier = true,
                 "AUTO_POSITION" | "GTID_ONLY" | "ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS" => it = Threads::BOTH,
                 _ => it.receiver = true,
             }
@@ -219,10 +231,11 @@ impl Source {
         options.iter().any(|option| Source::standing(std::slice::from_ref(option)) == Threads::BOTH)
     }
 
-    /// With the options of a statement, and where reading begins if these say so. Errors 1210, 1231, 1235, 1624, 1776.
-    pub(crate) fn changed(&self, options: &[(Ident, ReplicationValue)]) -> Result<(Source, Option<(String, u64)>)> {
+    /// With the options of a statement, and the places that these say. Errors 1210, 1221, 1231, 1235, 1624, 1776.
+    pub(crate) fn changed(&self, options: &[(Ident, ReplicationValue)]) -> Result<(Source, Places)> {
         let (mut it, mut file, mut position) = (self.clone(), None, None);
-        let (mut placed, mut anew) = (false, false);
+        let (mut relay_file, mut relay_position) = (None, None);
+        let mut anew = false;
         for (name, value) in options {
             let name = name.text.to_ascii_uppercase();
             let text = text_of(value);
@@ -240,8 +253,10 @@ impl Source {
                     _ => return Err(sql_err!(ReplicaHeartbeatValueOutOfRange, MOST_HEARTBEAT_S)),
                 },
                 "AUTO_POSITION" => it.auto_position = on()?,
-                "LOG_FILE" => (file, placed) = (Some(text), true),
-                "LOG_POS" => (position, placed) = (Some(number()? as u64), true),
+                "LOG_FILE" => file = Some(text),
+                "LOG_POS" => position = Some(number()? as u64),
+                "RELAY_LOG_FILE" => relay_file = Some(text),
+                "RELAY_LOG_POS" => relay_position = Some(number()? as u64),
                 "SSL" => it.tls = on()?,
                 "SSL_CA" => it.tls_ca = text,
                 "SSL_CERT" => it.tls_cert = text,
@@ -257,11 +272,16 @@ impl Source {
                 _ => return Err(SqlError::unsupported(format_args!("CHANGE REPLICATION SOURCE TO {name}"))),
             }
         }
-        if placed && it.auto_position {
+        let placed = file.is_some() || position.is_some();
+        let relay = (relay_file.is_some() || relay_position.is_some()).then_some((relay_file, relay_position));
+        if it.auto_position && (placed || relay.is_some()) {
             return Err(sql_err!(BadReplicaAutoPosition));
         }
-        let from = (placed || anew).then(|| (file.unwrap_or_default(), position.unwrap_or(4).max(4)));
-        Ok((it, from))
+        if placed && relay.is_some() {
+            return Err(sql_err!(WrongUsage, "SOURCE_LOG_FILE/SOURCE_LOG_POS", "RELAY_LOG_FILE/RELAY_LOG_POS"));
+        }
+        let source = (placed || anew).then(|| (file.unwrap_or_default(), position.unwrap_or(4).max(4)));
+        Ok((it, Places { source, relay }))
     }
 }
 

@@ -5,7 +5,8 @@ use super::source::{Position, Source};
 use super::until::Until;
 use gannet_core::binlog::OwnGtid;
 use gannet_core::replication::Row;
-use gannet_runtime::WallTime;
+use gannet_engine::Lsn;
+use gannet_runtime::{Waker, WallTime};
 use gannet_types::gtid::GtidSet;
 use gannet_types::{SqlError, Value};
 
@@ -92,6 +93,10 @@ pub(crate) struct Status {
     workers: usize,
     /// Transactions that were applied anew.
     pub(crate) retries: u64,
+    /// Transactions that were applied, the last commit of one that has not waited for the log, and who waits for more.
+    pub(crate) transactions: u64,
+    pub(crate) last: Lsn,
+    pub(crate) watching: Vec<Waker>,
 }
 
 /// What the relay logs are at.
@@ -188,7 +193,21 @@ impl Status {
         (self.read_file, self.file) = Default::default();
     }
 
+    /// The applier stands at or behind this place of the source's log, by the numbers of the files. `None`: their names
+    /// are others.
+    pub(crate) fn has_passed(&self, file: &str, at: u64) -> Option<bool> {
+        let parts = |file: &str| {
+            let (base, number) = file.rsplit_once('.')?;
+            Some((base.to_owned(), number.parse::<u64>().ok()?))
+        };
+        let (base, number) = parts(file)?;
+        // Nothing was applied since the start.
+        let Some((own_base, own)) = parts(&self.file) else { return Some(false) };
+        (base == own_base).then(|| (own, self.position) >= (number, at.max(4)))
+    }
+
     pub(crate) fn at(&mut self, position: &Position, timestamp: u32) {
+        self.watching.drain(..).for_each(|w| w.wake());
         self.file.clone_from(&position.file);
         self.position = position.at;
         if timestamp != 0 {
@@ -197,7 +216,9 @@ impl Status {
     }
 
     /// One has committed its transaction.
-    pub(crate) fn applied(&mut self, by: usize, position: &Position, timestamp: u32) {
+    pub(crate) fn applied(&mut self, by: usize, position: &Position, timestamp: u32, lsn: Lsn) {
+        self.transactions += 1;
+        self.last = self.last.max(lsn);
         self.at(position, timestamp);
         if let Some(applying) = self.applying.get_mut(by) {
             applying.last = std::mem::take(&mut applying.current);
@@ -242,6 +263,7 @@ impl Status {
 
     pub(crate) fn applier_ended(&mut self) {
         (self.applies, self.remaining_s) = (false, None);
+        self.watching.drain(..).for_each(|w| w.wake());
     }
 
     /// Seconds that what is applied lies behind the source, as far as is known here: NULL while nothing is applied, and

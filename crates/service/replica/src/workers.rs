@@ -18,7 +18,7 @@ use gannet_core::vars::Live;
 use gannet_engine::{Lsn, commit_gate};
 use gannet_exec::error::from_engine;
 use gannet_runtime::{Interrupt, JoinHandle, Unpark, Wait, Waker, now_ns, park, waker};
-use gannet_session::follow::{Follower, KeyCheck};
+use gannet_session::follow::{Follower, KeyCheck, LogKind};
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -51,6 +51,7 @@ impl Piece {
 /// A transaction of rows.
 pub(crate) struct Job {
     pub(crate) transaction: Transaction,
+    pub(crate) log: LogKind,
     pub(crate) pieces: Vec<Piece>,
     /// Bytes of its events.
     pub(crate) bytes: usize,
@@ -308,6 +309,7 @@ impl Worker {
     fn attempt(&self, follower: &mut Follower, number: u64, job: &Job) -> Result<()> {
         let applies = follower.begin(job.transaction.gtid)?;
         if applies {
+            follower.is_as(job.log);
             follower.start()?;
             let name = follower.name()?;
             self.line.lock().named.insert(number, name);
@@ -315,7 +317,7 @@ impl Worker {
         }
         self.wait_for_turn(number, Some(follower))?;
         let lsn = if applies { follower.commit_early(&job.record)? } else { None };
-        self.channel.applied(self.number, &job.position, job.timestamp);
+        self.channel.applied(self.number, &job.position, job.timestamp, lsn.unwrap_or_default());
         self.pass(number, lsn);
         follower.left(lsn)
     }

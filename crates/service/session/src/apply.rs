@@ -39,6 +39,8 @@ pub struct Applier {
     /// The session has the settings for rows with these flags, and had these values before. They stay from event to
     /// event.
     set: Option<(u16, SessionVars)>,
+    /// The log is a Gannet's, whose rows have what is kept of VIRTUAL columns.
+    has_virtual: bool,
 }
 
 /// A table here that rows of a log go to.
@@ -48,6 +50,7 @@ struct Target {
     said: TableMap,
     /// The log's columns, with the types that the log does not tell.
     map: TableMap,
+    has_virtual: bool,
     /// By kind, and the columns that are found by and written.
     statements: HashMap<Shape, RowStatement>,
 }
@@ -72,6 +75,9 @@ struct RowStatement {
 /// The mode in which rows are written as they come: 0 stays 0, dates need not exist, and what does not fit is an error.
 const MODE: &str = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES";
 
+/// In the key of plans.
+const OF_ROWS: u64 = 0x0052_4f57_5300_0000;
+
 /// The settings that rows with these flags are applied under.
 fn set_for_rows(session: &mut Session, rows: u16) {
     let vars = &mut session.state.vars;
@@ -86,6 +92,8 @@ fn set_for_rows(session: &mut Session, rows: u16) {
     session.refresh();
     session.settings.exec.count_found_rows = true;
     session.settings.exec.triggers = false;
+    // Plans of these statements are of no use to others, which may not give generated columns.
+    session.settings.mode_key ^= OF_ROWS;
 }
 
 /// Bits of a rows event's flags that settings follow from.
@@ -125,7 +133,19 @@ impl Applier {
         let described = FormatDescription::decode(body).map_err(damaged)?;
         self.checksum = Some(described.checksum);
         self.maps.clear();
+        self.set_virtual(has_virtual(&described));
         Ok(())
+    }
+
+    pub(crate) fn has_virtual(&self) -> bool {
+        self.has_virtual
+    }
+
+    /// Whether rows have what is kept of VIRTUAL columns.
+    pub fn set_virtual(&mut self, has: bool) {
+        if std::mem::replace(&mut self.has_virtual, has) != has {
+            self.targets.clear();
+        }
     }
 
     /// A table map.
@@ -148,7 +168,7 @@ impl Applier {
             let table = session.state.snapshot.require_table(&map.schema, &map.name)?.clone();
             let stands = |t: &&Target| Arc::ptr_eq(&t.table, &table) && t.said == *map;
             if self.targets.get(&key).filter(stands).is_none() {
-                self.targets.insert(key.clone(), Target::new(table, map)?);
+                self.targets.insert(key.clone(), Target::new(table, map, self.has_virtual)?);
             }
             self.enter(session, rows.flags);
             let missing = || SqlError::internal("a table that rows of a binary log go to");
@@ -170,7 +190,7 @@ impl Applier {
 
 impl Target {
     /// Error 1677 for columns that cannot take what the log has.
-    fn new(table: Arc<Table>, map: &TableMap) -> Result<Target> {
+    fn new(table: Arc<Table>, map: &TableMap, has_virtual: bool) -> Result<Target> {
         let (said, mut map) = (map.clone(), map.clone());
         for (mapped, column) in map.columns.iter_mut().zip(table.columns.iter().filter(|c| !c.hidden)) {
             let own = ColumnKind::of(&column.ty);
@@ -184,7 +204,7 @@ impl Target {
             let json = column.ty.id == TypeId::Json;
             mapped.collation.get_or_insert(if json { CollationId::DEFAULT } else { column.ty.collation }.0);
         }
-        Ok(Target { table, said, map, statements: HashMap::default() })
+        Ok(Target { table, said, map, has_virtual, statements: HashMap::default() })
     }
 
     /// The column here at a position of the log: one that the log has more is left out.
@@ -214,10 +234,24 @@ impl Target {
         }
     }
 
-    /// Positions of the columns whose values an image has, and that statements may give.
+    /// Positions of the columns whose values an image has and that are not generated.
     fn given<'a>(&'a self, image: &'a Image) -> impl Iterator<Item = u32> + 'a {
         let has = move |i: &u32| image[*i as usize].is_some();
         (0..image.len() as u32).filter(has).filter(|i| self.column(*i).is_some_and(|c| c.generated.is_none()))
+    }
+
+    /// A generated column whose value is the log's: it may depend on the time zone and the modes of who wrote it.
+    fn keeps(&self, position: u32) -> bool {
+        let by_log = |g: &gannet_schema::Generated| g.stored || self.has_virtual;
+        (position as usize) < self.map.columns.len()
+            && self.column(position).and_then(|c| c.generated.as_ref()).is_some_and(by_log)
+    }
+
+    /// Positions of the columns that are written as an image has them.
+    fn taken<'a>(&'a self, image: &'a Image) -> impl Iterator<Item = u32> + 'a {
+        let has = move |i: &u32| image[*i as usize].is_some();
+        let takes = |i: &u32| self.keeps(*i) || self.column(*i).is_some_and(|c| c.generated.is_none());
+        (0..image.len() as u32).filter(has).filter(takes)
     }
 
     /// What a row is found by: positions, and whether they are a key.
@@ -243,7 +277,7 @@ impl Target {
     fn apply(&mut self, session: &mut Session, change: Change, first: Image, second: Option<Image>) -> Result<()> {
         let (shape, after) = match (change, &second) {
             (Change::Write, _) => {
-                let written = self.given(&first).collect();
+                let written = self.taken(&first).collect();
                 (Shape { change: 0, written, found: Box::default(), by_key: false }, &first)
             }
             (Change::Update, Some(after)) => {
@@ -252,7 +286,7 @@ impl Target {
                     let moves = self.column(*i).is_some_and(|c| c.on_update_now);
                     before == after[*i as usize].as_ref() && !moves
                 };
-                let written: Box<[u32]> = self.given(after).filter(|i| !stays(i)).collect();
+                let written: Box<[u32]> = self.taken(after).filter(|i| !stays(i)).collect();
                 if written.is_empty() {
                     return Ok(());
                 }
@@ -305,7 +339,8 @@ impl Target {
             1 => {
                 let mut set = joined(&shape.written, ",", &|i| format!("{} = ?", name(i)));
                 // A column that moves by itself and is not in the image did not move at the source.
-                let stays = |i: &u32| !shape.written.contains(i) && self.column(*i).is_some_and(|c| c.on_update_now);
+                let moves = |i: &u32| self.keeps(*i) || self.column(*i).is_some_and(|c| c.on_update_now);
+                let stays = |i: &u32| !shape.written.contains(i) && moves(i);
                 for i in (0..self.table.columns.len() as u32).filter(stays) {
                     set.push_str(&format!(", {0} = {0}", name(&i)));
                 }
@@ -319,6 +354,11 @@ impl Target {
         }));
         Ok(RowStatement { types: types.collect(), statement: prepared::make_own(session, text.as_bytes())? })
     }
+}
+
+/// A log of a server that keeps VIRTUAL columns as they were when the row was written.
+pub(crate) fn has_virtual(described: &FormatDescription) -> bool {
+    described.version.contains("gannet")
 }
 
 /// The type of a marker for a column: what its decoded values are of.

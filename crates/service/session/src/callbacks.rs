@@ -75,6 +75,7 @@ impl SessionInfo for State {
                 _ => Ok(Value::Null),
             },
             "WAIT_FOR_EXECUTED_GTID_SET" => super::gtids::wait_for(&self.server, args),
+            "SOURCE_POS_WAIT" => super::replicas::wait_for_place(&self.server, args),
             "LOAD_FILE" => super::functions::load_file(self, args),
             "MYSQL_QUERY_ATTRIBUTE_STRING" => Ok(match args {
                 [Value::Str(name, _)] => {

@@ -67,6 +67,10 @@ pub struct Follower {
     former: Lsn,
 }
 
+/// What is to be known of the server that wrote a log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogKind(bool);
+
 /// Twice so many transactions at most are applied and not durable.
 const MOST_AHEAD: u32 = 64;
 
@@ -114,6 +118,16 @@ impl Follower {
     /// The format of the events that follow.
     pub fn describe(&mut self, body: &[u8]) -> Result<()> {
         self.applier.describe(body)
+    }
+
+    /// Rows that follow are of the same log as another one's.
+    pub fn is_as(&mut self, log: LogKind) {
+        self.applier.set_virtual(log.0);
+    }
+
+    /// What log it is.
+    pub fn log_kind(&self) -> LogKind {
+        LogKind(self.applier.has_virtual())
     }
 
     /// A transaction with this GTID begins. False: it is executed already, and to be passed over.
@@ -231,6 +245,11 @@ impl Follower {
         self.former = Lsn::ZERO;
         let lsn = std::mem::take(&mut self.unsynced);
         self.wait_for_log(lsn)
+    }
+
+    /// The last commit that has not waited for the log.
+    pub fn unsynced(&self) -> Lsn {
+        self.unsynced
     }
 
     fn wait_for_log(&mut self, lsn: Lsn) -> Result<()> {

@@ -9,10 +9,9 @@ use gannet_binlog::packed::Packed;
 use gannet_binlog::{Checksum, Event, Header, show};
 use gannet_core::accounts::Privilege;
 use gannet_core::binlog::Binlog;
-use gannet_exec::error::from_engine;
 use gannet_parser::ast;
 use gannet_runtime::{File, OpenOptions};
-use gannet_types::{Result, SqlError, Value, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, Value, Warnings, sql_err};
 use std::io;
 use std::sync::Arc;
 
@@ -57,7 +56,8 @@ impl Session {
     /// SHOW BINARY LOGS.
     pub(super) fn show_binary_logs(&mut self) -> Result<RowsSink> {
         let log = require_binlog(self)?;
-        log.catch_up_if_possible(&self.server.engine);
+        log.catch_up(&self.server.engine);
+        tell_stuck(&mut self.running.diagnostics.warnings, &log);
         let (files, _) = log.state();
         let row = |f: &gannet_core::binlog::LogFile| {
             vec![Value::text(&log.names().name(f.number)), Value::UInt(f.size), Value::text("No")]
@@ -77,6 +77,7 @@ impl Session {
         ];
         let Some(log) = self.server.binlog() else { return Ok(table(columns, vec![])) };
         log.catch_up(&self.server.engine);
+        tell_stuck(&mut self.running.diagnostics.warnings, log);
         let (files, executed) = log.state();
         let row = |f: &gannet_core::binlog::LogFile| {
             let name = Value::text(&log.names().name(f.number));
@@ -212,6 +213,13 @@ fn shown_events(mut scan: Scan<'_>, name: &str, from: u64, (skip, take): (usize,
     Ok(table(columns, shown.rows))
 }
 
+/// Warning 1598 while the files cannot be written, which lack what was committed since.
+fn tell_stuck(warnings: &mut Warnings, log: &Binlog) {
+    if let Some(why) = log.is_stuck() {
+        warnings.warn(ErrorCode::BinlogLoggingImpossible, &[&format_args!("{why}; this is what is in the files")]);
+    }
+}
+
 /// The binary log; error 1381 where there is none.
 fn require_binlog(session: &Session) -> Result<Arc<Binlog>> {
     session.server.binlog().cloned().ok_or_else(|| sql_err!(NoBinaryLogging))
@@ -220,7 +228,7 @@ fn require_binlog(session: &Session) -> Result<Arc<Binlog>> {
 /// FLUSH BINARY LOGS; nothing where there are none.
 pub(crate) fn flush_binary_logs(session: &mut Session) -> Result<()> {
     match session.server.binlog() {
-        Some(log) => log.flush(&session.server.engine).map_err(from_engine),
+        Some(log) => log.flush(&session.server.engine),
         None => Ok(()),
     }
 }
@@ -237,7 +245,7 @@ pub(crate) fn reset_binary_logs(session: &mut Session, first: Option<u64>) -> Re
         return Err(sql_err!(LockOrActiveTransaction));
     }
     match session.server.binlog() {
-        Some(log) => log.reset(&session.server.engine, first).map_err(from_engine),
+        Some(log) => log.reset(&session.server.engine, first),
         None => Err(sql_err!(FlushSourceBinlogClosed)),
     }
 }

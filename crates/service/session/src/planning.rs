@@ -71,6 +71,7 @@ impl Session {
             passes: self.settings.passes,
             limited_views: self.state.vars[Live::UpdatableViewsWithLimit].as_str() == "YES",
             generated: self.settings.found_by_null(&self.state),
+            logged_rows: !self.settings.exec.triggers,
             ..PlanOptions::new(None)
         }
     }

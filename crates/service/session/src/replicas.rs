@@ -2,10 +2,12 @@
 
 use super::Session;
 use super::reply::Done;
+use gannet_core::Core;
 use gannet_core::accounts::Plugin;
 use gannet_core::replication::{Login, Replicas, Threads};
 use gannet_parser::ast::{Ident, Replication};
-use gannet_types::{Result, SqlError, sql_err};
+use gannet_runtime::now_ns;
+use gannet_types::{Result, SqlError, Value, sql_err};
 use std::sync::Arc;
 
 /// Error 1235 in a process without it.
@@ -77,6 +79,21 @@ fn login(credentials: &[(Ident, Box<str>)]) -> Result<Login> {
 /// FLUSH RELAY LOGS.
 pub(crate) fn flush_relay_logs(session: &Session, channel: Option<&str>) -> Result<()> {
     replica(session)?.flush_relay_logs(channel)
+}
+
+/// SOURCE_POS_WAIT: file, position, seconds (0: for ever) and the channel. NULL where nothing can be waited for.
+pub(crate) fn wait_for_place(server: &Core, args: &[Value]) -> Result<Value> {
+    let text = |value: &Value| {
+        let mut text = Vec::new();
+        value.write_text(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    };
+    let [file, Value::Int(at), Value::Double(seconds), channel @ ..] = args else { return Ok(Value::Null) };
+    let Some(replicas) = server.replicas() else { return Ok(Value::Null) };
+    let deadline = (*seconds > 0.0).then(|| now_ns().saturating_add((seconds.min(1e9) * 1e9) as u64));
+    let channel = channel.first().map(text);
+    let waited = replicas.wait_for_place(channel.as_deref(), (&text(file), *at as u64), deadline)?;
+    Ok(waited.map_or(Value::Null, Value::Int))
 }
 
 /// RESET REPLICA.

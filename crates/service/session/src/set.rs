@@ -10,7 +10,6 @@ use super::{Session, profile, set_names, transaction};
 use gannet_core::accounts::Privilege;
 use gannet_core::vars::{self, Effect, Live, Persist, Scope, VarDef, VarId, VarValue};
 use gannet_exec::Session as _;
-use gannet_exec::error::from_engine;
 use gannet_parser::ast::{Expr, LiteralValue, SetItem, SetValue, UnaryOp, VarScope};
 use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
@@ -134,7 +133,7 @@ fn purge_gtids(session: &mut Session, value: &Value) -> Result<()> {
     let parsed = GtidSet::parse(set.as_bytes()).filter(|set| set.iter().all(|(source, _)| source.tag.is_empty()));
     let mut added =
         parsed.ok_or_else(|| SqlError::unsupported(format_args!("gtid_purged = {text}, which has a tag")))?;
-    let executed = log.executed(&session.server.engine);
+    let executed = log.all_executed(&session.server.engine)?;
     if !more {
         let purged = log.purged();
         if !purged.is_subset(&added) {
@@ -147,7 +146,7 @@ fn purge_gtids(session: &mut Session, value: &Value) -> Result<()> {
         let why = "the added gtid set must not overlap with @@GLOBAL.GTID_EXECUTED";
         return Err(sql_err!(CantSetGtidPurgedDueSetsConstraints, why));
     }
-    if added.is_empty() { Ok(()) } else { log.add_purged(&session.server.engine, &added).map_err(from_engine) }
+    if added.is_empty() { Ok(()) } else { log.add_purged(&session.server.engine, &added) }
 }
 
 /// A set of GTIDs: `uuid[:tag]:n[-n]...`, more of them behind commas.

@@ -9,7 +9,9 @@ use gannet_base::sync::{
     atomic::{AtomicU64, Ordering},
 };
 use gannet_types::gtid::{GtidSet, Uuid};
-use gannet_types::{CollationId, Result, SqlType, TypeId, Value, charset::Charset, sql_err};
+use gannet_types::{
+    CollationId, ErrorCode, Level, Result, SqlError, SqlType, TypeId, Value, charset::Charset, sql_err,
+};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// 100-nanosecond intervals between 1582-10-15 and 1970-01-01.
@@ -140,6 +142,51 @@ fn wait_for_gtids(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> R
         return Err(sql_err!(WrongArguments, WAIT_FOR_GTIDS));
     }
     cx.session.server_function(WAIT_FOR_GTIDS, &[args[0].clone(), Value::Double(seconds)])
+}
+
+const SOURCE_POS_WAIT: &str = "SOURCE_POS_WAIT";
+const MASTER_POS_WAIT: &str = "MASTER_POS_WAIT";
+
+fn place_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(SqlType { length: 21, nullable: true, ..SqlType::BIGINT })
+}
+
+fn source_pos_wait(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    wait_for_place(cx, call, args, SOURCE_POS_WAIT)
+}
+
+fn master_pos_wait(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    let text = "'MASTER_POS_WAIT' is deprecated and will be removed in a future release. Please use SOURCE_POS_WAIT \
+                instead";
+    cx.warnings.push(SqlError::with_message(ErrorCode::WarnDeprecatedSyntax, text).to_warning(Level::Warning));
+    wait_for_place(cx, call, args, MASTER_POS_WAIT)
+}
+
+/// Seconds of 0 are for ever. Error 1210 for fewer, or the warning without a strict mode.
+fn wait_for_place(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], name: &str) -> Result<Value> {
+    let number = |i: usize, cx: &mut EvalContext<'_>| {
+        let number = gannet_types::convert::to_integer(args[i].as_ref(), &mut cx.conversion())?;
+        Ok::<_, SqlError>(number.map_or_else(|u| i64::try_from(u).unwrap_or(i64::MAX), |n| n))
+    };
+    let file = own_text(call, args, 0);
+    let at = number(1, cx)?;
+    let seconds = args.get(2).map_or(Ok(0.0), |seconds| rules::double_arg(cx, seconds))?;
+    if seconds < 0.0 {
+        let wrong = sql_err!(WrongArguments, format_args!("{name}."));
+        if cx.sql_mode.is_strict() {
+            return Err(wrong);
+        }
+        cx.warnings.push(wrong.to_warning(Level::Warning));
+        return Ok(Value::Null);
+    }
+    if file.is_empty() || at < 0 {
+        return Ok(Value::Null);
+    }
+    let mut given = vec![Value::text(&String::from_utf8_lossy(&file)), Value::Int(at), Value::Double(seconds)];
+    if args.len() > 3 {
+        given.push(Value::text(&String::from_utf8_lossy(&own_text(call, args, 3))));
+    }
+    cx.session.server_function(SOURCE_POS_WAIT, &given)
 }
 
 const WAIT_FOR_GTIDS: &str = "WAIT_FOR_EXECUTED_GTID_SET";
@@ -352,6 +399,17 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         gtid_subtract,
         "GTIDs of the first set that are not in the second.",
     ),
+    FunctionDef::new(
+        SOURCE_POS_WAIT,
+        2,
+        4,
+        place_rule,
+        source_pos_wait,
+        "Waits until a replica has applied all up to a file and position of its source's log.",
+    )
+    .is(Stability::Effect),
+    FunctionDef::new(MASTER_POS_WAIT, 2, 4, place_rule, master_pos_wait, "The same as SOURCE_POS_WAIT.")
+        .is(Stability::Effect),
     FunctionDef::new(
         WAIT_FOR_GTIDS,
         1,

@@ -39,6 +39,8 @@ pub struct PlanOptions<'a> {
     pub source: Option<(&'a [u8], &'a [gannet_parser::digest::LiteralToken])>,
     /// `sql_auto_is_null`: LAST_INSERT_ID(), for `IS NULL` of an AUTO_INCREMENT column; 0 = the variable is off.
     pub generated: u64,
+    /// Rows of a log are written: values may be given for generated columns, which are not computed then.
+    pub logged_rows: bool,
     /// The variables of the stored program whose statement is planned.
     pub locals: Option<&'a dyn Locals>,
     /// Looks at the trees to estimate a range; without one, statistics alone decide.
@@ -183,6 +185,7 @@ impl<'a> PlanOptions<'a> {
             time_zone: &TimeZone::UTC,
             source: None,
             generated: 0,
+            logged_rows: false,
             locals: None,
             estimator: None,
             on_table: None,

@@ -377,7 +377,7 @@ pub struct Uses {
 }
 
 /// Bound expressions; column slots are the table's ordinals. Immutable, kept with the table's version.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableExprs {
     /// By column: a default that is an expression.
     pub defaults: Box<[Option<Expr>]>,

@@ -5,12 +5,13 @@ use crate::expr::ExprKind;
 use crate::logical::{Arena, Body, ColId, Label, Query};
 use crate::optimize::{Builder, point_select};
 use crate::options::{Passes, PlanOptions};
-use crate::plan::{Accesses, Dive, Intent, LoadField, Param, Plan, PlanKind, PlanTable, ResultColumn};
+use crate::plan::{Accesses, Dive, Intent, LoadField, Param, Plan, PlanKind, PlanTable, ResultColumn, TableExprs};
 use crate::rewrite;
 use gannet_parser::ast::{Query as AstQuery, SelectInto, Statement};
 use gannet_schema::{CatalogSnapshot, IndexKind, Table};
 use gannet_types::sqltype::flags;
 use gannet_types::{Result, SqlError, sql_err};
+use std::sync::Arc;
 
 /// Plans a query or DML statement. Others are refused with 1235: they are not planned.
 pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<Plan> {
@@ -133,6 +134,23 @@ fn prepare_tables(arena: &Arena) -> Result<()> {
     asked.into_iter().try_for_each(|t| crate::table_exprs::table_exprs(&t.table).map(drop))
 }
 
+/// Generated columns whose values a statement gives are not computed.
+fn leave_given(kind: &PlanKind, tables: &mut [PlanTable]) {
+    let (slot, given): (u32, Vec<u32>) = match kind {
+        PlanKind::Insert(insert) => (insert.table, insert.columns.to_vec()),
+        PlanKind::Update(update) => match &update.targets[..] {
+            [target] => (target.table, target.assignments.iter().map(|a| a.column).collect()),
+            _ => return,
+        },
+        _ => return,
+    };
+    let Some(exprs) = &mut tables[slot as usize].exprs else { return };
+    if exprs.generated.iter().any(|(column, _)| given.contains(column)) {
+        let left = exprs.generated.iter().filter(|(column, _)| !given.contains(column)).cloned();
+        *exprs = Arc::new(TableExprs { generated: left.collect(), ..(**exprs).clone() });
+    }
+}
+
 /// MAX_EXECUTION_TIME(n) among the hints of the first SELECT.
 fn hinted_time(body: &gannet_parser::ast::QueryBody) -> Option<u32> {
     use gannet_parser::ast::QueryBody;
@@ -212,6 +230,9 @@ pub(crate) fn finish(
         Ok(PlanTable { columns_used: columns.into(), exprs, ..t.clone() })
     });
     let mut tables = tables.collect::<Result<Vec<PlanTable>>>()?;
+    if options.logged_rows {
+        leave_given(&kind, &mut tables);
+    }
     let updates_duplicates = matches!(&kind, PlanKind::Insert(i) if !i.on_duplicate.is_empty());
     crate::foreign::link(&mut tables, updates_duplicates, snapshot)?;
     let tables: Box<[PlanTable]> = tables.into();

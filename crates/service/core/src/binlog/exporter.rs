@@ -262,7 +262,7 @@ impl Exporter {
 
     /// The log cannot be written: it is told now and then.
     fn tell(&mut self, e: &io::Error) {
-        self.log.set_stuck(true);
+        self.log.set_stuck(Some(format!("{} cannot be written: {e}", self.names.basename().display())));
         let now = gannet_runtime::now_ns();
         if now >= self.tell_from_ns {
             self.tell_from_ns = now + TELL_NS;
@@ -305,7 +305,7 @@ impl Exporter {
                 self.checkpoint()?;
             }
             if std::mem::take(&mut self.tell_from_ns) != 0 {
-                self.log.set_stuck(false);
+                self.log.set_stuck(None);
                 self.errors
                     .note(format_args!("the binary log {} can be written again", self.names.basename().display()));
             }

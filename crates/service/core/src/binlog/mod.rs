@@ -35,8 +35,10 @@ use gannet_binlog::format::put_gtids;
 use gannet_binlog::group::ROTATE;
 use gannet_binlog::writeset::{Keys, Known, UNKNOWN};
 use gannet_engine::{Engine, EngineError, Txn, TxnOptions, commit_gate};
+use gannet_exec::error::from_engine;
 use gannet_runtime::{Interrupt, JoinHandle, Monitor, Unpark, Wait, Waker, fs, park, waker};
 use gannet_types::gtid::{GtidSet, Uuid};
+use gannet_types::{ErrorCode, SqlError, sql_err};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
@@ -144,8 +146,9 @@ struct Shared {
     dumps: Vec<Reader>,
     /// The exporter has ended.
     ended: bool,
-    /// It cannot write the files, and tries again.
-    stuck: bool,
+    /// Why it cannot write the files, which it tries again, and how often that was.
+    stuck: Option<String>,
+    failures: u64,
 }
 
 /// What all share of the binary log.
@@ -290,11 +293,30 @@ impl Binlog {
         Ok((txn, lsn))
     }
 
-    /// FLUSH BINARY LOGS.
-    pub fn flush(&self, engine: &Engine) -> Result<(), EngineError> {
-        let lsn = self.request_file(engine, ROTATE_FLUSH)?;
-        self.wait_for(lsn);
-        Ok(())
+    /// FLUSH BINARY LOGS. Errors 1317, 1598.
+    pub fn flush(&self, engine: &Engine) -> gannet_types::Result<()> {
+        let lsn = self.request_file(engine, ROTATE_FLUSH).map_err(from_engine)?;
+        self.wait_done(lsn)
+    }
+
+    /// Waits until what a statement has asked for is done. Error 1598 where the files cannot be written: it is done when
+    /// they can. Error 1317.
+    fn wait_done(&self, lsn: Lsn) -> gannet_types::Result<()> {
+        // What has failed before may be mended by now.
+        let before = self.shared.lock().failures;
+        if self.wait_until(lsn, |shared| shared.ended || shared.failures > before) {
+            return Ok(());
+        }
+        let shared = self.shared.lock();
+        Err(match &shared.stuck {
+            _ if gannet_runtime::interrupted() => sql_err!(QueryInterrupted),
+            Some(why) if shared.failures > before => sql_err!(
+                BinlogLoggingImpossible,
+                format_args!("{why}; it is tried again, and what was asked for is done then")
+            ),
+            _ if shared.ended => SqlError::internal("the binary log has ended"),
+            _ => sql_err!(QueryInterrupted),
+        })
     }
 
     /// Waits until the commits up to `lsn` are in the files; false when the task is interrupted or the exporter has
@@ -386,28 +408,37 @@ impl Binlog {
         Some((shared.files[at].size, at + 1 < shared.files.len()))
     }
 
-    /// `gtid_executed`: all that was durable when this was called.
+    /// `gtid_executed`, as it is shown: all that was durable when this was called, but while the files cannot be written
+    /// what they have.
     pub fn executed(&self, engine: &Engine) -> GtidSet {
         self.catch_up(engine);
         self.shared.lock().executed.clone()
     }
 
-    /// Waits until all that is durable now is in the files.
+    /// The same for one who relies on it. Errors 1317, 1598.
+    pub fn all_executed(&self, engine: &Engine) -> gannet_types::Result<GtidSet> {
+        self.wait_done(engine.horizon())?;
+        Ok(self.shared.lock().executed.clone())
+    }
+
+    /// Waits until all that is durable now is in the files; while these cannot be written nobody waits: whoever looks
+    /// for what to purge makes room.
     pub fn catch_up(&self, engine: &Engine) {
-        self.wait_for(engine.horizon());
+        self.wait_until(engine.horizon(), |shared| shared.ended || shared.stuck.is_some());
     }
 
-    /// The same, but while the files cannot be written nobody waits: whoever looks for what to purge makes room.
-    pub fn catch_up_if_possible(&self, engine: &Engine) {
-        self.wait_until(engine.horizon(), |shared| shared.ended || shared.stuck);
+    /// Why the files cannot be written.
+    pub fn is_stuck(&self) -> Option<String> {
+        self.shared.lock().stuck.clone()
     }
 
-    /// Whether the files cannot be written.
-    fn set_stuck(&self, stuck: bool) {
+    /// The files cannot be written, or can again.
+    fn set_stuck(&self, why: Option<String>) {
         let waiting = {
             let mut shared = self.shared.lock();
-            shared.stuck = stuck;
-            if stuck { std::mem::take(&mut shared.waiting) } else { Vec::new() }
+            shared.failures += u64::from(why.is_some());
+            shared.stuck = why;
+            if shared.stuck.is_some() { std::mem::take(&mut shared.waiting) } else { Vec::new() }
         };
         waiting.iter().for_each(Waker::wake);
     }
@@ -421,13 +452,12 @@ impl Binlog {
     }
 
     /// These transactions count as executed, and as purged: they came with a copy of another server's data. They are
-    /// those before the file that begins then.
-    pub fn add_purged(&self, engine: &Engine, set: &GtidSet) -> Result<(), EngineError> {
+    /// those before the file that begins then. Errors 1317, 1598.
+    pub fn add_purged(&self, engine: &Engine, set: &GtidSet) -> gannet_types::Result<()> {
         let mut body = Vec::new();
         put_gtids(set, &mut body);
-        let lsn = self.request_with(engine, ADD_PURGED, &body)?;
-        self.wait_for(lsn);
-        Ok(())
+        let lsn = self.request_with(engine, ADD_PURGED, &body).map_err(from_engine)?;
+        self.wait_done(lsn)
     }
 
     /// The place and the transactions of a snapshot of the tables at `lsn`; `None` when it is too long ago.
@@ -495,10 +525,16 @@ impl Binlog {
     }
 
     /// RESET BINARY LOGS AND GTIDS: all files go, no transaction was executed, and the next file has this number.
-    pub fn reset(&self, engine: &Engine, first: u64) -> Result<(), EngineError> {
-        let lsn = self.request(engine, RESET, first)?;
-        self.wait_for(lsn);
-        Ok(())
+    /// Errors 1317, 1598.
+    pub fn reset(&self, engine: &Engine, first: u64) -> gannet_types::Result<()> {
+        let lsn = self.request(engine, RESET, first).map_err(from_engine)?;
+        match self.wait_done(lsn) {
+            // What is to go anyway makes room.
+            Err(e) if e.code() == ErrorCode::BinlogLoggingImpossible && self.purge(u64::MAX).is_ok() => {
+                self.wait_done(lsn)
+            }
+            outcome => outcome,
+        }
     }
 
     /// No other task changes the list of files while the result lives.

@@ -4,6 +4,7 @@
 use super::{Binlog, RELEASE, RESERVE};
 use gannet_base::Lsn;
 use gannet_engine::Engine;
+use gannet_exec::error::from_engine;
 use gannet_runtime::{Unpark, Wait, park};
 use gannet_types::gtid::{GtidSet, Uuid};
 use gannet_types::{Result, SqlError, sql_err};
@@ -23,7 +24,7 @@ impl Binlog {
     /// Takes a GTID for a connection; waits while another one has it. False when it is executed: its transaction is
     /// to be passed over.
     pub fn own(&self, engine: &Engine, gtid: OwnGtid, connection: u64) -> Result<bool> {
-        self.catch_up(engine);
+        self.wait_done(engine.horizon())?;
         if !self.take(gtid, connection)? {
             return Ok(false);
         }
@@ -31,12 +32,11 @@ impl Binlog {
             return Ok(true);
         }
         // Transactions before this one in the log may have got the number; those behind it get another.
-        let reserved = self.request(engine, RESERVE, gtid.1).map(|lsn| self.wait_for(lsn));
-        let failed = match reserved {
-            Ok(true) if !self.shared.lock().executed.contains(&gtid.0.into(), gtid.1) => return Ok(true),
-            Ok(true) => None,
-            Ok(false) => Some(sql_err!(QueryInterrupted)),
-            Err(e) => Some(gannet_exec::error::from_engine(e)),
+        let reserved = self.request(engine, RESERVE, gtid.1).map_err(from_engine);
+        let failed = match reserved.and_then(|lsn| self.wait_done(lsn)) {
+            Ok(()) if !self.shared.lock().executed.contains(&gtid.0.into(), gtid.1) => return Ok(true),
+            Ok(()) => None,
+            Err(e) => Some(e),
         };
         self.disown(engine, gtid, false);
         failed.map_or(Ok(false), Err)

@@ -95,8 +95,10 @@ fn none_of(r: &Running, mut c: Connection, mut statements: Vec<String>) {
 /// Calls of a function with a long value in each place, and something short in the others.
 fn calls(def: &gannet_functions::FunctionDef) -> Vec<String> {
     // Waiting is what these are for, and they are tested elsewhere; the others are operators.
-    let waits =
-        matches!(def.name, "SLEEP" | "BENCHMARK" | "GET_LOCK" | "MASTER_POS_WAIT" | "WAIT_FOR_EXECUTED_GTID_SET");
+    let waits = matches!(
+        def.name,
+        "SLEEP" | "BENCHMARK" | "GET_LOCK" | "SOURCE_POS_WAIT" | "MASTER_POS_WAIT" | "WAIT_FOR_EXECUTED_GTID_SET"
+    );
     if waits || !def.name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_') {
         return Vec::new();
     }

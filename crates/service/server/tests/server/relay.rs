@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Waits until a column of SHOW REPLICA STATUS has this value.
-fn wait(q: &mut Connection, name: &str, want: &str) {
+pub(crate) fn wait(q: &mut Connection, name: &str, want: &str) {
     let until = Instant::now() + Duration::from_secs(30);
     while status(q, name) != want {
         let error = status(q, "Last_SQL_Error") + &status(q, "Last_IO_Error");
@@ -19,17 +19,17 @@ fn wait(q: &mut Connection, name: &str, want: &str) {
 }
 
 /// Waits until it has received all that the source has.
-fn received(c: &mut Connection, q: &mut Connection) {
+pub(crate) fn received(c: &mut Connection, q: &mut Connection) {
     let end = common::rows(c, "SHOW BINARY LOG STATUS").remove(0);
     wait(q, "Source_Log_File", &end[0]);
     wait(q, "Read_Source_Log_Pos", &end[1]);
 }
 
-fn running(q: &mut Connection) -> String {
+pub(crate) fn running(q: &mut Connection) -> String {
     status(q, "Replica_IO_Running") + " " + &status(q, "Replica_SQL_Running")
 }
 
-fn warned(q: &mut Connection, sql: &str) -> Vec<String> {
+pub(crate) fn warned(q: &mut Connection, sql: &str) -> Vec<String> {
     run(q, sql);
     common::rows(q, "SHOW WARNINGS").into_iter().map(|row| row[1].clone()).collect()
 }
@@ -218,11 +218,19 @@ fn a_flush_begins_another_file() {
         received(&mut c, &mut q);
         let before = files(&mut q).len();
         run(&mut q, "FLUSH RELAY LOGS FOR CHANNEL ''");
+        assert_eq!(files(&mut q).len(), before + 1);
         run(&mut c, &format!("INSERT INTO d.t VALUES ({n})"));
         run(&mut c, "INSERT INTO d.t VALUES (0)");
         received(&mut c, &mut q);
         assert_eq!(files(&mut q).len(), before + 1);
     }
+    // What receives need not run.
+    run(&mut q, "STOP REPLICA IO_THREAD");
+    let before = files(&mut q).len();
+    run(&mut q, "FLUSH RELAY LOGS");
+    assert_eq!(files(&mut q).len(), before + 1);
+    run(&mut q, "START REPLICA IO_THREAD");
+    run(&mut c, "INSERT INTO d.t VALUES (9)");
     same(&mut c, &mut q, "SELECT a, COUNT(*) FROM d.t GROUP BY a ORDER BY a");
 }
 

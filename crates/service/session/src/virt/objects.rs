@@ -217,9 +217,9 @@ fn log_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let engine = server.engine.status();
     let local = match server.binlog() {
         Some(log) => {
-            let end = log.end();
             // Of several servers, each stands on a line.
-            let executed = log.executed(&server.engine).to_string().replace('\n', "\\n");
+            let executed = log.all_executed(&server.engine)?.to_string().replace('\n', "\\n");
+            let end = log.end();
             format!(
                 r#"{{"gtid_executed": "{executed}", "binary_log_file": "{}", "binary_log_position": {}}}"#,
                 log.names().name(end.number),

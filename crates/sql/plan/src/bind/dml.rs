@@ -315,7 +315,7 @@ impl Binder<'_> {
         if matches!(e, ast::Expr::Default) {
             return Ok(None);
         }
-        if target.generated.is_some() {
+        if target.generated.is_some() && !self.options.logged_rows {
             return Err(error(ErrorCode::NonDefaultValueForGeneratedColumn, &[&target.name, &table.name]));
         }
         if matches!(e, ast::Expr::Param(_)) {

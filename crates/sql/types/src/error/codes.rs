@@ -304,6 +304,7 @@ errors! {
     1370 "42000" ProcaccessDenied "{} command denied to user '{}'@'{}' for routine '{}'";
     1372 "HY000" PasswdLength "Password hash should be a {}-digit hexadecimal number";
     1373 "HY000" UnknownTargetBinlog "Target log not found in binlog index";
+    1380 "HY000" RelayLogInit "Failed initializing relay log position: {}";
     1381 "HY000" NoBinaryLogging "You are not using binary logging";
     1382 "HY000" ReservedSyntax "The '{}' syntax is reserved for purposes internal to the MySQL server";
     1390 "HY000" PsManyParam "Prepared statement contains too many placeholders";
