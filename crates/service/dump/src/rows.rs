@@ -112,15 +112,44 @@ fn approximate(document: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// Bytes that [`plain`] looks at together: the compiler makes a few instructions of it.
+const WINDOW: usize = 32;
+
+/// No byte of these is a special character, nor below the space: most texts are so.
+#[inline]
+fn plain<const N: usize>(window: &[u8; N]) -> bool {
+    window.iter().fold(true, |all, b| all & (*b >= b' ') & (*b != b'\\'))
+}
+
+/// As [`plain`], of a text of any length. The last window covers bytes that were looked at already.
+#[inline]
+fn is_plain(text: &[u8]) -> bool {
+    const SMALL: usize = 8;
+    match (text.last_chunk::<WINDOW>(), text.last_chunk::<SMALL>()) {
+        (Some(last), _) => text.as_chunks::<WINDOW>().0.iter().all(plain) && plain(last),
+        (None, Some(last)) => text.as_chunks::<SMALL>().0.iter().all(plain) && plain(last),
+        (None, None) => text.iter().all(|b| ESCAPES[usize::from(*b)] == 0),
+    }
+}
+
 /// Appends a text with its special characters behind backslashes.
 pub(crate) fn escape(text: &[u8], out: &mut Vec<u8>) {
-    let mut rest = text;
-    while let Some(at) = rest.iter().position(|&b| ESCAPES[usize::from(b)] != 0) {
-        out.extend_from_slice(&rest[..at]);
-        out.extend_from_slice(&[b'\\', ESCAPES[usize::from(rest[at])]]);
-        rest = &rest[at + 1..];
+    if is_plain(text) {
+        return out.extend_from_slice(text);
     }
-    out.extend_from_slice(rest);
+    for part in text.chunks(WINDOW) {
+        if part.first_chunk::<WINDOW>().is_some_and(plain) {
+            out.extend_from_slice(part);
+            continue;
+        }
+        let mut rest = part;
+        while let Some(at) = rest.iter().position(|&b| ESCAPES[usize::from(b)] != 0) {
+            out.extend_from_slice(&rest[..at]);
+            out.extend_from_slice(&[b'\\', ESCAPES[usize::from(rest[at])]]);
+            rest = &rest[at + 1..];
+        }
+        out.extend_from_slice(rest);
+    }
 }
 
 /// Appends what an escaped text stands for.
@@ -181,6 +210,28 @@ mod tests {
             assert_eq!(from_base64(bad.as_bytes()), None, "{bad}");
         }
         assert_eq!(from_base64(b"YWJj\nZA==").as_deref(), Some(&b"abcd"[..]));
+    }
+
+    #[test]
+    fn special_characters_are_found_wherever_they_are() {
+        let one_by_one = |text: &[u8]| {
+            let escaped = |b: &u8| match ESCAPES[usize::from(*b)] {
+                0 => vec![*b],
+                letter => vec![b'\\', letter],
+            };
+            text.iter().flat_map(escaped).collect::<Vec<u8>>()
+        };
+        for len in 0..100 {
+            for special in 0..=255 {
+                for at in 0..len {
+                    let mut text = vec![b'x'; len];
+                    text[at] = special;
+                    let mut out = b"before".to_vec();
+                    escape(&text, &mut out);
+                    assert_eq!(out[6..], one_by_one(&text), "{special} at {at} of {len}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -11,6 +11,9 @@ use std::ops::Range;
 /// The first byte of the packet by which a server asks for a file.
 const ASKS_FOR_FILE: u8 = 0xFB;
 
+/// Room for reads of the stream while rows come: a server may send them faster than they are taken.
+const STREAMED: usize = 128 << 10;
+
 /// The rows of a text result, read one by one. A connection whose rows are not read to their end can only be closed.
 #[derive(Debug)]
 pub struct Rows<'c> {
@@ -57,6 +60,9 @@ impl Connection {
             return Err(Error::Protocol("the server asks for a file"));
         }
         let columns = self.described_columns(&head)?;
+        if self.input.len() < STREAMED {
+            self.input.resize(STREAMED, 0);
+        }
         Ok(Rows { connection: self, columns, long: Vec::new(), done: None })
     }
 
