@@ -3,7 +3,7 @@
 
 use crate::exchange::{Exchange, HeaderCache, Upload};
 use gannet_base::Attached;
-use gannet_exec::{RowSource, Rows};
+use gannet_exec::{RowSource, Rows, Stored};
 use gannet_plan::plan::ResultColumn;
 use gannet_runtime::{Conn, now_ns};
 use gannet_session::Charsets;
@@ -17,7 +17,7 @@ use gannet_wire::flags::{cap, status};
 use gannet_wire::frame::{MAX_PAYLOAD, Writer};
 use gannet_wire::reply::{self, Column};
 use gannet_wire::row::BinaryRow;
-use gannet_wire::value::{Format, binary_value, long_text, text_value};
+use gannet_wire::value::{Format, TextRow, binary_value, long_text, text_value};
 use std::borrow::Cow;
 
 /// The output buffer is sent when it holds more.
@@ -290,6 +290,25 @@ impl<'a> Wire<'a> {
         self.flush_if_full()
     }
 
+    /// Writes the columns of a row from where it is stored; in case of an error, a part of them.
+    #[inline]
+    fn put_stored(&mut self, row: Stored<'_>) -> Result<()> {
+        let results = self.manner.charsets.results;
+        let out = self.exchange.conn.out();
+        if self.binary {
+            let head = BinaryRow::begin(out, self.formats.len());
+            for (i, (column, f)) in row.columns.iter().zip(&self.formats).enumerate() {
+                let value = row.row.get(*column as usize)?.localize(row.zone);
+                binary_value(out, head, i, value, *f, results);
+            }
+            return Ok(());
+        }
+        for (column, f) in row.columns.iter().zip(&self.formats) {
+            row.row.tell(*column as usize, &mut TextRow { out, format: *f, results, zone: row.zone })?;
+        }
+        Ok(())
+    }
+
     /// A row with long values: these are not copied.
     #[cold]
     fn long_row<'v>(&mut self, value: &dyn Fn(usize) -> ValueRef<'v>) -> Result<()> {
@@ -356,6 +375,19 @@ impl Reply for Wire<'_> {
             self.put_row(long, |c| rows.value(i, c))?;
         }
         Ok(())
+    }
+
+    fn stored(&mut self, row: Stored<'_>) -> Result<()> {
+        if self.long && row.row.most_bytes() > LONG {
+            return row.with_values(|rows| self.rows(rows, 1));
+        }
+        let mark = self.writer().begin();
+        if let Err(error) = self.put_stored(row) {
+            self.writer().cancel(mark);
+            return Err(error);
+        }
+        self.writer().end(mark);
+        self.flush_if_full()
     }
 
     fn row(&mut self, row: &[Value]) -> Result<()> {

@@ -7,7 +7,7 @@ use gannet_base::Attached;
 use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
 use gannet_exec::file::Input;
-use gannet_exec::{ResultSink, Rows};
+use gannet_exec::{ResultSink, Rows, Stored};
 use gannet_plan::plan::ResultColumn;
 use gannet_types::charset::Charset;
 use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, Value, sql_err};
@@ -144,6 +144,11 @@ pub trait Reply {
     /// The first `count` rows of a batch.
     fn rows(&mut self, rows: Rows<'_>, count: usize) -> Result<()>;
 
+    /// One row, as it is stored.
+    fn stored(&mut self, row: Stored<'_>) -> Result<()> {
+        row.with_values(|rows| self.rows(rows, 1))
+    }
+
     /// One row, of a table that the server has at hand.
     fn row(&mut self, row: &[Value]) -> Result<()>;
 
@@ -184,6 +189,15 @@ impl ResultSink for ResultSet<'_> {
         self.left -= count;
         self.sent += count;
         self.reply.rows(rows, count as usize)
+    }
+
+    fn stored(&mut self, row: Stored<'_>) -> Result<()> {
+        if self.left == 0 {
+            return Ok(());
+        }
+        self.left -= 1;
+        self.sent += 1;
+        self.reply.stored(row)
     }
 }
 

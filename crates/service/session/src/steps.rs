@@ -14,7 +14,7 @@ use gannet_base::Attached;
 use gannet_core::kinds;
 use gannet_core::vars::Live;
 use gannet_exec::spill::Around;
-use gannet_exec::{ResultSink, Rows};
+use gannet_exec::{ResultSink, Rows, Stored};
 use gannet_parser::ast::{IntoTarget, Statement};
 use gannet_plan::PlanKey;
 use gannet_plan::plan::ResultColumn;
@@ -58,6 +58,10 @@ impl Reply for Between<'_> {
 
     fn rows(&mut self, rows: Rows<'_>, count: usize) -> Result<()> {
         self.to.rows(rows, count)
+    }
+
+    fn stored(&mut self, row: Stored<'_>) -> Result<()> {
+        self.to.stored(row)
     }
 
     fn row(&mut self, row: &[Value]) -> Result<()> {

@@ -7,8 +7,9 @@ use crate::command::{DateTime, Time};
 use crate::row::{BinaryRow, binary_datetime, binary_time, text_bytes, text_int, text_null, text_uint, text_with};
 use gannet_types::charset::Charset;
 use gannet_types::convert::float;
+use gannet_types::row::Taker;
 use gannet_types::sqltype::WireType;
-use gannet_types::{SqlType, TypeId, ValueRef, temporal};
+use gannet_types::{CollationId, SqlType, TimeZone, TypeId, ValueRef, temporal};
 use std::borrow::Cow;
 
 /// How values of one column are written; made once for a result set, from the column's type.
@@ -70,6 +71,43 @@ pub fn text_value(out: &mut Vec<u8>, v: ValueRef<'_>, f: Format, results: Option
             string(out, &name, Charset::Utf8mb4, results.or(Some(m.collation.charset())));
         }
         _ => text_with(out, |b| padded(b, f.fill, |b| v.write_text(b))),
+    }
+}
+
+/// A text row that takes its values one by one, as they are stored.
+pub struct TextRow<'a> {
+    /// The output buffer.
+    pub out: &'a mut Vec<u8>,
+    /// Of the column that is next.
+    pub format: Format,
+    /// Character set to convert strings to; `None` sends them as they are.
+    pub results: Option<Charset>,
+    /// In which a TIMESTAMP is shown.
+    pub zone: &'a TimeZone,
+}
+
+impl Taker for TextRow<'_> {
+    #[inline(always)]
+    fn null(&mut self) {
+        text_null(self.out);
+    }
+
+    #[inline(always)]
+    fn int(&mut self, n: i64) {
+        if self.format.fill == 0 {
+            return text_int(self.out, n);
+        }
+        self.value(ValueRef::Int(n));
+    }
+
+    #[inline(always)]
+    fn text(&mut self, text: &[u8], collation: CollationId) {
+        string(self.out, text, collation.charset(), self.results);
+    }
+
+    #[inline(never)]
+    fn value(&mut self, value: ValueRef<'_>) {
+        text_value(self.out, value.localize(self.zone), self.format, self.results);
     }
 }
 

@@ -8,12 +8,12 @@ use crate::{
     error::from_engine,
     eval,
     ops::read_mode,
-    sink::{ResultSink, RowSource, Rows},
+    sink::{ResultSink, Stored},
 };
 use gannet_engine::{KeyRange, Read, RowBuf, ScanOptions};
 use gannet_plan::{plan::PointSelect, range::encode_point};
 use gannet_telemetry::{Counter, add_all};
-use gannet_types::{Result, ValueRef};
+use gannet_types::Result;
 
 /// Buffers that live from statement to statement.
 #[derive(Default)]
@@ -72,22 +72,8 @@ pub fn point_select<'p>(
         return Ok(0);
     }
     cx.counts.examined += 1;
-    let payload = buffers.row.row();
-    let layout = table.layout();
-    let mut values = [ValueRef::Null; 16];
-    let zone = &cx.shared.settings.time_zone;
-    if point.columns.len() <= values.len() {
-        for (value, column) in values.iter_mut().zip(&point.columns) {
-            *value = layout.get(payload, *column as usize)?;
-        }
-        sink.rows(Rows { source: RowSource::One(&values[..point.columns.len()]), zone })?;
-    } else {
-        let mut values = Vec::with_capacity(point.columns.len());
-        for column in &point.columns {
-            values.push(layout.get(payload, *column as usize)?);
-        }
-        sink.rows(Rows { source: RowSource::One(&values), zone })?;
-    }
+    let row = table.layout().open(buffers.row.row())?;
+    sink.stored(Stored { row, columns: &point.columns, zone: &cx.shared.settings.time_zone })?;
     cx.counts.sent += 1;
     Ok(1)
 }

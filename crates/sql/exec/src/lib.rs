@@ -54,6 +54,6 @@ pub use place::shown_parts;
 pub use profile::Profile;
 pub use run::{Outcome, analyze, only_value, run, value_of};
 pub use settle::{Settled, settle};
-pub use sink::{ResultSink, RowSource, Rows};
+pub use sink::{ResultSink, RowSource, Rows, Stored};
 pub use spill::{SessionSpace, TempSpace};
 pub use waiting::waited;

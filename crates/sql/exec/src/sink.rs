@@ -2,7 +2,9 @@
 
 use crate::batch::{Batch, Column};
 use gannet_plan::plan::ResultColumn;
+use gannet_types::row::StoredRow;
 use gannet_types::{Result, TimeZone, ValueRef};
+use smallvec::SmallVec;
 
 /// Takes the rows of a result set. The server implements it with the protocol's text and binary rows; an error ends
 /// the statement.
@@ -13,6 +15,35 @@ pub trait ResultSink {
     fn begin(&mut self, columns: &[ResultColumn]) -> Result<()>;
     /// Rows. The call may wait for a slow client.
     fn rows(&mut self, rows: Rows<'_>) -> Result<()>;
+    /// A row as it is stored. Who writes its columns somewhere needs no values of them.
+    fn stored(&mut self, row: Stored<'_>) -> Result<()> {
+        row.with_values(|rows| self.rows(rows))
+    }
+}
+
+/// A row as it is stored, and what of it is in the result.
+#[derive(Clone, Copy, Debug)]
+pub struct Stored<'a> {
+    /// The row.
+    pub row: StoredRow<'a>,
+    /// Ordinals of the columns.
+    pub columns: &'a [u32],
+    /// Session time zone.
+    pub zone: &'a TimeZone,
+}
+
+/// Columns of a row whose values are on the stack while it is sent.
+const FEW: usize = 16;
+
+impl Stored<'_> {
+    /// The same row, by its values.
+    pub fn with_values(self, to: impl FnOnce(Rows<'_>) -> Result<()>) -> Result<()> {
+        let mut values = SmallVec::<[ValueRef<'_>; FEW]>::new();
+        for column in self.columns {
+            values.push(self.row.get(*column as usize)?);
+        }
+        to(Rows { source: RowSource::One(&values), zone: self.zone })
+    }
 }
 
 /// Some rows of a result.

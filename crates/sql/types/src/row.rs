@@ -33,6 +33,10 @@ use crate::temporal::{Date, DateTime, Time, Timestamp};
 use crate::value::{Value, ValueRef};
 use std::sync::Arc;
 
+mod told;
+
+pub use told::Taker;
+
 /// A variable column whose values take at most this many bytes is short.
 pub const SHORT_BYTES: u64 = 2048;
 /// Columns of a table.

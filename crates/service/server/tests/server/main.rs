@@ -39,6 +39,7 @@ mod replica_names;
 mod reports;
 mod restore;
 mod rights;
+mod rows_as_stored;
 mod semisync;
 mod statement_events;
 mod statement_logs;

@@ -5,7 +5,7 @@ use crate::{
     context::{Cx, Operator},
     error::from_engine,
     padding,
-    sink::{ResultSink, RowSource, Rows},
+    sink::{ResultSink, Stored},
 };
 use gannet_engine::Isolation;
 use gannet_plan::expr::ExprKind;
@@ -13,11 +13,11 @@ use gannet_plan::physical::{Access, LockStrength, Op, Physical, ROW_ID, TableSca
 use gannet_plan::range::Limit;
 use gannet_schema::Table;
 use gannet_telemetry::{Counter, add};
-use gannet_types::{Result, SqlType, TimeZone, ValueRef};
+use gannet_types::{Result, SqlType, TimeZone};
 use smallvec::SmallVec;
 
-/// Most columns of a row that goes this way.
-const MOST_COLUMNS: usize = 16;
+/// Columns that are kept in place.
+const FEW: usize = 16;
 
 /// Rows between two looks at interruptions.
 const LOOK: u64 = 256;
@@ -27,7 +27,7 @@ pub(crate) struct Direct<'p> {
     scan: &'p TableScan,
     types: &'p [SqlType],
     /// Ordinals of the columns that it sends.
-    columns: SmallVec<[u32; MOST_COLUMNS]>,
+    columns: SmallVec<[u32; FEW]>,
 }
 
 /// Where rows go.
@@ -46,21 +46,13 @@ impl Delivery<'_> {
             self.sink.begin(&cx.shared.plan.columns)?;
         }
         self.sent += 1;
-        let (layout, zone) = (table.layout(), self.zone);
-        if let [column] = self.columns {
-            let value = [layout.get(payload, *column as usize)?];
-            return self.sink.rows(Rows { source: RowSource::One(&value), zone });
-        }
-        let mut values = [ValueRef::Null; MOST_COLUMNS];
-        for (value, column) in values.iter_mut().zip(self.columns) {
-            *value = layout.get(payload, *column as usize)?;
-        }
-        self.sink.rows(Rows { source: RowSource::One(&values[..self.columns.len()]), zone })
+        let row = table.layout().open(payload)?;
+        self.sink.stored(Stored { row, columns: self.columns, zone: self.zone })
     }
 }
 
 /// The scan that a query consists of, with the columns that it sends.
-fn scan_of(root: &Physical) -> Option<(&TableScan, &[SqlType], SmallVec<[u32; MOST_COLUMNS]>)> {
+fn scan_of(root: &Physical) -> Option<(&TableScan, &[SqlType], SmallVec<[u32; FEW]>)> {
     let (input, exprs) = match &root.op {
         Op::Project { input, exprs, .. } => (&**input, Some(exprs)),
         _ => (root, None),
@@ -87,7 +79,7 @@ fn scan_of(root: &Physical) -> Option<(&TableScan, &[SqlType], SmallVec<[u32; MO
             exprs.iter().map(ordinal).collect::<Option<SmallVec<_>>>()?
         }
     };
-    (columns.len() <= MOST_COLUMNS && !columns.contains(&ROW_ID)).then_some((scan, &input.types, columns))
+    (!columns.contains(&ROW_ID)).then_some((scan, &input.types, columns))
 }
 
 impl<'p> Direct<'p> {
