@@ -247,6 +247,22 @@ fn lines(count: u64, odd: u64, x: &mut u64) -> String {
     text
 }
 
+/// The same lines with commas between fields, of which most are in quotes; texts have lines and quotes of their own.
+fn enclosed(text: &str, odd: u64, x: &mut u64) -> String {
+    let mut field = |i: usize, field: &str| match below(x, 6) {
+        0 => field.to_string(),
+        1 if i == 2 => "\"q\nx,\"\"y\"".to_string(),
+        2 if i == 2 => "\"\n\"\"\"".to_string(),
+        3 if below(x, odd) == 0 => {
+            let others = ["\"", "NULL", "\"NULL\"", "\"\\N\"", "1\"2\"", "\"1\"2\"", "\"a\\\"b\"", "\"open\n"];
+            others[below(x, others.len() as u64) as usize].to_string()
+        }
+        _ => format!("\"{field}\""),
+    };
+    let mut line = |line: &str| line.split('\t').enumerate().map(|(i, f)| field(i, f)).collect::<Vec<_>>().join(",");
+    text.split('\n').map(|l| if l.is_empty() { String::new() } else { line(l) }).collect::<Vec<_>>().join("\n")
+}
+
 /// What several tasks make of lines ahead of their turn is what the statement makes of them one by one, which it does
 /// where the table is not empty: rows, warnings, errors, numbers.
 #[test]
@@ -265,12 +281,18 @@ fn lines_ahead_of_their_turn() {
     ];
     let path = files().join("ahead");
     let (mut x, mut refused, mut loaded) = (1, 0, 0);
-    for round in 0..60_u64 {
+    for round in 0..120_u64 {
         let table = &tables[round as usize % tables.len()];
         let mode =
             ["", "STRICT_ALL_TABLES", "STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE", "NO_BACKSLASH_ESCAPES"];
         run(&mut c, &format!("SET sql_mode = '{}'", mode[round as usize / 4 % mode.len()]));
-        let text = lines(60 + below(&mut x, 200), [1_000_000, 2000, 300, 60][below(&mut x, 4) as usize], &mut x);
+        let odd = [1_000_000, 2000, 300, 60][below(&mut x, 4) as usize];
+        let text = lines(60 + below(&mut x, 200), odd, &mut x);
+        let fields = ["ENCLOSED BY '\"'", "OPTIONALLY ENCLOSED BY '\"' ESCAPED BY '\"'"][round as usize / 2 % 2];
+        let (text, fields) = match round % 2 {
+            0 => (text, String::new()),
+            _ => (enclosed(&text, odd, &mut x), format!("FIELDS TERMINATED BY ',' {fields}")),
+        };
         std::fs::write(&path, &text).unwrap();
         let ignore = if round % 5 == 0 { "IGNORE" } else { "" };
         let list = "(id, small, name, day, amount)";
@@ -282,7 +304,7 @@ fn lines_ahead_of_their_turn() {
                 let id = if table.contains("UNSIGNED NOT NULL, small") { "1000000" } else { "-1" };
                 run(&mut c, &format!("INSERT INTO t (id, name, day) VALUES ({id}, 'seed', '2020-01-01')"));
             }
-            let load = format!("LOAD DATA INFILE '{}' {ignore} INTO TABLE t {list}", path.display());
+            let load = format!("LOAD DATA INFILE '{}' {ignore} INTO TABLE t {fields} {list}", path.display());
             c.command(QUERY, load.as_bytes()).unwrap();
             let said = match c.receive() {
                 Ok(answer) => String::from_utf8_lossy(&answer[7..]).into_owned(),

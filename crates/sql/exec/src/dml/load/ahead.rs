@@ -69,7 +69,7 @@ impl Chunks<'_> {
             if self.over && self.failed.is_none() {
                 return true;
             }
-            match plain.last_end(text) {
+            match plain.cutter.last_end(text) {
                 Some(end) => {
                     self.rest.extend_from_slice(&text[end..]);
                     text.truncate(end);

@@ -5,6 +5,7 @@ use super::{Load, text};
 use crate::context::Cx;
 use crate::convert;
 use crate::dml::defaults;
+use crate::file::cutter::{Cut, Cutter};
 use gannet_plan::plan::{Insert, LoadField};
 use gannet_schema::{ColumnDefault, Table};
 use gannet_types::convert::Stored;
@@ -42,23 +43,11 @@ pub(super) struct Plain<'p> {
     /// Of all columns: what they have if no field is theirs.
     values: Vec<Value>,
     collation: CollationId,
-    field_end: u8,
-    line_end: u8,
-    escape: Option<u8>,
+    pub(super) cutter: Cutter,
     /// Bytes of a line's fields.
     limit: usize,
     /// Hidden keys are made when a row's turn comes.
     has_key: bool,
-    /// Bytes that mean something.
-    special: [bool; 256],
-}
-
-/// A field of a line: where it lies in the text, or, without its escapes, in the scratch.
-#[derive(Clone, Copy)]
-enum Cut {
-    Null,
-    Text(usize, usize),
-    Escaped(usize, usize),
 }
 
 /// Whether the line at hand is a plain one.
@@ -72,21 +61,16 @@ impl<'p> Plain<'p> {
         limit: usize,
         cx: &mut Cx<'_, 'p>,
     ) -> Option<Plain<'p>> {
-        let format = load.format;
-        let (&[field_end], &[line_end]) = (&format.field_term[..], &format.line_term[..]) else { return None };
-        let apart = field_end != line_end && format.escape.is_none_or(|e| e != field_end && e != line_end);
+        let cutter = Cutter::new(load.format, load.fields.len())?;
         let exprs = cx.shared.plan.tables[insert.table as usize].exprs.as_deref();
         let own = |e: &gannet_plan::TableExprs| !e.generated.is_empty() || !e.checks.is_empty();
-        let simple = apart
-            && format.enclosed.is_none()
-            && format.line_start.is_empty()
-            && !load.collation.charset().is_wide()
+        let simple = !load.collation.charset().is_wide()
             && insert.columns.len() == load.fields.len()
             && insert.checks.is_empty()
             && table.triggers.is_empty()
             && table.partitions.is_none()
             && !exprs.is_some_and(own);
-        if !simple || load.fields.is_empty() {
+        if !simple {
             return None;
         }
         let columns: Option<Vec<u32>> =
@@ -110,26 +94,8 @@ impl<'p> Plain<'p> {
                 ColumnDefault::None | ColumnDefault::Expression(_) => return None,
             });
         }
-        let mut special = [false; 256];
-        for byte in [Some(field_end), Some(line_end), format.escape].into_iter().flatten() {
-            special[usize::from(byte)] = true;
-        }
-        let (collation, escape, has_key) = (load.collation, format.escape, !table.has_hidden_key());
-        Some(Plain { table, columns, values, collation, field_end, line_end, escape, limit, has_key, special })
-    }
-
-    /// Where the last whole line of the text ends.
-    pub(super) fn last_end(&self, text: &[u8]) -> Option<usize> {
-        let mut rest = text;
-        while let Some(at) = memchr::memrchr(self.line_end, rest) {
-            rest = &rest[..at];
-            let escapes = rest.iter().rev().take_while(|b| Some(**b) == self.escape).count();
-            // An escaped one is a part of its field.
-            if escapes % 2 == 0 {
-                return Some(at + 1);
-            }
-        }
-        None
+        let (collation, has_key) = (load.collation, !table.has_hidden_key());
+        Some(Plain { table, columns, values, collation, cutter, limit, has_key })
     }
 
     /// Makes rows of the chunk's lines.
@@ -141,8 +107,8 @@ impl<'p> Plain<'p> {
             let row = chunk.bytes.len();
             cuts.clear();
             scratch.clear();
-            let (end, whole) = self.cut(&chunk.text, at, &mut cuts, &mut scratch);
-            let fits = whole && cuts.len() == self.columns.len() && end - at <= self.limit;
+            let cut = self.cutter.cut(&chunk.text, at, &mut cuts, &mut scratch);
+            let (end, fits) = (cut.end, cut.plain && cut.end - at <= self.limit);
             let warned = cx.warnings.mark();
             let made = if fits { self.row((&chunk.text, &scratch), &cuts, &mut chunk.bytes, cx) } else { Err(Odd) };
             let made = made.and_then(|made| if cx.warnings.total() == warned.total() { Ok(made) } else { Err(Odd) });
@@ -153,51 +119,6 @@ impl<'p> Plain<'p> {
             let (key, number) = made.map_or((None, 0), |(key, number)| (Some(key), number));
             chunk.lines.push(Line { end, row_end: chunk.bytes.len(), key, number });
             at = end;
-        }
-    }
-
-    /// Cuts the line that begins at `at`: where it ends, and whether it is one like most.
-    fn cut(&self, text: &[u8], at: usize, cuts: &mut Vec<Cut>, scratch: &mut Vec<u8>) -> (usize, bool) {
-        let (mut start, mut i, mut escaped) = (at, at, false);
-        loop {
-            while text.get(i).is_some_and(|b| !self.special[usize::from(*b)]) {
-                i += 1;
-            }
-            let byte = text.get(i).copied();
-            if byte.is_some() && byte == self.escape {
-                escaped = true;
-                i += 2;
-                if i > text.len() {
-                    return (text.len(), false);
-                }
-                continue;
-            }
-            // Behind the last field's end the file has no further, empty one.
-            if byte.is_none() && start == i {
-                return (i, true);
-            }
-            let field = &text[start..i];
-            cuts.push(match escaped {
-                false => Cut::Text(start, i),
-                true if matches!(field, [_, b'N']) => Cut::Null,
-                true => {
-                    let from = scratch.len();
-                    self.unescape(field, scratch);
-                    Cut::Escaped(from, scratch.len())
-                }
-            });
-            if byte != Some(self.field_end) {
-                return ((i + 1).min(text.len()), true);
-            }
-            (start, i, escaped) = (i + 1, i + 1, false);
-        }
-    }
-
-    fn unescape(&self, field: &[u8], to: &mut Vec<u8>) {
-        let mut bytes = field.iter().copied();
-        while let Some(byte) = bytes.next() {
-            let meant = if Some(byte) == self.escape { bytes.next().map(crate::file::reader::unescaped) } else { None };
-            to.push(meant.unwrap_or(byte));
         }
     }
 
@@ -214,7 +135,7 @@ impl<'p> Plain<'p> {
             let column = &self.table.columns[*ordinal as usize];
             let field = match *cut {
                 Cut::Text(from, to) => &line[from..to],
-                Cut::Escaped(from, to) => &scratch[from..to],
+                Cut::Made(from, to) => &scratch[from..to],
                 Cut::Null if column.nullable => continue,
                 Cut::Null => return Err(Odd),
             };
