@@ -26,6 +26,8 @@ pub enum Activity {
     BinlogDump,
     /// COM_BINLOG_DUMP_GTID.
     BinlogDumpGtid,
+    /// Running an event.
+    Event,
     /// The event scheduler, which waits until an event is due.
     EventsDue,
     /// The event scheduler without events.
@@ -34,7 +36,7 @@ pub enum Activity {
     Other,
 }
 
-const ACTIVITIES: [Activity; 14] = [
+const ACTIVITIES: [Activity; 15] = [
     Activity::Connect,
     Activity::Sleep,
     Activity::Query,
@@ -46,6 +48,7 @@ const ACTIVITIES: [Activity; 14] = [
     Activity::ChangeUser,
     Activity::BinlogDump,
     Activity::BinlogDumpGtid,
+    Activity::Event,
     Activity::EventsDue,
     Activity::NoEvents,
     Activity::Other,
@@ -60,7 +63,8 @@ impl Activity {
     /// As the process list prints it.
     pub fn name(self) -> &'static str {
         match self {
-            Activity::Connect => "Connect",
+            // MySQL gives the threads of events no command of their own.
+            Activity::Connect | Activity::Event => "Connect",
             Activity::Sleep => "Sleep",
             Activity::Query => "Query",
             Activity::Prepare => "Prepare",

@@ -332,6 +332,11 @@ impl Entry {
         if remote { &self.address } else { "localhost" }
     }
 
+    /// Where the session is said to be.
+    pub fn set_host(&self, host: &str) {
+        self.who.write().host = host.into();
+    }
+
     /// The session changed its database.
     pub fn set_database(&self, database: Option<Arc<str>>) {
         self.who.write().database = database;
@@ -427,8 +432,8 @@ impl Registry {
     }
 
     /// A session of the server's own begins, shown as `user`; it is no connection.
-    pub fn enter_own(&self, context: TaskContext, user: &str) -> Arc<Entry> {
-        let who = Who { user: user.into(), host: String::new(), database: None };
+    pub fn enter_own(&self, context: TaskContext, user: &str, host: &str) -> Arc<Entry> {
+        let who = Who { user: user.into(), host: host.into(), database: None };
         self.add(context, who, String::new(), Progress::Own).0
     }
 

@@ -83,7 +83,7 @@ struct Connection {
 impl Connection {
     fn new(shared: Arc<Shared>, tls: Option<Tls>, peer: &Peer, context: &TaskContext) -> Connection {
         let core = shared.core.clone();
-        let entry = core.registry.enter_own(context.clone(), "memcached");
+        let entry = core.registry.enter_own(context.clone(), "memcached", "");
         let host = match peer {
             Peer::Tcp { peer, .. } => peer.to_string(),
             Peer::Unix { .. } => "localhost".into(),

@@ -162,7 +162,7 @@ pub fn init_connect(session: &mut Session) -> Result<()> {
 impl OwnSession {
     /// A session with the rights of `account`, shown as `user`.
     pub fn open(core: &Arc<Core>, plans: &Arc<Plans>, account: Arc<Account>, user: &str) -> Result<Self> {
-        let entry = core.registry.enter_own(gannet_runtime::context(), user);
+        let entry = core.registry.enter_own(gannet_runtime::context(), user, "");
         let abilities = Abilities { multi_statements: true, multi_results: true, ..Abilities::default() };
         let opening = Opening { user: user.into(), abilities, ..Opening::default() };
         let mut session = Session::new(core.clone(), plans.clone(), entry, account, &opening);
@@ -190,13 +190,20 @@ impl OwnSession {
         &mut self.0
     }
 
+    /// Who `USER()` is, beside the account whose rights the session has, and the host in the process list.
+    pub(crate) fn comes_from(&mut self, user: &str, host: &str) {
+        self.0.state.user = format!("{user}@{host}");
+        self.0.entry.set_host(host);
+    }
+
     /// Runs an event's body with its definer's rights. Gives the warnings that its last statement left.
     pub(crate) fn run_event(&mut self, event: &Arc<gannet_schema::Event>) -> Result<Vec<gannet_types::Warning>> {
         let session = &mut self.0;
         session.entry.context.clear(Interrupt::Query);
         session.arrives();
         session.begins_command();
-        session.begins(gannet_core::registry::Activity::Query, event.body.as_bytes());
+        session.entry.set_database(Some(event.schema.clone()));
+        session.begins(gannet_core::registry::Activity::Event, event.body.as_bytes());
         let mut each = Each { ended: 0, failed: None, row: None, values: Vec::new() };
         let outcome = calls::run_event(session, event, &mut each);
         session.ends_command();

@@ -61,6 +61,7 @@ impl Session {
             client: self.settings.charsets.client,
             markers,
             div_precision_increment: self.settings.exec.div_precision_increment,
+            group_concat_max_len: self.settings.exec.group_concat_max_len,
             locale: self.settings.exec.locale,
             time_zone: &self.settings.exec.time_zone,
             variables: Some(&self.state),

@@ -28,6 +28,9 @@ const MOST_RUNS: usize = 64;
 /// Runs of one event at once, when it takes longer than its interval.
 const MOST_RUNS_OF_ONE: usize = 4;
 
+/// Who the scheduler is in the process list.
+const SCHEDULER: &str = "event_scheduler";
+
 /// What is known of an event.
 struct Planned {
     event: Arc<Event>,
@@ -114,8 +117,8 @@ fn show(core: &Core, entry: &mut Option<Arc<Entry>>, on: bool, planned: &AllPlan
             *entry = None;
         }
         (true, _) => {
-            let own =
-                entry.get_or_insert_with(|| core.registry.enter_own(gannet_runtime::context(), "event_scheduler"));
+            let enter = || core.registry.enter_own(gannet_runtime::context(), SCHEDULER, "localhost");
+            let own = entry.get_or_insert_with(enter);
             let due = planned.values().any(|p| p.next_us.is_some());
             let now = if due { Activity::EventsDue } else { Activity::NoEvents };
             if own.activity().0 != now {
@@ -225,6 +228,7 @@ fn start(core: &Arc<Core>, sessions: &Arc<Sessions>, event: &Arc<Event>) -> Run 
         let account = core.accounts.get(user, host).ok_or_else(|| gannet_types::sql_err!(NoSuchUser, user, host));
         let outcome = account.and_then(|account| {
             let mut session = sessions.own_of(account, user)?;
+            session.comes_from(SCHEDULER, "localhost");
             session.run_event(&event)
         });
         match outcome {

@@ -622,7 +622,7 @@ pub(crate) fn set_session(session: &mut Session, id: VarId, value: Option<Value>
     if id.is(Live::Autocommit) {
         transaction::set_autocommit(session, value.as_bool())?;
     }
-    if id.is(Live::MaxAllowedPacket) || id.is(Live::NetBufferLength) {
+    if id.is(Live::MaxAllowedPacket) || id.is(Live::NetBufferLength) || id.is(Live::MaxUserConnections) {
         return Err(sql_err!(VariableIsReadonly, "SESSION", id.def().name, "SET GLOBAL"));
     }
     if id.is(Live::GtidNext) {

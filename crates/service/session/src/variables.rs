@@ -145,7 +145,7 @@ pub(crate) fn mode_key(v: &SessionVars) -> u64 {
     for id in [Live::SqlMode, Live::TimeZone, Live::OptimizerSwitch, Live::LcTimeNames, Live::CharacterSetClient] {
         v[id].as_str().hash(&mut h);
     }
-    for id in [Live::DivPrecisionIncrement, Live::DefaultWeekFormat] {
+    for id in [Live::DivPrecisionIncrement, Live::DefaultWeekFormat, Live::GroupConcatMaxLen] {
         v[id].as_u64().hash(&mut h);
     }
     v[Live::UpdatableViewsWithLimit].as_str().hash(&mut h);

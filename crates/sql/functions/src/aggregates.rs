@@ -5,7 +5,7 @@ use crate::{
     rules,
 };
 use gannet_types::{
-    Decimal, Result, SqlType, TypeId, Value, ValueRef,
+    CollationId, Decimal, Result, SqlType, TypeId, Value, ValueRef,
     convert::{self, CompareAs, compare, compare::compare_same, compare_as},
     sql_err,
 };
@@ -432,7 +432,7 @@ struct GroupConcat {
     /// Rows taken, for the warning.
     rows: u64,
     cut: bool,
-    collation: gannet_types::CollationId,
+    collation: CollationId,
     types: Box<[SqlType]>,
 }
 
@@ -471,9 +471,18 @@ impl Accumulator for GroupConcat {
     }
 }
 
+/// Characters of the longest GROUP_CONCAT() that is a VARCHAR. Longer ones are TEXT.
+const LONGEST_VARCHAR: u64 = 512;
+
 fn group_concat_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let collation = rules::result_collation(cx, args, "group_concat")?;
-    Ok(rules::text_type(u64::from(u32::MAX), collation, true))
+    let chars = cx.group_concat_max_len;
+    let bytes = chars.saturating_mul(u64::from(collation.charset().max_len()));
+    if chars <= LONGEST_VARCHAR || bytes > 65535 {
+        return Ok(rules::text_type(chars, collation, true));
+    }
+    let id = if collation == CollationId::BINARY { TypeId::Blob } else { TypeId::Text };
+    Ok(SqlType { length: bytes as u32, ..SqlType::new(id).with_collation(collation) })
 }
 
 pub(crate) static AGGREGATES: &[AggregateDef] = &[

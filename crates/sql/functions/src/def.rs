@@ -25,6 +25,8 @@ pub struct RuleContext {
     pub sql_mode: SqlMode,
     /// `div_precision_increment`
     pub div_precision_increment: u8,
+    /// `group_concat_max_len`, bytes.
+    pub group_concat_max_len: u64,
     /// `collation_connection`: of text made from numbers and dates.
     pub collation: CollationId,
     /// `lc_time_names`: the language of names of months and days.

@@ -4,6 +4,7 @@
 //! evaluation. Comparisons, AND, OR, NOT, IS NULL, BETWEEN, IN, CASE and CAST are forms of the bound expression
 //! instead, because they decide which of their operands is evaluated or in which domain.
 
+mod absent;
 mod aggregates;
 mod common;
 mod control;
@@ -27,6 +28,7 @@ mod text;
 mod time;
 mod xml;
 
+pub use absent::is_spatial;
 pub use aggregates::{Extreme, Sum};
 pub use common::common_type;
 pub use def::{

@@ -359,6 +359,7 @@ impl Evaluator {
         let cx = RuleContext {
             sql_mode: self.sql_mode,
             div_precision_increment: 4,
+            group_concat_max_len: 1024,
             collation: self.collation,
             locale: gannet_types::temporal::Locale::ENGLISH,
         };
@@ -462,6 +463,7 @@ pub(crate) fn outcome(def: &FunctionDef, args: &[&(Value, SqlType, Coercibility)
     let rules = RuleContext {
         sql_mode: SqlMode::DEFAULT,
         div_precision_increment: 4,
+        group_concat_max_len: 1024,
         collation: CollationId::DEFAULT,
         locale: gannet_types::temporal::Locale::ENGLISH,
     };

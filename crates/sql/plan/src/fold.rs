@@ -359,7 +359,7 @@ pub(crate) fn call(e: Expr, options: &PlanOptions<'_>) -> Expr {
         now_us: 0,
         today: Date::new(1970, 1, 1),
         div_precision_increment: options.div_precision_increment,
-        group_concat_max_len: 1024,
+        group_concat_max_len: options.group_concat_max_len,
         max_allowed_packet: LEAST_PACKET as u64,
         default_week_format: 0,
         locale: options.locale,

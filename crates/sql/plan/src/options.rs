@@ -30,6 +30,8 @@ pub struct PlanOptions<'a> {
     pub variables: Option<&'a dyn VariableTypes>,
     /// default_week_format, div_precision_increment: baked into result types.
     pub div_precision_increment: u8,
+    /// group_concat_max_len: the same.
+    pub group_concat_max_len: u64,
     /// `lc_time_names`.
     pub locale: &'static Locale,
     /// Session time zone, for folding.
@@ -181,6 +183,7 @@ impl<'a> PlanOptions<'a> {
             passes: Passes::ALL,
             variables: None,
             div_precision_increment: 4,
+            group_concat_max_len: 1024,
             locale: Locale::ENGLISH,
             time_zone: &TimeZone::UTC,
             source: None,

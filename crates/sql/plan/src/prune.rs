@@ -229,7 +229,7 @@ impl Look<'_> {
                     match locate(&part.ty, key.by, value.as_ref(), self.zone)? {
                         Located::Exact(value) => values.push(value),
                         Located::Null if key.null_safe && part.ty.nullable => values.push(Value::Null),
-                        Located::Unknown => return Ok(false),
+                        Located::Unknown | Located::Among(..) => return Ok(false),
                         // No row is equal to it.
                         Located::Null | Located::Between(_) | Located::BelowAll | Located::AboveAll => {}
                     }

@@ -7,7 +7,7 @@
 
 mod locate;
 
-pub use locate::{Located, is_sargable, is_total, locate};
+pub use locate::{Located, is_sargable, is_total, locate, tells_apart};
 
 use crate::expr::{Comparison, Expr};
 use crate::physical::{Access, Interval, IntervalBound, KeyValue, MembersAccess, Ranges};
@@ -259,7 +259,7 @@ pub fn encode_members<'p>(
         match encoder.append(part, value, eval)? {
             Appended::Yes => {}
             Appended::NoMatch => return Ok(true),
-            Appended::Unknown => return Ok(false),
+            Appended::Unknown | Appended::Among(..) => return Ok(false),
         }
     }
     let length = encoder.bounds.prefix.len();
@@ -270,7 +270,7 @@ pub fn encode_members<'p>(
             match encoder.append(part, value, eval)? {
                 Appended::Yes => {}
                 Appended::NoMatch => continue 'elements,
-                Appended::Unknown => break,
+                Appended::Unknown | Appended::Among(..) => break,
             }
         }
         encoder.bounds.push_prefix();
@@ -417,9 +417,22 @@ impl Encoder<'_> {
                 Appended::Yes => {}
                 Appended::NoMatch => return Ok(()),
                 Appended::Unknown => break,
+                Appended::Among(first, last) => return self.push_among(part, &first, &last),
             }
         }
         self.bounds.push_prefix();
+        Ok(())
+    }
+
+    /// All keys that begin with the prefix under construction and one of the values from `first` to `last`.
+    fn push_among(&mut self, part: &KeyPart, first: &Value, last: &Value) -> Result<()> {
+        let (first, last) = if part.descending { (last, first) } else { (first, last) };
+        let mut ends = [self.bounds.prefix.clone(), self.bounds.prefix.clone()];
+        for (end, value) in ends.iter_mut().zip([first, last]) {
+            key::encode(part, value.as_ref(), end)?;
+        }
+        let range = (self.bounds.before(&ends[0]), self.bounds.after(&ends[1]));
+        self.bounds.ranges.push(range);
         Ok(())
     }
 
@@ -445,6 +458,7 @@ impl Encoder<'_> {
                 key::encode(part, ValueRef::Null, &mut self.bounds.prefix)?;
             }
             Located::Unknown => return Ok(Appended::Unknown),
+            Located::Among(first, last) => return Ok(Appended::Among(first, last)),
             _ => return Ok(Appended::NoMatch),
         }
         Ok(Appended::Yes)
@@ -523,6 +537,10 @@ impl Encoder<'_> {
                 Appended::Unknown => {
                     self.bounds.prefix.truncate(length);
                     self.bounds.push_prefix();
+                }
+                Appended::Among(first, last) => {
+                    self.bounds.prefix.truncate(length);
+                    self.push_among(part, &first, &last)?;
                 }
                 Appended::NoMatch => {}
             }
@@ -609,7 +627,7 @@ impl Encoder<'_> {
                 placed &= match at {
                     Located::Exact(_) => true,
                     Located::Between(Some(_)) | Located::BelowAll | Located::AboveAll => high.is_some(),
-                    Located::Between(None) | Located::Unknown | Located::Null => false,
+                    Located::Between(None) | Located::Among(..) | Located::Unknown | Located::Null => false,
                 };
             }
             if !placed {
@@ -644,6 +662,7 @@ impl Encoder<'_> {
                 // Between two values: above the lower of them, or up to it.
                 Located::Between(Some(below)) => (below, !lower),
                 Located::Between(None) => return Ok(Some(self.edge(part, lower)?)),
+                Located::Among(first, last) => (if lower { first } else { last }, true),
                 Located::BelowAll => return if lower { Ok(Some(self.edge(part, lower)?)) } else { Ok(None) },
                 Located::AboveAll => return if lower { Ok(None) } else { Ok(Some(self.edge(part, lower)?)) },
             };
@@ -729,6 +748,8 @@ enum Appended {
     Yes,
     NoMatch,
     Unknown,
+    /// What is equal to it lies from the one to the other.
+    Among(Value, Value),
 }
 
 struct EvaluatedInterval {

@@ -212,6 +212,9 @@ impl Definition<'_> {
         let clock = name == "unix_timestamp" && call.args.is_empty();
         let Some(function) = gannet_functions::function(&call.name.text) else {
             return match name.as_str() {
+                _ if gannet_functions::is_spatial(&name.to_ascii_uppercase()) => {
+                    Err(SqlError::unsupported(name.to_ascii_uppercase()))
+                }
                 "if" | "nullif" | "isnull" | "coercibility" => Ok(()),
                 "name_const" | "any_value" | "grouping" => Err(usage.disallowed()),
                 _ => Err(usage.disallowed_named(&format!("`{name}`"))),
@@ -616,6 +619,9 @@ fn element_of(ty: &DataType, whole: &CastType) -> Result<SqlType> {
     }
 }
 
+/// Bytes of the longest key.
+const MAX_KEY_BYTES: u32 = 3072;
+
 /// The type of an expression over columns, as the column of a functional key part has it: of an array, the document.
 pub(super) fn functional_type(columns: &[Column], text: &str, collation: CollationId) -> Result<SqlType> {
     let parsed = parse(text)?;
@@ -635,6 +641,10 @@ pub(super) fn functional_type(columns: &[Column], text: &str, collation: Collati
     match ty.id {
         gannet_types::TypeId::Json => Err(sql_err!(FunctionalIndexOnJsonOrGeometryFunction)),
         id if id.is_lob() => Err(sql_err!(FunctionalIndexOnLob)),
+        // UPPER of a TEXT: as a column it would first of all be too long for its row.
+        id if id.is_string() && ty.length.saturating_mul(ty.collation.charset().max_len()) > MAX_KEY_BYTES => {
+            Err(sql_err!(TooLongKey, MAX_KEY_BYTES))
+        }
         // Digits that an expression is shown with bound no column: ROUND(x, 1) of a DOUBLE.
         id @ (gannet_types::TypeId::Float | gannet_types::TypeId::Double) => {
             Ok(SqlType { nullable: true, ..SqlType::new(id) })

@@ -5,7 +5,7 @@ use crate::batch::{BATCH_ROWS, Batch};
 use crate::context::{BoxedOperator, Operator};
 use crate::{context::Cx, eval, vector};
 use gannet_plan::expr::{Expr, ExprKind};
-use gannet_types::{Result, SqlType};
+use gannet_types::{Result, SqlType, ValueRef};
 
 /// Constant rows.
 pub struct Values<'p> {
@@ -192,10 +192,16 @@ impl<'p> Limit<'p> {
 pub fn limit_value<'p>(expr: Option<&'p Expr>, absent: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {
     let Some(expr) = expr else { return Ok(absent) };
     let value = eval::eval(expr, &Batch::one_empty_row(), 0, cx)?;
+    number_of_rows(value.as_ref()).ok_or_else(|| gannet_types::sql_err!(WrongArguments, "LIMIT"))
+}
+
+/// A number of rows. Clients send it as text, too: the drivers of languages that know no integers.
+pub(super) fn number_of_rows(value: ValueRef<'_>) -> Option<u64> {
     match value {
-        gannet_types::Value::Int(n) if n >= 0 => Ok(n as u64),
-        gannet_types::Value::UInt(n) => Ok(n),
-        _ => Err(gannet_types::sql_err!(WrongArguments, "LIMIT")),
+        ValueRef::Int(n) => u64::try_from(n).ok(),
+        ValueRef::UInt(n) => Some(n),
+        ValueRef::Str(text, _) => std::str::from_utf8(text).ok()?.trim_matches(' ').parse().ok(),
+        _ => None,
     }
 }
 

@@ -6,6 +6,7 @@
 //! take rows out but can be joined (SUM and AVG of DOUBLE, variances, bits) a short frame is computed anew, as MySQL
 //! does; a long one as two stacks: see [`Sliding`].
 
+use super::rows::number_of_rows;
 use super::window_rows::Rows;
 use crate::context::{BoxedOperator, Operator};
 use crate::{
@@ -189,10 +190,9 @@ fn offset<'p>(bound: &'p FrameBound, frame: &Frame, rows: &Rows<'p>, cx: &mut Cx
     let (FrameUnit::Rows, FrameBound::Preceding(e) | FrameBound::Following(e)) = (frame.unit, bound) else {
         return Ok(0);
     };
-    match rows.eval(e, 0, cx)? {
-        Value::Int(n) if n >= 0 => Ok(n as usize),
-        Value::UInt(n) => Ok(usize::try_from(n).unwrap_or(usize::MAX)),
-        _ => Err(sql_err!(WindowFrameIllegal, "<unnamed window>")),
+    match number_of_rows(rows.eval(e, 0, cx)?.as_ref()) {
+        Some(n) => Ok(usize::try_from(n).unwrap_or(usize::MAX)),
+        None => Err(sql_err!(WindowFrameIllegal, "<unnamed window>")),
     }
 }
 
@@ -327,10 +327,6 @@ impl<'p> Partition<'_, 'p> {
     fn ntile(&self, n: usize, out: &mut Column) -> Result<()> {
         let count = self.range.len();
         let first = self.rows.arg(n, 0, self.range.start)?;
-        if first.is_null() {
-            (0..count).for_each(|_| out.push_value(Value::Null));
-            return Ok(());
-        }
         let buckets = positive(first.as_ref()).ok_or_else(|| sql_err!(WrongArguments, "ntile"))?;
         let (size, larger) = (count / buckets, count % buckets);
         let in_larger = larger * (size + 1);
@@ -346,10 +342,9 @@ impl<'p> Partition<'_, 'p> {
         let lag = f.kind == WindowKind::Lag;
         let distance = match f.args.len() {
             1 => 1,
-            _ => match self.rows.arg(n, 1, i)? {
-                Value::Int(d) if d >= 0 => d as usize,
-                Value::UInt(d) => usize::try_from(d).unwrap_or(usize::MAX),
-                _ => return Err(sql_err!(WrongArguments, if lag { "lag" } else { "lead" })),
+            _ => match number_of_rows(self.rows.arg(n, 1, i)?.as_ref()) {
+                Some(d) => usize::try_from(d).unwrap_or(usize::MAX),
+                None => return Err(sql_err!(WrongArguments, if lag { "lag" } else { "lead" })),
             },
         };
         let at = if lag { i.checked_sub(distance) } else { i.checked_add(distance) };
@@ -648,11 +643,7 @@ impl State {
 }
 
 fn positive(value: ValueRef<'_>) -> Option<usize> {
-    match value {
-        ValueRef::Int(n) if n > 0 => Some(n as usize),
-        ValueRef::UInt(n) if n > 0 => Some(usize::try_from(n).unwrap_or(usize::MAX)),
-        _ => None,
-    }
+    number_of_rows(value).filter(|n| *n > 0).map(|n| usize::try_from(n).unwrap_or(usize::MAX))
 }
 
 /// Order of a row's key and the bound computed from another's: their types may differ.

@@ -33,6 +33,7 @@ impl Binder<'_> {
         RuleContext {
             sql_mode: self.options.sql_mode,
             div_precision_increment: self.options.div_precision_increment,
+            group_concat_max_len: self.options.group_concat_max_len,
             collation: self.collation,
             locale: self.options.locale,
         }
@@ -241,9 +242,11 @@ impl Binder<'_> {
                 return self.call_def(def, args);
             }
         }
+        let spatial = call.schema.is_none() && gannet_functions::is_spatial(&upper);
         let schema = match (&call.schema, self.options.database) {
             (Some(schema), _) => &*schema.text,
             (None, Some(database)) => database,
+            (None, None) if spatial => return Err(SqlError::unsupported(&upper)),
             (None, None) => return Err(error(ErrorCode::NoDb, &[])),
         };
         if let Some(routine) = self.snapshot.routine(schema, RoutineKind::Function, &call.name.text) {
@@ -252,6 +255,9 @@ impl Binder<'_> {
                 names.routines.insert(call.span.start, (&*routine.schema).into());
             }
             return super::routine::call(self, &routine, &call.args);
+        }
+        if spatial {
+            return Err(SqlError::unsupported(&upper));
         }
         let name = format!("{schema}.{}", call.name.text);
         Err(error(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name]))

@@ -13,7 +13,7 @@ use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType, TypeId, V
 
 /// The arguments of a window function that is no aggregate; a `?` among them is a number of rows, or a value as the
 /// first argument is.
-fn window_args(b: &mut Binder<'_>, kind: &WindowKind, args: &[ast::Expr]) -> Result<Vec<Bound>> {
+fn window_args(b: &mut Binder<'_>, kind: &WindowKind, name: &str, args: &[ast::Expr]) -> Result<Vec<Bound>> {
     let rows_at = match kind {
         WindowKind::Lead | WindowKind::Lag | WindowKind::NthValue => Some(1),
         WindowKind::Ntile => Some(0),
@@ -27,9 +27,17 @@ fn window_args(b: &mut Binder<'_>, kind: &WindowKind, args: &[ast::Expr]) -> Res
         }
         let value = b.expr(arg)?;
         b.hint = None;
+        if rows_at == Some(i) && !is_same_for_all_rows(&value.expr) {
+            return Err(error(ErrorCode::WrongArguments, &[&name.to_lowercase()]));
+        }
         bound.push(value);
     }
     Ok(bound)
+}
+
+/// A literal, a `?`, a variable, and what is computed of these: how far a window function looks is not said by rows.
+fn is_same_for_all_rows(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::UserVar(_)) || (e.is_execution_constant() && e.ty.id != TypeId::Null)
 }
 
 /// Binds what belongs to a window function: another one has no place there.
@@ -418,7 +426,7 @@ impl Binder<'_> {
         }
         let name = window_name(call.func);
         self.scope().check_window(name)?;
-        let mut args = in_window(self, |b| window_args(b, &kind, &call.args))?;
+        let mut args = in_window(self, |b| window_args(b, &kind, name, &call.args))?;
         // The row of another place is read from a table of texts.
         if let Some(first) = args.first_mut().filter(|a| matches!(a.ty().id, TypeId::Enum | TypeId::Set)) {
             let mut ty = SqlType::varchar(first.ty().display_chars(), first.ty().collation);

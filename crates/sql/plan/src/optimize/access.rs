@@ -15,6 +15,7 @@ use super::sarg::{Sarg, Says};
 use crate::logical::IndexHints;
 use crate::options::Passes;
 use crate::physical::{Access, Hole, Interval, KeyValue, RangeProduct, Ranges, SearchAccess};
+use crate::range::tells_apart;
 use gannet_schema::{Figures, IndexKind, IndexPart, Table};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -428,6 +429,10 @@ impl BaseRel {
             && product.last.is_none()
             && !product.parts.iter().any(|p| p.iter().any(|k| k.null_safe))
             && !definition.parts.iter().any(|p| p.prefix.is_some())
+            && definition.parts.iter().zip(&product.parts).all(|(part, keys)| {
+                let ty = &self.table.columns[part.column as usize].ty;
+                keys.iter().all(|k| tells_apart(ty, k.by))
+            })
     }
 
     /// Entries that statistics let expect of a product.

@@ -14,6 +14,9 @@ pub enum Located {
     Exact(Value),
     /// Greater than this one, less than the next; `None`: not equal to any, and no more is known.
     Between(Option<Value>),
+    /// Those that are equal to it lie from the one to the other, both included: a DOUBLE does not tell long numbers
+    /// from their neighbours.
+    Among(Value, Value),
     /// Less than all.
     BelowAll,
     /// Greater than all.
@@ -43,6 +46,15 @@ pub fn is_total(column: &SqlType, by: Comparison, value: &SqlType) -> bool {
         }
         Comparison::Time => column.id == TypeId::Time && value.id == TypeId::Time,
         Comparison::Json => false,
+    }
+}
+
+/// At most one value of the column is equal to a value in this comparison: a DOUBLE is equal to several long numbers.
+pub fn tells_apart(column: &SqlType, by: Comparison) -> bool {
+    match (by, column.id) {
+        (Comparison::Double, TypeId::BigInt) => false,
+        (Comparison::Double, TypeId::Decimal) => column.length <= 15,
+        _ => true,
     }
 }
 
@@ -84,7 +96,7 @@ pub fn locate(ty: &SqlType, by: Comparison, value: ValueRef<'_>, zone: &TimeZone
     match ty.id {
         id if id.is_integer() => locate_integer(ty, by, value, &mut cx),
         TypeId::Year | TypeId::Bit => locate_small(ty, value, &mut cx),
-        TypeId::Decimal => locate_decimal(ty, value, &mut cx),
+        TypeId::Decimal => locate_decimal(ty, by, value, &mut cx),
         TypeId::Double | TypeId::Float => locate_double(ty, value, &mut cx),
         TypeId::Date | TypeId::DateTime | TypeId::Timestamp if by == Comparison::Datetime => {
             locate_datetime(ty, value, &mut cx)
@@ -112,7 +124,12 @@ fn integer_limits(ty: &SqlType) -> (i128, i128) {
 }
 
 fn locate_integer(ty: &SqlType, by: Comparison, value: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Located> {
+    let (low, high) = integer_limits(ty);
+    let make = |n: i128| if ty.unsigned { Value::UInt(n as u64) } else { Value::Int(n as i64) };
     let (floor, exact) = match (by, value) {
+        (Comparison::Double, v) if exceeds_double(&v) => {
+            return locate_integer(ty, by, ValueRef::Double(to_f64(v, cx)?), cx);
+        }
         (_, ValueRef::Int(v)) => (i128::from(v), true),
         (_, ValueRef::UInt(v)) => (i128::from(v), true),
         (Comparison::Integer, v) => (whole(to_integer(v, cx)?), true),
@@ -131,11 +148,17 @@ fn locate_integer(ty: &SqlType, by: Comparison, value: ValueRef<'_>, cx: &mut Co
             if f.is_nan() {
                 return Ok(Located::Unknown);
             }
+            if f.abs() >= EXACT_INTEGERS {
+                let (first, last) = (f.next_down() as i128, f.next_up() as i128);
+                return Ok(match () {
+                    () if last < low => Located::BelowAll,
+                    () if first > high => Located::AboveAll,
+                    () => Located::Among(make(first.max(low)), make(last.min(high))),
+                });
+            }
             (f.floor() as i128, f.floor() == f)
         }
     };
-    let (low, high) = integer_limits(ty);
-    let make = |n: i128| if ty.unsigned { Value::UInt(n as u64) } else { Value::Int(n as i64) };
     Ok(if floor < low {
         Located::BelowAll
     } else if floor > high {
@@ -145,6 +168,33 @@ fn locate_integer(ty: &SqlType, by: Comparison, value: ValueRef<'_>, cx: &mut Co
     } else {
         Located::Between(Some(make(floor)))
     })
+}
+
+/// A DOUBLE has all integers below.
+const EXACT_INTEGERS: f64 = 9_007_199_254_740_992.0;
+
+/// Numbers of fifteen digits come back from a DOUBLE as they were.
+const EXACT_DECIMALS: f64 = 1e15;
+
+/// An integer that is not the same as a DOUBLE, or may not be.
+fn exceeds_double(value: &ValueRef<'_>) -> bool {
+    match value {
+        ValueRef::Int(v) => v.unsigned_abs() >= EXACT_INTEGERS as u64,
+        ValueRef::UInt(v) => *v >= EXACT_INTEGERS as u64,
+        _ => false,
+    }
+}
+
+/// Between what numbers those lie that are `f` as a DOUBLE.
+fn decimals_about(f: f64, scale: u8, limit: &Decimal) -> Located {
+    let neighbours = [f.next_down(), f.next_up()].map(|f| Decimal::from_f64(f)?.round(scale));
+    let [Some(first), Some(last)] = neighbours else { return Located::Unknown };
+    let least = -*limit;
+    match () {
+        () if last < least => Located::BelowAll,
+        () if first > *limit => Located::AboveAll,
+        () => Located::Among(Value::Decimal(first.max(least)), Value::Decimal(last.min(*limit))),
+    }
 }
 
 fn locate_small(ty: &SqlType, value: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Located> {
@@ -164,15 +214,22 @@ fn locate_small(ty: &SqlType, value: ValueRef<'_>, cx: &mut Context<'_>) -> Resu
     })
 }
 
-fn locate_decimal(ty: &SqlType, value: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Located> {
-    let d = match value {
-        ValueRef::Double(f) => Decimal::from_f64(f),
-        ValueRef::Float(f) => Decimal::from_f64(f64::from(f)),
-        v => Some(to_decimal(v, cx)?),
+fn locate_decimal(ty: &SqlType, by: Comparison, value: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Located> {
+    let limit = Decimal::max_of(ty.length as u8, ty.scale);
+    let d = match (by, value) {
+        (Comparison::Double, v) => {
+            let f = to_f64(v, cx)?;
+            if f.abs() * 10_f64.powi(i32::from(ty.scale)) >= EXACT_DECIMALS {
+                return Ok(decimals_about(f, ty.scale, &limit));
+            }
+            Decimal::from_f64(f)
+        }
+        (_, ValueRef::Double(f)) => Decimal::from_f64(f),
+        (_, ValueRef::Float(f)) => Decimal::from_f64(f64::from(f)),
+        (_, v) => Some(to_decimal(v, cx)?),
     };
     let Some(d) = d else { return Ok(Located::Unknown) };
     let Some(cut) = d.truncate(ty.scale) else { return Ok(Located::Unknown) };
-    let limit = Decimal::max_of(ty.length as u8, ty.scale);
     if cut.abs() > limit {
         return Ok(if d.is_negative() { Located::BelowAll } else { Located::AboveAll });
     }
