@@ -1,6 +1,7 @@
 //! A channel: one source, and the tasks that follow it.
 
 use crate::Fault;
+use crate::desk::Desk;
 use crate::events::{Choice, Events};
 use crate::filter::Filter;
 use crate::reading::Reading;
@@ -20,10 +21,10 @@ use gannet_core::vars::Live;
 use gannet_engine::{Isolation, Lsn, TxnOptions, commit_gate};
 use gannet_exec::error::from_engine;
 use gannet_parser::ast::{Ident, ReplicationValue};
-use gannet_runtime::{Interrupt, JoinHandle, Monitor, Unpark, Wait, now_ns, park, sleep, waker};
+use gannet_runtime::{Interrupt, JoinHandle, Unpark, Wait, now_ns, park, sleep, waker};
 use gannet_session::follow::{Follower, KeyCheck};
 use gannet_session::{OwnSession, Sessions};
-use gannet_types::{Result, SqlError, Value, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
 use gannet_wire::client::Ender;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,18 +53,6 @@ struct Task {
     stopping: AtomicBool,
 }
 
-/// Who has the relay log that is written.
-#[derive(Default)]
-enum Desk {
-    /// Nobody: nothing was received.
-    #[default]
-    Empty,
-    /// Nobody, between events or packets of them.
-    Left(Box<Receiver>),
-    /// The receiver, or a statement.
-    Taken,
-}
-
 /// What the tasks of a channel and the statements share.
 pub(crate) struct Channel {
     pub(crate) name: String,
@@ -71,7 +60,7 @@ pub(crate) struct Channel {
     sessions: Arc<Sessions>,
     pub(crate) status: Mutex<Status>,
     pub(crate) relay: Relay,
-    desk: Monitor<Desk>,
+    desk: Desk,
     /// Ends the connection to the source.
     pub(crate) ender: Mutex<Option<Ender>>,
     /// With whom the receiver signs in, until it is started again.
@@ -81,6 +70,10 @@ pub(crate) struct Channel {
     applier: Task,
     /// It is not in the list any more, and does not start again.
     gone: AtomicBool,
+}
+
+fn is_interruption(e: &SqlError) -> bool {
+    matches!(e.code(), ErrorCode::QueryInterrupted | ErrorCode::ServerShutdown)
 }
 
 /// A record about replication.
@@ -123,7 +116,7 @@ impl Channel {
             sessions: sessions.clone(),
             status: Mutex::default(),
             relay: Relay::open(core, name),
-            desk: Monitor::default(),
+            desk: Desk::default(),
             ender: Mutex::new(None),
             account: Mutex::default(),
             filter: Mutex::new(Arc::new(all.clone())),
@@ -261,8 +254,8 @@ impl Channel {
     }
 
     /// SOURCE_POS_WAIT: how many transactions were applied until all up to this place of the source's log was, and is
-    /// seen; -1: that was not so by `deadline`. `None`: the applier does not run, or the source's files have other names.
-    /// Error 1317.
+    /// seen; -1: that was not so by `deadline`. `None`: the applier does not run, or the source's files have other
+    /// names. Error 1317.
     pub(crate) fn wait_for_place(&self, file: &str, at: u64, deadline: Option<u64>) -> Result<Option<i64>> {
         let mut since = None;
         loop {
@@ -362,6 +355,8 @@ impl Channel {
     fn run_applier(self: Arc<Self>) {
         match self.follow() {
             Ok(()) | Err(Fault::Stopped) => {}
+            // What was under way is undone, and applied at the next start.
+            Err(Fault::Applying(e)) if self.applier_is_stopping() && is_interruption(&e) => {}
             Err(Fault::Source(e) | Fault::Refused(e) | Fault::Disk(e) | Fault::Applying(e)) => {
                 let at = self.status.lock().applying_failed(&e);
                 let of = self.of_channel();
@@ -379,7 +374,7 @@ impl Channel {
     /// Receives until the source ends the log.
     fn receive(&self) -> std::result::Result<(), Fault> {
         // From here on nobody writes what an earlier connection has left unwritten.
-        self.set_desk(None);
+        self.desk.set(None);
         let found = self.source().and_then(|it| it.ok_or_else(|| sql_err!(BadReplica)));
         let mut source = found.map_err(Fault::Refused)?;
         let Login { user, password, plugin } = self.account.lock().clone();
@@ -391,7 +386,7 @@ impl Channel {
             (position.file, position.at) = (file, at);
         }
         let mut reading = Reading::open(self, (&source, plugin), &position)?;
-        self.set_desk(Some(Box::new(Receiver::new(self))));
+        self.desk.set(Some(Box::new(Receiver::new(self))));
         // What is to be acknowledged.
         let mut asked: Option<(String, u64, Place)> = None;
         loop {
@@ -417,11 +412,7 @@ impl Channel {
 
     /// Writes what has come; true: the source asks for an acknowledgement.
     fn write(&self, reading: &Reading, packets: &[Vec<u8>]) -> std::result::Result<bool, Fault> {
-        let taken = |desk: &mut Desk| match std::mem::replace(desk, Desk::Taken) {
-            Desk::Left(receiver) => Some(receiver),
-            _ => None,
-        };
-        let mut receiver = self.desk.wait(Wait::FileMeta, taken);
+        let mut receiver = self.desk.take();
         let mut write = || {
             let mut asks = false;
             for packet in packets {
@@ -437,40 +428,18 @@ impl Channel {
             Ok(asks)
         };
         let outcome = write();
-        self.leave_desk(receiver);
+        self.desk.leave(receiver);
         outcome
-    }
-
-    /// Waits until nobody has the relay log that is written; then it is another one.
-    fn set_desk(&self, mut next: Option<Box<Receiver>>) {
-        self.desk.wait(Wait::FileMeta, |desk| {
-            if matches!(desk, Desk::Taken) {
-                return None;
-            }
-            *desk = next.take().map_or(Desk::Empty, Desk::Left);
-            Some(())
-        });
-    }
-
-    fn leave_desk(&self, receiver: Box<Receiver>) {
-        self.desk.change(|desk| *desk = Desk::Left(receiver));
     }
 
     /// FLUSH RELAY LOGS: the file that is written ends, and the next begins, at once or with the end of the transaction
     /// that is received.
     pub(crate) fn flush_relay_logs(&self) -> Result<()> {
         self.relay.end_file();
-        let left = self.desk.change(|desk| match std::mem::replace(desk, Desk::Taken) {
-            Desk::Left(receiver) => Some(receiver),
-            other => {
-                *desk = other;
-                None
-            }
-        });
         // Whoever has it looks whether it is to end.
-        let Some(mut receiver) = left else { return Ok(()) };
+        let Some(mut receiver) = self.desk.try_take() else { return Ok(()) };
         let outcome = receiver.end_file(self);
-        self.leave_desk(receiver);
+        self.desk.leave(receiver);
         match outcome {
             Ok(()) => Ok(()),
             Err(Fault::Source(e) | Fault::Refused(e) | Fault::Disk(e) | Fault::Applying(e)) => Err(e),
@@ -480,7 +449,7 @@ impl Channel {
 
     /// The relay logs are thrown away, while nobody writes them.
     fn discard(&self) {
-        self.set_desk(None);
+        self.desk.set(None);
         self.relay.discard();
     }
 

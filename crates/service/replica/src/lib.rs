@@ -14,6 +14,7 @@
 //! | `source` | whom it follows, where it stands: records of the dictionary |
 //! | `reading` | the connection to the source: packets with events |
 //! | `receiver` | these go into relay logs |
+//! | `desk` | who writes them |
 //! | `relay` | relay logs: their files, what was received, what is applied |
 //! | `relayed` | reads them |
 //! | `events` | events become transactions of a [`gannet_session::follow::Follower`] |
@@ -26,6 +27,7 @@
 
 mod channel;
 mod channels;
+mod desk;
 mod events;
 mod filter;
 mod grammar;

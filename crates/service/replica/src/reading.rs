@@ -129,16 +129,16 @@ impl Reading {
         let (own_id, own_uuid) = (get(Live::ServerId).as_u64(), get(Live::ServerUuid).as_str().to_owned());
         let source_id = one(&mut c, "SELECT @@GLOBAL.server_id")?.and_then(|id| id.parse().ok()).unwrap_or(0);
         if source_id == own_id {
-            let what = "the source and the replica have the same server_id";
-            return Err(Fault::Refused(sql_err!(ReplicaFatalError, what)));
+            let what = "the replica I/O thread stops because source and replica have equal MySQL server ids";
+            return Err(Fault::Refused(sql_err!(ReplicaReceiverFatal, what)));
         }
         shared.status.lock().source_id = source_id;
         let mariadb = c.greeting.version.contains("MariaDB");
         if !mariadb {
             let uuid = one(&mut c, "SELECT @@GLOBAL.server_uuid")?.unwrap_or_default();
             if uuid.eq_ignore_ascii_case(&own_uuid) {
-                let what = "the source and the replica have the same server_uuid";
-                return Err(Fault::Refused(sql_err!(ReplicaFatalError, what)));
+                let what = "the replica I/O thread stops because source and replica have equal MySQL server UUIDs";
+                return Err(Fault::Refused(sql_err!(ReplicaReceiverFatal, what)));
             }
             shared.status.lock().source_uuid = uuid;
         } else if source.auto_position {

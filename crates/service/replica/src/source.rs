@@ -243,7 +243,10 @@ impl Source {
             let on = || Ok::<bool, SqlError>(number()? != 0.0);
             match name.strip_prefix("MASTER_").or(name.strip_prefix("SOURCE_")).unwrap_or(&name) {
                 "HOST" => (it.host, anew) = (text, true),
-                "PORT" => (it.port, anew) = (number()? as u16, true),
+                "PORT" => match text.parse() {
+                    Ok(port) => (it.port, anew) = (port, true),
+                    Err(_) => return Err(sql_err!(WrongArguments, name)),
+                },
                 "USER" => it.user = text,
                 "PASSWORD" => it.password = text,
                 "CONNECT_RETRY" => it.retry_s = number()? as u64,

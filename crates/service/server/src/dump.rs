@@ -73,13 +73,18 @@ impl Client {
     pub(crate) fn dump(&mut self, dump: Dump<'_>, wire: &mut Wire<'_>) {
         let activity = if dump.gtids.is_some() { Activity::BinlogDumpGtid } else { Activity::BinlogDump };
         self.session.begins(activity, b"");
-        let outcome = self.dump_checked(dump, wire);
+        let mut outcome = self.dump_checked(dump, wire);
+        if let Some(log) = self.session.server.binlog() {
+            if log.unregister(self.session.entry.id) {
+                // Of two with one name each would end the other again and again: the former one stops.
+                outcome = Err(fatal(
+                    "A replica with the same server_uuid/server_id as this replica has connected to the source",
+                ));
+            }
+            log.semi_sync().leave(self.session.entry.id);
+        }
         if let Err(e) = outcome {
             self.session.fail(wire, e);
-        }
-        if let Some(log) = self.session.server.binlog() {
-            log.unregister(self.session.entry.id);
-            log.semi_sync().leave(self.session.entry.id);
         }
         // As MySQL: what follows a dump is nobody's command.
         self.session.closing = true;

@@ -144,6 +144,8 @@ struct Shared {
     /// Replicas that have said who they are, and readers.
     replicas: Vec<Reader>,
     dumps: Vec<Reader>,
+    /// Connections whose place another reader has taken, until they have ended.
+    displaced: Vec<u64>,
     /// The exporter has ended.
     ended: bool,
     /// Why it cannot write the files, which it tries again, and how often that was.
@@ -299,8 +301,8 @@ impl Binlog {
         self.wait_done(lsn)
     }
 
-    /// Waits until what a statement has asked for is done. Error 1598 where the files cannot be written: it is done when
-    /// they can. Error 1317.
+    /// Waits until what a statement has asked for is done. Error 1598 where the files cannot be written: it is done
+    /// when they can. Error 1317.
     fn wait_done(&self, lsn: Lsn) -> gannet_types::Result<()> {
         // What has failed before may be mended by now.
         let before = self.shared.lock().failures;
@@ -408,8 +410,8 @@ impl Binlog {
         Some((shared.files[at].size, at + 1 < shared.files.len()))
     }
 
-    /// `gtid_executed`, as it is shown: all that was durable when this was called, but while the files cannot be written
-    /// what they have.
+    /// `gtid_executed`, as it is shown: all that was durable when this was called, but while the files cannot be
+    /// written what they have.
     pub fn executed(&self, engine: &Engine) -> GtidSet {
         self.catch_up(engine);
         self.shared.lock().executed.clone()
@@ -509,14 +511,18 @@ impl Binlog {
         };
         let former: Vec<u64> = shared.dumps.iter().filter(same).map(|r| r.connection).collect();
         shared.dumps.push(reader);
+        shared.displaced.extend(&former);
         former
     }
 
-    /// A connection's reading has ended.
-    pub fn unregister(&self, connection: u64) {
+    /// A connection's reading has ended. True: another reader has taken its place.
+    pub fn unregister(&self, connection: u64) -> bool {
         let mut shared = self.shared.lock();
+        let displaced = shared.displaced.contains(&connection);
+        shared.displaced.retain(|c| *c != connection);
         shared.dumps.retain(|r| r.connection != connection);
         shared.replicas.retain(|r| r.connection != connection);
+        displaced
     }
 
     /// SHOW REPLICAS: those that have said who they are.

@@ -60,7 +60,7 @@ pub const TUNING: &[VarDef] = &[
     boolean("require_row_format", Session, false).tuning(),
     int("server_id_bits", Global, 32, 7, 32).tuning().read_only(),
     boolean("source_verify_checksum", Global, false).tuning(),
-    int("sql_replica_skip_counter", Global, 0, 0, 4294967295).tuning(),
+    int("sql_replica_skip_counter", Global, 0, 0, 4294967295).default_only(),
     int("sync_relay_log", Global, 10000, 0, 4294967295).tuning(),
     int("sync_relay_log_info", Global, 10000, 0, 4294967295).tuning(),
     int("sync_source_info", Global, 10000, 0, 4294967295).tuning(),

@@ -34,6 +34,7 @@ mod protocol;
 mod relay;
 mod relay_places;
 mod replica;
+mod replica_breaks;
 mod replica_generated;
 mod replica_names;
 mod reports;

@@ -588,6 +588,7 @@ errors! {
     1845 "0A000" AlterOperationNotSupported "{} is not supported for this operation. Try {}.";
     1846 "0A000" AlterOperationNotSupportedReason "{} is not supported. Reason: {}. Try {}.";
     1847 "HY000" AlterOperationNotSupportedReasonCopy "COPY algorithm requires a lock";
+    1858 "HY000" SqlReplicaSkipCounterNotSettableInGtidMode "sql_replica_skip_counter can not be set when the server is running with @@GLOBAL.GTID_MODE = ON. Instead, for each transaction that you want to skip, generate an empty transaction with the same GTID as the transaction";
     1859 "23000" DupUnknownInIndex "Duplicate entry for key '{}'";
     1860 "HY000" IdentCausesTooLongPath "Long database name and identifier for object resulted in path length exceeding {} characters. Path: '{}'.";
     1861 "HY000" AlterOperationNotSupportedReasonNotNull "cannot silently convert NULL values, as required in this SQL_MODE";
@@ -857,6 +858,7 @@ errors! {
     4095 "HY000" WarnDeprecatedDatetimeDelimiter "Delimiter '{}' in position {} in datetime value '{}' at row {} is deprecated. Prefer the standard '{}'.";
     6123 "HY000" PrefixKeyInPartition "Column '{}.{}.{}' having prefix key part '{}({})' in the PARTITION BY KEY() clause is not supported.";
     6125 "HY000" FkNoUniqueIndexParent "Failed to add the foreign key constraint. Missing unique key for constraint '{}' in the referenced table '{}'";
+    13117 "HY000" ReplicaReceiverFatal "Fatal error: {}";
     13121 "HY000" RelayLogReadFailure "Relay log read failure: Could not parse relay log event entry. The possible reasons are: the source's binary log is corrupted (you can check this by running 'mysqlbinlog' on the binary log), the replica's relay log is corrupted (you can check this by running 'mysqlbinlog' on the relay log), a network problem, or a bug in the source's or replica's code. If you want to check the source's binary log or replica's relay log, you will be able to know their names by issuing 'SHOW REPLICA STATUS' on this replica. {}";
     13122 "HY000" RelayLogWriteFailure "Relay log write failure: {}";
 }
