@@ -265,11 +265,7 @@ impl Core {
         match then {
             Then::Nothing | Then::MandatoryRoles | Then::PartialRevokes | Then::Fixed | Then::BufferPool => {}
             Then::ErrorServices | Then::Monitors(_) => {}
-            Then::BinlogFile => {
-                if let Some(binlog) = self.binlog() {
-                    binlog.flush(&self.engine)?;
-                }
-            }
+            Then::BinlogFile => self.binlog().map_or(Ok(()), |binlog| binlog.flush(&self.engine))?,
             Then::Binlog => {
                 if let Some(binlog) = self.binlog() {
                     binlog.configure(&self.globals);
