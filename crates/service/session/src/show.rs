@@ -512,7 +512,7 @@ fn show_options(session: &Session) -> ShowOptions {
     ShowOptions {
         quote: if ansi { '"' } else { '`' },
         always_quote: session.state.vars[gannet_core::vars::Live::SqlQuoteShowCreate].as_bool(),
-        next_auto_increment: 0,
+        ..ShowOptions::default()
     }
 }
 

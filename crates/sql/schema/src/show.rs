@@ -20,11 +20,13 @@ pub struct ShowOptions {
     pub always_quote: bool,
     /// AUTO_INCREMENT's next value; printed when greater than 1.
     pub next_auto_increment: u64,
+    /// The table's schema goes before its name.
+    pub with_schema: bool,
 }
 
 impl Default for ShowOptions {
     fn default() -> Self {
-        ShowOptions { quote: '`', always_quote: true, next_auto_increment: 0 }
+        ShowOptions { quote: '`', always_quote: true, next_auto_increment: 0, with_schema: false }
     }
 }
 
@@ -48,6 +50,10 @@ pub const TABLESPACE: &str = "TABLESPACE";
 pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
     let mut out = String::with_capacity(256);
     out.push_str(if table.temporary { "CREATE TEMPORARY TABLE " } else { "CREATE TABLE " });
+    if options.with_schema {
+        name(&mut out, &table.schema, options);
+        out.push('.');
+    }
     name(&mut out, &table.name, options);
     out.push_str(" (\n");
     for (i, column) in table.columns.iter().filter(|c| !c.hidden).enumerate() {

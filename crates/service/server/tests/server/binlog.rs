@@ -398,6 +398,10 @@ fn branches_tables_of_rows_and_passwords() {
     assert_eq!(made.len(), 5, "{made:?}");
     assert!(made[3].starts_with("Write_rows") && made[4].starts_with("Xid"), "{made:?}");
     assert_eq!(next(&mut c, "CREATE TABLE IF NOT EXISTS m SELECT 1"), [""; 0]);
+    // A table of another schema than the current one is told with it.
+    run(&mut c, "CREATE DATABASE other");
+    let made = next(&mut c, "CREATE TABLE other.m SELECT 1 AS a");
+    assert!(made[1].starts_with("Query use `d`; CREATE TABLE `other`.`m` ("), "{made:?}");
 
     let told = next(&mut c, "CREATE USER u IDENTIFIED BY 'hush', w IDENTIFIED WITH mysql_native_password BY 'hush'");
     assert!(

@@ -207,7 +207,8 @@ pub(super) fn fill(plan: &Plan, params: &[Value], edit: &mut Edit<'_>, cx: &mut 
     let affected = dml::insert_into_new(insert, &mut run)?;
     if let Some(sink) = &mut cx.changes {
         let table = &plan.tables[insert.table as usize].table;
-        let definition = show_create_table(table, &ShowOptions::default());
+        let with_schema = cx.database.is_none_or(|current| *current != *table.schema);
+        let definition = show_create_table(table, &ShowOptions { with_schema, ..ShowOptions::default() });
         edit.words = Some(sink.made(edit.txn(), &definition)?);
     }
     let dml::Affected { rows, last_insert_id, last_row_id, info } = affected;
