@@ -166,7 +166,7 @@ fn master_pos_wait(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> 
 fn wait_for_place(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], name: &str) -> Result<Value> {
     let number = |i: usize, cx: &mut EvalContext<'_>| {
         let number = gannet_types::convert::to_integer(args[i].as_ref(), &mut cx.conversion())?;
-        Ok::<_, SqlError>(number.map_or_else(|u| i64::try_from(u).unwrap_or(i64::MAX), |n| n))
+        Ok::<_, SqlError>(number.unwrap_or_else(|u| i64::try_from(u).unwrap_or(i64::MAX)))
     };
     let file = own_text(call, args, 0);
     let at = number(1, cx)?;
