@@ -202,12 +202,18 @@ pub fn insert_plan(
 pub(super) fn fill(plan: &Plan, params: &[Value], edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<Done> {
     let PlanKind::Insert(insert) = &plan.kind else { return Err(SqlError::internal("not an INSERT")) };
     let shared = Shared::new(plan, cx.settings, params);
+    let database = cx.database;
     let mut run = Cx::new(&shared, edit.txn(), cx.session, cx.warnings);
     run.changes = cx.changes.as_mut().map(|sink| &mut **sink as &mut dyn ChangeSink);
     let affected = dml::insert_into_new(insert, &mut run)?;
     if let Some(sink) = &mut cx.changes {
         let table = &plan.tables[insert.table as usize].table;
-        let definition = show_create_table(table, &ShowOptions::default());
+        let mut definition = show_create_table(table, &ShowOptions::default());
+        if database != Some(&*table.schema) {
+            // Readers have the session's database, which is another one, or none.
+            let schema = gannet_parser::printer::quote_name(&table.schema);
+            definition.insert_str("CREATE TABLE ".len(), &format!("{schema}."));
+        }
         edit.words = Some(sink.made(edit.txn(), &definition)?);
     }
     let dml::Affected { rows, last_insert_id, last_row_id, info } = affected;
