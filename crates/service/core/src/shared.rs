@@ -249,9 +249,6 @@ impl Core {
                 self.accounts.set_mandatory(roles.ok_or_else(wrong)?);
             }
             Then::PartialRevokes => self.accounts.set_partial_revokes(value.as_bool())?,
-            Then::Fixed if id.def().name == "sql_replica_skip_counter" && self.binlog().is_some() => {
-                return Err(sql_err!(SqlReplicaSkipCounterNotSettableInGtidMode));
-            }
             Then::Fixed if value != self.globals.get(id) => {
                 return Err(SqlError::unsupported(format_args!("changing {}", id.def().name)));
             }

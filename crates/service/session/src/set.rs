@@ -463,6 +463,9 @@ fn checked(session: &mut Session, id: VarId, value: Option<Value>, global: bool)
         warn_of_sql_mode(session, checked.value.as_str());
     }
     if def.effect == Effect::DefaultOnly && checked.value != def.initial.value() {
+        if def.name == "sql_replica_skip_counter" && session.server.binlog().is_some() {
+            return Err(sql_err!(SqlReplicaSkipCounterNotSettableInGtidMode));
+        }
         let shown = checked.value.display(&def.kind).unwrap_or_else(|| "NULL".into());
         return Err(SqlError::unsupported(format_args!("{} = {shown}", def.name)));
     }

@@ -36,6 +36,7 @@ mod relay_places;
 mod replica;
 mod replica_breaks;
 mod replica_generated;
+mod replica_mariadb;
 mod replica_names;
 mod reports;
 mod restore;

@@ -73,7 +73,8 @@ fn events_in_a_wrong_order_end_the_applier() {
         run(&mut q, "START REPLICA");
         same(&mut c, &mut q, SUM);
         let mut wrong = 0;
-        for round in 0..9 {
+        // A commit before its rows looks like one without: nobody can tell.
+        for round in [1, 2, 3, 4, 6, 7, 8, 9] {
             run(&mut q, "STOP REPLICA SQL_THREAD");
             run(&mut q, "FLUSH RELAY LOGS");
             let first: u32 = one(&mut c, "SELECT COALESCE(MAX(a), 0) + 1 FROM d.t").parse().unwrap();
@@ -104,14 +105,14 @@ fn events_in_a_wrong_order_end_the_applier() {
             let count: u32 = one(&mut q, "SELECT COUNT(*) FROM d.t").parse().unwrap();
             assert_eq!(count % 2, 0, "round {round}");
             let number = status(&mut q, "Last_SQL_Errno");
-            assert!(["0", "1594", "1815", "1593"].contains(&&*number), "round {round}: {number}");
+            assert!(["0", "1594"].contains(&&*number), "round {round}: {number}");
             wrong += u32::from(number != "0");
             run(&mut q, "STOP REPLICA SQL_THREAD");
             std::fs::write(&file, &whole).unwrap();
             run(&mut q, "START REPLICA SQL_THREAD");
             same(&mut c, &mut q, SUM);
         }
-        assert!(wrong > 5, "{wrong}");
+        assert_eq!(wrong, 8);
     }
 }
 
@@ -167,7 +168,7 @@ fn statements_about_a_channel_beside_each_other() {
     let mut c = s.connect();
     run(&mut c, "CREATE DATABASE d");
     run(&mut c, "CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(2000))");
-    let following = Following::start(without_log);
+    let following = Following::start(with_log);
     let mut q = following.r.connect();
     std::thread::scope(|scope| {
         for number in 0..4u64 {
