@@ -122,7 +122,7 @@ impl Locking {
 }
 
 impl Scan {
-    /// Called after a [blocked](Entry::blocked) entry: the next call of [`Scan::next`] returns to it and waits for
+    /// Called after a [blocked](super::Entry::blocked) entry: the next call of [`Scan::next`] returns to it and waits for
     /// its lock.
     pub fn insist(&mut self) {
         if let Some(l) = &mut self.locking
