@@ -122,8 +122,8 @@ impl Locking {
 }
 
 impl Scan {
-    /// Called after a [blocked](super::Entry::blocked) entry: the next call of [`Scan::next`] returns to it and waits for
-    /// its lock.
+    /// Called after a [blocked](super::Entry::blocked) entry: the next call of [`Scan::next`] returns to it and waits
+    /// for its lock.
     pub fn insist(&mut self) {
         if let Some(l) = &mut self.locking
             && let Some((passed, edge, edged)) = l.back.take()
