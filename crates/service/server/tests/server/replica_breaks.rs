@@ -1,6 +1,6 @@
 //! A replica beside what goes wrong: it says so, and nothing is lost or done twice.
 
-use crate::common::{self, error, one, run};
+use crate::common::{self, Running, error, one, run};
 use crate::relay::{received, running, wait};
 use crate::replica::{Following, change, follow, same, source, status, with_log, without_log};
 use gannet_wire::client::Connection;
@@ -9,6 +9,17 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const SUM: &str = "SELECT COUNT(*), SUM(a), SUM(CRC32(b)) FROM d.t";
+
+/// A source with a table, and a server that may follow it, each with a connection.
+fn pair() -> (Running, Connection, Following, Connection) {
+    let s = source();
+    let mut c = s.connect();
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(2000))");
+    let following = Following::start(with_log);
+    let q = following.r.connect();
+    (s, c, following, q)
+}
 
 /// Rows of a recursive expression.
 fn fill(c: &mut Connection, from: u32, n: u32, bytes: u32) {
@@ -23,12 +34,7 @@ fn fill(c: &mut Connection, from: u32, n: u32, bytes: u32) {
 /// One that is stopped in the middle of a transaction undoes it, and that is no error.
 #[test]
 fn a_stop_in_a_long_transaction_is_no_error() {
-    let s = source();
-    let mut c = s.connect();
-    run(&mut c, "CREATE DATABASE d");
-    run(&mut c, "CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(2000))");
-    let following = Following::start(with_log);
-    let mut q = following.r.connect();
+    let (s, mut c, _following, mut q) = pair();
     change(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
     run(&mut q, "START REPLICA IO_THREAD");
     let mut first = 0;
@@ -164,12 +170,7 @@ fn a_replica_follows_a_replica() {
 /// Statements beside each other leave a channel in one state or the other.
 #[test]
 fn statements_about_a_channel_beside_each_other() {
-    let s = source();
-    let mut c = s.connect();
-    run(&mut c, "CREATE DATABASE d");
-    run(&mut c, "CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(2000))");
-    let following = Following::start(with_log);
-    let mut q = following.r.connect();
+    let (s, mut c, following, mut q) = pair();
     std::thread::scope(|scope| {
         for number in 0..4u64 {
             let mut own = following.r.connect();
