@@ -17,7 +17,7 @@ use gannet_wire::flags::{cap, status};
 use gannet_wire::frame::{MAX_PAYLOAD, Writer};
 use gannet_wire::reply::{self, Column};
 use gannet_wire::row::BinaryRow;
-use gannet_wire::value::{Format, TextRow, binary_value, long_text, text_value};
+use gannet_wire::value::{BinaryColumn, Format, TextRow, binary_value, long_text, text_value};
 use std::borrow::Cow;
 
 /// The output buffer is sent when it holds more.
@@ -297,9 +297,9 @@ impl<'a> Wire<'a> {
         let out = self.exchange.conn.out();
         if self.binary {
             let head = BinaryRow::begin(out, self.formats.len());
-            for (i, (column, f)) in row.columns.iter().zip(&self.formats).enumerate() {
-                let value = row.row.get(*column as usize)?.localize(row.zone);
-                binary_value(out, head, i, value, *f, results);
+            for (at, (column, f)) in row.columns.iter().zip(&self.formats).enumerate() {
+                let mut to = BinaryColumn { out, row: head, at, format: *f, results, zone: row.zone };
+                row.row.tell(*column as usize, &mut to)?;
             }
             return Ok(());
         }

@@ -33,6 +33,7 @@ impl Format {
     }
 
     /// Values travel as texts in the binary protocol too.
+    #[inline]
     pub fn is_text(&self) -> bool {
         use WireType as W;
         let number = matches!(self.wire, W::LongLong | W::Long | W::Int24 | W::Short | W::Year | W::Tiny);
@@ -108,6 +109,51 @@ impl Taker for TextRow<'_> {
     #[inline(never)]
     fn value(&mut self, value: ValueRef<'_>) {
         text_value(self.out, value.localize(self.zone), self.format, self.results);
+    }
+}
+
+/// A column of a binary row that takes its value as it is stored.
+pub struct BinaryColumn<'a> {
+    /// The output buffer.
+    pub out: &'a mut Vec<u8>,
+    /// The row's head.
+    pub row: BinaryRow,
+    /// The column's number.
+    pub at: usize,
+    /// Of the column.
+    pub format: Format,
+    /// Character set to convert strings to; `None` sends them as they are.
+    pub results: Option<Charset>,
+    /// In which a TIMESTAMP is shown.
+    pub zone: &'a TimeZone,
+}
+
+impl Taker for BinaryColumn<'_> {
+    #[inline(always)]
+    fn null(&mut self) {
+        self.row.null(self.out, self.at);
+    }
+
+    #[inline(always)]
+    fn int(&mut self, n: i64) {
+        match self.format.wire {
+            WireType::LongLong => self.out.extend_from_slice(&n.to_le_bytes()),
+            WireType::Long | WireType::Int24 => self.out.extend_from_slice(&(n as u32).to_le_bytes()),
+            _ => self.value(ValueRef::Int(n)),
+        }
+    }
+
+    #[inline(always)]
+    fn text(&mut self, text: &[u8], collation: CollationId) {
+        if self.format.is_text() {
+            return string(self.out, text, collation.charset(), self.results);
+        }
+        self.value(ValueRef::Str(text, collation));
+    }
+
+    #[inline(never)]
+    fn value(&mut self, value: ValueRef<'_>) {
+        binary_value(self.out, self.row, self.at, value.localize(self.zone), self.format, self.results);
     }
 }
 

@@ -158,8 +158,8 @@ pub struct Counts {
 pub trait Operator<'p> {
     /// Starts from the beginning, with the registers as they are now.
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()>;
-    /// How many rows the next call has to return at most. For scans that lock what they read: a row that is not
-    /// needed must not be locked. Other operators may return more.
+    /// How many rows the next call has to return at most. For scans: a row that is not needed must not be locked, and
+    /// need not be read. Other operators may return more.
     fn want(&mut self, _rows: u64) {}
     /// Goes past some of the rows that come next, without making them; how many, `rows` at most.
     fn skip(&mut self, rows: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {

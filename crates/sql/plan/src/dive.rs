@@ -9,7 +9,7 @@
 
 use crate::expr::{Expr, ExprKind};
 use crate::options::RangeEstimator;
-use crate::physical::Ranges;
+use crate::physical::{Op, Physical, Ranges};
 use crate::plan::{Plan, PlanKind};
 use crate::range::{Bounds, Limit, encode_ranges, encode_values};
 use gannet_schema::histogram::{KeyCut, key_part};
@@ -117,6 +117,15 @@ pub(crate) fn add_class(signature: u64, rows: Option<f64>) -> u64 {
     signature << 4 | u64::from(class.min(15))
 }
 
+/// A row is read when it is asked for, and not before.
+fn streams(input: &Physical) -> bool {
+    match &input.op {
+        Op::TableScan(_) => true,
+        Op::Filter { input, .. } | Op::Project { input, .. } => streams(input),
+        _ => false,
+    }
+}
+
 impl Plan {
     /// The class of the plan that is right for these parameters: compare with the plan's own.
     pub fn class_of(&self, params: &[Value], estimator: &dyn RangeEstimator, zone: &TimeZone) -> u64 {
@@ -145,14 +154,25 @@ impl Plan {
         }
     }
 
+    /// Estimated cost of the rows that one execution takes: a LIMIT ends what makes its rows one by one.
+    fn effort(&self) -> f64 {
+        let PlanKind::Query(root) = &self.kind else { return self.cost() };
+        match &root.op {
+            Op::Limit { input, limit: Some(_), offset: None, count_all: false } if streams(input) => {
+                root.cost * (root.rows / input.rows.max(1.0)).min(1.0)
+            }
+            _ => root.cost,
+        }
+    }
+
     /// Dear enough to be asked before each execution whether it is right for the values.
     pub(crate) fn is_dear(&self) -> bool {
-        !self.dives.is_empty() && self.cost() >= DEAR
+        !self.dives.is_empty() && self.effort() >= DEAR
     }
 
     /// An execution read so many rows that the plan was not made for its values.
     pub fn is_exceeded_by(&self, examined: u64) -> bool {
-        !self.dives.is_empty() && examined as f64 > EXCESS_ROWS + self.cost() * EXCESS_PER_COST
+        !self.dives.is_empty() && examined as f64 > EXCESS_ROWS + self.effort() * EXCESS_PER_COST
     }
 }
 

@@ -11,13 +11,14 @@
 //!
 //! Everything here appends to buffers which the caller reuses.
 
-use crate::codec::{IndexCodec, Source};
+use crate::codec::Source;
 use crate::method::Method;
 use crate::table::Table;
 use gannet_types::charset::Charset;
 use gannet_types::key::{self, KeyPart};
 use gannet_types::row::RowLayout;
 use gannet_types::{Result, SqlError, Value, ValueRef};
+use smallvec::SmallVec;
 
 /// Bytes of a hidden row id.
 pub const ROW_ID_BYTES: usize = 6;
@@ -29,6 +30,18 @@ pub struct IndexKey {
     pub prefix_len: usize,
     /// One of the parts is NULL: a unique index does not look for duplicates then.
     pub has_null: bool,
+}
+
+/// Where the values of some columns are in an entry of an index: [`Table::entry_places`].
+#[derive(Debug)]
+pub struct EntryPlaces {
+    /// For each part of the key, those of the clustered key behind the index's own: the place of its value in the list
+    /// of columns, if that has it.
+    key: SmallVec<[Option<usize>; 8]>,
+    /// The place of the hidden row id.
+    row_id: Option<usize>,
+    /// Carried columns, and their places.
+    carried: SmallVec<[(usize, usize); 4]>,
 }
 
 impl Table {
@@ -149,50 +162,58 @@ impl Table {
         columns: &[u32],
         out: &mut Vec<Value>,
     ) -> Result<()> {
-        let codec = &self.codecs.indexes[index];
         let start = out.len();
         out.resize(start + columns.len(), Value::Null);
-        let mut rest = key;
-        for (i, part) in codec.parts.iter().enumerate() {
-            self.index_part(codec, Source::Part(i), part, &mut rest, columns, &mut out[start..])?;
-        }
-        if self.clustered.is_none()
-            && columns.last() == Some(&u32::MAX)
-            && let Some(last) = out.last_mut()
-        {
-            *last =
-                Value::UInt(self.row_id_of_key(rest).ok_or_else(|| SqlError::internal("index entry without row id"))?);
-        }
-        for (i, part) in self.codecs.clustered_parts.iter().enumerate() {
-            self.index_part(codec, Source::Clustered(i), part, &mut rest, columns, &mut out[start..])?;
-        }
-        if let Some(layout) = &codec.carried {
-            for (i, column) in codec.carried_columns.iter().enumerate() {
-                if let Ok(at) = columns.binary_search(column) {
-                    out[start + at] = layout.get(carried, i)?.to_owned();
-                }
-            }
-        }
-        Ok(())
+        self.read_entry(index, &self.entry_places(index, columns), key, carried, |at, value| out[start + at] = value)
     }
 
-    fn index_part(
-        &self,
-        codec: &IndexCodec,
-        source: Source,
-        part: &KeyPart,
-        rest: &mut &[u8],
-        columns: &[u32],
-        out: &mut [Value],
-    ) -> Result<()> {
-        let column = match source {
-            Source::Part(i) => codec.columns[i],
-            Source::Clustered(i) => self.codecs.clustered[i],
-            Source::Carried(_) => return Ok(()),
+    /// Where the values of `columns` (ascending) are in an entry of the index: [`Table::read_entry`].
+    pub fn entry_places(&self, index: usize, columns: &[u32]) -> EntryPlaces {
+        let codec = &self.codecs.indexes[index];
+        let place = |(column, source): (u32, Source)| match columns.binary_search(&column) {
+            Ok(at) if codec.source(column) == Some(source) => Some(at),
+            _ => None,
         };
-        match columns.binary_search(&column) {
-            Ok(at) if codec.source(column) == Some(source) => out[at] = key::decode(part, rest)?,
-            _ => key::skip(part, rest)?,
+        let parts = codec.columns.iter().enumerate().map(|(i, c)| (*c, Source::Part(i)));
+        let clustered = self.codecs.clustered.iter().enumerate().map(|(i, c)| (*c, Source::Clustered(i)));
+        let mut key: SmallVec<[Option<usize>; 8]> = parts.chain(clustered).map(place).collect();
+        let row_id = columns.len().checked_sub(1).filter(|last| self.clustered.is_none() && columns[*last] == u32::MAX);
+        // Behind the last part that is wanted nothing has to be looked at.
+        while row_id.is_none() && key.last() == Some(&None) {
+            key.pop();
+        }
+        let carried = codec.carried_columns.iter().enumerate();
+        let carried = carried.filter_map(|(i, c)| Some((i, columns.binary_search(c).ok()?))).collect();
+        EntryPlaces { key, row_id, carried }
+    }
+
+    /// Gives `put` the values of an entry of a secondary index, each with its column's place in the list that
+    /// `places` was made of.
+    #[inline]
+    pub fn read_entry(
+        &self,
+        index: usize,
+        places: &EntryPlaces,
+        key: &[u8],
+        carried: &[u8],
+        mut put: impl FnMut(usize, Value),
+    ) -> Result<()> {
+        let codec = &self.codecs.indexes[index];
+        let mut rest = key;
+        for (part, place) in codec.parts.iter().chain(&self.codecs.clustered_parts).zip(&places.key) {
+            match place {
+                Some(at) => put(*at, key::decode(part, &mut rest)?),
+                None => key::skip(part, &mut rest)?,
+            }
+        }
+        if let Some(at) = places.row_id {
+            let id = self.row_id_of_key(rest);
+            put(at, Value::UInt(id.ok_or_else(|| SqlError::internal("index entry without row id"))?));
+        }
+        if let Some(layout) = &codec.carried {
+            for (i, at) in &places.carried {
+                put(*at, layout.get(carried, *i)?.to_owned());
+            }
         }
         Ok(())
     }

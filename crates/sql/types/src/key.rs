@@ -215,8 +215,11 @@ pub fn decode(part: &KeyPart, key: &mut &[u8]) -> Result<Value> {
     Ok(match ty.id {
         id if id.is_integer() => {
             let width = id.int_width();
-            let bytes = take_slice(key, width)?;
-            let raw = bytes.iter().fold(0u64, |a, b| a << 8 | u64::from(b ^ flip));
+            let raw = match width {
+                4 => u32::from_be_bytes(take(key, flip)?).into(),
+                8 => u64::from_be_bytes(take(key, flip)?),
+                _ => take_slice(key, width)?.iter().fold(0, |a, b| a << 8 | u64::from(b ^ flip)),
+            };
             if ty.unsigned {
                 Value::UInt(raw)
             } else {
@@ -293,12 +296,14 @@ fn corrupt() -> SqlError {
     sql_err!(IndexCorrupt, "key")
 }
 
+#[inline]
 fn take_slice<'a>(key: &mut &'a [u8], n: usize) -> Result<&'a [u8]> {
     let (head, rest) = key.split_at_checked(n).ok_or_else(corrupt)?;
     *key = rest;
     Ok(head)
 }
 
+#[inline]
 fn take<const N: usize>(key: &mut &[u8], flip: u8) -> Result<[u8; N]> {
     let (head, rest) = key.split_first_chunk::<N>().ok_or_else(corrupt)?;
     *key = rest;

@@ -2,6 +2,7 @@
 
 use gannet_buffer::{Error, Stop};
 use gannet_page::Node;
+use smallvec::SmallVec;
 
 use crate::Tree;
 use crate::descend::{Notes, Target};
@@ -30,7 +31,7 @@ pub struct TreeStats {
 
 /// A way down: the child taken and the count of children at every inner level, the position and the entries in the
 /// leaf.
-type Branch = Vec<(usize, usize)>;
+type Branch = SmallVec<[(usize, usize); 6]>;
 
 impl Tree {
     fn branch(&self, target: Target<'_>) -> Result<Branch, Error> {
@@ -97,7 +98,7 @@ impl Tree {
         let low = self.branch(Target::First)?;
         let high = self.branch(Target::Last)?;
         let samples = self.samples(None, &low, &high)?;
-        let cut = |b: &Branch| b[..b.len() - 1].to_vec();
+        let cut = |b: &Branch| Branch::from_slice(&b[..b.len() - 1]);
         let leaf_pages = match low.len() {
             1 => 1.0,
             _ => between(&cut(&low), &cut(&high), &samples.iter().map(cut).collect::<Vec<_>>()).rows + 1.0,

@@ -32,13 +32,13 @@ use gannet_plan::{
     physical::{Access, LockStrength, LockWait, ROW_ID, RowLock, TableScan},
     range::{Bounds, Limit, encode_access},
 };
-use gannet_schema::Table;
+use gannet_schema::{EntryPlaces, Table};
 use gannet_telemetry::{Counter, add, count};
 use gannet_types::{Result, SqlError, SqlType, Value, ValueRef};
 use std::collections::HashSet;
 
-/// Rows of the first batch; later ones double up to [`BATCH_ROWS`], so that a LIMIT or a semijoin reads little too
-/// much.
+/// Rows of the first batch, if no fewer are of use; later ones double up to [`BATCH_ROWS`], so that a LIMIT or a
+/// semijoin reads little too much.
 pub(super) const FIRST_ROWS: usize = 64;
 
 /// How the engine is to read under a plan's lock clause.
@@ -91,8 +91,8 @@ pub(super) struct Reader<'p> {
     place: Place,
     /// Bytes of the rows that the present batch was made of.
     pub(super) taken: usize,
-    /// The values of an index entry.
-    values: Vec<Value>,
+    /// Where the delivered columns are in an entry of the index.
+    places: Option<EntryPlaces>,
 }
 
 /// A scan of an engine tree.
@@ -525,7 +525,7 @@ fn push_stored(
 
 impl<'p> Reader<'p> {
     pub(super) fn new(scan: &'p TableScan) -> Self {
-        Reader { scan, part: None, buffer: RowBuf::new(), place: Place::new(), taken: 0, values: Vec::new() }
+        Reader { scan, part: None, buffer: RowBuf::new(), place: Place::new(), taken: 0, places: None }
     }
 
     /// The table, or the part, that is read.
@@ -570,9 +570,9 @@ impl<'p> Reader<'p> {
         carried: &[u8],
         batch: &mut Batch,
     ) -> Result<()> {
-        self.values.clear();
-        table.index_values(index, key, carried, &self.scan.columns, &mut self.values)?;
-        batch.push_values(&self.values);
+        let places = self.places.get_or_insert_with(|| table.entry_places(index, &self.scan.columns));
+        table.read_entry(index, places, key, carried, |at, value| batch.columns[at].push_value(value))?;
+        batch.rows += 1;
         Ok(())
     }
 
@@ -652,8 +652,11 @@ impl<'p> Operator<'p> for TreeScan<'p> {
     }
 
     fn want(&mut self, rows: u64) {
+        let rows = rows.clamp(1, BATCH_ROWS as u64) as usize;
         if self.scan.lock.strength != LockStrength::None {
-            self.want = rows.clamp(1, BATCH_ROWS as u64) as usize;
+            self.want = rows;
+        } else if self.at == 0 {
+            self.rows = self.rows.min(rows);
         }
     }
 
@@ -703,6 +706,9 @@ impl<'p> Operator<'p> for TreeScan<'p> {
             return self.row(table, cx);
         }
         let mut batch = Batch::fresh(&mut self.spare, self.types);
+        if self.rows < FIRST_ROWS {
+            batch.columns.iter_mut().for_each(|column| column.reserve(self.rows));
+        }
         self.reader.taken = 0;
         let by_key = self.scan.lock.strength == LockStrength::None
             && self.keys.is_none()

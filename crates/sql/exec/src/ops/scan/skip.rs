@@ -174,9 +174,7 @@ impl<'p> SkipScan<'p> {
                 let (row_key, made_by) = (row_key.to_vec(), (index, entry.key.to_vec()));
                 self.reader.fetch(table, &row_key, By::Entry(Some(&made_by)), &mut row, cx)?;
             } else {
-                let mut values = Vec::with_capacity(self.reader.scan.columns.len());
-                table.index_values(index, entry.key, entry.value, &self.reader.scan.columns, &mut values)?;
-                row.push_values(&values);
+                self.reader.push_entry(table, index, entry.key, entry.value, &mut row)?;
             }
             self.reader.pad(table, &mut row, cx);
             if row.rows == 1 && filter.map_or(Ok(true), |f| eval::is_true(f, &row, 0, cx))? {
