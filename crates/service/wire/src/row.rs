@@ -112,9 +112,11 @@ impl BinaryRow {
     /// Writes the head of a row of `columns` columns.
     #[inline]
     pub fn begin(out: &mut Vec<u8>, columns: usize) -> Self {
-        out.push(0);
-        let nulls = out.len();
-        out.resize(nulls + (columns + 9) / 8, 0);
+        let nulls = out.len() + 1;
+        match (columns + 9) / 8 {
+            1 => out.extend_from_slice(&[0; 2]),
+            bytes => out.resize(nulls + bytes, 0),
+        }
         Self { nulls }
     }
 

@@ -43,13 +43,21 @@ impl Format {
 }
 
 /// Appends a value to a text row. `results`: character set to convert strings to; `None` sends them as they are.
-#[inline]
-pub fn text_value(out: &mut Vec<u8>, v: ValueRef<'_>, f: Format, results: Option<Charset>) {
+#[inline(always)]
+pub fn text_value(out: &mut Vec<u8>, v: ValueRef<'_>, f: &Format, results: Option<Charset>) {
     match v {
         ValueRef::Null => text_null(out),
         ValueRef::Int(n) if f.fill == 0 => text_int(out, n),
         ValueRef::UInt(n) if f.fill == 0 => text_uint(out, n),
         ValueRef::Str(s, c) => string(out, s, c.charset(), results),
+        _ => other_text(out, v, f, results),
+    }
+}
+
+/// The same of the rarer kinds.
+#[inline(never)]
+fn other_text(out: &mut Vec<u8>, v: ValueRef<'_>, f: &Format, results: Option<Charset>) {
+    match v {
         ValueRef::Double(d) if f.scale != SqlType::NOT_FIXED => {
             text_with(out, |b| padded(b, f.fill, |b| float::write_fixed(d, f.scale, b)));
         }
@@ -80,7 +88,7 @@ pub struct TextRow<'a> {
     /// The output buffer.
     pub out: &'a mut Vec<u8>,
     /// Of the column that is next.
-    pub format: Format,
+    pub format: &'a Format,
     /// Character set to convert strings to; `None` sends them as they are.
     pub results: Option<Charset>,
     /// In which a TIMESTAMP is shown.
@@ -106,9 +114,9 @@ impl Taker for TextRow<'_> {
         string(self.out, text, collation.charset(), self.results);
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn value(&mut self, value: ValueRef<'_>) {
-        text_value(self.out, value.localize(self.zone), self.format, self.results);
+        any_text(self.out, value, self.format, self.results, self.zone);
     }
 }
 
@@ -121,7 +129,7 @@ pub struct BinaryColumn<'a> {
     /// The column's number.
     pub at: usize,
     /// Of the column.
-    pub format: Format,
+    pub format: &'a Format,
     /// Character set to convert strings to; `None` sends them as they are.
     pub results: Option<Charset>,
     /// In which a TIMESTAMP is shown.
@@ -151,10 +159,29 @@ impl Taker for BinaryColumn<'_> {
         self.value(ValueRef::Str(text, collation));
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn value(&mut self, value: ValueRef<'_>) {
-        binary_value(self.out, self.row, self.at, value.localize(self.zone), self.format, self.results);
+        any_binary(self.out, (self.row, self.at), value, self.format, self.results, self.zone);
     }
+}
+
+/// What is not written where the row is read: out of the way there.
+#[inline(never)]
+fn any_text(out: &mut Vec<u8>, v: ValueRef<'_>, f: &Format, results: Option<Charset>, zone: &TimeZone) {
+    text_value(out, v.localize(zone), f, results);
+}
+
+/// The same, of a binary row.
+#[inline(never)]
+fn any_binary(
+    out: &mut Vec<u8>,
+    (row, at): (BinaryRow, usize),
+    value: ValueRef<'_>,
+    format: &Format,
+    results: Option<Charset>,
+    zone: &TimeZone,
+) {
+    binary_value(out, row, at, value.localize(zone), *format, results);
 }
 
 /// The text of a long value as it travels, behind its length; `None` for those that are no texts or documents.
@@ -226,7 +253,7 @@ pub fn binary_value(out: &mut Vec<u8>, row: BinaryRow, i: usize, v: ValueRef<'_>
                 gannet_types::json::Json::write_stored(s, &mut text);
                 string(out, &text, Charset::Utf8mb4, results);
             }
-            _ => text_value(out, v, f, results),
+            _ => text_value(out, v, &f, results),
         },
     }
 }

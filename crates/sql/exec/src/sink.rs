@@ -37,6 +37,8 @@ const FEW: usize = 16;
 
 impl Stored<'_> {
     /// The same row, by its values.
+    #[cold]
+    #[inline(never)]
     pub fn with_values(self, to: impl FnOnce(Rows<'_>) -> Result<()>) -> Result<()> {
         let mut values = SmallVec::<[ValueRef<'_>; FEW]>::new();
         for column in self.columns {

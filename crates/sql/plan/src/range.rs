@@ -217,7 +217,9 @@ pub fn encode_access<'p>(
     bounds: &mut Bounds,
 ) -> Result<()> {
     bounds.clear();
-    bounds.bytes.reserve(KEYS_AT_HAND);
+    if bounds.bytes.capacity() == 0 {
+        bounds.bytes = Vec::with_capacity(KEYS_AT_HAND);
+    }
     let parts = index.map(|i| table.key_parts(i)).unwrap_or_default();
     let mut encoder = Encoder { parts, zone, bounds };
     match access {

@@ -244,6 +244,27 @@ impl Cursor {
         more
     }
 
+    /// Steps from entry to entry, of those that were copied, as long as `takes` takes their values.
+    #[inline]
+    pub fn advance_while(&mut self, mut takes: impl FnMut(&[u8]) -> bool) {
+        if self.at != At::Entry {
+            return;
+        }
+        let (before, node) = (self.pos, Node(&*self.space.leaf));
+        while self.pos + 1 < self.have.end {
+            let entry = node.entry(self.pos + 1);
+            let Span { at, len } = entry.value;
+            if !takes(&self.space.leaf.0[at..at + len]) {
+                break;
+            }
+            self.pos += 1;
+            self.entry = entry;
+        }
+        if self.pos > before {
+            self.space.key.clear();
+        }
+    }
+
     /// Steps to the next entry; false when there is none in the range.
     #[expect(clippy::should_implement_trait, reason = "a lending iterator that can fail")]
     #[inline]

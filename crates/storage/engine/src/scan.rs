@@ -233,7 +233,7 @@ impl Scan {
             return Ok(self.next(txn)?.map(|entry| entry.value));
         }
         while self.cursor.advance() {
-            match self.is_settled(txn.own_id()) {
+            match is_settled(self.cursor.value(), self.view.settled, txn.own_id()) {
                 Some(true) => {
                     self.count_one();
                     return Ok(Some(self.cursor.value().get(ROW_HEADER..).unwrap_or(&[])));
@@ -252,13 +252,25 @@ impl Scan {
         Ok(self.next(txn)?.map(|entry| entry.value))
     }
 
-    /// Whether the version under the cursor is a row: told for those that every reader with this view sees, whole as
-    /// they are in the leaf.
+    /// Gives `take` the rows of [`Scan::next_row`] as long as they lie in the leaf that was read last, every reader with
+    /// this view sees them as they are there, and they are taken: what returns false leaves its row. How many were
+    /// taken.
     #[inline]
-    fn is_settled(&self, own: TrxId) -> Option<bool> {
-        let h = RowHeader::decode(self.cursor.value())?;
-        let seen = (h.writer < self.view.settled || h.writer == own) && !h.flags.overflow();
-        seen.then(|| !h.flags.deleted())
+    pub fn take_at_hand(&mut self, txn: &Txn, mut take: impl FnMut(&[u8]) -> bool) -> u64 {
+        if self.locking.is_some() || !self.forward || self.tree.kind() != TreeKind::Row {
+            return 0;
+        }
+        let (settled, own, mut taken) = (self.view.settled, txn.own_id(), 0);
+        self.cursor.advance_while(|value| {
+            let takes = is_settled(value, settled, own) == Some(true) && take(value.get(ROW_HEADER..).unwrap_or(&[]));
+            taken += u64::from(takes);
+            takes
+        });
+        self.uncounted += taken;
+        if self.uncounted >= COUNTED {
+            self.count_read();
+        }
+        taken
     }
 
     #[inline]
@@ -386,4 +398,13 @@ impl Scan {
             txn.owner.unlock_record(&self.tree.shared.locks, name, before);
         }
     }
+}
+
+/// Whether a version is a row: told for those that every reader with a view settled up to there sees, whole as they
+/// are in the leaf.
+#[inline]
+fn is_settled(value: &[u8], settled: TrxId, own: TrxId) -> Option<bool> {
+    let h = RowHeader::decode(value)?;
+    let seen = (h.writer < settled || h.writer == own) && !h.flags.overflow();
+    seen.then(|| !h.flags.deleted())
 }

@@ -405,6 +405,10 @@ impl<'p> TreeScan<'p> {
                 cx.check_interrupt()?;
             }
             if rows_only {
+                read += self.take_at_hand(&mut scan, table, batch, cx)?;
+                if self.is_full(batch) {
+                    break Ok(false);
+                }
                 match scan.next_row(cx.txn.get()?) {
                     Ok(Some(row)) => push_stored(&mut self.reader, &mut self.late, table, (&[], row), batch)?,
                     Ok(None) => break Ok(true),
@@ -454,6 +458,21 @@ impl<'p> TreeScan<'p> {
         let ended = outcome?;
         self.fetch_gathered(table, batch, cx)?;
         Ok(ended)
+    }
+
+    /// Takes rows that the leaf at hand has, up to a full batch; how many.
+    fn take_at_hand(&mut self, scan: &mut Scan, table: &Table, batch: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<u64> {
+        let (mut outcome, most) = (Ok(()), self.rows.min(self.want));
+        let TreeScan { reader, late, .. } = self;
+        let taken = scan.take_at_hand(cx.txn.get()?, |row| {
+            let failed = late.as_ref().map_or(0, |late| late.failed);
+            if batch.rows + failed >= most || reader.taken > BATCH_BYTES {
+                return false;
+            }
+            outcome = push_stored(reader, late, table, (&[], row), batch);
+            outcome.is_ok()
+        });
+        outcome.map(|()| taken)
     }
 
     /// The rows of a batch that pass the filter, with all their columns.

@@ -10,6 +10,7 @@ use crate::{
 use gannet_engine::Isolation;
 use gannet_plan::expr::ExprKind;
 use gannet_plan::physical::{Access, LockStrength, Op, Physical, ROW_ID, TableScan};
+use gannet_plan::plan::ResultColumn;
 use gannet_plan::range::Limit;
 use gannet_schema::Table;
 use gannet_telemetry::{Counter, add};
@@ -32,6 +33,7 @@ pub(crate) struct Direct<'p> {
 
 /// Where rows go.
 struct Delivery<'a> {
+    header: &'a [ResultColumn],
     columns: &'a [u32],
     sink: &'a mut dyn ResultSink,
     zone: &'a TimeZone,
@@ -41,9 +43,10 @@ struct Delivery<'a> {
 impl Delivery<'_> {
     /// Sends a row as it is stored. The header goes out with the first one, so that an error before it replaces the
     /// result.
-    fn row(&mut self, table: &Table, payload: &[u8], cx: &Cx<'_, '_>) -> Result<()> {
+    #[inline]
+    fn row(&mut self, table: &Table, payload: &[u8]) -> Result<()> {
         if self.sent == 0 {
-            self.sink.begin(&cx.shared.plan.columns)?;
+            self.sink.begin(self.header)?;
         }
         self.sent += 1;
         let row = table.layout().open(payload)?;
@@ -98,7 +101,7 @@ impl<'p> Direct<'p> {
         let scan = &mut TreeScan::new(self.scan, &self.scan.access, self.types);
         let table = scan.table(cx);
         let zone = &cx.shared.settings.time_zone;
-        let mut to = Delivery { columns: &self.columns, sink, zone, sent: 0 };
+        let mut to = Delivery { header: &cx.shared.plan.columns, columns: &self.columns, sink, zone, sent: 0 };
         scan.open(cx)?;
         let secondary = scan.secondary(table);
         cx.check_interrupt()?;
@@ -113,7 +116,7 @@ impl<'p> Direct<'p> {
         }
         cx.check_interrupt()?;
         if to.sent == 0 {
-            to.sink.begin(&cx.shared.plan.columns)?;
+            to.sink.begin(to.header)?;
         }
         Ok(to.sent)
     }
@@ -134,7 +137,7 @@ fn send_points<'p>(
             break;
         }
         if scan.reader.find(table, key, By::Key, cx)? {
-            to.row(table, scan.reader.buffer.row(), cx)?;
+            to.row(table, scan.reader.buffer.row())?;
         }
         scan.at += 1;
         if (scan.at as u64).is_multiple_of(LOOK) {
@@ -158,9 +161,22 @@ fn send_range<'p>(
     let verify = open.must_verify();
     let mut read = 0u64;
     loop {
+        if secondary.is_none() {
+            let mut outcome = Ok(());
+            let taken = open.take_at_hand(cx.txn.get()?, |row| {
+                outcome = to.row(table, row);
+                outcome.is_ok()
+            });
+            outcome?;
+            read += taken;
+            // A leaf has some hundreds of rows.
+            if taken > 0 {
+                cx.check_interrupt()?;
+            }
+        }
         match secondary {
             None => match open.next_row(cx.txn.get()?).map_err(from_engine)? {
-                Some(row) => to.row(table, row, cx)?,
+                Some(row) => to.row(table, row)?,
                 None => break,
             },
             Some(index) => {
@@ -169,7 +185,7 @@ fn send_range<'p>(
                 let made_by = verify.then(|| (index, entry.key.to_vec()));
                 let reader = &mut scan.reader;
                 if reader.find(table, row_key, By::Entry(made_by.as_ref()), cx)? {
-                    to.row(table, reader.buffer.row(), cx)?;
+                    to.row(table, reader.buffer.row())?;
                 }
             }
         }

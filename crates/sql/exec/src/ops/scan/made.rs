@@ -73,14 +73,16 @@ impl<'p> VirtualScan<'p> {
 /// one for all.
 #[inline]
 fn push(column: &mut Column, value: Option<ValueRef<'_>>) {
-    let value = value.unwrap_or(ValueRef::Null);
-    if let (Column::Text(texts), ValueRef::Str(bytes, given)) = (&*column, value) {
-        let own = texts.collation;
-        if own != given && is_text_of(own.charset(), given.charset(), bytes) {
-            return column.push(ValueRef::Str(bytes, own));
+    match (&mut *column, value.unwrap_or(ValueRef::Null)) {
+        // Counters, without a call.
+        (Column::UInt(numbers, nulls), ValueRef::UInt(n)) if nulls.none() => numbers.push(n),
+        (Column::Text(texts), ValueRef::Str(bytes, given)) => {
+            let own = texts.collation;
+            let is_own = own != given && is_text_of(own.charset(), given.charset(), bytes);
+            column.push(ValueRef::Str(bytes, if is_own { own } else { given }));
         }
+        (_, value) => column.push(value),
     }
-    column.push(value);
 }
 
 /// The bytes mean the same in both.
