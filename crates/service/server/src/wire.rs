@@ -325,13 +325,12 @@ impl<'a> Wire<'a> {
     }
 }
 
-/// Writes the columns of a row from where it is stored; in case of an error, a part of them. Each protocol has a
-/// function of its own: in a common one there are not registers enough for either.
-#[inline(never)]
+/// Writes the columns of a row from where it is stored; in case of an error, a part of them.
+#[inline]
 fn put_binary(out: &mut Vec<u8>, formats: &[Format], results: Option<Charset>, row: Stored<'_>) -> Result<()> {
     let head = BinaryRow::begin(out, formats.len());
     for (at, (column, format)) in row.columns.iter().zip(formats).enumerate() {
-        let mut to = BinaryColumn { out, row: head, at, format, results, zone: row.zone };
+        let mut to = BinaryColumn { out, row: head, at, format: *format, results, zone: row.zone };
         row.row.tell(*column as usize, &mut to)?;
     }
     Ok(())

@@ -129,7 +129,7 @@ pub struct BinaryColumn<'a> {
     /// The column's number.
     pub at: usize,
     /// Of the column.
-    pub format: &'a Format,
+    pub format: Format,
     /// Character set to convert strings to; `None` sends them as they are.
     pub results: Option<Charset>,
     /// In which a TIMESTAMP is shown.
@@ -161,7 +161,7 @@ impl Taker for BinaryColumn<'_> {
 
     #[inline(always)]
     fn value(&mut self, value: ValueRef<'_>) {
-        any_binary(self.out, (self.row, self.at), value, self.format, self.results, self.zone);
+        any_binary(self.out, (self.row, self.at), value, &self.format, self.results, self.zone);
     }
 }
 

@@ -252,9 +252,9 @@ impl Scan {
         Ok(self.next(txn)?.map(|entry| entry.value))
     }
 
-    /// Gives `take` the rows of [`Scan::next_row`] as long as they lie in the leaf that was read last, every reader with
-    /// this view sees them as they are there, and they are taken: what returns false leaves its row. How many were
-    /// taken.
+    /// Gives `take` the rows of [`Scan::next_row`] as long as they lie in the leaf that was read last, every reader
+    /// with this view sees them as they are there, and `take` takes them: it leaves a row by returning false. Returns
+    /// how many it took.
     #[inline]
     pub fn take_at_hand(&mut self, txn: &Txn, mut take: impl FnMut(&[u8]) -> bool) -> u64 {
         if self.locking.is_some() || !self.forward || self.tree.kind() != TreeKind::Row {

@@ -401,20 +401,16 @@ impl<'p> TreeScan<'p> {
             if self.is_full(batch) {
                 break Ok(false);
             }
-            if read > 0 && read.is_multiple_of(256) {
+            if read > 0 && (rows_only || read.is_multiple_of(256)) {
                 cx.check_interrupt()?;
             }
             if rows_only {
-                read += self.take_at_hand(&mut scan, table, batch, cx)?;
-                if self.is_full(batch) {
-                    break Ok(false);
-                }
                 match scan.next_row(cx.txn.get()?) {
                     Ok(Some(row)) => push_stored(&mut self.reader, &mut self.late, table, (&[], row), batch)?,
                     Ok(None) => break Ok(true),
                     Err(error) => break Err(from_engine(error)),
                 }
-                read += 1;
+                read += 1 + self.take_at_hand(&mut scan, table, batch, cx)?;
                 continue;
             }
             let entry = match scan.next(cx.txn.get()?) {
