@@ -3,6 +3,7 @@
 mod circles;
 mod documents;
 mod errors;
+mod examples;
 mod ratchet;
 
 use std::{
@@ -133,6 +134,7 @@ pub fn run(root: &Path, bless: bool) -> Result<String, String> {
         errors::check(path, text, &mut faults);
     }
     counters(&sources, &mut faults);
+    examples::check(root, &sources, &mut faults);
     circles::check(&sources, &mut faults);
     let mut counts = ratchet::of_sources(&sources);
     documents::check(root, &mut counts, &mut faults);
