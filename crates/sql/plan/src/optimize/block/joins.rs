@@ -231,7 +231,10 @@ impl Builder<'_> {
             (UnitSource::Nest(units, conditions), Inner::Nest(order)) => {
                 let units = units.clone();
                 let conditions = conditions.clone();
-                self.build_order(planned, &units, order, &conditions, RelSet::EMPTY, false)?
+                let right = self.build_order(planned, &units, order, &conditions, RelSet::EMPTY, false)?;
+                // Rows of the inner side alone decide these. NOT IN must not see the NULLs of rows that they refuse.
+                let own = self.own_conditions(planned, unit, RelSet::EMPTY, false);
+                self.filtered(planned, right, &own)?
             }
             _ => self.inner_node(planned, unit, inner, RelSet::EMPTY, false, false)?,
         };
