@@ -37,14 +37,25 @@ impl Binder<'_> {
             if let ExprKind::Column(column) = key.kind {
                 self.scope().group_columns.push(column);
             }
-            if !block.groups.iter().any(|(k, _)| *k == key) {
-                if select.rollup {
-                    self.scope().rollup_keys.push((key.clone(), id));
-                }
-                block.groups.push((key, id));
+            // Without totals a key that is there twice groups no further. With them it has totals of its own.
+            if select.rollup {
+                let name = self.key_name(&item.expr);
+                self.scope().rollup_keys.push((key.clone(), id, name));
+            } else if block.groups.iter().any(|(k, _)| *k == key) {
+                continue;
             }
+            block.groups.push((key, id));
         }
         Ok(())
+    }
+
+    /// The name by which GROUP BY means an item of the select list.
+    fn key_name(&self, e: &ast::Expr) -> Option<Box<str>> {
+        if let ast::Expr::Column(column) = e {
+            return Some(column.column.text.to_string().into());
+        }
+        let place = super::call::position(e)?.checked_sub(1)?;
+        self.scopes.last()?.items.get(place as usize).map(|item| item.name.clone())
     }
 
     /// Everything is bound: takes the aggregates over, makes expressions refer to the keys, checks what is not grouped.
@@ -78,6 +89,7 @@ impl Binder<'_> {
             let places = args.iter().enumerate().map(place).collect::<Result<_>>()?;
             block.groupings.push((places, id));
         }
+        self.name_repeated_keys(block);
         let keys: Vec<(Expr, ColId)> = block.groups.clone();
         let types = &self.arena.types;
         let mut replace = |e: &mut Expr| replace_keys(e, &keys, types);
@@ -104,6 +116,16 @@ impl Binder<'_> {
         }
         self.order_by_groups(block);
         Ok(())
+    }
+
+    /// Items of the select list that are keys of a rollup which GROUP BY has more than once.
+    fn name_repeated_keys(&self, block: &mut Block) {
+        let Some(scope) = self.scopes.last() else { return };
+        for (item, listed) in block.items.iter_mut().zip(&scope.items) {
+            if let Some((id, true)) = scope.rollup_key(&item.expr, &listed.name) {
+                item.expr = self.arena.expr(id);
+            }
+        }
     }
 
     /// MySQL sorts for aggregates which it cannot keep in a temporary table; its clients see the groups in order.

@@ -91,8 +91,8 @@ pub(super) struct Scope {
     pub(super) in_window: bool,
     /// GROUP BY ... WITH ROLLUP.
     pub(super) rollup: bool,
-    /// Its keys, and where their values are.
-    pub(super) rollup_keys: Vec<(crate::expr::Expr, ColId)>,
+    /// Its keys, where their values are, and what GROUP BY calls them.
+    pub(super) rollup_keys: Vec<(crate::expr::Expr, ColId, Option<Box<str>>)>,
     /// `ANY_VALUE(x)`: expression and the column that stands for it.
     pub(super) any_values: Vec<(Expr, ColId)>,
     /// `GROUPING(...)` with its arguments.
@@ -222,11 +222,19 @@ impl Scope {
         self.clause.places().aggregates && !self.in_aggregate
     }
 
+    /// The key of a rollup that an item of the select list is, and whether GROUP BY has it more than once: each of these
+    /// is NULL in the totals of its own place, and the item is the one that has its name, else the first.
+    pub(super) fn rollup_key(&self, e: &Expr, name: &str) -> Option<(ColId, bool)> {
+        let same = || self.rollup_keys.iter().filter(|(key, _, _)| key == e);
+        let named = same().find(|(_, _, called)| called.as_deref().is_some_and(|c| eq_name(c, name)));
+        named.or_else(|| same().next()).map(|(_, id, _)| (*id, same().count() > 1))
+    }
+
     /// The value is one that a group has many of, of which ANY_VALUE() takes one.
     pub(super) fn takes_any_value(&self, arena: &crate::logical::Arena, value: &Expr) -> bool {
         let single = |id: ColId| {
             let windows = self.windows.iter().flat_map(|w| &w.functions).any(|(_, f)| *f == id);
-            let key = self.rollup_keys.iter().any(|(_, k)| *k == id);
+            let key = self.rollup_keys.iter().any(|(_, k, _)| *k == id);
             let aggregate = self.aggregates.iter().any(|(_, a)| *a == id);
             windows || key || aggregate || self.any_values.iter().any(|(_, v)| *v == id)
         };
@@ -492,10 +500,10 @@ impl Binder<'_> {
         // A key is NULL in the rows of totals, also one that is a constant. A column is its own key.
         if scope.clause == Clause::Having
             && !scope.in_aggregate
-            && !matches!(bound.expr.kind, crate::expr::ExprKind::Column(_))
-            && let Some((_, id)) = scope.rollup_keys.iter().find(|(key, _)| *key == bound.expr)
+            && let Some((id, repeated)) = scope.rollup_key(&bound.expr, &item.name)
+            && (repeated || !matches!(bound.expr.kind, crate::expr::ExprKind::Column(_)))
         {
-            bound.expr = self.arena.expr(*id);
+            bound.expr = self.arena.expr(id);
         }
         Ok(bound)
     }

@@ -336,6 +336,9 @@ impl Binder<'_> {
                     match found {
                         Some(i) => {
                             let item = &b.scopes[top].items[i];
+                            if let Some((id, true)) = b.scopes[top].rollup_key(&item.bound.expr, &item.name) {
+                                return Ok(b.arena.expr(id));
+                            }
                             let (expr, aliased) = (item.bound.expr.clone(), item.aliased);
                             if let (ExprKind::Column(id), false) = (&expr.kind, aliased) {
                                 b.note_column(column, *id);
