@@ -32,7 +32,7 @@ impl Builder<'_> {
         let mut chosen = (order, false);
         let mut group_order = Vec::new();
         if let Some(wanted) = &wanted {
-            let sorted_cost = chosen_cost;
+            let sorted_cost = if self.follows_order(planned) { f64::INFINITY } else { chosen_cost };
             let fixed = self.fixed_columns(planned, wanted.rel);
             let base = planned.bases[wanted.rel].as_ref();
             let paths: Vec<Path> = match base {
@@ -95,6 +95,12 @@ impl Builder<'_> {
         let left: Vec<usize> = planned.level.iter().copied().filter(|c| !planned.applied[*c]).collect();
         node = self.filtered(planned, node, &left)?;
         Ok((node, is_ordered))
+    }
+
+    /// Conditions see what is assigned for the rows before: rows are taken in the order of ORDER BY where an index has it,
+    /// not sorted when the conditions have been asked.
+    fn follows_order(&self, planned: &Planned<'_>) -> bool {
+        planned.conditions.iter().any(|c| self.arena.is_ordered(c))
     }
 
     /// The order that has the first `limit` rows sooner: the one given, or one without hash tables, which take time to
