@@ -56,7 +56,7 @@ pub(crate) fn views(arena: &mut Arena, block: &mut Block) {
 
 /// The query can be merged where no outer join makes its columns NULL.
 pub(crate) fn can_merge(query: &Query) -> bool {
-    is_mergeable(query, false)
+    selects_plainly(query, |_, e| e.is_steady())
 }
 
 /// The query can be merged into an UPDATE or DELETE, which reach its tables only so. What its columns compute may vary,
@@ -139,7 +139,7 @@ fn keep_order(arena: &Arena, block: &mut Block, wanted: Wanted) {
     }
     let Body::Block(below) = &inner.body else { return };
     let free = block.order.is_empty() && !block.aggregated && !block.distinct && block.windows.is_empty();
-    if free && is_mergeable(inner, false) {
+    if free && can_merge(inner) {
         block.order = below.order.clone();
     }
 }
@@ -196,7 +196,11 @@ impl Merger<'_> {
     }
 
     fn fits(&self, inner: &Query, nullable: bool) -> bool {
-        if self.changed { is_changeable(self.arena, inner, nullable) } else { is_mergeable(inner, nullable) }
+        if self.changed {
+            is_changeable(self.arena, inner, nullable)
+        } else {
+            is_mergeable(self.arena, inner, nullable)
+        }
     }
 
     /// What the columns of a query stand for is no more than the block can take.
@@ -337,8 +341,8 @@ fn shift(from: From, by: usize) -> From {
     }
 }
 
-fn is_mergeable(query: &Query, nullable: bool) -> bool {
-    selects_plainly(query, |e| e.is_steady() && (!nullable || shows_column(e)))
+fn is_mergeable(arena: &Arena, query: &Query, nullable: bool) -> bool {
+    selects_plainly(query, |block, e| e.is_steady() && (!nullable || shows_column(arena, block, e)))
 }
 
 fn is_changeable(arena: &Arena, query: &Query, nullable: bool) -> bool {
@@ -357,16 +361,24 @@ fn is_changeable(arena: &Arena, query: &Query, nullable: bool) -> bool {
         });
         !reads || constant
     };
-    selects_plainly(query, |e| fits(e) && (!nullable || shows_column(e)))
+    selects_plainly(query, |block, e| fits(e) && (!nullable || shows_column(arena, block, e)))
 }
 
-/// NULLs of an outer join come from columns only.
-fn shows_column(e: &Expr) -> bool {
-    matches!(e.kind, ExprKind::Column(_))
+/// The item is a column of a table of the block: NULLs of an outer join come from these only. The column of a derived
+/// table that was merged already stands for an expression, and one of a block around it has its value in any case.
+fn shows_column(arena: &Arena, block: &Block, e: &Expr) -> bool {
+    let mut shown = e;
+    loop {
+        let ExprKind::Column(id) = shown.kind else { return false };
+        match arena.replaced.get(&id) {
+            Some(by) => shown = by,
+            None => return block.rels.iter().any(|rel| rel.has(id)),
+        }
+    }
 }
 
 /// The query does nothing but select rows, and its columns are such as `fits` takes.
-fn selects_plainly(query: &Query, fits: impl Fn(&Expr) -> bool) -> bool {
+fn selects_plainly(query: &Query, fits: impl Fn(&Block, &Expr) -> bool) -> bool {
     let Body::Block(block) = &query.body else { return false };
     let plain = block.from.is_some()
         && !block.aggregated
@@ -378,5 +390,5 @@ fn selects_plainly(query: &Query, fits: impl Fn(&Expr) -> bool) -> bool {
         && block.windows.is_empty()
         && block.having.is_empty()
         && query.limit.is_none();
-    plain && block.items.iter().all(|i| fits(&i.expr))
+    plain && block.items.iter().all(|i| fits(block, &i.expr))
 }
