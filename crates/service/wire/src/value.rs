@@ -333,7 +333,7 @@ mod tests {
 
     fn text(v: &Value, ty: &SqlType) -> Option<String> {
         let mut out = Vec::new();
-        text_value(&mut out, v.as_ref(), Format::of(ty), None);
+        text_value(&mut out, v.as_ref(), &Format::of(ty), None);
         let mut r = Reader::new(&out);
         let got = r.lenenc_bytes_or_null().unwrap().map(|b| String::from_utf8_lossy(b).into_owned());
         assert!(r.is_empty());
@@ -356,10 +356,10 @@ mod tests {
     fn strings_are_converted_to_the_results_charset() {
         let mut out = Vec::new();
         let f = Format::of(&SqlType::varchar(3, CollationId::DEFAULT));
-        text_value(&mut out, Value::text("é€").as_ref(), f, Some(Charset::Latin1));
+        text_value(&mut out, Value::text("é€").as_ref(), &f, Some(Charset::Latin1));
         assert_eq!(out, [2, 0xE9, 0x80]);
         out.clear();
-        text_value(&mut out, Value::bytes(b"\xFF").as_ref(), f, Some(Charset::Latin1));
+        text_value(&mut out, Value::bytes(b"\xFF").as_ref(), &f, Some(Charset::Latin1));
         assert_eq!(out, [1, 0xFF]);
     }
 
