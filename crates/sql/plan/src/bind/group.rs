@@ -1,7 +1,7 @@
 //! GROUP BY: keys, what may stand beside aggregates (ONLY_FULL_GROUP_BY), and expressions over the grouped rows.
 
 use super::depend::determined;
-use super::scope::{Clause, Labels};
+use super::scope::{Clause, Labels, Scope};
 use super::{Binder, error};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Arena, Block, ColId, Label, RelKind};
@@ -39,7 +39,7 @@ impl Binder<'_> {
             }
             // Without totals a key that is there twice groups no further. With them it has totals of its own.
             if select.rollup {
-                let name = self.key_name(&item.expr);
+                let name = self.scopes.last().and_then(|scope| key_name(scope, &item.expr));
                 self.scope().rollup_keys.push((key.clone(), id, name));
             } else if block.groups.iter().any(|(k, _)| *k == key) {
                 continue;
@@ -47,15 +47,6 @@ impl Binder<'_> {
             block.groups.push((key, id));
         }
         Ok(())
-    }
-
-    /// The name by which GROUP BY means an item of the select list.
-    fn key_name(&self, e: &ast::Expr) -> Option<Box<str>> {
-        if let ast::Expr::Column(column) = e {
-            return Some(column.column.text.to_string().into());
-        }
-        let place = super::call::position(e)?.checked_sub(1)?;
-        self.scopes.last()?.items.get(place as usize).map(|item| item.name.clone())
     }
 
     /// Everything is bound: takes the aggregates over, makes expressions refer to the keys, checks what is not grouped.
@@ -89,7 +80,9 @@ impl Binder<'_> {
             let places = args.iter().enumerate().map(place).collect::<Result<_>>()?;
             block.groupings.push((places, id));
         }
-        self.name_repeated_keys(block);
+        if let Some(scope) = self.scopes.last() {
+            name_repeated_keys(&self.arena, scope, block);
+        }
         let keys: Vec<(Expr, ColId)> = block.groups.clone();
         let types = &self.arena.types;
         let mut replace = |e: &mut Expr| replace_keys(e, &keys, types);
@@ -116,16 +109,6 @@ impl Binder<'_> {
         }
         self.order_by_groups(block);
         Ok(())
-    }
-
-    /// Items of the select list that are keys of a rollup which GROUP BY has more than once.
-    fn name_repeated_keys(&self, block: &mut Block) {
-        let Some(scope) = self.scopes.last() else { return };
-        for (item, listed) in block.items.iter_mut().zip(&scope.items) {
-            if let Some((id, true)) = scope.rollup_key(&item.expr, &listed.name) {
-                item.expr = self.arena.expr(id);
-            }
-        }
     }
 
     /// MySQL sorts for aggregates which it cannot keep in a temporary table; its clients see the groups in order.
@@ -276,4 +259,22 @@ pub(crate) fn replace_keys(e: &mut Expr, keys: &[(Expr, ColId)], types: &[gannet
         return;
     }
     e.for_each_child_mut(|c| replace_keys(c, keys, types));
+}
+
+/// The name by which GROUP BY means an item of the select list.
+fn key_name(scope: &Scope, e: &ast::Expr) -> Option<Box<str>> {
+    if let ast::Expr::Column(column) = e {
+        return Some(column.column.text.to_string().into());
+    }
+    let place = super::call::position(e)?.checked_sub(1)?;
+    scope.items.get(place as usize).map(|item| item.name.clone())
+}
+
+/// Items of the select list that are keys of a rollup which GROUP BY has more than once.
+fn name_repeated_keys(arena: &Arena, scope: &Scope, block: &mut Block) {
+    for (item, listed) in block.items.iter_mut().zip(&scope.items) {
+        if let Some((id, true)) = scope.rollup_key(&item.expr, &listed.name) {
+            item.expr = arena.expr(id);
+        }
+    }
 }

@@ -222,8 +222,8 @@ impl Scope {
         self.clause.places().aggregates && !self.in_aggregate
     }
 
-    /// The key of a rollup that an item of the select list is, and whether GROUP BY has it more than once: each of these
-    /// is NULL in the totals of its own place, and the item is the one that has its name, else the first.
+    /// The key of a rollup that an item of the select list is, and whether GROUP BY has it more than once: each of
+    /// these is NULL in the totals of its own place, and the item is the one that has its name, else the first.
     pub(super) fn rollup_key(&self, e: &Expr, name: &str) -> Option<(ColId, bool)> {
         let same = || self.rollup_keys.iter().filter(|(key, _, _)| key == e);
         let named = same().find(|(_, _, called)| called.as_deref().is_some_and(|c| eq_name(c, name)));

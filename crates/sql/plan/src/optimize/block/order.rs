@@ -1,6 +1,7 @@
 //! The order of a block's joins, and whether it serves ORDER BY or GROUP BY.
 
 use super::*;
+use crate::logical::Arena;
 
 /// What the rows of a join are wanted in.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +33,7 @@ impl Builder<'_> {
         let mut chosen = (order, false);
         let mut group_order = Vec::new();
         if let Some(wanted) = &wanted {
-            let sorted_cost = if self.follows_order(planned) { f64::INFINITY } else { chosen_cost };
+            let sorted_cost = if follows_order(self.arena, &planned.conditions) { f64::INFINITY } else { chosen_cost };
             let fixed = self.fixed_columns(planned, wanted.rel);
             let base = planned.bases[wanted.rel].as_ref();
             let paths: Vec<Path> = match base {
@@ -95,12 +96,6 @@ impl Builder<'_> {
         let left: Vec<usize> = planned.level.iter().copied().filter(|c| !planned.applied[*c]).collect();
         node = self.filtered(planned, node, &left)?;
         Ok((node, is_ordered))
-    }
-
-    /// Conditions see what is assigned for the rows before: rows are taken in the order of ORDER BY where an index has it,
-    /// not sorted when the conditions have been asked.
-    fn follows_order(&self, planned: &Planned<'_>) -> bool {
-        planned.conditions.iter().any(|c| self.arena.is_ordered(c))
     }
 
     /// The order that has the first `limit` rows sooner: the one given, or one without hash tables, which take time to
@@ -288,4 +283,10 @@ impl Builder<'_> {
 fn order_is_kept(planned: &Planned<'_>, order: &JoinOrder, wanted: usize) -> bool {
     let first = order.steps.first().map(|s| &planned.units[s.unit]);
     first.is_some_and(|u| u.kind == JoinKind::Inner && matches!(u.source, UnitSource::Rel(i) if i == wanted))
+}
+
+/// Conditions see what is assigned for the rows before: rows are taken in the order of ORDER BY where an index has it,
+/// not sorted when the conditions have been asked.
+fn follows_order(arena: &Arena, conditions: &[Expr]) -> bool {
+    conditions.iter().any(|c| arena.is_ordered(c))
 }
