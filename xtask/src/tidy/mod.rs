@@ -3,7 +3,6 @@
 mod circles;
 mod documents;
 mod errors;
-mod examples;
 mod ratchet;
 
 use std::{
@@ -134,7 +133,6 @@ pub fn run(root: &Path, bless: bool) -> Result<String, String> {
         errors::check(path, text, &mut faults);
     }
     counters(&sources, &mut faults);
-    examples::check(root, &sources, &mut faults);
     circles::check(&sources, &mut faults);
     let mut counts = ratchet::of_sources(&sources);
     documents::check(root, &mut counts, &mut faults);
