@@ -283,11 +283,30 @@ impl<'a> Wire<'a> {
             }
         } else {
             for (c, f) in self.formats.iter().enumerate() {
-                text_value(out, value(c), f, results);
+                text_value(out, value(c), *f, results);
             }
         }
         w.end(mark);
         self.flush_if_full()
+    }
+
+    /// Writes the columns of a row from where it is stored; in case of an error, a part of them.
+    #[inline]
+    fn put_stored(&mut self, row: Stored<'_>) -> Result<()> {
+        let results = self.manner.charsets.results;
+        let out = self.exchange.conn.out();
+        if self.binary {
+            let head = BinaryRow::begin(out, self.formats.len());
+            for (at, (column, f)) in row.columns.iter().zip(&self.formats).enumerate() {
+                let mut to = BinaryColumn { out, row: head, at, format: *f, results, zone: row.zone };
+                row.row.tell(*column as usize, &mut to)?;
+            }
+            return Ok(());
+        }
+        for (column, f) in row.columns.iter().zip(&self.formats) {
+            row.row.tell(*column as usize, &mut TextRow { out, format: *f, results, zone: row.zone })?;
+        }
+        Ok(())
     }
 
     /// A row with long values: these are not copied.
@@ -310,7 +329,7 @@ impl<'a> Wire<'a> {
             }
             match head {
                 Some(head) => binary_value(&mut short, head, c, v, *f, results),
-                None => text_value(&mut short, v, f, results),
+                None => text_value(&mut short, v, *f, results),
             }
         }
         let total = short.len() + long.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
@@ -323,26 +342,6 @@ impl<'a> Wire<'a> {
         parts.push(&short[done..]);
         self.payload(total, parts.into_iter())
     }
-}
-
-/// Writes the columns of a row from where it is stored; in case of an error, a part of them.
-#[inline]
-fn put_binary(out: &mut Vec<u8>, formats: &[Format], results: Option<Charset>, row: Stored<'_>) -> Result<()> {
-    let head = BinaryRow::begin(out, formats.len());
-    for (at, (column, format)) in row.columns.iter().zip(formats).enumerate() {
-        let mut to = BinaryColumn { out, row: head, at, format: *format, results, zone: row.zone };
-        row.row.tell(*column as usize, &mut to)?;
-    }
-    Ok(())
-}
-
-/// The same, of a text row.
-#[inline(never)]
-fn put_text(out: &mut Vec<u8>, formats: &[Format], results: Option<Charset>, row: Stored<'_>) -> Result<()> {
-    for (column, format) in row.columns.iter().zip(formats) {
-        row.row.tell(*column as usize, &mut TextRow { out, format, results, zone: row.zone })?;
-    }
-    Ok(())
 }
 
 impl Reply for Wire<'_> {
@@ -382,18 +381,13 @@ impl Reply for Wire<'_> {
         if self.long && row.row.most_bytes() > LONG {
             return row.with_values(|rows| self.rows(rows, 1));
         }
-        let results = self.manner.charsets.results;
-        let mut w = Writer::new(self.exchange.conn.out(), self.exchange.sequence);
-        let mark = w.begin();
-        let (out, formats) = (w.buf(), &self.formats[..]);
-        let put =
-            if self.binary { put_binary(out, formats, results, row) } else { put_text(out, formats, results, row) };
-        if let Err(error) = put {
-            w.cancel(mark);
+        let mark = self.writer().begin();
+        if let Err(error) = self.put_stored(row) {
+            self.writer().cancel(mark);
             return Err(error);
         }
-        w.end(mark);
-        if w.buf().len() < FLUSH_BYTES { Ok(()) } else { self.flush_if_full() }
+        self.writer().end(mark);
+        self.flush_if_full()
     }
 
     fn row(&mut self, row: &[Value]) -> Result<()> {

@@ -63,7 +63,7 @@ impl FileSink {
                 self.buffer.extend_from_slice(&clauses.field_term);
             }
             self.cell.clear();
-            text_value(&mut self.cell, rows.value(row, i), &column.format, self.charset);
+            text_value(&mut self.cell, rows.value(row, i), column.format, self.charset);
             let value = Reader::new(&self.cell).lenenc_bytes_or_null().ok().flatten();
             let begin = self.buffer.len();
             match value {
@@ -140,7 +140,7 @@ impl ResultSink for FileSink {
                 None => {
                     for i in 0..self.columns.len() {
                         self.cell.clear();
-                        text_value(&mut self.cell, rows.value(row, i), &self.columns[i].format, None);
+                        text_value(&mut self.cell, rows.value(row, i), self.columns[i].format, None);
                         match Reader::new(&self.cell).lenenc_bytes_or_null().ok().flatten() {
                             Some(value) => self.buffer.extend_from_slice(value),
                             None => self.buffer.push(0),

@@ -44,7 +44,7 @@ impl Format {
 
 /// Appends a value to a text row. `results`: character set to convert strings to; `None` sends them as they are.
 #[inline(always)]
-pub fn text_value(out: &mut Vec<u8>, v: ValueRef<'_>, f: &Format, results: Option<Charset>) {
+pub fn text_value(out: &mut Vec<u8>, v: ValueRef<'_>, f: Format, results: Option<Charset>) {
     match v {
         ValueRef::Null => text_null(out),
         ValueRef::Int(n) if f.fill == 0 => text_int(out, n),
@@ -56,7 +56,7 @@ pub fn text_value(out: &mut Vec<u8>, v: ValueRef<'_>, f: &Format, results: Optio
 
 /// The same of the rarer kinds.
 #[inline(never)]
-fn other_text(out: &mut Vec<u8>, v: ValueRef<'_>, f: &Format, results: Option<Charset>) {
+fn other_text(out: &mut Vec<u8>, v: ValueRef<'_>, f: Format, results: Option<Charset>) {
     match v {
         ValueRef::Double(d) if f.scale != SqlType::NOT_FIXED => {
             text_with(out, |b| padded(b, f.fill, |b| float::write_fixed(d, f.scale, b)));
@@ -88,7 +88,7 @@ pub struct TextRow<'a> {
     /// The output buffer.
     pub out: &'a mut Vec<u8>,
     /// Of the column that is next.
-    pub format: &'a Format,
+    pub format: Format,
     /// Character set to convert strings to; `None` sends them as they are.
     pub results: Option<Charset>,
     /// In which a TIMESTAMP is shown.
@@ -114,9 +114,9 @@ impl Taker for TextRow<'_> {
         string(self.out, text, collation.charset(), self.results);
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn value(&mut self, value: ValueRef<'_>) {
-        any_text(self.out, value, self.format, self.results, self.zone);
+        text_value(self.out, value.localize(self.zone), self.format, self.results);
     }
 }
 
@@ -159,29 +159,10 @@ impl Taker for BinaryColumn<'_> {
         self.value(ValueRef::Str(text, collation));
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn value(&mut self, value: ValueRef<'_>) {
-        any_binary(self.out, (self.row, self.at), value, &self.format, self.results, self.zone);
+        binary_value(self.out, self.row, self.at, value.localize(self.zone), self.format, self.results);
     }
-}
-
-/// What is not written where the row is read: out of the way there.
-#[inline(never)]
-fn any_text(out: &mut Vec<u8>, v: ValueRef<'_>, f: &Format, results: Option<Charset>, zone: &TimeZone) {
-    text_value(out, v.localize(zone), f, results);
-}
-
-/// The same, of a binary row.
-#[inline(never)]
-fn any_binary(
-    out: &mut Vec<u8>,
-    (row, at): (BinaryRow, usize),
-    value: ValueRef<'_>,
-    format: &Format,
-    results: Option<Charset>,
-    zone: &TimeZone,
-) {
-    binary_value(out, row, at, value.localize(zone), *format, results);
 }
 
 /// The text of a long value as it travels, behind its length; `None` for those that are no texts or documents.
@@ -253,7 +234,7 @@ pub fn binary_value(out: &mut Vec<u8>, row: BinaryRow, i: usize, v: ValueRef<'_>
                 gannet_types::json::Json::write_stored(s, &mut text);
                 string(out, &text, Charset::Utf8mb4, results);
             }
-            _ => text_value(out, v, &f, results),
+            _ => text_value(out, v, f, results),
         },
     }
 }
@@ -333,7 +314,7 @@ mod tests {
 
     fn text(v: &Value, ty: &SqlType) -> Option<String> {
         let mut out = Vec::new();
-        text_value(&mut out, v.as_ref(), &Format::of(ty), None);
+        text_value(&mut out, v.as_ref(), Format::of(ty), None);
         let mut r = Reader::new(&out);
         let got = r.lenenc_bytes_or_null().unwrap().map(|b| String::from_utf8_lossy(b).into_owned());
         assert!(r.is_empty());
@@ -356,10 +337,10 @@ mod tests {
     fn strings_are_converted_to_the_results_charset() {
         let mut out = Vec::new();
         let f = Format::of(&SqlType::varchar(3, CollationId::DEFAULT));
-        text_value(&mut out, Value::text("é€").as_ref(), &f, Some(Charset::Latin1));
+        text_value(&mut out, Value::text("é€").as_ref(), f, Some(Charset::Latin1));
         assert_eq!(out, [2, 0xE9, 0x80]);
         out.clear();
-        text_value(&mut out, Value::bytes(b"\xFF").as_ref(), &f, Some(Charset::Latin1));
+        text_value(&mut out, Value::bytes(b"\xFF").as_ref(), f, Some(Charset::Latin1));
         assert_eq!(out, [1, 0xFF]);
     }
 

@@ -217,9 +217,7 @@ pub fn encode_access<'p>(
     bounds: &mut Bounds,
 ) -> Result<()> {
     bounds.clear();
-    if bounds.bytes.capacity() == 0 {
-        bounds.bytes = Vec::with_capacity(KEYS_AT_HAND);
-    }
+    bounds.bytes.reserve(KEYS_AT_HAND);
     let parts = index.map(|i| table.key_parts(i)).unwrap_or_default();
     let mut encoder = Encoder { parts, zone, bounds };
     match access {
