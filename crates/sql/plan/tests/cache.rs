@@ -2,7 +2,11 @@
 
 mod common;
 
+use gannet_plan::options::{PlanOptions, RangeEstimator};
+use gannet_plan::range::Limit;
 use gannet_plan::{FrontCache, Local, Plan, PlanCache, PlanKey};
+use gannet_schema::Table;
+use std::ops::Add;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -56,6 +60,45 @@ fn finds_what_fits() {
     assert_eq!(cache.counters().entries, 0);
     // The worker's own entries live on.
     assert!(find(&mut front, &cache, &key(1), named("a")).is_some());
+}
+
+/// Every range has half of a large table.
+struct Half;
+
+impl RangeEstimator for Half {
+    fn table_rows(&self, _: &Table) -> Option<f64> {
+        Some(1e6)
+    }
+
+    fn rows(&self, _: &Table, _: usize, _: Limit<'_>, _: Limit<'_>) -> Option<f64> {
+        Some(5e5)
+    }
+
+    fn dive_limit(&self) -> usize {
+        200
+    }
+}
+
+#[test]
+fn plans_are_asked_by_the_rows_they_take() {
+    let cache: PlanCache<u32> = PlanCache::new(1 << 20);
+    let mut shapes = 0..;
+    let mut asked = |sql: &str| {
+        let plan =
+            common::plan_with(&common::snapshot(), sql, |o| PlanOptions { estimator: Some(&Half), ..o }).unwrap();
+        cache.insert(key(shapes.next().unwrap()), plan, 0).is_asked()
+    };
+    let of_stock = "select s_i_id from stock where s_w_id = 5 and s_i_id > 7";
+    assert!(asked(of_stock));
+    assert!(asked(&format!("{of_stock} limit 400000")));
+    assert!(!asked(&format!("{of_stock} limit 10")));
+    assert!(!asked(&format!("{of_stock} order by s_i_id limit 10")));
+    // All rows are read before the first is there.
+    assert!(asked(&format!("{of_stock} order by s_i_id + 1 limit 10")));
+    assert!(asked("select distinct s_i_id % 9 from stock where s_w_id = 5 and s_i_id > 7 limit 10"));
+    // Or before, or behind those that are taken.
+    assert!(asked(&format!("{of_stock} limit 10 offset 400000")));
+    assert!(asked(&of_stock.replace("select", "select sql_calc_found_rows").add(" limit 10")));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The four isolation levels as named steps: what InnoDB allows and what it forbids.
 
 mod common;
-use common::script;
+use common::{key, script, with_tree};
+use gannet_engine::*;
 
 const ROWS: &str = "
     a: insert 10 x
@@ -589,4 +590,78 @@ fn unique_equality_on_an_index_locks_the_record_only() {
         b: iuniq 5/9 -> timeout
     ",
     );
+}
+
+/// What a scan gives that takes rows at hand, but those that `leaves` says, between the ones it asks for; and how many
+/// were at hand.
+fn taken(t: &mut Txn, tree: &TreeHandle, leaves: impl Fn(usize) -> bool) -> (Vec<Vec<u8>>, u64) {
+    let mut scan = t.scan(tree, KeyRange::ALL, ScanOptions::default()).unwrap();
+    let (mut rows, mut at_hand) = (Vec::<Vec<u8>>::new(), 0);
+    while let Some(row) = scan.next_row(t).unwrap() {
+        rows.push(row.to_vec());
+        let before = rows.len();
+        let n = scan.take_at_hand(t, |row| {
+            let takes = !leaves(rows.len());
+            takes.then(|| rows.push(row.to_vec()));
+            takes
+        });
+        assert_eq!(rows.len() - before, n as usize);
+        at_hand += n;
+    }
+    (rows, at_hand)
+}
+
+#[test]
+fn rows_at_hand_are_the_rows_of_the_scan() {
+    let (_dir, engine, tree) = with_tree();
+    let put = |t: &mut Txn, k: u64, row: &[u8]| assert_eq!(t.insert(&tree, &key(k), row), Ok(Insert::Inserted));
+    let mut old = engine.begin(TxnOptions::default());
+    for k in 0..600 {
+        put(&mut old, k, format!("row {k}").as_bytes());
+    }
+    // A row outside of its leaf.
+    put(&mut old, 600, &vec![7; 40_000]);
+    old.commit().unwrap();
+    // Once no more transactions come, those that have ended are everybody's.
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let mut own = loop {
+        let mut t = engine.begin(TxnOptions::default());
+        if taken(&mut t, &tree, |_| false).1 > 0 {
+            break t;
+        }
+        assert!(std::time::Instant::now() < deadline, "no row is at hand");
+        t.rollback().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    };
+    let seen = |t: &mut Txn| {
+        let mut scan = t.scan(&tree, KeyRange::ALL, ScanOptions::default()).unwrap();
+        let mut rows = Vec::new();
+        while let Some(entry) = scan.next(t).unwrap() {
+            rows.push(entry.value.to_vec());
+        }
+        rows
+    };
+    assert_eq!(seen(&mut own).len(), 601);
+    // Its own changes, and those of others it does not see: removed, changed and new ones, committed and not.
+    assert_eq!(own.delete(&tree, &key(3)), Ok(Delete::Deleted));
+    assert_eq!(own.update(&tree, &key(5), b"mine"), Ok(Update::Updated));
+    put(&mut own, 1_000, b"mine, too");
+    let mut other = engine.begin(TxnOptions::default());
+    for k in (10..500).step_by(7) {
+        assert_eq!(other.update(&tree, &key(k), b"not mine"), Ok(Update::Updated));
+        assert_eq!(other.delete(&tree, &key(k + 1)), Ok(Delete::Deleted));
+    }
+    put(&mut other, 2_000, b"not mine");
+    let check = |t: &mut Txn| {
+        let all = seen(t);
+        assert_eq!(taken(t, &tree, |_| false).0, all);
+        assert_eq!(taken(t, &tree, |n| n % 3 == 1).0, all);
+        all.len()
+    };
+    assert!(taken(&mut own, &tree, |_| false).1 > 300);
+    assert_eq!(check(&mut own), 601);
+    other.commit().unwrap();
+    assert_eq!(check(&mut own), 601);
+    own.commit().unwrap();
+    assert_eq!(check(&mut engine.begin(TxnOptions::default())), 602 - 70);
 }
