@@ -25,6 +25,16 @@ fn log_of(dir: &Path) -> PathBuf {
     dir.with_extension("log")
 }
 
+/// The directory that those of the servers stand in: in memory where there is room, or most tests wait for the syncs
+/// of a disk. TMPDIR names another one.
+fn home() -> PathBuf {
+    const ROOM: u64 = 4 << 30;
+    let memory = Path::new("/dev/shm");
+    let in_memory =
+        std::env::var_os("TMPDIR").is_none() && gannet_runtime::fs::free_space(memory).is_ok_and(|b| b > ROOM);
+    if in_memory { memory.to_path_buf() } else { std::env::temp_dir() }
+}
+
 impl Running {
     /// On a fresh directory.
     pub fn start() -> Self {
@@ -34,7 +44,7 @@ impl Running {
     /// On a fresh directory, with options of the test's own.
     pub fn configured(configure: fn(&mut ServerOptions)) -> Self {
         let n = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let dir = std::env::temp_dir().join(format!("gannet-test-{}-{n}", std::process::id()));
+        let dir = home().join(format!("gannet-test-{}-{n}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
         let _ = std::fs::remove_file(log_of(&dir));
         let mut it = Self { server: None, dir, configure, may_break: false };

@@ -155,11 +155,13 @@ pub(super) fn each_table(
         if schema.as_ref().is_some_and(|want| !want.eq_ignore_ascii_case(&s.name)) {
             continue;
         }
-        for t in snapshot.tables(&s.name) {
-            if !state.access.sees_table(&t.schema, &t.name) {
-                continue;
-            }
-            each(&snapshot, t)?;
+        let mut seen = |t: &Arc<Table>| match state.access.sees_table(&t.schema, &t.name) {
+            true => each(&snapshot, t),
+            false => Ok(()),
+        };
+        match &table {
+            Some(name) => snapshot.base_table(&s.name, name).map_or(Ok(()), &mut seen)?,
+            None => snapshot.tables(&s.name).iter().try_for_each(&mut seen)?,
         }
     }
     Ok(())
