@@ -62,6 +62,21 @@ impl<T> JoinHandle<T> {
         }
     }
 
+    /// Waits for the task's end until a deadline, in nanoseconds of the clock; false: it has not ended by then. Not
+    /// interruptible.
+    pub fn wait_until(&self, deadline: u64) -> bool {
+        let _mask = mask_interrupts();
+        loop {
+            match &mut *self.state.lock() {
+                State::Running(waiting) => waiting.push(waker()),
+                State::Done(_) | State::Taken => return true,
+            }
+            if park(Wait::Join, Some(deadline)) == Unpark::TimedOut {
+                return self.is_finished();
+            }
+        }
+    }
+
     /// True when the task has ended.
     pub fn is_finished(&self) -> bool {
         !matches!(*self.state.lock(), State::Running(_))

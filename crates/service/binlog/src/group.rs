@@ -46,7 +46,8 @@ const FILE: usize = 16;
 const ITEM: usize = 9;
 /// Where the flags stand in the body of rows.
 const ROWS_FLAGS: usize = 6;
-/// No more rows are added to an event of this size: `binlog_row_event_max_size`.
+
+/// No more rows are added to an event of this size, unless another one is given.
 const EVENT: usize = 8192;
 
 /// How a group stands among its events.
@@ -284,12 +285,19 @@ pub struct Gathered {
     /// Of the statement that runs.
     timestamp: u32,
     flags: u16,
+    /// No more rows are added to an event of so many bytes, where that is not the usual size.
+    most: Option<usize>,
     /// Text of the statement that runs, and where it stands before its rows.
     text: Option<Vec<u8>>,
     text_at: Option<usize>,
 }
 
 impl Gathered {
+    /// No more rows are added to an event of so many bytes: `binlog_row_event_max_size`.
+    pub fn limit_events(&mut self, bytes: usize) {
+        self.most = Some(bytes);
+    }
+
     /// A statement begins; its text where `binlog_rows_query_log_events` asks for it. Flags are those of rows events.
     pub fn begin_statement(&mut self, timestamp: u32, flags: u16, text: Option<Vec<u8>>) {
         self.close();
@@ -327,7 +335,7 @@ impl Gathered {
         let fits = |o: &Open| {
             let same = o.table == shape.id && o.change == change && o.full == full;
             let columns = full || self.present.0 == *present.before && self.present.1 == *present.after;
-            same && columns && self.end() - o.at < EVENT
+            same && columns && self.end() - o.at < self.most.unwrap_or(EVENT)
         };
         let at = match self.open.filter(fits) {
             Some(open) => open.at,
@@ -355,6 +363,11 @@ impl Gathered {
     /// Where the next item begins.
     fn end(&self) -> usize {
         self.base + self.bytes.len()
+    }
+
+    /// Bytes of all events.
+    pub fn all(&self) -> usize {
+        self.end()
     }
 
     /// Bytes of events that are held in memory.

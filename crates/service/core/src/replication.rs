@@ -86,8 +86,10 @@ pub struct Login {
 /// something that is only about one (error 3079 where there are several).
 pub trait Replicas: Send + Sync {
     /// CHANGE REPLICATION SOURCE TO: makes the channel if it is not there. Errors 1210, 1221, 1231, 1235, 1380, 1624,
-    /// 1776, 3021, 3076, 3079, 3080, 3081, 3085, 3139, 13121.
-    fn change(&self, channel: Option<&str>, options: &[(Ident, ReplicationValue)]) -> Result<()>;
+    /// 1776, 3021, 3076, 3079, 3080, 3081, 3085, 3139, 13121. Gives warnings.
+    fn change(&self, channel: Option<&str>, options: &[(Ident, ReplicationValue)]) -> Result<Notes>;
+    /// A source gives signs of life less often than after so many seconds.
+    fn beats_slower_than(&self, seconds: u64) -> bool;
     /// CHANGE REPLICATION FILTER: names and values as they are written. Errors 1210, 1235, 3085.
     fn change_filter(&self, channel: Option<&str>, rules: &[(Ident, Vec<Box<str>>)]) -> Result<()>;
     /// START REPLICA, with what stands behind UNTIL, and the account for this time. Errors 1200, 1235, 1277, 1763,

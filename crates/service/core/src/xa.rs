@@ -106,7 +106,7 @@ impl Branches {
     pub fn recover(&self, server: &Core) -> Result<()> {
         let engine: &Engine = &server.engine;
         let waiting = engine.prepared();
-        let mut txn = engine.begin(TxnOptions::default());
+        let mut txn = engine.try_begin(TxnOptions::default()).map_err(failed)?;
         let stored = server.catalog.branches();
         for (key, record) in stored.all(&mut txn).map_err(failed)? {
             let damaged = || SqlError::internal(format_args!("the record of XA branch {key} is damaged"));
@@ -158,9 +158,11 @@ impl Branches {
     ) -> std::result::Result<(), (SqlError, Box<(Txn, Option<Payload>)>)> {
         let flags = if payload.is_some() { LOGGED } else { 0 };
         if let Some(id) = txn.id() {
-            let mut own = server.engine.begin(TxnOptions::default());
             let record = branch.encode(id.0, tables, flags);
-            let kept = server.catalog.branches().put(&mut own, &branch.key(), &record).and_then(|()| own.commit());
+            let kept = server.engine.try_begin(TxnOptions::default()).and_then(|mut own| {
+                server.catalog.branches().put(&mut own, &branch.key(), &record)?;
+                own.commit()
+            });
             if let Err(e) = kept {
                 return Err((failed(e), Box::new((txn, payload))));
             }
@@ -204,7 +206,7 @@ impl Branches {
         prepared.txn.lock_owner().mdl_end_transaction();
         self.release(branch);
         if written {
-            let mut own = server.engine.begin(TxnOptions::default());
+            let mut own = server.engine.try_begin(TxnOptions::default()).map_err(failed)?;
             server.catalog.branches().remove(&mut own, &branch.key()).map_err(failed)?;
             own.commit().map_err(failed)?;
         }
@@ -229,7 +231,7 @@ fn decide(
         return Ok(());
     }
     let flags = prepared.flags | UNDONE;
-    let mut own = server.engine.begin(TxnOptions::default());
+    let mut own = server.engine.try_begin(TxnOptions::default())?;
     let record = branch.encode(id.0, &prepared.tables, flags);
     let stored = server.catalog.branches();
     stored.put(&mut own, &branch.key(), &record)?;

@@ -10,6 +10,7 @@ use crate::relay::{Behind, Place, Relay};
 use crate::relayed::Relayed;
 use crate::source::{Places, Position, Source};
 use crate::status::{self, Status, Transaction};
+use crate::task::Task;
 use crate::until::Until;
 use crate::workers::Workers;
 use gannet_base::sync::Mutex;
@@ -21,7 +22,7 @@ use gannet_core::vars::Live;
 use gannet_engine::{Isolation, Lsn, TxnOptions, commit_gate};
 use gannet_exec::error::from_engine;
 use gannet_parser::ast::{Ident, ReplicationValue};
-use gannet_runtime::{Interrupt, JoinHandle, Unpark, Wait, now_ns, park, sleep, waker};
+use gannet_runtime::{Unpark, Wait, now_ns, park, sleep, waker};
 use gannet_session::follow::{Follower, KeyCheck};
 use gannet_session::{OwnSession, Sessions};
 use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
@@ -46,13 +47,6 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const GLANCE: Duration = Duration::from_millis(5);
 const LOOK: Duration = Duration::from_millis(100);
 
-/// One of the tasks.
-#[derive(Default)]
-struct Task {
-    handle: Mutex<Option<JoinHandle<()>>>,
-    stopping: AtomicBool,
-}
-
 /// What the tasks of a channel and the statements share.
 pub(crate) struct Channel {
     pub(crate) name: String,
@@ -72,6 +66,10 @@ pub(crate) struct Channel {
     gone: AtomicBool,
 }
 
+fn net_timeout_s(core: &Core) -> u64 {
+    core.globals.get(Live::ReplicaNetTimeout).as_u64()
+}
+
 fn is_interruption(e: &SqlError) -> bool {
     matches!(e.code(), ErrorCode::QueryInterrupted | ErrorCode::ServerShutdown)
 }
@@ -80,7 +78,7 @@ fn is_interruption(e: &SqlError) -> bool {
 pub(crate) fn record(core: &Core, name: &str) -> Result<Option<Vec<u8>>> {
     // What is applied may be hidden from snapshots until replicas of this server have it.
     let newest = TxnOptions { isolation: Isolation::ReadUncommitted, ..TxnOptions::default() };
-    let mut txn = core.engine.begin(newest);
+    let mut txn = core.engine.try_begin(newest).map_err(from_engine)?;
     let found = core.catalog.replication().get(&mut txn, name);
     txn.rollback().map_err(from_engine)?;
     found.map_err(from_engine)
@@ -88,7 +86,7 @@ pub(crate) fn record(core: &Core, name: &str) -> Result<Option<Vec<u8>>> {
 
 /// Writes and removes records about replication.
 pub(crate) fn store(core: &Core, records: &[(Arc<str>, Option<Vec<u8>>)]) -> Result<()> {
-    let mut txn = core.engine.begin(TxnOptions::default());
+    let mut txn = core.engine.try_begin(TxnOptions::default()).map_err(from_engine)?;
     let stored = core.catalog.replication();
     for (name, record) in records {
         match record {
@@ -165,11 +163,11 @@ impl Channel {
 
     /// The receiver is to stop, or the applier.
     pub(crate) fn is_stopping(&self) -> bool {
-        self.receiver.stopping.load(Ordering::Acquire)
+        self.receiver.is_stopping()
     }
 
     pub(crate) fn applier_is_stopping(&self) -> bool {
-        self.applier.stopping.load(Ordering::Acquire)
+        self.applier.is_stopping()
     }
 
     /// What runs.
@@ -184,22 +182,23 @@ impl Channel {
 
     /// Starts tasks.
     pub(crate) fn begin(self: &Arc<Self>, threads: Threads, until: Until) {
-        self.end(threads);
+        self.end(threads, None);
         if threads.applier {
-            self.applier.stopping.store(false, Ordering::Release);
-            let workers = self.core.globals.get(Live::ReplicaParallelWorkers).as_u64() as usize;
+            let get = |id: Live| self.core.globals.get(id);
+            // A worker that runs ahead cannot know whether a row is missing: one alone can.
+            let strict = get(Live::ReplicaExecMode).as_str() == "STRICT";
+            let workers = if strict { get(Live::ReplicaParallelWorkers).as_u64() as usize } else { 0 };
             self.status.lock().applier_begins(until, workers);
             let shared = self.clone();
-            *self.applier.handle.lock() = Some(gannet_runtime::spawn("replica", move || shared.run_applier()));
+            self.applier.run("replica", move || shared.run_applier());
         }
         if threads.receiver {
-            self.receiver.stopping.store(false, Ordering::Release);
             self.status.lock().receiver_begins();
             let shared = self.clone();
-            *self.receiver.handle.lock() = Some(gannet_runtime::spawn("receiver", move || shared.run_receiver()));
+            self.receiver.run("receiver", move || shared.run_receiver());
         }
         if self.gone.load(Ordering::Acquire) {
-            self.end(Threads::BOTH);
+            self.end(Threads::BOTH, None);
         }
     }
 
@@ -208,33 +207,27 @@ impl Channel {
         self.gone.store(true, Ordering::Release);
     }
 
-    /// Ends tasks, and waits for that.
-    pub(crate) fn end(&self, threads: Threads) {
-        let end = |task: &Task| {
-            task.stopping.store(true, Ordering::Release);
-            let handle = task.handle.lock().take();
-            if let Some(handle) = &handle {
-                handle.context().interrupt(Interrupt::Shutdown);
-            }
-            handle
-        };
-        let receiver = if threads.receiver { end(&self.receiver) } else { None };
+    /// Ends tasks, and waits for that, until a deadline at most. Gives those that have not ended then.
+    pub(crate) fn end(&self, threads: Threads, deadline: Option<u64>) -> Threads {
+        let receiver = if threads.receiver { self.receiver.stop() } else { None };
         if receiver.is_some()
             && let Some(ender) = &*self.ender.lock()
         {
             ender.end();
         }
-        let applier = if threads.applier { end(&self.applier) } else { None };
-        for task in [receiver, applier].into_iter().flatten() {
-            let _ended = task.join();
-        }
+        let applier = if threads.applier { self.applier.stop() } else { None };
+        let left = Threads {
+            receiver: !self.receiver.wait(receiver, deadline),
+            applier: !self.applier.wait(applier, deadline),
+        };
         let mut status = self.status.lock();
-        if threads.receiver {
+        if threads.receiver && !left.receiver {
             status.receiver_ended();
         }
-        if threads.applier {
+        if threads.applier && !left.applier {
             status.applier_ended();
         }
+        left
     }
 
     /// A transaction was received.
@@ -306,17 +299,22 @@ impl Channel {
     fn run_receiver(self: Arc<Self>) {
         let mut attempts = 0;
         loop {
-            let before = {
+            let (before, begun) = {
                 let mut status = self.status.lock();
                 status.attempt = attempts + 1;
-                status.received
+                (status.heard(), now_ns())
             };
             let fault = match self.receive() {
                 Ok(()) => Fault::Stopped,
                 Err(fault) => fault,
             };
             *self.ender.lock() = None;
-            let progress = self.status.lock().received != before;
+            let lasted = Duration::from_nanos(now_ns().saturating_sub(begun));
+            let progress = {
+                let status = self.status.lock();
+                let silent = lasted.as_secs() >= net_timeout_s(&self.core);
+                status.heard() != before || status.connected && silent
+            };
             attempts = if progress { 0 } else { attempts + 1 };
             if self.is_stopping() {
                 break;
@@ -325,6 +323,7 @@ impl Channel {
                 Ok(Some(source)) => (source.retry_s, source.retries),
                 _ => break,
             };
+            let full = matches!(fault, Fault::Disk(_));
             let unreadable =
                 |e: &SqlError| format!("the replication source{} cannot be read: {}", self.of_channel(), e.message());
             match fault {
@@ -344,7 +343,12 @@ impl Channel {
                     break;
                 }
             }
-            if sleep(Duration::from_secs(retry_s.max(1))) == Unpark::Interrupted {
+            // One that was lost is looked for at once, and then at its pace.
+            let pause = match progress && !full {
+                true => Duration::from_secs(1).saturating_sub(lasted),
+                false => Duration::from_secs(retry_s.max(1)),
+            };
+            if sleep(pause) == Unpark::Interrupted {
                 break;
             }
         }
@@ -471,7 +475,12 @@ impl Channel {
         if left.is_reached(&position, from.unwrap_or_default()) {
             return Err(Fault::Stopped);
         }
-        let follower = Follower::new(self.session()?, KeyCheck::of(&source.key_check));
+        let mut follower = Follower::new(self.session()?, KeyCheck::of(&source.key_check));
+        let get = |id: Live| self.core.globals.get(id);
+        follower.run(get(Live::InitReplica).as_str())?;
+        if get(Live::ReplicaExecMode).as_str() == "IDEMPOTENT" {
+            follower.be_idempotent();
+        }
         let count = self.status.lock().workers();
         let mut events = Events::new(
             self,
@@ -537,7 +546,7 @@ impl Channel {
     }
 
     /// CHANGE REPLICATION SOURCE TO. Errors 3021, 3081, 3085: what the options are about runs.
-    pub(crate) fn change(&self, options: &[(Ident, ReplicationValue)]) -> Result<()> {
+    pub(crate) fn change(&self, options: &[(Ident, ReplicationValue)]) -> Result<Notes> {
         let (runs, standing) = (self.running(), Source::standing(options));
         match standing {
             Threads::BOTH if Source::is_about_both(options) && !runs.is_none() => {
@@ -551,8 +560,9 @@ impl Channel {
             }
             _ => {}
         }
-        let former = self.source()?.unwrap_or_default();
-        let (source, places) = former.clone().named(&self.name).changed(options)?;
+        let net_timeout_s = net_timeout_s(&self.core);
+        let former = self.source()?.unwrap_or_else(|| Source::default().with_heartbeat(net_timeout_s));
+        let (source, places, notes) = former.clone().named(&self.name).changed(options, net_timeout_s)?;
         let Places { source: from, relay } = places;
         // With GTIDs, what was received from another source is as good.
         let anew = from.is_some() && !source.auto_position || former.auto_position != source.auto_position;
@@ -588,7 +598,7 @@ impl Channel {
             }
             _ => {}
         }
-        Ok(())
+        Ok(notes)
     }
 
     /// RELAY_LOG_FILE and RELAY_LOG_POS: the place in the relay logs, and where the source's log stands there. What is
@@ -644,21 +654,28 @@ impl Channel {
         if begins.applier && self.relay.is_damaged() {
             // What they have is asked for again.
             begins.receiver |= runs.receiver;
-            self.end(Threads::BOTH);
+            self.end(Threads::BOTH, None);
             self.discard();
         }
         self.begin(begins, until.clone());
         Ok(notes)
     }
 
-    /// STOP REPLICA.
+    /// STOP REPLICA. Errors 1875, 1876 when a task has not ended after `rpl_stop_replica_timeout`; it does so later.
     pub(crate) fn stop(&self, threads: Threads) -> Result<Notes> {
         let runs = self.running();
-        self.end(threads);
+        let seconds = self.core.globals.get(Live::RplStopReplicaTimeout).as_u64();
+        let left = self.end(threads, Some(now_ns().saturating_add(seconds * 1_000_000_000)));
         if let Some(source) = self.source()? {
             let Threads { receiver, applier } = source.started;
             let started = Threads { receiver: receiver && !threads.receiver, applier: applier && !threads.applier };
             self.store(&[(Kept::Source, Some(Source { started, ..source }.encode()))])?;
+        }
+        if left.receiver {
+            return Err(sql_err!(StopReplicaIoThreadTimeout));
+        }
+        if left.applier {
+            return Err(sql_err!(StopReplicaSqlThreadTimeout));
         }
         let any = runs.receiver && threads.receiver || runs.applier && threads.applier;
         Ok(if any { Vec::new() } else { vec![sql_err!(ReplicaChannelWasNotRunning, self.name)] })
@@ -685,10 +702,15 @@ impl Channel {
     /// RESET REPLICA, of one that does not run; `all`: the source is forgotten too, and the filter is what every
     /// channel has.
     pub(crate) fn reset(&self, all: Option<&Filter>) -> Result<()> {
-        self.end(Threads::BOTH);
+        self.end(Threads::BOTH, None);
         *self.status.lock() = Status::default();
         self.discard();
-        let Some(filter) = all else { return self.store(&[(Kept::Position, None)]) };
+        let Some(filter) = all else {
+            let heartbeat =
+                |source: Source| (Kept::Source, Some(source.with_heartbeat(net_timeout_s(&self.core)).encode()));
+            let source = self.source()?.map(heartbeat);
+            return self.store(&std::iter::once((Kept::Position, None)).chain(source).collect::<Vec<_>>());
+        };
         self.store(&[(Kept::Position, None), (Kept::Source, None), (Kept::Filter, None)])?;
         *self.filter.lock() = Arc::new(filter.clone());
         Ok(())

@@ -2,10 +2,12 @@
 
 use crate::channel::{Channel, record, store};
 use crate::filter::Filter;
+use crate::source::Source;
 use crate::until::Until;
 use gannet_base::sync::Mutex;
 use gannet_core::Core;
 use gannet_core::replication::{Login, Notes, RelayLog, Replicas, Row, Table, Threads};
+use gannet_core::vars::Live;
 use gannet_engine::{Isolation, TxnOptions};
 use gannet_exec::error::from_engine;
 use gannet_parser::ast::{Ident, ReplicationValue};
@@ -33,13 +35,14 @@ impl Channels {
     /// Those that the dictionary has.
     pub(crate) fn open(core: &Arc<Core>, sessions: &Arc<Sessions>) -> Result<Arc<Channels>> {
         let all = global(core)?;
-        let mut txn = core.engine.begin(TxnOptions { isolation: Isolation::ReadUncommitted, ..TxnOptions::default() });
+        let newest = TxnOptions { isolation: Isolation::ReadUncommitted, ..TxnOptions::default() };
+        let mut txn = core.engine.try_begin(newest).map_err(from_engine)?;
         let records = core.catalog.replication().all(&mut txn).map_err(from_engine)?;
         txn.rollback().map_err(from_engine)?;
         let mut list = BTreeMap::new();
         let named = records.iter().filter_map(|(name, record)| Some((name.strip_prefix("source@")?, record)));
         for (key, source) in named {
-            let name = crate::source::Source::decode(source).channel;
+            let name = Source::decode(source).channel;
             let name = if name.is_empty() { key } else { &name };
             list.insert(key.to_owned(), Channel::open((core, sessions), name, &all)?);
         }
@@ -50,6 +53,9 @@ impl Channels {
 
     /// Goes on where START REPLICA was given.
     pub(crate) fn resume(&self) -> Result<()> {
+        if self.core.globals.get(Live::SkipReplicaStart).as_bool() {
+            return Ok(());
+        }
         for channel in self.all() {
             let started = channel.source()?.map_or_else(Threads::default, |source| source.started);
             if !started.is_none() {
@@ -61,7 +67,9 @@ impl Channels {
 
     /// Ends all tasks.
     pub(crate) fn end(&self) {
-        self.all().iter().for_each(|channel| channel.end(Threads::BOTH));
+        for channel in self.all() {
+            channel.end(Threads::BOTH, None);
+        }
     }
 
     fn all(&self) -> Vec<Arc<Channel>> {
@@ -79,8 +87,12 @@ impl Channels {
     fn configured(&self, channel: Option<&str>) -> Result<Vec<Arc<Channel>>> {
         let mut found = self.named(channel)?;
         if channel.is_none() {
-            let has = |c: &Arc<Channel>| c.source().is_ok_and(|source| source.is_some_and(|s| !s.host.is_empty()));
-            found.retain(has);
+            let mut has = Vec::new();
+            for channel in &found {
+                has.push(channel.source()?.is_some_and(|source| !source.host.is_empty()));
+            }
+            let mut has = has.into_iter();
+            found.retain(|_| has.next() == Some(true));
         }
         if found.is_empty() { Err(sql_err!(BadReplica)) } else { Ok(found) }
     }
@@ -117,11 +129,16 @@ fn global(core: &Core) -> Result<Filter> {
 }
 
 impl Replicas for Channels {
-    fn change(&self, channel: Option<&str>, options: &[(Ident, ReplicationValue)]) -> Result<()> {
+    fn change(&self, channel: Option<&str>, options: &[(Ident, ReplicationValue)]) -> Result<Notes> {
         let made = self.made(channel)?;
-        made.change(options)?;
+        let notes = made.change(options)?;
         self.list.lock().entry(made.name.to_lowercase()).or_insert(made);
-        Ok(())
+        Ok(notes)
+    }
+
+    fn beats_slower_than(&self, seconds: u64) -> bool {
+        let slower = |source: Source| !source.host.is_empty() && source.heartbeat_ms > seconds * 1000;
+        self.all().iter().any(|channel| channel.source().ok().flatten().is_some_and(slower))
     }
 
     fn change_filter(&self, channel: Option<&str>, rules: &[(Ident, Vec<Box<str>>)]) -> Result<()> {

@@ -22,6 +22,7 @@
 //! | `grammar` | where transactions begin and end |
 //! | `status` | SHOW REPLICA STATUS |
 //! | `tables` | tables of performance_schema and mysql |
+//! | `task` | what starts and ends: the receiver, the applier |
 //! | `until` | START REPLICA UNTIL |
 //! | `workers` | what applies transactions of rows beside each other |
 
@@ -38,6 +39,7 @@ mod relayed;
 mod source;
 mod status;
 mod tables;
+mod task;
 mod until;
 mod workers;
 

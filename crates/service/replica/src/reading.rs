@@ -4,21 +4,22 @@ use super::Fault;
 use super::channel::Channel;
 use super::source::{Position, Source};
 use gannet_binlog::format::put_gtids;
+use gannet_core::Core;
 use gannet_core::vars::Live;
 use gannet_runtime::{fs, run_blocking};
 use gannet_types::{SqlError, sql_err};
 use gannet_wire::auth::Plugin;
 use gannet_wire::client::{Connection, Error, Options, Tls};
 use gannet_wire::codec::put_lenenc_bytes;
-use gannet_wire::flags::com;
+use gannet_wire::compress;
+use gannet_wire::flags::{cap, com};
 use gannet_wire::tls::Identity;
+use std::io::ErrorKind;
 use std::time::Duration;
 
 /// Packets that are taken at once, and their bytes.
 const PACKETS: usize = 1000;
 const BYTES: usize = 4 << 20;
-/// A source that says nothing for so long is gone: twice the heartbeat, and this at least.
-const SILENCE: Duration = Duration::from_secs(60);
 
 /// Before the flags of events, and in acknowledgements.
 const SEMI_SYNC: u8 = 0xef;
@@ -28,12 +29,20 @@ pub(crate) struct Reading {
     connection: Connection,
     /// The source asks for acknowledgements.
     semi: bool,
-    /// How long it may say nothing.
+    /// A source that says nothing for so long is gone.
     patience: Duration,
 }
 
 fn fault(e: Error) -> Fault {
     match e {
+        Error::Io(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            let text = unreadable(LOST, &"it has said nothing for replica_net_timeout seconds");
+            Fault::Source(SqlError::signal(LOST, *b"HY000", text.message()))
+        }
+        Error::TooLong => {
+            let text = "Got a packet bigger than 'replica_max_allowed_packet' bytes";
+            Fault::Refused(SqlError::signal(TOO_LONG, *b"08S01", text))
+        }
         // The source answers, and does not want.
         Error::Server { code: code @ 1236, message, .. } => {
             Fault::Refused(sql_err!(SourceFatalErrorReadingBinlog, code, message))
@@ -47,6 +56,12 @@ fn fault(e: Error) -> Fault {
 /// Numbers of MySQL's client library: there is no server, and there is none any more.
 const NO_SERVER: u16 = 2003;
 const LOST: u16 = 2013;
+/// What follows the events of an event's packet: its first byte, the flags of semi-sync, and the head of the event.
+const BESIDE_EVENT: usize = 64;
+/// The client's number for algorithms of compression that the server does not have.
+const NO_COMPRESSION: u16 = 2066;
+/// The number of a packet that is too long.
+const TOO_LONG: u16 = 1153;
 
 /// There is no connection, as MySQL says it: under the number of what is wrong. It is tried again, whatever it is: an
 /// account may be made meanwhile.
@@ -55,7 +70,7 @@ fn unconnected(e: Error, shared: &Channel, source: &Source) -> Fault {
     let (number, message) = match e {
         Error::Server { code, message, .. } => (code, message),
         Error::Io(e) => (NO_SERVER, format!("Can't connect to MySQL server on '{place}' ({e})")),
-        Error::Protocol(what) => (LOST, what.to_owned()),
+        e @ (Error::Protocol(_) | Error::TooLong) => (LOST, e.to_string()),
     };
     let (user, attempt) = (&source.user, shared.status.lock().attempt);
     let Source { retries, retry_s, .. } = source;
@@ -94,6 +109,45 @@ fn tls(source: &Source) -> Result<Tls, Fault> {
     Ok(Tls { ca, identity })
 }
 
+/// A connection to the source. STOP REPLICA ends it, from its first moment on.
+fn sign_in(
+    shared: &Channel,
+    (source, plugin): (&Source, Option<Plugin>),
+    patience: Duration,
+) -> Result<Connection, Fault> {
+    let get = |id: Live| shared.core.globals.get(id);
+    let (algorithms, plain) = match get(Live::ReplicaCompressedProtocol).as_bool() {
+        true => (cap::COMPRESS, true),
+        false => compress::allowed(&source.compression).unwrap_or((0, true)),
+    };
+    let options = Options {
+        user: source.user.clone(),
+        password: source.password.clone(),
+        timeout: Some(patience),
+        longest: get(Live::ReplicaMaxAllowedPacket).as_u64() as usize + BESIDE_EVENT,
+        capabilities: algorithms,
+        plugin,
+        tls: if source.tls { Some(tls(source)?) } else { None },
+        ..Options::default()
+    };
+    let connected = Connection::connect_ended(&source.host, source.port, &options, |ender| {
+        let mut kept = shared.ender.lock();
+        if shared.is_stopping() {
+            ender.end();
+        }
+        *kept = Some(ender);
+    });
+    if shared.is_stopping() {
+        return Err(Fault::Stopped);
+    }
+    let c = connected.map_err(|e| unconnected(e, shared, source))?;
+    if !plain && c.capabilities & algorithms == 0 {
+        let what = format!("the source compresses by none of SOURCE_COMPRESSION_ALGORITHMS: {}", source.compression);
+        return Err(Fault::Refused(SqlError::signal(NO_COMPRESSION, *b"HY000", what)));
+    }
+    Ok(c)
+}
+
 impl Reading {
     /// Connects, and asks for the events behind `position`.
     pub(crate) fn open(
@@ -109,23 +163,9 @@ impl Reading {
         (source, plugin): (&Source, Option<Plugin>),
         position: &Position,
     ) -> Result<Reading, Fault> {
-        let heartbeat = Duration::from_millis(source.heartbeat_ms);
-        let patience = SILENCE.max(heartbeat * 2);
-        let options = Options {
-            user: source.user.clone(),
-            password: source.password.clone(),
-            timeout: Some(patience),
-            plugin,
-            tls: if source.tls { Some(tls(source)?) } else { None },
-            ..Options::default()
-        };
-        let connected = Connection::connect_ended(&source.host, source.port, &options);
-        let (mut c, ender) = connected.map_err(|e| unconnected(e, shared, source))?;
-        *shared.ender.lock() = Some(ender);
-        if shared.is_stopping() {
-            return Err(Fault::Stopped);
-        }
         let get = |id: Live| shared.core.globals.get(id);
+        let patience = Duration::from_secs(get(Live::ReplicaNetTimeout).as_u64());
+        let mut c = sign_in(shared, (source, plugin), patience)?;
         let (own_id, own_uuid) = (get(Live::ServerId).as_u64(), get(Live::ServerUuid).as_str().to_owned());
         let source_id = one(&mut c, "SELECT @@GLOBAL.server_id")?.and_then(|id| id.parse().ok()).unwrap_or(0);
         if source_id == own_id {
@@ -145,7 +185,7 @@ impl Reading {
             let what = "the source is a MariaDB, which has other GTIDs: it is followed by file and position";
             return Err(Fault::Refused(sql_err!(ReplicaFatalError, what)));
         }
-        let period = heartbeat.as_nanos();
+        let period = Duration::from_millis(source.heartbeat_ms).as_nanos();
         if mariadb {
             // Its events for GTIDs are known: without them it sends no branch of XA.
             c.query("SET @mariadb_slave_capability = 4").map_err(fault)?;
@@ -158,7 +198,7 @@ impl Reading {
             c.query(&sql).map_err(fault)?;
         }
         let semi = get(Live::RplSemiSyncReplicaEnabled).as_bool() && agrees(&mut c)?;
-        register(&mut c, own_id as u32)?;
+        register(&mut c, &shared.core, own_id as u32)?;
         let (command, body) = match source.auto_position {
             true => by_gtids(shared, (position, semi), own_id as u32)?,
             false => by_position(&mut c, position, own_id as u32)?,
@@ -234,12 +274,18 @@ fn agrees(c: &mut Connection) -> Result<bool, Fault> {
     Ok(true)
 }
 
-fn register(c: &mut Connection, server_id: u32) -> Result<(), Fault> {
+/// The source lists this server in SHOW REPLICAS as the variables report_... say.
+fn register(c: &mut Connection, core: &Core, server_id: u32) -> Result<(), Fault> {
+    let get = |id: Live| core.globals.get(id);
     let mut body = server_id.to_le_bytes().to_vec();
-    for _ in 0..3 {
-        put_lenenc_bytes(&mut body, b"");
+    for (id, most) in [(Live::ReportHost, 255), (Live::ReportUser, 96), (Live::ReportPassword, 96)] {
+        let value = get(id);
+        // Longer ones are not sent, as in MySQL.
+        let text = Some(value.as_str()).filter(|text| text.len() <= most).unwrap_or_default();
+        put_lenenc_bytes(&mut body, text.as_bytes());
     }
-    body.extend_from_slice(&[0; 10]);
+    body.extend_from_slice(&(get(Live::ReportPort).as_u64() as u16).to_le_bytes());
+    body.extend_from_slice(&[0; 8]);
     c.command(com::REGISTER_SLAVE, &body).map_err(fault)?;
     c.receive().map(drop).map_err(fault)
 }

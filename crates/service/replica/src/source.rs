@@ -2,11 +2,12 @@
 //! lines `name=value`; the second is written with each transaction that is applied.
 
 use super::relay::Place;
-use gannet_core::replication::Threads;
+use gannet_core::replication::{Notes, Threads};
 use gannet_core::xa::Branch;
 use gannet_parser::ast::{Ident, ReplicationValue};
 use gannet_types::gtid::GtidSet;
 use gannet_types::{Result, SqlError, sql_err};
+use gannet_wire::compress;
 
 /// CHANGE REPLICATION SOURCE TO.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,6 +26,8 @@ pub(crate) struct Source {
     pub(crate) retries: u64,
     /// Milliseconds between signs of life from the source; 0: none.
     pub(crate) heartbeat_ms: u64,
+    /// How packets may be compressed, as SOURCE_COMPRESSION_ALGORITHMS names it.
+    pub(crate) compression: String,
     pub(crate) tls: bool,
     /// Paths of PEM files: the authority that the source's certificate has to be of, this server's own certificate and
     /// its key; empty: none.
@@ -55,6 +58,7 @@ impl Default for Source {
             retry_s: 60,
             retries: 10,
             heartbeat_ms: 30_000,
+            compression: PLAIN.to_owned(),
             tls: false,
             tls_ca: String::new(),
             tls_cert: String::new(),
@@ -77,6 +81,8 @@ const STARTED: [Threads; 4] = [
 ];
 /// Longest time between heartbeats in seconds.
 const MOST_HEARTBEAT_S: f64 = 4_294_967.0;
+/// Packets are not compressed.
+const PLAIN: &str = "uncompressed";
 /// Longest delay in seconds.
 const MOST_DELAY: f64 = 2_147_483_647.0;
 
@@ -156,6 +162,7 @@ impl Source {
         line(&mut out, "retry", self.retry_s);
         line(&mut out, "retries", self.retries);
         line(&mut out, "heartbeat", self.heartbeat_ms);
+        line(&mut out, "compression", &self.compression);
         line(&mut out, "tls", u8::from(self.tls));
         line(&mut out, "tls_ca", &self.tls_ca);
         line(&mut out, "tls_cert", &self.tls_cert);
@@ -182,6 +189,7 @@ impl Source {
                 "retry" => it.retry_s = number,
                 "retries" => it.retries = number,
                 "heartbeat" => it.heartbeat_ms = number,
+                "compression" => it.compression = value,
                 "tls" => it.tls = number != 0,
                 "tls_ca" => it.tls_ca = value,
                 "tls_cert" => it.tls_cert = value,
@@ -200,6 +208,11 @@ impl Source {
     /// IGNORE_SERVER_IDS in SHOW REPLICA STATUS.
     pub(crate) fn shown_ignored(&self) -> String {
         self.ignored.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+    }
+
+    /// One that says nothing for `net_timeout_s` seconds is gone: it gives a sign of life twice as often.
+    pub(crate) fn with_heartbeat(self, net_timeout_s: u64) -> Source {
+        Source { heartbeat_ms: (net_timeout_s * 500).min((MOST_HEARTBEAT_S * 1000.0) as u64), ..self }
     }
 
     /// Of the channel with this name.
@@ -232,8 +245,13 @@ impl Source {
     }
 
     /// With the options of a statement, and the places that these say. Errors 1210, 1221, 1231, 1235, 1624, 1776.
-    pub(crate) fn changed(&self, options: &[(Ident, ReplicationValue)]) -> Result<(Source, Places)> {
+    pub(crate) fn changed(
+        &self,
+        options: &[(Ident, ReplicationValue)],
+        net_timeout_s: u64,
+    ) -> Result<(Source, Places, Notes)> {
         let (mut it, mut file, mut position) = (self.clone(), None, None);
+        let (mut heartbeat, mut notes) = (None, Notes::new());
         let (mut relay_file, mut relay_position) = (None, None);
         let mut anew = false;
         for (name, value) in options {
@@ -251,9 +269,10 @@ impl Source {
                 "PASSWORD" => it.password = text,
                 "CONNECT_RETRY" => it.retry_s = number()? as u64,
                 "RETRY_COUNT" => it.retries = number()? as u64,
-                "HEARTBEAT_PERIOD" => match number()? {
-                    period if (0.0..=MOST_HEARTBEAT_S).contains(&period) => it.heartbeat_ms = (period * 1000.0) as u64,
-                    _ => return Err(sql_err!(ReplicaHeartbeatValueOutOfRange, MOST_HEARTBEAT_S)),
+                "HEARTBEAT_PERIOD" => heartbeat = Some(heartbeat_ms(number()?, net_timeout_s, &mut notes)?),
+                "COMPRESSION_ALGORITHMS" => match compress::allowed(&text) {
+                    Some(_) => it.compression = text.to_ascii_lowercase(),
+                    None => return Err(sql_err!(WrongArguments, name)),
                 },
                 "AUTO_POSITION" => it.auto_position = on()?,
                 "LOG_FILE" => file = Some(text),
@@ -275,6 +294,12 @@ impl Source {
                 _ => return Err(SqlError::unsupported(format_args!("CHANGE REPLICATION SOURCE TO {name}"))),
             }
         }
+        match heartbeat {
+            Some(period) => it.heartbeat_ms = period,
+            // Another source has the usual one.
+            None if anew => it = it.with_heartbeat(net_timeout_s),
+            None => {}
+        }
         let placed = file.is_some() || position.is_some();
         let relay = (relay_file.is_some() || relay_position.is_some()).then_some((relay_file, relay_position));
         if it.auto_position && (placed || relay.is_some()) {
@@ -284,8 +309,23 @@ impl Source {
             return Err(sql_err!(WrongUsage, "SOURCE_LOG_FILE/SOURCE_LOG_POS", "RELAY_LOG_FILE/RELAY_LOG_POS"));
         }
         let source = (placed || anew).then(|| (file.unwrap_or_default(), position.unwrap_or(4).max(4)));
-        Ok((it, Places { source, relay }))
+        Ok((it, Places { source, relay }, notes))
     }
+}
+
+/// SOURCE_HEARTBEAT_PERIOD in milliseconds. Error 1624, warnings 1703 and 1704.
+fn heartbeat_ms(period: f64, net_timeout_s: u64, notes: &mut Notes) -> Result<u64> {
+    if !(0.0..=MOST_HEARTBEAT_S).contains(&period) {
+        return Err(sql_err!(ReplicaHeartbeatValueOutOfRange, MOST_HEARTBEAT_S));
+    }
+    if period > net_timeout_s as f64 {
+        notes.push(sql_err!(ReplicaHeartbeatValueOutOfRangeMax));
+    }
+    if period > 0.0 && period < 0.001 {
+        notes.push(sql_err!(ReplicaHeartbeatValueOutOfRangeMin));
+        return Ok(0);
+    }
+    Ok((period * 1000.0).round() as u64)
 }
 
 /// The numbers of servers, each once.
@@ -315,7 +355,7 @@ fn is_default(short: &str, value: &ReplicationValue, text: &str) -> bool {
         "TLS_VERSION" | "PUBLIC_KEY_PATH" => text.is_empty(),
         "TLS_CIPHERSUITES" | "PRIVILEGE_CHECKS_USER" => matches!(value, ReplicationValue::Null),
         "SSL_VERIFY_SERVER_CERT" | "CONNECTION_AUTO_FAILOVER" | "REQUIRE_ROW_FORMAT" | "GTID_ONLY" => text == "0",
-        "COMPRESSION_ALGORITHMS" => text == "uncompressed",
+        "ZSTD_COMPRESSION_LEVEL" => text == "3",
         "ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS" => text.eq_ignore_ascii_case("LOCAL"),
         _ => false,
     }

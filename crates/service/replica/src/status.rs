@@ -138,6 +138,11 @@ impl Status {
         (self.connected, self.semi, self.source_error) = (true, semi, Failed::default());
     }
 
+    /// Changes whenever the source has sent a transaction, or a sign of life.
+    pub(crate) fn heard(&self) -> (u64, u64) {
+        (self.received, self.heartbeats)
+    }
+
     /// The source says that it has nothing.
     pub(crate) fn heartbeat(&mut self) {
         self.heartbeats += 1;

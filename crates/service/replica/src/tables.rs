@@ -201,7 +201,7 @@ impl Status {
             ("Retry_count", number(source.retries)),
             ("Enabled_auto_position", flag(source.auto_position)),
             ("Get_public_key", flag(source.public_key)),
-            ("Master_compression_algorithm", text("uncompressed")),
+            ("Master_compression_algorithm", text(&source.compression)),
             ("Master_zstd_compression_level", number(3)),
             ("Tls_ciphersuites", Value::Null),
         ]

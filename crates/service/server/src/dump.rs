@@ -115,6 +115,7 @@ impl Client {
             knows_checksums: knows.is_some(),
             checksum: knows.unwrap_or(Checksum::None),
             heartbeat_ns,
+            sent_ns: now_ns(),
             ends: dump.flags & DUMP_NON_BLOCK != 0,
             skip,
             skipping: false,
@@ -195,6 +196,8 @@ struct Sender {
     checksum: Checksum,
     /// After so long without an event the reader gets a heartbeat; 0: never.
     heartbeat_ns: u64,
+    /// When something was sent last.
+    sent_ns: u64,
     /// It ends with the log.
     ends: bool,
     /// Transactions that are left out.
@@ -245,6 +248,7 @@ impl Sender {
                 if self.semi {
                     self.take_acknowledgements(wire)?;
                 }
+                self.beat_while_skipping(*at, wire)?;
                 self.send(&file, front.checksum, at, size, &mut bytes, wire)?;
             }
             if followed {
@@ -344,6 +348,20 @@ impl Sender {
         Ok(())
     }
 
+    /// A reader that has what comes next, and gets none of it for long, is told that the source is there.
+    fn beat_while_skipping(&mut self, at: Place, wire: &mut Wire<'_>) -> Result<()> {
+        let due = self.heartbeat_ns > 0 && now_ns().saturating_sub(self.sent_ns) >= self.heartbeat_ns;
+        if self.skipping && due { self.beat(at, wire) } else { Ok(()) }
+    }
+
+    /// Tells the reader that the source is there.
+    fn beat(&mut self, at: Place, wire: &mut Wire<'_>) -> Result<()> {
+        self.artificial(kind::HEARTBEAT, at, wire, |log, out| {
+            out.extend_from_slice(log.names().name(at.number).as_bytes());
+        });
+        self.flush(wire)
+    }
+
     /// An event that is in no file.
     fn artificial(&mut self, k: u8, at: Place, wire: &mut Wire<'_>, write: impl FnOnce(&Binlog, &mut Vec<u8>)) {
         let log = self.log.clone();
@@ -437,15 +455,13 @@ impl Sender {
                 return Ok(false);
             }
             if deadline.is_some_and(|d| now_ns() >= d) {
-                self.artificial(kind::HEARTBEAT, at, wire, |log, out| {
-                    out.extend_from_slice(log.names().name(at.number).as_bytes());
-                });
-                self.flush(wire)?;
+                self.beat(at, wire)?;
             }
         }
     }
 
-    fn flush(&self, wire: &mut Wire<'_>) -> Result<()> {
+    fn flush(&mut self, wire: &mut Wire<'_>) -> Result<()> {
+        self.sent_ns = now_ns();
         let conn = &mut *wire.exchange.conn;
         add(Counter::BytesSent, conn.out().len() as u64);
         conn.set_deadline(Some(now_ns() + self.write_timeout_ns));

@@ -139,8 +139,12 @@ impl Server {
         }
         self.instance.add_listener(&Addr::Unix(socket.clone()), factory)?;
         self.socket = Some(socket);
+        let globals = &self.core().globals;
         if let Some(at) = self.tcp {
-            self.core().globals.set(Live::Port, VarValue::uint(at.port().into()));
+            globals.set(Live::Port, VarValue::uint(at.port().into()));
+        }
+        if globals.get(Live::ReportPort).as_u64() == 0 {
+            globals.set(Live::ReportPort, globals.get(Live::Port));
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use gannet_binlog::rows::{Change, Image, Rows, flags};
 use gannet_core::vars::{Live, SessionVars, VarValue};
 use gannet_parser::printer::quote_name;
 use gannet_schema::Table;
-use gannet_types::{CollationId, Result, SqlError, SqlType, TypeId, Value, sql_err};
+use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err};
 use std::sync::Arc;
 
 /// Statements that are kept for one table: beyond that they are made anew.
@@ -41,6 +41,8 @@ pub struct Applier {
     set: Option<(u16, SessionVars)>,
     /// The log is a Gannet's, whose rows have what is kept of VIRTUAL columns.
     has_virtual: bool,
+    /// Rows take the place of those that are there, and those that are not there are passed over.
+    idempotent: bool,
 }
 
 /// A table here that rows of a log go to.
@@ -75,6 +77,18 @@ struct RowStatement {
 /// The mode in which rows are written as they come: 0 stays 0, dates need not exist, and what does not fit is an error.
 const MODE: &str = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES";
 
+/// The kind of a row that takes the place of those with its keys.
+const REPLACE: u8 = 3;
+
+/// An error of a row that IDEMPOTENT passes over: there is such a key, no such row, or what foreign keys forbid.
+fn is_passed_over(e: ErrorCode) -> bool {
+    use ErrorCode as E;
+    matches!(
+        e,
+        E::DupEntry | E::KeyNotFound | E::RowIsReferenced2 | E::NoReferencedRow2 | E::ForeignDuplicateKeyWithChildInfo
+    )
+}
+
 /// In the key of plans.
 const OF_ROWS: u64 = 0x0052_4f57_5300_0000;
 
@@ -88,6 +102,7 @@ fn set_for_rows(session: &mut Session, rows: u16) {
     vars.set(Live::ForeignKeyChecks, on(flags::NO_FOREIGN_KEY_CHECKS));
     vars.set(Live::UniqueChecks, on(flags::RELAXED_UNIQUE_CHECKS));
     vars.set(Live::SqlSafeUpdates, VarValue::bool(false));
+    vars.set(Live::RequireRowFormat, VarValue::bool(false));
     vars.set(Live::SqlBigSelects, VarValue::bool(true));
     session.refresh();
     session.settings.exec.count_found_rows = true;
@@ -148,6 +163,11 @@ impl Applier {
         }
     }
 
+    /// Whether rows take the place of those that are there, and those that are not there are passed over.
+    pub fn set_idempotent(&mut self, is: bool) {
+        self.idempotent = is;
+    }
+
     /// A table map.
     pub fn map(&mut self, map: TableMap) {
         self.maps.insert(map.id, map);
@@ -179,7 +199,10 @@ impl Applier {
                 if gannet_runtime::interrupted() {
                     return Err(sql_err!(QueryInterrupted));
                 }
-                target.apply(session, rows.change, first, second)?;
+                match target.apply(session, (rows.change, self.idempotent), first, second) {
+                    Err(e) if self.idempotent && is_passed_over(e.code()) => {}
+                    outcome => outcome?,
+                }
             }
         }
         if ends {
@@ -275,11 +298,19 @@ impl Target {
         }
     }
 
-    fn apply(&mut self, session: &mut Session, change: Change, first: Image, second: Option<Image>) -> Result<()> {
+    /// `replaces`: a row that is written takes the place of those with its keys.
+    fn apply(
+        &mut self,
+        session: &mut Session,
+        (change, replaces): (Change, bool),
+        first: Image,
+        second: Option<Image>,
+    ) -> Result<()> {
         let (shape, after) = match (change, &second) {
             (Change::Write, _) => {
                 let written = self.taken(&first).collect();
-                (Shape { change: 0, written, found: Box::default(), by_key: false }, &first)
+                let change = if replaces { REPLACE } else { 0 };
+                (Shape { change, written, found: Box::default(), by_key: false }, &first)
             }
             (Change::Update, Some(after)) => {
                 let stays = |i: &u32| {
@@ -333,9 +364,10 @@ impl Target {
         let found = joined(&shape.found, " AND ", &condition);
         let limit = if shape.by_key { "" } else { " LIMIT 1" };
         let text = match shape.change {
-            0 => {
+            0 | REPLACE => {
                 let markers = joined(&shape.written, ",", &|_| "?".to_owned());
-                format!("INSERT INTO {table} ({}) VALUES ({markers})", joined(&shape.written, ",", &name))
+                let verb = if shape.change == REPLACE { "REPLACE" } else { "INSERT" };
+                format!("{verb} INTO {table} ({}) VALUES ({markers})", joined(&shape.written, ",", &name))
             }
             1 => {
                 let mut set = joined(&shape.written, ",", &|i| format!("{} = ?", name(i)));
@@ -395,6 +427,7 @@ fn fits(from: ColumnKind, to: ColumnKind) -> bool {
 pub(crate) fn binlog(session: &mut Session, text: &[u8]) -> Result<()> {
     let bytes = decode(text).ok_or_else(|| sql_err!(Base64DecodeError))?;
     let mut applier = session.applier.take().unwrap_or_default();
+    applier.set_idempotent(session.state.vars[Live::RbrExecMode].as_str() == "IDEMPOTENT");
     let own = session.work.is_autocommit();
     if own {
         session.work.start(None, false)?;

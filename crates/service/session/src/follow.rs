@@ -115,6 +115,19 @@ impl Follower {
         outcome
     }
 
+    /// Rows take the place of those that are there, and those that are not there are passed over.
+    pub fn be_idempotent(&mut self) {
+        self.applier.set_idempotent(true);
+    }
+
+    /// Runs statements that are not the log's (`init_replica`).
+    pub fn run(&mut self, text: &str) -> Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.session.execute(text).map(drop).map_err(|(_, e)| e)
+    }
+
     /// The format of the events that follow.
     pub fn describe(&mut self, body: &[u8]) -> Result<()> {
         self.applier.describe(body)

@@ -27,7 +27,8 @@ const LONGEST: usize = 64;
 
 /// The entries of a kind, by name.
 pub(crate) fn all(catalog: &Catalog, entries: Accounts<'_>) -> Result<Vec<(String, Vec<String>)>> {
-    let mut txn = catalog.engine().begin(TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() });
+    let options = TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() };
+    let mut txn = catalog.engine().try_begin(options).map_err(gannet_exec::error::from_engine)?;
     let all =
         entries.all(&mut txn).and_then(|all| txn.commit().map(|_| all)).map_err(gannet_exec::error::from_engine)?;
     let fields = |bytes: Vec<u8>| {
@@ -107,7 +108,7 @@ fn store(session: &mut Session, servers: bool, name: &str, fields: Option<Vec<St
     session.work.locks().pass_definition_gates()?;
     let server = session.server.clone();
     let (catalog, entries) = (&server.catalog, entries_of(&server.catalog, servers));
-    let mut txn = catalog.engine().begin(TxnOptions::default());
+    let mut txn = catalog.engine().try_begin(TxnOptions::default()).map_err(gannet_exec::error::from_engine)?;
     let written = match fields {
         Some(fields) => {
             let bytes: String = fields.iter().flat_map(|f| [f.as_str(), "\0"]).collect();

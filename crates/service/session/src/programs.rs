@@ -393,7 +393,7 @@ fn define_locked(
     let server = session.server.clone();
     let temporaries = session.state.snapshot.temporaries().cloned();
     // The change looks at the session while the dictionary has its transaction.
-    let idle = server.engine.begin(gannet_engine::TxnOptions::default());
+    let idle = gannet_engine::idle(&server.engine, gannet_engine::TxnOptions::default());
     let mut txn = std::mem::replace(session.work.txn_mut(), idle);
     session.work.rest();
     let outcome = server.catalog.ddl_with(&mut txn, words, temporaries, |edit| change(session, edit));

@@ -663,6 +663,7 @@ fn check_plan(session: &mut Session, plan: &Plan, writes: bool, writes_base: boo
         if session.state.vars[Live::SqlSafeUpdates].as_bool() && !super::safety::is_safe_update(plan) {
             return Err(sql_err!(UpdateWithoutKeyInSafeMode, ""));
         }
+        super::transaction::refuse_statements(session)?;
     }
     if !session.state.vars[Live::SqlBigSelects].as_bool() {
         super::safety::check_rows(plan, session.state.vars[Live::MaxJoinSize].as_u64())?;

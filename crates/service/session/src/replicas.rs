@@ -7,7 +7,7 @@ use gannet_core::accounts::Plugin;
 use gannet_core::replication::{Login, Replicas, Threads};
 use gannet_parser::ast::{Ident, Replication};
 use gannet_runtime::now_ns;
-use gannet_types::{Result, SqlError, Value, sql_err};
+use gannet_types::{Level, Result, SqlError, Value, sql_err};
 use std::sync::Arc;
 
 /// Error 1235 in a process without it.
@@ -22,7 +22,9 @@ pub(crate) fn replication(session: &mut Session, statement: &Replication) -> Res
     }
     let notes = match statement {
         Replication::ChangeSource { options, channel } => {
-            replica(session)?.change(channel.as_deref(), options)?;
+            for warning in replica(session)?.change(channel.as_deref(), options)? {
+                session.running.diagnostics.warnings.push(warning.to_warning(Level::Warning));
+            }
             let secret = |(name, _): &(Ident, _)| name.text.ends_with("_USER") || name.text.ends_with("_PASSWORD");
             match (options.iter().any(secret), session.entry.tls.get()) {
                 (false, _) => Vec::new(),

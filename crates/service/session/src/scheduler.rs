@@ -200,7 +200,7 @@ fn occurrence(interval: Interval, starts: i64, from: i64, zone: &TimeZone) -> Op
 
 /// An event that will not run again is dropped, or with PRESERVE disabled.
 fn finish(core: &Core, event: &Arc<Event>) -> Result<(), SqlError> {
-    let mut txn = core.engine.begin(TxnOptions::default());
+    let mut txn = core.engine.try_begin(TxnOptions::default()).map_err(gannet_exec::error::from_engine)?;
     let change = |edit: &mut Edit<'_>| -> CatalogResult<()> {
         let now = edit.snapshot().event(&event.schema, &event.name).cloned();
         // Somebody may have changed it meanwhile.

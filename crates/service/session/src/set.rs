@@ -576,6 +576,11 @@ fn install_global(session: &mut Session, id: VarId, value: VarValue) -> Result<(
     if id.is(Live::MaxJoinSize) {
         session.server.globals.set(Live::SqlBigSelects, VarValue::Int(i64::from(value.as_u64() == u64::MAX)));
     }
+    if id.is(Live::ReplicaNetTimeout)
+        && session.server.replicas().is_some_and(|replicas| replicas.beats_slower_than(value.as_u64()))
+    {
+        session.running.diagnostics.warnings.warn(ErrorCode::ReplicaHeartbeatValueOutOfRangeMax, &[]);
+    }
     session.server.set_global(id, value)?;
     session.server.globals.note_setter(id, session.setter());
     Ok(())

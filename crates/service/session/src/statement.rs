@@ -403,10 +403,12 @@ fn ddl(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> R
             return partitions::maintain(session, a, reply);
         }
         Statement::CreateTable(c) if c.temporary => {
+            super::transaction::refuse_statements(session)?;
             session.work.require_read_write()?;
             return temporary::create_temporary(session, statement, c, reply);
         }
         Statement::DropTable { temporary: true, .. } => {
+            super::transaction::refuse_statements(session)?;
             session.work.require_read_write()?;
             return temporary::drop_temporary(session, statement);
         }

@@ -84,7 +84,7 @@ impl Session {
             self.work.unlock_statement();
         }
         let select = select?;
-        let mut own = self.server.engine.begin(own_options(self));
+        let mut own = self.server.engine.try_begin(own_options(self)).map_err(gannet_exec::error::from_engine)?;
         let before = self.state.snapshot.temporaries().cloned().unwrap_or_default();
         let defined = self.define(statement, Some(&mut own), select, None);
         if own.is_active() {
@@ -192,7 +192,7 @@ pub(crate) fn create_temporary(
 /// DROP TEMPORARY TABLE.
 pub(crate) fn drop_temporary(session: &mut Session, statement: &Statement) -> Result<Done> {
     session.state.renew_snapshot();
-    let mut own = session.server.engine.begin(own_options(session));
+    let mut own = session.server.engine.try_begin(own_options(session)).map_err(gannet_exec::error::from_engine)?;
     let defined = session.define(statement, Some(&mut own), None, None);
     if own.is_active() {
         own.rollback().map_err(gannet_exec::error::from_engine)?;

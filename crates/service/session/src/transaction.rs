@@ -136,6 +136,14 @@ impl Session {
     }
 }
 
+/// Error 3944 where `require_row_format` allows rows of BINLOG alone.
+pub(crate) fn refuse_statements(session: &Session) -> Result<()> {
+    match session.state.vars[Live::RequireRowFormat].as_bool() {
+        true => Err(sql_err!(ClientQueryFailureInvalidNonRowFormat)),
+        false => Ok(()),
+    }
+}
+
 /// AND CHAIN, RELEASE, `completion_type`.
 fn complete(session: &mut Session, completion: ast::Completion, read_only: bool) {
     let default = session.state.vars[Live::CompletionType].as_str();

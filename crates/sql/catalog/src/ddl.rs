@@ -72,7 +72,7 @@ impl Catalog {
     /// Frees what a temporary table holds, in a transaction of its own. No transaction that has changed the table may
     /// be open.
     pub fn discard_temporary(&self, table: &Table) -> CatalogResult<()> {
-        let mut txn = self.engine().begin(TxnOptions::default());
+        let mut txn = self.engine().try_begin(TxnOptions::default())?;
         let outcome = (|| {
             let trees = table.trees(self.engine())?.clone();
             for (index, tree) in table.indexes.iter().zip(&trees.indexes) {
@@ -97,7 +97,8 @@ impl Catalog {
 
     /// The temporary tables of all sessions, as the dictionary has them: without schema and name.
     pub fn temporary_tables(&self) -> CatalogResult<Vec<Table>> {
-        let mut txn = self.engine().begin(TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() });
+        let options = TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() };
+        let mut txn = self.engine().try_begin(options)?;
         let (from, to) = ([KIND_TEMPORARY], [KIND_TEMPORARY + 1]);
         let range = KeyRange::new(Cut::Before(&from), Cut::Before(&to));
         let mut scan = txn.scan(self.tree(), range, ScanOptions::default())?;

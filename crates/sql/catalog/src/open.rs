@@ -29,7 +29,7 @@ impl Catalog {
 
     /// Creates the tree. A crash before the meta number is set leaves an unreachable, empty tree.
     fn bootstrap(engine: &Engine) -> CatalogResult<TreeHandle> {
-        let mut txn = engine.begin(TxnOptions::default());
+        let mut txn = engine.try_begin(TxnOptions::default())?;
         let tree = txn.create_tree(TreeKind::Row)?;
         txn.commit()?;
         tree.counter_reset(FIRST_USER_ID)?;
@@ -41,7 +41,7 @@ impl Catalog {
 /// Reads all rows into a snapshot.
 fn load(engine: &Engine, tree: &TreeHandle) -> CatalogResult<(CatalogSnapshot, Vec<Table>)> {
     let mut left_over = Vec::new();
-    let mut txn = engine.begin(TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() });
+    let mut txn = engine.try_begin(TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() })?;
     let mut changes = Vec::new();
     let mut tables: HashMap<String, Arc<Table>> = HashMap::new();
     let mut schema_name: Arc<str> = "".into();

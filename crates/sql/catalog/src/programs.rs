@@ -70,7 +70,7 @@ impl Catalog {
     /// Keeps when an event ran last ([`Event::last_run_us`]), in a transaction of its own: unless it was changed or
     /// dropped meanwhile.
     pub fn event_ran(&self, event: &Event) -> CatalogResult<()> {
-        let mut txn = self.engine().begin(TxnOptions::default());
+        let mut txn = self.engine().try_begin(TxnOptions::default())?;
         let outcome = keep_run(self, &mut txn, event);
         match outcome {
             Ok(()) => Ok(txn.commit().map(drop)?),

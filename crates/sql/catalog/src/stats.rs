@@ -31,7 +31,7 @@ fn figures_of(engine: &Engine, table: &Table, now_seconds: u64, places: u64) -> 
     let size = engine.tree_stats(&trees.row)?;
     let mut figures = Figures { rows: size.rows, pages: size.pages, indexes: Vec::new(), taken: now_seconds.max(1) };
     let options = TxnOptions { read_only: true, autocommit: true, ..TxnOptions::default() };
-    let mut txn = engine.begin(options);
+    let mut txn = engine.try_begin(options)?;
     for (position, (index, tree)) in table.indexes.iter().zip(&trees.indexes).enumerate() {
         if index.text().is_some() {
             continue;
@@ -258,7 +258,7 @@ impl Catalog {
     }
 
     fn change_statistics(&self, change: impl FnOnce(&mut Txn) -> Result<(), EngineError>) -> CatalogResult<()> {
-        let mut txn = self.engine().begin(TxnOptions::default());
+        let mut txn = self.engine().try_begin(TxnOptions::default())?;
         match change(&mut txn) {
             Ok(()) => Ok(txn.commit().map(drop)?),
             Err(e) => {

@@ -231,7 +231,9 @@ impl Engine {
 
     /// A new transaction, begun.
     pub fn try_begin(&self, options: TxnOptions) -> Result<Txn> {
-        Txn::new(self.clone(), options)
+        let mut txn = crate::txn::made(self.clone(), options)?;
+        txn.begin(options)?;
+        Ok(txn)
     }
 
     /// Ids of the prepared transactions found at the start that [`Engine::take_prepared`] has not returned yet.
@@ -485,5 +487,16 @@ impl From<gannet_log::FlushPolicy> for FlushPolicy {
             gannet_log::FlushPolicy::Durable => Self::AtCommit,
             gannet_log::FlushPolicy::Written => Self::WriteAtCommit,
         }
+    }
+}
+
+/// A new transaction that is not begun. There is one when the engine was shut down, too.
+///
+/// # Panics
+/// When a million transactions exist.
+pub fn idle(engine: &Engine, options: TxnOptions) -> Txn {
+    match crate::txn::made(engine.clone(), options) {
+        Ok(txn) => txn,
+        Err(e) => panic!("there can be no transaction: {e}"),
     }
 }

@@ -61,7 +61,7 @@ pub use build::{
 };
 pub use check::StoreCheck;
 pub use consumer::{Committed, Consumer, Parts};
-pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats, log_files};
+pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats, idle, log_files};
 pub use error::{EngineError, Result};
 pub use gannet_base::{Lsn, PageNo, TreeId, TrxId};
 pub use gannet_btree::{APPROACHED, Place};

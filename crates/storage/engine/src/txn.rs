@@ -100,34 +100,34 @@ impl std::fmt::Debug for Txn {
     }
 }
 
-impl Txn {
-    pub(crate) fn new(engine: Engine, options: TxnOptions) -> Result<Self> {
-        let cell = engine.store.snapshots.take().ok_or(EngineError::TooManyTransactions)?;
-        let owner = engine.store.locks.owner(options.owner_thread_id);
-        let mut txn = Txn {
-            engine,
-            options,
-            state: State::Idle,
-            cell,
-            owner,
-            snapshot: View::default(),
-            seen: Lsn::ZERO,
-            overwrote: Lsn::ZERO,
-            writer: None,
-            fresh_lock: None,
-            looked: 0,
-            spot: Spot::default(),
-            prepared: false,
-        };
-        count(Counter::TrxAllocations);
-        let info = txn.engine.store.snapshots.info(cell);
-        info.lock_owner.store(txn.owner.id(), Relaxed);
-        info.owner.store(options.owner_thread_id, Relaxed);
-        info.kind.store(options.packed(), Relaxed);
-        txn.begin(options)?;
-        Ok(txn)
-    }
+/// One that is not begun.
+pub(crate) fn made(engine: Engine, options: TxnOptions) -> Result<Txn> {
+    let cell = engine.store.snapshots.take().ok_or(EngineError::TooManyTransactions)?;
+    let owner = engine.store.locks.owner(options.owner_thread_id);
+    let txn = Txn {
+        engine,
+        options,
+        state: State::Idle,
+        cell,
+        owner,
+        snapshot: View::default(),
+        seen: Lsn::ZERO,
+        overwrote: Lsn::ZERO,
+        writer: None,
+        fresh_lock: None,
+        looked: 0,
+        spot: Spot::default(),
+        prepared: false,
+    };
+    count(Counter::TrxAllocations);
+    let info = txn.engine.store.snapshots.info(cell);
+    info.lock_owner.store(txn.owner.id(), Relaxed);
+    info.owner.store(options.owner_thread_id, Relaxed);
+    info.kind.store(options.packed(), Relaxed);
+    Ok(txn)
+}
 
+impl Txn {
     /// Begins again after [`commit`](Txn::commit) or [`rollback`](Txn::rollback). An active transaction is rolled back.
     /// Allocates nothing and writes nothing shared.
     pub fn begin(&mut self, options: TxnOptions) -> Result<()> {

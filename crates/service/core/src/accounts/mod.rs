@@ -76,7 +76,7 @@ impl Accounts {
 
     /// Loads them; a fresh server gets `root@localhost` without a password.
     pub fn load(catalog: &Catalog) -> Result<Self> {
-        let mut txn = catalog.engine().begin(TxnOptions::default());
+        let mut txn = catalog.engine().try_begin(TxnOptions::default()).map_err(engine)?;
         let stored = catalog.accounts().all(&mut txn).map_err(engine)?;
         txn.commit().map_err(engine)?;
         let mut list = Vec::new();
@@ -215,7 +215,7 @@ impl Accounts {
                 return Err(sql_err!(WrongStringLength, a.host, "host name", 255));
             }
         }
-        let mut txn = catalog.engine().begin(TxnOptions::default());
+        let mut txn = catalog.engine().try_begin(TxnOptions::default()).map_err(engine)?;
         let stored = catalog.accounts();
         for name in remove {
             stored.remove(&mut txn, &name.to_string()).map_err(engine)?;

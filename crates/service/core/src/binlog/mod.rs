@@ -166,6 +166,8 @@ pub struct Binlog {
     /// read without a write that others see.
     full_metadata: AtomicBool,
     row_image: AtomicU8,
+    /// `max_binlog_cache_size`, a copy as well.
+    largest: AtomicU64,
     /// Of the tables whose rows were logged.
     keys: Arc<Known>,
     sizes: sizes::AllSizes,
@@ -194,6 +196,7 @@ impl Binlog {
             next_spill: AtomicU64::new(0),
             full_metadata: AtomicBool::new(false),
             row_image: AtomicU8::new(0),
+            largest: AtomicU64::new(u64::MAX),
             keys: Arc::default(),
             sizes: Default::default(),
             semi: SemiSync::new(commit_gate(engine), log.clone()),
@@ -226,7 +229,13 @@ impl Binlog {
     pub(crate) fn configure(&self, globals: &GlobalVars) {
         self.full_metadata.store(globals.get(Live::BinlogRowMetadata).as_str() == "FULL", Relaxed);
         self.row_image.store(RowImage::of(globals.get(Live::BinlogRowImage).as_str()) as u8, Relaxed);
+        self.largest.store(globals.get(Live::MaxBinlogCacheSize).as_u64(), Relaxed);
         self.semi_sync().configure(Rules::of(globals));
+    }
+
+    /// `max_binlog_cache_size`
+    pub(crate) fn largest(&self) -> u64 {
+        self.largest.load(Relaxed)
     }
 
     /// `binlog_row_metadata` is FULL.
@@ -290,7 +299,7 @@ impl Binlog {
     /// The same, without waiting for the log.
     fn begin_request(&self, engine: &Engine, what: u8, body: &[u8]) -> Result<(Txn, Lsn), EngineError> {
         let payload = [&[ROTATE, what][..], body].concat();
-        let mut txn = engine.begin(TxnOptions::default());
+        let mut txn = engine.try_begin(TxnOptions::default())?;
         let lsn = txn.commit_with_unsynced(&mut &payload[..])?;
         Ok((txn, lsn))
     }

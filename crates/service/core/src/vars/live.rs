@@ -300,6 +300,14 @@ live! {
     BinlogRowImage = choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"]).then(Then::Binlog).help("columns of changed rows in the binary log: all, all but unchanged long ones, or those that are needed");
     BinlogRowsQueryLogEvents = boolean("binlog_rows_query_log_events", Both, false).help("statements stand before their rows in the binary log");
     BinlogTransactionCompression = boolean("binlog_transaction_compression", Both, false).help("rows of a transaction are compressed with zstd in the binary log");
+    BinlogRowEventMaxSize = int("binlog_row_event_max_size", Global, 8192, 256, MAX).read_only()
+        .help("bytes of an event of rows in the binary log, behind which no more rows are added");
+    MaxBinlogCacheSize = int("max_binlog_cache_size", Global, 18446744073709547520, 4096, MAX).then(Then::Binlog)
+        .help("bytes that the rows of a transaction may have in the binary log: one with more fails");
+    RbrExecMode = choice("rbr_exec_mode", Session, "STRICT", &["STRICT", "IDEMPOTENT"])
+        .help("IDEMPOTENT: rows of BINLOG take the place of those that are there, and those that are not there are passed over");
+    RequireRowFormat = boolean("require_row_format", Session, false)
+        .help("only rows of BINLOG are changed, and there are no temporary tables");
     BinlogTransactionDependencyHistorySize = int("binlog_transaction_dependency_history_size", Global, 25_000, 1, 1_000_000).then(Then::BinlogFile)
         .help("keys of changed rows that are remembered to tell which transactions replicas may apply beside each other; a new file begins");
     RplSemiSyncSourceEnabled = boolean("rpl_semi_sync_source_enabled", Global, false).then(Then::Binlog)
@@ -324,6 +332,25 @@ live! {
         .help("bytes of a channel's relay logs at which it receives no more until they are applied; 0: no limit");
     MaxRelayLogSize = int("max_relay_log_size", Global, 0, 0, 1_073_741_824)
         .help("size at which the next relay log begins; 0: that of max_binlog_size");
+    ReplicaNetTimeout = int("replica_net_timeout", Global, 60, 1, 31_536_000)
+        .help("seconds after which a source that has said nothing is connected to again; half of it is the usual SOURCE_HEARTBEAT_PERIOD");
+    ReplicaMaxAllowedPacket = blocks("replica_max_allowed_packet", Global, 1_073_741_824, 1024, 1_073_741_824, 1024)
+        .help("bytes of the longest event that is taken from a source");
+    ReplicaCompressedProtocol = boolean("replica_compressed_protocol", Global, false)
+        .help("the connection to a source is compressed by zlib, if that can, whatever SOURCE_COMPRESSION_ALGORITHMS says");
+    ReplicaExecMode = choice("replica_exec_mode", Global, "STRICT", &["STRICT", "IDEMPOTENT"])
+        .help("from the next START REPLICA on; IDEMPOTENT: rows of a source take the place of those that are there, and those that are not there are passed over");
+    ReplicaTypeConversions = choice("replica_type_conversions", Global, "", &["", "ALL_NON_LOSSY"])
+        .help("either way a column may take the values of a narrower one of a source");
+    InitReplica = text("init_replica", Global, "").help("statements that are run when a replica begins to apply");
+    SkipReplicaStart = boolean("skip_replica_start", Global, false).read_only()
+        .help("what followed a source before does not go on with the start of the server");
+    RplStopReplicaTimeout = int("rpl_stop_replica_timeout", Global, 31_536_000, 2, 31_536_000)
+        .help("seconds after which STOP REPLICA does not wait any more");
+    ReportHost = text("report_host", Global, "").read_only().help("host of this replica in SHOW REPLICAS of its source");
+    ReportPort = int("report_port", Global, 0, 0, 65535).read_only().help("its port there; 0: the server's");
+    ReportUser = text("report_user", Global, "").read_only().help("user that its source is told");
+    ReportPassword = text("report_password", Global, "").read_only().help("password that its source is told");
     ReplicaParallelWorkers = int("replica_parallel_workers", Global, 4, 0, 1024)
         .help("threads that apply transactions of a source beside each other, from the next START REPLICA on; 0: the one that reads applies");
     ReplicaTransactionRetries = int("replica_transaction_retries", Global, 10, 0, MAX)

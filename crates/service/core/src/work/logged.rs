@@ -2,6 +2,7 @@
 
 use super::{Gtids, NextGtid, Work};
 use crate::binlog::{Binlog, RowImage};
+use crate::vars::Live;
 use gannet_binlog::event::kind;
 use gannet_binlog::group::{Around, Frame, Gathered, Head, Payload, Present, Shape};
 use gannet_binlog::image::RowEncoder;
@@ -73,6 +74,8 @@ struct Logged {
     compressed: bool,
     /// Foreign keys link its rows with others.
     linked: bool,
+    /// Bytes that a transaction may have: `max_binlog_cache_size`; 0: any number.
+    largest: u64,
     /// Bytes that are gathered in memory at most, and where more of them go.
     most: usize,
     log: Option<Arc<Binlog>>,
@@ -217,6 +220,9 @@ impl ChangeSink for Logged {
             }
         };
         self.gathered.row(records, shape, kind, present, (before, after));
+        if self.largest > 0 && self.gathered.all() as u64 > self.largest {
+            return Err(sql_err!(TransCacheFull));
+        }
         if self.gathered.held() >= self.most
             && let Some(log) = &self.log
         {
@@ -438,10 +444,12 @@ impl Work {
             let capacity = self.core.engine.status().redo_capacity_bytes;
             logged.most = (capacity / SHARE).min(MOST) as usize;
             logged.log = self.core.binlog().cloned();
+            let event = self.core.globals.get(Live::BinlogRowEventMaxSize).as_u64();
+            logged.gathered.limit_events(usize::try_from(event).unwrap_or(usize::MAX));
         }
         let Some(LoggedStatement { now_s, flags, text, definition, image }) = statement else { return };
         let Some(log) = &logged.log else { return };
-        logged.definition = definition;
+        (logged.definition, logged.largest) = (definition, log.largest());
         logged.image = image.unwrap_or_else(|| log.row_image());
         let full = log.has_full_metadata();
         logged.metadata = if full { Metadata::Full } else { Metadata::Minimal };

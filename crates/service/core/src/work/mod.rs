@@ -100,9 +100,7 @@ impl Work {
     /// The work of a session, which asks for its account itself, or of the server itself, which may do everything.
     /// `thread`: of the connection, else 0. Nothing is begun.
     pub fn new(core: Arc<Core>, thread: u64, terms: Terms) -> Self {
-        let mut txn = core.engine.begin(TxnOptions { owner_thread_id: thread, ..TxnOptions::default() });
-        // It has written nothing: this cannot fail in a way that matters.
-        let _ = txn.rollback();
+        let txn = gannet_engine::idle(&core.engine, TxnOptions { owner_thread_id: thread, ..TxnOptions::default() });
         let state = Transaction::default();
         Self {
             core,

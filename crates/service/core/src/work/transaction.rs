@@ -337,8 +337,7 @@ impl Work {
         }
         self.unlock_statement();
         let options = TxnOptions { owner_thread_id: self.thread, ..TxnOptions::default() };
-        let mut next = self.core.engine.begin(options);
-        next.rollback().map_err(from_engine)?;
+        let next = gannet_engine::idle(&self.core.engine, options);
         let payload = self.logged.take_branch(&self.txn, self.thread, around);
         Ok((std::mem::replace(&mut self.txn, next), payload))
     }

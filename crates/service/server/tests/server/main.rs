@@ -38,6 +38,7 @@ mod replica_breaks;
 mod replica_generated;
 mod replica_mariadb;
 mod replica_names;
+mod replica_rules;
 mod reports;
 mod restore;
 mod rights;

@@ -20,7 +20,7 @@ use crate::frame::{self, Writer};
 use crate::handshake::{Greeting, Login};
 use crate::row::{binary_datetime, binary_time};
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -49,6 +49,8 @@ pub struct Options {
     pub without: u32,
     /// Longest wait for a packet.
     pub timeout: Option<Duration>,
+    /// Bytes of the longest packet that is taken.
+    pub longest: usize,
     /// Plugin to answer the greeting with, whatever it proposes.
     pub plugin: Option<Plugin>,
     /// Connection attributes.
@@ -75,6 +77,7 @@ impl Default for Options {
             capabilities: 0,
             without: 0,
             timeout: None,
+            longest: usize::MAX,
             plugin: None,
             attributes: Vec::new(),
             tls: None,
@@ -89,6 +92,8 @@ pub enum Error {
     Io(io::Error),
     /// The server's answer is not MySQL protocol.
     Protocol(&'static str),
+    /// It is longer than [`Options::longest`].
+    TooLong,
     /// The server refused.
     Server {
         /// Error number.
@@ -115,6 +120,7 @@ impl std::fmt::Display for Error {
         match self {
             Error::Io(e) => write!(f, "connection: {e}"),
             Error::Protocol(what) => write!(f, "protocol: {what}"),
+            Error::TooLong => f.write_str("a packet is longer than is taken"),
             Error::Server { code, sqlstate, message } => {
                 write!(f, "ERROR {code} ({}): {message}", String::from_utf8_lossy(sqlstate))
             }
@@ -226,6 +232,7 @@ pub struct Connection {
     filled: usize,
     out: Vec<u8>,
     sequence: u8,
+    longest: usize,
     /// Capabilities agreed on.
     pub capabilities: u32,
     /// What the server said of itself.
@@ -284,13 +291,26 @@ impl Connection {
         }
     }
 
-    /// Connects over TCP and logs in. The other value ends the connection, whoever waits for it.
-    pub fn connect_ended(host: &str, port: u16, options: &Options) -> Result<(Self, Ender)> {
-        let s = TcpStream::connect((host, port))?;
-        s.set_nodelay(true)?;
-        s.set_read_timeout(options.timeout)?;
-        let ender = Ender(s.try_clone()?);
-        Ok((Self::over(s, options, false)?, ender))
+    /// Connects over TCP, which takes as long as a packet at most for each address of the host, and logs in. `ended`
+    /// gets what ends the connection, whoever waits for it, before the login.
+    pub fn connect_ended(host: &str, port: u16, options: &Options, ended: impl FnOnce(Ender)) -> Result<Self> {
+        let mut failed = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+        for address in (host, port).to_socket_addrs()? {
+            let connected = match options.timeout {
+                Some(timeout) => TcpStream::connect_timeout(&address, timeout),
+                None => TcpStream::connect(address),
+            };
+            match connected {
+                Ok(s) => {
+                    s.set_nodelay(true)?;
+                    s.set_read_timeout(options.timeout)?;
+                    ended(Ender(s.try_clone()?));
+                    return Self::over(s, options, false);
+                }
+                Err(e) => failed = e,
+            }
+        }
+        Err(failed.into())
     }
 
     /// Logs in over a stream that is there already; `secure`: nobody listens in on it.
@@ -306,7 +326,8 @@ impl Connection {
         };
         let (input, out) = (Vec::new(), Vec::new());
         let stream = Box::new(stream);
-        let mut it = Self { stream, input, taken: 0, filled: 0, out, sequence: 0, capabilities: 0, greeting };
+        let longest = options.longest;
+        let mut it = Self { stream, input, taken: 0, filled: 0, out, sequence: 0, longest, capabilities: 0, greeting };
         it.login(options, secure)?;
         Ok(it)
     }
@@ -568,6 +589,9 @@ impl Connection {
             let (len, sequence) = frame::header(&self.input[self.taken..self.filled])?;
             self.taken += frame::HEADER;
             self.sequence = sequence.wrapping_add(1);
+            if len > self.longest - payload.len() {
+                return Err(Error::TooLong);
+            }
             self.fill(len)?;
             payload.extend_from_slice(&self.input[self.taken..self.taken + len]);
             self.taken += len;

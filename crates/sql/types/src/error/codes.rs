@@ -510,6 +510,8 @@ errors! {
     1700 "HY000" GrantPluginUserExists "GRANT with IDENTIFIED WITH is illegal because the user {} already exists";
     1701 "42000" TruncateIllegalFk "Cannot truncate a table referenced in a foreign key constraint ({})";
     1702 "HY000" PluginIsPermanent "Plugin '{}' is force_plus_permanent and can not be unloaded";
+    1703 "HY000" ReplicaHeartbeatValueOutOfRangeMin "The requested value for the heartbeat period is less than 1 millisecond. The value is reset to 0, meaning that heartbeating will effectively be disabled.";
+    1704 "HY000" ReplicaHeartbeatValueOutOfRangeMax "The requested value for the heartbeat period exceeds the value of `replica_net_timeout' seconds. A sensible value for the period should be less than the timeout.";
     1706 "HY000" MultiUpdateKeyConflict "Primary key/partition key update is not allowed since the table is updated both as '{}' and '{}'.";
     1709 "HY000" IndexColumnTooLong "Index column size too large. The maximum column size is {} bytes.";
     1710 "HY000" ErrorInTriggerBody "Trigger '{}' has an error in its body: '{}'";
@@ -597,6 +599,8 @@ errors! {
     1867 "HY000" WarnPurgeLogInUse "file {} was not purged because it was being read by {} thread(s), purged only {} out of {} files.";
     1873 "28000" AccessDeniedChangeUser "Access denied for user '{}'@'{}' (using password: {}). Closing connection.";
     1874 "HY000" InnodbReadOnly "InnoDB is in read only mode.";
+    1875 "HY000" StopReplicaSqlThreadTimeout "STOP REPLICA command execution is incomplete: Replica SQL thread got the stop signal, thread is busy, SQL thread will stop once the current task is complete.";
+    1876 "HY000" StopReplicaIoThreadTimeout "STOP REPLICA command execution is incomplete: Replica IO thread got the stop signal, thread is busy, IO thread will stop once the current task is complete.";
     1877 "HY000" TableCorrupt "Operation cannot be performed. The table '{}.{}' is missing, corrupt or contains bad data.";
     1881 "HY000" InnodbForcedRecovery "Operation not allowed when innodb_forced_recovery > 0.";
     1882 "HY000" AesInvalidIv "The initialization vector supplied to {} is too short. Must be at least {} bytes long";
@@ -839,6 +843,7 @@ errors! {
     3941 "HY000" AlterConstraintEnforcementNotSupported "Altering constraint enforcement is not supported for the constraint '{}'. Enforcement state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints.";
     3942 "HY000" TableValueConstructorMustHaveColumns "Each row of a VALUES clause must have at least one column, unless when used as source in an INSERT statement.";
     3943 "HY000" TableValueConstructorCannotHaveDefault "A VALUES clause cannot use DEFAULT values, unless used as a source in an INSERT statement.";
+    3944 "HY000" ClientQueryFailureInvalidNonRowFormat "The query does not comply with variable require_row_format restrictions.";
     3948 "42000" ClientLocalFilesDisabled "Loading local data is disabled; this must be enabled on both the client and server sides";
     3953 "42000" MultipleIntoClauses "Multiple INTO clauses in one query block.";
     3955 "HY000" AccountBlockedByPasswordLock "Access denied for user '{}'@'{}'. Account is blocked for {} day(s) ({} day(s) remaining) due to {} consecutive failed logins.";
