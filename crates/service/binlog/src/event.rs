@@ -65,6 +65,13 @@ pub mod kind {
     pub const MARIADB_GTID: u8 = 162;
     pub const MARIADB_GTID_LIST: u8 = 163;
     pub const MARIADB_START_ENCRYPTION: u8 = 164;
+    pub const MARIADB_QUERY_COMPRESSED: u8 = 165;
+    pub const MARIADB_WRITE_ROWS_COMPRESSED_V1: u8 = 166;
+    pub const MARIADB_UPDATE_ROWS_COMPRESSED_V1: u8 = 167;
+    pub const MARIADB_DELETE_ROWS_COMPRESSED_V1: u8 = 168;
+    pub const MARIADB_WRITE_ROWS_COMPRESSED: u8 = 169;
+    pub const MARIADB_UPDATE_ROWS_COMPRESSED: u8 = 170;
+    pub const MARIADB_DELETE_ROWS_COMPRESSED: u8 = 171;
 
     /// The name in SHOW BINLOG EVENTS.
     pub fn name(kind: u8) -> &'static str {
@@ -104,6 +111,13 @@ pub mod kind {
             MARIADB_GTID => "Gtid",
             MARIADB_GTID_LIST => "Gtid_list",
             MARIADB_START_ENCRYPTION => "Start_encryption",
+            MARIADB_QUERY_COMPRESSED => "Query_compressed",
+            MARIADB_WRITE_ROWS_COMPRESSED_V1 => "Write_rows_compressed_v1",
+            MARIADB_UPDATE_ROWS_COMPRESSED_V1 => "Update_rows_compressed_v1",
+            MARIADB_DELETE_ROWS_COMPRESSED_V1 => "Delete_rows_compressed_v1",
+            MARIADB_WRITE_ROWS_COMPRESSED => "Write_rows_compressed",
+            MARIADB_UPDATE_ROWS_COMPRESSED => "Update_rows_compressed",
+            MARIADB_DELETE_ROWS_COMPRESSED => "Delete_rows_compressed",
             _ => "Unknown",
         }
     }

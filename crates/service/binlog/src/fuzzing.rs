@@ -49,6 +49,9 @@ fn body(k: u8, body: &[u8], map: &mut Option<TableMap>) {
             }
         }
         _ => {
+            if let Ok(Some((k, plain))) = crate::compressed::plain(k, body) {
+                return self::body(k, &plain, map);
+            }
             if let (Ok(Some(mut rows)), Some(map)) = (Rows::decode(k, body), map.as_ref()) {
                 while let Ok(Some(_)) = rows.next(map) {}
             }
@@ -101,6 +104,15 @@ pub fn seeds() -> Vec<Vec<u8>> {
     appender.event(&mut out, 0, Change::Write.kind(), 0, |o| {
         put_head(5, 1, types.len(), &Columns::all(types.len()), None, o);
         let _whole = encoder.encode(&row, None, o);
+    });
+    appender.event(&mut out, 0, kind::MARIADB_WRITE_ROWS_COMPRESSED, 0, |o| {
+        put_head(5, 1, types.len(), &Columns::all(types.len()), None, o);
+        let mut image = Vec::new();
+        let _whole = encoder.encode(&row, None, &mut image);
+        let mut stream = flate2::read::ZlibEncoder::new(&image[..], flate2::Compression::fast());
+        o.extend_from_slice(&[0x81, image.len() as u8]);
+        // A slice is always read to its end.
+        let _read = std::io::Read::read_to_end(&mut stream, o);
     });
     // All but the description, compressed.
     let events = out.get(described..).unwrap_or_default().to_vec();

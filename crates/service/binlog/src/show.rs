@@ -1,5 +1,6 @@
 //! The Info column of SHOW BINLOG EVENTS.
 
+use crate::compressed;
 use crate::event::{Event, kind};
 use crate::format::{FormatDescription, Gtid, Rotate, XaPrepare, gtids, rows_query};
 use crate::map::TableMap;
@@ -10,9 +11,16 @@ use std::fmt::Write;
 
 /// What an event says; empty where there is nothing to say, or it cannot be read.
 pub fn info(event: &Event<'_>) -> String {
-    let body = event.body;
+    match compressed::plain(event.header.kind, event.body) {
+        Ok(Some((kind, body))) => said(kind, &body),
+        Ok(None) => said(event.header.kind, event.body),
+        Err(_) => String::new(),
+    }
+}
+
+fn said(kind: u8, body: &[u8]) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let shown = match event.header.kind {
+    let shown = match kind {
         kind::FORMAT_DESCRIPTION => {
             FormatDescription::decode(body).map(|d| format!("Server ver: {}, Binlog ver: 4", d.version)).ok()
         }

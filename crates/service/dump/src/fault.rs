@@ -76,7 +76,7 @@ impl From<Error> for Fault {
             // The server ends the session: shutdown, KILL, inactivity.
             Error::Server { code: 1053 | 1927 | 3169 | 4031, .. } => Fault::Lost(text),
             Error::Server { code, .. } => Fault::Refused { code, text },
-            Error::Io(_) | Error::Protocol(_) => Fault::Lost(text),
+            Error::Io(_) | Error::Protocol(_) | Error::TooLong => Fault::Lost(text),
         }
     }
 }

@@ -11,6 +11,7 @@ use super::until::Until;
 use super::workers::{Job, Piece, Workers};
 use gannet_base::DecodeError;
 use gannet_binlog::Header;
+use gannet_binlog::compressed;
 use gannet_binlog::event::{Event, flags, kind};
 use gannet_binlog::format::{Gtid, MariadbGtid, Rotate, XaPrepare};
 use gannet_binlog::map::TableMap;
@@ -241,6 +242,14 @@ impl<'s> Events<'s> {
             kind::XID => self.end(&header)?,
             kind::XA_PREPARE => self.prepare(&header, body)?,
             kind::TRANSACTION_PAYLOAD => self.packed(&header, body)?,
+            kind::MARIADB_QUERY_COMPRESSED..=kind::MARIADB_DELETE_ROWS_COMPRESSED => {
+                if self.skips && header.kind != kind::MARIADB_QUERY_COMPRESSED {
+                    return Ok(());
+                }
+                if let Some((kind, body)) = compressed::plain(header.kind, body).map_err(damaged)? {
+                    return self.apply(&Event { header: Header { kind, ..header }, body: &body, ..*event });
+                }
+            }
             kind::TABLE_MAP | kind::WRITE_ROWS | kind::UPDATE_ROWS | kind::DELETE_ROWS => {
                 self.rows(&header, body)?;
             }

@@ -40,6 +40,8 @@ impl Grammar {
                 }
                 !self.inside || is(b"COMMIT") || is(b"ROLLBACK")
             }
+            // What begins and ends a transaction is too short for that.
+            kind::MARIADB_QUERY_COMPRESSED => !self.inside,
             kind::XID | kind::XA_PREPARE | kind::TRANSACTION_PAYLOAD => true,
             _ => false,
         };

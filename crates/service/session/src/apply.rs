@@ -43,6 +43,8 @@ pub struct Applier {
     has_virtual: bool,
     /// Rows take the place of those that are there, and those that are not there are passed over.
     idempotent: bool,
+    /// The log is a MariaDB's.
+    mariadb: bool,
 }
 
 /// A table here that rows of a log go to.
@@ -148,8 +150,13 @@ impl Applier {
         let described = FormatDescription::decode(body).map_err(damaged)?;
         self.checksum = Some(described.checksum);
         self.maps.clear();
+        self.mariadb = described.version.contains("MariaDB");
         self.set_virtual(has_virtual(&described));
         Ok(())
+    }
+
+    pub(crate) fn is_mariadb(&self) -> bool {
+        self.mariadb
     }
 
     pub(crate) fn has_virtual(&self) -> bool {
@@ -482,6 +489,12 @@ fn rows_event(session: &mut Session, applier: &mut Applier, kind: u8, body: &[u8
         kind::ROWS_QUERY => Ok(()),
         kind::WRITE_ROWS | kind::UPDATE_ROWS | kind::DELETE_ROWS => applier.rows(session, kind, body),
         kind::WRITE_ROWS_V1 | kind::UPDATE_ROWS_V1 | kind::DELETE_ROWS_V1 => applier.rows(session, kind, body),
+        compressed @ kind::MARIADB_WRITE_ROWS_COMPRESSED_V1..=kind::MARIADB_DELETE_ROWS_COMPRESSED => {
+            match gannet_binlog::compressed::plain(compressed, body).map_err(damaged)? {
+                Some((kind, body)) => applier.rows(session, kind, &body),
+                None => Ok(()),
+            }
+        }
         other => Err(sql_err!(OnlyFdAndRbrEventsAllowedInBinlogStatement, kind::name(other))),
     }
 }

@@ -24,7 +24,7 @@ use gannet_types::{ErrorCode, Result, SqlError, SqlMode, Value};
 use std::sync::Arc;
 
 /// What the definition of a table ends with whose rows follow.
-const ROWS_FOLLOW: &[u8] = b" START TRANSACTION";
+pub(crate) const ROWS_FOLLOW: &[u8] = b" START TRANSACTION";
 
 /// Keeps an error.
 struct Heard(Option<SqlError>);
@@ -174,12 +174,21 @@ impl Follower {
             under(session, &query.settings, timestamp, keys);
             let schema = String::from_utf8_lossy(query.schema).into_owned();
             session.state.set_database((!schema.is_empty()).then(|| schema.into()));
+            let mariadb = applier.is_mariadb();
+            let here = if mariadb { super::mariadb::here(query.text, position.is_none()) } else { None };
+            if let Some(before) = here.as_ref().and_then(|here| here.before.as_ref()) {
+                match run(session, before.as_bytes()) {
+                    Err(e) if e.code() == ErrorCode::CantDropFieldOrKey => {}
+                    outcome => outcome?,
+                }
+            }
+            let text = here.as_ref().map_or(query.text, |here| &here.text);
             session.position = position.cloned();
-            let outcome = match (run(session, query.text), query.text.strip_suffix(ROWS_FOLLOW)) {
+            let outcome = match (run(session, text), text.strip_suffix(ROWS_FOLLOW)) {
                 // One that is there and empty was made before a crash.
-                (Err(e), Some(text)) if e.code() == ErrorCode::TableExists && is_empty(session, text)? => {
+                (Err(e), Some(_)) if e.code() == ErrorCode::TableExists && is_empty(session, text)? => {
                     let mut body = Vec::new();
-                    query.encode(&mut body);
+                    Query { text, ..query.clone() }.encode(&mut body);
                     rows_follow(session, body)
                 }
                 (outcome, _) => outcome,

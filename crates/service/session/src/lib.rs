@@ -78,6 +78,7 @@ mod logging;
 mod logs;
 mod maintain;
 mod many;
+mod mariadb;
 mod objects;
 mod opening;
 mod outfile;

@@ -21,7 +21,7 @@ impl Parser<'_> {
             }
             Kw::INDEX | Kw::UNIQUE | Kw::FULLTEXT => self.create_index(or_replace),
             Kw::SPATIAL if self.peek(1).kw == Kw::INDEX => self.create_index(or_replace),
-            Kw::DATABASE | Kw::SCHEMA => {
+            Kw::DATABASE | Kw::SCHEMA if !or_replace => {
                 self.advance();
                 let if_not_exists = self.if_not_exists();
                 let name = self.ident()?;
@@ -31,7 +31,7 @@ impl Parser<'_> {
                 self.advance();
                 self.user_statement(false, or_replace)
             }
-            Kw::ROLE => {
+            Kw::ROLE if !or_replace => {
                 self.advance();
                 let if_not_exists = self.if_not_exists();
                 Ok(Statement::CreateRole { if_not_exists, roles: self.list(Self::role_name)? })
@@ -45,6 +45,7 @@ impl Parser<'_> {
             | Kw::AGGREGATE
             | Kw::TRIGGER
             | Kw::EVENT => self.create_program(start, or_replace),
+            Kw::DATABASE | Kw::SCHEMA | Kw::ROLE => self.syntax(),
             _ => self.storage_statement(StorageVerb::Create, or_replace),
         }
     }
