@@ -24,7 +24,7 @@ use gannet_types::{ErrorCode, Result, SqlError, SqlMode, Value};
 use std::sync::Arc;
 
 /// What the definition of a table ends with whose rows follow.
-pub(crate) const ROWS_FOLLOW: &[u8] = b" START TRANSACTION";
+const ROWS_FOLLOW: &[u8] = b" START TRANSACTION";
 
 /// Keeps an error.
 struct Heard(Option<SqlError>);
@@ -175,7 +175,8 @@ impl Follower {
             let schema = String::from_utf8_lossy(query.schema).into_owned();
             session.state.set_database((!schema.is_empty()).then(|| schema.into()));
             let mariadb = applier.is_mariadb();
-            let here = if mariadb { super::mariadb::here(query.text, position.is_none()) } else { None };
+            let inside = position.is_none().then_some(ROWS_FOLLOW);
+            let here = if mariadb { super::mariadb::here(query.text, inside) } else { None };
             if let Some(before) = here.as_ref().and_then(|here| here.before.as_ref()) {
                 match run(session, before.as_bytes()) {
                     Err(e) if e.code() == ErrorCode::CantDropFieldOrKey => {}

@@ -11,10 +11,11 @@ pub(crate) struct Here {
     pub(crate) text: Vec<u8>,
 }
 
-/// A statement of a log as it is run here; `None`: as it is. `inside`: a transaction has begun, and goes on behind it.
+/// A statement of a log as it is run here; `None`: as it is. `inside`: a transaction has begun and goes on behind it,
+/// and a table that is made in it ends with this.
 /// CREATE OR REPLACE drops what is there first, where that is a table, a database or an index: of programs and views it
 /// is known here. CREATE TABLE within a transaction is CREATE TABLE ... SELECT, whose rows follow.
-pub(crate) fn here(text: &[u8], inside: bool) -> Option<Here> {
+pub(crate) fn here(text: &[u8], inside: Option<&[u8]>) -> Option<Here> {
     let mut words = text.split_inclusive(|b| b.is_ascii_whitespace());
     let mut at = 0;
     // Where the words after CREATE begin and end.
@@ -34,7 +35,7 @@ pub(crate) fn here(text: &[u8], inside: bool) -> Option<Here> {
     let second = word()?;
     let (or, replace) = (second, word()?);
     let replaces = is(or, "OR") && is(replace, "REPLACE");
-    if !replaces && !(inside && is(second, "TABLE")) {
+    if !(replaces || inside.is_some() && is(second, "TABLE")) {
         return None;
     }
     let mut plain = text.to_vec();
@@ -47,9 +48,7 @@ pub(crate) fn here(text: &[u8], inside: bool) -> Option<Here> {
     };
     let before = match gannet_parser::parse(&plain, Default::default()).ok()?.statement {
         Statement::CreateTable(create) => {
-            if inside {
-                plain.extend_from_slice(super::follow::ROWS_FOLLOW);
-            }
+            plain.extend_from_slice(inside.unwrap_or_default());
             format!("DROP TABLE IF EXISTS {}", name(&create.name))
         }
         Statement::CreateDatabase { name, .. } => format!("DROP DATABASE IF EXISTS {}", quote_name(&name)),
@@ -69,7 +68,7 @@ mod tests {
     #[test]
     fn create_or_replace_drops_first() {
         let shown = |text: &str, inside| {
-            let it = here(text.as_bytes(), inside)?;
+            let it = here(text.as_bytes(), if inside { Some(b" START TRANSACTION") } else { None })?;
             let text = String::from_utf8(it.text).unwrap();
             Some((it.before.unwrap_or_default(), text))
         };
