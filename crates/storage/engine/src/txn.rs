@@ -539,8 +539,9 @@ impl Txn {
 
     /// Begins the transaction's writing: slows it down if purge lags behind, allocates an id and an undo stream.
     pub(crate) fn start_writing(&mut self) -> Result<()> {
-        if self.writer.is_some() {
-            return Ok(());
+        if let Some(writer) = &self.writer {
+            // What it wrote after its end would be committed whatever comes, and would never be undone.
+            return if writer.committed.is_zero() { Ok(()) } else { Err(EngineError::NotActive) };
         }
         slow_down(self);
         self.begin_writing()

@@ -37,7 +37,8 @@ pub(crate) fn run<'p>(
     let own = |i: &u32| Some(*i as usize) == table.clustered;
     let alone =
         target.indexes.iter().all(own) && !foreign::matters(target.table as usize, cx) && table.row_log.is_none();
-    let ends = alone && cx.txn.get()?.options().autocommit;
+    // In a function or trigger the statement around goes on, and may fail: the change is undone with it.
+    let ends = alone && !cx.inner && cx.txn.get()?.options().autocommit;
     let mut payload = Vec::new();
     let mut in_place = alone && takes_patches(target, table, cx);
     point::run((scan, table), cx, |found, cx| {
