@@ -253,14 +253,17 @@ impl<'p> HashJoin<'p> {
         for part in self.plan.keys {
             let expr = if right { &part.right } else { &part.left };
             // Of a column no copy is made.
-            let known = match &expr.kind {
-                ExprKind::Column(n) => {
-                    let value = batch.columns[*n as usize].get(row).localize(&cx.shared.settings.time_zone);
-                    append_domain_key(part.by, value, cx, key)?
+            let computed;
+            let value = match &expr.kind {
+                ExprKind::Column(n) => batch.columns[*n as usize].get(row).localize(&cx.shared.settings.time_zone),
+                _ => {
+                    computed = eval::eval(expr, batch, row, cx)?;
+                    computed.as_ref()
                 }
-                _ => append_domain_key(part.by, eval::eval(expr, batch, row, cx)?.as_ref(), cx, key)?,
             };
-            if !known && !part.null_safe {
+            // `<=>` finds NULL; a text that is no date equals nothing, NULL neither.
+            let sought = part.null_safe && value.is_null();
+            if !append_domain_key(part.by, value, cx, key)? && !sought {
                 return Ok(false);
             }
         }
