@@ -273,6 +273,24 @@ pub(crate) fn converted_by(
     settings: &gannet_exec::Settings,
     warnings: &mut Warnings,
     memory: usize,
+    store: (Value, &Slot),
+) -> Result<Value> {
+    kept(settings, settings.sql_mode.is_strict(), warnings, memory, store)
+}
+
+/// What GET DIAGNOSTICS tells, as the variable keeps it: what does not fit is cut, in strict mode too, and nobody
+/// is warned.
+pub(crate) fn told(session: &mut Session, value: Value, to: &Slot) -> Result<Value> {
+    let memory = statement_memory(session);
+    let mut unheard = session.running.diagnostics.warnings.like();
+    kept(&session.settings.exec, false, &mut unheard, memory, (value, to))
+}
+
+fn kept(
+    settings: &gannet_exec::Settings,
+    strict: bool,
+    warnings: &mut Warnings,
+    memory: usize,
     (value, to): (Value, &Slot),
 ) -> Result<Value> {
     let plain = match &value {
@@ -288,7 +306,7 @@ pub(crate) fn converted_by(
         mode: settings.sql_mode,
         zone: &settings.time_zone,
         today: settings.today,
-        strict: settings.sql_mode.is_strict(),
+        strict,
         warnings,
         stopped: gannet_exec::stopped,
         room: Room::of(&allowance),

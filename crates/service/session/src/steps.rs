@@ -122,6 +122,21 @@ impl Session {
             }
         }
     }
+
+    /// Assigns what GET DIAGNOSTICS tells.
+    pub(super) fn tell_target(&mut self, target: &IntoTarget, value: Value) -> Result<()> {
+        match target {
+            IntoTarget::User(name) => self.assign(name, value),
+            IntoTarget::Local(name) => {
+                let (names, slot) = self.slot_of(&name.text)?;
+                let value = alone::told(self, value, names.of(slot))?;
+                if let Some(place) = self.running.markers.get_mut(slot as usize) {
+                    *place = value;
+                }
+                Ok(())
+            }
+        }
+    }
 }
 
 /// Runs a program to its end. Gives what a function returns.
@@ -305,13 +320,15 @@ fn raising(session: &mut Session, f: impl FnOnce(&mut Session) -> Result<Flow>) 
     }
 }
 
-/// The step's warnings: the last one that has a handler is handled.
+/// The step's warnings and notes: the last one that has a handler is handled. An error that a statement only notes
+/// (GET DIAGNOSTICS, CHECK TABLE) is none that a handler takes.
 fn catch_warnings(session: &mut Session, program: &Program, frame: &mut Frame, place: Place) {
     let raised = usize::try_from(session.running.diagnostics.warnings.raised()).unwrap_or(usize::MAX);
     if raised == 0 {
         return;
     }
-    let mut own = session.running.diagnostics.warnings.iter().rev().take(raised);
+    let own = session.running.diagnostics.warnings.iter().rev().take(raised);
+    let mut own = own.filter(|w| w.level != Level::Error);
     let found = own.find_map(|w| program.handler(place, &Raised::from(w)).map(|h| (h.place, w.clone())));
     if let Some((handler, warning)) = found {
         activate(session, program, frame, place, handler, warning);
