@@ -128,8 +128,10 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> R
             let Some(Target { mut values, hidden, key }) = target(slot, *offset, batch, row, cx)? else { continue };
             let table = &*plan.tables[slot].table;
             let place = place::of_row(slot, &values, cx)?;
-            // Rows before it may have changed it, or taken it along.
-            if foreign::follows(table, cx) {
+            // Rows before it may have changed it, or taken it along; with several targets a row comes again, and no
+            // trigger may fire for it.
+            let again = delete.targets.len() > 1 && table.fires(TriggerEvent::Delete);
+            if again || foreign::follows(table, cx) {
                 let Some(now) = rows::current(place, &key, cx.txn.get()?)? else { continue };
                 if now != values {
                     values = now;
@@ -138,11 +140,11 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> R
                     }
                 }
             }
-            let before = cx.txn.get()?.savepoint();
-            let savepoint = (delete.ignore && plan.tables[slot].links.is_some()).then_some(before);
             triggers::fire(slot, (TriggerEvent::Delete, false), Some(&values), None, cx)?;
             count(Counter::HandlerDelete);
-            cx.begin_row()?;
+            // What the trigger has done stays where IGNORE passes over the row, as in MySQL.
+            let before = cx.begin_row()?;
+            let savepoint = (delete.ignore && plan.tables[slot].links.is_some()).then_some(before);
             if !rows::delete_row(place, &key, &values, &mut cx.row_writer()?)? {
                 if table.partitions.is_some() && delete.targets.len() == 1 {
                     return Err(place::misplaced(table));
