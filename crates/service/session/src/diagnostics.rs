@@ -247,7 +247,7 @@ fn tell_diagnostics(session: &mut Session, get: &GetDiagnostics) -> Result<()> {
                 _ => Value::Int(session.state.running.before.row_count),
             },
         };
-        session.tell_target(target, value)?;
+        session.assign_target(target, value, false)?;
     }
     Ok(())
 }

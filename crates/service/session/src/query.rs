@@ -242,7 +242,7 @@ impl Session {
         }
         // The first row is assigned also where a second one is an error.
         for (target, value) in targets.iter().zip(sink.row.into_iter().flatten()) {
-            self.assign_target(target, value)?;
+            self.assign_target(target, value, true)?;
         }
         outcome?;
         if found == 0 {

@@ -112,28 +112,14 @@ impl Session {
         Ok((names, slot))
     }
 
-    /// Assigns what INTO names.
-    pub(super) fn assign_target(&mut self, target: &IntoTarget, value: Value) -> Result<()> {
+    /// Assigns what INTO names, or GET DIAGNOSTICS, which cuts what does not fit and is not `strict`.
+    pub(super) fn assign_target(&mut self, target: &IntoTarget, value: Value, strict: bool) -> Result<()> {
         match target {
             IntoTarget::User(name) => self.assign(name, value),
             IntoTarget::Local(name) => {
                 let (names, slot) = self.slot_of(&name.text)?;
+                let value = if strict { value } else { alone::told(self, value, names.of(slot))? };
                 assign_slot(self, &names, slot, value)
-            }
-        }
-    }
-
-    /// Assigns what GET DIAGNOSTICS tells.
-    pub(super) fn tell_target(&mut self, target: &IntoTarget, value: Value) -> Result<()> {
-        match target {
-            IntoTarget::User(name) => self.assign(name, value),
-            IntoTarget::Local(name) => {
-                let (names, slot) = self.slot_of(&name.text)?;
-                let value = alone::told(self, value, names.of(slot))?;
-                if let Some(place) = self.running.markers.get_mut(slot as usize) {
-                    *place = value;
-                }
-                Ok(())
             }
         }
     }
