@@ -50,7 +50,8 @@ mod tests {
         assert_eq!(remaining(), usize::MAX);
         assert_eq!(set_low(position() - (1 << 20)), 0);
         let (top, bottom) = (remaining(), deep(100));
-        assert!(top <= 1 << 20 && top > 900 << 10, "{top}");
+        // The place of a local is where the compiler puts it in the frame.
+        assert!(top <= (1 << 20) + 1024 && top > 900 << 10, "{top}");
         assert!(bottom < top - (100 << 10), "{bottom}");
         set_low(0);
     }
