@@ -10,54 +10,31 @@
 //! Source: MariaDB Server documentation, "Compressing Events to Reduce Size of the Binary Log".
 
 use crate::event::{MAX_EVENT, kind};
-use crate::format::lenenc;
+use crate::query::Query;
+use crate::rows::Rows;
 use gannet_base::{DecodeError, Reader};
 use std::io::Read;
 
 /// The event as it was before: its kind and its body. `None`: it is none that is compressed.
 pub fn plain(event: u8, body: &[u8]) -> Result<Option<(u8, Vec<u8>)>, DecodeError> {
-    let (as_kind, front) = match event {
-        kind::MARIADB_QUERY_COMPRESSED => (kind::QUERY, before_text(body)?),
-        kind::MARIADB_WRITE_ROWS_COMPRESSED_V1 => (kind::WRITE_ROWS_V1, before_images(body, false, false)?),
-        kind::MARIADB_UPDATE_ROWS_COMPRESSED_V1 => (kind::UPDATE_ROWS_V1, before_images(body, false, true)?),
-        kind::MARIADB_DELETE_ROWS_COMPRESSED_V1 => (kind::DELETE_ROWS_V1, before_images(body, false, false)?),
-        kind::MARIADB_WRITE_ROWS_COMPRESSED => (kind::WRITE_ROWS, before_images(body, true, false)?),
-        kind::MARIADB_UPDATE_ROWS_COMPRESSED => (kind::UPDATE_ROWS, before_images(body, true, true)?),
-        kind::MARIADB_DELETE_ROWS_COMPRESSED => (kind::DELETE_ROWS, before_images(body, true, false)?),
+    let as_kind = match event {
+        kind::MARIADB_QUERY_COMPRESSED => kind::QUERY,
+        kind::MARIADB_WRITE_ROWS_COMPRESSED_V1 => kind::WRITE_ROWS_V1,
+        kind::MARIADB_UPDATE_ROWS_COMPRESSED_V1 => kind::UPDATE_ROWS_V1,
+        kind::MARIADB_DELETE_ROWS_COMPRESSED_V1 => kind::DELETE_ROWS_V1,
+        kind::MARIADB_WRITE_ROWS_COMPRESSED => kind::WRITE_ROWS,
+        kind::MARIADB_UPDATE_ROWS_COMPRESSED => kind::UPDATE_ROWS,
+        kind::MARIADB_DELETE_ROWS_COMPRESSED => kind::DELETE_ROWS,
         _ => return Ok(None),
     };
-    let mut r = Reader::new(body);
-    let mut out = r.bytes(front)?.to_vec();
-    inflate(&mut r, &mut out)?;
+    // What stands before is as it always is.
+    let compressed = match Rows::decode(as_kind, body)? {
+        Some(rows) => rows.images,
+        None => Query::decode(body)?.text,
+    };
+    let mut out = body[..body.len() - compressed.len()].to_vec();
+    inflate(&mut Reader::new(compressed), &mut out)?;
     Ok(Some((as_kind, out)))
-}
-
-/// Bytes before the text of a statement.
-fn before_text(body: &[u8]) -> Result<usize, DecodeError> {
-    let mut r = Reader::new(body);
-    r.bytes(8)?;
-    let schema = usize::from(r.u8()?);
-    r.u16()?;
-    let settings = usize::from(r.u16()?);
-    r.bytes(settings + schema + 1)?;
-    Ok(r.position())
-}
-
-/// Bytes before the images of rows. `second`: of the second version, which has extra information.
-fn before_images(body: &[u8], second: bool, update: bool) -> Result<usize, DecodeError> {
-    let mut r = Reader::new(body);
-    r.bytes(8)?;
-    if second {
-        let extra = usize::from(r.u16()?).checked_sub(2).ok_or(r.invalid("length of extra information"))?;
-        r.bytes(extra)?;
-    }
-    let columns = lenenc(&mut r)?;
-    if columns == 0 || columns > 4096 {
-        return Err(r.invalid("number of columns"));
-    }
-    let bits = (columns as usize).div_ceil(8);
-    r.bytes(if update { 2 * bits } else { bits })?;
-    Ok(r.position())
 }
 
 /// Appends what was compressed. Memory is asked for as bytes come, whatever their number is said to be.
@@ -88,8 +65,6 @@ mod tests {
     use super::*;
     use crate::event::{Checksum, Event};
     use crate::map::TableMap;
-    use crate::query::Query;
-    use crate::rows::Rows;
     use gannet_types::Value;
 
     // As a MariaDB 10.11 has written them: CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(2000)), INSERT of two rows,

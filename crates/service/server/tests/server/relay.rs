@@ -1,7 +1,7 @@
 //! Relay logs, and the two threads of a replica: each starts and stops alone, and nothing is lost or done twice.
 
 use crate::common::{self, error, one, run};
-use crate::replica::{Following, change, follow, same, source, status, with_log, without_log};
+use crate::replica::{Following, change, follow, pair, same, source, status, with_log, without_log};
 use gannet_core::vars::{Live, VarValue};
 use gannet_server::ServerOptions;
 use gannet_wire::client::Connection;
@@ -46,12 +46,7 @@ fn files(q: &mut Connection) -> Vec<PathBuf> {
 
 #[test]
 fn each_thread_starts_and_stops_alone() {
-    let s = source();
-    let mut c = s.connect();
-    run(&mut c, "CREATE DATABASE d");
-    run(&mut c, "CREATE TABLE d.t (a INT PRIMARY KEY)");
-    let following = Following::start(with_log);
-    let mut q = following.r.connect();
+    let (s, mut c, _following, mut q) = pair("(a INT PRIMARY KEY)");
     change(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
     assert_eq!(warned(&mut q, "START REPLICA IO_THREAD"), [""; 0]);
     run(&mut c, "INSERT INTO d.t VALUES (1)");

@@ -49,6 +49,17 @@ pub(crate) fn source() -> Running {
     r
 }
 
+/// A source that has `d.t` with these columns, and what is to follow it.
+pub(crate) fn pair(columns: &str) -> (Running, Connection, Following, Connection) {
+    let s = source();
+    let mut c = s.connect();
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, &format!("CREATE TABLE d.t {columns}"));
+    let following = Following::start(with_log);
+    let q = following.r.connect();
+    (s, c, following, q)
+}
+
 pub(crate) fn with_log(o: &mut ServerOptions) {
     o.set(Live::LogBin, VarValue::bool(true));
     o.set(Live::ServerId, VarValue::Int(2));

@@ -2,7 +2,7 @@
 
 use crate::common::{self, Running, error, one, run};
 use crate::relay::{received, running, wait};
-use crate::replica::{Following, change, follow, same, source, status, with_log, without_log};
+use crate::replica::{self, Following, change, follow, same, source, status, with_log, without_log};
 use gannet_wire::client::Connection;
 use gannet_wire::flags::com;
 use std::path::PathBuf;
@@ -12,13 +12,7 @@ const SUM: &str = "SELECT COUNT(*), SUM(a), SUM(CRC32(b)) FROM d.t";
 
 /// A source with a table, and a server that may follow it, each with a connection.
 fn pair() -> (Running, Connection, Following, Connection) {
-    let s = source();
-    let mut c = s.connect();
-    run(&mut c, "CREATE DATABASE d");
-    run(&mut c, "CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(2000))");
-    let following = Following::start(with_log);
-    let q = following.r.connect();
-    (s, c, following, q)
+    replica::pair("(a INT PRIMARY KEY, b VARCHAR(2000))")
 }
 
 /// Rows of a recursive expression.

@@ -2,7 +2,7 @@
 
 use crate::common::{self, Running, error, one, run};
 use crate::relay::{running, wait};
-use crate::replica::{Following, change, follow, same, source, status, with_log, without_log};
+use crate::replica::{Following, change, follow, pair, same, source, status, with_log, without_log};
 use gannet_core::vars::{Live, VarValue};
 use gannet_wire::client::{Address, Connection};
 use std::io::{Read, Write};
@@ -193,12 +193,7 @@ fn a_source_that_says_nothing_does_not_hold_stop_replica() {
 /// STOP REPLICA waits for rpl_stop_replica_timeout seconds at most; what it has asked to stop does so later.
 #[test]
 fn stop_replica_waits_no_longer_than_it_may() {
-    let s = source();
-    let mut c = s.connect();
-    run(&mut c, "CREATE DATABASE d");
-    run(&mut c, "CREATE TABLE d.t (a INT PRIMARY KEY)");
-    let following = Following::start(with_log);
-    let mut q = following.r.connect();
+    let (s, mut c, _following, mut q) = pair("(a INT PRIMARY KEY)");
     run(&mut q, "SET GLOBAL rpl_stop_replica_timeout = 2");
     follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
     same(&mut c, &mut q, "SELECT * FROM d.t");
@@ -213,12 +208,7 @@ fn stop_replica_waits_no_longer_than_it_may() {
 /// Events that are longer than replica_max_allowed_packet end the receiver, before their bytes are here.
 #[test]
 fn an_event_that_is_too_long_is_refused() {
-    let s = source();
-    let mut c = s.connect();
-    run(&mut c, "CREATE DATABASE d");
-    run(&mut c, "CREATE TABLE d.t (a INT PRIMARY KEY, b LONGBLOB)");
-    let following = Following::start(with_log);
-    let mut q = following.r.connect();
+    let (s, mut c, _following, mut q) = pair("(a INT PRIMARY KEY, b LONGBLOB)");
     run(&mut q, "SET GLOBAL replica_max_allowed_packet = 65536");
     follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
     run(&mut c, "INSERT INTO d.t VALUES (1, REPEAT('a', 60000))");
@@ -235,12 +225,7 @@ fn an_event_that_is_too_long_is_refused() {
 /// The connection is compressed as it is asked for, and refused where the source does none of that.
 #[test]
 fn the_source_compresses() {
-    let s = source();
-    let mut c = s.connect();
-    run(&mut c, "CREATE DATABASE d");
-    run(&mut c, "CREATE TABLE d.t (a INT PRIMARY KEY, b TEXT)");
-    let following = Following::start(with_log);
-    let mut q = following.r.connect();
+    let (s, mut c, _following, mut q) = pair("(a INT PRIMARY KEY, b TEXT)");
     let between = Between::start(Some(&s));
     change(&mut q, &s, &format!("SOURCE_AUTO_POSITION = 1, SOURCE_PORT = {}", between.port));
     for (n, (algorithms, protocol)) in [
@@ -311,12 +296,7 @@ fn a_replica_reports_itself_and_waits_to_be_started() {
 /// IDEMPOTENT: rows take the place of those that are there, and those that are not there are passed over.
 #[test]
 fn an_idempotent_replica_passes_over_what_differs() {
-    let s = source();
-    let mut c = s.connect();
-    run(&mut c, "CREATE DATABASE d");
-    run(&mut c, "CREATE TABLE d.t (a INT PRIMARY KEY, b INT, UNIQUE (b))");
-    let following = Following::start(with_log);
-    let mut q = following.r.connect();
+    let (s, mut c, _following, mut q) = pair("(a INT PRIMARY KEY, b INT, UNIQUE (b))");
     follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
     run(&mut c, "INSERT INTO d.t VALUES (1, 10), (2, 20), (3, 30)");
     same(&mut c, &mut q, "SELECT * FROM d.t");
