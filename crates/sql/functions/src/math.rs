@@ -384,12 +384,14 @@ fn bit_count(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
 /// What a constant beside a YEAR column means: the year that it would be stored as, else the number itself. Two digits
 /// are one of 1970 to 2069, 0 as a number is the year 0000.
 fn year_number(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    // A column takes no year from below zero or beyond the last one, not even one that rounding brings inside.
+    let cut = |f: f64| (0.0..=2155.0).contains(&f).then_some(f.trunc() as i64);
     let whole = match &args[0] {
         Value::Int(n) => Some(*n),
         Value::UInt(n) => i64::try_from(*n).ok(),
-        Value::Decimal(d) => d.to_i64().ok(),
-        Value::Double(f) => Some(f.trunc() as i64),
-        Value::Float(f) => Some(f.trunc() as i64),
+        Value::Decimal(d) => d.to_i64().ok().filter(|_| !d.is_negative()),
+        Value::Double(f) => cut(*f),
+        Value::Float(f) => cut(f64::from(*f)),
         // Only what is a number as a whole.
         Value::Str(text, _) => {
             let number = Decimal::parse(text);
