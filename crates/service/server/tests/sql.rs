@@ -28,6 +28,7 @@ use gannet_wire::client::{Address, Arg, Connection, Error, ResultSet};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// How statements are sent.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -298,17 +299,28 @@ fn target() -> Target {
     Target::Reference { address, name: name.into() }
 }
 
+/// Servers of our own that share the files: half of its time a file waits for locks, sleeps and restarts.
+const SERVERS: usize = 3;
+
 fn run_all(way: Way) {
     let update = std::env::var_os("GANNET_SQL_UPDATE").is_some() && way == Way::Text;
-    let mut target = target();
-    let mut failures = Vec::new();
-    for file in files() {
-        failures.extend(run_file(&file, &mut target, way, update));
-        if let Target::Ours(r) = &mut target {
-            // Each file meets a server that has just started on the data of the ones before.
-            r.restart();
+    let files = Mutex::new(files().into_iter());
+    let run = || {
+        let (mut target, mut failures) = (target(), Vec::new());
+        loop {
+            let Some(file) = files.lock().unwrap().next() else { return failures };
+            failures.extend(run_file(&file, &mut target, way, update));
+            if let Target::Ours(r) = &mut target {
+                // Each file meets a server that has just started on the data of the ones before.
+                r.restart();
+            }
         }
-    }
+    };
+    let servers = if std::env::var_os("GANNET_REFERENCE").is_some() { 1 } else { SERVERS };
+    let failures: Vec<String> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..servers).map(|_| scope.spawn(run)).collect();
+        running.into_iter().flat_map(|r| r.join().expect("files are run")).collect()
+    });
     assert!(failures.is_empty(), "{} failures\n\n{}", failures.len(), failures.join("\n\n"));
 }
 
