@@ -112,21 +112,28 @@ fn segments(disk: &SimDisk) -> Vec<String> {
     names.filter(in_use).collect()
 }
 
+fn flips_in_either_control_slot(closed: bool) {
+    let (disk, id) = store(closed);
+    opens("untouched", read(&disk.copy(), id));
+    for slot in [0, 4096] {
+        let version = |at: usize| (8..12).contains(&(at - slot)) || (88..92).contains(&(at - slot));
+        let bytes = (slot..slot + 130).filter(|&at| at % 7 == 0 || version(at));
+        flip(&disk, id, "/store/control", bytes, version, opens);
+    }
+    // Both: there is no copy.
+    let both = disk.copy();
+    assert!(both.poke("/store/control", 20, &[0xEE]) && both.poke("/store/control", 4096 + 20, &[0xEE]));
+    assert!(read(&both, id).is_err_and(|e| e.contains("both slots of the control file")));
+}
+
 #[test]
 fn a_flip_in_either_control_slot_is_no_matter() {
-    for closed in [false, true] {
-        let (disk, id) = store(closed);
-        opens("untouched", read(&disk.copy(), id));
-        for slot in [0, 4096] {
-            let version = |at: usize| (8..12).contains(&(at - slot)) || (88..92).contains(&(at - slot));
-            let bytes = (slot..slot + 130).filter(|&at| at % 7 == 0 || version(at));
-            flip(&disk, id, "/store/control", bytes, version, opens);
-        }
-        // Both: there is no copy.
-        let both = disk.copy();
-        assert!(both.poke("/store/control", 20, &[0xEE]) && both.poke("/store/control", 4096 + 20, &[0xEE]));
-        assert!(read(&both, id).is_err_and(|e| e.contains("both slots of the control file")));
-    }
+    flips_in_either_control_slot(false);
+}
+
+#[test]
+fn nor_is_one_after_a_shutdown() {
+    flips_in_either_control_slot(true);
 }
 
 #[test]

@@ -120,33 +120,45 @@ fn leave_a_long_log(disk: &SimDisk, megabytes: u64) -> TreeId {
 
 /// A tool opens a store, waits for recovery and closes it at once: what was in the log may be far more than the log it
 /// asked for, and no checkpointer has moved the checkpoint yet.
-#[test]
-fn a_store_with_a_long_log_is_opened_and_closed_whatever_capacity_is_asked_for() {
-    for megabytes in [4, 24] {
-        let disk = SimDisk::new();
-        let id = leave_a_long_log(&disk, megabytes);
-        for capacity in [0, 8 << 20, 16 << 20, 64 << 20] {
-            let copy = disk.copy();
-            for round in 0..if capacity == 0 { 2 } else { 1 } {
-                let closed = Arc::new(Mutex::new(false));
-                let c = closed.clone();
-                Sim::new(capacity + round).disk(&copy).max_steps(5_000_000).run_outcome(move || {
-                    let engine = Engine::open(EngineOptions {
-                        redo_capacity_bytes: capacity,
-                        mode: OpenMode::Existing,
-                        ..options()
-                    })
-                    .unwrap();
-                    while engine.recovery().percent < 100.0 {
-                        let _ = gannet_runtime::sleep(std::time::Duration::from_millis(1));
-                    }
-                    let tree = engine.tree(id).unwrap();
-                    assert_eq!(common::dump(&engine, &tree).len() as u64, rows(megabytes));
-                    engine.shutdown().unwrap();
-                    *c.lock().unwrap() = true;
-                });
-                assert!(*closed.lock().unwrap(), "{megabytes} MiB, capacity {capacity}, round {round}: does not end");
-            }
+fn opened_and_closed(megabytes: u64, capacities: &[u64]) {
+    let disk = SimDisk::new();
+    let id = leave_a_long_log(&disk, megabytes);
+    for &capacity in capacities {
+        let copy = disk.copy();
+        for round in 0..if capacity == 0 { 2 } else { 1 } {
+            let closed = Arc::new(Mutex::new(false));
+            let c = closed.clone();
+            Sim::new(capacity + round).disk(&copy).max_steps(5_000_000).run_outcome(move || {
+                let engine = Engine::open(EngineOptions {
+                    redo_capacity_bytes: capacity,
+                    mode: OpenMode::Existing,
+                    ..options()
+                })
+                .unwrap();
+                while engine.recovery().percent < 100.0 {
+                    let _ = gannet_runtime::sleep(std::time::Duration::from_millis(1));
+                }
+                let tree = engine.tree(id).unwrap();
+                assert_eq!(common::dump(&engine, &tree).len() as u64, rows(megabytes));
+                engine.shutdown().unwrap();
+                *c.lock().unwrap() = true;
+            });
+            assert!(*closed.lock().unwrap(), "{megabytes} MiB, capacity {capacity}, round {round}: does not end");
         }
     }
+}
+
+#[test]
+fn a_store_with_a_long_log_is_opened_and_closed_whatever_capacity_is_asked_for() {
+    opened_and_closed(4, &[0, 8 << 20, 16 << 20, 64 << 20]);
+}
+
+#[test]
+fn a_store_with_a_longer_log_than_asked_for() {
+    opened_and_closed(24, &[0, 8 << 20]);
+}
+
+#[test]
+fn a_store_with_a_log_that_fits_or_nearly() {
+    opened_and_closed(24, &[16 << 20, 64 << 20]);
 }

@@ -145,7 +145,7 @@ fn a_source_that_falls_silent_is_left() {
     run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_HEARTBEAT_PERIOD = 1");
     run(&mut q, "START REPLICA");
     wait(&mut q, "Replica_IO_Running", "Yes");
-    std::thread::sleep(Duration::from_millis(6500));
+    std::thread::sleep(Duration::from_millis(5500));
     assert_eq!((between.connections(), running(&mut q).as_str()), (2, "Yes Yes"));
     // The network swallows all.
     between.silence();
@@ -162,7 +162,7 @@ fn a_source_that_falls_silent_is_left() {
     run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_HEARTBEAT_PERIOD = 0");
     run(&mut q, "START REPLICA");
     let until = Instant::now() + Duration::from_secs(30);
-    while between.connections() < before + 3 {
+    while between.connections() < before + 2 {
         assert!(Instant::now() < until, "{}", between.connections());
         std::thread::sleep(Duration::from_millis(20));
     }
