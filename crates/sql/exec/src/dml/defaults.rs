@@ -18,9 +18,6 @@ pub(crate) fn missing_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -
     if let Some(value) = declared(column, cx)? {
         return Ok(value);
     }
-    if column.auto_increment {
-        return Ok(Value::Int(0));
-    }
     // The first member is the default of an ENUM.
     if column.ty.id == gannet_types::TypeId::Enum {
         return Ok(implicit(column));
@@ -51,6 +48,8 @@ pub(crate) fn warn_of_no_default(column: &Column, cx: &mut Cx<'_, '_>) {
 
 fn declared(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Option<Value>> {
     match &column.default {
+        // Zero stands for the next number where a row is inserted, else for itself.
+        Default::None if column.auto_increment => Ok(Some(convert::zero(&column.ty))),
         Default::None => Ok(None),
         Default::Null => Ok(Some(Value::Null)),
         Default::Literal(value) => {

@@ -72,6 +72,13 @@ fn implied() -> RowLock {
     RowLock { strength: LockStrength::SharedImplied, wait: LockWait::Wait }
 }
 
+/// What rows come by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowsBy {
+    Insert,
+    Load,
+}
+
 /// Puts the table that gets rows, or the one below a view, into the scope: that table, its place, and the conditions
 /// of the view. `names`: of the columns that get values.
 fn row_target(
@@ -79,12 +86,13 @@ fn row_target(
     mut table: Arc<Table>,
     name: &ast::ObjectName,
     names: Option<&[&ast::ColumnRef]>,
+    by: RowsBy,
     builder: &mut FromBuilder,
 ) -> Result<(Arc<Table>, u32, Vec<BoundCheck>)> {
     let alias = name.name.text.clone();
     let mut checks = Vec::new();
     if table.view().is_some() {
-        let (rel, columns, check) = binder.inserted_view(&table, names, builder)?;
+        let (rel, columns, check) = binder.inserted_view(&table, names, by, builder)?;
         checks.push(check);
         let schema = Some((&*table.schema).into());
         if let RelKind::Base(slot) = rel.kind {
@@ -125,8 +133,13 @@ impl Binder<'_> {
         self.scopes.push(Scope::new());
         let intent = if insert.replace { Intent::Replace } else { Intent::Insert };
         let mut builder = FromBuilder::new(intent);
-        let names = insert.columns.as_ref().map(|list| list.iter().collect::<Vec<_>>());
-        let (table, slot, checks) = row_target(self, table, &insert.table, names.as_deref(), &mut builder)?;
+        let updated = insert.on_duplicate.iter().map(|a| &a.column);
+        let names = insert.columns.as_ref().map(|list| match list.is_empty() {
+            true => Vec::new(),
+            false => list.iter().chain(updated).collect::<Vec<_>>(),
+        });
+        let names = names.as_deref();
+        let (table, slot, checks) = row_target(self, table, &insert.table, names, RowsBy::Insert, &mut builder)?;
         self.arena.tables[slot as usize].only = only;
         let old = builder.rels[0].first;
         let columns = self.insert_columns(&table, insert)?;
@@ -194,7 +207,8 @@ impl Binder<'_> {
         let named: Vec<&ast::ColumnRef> = listed.chain(load.assignments.iter().map(|a| &a.column)).collect();
         // Without a list the fields are for all columns.
         let named = (!load.columns.is_empty()).then_some(named);
-        let (table, slot, checks) = row_target(self, table, &load.table, named.as_deref(), &mut builder)?;
+        let named = named.as_deref();
+        let (table, slot, checks) = row_target(self, table, &load.table, named, RowsBy::Load, &mut builder)?;
         self.arena.tables[slot as usize].only = only;
         let shown = self.scope().rels[0].names.list();
         let column = |name: &ast::ColumnRef| {

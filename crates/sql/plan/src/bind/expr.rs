@@ -713,7 +713,7 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("DEFAULT() of a derived column"));
         };
         let definition = &self.arena.tables[table as usize].table.columns[ordinal as usize];
-        if definition.default == gannet_schema::ColumnDefault::None {
+        if definition.default == gannet_schema::ColumnDefault::None && !definition.auto_increment {
             return Err(error(ErrorCode::NoDefaultForField, &[&definition.name]));
         }
         let kind = ExprKind::Default { table, column: ordinal };

@@ -210,7 +210,9 @@ impl<'a> Binder<'a> {
 /// Why a view takes no rows.
 pub(super) fn not_inserted(view: &Table, code: ErrorCode) -> SqlError {
     match code {
-        ErrorCode::NonUpdatableTable | ErrorCode::NonInsertableTable => error(code, &[&view.name, &"INSERT"]),
+        ErrorCode::NonInsertableTable => error(code, &[&view.name, &"INSERT"]),
+        ErrorCode::NonUpdatableTable => error(code, &[&view.name, &"LOAD"]),
+        ErrorCode::WrongUsage => error(code, &[&"Multi-table VIEW", &"LOAD"]),
         code => error(code, &[&view.schema, &view.name]),
     }
 }

@@ -2,6 +2,7 @@
 //! writes through them reaches the tables below; and how a definition is brought into the form which the dictionary
 //! keeps.
 
+use super::dml::RowsBy;
 use super::from::{FromBuilder, place};
 use super::target::{BoundCheck, Conditions, ThroughView};
 use super::{Binder, error};
@@ -202,15 +203,19 @@ impl Binder<'_> {
 
     /// The target of an INSERT into a view: its relation with the columns that can be named, those in order with the
     /// table's ordinals, and the view's conditions. `names`: of the columns that get values. Errors 1288, 1471, 1394,
-    /// 1393, 1395.
+    /// 1393, 1395; of LOAD DATA 1221, as it takes no view over a join.
     pub(super) fn inserted_view(
         &mut self,
         table: &Arc<Table>,
         names: Option<&[&ast::ColumnRef]>,
+        by: RowsBy,
         builder: &mut FromBuilder,
     ) -> Result<(Rel, Vec<(Box<str>, u32)>, BoundCheck)> {
         let Some(view) = table.view() else { return Err(SqlError::internal("not a view")) };
-        let refused = |code| super::not_inserted(table, code);
+        let refused = |code| {
+            let by_load = code == ErrorCode::NonInsertableTable && by == RowsBy::Load;
+            super::not_inserted(table, if by_load { ErrorCode::NonUpdatableTable } else { code })
+        };
         let slot = self.add_table(table, &table.name, builder.intent);
         let mut query = self.view_query(table, view, slot)?;
         let mut conditions = Vec::new();
@@ -236,6 +241,9 @@ impl Binder<'_> {
         let joined = block.rels.len() > 1;
         if block.rels.iter().any(|r| !matches!(r.kind, RelKind::Base(_))) {
             return Err(refused(ErrorCode::NonInsertableTable));
+        }
+        if joined && by == RowsBy::Load {
+            return Err(refused(ErrorCode::WrongUsage));
         }
         if joined && builder.intent == Intent::Replace {
             return Err(refused(ErrorCode::ViewDeleteMergeView));
