@@ -2,9 +2,8 @@
 
 use super::from::{FromBuilder, only_parts};
 use super::scope::{Clause, Names, Scope, ScopeRel, display};
-use super::target::ThroughView;
-use super::target::{Named, limited_through};
-use super::{Binder, BoundCheck, error};
+use super::target::{Named, ThroughView, limited_through};
+use super::{Binder, BoundCheck, RowsBy, error};
 use crate::expr::{Expr, ExprKind, SortKey};
 use crate::logical::{Block, Body, ColId, Item, Label, OutColumn, Query, RelKind, conjuncts};
 use crate::physical::{LockStrength, LockWait, RowLock};
@@ -72,13 +71,6 @@ fn implied() -> RowLock {
     RowLock { strength: LockStrength::SharedImplied, wait: LockWait::Wait }
 }
 
-/// What rows come by.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum RowsBy {
-    Insert,
-    Load,
-}
-
 /// Puts the table that gets rows, or the one below a view, into the scope: that table, its place, and the conditions
 /// of the view. `names`: of the columns that get values.
 fn row_target(
@@ -133,13 +125,11 @@ impl Binder<'_> {
         self.scopes.push(Scope::new());
         let intent = if insert.replace { Intent::Replace } else { Intent::Insert };
         let mut builder = FromBuilder::new(intent);
-        let updated = insert.on_duplicate.iter().map(|a| &a.column);
-        let names = insert.columns.as_ref().map(|list| match list.is_empty() {
-            true => Vec::new(),
-            false => list.iter().chain(updated).collect::<Vec<_>>(),
-        });
-        let names = names.as_deref();
-        let (table, slot, checks) = row_target(self, table, &insert.table, names, RowsBy::Insert, &mut builder)?;
+        let listed = insert.columns.as_ref().is_some_and(|list| !list.is_empty());
+        let updated = insert.on_duplicate.iter().filter(|_| listed).map(|a| &a.column);
+        let names = insert.columns.as_ref().map(|list| list.iter().chain(updated).collect::<Vec<_>>());
+        let (table, slot, checks) =
+            row_target(self, table, &insert.table, names.as_deref(), RowsBy::Insert, &mut builder)?;
         self.arena.tables[slot as usize].only = only;
         let old = builder.rels[0].first;
         let columns = self.insert_columns(&table, insert)?;
@@ -207,8 +197,7 @@ impl Binder<'_> {
         let named: Vec<&ast::ColumnRef> = listed.chain(load.assignments.iter().map(|a| &a.column)).collect();
         // Without a list the fields are for all columns.
         let named = (!load.columns.is_empty()).then_some(named);
-        let named = named.as_deref();
-        let (table, slot, checks) = row_target(self, table, &load.table, named, RowsBy::Load, &mut builder)?;
+        let (table, slot, checks) = row_target(self, table, &load.table, named.as_deref(), RowsBy::Load, &mut builder)?;
         self.arena.tables[slot as usize].only = only;
         let shown = self.scope().rels[0].names.list();
         let column = |name: &ast::ColumnRef| {

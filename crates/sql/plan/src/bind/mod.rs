@@ -207,12 +207,19 @@ impl<'a> Binder<'a> {
     }
 }
 
+/// What rows come by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowsBy {
+    Insert,
+    Load,
+}
+
 /// Why a view takes no rows.
-pub(super) fn not_inserted(view: &Table, code: ErrorCode) -> SqlError {
-    match code {
-        ErrorCode::NonInsertableTable => error(code, &[&view.name, &"INSERT"]),
-        ErrorCode::NonUpdatableTable => error(code, &[&view.name, &"LOAD"]),
-        ErrorCode::WrongUsage => error(code, &[&"Multi-table VIEW", &"LOAD"]),
-        code => error(code, &[&view.schema, &view.name]),
+pub(super) fn not_inserted(view: &Table, code: ErrorCode, by: RowsBy) -> SqlError {
+    match (code, by) {
+        (ErrorCode::NonInsertableTable, RowsBy::Insert) => error(code, &[&view.name, &"INSERT"]),
+        (ErrorCode::NonInsertableTable, RowsBy::Load) => error(ErrorCode::NonUpdatableTable, &[&view.name, &"LOAD"]),
+        (ErrorCode::ViewDeleteMergeView, RowsBy::Load) => error(ErrorCode::WrongUsage, &[&"Multi-table VIEW", &"LOAD"]),
+        _ => error(code, &[&view.schema, &view.name]),
     }
 }

@@ -2,10 +2,9 @@
 //! writes through them reaches the tables below; and how a definition is brought into the form which the dictionary
 //! keeps.
 
-use super::dml::RowsBy;
 use super::from::{FromBuilder, place};
 use super::target::{BoundCheck, Conditions, ThroughView};
-use super::{Binder, error};
+use super::{Binder, RowsBy, error};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Body, ColId, Label, Query, Rel, RelKind};
 use crate::options::PlanOptions;
@@ -212,10 +211,7 @@ impl Binder<'_> {
         builder: &mut FromBuilder,
     ) -> Result<(Rel, Vec<(Box<str>, u32)>, BoundCheck)> {
         let Some(view) = table.view() else { return Err(SqlError::internal("not a view")) };
-        let refused = |code| {
-            let by_load = code == ErrorCode::NonInsertableTable && by == RowsBy::Load;
-            super::not_inserted(table, if by_load { ErrorCode::NonUpdatableTable } else { code })
-        };
+        let refused = |code| super::not_inserted(table, code, by);
         let slot = self.add_table(table, &table.name, builder.intent);
         let mut query = self.view_query(table, view, slot)?;
         let mut conditions = Vec::new();
@@ -239,17 +235,12 @@ impl Binder<'_> {
             shown.push((column.name.clone(), place));
         }
         let joined = block.rels.len() > 1;
-        if block.rels.iter().any(|r| !matches!(r.kind, RelKind::Base(_))) {
+        let outer = joined && block.from.as_ref().is_some_and(has_outer);
+        if outer || block.rels.iter().any(|r| !matches!(r.kind, RelKind::Base(_))) {
             return Err(refused(ErrorCode::NonInsertableTable));
         }
-        if joined && by == RowsBy::Load {
-            return Err(refused(ErrorCode::WrongUsage));
-        }
-        if joined && builder.intent == Intent::Replace {
+        if joined && (by == RowsBy::Load || builder.intent == Intent::Replace) {
             return Err(refused(ErrorCode::ViewDeleteMergeView));
-        }
-        if joined && block.from.as_ref().is_some_and(has_outer) {
-            return Err(refused(ErrorCode::NonInsertableTable));
         }
         let named: Vec<usize> = match names {
             Some(names) if !names.is_empty() => {
