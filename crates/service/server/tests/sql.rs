@@ -304,7 +304,10 @@ const SERVERS: usize = 3;
 
 fn run_all(way: Way) {
     let update = std::env::var_os("GANNET_SQL_UPDATE").is_some() && way == Way::Text;
-    let files = Mutex::new(files().into_iter());
+    let files = files();
+    let reference = std::env::var_os("GANNET_REFERENCE").is_some();
+    let servers = if reference { 1 } else { SERVERS.min(files.len()) };
+    let files = Mutex::new(files.into_iter());
     let run = || {
         let (mut target, mut failures) = (target(), Vec::new());
         loop {
@@ -316,7 +319,6 @@ fn run_all(way: Way) {
             }
         }
     };
-    let servers = if std::env::var_os("GANNET_REFERENCE").is_some() { 1 } else { SERVERS };
     let failures: Vec<String> = std::thread::scope(|scope| {
         let running: Vec<_> = (0..servers).map(|_| scope.spawn(run)).collect();
         running.into_iter().flat_map(|r| r.join().expect("files are run")).collect()

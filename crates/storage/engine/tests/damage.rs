@@ -132,7 +132,7 @@ fn a_flip_in_either_control_slot_is_no_matter() {
 }
 
 #[test]
-fn nor_is_one_after_a_shutdown() {
+fn a_flip_in_either_control_slot_after_a_shutdown_is_no_matter() {
     flips_in_either_control_slot(true);
 }
 

@@ -154,11 +154,11 @@ fn a_store_with_a_long_log_is_opened_and_closed_whatever_capacity_is_asked_for()
 }
 
 #[test]
-fn a_store_with_a_longer_log_than_asked_for() {
+fn a_store_with_a_longer_log_is_opened_with_little_capacity() {
     opened_and_closed(24, &[0, 8 << 20]);
 }
 
 #[test]
-fn a_store_with_a_log_that_fits_or_nearly() {
+fn a_store_with_a_longer_log_is_opened_with_more_capacity() {
     opened_and_closed(24, &[16 << 20, 64 << 20]);
 }

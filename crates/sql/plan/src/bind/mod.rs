@@ -219,7 +219,6 @@ pub(super) fn not_inserted(view: &Table, code: ErrorCode, by: RowsBy) -> SqlErro
     match (code, by) {
         (ErrorCode::NonInsertableTable, RowsBy::Insert) => error(code, &[&view.name, &"INSERT"]),
         (ErrorCode::NonInsertableTable, RowsBy::Load) => error(ErrorCode::NonUpdatableTable, &[&view.name, &"LOAD"]),
-        (ErrorCode::ViewDeleteMergeView, RowsBy::Load) => error(ErrorCode::WrongUsage, &[&"Multi-table VIEW", &"LOAD"]),
         _ => error(code, &[&view.schema, &view.name]),
     }
 }

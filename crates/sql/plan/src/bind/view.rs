@@ -239,14 +239,16 @@ impl Binder<'_> {
         if outer || block.rels.iter().any(|r| !matches!(r.kind, RelKind::Base(_))) {
             return Err(refused(ErrorCode::NonInsertableTable));
         }
-        if joined && (by == RowsBy::Load || builder.intent == Intent::Replace) {
+        if joined && by == RowsBy::Load {
+            return Err(error(ErrorCode::WrongUsage, &[&"Multi-table VIEW", &"LOAD"]));
+        }
+        if joined && builder.intent == Intent::Replace {
             return Err(refused(ErrorCode::ViewDeleteMergeView));
         }
         let named: Vec<usize> = match names {
             Some(names) if !names.is_empty() => {
-                let find = |n: &&ast::ColumnRef| {
-                    shown.iter().position(|(s, _)| gannet_schema::names::eq_name(s, &n.column.text))
-                };
+                let is = |n: &&ast::ColumnRef, s: &str| gannet_schema::names::eq_name(s, &n.column.text);
+                let find = |n| shown.iter().position(|(s, _)| is(n, s));
                 names.iter().filter_map(find).collect()
             }
             _ if joined => return Err(refused(ErrorCode::ViewNoInsertFieldList)),
