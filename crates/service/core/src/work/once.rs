@@ -1,6 +1,6 @@
 //! Commands that are a transaction each, on one table that is used again and again.
 
-use super::rows::MOST_TRIES;
+use super::rows::{MOST_TRIES, let_others_go};
 use super::{Holder, LoggedStatement, Mode, Told, Work};
 use crate::accounts::Privileges;
 use gannet_engine::lock::{MdlDuration, MdlMode, MdlObject};
@@ -68,6 +68,7 @@ impl OpenTable {
                 work.later = false;
                 return outcome;
             }
+            let_others_go(tries);
             tries += 1;
         }
     }

@@ -8,6 +8,7 @@ use gannet_engine::Isolation;
 use gannet_engine::lock::{MdlDuration, MdlMode};
 use gannet_exec::changes::RowWriter;
 use gannet_exec::kv::KeyValueTable;
+use gannet_runtime::{Unpark, Wait, now_ns, park, random_u64};
 use gannet_schema::Table;
 use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
 use std::io::Read;
@@ -15,6 +16,15 @@ use std::sync::Arc;
 
 /// How often work is done again after a deadlock, or when a table's definition has changed, before the error is told.
 pub(super) const MOST_TRIES: u32 = 10;
+
+/// A deadlock's victim waits a random time, which doubles with each try, so that it meets neither the same transactions
+/// nor another victim in the same step again and again: at most 0.2 ms after the first try, 50 ms after the ninth. A
+/// KILL ends the wait; the next try finds it.
+pub(super) fn let_others_go(tries: u32) {
+    let most_ns = 100_000 << tries.min(9);
+    let until = now_ns() + random_u64() % most_ns;
+    while park(Wait::RowLock, Some(until)) == Unpark::Woken {}
+}
 
 /// What a table is locked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -174,6 +184,9 @@ impl Work {
             if !matches!(e.code(), ErrorCode::LockDeadlock | ErrorCode::NeedReprepare) || tries == MOST_TRIES {
                 self.leave_waiting(false);
                 return Err(e);
+            }
+            if e.code() == ErrorCode::LockDeadlock {
+                let_others_go(tries);
             }
             tries += 1;
         }
