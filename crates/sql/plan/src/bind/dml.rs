@@ -1,6 +1,6 @@
 //! INSERT, REPLACE, UPDATE, DELETE.
 
-use super::from::{FromBuilder, only_parts};
+use super::from::{FromBuilder, name_parts, only_parts};
 use super::scope::{Clause, Names, Scope, ScopeRel, display};
 use super::target::{Named, ThroughView, limited_through};
 use super::{Binder, BoundCheck, RowsBy, error};
@@ -130,7 +130,7 @@ impl Binder<'_> {
         let names = insert.columns.as_ref().map(|list| list.iter().chain(updated).collect::<Vec<_>>());
         let (table, slot, checks) =
             row_target(self, table, &insert.table, names.as_deref(), RowsBy::Insert, &mut builder)?;
-        self.arena.tables[slot as usize].only = only;
+        name_parts(self, slot, only);
         let old = builder.rels[0].first;
         let columns = self.insert_columns(&table, insert)?;
         self.arena.tables[slot as usize].starred = insert.columns.is_none();
@@ -198,7 +198,7 @@ impl Binder<'_> {
         // Without a list the fields are for all columns.
         let named = (!load.columns.is_empty()).then_some(named);
         let (table, slot, checks) = row_target(self, table, &load.table, named.as_deref(), RowsBy::Load, &mut builder)?;
-        self.arena.tables[slot as usize].only = only;
+        name_parts(self, slot, only);
         let shown = self.scope().rels[0].names.list();
         let column = |name: &ast::ColumnRef| {
             let found = shown.iter().find(|(n, _)| gannet_schema::names::eq_name(n, &name.column.text));

@@ -148,7 +148,7 @@ impl Binder<'_> {
         let hints = index_hints(&table, &factor.index_hints)?;
         let hints = self.hints_on(alias, Some(&table), hints);
         let position = self.add_base(&table, alias, builder, hints);
-        name_parts(self, only);
+        name_parts(self, self.arena.tables.len() as u32 - 1, only);
         Ok((From::Rel(position), self.shape_of(builder)))
     }
 
@@ -671,10 +671,10 @@ pub(super) fn place(table: &TableRef) -> u32 {
     }
 }
 
-/// The table that was added last is read and written in these parts only.
-pub(super) fn name_parts(binder: &mut Binder<'_>, only: Option<Arc<[u32]>>) {
-    if let Some(slot) = binder.arena.tables.last_mut() {
-        slot.only = only;
+/// The table is read and written in these parts only. `None`: in those that the view over it names, if any.
+pub(super) fn name_parts(binder: &mut Binder<'_>, slot: u32, only: Option<Arc<[u32]>>) {
+    if only.is_some() {
+        binder.arena.tables[slot as usize].only = only;
     }
 }
 
