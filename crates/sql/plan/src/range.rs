@@ -36,6 +36,8 @@ pub struct Bounds {
     bytes: Vec<u8>,
     ranges: List,
     prefix: Vec<u8>,
+    /// A range begins and ends with the same bytes, and they are no whole key: what texts begin with.
+    stems: bool,
 }
 
 /// Mostly there is one.
@@ -76,6 +78,11 @@ impl Bounds {
         }
     }
 
+    /// Range `n` is that of one key, if the bytes of its ends are a key of the index.
+    pub fn is_one_key(&self, n: usize) -> bool {
+        matches!(self.get(n), (Limit::Before(low), Limit::After(high)) if low == high) && !self.stems
+    }
+
     /// One of the ranges, and no others.
     pub fn keep(&mut self, number: usize) {
         self.ranges = self.ranges.get(number).copied().into_iter().collect();
@@ -86,6 +93,7 @@ impl Bounds {
         self.bytes.clear();
         self.ranges.clear();
         self.prefix.clear();
+        self.stems = false;
     }
 
     fn before(&mut self, key: &[u8]) -> End {
@@ -670,7 +678,7 @@ impl Encoder<'_> {
             (&located, inclusive)
         };
         let cuts = self.cuts(part, *by, value)?;
-        let Bounds { bytes, ranges, prefix } = &mut *self.bounds;
+        let Bounds { bytes, ranges, prefix, .. } = &mut *self.bounds;
         let mut from = bytes.len();
         if let Some(cuts) = cuts {
             // The bytes that were cut off may make the difference: such keys are read, wherever they lie.
@@ -740,6 +748,7 @@ impl Encoder<'_> {
         let key = [self.bounds.prefix.as_slice(), &part.stem(stem)].concat();
         let (low, high) = (self.bounds.before(&key), self.bounds.after(&key));
         self.bounds.ranges.push((low, high));
+        self.bounds.stems = true;
         Ok(())
     }
 }

@@ -196,6 +196,7 @@ impl<'p> TreeScan<'p> {
             return Ok(false);
         }
         let number = self.number();
+        self.single = matches!(self.access, Access::Point { .. }) || self.is_single(table);
         self.at += 1;
         let (low, high) = self.bounds.get(number);
         let options = ScanOptions {
@@ -216,7 +217,6 @@ impl<'p> TreeScan<'p> {
             (true, _, Limit::Open) => Counter::HandlerReadLast,
             _ => Counter::HandlerReadKey,
         });
-        self.single = matches!(self.access, Access::Point { .. }) || self.is_single(table, low, high);
         let tree = self.tree(table, cx)?;
         let range = KeyRange::new(cut(low, Cut::Start), cut(high, Cut::End));
         let txn = cx.txn.get()?;
@@ -320,9 +320,9 @@ impl<'p> TreeScan<'p> {
         if self.scan.reverse { self.bounds.len() - 1 - self.at } else { self.at }
     }
 
-    /// The range is that of one whole key.
-    fn is_single(&self, table: &Table, low: Limit<'_>, high: Limit<'_>) -> bool {
-        matches!((low, high), (Limit::Before(a), Limit::After(b)) if a == b)
+    /// The next range is that of one whole key.
+    fn is_single(&self, table: &Table) -> bool {
+        self.bounds.is_one_key(self.number())
             && self.scan.index.is_some_and(|i| {
                 let i = i as usize;
                 table.indexes[i].unique() && table.key_parts(i).len() == 1
@@ -333,11 +333,10 @@ impl<'p> TreeScan<'p> {
     fn take_points(&mut self, table: &'p Table, batch: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
         let before = (batch.rows, self.at);
         while self.at < self.bounds.len() && !self.is_full(batch) {
-            let (low, high) = self.bounds.get(self.number());
-            if !self.is_single(table, low, high) {
+            let (Limit::Before(key), _) = self.bounds.get(self.number()) else { break };
+            if !self.is_single(table) {
                 break;
             }
-            let Limit::Before(key) = low else { break };
             self.reader.fetch(table, key, By::Key, batch, cx)?;
             self.at += 1;
             if self.at.is_multiple_of(256) {

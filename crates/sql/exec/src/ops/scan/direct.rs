@@ -131,9 +131,8 @@ fn send_points<'p>(
 ) -> Result<()> {
     let before = (to.sent, scan.at);
     while scan.at < scan.bounds.len() {
-        let (low, high) = scan.bounds.get(scan.number());
-        let Limit::Before(key) = low else { break };
-        if !scan.is_single(table, low, high) {
+        let (Limit::Before(key), _) = scan.bounds.get(scan.number()) else { break };
+        if !scan.is_single(table) {
             break;
         }
         if scan.reader.find(table, key, By::Key, cx)? {
