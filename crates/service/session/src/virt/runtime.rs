@@ -221,7 +221,8 @@ fn digest(s: &DigestSnapshot<KeptText>, quantiles: [u64; 3], equals: &Equals<'_>
     let (n, ps, micros, sums) = (ValueRef::UInt, lent_ps, lent_micros, &s.sums);
     let texts = s.texts.as_deref();
     let sample = texts.map(|t| String::from_utf8_lossy(t.sample.bytes()));
-    let head = [
+    let work = worked(|c| sums.work.of(c));
+    let row = [
         lent_or_null(Some(&*s.schema).filter(|schema| !schema.is_empty())),
         lent_or_null(texts.map(|t| &*t.digest)),
         lent_or_null(texts.map(|t| &*t.text)),
@@ -236,8 +237,17 @@ fn digest(s: &DigestSnapshot<KeptText>, quantiles: [u64; 3], equals: &Equals<'_>
         n(sums.rows_affected),
         n(sums.rows_sent),
         n(sums.rows_examined),
-    ];
-    let tail = [
+        n(work[0]),
+        n(work[1]),
+        n(work[2]),
+        n(work[3]),
+        n(work[4]),
+        n(work[5]),
+        n(work[6]),
+        n(work[7]),
+        n(work[8]),
+        n(work[9]),
+        n(work[10]),
         n(sums.no_index),
         n(0),
         ps(sums.cpu_ns),
@@ -253,11 +263,6 @@ fn digest(s: &DigestSnapshot<KeptText>, quantiles: [u64; 3], equals: &Equals<'_>
         micros(s.sample_seen_us),
         ps(s.sample_ns),
     ];
-    let work = worked(|c| sums.work.of(c)).map(n);
-    let mut row = [ValueRef::Null; 39];
-    for (to, value) in row.iter_mut().zip(head.into_iter().chain(work).chain(tail)) {
-        *to = value;
-    }
     equals.lend(&row)
 }
 

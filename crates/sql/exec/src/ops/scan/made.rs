@@ -46,7 +46,11 @@ impl<'p> VirtualScan<'p> {
                 MadeRow::Values(row) => {
                     wanted.for_each(|(column, n)| push(column, row.get(*n as usize).map(|v| v.as_ref())));
                 }
-                MadeRow::Lent(row) => wanted.for_each(|(column, n)| push(column, row.get(*n as usize).copied())),
+                MadeRow::Lent(row) => wanted.for_each(|(column, n)| match (column, row.get(*n as usize)) {
+                    // A counter that was just written is read as it was written: a copy of the whole value would wait.
+                    (Column::UInt(numbers, nulls), Some(ValueRef::UInt(n))) if nulls.none() => numbers.push(*n),
+                    (column, value) => push(column, value.copied()),
+                }),
             }
             batch.rows += 1;
             Ok(())
@@ -74,8 +78,6 @@ impl<'p> VirtualScan<'p> {
 #[inline]
 fn push(column: &mut Column, value: Option<ValueRef<'_>>) {
     match (&mut *column, value.unwrap_or(ValueRef::Null)) {
-        // Counters, without a call.
-        (Column::UInt(numbers, nulls), ValueRef::UInt(n)) if nulls.none() => numbers.push(n),
         (Column::Text(texts), ValueRef::Str(bytes, given)) => {
             let own = texts.collation;
             let is_own = own != given && is_text_of(own.charset(), given.charset(), bytes);
