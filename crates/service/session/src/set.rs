@@ -548,8 +548,10 @@ fn validate(session: &Session, id: VarId, value: &VarValue) -> Result<VarValue> 
         return Err(sql_err!(ClientDoesNotSupport, "optional resultset metadata"));
     }
     if is(Live::EventScheduler) {
-        let now = session.server.globals.get(Live::EventScheduler);
-        if text == "DISABLED" || now.as_str() == "DISABLED" {
+        if text == "DISABLED" {
+            return Err(sql_err!(WrongValueForVar, "event_scheduler", text));
+        }
+        if session.server.globals.get(Live::EventScheduler).as_str() == "DISABLED" {
             return Err(sql_err!(OptionPreventsStatement, "--event-scheduler=DISABLED or --skip-grant-tables"));
         }
     }
@@ -635,6 +637,9 @@ pub(crate) fn set_session(session: &mut Session, id: VarId, value: Option<Value>
     }
     if id.is(Live::GtidNext) {
         super::gtids::set_next(session, value.as_str())?;
+    }
+    if id.is(Live::TransactionIsolation) || id.is(Live::TransactionReadOnly) {
+        session.work.transaction_mut().replace_next(id.is(Live::TransactionIsolation));
     }
     session.state.vars.set(id, value.clone());
     if id.is(Live::MaxJoinSize) {

@@ -107,7 +107,10 @@ fn bin_to_uuid(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
         return Ok(Value::Null);
     }
     let text = own_text(call, args, 0);
-    let bytes: [u8; 16] = text[..].try_into().map_err(|_| wrong_string(&text, "bin_to_uuid"))?;
+    let bytes: [u8; 16] = text[..].try_into().map_err(|_| {
+        let shown = gannet_types::charset::escaped(&text[..text.len().min(128)]);
+        sql_err!(WrongValueForType, "string", shown, "bin_to_uuid")
+    })?;
     let bytes = if flag(cx, args.get(1))? { unswapped(bytes) } else { bytes };
     Ok(string(call, Uuid(bytes).to_string().as_bytes()))
 }

@@ -53,12 +53,12 @@ fn compile(room: Room<'_>, pattern: &str, flags: Flags) -> Result<(Regex, usize)
 
 #[cold]
 fn compile_error(e: &fancy_regex::Error) -> SqlError {
-    let text = e.to_string();
-    if text.contains("size limit") || text.contains("too big") {
-        return sql_err!(RegexpPatternTooBig);
-    }
     match e {
         fancy_regex::Error::ParseError(..) => sql_err!(RegexpRuleSyntax, 1, 1),
+        fancy_regex::Error::CompileError(inner) => match &**inner {
+            fancy_regex::CompileError::InnerError(e) if e.size_limit().is_some() => sql_err!(RegexpPatternTooBig),
+            _ => sql_err!(RegexpUnimplemented),
+        },
         _ => sql_err!(RegexpUnimplemented),
     }
 }
@@ -366,6 +366,9 @@ mod tests {
         check(&[
             ("REGEXP_LIKE('abc', 'B')", "1"),
             ("REGEXP_LIKE('abc', 'B', 'c')", "0"),
+            // Larger compiled than the least bound.
+            ("REGEXP_LIKE('foobar1234baz', 'foo\\\\w*\\\\d{4}baz')", "1"),
+            ("REGEXP_LIKE('a', '(\\\\w{200}){200}')", "ERROR 3700"),
             ("REGEXP_LIKE('abc', BINARY 'b')", "ERROR 3995"),
             ("'Michael!' REGEXP '.*'", "1"),
             ("'new*\\n*line' REGEXP 'new\\\\*.\\\\*line'", "0"),

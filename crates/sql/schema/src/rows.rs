@@ -238,13 +238,15 @@ impl Table {
                 let keep = charset.prefix_len(&text[from..], n as usize);
                 text.truncate(from + keep);
             }
-            if let ValueRef::Str(_, collation) = value
-                && collation.charset() != Charset::Binary
-            {
-                let shown = collation.charset().convert(&text[from..], Charset::Utf8mb4).bytes.into_owned();
-                text.truncate(from);
-                text.extend_from_slice(&shown);
-            }
+            let shown = match value {
+                ValueRef::Str(_, c) if c.charset() == Charset::Binary => {
+                    gannet_types::charset::escaped(&text[from..]).into_bytes()
+                }
+                ValueRef::Str(_, c) => c.charset().convert(&text[from..], Charset::Utf8mb4).bytes.into_owned(),
+                _ => continue,
+            };
+            text.truncate(from);
+            text.extend_from_slice(&shown);
         }
         String::from_utf8_lossy(&text).into_owned()
     }

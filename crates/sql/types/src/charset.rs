@@ -85,6 +85,19 @@ pub struct Converted<'a> {
     pub lossy: bool,
 }
 
+/// Bytes of no character set for an error's text: those that ASCII does not print are `\xHH`.
+pub fn escaped(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for b in bytes {
+        if (0x20..0x7F).contains(b) {
+            out.push(*b as char)
+        } else {
+            out.push_str(&format!("\\x{b:02X}"));
+        }
+    }
+    out
+}
+
 impl Charset {
     /// By name, case-insensitive; `utf8` is utf8mb3. Error 1115.
     pub fn by_name(name: &str) -> Result<Charset> {
@@ -343,8 +356,7 @@ impl Charset {
     fn misfit(self, bytes: &[u8], to: Charset) -> crate::SqlError {
         const SHOWN: usize = 64;
         let shown = &bytes[..bytes.len().min(SHOWN)];
-        let hex = |b: &u8| if (0x20..0x7F).contains(b) { char::from(*b).to_string() } else { format!("\\x{b:02X}") };
-        let text: String = shown.iter().map(hex).collect();
+        let text = escaped(shown);
         let rest = if shown.len() < bytes.len() { "..." } else { "" };
         sql_err!(CannotConvertString, format_args!("{text}{rest}"), self.name(), to.name())
     }

@@ -86,6 +86,16 @@ impl Transaction {
         (self.next_isolation, self.next_read_only) = (None, None);
     }
 
+    /// SET SESSION outside of a transaction holds for the next one, too, whatever SET TRANSACTION has set before: the
+    /// level, or else whether it may write.
+    pub fn replace_next(&mut self, level: bool) {
+        match (self.is_open(), level) {
+            (true, _) => {}
+            (false, true) => self.next_isolation = None,
+            (false, false) => self.next_read_only = None,
+        }
+    }
+
     /// SET TRANSACTION without a scope: for the next transaction only. Error 1568 in a transaction.
     pub fn set_next(&mut self, isolation: Option<Isolation>, read_only: Option<bool>) -> Result<()> {
         if self.is_open() {

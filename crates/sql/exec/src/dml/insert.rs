@@ -528,7 +528,7 @@ impl<'p> Run<'p> {
                     if on_conflict || matches!(self.insert.source, InsertSource::Query(_)) {
                         self.raise_counter(cx)?;
                     }
-                    if self.insert.replace {
+                    if self.insert.replace && !(self.row_id.1 && leads(self.table, index)) {
                         in_place = self.replaces_in_place(cx);
                         if self.makes_way(place, &row_key, &values, cx)? {
                             self.duplicates += 1;
@@ -744,4 +744,9 @@ impl<'p> Run<'p> {
             _ => Err(error),
         }
     }
+}
+
+/// The AUTO_INCREMENT column is the index's first: for a generated number that is there REPLACE lets no row go.
+fn leads(table: &Table, index: usize) -> bool {
+    table.auto_column.is_some() && table.indexes[index].parts.first().map(|p| p.column) == table.auto_column
 }

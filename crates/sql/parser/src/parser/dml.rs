@@ -74,6 +74,9 @@ impl Parser<'_> {
             }
             _ => InsertSource::Query(self.query()?),
         };
+        // `()` is no list, but where no values follow either.
+        let bare = matches!(&insert.source, InsertSource::Values(rows) if rows.iter().all(Vec::is_empty));
+        insert.columns = insert.columns.take().filter(|list| bare || !list.is_empty());
         Ok(())
     }
 

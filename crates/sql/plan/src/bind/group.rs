@@ -278,3 +278,26 @@ fn name_repeated_keys(arena: &Arena, scope: &Scope, block: &mut Block) {
         }
     }
 }
+
+/// What orders the rows of SELECT DISTINCT is told by them: it is an item of the list, or made of columns that are
+/// items (manual, "MySQL Handling of GROUP BY"). Error 3065.
+pub(super) fn check_distinct_order(binder: &Binder<'_>, block: &Block) -> Result<()> {
+    let grouped = !block.groups.is_empty() || binder.scopes.last().is_none_or(|s| !s.aggregates.is_empty());
+    if !block.distinct || grouped || !binder.options.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) {
+        return Ok(());
+    }
+    let listed = |e: &Expr| block.items.iter().any(|i| i.expr == *e);
+    for (i, key) in block.order.iter().enumerate().filter(|(_, key)| !listed(&key.expr)) {
+        let mut loose = None;
+        binder.arena.columns_of(&key.expr, &mut |id| {
+            if block.rel_of(id).is_some() && !block.items.iter().any(|i| i.expr.kind == ExprKind::Column(id)) {
+                loose = loose.or(Some(id));
+            }
+        });
+        if let Some(id) = loose {
+            let name = binder.full_name(block, id);
+            return Err(error(ErrorCode::FieldInOrderNotSelect, &[&(i + 1), &name, &"DISTINCT"]));
+        }
+    }
+    Ok(())
+}

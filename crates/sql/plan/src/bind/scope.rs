@@ -542,3 +542,28 @@ pub(super) fn local(binder: &mut Binder<'_>, column: &ast::ColumnRef) -> Result<
     }
     Ok(Some(bound))
 }
+
+/// A plain name in GROUP BY: a column of the tables, with warning 1052 where an item of the select list that is
+/// something else has the name; the item where no table has it, or several have. Errors 1054, 1052 when it means
+/// several items.
+pub(super) fn group_name(binder: &mut Binder<'_>, column: &ast::ColumnRef) -> Result<Bound> {
+    let top = binder.scopes.len() - 1;
+    let scope = &binder.scopes[top];
+    let item = scope.find_item(column, Clause::Group, &Labels(&binder.arena))?;
+    if let Some(local) = local(binder, column)? {
+        return Ok(local);
+    }
+    let Some(item) = item else { return binder.resolve(column) };
+    let scope = &binder.scopes[top];
+    match scope.find(column, Clause::Group) {
+        Ok(Some(id)) => {
+            if scope.items[item].bound.expr.kind != ExprKind::Column(id) {
+                let told = [&display(column) as &dyn std::fmt::Display, &Clause::Group.words()];
+                binder.arena.warnings.push(Warning::new(Level::Warning, ErrorCode::NonUniq, &told));
+            }
+            binder.note_column(column, id);
+            Ok(binder.column(id))
+        }
+        Ok(None) | Err(_) => binder.item_alias(top, item, column),
+    }
+}

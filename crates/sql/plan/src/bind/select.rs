@@ -183,6 +183,10 @@ impl Binder<'_> {
             conjuncts(bound, &mut block.having);
         }
         self.order_by(&query.order_by, &mut block)?;
+        // The order of a subquery without LIMIT is nobody's.
+        if place.outermost || query.limit.is_some() {
+            super::group::check_distinct_order(self, &block)?;
+        }
         check_named_windows(self, select)?;
         if let Some(limit) = &query.limit {
             block.limit = Some(self.limit_value(&limit.count)?);
@@ -348,11 +352,8 @@ impl Binder<'_> {
                         None => Ok(b.resolve(column)?.expr),
                     }
                 }
-                // In GROUP BY a column of the tables comes first; but a name that means several items is refused.
                 ast::Expr::Column(column) if clause == Clause::Group && column.qualifier.is_none() => {
-                    let top = b.scopes.len() - 1;
-                    b.scopes[top].find_item(column, clause, &super::scope::Labels(&b.arena))?;
-                    Ok(b.resolve(column)?.expr)
+                    Ok(super::scope::group_name(b, column)?.expr)
                 }
                 e => Ok(b.expr(e)?.expr),
             })

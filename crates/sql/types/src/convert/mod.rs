@@ -113,6 +113,9 @@ pub fn utf8_text<'a>(v: &ValueRef<'a>) -> Cow<'a, [u8]> {
 fn shown(v: ValueRef<'_>) -> String {
     match v {
         ValueRef::Str(text, c) if c.charset() == Charset::Utf8mb4 => printable(text, 128),
+        ValueRef::Str(bytes, c) if c.charset() == Charset::Binary => {
+            crate::charset::escaped(&bytes[..bytes.len().min(128)])
+        }
         _ => printable(&utf8_text(&v), 128),
     }
 }
@@ -139,14 +142,7 @@ pub fn printable(text: &[u8], max: usize) -> String {
 
 /// The offending bytes of "Incorrect string value": up to six, those outside of ASCII as `\xHH`.
 pub(crate) fn offending(text: &[u8]) -> String {
-    let mut out = String::new();
-    for b in text.iter().take(6) {
-        if (0x20..0x7F).contains(b) {
-            out.push(*b as char)
-        } else {
-            let _ = write!(out, "\\x{b:02X}");
-        }
-    }
+    let mut out = crate::charset::escaped(&text[..text.len().min(6)]);
     if text.len() > 6 {
         out.push_str("...");
     }
