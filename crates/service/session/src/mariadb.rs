@@ -1,7 +1,7 @@
 //! Statements of a MariaDB's log that say what no statement here says.
 
 use gannet_parser::ast::{ObjectName, Statement};
-use gannet_parser::printer::quote_name;
+use gannet_parser::printer::{quote_name, statement};
 
 /// What a statement becomes.
 pub(crate) struct Here {
@@ -13,8 +13,8 @@ pub(crate) struct Here {
 
 /// A statement of a log as it is run here; `None`: as it is. `inside`: a transaction has begun and goes on behind it,
 /// and a table that is made in it ends with this.
-/// CREATE OR REPLACE drops what is there first, where that is a table, a database or an index: of programs and views it
-/// is known here. CREATE TABLE within a transaction is CREATE TABLE ... SELECT, whose rows follow.
+/// CREATE OR REPLACE drops what is there first, where that is a table, a database, an index, an account or a role: of
+/// programs and views it is known here. CREATE TABLE within a transaction is CREATE TABLE ... SELECT, whose rows follow.
 pub(crate) fn here(text: &[u8], inside: Option<&[u8]>) -> Option<Here> {
     let mut words = text.split_inclusive(|b| b.is_ascii_whitespace());
     let mut at = 0;
@@ -46,6 +46,7 @@ pub(crate) fn here(text: &[u8], inside: Option<&[u8]>) -> Option<Here> {
         let schema = n.schema.as_ref().map_or(String::new(), |schema| quote_name(schema) + ".");
         schema + &quote_name(&n.name)
     };
+    let printed = |it: &Statement| String::from_utf8_lossy(&statement(it)).into_owned();
     let before = match gannet_parser::parse(&plain, Default::default()).ok()?.statement {
         Statement::CreateTable(create) => {
             plain.extend_from_slice(inside.unwrap_or_default());
@@ -56,6 +57,11 @@ pub(crate) fn here(text: &[u8], inside: Option<&[u8]>) -> Option<Here> {
             let index = create.index.name.as_ref()?;
             format!("DROP INDEX {} ON {}", quote_name(index), name(&create.table))
         }
+        Statement::User(create) if !create.alter => {
+            let users = create.users.into_iter().map(|user| user.account).collect();
+            printed(&Statement::DropUser { if_exists: true, users })
+        }
+        Statement::CreateRole { roles, .. } => printed(&Statement::DropRole { if_exists: true, roles }),
         _ => return None,
     };
     Some(Here { before: replaces.then_some(before), text: plain })
@@ -88,7 +94,17 @@ mod tests {
         is("CREATE OR REPLACE DATABASE e", false, "DROP DATABASE IF EXISTS `e`", "CREATE            DATABASE e");
         let i = "DROP INDEX `i` ON `t`";
         is("CREATE OR REPLACE UNIQUE INDEX i ON t (v)", false, i, "CREATE            UNIQUE INDEX i ON t (v)");
+        let u = "drop user if exists `u`@`%`,`o'x`@`h`";
+        is(
+            "CREATE OR REPLACE USER u IDENTIFIED BY PASSWORD '', 'o''x'@h",
+            false,
+            u,
+            "CREATE            USER u IDENTIFIED BY PASSWORD '', 'o''x'@h",
+        );
+        is("CREATE OR REPLACE ROLE r, s", false, "drop role if exists `r`@`%`,`s`@`%`", "CREATE            ROLE r, s");
         for text in [
+            "CREATE USER u",
+            "CREATE ROLE r",
             "CREATE TABLE t (a INT)",
             "CREATE OR REPLACE VIEW v AS SELECT 1",
             "CREATE OR REPLACE PROCEDURE p() SELECT 1",
