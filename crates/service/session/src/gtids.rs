@@ -4,7 +4,7 @@ use super::Session;
 use super::reply::Change;
 use gannet_core::Core;
 use gannet_core::kinds::{self, Logged};
-use gannet_core::vars::Live;
+use gannet_core::vars::{Live, VarId};
 use gannet_core::work::{Gtids, NextGtid};
 use gannet_parser::ast::Statement;
 use gannet_plan::Plan;
@@ -50,6 +50,27 @@ pub(crate) fn set_next(session: &mut Session, text: &str) -> Result<()> {
     let owned = log.own(&session.server.engine, own, session.entry.id)?;
     Gtids::of(&mut session.work).set(if owned { NextGtid::Owned(own) } else { NextGtid::Skipped });
     Ok(())
+}
+
+/// `original_commit_timestamp`, `original_server_version` and `immediate_server_version` of the next transaction are
+/// set; false: another variable is.
+pub(crate) fn set_origin(session: &mut Session, id: VarId, value: u64) -> bool {
+    if ![Live::OriginalCommitTimestamp, Live::OriginalServerVersion, Live::ImmediateServerVersion]
+        .iter()
+        .any(|v| id.is(*v))
+    {
+        return false;
+    }
+    let origin = session.state.origin.get_or_insert_default().clone();
+    match () {
+        () if id.is(Live::OriginalCommitTimestamp) => origin.set_committed_us(value),
+        () if id.is(Live::OriginalServerVersion) => origin.set_version(value as u32),
+        () => origin.set_immediate(value as u32),
+    }
+    if session.server.binlog().is_some() {
+        Gtids::of(&mut session.work).from(&origin);
+    }
+    true
 }
 
 /// Error 1837, where another GTID has to be given first.
@@ -102,8 +123,9 @@ pub(crate) fn end_definition(session: &mut Session, statement: &Statement) {
     // A definition that opens a transaction is told with its rows.
     let open = session.work.transaction().is_open();
     if kinds::of(statement).logged == Logged::Text && !temporary && !open {
+        let logged = super::logged::is_logged(session);
         Gtids::of(&mut session.work).tell();
-        Gtids::of(&mut session.work).end(true);
+        Gtids::of(&mut session.work).end(logged);
         session.position = None;
     }
 }

@@ -636,6 +636,9 @@ pub(crate) fn set_session(session: &mut Session, id: VarId, value: Option<Value>
     if id.is(Live::GtidNext) {
         super::gtids::set_next(session, value.as_str())?;
     }
+    if super::gtids::set_origin(session, id, value.as_u64()) {
+        return Ok(());
+    }
     session.state.vars.set(id, value.clone());
     if id.is(Live::MaxJoinSize) {
         session.state.vars.set(Live::SqlBigSelects, VarValue::Int(i64::from(value.as_u64() == u64::MAX)));

@@ -26,6 +26,7 @@ mod logins;
 mod memcached;
 mod memcached_tables;
 mod midway;
+mod origins;
 mod own_sessions;
 mod parts_agree;
 mod persisted;
