@@ -16,11 +16,14 @@ pub(crate) struct Here {
 
 /// A statement of a log as it is run here; `None`: as it is. `inside`: a transaction has begun and goes on behind it,
 /// and a table that is made in it ends with this.
-/// SET PASSWORD has what is stored, which is a password in clear here. Error 1235.
+/// SET PASSWORD has what is stored, which is a password in clear here; GRANT makes accounts. Error 1235.
 pub(crate) fn here(text: &[u8], inside: Option<&[u8]>) -> Result<Option<Here>> {
     let verb = text.trim_ascii_start().get(..3).unwrap_or_default();
     if verb.eq_ignore_ascii_case(b"SET") {
-        return Ok(password(text));
+        return Ok(setting(text));
+    }
+    if verb.eq_ignore_ascii_case(b"GRA") {
+        return Ok(granting(text));
     }
     match role_with_admin(text)? {
         Some(here) => Ok(Some(here)),
@@ -28,10 +31,16 @@ pub(crate) fn here(text: &[u8], inside: Option<&[u8]>) -> Result<Option<Here>> {
     }
 }
 
-/// SET PASSWORD FOR account = 'what is stored'.
-fn password(text: &[u8]) -> Option<Here> {
-    let Statement::SetPassword(set) = gannet_parser::parse(text, Default::default()).ok()?.statement else {
-        return None;
+/// SET PASSWORD FOR account = 'what is stored'; SET DEFAULT ROLE 'NONE'.
+fn setting(text: &[u8]) -> Option<Here> {
+    let set = match gannet_parser::parse(text, Default::default()).ok()?.statement {
+        Statement::SetPassword(set) => set,
+        Statement::SetDefaultRole { roles: ast::RoleSelection::Roles(roles), users } => {
+            let is_none = |role: &ast::Account| matches!(role, ast::Account::Name { user, .. } if &**user == "NONE");
+            let none = Statement::SetDefaultRole { roles: ast::RoleSelection::None, users };
+            return roles.iter().all(is_none).then(|| Here { before: Vec::new(), text: statement(&none) });
+        }
+        _ => return None,
     };
     let stored = set.password.filter(|stored| !stored.is_empty())?;
     let secret = ast::AuthSecret::Hash(stored);
@@ -43,17 +52,41 @@ fn password(text: &[u8]) -> Option<Here> {
         replace: None,
         retain_current: false,
     };
-    let alter = ast::UserStatement {
-        alter: true,
-        existence: ast::Existence::default(),
-        users: vec![spec],
+    let alter = user_statement(true, vec![spec]);
+    Some(Here { before: Vec::new(), text: statement(&Statement::User(Box::new(alter))) })
+}
+
+fn user_statement(alter: bool, users: Vec<ast::UserSpec>) -> ast::UserStatement {
+    ast::UserStatement {
+        alter,
+        existence: ast::Existence { if_exists: !alter, or_replace: false },
+        users,
         default_role: None,
         require: None,
         resources: Vec::new(),
         options: Vec::new(),
         comment: None,
+    }
+}
+
+/// GRANT with a password, REQUIRE or limits: the accounts are made and get these first.
+fn granting(text: &[u8]) -> Option<Here> {
+    let Statement::Grant(mut grant) = gannet_parser::parse(text, Default::default()).ok()?.statement else {
+        return None;
     };
-    Some(Here { before: Vec::new(), text: statement(&Statement::User(Box::new(alter))) })
+    let identified: Vec<_> = grant.to.iter().filter(|spec| !spec.auth.is_empty()).cloned().collect();
+    let (require, resources) = (grant.require.take(), std::mem::take(&mut grant.resources));
+    if identified.is_empty() && require.is_none() && resources.is_empty() {
+        return None;
+    }
+    let mut before = Vec::new();
+    if !identified.is_empty() {
+        before.push(printed(&Statement::User(Box::new(user_statement(false, identified)))));
+    }
+    let alter = ast::UserStatement { require, resources, ..user_statement(true, grant.to.clone()) };
+    before.push(printed(&Statement::User(Box::new(alter))));
+    grant.to.iter_mut().for_each(|spec| spec.auth.clear());
+    Some(Here { before, text: statement(&Statement::Grant(grant)) })
 }
 
 /// CREATE ROLE ... WITH ADMIN makes the roles and gives them to one who may give them on: GRANT comes last, as the
@@ -80,6 +113,9 @@ fn role_with_admin(text: &[u8]) -> Result<Option<Here>> {
     }
     let (roles, admin) = (text.get(..token.start as usize), text.get(next().end as usize..));
     let (Some(roles), Some(admin)) = (roles, admin.map(<[u8]>::trim_ascii)) else { return Ok(None) };
+    if admin.is_empty() {
+        return Ok(None);
+    }
     if admin.to_ascii_uppercase().starts_with(b"CURRENT_ROLE") {
         return Err(SqlError::unsupported("CREATE ROLE ... WITH ADMIN CURRENT_ROLE"));
     }
@@ -211,9 +247,20 @@ mod tests {
             "SET PASSWORD FOR 'a'@'%'='*D7D6F58029EDE62070BA204436DE23AC54D8BD8A'",
             false,
             "",
-            "alter user `a`@`%` identified with `mysql_native_password` as '*D7D6F58029EDE62070BA204436DE23AC54D8BD8A'",
+            "alter user `a`@`%` identified with 'mysql_native_password' as '*D7D6F58029EDE62070BA204436DE23AC54D8BD8A'",
         );
+        is(
+            "GRANT SELECT ON d.* TO z IDENTIFIED BY 'q', y REQUIRE SSL WITH GRANT OPTION MAX_USER_CONNECTIONS 5",
+            false,
+            "create user if not exists `z`@`%` identified by 'q'; \
+             alter user `z`@`%` identified by 'q',`y`@`%` require ssl with MAX_USER_CONNECTIONS 5",
+            "grant SELECT on `d`.* to `z`@`%`,`y`@`%` with grant option",
+        );
+        is("SET DEFAULT ROLE 'NONE' FOR 'b'@'%'", false, "", "set default role none to `b`@`%`");
         for text in [
+            "SET DEFAULT ROLE 'r' FOR 'b'@'%'",
+            "GRANT SELECT ON d.* TO z WITH GRANT OPTION",
+            "GRANT r TO u",
             "SET PASSWORD FOR 'a'@'%'=''",
             "SET GLOBAL a = 1",
             "CREATE ROLE `with`",
