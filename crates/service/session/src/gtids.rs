@@ -18,6 +18,9 @@ pub(crate) fn check_next(text: &str) -> Result<()> {
     if named("AUTOMATIC") || named("ANONYMOUS") {
         return Ok(());
     }
+    if text.get(..10).is_some_and(|word| word.eq_ignore_ascii_case("AUTOMATIC:")) {
+        return Err(SqlError::unsupported(format_args!("gtid_next = {text}, which has a tag")));
+    }
     match Gtid::parse(text.as_bytes()) {
         Some(gtid) if gtid.source.tag.is_empty() => Ok(()),
         Some(_) => Err(SqlError::unsupported(format_args!("gtid_next = {text}, which has a tag"))),
@@ -25,8 +28,13 @@ pub(crate) fn check_next(text: &str) -> Result<()> {
     }
 }
 
-/// `gtid_next` is set to what [`check_next`] has passed. Errors 1235 without a binary log, in a transaction 1790 if
-/// its GTID is chosen, else 1766.
+/// What [`check_next`] has passed, as it is shown.
+pub(crate) fn shown_next(text: &str) -> String {
+    Gtid::parse(text.as_bytes()).map_or_else(|| text.to_ascii_uppercase(), |gtid| gtid.to_string())
+}
+
+/// `gtid_next` is set to what [`check_next`] has passed. Errors 1781 without a binary log, 1782 with one; in a
+/// transaction 1790 if its GTID is chosen, else 1766.
 pub(crate) fn set_next(session: &mut Session, text: &str) -> Result<()> {
     let before = NextGtid::of(&session.work);
     if let NextGtid::Owned((uuid, number)) = before
@@ -39,11 +47,14 @@ pub(crate) fn set_next(session: &mut Session, text: &str) -> Result<()> {
         return Err(sql_err!(VariableNotSettableInTransaction, "gtid_next"));
     }
     let Some(gtid) = Gtid::parse(text.as_bytes()) else {
+        if text.eq_ignore_ascii_case("ANONYMOUS") && session.server.binlog().is_some() {
+            return Err(sql_err!(CantSetGtidNextToAnonymousWhenGtidModeIsOn));
+        }
         Gtids::of(&mut session.work).set(NextGtid::Automatic);
         return Ok(());
     };
     let Some(log) = session.server.binlog().cloned() else {
-        return Err(SqlError::unsupported(format_args!("gtid_next = {text} without --log-bin")));
+        return Err(sql_err!(CantSetGtidNextToGtidWhenGtidModeIsOff));
     };
     let own = (gtid.source.uuid, gtid.number);
     Gtids::of(&mut session.work).set(NextGtid::Automatic);
@@ -78,7 +89,7 @@ fn used(session: &Session) -> SqlError {
     sql_err!(GtidNextTypeUndefinedGtid, session.state.vars[Live::GtidNext].as_str())
 }
 
-/// Whether a statement is passed over, as its transaction is executed already. Error 1837.
+/// Whether a statement is passed over, as its transaction is executed already. Errors 1778, 1837.
 #[cold]
 pub(crate) fn passes_over(session: &Session, statement: &Statement) -> Result<bool> {
     let kind = kinds::of(statement);
@@ -92,6 +103,11 @@ pub(crate) fn passes_over(session: &Session, statement: &Statement) -> Result<bo
             | Statement::ReleaseSavepoint(_)
             | Statement::Xa(_)
     );
+    if matches!(NextGtid::of(&session.work), NextGtid::Owned(_)) {
+        let inside = !session.follows && !session.work.is_autocommit() && session.work.transaction().is_open();
+        let refused = inside && kind.commits && kind.logged != Logged::Never;
+        return if refused { Err(sql_err!(CantDoImplicitCommitInTrxWhenGtidNextIsSet)) } else { Ok(false) };
+    }
     if kind.logged == Logged::Never && !begins {
         return Ok(false);
     }

@@ -470,7 +470,7 @@ fn checked(session: &mut Session, id: VarId, value: Option<Value>, global: bool)
         return Err(SqlError::unsupported(format_args!("{} = {shown}", def.name)));
     }
     if id.is(Live::GtidNext) {
-        return Ok(VarValue::text(&checked.value.as_str().to_ascii_uppercase()));
+        return Ok(VarValue::text(&super::gtids::shown_next(checked.value.as_str())));
     }
     Ok(checked.value)
 }

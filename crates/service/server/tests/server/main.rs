@@ -19,6 +19,7 @@ mod dynamic_privileges;
 mod effects_agree;
 mod gone_accounts;
 mod grant_tables;
+mod gtid_states;
 mod index_agrees;
 mod kept_texts;
 mod load;
