@@ -10,13 +10,13 @@ use super::status::Transaction;
 use super::until::Until;
 use super::workers::{Job, Piece, Workers};
 use gannet_base::DecodeError;
-use gannet_binlog::Header;
 use gannet_binlog::compressed;
 use gannet_binlog::event::{Event, flags, kind};
 use gannet_binlog::format::{Gtid, MariadbGtid, Rotate, XaPrepare};
 use gannet_binlog::map::TableMap;
 use gannet_binlog::packed::Packed;
 use gannet_binlog::query::{Query, Settings};
+use gannet_binlog::{Checksum, Header};
 use gannet_catalog::Position as Record;
 use gannet_core::binlog::OwnGtid;
 use gannet_core::vars::Live;
@@ -332,10 +332,24 @@ impl<'s> Events<'s> {
         Ok(())
     }
 
+    /// A transaction begins with this event, behind what the source has left out as executed, or what is no
+    /// transaction's: where it begins is told. Of an event without its checksum that is somewhat behind.
+    fn pass_gap(&mut self, header: &Header) -> Result<(), Fault> {
+        let begin = behind(self.position.at, header.end_position).saturating_sub(header.size.into());
+        if header.end_position == 0 || begin <= self.position.at + Checksum::Crc32.bytes() as u64 {
+            return Ok(());
+        }
+        self.alone()?;
+        self.position.at = begin;
+        self.shared.status.lock().at(&self.position, 0);
+        Ok(())
+    }
+
     /// A transaction is about to begin: waits until it is old enough (SOURCE_DELAY), by when the source committed it,
     /// in microseconds since 1970; 0: it does not say, and what counts is when that began it. A file may have ended
     /// before it, so that it lies behind the place to stop at.
     fn wait_for(&mut self, header: &Header, committed_us: u64) -> Result<(), Fault> {
+        self.pass_gap(header)?;
         if self.choice.until.is_reached(&self.position, self.read) {
             return Err(Fault::Stopped);
         }
