@@ -33,8 +33,9 @@ pub(crate) fn shown_next(text: &str) -> String {
     Gtid::parse(text.as_bytes()).map_or_else(|| text.to_ascii_uppercase(), |gtid| gtid.to_string())
 }
 
-/// `gtid_next` is set to what [`check_next`] has passed. Errors 1781 without a binary log, 1782 with one; in a
-/// transaction 1790 if its GTID is chosen, else 1766.
+/// `gtid_next` is set to what [`check_next`] has passed. ANONYMOUS, of which a log of a server without GTIDs is full,
+/// is the next number of this one. Errors 1781 without a binary log; in a transaction 1790 if its GTID is chosen, else
+/// 1766.
 pub(crate) fn set_next(session: &mut Session, text: &str) -> Result<()> {
     let before = NextGtid::of(&session.work);
     if let NextGtid::Owned((uuid, number)) = before
@@ -47,9 +48,6 @@ pub(crate) fn set_next(session: &mut Session, text: &str) -> Result<()> {
         return Err(sql_err!(VariableNotSettableInTransaction, "gtid_next"));
     }
     let Some(gtid) = Gtid::parse(text.as_bytes()) else {
-        if text.eq_ignore_ascii_case("ANONYMOUS") && session.server.binlog().is_some() {
-            return Err(sql_err!(CantSetGtidNextToAnonymousWhenGtidModeIsOn));
-        }
         Gtids::of(&mut session.work).set(NextGtid::Automatic);
         return Ok(());
     };
