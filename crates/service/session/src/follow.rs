@@ -361,12 +361,6 @@ pub(crate) fn new_table(session: &mut Session, create: &ast::CreateTable, reply:
     Ok(done)
 }
 
-/// [`new_table`] is asked for.
-pub(crate) fn has_rows_following(create: &ast::CreateTable) -> bool {
-    let asks = |options: &[TableOption]| options.contains(&TableOption::StartTransaction);
-    !create.temporary && matches!(&create.body, ast::CreateTableBody::Define { options, .. } if asks(options))
-}
-
 /// The table that a text defines has no rows.
 fn is_empty(session: &mut Session, text: &[u8]) -> Result<bool> {
     let parsed = gannet_parser::parse(text, Default::default());

@@ -6,7 +6,7 @@ use gannet_core::Core;
 use gannet_core::kinds::{self, Logged};
 use gannet_core::vars::{Live, VarId};
 use gannet_core::work::{Gtids, NextGtid};
-use gannet_parser::ast::Statement;
+use gannet_parser::ast::{CreateTable, CreateTableBody, Statement, TableOption};
 use gannet_plan::Plan;
 use gannet_runtime::now_ns;
 use gannet_types::gtid::{Gtid, GtidSet};
@@ -103,13 +103,21 @@ pub(crate) fn passes_over(session: &Session, statement: &Statement) -> Result<bo
     );
     if matches!(NextGtid::of(&session.work), NextGtid::Owned(_)) {
         let inside = !session.follows && !session.work.is_autocommit() && session.work.transaction().is_open();
-        let refused = inside && kind.commits && kind.logged != Logged::Never;
+        // A table whose rows follow goes on with the transaction, behind the BEGIN that mysqlbinlog prints.
+        let goes_on = matches!(statement, Statement::CreateTable(create) if has_rows_following(create));
+        let refused = inside && kind.commits && kind.logged != Logged::Never && !goes_on;
         return if refused { Err(sql_err!(CantDoImplicitCommitInTrxWhenGtidNextIsSet)) } else { Ok(false) };
     }
     if kind.logged == Logged::Never && !begins {
         return Ok(false);
     }
     is_skipped(session)
+}
+
+/// CREATE TABLE ... START TRANSACTION: the table's rows follow in the transaction.
+pub(crate) fn has_rows_following(create: &CreateTable) -> bool {
+    let asks = |options: &[TableOption]| options.contains(&TableOption::StartTransaction);
+    !create.temporary && matches!(&create.body, CreateTableBody::Define { options, .. } if asks(options))
 }
 
 /// The same of a plan.
