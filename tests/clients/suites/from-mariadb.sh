@@ -82,6 +82,18 @@ on m "USE d; CREATE OR REPLACE TABLE t (a INT PRIMARY KEY, c INT AS (a * 2) PERS
   CREATE OR REPLACE TRIGGER tr BEFORE INSERT ON u FOR EACH ROW SET NEW.w = 'tr'; INSERT INTO u VALUES (1, 'x');
   CREATE OR REPLACE TEMPORARY TABLE t2 (a INT); CREATE OR REPLACE VIEW seen AS SELECT a FROM t; INSERT INTO t (a) VALUES (42)"
 agree "definitions"
+on m "CREATE USER one IDENTIFIED BY 'x'; CREATE OR REPLACE USER one@'%' IDENTIFIED BY 'y' WITH MAX_USER_CONNECTIONS 5; CREATE ROLE r;
+  CREATE OR REPLACE ROLE r, s; CREATE ROLE IF NOT EXISTS made WITH ADMIN one; CREATE OR REPLACE ROLE made WITH ADMIN one; GRANT s TO one;
+  GRANT SELECT ON d.* TO two IDENTIFIED BY 'z' WITH GRANT OPTION; SET PASSWORD FOR one = PASSWORD('w'); SET DEFAULT ROLE s FOR one;
+  GRANT USAGE ON *.* TO two REQUIRE NONE WITH MAX_USER_CONNECTIONS 7; SET DEFAULT ROLE NONE FOR one"
+agree "accounts"
+for name in g h; do
+  same "roles at $name" "made one Y s one N" \
+    "$(on $name 'SELECT FROM_USER, TO_USER, WITH_ADMIN_OPTION FROM mysql.role_edges ORDER BY 1' | xargs)"
+  same "limits at $name" "5 7" "$(on $name "SELECT max_user_connections FROM mysql.user WHERE user IN ('one', 'two') ORDER BY user" | xargs)"
+  same "passwords at $name" "one@% two@%" "$(mysql --no-defaults -uone -pw -S "$dir/$name.sock" -N -e 'SELECT CURRENT_USER()') $(
+    mysql --no-defaults -utwo -pz -S "$dir/$name.sock" -N -e 'SELECT CURRENT_USER()')"
+done
 same "generated columns" "15 30 16 w15" "$(on g 'SELECT a, c, v, w FROM d.t WHERE a = 15' | tr '\t' ' ')"
 same "a check" 2 "$(on g "SELECT COUNT(*) FROM information_schema.check_constraints WHERE CONSTRAINT_SCHEMA = 'd' AND TABLE_NAME = 't'" 2>/dev/null || on g "SELECT COUNT(*) FROM information_schema.table_constraints WHERE TABLE_SCHEMA = 'd' AND TABLE_NAME = 't' AND CONSTRAINT_TYPE = 'CHECK'")"
 

@@ -276,6 +276,7 @@ impl Deriver {
     ) -> Gtid {
         let (uuid, number) = self.next_gtid(head.gtid);
         self.sequence += 1;
+        let first = head.first.unwrap_or_default();
         let mut gtid = Gtid {
             may_have_statements,
             uuid,
@@ -283,10 +284,10 @@ impl Deriver {
             last_committed,
             sequence_number: self.sequence,
             committed_us: head.committed_us,
-            first_committed_us: head.committed_us,
+            first_committed_us: first.committed_us.unwrap_or(head.committed_us),
             size: 0,
             server_version: self.version,
-            first_server_version: self.version,
+            first_server_version: first.version.unwrap_or(self.version),
         };
         gtid.set_size(behind, self.writer.checksum.bytes());
         self.appender.event(out, time, kind::GTID, 0, |o| gtid.encode(o));

@@ -5,13 +5,15 @@
 //! 0   u8   2
 //! 1   u8   1: a GTID of its own; 2: a definition, which ends with its statement; 4: a branch that is prepared; 8: of
 //!          the items, those behind are in a file; 16: the events are to be compressed; 32: foreign keys link its rows
-//!          with others
+//!          with others; 64: what the first server said of it
 //! 2   u32  connection id
 //! 6   u64  microseconds since 1970: of the commit
 //! 14  u64  bytes of all items
 //! 22  u32  number of items
 //! 26 [uuid, u64 number]
 //! .. [u64 number of the file, u64 its length]
+//! .. [u64 microseconds since 1970: of the first server's commit, 2^55: of this one's; u32 version of that server,
+//!     2^32 - 1: of this one]
 //! ..  ...  items: kind (u8), seconds since 1970 (u32), length of the body (u32), body
 //! ```
 //!
@@ -38,10 +40,12 @@ const PREPARED: u8 = 4;
 const SPILLED: u8 = 8;
 const COMPRESSED: u8 = 16;
 const LINKED: u8 = 32;
+const FIRST: u8 = 64;
 /// Bytes before the items, without a GTID.
 const HEAD: usize = 26;
 const GTID: usize = 24;
 const FILE: usize = 16;
+const FIRST_SERVER: usize = 12;
 /// Bytes before an item's body.
 const ITEM: usize = 9;
 /// Where the flags stand in the body of rows.
@@ -49,6 +53,11 @@ const ROWS_FLAGS: usize = 6;
 
 /// No more rows are added to an event of this size, unless another one is given.
 const EVENT: usize = 8192;
+
+/// The time of a commit that nobody has said: beyond all that an event can hold.
+pub const UNKNOWN_TIME: u64 = 1 << 55;
+/// A version that is not known.
+pub const UNKNOWN_VERSION: u32 = 999_999;
 
 /// How a group stands among its events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -83,6 +92,17 @@ pub struct Head {
     pub compressed: bool,
     /// Foreign keys link its rows with others: it is applied alone.
     pub linked: bool,
+    /// Another server has committed it first, or a session says so.
+    pub first: Option<First>,
+}
+
+/// What is said of the server that committed a transaction first; `None`: it is this one's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct First {
+    /// Microseconds since 1970: of its commit there; 0: unknown.
+    pub committed_us: Option<u64>,
+    /// 80400 for 8.4.0; 999999: unknown.
+    pub version: Option<u32>,
 }
 
 /// Items in a file.
@@ -121,7 +141,8 @@ impl Head {
         let own = if self.gtid.is_some() { OWN_GTID } else { 0 };
         let file = if self.file.is_some() { SPILLED } else { 0 };
         let linked = if self.linked { LINKED } else { 0 };
-        let bits = frame | own | file | linked | if self.compressed { COMPRESSED } else { 0 };
+        let first = if self.first.is_some() { FIRST } else { 0 };
+        let bits = frame | own | file | linked | first | if self.compressed { COMPRESSED } else { 0 };
         // In one piece: each commit has it.
         let mut front = [0; HEAD];
         (front[0], front[1]) = (GROUP, bits);
@@ -137,16 +158,19 @@ impl Head {
         if let Some(SpilledTo { number, bytes }) = self.file {
             w.u64(number).u64(bytes);
         }
+        if let Some(First { committed_us, version }) = self.first {
+            w.u64(committed_us.unwrap_or(UNKNOWN_TIME)).u32(version.unwrap_or(u32::MAX));
+        }
     }
 
     /// Reads it; the items follow.
     pub fn decode(r: &mut Reader<'_>) -> Result<Head, DecodeError> {
         let front: [u8; HEAD] = r.array()?;
         let [kind, bits, rest @ ..] = front;
-        if kind != GROUP || bits & !(OWN_GTID | DEFINITION | PREPARED | SPILLED | COMPRESSED | LINKED) != 0 {
+        if kind != GROUP || bits & !(OWN_GTID | DEFINITION | PREPARED | SPILLED | COMPRESSED | LINKED | FIRST) != 0 {
             return Err(r.invalid("group of the binary log"));
         }
-        let frame = match bits & !(OWN_GTID | SPILLED | COMPRESSED | LINKED) {
+        let frame = match bits & (DEFINITION | PREPARED) {
             0 => Frame::Rows,
             DEFINITION => Frame::Definition,
             PREPARED => Frame::Prepared,
@@ -156,13 +180,19 @@ impl Head {
         let (thread_id, committed_us, length, items) = (fixed.u32()?, fixed.u64()?, fixed.u64()?, fixed.u32()?);
         let gtid = if bits & OWN_GTID != 0 { Some((Uuid(r.array()?), r.u64()?)) } else { None };
         let file = if bits & SPILLED != 0 { Some(SpilledTo { number: r.u64()?, bytes: r.u64()? }) } else { None };
+        let first = if bits & FIRST != 0 { Some((r.u64()?, r.u32()?)) } else { None };
+        let first = first.map(|(committed_us, version)| First {
+            committed_us: (committed_us != UNKNOWN_TIME).then_some(committed_us),
+            version: (version != u32::MAX).then_some(version),
+        });
         let (compressed, linked) = (bits & COMPRESSED != 0, bits & LINKED != 0);
-        Ok(Head { frame, thread_id, committed_us, bytes: length, items, gtid, file, compressed, linked })
+        Ok(Head { frame, thread_id, committed_us, bytes: length, items, gtid, file, compressed, linked, first })
     }
 
     /// Bytes that it takes.
     pub fn len(&self) -> usize {
-        HEAD + if self.gtid.is_some() { GTID } else { 0 } + if self.file.is_some() { FILE } else { 0 }
+        let optional = [(self.gtid.is_some(), GTID), (self.file.is_some(), FILE), (self.first.is_some(), FIRST_SERVER)];
+        HEAD + optional.iter().map(|(there, bytes)| if *there { *bytes } else { 0 }).sum::<usize>()
     }
 
     /// It is never empty.

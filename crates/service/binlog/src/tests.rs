@@ -361,12 +361,12 @@ mod groups {
     use crate::derive::{Deriver, Writer};
     use crate::event::{Checksum, Event, kind};
     use crate::format::Gtid;
-    use crate::group::{Around, Frame, Gathered, Head, Present, Shape, Spill, SpilledTo};
+    use crate::group::{Around, First, Frame, Gathered, Head, Present, Shape, Spill, SpilledTo};
     use crate::image::RowEncoder;
     use crate::map::{Column, Metadata, Table};
     use crate::rows::{Change, Columns};
     use crate::show;
-    use gannet_base::Reader;
+    use gannet_base::{DecodeError, Reader};
     use gannet_types::gtid::{GtidSet, Uuid};
     use gannet_types::{SqlType, TypeId, Value};
     use std::io::Read;
@@ -570,13 +570,36 @@ mod groups {
     }
 
     #[test]
+    fn the_first_part_there_and_back() {
+        let gtid = Some((Uuid([2; 16]), 9));
+        let file = Some(SpilledTo { number: 3, bytes: 4 });
+        for first in [None, Some(First { committed_us: Some(0), version: None }), Some(First::default())] {
+            for (gtid, file) in [(None, None), (gtid, None), (None, file), (gtid, file)] {
+                for frame in [Frame::Rows, Frame::Definition, Frame::Prepared] {
+                    let head = Head { frame, items: 1, gtid, file, linked: true, first, ..Head::default() };
+                    let mut bytes = Vec::new();
+                    head.encode(&mut bytes);
+                    assert_eq!(bytes.len(), head.len());
+                    assert_eq!(Head::decode(&mut Reader::new(&bytes)), Ok(head));
+                    for wrong in [128, 6] {
+                        let mut bytes = bytes.clone();
+                        bytes[1] |= wrong;
+                        assert!(matches!(Head::decode(&mut Reader::new(&bytes)), Err(DecodeError::Invalid { .. })));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn long_events_are_split_and_numbers_follow() {
         let a = shape(1);
         let mut g = Gathered::default();
         g.begin_statement(5, 0, None);
         (0..4000).for_each(|i| insert(&mut g, i, &a, i as i64));
         let long = bytes(&mut g, 4000);
-        let own = Head { gtid: Some((Uuid([2; 16]), 9)), ..Head::default() };
+        let first = Some(First { committed_us: Some(7), version: None });
+        let own = Head { gtid: Some((Uuid([2; 16]), 9)), first, ..Head::default() };
         let mut empty = Vec::new();
         g.take(0, own).unwrap().read_to_end(&mut empty).unwrap();
         g.begin_statement(5, 0, None);

@@ -10,13 +10,13 @@ use super::status::Transaction;
 use super::until::Until;
 use super::workers::{Job, Piece, Workers};
 use gannet_base::DecodeError;
-use gannet_binlog::Header;
 use gannet_binlog::compressed;
 use gannet_binlog::event::{Event, flags, kind};
 use gannet_binlog::format::{Gtid, MariadbGtid, Rotate, XaPrepare};
 use gannet_binlog::map::TableMap;
 use gannet_binlog::packed::Packed;
 use gannet_binlog::query::{Query, Settings};
+use gannet_binlog::{Checksum, Header};
 use gannet_catalog::Position as Record;
 use gannet_core::binlog::OwnGtid;
 use gannet_core::vars::Live;
@@ -193,7 +193,7 @@ impl<'s> Events<'s> {
         let (gtid, inside) = (self.gtid, self.place == Place::Inside);
         let transaction = std::mem::take(&mut self.transaction);
         let follower = self.alone()?;
-        let begun = follower.begin(gtid)?;
+        let begun = follower.begin(gtid, transaction.first())?;
         if begun && inside {
             follower.start()?;
             gathered.pieces.iter().try_for_each(|piece| piece.apply(follower))?;
@@ -225,18 +225,17 @@ impl<'s> Events<'s> {
                 self.shared.status.lock().at(&self.position, header.timestamp);
             }
             kind::GTID => {
-                let gtid = Gtid::decode(body).map_err(damaged)?;
-                self.begin(&header, Some((gtid.uuid, gtid.number)))?;
-                let transaction = Transaction {
-                    gtid: Some((gtid.uuid, gtid.number)),
-                    original_us: gtid.first_committed_us,
-                    immediate_us: gtid.committed_us,
-                    ..Transaction::default()
-                };
+                let transaction = Transaction::of(&Gtid::decode(body).map_err(damaged)?);
+                self.begin(&header, &transaction)?;
                 self.shared.status.lock().processes(&transaction, self.gathered.is_none(), header.timestamp);
                 self.transaction = transaction;
             }
-            kind::ANONYMOUS_GTID => self.begin(&header, None)?,
+            kind::ANONYMOUS_GTID => {
+                let gtid = Gtid::decode(body).map_err(damaged)?;
+                let transaction = Transaction { gtid: None, ..Transaction::of(&gtid) };
+                self.begin(&header, &transaction)?;
+                self.transaction = transaction;
+            }
             kind::MARIADB_GTID => self.begin_mariadb(&header, body)?,
             kind::QUERY => self.query(&header, body)?,
             kind::XID => self.end(&header)?,
@@ -272,14 +271,15 @@ impl<'s> Events<'s> {
         Ok(())
     }
 
-    fn begin(&mut self, header: &Header, gtid: Option<OwnGtid>) -> Result<(), Fault> {
+    fn begin(&mut self, header: &Header, transaction: &Transaction) -> Result<(), Fault> {
+        let gtid = transaction.gtid;
         if self.place != Place::Between {
             return Err(Fault::Applying(sql_err!(ReplicaRelayLogReadFailure, "a transaction in another one")));
         }
         if gtid.is_some_and(|gtid| self.choice.until.is_before(gtid)) {
             return Err(Fault::Stopped);
         }
-        self.wait_for(header)?;
+        self.wait_for(header, transaction.immediate_us)?;
         let known = |(uuid, n): &OwnGtid| self.position.applied.contains(&GtidSource::from(*uuid), *n);
         self.skips = self.ignores(header, gtid) || gtid.as_ref().is_some_and(known);
         // One of this server's own that comes back waits for its log, and so would others behind it.
@@ -287,7 +287,7 @@ impl<'s> Events<'s> {
         if self.workers.is_some() && !gtid.is_some_and(own) {
             self.gathered = Some(Gathered::default());
         } else if !self.skips {
-            self.skips = !self.alone()?.begin(gtid)?;
+            self.skips = !self.alone()?.begin(gtid, transaction.first())?;
         }
         (self.gtid, self.place) = (gtid, Place::Begun);
         Ok(())
@@ -296,8 +296,8 @@ impl<'s> Events<'s> {
     /// A transaction of a MariaDB begins. Its GTID takes the place of BEGIN or XA START, and is not kept.
     fn begin_mariadb(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
         let gtid = MariadbGtid::decode(body).map_err(damaged)?;
-        self.begin(header, None)?;
         self.transaction = Transaction::default();
+        self.begin(header, &Transaction::default())?;
         if gtid.standalone {
             return Ok(());
         }
@@ -322,28 +322,44 @@ impl<'s> Events<'s> {
 
     /// One without a GTID begins.
     fn begin_unnamed(&mut self, header: &Header) -> Result<(), Fault> {
-        self.wait_for(header)?;
+        self.wait_for(header, 0)?;
         self.skips = self.ignores(header, None);
         (self.gtid, self.transaction) = (None, Transaction::default());
         self.gathered = self.workers.is_some().then(Gathered::default);
         if !self.skips && self.gathered.is_none() {
-            self.follower.begin(None)?;
+            self.follower.begin(None, Transaction::default().first())?;
         }
         Ok(())
     }
 
-    /// A transaction is about to begin: waits until it is old enough (SOURCE_DELAY). A file may have ended before it,
-    /// so that it lies behind the place to stop at.
-    fn wait_for(&mut self, header: &Header) -> Result<(), Fault> {
+    /// A transaction begins with this event, behind what the source has left out as executed, or what is no
+    /// transaction's: where it begins is told. Of an event without its checksum that is somewhat behind.
+    fn pass_gap(&mut self, header: &Header) -> Result<(), Fault> {
+        let begin = behind(self.position.at, header.end_position).saturating_sub(header.size.into());
+        if header.end_position == 0 || begin <= self.position.at + Checksum::Crc32.bytes() as u64 {
+            return Ok(());
+        }
+        self.alone()?;
+        self.position.at = begin;
+        self.shared.status.lock().at(&self.position, 0);
+        Ok(())
+    }
+
+    /// A transaction is about to begin: waits until it is old enough (SOURCE_DELAY), by when the source committed it,
+    /// in microseconds since 1970; 0: it does not say, and what counts is when that began it. A file may have ended
+    /// before it, so that it lies behind the place to stop at.
+    fn wait_for(&mut self, header: &Header, committed_us: u64) -> Result<(), Fault> {
+        self.pass_gap(header)?;
         if self.choice.until.is_reached(&self.position, self.read) {
             return Err(Fault::Stopped);
         }
         if self.choice.delay_s == 0 || header.timestamp == 0 {
             return Ok(());
         }
-        let due_s = u64::from(header.timestamp) + self.choice.delay_s;
+        let begun_us = if committed_us == 0 { u64::from(header.timestamp) * 1_000_000 } else { committed_us };
+        let due_us = begun_us.saturating_add(self.choice.delay_s * 1_000_000);
         loop {
-            let left = due_s.saturating_sub(WallTime::now().seconds());
+            let left = due_us.saturating_sub(WallTime::now().micros()).div_ceil(1_000_000);
             self.shared.status.lock().remaining_s = (left > 0).then_some(left);
             if left == 0 {
                 return Ok(());

@@ -111,13 +111,8 @@ impl Receiver {
             }
             kind::GTID => {
                 let gtid = Gtid::decode(event.body).map_err(damaged)?;
-                self.transaction = Some(Transaction {
-                    gtid: Some((gtid.uuid, gtid.number)),
-                    original_us: gtid.first_committed_us,
-                    immediate_us: gtid.committed_us,
-                    begun_us: WallTime::now().micros(),
-                    ..Transaction::default()
-                });
+                let begun_us = WallTime::now().micros();
+                self.transaction = Some(Transaction { begun_us, ..Transaction::of(&gtid) });
             }
             _ => {}
         }

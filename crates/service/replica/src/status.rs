@@ -3,6 +3,8 @@
 use super::filter::Filter;
 use super::source::{Position, Source};
 use super::until::Until;
+use gannet_binlog::format::Gtid;
+use gannet_binlog::group::{First, UNKNOWN_VERSION};
 use gannet_core::binlog::OwnGtid;
 use gannet_core::replication::Row;
 use gannet_engine::Lsn;
@@ -25,6 +27,8 @@ pub(crate) struct Transaction {
     /// When the first server committed it, and when the source did.
     pub(crate) original_us: u64,
     pub(crate) immediate_us: u64,
+    /// The version of the first server; 0: it is not said.
+    pub(crate) original_version: u32,
     /// When this server began and ended to apply it.
     pub(crate) begun_us: u64,
     pub(crate) ended_us: u64,
@@ -46,6 +50,22 @@ pub(crate) struct Applying {
 }
 
 impl Transaction {
+    pub(crate) fn of(gtid: &Gtid) -> Transaction {
+        Transaction {
+            gtid: Some((gtid.uuid, gtid.number)),
+            original_us: gtid.first_committed_us,
+            immediate_us: gtid.committed_us,
+            original_version: gtid.first_server_version,
+            ..Transaction::default()
+        }
+    }
+
+    /// What this server's binary log says of the first one.
+    pub(crate) fn first(&self) -> First {
+        let version = if self.original_version == 0 { UNKNOWN_VERSION } else { self.original_version };
+        First { committed_us: Some(self.original_us), version: Some(version) }
+    }
+
     pub(crate) fn name(&self) -> String {
         self.gtid.map(|(uuid, number)| format!("{uuid}:{number}")).unwrap_or_default()
     }

@@ -432,6 +432,9 @@ fn fits(from: ColumnKind, to: ColumnKind) -> bool {
 
 /// BINLOG: events in base64, as mysqlbinlog prints them.
 pub(crate) fn binlog(session: &mut Session, text: &[u8]) -> Result<()> {
+    if text.is_empty() {
+        return Err(sql_err!(Syntax));
+    }
     let bytes = decode(text).ok_or_else(|| sql_err!(Base64DecodeError))?;
     let mut applier = session.applier.take().unwrap_or_default();
     applier.set_idempotent(session.state.vars[Live::RbrExecMode].as_str() == "IDEMPOTENT");

@@ -13,11 +13,13 @@ use gannet_binlog::event::kind;
 use gannet_binlog::format::XaPrepare;
 use gannet_binlog::group::Around;
 use gannet_core::accounts::Privilege;
+use gannet_core::work::{Gtids, NextGtid};
 use gannet_core::xa::Branch;
 use gannet_parser::ast::{self, Statement, Xa};
 use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
 use gannet_types::{CollationId, Result, SqlType, Value, sql_err};
+use std::cell::Cell;
 
 /// Where the session is in its branch.
 #[derive(Debug, Default)]
@@ -165,6 +167,7 @@ fn xa_prepare(session: &mut Session, xid: &ast::Xid) -> Result<()> {
     let around =
         || Around { before: vec![(kind::QUERY, start)], after: vec![(kind::QUERY, end), (kind::XA_PREPARE, prepare)] };
     let given = session.work.give_away(around)?;
+    let told = given.1.is_some();
     let tables = locks::locked_table_ids(session);
     let server = session.server.clone();
     if let Err((e, back)) = server.branches.prepare(&server, &branch, given, &tables) {
@@ -173,6 +176,20 @@ fn xa_prepare(session: &mut Session, xid: &ast::Xid) -> Result<()> {
     }
     session.branch = BranchState::None;
     session.work.take_back(None);
+    end_gtid(session, told)
+}
+
+/// A transaction has ended, and with it a GTID that was chosen for it; `told`: it is in the log. Else that GTID is of
+/// an empty transaction, which what follows another server makes itself.
+fn end_gtid(session: &mut Session, told: bool) -> Result<()> {
+    if told {
+        Gtids::of(&mut session.work).tell();
+        Gtids::of(&mut session.work).end(true);
+    } else if !session.follows && matches!(NextGtid::of(&session.work), NextGtid::Owned(_)) {
+        session.work.start(None, false)?;
+        Gtids::of(&mut session.work).commit_whole();
+        session.commit_implicitly()?;
+    }
     Ok(())
 }
 
@@ -233,9 +250,19 @@ fn end_prepared(session: &mut Session, branch: &Branch, commit: bool) -> Result<
     }
     let server = session.server.clone();
     let text = xa_text(if commit { "COMMIT" } else { "ROLLBACK" }, branch);
-    let outcome = server.branches.finish(&server, branch, commit, || words::words_of(session, || text));
+    let told = Cell::new(false);
+    let outcome = server.branches.finish(&server, branch, commit, || {
+        told.set(true);
+        words::words_of(session, || text)
+    });
     session.work.unlock_statement();
-    outcome
+    outcome?;
+    if told.get() {
+        // It is kept with that.
+        session.position = None;
+    }
+    let told = told.get() && logged::is_logged(session);
+    end_gtid(session, told)
 }
 
 fn xa_recover(session: &mut Session, convert: bool, reply: &mut dyn Reply) -> Result<Done> {

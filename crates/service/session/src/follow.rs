@@ -7,13 +7,14 @@ use super::reply::{Done, Ended, Manner, Reply};
 use super::{Charsets, Session};
 use gannet_base::Attached;
 use gannet_binlog::event::kind;
+use gannet_binlog::group::First;
 use gannet_binlog::map::TableMap;
 use gannet_binlog::query::{Query, Settings, flags2};
 use gannet_catalog::Position;
 use gannet_core::accounts::{Account, Name};
 use gannet_core::binlog::OwnGtid;
 use gannet_core::vars::{Live, VarValue};
-use gannet_core::work::{Gtids, NextGtid};
+use gannet_core::work::{Gtids, NextGtid, Origin};
 use gannet_engine::{Lsn, TrxId, commit_gate, in_order};
 use gannet_exec::Rows;
 use gannet_exec::error::from_engine;
@@ -60,6 +61,9 @@ pub struct Follower {
     session: OwnSession,
     applier: Applier,
     keys: KeyCheck,
+    /// What is said of the transaction's first server.
+    origin: Arc<Origin>,
+    first: First,
     /// The last commit that did not wait for the log.
     unsynced: Lsn,
     /// Commits since the one before it that [`Follower::left`] waits for next.
@@ -100,8 +104,19 @@ impl KeyCheck {
 impl Follower {
     /// Applies with a session that may do everything.
     pub fn new(mut session: OwnSession, keys: KeyCheck) -> Follower {
-        session.session().follows = true;
-        Follower { session, applier: Applier::default(), keys, unsynced: Lsn::ZERO, ahead: 0, former: Lsn::ZERO }
+        let own = session.session();
+        own.follows = true;
+        own.never_slow = !own.server.globals.get(Live::LogSlowReplicaStatements).as_bool();
+        Follower {
+            session,
+            applier: Applier::default(),
+            keys,
+            origin: Arc::default(),
+            first: First::default(),
+            unsynced: Lsn::ZERO,
+            ahead: 0,
+            former: Lsn::ZERO,
+        }
     }
 
     fn command<T>(&mut self, f: impl FnOnce(&mut Session, &mut Applier) -> Result<T>) -> Result<T> {
@@ -143,11 +158,17 @@ impl Follower {
         LogKind(self.applier.has_virtual())
     }
 
-    /// A transaction with this GTID begins. False: it is executed already, and to be passed over.
-    pub fn begin(&mut self, gtid: Option<OwnGtid>) -> Result<bool> {
+    /// A transaction with this GTID begins, which another server has committed first. False: it is executed already,
+    /// and to be passed over.
+    pub fn begin(&mut self, gtid: Option<OwnGtid>, first: First) -> Result<bool> {
+        let origin = self.origin.clone();
+        self.first = first;
         self.command(|session, _| {
             Gtids::of(&mut session.work).set(NextGtid::Automatic);
-            let (Some(gtid), Some(log)) = (gtid, session.server.binlog().cloned()) else { return Ok(true) };
+            let Some(log) = session.server.binlog().cloned() else { return Ok(true) };
+            origin.say(first);
+            Gtids::of(&mut session.work).from(&origin);
+            let Some(gtid) = gtid else { return Ok(true) };
             let owned = match gtid.0 == log.uuid() {
                 // Nobody else gives others' numbers.
                 false => log.take(gtid, session.entry.id)?,
@@ -168,7 +189,7 @@ impl Follower {
 
     /// A statement. `position`: where the log stands behind it, if it is a transaction by itself.
     pub fn query(&mut self, query: &Query<'_>, timestamp: u32, position: Option<&Position>) -> Result<()> {
-        let keys = self.keys;
+        let (keys, origin, first) = (self.keys, self.origin.clone(), self.first);
         self.command(|session, applier| {
             applier.leave(session);
             under(session, &query.settings, timestamp, keys);
@@ -176,14 +197,16 @@ impl Follower {
             session.state.set_database((!schema.is_empty()).then(|| schema.into()));
             let mariadb = applier.is_mariadb();
             let inside = position.is_none().then_some(ROWS_FOLLOW);
-            let here = if mariadb { super::mariadb::here(query.text, inside) } else { None };
-            if let Some(before) = here.as_ref().and_then(|here| here.before.as_ref()) {
+            let here = if mariadb { super::mariadb::here(query.text, inside)? } else { None };
+            for before in here.iter().flat_map(|here| &here.before) {
                 match run(session, before.as_bytes()) {
                     Err(e) if e.code() == ErrorCode::CantDropFieldOrKey => {}
                     outcome => outcome?,
                 }
             }
             let text = here.as_ref().map_or(query.text, |here| &here.text);
+            // What ran before it has ended what was said.
+            origin.say(first);
             session.position = position.cloned();
             let outcome = match (run(session, text), text.strip_suffix(ROWS_FOLLOW)) {
                 // One that is there and empty was made before a crash.
@@ -336,12 +359,6 @@ pub(crate) fn new_table(session: &mut Session, create: &ast::CreateTable, reply:
         session.work.start(None, false)?
     }
     Ok(done)
-}
-
-/// [`new_table`] is asked for.
-pub(crate) fn has_rows_following(create: &ast::CreateTable) -> bool {
-    let asks = |options: &[TableOption]| options.contains(&TableOption::StartTransaction);
-    !create.temporary && matches!(&create.body, ast::CreateTableBody::Define { options, .. } if asks(options))
 }
 
 /// The table that a text defines has no rows.

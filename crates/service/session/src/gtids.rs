@@ -4,9 +4,9 @@ use super::Session;
 use super::reply::Change;
 use gannet_core::Core;
 use gannet_core::kinds::{self, Logged};
-use gannet_core::vars::Live;
+use gannet_core::vars::{Live, VarId};
 use gannet_core::work::{Gtids, NextGtid};
-use gannet_parser::ast::Statement;
+use gannet_parser::ast::{CreateTable, CreateTableBody, Statement, TableOption};
 use gannet_plan::Plan;
 use gannet_runtime::now_ns;
 use gannet_types::gtid::{Gtid, GtidSet};
@@ -18,6 +18,9 @@ pub(crate) fn check_next(text: &str) -> Result<()> {
     if named("AUTOMATIC") || named("ANONYMOUS") {
         return Ok(());
     }
+    if text.get(..10).is_some_and(|word| word.eq_ignore_ascii_case("AUTOMATIC:")) {
+        return Err(SqlError::unsupported(format_args!("gtid_next = {text}, which has a tag")));
+    }
     match Gtid::parse(text.as_bytes()) {
         Some(gtid) if gtid.source.tag.is_empty() => Ok(()),
         Some(_) => Err(SqlError::unsupported(format_args!("gtid_next = {text}, which has a tag"))),
@@ -25,8 +28,14 @@ pub(crate) fn check_next(text: &str) -> Result<()> {
     }
 }
 
-/// `gtid_next` is set to what [`check_next`] has passed. Errors 1235 without a binary log, in a transaction 1790 if
-/// its GTID is chosen, else 1766.
+/// What [`check_next`] has passed, as it is shown.
+pub(crate) fn shown_next(text: &str) -> String {
+    Gtid::parse(text.as_bytes()).map_or_else(|| text.to_ascii_uppercase(), |gtid| gtid.to_string())
+}
+
+/// `gtid_next` is set to what [`check_next`] has passed. ANONYMOUS, of which a log of a server without GTIDs is full,
+/// is the next number of this one. Errors 1781 without a binary log; in a transaction 1790 if its GTID is chosen, else
+/// 1766.
 pub(crate) fn set_next(session: &mut Session, text: &str) -> Result<()> {
     let before = NextGtid::of(&session.work);
     if let NextGtid::Owned((uuid, number)) = before
@@ -43,7 +52,7 @@ pub(crate) fn set_next(session: &mut Session, text: &str) -> Result<()> {
         return Ok(());
     };
     let Some(log) = session.server.binlog().cloned() else {
-        return Err(SqlError::unsupported(format_args!("gtid_next = {text} without --log-bin")));
+        return Err(sql_err!(CantSetGtidNextToGtidWhenGtidModeIsOff));
     };
     let own = (gtid.source.uuid, gtid.number);
     Gtids::of(&mut session.work).set(NextGtid::Automatic);
@@ -52,12 +61,33 @@ pub(crate) fn set_next(session: &mut Session, text: &str) -> Result<()> {
     Ok(())
 }
 
+/// `original_commit_timestamp`, `original_server_version` and `immediate_server_version` of the next transaction are
+/// set; false: another variable is.
+pub(crate) fn set_origin(session: &mut Session, id: VarId, value: u64) -> bool {
+    if ![Live::OriginalCommitTimestamp, Live::OriginalServerVersion, Live::ImmediateServerVersion]
+        .iter()
+        .any(|v| id.is(*v))
+    {
+        return false;
+    }
+    let origin = session.state.origin.get_or_insert_default().clone();
+    match () {
+        () if id.is(Live::OriginalCommitTimestamp) => origin.set_committed_us(value),
+        () if id.is(Live::OriginalServerVersion) => origin.set_version(value as u32),
+        () => origin.set_immediate(value as u32),
+    }
+    if session.server.binlog().is_some() {
+        Gtids::of(&mut session.work).from(&origin);
+    }
+    true
+}
+
 /// Error 1837, where another GTID has to be given first.
 fn used(session: &Session) -> SqlError {
     sql_err!(GtidNextTypeUndefinedGtid, session.state.vars[Live::GtidNext].as_str())
 }
 
-/// Whether a statement is passed over, as its transaction is executed already. Error 1837.
+/// Whether a statement is passed over, as its transaction is executed already. Errors 1778, 1837.
 #[cold]
 pub(crate) fn passes_over(session: &Session, statement: &Statement) -> Result<bool> {
     let kind = kinds::of(statement);
@@ -71,10 +101,23 @@ pub(crate) fn passes_over(session: &Session, statement: &Statement) -> Result<bo
             | Statement::ReleaseSavepoint(_)
             | Statement::Xa(_)
     );
+    if matches!(NextGtid::of(&session.work), NextGtid::Owned(_)) {
+        let inside = !session.follows && !session.work.is_autocommit() && session.work.transaction().is_open();
+        // A table whose rows follow goes on with the transaction, behind the BEGIN that mysqlbinlog prints.
+        let goes_on = matches!(statement, Statement::CreateTable(create) if has_rows_following(create));
+        let refused = inside && kind.commits && kind.logged != Logged::Never && !goes_on;
+        return if refused { Err(sql_err!(CantDoImplicitCommitInTrxWhenGtidNextIsSet)) } else { Ok(false) };
+    }
     if kind.logged == Logged::Never && !begins {
         return Ok(false);
     }
     is_skipped(session)
+}
+
+/// CREATE TABLE ... START TRANSACTION: the table's rows follow in the transaction.
+pub(crate) fn has_rows_following(create: &CreateTable) -> bool {
+    let asks = |options: &[TableOption]| options.contains(&TableOption::StartTransaction);
+    !create.temporary && matches!(&create.body, CreateTableBody::Define { options, .. } if asks(options))
 }
 
 /// The same of a plan.
@@ -102,8 +145,9 @@ pub(crate) fn end_definition(session: &mut Session, statement: &Statement) {
     // A definition that opens a transaction is told with its rows.
     let open = session.work.transaction().is_open();
     if kinds::of(statement).logged == Logged::Text && !temporary && !open {
+        let logged = super::logged::is_logged(session);
         Gtids::of(&mut session.work).tell();
-        Gtids::of(&mut session.work).end(true);
+        Gtids::of(&mut session.work).end(logged);
         session.position = None;
     }
 }

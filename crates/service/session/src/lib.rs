@@ -176,6 +176,8 @@ pub struct Session {
     pub(crate) told_nothing: bool,
     /// It does what another server's log tells.
     pub(crate) follows: bool,
+    /// Its statements are not told by the slow query log.
+    pub(crate) never_slow: bool,
     /// BINLOG.
     pub(crate) applier: Option<Box<apply::Applier>>,
     /// Of stored programs that were called.
@@ -354,6 +356,7 @@ impl Session {
             position: None,
             told_nothing: false,
             follows: false,
+            never_slow: false,
             applier: None,
             restoring: None,
             surroundings: surroundings::Surroundings::default(),

@@ -122,7 +122,7 @@ pub(crate) fn check_slow(
         _ => false,
     };
     let scanned = figures.no_index && logs.slow() && logs.not_using_indexes();
-    if !(long || scanned) {
+    if !(long || scanned) || session.never_slow {
         return;
     }
     let broken = outcome.as_ref().is_err_and(|e| e.code() == ErrorCode::Parse);

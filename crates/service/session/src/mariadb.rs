@@ -1,21 +1,149 @@
 //! Statements of a MariaDB's log that say what no statement here says.
 
-use gannet_parser::ast::{ObjectName, Statement};
-use gannet_parser::printer::quote_name;
+use gannet_parser::ast::{self, ObjectName, Statement};
+use gannet_parser::keyword::Kw;
+use gannet_parser::lexer::{Lexer, Tok};
+use gannet_parser::printer::{quote_name, statement};
+use gannet_types::{Result, SqlError};
 
 /// What a statement becomes.
 pub(crate) struct Here {
-    /// Run before it; that what it drops is not there is no error.
-    pub(crate) before: Option<String>,
+    /// Run before it; that what they drop is not there is no error. Again they do the same.
+    pub(crate) before: Vec<String>,
     /// The statement.
     pub(crate) text: Vec<u8>,
 }
 
 /// A statement of a log as it is run here; `None`: as it is. `inside`: a transaction has begun and goes on behind it,
 /// and a table that is made in it ends with this.
-/// CREATE OR REPLACE drops what is there first, where that is a table, a database or an index: of programs and views it
-/// is known here. CREATE TABLE within a transaction is CREATE TABLE ... SELECT, whose rows follow.
-pub(crate) fn here(text: &[u8], inside: Option<&[u8]>) -> Option<Here> {
+/// SET PASSWORD has what is stored, which is a password in clear here; GRANT makes accounts. Error 1235.
+pub(crate) fn here(text: &[u8], inside: Option<&[u8]>) -> Result<Option<Here>> {
+    let verb = text.trim_ascii_start().get(..3).unwrap_or_default();
+    if verb.eq_ignore_ascii_case(b"SET") {
+        return Ok(setting(text));
+    }
+    if verb.eq_ignore_ascii_case(b"GRA") {
+        return Ok(granting(text));
+    }
+    match role_with_admin(text)? {
+        Some(here) => Ok(Some(here)),
+        None => Ok(replacing(text, inside)),
+    }
+}
+
+/// SET PASSWORD FOR account = 'what is stored'; SET DEFAULT ROLE 'NONE'.
+fn setting(text: &[u8]) -> Option<Here> {
+    let set = match gannet_parser::parse(text, Default::default()).ok()?.statement {
+        Statement::SetPassword(set) => set,
+        Statement::SetDefaultRole { roles: ast::RoleSelection::Roles(roles), users } => {
+            let is_none = |role: &ast::Account| matches!(role, ast::Account::Name { user, .. } if &**user == "NONE");
+            let none = Statement::SetDefaultRole { roles: ast::RoleSelection::None, users };
+            return roles.iter().all(is_none).then(|| Here { before: Vec::new(), text: statement(&none) });
+        }
+        _ => return None,
+    };
+    let stored = set.password.filter(|stored| !stored.is_empty())?;
+    let secret = ast::AuthSecret::Hash(stored);
+    let spec = ast::UserSpec {
+        account: set.user.unwrap_or(ast::Account::CurrentUser),
+        auth: vec![ast::Authentication { plugin: Some("mysql_native_password".into()), secret, initial: None }],
+        factors: Vec::new(),
+        discard_old_password: false,
+        replace: None,
+        retain_current: false,
+    };
+    let alter = user_statement(true, vec![spec]);
+    Some(Here { before: Vec::new(), text: statement(&Statement::User(Box::new(alter))) })
+}
+
+fn user_statement(alter: bool, users: Vec<ast::UserSpec>) -> ast::UserStatement {
+    ast::UserStatement {
+        alter,
+        existence: ast::Existence { if_exists: !alter, or_replace: false },
+        users,
+        default_role: None,
+        require: None,
+        resources: Vec::new(),
+        options: Vec::new(),
+        comment: None,
+    }
+}
+
+/// GRANT with a password, REQUIRE or limits: the accounts are made and get these first.
+fn granting(text: &[u8]) -> Option<Here> {
+    let Statement::Grant(mut grant) = gannet_parser::parse(text, Default::default()).ok()?.statement else {
+        return None;
+    };
+    let identified: Vec<_> = grant.to.iter().filter(|spec| !spec.auth.is_empty()).cloned().collect();
+    let (require, resources) = (grant.require.take(), std::mem::take(&mut grant.resources));
+    if identified.is_empty() && require.is_none() && resources.is_empty() {
+        return None;
+    }
+    let mut before = Vec::new();
+    if !identified.is_empty() {
+        before.push(printed(&Statement::User(Box::new(user_statement(false, identified)))));
+    }
+    let alter = ast::UserStatement { require, resources, ..user_statement(true, grant.to.clone()) };
+    before.push(printed(&Statement::User(Box::new(alter))));
+    grant.to.iter_mut().for_each(|spec| spec.auth.clear());
+    Some(Here { before, text: statement(&Statement::Grant(grant)) })
+}
+
+/// CREATE ROLE ... WITH ADMIN makes the roles and gives them to one who may give them on: GRANT comes last, as the
+/// place in the log is kept with it.
+fn role_with_admin(text: &[u8]) -> Result<Option<Here>> {
+    let mut lexer = Lexer::new(text, Default::default());
+    let mut next = || lexer.next();
+    if next().kw != Kw::CREATE {
+        return Ok(None);
+    }
+    let mut token = next();
+    if token.kw == Kw::OR {
+        next();
+        token = next();
+    }
+    if token.kw != Kw::ROLE {
+        return Ok(None);
+    }
+    while token.kw != Kw::WITH || token.kind != Tok::Word {
+        if matches!(token.kind, Tok::End | Tok::Error) {
+            return Ok(None);
+        }
+        token = next();
+    }
+    let (roles, admin) = (text.get(..token.start as usize), text.get(next().end as usize..));
+    let (Some(roles), Some(admin)) = (roles, admin.map(<[u8]>::trim_ascii)) else { return Ok(None) };
+    if admin.is_empty() {
+        return Ok(None);
+    }
+    if admin.to_ascii_uppercase().starts_with(b"CURRENT_ROLE") {
+        return Err(SqlError::unsupported("CREATE ROLE ... WITH ADMIN CURRENT_ROLE"));
+    }
+    let replaced = replacing(roles, None);
+    let plain = replaced.as_ref().map_or(roles, |here| &here.text);
+    let Ok(parsed) = gannet_parser::parse(plain, Default::default()) else { return Ok(None) };
+    let Statement::CreateRole { roles, .. } = parsed.statement else { return Ok(None) };
+    let mut grant = b"GRANT ".to_vec();
+    for (i, role) in roles.iter().enumerate() {
+        let ast::Account::Name { user, host, .. } = role else { return Ok(None) };
+        let separator = if i == 0 { "" } else { ", " };
+        grant.extend_from_slice(format!("{separator}{}@{}", quote_name(user), quote_name(host)).as_bytes());
+    }
+    grant.extend_from_slice(b" TO ");
+    grant.extend_from_slice(admin);
+    grant.extend_from_slice(b" WITH ADMIN OPTION");
+    let mut before = replaced.map_or_else(Vec::new, |here| here.before);
+    before.push(printed(&Statement::CreateRole { if_not_exists: true, roles }));
+    Ok(Some(Here { before, text: grant }))
+}
+
+fn printed(it: &Statement) -> String {
+    String::from_utf8_lossy(&statement(it)).into_owned()
+}
+
+/// CREATE OR REPLACE drops what is there first, where that is a table, a database, an index, an account or a role: of
+/// programs and views it is known here. CREATE TABLE in a transaction is CREATE TABLE ... SELECT, whose rows follow.
+fn replacing(text: &[u8], inside: Option<&[u8]>) -> Option<Here> {
     let mut words = text.split_inclusive(|b| b.is_ascii_whitespace());
     let mut at = 0;
     // Where the words after CREATE begin and end.
@@ -56,9 +184,14 @@ pub(crate) fn here(text: &[u8], inside: Option<&[u8]>) -> Option<Here> {
             let index = create.index.name.as_ref()?;
             format!("DROP INDEX {} ON {}", quote_name(index), name(&create.table))
         }
+        Statement::User(create) if !create.alter => {
+            let users = create.users.into_iter().map(|user| user.account).collect();
+            printed(&Statement::DropUser { if_exists: true, users })
+        }
+        Statement::CreateRole { roles, .. } => printed(&Statement::DropRole { if_exists: true, roles }),
         _ => return None,
     };
-    Some(Here { before: replaces.then_some(before), text: plain })
+    Some(Here { before: replaces.then_some(before).into_iter().collect(), text: plain })
 }
 
 #[cfg(test)]
@@ -68,9 +201,9 @@ mod tests {
     #[test]
     fn create_or_replace_drops_first() {
         let shown = |text: &str, inside| {
-            let it = here(text.as_bytes(), if inside { Some(b" START TRANSACTION") } else { None })?;
+            let it = here(text.as_bytes(), if inside { Some(b" START TRANSACTION") } else { None }).unwrap()?;
             let text = String::from_utf8(it.text).unwrap();
-            Some((it.before.unwrap_or_default(), text))
+            Some((it.before.join("; "), text))
         };
         let is = |text: &str, inside, before: &str, then: &str| {
             assert_eq!(shown(text, inside), Some((before.to_owned(), then.to_owned())), "{text}");
@@ -88,7 +221,52 @@ mod tests {
         is("CREATE OR REPLACE DATABASE e", false, "DROP DATABASE IF EXISTS `e`", "CREATE            DATABASE e");
         let i = "DROP INDEX `i` ON `t`";
         is("CREATE OR REPLACE UNIQUE INDEX i ON t (v)", false, i, "CREATE            UNIQUE INDEX i ON t (v)");
+        let u = "drop user if exists `u`@`%`,`o'x`@`h`";
+        is(
+            "CREATE OR REPLACE USER u IDENTIFIED BY PASSWORD '', 'o''x'@h",
+            false,
+            u,
+            "CREATE            USER u IDENTIFIED BY PASSWORD '', 'o''x'@h",
+        );
+        is("CREATE OR REPLACE ROLE r, s", false, "drop role if exists `r`@`%`,`s`@`%`", "CREATE            ROLE r, s");
+        is(
+            "CREATE ROLE IF NOT EXISTS r, `s` WITH ADMIN CURRENT_USER()",
+            false,
+            "create role if not exists `r`@`%`,`s`@`%`",
+            "GRANT `r`@`%`, `s`@`%` TO CURRENT_USER() WITH ADMIN OPTION",
+        );
+        is(
+            "CREATE OR REPLACE ROLE r with admin 'u'@'h'",
+            false,
+            "drop role if exists `r`@`%`; create role if not exists `r`@`%`",
+            "GRANT `r`@`%` TO 'u'@'h' WITH ADMIN OPTION",
+        );
+        let refused = here(b"CREATE ROLE r WITH ADMIN CURRENT_ROLE", None).err().map(|e| e.code());
+        assert_eq!(refused, Some(gannet_types::ErrorCode::NotSupportedYet));
+        is(
+            "SET PASSWORD FOR 'a'@'%'='*D7D6F58029EDE62070BA204436DE23AC54D8BD8A'",
+            false,
+            "",
+            "alter user `a`@`%` identified with 'mysql_native_password' as '*D7D6F58029EDE62070BA204436DE23AC54D8BD8A'",
+        );
+        is(
+            "GRANT SELECT ON d.* TO z IDENTIFIED BY 'q', y REQUIRE SSL WITH GRANT OPTION MAX_USER_CONNECTIONS 5",
+            false,
+            "create user if not exists `z`@`%` identified by 'q'; \
+             alter user `z`@`%` identified by 'q',`y`@`%` require ssl with MAX_USER_CONNECTIONS 5",
+            "grant SELECT on `d`.* to `z`@`%`,`y`@`%` with grant option",
+        );
+        is("SET DEFAULT ROLE 'NONE' FOR 'b'@'%'", false, "", "set default role none to `b`@`%`");
         for text in [
+            "SET DEFAULT ROLE 'r' FOR 'b'@'%'",
+            "GRANT SELECT ON d.* TO z WITH GRANT OPTION",
+            "GRANT r TO u",
+            "SET PASSWORD FOR 'a'@'%'=''",
+            "SET GLOBAL a = 1",
+            "CREATE ROLE `with`",
+            "CREATE ROLE r WITH ADMIN",
+            "CREATE USER u",
+            "CREATE ROLE r",
             "CREATE TABLE t (a INT)",
             "CREATE OR REPLACE VIEW v AS SELECT 1",
             "CREATE OR REPLACE PROCEDURE p() SELECT 1",

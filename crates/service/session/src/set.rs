@@ -470,7 +470,7 @@ fn checked(session: &mut Session, id: VarId, value: Option<Value>, global: bool)
         return Err(SqlError::unsupported(format_args!("{} = {shown}", def.name)));
     }
     if id.is(Live::GtidNext) {
-        return Ok(VarValue::text(&checked.value.as_str().to_ascii_uppercase()));
+        return Ok(VarValue::text(&super::gtids::shown_next(checked.value.as_str())));
     }
     Ok(checked.value)
 }
@@ -640,6 +640,9 @@ pub(crate) fn set_session(session: &mut Session, id: VarId, value: Option<Value>
     }
     if id.is(Live::TransactionIsolation) || id.is(Live::TransactionReadOnly) {
         session.work.transaction_mut().replace_next(id.is(Live::TransactionIsolation));
+    }
+    if super::gtids::set_origin(session, id, value.as_u64()) {
+        return Ok(());
     }
     session.state.vars.set(id, value.clone());
     if id.is(Live::MaxJoinSize) {

@@ -61,6 +61,8 @@ pub struct State {
     pub(crate) statement_id: u64,
     /// `SET pseudo_thread_id`: what CONNECTION_ID() says.
     pub(crate) pseudo_thread_id: u64,
+    /// Of the next transaction, once something was said of that.
+    pub(crate) origin: Option<Arc<gannet_core::work::Origin>>,
     pub(crate) last_insert_id: u64,
     /// `SET insert_id`, for the next INSERT.
     pub(crate) next_insert_id: u64,
@@ -115,6 +117,7 @@ impl State {
             next_insert_id: 0,
             statement_id: 0,
             pseudo_thread_id: entry.id,
+            origin: None,
             named_locks: NamedLocks::default(),
             last_query_cost: 0.0,
             profiles: super::profiles::Profiles::default(),

@@ -413,7 +413,7 @@ fn ddl(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> R
             return temporary::drop_temporary(session, statement);
         }
         Statement::Truncate(name) if is_virtual(session, name) => return truncate_virtual(session, name),
-        Statement::CreateTable(c) if super::follow::has_rows_following(c) => {
+        Statement::CreateTable(c) if super::gtids::has_rows_following(c) => {
             return super::follow::new_table(session, c, reply);
         }
         _ => {}

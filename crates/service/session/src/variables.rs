@@ -195,7 +195,7 @@ pub(crate) fn each_of(state: &State, vars: &SessionVars, mut emit: impl FnMut(&s
 }
 
 /// Variables of a session that are not stored with the others.
-const COMPUTED: [Live; 9] = [
+const COMPUTED: [Live; 12] = [
     Live::Timestamp,
     Live::LastInsertId,
     Live::Identity,
@@ -205,6 +205,9 @@ const COMPUTED: [Live; 9] = [
     Live::ErrorCount,
     Live::StatementId,
     Live::GtidOwned,
+    Live::OriginalCommitTimestamp,
+    Live::OriginalServerVersion,
+    Live::ImmediateServerVersion,
 ];
 
 /// The value in the session; computed for variables that are not stored.
@@ -223,9 +226,22 @@ pub(crate) fn session_value(state: &State, id: VarId) -> VarValue {
         () if id.is(Live::ErrorCount) => state.running.before.errors,
         () if id.is(Live::StatementId) => state.statement_id,
         () if id.is(Live::GtidOwned) => return VarValue::text(&gtid_owned(state, Some(state.entry.id))),
-        () => return state.vars.get(id).clone(),
+        () => match state.origin.as_deref().and_then(|origin| origin_value(origin, id)) {
+            Some(value) => value,
+            None => return state.vars.get(id).clone(),
+        },
     };
     VarValue::uint(n)
+}
+
+/// What is said of the next transaction's first server; `None`: another variable is asked for.
+fn origin_value(origin: &gannet_core::work::Origin, id: VarId) -> Option<u64> {
+    match () {
+        () if id.is(Live::OriginalCommitTimestamp) => Some(origin.committed_us()),
+        () if id.is(Live::OriginalServerVersion) => Some(u64::from(origin.version())),
+        () if id.is(Live::ImmediateServerVersion) => Some(u64::from(origin.immediate())),
+        () => None,
+    }
 }
 
 /// `gtid_owned`: the GTID that a connection owns, or those of all of them, each with its owner.

@@ -7,7 +7,7 @@ use gannet_binlog::query::{Query, Settings, flags2};
 use gannet_catalog::Words;
 use gannet_core::accounts::{Account, Secret};
 use gannet_core::vars::Live;
-use gannet_core::work::NextGtid;
+use gannet_core::work::{NextGtid, Origin};
 use gannet_parser::ast::{self, Span, Statement};
 use gannet_parser::keyword::Kw;
 use gannet_parser::lexer::Lexer;
@@ -132,7 +132,8 @@ fn group_of(session: &Session, text: &[u8]) -> Vec<u8> {
         _ => None,
     };
     let committed_us = logged::commit_time();
-    let head = Head { frame: Frame::Definition, thread_id, committed_us, gtid, ..Head::default() };
+    let first = Origin::first(&session.work);
+    let head = Head { frame: Frame::Definition, thread_id, committed_us, gtid, first, ..Head::default() };
     let mut payload = Vec::new();
     if let Some(mut group) = gathered.take(0, head) {
         // A group in memory can be read.

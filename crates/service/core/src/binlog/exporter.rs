@@ -6,7 +6,7 @@ use super::{
     Settings,
 };
 use crate::log::ErrorLog;
-use gannet_base::sync::atomic::Ordering::Relaxed;
+use gannet_base::sync::atomic::Ordering::{Acquire, Relaxed};
 use gannet_base::{Lsn, Reader};
 use gannet_binlog::derive::{Derived, Deriver, Writer};
 use gannet_binlog::event::{HEADER, MAGIC};
@@ -57,6 +57,8 @@ pub(super) struct Exporter {
     due: Option<Due>,
     /// All has yet to begin anew, with a file of this number.
     reset: Option<u64>,
+    /// Nothing is written or derived until it has come to where all begins anew.
+    skipping: bool,
     /// Transactions that were never in a file, and those that have yet to be shown as such.
     foreign: GtidSet,
     added: GtidSet,
@@ -164,6 +166,7 @@ impl Exporter {
             stopped: state.stopped,
             due: None,
             reset: None,
+            skipping: false,
             foreign: state.foreign.clone(),
             added: GtidSet::default(),
             pending: None,
@@ -243,6 +246,9 @@ impl Exporter {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(e) => {
+                    if self.skips() {
+                        continue;
+                    }
                     self.tell(&e);
                     if !gannet_runtime::interrupted() && sleep(RETRY) == gannet_runtime::Unpark::Interrupted {
                         break;
@@ -258,6 +264,39 @@ impl Exporter {
         let waiting = std::mem::take(&mut shared.waiting);
         drop(shared);
         waiting.iter().for_each(gannet_runtime::Waker::wake);
+    }
+
+    /// The log cannot be written, and all of it is to go: what lies before that need not be. The last file is cut to
+    /// what the state has of it, which makes room, and is derived again should the server end before.
+    fn skips(&mut self) -> bool {
+        let ahead = self.reset.is_some() || self.log.reset_at.load(Acquire) > self.lsn.get();
+        if self.skipping || !ahead {
+            return false;
+        }
+        (self.skipping, self.due) = (true, None);
+        self.out.clear();
+        self.passed.clear();
+        if let Some(file) = &self.file {
+            // Without that there may be room as well.
+            let _cut = file.set_len(self.state.size);
+        }
+        true
+    }
+
+    /// A commit before the point where all begins anew.
+    fn skip(&mut self, committed: &Committed) -> io::Result<()> {
+        match committed.payload.split_first() {
+            Some((&GROUP, _)) => {
+                let head = Head::decode(&mut Reader::new(&committed.payload)).map_err(other)?;
+                self.spilled.extend(head.file.map(|file| file.number));
+                self.log.shared.lock().owned.retain(|own| Some(own.gtid) != head.gtid);
+            }
+            Some((&ROTATE, rest)) if rest.first() == Some(&RESET) => self.request(committed.lsn, rest)?,
+            Some((&ROTATE, rest)) if rest.first() == Some(&ROTATE_START) => self.living = true,
+            _ => {}
+        }
+        self.lsn = committed.lsn;
+        Ok(())
     }
 
     /// The log cannot be written: it is told now and then.
@@ -298,6 +337,13 @@ impl Exporter {
             }
             // What is due belongs to the commits that are about to be given away.
             self.do_due()?;
+            if self.skipping {
+                // What is not written is not given away.
+                if !self.consumer.wait().map_err(other)? {
+                    return Ok(false);
+                }
+                continue;
+            }
             let more = self.out.len() >= BATCH;
             self.publish(!more)?;
             let kept = self.consumer.at().since(self.state.lsn);
@@ -336,6 +382,9 @@ impl Exporter {
     /// Derives the events of a commit. What is no group of the binary log is a definition of old, or of another
     /// consumer.
     fn take(&mut self, committed: &Committed) -> io::Result<()> {
+        if self.skipping {
+            return self.skip(committed);
+        }
         match committed.payload.split_first() {
             Some((&GROUP, _)) => {
                 if self.file.is_none() {
@@ -424,6 +473,7 @@ impl Exporter {
         }
         drop(listing);
         (self.foreign, self.added) = Default::default();
+        self.skipping = false;
         self.log.semi.begin_anew();
         let time = gannet_runtime::WallTime::now().seconds() as u32;
         self.next_file(Due { lsn: self.lsn, time, started: false })

@@ -160,10 +160,14 @@ impl Names {
         Ok(())
     }
 
-    /// Seconds since 1970: when a file began.
+    /// Seconds since 1970: when a file began; 0: somebody has removed it.
     pub fn begun(&self, number: u64) -> io::Result<u32> {
         let mut header = [0; 4];
-        File::open(self.path(number), &OpenOptions::read())?.read_exact_at(&mut header, MAGIC.len() as u64)?;
+        let file = match File::open(self.path(number), &OpenOptions::read()) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),
+            file => file?,
+        };
+        file.read_exact_at(&mut header, MAGIC.len() as u64)?;
         Ok(u32::from_le_bytes(header))
     }
 

@@ -28,7 +28,7 @@ use crate::log::ErrorLog;
 use crate::vars::{GlobalVars, Live};
 use gannet_base::Lsn;
 use gannet_base::sync::Mutex;
-use gannet_base::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use gannet_base::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed, Ordering::Release};
 use gannet_binlog::Checksum;
 use gannet_binlog::derive::Writer;
 use gannet_binlog::format::put_gtids;
@@ -162,6 +162,8 @@ pub struct Binlog {
     listing: Monitor<bool>,
     /// Number of the next file with rows.
     next_spill: AtomicU64,
+    /// The last commit that asks for all to begin anew.
+    reset_at: AtomicU64,
     /// `binlog_row_metadata` is FULL; `binlog_row_image`. Copies: statements read them, and a global variable cannot be
     /// read without a write that others see.
     full_metadata: AtomicBool,
@@ -194,6 +196,7 @@ impl Binlog {
             shared: Mutex::default(),
             listing: Monitor::default(),
             next_spill: AtomicU64::new(0),
+            reset_at: AtomicU64::new(0),
             full_metadata: AtomicBool::new(false),
             row_image: AtomicU8::new(0),
             largest: AtomicU64::new(u64::MAX),
@@ -543,6 +546,7 @@ impl Binlog {
     /// Errors 1317, 1598.
     pub fn reset(&self, engine: &Engine, first: u64) -> gannet_types::Result<()> {
         let lsn = self.request(engine, RESET, first).map_err(from_engine)?;
+        self.reset_at.fetch_max(lsn.get(), Release);
         match self.wait_done(lsn) {
             // What is to go anyway makes room.
             Err(e) if e.code() == ErrorCode::BinlogLoggingImpossible && self.purge(u64::MAX).is_ok() => {

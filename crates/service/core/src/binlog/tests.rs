@@ -56,13 +56,18 @@ fn shape() -> Shape {
 }
 
 fn commit(engine: &Engine, tree: &TreeHandle, log: &Binlog, n: u64) -> gannet_engine::Result<Lsn> {
+    commit_to(engine, Some(tree), log, n)
+}
+
+/// Without a table nothing but the log has it.
+fn commit_to(engine: &Engine, tree: Option<&TreeHandle>, log: &Binlog, n: u64) -> gannet_engine::Result<Lsn> {
     let shape = shape();
     let mut gathered = Gathered::default();
     gathered.begin_statement(1000, 0, None);
     let mut t = engine.begin(TxnOptions::default());
     // Some are long, so that payloads have several pieces.
     for i in 0..if n.is_multiple_of(50) { 3000 } else { 1 + n % 3 } {
-        if i == 0 {
+        if let (0, Some(tree)) = (i, tree) {
             assert_eq!(t.insert(tree, &n.to_be_bytes(), b"row")?, Insert::Inserted);
         }
         let present = Present { before: &shape.all, after: &shape.all };
@@ -361,6 +366,62 @@ fn a_purge_makes_room_on_a_full_disk() {
         engine.shutdown().unwrap();
         log.join();
     });
+}
+
+/// All that cannot be written is to go: the only file is in nobody's way, whatever lies before.
+#[test]
+fn it_begins_anew_on_a_full_disk() {
+    let life = |seed: u64, disk: &SimDisk, f: fn(&Engine, &Binlog, &SimDisk, &dyn Fn() -> Lsn)| {
+        let room = disk.clone();
+        Sim::new(seed).disk(disk).run(move || {
+            let (engine, tree, log) = open(seed);
+            drop(tree);
+            let n = Mutex::new(0);
+            let next = || {
+                let n = {
+                    let mut n = n.lock().unwrap();
+                    *n += 1;
+                    *n
+                };
+                commit_to(&engine, None, &log, n).unwrap()
+            };
+            f(&engine, &log, &room, &next);
+            engine.shutdown().unwrap();
+            log.join();
+        });
+    };
+    for seed in [1, 2, 3, 5, 6, 7] {
+        let disk = SimDisk::new();
+        // Nothing else needs room later.
+        life(seed, &disk, |_, log, _, next| assert!(log.wait_for(next())));
+        life(seed, &disk, |engine, log, room, next| {
+            // What is cut off is a page of the disk at least.
+            while log.end().position < 5000 {
+                assert!(log.wait_for(next()));
+            }
+            log.purge(u64::MAX).unwrap();
+            room.set_capacity(Some(room.used()));
+            while log.shared.lock().stuck.is_none() {
+                next();
+                log.catch_up(engine);
+            }
+            // More than a batch, and other files begin in it.
+            for _ in 0..75 {
+                next();
+            }
+            let first = log.end().number + 7;
+            log.reset(engine, first).unwrap();
+            assert_eq!((log.end().number, log.executed(engine).count()), (first, 0));
+            assert_eq!(log.names().load_index().unwrap(), [first]);
+            assert!(log.shared.lock().stuck.is_none());
+            room.set_capacity(None);
+            for n in 1..5 {
+                assert!(log.wait_for(next()));
+                assert_eq!(log.executed(engine).count(), n);
+            }
+        });
+        life(seed, &disk, |engine, log, _, _| assert_eq!(log.executed(engine).count(), 4));
+    }
 }
 
 /// Who asks for the files as soon as the server has started sees the one that its life has begun.

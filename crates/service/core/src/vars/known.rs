@@ -271,7 +271,6 @@ pub const TUNING: &[VarDef] = &[
     text("lc_messages_dir", Global, "").persist_restricted().tuning().read_only(),
     boolean("locked_in_memory", Global, false).not_persisted().tuning().read_only(),
     text("log_error_suppression_list", Global, "").tuning(),
-    boolean("log_slow_replica_statements", Global, false).tuning(),
     boolean("log_statements_unsafe_for_binlog", Global, true).tuning(),
     int("log_throttle_queries_not_using_indexes", Global, 0, 0, 4294967295).tuning(),
     choice("log_timestamps", Global, "UTC", &["UTC", "SYSTEM"]).tuning(),
@@ -361,9 +360,6 @@ pub const TUNING: &[VarDef] = &[
     choice("use_secondary_engine", Session, "ON", &["OFF", "ON", "FORCED"]).hintable().tuning(),
     boolean("windowing_use_high_precision", Both, true).hintable().tuning(),
     boolean("xa_detach_on_prepare", Both, true).hintable().default_only(),
-    int("original_commit_timestamp", Session, 36028797018963968, 0, MAX).tuning(),
-    int("original_server_version", Session, 999999, 0, 4294967295).tuning(),
-    int("immediate_server_version", Session, 999999, 0, 4294967295).tuning(),
 ];
 
 /// Only the default is there.

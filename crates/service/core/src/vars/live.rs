@@ -77,6 +77,7 @@ live! {
     LogOutput = text("log_output", Global, "FILE").then(Then::StatementLogs).help("where statements are logged: FILE, TABLE, both, or NONE");
     Userstat = boolean("userstat", Global, false).help("TABLE_STATISTICS, INDEX_STATISTICS, USER_STATISTICS and CLIENT_STATISTICS show what was counted");
     LogQueriesNotUsingIndexes = boolean("log_queries_not_using_indexes", Global, false).then(Then::StatementLogs).help("they are slow, too");
+    LogSlowReplicaStatements = boolean("log_slow_replica_statements", Global, false).help("statements of a source's log may be slow, too: from the next START REPLICA on");
     LogSlowAdminStatements = boolean("log_slow_admin_statements", Global, false).then(Then::StatementLogs).help("ALTER TABLE and the like may be slow, too");
     LogSlowExtra = boolean("log_slow_extra", Global, false).then(Then::StatementLogs).help("the slow query log has the counts of each statement");
     LogRaw = boolean("log_raw", Global, false).then(Then::StatementLogs).help("write passwords to the logs of statements");
@@ -255,6 +256,9 @@ live! {
     SessionTrackTransactionInfo = choice("session_track_transaction_info", Both, "OFF", &["OFF", "STATE", "CHARACTERISTICS"]);
     SessionTrackGtids = choice("session_track_gtids", Both, "OFF", &["OFF", "OWN_GTID", "ALL_GTIDS"]).help("answers tell the client which transactions of the binary log it has committed, or all");
     GtidNext = text("gtid_next", Session, "AUTOMATIC").help("the GTID of the transaction that commits next");
+    OriginalCommitTimestamp = int("original_commit_timestamp", Session, 1 << 55, 0, 1 << 55).help("microseconds since 1970: when the server that had the next transaction first committed it; 2^55: it is this one");
+    OriginalServerVersion = int("original_server_version", Session, 999_999, 0, 4_294_967_295).help("the version of that server; 999999: it is this one");
+    ImmediateServerVersion = int("immediate_server_version", Session, 999_999, 0, 4_294_967_295).help("the version of the server that the next transaction was read from; the binary log has this one's");
     ResultsetMetadata = choice("resultset_metadata", Session, "FULL", &["NONE", "FULL"]);
 
     // Answers about the session; no global value.

@@ -2,6 +2,9 @@
 
 use super::Work;
 use crate::binlog::OwnGtid;
+use gannet_base::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use gannet_binlog::group::{First, UNKNOWN_TIME, UNKNOWN_VERSION};
+use std::sync::Arc;
 
 /// What `gtid_next` says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -15,6 +18,86 @@ pub enum NextGtid {
     Skipped,
     /// One whose transaction has ended: another has to be given.
     Used,
+}
+
+/// What is said of the next transaction's first server: a session's variables `original_commit_timestamp` and the like,
+/// until the binary log has that transaction.
+#[derive(Debug)]
+pub struct Origin {
+    committed_us: AtomicU64,
+    version: AtomicU32,
+    immediate: AtomicU32,
+}
+
+impl Default for Origin {
+    fn default() -> Origin {
+        Origin {
+            committed_us: AtomicU64::new(UNKNOWN_TIME),
+            version: AtomicU32::new(u32::MAX),
+            immediate: AtomicU32::new(UNKNOWN_VERSION),
+        }
+    }
+}
+
+impl Origin {
+    /// Of the next transaction of a unit of work.
+    #[inline]
+    pub fn first(work: &Work) -> Option<First> {
+        work.logged.first()
+    }
+
+    /// What is said; `None`: nothing.
+    pub(super) fn said(&self) -> Option<First> {
+        let (committed_us, version) = (self.committed_us.load(Relaxed), self.version.load(Relaxed));
+        let first = First {
+            committed_us: (committed_us != UNKNOWN_TIME).then_some(committed_us),
+            version: (version != u32::MAX).then_some(version),
+        };
+        (first != First::default()).then_some(first)
+    }
+
+    /// What is said of it by who applies another server's log.
+    pub fn say(&self, first: First) {
+        self.committed_us.store(first.committed_us.unwrap_or(UNKNOWN_TIME), Relaxed);
+        self.version.store(first.version.unwrap_or(u32::MAX), Relaxed);
+    }
+
+    /// Nothing is said.
+    pub(super) fn forget(&self) {
+        self.say(First::default());
+        self.immediate.store(UNKNOWN_VERSION, Relaxed);
+    }
+
+    /// `original_commit_timestamp`
+    pub fn committed_us(&self) -> u64 {
+        self.committed_us.load(Relaxed)
+    }
+
+    /// `original_server_version`
+    pub fn version(&self) -> u32 {
+        let version = self.version.load(Relaxed);
+        if version == u32::MAX { UNKNOWN_VERSION } else { version }
+    }
+
+    /// `immediate_server_version`: nothing follows from it, as events have this server's.
+    pub fn immediate(&self) -> u32 {
+        self.immediate.load(Relaxed)
+    }
+
+    /// `SET original_commit_timestamp`
+    pub fn set_committed_us(&self, us: u64) {
+        self.committed_us.store(us, Relaxed);
+    }
+
+    /// `SET original_server_version`
+    pub fn set_version(&self, version: u32) {
+        self.version.store(if version == UNKNOWN_VERSION { u32::MAX } else { version }, Relaxed);
+    }
+
+    /// `SET immediate_server_version`
+    pub fn set_immediate(&self, version: u32) {
+        self.immediate.store(version, Relaxed);
+    }
 }
 
 /// The GTID of a unit of work's next commit, and what the binary log has of its commits.
@@ -58,9 +141,17 @@ impl<'w> Gtids<'w> {
         }
     }
 
+    /// This says what the first server of the next transactions is.
+    pub fn from(self, origin: &Arc<Origin>) {
+        self.0.logged.set_origin(origin);
+    }
+
     /// The transaction with the chosen GTID has ended; `told`: it is in the log.
     pub fn end(self, told: bool) {
         let work = self.0;
+        if told {
+            work.logged.forget_origin();
+        }
         match NextGtid::of(work) {
             NextGtid::Automatic | NextGtid::Used => return,
             NextGtid::Skipped => {}

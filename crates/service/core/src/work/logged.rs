@@ -1,10 +1,10 @@
 //! The rows of a transaction for the binary log: gathered while they are changed, carried by the commit.
 
-use super::{Gtids, NextGtid, Work};
+use super::{Gtids, NextGtid, Origin, Work};
 use crate::binlog::{Binlog, RowImage};
 use crate::vars::Live;
 use gannet_binlog::event::kind;
-use gannet_binlog::group::{Around, Frame, Gathered, Head, Payload, Present, Shape};
+use gannet_binlog::group::{Around, First, Frame, Gathered, Head, Payload, Present, Shape};
 use gannet_binlog::image::RowEncoder;
 use gannet_binlog::map::{self, ColumnKind, Metadata};
 use gannet_binlog::rows::{Change, Columns};
@@ -62,6 +62,8 @@ struct Logged {
     /// Of the connection.
     thread: u64,
     next: NextGtid,
+    /// What is said of the first server.
+    origin: Option<Arc<Origin>>,
     /// The commit is in the log even if nothing is in it.
     whole: bool,
     /// The statement at hand is one that changes rows and is logged.
@@ -112,6 +114,23 @@ impl LoggedRows {
         }
     }
 
+    #[inline]
+    pub(super) fn first(&self) -> Option<First> {
+        self.0.as_ref().and_then(|logged| logged.first())
+    }
+
+    pub(super) fn set_origin(&mut self, origin: &Arc<Origin>) {
+        self.0.get_or_insert_default().origin = Some(origin.clone());
+    }
+
+    /// The transaction of which something was said is in the log.
+    #[inline]
+    pub(super) fn forget_origin(&mut self) {
+        if let Some(origin) = self.0.as_ref().and_then(|logged| logged.origin.as_ref()) {
+            origin.forget();
+        }
+    }
+
     /// The next commit is in the log even if nothing is in it, where its GTID is chosen.
     pub(super) fn whole(&mut self, whole: bool) {
         if let Some(logged) = &mut self.0 {
@@ -149,7 +168,7 @@ impl LoggedRows {
     pub(super) fn take(&mut self, txn: &Txn, thread: u64) -> Option<Payload> {
         let tells = |l: &&mut Logged| !l.gathered.is_empty() || l.is_whole() || l.before.is_some();
         let logged = self.0.as_deref_mut().filter(tells)?;
-        let head = Head { linked: std::mem::take(&mut logged.linked), ..head(thread, logged.next) };
+        let head = Head { linked: std::mem::take(&mut logged.linked), thread_id: thread as u32, ..logged.head() };
         match logged.before.take() {
             None => logged.gathered.take(txn.weight(), head),
             before => {
@@ -167,7 +186,7 @@ impl LoggedRows {
         if logged.gathered.is_empty() {
             return None;
         }
-        let head = Head { frame: Frame::Prepared, ..head(thread, logged.next) };
+        let head = Head { frame: Frame::Prepared, thread_id: thread as u32, ..logged.head() };
         logged.gathered.take_around(txn.weight(), head, around())
     }
 
@@ -251,7 +270,7 @@ impl ChangeSink for Logged {
             self.gathered.withdraw();
             return Ok(None);
         }
-        let head = Head { compressed: self.compressed, linked: self.linked, ..head(self.thread, self.next) };
+        let head = Head { compressed: self.compressed, linked: self.linked, ..self.head() };
         Ok(Some(self.gathered.whole(head)))
     }
 
@@ -277,8 +296,8 @@ impl ChangeSink for Logged {
         body.extend_from_slice(definition.as_bytes());
         body.extend_from_slice(b" START TRANSACTION");
         let around = Around { before: vec![(kind::QUERY, body)], after: Vec::new() };
-        let mut words = Vec::new();
-        if let Some(mut group) = self.gathered.take_around(txn.weight(), head(self.thread, self.next), around) {
+        let (mut words, head) = (Vec::new(), self.head());
+        if let Some(mut group) = self.gathered.take_around(txn.weight(), head, around) {
             let read = group.read_to_end(&mut words);
             read.map_err(|e| SqlError::internal(format_args!("rows for the binary log: {e}")))?;
             // If the commit fails, a file of the rows stays until the next start.
@@ -300,16 +319,22 @@ fn length(images: &Images<'_>) -> usize {
     }
 }
 
-/// The front of a group that commits now.
-fn head(thread: u64, next: NextGtid) -> Head {
-    let gtid = match next {
-        NextGtid::Owned(gtid) => Some(gtid),
-        _ => None,
-    };
-    Head { thread_id: thread as u32, committed_us: WallTime::now().micros(), gtid, ..Head::default() }
-}
-
 impl Logged {
+    /// The front of a group that commits now.
+    fn head(&self) -> Head {
+        let gtid = match self.next {
+            NextGtid::Owned(gtid) => Some(gtid),
+            _ => None,
+        };
+        let (thread_id, committed_us) = (self.thread as u32, WallTime::now().micros());
+        Head { thread_id, committed_us, gtid, first: self.first(), ..Head::default() }
+    }
+
+    #[inline]
+    fn first(&self) -> Option<First> {
+        self.origin.as_ref().and_then(|origin| origin.said())
+    }
+
     fn is_whole(&self) -> bool {
         self.whole && matches!(self.next, NextGtid::Owned(_))
     }

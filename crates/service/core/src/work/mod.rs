@@ -26,7 +26,7 @@ mod rows;
 mod transaction;
 mod watched;
 
-pub use gtid::{Gtids, NextGtid};
+pub use gtid::{Gtids, NextGtid, Origin};
 pub use locks::{Locks, lock_error};
 pub use logged::{LoggedStatement, Told, exchange};
 pub use once::OpenTable;

@@ -417,6 +417,7 @@ impl Work {
     /// Forgets what SET TRANSACTION has set, and where a transaction was; none is open.
     pub fn reset(&mut self) {
         Gtids::of(self).set(super::NextGtid::Automatic);
+        self.logged.forget_origin();
         self.state = Transaction { number: self.state.number, ..Transaction::default() };
     }
 }

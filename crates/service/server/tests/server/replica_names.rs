@@ -192,6 +192,37 @@ fn commits_before_an_error_are_seen_with_it() {
     }
 }
 
+/// A connection by GTIDs leaves out what is executed, of which the place is not known then.
+#[test]
+fn an_error_has_its_place_after_another_connection() {
+    let s = source();
+    let mut c = s.connect();
+    for sql in ["CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY)", "CREATE TABLE d.gone (a INT)"] {
+        run(&mut c, sql);
+    }
+    let replica = Following::start(with_log);
+    let mut q = replica.r.connect();
+    follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
+    run(&mut c, "INSERT INTO d.t VALUES (1)");
+    same(&mut c, &mut q, "SELECT @@gtid_executed");
+    run(&mut q, "SET sql_log_bin = OFF");
+    run(&mut q, "DROP TABLE d.gone");
+    run(&mut c, "INSERT INTO d.gone VALUES (1)");
+    let events = crate::common::rows(&mut c, "SHOW BINLOG EVENTS");
+    let at = events.iter().rfind(|row| row[2] == "Gtid").map(|row| row[1].clone()).unwrap();
+    for _ in 0..2 {
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while status(&mut q, "Last_SQL_Errno") == "0" && std::time::Instant::now() < end {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let (error, place) = (status(&mut q, "Last_SQL_Error"), format!(" at binlog.000001:{at} of the source's log"));
+        assert!(error.ends_with(&place), "{error}, {place}");
+        assert_eq!(status(&mut q, "Exec_Source_Log_Pos"), at);
+        run(&mut q, "STOP REPLICA");
+        run(&mut q, "START REPLICA");
+    }
+}
+
 /// Rows without a key are found by all they have, which the transaction before may just have changed.
 #[test]
 fn rows_without_a_key_are_found_one_after_the_other() {
