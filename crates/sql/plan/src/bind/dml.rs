@@ -419,8 +419,18 @@ impl Binder<'_> {
                 let Body::Block(block) = &mut query.body else {
                     return Err(SqlError::unsupported("columns of a UNION in ON DUPLICATE KEY UPDATE"));
                 };
-                if block.aggregated || block.distinct {
-                    return Err(SqlError::unsupported("columns of a grouped query in ON DUPLICATE KEY UPDATE"));
+                // A distinct row has the columns of its list alone, which are there already.
+                let listed = bound.update_row.len() - block.items.len();
+                if block.distinct {
+                    for (item, id) in block.items.iter().zip(&mut bound.update_row[listed..]) {
+                        if let Some(at) = wanted.iter().position(|c| item.expr == self.arena.expr(*c)) {
+                            *id = wanted.swap_remove(at);
+                        }
+                    }
+                    if !wanted.is_empty() {
+                        let what = "columns that a SELECT DISTINCT does not list in ON DUPLICATE KEY UPDATE";
+                        return Err(SqlError::unsupported(what));
+                    }
                 }
                 for id in wanted {
                     let expr = self.arena.expr(id);
@@ -478,9 +488,9 @@ impl Binder<'_> {
 
     /// The relations of the source query may be named in ON DUPLICATE KEY UPDATE.
     fn see_source(&mut self, query: &Query) {
-        // What is grouped or made distinct has no single row that could be meant.
+        // A group has no single row that could be meant.
         let Body::Block(block) = &query.body else { return };
-        if block.aggregated || block.distinct {
+        if block.aggregated {
             return;
         }
         let mut seen = Vec::new();
@@ -492,7 +502,14 @@ impl Binder<'_> {
                     continue;
                 }
                 RelKind::Derived(inner) => inner.columns.iter().map(|c| c.name.clone()).collect(),
-                RelKind::Cte(_) => continue,
+                RelKind::Cte(_) => {
+                    let columns = rel.first..rel.first + rel.width;
+                    let name = |id: u32| match &self.arena.labels[id as usize] {
+                        Label::Derived { name, .. } => name.clone(),
+                        _ => Box::default(),
+                    };
+                    columns.map(name).collect()
+                }
             };
             seen.push((rel.alias.clone(), None, rel.first, Names::List(names)));
         }
