@@ -14,6 +14,7 @@ mod generated;
 mod group;
 mod hints;
 pub(crate) mod literal;
+mod on_duplicate;
 mod operand;
 mod query;
 mod routine;
