@@ -124,6 +124,12 @@ fn short_and_long_lines() {
         load(&mut c, "FIELDS TERMINATED BY ',' LINES TERMINATED BY '' IGNORE 2 LINES (a)", "1,2,3,4").unwrap();
     assert_eq!(loaded, [["3", "4", "5"], ["4", "5", "5"]]);
     run(&mut c, "DROP TABLE t");
+    // SET reads texts of the file from variables, whatever they were before.
+    run(&mut c, "CREATE TABLE t (a BIGINT)");
+    run(&mut c, "SET @v = 9");
+    let (loaded, warned) = load(&mut c, "(@v) SET a = @v + 1", "1e3\n5\n").unwrap();
+    assert_eq!((loaded, &*warned), (vec![vec!["1001".to_string()], vec!["6".into()]], ""));
+    run(&mut c, "DROP TABLE t");
     // An ENUM without a value has none of its members.
     run(&mut c, "CREATE TABLE t (a INT, v ENUM('x', 'y') NOT NULL)");
     let (loaded, warned) = load(&mut c, "", "1\t\\N\n2\n").unwrap();
@@ -247,6 +253,10 @@ fn views_take_files() {
     assert_eq!(send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE v (c)", &[b"1\n"]), Err(1054));
     run(&mut c, "CREATE VIEW joined AS SELECT x.a, y.b FROM base x JOIN base y ON x.a = y.c");
     assert_eq!(send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE joined", &[b"1\t2\n"]), Err(1221));
+    run(&mut c, "CREATE VIEW w AS SELECT a, b FROM v WHERE a IN (SELECT 3 UNION SELECT 4) WITH CHECK OPTION");
+    let info = send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE w (a, b)", &[b"3\tw\n9\tn\n2\tn\n"]).unwrap();
+    assert!(info.contains("Records: 3  Deleted: 0  Skipped: 2"), "{info}");
+    assert_eq!(rows(&mut c, "SELECT * FROM base WHERE b IN ('w', 'n')"), [["3", "w", "7"]]);
     run(&mut c, "CREATE VIEW grouped AS SELECT a FROM base GROUP BY a");
     assert_eq!(send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE grouped", &[b"1\n"]), Err(1288));
 }

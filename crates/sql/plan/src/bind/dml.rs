@@ -214,6 +214,7 @@ impl Binder<'_> {
                 }
             });
         }
+        self.filled.extend(fields.iter().filter_map(LoadField::variable));
         if fields.is_empty() && !checks.is_empty() {
             fields.extend(shown.iter().map(|(_, ordinal)| LoadField::Column(*ordinal)));
         } else if fields.is_empty() {
