@@ -18,7 +18,7 @@ use gannet_core::xa::Branch;
 use gannet_parser::ast::{self, Statement, Xa};
 use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
-use gannet_types::{CollationId, Result, SqlType, Value, sql_err};
+use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, Value, sql_err};
 use std::cell::Cell;
 
 /// Where the session is in its branch.
@@ -45,6 +45,14 @@ impl BranchState {
             BranchState::Idle(_) => "IDLE",
         }
     }
+
+    /// The error of a statement that names what is not there. An idle branch lets no statement look for it.
+    pub(crate) fn unfound(&self, error: SqlError) -> SqlError {
+        match self {
+            BranchState::Idle(_) if error.code() == ErrorCode::NoSuchTable => sql_err!(XaerRmfail, self.name()),
+            _ => error,
+        }
+    }
 }
 
 /// Error 1399 for a statement that a branch under way does not allow.
@@ -57,9 +65,27 @@ pub(crate) fn check_branch(session: &Session, statement: Option<&Statement>) -> 
         // A deadlock has rolled the transaction back: nothing may go on as if it were there.
         (BranchState::Active(_), None) if !session.work.transaction().is_open() => return Err(sql_err!(XaRbrollback)),
         (BranchState::Active(_), None) => false,
+        (_, Some(Statement::CreateTable(c))) if c.temporary => return refuse_temporary(session),
+        (_, Some(Statement::DropTable { temporary: true, .. })) => return refuse_temporary(session),
         (_, Some(s)) => gannet_core::kinds::of(s).commits,
     };
     if refused { Err(sql_err!(XaerRmfail, session.branch.name())) } else { Ok(()) }
+}
+
+/// Error 1399 for what would commit a branch under way.
+pub(crate) fn refuse_commit(session: &Session) -> Result<()> {
+    match &session.branch {
+        BranchState::None => Ok(()),
+        other => Err(sql_err!(XaerRmfail, other.name())),
+    }
+}
+
+/// Error 4091: a prepared branch belongs to no session, and temporary tables to one.
+pub(crate) fn refuse_temporary(session: &Session) -> Result<()> {
+    match &session.branch {
+        BranchState::None => Ok(()),
+        _ => Err(sql_err!(XaTempTable)),
+    }
 }
 
 /// The session's branch is over, or the session is: what is not prepared is rolled back by the caller.
@@ -96,6 +122,10 @@ pub(crate) fn xa(session: &mut Session, xa: &Xa, reply: &mut dyn Reply) -> Resul
         xa = &own;
     }
     match xa {
+        Xa::Start { xid, resume: true, .. } if matches!(session.branch, BranchState::Idle(_)) => {
+            count(Counter::ComXaStart);
+            session.branch = BranchState::Active(idle_branch(session, xid)?);
+        }
         Xa::Start { xid, join, resume } => xa_start(session, xid, *join || *resume)?,
         Xa::End { xid, suspend, .. } => xa_end(session, xid, *suspend)?,
         Xa::Prepare(xid) => xa_prepare(session, xid)?,
@@ -109,7 +139,7 @@ pub(crate) fn xa(session: &mut Session, xa: &Xa, reply: &mut dyn Reply) -> Resul
 fn xa_start(session: &mut Session, xid: &ast::Xid, join: bool) -> Result<()> {
     count(Counter::ComXaStart);
     if join {
-        // JOIN and RESUME have no meaning: a branch is one session's.
+        // Nobody else's branch can be joined, and none is suspended: only one that has ended is resumed.
         return Err(sql_err!(XaerInval));
     }
     if !matches!(session.branch, BranchState::None) {
@@ -211,7 +241,7 @@ fn xa_commit(session: &mut Session, xid: &ast::Xid, one_phase: bool) -> Result<(
     if one_phase {
         match &session.branch {
             BranchState::Idle(b) if *b == branch => {}
-            BranchState::None => return Err(sql_err!(XaerNota)),
+            BranchState::None if !session.work.transaction().is_open() => return Err(sql_err!(XaerNota)),
             other => return Err(sql_err!(XaerRmfail, other.name())),
         }
         if !session.work.transaction().is_open() {
@@ -243,7 +273,7 @@ fn xa_rollback(session: &mut Session, xid: &ast::Xid) -> Result<()> {
 
 fn end_prepared(session: &mut Session, branch: &Branch, commit: bool) -> Result<()> {
     if session.work.transaction().is_open() {
-        return Err(sql_err!(XaerOutside));
+        return Err(sql_err!(XaerRmfail, session.branch.name()));
     }
     if commit {
         session.work.locks().pass_commit_gate()?;

@@ -18,29 +18,10 @@ impl Session {
     pub(crate) fn make_plan(
         &mut self,
         statement: &Statement,
-        (markers, values): (&[SqlType], &[Value]),
+        markers: (&[SqlType], &[Value]),
         source: Option<(&[u8], &[LiteralToken])>,
     ) -> Result<Plan> {
-        let options = PlanOptions { source, values, ..self.plan_options(markers) };
-        if self.state.access.all {
-            let plan = gannet_plan::plan(statement, &self.state.snapshot, &options)?;
-            // Below views the definers' rights count.
-            if plan.uses.views {
-                self.check_plan_privileges(&plan)?;
-            }
-            super::log_tables::refuse_locks(&plan)?;
-            return self.opened_once(plan);
-        }
-        let need = match statement {
-            Statement::Insert(_) => Privilege::Insert,
-            Statement::Update(_) => Privilege::Update,
-            Statement::Delete(_) => Privilege::Delete,
-            _ => Privilege::Select,
-        };
-        let plan =
-            checked_plan(self, options, need, |snapshot, options| gannet_plan::plan(statement, snapshot, options))?;
-        super::log_tables::refuse_locks(&plan)?;
-        self.opened_once(plan)
+        bind_and_optimize(self, statement, markers, source).map_err(|e| self.branch.unfound(e))
     }
 
     /// Plans a query inside the statement that runs, which may name that statement's parameters; and the values of the
@@ -153,4 +134,32 @@ fn routine_denied(session: &Session, e: &SqlError) -> Option<SqlError> {
     let a = &session.state.account;
     let may = session.state.access.routine(schema, function, true).has(Privilege::Execute);
     (!may).then(|| sql_err!(ProcaccessDenied, "execute", a.user, a.host, name))
+}
+
+fn bind_and_optimize(
+    session: &mut Session,
+    statement: &Statement,
+    (markers, values): (&[SqlType], &[Value]),
+    source: Option<(&[u8], &[LiteralToken])>,
+) -> Result<Plan> {
+    let options = PlanOptions { source, values, ..session.plan_options(markers) };
+    if session.state.access.all {
+        let plan = gannet_plan::plan(statement, &session.state.snapshot, &options)?;
+        // Below views the definers' rights count.
+        if plan.uses.views {
+            session.check_plan_privileges(&plan)?;
+        }
+        super::log_tables::refuse_locks(&plan)?;
+        return session.opened_once(plan);
+    }
+    let need = match statement {
+        Statement::Insert(_) => Privilege::Insert,
+        Statement::Update(_) => Privilege::Update,
+        Statement::Delete(_) => Privilege::Delete,
+        _ => Privilege::Select,
+    };
+    let plan =
+        checked_plan(session, options, need, |snapshot, options| gannet_plan::plan(statement, snapshot, options))?;
+    super::log_tables::refuse_locks(&plan)?;
+    session.opened_once(plan)
 }

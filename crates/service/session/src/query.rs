@@ -648,6 +648,9 @@ fn check_plan(session: &mut Session, plan: &Plan, writes: bool, writes_base: boo
     }
     if !matches!(session.branch, super::branch::BranchState::None) {
         branch::check_branch(session, None)?;
+        if plan.tables.iter().any(|t| t.table.temporary) {
+            branch::refuse_temporary(session)?;
+        }
     }
     if writes && session.inside {
         calls::refuse_used(session, plan)?;

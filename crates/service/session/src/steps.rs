@@ -402,6 +402,10 @@ fn run_inner(
     };
     let failed_within = between.open && outcome.is_err();
     let outcome = outcome.map_err(|e| session.final_error(e));
+    let area = &mut session.running.diagnostics;
+    if (outcome.is_err() || area.warnings.raised() > 0) && !kinds::of(&inner.statement).keeps_diagnostics {
+        area.warnings.forget_kept();
+    }
     end_inner(session, &outcome);
     let affected = outcome.as_ref().map_or(0, |done| if done.rows { 0 } else { done.affected });
     let warnings = session.running.diagnostics.warnings.raised();

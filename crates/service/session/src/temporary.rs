@@ -18,7 +18,7 @@ use gannet_exec::error::from_catalog;
 use gannet_parser::ast::{self, Statement};
 use gannet_plan::Plan;
 use gannet_schema::{CatalogSnapshot, Table, TemporaryTables};
-use gannet_types::{Result, SqlError, sql_err};
+use gannet_types::{Result, sql_err};
 use std::sync::Arc;
 
 /// How many temporary tables a session may have: a bound on memory, far beyond what programs use.
@@ -73,9 +73,7 @@ impl Session {
         reply: &mut dyn Reply,
     ) -> Result<Done> {
         self.state.renew_snapshot();
-        if !matches!(self.branch, super::branch::BranchState::None) {
-            return Err(SqlError::unsupported("temporary tables in XA transactions"));
-        }
+        super::branch::refuse_temporary(self)?;
         if self.state.snapshot.temporaries().is_some_and(|t| t.len() >= MAX_TEMPORARY) {
             return Err(sql_err!(OutOfResources));
         }

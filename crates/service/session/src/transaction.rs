@@ -117,6 +117,7 @@ impl Session {
 
     /// Commits the open transaction: before DDL, account statements and the like.
     pub(crate) fn commit_implicitly(&mut self) -> Result<()> {
+        super::branch::refuse_commit(self)?;
         self.finish(true)
     }
 

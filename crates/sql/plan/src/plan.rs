@@ -283,6 +283,15 @@ pub enum LoadField {
     Variable(Box<str>),
 }
 
+impl LoadField {
+    pub(crate) fn variable(&self) -> Option<Box<str>> {
+        match self {
+            LoadField::Column(_) => None,
+            LoadField::Variable(name) => Some(name.clone()),
+        }
+    }
+}
+
 /// Where inserted rows come from.
 #[derive(Debug)]
 pub enum InsertSource {

@@ -39,8 +39,7 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
                 crate::bind::BoundSource::Query(query) => rewrite::query(&mut arena, query, options),
                 crate::bind::BoundSource::Values(_) => rewrite::parts(&mut arena, options),
             }
-            let conditions = bound.checks.iter_mut().flat_map(|c| &mut c.conditions);
-            conditions.for_each(|e| rewrite::substitute(e, &arena.replaced));
+            substitute_checks(&mut bound, &arena);
             let mut builder = Builder::new(&arena, options);
             match &bound.source {
                 crate::bind::BoundSource::Query(query) => builder.mark_used(Some(query)),
@@ -82,6 +81,12 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
     }
 }
 
+/// The conditions of the views that rows go through, of the columns that are stored.
+fn substitute_checks(bound: &mut crate::bind::BoundInsert, arena: &Arena) {
+    let conditions = bound.checks.iter_mut().flat_map(|c| &mut c.conditions);
+    conditions.for_each(|e| rewrite::substitute(e, &arena.replaced));
+}
+
 /// Plans LOAD DATA: an INSERT whose columns are those of the fields, without values, and then those of SET; and where
 /// the fields go.
 pub fn plan_load(
@@ -90,9 +95,11 @@ pub fn plan_load(
     options: &PlanOptions<'_>,
 ) -> Result<(Plan, Vec<LoadField>)> {
     let mut binder = Binder::new(snapshot, options);
-    let (bound, fields) = binder.load(load)?;
+    let (mut bound, fields) = binder.load(load)?;
     let mut arena = binder.arena;
+    prepare_tables(&arena)?;
     rewrite::parts(&mut arena, options);
+    substitute_checks(&mut bound, &arena);
     let mut builder = Builder::new(&arena, options);
     builder.mark_used(None);
     let insert = builder.insert(bound)?;

@@ -5,8 +5,8 @@ use crate::names::{self, Rows, Scope, Scopes};
 use crate::{Code, Cursor, Handler, Inner, Kind, Parameter, Place, Program, Reach, Slot, Step};
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_parser::ast::{
-    self, BinaryOp, Compound, ConditionValue, Expr, HandlerKind, Ident, IntoTarget, RoutineParam, SelectInto, SetItem,
-    SetValue, ShowKind, Statement, VarScope,
+    self, BinaryOp, Compound, ConditionValue, Expr, HandlerKind, Ident, InsertSource, IntoTarget, Limit, RoutineParam,
+    SelectInto, SetItem, SetValue, ShowKind, Statement, VarScope,
 };
 use gannet_parser::printer;
 use gannet_plan::{TypeContext, column_type};
@@ -230,6 +230,7 @@ impl Compiler<'_> {
             Statement::Compound(compound) => self.compound(compound),
             Statement::Set(items) => self.set(items),
             Statement::Query(query) => {
+                self.check_limit(query.limit.as_ref())?;
                 match query.into.as_deref() {
                     None => self.rows = true,
                     Some(SelectInto::Variables(targets)) => self.check_targets(targets)?,
@@ -272,6 +273,20 @@ impl Compiler<'_> {
                 self.rows = true;
                 self.run(statement)
             }
+            Statement::Update(update) => {
+                self.check_limit(update.limit.as_ref())?;
+                self.run(statement)
+            }
+            Statement::Delete(delete) => {
+                self.check_limit(delete.limit.as_ref())?;
+                self.run(statement)
+            }
+            Statement::Insert(insert) => {
+                if let InsertSource::Query(query) = &insert.source {
+                    self.check_limit(query.limit.as_ref())?;
+                }
+                self.run(statement)
+            }
             _ => self.run(statement),
         }
     }
@@ -287,6 +302,19 @@ impl Compiler<'_> {
         for target in targets {
             if let IntoTarget::Local(name) = target {
                 self.slot(&name.text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// LIMIT's names are those of variables that count. Errors 1327, 1691.
+    fn check_limit(&self, limit: Option<&Limit>) -> Result<()> {
+        let Some(limit) = limit else { return Ok(()) };
+        for value in std::iter::once(&limit.count).chain(&limit.offset) {
+            let Expr::Column(name) = value else { continue };
+            let slot = self.slot(&name.column.text)?;
+            if !self.slots[slot as usize].ty.id.counts_rows() {
+                return Err(sql_err!(WrongSpvarTypeInLimit));
             }
         }
         Ok(())
@@ -633,6 +661,7 @@ impl Compiler<'_> {
                 if query.into.is_some() {
                     return Err(sql_err!(SpBadCursorSelect));
                 }
+                self.check_limit(query.limit.as_ref())?;
                 let statement = self.inner(Statement::Query(query.clone()));
                 self.cursors.push(Cursor { name: name.text.clone(), statement });
                 self.blocks[at].cursors.push(self.cursors.len() as u32 - 1);

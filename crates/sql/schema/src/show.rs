@@ -335,7 +335,7 @@ pub fn column_key(table: &Table, column: u32) -> &'static str {
         if at > 0 {
             continue;
         }
-        if index.unique() && index.parts.len() == 1 && index.parts[0].prefix.is_none() {
+        if index.unique() && index.parts.len() == 1 {
             best = "UNI";
         } else if best.is_empty() {
             best = "MUL";

@@ -88,6 +88,11 @@ impl TypeId {
         matches!(self, TypeId::TinyInt | TypeId::SmallInt | TypeId::MediumInt | TypeId::Int | TypeId::BigInt)
     }
 
+    /// What LIMIT takes of the variables of stored programs.
+    pub fn counts_rows(self) -> bool {
+        self.is_integer() || matches!(self, TypeId::Bit | TypeId::Year)
+    }
+
     /// Integers, DECIMAL, FLOAT, DOUBLE, BIT and YEAR.
     pub fn is_numeric(self) -> bool {
         (TypeId::TinyInt..=TypeId::Year).contains(&self)

@@ -101,6 +101,58 @@ fn clients_send_files() {
 }
 
 #[test]
+fn short_and_long_lines() {
+    let r = start();
+    let mut c = local(&r);
+    let load = |c: &mut Connection, how: &str, text: &str| {
+        let info = send(c, &format!("LOAD DATA LOCAL INFILE 'the/file' INTO TABLE t {how}"), &[text.as_bytes()]);
+        let warned: Vec<String> = rows(c, "SHOW WARNINGS").into_iter().map(|w| w[1].clone()).collect();
+        let loaded = rows(c, "SELECT * FROM t");
+        run(c, "DELETE FROM t");
+        info.map(|_| (loaded, warned.join(" ")))
+    };
+    // A generated column is one of the columns that a line has a field for.
+    run(&mut c, "CREATE TABLE t (a INT, g INT AS (a + 1), h INT AS (5) STORED)");
+    let (loaded, warned) = load(&mut c, "", "1\t7\t8\n2\t7\n3\n").unwrap();
+    assert_eq!(loaded, [["1", "2", "5"], ["2", "3", "5"], ["3", "4", "5"]]);
+    assert_eq!(warned, "1261 1261 1261");
+    // Nobody looks behind the fields of a last line without an end.
+    let (loaded, warned) = load(&mut c, "(a)", "1\tx\n2\tx").unwrap();
+    assert_eq!((loaded.len(), &*warned), (2, "1262"));
+    // Lines without an end are as long as their fields.
+    let (loaded, _) =
+        load(&mut c, "FIELDS TERMINATED BY ',' LINES TERMINATED BY '' IGNORE 2 LINES (a)", "1,2,3,4").unwrap();
+    assert_eq!(loaded, [["3", "4", "5"], ["4", "5", "5"]]);
+    run(&mut c, "DROP TABLE t");
+    // SET reads texts of the file from variables, whatever they were before.
+    run(&mut c, "CREATE TABLE t (a BIGINT)");
+    run(&mut c, "SET @v = 9");
+    let (loaded, warned) = load(&mut c, "(@v) SET a = @v + 1", "1e3\n5\n").unwrap();
+    assert_eq!((loaded, &*warned), (vec![vec!["1001".to_string()], vec!["6".into()]], ""));
+    run(&mut c, "DROP TABLE t");
+    // An ENUM without a value has none of its members.
+    run(&mut c, "CREATE TABLE t (a INT, v ENUM('x', 'y') NOT NULL)");
+    let (loaded, warned) = load(&mut c, "", "1\t\\N\n2\n").unwrap();
+    assert_eq!(
+        (loaded, &*warned),
+        (vec![vec!["1".to_string(), String::new()], vec!["2".into(), String::new()]], "1263 1261")
+    );
+    run(&mut c, "DROP TABLE t");
+    // In the fixed format, a column without a field keeps its default, but is never NULL.
+    run(
+        &mut c,
+        "CREATE TABLE t (a CHAR(2) CHARACTER SET latin1, b INT, c INT DEFAULT 7, d CHAR(2) DEFAULT 'q', e CHAR(2))",
+    );
+    let fixed = "FIELDS TERMINATED BY '' LINES TERMINATED BY '\\n'";
+    let (loaded, warned) = load(&mut c, fixed, "ab\nc\n").unwrap();
+    assert_eq!(loaded, [["ab", "0", "7", "q", ""], ["c", "0", "7", "q", ""]]);
+    assert_eq!(warned, ["1261"; 8].join(" "));
+    let (loaded, _) =
+        load(&mut c, "FIELDS TERMINATED BY '' LINES TERMINATED BY '' IGNORE 1 LINES (a)", "abcdef").unwrap();
+    assert_eq!(loaded.len(), 2);
+}
+
+#[test]
 fn clients_that_break_off() {
     let r = start();
     let mut c = local(&r);
@@ -201,6 +253,10 @@ fn views_take_files() {
     assert_eq!(send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE v (c)", &[b"1\n"]), Err(1054));
     run(&mut c, "CREATE VIEW joined AS SELECT x.a, y.b FROM base x JOIN base y ON x.a = y.c");
     assert_eq!(send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE joined", &[b"1\t2\n"]), Err(1221));
+    run(&mut c, "CREATE VIEW w AS SELECT a, b FROM v WHERE a IN (SELECT 3 UNION SELECT 4) WITH CHECK OPTION");
+    let info = send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE w (a, b)", &[b"3\tw\n9\tn\n2\tn\n"]).unwrap();
+    assert!(info.contains("Records: 3  Deleted: 0  Skipped: 2"), "{info}");
+    assert_eq!(rows(&mut c, "SELECT * FROM base WHERE b IN ('w', 'n')"), [["3", "w", "7"]]);
     run(&mut c, "CREATE VIEW grouped AS SELECT a FROM base GROUP BY a");
     assert_eq!(send(&mut c, "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE grouped", &[b"1\n"]), Err(1288));
 }

@@ -79,11 +79,7 @@ pub fn load<'p>(load: &Load<'_>, input: &mut dyn Input, cx: &mut Cx<'_, 'p>) -> 
     let limit = load.limit(cx);
     let mut reader = Reader::new(load.format, input, limit);
     let mut run = Run::new(insert, table, 1, cx);
-    for _ in 0..load.skip_lines {
-        if !reader.next_line()? {
-            break;
-        }
-    }
+    skip(load, table, &mut reader)?;
     way::await_rows(&mut run, true, cx)?;
     let plain = plain::Plain::new(load, (insert, table), limit, cx);
     let mut outcome = each_line(load, &mut reader, &mut run, (insert, table), plain.is_some(), cx);
@@ -97,6 +93,27 @@ pub fn load<'p>(load: &Load<'_>, input: &mut dyn Input, cx: &mut Cx<'_, 'p>) -> 
     let warnings = cx.warnings.total();
     let info = format!("Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}");
     Ok(Affected { info, ..run.finish(cx) })
+}
+
+/// IGNORE n LINES. Lines without an end of their own are as long as their fields.
+fn skip(load: &Load<'_>, table: &Table, reader: &mut Reader<'_>) -> Result<()> {
+    let endless = load.format.line_term.is_empty();
+    let fixed = if endless && load.format.is_fixed() { load.widths(table)?.iter().sum() } else { 0 };
+    for _ in 0..load.skip_lines {
+        if fixed > 0 {
+            reader.fixed_line(fixed)?;
+        } else if endless {
+            for _ in 0..load.fields.len() {
+                if reader.next_field()? == Field::End {
+                    break;
+                }
+            }
+        }
+        if !reader.next_line()? {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Why no more lines were put in.
@@ -129,12 +146,12 @@ fn each_line<'p>(
         }
         let row = run.row_from_fields(row, assignments(insert, load), cx)?;
         run.store(row, None, cx)?;
-        let more = reader.next_line()?;
+        // What is behind the fields of a last line without an end is not complained of, like in MySQL.
+        if !reader.next_line()? {
+            break;
+        }
         if reader.line_was_cut() {
             complain(sql_err!(WarnTooManyRecords, number), cx)?;
-        }
-        if !more {
-            break;
         }
         cx.check_interrupt()?;
         if leaves && way::is_built(run) {
@@ -183,7 +200,7 @@ fn row_of(
             Field::Null => Some(ValueRef::Null),
             Field::End => None,
         };
-        assign(target, value, row, number, cx)?;
+        assign(target, value, false, row, number, cx)?;
     }
     // A line of no fields at all is a line all the same.
     if load.fields.is_empty() {
@@ -211,7 +228,7 @@ fn fixed_row(
             false => Some(text(field.trim_ascii_end(), load.collation, column(target, cx)?)),
         };
         rest = left;
-        assign(target, value, row, number, cx)?;
+        assign(target, value, true, row, number, cx)?;
     }
     Ok(true)
 }
@@ -242,6 +259,7 @@ fn column<'p>(target: &LoadField, cx: &Cx<'_, 'p>) -> Result<Option<&'p Column>>
 fn assign(
     target: &LoadField,
     value: Option<ValueRef<'_>>,
+    fixed: bool,
     row: &mut [Option<Value>],
     number: u64,
     cx: &mut Cx<'_, '_>,
@@ -255,12 +273,12 @@ fn assign(
             let column = &table.columns[*ordinal as usize];
             row[*ordinal as usize] = match value {
                 // Whatever the file says, the expression decides.
-                _ if column.generated.is_some() => None,
+                Some(_) if column.generated.is_some() => None,
                 Some(ValueRef::Null) => Some(null(column, number, cx)?),
                 Some(value) => Some(convert::store(value, &table.name, column, number, cx)?),
                 None => {
                     complain(sql_err!(WarnTooFewRecords, number), cx)?;
-                    Some(absent(column, cx)?)
+                    if column.generated.is_none() { Some(absent(column, fixed, cx)?) } else { None }
                 }
             };
             Ok(())
@@ -273,16 +291,24 @@ fn null(column: &Column, number: u64, cx: &mut Cx<'_, '_>) -> Result<Value> {
         return Ok(Value::Null);
     }
     complain(sql_err!(WarnNullToNotnull, column.name, number), cx)?;
-    Ok(defaults::implicit(column))
+    Ok(emptied(column))
 }
 
-/// What a column gets when the line has no field for it.
-fn absent(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Value> {
-    if column.nullable && matches!(column.default, ColumnDefault::Null | ColumnDefault::None) {
-        return Ok(Value::Null);
+/// What a column gets when the line has no field for it: its bytes are set to zero, or, in the fixed format, stay those
+/// of the default, which are zero for NULL.
+fn absent(column: &Column, fixed: bool, cx: &mut Cx<'_, '_>) -> Result<Value> {
+    match &column.default {
+        ColumnDefault::Null | ColumnDefault::None if column.nullable && !fixed => Ok(Value::Null),
+        _ if !column.nullable && column.ty.id == TypeId::Timestamp => defaults::now(column, cx),
+        ColumnDefault::Literal(value) if fixed => Ok(value.clone()),
+        _ => Ok(emptied(column)),
     }
-    if !column.nullable && column.ty.id == TypeId::Timestamp {
-        return defaults::now(column, cx);
+}
+
+/// The value whose bytes are all zero. An ENUM has none of its members then.
+fn emptied(column: &Column) -> Value {
+    match defaults::implicit(&Column { nullable: false, ..column.clone() }) {
+        Value::Enum(_, members) => Value::Enum(0, members),
+        other => other,
     }
-    Ok(defaults::implicit(&Column { nullable: false, ..column.clone() }))
 }

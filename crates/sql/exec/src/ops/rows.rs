@@ -192,7 +192,13 @@ impl<'p> Limit<'p> {
 pub fn limit_value<'p>(expr: Option<&'p Expr>, absent: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {
     let Some(expr) = expr else { return Ok(absent) };
     let value = eval::eval(expr, &Batch::one_empty_row(), 0, cx)?;
-    number_of_rows(value.as_ref()).ok_or_else(|| gannet_types::sql_err!(WrongArguments, "LIMIT"))
+    let rows = match value.as_ref() {
+        // A variable of a stored program.
+        ValueRef::Bit(n, _) => Some(n),
+        ValueRef::Year(n) => Some(n.into()),
+        value => number_of_rows(value),
+    };
+    rows.ok_or_else(|| gannet_types::sql_err!(WrongArguments, "LIMIT"))
 }
 
 /// A number of rows. Clients send it as text, too: the drivers of languages that know no integers.

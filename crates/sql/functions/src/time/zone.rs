@@ -7,7 +7,7 @@ use crate::{
 };
 use gannet_types::{
     DateTime, Decimal, Result, SqlType, TimeZone, Value, convert,
-    temporal::{DAYS_AT_EPOCH, DateFlags},
+    temporal::{DAYS_AT_EPOCH, DateFlags, parse_datetime},
 };
 
 /// Microseconds of the last instant that MySQL's functions know: 3001-01-18 23:59:59.999999 UTC.
@@ -22,7 +22,12 @@ fn instant(t: DateTime, zone: &TimeZone) -> Option<i64> {
 }
 
 fn unix_timestamp_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    let fsp = args.first().map_or(0, rules::fsp_of);
+    // A literal that is no time has the digits of any text.
+    let digits = |arg: &ArgInfo<'_>| match arg.constant {
+        Some(Value::Str(text, _)) if parse_datetime(text, DateFlags::LAX).is_none() => 6,
+        _ => rules::fsp_of(arg),
+    };
+    let fsp = args.first().map_or(0, digits);
     Ok(match (args.first(), fsp) {
         (None, _) => rules::int_of(11, false),
         (Some(arg), 0) => rules::int_of(11, arg.ty.nullable),
@@ -112,7 +117,7 @@ mod tests {
             ("UNIX_TIMESTAMP('1969-12-31')", "0"),
             ("UNIX_TIMESTAMP('3001-01-18 23:59:59')", "32536771199"),
             ("UNIX_TIMESTAMP('3001-01-19 00:00:00')", "0"),
-            ("UNIX_TIMESTAMP('abc')", "0 !1292"),
+            ("UNIX_TIMESTAMP('abc')", "0.000000 !1292"),
             ("UNIX_TIMESTAMP(NULL)", "NULL"),
             ("FROM_UNIXTIME(1447430881)", "2015-11-13 16:08:01"),
             ("FROM_UNIXTIME(1447430881) + 0", "20151113160801"),

@@ -5,7 +5,7 @@ use super::scope::{Clause, Names, Scope, ScopeRel, display};
 use super::target::{Named, ThroughView, limited_through};
 use super::{Binder, BoundCheck, RowsBy, error};
 use crate::expr::{Expr, ExprKind, SortKey};
-use crate::logical::{Block, Body, ColId, Item, Label, OutColumn, Query, RelKind, conjuncts};
+use crate::logical::{Block, Body, ColId, Query, RelKind, conjuncts};
 use crate::physical::{LockStrength, LockWait, RowLock};
 use crate::plan::{Intent, LoadField};
 use crate::typing::Bound;
@@ -214,6 +214,7 @@ impl Binder<'_> {
                 }
             });
         }
+        self.filled.extend(fields.iter().filter_map(LoadField::variable));
         if fields.is_empty() && !checks.is_empty() {
             fields.extend(shown.iter().map(|(_, ordinal)| LoadField::Column(*ordinal)));
         } else if fields.is_empty() {
@@ -313,7 +314,7 @@ impl Binder<'_> {
     }
 
     /// A value for a column; `None` is DEFAULT. Error 3105 for generated columns.
-    fn assigned(&mut self, e: &ast::Expr, table: &Table, column: u32) -> Result<Option<Expr>> {
+    pub(super) fn assigned(&mut self, e: &ast::Expr, table: &Table, column: u32) -> Result<Option<Expr>> {
         let target = &table.columns[column as usize];
         if matches!(e, ast::Expr::Default) {
             return Ok(None);
@@ -367,138 +368,6 @@ impl Binder<'_> {
             }
             Body::Set { inputs, .. } => inputs.iter_mut().for_each(|q| self.lock_reads(q)),
             Body::Values(_) | Body::Json(..) => {}
-        }
-    }
-
-    fn on_duplicate(&mut self, table: &Arc<Table>, insert: &ast::Insert, bound: &mut BoundInsert) -> Result<()> {
-        let width = table.columns.len() as u32;
-        let mut new = 0;
-        for (i, column) in table.columns.iter().enumerate() {
-            let label = Label::Base { table: bound.table, ordinal: i as u32 };
-            let mut ty = column.ty.clone();
-            ty.nullable = true;
-            let id = self.arena.column(ty, label);
-            if i == 0 {
-                new = id;
-            }
-        }
-        let old = bound.value_row.first().copied().unwrap_or(0);
-        bound.update_row = (old..old + width).chain(new..new + width).collect();
-        let target = &self.scope().rels[0];
-        let (name, columns) = (target.alias.clone(), target.names.list());
-        self.new_row = Some(super::NewRow { table: name, columns, first: new });
-        if let Some((alias, names)) = &insert.row_alias {
-            self.row_alias(table, alias, names, new, bound)?;
-        }
-        if let BoundSource::Query(query) = &bound.source {
-            self.see_source(query);
-        }
-        self.scope().clause = Clause::Values;
-        for assignment in &insert.on_duplicate {
-            self.check_qualifier(&assignment.column, insert)?;
-            let target = &self.scope().rels[0].names;
-            let column = target
-                .find(&assignment.column.column.text)
-                .ok_or_else(|| error(ErrorCode::BadField, &[&display(&assignment.column), &"field list"]))?;
-            let value = self.assigned(&assignment.value, table, column)?;
-            bound.on_duplicate.push((column, value));
-        }
-        self.new_row = None;
-        // Columns of the source which the assignments read are delivered behind the values.
-        if let BoundSource::Query(query) = &mut bound.source {
-            let mut wanted: Vec<ColId> = Vec::new();
-            for value in bound.on_duplicate.iter().filter_map(|(_, v)| v.as_ref()) {
-                self.arena.columns_of(value, &mut |id| {
-                    if !bound.update_row.contains(&id) && !wanted.contains(&id) {
-                        wanted.push(id);
-                    }
-                });
-            }
-            bound.update_row.extend(query.columns.iter().map(|c| c.id));
-            if !wanted.is_empty() {
-                let Body::Block(block) = &mut query.body else {
-                    return Err(SqlError::unsupported("columns of a UNION in ON DUPLICATE KEY UPDATE"));
-                };
-                if block.aggregated || block.distinct {
-                    return Err(SqlError::unsupported("columns of a grouped query in ON DUPLICATE KEY UPDATE"));
-                }
-                for id in wanted {
-                    let expr = self.arena.expr(id);
-                    let out = self.arena.column(expr.ty.clone(), Label::Computed);
-                    block.items.push(Item { expr, id: out });
-                    query.columns.push(OutColumn { name: "".into(), id: out });
-                    bound.update_row.push(id);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// A column of the target may be qualified by the target only.
-    fn check_qualifier(&self, column: &ast::ColumnRef, insert: &ast::Insert) -> Result<()> {
-        let Some(qualifier) = &column.qualifier else { return Ok(()) };
-        let schema = qualifier.schema.as_ref().map(|s| &*s.text);
-        let same = qualifier.name.text == insert.table.name.text
-            && schema.is_none_or(|s| self.schema_of(&insert.table).is_ok_and(|t| t == s));
-        if same { Ok(()) } else { Err(self.unknown(column, Clause::Fields)) }
-    }
-
-    /// `AS new [(a, b)]`: the new row under a name of its own.
-    fn row_alias(
-        &mut self,
-        table: &Arc<Table>,
-        alias: &ast::Ident,
-        names: &[ast::Ident],
-        new: ColId,
-        bound: &BoundInsert,
-    ) -> Result<()> {
-        if eq_name(&alias.text, &self.scope().rels[0].alias) {
-            return Err(error(ErrorCode::NonuniqTable, &[&alias.text]));
-        }
-        // Columns that the view does not show cannot be named.
-        let mut list: Vec<Box<str>> = vec!["".into(); table.columns.len()];
-        for (name, ordinal) in self.scope().rels[0].names.list() {
-            list[ordinal as usize] = name;
-        }
-        if !names.is_empty() {
-            if names.len() != bound.columns.len() {
-                return Err(error(ErrorCode::ViewWrongList, &[]));
-            }
-            for (i, (name, column)) in names.iter().zip(&bound.columns).enumerate() {
-                if names[..i].iter().any(|n| eq_name(&n.text, &name.text)) {
-                    return Err(error(ErrorCode::DupFieldname, &[&name.text]));
-                }
-                list[*column as usize] = name.text.clone();
-            }
-        }
-        let alias = alias.text.clone();
-        self.scope().rels.push(ScopeRel { alias, schema: None, first: new, names: Names::List(list) });
-        Ok(())
-    }
-
-    /// The relations of the source query may be named in ON DUPLICATE KEY UPDATE.
-    fn see_source(&mut self, query: &Query) {
-        // What is grouped or made distinct has no single row that could be meant.
-        let Body::Block(block) = &query.body else { return };
-        if block.aggregated || block.distinct {
-            return;
-        }
-        let mut seen = Vec::new();
-        for rel in &block.rels {
-            let names = match &rel.kind {
-                RelKind::Base(slot) => {
-                    let table = self.arena.tables[*slot as usize].table.clone();
-                    seen.push((rel.alias.clone(), Some(Box::from(&*table.schema)), rel.first, Names::Table(table)));
-                    continue;
-                }
-                RelKind::Derived(inner) => inner.columns.iter().map(|c| c.name.clone()).collect(),
-                RelKind::Cte(_) => continue,
-            };
-            seen.push((rel.alias.clone(), None, rel.first, Names::List(names)));
-        }
-        let scope = self.scope();
-        for (alias, schema, first, names) in seen {
-            scope.rels.push(ScopeRel { alias, schema, first, names });
         }
     }
 

@@ -162,7 +162,10 @@ impl Binder<'_> {
     fn user_variable(&mut self, name: &ast::Ident) -> Bound {
         self.arena.uses.user_variables = true;
         // A variable that is NULL now may get a value before it is read.
-        let known = self.options.variables.and_then(|v| v.user(&name.text)).filter(|ty| ty.id != TypeId::Null);
+        let known = match self.filled.iter().any(|n| gannet_schema::names::eq_name(n, &name.text)) {
+            false => self.options.variables.and_then(|v| v.user(&name.text)).filter(|ty| ty.id != TypeId::Null),
+            true => None,
+        };
         let default = SqlType { collation: self.collation, ..SqlType::new(TypeId::LongText) };
         let ty = known.unwrap_or(default);
         Bound::new(Expr { kind: ExprKind::UserVar((&*name.text).into()), ty })

@@ -14,6 +14,7 @@ mod generated;
 mod group;
 mod hints;
 pub(crate) mod literal;
+mod on_duplicate;
 mod operand;
 mod query;
 mod routine;
@@ -71,6 +72,8 @@ pub(crate) struct Binder<'a> {
     /// The row that was to be inserted, inside ON DUPLICATE KEY UPDATE: the name of its table, those of its columns
     /// with their ordinals, its first column.
     new_row: Option<NewRow>,
+    /// User variables that LOAD DATA fills with texts before SET reads them.
+    filled: Vec<Box<str>>,
     pub(crate) hints: hints::Hints,
     place: query::Place,
     /// The expressions are no select list: those of SET and DO.
@@ -116,6 +119,7 @@ impl<'a> Binder<'a> {
             depth: 0,
             bound: Bound(0),
             new_row: None,
+            filled: Vec::new(),
             through: None,
             views: Vec::new(),
             collation: options.collation,

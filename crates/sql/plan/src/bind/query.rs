@@ -393,7 +393,7 @@ impl Binder<'_> {
     pub(super) fn limit_value(&mut self, e: &ast::Expr) -> Result<Expr> {
         if let ast::Expr::Column(column) = e {
             if let Some(local) = super::scope::local(self, column)? {
-                return match local.ty().id.is_integer() {
+                return match local.ty().id.counts_rows() {
                     true => Ok(local.expr),
                     false => Err(error(ErrorCode::WrongSpvarTypeInLimit, &[])),
                 };

@@ -861,6 +861,7 @@ errors! {
     4027 "HY000" RoleGrantedToItself "User account {} is directly or indirectly granted to the role {}. The GRANT would create a loop";
     4028 "HY000" TableMustHaveAVisibleColumn "A table must have at least one visible column.";
     4031 "HY000" ClientInteractionTimeout "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+    4091 "HY000" XaTempTable "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON.";
     4095 "HY000" WarnDeprecatedDatetimeDelimiter "Delimiter '{}' in position {} in datetime value '{}' at row {} is deprecated. Prefer the standard '{}'.";
     6123 "HY000" PrefixKeyInPartition "Column '{}.{}.{}' having prefix key part '{}({})' in the PARTITION BY KEY() clause is not supported.";
     6125 "HY000" FkNoUniqueIndexParent "Failed to add the foreign key constraint. Missing unique key for constraint '{}' in the referenced table '{}'";

@@ -400,6 +400,13 @@ impl Warnings {
         self.kept = self.total;
     }
 
+    /// The statement has raised something: the conditions of the one before go.
+    pub fn forget_kept(&mut self) {
+        let raised = self.raised();
+        self.forget_first(usize::try_from(self.kept).unwrap_or(usize::MAX));
+        (self.total, self.kept) = (raised, 0);
+    }
+
     /// They are the statement's own after all: what a program has left is its CALL's.
     pub fn own(&mut self) {
         self.kept = 0;
