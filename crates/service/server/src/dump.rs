@@ -246,7 +246,7 @@ impl Sender {
             };
             while at.position < size {
                 if self.semi {
-                    self.take_acknowledgements(wire)?;
+                    self.take_acknowledgements(*at, wire)?;
                 }
                 self.beat_while_skipping(*at, wire)?;
                 self.send(&file, front.checksum, at, size, &mut bytes, wire)?;
@@ -388,8 +388,8 @@ impl Sender {
     }
 
     /// Takes the acknowledgements that have arrived: packets of 0xef, position (u64), name of the file. Others are
-    /// passed over, as in MySQL.
-    fn take_acknowledgements(&self, wire: &mut Wire<'_>) -> Result<()> {
+    /// passed over, as in MySQL. `sent`: what the reader has been sent; a place behind it is none that it can have.
+    fn take_acknowledgements(&self, sent: Place, wire: &mut Wire<'_>) -> Result<()> {
         let conn = &mut *wire.exchange.conn;
         if conn.try_fill().is_err() {
             return Err(sql_err!(NetRead));
@@ -407,8 +407,9 @@ impl Sender {
                 && let Some(number) = self.log.names().number(&String::from_utf8_lossy(name))
             {
                 let place = Place { number, position: u64::from_le_bytes(*position) };
-                // Nobody has what is not there yet.
-                self.log.semi_sync().acknowledge(self.connection, place.min(self.log.end()));
+                if place <= sent {
+                    self.log.semi_sync().acknowledge(self.connection, place);
+                }
             }
             conn.consume(4 + length);
         }
@@ -420,7 +421,7 @@ impl Sender {
             return Ok(!self.log.wait_beyond(at, deadline));
         }
         loop {
-            self.take_acknowledgements(wire)?;
+            self.take_acknowledgements(at, wire)?;
             match self.log.listen_beyond(at) {
                 Some(true) => return Ok(false),
                 Some(false) if deadline.is_some_and(|d| now_ns() >= d) => return Ok(false),
