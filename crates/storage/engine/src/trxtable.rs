@@ -368,8 +368,8 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
     }
 
     /// Raises the floor when some ids were given out since; while the map is in use, which has to be searched, when
-    /// the ring has moved on by an eighth. Few ids are enough when no more came since the last call. `tail`: the end of
-    /// the log now. For the purge task.
+    /// the ring has moved on by an eighth. Few ids are enough when no more came since the last call, and none when the
+    /// first transaction that was active below the floor has ended. `tail`: the end of the log now. For the purge task.
     pub(crate) fn raise_floor(&self, tail: impl FnOnce() -> Lsn) {
         let ring = 1_u64 << BITS;
         let step =
@@ -377,7 +377,9 @@ impl<const BITS: u32, const OPEN: usize> TrxTable<BITS, OPEN> {
         let mut raised = self.raising.lock();
         let next = self.next.load(Relaxed);
         let quiet = step == RAISED_BY && next == std::mem::replace(&mut raised.seen, next);
-        if next < raised.at + if quiet { 1 } else { step } {
+        let first = self.floor.0.active[0].load(Relaxed);
+        let over = || first != 0 && !matches!(self.in_ring(TrxId(first)), Some(TrxState::Active));
+        if next < raised.at + if quiet { 1 } else { step } && !(quiet && over()) {
             return;
         }
         raised.at = next;

@@ -148,6 +148,16 @@ fn the_floor_passes_a_few_transactions_when_no_more_come() {
     assert_eq!(t.view(Lsn(100)).settled, TrxId(1001));
     t.raise_floor(|| Lsn(101));
     assert_eq!(t.view(Lsn(100)).settled, TrxId(1001), "raised again for nothing");
+    // The last one is active at the raise that passes it, and nothing comes behind it.
+    let last = t.begin(Lsn(0));
+    t.raise_floor(|| Lsn(110));
+    t.raise_floor(|| Lsn(120));
+    assert_eq!(t.view(Lsn(200)).settled, last);
+    t.raise_floor(|| Lsn(130));
+    assert_eq!(t.view(Lsn(125)).settled, last, "raised again although it is active");
+    t.end(last, Lsn(140));
+    t.raise_floor(|| Lsn(150));
+    assert_eq!(t.view(Lsn(200)).settled, TrxId(1002));
 }
 
 #[test]
