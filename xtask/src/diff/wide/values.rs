@@ -261,9 +261,13 @@ pub(super) fn collations(random: &mut Random) -> Story {
     let keys = one(random, &["", ", KEY (x), KEY (y)", ", KEY (x(2)), KEY (l)", ", KEY (y, x)"]);
     let pad = one(random, &["VARCHAR(12)", "CHAR(12)", "TEXT"]);
     let y = if keys.contains("(y") { "VARCHAR(12)" } else { pad };
-    let setup = vec![format!(
-        "CREATE TABLE k (id INT PRIMARY KEY, x VARCHAR(12) COLLATE {first}, y {y} COLLATE {second}, l VARCHAR(12) COLLATE {narrow}{keys})"
-    )];
+    let unique = one(random, &["PRIMARY KEY", "UNIQUE", "PRIMARY KEY"]);
+    let setup = vec![
+        format!(
+            "CREATE TABLE k (id INT PRIMARY KEY, x VARCHAR(12) COLLATE {first}, y {y} COLLATE {second}, l VARCHAR(12) COLLATE {narrow}{keys})"
+        ),
+        format!("CREATE TABLE w (x VARCHAR(12) COLLATE {first} {unique})"),
+    ];
     let mut steps = Vec::new();
     let wide = |random: &mut Random| {
         let mut text = String::new();
@@ -281,12 +285,14 @@ pub(super) fn collations(random: &mut Random) -> Story {
         let (x, y) = (wide(random), wide(random));
         steps.push(Step::new(format!("INSERT INTO k VALUES ({id}, '{x}', '{y}', '{l}')")));
     }
+    let again = "SELECT 1 FROM k b WHERE b.x = a.x AND b.id < a.id";
+    steps.push(Step::new(format!("INSERT INTO w SELECT x FROM k a WHERE NOT EXISTS ({again})")));
     for _ in 0..STEPS {
         let c = one(random, &["x", "y", "l", "x", "y"]);
         let w = if c == "l" { (*random.pick(&latin)).to_owned() } else { wide(random) };
         let op = one(random, &["=", "<", ">", "<=", "<>", "<=>"]);
         let first_char: String = w.chars().take(1).filter(|c| *c != '\'').collect();
-        steps.push(match random.below(14) {
+        steps.push(match random.below(16) {
             0 | 1 => Step::ordered(format!("SELECT {c}, id FROM k ORDER BY {c}{}, id", one(random, &["", " DESC"]))),
             2 | 3 => Step::ordered(format!("SELECT id FROM k WHERE {c} {op} '{w}' ORDER BY id")),
             4 => Step::ordered(format!("SELECT MIN(id), COUNT(*) FROM k GROUP BY {c} ORDER BY MIN(id)")),
@@ -302,6 +308,9 @@ pub(super) fn collations(random: &mut Random) -> Story {
             }
             10 => Step::ordered(format!("SELECT id, HEX(UPPER({c})), HEX(LOWER({c})), REPLACE({c}, '{w}', '#'), HEX(REVERSE({c})) FROM k ORDER BY id")),
             11 => Step::ordered(format!("SELECT COUNT(DISTINCT {c}), COUNT(DISTINCT {c} COLLATE {}) FROM k", if c == "l" { one(random, NARROW) } else { one(random, COLLATIONS) })),
+            // No two texts are equal there, and what LIKE begins with is none of them.
+            13 => Step::ordered(format!("SELECT HEX(x) FROM w WHERE x LIKE '{first_char}{}' ORDER BY HEX(x)", one(random, &["%", "_", "", "_%"]))),
+            14 => Step::ordered(format!("SELECT HEX(x) FROM w WHERE x {op} '{w}' OR x LIKE '{first_char}%' ORDER BY HEX(x)")),
             12 => Step::ordered(format!("SELECT id FROM k ORDER BY {c} COLLATE {}, id", if c == "l" { one(random, NARROW) } else { one(random, COLLATIONS) })),
             _ => Step::ordered(format!("SELECT id, {c} BETWEEN 'b' AND '{w}', FIND_IN_SET('{first_char}', {c}), {c} IN ('a', '{w}', 'ss') FROM k ORDER BY id")),
         });
