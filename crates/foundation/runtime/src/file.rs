@@ -370,6 +370,13 @@ impl File {
         }
     }
 
+    /// The system need not keep a range in memory any more. What is not synced stays there.
+    pub fn forget(&self, offset: u64, len: u64) {
+        let Ok(fd) = self.real() else { return };
+        // SAFETY: a plain system call on a descriptor we own.
+        unsafe { libc::posix_fadvise(fd, offset as libc::off_t, len as libc::off_t, libc::POSIX_FADV_DONTNEED) };
+    }
+
     /// Length in bytes.
     pub fn len(&self) -> io::Result<u64> {
         match &self.0 {

@@ -2,8 +2,8 @@
 //!
 //! A transaction may be applied beside those before it, down to the last one that has one of its keys: of each row
 //! those of the primary and the unique keys, before the change and after it, as their indexes compare them. Where that
-//! is not known it stands alone: behind all before it, before all behind it. As with MySQL's WRITESET, a history of so
-//! many keys is remembered; when it is full it is forgotten, and what follows is behind all that it was of.
+//! is not known it stands alone: behind all before it, before all behind it. As with MySQL's WRITESET, so many keys
+//! are remembered; here a key may be taken for another one, and is behind that one's transaction, too.
 //!
 //! What foreign keys link stands alone too. Of two transactions whose order matters to a foreign key, one at least
 //! changes a child or takes away a parent's key, and of that one the payload says so.
@@ -17,8 +17,6 @@ use gannet_base::Reader;
 use gannet_base::sync::{Arc, Mutex};
 use gannet_types::ValueRef;
 use gannet_types::key::{self, KeyPart};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// Keys that are remembered: `binlog_transaction_dependency_history_size`.
 pub const HISTORY: usize = 25_000;
@@ -149,24 +147,6 @@ pub fn plain_map(map: &mut [u8]) {
     number_map(map, UNKNOWN);
 }
 
-/// Passes on what is a hash already.
-#[derive(Clone, Copy, Default)]
-struct Same(u64);
-
-impl Hasher for Same {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = hash(self.0, bytes);
-    }
-
-    fn write_u64(&mut self, n: u64) {
-        self.0 = n;
-    }
-}
-
 fn mixed(a: u64, b: u64) -> u64 {
     let wide = u128::from(a ^ b) * u128::from(MIX);
     (wide as u64) ^ (wide >> 64) as u64
@@ -216,12 +196,29 @@ pub struct Dependencies {
     looked_up: Vec<Option<Arc<Keys>>>,
     /// Numbers in payloads are of this life of the server.
     trusts: bool,
-    /// The last transaction that has a key.
-    history: HashMap<u64, u64, BuildHasherDefault<Same>>,
+    history: History,
     most: usize,
     /// All up to this transaction are before all that come.
     barrier: u64,
     seen: Seen,
+}
+
+/// The last transactions of a file that have keys, in few places: a place has the last of all keys that fall to it.
+#[derive(Clone, Debug)]
+struct History(Box<[u32]>);
+
+impl History {
+    /// Of so many keys, with four places for each: transactions that are under way together share one seldom.
+    fn new(keys: usize) -> History {
+        History(vec![0; (4 * keys.max(1)).next_power_of_two()].into())
+    }
+
+    /// A transaction has a key. Gives the last one before that may have it; 0: none.
+    fn pass(&mut self, hash: u64, sequence: u32) -> u32 {
+        let place = hash as usize & (self.0.len() - 1);
+        // There is a place at least.
+        self.0.get_mut(place).map_or(0, |last| std::mem::replace(last, sequence))
+    }
 }
 
 /// The keys of a transaction.
@@ -242,7 +239,7 @@ impl Dependencies {
             known: Arc::default(),
             looked_up: Vec::new(),
             trusts: false,
-            history: HashMap::default(),
+            history: History::new(HISTORY),
             most: HISTORY,
             barrier: sequence,
             seen: Seen::default(),
@@ -255,20 +252,19 @@ impl Dependencies {
         self.looked_up.clear();
     }
 
-    /// So many keys are remembered.
+    /// So many keys are remembered, from the next file on.
     pub fn remember(&mut self, most: usize) {
         self.most = most;
     }
 
     /// A file begins.
     pub fn begin_file(&mut self) {
-        self.history.clear();
+        self.history = History::new(self.most);
         self.barrier = 0;
     }
 
     /// The transaction stands alone. Gives its `last_committed`.
     pub fn alone(&mut self, sequence: u64) -> u64 {
-        self.history.clear();
         self.barrier = sequence;
         sequence - 1
     }
@@ -281,19 +277,14 @@ impl Dependencies {
         if !rows || !self.trusts || self.collect(items).is_none() {
             return self.alone(sequence);
         }
-        let mut last = self.barrier;
+        // No file has so many: it would be 400 GB.
+        let Ok(number) = u32::try_from(sequence) else { return self.alone(sequence) };
+        let mut last = 0;
         for hash in self.seen.hashes.drain(..) {
-            if let Some(former) = self.history.insert(hash, sequence)
-                && former < sequence
-            {
-                last = last.max(former);
-            }
+            let former = self.history.pass(hash, number);
+            last = last.max(if former < number { former } else { 0 });
         }
-        if self.history.len() > self.most {
-            self.history.clear();
-            self.barrier = sequence;
-        }
-        last
+        self.barrier.max(u64::from(last))
     }
 
     /// Collects the keys of all rows. `None`: they are not known.
@@ -453,7 +444,25 @@ fn locate(images: &[u8], at: usize, widths: &[Width], has: &[u8], found: &mut Ve
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, Width, any_null, has_all, locate};
+    use super::{Found, History, Width, any_null, has_all, locate};
+
+    #[test]
+    fn a_history_forgets_no_key_and_takes_few_for_another() {
+        let mut history = History::new(1000);
+        let (mut exact, mut wrong) = (std::collections::HashMap::new(), 0);
+        let mut state = 5u64;
+        for sequence in 1..200_000u32 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let key = super::mixed(7, (state >> 33) % 100_000);
+            let former = history.pass(key, sequence);
+            let right = exact.insert(key, sequence).unwrap_or(0);
+            assert!((right..sequence).contains(&former), "{former} of {sequence}, and {right} has the key");
+            // 64 transactions are under way.
+            wrong += u32::from(former != right && former + 64 > sequence);
+        }
+        assert!(wrong < 200_000 / 40, "{wrong} are behind one that has not their key");
+        assert_eq!((History::new(0).0.len(), History::new(25_000).0.len()), (4, 131_072));
+    }
 
     /// Column by column.
     fn slow(images: &[u8], widths: &[Width], nulls: usize) -> Option<(usize, Vec<Found>)> {

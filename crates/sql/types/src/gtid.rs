@@ -73,12 +73,27 @@ impl fmt::Display for Uuid {
 }
 
 /// Where numbers are counted: a server, or a tag of one.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Source {
     /// Server.
     pub uuid: Uuid,
     /// Empty: none.
     pub tag: Box<str>,
+}
+
+// Mostly there are no tags, and nothing is called to compare them.
+impl Ord for Source {
+    fn cmp(&self, other: &Source) -> Ordering {
+        let untagged = self.tag.is_empty() && other.tag.is_empty();
+        let tags = || if untagged { Ordering::Equal } else { self.tag.cmp(&other.tag) };
+        self.uuid.cmp(&other.uuid).then_with(tags)
+    }
+}
+
+impl PartialOrd for Source {
+    fn partial_cmp(&self, other: &Source) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl From<Uuid> for Source {

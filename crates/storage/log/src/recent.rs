@@ -11,6 +11,8 @@ use gannet_base::sync::{Arc, Mutex};
 
 /// So many bytes are kept at most, if one write is not longer.
 const KEPT: usize = 2 << 20;
+/// Memory is used again for a write of at least this part of it.
+const LOOSE: usize = 4;
 
 /// The newest stretch of this incarnation's log, without a gap; empty while nobody follows.
 #[derive(Default)]
@@ -22,8 +24,10 @@ pub(crate) struct Recent {
 #[derive(Default)]
 struct Writes {
     /// Where each begins, and its bytes.
-    list: VecDeque<(u64, Arc<[u8]>)>,
+    list: VecDeque<(u64, Arc<Vec<u8>>)>,
     bytes: usize,
+    /// The last that went, if nobody reads it: its memory is used again.
+    spare: Option<Arc<Vec<u8>>>,
 }
 
 impl Recent {
@@ -43,7 +47,14 @@ impl Recent {
         if self.followers.load(Acquire) == 0 || bytes.is_empty() {
             return;
         }
-        let new: Arc<[u8]> = bytes.into();
+        let mut new = self.writes.lock().spare.take().unwrap_or_default();
+        match Arc::get_mut(&mut new) {
+            Some(memory) if memory.capacity() <= LOOSE * bytes.len() => {
+                memory.clear();
+                memory.extend_from_slice(bytes);
+            }
+            _ => new = Arc::new(bytes.to_vec()),
+        }
         // Memory is freed when the lock is.
         let mut old = Vec::new();
         let mut writes = self.writes.lock();
@@ -53,9 +64,9 @@ impl Recent {
         writes.list.push_back((at, new));
         writes.bytes += bytes.len();
         while writes.bytes > KEPT && writes.list.len() > 1 {
-            let first = writes.list.pop_front();
-            writes.bytes -= first.as_ref().map_or(0, |(_, bytes)| bytes.len());
-            old.extend(first);
+            let Some((_, first)) = writes.list.pop_front() else { break };
+            writes.bytes -= first.len();
+            old.extend(writes.spare.replace(first).map(|spare| (at, spare)));
         }
         drop(writes);
         drop(old);
@@ -63,7 +74,7 @@ impl Recent {
 
     /// Copies the bytes from `from` on to the front of `out`: how many. 0: they are not here.
     pub(crate) fn copy(&self, from: u64, out: &mut [u8]) -> usize {
-        let parts: Vec<(u64, Arc<[u8]>)> = {
+        let parts: Vec<(u64, Arc<Vec<u8>>)> = {
             let writes = self.writes.lock();
             let first = writes.list.partition_point(|(start, bytes)| start + bytes.len() as u64 <= from);
             let end = from + out.len() as u64;
