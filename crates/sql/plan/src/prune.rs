@@ -191,6 +191,10 @@ impl Look<'_> {
             return Ok(false);
         }
         encode_parts(&self.level.key, ranges, self.zone, &mut |e| by.value(e), &mut bounds)?;
+        // What texts begin with is no value.
+        if bounds.has_stems() {
+            return Ok(false);
+        }
         for n in 0..bounds.len() {
             let (low, high) = bounds.get(n);
             let decode = |key: &[u8]| key::decode(part, &mut &*key);

@@ -36,7 +36,7 @@ pub struct Bounds {
     bytes: Vec<u8>,
     ranges: List,
     prefix: Vec<u8>,
-    /// A range begins and ends with the same bytes, and they are no whole key: what texts begin with.
+    /// A range begins or ends with bytes that are no whole key: what texts begin with.
     stems: bool,
 }
 
@@ -81,6 +81,11 @@ impl Bounds {
     /// Range `n` is that of one key, if the bytes of its ends are a key of the index.
     pub fn is_one_key(&self, n: usize) -> bool {
         matches!(self.get(n), (Limit::Before(low), Limit::After(high)) if low == high) && !self.stems
+    }
+
+    /// Ends of ranges may be no whole keys, but what texts begin with.
+    pub fn has_stems(&self) -> bool {
+        self.stems
     }
 
     /// One of the ranges, and no others.
@@ -524,6 +529,7 @@ impl Encoder<'_> {
         for (key, value) in alternatives.as_ref().iter().zip(values) {
             self.bounds.prefix.truncate(length);
             if let Some(cuts) = self.cuts(part, key.by, value)? {
+                self.bounds.stems = true;
                 for point in cuts.points {
                     self.bounds.prefix.truncate(length);
                     self.bounds.prefix.extend_from_slice(&point);
@@ -678,9 +684,10 @@ impl Encoder<'_> {
             (&located, inclusive)
         };
         let cuts = self.cuts(part, *by, value)?;
-        let Bounds { bytes, ranges, prefix, .. } = &mut *self.bounds;
+        let Bounds { bytes, ranges, prefix, stems } = &mut *self.bounds;
         let mut from = bytes.len();
         if let Some(cuts) = cuts {
+            *stems = true;
             // The bytes that were cut off may make the difference: such keys are read, wherever they lie.
             for point in &cuts.points {
                 bytes.extend_from_slice(prefix);
