@@ -311,10 +311,8 @@ pub(crate) fn end_using(session: &mut Session, plan: &Plan) {
 
 /// Error 1442 for a table that a statement around this one uses.
 pub(crate) fn refuse_used(session: &Session, plan: &Plan) -> Result<()> {
-    let written = |t: &&PlanTable| match t.intent {
-        Intent::Insert | Intent::Replace | Intent::Update | Intent::Delete => true,
-        Intent::Read | Intent::LockingRead | Intent::ForeignRead | Intent::ForeignWrite => false,
-    };
+    let written =
+        |t: &&PlanTable| matches!(t.intent, Intent::Insert | Intent::Replace | Intent::Update | Intent::Delete);
     for t in plan.tables.iter().filter(written) {
         if session.state.using.iter().any(|tables| tables.contains(&t.table.id)) {
             return Err(sql_err!(CantUpdateUsedTableInSfOrTrg, t.table.name));

@@ -62,7 +62,7 @@ impl LockedTables {
         for t in tables.iter().filter(named) {
             let same = |l: &&Locked| l.table == t.table.id && gannet_schema::names::eq_name(&l.alias, &t.alias);
             let lock = self.0.iter().find(same).ok_or_else(|| sql_err!(TableNotLocked, t.alias))?;
-            if mode(t.intent) == MdlMode::Write && t.intent != Intent::LockingRead && !lock.write {
+            if mode(t.intent) == MdlMode::Write && !lock.write {
                 return Err(sql_err!(TableNotLockedForWrite, t.alias));
             }
         }
@@ -116,7 +116,7 @@ pub(crate) fn is_stale(e: &SqlError) -> bool {
 
 fn mode(intent: Intent) -> MdlMode {
     match intent {
-        Intent::Read => MdlMode::Read,
+        Intent::Read | Intent::LockingRead => MdlMode::Read,
         _ => MdlMode::Write,
     }
 }
@@ -413,6 +413,9 @@ fn resolve_locks(session: &Session, wanted: &[TableLock]) -> Result<Vec<Wanted>>
         let table = session.table_for(Some(Privilege::Select.into()), &schema, &w.table.name)?;
         let alias = w.alias.as_ref().unwrap_or(&w.table.name).text.to_string();
         let write = w.kind == TableLockKind::Write;
+        if write {
+            session.require_writable()?;
+        }
         below(session, &table, write, &mut resolved)?;
         if write {
             // What its triggers use is locked with it.

@@ -274,7 +274,7 @@ fn prepare_text(session: &mut Session, sql: &[u8]) -> Result<(Prepared, Describe
     let mut columns: Vec<ResultColumn> = Vec::new();
     if session.is_planned_here(&made.statement) {
         let entry = plan_prepared(session, &mut made, &[], &[], 0)?;
-        if super::query::writes_base(&entry.plan) {
+        if super::query::takes_base(&entry.plan) {
             session.work.require_read_write()?;
         }
         markers = vec![SqlType::varchar(255, CollationId::DEFAULT); made.params.into()];
@@ -470,7 +470,7 @@ pub(crate) fn prepare_named(session: &mut Session, name: &str, source: &ast::Pre
     session.state.renew_snapshot();
     if session.is_planned_here(&made.statement) {
         let entry = plan_prepared(session, &mut made, &[], &[], 0)?;
-        if super::query::writes_base(&entry.plan) {
+        if super::query::takes_base(&entry.plan) {
             session.work.require_read_write()?;
         }
         made.keep_plan(entry);

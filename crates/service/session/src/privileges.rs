@@ -36,7 +36,7 @@ impl Session {
             }
             let need = |privilege, columns: &[u32]| Need { privilege, columns: columns.to_vec(), table: t };
             let mut needs = Vec::new();
-            if !t.columns_used.is_empty() || matches!(t.intent, Intent::Read | Intent::LockingRead) {
+            if !t.columns_used.is_empty() || t.intent.is_select() {
                 needs.push(need(Privilege::Select, &t.columns_used));
             }
             match (t.intent, &plan.kind) {
@@ -74,7 +74,7 @@ impl Session {
                 Some(view) => sql_err!(ViewInvalid, view.schema, view.name),
                 None => e,
             })?;
-            if t.intent == Intent::LockingRead {
+            if matches!(t.intent, Intent::LockingRead | Intent::ReadForUpdate) {
                 let locking = Privileges::of(&[Privilege::Update, Privilege::Delete, Privilege::LockTables]);
                 let have = access.any_column(&t.table.schema, &t.table.name);
                 if !have.intersects(locking) {

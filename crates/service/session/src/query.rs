@@ -289,11 +289,12 @@ impl Session {
         }
         let writes = plan.writes;
         let writes_base = writes_base(plan);
-        check_plan(self, plan, writes, writes_base)?;
+        let takes_base = takes_base(plan);
+        check_plan(self, plan, writes, takes_base)?;
         plan.warnings.iter().for_each(|w| self.running.diagnostics.warnings.push(w.clone()));
         let mark = begin_over(self, plan)?;
         calls::begin_using(self, plan);
-        let locked = if writes_base {
+        let locked = if takes_base {
             self.work.locks().pass_write_gate(gannet_engine::lock::MdlDuration::Statement)
         } else {
             Ok(())
@@ -639,7 +640,7 @@ fn select_limit(session: &Session, plan: &Plan) -> u64 {
 
 /// What may keep a plan from running: privileges, limits, the state of the session.
 #[inline(always)]
-fn check_plan(session: &mut Session, plan: &Plan, writes: bool, writes_base: bool) -> Result<()> {
+fn check_plan(session: &mut Session, plan: &Plan, writes: bool, takes_base: bool) -> Result<()> {
     if !session.state.access.all || plan.uses.views {
         session.check_plan_privileges(plan)?;
     }
@@ -659,7 +660,7 @@ fn check_plan(session: &mut Session, plan: &Plan, writes: bool, writes_base: boo
         if let Some(usage) = &session.state.usage {
             usage.take(&session.state.account, 1)?;
         }
-        if writes_base {
+        if takes_base {
             session.require_writable()?;
         }
         refuse_virtual_targets(session, plan)?;
@@ -667,6 +668,8 @@ fn check_plan(session: &mut Session, plan: &Plan, writes: bool, writes_base: boo
             return Err(sql_err!(UpdateWithoutKeyInSafeMode, ""));
         }
         super::transaction::refuse_statements(session)?;
+    } else if takes_base {
+        session.require_writable()?;
     }
     if !session.state.vars[Live::SqlBigSelects].as_bool() {
         super::safety::check_rows(plan, session.state.vars[Live::MaxJoinSize].as_u64())?;
@@ -675,9 +678,7 @@ fn check_plan(session: &mut Session, plan: &Plan, writes: bool, writes_base: boo
 }
 
 fn refuse_virtual_targets(session: &Session, plan: &Plan) -> Result<()> {
-    let target = |t: &&gannet_plan::plan::PlanTable| {
-        !matches!(t.intent, Intent::Read | Intent::LockingRead) && t.intent.is_named()
-    };
+    let target = |t: &&gannet_plan::plan::PlanTable| !t.intent.is_select() && t.intent.is_named();
     for t in plan.tables.iter().filter(target) {
         if matches!(t.table.source, gannet_schema::RowSource::Virtual(_)) {
             let a = &session.state.account;
@@ -716,8 +717,15 @@ fn end_over<T>(session: &mut Session, mark: Option<Savepoint>, outcome: Result<T
 
 /// The plan changes rows of tables that are not the session's own.
 pub(super) fn writes_base(plan: &Plan) -> bool {
-    let reads = |i: Intent| matches!(i, Intent::Read | Intent::LockingRead | Intent::ForeignRead);
+    let reads = |i: Intent| i.is_select() || i == Intent::ForeignRead;
     plan.writes && plan.tables.iter().any(|t| !t.table.temporary && !reads(t.intent))
+}
+
+/// The plan changes such rows, or takes them for it (FOR UPDATE).
+#[inline]
+pub(super) fn takes_base(plan: &Plan) -> bool {
+    let takes = |i: Intent| !matches!(i, Intent::Read | Intent::LockingRead | Intent::ForeignRead);
+    plan.tables.iter().any(|t| !t.table.temporary && takes(t.intent))
 }
 
 /// Keeps what an execution has counted. Returns where the row begins that it was at.

@@ -180,6 +180,6 @@ fn fires(plan: &Plan, intent: Intent, event: TriggerEvent) -> bool {
         Intent::Replace => event != TriggerEvent::Update,
         Intent::Update => event == TriggerEvent::Update,
         Intent::Delete => event == TriggerEvent::Delete,
-        Intent::Read | Intent::LockingRead | Intent::ForeignRead | Intent::ForeignWrite => false,
+        _ => false,
     }
 }

@@ -31,7 +31,9 @@ pub(crate) fn link(tables: &mut Vec<PlanTable>, updates_duplicates: bool, snapsh
     let mut next = 0;
     while next < tables.len() {
         let writes = match tables[next].intent {
-            Intent::Read | Intent::LockingRead | Intent::ForeignRead => Writes { arrive: false, leave: false },
+            Intent::Read | Intent::LockingRead | Intent::ReadForUpdate | Intent::ForeignRead => {
+                Writes { arrive: false, leave: false }
+            }
             Intent::Insert => Writes { arrive: true, leave: updates_duplicates },
             Intent::Replace | Intent::Update | Intent::ForeignWrite => Writes { arrive: true, leave: true },
             Intent::Delete => Writes { arrive: false, leave: true },

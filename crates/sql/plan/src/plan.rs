@@ -126,8 +126,10 @@ pub struct ViewCheck {
 pub enum Intent {
     /// SELECT
     Read,
-    /// SELECT with row locks.
+    /// SELECT ... FOR SHARE.
     LockingRead,
+    /// SELECT ... FOR UPDATE: it changes nothing, and is refused where changes are.
+    ReadForUpdate,
     /// INSERT target.
     Insert,
     /// REPLACE target (insert and delete).
@@ -146,6 +148,19 @@ impl Intent {
     /// The statement names the table: others are there for foreign keys, and need no privilege.
     pub fn is_named(self) -> bool {
         !matches!(self, Intent::ForeignRead | Intent::ForeignWrite)
+    }
+
+    /// SELECT, with or without row locks.
+    pub fn is_select(self) -> bool {
+        matches!(self, Intent::Read | Intent::LockingRead | Intent::ReadForUpdate)
+    }
+
+    /// What a SELECT with these row locks does.
+    pub fn of_lock(strength: crate::physical::LockStrength) -> Intent {
+        match strength {
+            crate::physical::LockStrength::Exclusive => Intent::ReadForUpdate,
+            _ => Intent::LockingRead,
+        }
     }
 }
 

@@ -230,7 +230,7 @@ pub(crate) fn finish(
         columns.retain(|c| (*c as usize) < t.table.columns.len());
         columns.sort_unstable();
         columns.dedup();
-        let written = !matches!(t.intent, Intent::Read | Intent::LockingRead) && t.table.has_expressions();
+        let written = !t.intent.is_select() && t.table.has_expressions();
         // A reader looks only into the parts that may have its rows.
         let parted = t.table.partitions.as_ref().is_some_and(|p| p.definition().is_by_expression());
         let exprs = (written || parted).then(|| crate::table_exprs::table_exprs(&t.table)).transpose()?;
@@ -275,8 +275,8 @@ pub(crate) fn finish(
 /// The statement may fire triggers of the table.
 fn fires(t: &PlanTable) -> bool {
     match t.intent {
-        Intent::Read | Intent::LockingRead | Intent::ForeignRead | Intent::ForeignWrite => false,
         Intent::Insert | Intent::Replace | Intent::Update | Intent::Delete => !t.table.triggers.is_empty(),
+        _ => false,
     }
 }
 

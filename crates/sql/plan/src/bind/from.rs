@@ -576,7 +576,7 @@ impl Binder<'_> {
                         let table = &mut self.arena.tables[*slot as usize];
                         if table.table.source == gannet_schema::RowSource::Engine {
                             rel.lock = lock;
-                            table.intent = Intent::LockingRead;
+                            table.intent = Intent::of_lock(strength);
                         }
                     }
                     RelKind::Derived(query) if rel.view.is_some() => self.lock_view(query, lock),

@@ -124,7 +124,7 @@ impl Binder<'_> {
             match &mut rel.kind {
                 RelKind::Base(slot) if self.arena.tables[*slot as usize].table.source.is_engine() => {
                     rel.lock = lock;
-                    self.arena.tables[*slot as usize].intent = Intent::LockingRead;
+                    self.arena.tables[*slot as usize].intent = Intent::of_lock(lock.strength);
                 }
                 RelKind::Derived(inner) if rel.view.is_some() => self.lock_view(inner, lock),
                 _ => {}
