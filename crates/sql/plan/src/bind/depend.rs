@@ -132,6 +132,13 @@ fn strict(e: &Expr, f: &mut impl FnMut(ColId)) {
     }
 }
 
+/// The expression is NULL where one of those columns is NULL.
+fn is_strict(e: &Expr, of: impl Fn(ColId) -> bool) -> bool {
+    let mut found = false;
+    strict(e, &mut |id| found |= of(id));
+    found
+}
+
 struct Closure<'a> {
     arena: &'a Arena,
     block: &'a Block,
@@ -198,6 +205,7 @@ impl Closure<'_> {
         }
         let query = match &rel.kind {
             RelKind::Base(slot) => {
+                self.generated(*slot, rel.first, weak);
                 let table = &self.arena.tables[*slot as usize].table;
                 let fixes = |index: &gannet_schema::Index| {
                     index.unique()
@@ -226,6 +234,23 @@ impl Closure<'_> {
         }
     }
 
+    /// Generated columns of a table whose columns are known that they are made of. Each is made of earlier ones only.
+    fn generated(&mut self, slot: u32, first: ColId, weak: bool) {
+        let table = &self.arena.tables[slot as usize].table;
+        if !table.columns.iter().any(|c| c.generated.is_some()) {
+            return;
+        }
+        // What cannot be bound any more is an error of the statements that compute it.
+        let Ok(exprs) = crate::table_exprs::table_exprs(table) else { return };
+        for (column, expr) in &exprs.generated {
+            let mut fixed = expr.is_steady();
+            self.arena.columns_of(expr, &mut |c| fixed &= self.has(first + c));
+            if fixed && (!weak || is_strict(expr, |_| true)) {
+                self.add(first + *column);
+            }
+        }
+    }
+
     /// Columns of a query in FROM that are fixed when the known ones of its columns are.
     fn inside(&self, query: &Query, first: ColId, weak: bool) -> Vec<ColId> {
         let Body::Block(inner) = &query.body else { return Vec::new() };
@@ -244,7 +269,10 @@ impl Closure<'_> {
                 }
             }
         }
-        if !tells_missing {
+        // Else only what is NULL where a known column is NULL is the same in rows that the outer join made up.
+        let given = known.clone();
+        let told = |e: &Expr| tells_missing || is_strict(e, |id| given.contains(&id));
+        if !tells_missing && given.is_empty() {
             return Vec::new();
         }
         let known = determined(self.arena, inner, known, false);
@@ -256,7 +284,7 @@ impl Closure<'_> {
         };
         let items = inner.items.iter().enumerate();
         items
-            .filter(|(_, item)| (one && item.expr.is_steady()) || fixed(&item.expr))
+            .filter(|(_, item)| ((one && item.expr.is_steady()) || fixed(&item.expr)) && told(&item.expr))
             .map(|(i, _)| first + i as ColId)
             .collect()
     }
