@@ -533,7 +533,7 @@ fn show_table_definition(session: &mut Session, name: &ObjectName) -> Result<Row
     let next = match &t.source {
         gannet_schema::RowSource::Engine => {
             let trees = t.trees(&session.server.engine).map_err(gannet_exec::error::from_engine)?;
-            t.auto_counter(trees).map_or(0, |c| c.counter_next())
+            t.next_auto_value(trees).unwrap_or(0)
         }
         gannet_schema::RowSource::Virtual(_) => 0,
         gannet_schema::RowSource::View(_) => return show_create_view(session, &t),

@@ -34,6 +34,9 @@ pub trait StoredTable {
 
     /// The tree whose counter numbers the AUTO_INCREMENT column: see [`Table::auto_tree`].
     fn auto_counter<'t>(&self, trees: &'t Trees) -> Option<&'t TreeHandle>;
+
+    /// The next AUTO_INCREMENT value as SHOW has it: at the end of the column's type its greatest one.
+    fn next_auto_value(&self, trees: &Trees) -> Option<u64>;
 }
 
 impl StoredTable for Table {
@@ -56,5 +59,12 @@ impl StoredTable for Table {
     #[inline]
     fn auto_counter<'t>(&self, trees: &'t Trees) -> Option<&'t TreeHandle> {
         trees.auto.as_ref()
+    }
+
+    fn next_auto_value(&self, trees: &Trees) -> Option<u64> {
+        let (next, most) =
+            (self.auto_counter(trees)?.counter_next(), self.columns.get(self.auto_column? as usize)?.most());
+        // ALTER TABLE sets it beyond the type, too.
+        Some(if next - 1 == most { most } else { next })
     }
 }

@@ -1,6 +1,6 @@
 //! Columns.
 
-use gannet_types::{SqlType, Value};
+use gannet_types::{SqlType, TypeId, Value};
 use std::sync::Arc;
 
 /// Columns of the widest table (InnoDB).
@@ -42,6 +42,19 @@ impl Column {
             Some(definition) if self.hidden => &definition.expression,
             _ => &self.name,
         }
+    }
+
+    /// The greatest value of a type of integers; of others no bound.
+    pub fn most(&self) -> u64 {
+        let bits = match self.ty.id {
+            TypeId::TinyInt => 8,
+            TypeId::SmallInt => 16,
+            TypeId::MediumInt => 24,
+            TypeId::Int => 32,
+            TypeId::BigInt => 64,
+            _ => return u64::MAX,
+        };
+        u64::MAX >> (64 - bits + u32::from(!self.ty.unsigned))
     }
 }
 

@@ -312,6 +312,24 @@ impl TreeHandle {
         }
     }
 
+    /// The same for a column whose type ends at `most`: the counter goes no further, and the values returned may lie
+    /// behind it. `None` when it is further already, and when the first would be `u64::MAX`.
+    pub fn counter_reserve_within(&self, count: u64, step: u64, offset: u64, most: u64) -> Result<Option<u64>> {
+        let (step, offset, counter) = (step.max(1), offset.max(1), &self.shared.counter);
+        loop {
+            let used = counter.used.load(Acquire);
+            let first = if used > most { None } else { next_values(used, 1, step, offset) };
+            let Some((first, _)) = first.filter(|(first, _)| *first < u64::MAX) else { return Ok(None) };
+            let last = first.saturating_add((count.max(1) - 1).saturating_mul(step)).min(most).min(u64::MAX - 1);
+            if last > counter.persisted.load(Acquire) {
+                self.shared.persist_counter(last)?;
+            }
+            if counter.used.compare_exchange(used, last.max(used), AcqRel, Relaxed).is_ok() {
+                return Ok(Some(first));
+            }
+        }
+    }
+
     /// Notes that `used` is in use: later reservations are greater. For explicit values in INSERT.
     pub fn counter_raise(&self, used: u64) -> Result<()> {
         let counter = &self.shared.counter;

@@ -195,7 +195,7 @@ pub(super) fn sizes(state: &State, t: &Table) -> Sizes {
     let engine = &state.server.engine;
     let none = Sizes { rows: 0, data: 0, indexes: 0, auto_increment: None };
     let Ok(trees) = t.trees(engine) else { return none };
-    let auto_increment = t.auto_counter(trees).map(|c| c.counter_next());
+    let auto_increment = t.next_auto_value(trees);
     // The optimizer's figures, once there are any: looking into ten thousand trees would read as many pages.
     let figures = t.statistics.figures();
     if figures.taken != 0 {

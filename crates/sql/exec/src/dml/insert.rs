@@ -93,18 +93,6 @@ pub(super) fn first_error<'p>(run: &Run<'p>, error: SqlError, cx: &mut Cx<'_, 'p
     run.all_given(cx).err().unwrap_or(error)
 }
 
-/// The greatest value of a type of integers, but for BIGINT.
-fn greatest(ty: &gannet_types::SqlType) -> Option<u64> {
-    let bits = match ty.id {
-        TypeId::TinyInt => 8,
-        TypeId::SmallInt => 16,
-        TypeId::MediumInt => 24,
-        TypeId::Int => 32,
-        _ => return None,
-    };
-    Some((1 << if ty.unsigned { bits } else { bits - 1 }) - 1)
-}
-
 /// The query reads what the statement writes: then all its rows come first.
 fn reads_target(insert: &Insert, tables: &[PlanTable]) -> bool {
     let target = tables[insert.table as usize].table.id;
@@ -399,6 +387,7 @@ impl<'p> Run<'p> {
             || number == Some(0) && !cx.shared.settings.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
         let tree = self.table.auto_counter(codec::trees(self.table, cx.txn.get()?)?);
         let tree = tree.ok_or_else(|| SqlError::internal("an AUTO_INCREMENT column without a counter"))?;
+        let (integer, most) = (definition.ty.id.is_integer(), definition.most());
         if !generates {
             if let Some(used) = number.and_then(|n| u64::try_from(n).ok()) {
                 self.row_id = (used, false);
@@ -410,11 +399,14 @@ impl<'p> Run<'p> {
         let id = match self.reserved {
             _ if let Some(next) = self.forced => {
                 self.forced = next.checked_add(step);
-                tree.counter_raise(next).map_err(from_engine)?;
+                tree.counter_raise(next.min(most)).map_err(from_engine)?;
                 next
             }
             Some((next, left)) if left > 0 => {
                 self.reserved = Some((next.saturating_add(step), left - 1));
+                if next == u64::MAX {
+                    return Err(sql_err!(AutoincReadFailed));
+                }
                 next
             }
             _ => {
@@ -422,15 +414,17 @@ impl<'p> Run<'p> {
                 tree.counter_raise(self.given).map_err(from_engine)?;
                 let wanted = self.expected.saturating_sub(self.records).max(1);
                 let offset = cx.shared.settings.auto_increment_offset.clamp(1, step);
-                let first = tree.counter_reserve(wanted, step, offset).map_err(from_engine)?;
+                let first = tree.counter_reserve_within(wanted, step, offset, most).map_err(from_engine)?;
                 let first = first.ok_or_else(|| sql_err!(AutoincReadFailed))?;
                 self.reserved = Some((first.saturating_add(step), wanted - 1));
-                first
+                // The counter is at its end: its last value again, which is there already.
+                if step == 1 { first.min(most) } else { first }
             }
         };
-        let id = match greatest(&definition.ty) {
-            // In steps of more than one the last value of the series that the type holds comes again.
-            Some(most) if id > most && step > 1 => {
+        let id = match integer.then_some(most) {
+            // What was reserved beyond it. In steps of more than one the last value of the series that the type holds
+            // comes again.
+            Some(most) if id > most => {
                 if cx.strict {
                     return Err(sql_err!(WarnDataOutOfRange, definition.name, self.records + 1));
                 }
