@@ -23,6 +23,7 @@ pub fn parse_error(e: ParseError) -> SqlError {
         ErrorKind::Syntax => SqlError::with_message(ErrorCode::Parse, e.to_string()),
         ErrorKind::Empty => sql_err!(EmptyQuery),
         ErrorKind::TooDeep => SqlError::with_message(ErrorCode::StackOverrunNeedMore, e.to_string()),
+        ErrorKind::UnionInto => sql_err!(WrongUsage, "UNION", "INTO"),
         ErrorKind::Supplementary => sql_err!(InvalidCharacterString, "utf8mb3", e.near),
         ErrorKind::InvalidUtf8 => sql_err!(InvalidCharacterString, "utf8mb4", e.near),
         ErrorKind::TooManyParams => sql_err!(PsManyParam),

@@ -9,6 +9,8 @@ pub enum ErrorKind {
     TooDeep,
     /// Nothing but white space and comments: error 1065 (ER_EMPTY_QUERY).
     Empty,
+    /// INTO in an operand of a set operation that is not the last: error 1221 (ER_WRONG_USAGE).
+    UnionInto,
     /// An identifier is not valid UTF-8: error 1300 (ER_INVALID_CHARACTER_STRING).
     InvalidUtf8,
     /// An identifier has characters beyond the basic plane: error 1300 too.
@@ -48,6 +50,7 @@ impl std::fmt::Display for ParseError {
             ErrorKind::TooDeep => {
                 write!(f, "the statement is nested too deeply near '{}' at line {}", self.near, self.line)
             }
+            ErrorKind::UnionInto => f.write_str("Incorrect usage of UNION and INTO"),
             ErrorKind::Empty => f.write_str("Query was empty"),
             ErrorKind::InvalidUtf8 => write!(f, "Invalid utf8mb4 character string: '{}'", self.near),
             ErrorKind::Supplementary => write!(f, "Invalid utf8mb3 character string: '{}'", self.near),

@@ -1,5 +1,6 @@
 //! INSERT, REPLACE, UPDATE, DELETE, LOAD, HANDLER, DO, CALL.
 
+use crate::error::ErrorKind;
 use super::*;
 
 impl Parser<'_> {
@@ -72,7 +73,13 @@ impl Parser<'_> {
                 self.advance();
                 InsertSource::Values(self.list(Self::row_values)?)
             }
-            _ => InsertSource::Query(self.query()?),
+            _ => {
+                let query = self.query()?;
+                if query.into.is_some() {
+                    return self.error_at(ErrorKind::Syntax, self.into_at);
+                }
+                InsertSource::Query(query)
+            }
         };
         // `()` is no list, but where no values follow either.
         let bare = matches!(&insert.source, InsertSource::Values(rows) if rows.iter().all(Vec::is_empty));

@@ -21,16 +21,23 @@ impl Parser<'_> {
     /// `(query)`
     #[inline(never)]
     pub(super) fn paren_query(&mut self) -> Result<Box<Query>> {
+        let start = self.here();
         self.expect(Tok::LParen)?;
         if self.no_subquery {
             return self.syntax();
         }
-        let query = self.query()?;
-        if query.into.is_some() {
-            return self.error_at(ErrorKind::Syntax, self.into_at);
-        }
+        let query = self.query_without_into(start)?;
         self.expect(Tok::RParen)?;
         Ok(query)
+    }
+
+    /// The query of a parenthesis that begins there, in which INTO cannot be.
+    pub(super) fn query_without_into(&mut self, start: u32) -> Result<Box<Query>> {
+        let query = self.query()?;
+        match query.into {
+            Some(_) => self.error_at(ErrorKind::Syntax, if self.into_trails { self.into_at } else { start }),
+            None => Ok(query),
+        }
     }
 
     /// A query expression.
@@ -52,7 +59,11 @@ impl Parser<'_> {
     /// A query that starts with another one in parentheses, which were consumed.
     pub(super) fn query_behind(&mut self, first: Box<Query>) -> Result<Box<Query>> {
         let start = first.span.start;
-        self.query_from(None, body_of(first), None, start)
+        let query = self.query_from(None, body_of(first), None, start)?;
+        match query.into {
+            Some(_) => self.error_at(ErrorKind::Syntax, self.into_at),
+            None => Ok(query),
+        }
     }
 
     #[inline(never)]
@@ -66,20 +77,18 @@ impl Parser<'_> {
         let body = self.set_operations(first, &mut into)?;
         let order_by = self.opt_order_by()?;
         let limit = self.opt_limit()?;
-        if into.is_none() {
-            into = self.opt_into()?;
-        }
+        self.trailing_into(&mut into)?;
         let locking = self.locking()?;
-        if into.is_none() {
-            into = self.opt_into()?;
-        }
-        let query = Query { with, body, order_by, limit, locking, into, span: self.span_from(start) };
+        self.trailing_into(&mut into)?;
+        let mut query = Query { with, body, order_by, limit, locking, into: None, span: self.span_from(start) };
         // `(query)` and nothing else is that query.
         if is_bare(&query)
-            && let QueryBody::Query(inner) = query.body
+            && let QueryBody::Query(mut inner) = query.body
         {
+            inner.into = into;
             return Ok(inner);
         }
+        query.into = into;
         Ok(Box::new(query))
     }
 
@@ -104,7 +113,9 @@ impl Parser<'_> {
     fn set_operations(&mut self, first: QueryBody, into: &mut Option<Box<SelectInto>>) -> Result<QueryBody> {
         let first = self.intersections(first, into)?;
         let mut rest = Vec::new();
-        while let Some(kw) = self.one_of(&[Kw::UNION, Kw::EXCEPT]) {
+        loop {
+            self.refuse_into_before_set(into)?;
+            let Some(kw) = self.one_of(&[Kw::UNION, Kw::EXCEPT]) else { break };
             let op = if kw == Kw::UNION { SetOp::Union } else { SetOp::Except };
             let all = self.set_quantifier();
             let operand = self.set_operand(into)?;
@@ -116,7 +127,11 @@ impl Parser<'_> {
 
     fn intersections(&mut self, first: QueryBody, into: &mut Option<Box<SelectInto>>) -> Result<QueryBody> {
         let mut rest = Vec::new();
-        while self.eat_kw(Kw::INTERSECT) {
+        loop {
+            self.refuse_into_before_set(into)?;
+            if !self.eat_kw(Kw::INTERSECT) {
+                break;
+            }
             let all = self.set_quantifier();
             rest.push(SetArm { op: SetOp::Intersect, all, body: self.set_operand(into)? });
         }
@@ -124,13 +139,17 @@ impl Parser<'_> {
     }
 
     fn set_operand(&mut self, into: &mut Option<Box<SelectInto>>) -> Result<QueryBody> {
-        if into.is_some() {
-            // INTO belongs behind the last operand.
-            return self.syntax();
-        }
         let (body, its_into) = self.query_primary()?;
         *into = its_into;
         Ok(body)
+    }
+
+    /// INTO belongs to the last operand of a set operation.
+    fn refuse_into_before_set(&mut self, into: &Option<Box<SelectInto>>) -> Result<()> {
+        if into.is_none() || !matches!(self.tok().kw, Kw::UNION | Kw::EXCEPT | Kw::INTERSECT) {
+            return Ok(());
+        }
+        if self.into_trails { self.syntax() } else { self.error_at(ErrorKind::UnionInto, self.into_at) }
     }
 
     /// Returns whether ALL was written.
@@ -147,12 +166,13 @@ impl Parser<'_> {
     fn query_primary(&mut self) -> Result<(QueryBody, Option<Box<SelectInto>>)> {
         if self.at(Tok::LParen) {
             self.advance();
-            let query = self.query()?;
+            let mut query = self.query()?;
             self.expect(Tok::RParen)?;
-            if query.into.is_some() && !matches!(self.tok().kind, Tok::End | Tok::Semi | Tok::RParen) {
-                return self.error_at(ErrorKind::Syntax, self.into_at);
+            let into = query.into.take();
+            if into.is_some() && self.into_trails && !matches!(self.tok().kind, Tok::End | Tok::Semi | Tok::RParen) {
+                return self.syntax();
             }
-            return Ok((body_of(query), None));
+            return Ok((body_of(query), into));
         }
         match self.tok().kw {
             Kw::SELECT => {
@@ -209,8 +229,8 @@ impl Parser<'_> {
         if self.at_kw(Kw::WINDOW) {
             self.select_windows(&mut select)?;
         }
-        if into.is_none() && !self.at_kw(Kw::ORDER) && !self.at_kw(Kw::LIMIT) {
-            into = self.opt_into()?;
+        if !self.at_kw(Kw::ORDER) && !self.at_kw(Kw::LIMIT) {
+            self.trailing_into(&mut into)?;
         }
         select.span = self.span_from(start);
         Ok((select, into))
@@ -474,6 +494,7 @@ impl Parser<'_> {
             return Ok(None);
         }
         self.into_at = self.advance().start;
+        self.into_trails = false;
         let into = if self.eat_kw(Kw::OUTFILE) {
             let file = self.string()?;
             let charset = if self.eat_charset() { Some(self.charset_name()?) } else { None };
@@ -484,6 +505,15 @@ impl Parser<'_> {
             SelectInto::Variables(self.list(Self::into_target)?)
         };
         Ok(Some(Box::new(into)))
+    }
+
+    /// INTO behind all of a query, where it has none yet.
+    fn trailing_into(&mut self, into: &mut Option<Box<SelectInto>>) -> Result<()> {
+        if into.is_none() {
+            *into = self.opt_into()?;
+            self.into_trails |= into.is_some();
+        }
+        Ok(())
     }
 
     pub(super) fn into_target(&mut self) -> Result<IntoTarget> {

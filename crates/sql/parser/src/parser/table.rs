@@ -172,12 +172,10 @@ impl Parser<'_> {
     #[inline(never)]
     fn paren(&mut self) -> Result<Paren> {
         self.nested(|p| {
+            let start = p.here();
             p.expect(Tok::LParen)?;
             if p.query_follows(0) {
-                let query = p.query()?;
-                if query.into.is_some() {
-                    return p.error_at(ErrorKind::Syntax, p.into_at);
-                }
+                let query = p.query_without_into(start)?;
                 p.expect(Tok::RParen)?;
                 return Ok(Paren::Query(query));
             }
