@@ -10,7 +10,8 @@ use crate::context::Cx;
 use crate::{convert, eval};
 use gannet_plan::TableExprs;
 use gannet_plan::{Expr, plan::ViewCheck};
-use gannet_schema::ColumnDefault;
+use gannet_schema::{ColumnDefault, Table};
+use gannet_types::error::WarningMark;
 use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
 
 fn exprs<'p>(slot: usize, cx: &Cx<'_, 'p>) -> Option<&'p TableExprs> {
@@ -85,19 +86,56 @@ fn fill<'p>(slot: usize, row: &mut [Value], number: u64, cx: &mut Cx<'_, 'p>) ->
     for (column, expr) in &exprs.generated {
         let column = *column as usize;
         let definition = &table.columns[column];
-        let mut value = eval::eval(expr, &batch, 0, cx)?;
-        value.settle(&expr.ty);
-        if value.is_null() && !definition.nullable {
-            if cx.strict {
-                return Err(sql_err!(BadNull, definition.name));
-            }
-            value = convert::zero(&definition.ty);
-        }
-        let stored = convert::store(value.as_ref(), &table.name, definition, number, cx)?;
+        let warned = cx.warnings.mark();
+        let stored = compute(table, definition, expr, &batch, number, cx);
+        let stored = if definition.hidden { of_index(table, column, number, warned, stored, cx) } else { stored }?;
         batch.columns[column] = Column::Constant(stored.clone(), 1);
         row[column] = stored;
     }
     Ok(())
+}
+
+/// The value of a generated column in a row.
+fn compute<'p>(
+    table: &Table,
+    definition: &gannet_schema::Column,
+    expr: &'p Expr,
+    row: &Batch,
+    number: u64,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Value> {
+    let mut value = eval::eval(expr, row, 0, cx)?;
+    value.settle(&expr.ty);
+    if value.is_null() && !definition.nullable {
+        if cx.strict {
+            return Err(sql_err!(BadNull, definition.name));
+        }
+        value = convert::zero(&definition.ty);
+    }
+    convert::store(value.as_ref(), &table.name, definition, number, cx)
+}
+
+/// What goes wrong with the hidden column of a functional key part is told of its index.
+fn of_index<T>(
+    table: &Table,
+    column: usize,
+    number: u64,
+    warned: WarningMark,
+    stored: Result<T>,
+    cx: &mut Cx<'_, '_>,
+) -> Result<T> {
+    let has = |index: &&gannet_schema::Index| index.parts.iter().any(|part| part.column as usize == column);
+    let Some(index) = table.indexes.iter().find(has) else { return stored };
+    let told = |code: ErrorCode| match code {
+        ErrorCode::WarnDataOutOfRange => Some(sql_err!(WarnDataOutOfRangeFunctionalIndex, index.name, number)),
+        ErrorCode::WarnDataTruncated | ErrorCode::TruncatedWrongValue => {
+            Some(sql_err!(WarnDataTruncatedFunctionalIndex, index.name, number))
+        }
+        ErrorCode::InvalidJsonValueForCast => Some(sql_err!(InvalidJsonValueForFuncIndex, index.name)),
+        _ => None,
+    };
+    cx.warnings.replace_since(warned, |w| Some(told(w.code)?.to_warning(w.level)));
+    stored.map_err(|e| told(e.code()).unwrap_or(e))
 }
 
 /// WITH CHECK OPTION of the views that a row is written through.

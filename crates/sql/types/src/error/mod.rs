@@ -378,6 +378,15 @@ impl Warnings {
         (self.total, self.errors) = (mark.total, mark.errors);
     }
 
+    /// Another condition in place of each kept one since that `f` has one for.
+    pub fn replace_since(&mut self, mark: WarningMark, f: impl Fn(&Warning) -> Option<Warning>) {
+        for kept in self.list.iter_mut().skip(mark.listed) {
+            if let Some(other) = f(kept) {
+                *kept = other;
+            }
+        }
+    }
+
     /// Takes out what was warned of since.
     pub fn take_since(&mut self, mark: WarningMark) -> Warnings {
         let mut taken = self.like();
