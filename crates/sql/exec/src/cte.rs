@@ -44,23 +44,26 @@ fn fill(n: usize, cx: &mut Cx<'_, '_>) -> Result<()> {
         cx.ctes[n].rows = Some(round);
         return Ok(());
     };
-    let limit = match &cte.limit {
+    // LIMIT is of all rows: the recursion ends when there are as many.
+    let (from, to) = match &cte.limit {
         Some((limit, offset)) => {
             let offset = ops::limit_value(offset.as_ref(), 0, cx)?;
-            ops::limit_value(limit.as_ref(), u64::MAX, cx)?.saturating_add(offset)
+            (offset, ops::limit_value(limit.as_ref(), u64::MAX, cx)?.saturating_add(offset))
         }
-        None => u64::MAX,
+        None => (0, u64::MAX),
     };
     let mut operator = ops::build(recursive, cx.profile.is_some())?;
     let mut rows = Kept::default();
     let mut rounds = 0;
-    while round.rows() > 0 && rows.rows() < limit {
+    while round.rows() > 0 && rows.rows() + round.rows() < to {
         if rounds > cx.shared.settings.cte_max_recursion_depth {
             return Err(sql_err!(CteMaxRecursionDepth, rounds));
         }
         rounds += 1;
+        // Which rows are new is not known before they are there.
+        let most = if cte.distinct { u64::MAX } else { to - rows.rows() - round.rows() };
         cx.ctes[n].round = Some(round);
-        let next = Kept::collect(&mut operator, cx);
+        let next = Kept::collect_some(&mut operator, most, cx);
         let last = cx.ctes[n].round.take().unwrap_or_default();
         rows.append(last, cx)?;
         round = next?;
@@ -68,7 +71,11 @@ fn fill(n: usize, cx: &mut Cx<'_, '_>) -> Result<()> {
             round = unseen(round, &cte.base.types, &mut seen, cx)?;
         }
     }
+    rows.append(round, cx)?;
     rows.seal()?;
+    if from > 0 || rows.rows() > to {
+        rows = rows.cut(from, to, cx)?;
+    }
     cx.ctes[n].rows = Some(rows);
     Ok(())
 }

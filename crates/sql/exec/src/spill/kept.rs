@@ -21,9 +21,15 @@ pub(crate) struct Kept {
 impl Kept {
     /// Runs an operator to its end and keeps its rows.
     pub(crate) fn collect<'p>(operator: &mut BoxedOperator<'p>, cx: &mut Cx<'_, 'p>) -> Result<Kept> {
+        Kept::collect_some(operator, u64::MAX, cx)
+    }
+
+    /// The same until there are so many rows, or a batch more.
+    pub(crate) fn collect_some<'p>(operator: &mut BoxedOperator<'p>, most: u64, cx: &mut Cx<'_, 'p>) -> Result<Kept> {
         operator.open(cx)?;
         let mut kept = Kept::default();
-        while let Some(batch) = operator.next(cx)? {
+        while kept.rows < most {
+            let Some(batch) = operator.next(cx)? else { break };
             cx.check_interrupt()?;
             kept.push(batch, cx)?;
         }
@@ -95,6 +101,26 @@ impl Kept {
             }
         }
         Ok(())
+    }
+
+    /// Only rows `from..to` stay.
+    pub(crate) fn cut(mut self, from: u64, to: u64, cx: &mut Cx<'_, '_>) -> Result<Kept> {
+        let (mut kept, mut n, mut at) = (Kept::default(), 0, 0);
+        while at < to
+            && let Some(batch) = self.batch(n)?
+        {
+            cx.check_interrupt()?;
+            let rows = batch.rows as u64;
+            let (first, last) = (from.clamp(at, at + rows) - at, to.min(at + rows) - at);
+            if first < last {
+                kept.push(batch.slice(first as usize, last as usize), cx)?;
+            }
+            at += rows;
+            n += 1;
+        }
+        kept.seal()?;
+        self.clear(cx);
+        Ok(kept)
     }
 
     /// Gives the memory back.

@@ -1,7 +1,7 @@
 //! INSERT, REPLACE, UPDATE, DELETE, LOAD, HANDLER, DO, CALL.
 
-use crate::error::ErrorKind;
 use super::*;
+use crate::error::ErrorKind;
 
 impl Parser<'_> {
     #[inline(never)]
