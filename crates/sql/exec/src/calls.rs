@@ -46,7 +46,7 @@ fn part_of_dates(column: &Column, part: fn(DateTime) -> u32) -> Option<Column> {
             Value::DateTime(date, _) => Some(*date),
             _ => return None,
         };
-        let date = date.filter(|d| DateFlags::LAX.accepts(d.year(), d.month(), d.day()));
+        let date = date.filter(|d| DateFlags::STORED.accepts(d.year(), d.month(), d.day()));
         nulls.push(date.is_none(), row);
         parts.push(date.map_or(0, |d| i64::from(part(d))));
     }

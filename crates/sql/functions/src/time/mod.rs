@@ -48,7 +48,9 @@ fn decimals_of(arg: &ArgInfo<'_>) -> u8 {
 /// An argument as a datetime. A date or datetime that the flags do not accept is NULL without a warning, anything else
 /// that is none with one.
 fn datetime_arg(cx: &mut EvalContext<'_>, value: &Value, flags: DateFlags) -> Result<Option<DateTime>> {
-    let accepted = |d: DateTime| flags.accepts(d.year(), d.month(), d.day()).then_some(d);
+    // What is a date already may have been stored under ALLOW_INVALID_DATES.
+    let typed = DateFlags { allow_invalid: true, ..flags };
+    let accepted = |d: DateTime| typed.accepts(d.year(), d.month(), d.day()).then_some(d);
     Ok(match value {
         Value::Null => None,
         Value::DateTime(d, _) => accepted(*d),

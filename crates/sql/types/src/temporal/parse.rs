@@ -20,6 +20,8 @@ impl DateFlags {
     /// Zero parts allowed, days checked: what most functions take.
     pub const LAX: DateFlags =
         DateFlags { no_zero_date: false, no_zero_in_date: false, allow_invalid: false, cut_fractions: false };
+    /// The same of what is a date already: a day that its month does not have was let in by ALLOW_INVALID_DATES.
+    pub const STORED: DateFlags = DateFlags { allow_invalid: true, ..DateFlags::LAX };
     /// Real dates only.
     pub const STRICT: DateFlags =
         DateFlags { no_zero_date: true, no_zero_in_date: true, allow_invalid: false, cut_fractions: false };
