@@ -388,7 +388,7 @@ pub fn encode_point<'p>(
     out.clear();
     for (part, value) in parts.iter().zip(key) {
         let v = eval(&value.value)?;
-        if let Some(exact) = fast_exact(part, &v) {
+        if let Some(exact) = fast_exact(part, value.by, &v) {
             key::encode(part, exact, out)?;
             continue;
         }
@@ -401,12 +401,13 @@ pub fn encode_point<'p>(
     Ok(true)
 }
 
-/// The common case without a detour: an integer in range, text in the column's collation.
+/// The common case without a detour: an integer in range, text in the column's collation. As DOUBLEs, long integers are
+/// equal to their neighbours.
 #[inline]
-fn fast_exact<'v>(part: &KeyPart, value: &'v Value) -> Option<ValueRef<'v>> {
+fn fast_exact<'v>(part: &KeyPart, by: Comparison, value: &'v Value) -> Option<ValueRef<'v>> {
     match (part.ty.id, value) {
         (TypeId::Int, Value::Int(v)) if !part.ty.unsigned && i32::try_from(*v).is_ok() => Some(ValueRef::Int(*v)),
-        (TypeId::BigInt, Value::Int(v)) if !part.ty.unsigned => Some(ValueRef::Int(*v)),
+        (TypeId::BigInt, Value::Int(v)) if !part.ty.unsigned && by != Comparison::Double => Some(ValueRef::Int(*v)),
         (id, Value::Str(_, c)) if id.is_string() && *c == part.ty.collation => Some(value.as_ref()),
         _ => None,
     }
@@ -461,7 +462,7 @@ impl Encoder<'_> {
     }
 
     fn append_value(&mut self, part: &KeyPart, key: &KeyValue, v: &Value) -> Result<Appended> {
-        if let Some(exact) = fast_exact(part, v) {
+        if let Some(exact) = fast_exact(part, key.by, v) {
             key::encode(part, exact, &mut self.bounds.prefix)?;
             return Ok(Appended::Yes);
         }
@@ -533,6 +534,11 @@ impl Encoder<'_> {
                 for point in cuts.points {
                     self.bounds.prefix.truncate(length);
                     self.bounds.prefix.extend_from_slice(&point);
+                    // Between the first level and the next part lie levels that are not known.
+                    if !cuts.whole {
+                        self.bounds.push_prefix();
+                        continue;
+                    }
                     let mut inner = Encoder { parts: behind, zone: self.zone, bounds: &mut *self.bounds };
                     inner.product(rest, values_rest, last)?;
                 }
@@ -666,7 +672,7 @@ impl Encoder<'_> {
         // A prefix index cannot tell what lies behind the prefix.
         let inclusive = *inclusive || part.prefix.is_some();
         let located;
-        let (value, inclusive) = if fast_exact(part, value).is_some() {
+        let (value, inclusive) = if fast_exact(part, *by, value).is_some() {
             (value, inclusive)
         } else {
             let (v, inclusive) = match locate(&part.ty, *by, value.as_ref(), self.zone)? {

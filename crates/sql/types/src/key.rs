@@ -59,7 +59,7 @@ impl KeyPart {
     pub fn cut_keys(&self, text: &[u8]) -> CutKeys {
         let keys = self.ty.collation.get().cut_keys(text, self.cut(text));
         let points = keys.points.into_iter().map(|k| self.dressed(k)).collect();
-        CutKeys { points, rest: keys.rest.map(|k| self.dressed(k)) }
+        CutKeys { points, whole: keys.whole, rest: keys.rest.map(|k| self.dressed(k)) }
     }
 
     /// The beginning of a part's encoding that is not of NULL, from the beginning of its text's key.

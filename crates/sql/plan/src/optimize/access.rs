@@ -17,6 +17,7 @@ use crate::options::Passes;
 use crate::physical::{Access, Hole, Interval, KeyValue, RangeProduct, Ranges, SearchAccess};
 use crate::range::tells_apart;
 use gannet_schema::{Figures, IndexKind, IndexPart, Table};
+use gannet_types::SqlType;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -95,7 +96,7 @@ pub(super) struct Path {
     pub(super) sources: Vec<Option<u32>>,
     /// Key parts used.
     pub(super) parts: usize,
-    /// Leading parts that are bound to one value each.
+    /// Leading parts in which all that is read is one value.
     pub(super) bound: usize,
     /// Entries read by one run.
     pub(super) examined: f64,
@@ -331,22 +332,33 @@ impl BaseRel {
         Some(self.finish(index, &built, available, passes, estimate))
     }
 
+    /// The column has one value in all rows for which the condition holds.
+    pub(super) fn binds(&self, sarg: &Sarg) -> bool {
+        match &sarg.says {
+            Says::Equals(key) => tells_apart(&self.table.columns[sarg.column as usize].ty, key.by),
+            _ => false,
+        }
+    }
+
     /// Walks parts of an index: equalities, then IN lists, then one interval.
     fn product(&self, parts: &[IndexPart], sargs: &[&Sarg], passes: Passes) -> Option<Product> {
         let mut product = Product::default();
+        // All that is said of the parts before becomes keys: what is said of later ones is not left out.
+        let mut placed = true;
         for part in parts {
             let of_part = || sargs.iter().filter(|s| s.column == part.column);
             let whole = part.prefix.is_none();
+            let ty = &self.table.columns[part.column as usize].ty;
             let equal = of_part().find_map(|s| match &s.says {
                 Says::Equals(key) => Some((*s, key)),
                 _ => None,
             });
             if let Some((sarg, key)) = equal {
+                product.fixed += usize::from(product.fixed == product.parts.len() && tells_apart(ty, key.by));
                 product.parts.push(Arc::from([key.clone()]));
                 product.sources.push(sarg.source);
-                if sarg.exact && whole {
-                    product.ensured.push(sarg.condition);
-                }
+                product.ensured.extend((placed && sarg.exact && whole).then_some(sarg.condition));
+                placed &= sarg.exact && is_placed(part, ty);
                 continue;
             }
             if !passes.has(Passes::RANGES) {
@@ -359,12 +371,11 @@ impl BaseRel {
             if let Some((sarg, keys)) = listed {
                 product.parts.push(keys.clone());
                 product.sources.push(None);
-                if sarg.exact && whole {
-                    product.ensured.push(sarg.condition);
-                }
+                product.ensured.extend((placed && sarg.exact && whole).then_some(sarg.condition));
+                placed &= sarg.exact && is_placed(part, ty);
                 continue;
             }
-            product.interval(of_part().copied(), whole);
+            product.interval(of_part().copied(), placed && whole);
             break;
         }
         if product.parts.is_empty() && product.last.is_none() { None } else { Some(product) }
@@ -409,7 +420,7 @@ impl BaseRel {
             ensured,
             sources,
             parts: used,
-            bound,
+            bound: product.fixed,
             examined,
             seen,
             rows: 0.0,
@@ -624,10 +635,17 @@ struct Product {
     last: Option<Interval>,
     ensured: Vec<usize>,
     sources: Vec<Option<u32>>,
+    /// Leading parts in which all that is read is one value.
+    fixed: usize,
+}
+
+/// A value is one key of the part, behind which the next part's lies: texts that are equal may be cut to several.
+fn is_placed(part: &IndexPart, ty: &SqlType) -> bool {
+    part.prefix.is_none() || !ty.id.is_string() || ty.collation.get().cuts_keep_order()
 }
 
 impl Product {
-    /// Leading parts that are bound to one value each.
+    /// Leading parts with one alternative each.
     fn bound(&self) -> usize {
         self.parts.iter().take_while(|p| p.len() == 1).count()
     }
@@ -649,8 +667,8 @@ impl Product {
     }
 
     /// Combines the bounds on one column: the first lower and the first upper one; a LIKE only when nothing else is
-    /// there.
-    fn interval<'s>(&mut self, sargs: impl Iterator<Item = &'s Sarg>, whole: bool) {
+    /// there. `ensures`: the keys of the parts before and of this one say all.
+    fn interval<'s>(&mut self, sargs: impl Iterator<Item = &'s Sarg>, ensures: bool) {
         let mut interval = Interval::KNOWN;
         let mut found = false;
         let (mut like, mut holes) = (None, Vec::new());
@@ -675,7 +693,7 @@ impl Product {
             if takes_high {
                 interval.high = bounds.high.clone();
             }
-            if sarg.exact && whole {
+            if sarg.exact && ensures {
                 self.ensured.push(sarg.condition);
             }
         }

@@ -18,6 +18,8 @@ const RUN: usize = 254;
 pub struct CutKeys {
     /// Beginnings that say all of the key's first level, its end included.
     pub points: Vec<Vec<u8>>,
+    /// These are whole keys: there is one level.
+    pub whole: bool,
     /// What all other keys begin with, if there may be others.
     pub rest: Option<Vec<u8>>,
 }
@@ -109,7 +111,7 @@ impl Collation {
             self.put_weights(&weights[..natural], &mut stem);
             stem
         });
-        CutKeys { points, rest }
+        CutKeys { points, whole: !matches!(self.algorithm, Algorithm::Uca(_, 2..)), rest }
     }
 
     fn weights_of(&self, text: &[u8]) -> Vec<u16> {

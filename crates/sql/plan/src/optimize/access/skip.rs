@@ -34,7 +34,7 @@ impl BaseRel {
         match self.product(parts, &self.constant_sargs(), passes) {
             None => (Access::Full, 0, 1.0),
             Some(product) => {
-                let bound = product.parts.iter().take_while(|p| p.len() == 1).count();
+                let bound = product.fixed;
                 let share = product.last.as_ref().map_or(1.0, super::interval_share);
                 let keys = product.parts.len();
                 let values = product.count() as f64;
@@ -80,7 +80,7 @@ impl BaseRel {
     ) -> Option<(Path, Vec<(u32, bool)>)> {
         let parts = &self.table.indexes[index].parts;
         let constants = self.constant_sargs();
-        let fixed = |c: u32| constants.iter().any(|s| s.column == c && matches!(s.says, Says::Equals(_)));
+        let fixed = |c: u32| constants.iter().any(|s| s.column == c && self.binds(s));
         let wanted = |c: u32| need.columns.contains(&c);
         let n = parts.iter().take_while(|p| p.prefix.is_none() && (wanted(p.column) || fixed(p.column))).count();
         // Constants behind the last group column belong to what is read of a group.
@@ -163,7 +163,7 @@ impl BaseRel {
     fn skip_path(&self, index: usize, constants: &[&Sarg], passes: Passes) -> Option<Path> {
         let parts = &self.table.indexes[index].parts;
         let says = |c: u32| constants.iter().any(|s| s.column == c);
-        let fixed = |c: u32| constants.iter().any(|s| s.column == c && matches!(s.says, Says::Equals(_)));
+        let fixed = |c: u32| constants.iter().any(|s| s.column == c && self.binds(s));
         let bound = parts.iter().take_while(|p| fixed(p.column)).count();
         let skipped = parts[bound..].iter().take_while(|p| !says(p.column)).count();
         let n = bound + skipped;

@@ -227,9 +227,8 @@ impl Builder<'_> {
     /// Columns of a relation that WHERE binds to one value.
     pub(super) fn fixed_columns(&self, planned: &Planned<'_>, rel: usize) -> Vec<u32> {
         let Some(base) = &planned.bases[rel] else { return Vec::new() };
-        let constant = base.sargs.iter().filter(|s| {
-            s.needs.is_empty() && matches!(&s.says, sarg::Says::Equals(_)) && planned.level.contains(&s.condition)
-        });
+        let bound = |s: &&sarg::Sarg| s.needs.is_empty() && base.binds(s) && planned.level.contains(&s.condition);
+        let constant = base.sargs.iter().filter(bound);
         constant.map(|s| s.column).collect()
     }
 
