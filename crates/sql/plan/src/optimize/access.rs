@@ -624,7 +624,9 @@ impl BaseRel {
             }
             at += 1;
         }
-        Some(reverse.unwrap_or(false))
+        // A skip scan goes from group to group forwards only.
+        let forwards_only = matches!(path.access, Access::Skip(_));
+        Some(reverse.unwrap_or(false)).filter(|reverse| !(*reverse && forwards_only))
     }
 }
 
