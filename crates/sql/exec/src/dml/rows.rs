@@ -348,7 +348,9 @@ fn change_entries(
     (old, new): (&[Value], &[Value]),
     txn: &mut Txn,
 ) -> Result<Option<Vec<u8>>> {
-    if table.indexes[number].parts.iter().all(|p| old[p.column as usize] == new[p.column as usize]) {
+    let same = |column: &u32| old[*column as usize] == new[*column as usize];
+    let parts = table.indexes[number].parts.iter().map(|p| &p.column);
+    if parts.chain(table.carried_columns(number)).all(same) {
         return Ok(None);
     }
     let (before, after) = (codec::entries(table, number, key, old)?, codec::entries(table, number, key, new)?);

@@ -142,8 +142,10 @@ impl Builder<'_> {
             let assignments = self.assignments(&target.assignments, &node.schema)?;
             let assigned = |c: u32| target.assignments.iter().any(|(a, _)| *a == c) || changes_by_itself(&table, c);
             let touched = |i: &gannet_schema::Index| i.parts.iter().any(|p| assigned(p.column));
-            let indexes: Box<[u32]> =
-                (0..table.indexes.len()).filter(|i| touched(&table.indexes[*i])).map(|i| i as u32).collect();
+            // An entry carries texts of the row's key, too, which may change while the key stays.
+            let carries = |i: usize| table.carried_columns(i).iter().any(|c| assigned(*c));
+            let changes = |i: &usize| touched(&table.indexes[*i]) || carries(*i);
+            let indexes: Box<[u32]> = (0..table.indexes.len()).filter(changes).map(|i| i as u32).collect();
             let moves = table.clustered.is_some_and(|c| touched(&table.indexes[c]));
             // A row that goes to another part may be met there again.
             let parts = table.partitions.as_ref().is_some_and(|p| p.columns().iter().any(|c| assigned(*c)));
