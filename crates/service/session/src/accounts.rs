@@ -144,6 +144,9 @@ pub(crate) fn user_statement(session: &mut Session, s: &ast::UserStatement, repl
     }
     if !failed.is_empty() && !s.existence.if_exists {
         let list: Vec<String> = failed.iter().map(Name::quoted).collect();
+        if let (true, Some(_), Some(first)) = (s.alter, &s.default_role, failed.first()) {
+            return Err(sql_err!(UnknownAuthid, first.user, first.host));
+        }
         return Err(sql_err!(CannotUser, if s.alter { "ALTER USER" } else { "CREATE USER" }, list.join(",")));
     }
     for name in failed {
@@ -365,6 +368,10 @@ pub(crate) fn rename_users(session: &mut Session, pairs: &[(ast::Account, ast::A
         if session.server.accounts.is_mandatory(&from) {
             return Err(sql_err!(MandatoryRole, from.ticked()));
         }
+        let granted = |a: &Arc<Account>| a.grants.roles.iter().any(|r| r.role == from);
+        if session.server.accounts.list().iter().any(granted) {
+            return Err(sql_err!(RenameRole));
+        }
         super::definers::check(session, "RENAME USER", &from)?;
         put.push(Arc::new(old.changed(|a| {
             a.user.clone_from(&to.user);
@@ -376,16 +383,7 @@ pub(crate) fn rename_users(session: &mut Session, pairs: &[(ast::Account, ast::A
         let list: Vec<String> = failed.iter().map(Name::quoted).collect();
         return Err(sql_err!(CannotUser, "RENAME USER", list.join(",")));
     }
-    let new_name =
-        |n: &Name| Some(renamed.iter().fold(n.clone(), |now, (from, to)| if now == *from { to.clone() } else { now }));
     let remove: Vec<Name> = renamed.iter().map(|(f, _)| f.clone()).filter(|f| !put.iter().any(|a| a.is(f))).collect();
-    for a in &mut put {
-        let g = &mut Arc::make_mut(a).grants;
-        g.roles.iter_mut().for_each(|r| r.role = new_name(&r.role).unwrap_or_default());
-        g.default_roles.iter_mut().for_each(|r| *r = new_name(r).unwrap_or_default());
-    }
-    let names: Vec<Name> = put.iter().map(|a| a.id()).chain(remove.iter().cloned()).collect();
-    put.extend(rewrite_roles(session, new_name, &names));
     store_accounts(session, put, &remove)
 }
 

@@ -7,7 +7,7 @@ use crate::expr::{CompareOp, Comparison, Expr, ExprKind};
 use crate::fold;
 use crate::make::{and, or, predicate};
 use crate::typing::{Bound, comparison};
-use gannet_types::{ErrorCode, Result, SqlError, TypeId};
+use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId};
 
 /// Columns up to which an order of rows is written out as a disjunction, whose alternatives may be ranges of an index.
 const WIDE_ROW: usize = 16;
@@ -98,6 +98,13 @@ impl Binder<'_> {
         b: Bound,
         operation: &str,
     ) -> Result<Expr> {
+        let (a, b) = match by {
+            Comparison::Double => {
+                let b = beside_float(&a, b);
+                (beside_float(&b, a), b)
+            }
+            _ => (a, b),
+        };
         let nullable = op != CompareOp::NullSafeEq && (a.ty().nullable || b.ty().nullable);
         let args = Box::new(in_domain(self, [a, b], by, operation)?);
         Ok(predicate(ExprKind::Compare { op, by, args }, nullable))
@@ -135,6 +142,18 @@ impl Binder<'_> {
             Ok(list)
         }
     }
+}
+
+/// What is compared with a FLOAT(M,D), where both have a number of digits: values that are equal in these digits are
+/// equal, and of a FLOAT a DOUBLE shows others behind them.
+fn beside_float(float: &Bound, other: Bound) -> Bound {
+    let digits = |b: &Bound| (1..SqlType::NOT_FIXED).contains(&b.ty().scale);
+    let exact = matches!(other.ty().id, TypeId::Double | TypeId::Decimal);
+    if float.ty().id != TypeId::Float || !exact || !digits(float) || !digits(&other) {
+        return other;
+    }
+    let ty = SqlType { nullable: other.ty().nullable, ..SqlType::new(TypeId::Float) };
+    Bound { expr: fold::simplify(Expr { kind: ExprKind::Cast(Box::new(other.expr)), ty }), ..other }
 }
 
 /// Makes the operands of an operation fit for its domain: text in the character set of the collation,

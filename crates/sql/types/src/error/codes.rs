@@ -695,6 +695,7 @@ errors! {
     3523 "HY000" UnknownAuthid "Unknown authorization ID `{}`@`{}`";
     3529 "HY000" ComponentsCantLoad "Cannot load component from specified URN: '{}'.";
     3530 "HY000" RoleNotGranted "`{}`@`{}` is not granted to `{}`@`{}`";
+    3532 "HY000" RenameRole "Renaming of a role identifier is forbidden";
     3537 "HY000" ComponentsUnloadNotLoaded "Component specified by URN '{}' to unload has not been loaded before.";
     3546 "HY000" CantSetGtidPurgedDueSetsConstraints "@@GLOBAL.GTID_PURGED cannot be changed: {}.";
     3554 "HY000" NoSystemTableAccess "Access to {} '{}.{}' is rejected.";
