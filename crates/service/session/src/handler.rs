@@ -94,6 +94,9 @@ fn same(columns: &[String], values: &[Value]) -> String {
 
 /// HANDLER.
 pub(crate) fn handler(session: &mut Session, h: &Handler, reply: &mut dyn Reply) -> Result<Done> {
+    if !session.locked.is_empty() {
+        return Err(sql_err!(LockOrActiveTransaction));
+    }
     // Whatever changes a table's definition or empties it, here or in another session, closes its handlers.
     session.state.renew_snapshot();
     let snapshot = &session.state.snapshot;

@@ -144,7 +144,8 @@ fn bind_and_optimize(
 ) -> Result<Plan> {
     let options = PlanOptions { source, values, ..session.plan_options(markers) };
     if session.state.access.all {
-        let plan = gannet_plan::plan(statement, &session.state.snapshot, &options)?;
+        let plan =
+            gannet_plan::plan(statement, &session.state.snapshot, &options).map_err(|e| not_locked(session, e))?;
         // Below views the definers' rights count.
         if plan.uses.views {
             session.check_plan_privileges(&plan)?;
@@ -159,7 +160,19 @@ fn bind_and_optimize(
         _ => Privilege::Select,
     };
     let plan =
-        checked_plan(session, options, need, |snapshot, options| gannet_plan::plan(statement, snapshot, options))?;
+        checked_plan(session, options, need, |snapshot, options| gannet_plan::plan(statement, snapshot, options))
+            .map_err(|e| not_locked(session, e))?;
     super::log_tables::refuse_locks(&plan)?;
     session.opened_once(plan)
+}
+
+/// Error 1100 in place of 1146 while tables are locked: one that is not there is not among them.
+fn not_locked(session: &Session, e: SqlError) -> SqlError {
+    let name = || e.message().strip_prefix("Table '")?.strip_suffix("' doesn't exist")?.split_once('.');
+    match name() {
+        Some((_, name)) if e.code() == ErrorCode::NoSuchTable && !session.locked.is_empty() => {
+            sql_err!(TableNotLocked, name)
+        }
+        _ => e,
+    }
 }

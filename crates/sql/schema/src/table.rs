@@ -126,6 +126,20 @@ pub struct TableOptions {
     pub create_options: Box<[(Box<str>, Box<str>)]>,
 }
 
+impl TableOptions {
+    /// The format of rows that was asked for, as `information_schema` has it.
+    pub fn row_format(&self) -> &'static str {
+        let given = |name: &str| self.create_options.iter().find(|(n, _)| **n == *name).map(|(_, value)| &**value);
+        match given("ROW_FORMAT") {
+            Some("REDUNDANT") => "Redundant",
+            Some("COMPACT") => "Compact",
+            Some("COMPRESSED") => "Compressed",
+            None if given("KEY_BLOCK_SIZE").is_some() => "Compressed",
+            _ => "Dynamic",
+        }
+    }
+}
+
 impl Table {
     /// Ordinal of a column by name, whatever its case.
     pub fn column(&self, name: &str) -> Option<u32> {

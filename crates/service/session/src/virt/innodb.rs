@@ -101,10 +101,17 @@ fn full_name(t: &Table) -> String {
 
 pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     stored(state, equals, |_, t| {
-        // InnoDB counts three columns of its own; flag 33 is DYNAMIC.
+        // InnoDB counts three columns of its own.
         let columns = t.columns.len() as i64 + 3;
-        let (flag, space) = (Value::Int(33), Value::Int(t.row_tree.0 as i64));
-        let row = [n(t.id.0), text(&full_name(t)), flag, Value::Int(columns), space, text("Dynamic"), n(0)];
+        let flag = match t.options.row_format() {
+            "Redundant" => 0,
+            "Compact" => 1,
+            "Compressed" => 41,
+            _ => 33,
+        };
+        let (flag, space) = (Value::Int(flag), Value::Int(t.row_tree.0 as i64));
+        let row =
+            [n(t.id.0), text(&full_name(t)), flag, Value::Int(columns), space, text(t.options.row_format()), n(0)];
         let rest = [text("Single"), Value::Int(0), Value::Int(t.history.number.into())];
         emit(&[&row[..], &rest].concat())
     })

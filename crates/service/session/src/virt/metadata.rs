@@ -292,7 +292,7 @@ pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
             member("TABLES", "TABLE_TYPE", kind),
             maybe(engine),
             Value::Int(10),
-            if stored { member("TABLES", "ROW_FORMAT", "Dynamic") } else { Value::Null },
+            if stored { member("TABLES", "ROW_FORMAT", t.options.row_format()) } else { Value::Null },
             number(s.rows),
             number(s.data.checked_div(s.rows).unwrap_or(0)),
             number(s.data),
