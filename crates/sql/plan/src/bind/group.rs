@@ -74,7 +74,9 @@ impl Binder<'_> {
         block.carried = carried;
         for (args, id) in std::mem::take(&mut self.scope().groupings) {
             let place = |(n, arg): (usize, &Expr)| {
-                let found = block.groups.iter().position(|(key, _)| key == arg);
+                // In HAVING an alias of a key is the key's value.
+                let is_key = |(key, id): &(Expr, ColId)| key == arg || arg.kind == ExprKind::Column(*id);
+                let found = block.groups.iter().position(is_key);
                 found.map(|p| p as u32).ok_or_else(|| error(ErrorCode::FieldInGroupingNotGroupBy, &[&(n + 1)]))
             };
             let places = args.iter().enumerate().map(place).collect::<Result<_>>()?;
