@@ -395,6 +395,17 @@ mod tests {
             ("REGEXP_LIKE('a', 'a', 'x')", "ERROR 1210"),
             ("REGEXP_LIKE('aXb', 'a(?i)x(?-i)b')", "1"),
             ("REGEXP_LIKE('aB', '(?-i:a)(?-i:b)')", "0"),
+            // A setting ends with its group, and holds for all alternatives in it that follow.
+            ("REGEXP_LIKE('aB', '((?-i)a)b')", "1"),
+            ("REGEXP_LIKE('AB', '((?-i)a)b')", "0"),
+            ("REGEXP_LIKE('C', '(?-i)a|c')", "0"),
+            ("REGEXP_LIKE('C', 'x(?-i)a|(?i)c')", "1"),
+            ("REGEXP_LIKE('aBaBC', '(?:a(?-i)B){2}c')", "1"),
+            ("REGEXP_SUBSTR('xAbAB', '(?-i)A(?i)b|(?-i)$')", "Ab"),
+            // A group within itself.
+            ("REGEXP_LIKE('aaa', '(a\\\\1?){2}')", "ERROR 3690"),
+            ("REGEXP_LIKE('aaa', '(?<g>b|a\\\\k<g>)+')", "ERROR 3690"),
+            ("REGEXP_LIKE('aa', '(a)\\\\1')", "1"),
             ("REGEXP_LIKE('ab1', '^[[:alpha:]]+[[:digit:]]$')", "1"),
             ("REGEXP_LIKE(REPEAT('a', 50), '(a|aa)+(?<!x)\\\\1(?!a)b|(a|aa)+\\\\2[^a]')", "ERROR 3699"),
             ("REGEXP_LIKE(NULL, 'a')", "NULL"),

@@ -31,6 +31,10 @@ struct Translator<'a> {
     /// Groups of the whole pattern, for back-references that come before them.
     total: usize,
     names: Vec<String>,
+    /// Groups that capture around here, with their names: `fancy_regex` finds nothing by references to them.
+    open: Vec<(usize, String)>,
+    /// `(?i)` or `(?-i)` was read just now. In `fancy_regex` it would not end with its group.
+    cases: Option<bool>,
     pattern: &'a str,
 }
 
@@ -48,7 +52,8 @@ pub(crate) fn translate(pattern: &str, flags: Flags) -> Result<String> {
         return Err(sql_err!(RegexpIllegalArgument));
     }
     let total = count_groups(&chars);
-    let mut t = Translator { chars, at: 0, out: String::new(), flags, groups: 0, total, names: Vec::new(), pattern };
+    let (out, names, open) = (String::new(), Vec::new(), Vec::new());
+    let mut t = Translator { chars, at: 0, out, flags, groups: 0, total, names, open, cases: None, pattern };
     t.alternatives(0)?;
     if t.at < t.chars.len() {
         return Err(sql_err!(RegexpMismatchedParen));
@@ -93,12 +98,15 @@ impl Translator<'_> {
         // Settings within a group end with it.
         let flags = self.flags;
         let mut quantifiable = false;
+        // The group that holds what follows a setting, anew in each alternative.
+        let mut within = "";
         while let Some(c) = self.peek(0) {
             match c {
                 ')' => break,
                 '|' => {
                     self.at += 1;
-                    self.out.push('|');
+                    self.out.push_str(if within.is_empty() { "|" } else { ")|" });
+                    self.out.push_str(within);
                     quantifiable = false;
                 }
                 '*' | '+' | '?' | '{' if !quantifiable => return Err(self.syntax()),
@@ -113,7 +121,14 @@ impl Translator<'_> {
                     self.quantifier_kind();
                     quantifiable = false;
                 }
-                '(' => quantifiable = self.group(depth)?,
+                '(' => {
+                    quantifiable = self.group(depth)?;
+                    if let Some(insensitive) = self.cases.take() {
+                        self.out.push_str(if within.is_empty() { "" } else { ")" });
+                        within = if insensitive { "(?i:" } else { "(?-i:" };
+                        self.out.push_str(within);
+                    }
+                }
                 '[' => {
                     self.class(depth)?;
                     quantifiable = true;
@@ -168,6 +183,7 @@ impl Translator<'_> {
                 }
             }
         }
+        self.out.push_str(if within.is_empty() { "" } else { ")" });
         self.flags = flags;
         Ok(())
     }
@@ -222,7 +238,7 @@ impl Translator<'_> {
     /// A group of any kind; false when nothing stands there to be repeated (a comment, settings).
     fn group(&mut self, depth: usize) -> Result<bool> {
         self.at += 1;
-        let mut repeatable = true;
+        let (mut repeatable, mut capturing) = (true, false);
         if self.peek(0) == Some('?') {
             self.at += 1;
             match (self.peek(0), self.peek(1)) {
@@ -270,7 +286,9 @@ impl Translator<'_> {
                     self.at += 1;
                     self.groups += 1;
                     self.out.push_str(&format!("(?<{name}>"));
+                    self.open.push((self.groups, name.clone()));
                     self.names.push(name);
+                    capturing = true;
                 }
                 (Some('<'), _) => {
                     self.at += 1;
@@ -289,10 +307,15 @@ impl Translator<'_> {
             }
             self.groups += 1;
             self.out.push('(');
+            self.open.push((self.groups, String::new()));
+            capturing = true;
         }
         let flags = self.flags;
         self.alternatives(depth + 1)?;
         self.flags = flags;
+        if capturing {
+            self.open.pop();
+        }
         self.close()?;
         Ok(repeatable)
     }
@@ -324,13 +347,12 @@ impl Translator<'_> {
                 ')' | ':' => {
                     self.at += 1;
                     let scoped = c == ':';
-                    match insensitive {
-                        Some(i) => self.out.push_str(&format!("(?{}i", if i { "" } else { "-" })),
-                        None if scoped => self.out.push_str("(?"),
-                        None => {}
-                    }
                     if scoped {
-                        self.out.push(':');
+                        self.out.push_str(match insensitive {
+                            Some(true) => "(?i:",
+                            Some(false) => "(?-i:",
+                            None => "(?:",
+                        });
                         self.alternatives(1)?;
                         self.flags = before;
                         self.close()?;
@@ -339,9 +361,7 @@ impl Translator<'_> {
                         self.out.pop();
                         return Ok(true);
                     }
-                    if insensitive.is_some() {
-                        self.out.push(')');
-                    }
+                    self.cases = insensitive;
                     return Ok(false);
                 }
                 _ => return Err(self.syntax()),
@@ -467,6 +487,9 @@ impl Translator<'_> {
                 if !self.pattern.contains(&format!("(?<{name}>")) || name.is_empty() {
                     return Err(sql_err!(RegexpInvalidBackRef));
                 }
+                if self.open.iter().any(|(_, around)| *around == name) {
+                    return Err(sql_err!(RegexpUnimplemented));
+                }
                 self.at += text.chars().count() + 1;
                 self.out.push_str(&format!("\\k<{name}>"));
             }
@@ -482,6 +505,9 @@ impl Translator<'_> {
                 }
                 if n > self.total {
                     return Err(sql_err!(RegexpInvalidBackRef));
+                }
+                if self.open.iter().any(|(around, _)| *around == n) {
+                    return Err(sql_err!(RegexpUnimplemented));
                 }
                 self.out.push_str(&format!("(?:\\{n})"));
             }
