@@ -291,6 +291,8 @@ fn comparison<'p>(
     if op == CompareOp::NullSafeEq && (a.is_null() || b.is_null()) {
         return Ok(Value::from(a.is_null() && b.is_null()));
     }
+    constant_number(by, &args[0], &mut a, cx)?;
+    constant_number(by, &args[1], &mut b, cx)?;
     Ok(compare(by, a.as_ref(), b.as_ref(), cx)?.map_or(Value::Null, |order| Value::from(holds(op, order))))
 }
 
@@ -305,6 +307,26 @@ pub(crate) fn constant_date(constant: &Expr, value: &mut Value, other: &Expr, cx
         let (at, fsp) =
             gannet_types::convert::constant_datetime(value.as_ref(), wanted, &mut cx.eval_context().conversion())?;
         *value = Value::DateTime(at, fsp);
+    }
+    Ok(())
+}
+
+/// Text that stands in the statement, compared with numbers: it is read as one once, and is told of once.
+pub(crate) fn constant_number(by: Comparison, of: &Expr, value: &mut Value, cx: &mut Cx<'_, '_>) -> Result<()> {
+    if let (ExprKind::Literal(_) | ExprKind::Param(_), Value::Str(text, _)) = (&of.kind, &*value) {
+        let (mark, total) = (cx.warnings.mark(), cx.warnings.total());
+        let mut context = cx.eval_context();
+        let (given, context) = (value.as_ref(), &mut context.conversion());
+        let number = match by {
+            Comparison::Double => Value::Double(gannet_types::convert::to_f64(given, context)?),
+            Comparison::Decimal => Value::Decimal(gannet_types::convert::to_decimal(given, context)?),
+            _ => return Ok(()),
+        };
+        let told = || cx.shared.tells_first(ErrorCode::TruncatedWrongValue, &String::from_utf8_lossy(text));
+        if cx.warnings.total() != total && !told() {
+            cx.warnings.back_to(mark);
+        }
+        *value = number;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::{
     calls,
     compare::{append_domain_key, compare, holds, truth},
     context::Cx,
-    eval::{alternatives, branch_value, constant_date, eval as eval_row, fixed, in_set_of, quietly},
+    eval::{alternatives, branch_value, constant_date, constant_number, eval as eval_row, fixed, in_set_of, quietly},
     integers, long,
     lookup::InSet,
     typed,
@@ -499,7 +499,7 @@ fn select_compared<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &
     }
     let (zone, warned, computed) = (&cx.shared.settings.time_zone, cx.warnings.mark(), cx.computed_now());
     let all = rows.len() == batch.rows;
-    let Some([a, b]) = operands(*by, args, (batch, all), zone, cx)? else {
+    let Some([mut a, mut b]) = operands(*by, args, (batch, all), zone, cx)? else {
         cx.warnings.back_to(warned);
         return select_rows(predicate, batch, rows, cx);
     };
@@ -508,8 +508,18 @@ fn select_compared<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &
         return Ok(kept);
     }
     let mut kept = Vec::with_capacity(rows.len());
+    // Text among numbers is read when the first row needs it.
+    let mut unread = matches!(by, Comparison::Double | Comparison::Decimal);
     for row in rows {
         cx.check_killed()?;
+        if unread && !a.get(row as usize).is_null() && !b.get(row as usize).is_null() {
+            for (operand, of) in [(&mut a, &args[0]), (&mut b, &args[1])] {
+                if let Operand::Constant(value) = operand {
+                    constant_number(*by, of, value, cx)?;
+                }
+            }
+            unread = false;
+        }
         let (a, b) = (a.get(row as usize), b.get(row as usize));
         let holds = match (op, a, b) {
             (CompareOp::NullSafeEq, ValueRef::Null, ValueRef::Null) => true,
