@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod access_agrees;
 mod accounts;
 mod bad_input;
 mod beside_writers;
