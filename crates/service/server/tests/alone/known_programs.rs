@@ -117,7 +117,7 @@ fn who_waits_for_a_locked_table_is_seen() {
     let (r, mut root) = begin();
     let (mut ann, mut bob) = (login(&r, "ann"), login(&r, "bob"));
     run(&mut ann, "LOCK TABLES t WRITE");
-    assert_eq!(error(&mut ann, "SELECT * FROM d.other"), 1146);
+    assert_eq!(error(&mut ann, "SELECT * FROM d.other"), 1100);
     let waiting = std::thread::spawn(move || {
         assert_eq!(one(&mut bob, "SELECT COUNT(*) FROM t"), "2000");
         bob

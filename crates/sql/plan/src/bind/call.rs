@@ -237,8 +237,10 @@ impl Binder<'_> {
                     return Err(error(ErrorCode::WrongParamcountToNativeFct, &[&call.name.text]));
                 }
                 let json = takes_json_values(def.name);
-                let bind = |a| if json { self.json_value_arg(a) } else { self.expr(a) };
-                let args = call.args.iter().map(bind).collect::<Result<Vec<_>>>()?;
+                // Names of members are texts.
+                let is_name = |n: usize| def.name == "JSON_OBJECT" && n % 2 == 0;
+                let bind = |(n, a)| if json && !is_name(n) { self.json_value_arg(a) } else { self.expr(a) };
+                let args = call.args.iter().enumerate().map(bind).collect::<Result<Vec<_>>>()?;
                 return self.call_def(def, args);
             }
         }
@@ -464,9 +466,10 @@ impl Binder<'_> {
             call.func,
             AggregateFunc::Count | AggregateFunc::Min | AggregateFunc::Max | AggregateFunc::GroupConcat
         );
+        // The last one is a value; what is before it is a member's name.
         let json = matches!(call.func, AggregateFunc::JsonArrayAgg | AggregateFunc::JsonObjectAgg);
-        let args = call.args.iter().map(|a| {
-            if json {
+        let args = call.args.iter().enumerate().map(|(n, a)| {
+            if json && n + 1 == call.args.len() {
                 return self.json_value_arg(a);
             }
             let arg = self.expr(a)?;
@@ -608,10 +611,27 @@ pub(super) fn is_truth(e: &ast::Expr) -> bool {
         | E::Like { .. }
         | E::Regexp { .. }
         | E::MemberOf { .. } => true,
-        E::Call(call) => ["ISNULL", "REGEXP_LIKE"].iter().any(|n| call.name.text.eq_ignore_ascii_case(n)),
+        E::Call(call) => call.schema.is_none() && TRUTHS.iter().any(|n| call.name.text.eq_ignore_ascii_case(n)),
         _ => false,
     }
 }
+
+/// Functions whose result is true or false, not a number.
+const TRUTHS: &[&str] = &[
+    "GTID_SUBSET",
+    "ISNULL",
+    "IS_IPV4",
+    "IS_IPV4_COMPAT",
+    "IS_IPV4_MAPPED",
+    "IS_IPV6",
+    "IS_UUID",
+    "JSON_CONTAINS",
+    "JSON_CONTAINS_PATH",
+    "JSON_OVERLAPS",
+    "JSON_SCHEMA_VALID",
+    "JSON_VALID",
+    "REGEXP_LIKE",
+];
 
 /// Functions whose result is one of their arguments, or bits: they are no functions of text.
 fn passes_through(name: &str) -> bool {
