@@ -4,13 +4,13 @@ use crate::{
     def::{ArgInfo, Call, EvalContext, FunctionDef, RuleContext},
     rules::{self, ascii_type, chars_of, own_text, string},
 };
-use gannet_types::{ErrorCode, Result, SqlType, Value, convert};
+use gannet_types::{CollationId, ErrorCode, Result, SqlType, Value, convert};
 use sha2::Digest;
 use std::fmt::Write;
 
 /// Bytes of an argument's text at most.
 fn bytes_of(ty: &SqlType) -> u64 {
-    if ty.id.is_lob() { u64::from(ty.length) } else { chars_of(ty) * u64::from(rules::charset_of(ty).max_len()) }
+    if ty.id.is_lob() { u64::from(ty.length) } else { rules::chars_in(ty, CollationId::BINARY) }
 }
 
 fn is_number(ty: &SqlType) -> bool {

@@ -121,6 +121,12 @@ pub(crate) fn chars_of(ty: &SqlType) -> u64 {
     }
 }
 
+/// Characters of an argument's text in a result of that collation: among bytes a text counts its bytes.
+pub(crate) fn chars_in(ty: &SqlType, collation: CollationId) -> u64 {
+    let bytes_each = if collation == CollationId::BINARY { charset_of(ty).max_len() } else { 1 };
+    chars_of(ty).saturating_mul(u64::from(bytes_each))
+}
+
 /// The integer an argument is, when that is known at binding time.
 pub(crate) fn constant_int(arg: &ArgInfo<'_>) -> Option<i64> {
     Some(match arg.constant? {

@@ -2,7 +2,7 @@
 
 use crate::{
     def::{ArgInfo, Call, EvalContext, FunctionDef, RuleContext},
-    rules::{self, arg_text, chars_of, collation_of, count_arg, result_collation, string, text_of, text_type},
+    rules::{self, arg_text, chars_in, collation_of, count_arg, result_collation, string, text_of, text_type},
 };
 use gannet_types::{
     CollationId, Decimal, Result, SqlType, TypeId, Value,
@@ -145,7 +145,7 @@ fn strcmp(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Va
 
 fn replace_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let collation = rules::common_collation(cx, args, "replace")?;
-    let [all, from, to] = [chars_of(args[0].ty), chars_of(args[1].ty), chars_of(args[2].ty)];
+    let [all, from, to] = [0, 1, 2].map(|i| chars_in(args[i].ty, collation));
     let grows = all.checked_div(from).map_or(0, |times| times.saturating_mul(to.saturating_sub(from)));
     // A shorter text than the type allows may be looked for, and found more often.
     let most = if to > 1 { all.saturating_mul(to) } else { all };
@@ -196,7 +196,7 @@ fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<V
 
 fn substring_index_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let collation = rules::common_collation(cx, &args[..2], "substring_index")?;
-    Ok(text_type(chars_of(args[0].ty), collation, rules::nullable(args)))
+    Ok(text_type(chars_in(args[0].ty, collation), collation, rules::nullable(args)))
 }
 
 fn substring_index(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
@@ -274,7 +274,7 @@ fn first_equal<T: PartialEq>(
 
 fn elt_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let collation = result_collation(cx, &args[1..], "elt")?;
-    let chars = args[1..].iter().map(|a| chars_of(a.ty)).max().unwrap_or(0);
+    let chars = args[1..].iter().map(|a| chars_in(a.ty, collation)).max().unwrap_or(0);
     Ok(text_type(chars, collation, true))
 }
 
@@ -310,7 +310,7 @@ fn find_in_set(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
 
 fn make_set_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let collation = result_collation(cx, &args[1..], "make_set")?;
-    let chars = args[1..].iter().fold(args.len() as u64 - 2, |sum, a| sum.saturating_add(chars_of(a.ty)));
+    let chars = args[1..].iter().fold(args.len() as u64 - 2, |sum, a| sum.saturating_add(chars_in(a.ty, collation)));
     Ok(text_type(chars, collation, args[0].ty.nullable))
 }
 
@@ -330,8 +330,8 @@ fn make_set(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<
 fn export_set_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let texts = &args[1..args.len().min(4)];
     let collation = result_collation(cx, texts, "export_set")?;
-    let word = chars_of(args[1].ty).max(chars_of(args[2].ty));
-    let separator = args.get(3).map_or(1, |a| chars_of(a.ty));
+    let word = chars_in(args[1].ty, collation).max(chars_in(args[2].ty, collation));
+    let separator = args.get(3).map_or(1, |a| chars_in(a.ty, collation));
     Ok(text_type(
         word.saturating_mul(64).saturating_add(separator.saturating_mul(63)),
         collation,

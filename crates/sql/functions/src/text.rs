@@ -2,7 +2,9 @@
 
 use crate::{
     def::{ArgInfo, Call, EvalContext, FunctionDef, RuleContext},
-    rules::{self, arg_text, chars_of, constant_int, count_arg, own_text, result_collation, string, text_type},
+    rules::{
+        self, arg_text, chars_in, chars_of, constant_int, count_arg, own_text, result_collation, string, text_type,
+    },
 };
 use gannet_types::{
     Result, SqlType, Value,
@@ -14,7 +16,7 @@ use std::borrow::Cow;
 /// Text as long as all arguments together.
 fn concat_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let collation = result_collation(cx, args, "concat")?;
-    let chars = args.iter().fold(0u64, |sum, a| sum.saturating_add(chars_of(a.ty)));
+    let chars = args.iter().fold(0u64, |sum, a| sum.saturating_add(chars_in(a.ty, collation)));
     Ok(text_type(chars, collation, rules::nullable(args)))
 }
 
@@ -47,8 +49,8 @@ fn join(
 
 fn concat_ws_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let collation = result_collation(cx, args, "concat_ws")?;
-    let gaps = chars_of(args[0].ty).saturating_mul(args.len() as u64 - 2);
-    let chars = args[1..].iter().fold(gaps, |sum, a| sum.saturating_add(chars_of(a.ty)));
+    let gaps = chars_in(args[0].ty, collation).saturating_mul(args.len() as u64 - 2);
+    let chars = args[1..].iter().fold(gaps, |sum, a| sum.saturating_add(chars_in(a.ty, collation)));
     Ok(text_type(chars, collation, args[0].ty.nullable))
 }
 
@@ -183,7 +185,7 @@ fn right(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Val
 
 fn trim_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let collation = rules::common_collation(cx, args, "trim")?;
-    Ok(text_type(chars_of(args[0].ty), collation, rules::nullable(args)))
+    Ok(text_type(chars_in(args[0].ty, collation), collation, rules::nullable(args)))
 }
 
 fn trim_ends(call: Call<'_>, args: &[Value], leading: bool, trailing: bool) -> Result<Value> {
@@ -317,7 +319,7 @@ fn space(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Val
 
 fn insert_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let collation = result_collation(cx, &[args[0], args[3]], "insert")?;
-    let chars = chars_of(args[0].ty).saturating_add(chars_of(args[3].ty));
+    let chars = chars_in(args[0].ty, collation).saturating_add(chars_in(args[3].ty, collation));
     Ok(text_type(chars, collation, true))
 }
 
@@ -635,7 +637,7 @@ mod tests {
         check_types(&[
             ("CONCAT('ab', 1)", "varchar(4) not null"),
             ("CONCAT('ab', NULL)", "varchar(2)"),
-            ("CONCAT(x'00', 'a')", "varbinary(2) not null"),
+            ("CONCAT(x'00', 'a')", "varbinary(5) not null"),
             ("LENGTH('a')", "bigint(10)"),
             ("SUBSTRING('abcdef', 3)", "varchar(4) not null"),
             ("SUBSTRING('abcdef', -3, 2)", "varchar(2) not null"),

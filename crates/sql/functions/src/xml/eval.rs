@@ -131,7 +131,8 @@ impl Evaluation<'_, '_> {
             while let Some(at) = next {
                 self.tick()?;
                 let kind = if step.axis == Axis::Attribute { Kind::Attribute } else { Kind::Element };
-                let root = at == 0 && step.test == Test::Any && includes;
+                // The document is a parent, and no ancestor.
+                let root = at == 0 && step.test == Test::Any && (includes || step.axis == Axis::Parent);
                 if (root || (at != 0 && self.passes(at, kind, &step.test)) || self.is_kept_self(step, at))
                     && (!many || !std::mem::replace(&mut seen[at as usize], true))
                 {
