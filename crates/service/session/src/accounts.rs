@@ -143,11 +143,7 @@ pub(crate) fn user_statement(session: &mut Session, s: &ast::UserStatement, repl
         put.push(Arc::new(next));
     }
     if !failed.is_empty() && !s.existence.if_exists {
-        let list: Vec<String> = failed.iter().map(Name::quoted).collect();
-        if let (true, Some(_), Some(first)) = (s.alter, &s.default_role, failed.first()) {
-            return Err(sql_err!(UnknownAuthid, first.user, first.host));
-        }
-        return Err(sql_err!(CannotUser, if s.alter { "ALTER USER" } else { "CREATE USER" }, list.join(",")));
+        return Err(user_failed(s, &failed));
     }
     for name in failed {
         let code = if s.alter { ErrorCode::UserDoesNotExist } else { ErrorCode::UserAlreadyExists };
@@ -341,6 +337,15 @@ fn rewrite_roles(session: &Session, map: impl Fn(&Name) -> Option<Name>, except:
         }
     }
     changed
+}
+
+/// Accounts that are not there for ALTER USER, or are there for CREATE USER.
+fn user_failed(s: &ast::UserStatement, failed: &[Name]) -> SqlError {
+    if let (true, Some(_), Some(first)) = (s.alter, &s.default_role, failed.first()) {
+        return sql_err!(UnknownAuthid, first.user, first.host);
+    }
+    let list: Vec<String> = failed.iter().map(Name::quoted).collect();
+    sql_err!(CannotUser, if s.alter { "ALTER USER" } else { "CREATE USER" }, list.join(","))
 }
 
 /// RENAME USER.

@@ -148,11 +148,8 @@ pub(crate) fn alter_event(session: &mut Session, alter: &AlterEvent) -> Result<D
     programs::begin_definition(session)?;
     programs::refuse_under_locks(session)?;
     // The new name first, also of an event that is not there.
-    if let Some((to_schema, to)) = &renamed
-        && session.state.snapshot.event(to_schema, to).is_some()
-    {
-        return Err(sql_err!(EventAlreadyExists, to));
-    }
+    let taken = renamed.as_ref().filter(|(schema, to)| session.state.snapshot.event(schema, to).is_some());
+    taken.map_or(Ok(()), |(_, to)| Err(sql_err!(EventAlreadyExists, to)))?;
     let Some(old) = session.state.snapshot.event(&schema, name).cloned() else {
         return Err(sql_err!(EventDoesNotExist, name));
     };

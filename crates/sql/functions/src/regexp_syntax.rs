@@ -38,6 +38,28 @@ struct Translator<'a> {
     pattern: &'a str,
 }
 
+/// What `^` is.
+fn line_start(flags: Flags) -> &'static str {
+    match flags {
+        Flags { multiline: true, lines: true, unix_lines: false, .. } => {
+            "(?:\\A|(?<=[\\n\\x0b\\x0c\\x{85}\\x{2028}\\x{2029}])(?!\\z)|(?<=\\r)(?![\\n]|\\z))"
+        }
+        Flags { multiline: true, lines: true, .. } => "(?:\\A|(?<=\\n)(?!\\z))",
+        _ => "\\A",
+    }
+}
+
+/// What `$` is.
+fn line_end(flags: Flags) -> &'static str {
+    match flags {
+        Flags { lines: false, .. } => "\\z",
+        Flags { multiline: true, unix_lines: true, .. } => "(?=\\n|\\z)",
+        Flags { multiline: true, .. } => "(?:(?=[\\r\\x0b\\x0c\\x{85}\\x{2028}\\x{2029}])|(?<!\\r)(?=\\n)|\\z)",
+        Flags { unix_lines: true, .. } => "(?=\\n?\\z)",
+        _ => "(?=(?:\\r\\n|[\\n\\r\\x0b\\x0c\\x{85}\\x{2028}\\x{2029}])?\\z)",
+    }
+}
+
 fn syntax(at: usize, chars: &[char]) -> SqlError {
     let before = &chars[..at.min(chars.len())];
     let line = before.iter().filter(|c| **c == '\n').count() + 1;
@@ -145,26 +167,12 @@ impl Translator<'_> {
                 }
                 '^' => {
                     self.at += 1;
-                    self.out.push_str(match self.flags {
-                        Flags { multiline: true, lines: true, unix_lines: false, .. } => {
-                            "(?:\\A|(?<=[\\n\\x0b\\x0c\\x{85}\\x{2028}\\x{2029}])(?!\\z)|(?<=\\r)(?![\\n]|\\z))"
-                        }
-                        Flags { multiline: true, lines: true, .. } => "(?:\\A|(?<=\\n)(?!\\z))",
-                        _ => "\\A",
-                    });
+                    self.out.push_str(line_start(self.flags));
                     quantifiable = true;
                 }
                 '$' => {
                     self.at += 1;
-                    self.out.push_str(match self.flags {
-                        Flags { lines: false, .. } => "\\z",
-                        Flags { multiline: true, unix_lines: true, .. } => "(?=\\n|\\z)",
-                        Flags { multiline: true, .. } => {
-                            "(?:(?=[\\r\\x0b\\x0c\\x{85}\\x{2028}\\x{2029}])|(?<!\\r)(?=\\n)|\\z)"
-                        }
-                        Flags { unix_lines: true, .. } => "(?=\\n?\\z)",
-                        _ => "(?=(?:\\r\\n|[\\n\\r\\x0b\\x0c\\x{85}\\x{2028}\\x{2029}])?\\z)",
-                    });
+                    self.out.push_str(line_end(self.flags));
                     quantifiable = true;
                 }
                 '#' | ' ' | '~' | '&' | '-' | '/' | '<' | '>' => {
@@ -275,19 +283,7 @@ impl Translator<'_> {
                 }
                 (Some('<'), Some(c)) if c.is_ascii_alphabetic() => {
                     self.at += 1;
-                    let mut name = String::new();
-                    while let Some(c) = self.peek(0).filter(|c| c.is_ascii_alphanumeric()) {
-                        name.push(c);
-                        self.at += 1;
-                    }
-                    if self.peek(0) != Some('>') || self.names.contains(&name) {
-                        return Err(self.syntax());
-                    }
-                    self.at += 1;
-                    self.groups += 1;
-                    self.out.push_str(&format!("(?<{name}>"));
-                    self.open.push((self.groups, name.clone()));
-                    self.names.push(name);
+                    self.named_group()?;
                     capturing = true;
                 }
                 (Some('<'), _) => {
@@ -318,6 +314,24 @@ impl Translator<'_> {
         }
         self.close()?;
         Ok(repeatable)
+    }
+
+    /// `name>` of a group.
+    fn named_group(&mut self) -> Result<()> {
+        let mut name = String::new();
+        while let Some(c) = self.peek(0).filter(|c| c.is_ascii_alphanumeric()) {
+            name.push(c);
+            self.at += 1;
+        }
+        if self.peek(0) != Some('>') || self.names.contains(&name) {
+            return Err(self.syntax());
+        }
+        self.at += 1;
+        self.groups += 1;
+        self.out.push_str(&format!("(?<{name}>"));
+        self.open.push((self.groups, name.clone()));
+        self.names.push(name);
+        Ok(())
     }
 
     fn close(&mut self) -> Result<()> {

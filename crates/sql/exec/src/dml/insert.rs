@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, foreign, ops, padding, place};
 use gannet_catalog::StoredTable;
-use gannet_engine::Savepoint;
+use gannet_engine::{Savepoint, TreeHandle};
 use gannet_plan::plan::{Assignment, Insert, InsertSource, Intent, PlanTable};
 use gannet_schema::{ColumnDefault, Table, TriggerEvent};
 use gannet_telemetry::{Counter, count};
@@ -378,6 +378,18 @@ impl<'p> Run<'p> {
         triggers::check_nulls(self.table, values, &missing, single && !self.insert.ignore, cx)
     }
 
+    /// Numbers for the rows to come. Returns the first. Error 1467 when there is none.
+    fn reserve(&mut self, counter: &TreeHandle, step: u64, offset: u64, most: u64) -> Result<u64> {
+        // Rows that have numbers may not be in yet.
+        counter.counter_raise(self.given).map_err(from_engine)?;
+        let wanted = self.expected.saturating_sub(self.records).max(1);
+        let first = counter.counter_reserve_within(wanted, step, offset, most).map_err(from_engine)?;
+        let first = first.ok_or_else(|| sql_err!(AutoincReadFailed))?;
+        self.reserved = Some((first.saturating_add(step), wanted - 1));
+        // The counter is at its end: its last value again, which is there already.
+        Ok(if step == 1 { first.min(most) } else { first })
+    }
+
     /// The AUTO_INCREMENT column's value: generated for NULL and (without NO_AUTO_VALUE_ON_ZERO) 0.
     fn auto_increment(&mut self, given: &Value, column: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
         let definition = &self.table.columns[column];
@@ -410,15 +422,8 @@ impl<'p> Run<'p> {
                 next
             }
             _ => {
-                // Rows that have numbers may not be in yet.
-                tree.counter_raise(self.given).map_err(from_engine)?;
-                let wanted = self.expected.saturating_sub(self.records).max(1);
                 let offset = cx.shared.settings.auto_increment_offset.clamp(1, step);
-                let first = tree.counter_reserve_within(wanted, step, offset, most).map_err(from_engine)?;
-                let first = first.ok_or_else(|| sql_err!(AutoincReadFailed))?;
-                self.reserved = Some((first.saturating_add(step), wanted - 1));
-                // The counter is at its end: its last value again, which is there already.
-                if step == 1 { first.min(most) } else { first }
+                self.reserve(tree, step, offset, most)?
             }
         };
         let id = match integer.then_some(most) {
