@@ -125,6 +125,14 @@ pub(crate) fn create_event(session: &mut Session, create: &CreateEvent) -> Resul
     Ok(Done::default())
 }
 
+/// Error 1537 for the new name of an event that another one has, also where the event is not there.
+fn require_free(session: &Session, name: Option<&(String, Box<str>)>) -> Result<()> {
+    match name.filter(|(schema, name)| session.state.snapshot.event(schema, name).is_some()) {
+        Some((_, name)) => Err(sql_err!(EventAlreadyExists, name)),
+        None => Ok(()),
+    }
+}
+
 /// ALTER EVENT.
 pub(crate) fn alter_event(session: &mut Session, alter: &AlterEvent) -> Result<Done> {
     let schema = session.program_schema(&alter.name)?;
@@ -147,9 +155,7 @@ pub(crate) fn alter_event(session: &mut Session, alter: &AlterEvent) -> Result<D
     };
     programs::begin_definition(session)?;
     programs::refuse_under_locks(session)?;
-    // The new name first, also of an event that is not there.
-    let taken = renamed.as_ref().filter(|(schema, to)| session.state.snapshot.event(schema, to).is_some());
-    taken.map_or(Ok(()), |(_, to)| Err(sql_err!(EventAlreadyExists, to)))?;
+    require_free(session, renamed.as_ref())?;
     let Some(old) = session.state.snapshot.event(&schema, name).cloned() else {
         return Err(sql_err!(EventDoesNotExist, name));
     };

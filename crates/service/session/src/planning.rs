@@ -47,6 +47,7 @@ impl Session {
             time_zone: &self.settings.exec.time_zone,
             variables: Some(&self.state),
             locals: self.running.locals.as_ref().map(|names| names as &dyn gannet_plan::options::Locals),
+            bind_exprs: Some(gannet_plan::table_exprs),
             remaining_stack: gannet_runtime::remaining_stack,
             stopped: gannet_exec::stopped,
             estimator: Some(self),

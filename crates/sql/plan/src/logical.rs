@@ -20,6 +20,8 @@ pub(crate) type ColId = u32;
 /// Everything that is shared by the queries of one statement.
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
+    /// See [`crate::options::PlanOptions`].
+    pub bind_exprs: Option<crate::plan::BindExprs>,
     /// Types of all columns.
     pub(crate) types: Vec<SqlType>,
     /// Names of columns of base tables and derived tables, for messages and EXPLAIN: parallel to `types`.

@@ -12,6 +12,8 @@ pub struct PlanOptions<'a> {
     /// UPDATE and DELETE with LIMIT through a view without a key of its table are told of, not refused
     /// (updatable_views_with_limit).
     pub limited_views: bool,
+    /// Binds the expressions of tables; `None`: generated columns depend on nothing.
+    pub bind_exprs: Option<crate::plan::BindExprs>,
     /// sql_mode.
     pub sql_mode: SqlMode,
     /// Default schema.
@@ -174,6 +176,7 @@ impl<'a> PlanOptions<'a> {
     pub fn new(database: Option<&'a str>) -> PlanOptions<'a> {
         PlanOptions {
             limited_views: true,
+            bind_exprs: None,
             sql_mode: SqlMode::DEFAULT,
             database,
             collation: CollationId::DEFAULT,

@@ -400,6 +400,9 @@ pub struct Uses {
     pub uncacheable: bool,
 }
 
+/// Binds the expressions of a table, if that was not done before.
+pub type BindExprs = fn(&Arc<Table>) -> gannet_types::Result<Arc<TableExprs>>;
+
 /// Bound expressions; column slots are the table's ordinals. Immutable, kept with the table's version.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableExprs {

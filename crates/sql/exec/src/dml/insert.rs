@@ -93,6 +93,18 @@ pub(super) fn first_error<'p>(run: &Run<'p>, error: SqlError, cx: &mut Cx<'_, 'p
     run.all_given(cx).err().unwrap_or(error)
 }
 
+/// Numbers for the rows to come. Returns the first. Error 1467 when there is none.
+fn reserve(run: &mut Run<'_>, counter: &TreeHandle, step: u64, offset: u64, most: u64) -> Result<u64> {
+    // Rows that have numbers may not be in yet.
+    counter.counter_raise(run.given).map_err(from_engine)?;
+    let wanted = run.expected.saturating_sub(run.records).max(1);
+    let first = counter.counter_reserve_within(wanted, step, offset, most).map_err(from_engine)?;
+    let first = first.ok_or_else(|| sql_err!(AutoincReadFailed))?;
+    run.reserved = Some((first.saturating_add(step), wanted - 1));
+    // The counter is at its end: its last value again, which is there already.
+    Ok(if step == 1 { first.min(most) } else { first })
+}
+
 /// The query reads what the statement writes: then all its rows come first.
 fn reads_target(insert: &Insert, tables: &[PlanTable]) -> bool {
     let target = tables[insert.table as usize].table.id;
@@ -378,18 +390,6 @@ impl<'p> Run<'p> {
         triggers::check_nulls(self.table, values, &missing, single && !self.insert.ignore, cx)
     }
 
-    /// Numbers for the rows to come. Returns the first. Error 1467 when there is none.
-    fn reserve(&mut self, counter: &TreeHandle, step: u64, offset: u64, most: u64) -> Result<u64> {
-        // Rows that have numbers may not be in yet.
-        counter.counter_raise(self.given).map_err(from_engine)?;
-        let wanted = self.expected.saturating_sub(self.records).max(1);
-        let first = counter.counter_reserve_within(wanted, step, offset, most).map_err(from_engine)?;
-        let first = first.ok_or_else(|| sql_err!(AutoincReadFailed))?;
-        self.reserved = Some((first.saturating_add(step), wanted - 1));
-        // The counter is at its end: its last value again, which is there already.
-        Ok(if step == 1 { first.min(most) } else { first })
-    }
-
     /// The AUTO_INCREMENT column's value: generated for NULL and (without NO_AUTO_VALUE_ON_ZERO) 0.
     fn auto_increment(&mut self, given: &Value, column: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
         let definition = &self.table.columns[column];
@@ -423,7 +423,7 @@ impl<'p> Run<'p> {
             }
             _ => {
                 let offset = cx.shared.settings.auto_increment_offset.clamp(1, step);
-                self.reserve(tree, step, offset, most)?
+                reserve(self, tree, step, offset, most)?
             }
         };
         let id = match integer.then_some(most) {

@@ -26,18 +26,9 @@ impl Parser<'_> {
         if self.no_subquery {
             return self.syntax();
         }
-        let query = self.query_without_into(start)?;
+        let query = query_without_into(self, start)?;
         self.expect(Tok::RParen)?;
         Ok(query)
-    }
-
-    /// The query of a parenthesis that begins there, in which INTO cannot be.
-    pub(super) fn query_without_into(&mut self, start: u32) -> Result<Box<Query>> {
-        let query = self.query()?;
-        match query.into {
-            Some(_) => self.error_at(ErrorKind::Syntax, if self.into_trails { self.into_at } else { start }),
-            None => Ok(query),
-        }
     }
 
     /// A query expression.
@@ -77,9 +68,9 @@ impl Parser<'_> {
         let body = self.set_operations(first, &mut into)?;
         let order_by = self.opt_order_by()?;
         let limit = self.opt_limit()?;
-        self.trailing_into(&mut into)?;
+        trailing_into(self, &mut into)?;
         let locking = self.locking()?;
-        self.trailing_into(&mut into)?;
+        trailing_into(self, &mut into)?;
         let mut query = Query { with, body, order_by, limit, locking, into: None, span: self.span_from(start) };
         // `(query)` and nothing else is that query.
         if is_bare(&query)
@@ -114,7 +105,7 @@ impl Parser<'_> {
         let first = self.intersections(first, into)?;
         let mut rest = Vec::new();
         loop {
-            self.refuse_into_before_set(into)?;
+            refuse_into_before_set(self, into)?;
             let Some(kw) = self.one_of(&[Kw::UNION, Kw::EXCEPT]) else { break };
             let op = if kw == Kw::UNION { SetOp::Union } else { SetOp::Except };
             let all = self.set_quantifier();
@@ -128,7 +119,7 @@ impl Parser<'_> {
     fn intersections(&mut self, first: QueryBody, into: &mut Option<Box<SelectInto>>) -> Result<QueryBody> {
         let mut rest = Vec::new();
         loop {
-            self.refuse_into_before_set(into)?;
+            refuse_into_before_set(self, into)?;
             if !self.eat_kw(Kw::INTERSECT) {
                 break;
             }
@@ -142,14 +133,6 @@ impl Parser<'_> {
         let (body, its_into) = self.query_primary()?;
         *into = its_into;
         Ok(body)
-    }
-
-    /// INTO belongs to the last operand of a set operation.
-    fn refuse_into_before_set(&mut self, into: &Option<Box<SelectInto>>) -> Result<()> {
-        if into.is_none() || !matches!(self.tok().kw, Kw::UNION | Kw::EXCEPT | Kw::INTERSECT) {
-            return Ok(());
-        }
-        if self.into_trails { self.syntax() } else { self.error_at(ErrorKind::UnionInto, self.into_at) }
     }
 
     /// Returns whether ALL was written.
@@ -230,7 +213,7 @@ impl Parser<'_> {
             self.select_windows(&mut select)?;
         }
         if !self.at_kw(Kw::ORDER) && !self.at_kw(Kw::LIMIT) {
-            self.trailing_into(&mut into)?;
+            trailing_into(self, &mut into)?;
         }
         select.span = self.span_from(start);
         Ok((select, into))
@@ -507,15 +490,6 @@ impl Parser<'_> {
         Ok(Some(Box::new(into)))
     }
 
-    /// INTO behind all of a query, where it has none yet.
-    fn trailing_into(&mut self, into: &mut Option<Box<SelectInto>>) -> Result<()> {
-        if into.is_none() {
-            *into = self.opt_into()?;
-            self.into_trails |= into.is_some();
-        }
-        Ok(())
-    }
-
     pub(super) fn into_target(&mut self) -> Result<IntoTarget> {
         if self.at(Tok::UserVar) {
             return self.user_var().map(IntoTarget::User);
@@ -565,6 +539,32 @@ impl Parser<'_> {
         }
         Ok(f)
     }
+}
+
+/// The query of a parenthesis that begins there, in which INTO cannot be.
+pub(super) fn query_without_into(p: &mut Parser<'_>, start: u32) -> Result<Box<Query>> {
+    let query = p.query()?;
+    match query.into {
+        Some(_) => p.error_at(ErrorKind::Syntax, if p.into_trails { p.into_at } else { start }),
+        None => Ok(query),
+    }
+}
+
+/// INTO belongs to the last operand of a set operation.
+fn refuse_into_before_set(p: &mut Parser<'_>, into: &Option<Box<SelectInto>>) -> Result<()> {
+    if into.is_none() || !matches!(p.tok().kw, Kw::UNION | Kw::EXCEPT | Kw::INTERSECT) {
+        return Ok(());
+    }
+    if p.into_trails { p.syntax() } else { p.error_at(ErrorKind::UnionInto, p.into_at) }
+}
+
+/// INTO behind all of a query, where it has none yet.
+fn trailing_into(p: &mut Parser<'_>, into: &mut Option<Box<SelectInto>>) -> Result<()> {
+    if into.is_none() {
+        *into = p.opt_into()?;
+        p.into_trails |= into.is_some();
+    }
+    Ok(())
 }
 
 /// No clause beside the body?

@@ -175,7 +175,7 @@ impl Parser<'_> {
             let start = p.here();
             p.expect(Tok::LParen)?;
             if p.query_follows(0) {
-                let query = p.query_without_into(start)?;
+                let query = super::query::query_without_into(p, start)?;
                 p.expect(Tok::RParen)?;
                 return Ok(Paren::Query(query));
             }

@@ -241,7 +241,7 @@ impl Closure<'_> {
             return;
         }
         // What cannot be bound any more is an error of the statements that compute it.
-        let Ok(exprs) = crate::table_exprs::table_exprs(table) else { return };
+        let Some(Ok(exprs)) = self.arena.bind_exprs.map(|bind| bind(table)) else { return };
         for (column, expr) in &exprs.generated {
             let mut fixed = expr.is_steady();
             self.arena.columns_of(expr, &mut |c| fixed &= self.has(first + c));

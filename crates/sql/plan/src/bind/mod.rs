@@ -109,7 +109,7 @@ impl<'a> Binder<'a> {
         Binder {
             snapshot,
             options,
-            arena: Arena::default(),
+            arena: Arena { bind_exprs: options.bind_exprs, ..Arena::default() },
             scopes: Vec::new(),
             ctes: Vec::new(),
             recursions: Vec::new(),
