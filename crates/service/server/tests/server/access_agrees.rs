@@ -96,23 +96,25 @@ struct Table {
     kinds: [&'static Kind; 3],
     /// The values of its rows, by column.
     values: [Vec<&'static str>; 3],
-    keys: Vec<String>,
+    /// Names of keys, and their columns in order.
+    keys: Vec<(String, Vec<usize>)>,
 }
 
-/// Some columns of a key.
-fn parts(r: &mut Random, kinds: &[&Kind; 3], of: &[usize], with_id: bool) -> String {
+/// Some columns as parts of a key, and which they are.
+fn parts(r: &mut Random, kinds: &[&Kind; 3], of: &[usize], with_id: bool) -> (String, Vec<usize>) {
     let mut left = of.to_vec();
-    let mut parts = Vec::new();
+    let (mut parts, mut columns) = (Vec::new(), Vec::new());
     for _ in 0..1 + r.below(left.len()) {
         let i = left.swap_remove(r.below(left.len()));
-        let cut = kinds[i].cut == Cut::Always || kinds[i].cut == Cut::Mayhap && r.percent(30);
+        columns.push(i);
+        let cut = kinds[i].cut == Cut::Always || kinds[i].cut == Cut::Mayhap && r.percent(50);
         let cut = if cut { format!("({})", 1 + r.below(3)) } else { String::new() };
         parts.push(format!("{}{cut}{}", NAMES[i], r.of(&["", "", " DESC"])));
     }
     if with_id {
         parts.insert(r.below(parts.len() + 1), "id".into());
     }
-    parts.join(", ")
+    (parts.join(", "), columns)
 }
 
 impl Table {
@@ -129,15 +131,17 @@ impl Table {
         match r.below(4) {
             0 if !never_null.is_empty() => {
                 let with_id = r.percent(50);
-                definitions.push(format!("PRIMARY KEY ({})", parts(r, &kinds, &never_null, with_id)));
+                definitions.push(format!("PRIMARY KEY ({})", parts(r, &kinds, &never_null, with_id).0));
             }
             1 => {}
             _ => definitions.push("PRIMARY KEY (id)".into()),
         }
-        let keys: Vec<String> = (0..1 + r.below(3)).map(|n| format!("k{n}")).collect();
-        for key in &keys {
+        let mut keys = Vec::new();
+        for n in 0..1 + r.below(3) {
             let (unique, with_id) = (r.of(&["", "", "", "UNIQUE "]), r.percent(15));
-            definitions.push(format!("{unique}KEY {key} ({})", parts(r, &kinds, &[0, 1, 2], with_id)));
+            let (parts, columns) = parts(r, &kinds, &[0, 1, 2], with_id);
+            definitions.push(format!("{unique}KEY k{n} ({parts})"));
+            keys.push((format!("k{n}"), columns));
         }
         let placed = definitions.iter().all(|d| d.starts_with("KEY") || d == "PRIMARY KEY (id)");
         let parted = if placed && r.percent(40) {
@@ -228,9 +232,34 @@ impl Table {
         }
     }
 
+    /// Values of a key's first columns, and of the last of them a range or none.
+    fn along(&self, r: &mut Random, of: &str, beside: Option<&str>) -> String {
+        let columns = &self.keys[r.below(self.keys.len())].1;
+        let mut all = Vec::new();
+        for &i in columns {
+            let column = format!("{of}.{}", NAMES[i]);
+            let value = |r: &mut Random| match beside {
+                Some(t) if r.percent(50) => format!("{t}.{}", NAMES[i]),
+                _ => self.constant(r, i).to_owned(),
+            };
+            match r.below(10) {
+                0..=5 => all.push(format!("{column} = {}", value(r))),
+                6 | 7 => all.push(format!("{column} IN ({}, {})", value(r), value(r))),
+                8 => {
+                    all.push(format!("{column} {} {}", r.of(&["<", ">="]), value(r)));
+                    break;
+                }
+                _ if all.is_empty() => all.push(format!("{column} = {}", value(r))),
+                _ => break,
+            }
+        }
+        all.join(" AND ")
+    }
+
     fn condition(&self, r: &mut Random, depth: u32, of: &str, beside: Option<&str>) -> String {
-        match r.below(if depth == 0 { 4 } else { 10 }) {
-            0..=3 => self.atom(r, of, beside),
+        match r.below(if depth == 0 { 5 } else { 10 }) {
+            0 | 1 => self.atom(r, of, beside),
+            2..=4 => self.along(r, of, beside),
             n => {
                 let (a, b) = (self.condition(r, depth - 1, of, beside), self.condition(r, depth - 1, of, beside));
                 format!("({a} {} {b})", if n < 8 { "AND" } else { "OR" })
@@ -332,7 +361,7 @@ fn compare(r: &mut Random, c: &mut Connection, tables: &[Table; 2], seed: u64) {
         let (t, u) = (&tables[n], &tables[if r.percent(70) { 1 - n } else { n }]);
         let (query, ordered) = query(r, t, u);
         let hint = |r: &mut Random, t: &Table| match r.below(3) {
-            0 => format!(" FORCE INDEX ({})", t.keys[r.below(t.keys.len())]),
+            0 => format!(" FORCE INDEX ({})", t.keys[r.below(t.keys.len())].0),
             _ => String::new(),
         };
         let (by_t, by_u) = (hint(r, t), hint(r, u));
