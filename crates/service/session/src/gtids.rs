@@ -10,7 +10,7 @@ use gannet_parser::ast::{CreateTable, CreateTableBody, Statement, TableOption};
 use gannet_plan::Plan;
 use gannet_runtime::now_ns;
 use gannet_types::gtid::{Gtid, GtidSet};
-use gannet_types::{Result, SqlError, Value, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
 
 /// What `gtid_next` may say. Error 1774.
 pub(crate) fn check_next(text: &str) -> Result<()> {
@@ -33,25 +33,27 @@ pub(crate) fn shown_next(text: &str) -> String {
     Gtid::parse(text.as_bytes()).map_or_else(|| text.to_ascii_uppercase(), |gtid| gtid.to_string())
 }
 
-/// `gtid_next` is set to what [`check_next`] has passed. ANONYMOUS, of which a log of a server without GTIDs is full,
-/// is the next number of this one. Errors 1781 without a binary log; in a transaction 1790 if its GTID is chosen, else
-/// 1766.
+/// `gtid_next` is set to what [`check_next`] has passed. Errors 1765 in a function or trigger, 1766 in a transaction,
+/// 1790 while the session owns a GTID, 1782 for ANONYMOUS with a binary log, which has GTIDs, and 1781 without one.
 pub(crate) fn set_next(session: &mut Session, text: &str) -> Result<()> {
-    let before = NextGtid::of(&session.work);
-    if let NextGtid::Owned((uuid, number)) = before
-        && session.work.transaction().is_open()
-    {
-        return Err(sql_err!(CantSetGtidNextWhenOwningGtid, format_args!("{uuid}:{number}")));
+    if session.inside {
+        return Err(sql_err!(VariableNotSettableInSfOrTrigger, "gtid_next"));
     }
-    // In a transaction that was begun; a statement's own is none.
-    if !session.work.is_autocommit() && session.work.transaction().is_open() {
+    if is_in_transaction(session) {
         return Err(sql_err!(VariableNotSettableInTransaction, "gtid_next"));
     }
+    if let NextGtid::Owned((uuid, number)) = NextGtid::of(&session.work) {
+        return Err(sql_err!(CantSetGtidNextWhenOwningGtid, format_args!("{uuid}:{number}")));
+    }
+    let log = session.server.binlog().cloned();
     let Some(gtid) = Gtid::parse(text.as_bytes()) else {
+        if log.is_some() && text.eq_ignore_ascii_case("ANONYMOUS") {
+            return Err(sql_err!(CantSetGtidNextToAnonymousWhenGtidModeIsOn));
+        }
         Gtids::of(&mut session.work).set(NextGtid::Automatic);
         return Ok(());
     };
-    let Some(log) = session.server.binlog().cloned() else {
+    let Some(log) = log else {
         return Err(sql_err!(CantSetGtidNextToGtidWhenGtidModeIsOff));
     };
     let own = (gtid.source.uuid, gtid.number);
@@ -87,31 +89,55 @@ fn used(session: &Session) -> SqlError {
     sql_err!(GtidNextTypeUndefinedGtid, session.state.vars[Live::GtidNext].as_str())
 }
 
+/// In a transaction that was begun; a statement's own is none.
+fn is_in_transaction(session: &Session) -> bool {
+    !session.work.is_autocommit() && session.work.transaction().is_open()
+}
+
 /// Whether a statement is passed over, as its transaction is executed already. Errors 1778, 1837.
 #[cold]
 pub(crate) fn passes_over(session: &Session, statement: &Statement) -> Result<bool> {
-    let kind = kinds::of(statement);
-    let begins = matches!(
+    let next = NextGtid::of(&session.work);
+    if matches!(next, NextGtid::Owned(_) | NextGtid::Skipped)
+        && !session.follows
+        && is_in_transaction(session)
+        && commits_first(session, statement)
+    {
+        return Err(sql_err!(CantDoImplicitCommitInTrxWhenGtidNextIsSet));
+    }
+    if is_harmless(statement) { Ok(false) } else { is_skipped(session) }
+}
+
+/// Whether a statement commits the open transaction before it begins.
+fn commits_first(session: &Session, statement: &Statement) -> bool {
+    match statement {
+        Statement::Commit(_) | Statement::Rollback(_) => false,
+        Statement::Flush(_) | Statement::Reset(_) => true,
+        Statement::CreateTable(create) if create.temporary => false,
+        Statement::DropTable { temporary: true, .. } => false,
+        // A table whose rows follow goes on with the transaction, behind the BEGIN that mysqlbinlog prints.
+        Statement::CreateTable(create) if has_rows_following(create) => false,
+        _ => kinds::of(statement).commits && !super::temporary::only_temporary(session, statement),
+    }
+}
+
+/// What is done whatever `gtid_next` says: what changes nothing, and begins and ends transactions.
+fn is_harmless(statement: &Statement) -> bool {
+    matches!(
         statement,
         Statement::Begin(_)
-            | Statement::Binlog(_)
-            | Statement::Call { .. }
-            | Statement::Savepoint(_)
-            | Statement::RollbackTo(_)
-            | Statement::ReleaseSavepoint(_)
-            | Statement::Xa(_)
-    );
-    if matches!(NextGtid::of(&session.work), NextGtid::Owned(_)) {
-        let inside = !session.follows && !session.work.is_autocommit() && session.work.transaction().is_open();
-        // A table whose rows follow goes on with the transaction, behind the BEGIN that mysqlbinlog prints.
-        let goes_on = matches!(statement, Statement::CreateTable(create) if has_rows_following(create));
-        let refused = inside && kind.commits && kind.logged != Logged::Never && !goes_on;
-        return if refused { Err(sql_err!(CantDoImplicitCommitInTrxWhenGtidNextIsSet)) } else { Ok(false) };
-    }
-    if kind.logged == Logged::Never && !begins {
-        return Ok(false);
-    }
-    is_skipped(session)
+            | Statement::Commit(_)
+            | Statement::Rollback(_)
+            | Statement::Set(_)
+            | Statement::SetStatement { .. }
+            | Statement::Show(_)
+            | Statement::Describe { .. }
+            | Statement::Explain(_)
+            | Statement::Query(_)
+            | Statement::Do(_)
+            | Statement::Use(_)
+            | Statement::Empty
+    )
 }
 
 /// CREATE TABLE ... START TRANSACTION: the table's rows follow in the transaction.
@@ -149,6 +175,17 @@ pub(crate) fn end_definition(session: &mut Session, statement: &Statement) {
         Gtids::of(&mut session.work).tell();
         Gtids::of(&mut session.work).end(logged);
         session.position = None;
+    }
+}
+
+/// A statement has failed. If it was a transaction by itself, or its transaction went with it, the GTID that was chosen
+/// for it is given back. What was not understood has not begun.
+#[cold]
+pub(crate) fn end_failed(session: &mut Session, error: &SqlError) {
+    let begun = !matches!(error.code(), ErrorCode::Parse | ErrorCode::CantSetGtidNextWhenOwningGtid);
+    let owns = matches!(NextGtid::of(&session.work), NextGtid::Owned(_));
+    if owns && begun && !session.follows && !session.inside && !session.work.transaction().is_open() {
+        Gtids::of(&mut session.work).end(false);
     }
 }
 

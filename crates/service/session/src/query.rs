@@ -533,7 +533,10 @@ pub(crate) fn conclude(
     outcome: Result<Done>,
 ) -> Result<Done> {
     session.state.profiles.stage("query end");
-    let outcome = outcome.map_err(|e| session.final_error(e));
+    let outcome = outcome.map_err(|e| {
+        gtids::end_failed(session, &e);
+        session.final_error(e)
+    });
     if std::mem::take(&mut session.running.timed_out) {
         // The limit was this statement's, which may have ended by itself just then: not the next one of the text.
         session.entry.context.clear(Interrupt::Query);

@@ -153,7 +153,7 @@ fn a_statement_that_changes_nothing_uses_its_gtid() {
     run(&mut c, "ROLLBACK");
     run(&mut c, &format!("SET gtid_next = '{ID}:9'"));
     run(&mut c, "BEGIN");
-    assert_eq!(error(&mut c, "SET gtid_next = AUTOMATIC"), 1790);
+    assert_eq!(error(&mut c, "SET gtid_next = AUTOMATIC"), 1766);
     run(&mut c, "COMMIT");
 }
 

@@ -548,6 +548,7 @@ errors! {
     1776 "HY000" BadReplicaAutoPosition "Parameters SOURCE_LOG_FILE, SOURCE_LOG_POS, RELAY_LOG_FILE and RELAY_LOG_POS cannot be set when SOURCE_AUTO_POSITION is active.";
     1778 "HY000" CantDoImplicitCommitInTrxWhenGtidNextIsSet "Cannot execute statements with implicit commit inside a transaction when @@SESSION.GTID_NEXT == 'UUID:NUMBER'.";
     1781 "HY000" CantSetGtidNextToGtidWhenGtidModeIsOff "@@SESSION.GTID_NEXT cannot be set to UUID:NUMBER when @@GLOBAL.GTID_MODE = OFF.";
+    1782 "HY000" CantSetGtidNextToAnonymousWhenGtidModeIsOn "@@SESSION.GTID_NEXT cannot be set to ANONYMOUS when @@GLOBAL.GTID_MODE = ON.";
     1785 "HY000" GtidUnsafeNonTransactionalTable "Statement violates GTID consistency: Updates to non-transactional tables can only be done in either autocommitted statements or single-statement transactions, and never in the same statement as updates to transactional tables.";
     1786 "HY000" GtidUnsafeCreateSelect "Statement violates GTID consistency: CREATE TABLE ... SELECT.";
     1789 "HY000" SourceHasPurgedRequiredGtids "Cannot replicate because the source purged required binary logs. {}";
