@@ -142,7 +142,14 @@ impl Exporter {
         names.make_dir()?;
         let state = match names.load_state()? {
             Some(state) => state,
-            None if names.load_index()?.is_empty() => State::default(),
+            None if names.load_index()?.is_empty() => {
+                // Before the index lists a file. A full disk has no room for that one either.
+                match names.store_state(&State::default()) {
+                    Err(e) if e.kind() == io::ErrorKind::StorageFull => {}
+                    stored => stored?,
+                }
+                State::default()
+            }
             None => {
                 let what = format!("{} lists files, and their state is lost: move them away", names.index().display());
                 return Err(io::Error::new(io::ErrorKind::NotFound, what));
@@ -194,7 +201,9 @@ impl Exporter {
         let state = &self.state;
         let listed = self.names.load_index()?;
         let mut files = Vec::new();
-        for number in listed.iter().copied().filter(|n| *n <= state.number) {
+        // Of a state without a file all has gone, or is about to.
+        let last = if state.size == 0 { 0 } else { state.number };
+        for number in listed.iter().copied().filter(|n| *n <= last) {
             // What is missed at the beginning has gone before the index, which had no room.
             if files.is_empty() && number < state.number && !fs::exists(self.names.path(number))? {
                 continue;
@@ -220,8 +229,16 @@ impl Exporter {
             }
             files.push(LogFile { number, size, previous: Arc::new(front.previous) });
         }
-        if state.number > 0 && self.file.is_none() {
-            let what = format!("{} is not in the index", self.names.path(state.number).display());
+        // What lies before the first of them is purged, and what behind the last is derived again. Others would be lost.
+        let within = |n: &u64| files.first().is_some_and(|f| f.number < *n) && *n < last;
+        let lacks = |n: &u64| within(n) && files.iter().all(|f| f.number != *n);
+        let lost = if self.file.is_none() {
+            Some(last).filter(|n| *n > 0)
+        } else {
+            self.names.there()?.into_iter().find(lacks)
+        };
+        if let Some(number) = lost {
+            let what = format!("{} is not in the index", self.names.path(number).display());
             return Err(io::Error::new(io::ErrorKind::NotFound, what));
         }
         self.names.remove_others(|n| files.iter().any(|f| f.number == n))?;
@@ -453,7 +470,7 @@ impl Exporter {
     fn begin_anew(&mut self, first: u64) -> io::Result<()> {
         let log = self.log.clone();
         let listing = log.list();
-        let state = State { lsn: self.lsn, ..State::default() };
+        let state = State { lsn: self.lsn, number: first.saturating_sub(1), ..State::default() };
         self.names.store_state(&state)?;
         self.names.store_index([].into_iter())?;
         self.names.remove_others(|_| false)?;
@@ -464,7 +481,7 @@ impl Exporter {
             self.deriver.trust(&self.log.keys);
         }
         (self.state, self.file, self.stopped) = (state, None, false);
-        self.number = first.saturating_sub(1);
+        self.number = self.state.number;
         {
             let mut shared = self.log.shared.lock();
             shared.files.clear();

@@ -126,12 +126,26 @@ impl Names {
         self.replace(&self.index(), text.as_bytes())
     }
 
-    /// The numbers in the index.
+    /// The numbers in the index. A line that names no file of this log is damage.
     pub fn load_index(&self) -> io::Result<Vec<u64>> {
         let Some(bytes) = read(&self.index())? else { return Ok(Vec::new()) };
         let text = String::from_utf8_lossy(&bytes);
         let name = |line: &str| Path::new(line).file_name().map(|n| n.to_string_lossy().into_owned());
-        Ok(text.lines().filter_map(|l| self.number(&name(l)?)).collect())
+        let number = |line: &str| {
+            let damaged = || {
+                let what = format!("{} is damaged: {line:?} is no file of this log", self.index().display());
+                io::Error::new(io::ErrorKind::InvalidData, what)
+            };
+            name(line).and_then(|name| self.number(&name)).ok_or_else(damaged)
+        };
+        text.lines().filter(|line| !line.trim().is_empty()).map(number).collect()
+    }
+
+    /// The numbers of the files that are there.
+    pub(super) fn there(&self) -> io::Result<Vec<u64>> {
+        let name = |path: &PathBuf| path.file_name().map(|n| n.to_string_lossy().into_owned());
+        let files = fs::read_dir(&self.dir)?;
+        Ok(files.iter().filter_map(|path| self.number(&name(path)?)).collect())
     }
 
     /// Writes the state.
@@ -173,6 +187,16 @@ impl Names {
 
     /// What a file begins with: its writer's number, what its events end with, and the transactions before it.
     pub fn front(&self, number: u64) -> io::Result<Front> {
+        let about = |e: io::Error| match e.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof => {
+                io::Error::new(e.kind(), format!("{}: {e}", self.path(number).display()))
+            }
+            _ => e,
+        };
+        self.read_front(number).map_err(about)
+    }
+
+    fn read_front(&self, number: u64) -> io::Result<Front> {
         let path = self.path(number);
         let file = File::open(&path, &OpenOptions::read())?;
         let damaged = |what: &str| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {what}", path.display()));

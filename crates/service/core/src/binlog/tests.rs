@@ -85,6 +85,11 @@ fn commit_to(engine: &Engine, tree: Option<&TreeHandle>, log: &Binlog, n: u64) -
 }
 
 fn open(seed: u64) -> (Engine, TreeHandle, Arc<Binlog>) {
+    let (engine, tree, log) = try_open(seed);
+    (engine, tree, log.unwrap())
+}
+
+fn try_open(seed: u64) -> (Engine, TreeHandle, Result<Arc<Binlog>, String>) {
     let engine = Engine::open(EngineOptions {
         buffer_pool_bytes: 4 << 20,
         redo_capacity_bytes: 16 << 20,
@@ -115,7 +120,7 @@ fn open(seed: u64) -> (Engine, TreeHandle, Arc<Binlog>) {
         history: gannet_binlog::writeset::HISTORY,
     };
     let names = Names::new(Path::new("/store"), "");
-    let log = Binlog::open(&engine, names, Arc::new(settings), Arc::new(ErrorLog::to_stderr())).unwrap();
+    let log = Binlog::open(&engine, names, Arc::new(settings), Arc::new(ErrorLog::to_stderr()));
     (engine, tree, log)
 }
 
@@ -423,6 +428,177 @@ fn it_begins_anew_on_a_full_disk() {
         life(seed, &disk, |engine, log, _, _| assert_eq!(log.executed(engine).count(), 4));
     }
 }
+
+/// What an index does not name, or cannot, is no reason to remove a file: the server does not start.
+#[test]
+fn a_damaged_index_costs_no_file() {
+    let disk = SimDisk::new();
+    let whole = |life: u64| {
+        Sim::new(life).disk(&disk).run(move || {
+            let (engine, tree, log) = open(1);
+            for _ in 0..3 {
+                log.flush(&engine).unwrap();
+            }
+            assert_eq!(log.state().0.first().unwrap().number, 1);
+            drop(tree);
+            engine.shutdown().unwrap();
+            log.join();
+        });
+    };
+    whole(1);
+    for (life, says) in [(2, "binlog.000002 is not in the index"), (3, "is no file of this log")] {
+        Sim::new(life).disk(&disk).run(move || {
+            let names = Names::new(Path::new("/store"), "");
+            let listed = names.load_index().unwrap();
+            names.store_index(listed.iter().copied().filter(|n| *n != 2)).unwrap();
+            if life == 3 {
+                let file = File::open(names.index(), &OpenOptions::read_write()).unwrap();
+                file.write_at(b"\x01", 10).unwrap();
+            }
+            let (engine, tree, log) = try_open(1);
+            let e = log.err().unwrap();
+            assert!(e.contains(says), "{e}");
+            assert_eq!(names.there().unwrap().len(), listed.len());
+            names.store_index(listed.iter().copied()).unwrap();
+            drop(tree);
+            engine.shutdown().unwrap();
+        });
+    }
+    whole(4);
+}
+
+/// Commits from here on come behind the point where all begins anew.
+const ANEW: u64 = 1 << 32;
+
+/// Where a life that begins anew on a full disk was when it was cut off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Anew {
+    #[default]
+    Before,
+    Asked(u64),
+    Done(u64),
+}
+
+/// The disk is full, all that waits is to go, and more comes.
+fn begin_anew_on_a_full_disk(seed: u64, n: u64, disk: &SimDisk, at: &Mutex<Anew>) {
+    let (engine, tree, log) = open(seed);
+    let mut n = n;
+    let mut next = |n: &mut u64| {
+        *n += 1;
+        commit(&engine, &tree, &log, *n).unwrap()
+    };
+    while log.end().position < 3000 {
+        log.wait_for(next(&mut n));
+    }
+    // Some of it has no room, whatever the state has of it.
+    disk.set_capacity(Some(disk.used()));
+    for _ in 0..400 {
+        next(&mut n);
+        log.catch_up(&engine);
+        if log.shared.lock().stuck.is_some() {
+            break;
+        }
+    }
+    for _ in 0..seed % 70 {
+        next(&mut n);
+    }
+    let first = log.end().number + 7;
+    *at.lock().unwrap() = Anew::Asked(first);
+    let done = log.reset(&engine, first).is_ok();
+    disk.set_capacity(None);
+    if !done {
+        // It is done as soon as there is room.
+        log.catch_up(&engine);
+    }
+    *at.lock().unwrap() = Anew::Done(first);
+    let mut n = ANEW;
+    for _ in 0..20 {
+        log.wait_for(next(&mut n));
+    }
+    drop(tree);
+    engine.shutdown().unwrap();
+    log.join();
+}
+
+/// All of what was to go has gone, or nothing.
+fn verify_anew(seed: u64, at: Anew) {
+    let (engine, tree, log) = open(seed);
+    log.catch_up(&engine);
+    let mut rows = BTreeSet::new();
+    let mut t = engine.begin(TxnOptions::default());
+    let mut scan = t.scan(&tree, KeyRange::ALL, ScanOptions::default()).unwrap();
+    while let Some(e) = scan.next(&mut t).unwrap() {
+        rows.insert(u64::from_be_bytes(e.key[..8].try_into().unwrap()));
+    }
+    drop(t);
+    let (files, executed) = log.state();
+    let later = rows.iter().filter(|n| **n > ANEW).count() as u64;
+    let anew = match at {
+        Anew::Before => false,
+        Anew::Asked(first) => later > 0 || log.end().number >= first,
+        Anew::Done(_) => true,
+    };
+    if let (true, Anew::Asked(first) | Anew::Done(first)) = (anew, at) {
+        assert!(files[0].number >= first, "files of before are there: {files:?}");
+        assert_eq!(executed.count(), later);
+    } else {
+        assert_eq!(executed.count(), rows.len() as u64);
+        assert_eq!(files[0].number, 1);
+    }
+    assert_eq!(log.names().load_index().unwrap(), files.iter().map(|f| f.number).collect::<Vec<_>>());
+    assert!(log.names().all_spilled().unwrap().is_empty());
+    // And it goes on.
+    let n = rows.last().map_or(0, |n| n + 1);
+    log.wait_for(commit(&engine, &tree, &log, n.max(if anew { ANEW + 1 } else { 1 })).unwrap());
+    assert_eq!(log.executed(&engine).count(), executed.count() + 1);
+    drop(tree);
+    engine.shutdown().unwrap();
+    log.join();
+}
+
+/// Power cuts while it begins anew on a full disk: before, within and behind.
+#[test]
+fn crashes_while_it_begins_anew_leave_all_or_nothing() {
+    let (from, to) = match std::env::var("SEED") {
+        Ok(seed) => (seed.parse().unwrap(), seed.parse::<u64>().unwrap() + 1),
+        Err(_) => (1, 80),
+    };
+    let (mut within, mut behind) = (0, 0);
+    for seed in from..to {
+        let disk = SimDisk::new();
+        disk.set_faults(Faults { read_errors: 0, write_errors: 0, sync_errors: 0, late: 0, garbage: false });
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        dice(&mut state);
+        let at = Arc::new(Mutex::new(Anew::Before));
+        let (room, told) = (disk.clone(), at.clone());
+        let sim = Sim::new(seed * 10).disk(&disk);
+        sim.crash_after(dice(&mut state) % STEPS).run_outcome(move || begin_anew_on_a_full_disk(seed, 0, &room, &told));
+        disk.set_capacity(None);
+        let at = *at.lock().unwrap();
+        eprintln!("SEED={seed} {at:?}");
+        within += usize::from(matches!(at, Anew::Asked(_)));
+        behind += usize::from(matches!(at, Anew::Done(_)));
+        for life in 1..3 {
+            Sim::new(seed * 10 + life).disk(&disk).run(move || {
+                let at = if life == 1 { at } else { Anew::Before };
+                if life == 1 {
+                    verify_anew(seed, at);
+                } else {
+                    // What has begun anew stays so.
+                    let (engine, tree, log) = open(seed);
+                    log.catch_up(&engine);
+                    drop(tree);
+                    engine.shutdown().unwrap();
+                    log.join();
+                }
+            });
+        }
+    }
+    assert!(to - from < 10 || within > 0 && behind > 0, "{within} within, {behind} behind");
+}
+
+/// Steps of the machine, at most, before the power is cut.
+const STEPS: u64 = 2500;
 
 /// Who asks for the files as soon as the server has started sees the one that its life has begun.
 #[test]
