@@ -437,6 +437,9 @@ impl<'s> Events<'s> {
         if is(b"COMMIT") && self.place == Place::Inside {
             return self.end(header);
         }
+        if is(b"ROLLBACK") && self.place == Place::Inside {
+            return self.undo(header);
+        }
         if self.place != Place::Inside && (is(b"BEGIN") || is(b"START TRANSACTION") || starts_branch) {
             if self.place == Place::Between {
                 self.begin_unnamed(header)?;
@@ -536,6 +539,25 @@ impl<'s> Events<'s> {
                 return self.passed();
             }
             _ => self.follower.commit(&record)?,
+        }
+        self.ended(header)
+    }
+
+    /// A transaction that its source has rolled back ends. It is in the log for what of it cannot be undone there, as
+    /// temporary tables: here nothing stays of it but its GTID and where the log stands.
+    fn undo(&mut self, header: &Header) -> Result<(), Fault> {
+        let record = self.behind(header);
+        if !self.skips {
+            let (gtid, first) = (self.gtid, self.transaction.first());
+            let begun = self.gathered.take().is_none();
+            let follower = self.alone()?;
+            if begun {
+                follower.rollback()?;
+            }
+            if follower.begin(gtid, first)? {
+                follower.start()?;
+                follower.commit(&record)?;
+            }
         }
         self.ended(header)
     }

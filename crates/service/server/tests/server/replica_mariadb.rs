@@ -1,10 +1,10 @@
 //! Transactions that begin as a MariaDB's: its GTIDs take the place of BEGIN and of XA START.
 
 use crate::common::{self, one, run};
-use crate::relay::received;
+use crate::relay::{self, received};
 use crate::replica::{Following, change, same, source, status, with_log, without_log};
 use gannet_binlog::event::{Appender, HEADER, kind};
-use gannet_binlog::{Checksum, Header};
+use gannet_binlog::{Checksum, Event, Header};
 use gannet_wire::client::Connection;
 
 const STANDALONE: u8 = 1;
@@ -30,13 +30,81 @@ fn begins(flags: u8, length: usize) -> Vec<u8> {
     out
 }
 
-/// Makes what was received a MariaDB's. Gives the flags of the transactions.
-fn as_mariadb(q: &mut Connection) -> Vec<u8> {
+/// The last relay log, and its events.
+fn last_log(q: &mut Connection) -> (String, Vec<Vec<String>>) {
     let index = std::fs::read_to_string(one(q, "SELECT @@relay_log_index")).unwrap();
-    let file = index.lines().last().unwrap();
+    let file = index.lines().last().unwrap().to_owned();
     let name = file.rsplit_once('/').unwrap().1;
     let shown = common::rows(q, &format!("SHOW RELAYLOG EVENTS IN '{name}'"));
-    let mut bytes = std::fs::read(file).unwrap();
+    (file, shown)
+}
+
+/// The rows before the first end of a transaction that comes behind event `from` become a ROLLBACK in its place.
+fn undo(q: &mut Connection, from: &str) {
+    let (file, shown) = last_log(q);
+    let mut bytes = std::fs::read(&file).unwrap();
+    let begun = shown.iter().position(|row| row[5].contains(from)).unwrap();
+    let end = (begun..shown.len()).find(|i| shown[*i][2] == "Xid").unwrap();
+    let place = |i: usize, bytes: &[u8]| shown.get(i).map_or(bytes.len(), |row| row[1].parse().unwrap());
+    let (at, upto) = (place(end - 1, &bytes), place(end + 1, &bytes));
+    let position = Event::first(&bytes[place(end, &bytes)..], Checksum::Crc32).unwrap().unwrap().header.end_position;
+    let mut appender = Appender { server_id: 1, checksum: Checksum::Crc32, position: 0 };
+    let (mut query, mut out) = (Vec::new(), Vec::new());
+    let header = |kind, end_position| Header { kind, end_position, ..Header::default() };
+    appender.at(&mut query, header(kind::QUERY, position), |out| {
+        out.extend_from_slice(&[0; 14]);
+        out.extend_from_slice(b"ROLLBACK");
+    });
+    let left = upto - at - query.len() - HEADER - Checksum::Crc32.bytes();
+    appender.at(&mut out, header(kind::IGNORABLE, 0), |out| out.resize(out.len() + left, 0));
+    out.extend_from_slice(&query);
+    bytes[at..upto].copy_from_slice(&out);
+    std::fs::write(file, bytes).unwrap();
+}
+
+/// As a MariaDB logs it where a temporary table was made in it.
+#[test]
+fn nothing_stays_of_a_transaction_that_ends_with_rollback() {
+    let s = source();
+    let mut c = s.connect();
+    for (configure, workers) in [(with_log as fn(&mut _), 4), (without_log, 0), (with_log, 0)] {
+        let following = Following::start(configure);
+        let mut q = following.r.connect();
+        run(&mut q, &format!("SET GLOBAL replica_parallel_workers = {workers}"));
+        change(&mut q, &s, &format!("SOURCE_LOG_FILE = '{}'", common::rows(&mut c, "SHOW BINARY LOG STATUS")[0][0]));
+        run(&mut q, "START REPLICA IO_THREAD");
+        for sql in [
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(1000))",
+            "CREATE TABLE d.u (a INT PRIMARY KEY)",
+            "BEGIN",
+            "INSERT INTO d.u VALUES (7)",
+            "INSERT INTO d.t VALUES (1, REPEAT('x', 200))",
+            "COMMIT",
+            "INSERT INTO d.t VALUES (2, 'y')",
+        ] {
+            run(&mut c, sql);
+        }
+        received(&mut c, &mut q);
+        undo(&mut q, "CREATE TABLE d.u");
+        run(&mut q, "START REPLICA SQL_THREAD");
+        relay::wait(&mut q, "Exec_Source_Log_Pos", &common::rows(&mut c, "SHOW BINARY LOG STATUS")[0][1]);
+        assert_eq!(status(&mut q, "Last_SQL_Errno"), "0");
+        assert_eq!(common::rows(&mut q, "SELECT a FROM d.t"), [["2"]]);
+        assert_eq!(one(&mut q, "SELECT COUNT(*) FROM d.u"), "0");
+        if one(&mut q, "SELECT @@log_bin") == "1" {
+            same(&mut c, &mut q, "SELECT @@gtid_executed");
+        }
+        run(&mut q, "STOP REPLICA");
+        run(&mut c, "DROP DATABASE d");
+        run(&mut c, "RESET BINARY LOGS AND GTIDS");
+    }
+}
+
+/// Makes what was received a MariaDB's. Gives the flags of the transactions.
+fn as_mariadb(q: &mut Connection) -> Vec<u8> {
+    let (file, shown) = last_log(q);
+    let mut bytes = std::fs::read(&file).unwrap();
     let mut all = Vec::new();
     let place = |i: usize| shown.get(i).map_or(bytes.len(), |row| row[1].parse().unwrap());
     let made: Vec<(usize, Vec<u8>)> = (0..shown.len())
