@@ -342,3 +342,22 @@ fn nothing_is_lost_or_done_twice() {
     same(&mut c, &mut p, rows);
     same(&mut c, &mut q, "SELECT @@gtid_executed");
 }
+
+#[test]
+fn the_status_of_logs_has_the_channels() {
+    let (s, mut c, _following, mut q) = pair("(a INT PRIMARY KEY)");
+    let channels = "SELECT REPLICATION FROM performance_schema.log_status";
+    assert_eq!(one(&mut q, channels), r#"{"channels": []}"#);
+    change(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
+    run(&mut q, "START REPLICA IO_THREAD");
+    run(&mut c, "INSERT INTO d.t VALUES (1)");
+    received(&mut c, &mut q);
+    let last = files(&mut q).pop().unwrap();
+    let (name, size) = (last.file_name().unwrap().to_string_lossy().into_owned(), last.metadata().unwrap().len());
+    let of = |name: &str, file: &str, size: u64| {
+        format!(r#"{{"channel_name": "{name}", "relay_log_file": "{file}", "relay_log_position": {size}}}"#)
+    };
+    assert_eq!(one(&mut q, channels), format!(r#"{{"channels": [{}]}}"#, of("", &name, size)));
+    run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'x' FOR CHANNEL 'other'");
+    assert_eq!(one(&mut q, "SELECT JSON_LENGTH(REPLICATION, '$.channels') FROM performance_schema.log_status"), "2");
+}

@@ -10,6 +10,7 @@ use crate::state::State;
 use gannet_core::Core;
 use gannet_core::accounts::Privilege;
 use gannet_core::registry::Activity;
+use gannet_core::replication::Table;
 use gannet_core::status;
 use gannet_core::vars::Live;
 use gannet_engine::lock::MdlMode;
@@ -234,5 +235,27 @@ fn log_status(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
         let parsed = json::parse(s.as_bytes()).map_err(|_| SqlError::internal("a log's status"))?;
         Ok(Value::Json(parsed.to_text(gannet_types::room::Room::FREE)?))
     };
-    emit(&[text(&uuid), json(&local)?, json(r#"{"channels": []}"#)?, json(&storage)?])
+    let channels = format!(r#"{{"channels": [{}]}}"#, relay_logs(state)?.join(", "));
+    emit(&[text(&uuid), json(&local)?, json(&channels)?, json(&storage)?])
+}
+
+/// Where the relay log of each channel ends.
+fn relay_logs(state: &State) -> Result<Vec<String>> {
+    let Some(replicas) = state.server.replicas() else { return Ok(Vec::new()) };
+    let mut channels = Vec::new();
+    for row in replicas.rows(Table::ConnectionConfiguration) {
+        let named = row.iter().find(|(name, _)| name.eq_ignore_ascii_case("Channel_name"));
+        let mut channel = Vec::new();
+        named.iter().for_each(|(_, name)| name.write_text(&mut channel));
+        let channel = String::from_utf8_lossy(&channel).into_owned();
+        let logs = replicas.relay_logs(Some(&channel))?;
+        let (file, end) = logs.last().map_or(("", 0), |log| (&*log.name, log.size));
+        let quoted = |s: &str| s.replace('\\', "\\\\").replace('"', "\\\"");
+        channels.push(format!(
+            r#"{{"channel_name": "{}", "relay_log_file": "{}", "relay_log_position": {end}}}"#,
+            quoted(&channel),
+            quoted(file)
+        ));
+    }
+    Ok(channels)
 }
