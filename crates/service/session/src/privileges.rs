@@ -258,7 +258,7 @@ fn for_alter(a: &ast::AlterTable, on: &dyn Fn(&[Privilege], &ast::ObjectName) ->
     use Privilege as P;
     let mut drops = false;
     for action in &a.actions {
-        match action {
+        match action.plain() {
             ast::AlterAction::Rename(to) => {
                 on(&[P::Create, P::Insert], to)?;
                 drops = true;

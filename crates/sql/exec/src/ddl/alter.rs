@@ -7,7 +7,7 @@
 use super::definition::Definer;
 use super::expressions::{self, Use};
 use super::extras::Extras;
-use super::{DdlContext, Done, copy, foreign, online, parting, partition, sql};
+use super::{DdlContext, Done, conditional, copy, foreign, online, parting, partition, sql};
 use gannet_catalog::{Alteration, Edit, Pending};
 use gannet_parser::ast::{AlterAction, AlterTable, ColumnDef, ColumnPosition, Ident, TableElement, TableOption};
 use gannet_schema::names::eq_name;
@@ -63,6 +63,8 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
         }
         Err(error) => return Err(error),
     };
+    let resolved = conditional::resolved(alter, &old, cx);
+    let alter = resolved.as_ref().unwrap_or(alter);
     let asked = online::asked(&alter.actions)?;
     if let Some(done) = parting::alter(alter, asked, &old, edit, cx)? {
         return Ok(done);

@@ -5,6 +5,7 @@
 //! [`locked_tables`] names, and checked privileges.
 
 mod alter;
+mod conditional;
 mod copy;
 mod definition;
 mod expressions;
@@ -157,7 +158,7 @@ pub fn new_foreign_keys(statement: &Statement) -> Vec<&ForeignKeyDef> {
         }
         Statement::AlterTable(alter) => {
             for action in &alter.actions {
-                match action {
+                match action.plain() {
                     AlterAction::AddElement(element) => elements.push(element),
                     AlterAction::AddElements(list) => elements.extend(list),
                     _ => {}

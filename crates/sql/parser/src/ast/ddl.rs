@@ -298,6 +298,8 @@ pub struct ForeignKeyDef {
     pub columns: Vec<Ident>,
     /// What they refer to.
     pub references: References,
+    /// IF NOT EXISTS. MariaDB.
+    pub if_not_exists: bool,
 }
 
 /// `REFERENCES table (columns) ...`
@@ -346,6 +348,8 @@ pub struct CheckDef {
     pub text: SourceText,
     /// NOT ENFORCED.
     pub not_enforced: bool,
+    /// IF NOT EXISTS. MariaDB.
+    pub if_not_exists: bool,
 }
 
 /// Option of a table.
@@ -492,6 +496,8 @@ pub enum AlterAction {
     },
     /// `ADD (element, ...)`
     AddElements(Vec<TableElement>),
+    /// What is there only if its subject is there (IF EXISTS), or is not (IF NOT EXISTS). MariaDB.
+    Conditional(Box<AlterAction>),
     /// Any key, foreign key or check.
     AddElement(Box<TableElement>),
     DropColumn {
@@ -607,6 +613,16 @@ pub enum AlterAction {
 }
 
 impl AlterAction {
+    /// The action without its condition.
+    pub fn plain(&self) -> &AlterAction {
+        match self {
+            AlterAction::Conditional(action) => action,
+            action => action,
+        }
+    }
+}
+
+impl AlterAction {
     /// Whether nothing may follow (manual, ALTER TABLE Partition Operations: none can be combined with other actions).
     pub fn stands_alone(&self) -> bool {
         use AlterAction as A;
@@ -617,7 +633,7 @@ impl AlterAction {
     pub fn is_of_partitions(&self) -> bool {
         use AlterAction as A;
         matches!(
-            self,
+            self.plain(),
             A::AddPartition { .. }
                 | A::DropPartition(_)
                 | A::ReorganizePartition { .. }

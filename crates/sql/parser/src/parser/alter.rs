@@ -154,17 +154,20 @@ impl Parser<'_> {
         if self.at_kw(Kw::PARTITION) && self.peek(1).kw != Kw::BY {
             self.advance();
             let no_write_to_binlog = self.no_write_to_binlog();
-            if self.eat_kw(Kw::PARTITIONS) {
+            let conditional = self.if_not_exists();
+            if !conditional && self.eat_kw(Kw::PARTITIONS) {
                 let count = Some(self.number()?);
                 return Ok(AlterAction::AddPartition { no_write_to_binlog, partitions: Vec::new(), count });
             }
             let partitions = self.paren_list(Self::partition_def)?;
-            return Ok(AlterAction::AddPartition { no_write_to_binlog, partitions, count: None });
+            let add = AlterAction::AddPartition { no_write_to_binlog, partitions, count: None };
+            return Ok(conditionally(conditional, add));
         }
         let column_word = self.eat_kw(Kw::COLUMN);
         let if_not_exists = self.if_not_exists();
         if self.at(Tok::LParen) {
-            return self.paren_list(Self::table_element).map(AlterAction::AddElements);
+            let elements = AlterAction::AddElements(self.paren_list(Self::table_element)?);
+            return Ok(conditionally(if_not_exists, elements));
         }
         if !column_word && let Some(element) = self.opt_constraint()? {
             return Ok(AlterAction::AddElement(Box::new(element)));
@@ -201,8 +204,8 @@ impl Parser<'_> {
             }
             Kw::PARTITION => {
                 self.advance();
-                self.if_exists();
-                self.list(Self::ident).map(A::DropPartition)
+                let conditional = self.if_exists();
+                Ok(conditionally(conditional, A::DropPartition(self.list(Self::ident)?)))
             }
             _ => {
                 self.eat_kw(Kw::COLUMN);
@@ -220,14 +223,16 @@ impl Parser<'_> {
         match self.tok().kw {
             Kw::INDEX | Kw::KEY => {
                 self.advance();
-                self.if_exists();
+                let conditional = self.if_exists();
                 let name = self.ident()?;
-                match self.one_of(&[Kw::VISIBLE, Kw::INVISIBLE]) {
-                    Some(kw) => Ok(A::IndexVisibility { name, visible: kw == Kw::VISIBLE }),
+                let visible = match self.one_of(&[Kw::VISIBLE, Kw::INVISIBLE]) {
+                    Some(kw) => kw == Kw::VISIBLE,
                     // MariaDB's words.
-                    None if self.eat_kw2(Kw::NOT, Kw::IGNORE) => Ok(A::IndexVisibility { name, visible: true }),
-                    None => self.syntax(),
-                }
+                    None if self.eat_word("IGNORED") => false,
+                    None if self.eat_kw(Kw::NOT) && self.eat_word("IGNORED") => true,
+                    None => return self.syntax(),
+                };
+                Ok(conditionally(conditional, A::IndexVisibility { name, visible }))
             }
             Kw::CHECK | Kw::CONSTRAINT => {
                 let constraint = self.advance().kw == Kw::CONSTRAINT;
@@ -238,9 +243,10 @@ impl Parser<'_> {
             }
             _ => {
                 self.eat_kw(Kw::COLUMN);
+                let conditional = self.if_exists();
                 let column = self.ident()?;
                 if self.eat_kw2(Kw::DROP, Kw::DEFAULT) {
-                    return Ok(A::DropDefault(column));
+                    return Ok(conditionally(conditional, A::DropDefault(column)));
                 }
                 self.expect_kw(Kw::SET)?;
                 match self.one_of(&[Kw::VISIBLE, Kw::INVISIBLE]) {
@@ -248,7 +254,7 @@ impl Parser<'_> {
                     None => {
                         self.expect_kw(Kw::DEFAULT)?;
                         let (expr, parenthesised) = self.default_value()?;
-                        Ok(A::SetDefault { column, expr, parenthesised })
+                        Ok(conditionally(conditional, A::SetDefault { column, expr, parenthesised }))
                     }
                 }
             }
@@ -260,15 +266,17 @@ impl Parser<'_> {
         match self.tok().kw {
             Kw::COLUMN => {
                 self.advance();
+                let conditional = self.if_exists();
                 let old = self.ident()?;
                 self.expect_kw(Kw::TO)?;
-                Ok(AlterAction::RenameColumn { old, new: self.ident()? })
+                Ok(conditionally(conditional, AlterAction::RenameColumn { old, new: self.ident()? }))
             }
             Kw::INDEX | Kw::KEY => {
                 self.advance();
+                let conditional = self.if_exists();
                 let old = self.index_name()?;
                 self.expect_kw(Kw::TO)?;
-                Ok(AlterAction::RenameIndex { old, new: self.index_name()? })
+                Ok(conditionally(conditional, AlterAction::RenameIndex { old, new: self.index_name()? }))
             }
             _ => {
                 let _ = self.eat_kw(Kw::TO) || self.eat(Tok::Eq) || self.eat_kw(Kw::AS);
@@ -345,4 +353,9 @@ impl Parser<'_> {
         }
         Ok(AlterAction::Partitions { verb, no_write_to_binlog, names, options })
     }
+}
+
+/// An action with IF EXISTS or IF NOT EXISTS, where that is not part of itself.
+fn conditionally(conditional: bool, action: AlterAction) -> AlterAction {
+    if conditional { AlterAction::Conditional(Box::new(action)) } else { action }
 }

@@ -61,10 +61,12 @@ impl Parser<'_> {
     pub(super) fn opt_constraint(&mut self) -> Result<Option<TableElement>> {
         let mut constraint = None;
         let named = self.eat_kw(Kw::CONSTRAINT);
+        let conditional = named && self.if_not_exists();
         if named {
             constraint = self.opt_ident()?;
         }
         let kind = match self.tok().kw {
+            _ if conditional && !self.at_kw(Kw::CHECK) => return self.syntax(),
             Kw::PRIMARY => {
                 self.advance();
                 self.expect_kw(Kw::KEY)?;
@@ -87,14 +89,17 @@ impl Parser<'_> {
             Kw::FOREIGN => {
                 self.advance();
                 self.expect_kw(Kw::KEY)?;
-                self.if_not_exists();
+                let if_not_exists = self.if_not_exists();
                 let name = self.opt_ident()?;
                 let columns = self.paren_list(Self::ident)?;
                 let references = self.references()?;
-                let key = ForeignKeyDef { constraint, name, columns, references };
+                let key = ForeignKeyDef { constraint, name, columns, references, if_not_exists };
                 return Ok(Some(TableElement::ForeignKey(key)));
             }
-            Kw::CHECK => return self.check(constraint).map(|c| Some(TableElement::Check(c))),
+            Kw::CHECK => {
+                let check = CheckDef { if_not_exists: conditional, ..self.check(constraint)? };
+                return Ok(Some(TableElement::Check(check)));
+            }
             _ if named => return self.syntax(),
             _ => return Ok(None),
         };
@@ -222,6 +227,8 @@ impl Parser<'_> {
                     self.eat(Tok::Eq);
                     IndexOption::Comment(self.string()?)
                 }
+                // MariaDB's word.
+                _ if self.eat_word("IGNORED") => IndexOption::Invisible,
                 Kw::VISIBLE | Kw::INVISIBLE => {
                     if self.advance().kw == Kw::VISIBLE {
                         IndexOption::Visible
@@ -258,7 +265,7 @@ impl Parser<'_> {
         if !not_enforced {
             self.eat_kw(Kw::ENFORCED);
         }
-        Ok(CheckDef { constraint, expr, text, not_enforced })
+        Ok(CheckDef { constraint, expr, text, not_enforced, if_not_exists: false })
     }
 
     /// `REFERENCES ...`

@@ -211,6 +211,7 @@ impl Print for IndexOption {
 impl Print for ForeignKeyDef {
     fn print(&self, sql: &mut Sql) {
         sql.opt("constraint ", &self.constraint).flag(self.constraint.is_some(), " ").s("foreign key");
+        sql.flag(self.if_not_exists, " if not exists");
         sql.opt(" ", &self.name).s(" ").parens(&self.columns).p(&self.references);
     }
 }
@@ -240,7 +241,8 @@ impl Print for References {
 
 impl Print for CheckDef {
     fn print(&self, sql: &mut Sql) {
-        sql.opt("constraint ", &self.constraint).flag(self.constraint.is_some(), " ");
+        let word = if self.if_not_exists { "constraint if not exists " } else { "constraint " };
+        sql.opt(word, &self.constraint).flag(self.constraint.is_some(), " ");
         sql.s("check (").p(&self.expr).s(")").flag(self.not_enforced, " not enforced");
     }
 }
@@ -396,6 +398,7 @@ impl Print for AlterAction {
                 sql.s("add column ").flag(*if_not_exists, "if not exists ").p(column).p(position)
             }
             A::AddElements(elements) => sql.s("add column ").parens(elements),
+            A::Conditional(action) => print_conditional(action, sql),
             A::AddElement(element) => sql.s("add ").p(element),
             A::DropColumn { name, if_exists } => sql.s("drop column ").flag(*if_exists, "if exists ").p(name),
             A::ChangeColumn { old, column, position, if_exists } => {
@@ -447,6 +450,33 @@ impl Print for AlterAction {
             A::SecondaryLoad(load) => sql.s(if *load { "secondary_load" } else { "secondary_unload" }),
             other => print_partition_action(other, sql),
         };
+    }
+}
+
+/// An action with IF EXISTS or IF NOT EXISTS.
+fn print_conditional<'a>(action: &AlterAction, sql: &'a mut Sql) -> &'a mut Sql {
+    use AlterAction as A;
+    match action {
+        A::AddElements(elements) => sql.s("add column if not exists ").parens(elements),
+        A::AddPartition { no_write_to_binlog, partitions, .. } => sql
+            .s("add partition ")
+            .flag(*no_write_to_binlog, "no_write_to_binlog ")
+            .s("if not exists ")
+            .parens(partitions),
+        A::DropPartition(names) => sql.s("drop partition if exists ").list(names, ","),
+        A::RenameColumn { old, new } => sql.s("rename column if exists ").p(old).s(" to ").p(new),
+        A::RenameIndex { old, new } => sql.s("rename key if exists ").p(old).s(" to ").p(new),
+        A::SetDefault { column, expr, parenthesised } => {
+            default(" set default ", expr, *parenthesised, sql.s("alter column if exists ").p(column))
+        }
+        A::DropDefault(column) => sql.s("alter column if exists ").p(column).s(" drop default"),
+        A::IndexVisibility { name, visible } => {
+            sql.s("alter index if exists ").p(name).s(if *visible { " visible" } else { " invisible" })
+        }
+        other => {
+            sql.p(other);
+            sql
+        }
     }
 }
 
