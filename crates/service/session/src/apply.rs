@@ -448,6 +448,7 @@ pub(crate) fn binlog(session: &mut Session, text: &[u8]) -> Result<()> {
         session.end_statement(mark, outcome)
     });
     session.applier = Some(applier);
+    super::gtids::repeat_another(session);
     if own {
         session.finish(outcome.is_ok())?;
     }

@@ -78,10 +78,24 @@ pub(crate) fn set_origin(session: &mut Session, id: VarId, value: u64) -> bool {
         () if id.is(Live::OriginalServerVersion) => origin.set_version(value as u32),
         () => origin.set_immediate(value as u32),
     }
-    if session.server.binlog().is_some() {
+    say_origin(session);
+    true
+}
+
+/// BINLOG has been used: with `pseudo_replica_mode` the session does again what another server has done first.
+pub(crate) fn repeat_another(session: &mut Session) {
+    if session.state.vars[Live::PseudoReplicaMode].as_bool() {
+        session.state.origin.get_or_insert_default().set_elsewhere(true);
+        say_origin(session);
+    }
+}
+
+fn say_origin(session: &mut Session) {
+    if let Some(origin) = session.state.origin.clone()
+        && session.server.binlog().is_some()
+    {
         Gtids::of(&mut session.work).from(&origin);
     }
-    true
 }
 
 /// Error 1837, where another GTID has to be given first.

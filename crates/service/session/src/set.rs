@@ -14,7 +14,9 @@ use gannet_parser::ast::{Expr, LiteralValue, SetItem, SetValue, UnaryOp, VarScop
 use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
 use gannet_types::gtid::GtidSet;
-use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, TimeZone, Value, convert, sql_err};
+use gannet_types::{
+    Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, convert, sql_err,
+};
 
 /// Variables that MySQL 8.4 takes with warning 1287, and nothing takes the place of.
 const DEPRECATED: &[&str] =
@@ -241,7 +243,7 @@ fn known_variable(session: &Session, prefix: Option<&gannet_parser::ast::Ident>,
 fn of_mariadb(name: &str) -> Option<Value> {
     match name.to_ascii_lowercase().as_str() {
         "check_constraint_checks" => Some(Value::Int(1)),
-        "system_versioning_insert_history" => Some(Value::Int(0)),
+        "sql_if_exists" | "system_versioning_insert_history" => Some(Value::Int(0)),
         _ => None,
     }
 }
@@ -403,6 +405,22 @@ pub(super) fn simple_value(session: &mut Session, expr: &Expr) -> Result<Option<
     }))
 }
 
+/// With `pseudo_replica_mode`, as mysqlbinlog sets it, the modes that other servers have are passed over: warning 3899.
+fn known_modes(session: &mut Session, value: Value) -> Value {
+    let bits = match value {
+        Value::Int(bits) if bits >= 0 => bits as u64,
+        Value::UInt(bits) => bits,
+        _ => return value,
+    };
+    let known = SqlMode::known_of(bits);
+    if known == bits || !session.state.vars[Live::PseudoReplicaMode].as_bool() {
+        return value;
+    }
+    let warning = SqlMode::unsupported(bits & !known).to_warning(Level::Warning);
+    session.running.diagnostics.warnings.push(warning);
+    Value::UInt(known)
+}
+
 /// Checks a value; `None` is DEFAULT, which for a session is the global value.
 fn checked(session: &mut Session, id: VarId, value: Option<Value>, global: bool) -> Result<VarValue> {
     let def = id.def();
@@ -413,6 +431,7 @@ fn checked(session: &mut Session, id: VarId, value: Option<Value>, global: bool)
             (false, _) => def.initial.value(),
         });
     };
+    let value = if id.is(Live::SqlMode) { known_modes(session, value) } else { value };
     if let Value::Str(..) = &value {
         let text = String::from_utf8_lossy(&convert::utf8_text(&value.as_ref())).into_owned();
         check_name(id, &text)?;
@@ -640,6 +659,12 @@ pub(crate) fn set_session(session: &mut Session, id: VarId, value: Option<Value>
     }
     if id.is(Live::TransactionIsolation) || id.is(Live::TransactionReadOnly) {
         session.work.transaction_mut().replace_next(id.is(Live::TransactionIsolation));
+    }
+    if id.is(Live::PseudoReplicaMode)
+        && !value.as_bool()
+        && let Some(origin) = &session.state.origin
+    {
+        origin.set_elsewhere(false);
     }
     if super::gtids::set_origin(session, id, value.as_u64()) {
         return Ok(());

@@ -1,6 +1,6 @@
 //! `sql_mode`: the flags of MySQL 8.4, their names and combinations.
 
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::sql_err;
 use std::fmt;
 use std::ops::{BitAnd, BitOr};
@@ -95,13 +95,24 @@ impl SqlMode {
         self.0
     }
 
-    /// From bits; unknown ones give error 1231.
+    /// From bits. Those that no version has had give error 1231, those of modes that are gone 3899.
     pub fn from_bits(bits: u64) -> Result<SqlMode> {
-        let known = Self::NAMES.iter().fold(0, |a, (m, _)| a | m.0);
-        if bits & !known != 0 {
-            return Err(sql_err!(WrongValueForVar, "sql_mode", bits));
+        let gone = bits & !Self::known_of(bits);
+        match () {
+            () if gone == 0 => Ok(SqlMode(bits).expand()),
+            () if bits >= 1 << 33 => Err(sql_err!(WrongValueForVar, "sql_mode", bits)),
+            () => Err(Self::unsupported(gone)),
         }
-        Ok(SqlMode(bits).expand())
+    }
+
+    /// The bits of modes that are there.
+    pub fn known_of(bits: u64) -> u64 {
+        bits & Self::NAMES.iter().fold(0, |a, (m, _)| a | m.0)
+    }
+
+    /// Error 3899 about these bits.
+    pub fn unsupported(bits: u64) -> SqlError {
+        sql_err!(UnsupportedSqlMode, format_args!("0x{bits:08x}"))
     }
 
     /// Parses a comma-separated list as `SET sql_mode` takes it; names are case-insensitive; combinations expand. Error 1231.
@@ -185,5 +196,6 @@ mod tests {
         );
         assert_eq!(SqlMode::parse("NOPE").unwrap_err().number(), 1231);
         assert_eq!(SqlMode::from_bits(1 << 40).unwrap_err().number(), 1231);
+        assert_eq!(SqlMode::from_bits(1 << 28).unwrap_err().number(), 3899);
     }
 }

@@ -32,7 +32,6 @@ pub const TUNING: &[VarDef] = &[
     boolean("log_replica_updates", Global, true).default_only().read_only(),
     int("max_binlog_stmt_cache_size", Global, 18446744073709547520, 4096, MAX).tuning(),
     boolean("new", Both, false).tuning(),
-    boolean("pseudo_replica_mode", Session, false).tuning(),
     boolean("replica_allow_batching", Global, true).tuning(),
     int("replica_checkpoint_group", Global, 512, 32, 524280).tuning(),
     int("replica_checkpoint_period", Global, 300, 1, 4294967295).tuning(),

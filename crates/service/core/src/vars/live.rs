@@ -308,6 +308,8 @@ live! {
         .help("bytes of an event of rows in the binary log, behind which no more rows are added");
     MaxBinlogCacheSize = int("max_binlog_cache_size", Global, 18446744073709547520, 4096, MAX).then(Then::Binlog)
         .help("bytes that the rows of a transaction may have in the binary log: one with more fails");
+    PseudoReplicaMode = boolean("pseudo_replica_mode", Session, false)
+        .help("what BINLOG does comes from another server; unknown modes of sql_mode are passed over");
     RbrExecMode = choice("rbr_exec_mode", Session, "STRICT", &["STRICT", "IDEMPOTENT"])
         .help("IDEMPOTENT: rows of BINLOG take the place of those that are there, and those that are not there are passed over");
     RequireRowFormat = boolean("require_row_format", Session, false)

@@ -2,7 +2,7 @@
 
 use super::Work;
 use crate::binlog::OwnGtid;
-use gannet_base::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use gannet_base::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use gannet_binlog::group::{First, UNKNOWN_TIME, UNKNOWN_VERSION};
 use std::sync::Arc;
 
@@ -27,6 +27,8 @@ pub struct Origin {
     committed_us: AtomicU64,
     version: AtomicU32,
     immediate: AtomicU32,
+    /// What is not said is not known, as another server was the first.
+    elsewhere: AtomicBool,
 }
 
 impl Default for Origin {
@@ -35,6 +37,7 @@ impl Default for Origin {
             committed_us: AtomicU64::new(UNKNOWN_TIME),
             version: AtomicU32::new(u32::MAX),
             immediate: AtomicU32::new(UNKNOWN_VERSION),
+            elsewhere: AtomicBool::new(false),
         }
     }
 }
@@ -49,9 +52,10 @@ impl Origin {
     /// What is said; `None`: nothing.
     pub(super) fn said(&self) -> Option<First> {
         let (committed_us, version) = (self.committed_us.load(Relaxed), self.version.load(Relaxed));
+        let unsaid = self.elsewhere.load(Relaxed);
         let first = First {
-            committed_us: (committed_us != UNKNOWN_TIME).then_some(committed_us),
-            version: (version != u32::MAX).then_some(version),
+            committed_us: (committed_us != UNKNOWN_TIME).then_some(committed_us).or(unsaid.then_some(0)),
+            version: (version != u32::MAX).then_some(version).or(unsaid.then_some(0)),
         };
         (first != First::default()).then_some(first)
     }
@@ -60,6 +64,11 @@ impl Origin {
     pub fn say(&self, first: First) {
         self.committed_us.store(first.committed_us.unwrap_or(UNKNOWN_TIME), Relaxed);
         self.version.store(first.version.unwrap_or(u32::MAX), Relaxed);
+    }
+
+    /// Whether what is not said of transactions is unknown, until this is said otherwise.
+    pub fn set_elsewhere(&self, elsewhere: bool) {
+        self.elsewhere.store(elsewhere, Relaxed);
     }
 
     /// Nothing is said.

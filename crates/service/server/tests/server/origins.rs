@@ -272,3 +272,38 @@ fn a_branch_ends_the_transaction_with_its_gtid() {
     assert_eq!(own, [1, 2, 3, 4]);
     assert!(one(&mut c, "SELECT @@gtid_executed").contains(&format!("{uuid}:1-4")));
 }
+
+/// What BINLOG does with `pseudo_replica_mode`, as mysqlbinlog sets it, comes from a server that is not known.
+#[test]
+fn what_is_done_again_comes_from_elsewhere() {
+    let r = Running::configured(|o| o.set(Live::LogBin, VarValue::bool(true)));
+    let mut c = r.connect();
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "CREATE TABLE d.t (a INT PRIMARY KEY)");
+    run(&mut c, "SHOW BINARY LOG STATUS");
+    let bytes = std::fs::read(r.dir.join("binlog.000001")).unwrap();
+    let described = Event::first(&bytes[4..], Checksum::Crc32).unwrap().unwrap();
+    let hex: String = described.bytes.iter().map(|b| format!("{b:02x}")).collect();
+    let text = one(&mut c, &format!("SELECT TO_BASE64(x'{hex}')"));
+    let binlog = format!("BINLOG '{text}'");
+    let own = (None, None);
+    run(&mut c, &binlog);
+    run(&mut c, "INSERT INTO d.t VALUES (1)");
+    assert_eq!(last(&r, &mut c), own);
+    run(&mut c, "SET pseudo_replica_mode = ON");
+    run(&mut c, "INSERT INTO d.t VALUES (2)");
+    assert_eq!(last(&r, &mut c), own);
+    run(&mut c, &binlog);
+    for sql in ["INSERT INTO d.t VALUES (3)", "INSERT INTO d.t VALUES (4)", "CREATE TABLE d.u (a INT)"] {
+        run(&mut c, sql);
+        assert_eq!(last(&r, &mut c), (Some(0), Some(0)), "{sql}");
+    }
+    run(&mut c, "SET original_commit_timestamp = 5, original_server_version = 80036");
+    run(&mut c, "INSERT INTO d.t VALUES (5)");
+    assert_eq!(last(&r, &mut c), (Some(5), Some(80036)));
+    run(&mut c, "INSERT INTO d.t VALUES (6)");
+    assert_eq!(last(&r, &mut c), (Some(0), Some(0)));
+    run(&mut c, "SET pseudo_replica_mode = OFF");
+    run(&mut c, "INSERT INTO d.t VALUES (7)");
+    assert_eq!(last(&r, &mut c), own);
+}
