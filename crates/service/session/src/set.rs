@@ -431,7 +431,6 @@ fn checked(session: &mut Session, id: VarId, value: Option<Value>, global: bool)
             (false, _) => def.initial.value(),
         });
     };
-    let value = if id.is(Live::SqlMode) { known_modes(session, value) } else { value };
     if let Value::Str(..) = &value {
         let text = String::from_utf8_lossy(&convert::utf8_text(&value.as_ref())).into_owned();
         check_name(id, &text)?;
@@ -646,6 +645,7 @@ pub(crate) fn set_session(session: &mut Session, id: VarId, value: Option<Value>
         Some(value) => named(id, value).map(|(id, value)| (id, Some(value)))?,
         None => (id, None),
     };
+    let value = value.map(|value| if id.is(Live::SqlMode) { known_modes(session, value) } else { value });
     let value = checked(session, id, value, false)?;
     let value = validate(session, id, &value)?;
     if id.is(Live::Autocommit) {

@@ -229,7 +229,7 @@ impl Exporter {
             }
             files.push(LogFile { number, size, previous: Arc::new(front.previous) });
         }
-        // What lies before the first of them is purged, and what behind the last is derived again. Others would be lost.
+        // What lies before the first of them is purged, and what behind the last is derived again; others stay.
         let within = |n: &u64| files.first().is_some_and(|f| f.number < *n) && *n < last;
         let lacks = |n: &u64| within(n) && files.iter().all(|f| f.number != *n);
         let lost = if self.file.is_none() {
