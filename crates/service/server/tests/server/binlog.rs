@@ -439,7 +439,7 @@ fn replay(c: &mut Connection, events: &[(u8, Vec<u8>, Vec<u8>)]) {
     run(c, "DROP DATABASE d");
     for (kind, body, bytes) in events {
         match *kind {
-            15 | 19 | 30 | 31 | 32 => {
+            15 | 19 | 30 | 31 | 32 | 40 => {
                 let statement = binlog_statement(c, bytes);
                 run(c, &statement);
             }
