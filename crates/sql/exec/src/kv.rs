@@ -81,6 +81,9 @@ impl KeyValueTable {
         let Some(index) = table.clustered else {
             return refuse("it has no primary key, nor another one of columns that are never NULL");
         };
+        if table.indexes[index].parts.iter().any(|p| p.prefix.is_some()) {
+            return refuse("its primary key is of the first characters of a text");
+        }
         if !table.triggers.is_empty() {
             return refuse("it has triggers");
         }

@@ -342,6 +342,13 @@ impl SqlType {
         }
     }
 
+    /// Characters of a value's text at most: those of a DOUBLE (-2.2250738585072014e-308) may be two more than are
+    /// told of.
+    pub fn text_chars(&self) -> u32 {
+        let exponent = self.id == TypeId::Double && self.scale == Self::NOT_FIXED;
+        self.display_chars() + if exponent { 2 } else { 0 }
+    }
+
     /// Type byte of the column definition packet.
     pub fn wire_type(&self) -> WireType {
         match self.id {

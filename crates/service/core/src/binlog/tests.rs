@@ -483,7 +483,7 @@ enum Anew {
 fn begin_anew_on_a_full_disk(seed: u64, n: u64, disk: &SimDisk, at: &Mutex<Anew>) {
     let (engine, tree, log) = open(seed);
     let mut n = n;
-    let mut next = |n: &mut u64| {
+    let next = |n: &mut u64| {
         *n += 1;
         commit(&engine, &tree, &log, *n).unwrap()
     };

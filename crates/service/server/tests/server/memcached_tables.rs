@@ -117,6 +117,7 @@ fn containers_that_do_not_fit_are_refused_by_name() {
         ("f", "(k INT PRIMARY KEY, v INT)", "'v', 'k', 0, 0, 0", "1235"),
         ("g", "(k INT PRIMARY KEY, v INT)", "'k', 'v', 'v', 0, 0", "1235"),
         ("h", "(k INT PRIMARY KEY, v INT, w INT AS (v + 1))", "'k', 'v', 0, 0, 0", "1235"),
+        ("i", "(k VARCHAR(20), v INT, PRIMARY KEY (k(3)))", "'k', 'v', 0, 0, 0", "1235"),
     ] {
         run(&mut sql, &format!("CREATE TABLE test.t{name} {definition}"));
         container(&mut sql, &format!("'{name}', 'test', 't{name}', {row}, 'PRIMARY'"));

@@ -238,7 +238,7 @@ impl Binder<'_> {
                 }
                 let json = takes_json_values(def.name);
                 // Names of members are texts.
-                let is_name = |n: usize| def.name == "JSON_OBJECT" && n % 2 == 0;
+                let is_name = |n: usize| def.name == "JSON_OBJECT" && n.is_multiple_of(2);
                 let bind = |(n, a)| if json && !is_name(n) { self.json_value_arg(a) } else { self.expr(a) };
                 let args = call.args.iter().enumerate().map(bind).collect::<Result<Vec<_>>>()?;
                 return self.call_def(def, args);

@@ -674,7 +674,7 @@ impl Binder<'_> {
         let mut ty = match arg.ty().id {
             id if id.is_lob() => SqlType { collation, ..SqlType::new(TypeId::LongText) },
             id if id.is_string() => SqlType::varchar(arg.ty().length, collation),
-            _ => SqlType::varchar(arg.ty().display_chars(), collation),
+            _ => SqlType::varchar(arg.ty().text_chars(), collation),
         };
         if charset == gannet_types::charset::Charset::Binary {
             ty = SqlType::varbinary(arg.ty().max_bytes().min(u64::from(u32::MAX)) as u32);
@@ -687,7 +687,7 @@ impl Binder<'_> {
         let mut arg = self.expr(arg)?;
         let collation = Collation::by_name(&name.text)?;
         if !is_stringy(arg.ty()) {
-            let length = arg.ty().display_chars();
+            let length = arg.ty().text_chars();
             let mut ty = SqlType::varchar(length, collation.id);
             ty.nullable = arg.ty().nullable;
             arg = self.cast_to(arg, ty);

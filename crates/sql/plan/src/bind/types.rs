@@ -330,7 +330,7 @@ pub(super) fn cast_type(to: &CastType, arg: &Bound, literal: bool, options: &Pla
     let text = matches!(ty.base, BaseType::Char | BaseType::VarChar);
     if text && ty.length.is_none() || matches!(ty.base, BaseType::Binary | BaseType::VarBinary) && ty.length.is_none() {
         // Without a length the value's own.
-        let chars = if arg.ty().id.is_string() { arg.ty().length } else { arg.ty().display_chars() };
+        let chars = if arg.ty().id.is_string() { arg.ty().length } else { arg.ty().text_chars() };
         if !text || is_binary_charset(ty) {
             return Ok(SqlType::varbinary(arg.ty().max_bytes().min(u64::from(u32::MAX)) as u32));
         }
