@@ -222,7 +222,12 @@ fn locate_decimal(ty: &SqlType, by: Comparison, value: ValueRef<'_>, cx: &mut Co
             if f.abs() * 10_f64.powi(i32::from(ty.scale)) >= EXACT_DECIMALS {
                 return Ok(decimals_about(f, ty.scale, &limit));
             }
-            Decimal::from_f64(f)
+            let d = Decimal::from_f64(f);
+            // A DECIMAL has 30 digits behind its point: what is left of others lies beside the number.
+            match d.and_then(|d| Some((d.truncate(ty.scale).filter(|cut| *cut == d)?, d.to_f64()))) {
+                Some((cut, near)) if near != f => return Ok(between(&cut, near > f, ty.scale, &limit)),
+                _ => d,
+            }
         }
         (_, ValueRef::Double(f)) => Decimal::from_f64(f),
         (_, ValueRef::Float(f)) => Decimal::from_f64(f64::from(f)),
@@ -236,14 +241,18 @@ fn locate_decimal(ty: &SqlType, by: Comparison, value: ValueRef<'_>, cx: &mut Co
     if cut == d {
         return Ok(Located::Exact(Value::Decimal(cut)));
     }
-    if !d.is_negative() {
-        return Ok(Located::Between(Some(Value::Decimal(cut))));
+    Ok(between(&cut, d.is_negative(), ty.scale, &limit))
+}
+
+/// Right above a number, or right below it.
+fn between(number: &Decimal, below: bool, scale: u8, limit: &Decimal) -> Located {
+    if !below {
+        return Located::Between(Some(Value::Decimal(*number)));
     }
-    let unit = Decimal::from_i128(1, ty.scale);
-    Ok(match cut.checked_sub(&unit) {
-        Some(below) if below.abs() <= limit => Located::Between(Some(Value::Decimal(below))),
+    match number.checked_sub(&Decimal::from_i128(1, scale)) {
+        Some(lower) if lower.abs() <= *limit => Located::Between(Some(Value::Decimal(lower))),
         _ => Located::BelowAll,
-    })
+    }
 }
 
 fn locate_double(ty: &SqlType, value: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Located> {
