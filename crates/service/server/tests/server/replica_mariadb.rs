@@ -1,10 +1,11 @@
 //! Transactions that begin as a MariaDB's: its GTIDs take the place of BEGIN and of XA START.
 
-use crate::common::{self, one, run};
+use crate::common::{self, Running, one, run};
 use crate::relay::{self, received};
 use crate::replica::{Following, change, same, source, status, with_log, without_log};
 use gannet_binlog::event::{Appender, HEADER, kind};
 use gannet_binlog::{Checksum, Event, Header};
+use gannet_server::ServerOptions;
 use gannet_wire::client::Connection;
 
 const STANDALONE: u8 = 1;
@@ -62,17 +63,28 @@ fn undo(q: &mut Connection, from: &str) {
     std::fs::write(file, bytes).unwrap();
 }
 
+/// A replica that receives from where the source's log stands, and applies nothing yet.
+fn receiver(
+    s: &Running,
+    c: &mut Connection,
+    configure: fn(&mut ServerOptions),
+    workers: u32,
+) -> (Following, Connection) {
+    let following = Following::start(configure);
+    let mut q = following.r.connect();
+    run(&mut q, &format!("SET GLOBAL replica_parallel_workers = {workers}"));
+    change(&mut q, s, &format!("SOURCE_LOG_FILE = '{}'", common::rows(c, "SHOW BINARY LOG STATUS")[0][0]));
+    run(&mut q, "START REPLICA IO_THREAD");
+    (following, q)
+}
+
 /// As a MariaDB logs it where a temporary table was made in it.
 #[test]
 fn nothing_stays_of_a_transaction_that_ends_with_rollback() {
     let s = source();
     let mut c = s.connect();
     for (configure, workers) in [(with_log as fn(&mut _), 4), (without_log, 0), (with_log, 0)] {
-        let following = Following::start(configure);
-        let mut q = following.r.connect();
-        run(&mut q, &format!("SET GLOBAL replica_parallel_workers = {workers}"));
-        change(&mut q, &s, &format!("SOURCE_LOG_FILE = '{}'", common::rows(&mut c, "SHOW BINARY LOG STATUS")[0][0]));
-        run(&mut q, "START REPLICA IO_THREAD");
+        let (_following, mut q) = receiver(&s, &mut c, configure, workers);
         for sql in [
             "CREATE DATABASE d",
             "CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(1000))",
@@ -133,11 +145,7 @@ fn transactions_of_a_mariadb_are_applied() {
     let s = source();
     let mut c = s.connect();
     for (configure, workers) in [(with_log as fn(&mut _), 4), (without_log, 0)] {
-        let mut following = Following::start(configure);
-        let mut q = following.r.connect();
-        run(&mut q, &format!("SET GLOBAL replica_parallel_workers = {workers}"));
-        change(&mut q, &s, &format!("SOURCE_LOG_FILE = '{}'", common::rows(&mut c, "SHOW BINARY LOG STATUS")[0][0]));
-        run(&mut q, "START REPLICA IO_THREAD");
+        let (mut following, mut q) = receiver(&s, &mut c, configure, workers);
         for sql in [
             "CREATE DATABASE d",
             "CREATE TABLE d.t (a INT PRIMARY KEY)",
