@@ -21,7 +21,13 @@ impl Server {
         let _ = std::fs::remove_dir_all(&dir);
         std::fs::create_dir_all(&dir).expect("a directory");
         let child = Command::new(env!("CARGO_BIN_EXE_gannet"))
-            .args(["serve", "--skip-networking", "--innodb-buffer-pool-size=32M", "--innodb-flush-log-at-trx-commit=0"])
+            .args([
+                "serve",
+                "--skip-networking",
+                "--innodb-buffer-pool-size=32M",
+                "--innodb-redo-log-capacity=64M",
+                "--innodb-flush-log-at-trx-commit=0",
+            ])
             .arg(format!("--datadir={}", dir.join("data").display()))
             .arg(format!("--socket={}", dir.join("s.sock").display()))
             .stdout(Stdio::null())

@@ -25,7 +25,13 @@ impl Peer {
             .arg("serve")
             .arg(format!("--datadir={}", dir.join("data").display()))
             .arg(format!("--socket={}", dir.join("s.sock").display()))
-            .args(["--port=0", "--log-bin", "--innodb-buffer-pool-size=32M", "--rpl-semi-sync-replica-enabled=ON"])
+            .args([
+                "--port=0",
+                "--log-bin",
+                "--innodb-buffer-pool-size=32M",
+                "--innodb-redo-log-capacity=64M",
+                "--rpl-semi-sync-replica-enabled=ON",
+            ])
             .arg("--rpl-semi-sync-source-timeout=600000")
             .arg(format!("--server-id={id}"))
             .stdout(Stdio::null())

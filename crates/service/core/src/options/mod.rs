@@ -16,6 +16,8 @@ pub struct ServerOptions {
     pub warnings: Vec<String>,
     /// `--innodb-buffer-pool-size` was not given: the value was chosen.
     pub pool_size_chosen: bool,
+    /// No option gave the log's capacity: it follows the room on the disk.
+    pub log_capacity_chosen: bool,
     /// `--skip-grant-tables`: every client may do everything, and connects over the UNIX socket.
     pub skip_grant_tables: bool,
     /// Variables that the command line gave, option files apart.
@@ -42,6 +44,7 @@ impl ServerOptions {
             vars: vars::defaults(),
             warnings: Vec::new(),
             pool_size_chosen: true,
+            log_capacity_chosen: true,
             skip_grant_tables: false,
             on_command_line: Vec::new(),
             gtids_asked: Vec::new(),
@@ -125,6 +128,7 @@ impl ServerOptions {
             let capacity = VarId::from(Live::InnodbRedoLogCapacity).def().parse(&(size * old_redo.1).to_string());
             it.set(Live::InnodbRedoLogCapacity, capacity.map_err(|e| e.to_string())?.value);
         }
+        it.log_capacity_chosen = !redo_given && old_redo.0.is_none();
         let logged = it.get(Live::LogBin).as_bool();
         if let Some((name, _)) = it.gtids_asked.iter().find(|(_, on)| *on != logged) {
             let other = if logged {
