@@ -7,8 +7,8 @@ use crate::log::ErrorLog;
 use crate::options::ServerOptions;
 use crate::registry::Registry;
 use crate::startup::{
-    bind_addresses, fit_descriptors, fit_log_capacity, fit_threads, flush_policy, open_error, open_log,
-    prepare_datadir, settle_defaults, settle_log, start_watching,
+    bind_addresses, fit_descriptors, fit_threads, flush_policy, open_error, open_log, prepare_datadir, settle_defaults,
+    settle_log, start_watching,
 };
 use crate::statement_log::StatementLogs;
 use crate::timers::Timers;
@@ -54,6 +54,7 @@ impl Instance {
         let note = persisted.note();
         let started_with = options.vars.clone();
         persisted.apply(&mut options.vars);
+        crate::options::settle_log_room(&mut options, &datadir);
         let opened = open_log(&options, &datadir).and_then(|log| {
             let mut it = Self::open_store(options, datadir, Arc::new(log), (persisted, started_with))?;
             it.start_workers()?;
@@ -114,9 +115,6 @@ impl Instance {
         settle_defaults(&mut vars, &datadir);
         fit_descriptors(&mut vars, &log);
         fit_threads(&mut vars, &log);
-        if options.log_capacity_chosen {
-            fit_log_capacity(&mut vars, &datadir, &log);
-        }
         let get = |id: Live| &vars[id as usize];
         settle_log(&vars, &log)?;
 

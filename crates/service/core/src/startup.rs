@@ -48,31 +48,6 @@ pub(crate) fn fit_threads(vars: &mut [VarValue], log: &ErrorLog) {
     }
 }
 
-/// The least that the log takes of a small disk where no option says how much.
-const LEAST_LOG: u64 = 32 << 20;
-
-/// Brings the log's capacity down to a part of a small disk, so that a server starts there and its tables have room.
-/// A capacity that SET PERSIST gave stays.
-pub(crate) fn fit_log_capacity(vars: &mut VarSet, datadir: &Path, log: &ErrorLog) {
-    let capacity = vars[Live::InnodbRedoLogCapacity as usize].as_u64();
-    if capacity != vars::defaults()[Live::InnodbRedoLogCapacity as usize].as_u64() {
-        return;
-    }
-    let Ok(free) = gannet_runtime::fs::free_space(datadir) else { return };
-    let files = gannet_runtime::fs::read_dir(datadir.join("log")).unwrap_or_default();
-    let taken: u64 = files.iter().filter_map(|f| std::fs::metadata(f).ok()).map(|m| m.len()).sum();
-    let fitting = log_capacity_in(free + taken);
-    if fitting < capacity {
-        log.note(format_args!("innodb_redo_log_capacity is {} MiB: a quarter of the room on the disk", fitting >> 20));
-        vars[Live::InnodbRedoLogCapacity as usize] = VarValue::uint(fitting);
-    }
-}
-
-/// The capacity in whole MiB for a disk with `room` bytes.
-fn log_capacity_in(room: u64) -> u64 {
-    (room / 4 >> 20 << 20).max(LEAST_LOG)
-}
-
 pub(crate) fn flush_policy(value: &VarValue) -> FlushPolicy {
     match value.as_u64() {
         0 => FlushPolicy::EverySecond,
@@ -275,16 +250,5 @@ pub(crate) fn open_error(datadir: &Path, e: &EngineError) -> String {
             format!("the data in {} cannot be opened: data.gnt: {e}", datadir.display())
         }
         other => format!("the data in {} cannot be opened: {other}", datadir.display()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_small_disk_has_a_small_log() {
-        let shown: Vec<u64> = [0, 100 << 20, 1 << 30, 3 << 30, 1 << 40].iter().map(|r| log_capacity_in(*r) >> 20).collect();
-        assert_eq!(shown, [32, 32, 256, 768, 256 << 10]);
     }
 }

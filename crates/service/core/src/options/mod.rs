@@ -1,9 +1,11 @@
 //! Options: command line and `my.cnf`, over the declarations of the system variables.
 
 mod file;
+mod log_room;
 mod names;
 
 use crate::vars::{self, Effect, Kind, Live, VarId, VarSet, VarValue};
+pub(crate) use log_room::settle as settle_log_room;
 use names::{NO_MEANING, UNSUPPORTED, nearest};
 use std::path::{Path, PathBuf};
 
