@@ -130,6 +130,7 @@ fn start(dir: &Path, init_file: &Path) -> Result<Server, String> {
     let mut o = ServerOptions::new(dir);
     o.set(Live::SkipNetworking, VarValue::Int(1));
     o.set(Live::InnodbBufferPoolSize, VarValue::Int(32 << 20));
+    o.set(Live::InnodbRedoLogCapacity, VarValue::Int(32 << 20));
     o.set(Live::InitFile, VarValue::text(init_file.to_str().unwrap()));
     Server::start(o)
 }
