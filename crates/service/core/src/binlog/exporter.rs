@@ -1,6 +1,6 @@
 //! The task that writes the files.
 
-use super::files::{Names, State};
+use super::files::{Edges, Names, State};
 use super::{
     ADD_PURGED, Binlog, CONSUMER, LogFile, PURGED, Passed, Place, RELEASE, REMEMBERED, RESERVE, RESET, ROTATE_START,
     Settings,
@@ -208,24 +208,19 @@ impl Exporter {
             if files.is_empty() && number < state.number && !fs::exists(self.names.path(number))? {
                 continue;
             }
+            if number == state.number {
+                self.file = Some(self.take_up_last()?);
+            }
             let front = self.names.front(number)?;
-            let path = self.names.path(number);
-            let last = number == state.number;
-            let file = File::open(&path, &if last { OpenOptions::read_write() } else { OpenOptions::read() })?;
-            let mut size = file.len()?;
-            if last {
-                if size < state.size {
-                    let what = format!("{} ends at {size}, and had {} bytes durably", path.display(), state.size);
-                    return Err(io::Error::new(io::ErrorKind::InvalidData, what));
-                }
-                file.set_len(state.size)?;
-                size = state.size;
+            let mut size = state.size;
+            if number != state.number {
+                size = File::open(self.names.path(number), &OpenOptions::read())?.len()?;
+            } else {
                 let uuid = now.writer.uuid;
                 let writer =
                     Writer { server_id: front.server_id, uuid, version: front.version, checksum: front.checksum };
                 self.deriver = Deriver::new(writer, size, state.sequence, state.executed.clone())
                     .with_reserved(state.reserved.clone());
-                self.file = Some(file);
             }
             files.push(LogFile { number, size, previous: Arc::new(front.previous) });
         }
@@ -254,6 +249,24 @@ impl Exporter {
         (shared.files, shared.executed, shared.lsn) = (files, state.executed.clone(), state.lsn);
         shared.foreign = state.foreign.clone();
         Ok(())
+    }
+
+    /// Takes up the file that goes on: what its beginning and its end have of blocks that were being written is written
+    /// again.
+    fn take_up_last(&self) -> io::Result<File> {
+        let (state, path) = (&self.state, self.names.path(self.state.number));
+        let about = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+        let file = File::open(&path, &OpenOptions::read_write()).map_err(about)?;
+        let size = file.len()?;
+        if size < state.size {
+            let what = format!("{} ends at {size}, and had {} bytes durably", path.display(), state.size);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        if state.edges.mend(&file, state.size, state.stopped)? {
+            self.errors.note(format_args!("{} has what a power cut has torn again", path.display()));
+        }
+        file.set_len(state.size)?;
+        Ok(file)
     }
 
     /// Exports until the log ends.
@@ -578,8 +591,10 @@ impl Exporter {
                 false => ended.rotate(time, &self.names.name(number), &mut end),
             }
             file.write_at(&end, self.deriver.position())?;
-            // It is closed.
-            file.write_at(&[0, 0], FLAGS_AT)?;
+            if !self.stopped {
+                // It is closed.
+                file.write_at(&[0, 0], FLAGS_AT)?;
+            }
             file.sync_data()?;
         }
         let settings = (self.settings)();
@@ -610,6 +625,7 @@ impl Exporter {
             executed: next.executed().clone(),
             foreign: self.foreign.clone(),
             reserved: next.reserved().clone(),
+            edges: Edges::of(&file, size)?,
         };
         self.names.store_state(&state)?;
         (self.state, self.deriver, self.file, self.number) = (state, next, Some(file), number);
@@ -683,6 +699,7 @@ impl Exporter {
     fn checkpoint(&mut self) -> io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         file.sync_data()?;
+        let edges = Edges::of(file, self.deriver.position())?;
         // Readers are mostly behind the last checkpoint, and what lies before it is on disk. The memory takes the next
         // events: pages that are always fresh cost several times as much a byte.
         file.forget(0, self.state.size);
@@ -695,6 +712,7 @@ impl Exporter {
             executed: self.deriver.executed().clone(),
             foreign: self.foreign.clone(),
             reserved: self.deriver.reserved().clone(),
+            edges,
         };
         self.names.store_state(&state)?;
         self.state = state;

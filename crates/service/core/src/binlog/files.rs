@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! 0   8 bytes "GNTBIN\r\n"
-//! 8   u32     version of this format: 2; 1 ends with the first set, which has no length
+//! 8   u32     version of this format: 3; 2 lacks the file's edges; 1 ends with the first set, which has no length
 //! 12  u32     crc32c of all behind
 //! 16  u64     commits up to this LSN are in the files
 //! 24  u64     number of the last file; 0: there is none yet
@@ -15,8 +15,13 @@
 //! 48  u8      1: the last file ends with STOP
 //! 49  u32, .. length, GTIDs in the files and before, as in PREVIOUS_GTIDS
 //! ..  u32, .. length, those of them that were never in a file
+//! ..  u32, .. length, the last file's first block, as far as it goes
+//! ..  u32, .. length, what it has of its last block, when that is another one
 //! ..  u64 ... numbers of this server that are reserved
 //! ```
+//!
+//! A block is what a power cut may leave with other bytes than before or after, when any of it was being written: in
+//! the first one a flag changes when the file ends, and behind the last byte it goes on. So a start writes both again.
 
 use gannet_base::{DecodeError, Lsn, Reader, Writer, crc32c};
 use gannet_binlog::event::{HEADER, MAGIC, kind};
@@ -29,7 +34,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 const STATE: [u8; 8] = *b"GNTBIN\r\n";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
+/// Bytes that a disk may tear together: the largest sector.
+pub(super) const BLOCK: u64 = 4096;
 /// Longest first two events that are read at a start, in bytes: GTIDs of a million intervals.
 const MAX_FRONT: usize = 32 << 20;
 
@@ -286,6 +293,51 @@ pub struct State {
     pub foreign: GtidSet,
     /// Numbers of this server that sessions have chosen for transactions to come.
     pub reserved: BTreeSet<u64>,
+    /// The last file's first and last block, as far as they go.
+    pub edges: Edges,
+}
+
+/// The bytes of a file that lie in blocks which are written again later.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Edges {
+    front: Vec<u8>,
+    /// Empty when the first block is the last one.
+    tail: Vec<u8>,
+}
+
+impl Edges {
+    /// Those of a file of `size` bytes.
+    pub fn of(file: &File, size: u64) -> io::Result<Edges> {
+        let from = Edges::tail_at(size);
+        let read = |from: u64, to: u64| {
+            let mut bytes = vec![0; to.saturating_sub(from) as usize];
+            file.read_exact_at(&mut bytes, from)?;
+            io::Result::Ok(bytes)
+        };
+        Ok(Edges { front: read(0, size.min(BLOCK))?, tail: if from > 0 { read(from, size)? } else { Vec::new() } })
+    }
+
+    fn tail_at(size: u64) -> u64 {
+        size.saturating_sub(1) / BLOCK * BLOCK
+    }
+
+    /// Writes what a power cut has torn. True: there was something. The front of a file that has `ended` is written no
+    /// more, so other bytes there are damage, which is left to be seen.
+    pub fn mend(&self, file: &File, size: u64, ended: bool) -> io::Result<bool> {
+        let mut torn = false;
+        for (bytes, at) in [(&self.front, 0), (&self.tail, Edges::tail_at(size))] {
+            if at == 0 && ended {
+                continue;
+            }
+            let mut there = vec![0; bytes.len()];
+            file.read_exact_at(&mut there, at)?;
+            if there != *bytes {
+                file.write_at(bytes, at)?;
+                torn = true;
+            }
+        }
+        Ok(torn)
+    }
 }
 
 impl State {
@@ -302,6 +354,9 @@ impl State {
             put_gtids(set, &mut bytes);
             Writer::new(&mut body).u32(bytes.len() as u32).bytes(&bytes);
         }
+        for edge in [&self.edges.front, &self.edges.tail] {
+            Writer::new(&mut body).u32(edge.len() as u32).bytes(edge);
+        }
         for number in &self.reserved {
             Writer::new(&mut body).u64(*number);
         }
@@ -313,7 +368,10 @@ impl State {
     fn decode(bytes: &[u8]) -> Result<State, DecodeError> {
         let mut r = Reader::new(bytes);
         let (magic, version, sum) = (r.array::<8>()?, r.u32()?, r.u32()?);
-        if magic != STATE || !matches!(version, 1 | VERSION) || crc32c(0, bytes.get(16..).unwrap_or_default()) != sum {
+        if magic != STATE
+            || !matches!(version, 1 | 2 | VERSION)
+            || crc32c(0, bytes.get(16..).unwrap_or_default()) != sum
+        {
             return Err(r.invalid("state of the binary log"));
         }
         let mut it = State {
@@ -331,6 +389,12 @@ impl State {
         for set in [&mut it.executed, &mut it.foreign] {
             let length = r.u32()? as usize;
             *set = gtids(r.bytes(length)?)?;
+        }
+        for edge in [&mut it.edges.front, &mut it.edges.tail] {
+            if version > 2 {
+                let length = r.u32()? as usize;
+                *edge = r.bytes(length)?.to_vec();
+            }
         }
         while !r.is_empty() {
             it.reserved.insert(r.u64()?);

@@ -207,7 +207,7 @@ impl Binlog {
             exporter: Mutex::new(None),
             leaving: AtomicBool::new(false),
         });
-        let exporter = exporter::Exporter::open(engine, it.clone(), globals, log).map_err(failed)?;
+        let exporter = Box::new(exporter::Exporter::open(engine, it.clone(), globals, log).map_err(failed)?);
         // Before anything is written: where the log is kept for it up to its bound, which a full disk leads to, writers
         // wait until it has read on.
         *it.exporter.lock() = Some(gannet_runtime::spawn("binlog", move || exporter.run()));
