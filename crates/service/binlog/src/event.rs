@@ -27,6 +27,9 @@ pub const CHECKSUM: usize = 4;
 /// row.
 pub const MAX_EVENT: u32 = (1 << 30) + (1 << 20);
 
+/// What is wrong with an event whose bytes are not those that were written.
+pub const WRONG_CHECKSUM: &str = "checksum of an event";
+
 /// Kinds of events: MySQL's numbers.
 pub mod kind {
     pub const QUERY: u8 = 2;
@@ -73,6 +76,9 @@ pub mod kind {
     pub const MARIADB_UPDATE_ROWS_COMPRESSED: u8 = 170;
     pub const MARIADB_DELETE_ROWS_COMPRESSED: u8 = 171;
 
+    /// The name of others.
+    pub const UNKNOWN: &str = "Unknown";
+
     /// The name in SHOW BINLOG EVENTS.
     pub fn name(kind: u8) -> &'static str {
         match kind {
@@ -118,7 +124,7 @@ pub mod kind {
             MARIADB_WRITE_ROWS_COMPRESSED => "Write_rows_compressed",
             MARIADB_UPDATE_ROWS_COMPRESSED => "Update_rows_compressed",
             MARIADB_DELETE_ROWS_COMPRESSED => "Delete_rows_compressed",
-            _ => "Unknown",
+            _ => UNKNOWN,
         }
     }
 }
@@ -244,7 +250,7 @@ impl<'a> Event<'a> {
         if let Some(sum) = sum.first_chunk()
             && u32::from_le_bytes(*sum) != checksum_over(covered)
         {
-            return Err(DecodeError::Invalid { at: end, what: "checksum of an event" });
+            return Err(DecodeError::Invalid { at: end, what: WRONG_CHECKSUM });
         }
         Ok(Some(event))
     }

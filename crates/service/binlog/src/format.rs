@@ -226,11 +226,20 @@ impl Gtid {
         self.size = least + lenenc_len(self.size) as u64;
     }
 
+    /// From the body of a GTID event, which has a number, of any version.
+    pub fn named(body: &[u8]) -> Result<Gtid, DecodeError> {
+        let it = Gtid::decode(body)?;
+        if it.number == 0 { Err(Reader::new(body).invalid("number of a GTID")) } else { Ok(it) }
+    }
+
     /// From a body of any version.
     pub fn decode(body: &[u8]) -> Result<Gtid, DecodeError> {
         let mut r = Reader::new(body);
         let mut it =
             Gtid { may_have_statements: r.u8()? & 1 != 0, uuid: Uuid(r.array()?), number: r.u64()?, ..Gtid::default() };
+        if it.number >= i64::MAX as u64 {
+            return Err(r.invalid("number of a GTID"));
+        }
         if r.is_empty() || r.u8()? != 2 || r.remaining() < 16 {
             return Ok(it);
         }

@@ -88,7 +88,7 @@ pub(crate) struct Choice {
 }
 
 fn damaged(e: DecodeError) -> Fault {
-    Fault::Applying(sql_err!(ReplicaRelayLogReadFailure, e))
+    Fault::Applying(sql_err!(RelayLogReadFailure, e))
 }
 
 /// A statement that no setting matters to.
@@ -225,7 +225,7 @@ impl<'s> Events<'s> {
                 self.shared.status.lock().at(&self.position, header.timestamp);
             }
             kind::GTID => {
-                let transaction = Transaction::of(&Gtid::decode(body).map_err(damaged)?);
+                let transaction = Transaction::of(&Gtid::named(body).map_err(damaged)?);
                 self.begin(&header, &transaction)?;
                 self.shared.status.lock().processes(&transaction, self.gathered.is_none(), header.timestamp);
                 self.transaction = transaction;
@@ -262,6 +262,9 @@ impl<'s> Events<'s> {
             | kind::MARIADB_GTID_LIST => {}
             kind::USER_VAR if gannet_binlog::event::stands_for_another(body) => {}
             _ if header.flags & flags::IGNORABLE != 0 => {}
+            other if kind::name(other) == kind::UNKNOWN => {
+                return Err(Fault::Applying(sql_err!(RelayLogReadFailure, format_args!("an event of kind {other}"))));
+            }
             other => {
                 let name = kind::name(other);
                 let what = format!("an event of kind {other} ({name}), which this replica does not apply");
@@ -274,7 +277,7 @@ impl<'s> Events<'s> {
     fn begin(&mut self, header: &Header, transaction: &Transaction) -> Result<(), Fault> {
         let gtid = transaction.gtid;
         if self.place != Place::Between {
-            return Err(Fault::Applying(sql_err!(ReplicaRelayLogReadFailure, "a transaction in another one")));
+            return Err(Fault::Applying(sql_err!(RelayLogReadFailure, "a transaction in another one")));
         }
         if gtid.is_some_and(|gtid| self.choice.until.is_before(gtid)) {
             return Err(Fault::Stopped);
@@ -376,7 +379,7 @@ impl<'s> Events<'s> {
 
     /// The events of a transaction that are compressed: all behind its first one.
     fn packed(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
-        let wrong = |what: &str| Fault::Applying(sql_err!(ReplicaRelayLogReadFailure, what));
+        let wrong = |what: &str| Fault::Applying(sql_err!(RelayLogReadFailure, what));
         if self.place != Place::Begun {
             return Err(wrong("a compressed transaction without its GTID"));
         }
@@ -506,7 +509,7 @@ impl<'s> Events<'s> {
 
     fn rows(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
         if self.place != Place::Inside {
-            return Err(Fault::Applying(sql_err!(ReplicaRelayLogReadFailure, "rows outside of a transaction")));
+            return Err(Fault::Applying(sql_err!(RelayLogReadFailure, "rows outside of a transaction")));
         }
         if self.skips {
             return Ok(());
@@ -526,7 +529,7 @@ impl<'s> Events<'s> {
 
     fn end(&mut self, header: &Header) -> Result<(), Fault> {
         if self.place != Place::Inside {
-            return Err(Fault::Applying(sql_err!(ReplicaRelayLogReadFailure, "the end of no transaction")));
+            return Err(Fault::Applying(sql_err!(RelayLogReadFailure, "the end of no transaction")));
         }
         let record = self.behind(header);
         match (self.gathered.take(), &self.workers) {

@@ -6,7 +6,7 @@ use super::source::{Position, Source};
 use gannet_binlog::format::put_gtids;
 use gannet_core::Core;
 use gannet_core::vars::Live;
-use gannet_runtime::{fs, run_blocking};
+use gannet_runtime::{WallTime, fs, run_blocking};
 use gannet_types::{SqlError, sql_err};
 use gannet_wire::auth::Plugin;
 use gannet_wire::client::{Connection, Error, Options, Tls};
@@ -45,7 +45,8 @@ fn fault(e: Error) -> Fault {
         }
         // The source answers, and does not want.
         Error::Server { code: code @ 1236, message, .. } => {
-            Fault::Refused(sql_err!(SourceFatalErrorReadingBinlog, code, message))
+            let e = sql_err!(SourceFatalErrorReadingBinlog, code, message);
+            Fault::Refused(SqlError::signal(UNREADABLE_SOURCE, *b"HY000", e.message()))
         }
         Error::Server { code: code @ (1045 | 1227 | 1130), message, .. } => Fault::Refused(unreadable(code, &message)),
         Error::Server { code, message, .. } => Fault::Source(unreadable(code, &message)),
@@ -56,6 +57,8 @@ fn fault(e: Error) -> Fault {
 /// Numbers of MySQL's client library: there is no server, and there is none any more.
 const NO_SERVER: u16 = 2003;
 const LOST: u16 = 2013;
+/// The number under which a replica has its source's error 1236.
+const UNREADABLE_SOURCE: u16 = 13114;
 /// What follows the events of an event's packet: its first byte, the flags of semi-sync, and the head of the event.
 const BESIDE_EVENT: usize = 64;
 /// The client's number for algorithms of compression that the server does not have.
@@ -167,9 +170,13 @@ impl Reading {
         let patience = Duration::from_secs(get(Live::ReplicaNetTimeout).as_u64());
         let mut c = sign_in(shared, (source, plugin), patience)?;
         let (own_id, own_uuid) = (get(Live::ServerId).as_u64(), get(Live::ServerUuid).as_str().to_owned());
+        if let Some(clock) = one(&mut c, "SELECT UNIX_TIMESTAMP()")?.and_then(|s| s.parse::<i64>().ok()) {
+            shared.status.lock().ahead_s = (WallTime::now().seconds() as i64).saturating_sub(clock);
+        }
         let source_id = one(&mut c, "SELECT @@GLOBAL.server_id")?.and_then(|id| id.parse().ok()).unwrap_or(0);
         if source_id == own_id {
-            let what = "the replica I/O thread stops because source and replica have equal MySQL server ids";
+            let what = "The replica I/O thread stops because source and replica have equal MySQL server ids; these ids \
+                        must be different for replication to work";
             return Err(Fault::Refused(sql_err!(ReplicaReceiverFatal, what)));
         }
         shared.status.lock().source_id = source_id;
@@ -177,7 +184,8 @@ impl Reading {
         if !mariadb {
             let uuid = one(&mut c, "SELECT @@GLOBAL.server_uuid")?.unwrap_or_default();
             if uuid.eq_ignore_ascii_case(&own_uuid) {
-                let what = "the replica I/O thread stops because source and replica have equal MySQL server UUIDs";
+                let what = "The replica I/O thread stops because source and replica have equal MySQL server UUIDs; \
+                            these UUIDs must be different for replication to work.";
                 return Err(Fault::Refused(sql_err!(ReplicaReceiverFatal, what)));
             }
             shared.status.lock().source_uuid = uuid;

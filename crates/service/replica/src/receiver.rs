@@ -110,7 +110,7 @@ impl Receiver {
                 return self.begin_file(channel);
             }
             kind::GTID => {
-                let gtid = Gtid::decode(event.body).map_err(damaged)?;
+                let gtid = Gtid::named(event.body).map_err(damaged)?;
                 let begun_us = WallTime::now().micros();
                 self.transaction = Some(Transaction { begun_us, ..Transaction::of(&gtid) });
             }

@@ -101,6 +101,8 @@ pub(crate) struct Status {
     pub(crate) position: u64,
     /// When the source committed what was applied last: seconds since 1970.
     source_s: u64,
+    /// Seconds that this server's clock is ahead of the source's, as it was when they were connected.
+    pub(crate) ahead_s: i64,
     pub(crate) source_error: Failed,
     pub(crate) applying_error: Failed,
     pub(crate) heartbeats: u64,
@@ -299,8 +301,12 @@ impl Status {
             (true, true) if self.connected => Value::UInt(0),
             (true, true) => Value::Null,
             (true, false) if self.source_s == 0 => Value::UInt(0),
-            (true, false) => Value::UInt(WallTime::now().seconds().saturating_sub(self.source_s)),
+            (true, false) => Value::UInt(self.lag(WallTime::now().seconds())),
         }
+    }
+
+    fn lag(&self, now_s: u64) -> u64 {
+        now_s.saturating_add_signed(self.ahead_s.saturating_neg()).saturating_sub(self.source_s)
     }
 
     /// Up to where the source's log was received; before anything was, where it goes on.
@@ -429,4 +435,22 @@ fn moment(at_us: u64) -> String {
     let stamp = gannet_types::Timestamp::from_unix_micros((at_us - at_us % 1_000_000) as i64);
     let shown = stamp.map(|t| t.to_local(&gannet_types::TimeZone::UTC).to_string()).unwrap_or_default();
     shown.get(2..19).unwrap_or_default().replace('-', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The source's clock may be another one than this server's.
+    #[test]
+    fn the_lag_is_by_the_clock_of_the_source() {
+        let lag = |ahead_s, source_s| Status { ahead_s, source_s, ..Status::default() }.lag(1_000_000);
+        assert_eq!(lag(0, 999_990), 10);
+        // One hour behind this one, and one hour ahead.
+        assert_eq!(lag(3600, 996_390), 10);
+        assert_eq!(lag(-3600, 1_003_590), 10);
+        // It was set back or forth since.
+        assert_eq!(lag(0, 1_000_100), 0);
+        assert_eq!([lag(i64::MAX, 5), lag(i64::MIN, 5)], [0, 999_995 + i64::MAX as u64]);
+    }
 }

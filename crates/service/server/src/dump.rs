@@ -7,7 +7,7 @@
 use crate::client::Client;
 use crate::wire::Wire;
 use gannet_base::DecodeError;
-use gannet_binlog::event::{HEADER, MAGIC, flags, kind};
+use gannet_binlog::event::{self, HEADER, MAGIC, flags, kind};
 use gannet_binlog::format::{Gtid, Rotate, gtids};
 use gannet_binlog::{Appender, Checksum, Event, Header};
 use gannet_core::accounts::Privilege;
@@ -18,7 +18,7 @@ use gannet_session::reply::Done;
 
 use gannet_telemetry::{Counter, add};
 use gannet_types::gtid::{GtidSet, Source};
-use gannet_types::{Result, SqlError, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use gannet_wire::command::{DUMP_NON_BLOCK, Dump, Replica};
 use std::sync::Arc;
 
@@ -32,17 +32,23 @@ const SEMI_SYNC: u8 = 0xef;
 /// A longer packet is none: a position and a path.
 const LONGEST_ACKNOWLEDGEMENT: usize = 9 + 4096;
 
-/// Error 1236 with one of MySQL's texts.
+/// Error 1236 with one of MySQL's texts. What is around it in the error's own text is said by a replica.
 fn fatal(text: impl std::fmt::Display) -> SqlError {
-    sql_err!(SourceFatalErrorReadingBinlog, 1236, text)
+    SqlError::signal(ErrorCode::SourceFatalErrorReadingBinlog.number(), *b"HY000", text.to_string())
 }
 
+/// Bytes that are no event.
 fn damaged(e: DecodeError) -> SqlError {
-    fatal(format_args!("log event entry exceeded max_allowed_packet or is damaged: {e}"))
+    match e {
+        DecodeError::Invalid { what: event::WRONG_CHECKSUM, .. } => {
+            fatal("event read from binlog did not pass crc check")
+        }
+        _ => fatal("bogus data in log event"),
+    }
 }
 
 fn unreadable(e: std::io::Error) -> SqlError {
-    fatal(format_args!("could not read the binary log: {e}"))
+    fatal(format_args!("I/O error reading log event: {e}"))
 }
 
 impl Client {
@@ -122,6 +128,8 @@ impl Client {
             semi: self.session.said(&["rpl_semi_sync_replica", "rpl_semi_sync_slave"]).is_some_and(|v| v != "0"),
             connection: self.session.entry.id,
             write_timeout_ns: self.session.write_timeout_ns(),
+            last: start,
+            byte: start,
         };
         if sender.semi {
             sender.log.semi_sync().join(sender.connection);
@@ -159,7 +167,7 @@ fn start(log: &Binlog, dump: &Dump<'_>) -> Result<(Place, GtidSet)> {
         }
         return Ok((Place { number, position: dump.position }, GtidSet::default()));
     };
-    let has = gtids(has).map_err(|_| fatal("Slave sent a malformed GTID set"))?;
+    let has = gtids(has).map_err(|_| fatal("Malformed GTID set encoding."))?;
     // What the reader has of this server's own numbers, this server must have too.
     let own = log.uuid();
     if has.iter().any(|(s, i)| s.uuid == own && !subset(s, i, &executed)) {
@@ -208,10 +216,37 @@ struct Sender {
     semi: bool,
     connection: u64,
     write_timeout_ns: u64,
+    /// Behind the last event that was read, and behind the last byte.
+    last: Place,
+    byte: Place,
 }
 
 impl Sender {
+    /// Sends what there is from there on. An error says where it has come to, as MySQL does.
     fn run(&mut self, start: Place, wire: &mut Wire<'_>) -> Result<()> {
+        (self.last, self.byte) = (start, start);
+        let outcome = self.files(start, wire);
+        outcome.map_err(|e| match e.code() {
+            ErrorCode::SourceFatalErrorReadingBinlog => {
+                let name = |place: Place| self.log.names().name(place.number);
+                let (last, byte) = (self.last, self.byte);
+                fatal(format_args!(
+                    "{}; the first event '{}' at {}, the last event read from '{}' at {}, the last byte read from '{}' \
+                     at {}.",
+                    e.message(),
+                    name(start),
+                    start.position,
+                    name(last),
+                    last.position,
+                    name(byte),
+                    byte.position
+                ))
+            }
+            _ => e,
+        })
+    }
+
+    fn files(&mut self, start: Place, wire: &mut Wire<'_>) -> Result<()> {
         let mut at = start;
         loop {
             self.reading.at(at.number);
@@ -232,7 +267,7 @@ impl Sender {
         });
         if front.checksum != Checksum::None && !self.knows_checksums {
             return Err(fatal(
-                "Slave can not handle replication events with the checksum that source is configured to log",
+                "Replica can not handle replication events with the checksum that source is configured to log",
             ));
         }
         self.checksum = front.checksum;
@@ -242,7 +277,7 @@ impl Sender {
         }
         loop {
             let Some((size, followed)) = self.log.file(at.number) else {
-                return Err(fatal("Could not find next log"));
+                return Err(fatal("could not find next log"));
             };
             while at.position < size {
                 if self.semi {
@@ -275,12 +310,15 @@ impl Sender {
         file.read_exact_at(bytes, at.position).map_err(unreadable)?;
         let mut sent = 0;
         loop {
+            self.last = *at;
+            self.byte = Place { position: (at.position + HEADER as u64).min(size), ..*at };
             let event = match Event::first(&bytes[sent..], checksum).map_err(damaged)? {
                 Some(event) => event,
                 // Longer than what was read: the whole of it is.
                 None if sent == 0 => {
                     let header = Header::decode(bytes).map_err(damaged)?;
                     if u64::from(header.size) > size - at.position {
+                        self.byte.position = size;
                         return Err(fatal(
                             "binlog truncated in the middle of event; consider out of disk space on source",
                         ));
@@ -304,7 +342,7 @@ impl Sender {
     /// `asks`: it is the last one that is there, up to this place, and to be acknowledged.
     fn event(&mut self, event: &Event<'_>, asks: Option<Place>, wire: &mut Wire<'_>) -> Result<()> {
         if event.header.kind == kind::GTID {
-            let gtid = Gtid::decode(event.body).map_err(damaged)?;
+            let gtid = Gtid::named(event.body).map_err(damaged)?;
             self.skipping = self.skip.contains(&gtid.uuid.into(), gtid.number);
         }
         let transaction =

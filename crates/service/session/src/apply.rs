@@ -117,7 +117,7 @@ fn set_for_rows(session: &mut Session, rows: u16) {
 const SETTINGS: u16 = flags::NO_FOREIGN_KEY_CHECKS | flags::RELAXED_UNIQUE_CHECKS;
 
 fn damaged(e: DecodeError) -> SqlError {
-    sql_err!(ReplicaRelayLogReadFailure, format_args!("an event of a binary log is damaged: {e}"))
+    sql_err!(ReplicaCorruptEvent, e)
 }
 
 impl Applier {
@@ -183,7 +183,7 @@ impl Applier {
     /// Applies an event of rows. Errors 1032, 1062, 1146, 1677 and those of the statements.
     pub fn rows(&mut self, session: &mut Session, kind: u8, body: &[u8]) -> Result<()> {
         let unknown = "rows name a table that no event before has described";
-        let invalid = || sql_err!(ReplicaRelayLogReadFailure, unknown);
+        let invalid = || sql_err!(ReplicaCorruptEvent, unknown);
         let mut rows = Rows::decode(kind, body).map_err(damaged)?.ok_or_else(invalid)?;
         let ends = rows.flags & flags::STATEMENT_END != 0;
         if !rows.images.is_empty() {

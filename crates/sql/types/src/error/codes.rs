@@ -454,11 +454,11 @@ errors! {
     1589 "HY000" EventCannotAlterInThePast "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was not changed. Specify a time in the future.";
     1592 "HY000" BinlogUnsafeStatement "Unsafe statement written to the binary log using statement format since BINLOG_FORMAT = STATEMENT. {}";
     1593 "HY000" ReplicaFatalError "Fatal error: {}";
-    1594 "HY000" ReplicaRelayLogReadFailure "Relay log read failure: {}";
     1598 "HY000" BinlogLoggingImpossible "Binary logging not possible. Message: {}";
     1606 "HY000" TrgCantOpenTable "Triggers: can't open table {}";
     1607 "HY000" CantCreateSroutine "Cannot create stored routine `{}`. Check warnings";
     1609 "HY000" NoFormatDescriptionEventBeforeBinlogStatement "The BINLOG statement of type \"{}\" was not preceded by a format description BINLOG statement.";
+    1610 "HY000" ReplicaCorruptEvent "Corrupted replication event was detected: {}";
     1611 "HY000" LoadDataInvalidColumn "Invalid column reference ({}) in LOAD DATA";
     1612 "HY000" LogPurgeNoFile "Being purged log {} was not found";
     1613 "XA106" XaRbtimeout "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";
