@@ -76,6 +76,9 @@ pub(crate) fn user_statement(session: &mut Session, s: &ast::UserStatement, repl
             failed.push(name);
             continue;
         }
+        if !s.alter {
+            super::definers::check(session, "CREATE USER", &name)?;
+        }
         let fresh = || Account::new(&name.user, &name.host, Secret::Empty(Plugin::Sha2), Privileges::NONE);
         let base = match &old {
             Some(old) => {
@@ -378,6 +381,7 @@ pub(crate) fn rename_users(session: &mut Session, pairs: &[(ast::Account, ast::A
             return Err(sql_err!(RenameRole));
         }
         super::definers::check(session, "RENAME USER", &from)?;
+        super::definers::check(session, "RENAME USER", &to)?;
         put.push(Arc::new(old.changed(|a| {
             a.user.clone_from(&to.user);
             a.host.clone_from(&to.host);
@@ -516,6 +520,7 @@ pub(crate) fn create_roles(session: &mut Session, if_not_exists: bool, roles: &[
             failed.push(name);
             continue;
         }
+        super::definers::check(session, "CREATE ROLE", &name)?;
         let mut a = Account::new(&name.user, &name.host, Secret::Empty(Plugin::Sha2), Privileges::NONE);
         a.locked = true;
         a.policy.expired = true;

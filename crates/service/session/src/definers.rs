@@ -22,8 +22,8 @@ fn referenced(session: &Session, account: &Name) -> Option<&'static str> {
     tables().any(|t| t.triggers.iter().any(|g| is(&g.made.definer))).then_some("a trigger")
 }
 
-/// An account is made, dropped or renamed that is the definer of something: error 4006, or warning 4005 for who may
-/// leave objects without a definer.
+/// An account is made (it would have what a lost one of its name left), dropped or renamed that is the definer of
+/// something: error 4006, or warning 4005 for who may leave objects without a definer.
 pub(super) fn check(session: &mut Session, statement: &str, account: &Name) -> Result<()> {
     session.state.renew_snapshot();
     let Some(object) = referenced(session, account) else { return Ok(()) };

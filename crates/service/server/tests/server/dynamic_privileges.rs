@@ -181,6 +181,20 @@ fn definers_are_no_way_to_more_rights() {
     run(&mut u, "CREATE OR REPLACE DEFINER = nobody@nowhere VIEW d.v AS SELECT * FROM esc.t");
     let note = "The user specified as a definer ('nobody'@'nowhere') does not exist";
     assert_eq!(rows(&mut u, "SHOW WARNINGS"), [["Note", "1449", note]]);
+    // Who makes an account of a lost definer's name would have what it left.
+    run(&mut root, "CREATE USER maker@localhost");
+    run(&mut root, "GRANT CREATE USER ON *.* TO maker@localhost");
+    let mut maker = login(&r, "maker");
+    let adopt =
+        ["CREATE USER nobody@nowhere", "CREATE ROLE nobody@nowhere", "RENAME USER strong@localhost TO nobody@nowhere"];
+    for (sql, number) in adopt.into_iter().zip([4006, 4006, 1227]) {
+        assert_eq!(error(&mut maker, sql), number, "{sql}");
+    }
+    run(&mut root, "CREATE USER weak@localhost");
+    assert_eq!(error(&mut maker, "RENAME USER weak@localhost TO nobody@nowhere"), 4006);
+    run(&mut root, "CREATE USER nobody@nowhere");
+    assert_eq!(rows(&mut root, "SHOW WARNINGS")[0][1], "4005");
+    run(&mut root, "DROP USER nobody@nowhere");
     run(&mut root, "GRANT SYSTEM_USER ON *.* TO u@localhost");
     run(&mut u, "ALTER VIEW d.rooted AS SELECT * FROM esc.t");
     // SUPER is enough for all but the last.
