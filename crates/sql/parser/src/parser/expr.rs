@@ -520,7 +520,8 @@ impl Parser<'_> {
             Kind::Case(case, part) => return self.case_part(case, part, expr, height, min),
             Kind::DateAmount(date, subtract) => {
                 let unit = self.interval_unit()?;
-                (Expr::DateArith(Box::new(DateArith { date, subtract, amount: expr, unit })), ADD)
+                // The unit ends the sum: what follows takes all of it, `d + INTERVAL 1 DAY * 2` doubles the sum.
+                (Expr::DateArith(Box::new(DateArith { date, subtract, amount: expr, unit })), BIT_XOR)
             }
             Kind::LeadingAmount => {
                 let unit = self.interval_unit()?;
