@@ -65,7 +65,10 @@ impl Binder<'_> {
         }
         // What a key reads is the key's own value: ANY_VALUE() of it takes none of many.
         let in_key = |id: ColId| block.groups.iter().any(|(key, _)| self.arena.reads(key, |read| read == id));
-        let (keys, carried): (Vec<_>, Vec<_>) = any_values.into_iter().partition(|(_, id)| in_key(*id));
+        let (mut keys, mut carried): (Vec<_>, Vec<_>) = any_values.into_iter().partition(|(_, id)| in_key(*id));
+        if block.rollup {
+            carried = beside_totals(&mut self.arena, block, carried, &mut keys);
+        }
         if !keys.is_empty() {
             let values = keys.into_iter().map(|(e, id)| (id, e)).collect();
             block.for_each_expr_mut(&mut |e| crate::rewrite::substitute(e, &values));
@@ -227,6 +230,47 @@ fn keys_in_subqueries(arena: &mut Arena, block: &Block, keys: &[(Expr, ColId)]) 
             }
         });
     }
+}
+
+/// ANY_VALUE() of keys is NULL in the rows of totals, as they are: of what reads a key only the other columns are
+/// carried, and the rest is added to what is `computed` in each row.
+fn beside_totals(
+    arena: &mut Arena,
+    block: &Block,
+    values: Vec<(Expr, ColId)>,
+    computed: &mut Vec<(Expr, ColId)>,
+) -> Vec<(Expr, ColId)> {
+    let mut carried = Vec::new();
+    let is_key = |e: &Expr| block.groups.iter().any(|(key, _)| key == e);
+    let key_column = |id: ColId| block.groups.iter().any(|(key, _)| key.kind == ExprKind::Column(id));
+    for (mut value, id) in values {
+        let keys = value.any(&mut |e| is_key(e)) || arena.reads(&value, key_column);
+        // A subquery that reads other columns, too, has no column of the group to read.
+        let mixed = value.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_)))
+            && arena.reads(&value, |id| block.rel_of(id).is_some() && !key_column(id));
+        if !keys || mixed {
+            carried.push((value, id));
+            continue;
+        }
+        carry_columns(arena, block, &mut value, &mut carried);
+        computed.push((value, id));
+    }
+    carried
+}
+
+/// Columns that are no keys become ones that each group carries.
+fn carry_columns(arena: &mut Arena, block: &Block, e: &mut Expr, carried: &mut Vec<(Expr, ColId)>) {
+    if block.groups.iter().any(|(key, _)| key == e) {
+        return;
+    }
+    if let ExprKind::Column(column) = e.kind {
+        if block.rel_of(column).is_some() {
+            let id = arena.column(e.ty.clone(), Label::Computed);
+            carried.push((std::mem::replace(e, arena.expr(id)), id));
+        }
+        return;
+    }
+    e.for_each_child_mut(|c| carry_columns(arena, block, c, carried));
 }
 
 /// The subqueries that stand in an expression, those not listed yet.
