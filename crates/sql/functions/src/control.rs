@@ -198,6 +198,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         .made_of(|_| true)
         .sees_null(),
     FunctionDef::new("SLEEP", 1, 1, rules::int_not_null, sleep, "Waits that many seconds; 1 if it was interrupted.")
+        .numbers_at(&[0])
         .sees_null()
         .is(Stability::Effect),
 ];

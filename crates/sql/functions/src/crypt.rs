@@ -348,6 +348,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         .sees_null()
         .is(Stability::Statement),
     FunctionDef::new("RANDOM_BYTES", 1, 1, random_bytes_rule, random_bytes, "So many random bytes, up to 1024.")
+        .numbers_at(&[0])
         .is(Stability::Volatile),
     FunctionDef::new("COMPRESS", 1, 1, compress_rule, compress, "Text compressed by zlib, behind its length."),
     FunctionDef::new("UNCOMPRESS", 1, 1, uncompress_rule, uncompress, "What was compressed.")

@@ -167,8 +167,9 @@ pub struct FunctionDef {
     pub kernel: Kernel,
     /// Computes with all digits of DECIMAL arguments; others see them rounded to their types ([`Value::settle`]).
     pub keeps_digits: bool,
-    /// Takes numbers: hexadecimal and bit literals among its arguments are integers.
-    pub takes_numbers: bool,
+    /// Arguments that are numbers, a bit for each: there hexadecimal and bit literals are integers, and the texts of
+    /// computed dates the dates' numbers.
+    pub numbers: u32,
     /// Arguments whose text the result's is made of, by position: they decide its coercibility.
     pub made_of: fn(usize) -> bool,
     /// Its text may have names of months and days, which are ASCII in English alone.
@@ -380,7 +381,7 @@ impl FunctionDef {
             stability: Stability::Pure,
             kernel: Kernel::General,
             keeps_digits: false,
-            takes_numbers: false,
+            numbers: 0,
             made_of: |_| false,
             names_dates: false,
             makes: None,
@@ -436,10 +437,25 @@ impl FunctionDef {
         self
     }
 
-    /// See [`FunctionDef::takes_numbers`].
+    /// All of its arguments are numbers: see [`FunctionDef::numbers`].
     pub const fn takes_numbers(mut self) -> FunctionDef {
-        self.takes_numbers = true;
+        self.numbers = u32::MAX;
         self
+    }
+
+    /// These of its arguments are numbers: see [`FunctionDef::numbers`].
+    pub const fn numbers_at(mut self, places: &[u32]) -> FunctionDef {
+        let mut i = 0;
+        while i < places.len() {
+            self.numbers |= 1 << places[i];
+            i += 1;
+        }
+        self
+    }
+
+    /// The argument at this place is a number.
+    pub fn takes_number_at(&self, place: usize) -> bool {
+        self.numbers >> place.min(31) & 1 == 1
     }
 
     /// Has a typed loop.

@@ -484,20 +484,24 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     ),
     FunctionDef::new("HEX", 1, 1, hex_rule, hex, "Bytes, or a number, in hexadecimal."),
     FunctionDef::new("UNHEX", 1, 1, unhex_rule, unhex, "Bytes from hexadecimal."),
-    FunctionDef::new("CONV", 3, 3, base_rule, conv, "A number in another base (2 to 36; negative: signed)."),
+    FunctionDef::new("CONV", 3, 3, base_rule, conv, "A number in another base (2 to 36; negative: signed).")
+        .numbers_at(&[1, 2]),
     FunctionDef::new("BIN", 1, 1, base_rule, bin, "A number in base 2."),
     FunctionDef::new("OCT", 1, 1, base_rule, oct, "A number in base 8."),
     FunctionDef::new("MD5", 1, 1, digest_rule::<32>, md5, "MD5 digest in hexadecimal."),
     FunctionDef::new("SHA1", 1, 1, digest_rule::<40>, sha1, "SHA-1 digest in hexadecimal.").also(&["SHA"]),
-    FunctionDef::new("SHA2", 2, 2, sha2_rule, sha2, "SHA-224, 256, 384 or 512 digest in hexadecimal."),
+    FunctionDef::new("SHA2", 2, 2, sha2_rule, sha2, "SHA-224, 256, 384 or 512 digest in hexadecimal.").numbers_at(&[1]),
     FunctionDef::new("CRC32", 1, 1, crc32_rule, crc32, "CRC-32 of a text's bytes."),
     FunctionDef::new("TO_BASE64", 1, 1, to_base64_rule, to_base64, "Bytes in Base64, in lines of 76 characters."),
     FunctionDef::new("FROM_BASE64", 1, 1, from_base64_rule, from_base64, "Bytes from Base64."),
     FunctionDef::new("FORMAT", 2, 3, format_rule, format, "A number with separators and so many decimals.")
+        .numbers_at(&[0, 1])
         .sees_null()
         .keeps_digits(),
-    FunctionDef::new("FORMAT_BYTES", 1, 1, format_bytes_rule, format_bytes, "A number of bytes with a unit."),
-    FunctionDef::new("FORMAT_PICO_TIME", 1, 1, format_bytes_rule, format_pico_time, "Picoseconds with a unit."),
+    FunctionDef::new("FORMAT_BYTES", 1, 1, format_bytes_rule, format_bytes, "A number of bytes with a unit.")
+        .numbers_at(&[0]),
+    FunctionDef::new("FORMAT_PICO_TIME", 1, 1, format_bytes_rule, format_pico_time, "Picoseconds with a unit.")
+        .numbers_at(&[0]),
 ];
 
 #[cfg(test)]

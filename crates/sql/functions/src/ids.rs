@@ -390,8 +390,11 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("UUID_SHORT", 0, 0, uuid_short_rule, uuid_short, "A new identifier as an integer.")
         .is(Stability::Effect),
     FunctionDef::new("UUID_TO_BIN", 1, 2, uuid_to_bin_rule, uuid_to_bin, "Bytes of a UUID; 1: time's high part first.")
+        .numbers_at(&[1])
         .sees_null(),
-    FunctionDef::new("BIN_TO_UUID", 1, 2, bin_to_uuid_rule, bin_to_uuid, "Text of a UUID's bytes.").sees_null(),
+    FunctionDef::new("BIN_TO_UUID", 1, 2, bin_to_uuid_rule, bin_to_uuid, "Text of a UUID's bytes.")
+        .numbers_at(&[1])
+        .sees_null(),
     FunctionDef::new("IS_UUID", 1, 1, bool_rule, is_uuid, "Is the text a UUID?"),
     FunctionDef::new("GTID_SUBSET", 2, 2, bool_rule, gtid_subset, "Are all GTIDs of the first set in the second?"),
     FunctionDef::new(
@@ -423,7 +426,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     )
     .is(Stability::Effect),
     FunctionDef::new("INET_ATON", 1, 1, inet_aton_rule, inet_aton, "Number of an IPv4 address."),
-    FunctionDef::new("INET_NTOA", 1, 1, inet_ntoa_rule, inet_ntoa, "IPv4 address of a number."),
+    FunctionDef::new("INET_NTOA", 1, 1, inet_ntoa_rule, inet_ntoa, "IPv4 address of a number.").numbers_at(&[0]),
     FunctionDef::new("INET6_ATON", 1, 1, inet6_aton_rule, inet6_aton, "Bytes of an IPv6 or IPv4 address."),
     FunctionDef::new("INET6_NTOA", 1, 1, inet6_ntoa_rule, inet6_ntoa, "Address of 16 or 4 bytes."),
     FunctionDef::new("IS_IPV4", 1, 1, rules::int_not_null, is_ipv4, "Is the text an IPv4 address?").sees_null(),

@@ -77,6 +77,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         last_insert_id,
         "The first AUTO_INCREMENT value of the last INSERT; with an argument: sets it.",
     )
+    .numbers_at(&[0])
     .sees_null()
     .is(Stability::Effect),
     FunctionDef::new("ROW_COUNT", 0, 0, rules::int, row_count, "Rows changed by the statement before.")

@@ -351,9 +351,12 @@ fn regexp_replace(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> R
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("REGEXP_LIKE", 2, 3, like_rule, regexp_like, "Does a text match a regular expression?"),
-    FunctionDef::new("REGEXP_INSTR", 2, 6, instr_rule, regexp_instr, "Position of a match."),
-    FunctionDef::new("REGEXP_SUBSTR", 2, 5, substr_rule, regexp_substr, "Text of a match.").made_of(|i| i < 2),
+    FunctionDef::new("REGEXP_INSTR", 2, 6, instr_rule, regexp_instr, "Position of a match.").numbers_at(&[2, 3, 4]),
+    FunctionDef::new("REGEXP_SUBSTR", 2, 5, substr_rule, regexp_substr, "Text of a match.")
+        .numbers_at(&[2, 3])
+        .made_of(|i| i < 2),
     FunctionDef::new("REGEXP_REPLACE", 3, 6, replace_rule, regexp_replace, "A text with its matches replaced.")
+        .numbers_at(&[3, 4])
         .made_of(|i| i < 3),
 ];
 

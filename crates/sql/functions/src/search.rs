@@ -396,7 +396,8 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         locate_rule,
         locate,
         "Position of the first text in the second, from a position on; 0 if it is not there.",
-    ),
+    )
+    .numbers_at(&[2]),
     FunctionDef::new("INSTR", 2, 2, locate_rule, instr, "Position of the second text in the first."),
     FunctionDef::new(
         "STRCMP",
@@ -423,11 +424,13 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         substring_index,
         "What stands before the n-th delimiter (negative: behind it, counted from the end).",
     )
+    .numbers_at(&[2])
     .made_of(|i| i < 2),
     FunctionDef::new("FIELD", 2, 2, field_rule, field, "Which of the later arguments equals the first; 0 if none.")
         .variadic()
         .sees_null(),
     FunctionDef::new("ELT", 2, 2, elt_rule, elt, "The n-th of the later arguments.")
+        .numbers_at(&[0])
         .made_of(|i| i > 0)
         .variadic()
         .sees_null(),
@@ -440,10 +443,12 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         make_set,
         "The arguments whose bits are set, as a list with commas.",
     )
+    .numbers_at(&[0])
     .made_of(|i| i > 0)
     .variadic()
     .sees_null(),
     FunctionDef::new("EXPORT_SET", 3, 5, export_set_rule, export_set, "One of two texts for each bit, lowest first.")
+        .numbers_at(&[0, 4])
         .made_of(|i| matches!(i, 1..=3)),
     FunctionDef::new(
         "INTERVAL",

@@ -241,6 +241,7 @@ fn strength_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("GET_LOCK", 2, 2, lock_rule, get_lock, "Takes a named lock; 0 after so many seconds without it.")
+        .numbers_at(&[1])
         .sees_null()
         .is(Stability::Effect),
     FunctionDef::new("RELEASE_LOCK", 1, 1, lock_rule, release_lock, "Gives a named lock up.")
@@ -255,6 +256,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         .sees_null()
         .is(Stability::Effect),
     FunctionDef::new("BENCHMARK", 2, 2, benchmark_rule, benchmark, "Evaluates an expression so many times.")
+        .numbers_at(&[0])
         .sees_null()
         .is(Stability::Volatile)
         .kernel(Kernel::Repeat),

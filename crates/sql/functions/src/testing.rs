@@ -344,7 +344,8 @@ impl Evaluator {
     fn call(&mut self, name: &str, mut args: Vec<Typed>) -> Result<Typed> {
         let def: &FunctionDef = crate::function(name).unwrap_or_else(|| panic!("no function {name}"));
         assert!(def.arity.accepts(args.len()), "number of arguments of {name}");
-        for arg in args.iter_mut().filter(|a| def.takes_numbers && a.hex) {
+        let numbers = args.iter_mut().enumerate().filter(|(i, a)| def.takes_number_at(*i) && a.hex);
+        for (_, arg) in numbers {
             let Value::Str(bytes, _) = &arg.value else { continue };
             let number = bytes.iter().rev().take(8).rev().fold(0u64, |n, b| n << 8 | u64::from(*b));
             *arg = self.constant(Value::UInt(number));

@@ -480,25 +480,30 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         substring,
         "Part of a text: from a position (negative: from the end), so many characters.",
     )
+    .numbers_at(&[1, 2])
     .made_of(|i| i == 0)
     .also(&["SUBSTR", "MID"]),
-    FunctionDef::new("LEFT", 2, 2, left_rule, left, "The first n characters.").made_of(|i| i == 0),
-    FunctionDef::new("RIGHT", 2, 2, left_rule, right, "The last n characters.").made_of(|i| i == 0),
+    FunctionDef::new("LEFT", 2, 2, left_rule, left, "The first n characters.").numbers_at(&[1]).made_of(|i| i == 0),
+    FunctionDef::new("RIGHT", 2, 2, left_rule, right, "The last n characters.").numbers_at(&[1]).made_of(|i| i == 0),
     FunctionDef::new("TRIM", 1, 2, trim_rule, trim, "Text without what is to be removed (spaces) at both ends.")
         .made_of(|_| true),
     FunctionDef::new("LTRIM", 1, 2, trim_rule, ltrim, "Text without leading spaces.").made_of(|_| true),
     FunctionDef::new("RTRIM", 1, 2, trim_rule, rtrim, "Text without trailing spaces.").made_of(|_| true),
     FunctionDef::new("LPAD", 3, 3, pad_rule, lpad, "Text filled up in front to n characters, or cut.")
+        .numbers_at(&[1])
         .made_of(|i| i != 1)
         .makes(padded),
     FunctionDef::new("RPAD", 3, 3, pad_rule, rpad, "Text filled up behind to n characters, or cut.")
+        .numbers_at(&[1])
         .made_of(|i| i != 1)
         .makes(padded),
     FunctionDef::new("REPEAT", 2, 2, repeat_rule, repeat, "Text n times.")
+        .numbers_at(&[1])
         .made_of(|i| i == 0)
         .makes(|args| args[0].long_bytes().max(1).saturating_mul(count_of(&args[1]))),
-    FunctionDef::new("SPACE", 1, 1, space_rule, space, "n spaces.").makes(|args| count_of(&args[0])),
+    FunctionDef::new("SPACE", 1, 1, space_rule, space, "n spaces.").numbers_at(&[0]).makes(|args| count_of(&args[0])),
     FunctionDef::new("INSERT", 4, 4, insert_rule, insert, "Text in which n characters from a position are replaced.")
+        .numbers_at(&[1, 2])
         .made_of(|i| matches!(i, 0 | 3)),
     FunctionDef::new("ASCII", 1, 1, ascii_rule, ascii, "The first byte's number."),
     FunctionDef::new("ORD", 1, 1, rules::int, ord, "The first character's bytes as a number."),

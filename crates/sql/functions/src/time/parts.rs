@@ -181,9 +181,11 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("DAYOFWEEK", 1, 1, part_rule::<1>, day_of_week, "Day of the week, Sunday is 1."),
     FunctionDef::new("WEEKDAY", 1, 1, part_rule::<1>, week_day, "Day of the week, Monday is 0."),
     FunctionDef::new("DAYOFYEAR", 1, 1, part_rule::<3>, day_of_year, "Day of the year."),
-    FunctionDef::new("WEEK", 1, 2, part_rule::<2>, week, "Week of the year, by a mode.").is(Stability::Statement),
+    FunctionDef::new("WEEK", 1, 2, part_rule::<2>, week, "Week of the year, by a mode.")
+        .numbers_at(&[1])
+        .is(Stability::Statement),
     FunctionDef::new("WEEKOFYEAR", 1, 1, part_rule::<2>, week_of_year, "Week of the year by ISO 8601."),
-    FunctionDef::new("YEARWEEK", 1, 2, part_rule::<6>, yearweek, "Year and week, by a mode."),
+    FunctionDef::new("YEARWEEK", 1, 2, part_rule::<6>, yearweek, "Year and week, by a mode.").numbers_at(&[1]),
     FunctionDef::new("HOUR", 1, 1, part_rule::<2>, hour, "Hours of a time."),
     FunctionDef::new("MINUTE", 1, 1, part_rule::<2>, minute, "Minutes of a time."),
     FunctionDef::new("SECOND", 1, 1, part_rule::<2>, second, "Seconds of a time."),

@@ -97,6 +97,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         from_unixtime,
         "Datetime of seconds since 1970-01-01 UTC, or its text in a format.",
     )
+    .numbers_at(&[0])
     .is(Stability::Statement)
     .names_dates(),
     FunctionDef::new("CONVERT_TZ", 3, 3, convert_tz_rule, convert_tz, "Datetime of one time zone in another."),

@@ -16,7 +16,7 @@
 //! | `IF(a, b, c)`, `NULLIF(a, b)` | CASE |
 
 use super::fit::{fit_all, may_lose};
-use super::operand::{Operand, as_number, compare_op};
+use super::operand::{Operand, as_number, as_number_of_date, compare_op};
 use super::{Binder, error};
 use crate::expr::{Aggregate, CompareOp, Expr, ExprKind, SortKey};
 use crate::fold;
@@ -72,7 +72,7 @@ impl Binder<'_> {
         if !def.arity.accepts(args.len()) {
             return Err(error(ErrorCode::WrongParamcountToNativeFct, &[&def.name]));
         }
-        let args = if def.takes_numbers { args.into_iter().map(as_number).collect() } else { args };
+        let args = numbers_of(def, args);
         let args = if reads_ascii(def.name) { args.into_iter().map(|a| self.narrow(a)).collect() } else { args };
         // FIELD compares numbers as soon as one of its arguments is one.
         let all_texts = def.name != "FIELD" || args.iter().all(|a| !a.ty().id.is_numeric());
@@ -655,6 +655,21 @@ fn passes_through(name: &str) -> bool {
         "BIT_COUNT",
     ];
     NAMES.contains(&name)
+}
+
+/// The arguments of a call, those that the function takes as numbers being numbers. An interval of one unit is one;
+/// BIT_COUNT() counts the bits of a hexadecimal literal's bytes.
+fn numbers_of(def: &FunctionDef, args: Vec<Bound>) -> Vec<Bound> {
+    let unit = args.get(2).map(|a| &a.expr.kind);
+    let simple = matches!(unit, Some(ExprKind::Literal(Value::Str(unit, _))) if !unit.contains(&b'_'));
+    let interval = simple && matches!(def.name, "DATE_ADD" | "DATE_SUB");
+    let number = |(i, arg)| match i {
+        0 if def.name == "BIT_COUNT" => as_number_of_date(arg),
+        1 if interval => as_number(arg),
+        _ if def.takes_number_at(i) => as_number(arg),
+        _ => arg,
+    };
+    args.into_iter().enumerate().map(number).collect()
 }
 
 /// Functions whose text is that of a date or time, where their argument is a text or number.

@@ -3,7 +3,7 @@
 use super::compare::{all_in_domain, in_domain};
 use super::fit::{bytes_as, converted, fit, fit_all, may_lose, mix};
 use super::literal::literal_class;
-use super::operand::{Operand, as_cast, as_number, as_truth, compare_op};
+use super::operand::{Operand, as_cast, as_number, compare_op};
 use super::query::Coercion;
 use super::scope::Clause;
 use super::{Binder, error};
@@ -20,7 +20,7 @@ use gannet_types::{
 impl Binder<'_> {
     /// Binds a condition of WHERE, ON, HAVING.
     pub(super) fn condition(&mut self, e: &ast::Expr) -> Result<Expr> {
-        let bound = as_truth(self.expr(e)?).expr;
+        let bound = as_number(self.expr(e)?).expr;
         Ok(match self.clause() {
             Clause::Where | Clause::On => self.zero_dates_are_null(bound),
             _ => bound,
@@ -193,7 +193,7 @@ impl Binder<'_> {
     fn unary(&mut self, op: UnaryOp, arg: &ast::Expr) -> Result<Bound> {
         match op {
             UnaryOp::Not => {
-                let arg = as_truth(self.expr(arg)?).expr;
+                let arg = as_number(self.expr(arg)?).expr;
                 Ok(Bound::new(fold::simplify(not(arg))))
             }
             UnaryOp::Neg => {
@@ -216,7 +216,7 @@ impl Binder<'_> {
 
     /// `-arg`. A literal is negated at once, so that `-9223372036854775808` is a BIGINT.
     pub(super) fn negate(&mut self, arg: Bound) -> Result<Bound> {
-        let arg = as_truth(arg);
+        let arg = as_number(arg);
         let value = match &arg.expr.kind {
             ExprKind::Literal(Value::Int(v)) => Some(match v.checked_neg() {
                 Some(n) => Value::Int(n),
@@ -281,7 +281,7 @@ impl Binder<'_> {
     fn is(&mut self, arg: &ast::Expr, test: IsTest, negated: bool) -> Result<Bound> {
         let arg = match test {
             IsTest::Null | IsTest::Unknown => self.expr(arg)?.expr,
-            IsTest::True | IsTest::False => as_truth(self.expr(arg)?).expr,
+            IsTest::True | IsTest::False => as_number(self.expr(arg)?).expr,
         };
         let e = match test {
             IsTest::Null if !negated && matches!(self.clause(), Clause::Where | Clause::On) => {
@@ -747,7 +747,7 @@ fn compared_with(
     whens: Vec<Bound>,
 ) -> Result<(Option<Box<Expr>>, Comparison, Vec<Expr>)> {
     let Some(operand) = operand else {
-        return Ok((None, Comparison::Integer, whens.into_iter().map(|w| as_truth(w).expr).collect()));
+        return Ok((None, Comparison::Integer, whens.into_iter().map(|w| as_number(w).expr).collect()));
     };
     let by = comparison_of_all(&operand, &whens.iter().collect::<Vec<_>>(), "case")?;
     let mut all = all_in_domain(b, std::iter::once(operand).chain(whens).collect(), by, "case")?;

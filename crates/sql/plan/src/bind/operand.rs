@@ -36,8 +36,8 @@ pub(crate) fn compare_op(op: BinaryOp) -> Option<CompareOp> {
     })
 }
 
-/// An operand that is true or false: as [`as_number`] where the text of a computed date is.
-pub(super) fn as_truth(b: Bound) -> Bound {
+/// The text of a computed date as the date's number; a hexadecimal literal stays.
+pub(super) fn as_number_of_date(b: Bound) -> Bound {
     if b.temporal { as_number(b) } else { b }
 }
 
