@@ -16,6 +16,16 @@ pub(crate) struct Bound {
     pub(crate) hex: bool,
     /// Text that a function made of a date or time: its number among numbers.
     pub(crate) temporal: bool,
+    /// What stands for it among numbers, where that is not the number its text says.
+    pub(crate) number: Option<Box<OwnNumber>>,
+}
+
+/// The number of a text that is not read from the text: `IF(c, enum, 'x') + 0` adds the member's index.
+#[derive(Clone, Debug)]
+pub(crate) enum OwnNumber {
+    Is(Expr),
+    /// Those of a CASE's results, ELSE's last.
+    Results(Vec<Expr>),
 }
 
 impl Bound {
@@ -29,7 +39,7 @@ impl Bound {
             _ if expr.ty.is_text() || expr.ty.id.is_string() || expr.ty.id == TypeId::Bit => Coercibility::Implicit,
             _ => Coercibility::Numeric,
         };
-        Bound { expr, coercibility, ascii: false, hex: false, temporal: false }
+        Bound { expr, coercibility, ascii: false, hex: false, temporal: false, number: None }
     }
 
     pub(crate) fn source(&self) -> CollationSource {

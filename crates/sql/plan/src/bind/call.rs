@@ -100,6 +100,7 @@ impl Binder<'_> {
             Stability::Volatile | Stability::Effect => self.arena.uses.non_deterministic = true,
         }
         let source = is_stringy(&ty).then(|| gannet_functions::text_source(self.rule_context(), def, &ty, &infos));
+        let number = source.and_then(|_| super::operand::number_of_call(def, &args));
         let exprs: Box<[Expr]> = args.into_iter().map(|a| a.expr).collect();
         self.arena.effects.note_call(def, &exprs);
         let mut expr = Expr { kind: ExprKind::Call(def, exprs), ty };
@@ -111,6 +112,7 @@ impl Binder<'_> {
         if let Some(source) = source {
             (bound.coercibility, bound.ascii) = (source.coercibility, source.ascii_only);
             bound.temporal = computes_dates(def.name);
+            bound.number = number;
         }
         if self.options.passes.has(crate::options::Passes::FOLD) {
             bound.expr = fold::call(bound.expr, self.options);
@@ -458,7 +460,14 @@ impl Binder<'_> {
                 id
             }
         };
-        Ok(self.column(id))
+        let mut bound = self.column(id);
+        // The least and the greatest of an ENUM or SET are texts.
+        if matches!(bound.ty().id, TypeId::Enum | TypeId::Set) {
+            let text = SqlType { nullable: true, ..SqlType::varchar(bound.ty().display_chars(), bound.ty().collation) };
+            let text = Expr { kind: ExprKind::Cast(Box::new(bound.expr.clone())), ty: text };
+            bound.number = Some(Box::new(crate::typing::OwnNumber::Is(super::operand::double(text))));
+        }
+        Ok(bound)
     }
 
     fn aggregate_parts(&mut self, call: &ast::Aggregate) -> Result<(Vec<Bound>, Vec<SortKey>)> {

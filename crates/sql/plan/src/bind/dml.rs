@@ -328,8 +328,8 @@ impl Binder<'_> {
         let value = self.lifted(e);
         self.hint = None;
         let value = value?;
-        // A column is given the text of a computed date.
-        let number = target.ty.id.is_numeric() && !value.temporal;
+        // A column is given the text of a computed date, or of a member.
+        let number = target.ty.id.is_numeric() && !value.temporal && value.number.is_none();
         Ok(Some(if number { super::operand::as_number(value).expr } else { value.expr }))
     }
 

@@ -553,7 +553,7 @@ impl Binder<'_> {
             ty.nullable = own.nullable;
             let (coercibility, ascii) = (b.coercibility, b.ascii);
             let expr = converted(b.expr, ty, operation != "like");
-            Bound { expr, coercibility, ascii, hex: false, temporal: false }
+            Bound { expr, coercibility, ascii, hex: false, temporal: false, number: None }
         };
         Ok(args.into_iter().map(fit).collect())
     }
@@ -627,6 +627,9 @@ impl Binder<'_> {
         let mut branches = thens;
         branches.extend(otherwise.clone());
         let (mut ty, source) = common_type(self.rule_context(), &branches, operation)?;
+        // The number of IF's or NULLIF's text is that of the operand chosen, of CASE's what the text says.
+        let own = is_stringy(&ty) && operation != "case";
+        let numbers = own.then(|| super::operand::own_numbers(&branches)).flatten();
         if is_stringy(&ty) {
             branches = fit_all(self, branches, ty.collation, operation)?;
             branches = branches.into_iter().map(|b| bytes_as(b, ty.collation)).collect();
@@ -637,7 +640,8 @@ impl Binder<'_> {
         let whens = whens.into_iter().zip(branches.into_iter().map(|t| t.expr)).collect();
         let otherwise = otherwise.map(|o| Box::new(o.expr));
         let expr = Expr { kind: ExprKind::Case { operand, by, whens, otherwise }, ty };
-        Ok(Bound { expr: fold::simplify(expr), coercibility, ascii, hex: false, temporal: false })
+        let number = numbers.map(|n| Box::new(crate::typing::OwnNumber::Results(n)));
+        Ok(Bound { expr: fold::simplify(expr), coercibility, ascii, hex: false, temporal: false, number })
     }
 
     fn cast(&mut self, cast: &ast::Cast) -> Result<Bound> {

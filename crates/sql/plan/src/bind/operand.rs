@@ -2,7 +2,8 @@
 
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::make::constant;
-use crate::typing::Bound;
+use crate::typing::{Bound, OwnNumber};
+use gannet_functions::FunctionDef;
 use gannet_parser::ast::BinaryOp;
 use gannet_types::{SqlType, TypeId, Value};
 
@@ -53,7 +54,7 @@ pub(super) fn as_cast(b: Bound, to: &SqlType) -> Bound {
     match to.id {
         // Fourteen digits and six behind the point.
         TypeId::Decimal if b.temporal && b.ty().id.is_string() => temporal_number(b, SqlType::decimal(20, 6)),
-        id if id.is_integer() && b.temporal => b,
+        id if id.is_integer() && (b.temporal || b.number.is_some()) => b,
         id if id.is_numeric() => as_number(b),
         _ => b,
     }
@@ -68,6 +69,9 @@ pub(super) fn bits_of_strings(operator: &str, a: &Bound, b: &Bound) -> bool {
 /// An operand among numbers: hexadecimal and bit literals are unsigned integers, the text of a computed date is
 /// the date's number.
 pub(super) fn as_number(b: Bound) -> Bound {
+    if let Some(number) = b.number {
+        return Bound::new(own_number(b.expr, *number));
+    }
     if b.temporal && b.ty().id.is_string() {
         return temporal_number(b, SqlType::DOUBLE);
     }
@@ -87,4 +91,55 @@ pub(super) fn as_number(b: Bound) -> Bound {
         }
     };
     Bound::new(constant(Value::UInt(number)))
+}
+
+/// As a DOUBLE.
+pub(super) fn double(e: Expr) -> Expr {
+    let ty = SqlType { nullable: e.ty.nullable, ..SqlType::DOUBLE };
+    match e.ty.id {
+        TypeId::Double | TypeId::Null => e,
+        _ => crate::fold::simplify(Expr { kind: ExprKind::Cast(Box::new(e)), ty }),
+    }
+}
+
+/// The numbers of texts of which one is chosen, if one of them has another number than its text says.
+pub(super) fn own_numbers(of: &[Bound]) -> Option<Vec<Expr>> {
+    let own = |b: &Bound| {
+        let text = b.ty().id.is_string();
+        matches!(b.ty().id, TypeId::Enum | TypeId::Set) || b.number.is_some() || text && (b.hex || b.temporal)
+    };
+    of.iter().any(own).then(|| of.iter().map(|b| double(as_number(b.clone()).expr)).collect())
+}
+
+/// The number of a function's text where that is not the one the text says: ELT() gives the number of what it chooses
+/// (as IF and NULLIF do, while CASE, COALESCE and IFNULL read their text), names of days and months are their numbers.
+pub(super) fn number_of_call(def: &FunctionDef, args: &[Bound]) -> Option<Box<OwnNumber>> {
+    let call = |name: &str, args: Vec<Expr>| {
+        let def = gannet_functions::function(name)?;
+        let ty = SqlType { nullable: true, ..SqlType::DOUBLE };
+        Some(Box::new(OwnNumber::Is(Expr { kind: ExprKind::Call(def, args.into()), ty })))
+    };
+    match (def.name, args) {
+        ("ELT", [which, rest @ ..]) => {
+            let numbers = own_numbers(rest)?;
+            call(def.name, std::iter::once(which.expr.clone()).chain(numbers).collect())
+        }
+        ("DAYNAME", [date]) => call("WEEKDAY", vec![date.expr.clone()]),
+        ("MONTHNAME", [date]) => call("MONTH", vec![date.expr.clone()]),
+        _ => None,
+    }
+}
+
+/// What stands among numbers for a text.
+fn own_number(text: Expr, number: OwnNumber) -> Expr {
+    let results = match number {
+        OwnNumber::Is(e) => return e,
+        OwnNumber::Results(results) => results,
+    };
+    let ExprKind::Case { operand, by, whens, otherwise } = text.kind else { return text };
+    let mut results = results.into_iter();
+    let whens = whens.into_iter().zip(results.by_ref()).map(|((when, _), result)| (when, result)).collect();
+    let otherwise = otherwise.and_then(|_| results.next()).map(Box::new);
+    let ty = SqlType { nullable: text.ty.nullable, ..SqlType::DOUBLE };
+    crate::fold::simplify(Expr { kind: ExprKind::Case { operand, by, whens, otherwise }, ty })
 }
