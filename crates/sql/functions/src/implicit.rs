@@ -52,6 +52,16 @@ fn double_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(SqlType { nullable: args[0].ty.nullable, ..SqlType::DOUBLE })
 }
 
+/// The FLOAT next to a number if they differ by less than half of the last but one digit, as FLOAT(M,D) compares; else
+/// the number.
+fn near_float(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
+    let number = convert::to_f64(args[0].as_ref(), &mut cx.conversion())?;
+    let digits = rules::int_arg(cx, &args[1])?;
+    let near = f64::from(number as f32);
+    let apart = 0.5 / 10f64.powi(i32::try_from(digits).unwrap_or(i32::MAX));
+    Ok(Value::Double(if (near - number).abs() < apart { near } else { number }))
+}
+
 /// The number of a date or time that came as text: of `2020-02-29` it is 20200229, of `10:00:00` it is 100000.
 fn temporal_number(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let text = rules::text_in(&args[0], Charset::Utf8mb4)?;
@@ -80,5 +90,13 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     ),
     FunctionDef::new("FIT BYTES", 1, 1, typed, text_of_bytes, "Bytes as text, or an error (internal)."),
     FunctionDef::new("STORED IN", 2, 2, typed, stored_in, "A value as a column keeps it (internal)."),
+    FunctionDef::new(
+        "NEAR FLOAT",
+        2,
+        2,
+        double_rule,
+        near_float,
+        "The FLOAT that equals a number in so many digits (internal).",
+    ),
     FunctionDef::new("TEMPORAL NUMBER", 1, 1, double_rule, temporal_number, "A date's or time's number (internal)."),
 ];

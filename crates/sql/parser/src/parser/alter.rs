@@ -159,7 +159,9 @@ impl Parser<'_> {
                 let count = Some(self.number()?);
                 return Ok(AlterAction::AddPartition { no_write_to_binlog, partitions: Vec::new(), count });
             }
-            let partitions = self.paren_list(Self::partition_def)?;
+            // Without any it is refused later: that it adds none, or that there are none.
+            let none = !conditional && !self.at(Tok::LParen);
+            let partitions = if none { Vec::new() } else { self.paren_list(Self::partition_def)? };
             let add = AlterAction::AddPartition { no_write_to_binlog, partitions, count: None };
             return Ok(conditionally(conditional, add));
         }

@@ -100,8 +100,8 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         let (a, b) = match by {
             Comparison::Double => {
-                let b = beside_float(&a, b);
-                (beside_float(&b, a), b)
+                let b = beside_float(self, &a, b);
+                (beside_float(self, &b, a), b)
             }
             _ => (a, b),
         };
@@ -145,15 +145,20 @@ impl Binder<'_> {
 }
 
 /// What is compared with a FLOAT(M,D), where both have a number of digits: values that are equal in these digits are
-/// equal, and of a FLOAT a DOUBLE shows others behind them.
-fn beside_float(float: &Bound, other: Bound) -> Bound {
-    let digits = |b: &Bound| (1..SqlType::NOT_FIXED).contains(&b.ty().scale);
+/// equal, and of a FLOAT a DOUBLE shows others behind them. What no FLOAT is near to equals none.
+fn beside_float(b: &Binder<'_>, float: &Bound, other: Bound) -> Bound {
+    let fixed = |b: &Bound| (1..SqlType::NOT_FIXED).contains(&b.ty().scale);
     let exact = matches!(other.ty().id, TypeId::Double | TypeId::Decimal);
-    if float.ty().id != TypeId::Float || !exact || !digits(float) || !digits(&other) {
+    if float.ty().id != TypeId::Float || !exact || !fixed(float) || !fixed(&other) {
         return other;
     }
-    let ty = SqlType { nullable: other.ty().nullable, ..SqlType::new(TypeId::Float) };
-    Bound { expr: fold::simplify(Expr { kind: ExprKind::Cast(Box::new(other.expr)), ty }), ..other }
+    let Some(def) = gannet_functions::function("NEAR FLOAT") else { return other };
+    let digits = float.ty().scale.max(other.ty().scale);
+    let ty = SqlType { nullable: other.ty().nullable, ..SqlType::DOUBLE };
+    let digits = crate::make::constant(gannet_types::Value::Int(digits.into()));
+    let args: Box<[Expr]> = [other.expr, digits].into();
+    let call = Expr { kind: ExprKind::Call(def, args), ty };
+    Bound::new(if b.options.passes.has(crate::options::Passes::FOLD) { fold::call(call, b.options) } else { call })
 }
 
 /// Makes the operands of an operation fit for its domain: text in the character set of the collation,

@@ -239,7 +239,9 @@ impl Search<'_> {
             ExprKind::Call(def, args) => match (def.name, &args[..]) {
                 ("NEGATIVE OF", [only]) => format!("-({})", self.text(only, row)?),
                 // What the binder put around it does not show.
-                ("FITTING TEXT" | "FIT BYTES" | "STORED IN" | "TEMPORAL NUMBER", [of, ..]) => self.text(of, row)?,
+                ("FITTING TEXT" | "FIT BYTES" | "STORED IN" | "TEMPORAL NUMBER" | "NEAR FLOAT", [of, ..]) => {
+                    self.text(of, row)?
+                }
                 ("DIV", [_, _]) => format!("({})", self.list(args, " DIV ", row)?),
                 (name @ ("XOR" | "LIKE"), [_, _]) => {
                     format!("({})", self.list(args, &format!(" {} ", name.to_lowercase()), row)?)

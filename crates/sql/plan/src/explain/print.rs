@@ -60,7 +60,7 @@ impl Printer<'_> {
             ("FITTING TEXT" | "FIT BYTES", [text, ..]) => {
                 format!("convert({} using {})", self.expr(text, row), e.ty.collation.charset().name())
             }
-            ("STORED IN" | "TEMPORAL NUMBER", [value, ..]) => self.expr(value, row),
+            ("STORED IN" | "TEMPORAL NUMBER" | "NEAR FLOAT", [value, ..]) => self.expr(value, row),
             _ => format!("{}({})", name.to_lowercase(), self.list(args, row)),
         }
     }
