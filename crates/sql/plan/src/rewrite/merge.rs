@@ -181,7 +181,7 @@ impl Merger<'_> {
                     RelKind::Derived(inner)
                         if wanted && self.fits(&inner, nullable) && self.takes(&inner, rel.first) =>
                     {
-                        self.merge(*inner, rel.first, filter)
+                        self.merge(*inner, rel.first, nullable, filter)
                     }
                     mut kind => {
                         if let RelKind::Derived(inner) = &mut kind {
@@ -230,9 +230,12 @@ impl Merger<'_> {
         true
     }
 
-    fn merge(&mut self, inner: Query, first: u32, filter: &mut Vec<Expr>) -> From {
+    fn merge(&mut self, inner: Query, first: u32, nullable: bool, filter: &mut Vec<Expr>) -> From {
         let Body::Block(block) = inner.body else { unreachable!("is_mergeable saw a block") };
-        let block = *block;
+        let mut block = *block;
+        if nullable {
+            absent_is_null(self.arena, &mut block);
+        }
         for (i, item) in block.items.into_iter().enumerate() {
             keep_subqueries(self.arena, &item.expr);
             self.arena.replaced.insert(first + i as u32, item.expr.clone());
@@ -342,7 +345,55 @@ fn shift(from: From, by: usize) -> From {
 }
 
 fn is_mergeable(arena: &Arena, query: &Query, nullable: bool) -> bool {
-    selects_plainly(query, |block, e| e.is_steady() && (!nullable || shows_column(arena, block, e)))
+    selects_plainly(query, |block, e| e.is_steady() && (!nullable || can_be_absent(arena, block, e)))
+}
+
+/// The item can be made NULL where an outer join has no row.
+fn can_be_absent(arena: &Arena, block: &Block, e: &Expr) -> bool {
+    shows_column(arena, block, e) || present(arena, block).is_some()
+}
+
+/// A column that is NULL only where the block has no row: one that the block reads and that is NOT NULL.
+fn present(arena: &Arena, block: &Block) -> Option<Expr> {
+    let tells = |id: ColId| {
+        let rel = block.rel_of(id).filter(|rel| !super::is_nullable_side(block, *rel));
+        rel.is_some_and(|rel| matches!(block.rels[rel].kind, RelKind::Base(_))) && !arena.types[id as usize].nullable
+    };
+    let mut found = None;
+    for e in block.items.iter().map(|i| &i.expr).chain(&block.filter) {
+        e.any(&mut |part| {
+            if let ExprKind::Column(id) = part.kind
+                && found.is_none()
+                && tells(id)
+            {
+                found = Some(id);
+            }
+            found.is_some()
+        });
+    }
+    let mut column = arena.expr(found?);
+    column.ty.nullable = true;
+    Some(column)
+}
+
+/// What is computed from the rows of a block is NULL where an outer join has none.
+fn absent_is_null(arena: &Arena, block: &mut Block) {
+    let Some(present) = present(arena, block) else { return };
+    for place in 0..block.items.len() {
+        if shows_column(arena, block, &block.items[place].expr) {
+            continue;
+        }
+        let null = Expr {
+            kind: ExprKind::Literal(gannet_types::Value::Null),
+            ty: gannet_types::SqlType::new(gannet_types::TypeId::Null),
+        };
+        let item = std::mem::replace(&mut block.items[place].expr, null.clone());
+        let ty = gannet_types::SqlType { nullable: true, ..item.ty.clone() };
+        let absent = crate::make::predicate(ExprKind::IsNull { arg: Box::new(present.clone()), negated: false }, false);
+        let (whens, otherwise) = (Box::new([(absent, null)]), Some(Box::new(item)));
+        let by = crate::expr::Comparison::Integer;
+        block.items[place].expr = Expr { kind: ExprKind::Case { operand: None, by, whens, otherwise }, ty };
+    }
 }
 
 fn is_changeable(arena: &Arena, query: &Query, nullable: bool) -> bool {

@@ -56,6 +56,11 @@ fn is_null_with(e: &Expr, of_inner: &impl Fn(ColId) -> bool) -> bool {
         ExprKind::Between { args, .. } => is_null_with(&args[0], of_inner),
         ExprKind::In { arg, .. } => is_null_with(arg, of_inner),
         ExprKind::Cast(arg) => is_null_with(arg, of_inner),
+        // What a merged table computes, where it has a row.
+        ExprKind::Case { operand: None, whens, .. } => whens.first().is_some_and(|(when, then)| {
+            let absent = matches!(&when.kind, ExprKind::IsNull { arg, negated: false } if is_null_with(arg, of_inner));
+            absent && matches!(then.kind, ExprKind::Literal(gannet_types::Value::Null))
+        }),
         ExprKind::Call(def, args) => def.null_propagates && args.iter().any(|a| is_null_with(a, of_inner)),
         _ => false,
     }
