@@ -343,7 +343,11 @@ pub(crate) fn lock_for_ddl(session: &mut Session, statement: &Statement) -> Resu
     let mut whole = None;
     if let Statement::DropDatabase { name, .. } | Statement::CreateDatabase { name, .. } = statement {
         whole = Some(name.text.to_string());
-        names.extend(session.state.snapshot.tables(name).iter().map(|t| (name.text.to_string(), t.name.to_string())));
+        // Of one that exists already, IF NOT EXISTS changes no table.
+        if matches!(statement, Statement::DropDatabase { .. }) {
+            let tables = session.state.snapshot.tables(name);
+            names.extend(tables.iter().map(|t| (name.text.to_string(), t.name.to_string())));
+        }
     }
     let own = names.clone();
     names.extend(ddl::related_tables(statement, &session.state.snapshot, &database));
