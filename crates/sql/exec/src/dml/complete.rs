@@ -105,7 +105,6 @@ fn compute<'p>(
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Value> {
     let mut value = eval::eval(expr, row, 0, cx)?;
-    value.settle(&expr.ty);
     if value.is_null() && !definition.nullable {
         if cx.strict {
             return Err(sql_err!(BadNull, definition.name));
