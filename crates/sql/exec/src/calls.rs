@@ -105,6 +105,7 @@ pub(crate) fn eval<'p>(
         for ((from, arg), value) in from.iter().zip(args).zip(&mut values) {
             match from {
                 Argument::Constant(_) => {}
+                Argument::Column(column) if def.takes_instants => value.assign(column.get(row)),
                 Argument::Column(column) => value.assign(column.get(row).localize(zone)),
                 Argument::Row(arg) => *value = eval_row(arg, batch, row, cx)?,
             }

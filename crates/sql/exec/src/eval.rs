@@ -24,12 +24,20 @@ const SET_SIZE: usize = 12;
 pub fn eval<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
     match &expr.kind {
         ExprKind::Literal(value) => Ok(value.clone()),
-        ExprKind::Param(n) => Ok(cx.shared.params[*n as usize].clone()),
+        ExprKind::Param(n) => Ok(param(*n, cx)),
         ExprKind::Column(n) => {
             Ok(batch.columns[*n as usize].get(row).localize(&cx.shared.settings.time_zone).to_owned())
         }
         ExprKind::Register(n) => Ok(cx.register(*n).clone()),
         _ => eval_deep(expr, batch, row, cx),
+    }
+}
+
+/// The value of a parameter. A variable's TIMESTAMP is an instant, and is computed with as a local time, like a column's.
+fn param(n: u32, cx: &Cx<'_, '_>) -> Value {
+    match &cx.shared.params[n as usize] {
+        at @ Value::Timestamp(..) => at.as_ref().localize(&cx.shared.settings.time_zone).to_owned(),
+        value => value.clone(),
     }
 }
 
@@ -119,7 +127,7 @@ fn matched<'p>(search: &'p Match, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>
 pub(crate) fn fixed<'p>(expr: &'p Expr, cx: &mut Cx<'_, 'p>) -> Option<Value> {
     match &expr.kind {
         ExprKind::Literal(value) => return Some(value.clone()),
-        ExprKind::Param(n) => return Some(cx.shared.params[*n as usize].clone()),
+        ExprKind::Param(n) => return Some(param(*n, cx)),
         ExprKind::Register(n) => return Some(cx.register(*n).clone()),
         _ if !is_fixed(expr) => return None,
         _ => {}
@@ -206,7 +214,10 @@ fn call<'p>(
     let mut values: smallvec::SmallVec<[Value; 4]> = smallvec::SmallVec::new();
     let mut null = false;
     for arg in args {
-        let mut value = eval(arg, batch, row, cx)?;
+        let mut value = match arg.kind {
+            ExprKind::Column(n) if def.takes_instants => batch.columns[n as usize].get(row).to_owned(),
+            _ => eval(arg, batch, row, cx)?,
+        };
         if def.null_propagates && value.is_null() {
             // Arithmetic of integers and doubles computes both operands: the other one may be out of range.
             if !def.keeps_digits || expr.ty.id == TypeId::Decimal {

@@ -170,6 +170,8 @@ pub struct FunctionDef {
     /// Arguments that are numbers, a bit for each: there hexadecimal and bit literals are integers, and the texts of
     /// computed dates the dates' numbers.
     pub numbers: u32,
+    /// Computes with the instants of TIMESTAMP columns; others see them as local times.
+    pub takes_instants: bool,
     /// Arguments whose text the result's is made of, by position: they decide its coercibility.
     pub made_of: fn(usize) -> bool,
     /// Its text may have names of months and days, which are ASCII in English alone.
@@ -382,6 +384,7 @@ impl FunctionDef {
             kernel: Kernel::General,
             keeps_digits: false,
             numbers: 0,
+            takes_instants: false,
             made_of: |_| false,
             names_dates: false,
             makes: None,
@@ -434,6 +437,12 @@ impl FunctionDef {
     /// Is arithmetic: see [`FunctionDef::keeps_digits`].
     pub const fn keeps_digits(mut self) -> FunctionDef {
         self.keeps_digits = true;
+        self
+    }
+
+    /// See [`FunctionDef::takes_instants`].
+    pub const fn takes_instants(mut self) -> FunctionDef {
+        self.takes_instants = true;
         self
     }
 

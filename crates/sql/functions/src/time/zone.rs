@@ -39,6 +39,7 @@ fn unix_timestamp_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> 
 fn unix_timestamp(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let micros = match args.first() {
         None => cx.now_us,
+        Some(Value::Timestamp(at, _)) => at.unix_micros(),
         Some(arg) => {
             let date = datetime_arg(cx, arg, DateFlags::STRICT)?;
             let zone = cx.time_zone;
@@ -88,7 +89,8 @@ fn convert_tz(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("UNIX_TIMESTAMP", 0, 1, unix_timestamp_rule, unix_timestamp, "Seconds since 1970-01-01 UTC.")
-        .is(Stability::Statement),
+        .is(Stability::Statement)
+        .takes_instants(),
     FunctionDef::new(
         "FROM_UNIXTIME",
         1,
