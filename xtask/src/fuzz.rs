@@ -57,6 +57,9 @@ const TARGETS: &[Target] = &[
     },
     Target { name: "log_segments", check: gannet_log::fuzzing::segments, seeds: |_| gannet_log::fuzzing::seeds() },
     Target { name: "log_redo", check: gannet_engine::fuzzing::redo, seeds: |_| gannet_engine::fuzzing::redo_seeds() },
+    Target { name: "full_text", check: gannet_text::fuzzing::check, seeds: |_| gannet_text::fuzzing::seeds() },
+    Target { name: "values", check: gannet_types::fuzzing::check, seeds: |_| gannet_types::fuzzing::seeds() },
+    Target { name: "dictionary", check: gannet_schema::fuzzing::check, seeds: |_| gannet_schema::fuzzing::seeds() },
     Target { name: "undo", check: gannet_engine::fuzzing::undo, seeds: |_| gannet_engine::fuzzing::undo_seeds() },
 ];
 
@@ -246,6 +249,25 @@ fn watch(root: &Path, target: &Target, now: &Mutex<Vec<u8>>, runs: &AtomicU64, e
             let data = now.lock().map(|d| d.clone()).unwrap_or_default();
             eprintln!("{}", keep(root, target, &data, "a hang"));
             std::process::exit(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a coverage-guided fuzzer runs, this command runs too.
+    #[test]
+    fn every_target_is_known() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for entry in fs::read_dir(root.join("fuzz/fuzz_targets")).expect("the targets").flatten() {
+            let file = entry.path();
+            let name = file.file_stem().and_then(|n| n.to_str()).unwrap_or_default();
+            let target = TARGETS.iter().find(|t| t.name == name).unwrap_or_else(|| panic!("{name} is no target"));
+            let seeds = (target.seeds)(&root);
+            assert!(!seeds.is_empty() && seeds.iter().any(|s| !s.is_empty()), "{name} has no inputs");
+            seeds.iter().for_each(|s| (target.check)(s));
         }
     }
 }

@@ -12,6 +12,8 @@ mod column;
 mod constraint;
 pub mod define;
 mod fields;
+mod fixture;
+pub mod fuzzing;
 pub mod histogram;
 mod history;
 mod index;

@@ -9,7 +9,7 @@
 
 mod hash;
 mod locate;
-mod serial;
+pub(crate) mod serial;
 mod show;
 
 pub use locate::{Level, Locator, Numbers, Span};

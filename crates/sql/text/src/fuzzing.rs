@@ -35,3 +35,41 @@ pub fn check(data: &[u8]) {
         }
     }
 }
+
+/// A definition, a posting of a word, and texts with a query each.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let definition = Definition::new(CollationId::DEFAULT);
+    let mut encoded = Vec::new();
+    definition.encode(&mut encoded);
+    let analyzer = Analyzer::new(&definition);
+    let mut splitter = Splitter::default();
+    splitter.split(&analyzer, [Some(&b"one two one three one"[..])].into_iter());
+    splitter.sort();
+    let mut seeds = vec![encoded];
+    for word in splitter.found() {
+        let mut carried = Vec::new();
+        word.carried(&mut carried);
+        seeds.push(carried);
+    }
+    let pairs = [
+        ("the quick brown fox jumps", "+quick -slow \"brown fox\""),
+        ("one two three four five six", "one (two >three <four) ~x fiv*"),
+        ("a b c d e f g h i j k l m n", "\"c f\" @4 n"),
+    ];
+    seeds.extend(pairs.map(|(text, query)| {
+        let length = text.len().max(query.len());
+        format!("{text:length$}{query:length$}").into_bytes()
+    }));
+    seeds
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn seeds_are_read() {
+        let seeds = super::seeds();
+        seeds.iter().for_each(|s| super::check(s));
+        assert!(super::Definition::decode(&seeds[0]).is_ok());
+        assert!(super::Posting::read(&seeds[1]).is_ok());
+    }
+}

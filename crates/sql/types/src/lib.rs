@@ -8,6 +8,7 @@ pub mod collation;
 pub mod convert;
 pub mod decimal;
 pub mod error;
+pub mod fuzzing;
 pub mod gtid;
 pub mod json;
 pub mod key;
