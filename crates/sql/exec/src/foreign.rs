@@ -188,6 +188,18 @@ fn parents(
     Ok(())
 }
 
+/// NULL in a column that has none, a text that is too long.
+fn has_place(column: &gannet_schema::Column, value: &Value) -> bool {
+    match value {
+        Value::Null => column.nullable,
+        Value::Str(text, collation) => {
+            let chars = if column.ty.id.is_binary_string() { text.len() } else { collation.charset().chars(text).count() };
+            chars <= column.ty.length as usize
+        }
+        _ => true,
+    }
+}
+
 /// One row's change running down to the rows that refer to it.
 #[derive(Default)]
 struct Cascade {
@@ -353,6 +365,10 @@ impl Cascade {
             for (i, column) in key.columns.iter().enumerate() {
                 let given = value(i);
                 let definition = &child.columns[*column as usize];
+                // What the referring column has no place for is a change that is refused.
+                if !has_place(definition, &given) {
+                    return Err(refused(child, key, true, key.columns.iter().map(|c| &old[*c as usize]).collect(), cx));
+                }
                 new[*column as usize] = if given.is_null() {
                     given
                 } else {

@@ -1,7 +1,8 @@
 //! The foreign keys around the tables that a statement writes: which tables are checked, and which are changed as a
 //! consequence.
 
-use crate::plan::{ChildLink, ForeignLinks, Intent, ParentLink, PlanTable};
+use crate::physical::Op;
+use crate::plan::{ChildLink, Delete, ForeignLinks, Intent, ParentLink, PlanTable};
 use gannet_schema::define::serves;
 use gannet_schema::{CatalogSnapshot, ForeignKey, ReferenceAction, Table};
 use gannet_types::Result;
@@ -54,6 +55,22 @@ pub(crate) fn link(tables: &mut Vec<PlanTable>, updates_duplicates: bool, snapsh
     Ok(())
 }
 
+/// Has LIMIT count deleted rows where others may be met: those that IGNORE leaves, and those that went with rows before
+/// them.
+pub(crate) fn count_deleted(delete: &mut Delete, tables: &[PlanTable]) {
+    let [(slot, _)] = *delete.targets else { return };
+    let target = &tables[slot as usize];
+    let follows = |t: &PlanTable| t.intent == Intent::ForeignWrite && t.table.id == target.table.id;
+    if !(delete.ignore && target.links.is_some() || tables.iter().any(follows)) {
+        return;
+    }
+    let Op::Limit { input, limit: Some(_), offset: None, .. } = &mut delete.input.op else { return };
+    if let Op::Sort { limit, .. } = &mut input.op {
+        *limit = None;
+    }
+    delete.counts_deleted = true;
+}
+
 fn links_of(
     slot: usize,
     writes: Writes,
@@ -94,6 +111,13 @@ fn links_of(
                 children.push(ChildLink { table: place, key: position as u32, index: index as u32, columns });
             }
         }
+        // InnoDB asks by the parent's indexes, the key of the rows first, and for each by the names.
+        children.sort_by_cached_key(|c| {
+            let child = &tables[c.table as usize].table;
+            let index = serving(&table, &c.columns);
+            let name = &child.constraints.foreign_keys[c.key as usize].name;
+            (index != table.clustered, index, format!("{}/{name}", child.schema))
+        });
         links.children = children.into();
     }
     Ok(links)

@@ -373,6 +373,8 @@ pub struct Delete {
     /// Conditions that a row of the one table must still satisfy when rows deleted before it have changed it by a
     /// foreign key; they read the input row.
     pub recheck: Box<[Expr]>,
+    /// Rows of the input may stay, or go with rows before them: LIMIT, the input's root, counts those that are deleted.
+    pub counts_deleted: bool,
 }
 
 /// What a statement uses beyond its tables.

@@ -242,6 +242,9 @@ pub(crate) fn finish(
     }
     let updates_duplicates = matches!(&kind, PlanKind::Insert(i) if !i.on_duplicate.is_empty());
     crate::foreign::link(&mut tables, updates_duplicates, snapshot)?;
+    if let PlanKind::Delete(delete) = &mut kind {
+        crate::foreign::count_deleted(delete, &tables);
+    }
     let tables: Box<[PlanTable]> = tables.into();
     let (dives, selectivity) = dives(&mut builder, &tables)?;
     let pins = pins(&builder.params, options);

@@ -12,7 +12,7 @@ use crate::{
     eval, foreign, ops, padding, place,
 };
 use gannet_base::hash::HashSet;
-use gannet_plan::plan::Delete;
+use gannet_plan::{physical::Op, plan::Delete};
 use gannet_schema::TriggerEvent;
 use gannet_telemetry::{Counter, add_all, count};
 use gannet_types::{ErrorCode, Level, Result, Value};
@@ -24,20 +24,27 @@ pub fn delete<'p>(delete: &'p Delete, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
     if let Some(one) = delete_point(delete, cx)? {
         return Ok(Affected { rows: one, ..Affected::default() });
     }
-    let mut deleted = 0;
-    let mut operator = ops::build(&delete.input, false)?;
+    let (mut deleted, mut most) = (0, u64::MAX);
+    let mut input = &delete.input;
+    if let (true, Op::Limit { input: rows, limit, .. }) = (delete.counts_deleted, &input.op) {
+        most = ops::limit_value(limit.as_ref(), u64::MAX, cx)?;
+        input = rows;
+    }
+    let mut operator = ops::build(input, false)?;
     let plan = cx.shared.plan;
     let fires = |(t, _): &(u32, u32)| plan.tables[*t as usize].table.fires(TriggerEvent::Delete);
     if delete.collect_first || delete.targets.len() > 1 || delete.targets.iter().any(fires) {
         let mut batches = collect(delete, &mut operator, cx)?;
         for batch in &batches {
-            deleted += delete_batch(delete, batch, cx)?;
+            deleted += delete_batch(delete, batch, most - deleted, cx)?;
         }
         ops::release(&mut batches, cx);
     } else {
         operator.open(cx)?;
-        while let Some(batch) = operator.next(cx)? {
-            deleted += delete_batch(delete, &batch, cx)?;
+        while deleted < most
+            && let Some(batch) = operator.next(cx)?
+        {
+            deleted += delete_batch(delete, &batch, most - deleted, cx)?;
         }
     }
     Ok(Affected { rows: deleted, ..Affected::default() })
@@ -118,11 +125,15 @@ fn collect<'p>(delete: &'p Delete, operator: &mut BoxedOperator<'p>, cx: &mut Cx
     Ok(batches)
 }
 
-fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<u64> {
+/// Deletes the targets of rows, `most` of them.
+fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, most: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {
     let plan = cx.shared.plan;
     let mut deleted = 0;
     for row in 0..batch.rows {
         cx.check_interrupt()?;
+        if deleted == most {
+            break;
+        }
         for (table, offset) in &delete.targets {
             let slot = *table as usize;
             let Some(Target { mut values, hidden, key }) = target(slot, *offset, batch, row, cx)? else { continue };

@@ -167,7 +167,8 @@ impl Builder<'_> {
         let plain = |e: &&Expr| !collect_first && !e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_)));
         let recheck = bound.block.filter.iter().filter(plain).map(|e| self.lower(e, &node.schema));
         let recheck = recheck.collect::<Result<Box<[_]>>>()?;
-        Ok(Delete { input: node.physical, targets: targets.into(), ignore: bound.ignore, collect_first, recheck })
+        let (input, targets, ignore, counts_deleted) = (node.physical, targets.into(), bound.ignore, false);
+        Ok(Delete { input, targets, ignore, collect_first, recheck, counts_deleted })
     }
 }
 
