@@ -74,7 +74,11 @@ fn run<'p, 's>(
     while let Some(batch) = operator.next(cx)? {
         cx.check_interrupt()?;
         for r in 0..batch.rows {
-            rows.push(batch.row_values(r));
+            let mut row = batch.row_values(r);
+            // Outside they are local times, as columns are.
+            let instants = row.iter_mut().filter(|v| matches!(v, Value::Timestamp(..)));
+            instants.for_each(|v| *v = v.as_ref().localize(&cx.shared.settings.time_zone).to_owned());
+            rows.push(row);
         }
         cx.reserve(batch.memory_bytes())?;
         if rows.len() >= enough {
