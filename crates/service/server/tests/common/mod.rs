@@ -2,6 +2,8 @@
 //! of a panic or an internal error (1815), whatever the test has looked at.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+pub mod random;
+
 use gannet_server::vars::{Live, VarValue};
 use gannet_server::{Server, ServerOptions};
 use gannet_wire::client::{Address, Connection, Options};
