@@ -86,9 +86,9 @@ pub(super) fn of_query(
             "MariaDB takes NULL of a subquery beside ALL or IN of a correlated one for true: the same in COALESCE",
         ));
     }
-    let texts = query.mapped(Expr::elt_of_texts).text();
-    if texts != query.text() && same(&[ours.clone(), pair.one(true, &texts)?], manner) {
-        return Ok(Some("the number of a member that ELT() chose, which is a text here: the same in CONCAT"));
+    let read = query.mapped(Expr::as_read).text();
+    if read != query.text() && same(&[pair.one(false, &read)?, theirs.clone()], manner) {
+        return Ok(Some("MariaDB reads the number of a name of a day or month, or of what IF chose, from its text"));
     }
     let located = query.mapped(Expr::located).text();
     if located != query.text() && same(&[ours.clone(), pair.one(true, &located)?], manner) {

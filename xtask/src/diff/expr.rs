@@ -119,18 +119,17 @@ impl Expr {
         }
     }
 
-    /// With texts in ELT(): beside numbers a member of an ENUM or SET is its number to MariaDB, and a text to this
-    /// server.
-    pub(crate) fn elt_of_texts(&self) -> Expr {
-        let mut args: Vec<Expr> = self.args.iter().map(Expr::elt_of_texts).collect();
-        if self.parts[0].starts_with("ELT(") {
-            // The position stands in the text, or is the first operand.
-            let position = usize::from(self.parts[0] == "ELT(");
-            for arg in &mut args[position..] {
-                *arg = Expr::form(arg.kind, "CONCAT(?)", vec![arg.clone()]);
-            }
+    /// With the texts that have numbers of their own, and are read by MariaDB: names of days and months, and what IF
+    /// and NULLIF choose, where it is a member of an ENUM or SET, or a date that was computed.
+    pub(crate) fn as_read(&self) -> Expr {
+        let args = self.args.iter().map(Expr::as_read).collect();
+        let copy = Expr { kind: self.kind, parts: self.parts.clone(), args };
+        let own = ["DAYNAME(", "MONTHNAME(", "IF(", "NULLIF("];
+        if self.kind == Kind::Text && own.iter().any(|o| copy.parts[0].starts_with(o)) {
+            Expr::form(self.kind, "CONCAT(?)", vec![copy])
+        } else {
+            copy
         }
-        Expr { kind: self.kind, parts: self.parts.clone(), args }
     }
 
     /// Expressions with something left out.
