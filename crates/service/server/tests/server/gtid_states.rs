@@ -211,7 +211,10 @@ fn who_wants_what_another_owns_waits() {
     let mut d = r.connect();
     let id = one(&mut d, "SELECT CONNECTION_ID()");
     let waiting = std::thread::spawn(move || error(&mut d, &format!("SET gtid_next = '{ID}:2'")));
-    std::thread::sleep(std::time::Duration::from_millis(200));
-    run(&mut c, &format!("KILL QUERY {id}"));
+    // A statement that has not begun yet is spared.
+    while !waiting.is_finished() {
+        run(&mut c, &format!("KILL QUERY {id}"));
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
     assert_eq!(waiting.join().unwrap(), 1317);
 }
