@@ -43,6 +43,8 @@ pub mod flags2 {
     pub const NOT_AUTOCOMMIT: u32 = 1 << 19;
     pub const NO_FOREIGN_KEY_CHECKS: u32 = 1 << 26;
     pub const RELAXED_UNIQUE_CHECKS: u32 = 1 << 27;
+    /// A MariaDB's `sql_if_exists`.
+    pub const IF_EXISTS: u32 = 1 << 28;
 }
 
 /// What a statement ran under. `None` is not written, and stands for what was in force before.

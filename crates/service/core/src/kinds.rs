@@ -306,7 +306,7 @@ pub fn of(statement: &Statement) -> &'static Kind {
         Statement::AlterTable(_) => &ALTER_TABLE,
         Statement::DropTable { .. } => &DROP_TABLE,
         Statement::Truncate(_) => &TRUNCATE,
-        Statement::RenameTable(_) => &RENAME_TABLE,
+        Statement::RenameTable { .. } => &RENAME_TABLE,
         Statement::CreateIndex(_) => &CREATE_INDEX,
         Statement::DropIndex(_) => &DROP_INDEX,
         Statement::CreateDatabase { .. } => &CREATE_DATABASE,

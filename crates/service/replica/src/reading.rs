@@ -123,6 +123,11 @@ fn sign_in(
         true => (cap::COMPRESS, true),
         false => compress::allowed(&source.compression).unwrap_or((0, true)),
     };
+    if source.user.is_empty() {
+        let what = "Invalid (empty) username when attempting to connect to the source server. Connection attempt \
+                    terminated.";
+        return Err(Fault::Refused(sql_err!(ReplicaReceiverFatal, what)));
+    }
     let options = Options {
         user: source.user.clone(),
         password: source.password.clone(),

@@ -6,7 +6,7 @@ use gannet_core::replication::{Notes, Threads};
 use gannet_core::xa::Branch;
 use gannet_parser::ast::{Ident, ReplicationValue};
 use gannet_types::gtid::GtidSet;
-use gannet_types::{Result, SqlError, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use gannet_wire::compress;
 
 /// CHANGE REPLICATION SOURCE TO.
@@ -85,6 +85,26 @@ const MOST_HEARTBEAT_S: f64 = 4_294_967.0;
 const PLAIN: &str = "uncompressed";
 /// Longest delay in seconds.
 const MOST_DELAY: f64 = 2_147_483_647.0;
+
+/// Options that MySQL has besides, of which one value is there.
+const OTHERS: [&str; 16] = [
+    "BIND",
+    "NETWORK_NAMESPACE",
+    "SSL_CAPATH",
+    "SSL_CIPHER",
+    "SSL_CRL",
+    "SSL_CRLPATH",
+    "TLS_VERSION",
+    "PUBLIC_KEY_PATH",
+    "TLS_CIPHERSUITES",
+    "PRIVILEGE_CHECKS_USER",
+    "SSL_VERIFY_SERVER_CERT",
+    "CONNECTION_AUTO_FAILOVER",
+    "REQUIRE_ROW_FORMAT",
+    "GTID_ONLY",
+    "ZSTD_COMPRESSION_LEVEL",
+    "ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS",
+];
 
 /// The places that a CHANGE REPLICATION SOURCE TO names.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -244,7 +264,8 @@ impl Source {
         options.iter().any(|option| Source::standing(std::slice::from_ref(option)) == Threads::BOTH)
     }
 
-    /// With the options of a statement, and the places that these say. Errors 1210, 1221, 1231, 1235, 1624, 1776.
+    /// With the options of a statement, and the places that these say. Errors 1064, 1210, 1221, 1231, 1235, 1624, 1729,
+    /// 1776.
     pub(crate) fn changed(
         &self,
         options: &[(Ident, ReplicationValue)],
@@ -260,6 +281,7 @@ impl Source {
             let number = || text.parse::<f64>().map_err(|_| sql_err!(WrongArguments, name));
             let on = || Ok::<bool, SqlError>(number()? != 0.0);
             match name.strip_prefix("MASTER_").or(name.strip_prefix("SOURCE_")).unwrap_or(&name) {
+                "HOST" if text.is_empty() => return Err(sql_err!(WrongArguments, name)),
                 "HOST" => (it.host, anew) = (text, true),
                 "PORT" => match text.parse() {
                     Ok(port) => (it.port, anew) = (port, true),
@@ -288,9 +310,14 @@ impl Source {
                 "IGNORE_SERVER_IDS" => it.ignored = server_ids(value).ok_or_else(|| sql_err!(WrongArguments, name))?,
                 "DELAY" => match number()? {
                     delay if (0.0..=MOST_DELAY).contains(&delay) => it.delay_s = delay as u64,
-                    _ => return Err(sql_err!(WrongArguments, name)),
+                    _ => return Err(sql_err!(SourceDelayValueOutOfRange, text, MOST_DELAY)),
                 },
                 short if is_default(short, value, &text) => {}
+                short if !OTHERS.contains(&short) => {
+                    let what = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL \
+                                server version for the right syntax to use near";
+                    return Err(SqlError::with_message(ErrorCode::Parse, format!("{what} '{name}' at line 1")));
+                }
                 _ => return Err(SqlError::unsupported(format_args!("CHANGE REPLICATION SOURCE TO {name}"))),
             }
         }
@@ -352,7 +379,8 @@ fn key_check(text: String) -> Result<String> {
 fn is_default(short: &str, value: &ReplicationValue, text: &str) -> bool {
     match short {
         "BIND" | "NETWORK_NAMESPACE" | "SSL_CAPATH" | "SSL_CIPHER" | "SSL_CRL" | "SSL_CRLPATH" => text.is_empty(),
-        "TLS_VERSION" | "PUBLIC_KEY_PATH" => text.is_empty(),
+        "PUBLIC_KEY_PATH" => text.is_empty(),
+        "TLS_VERSION" => text.is_empty() || text == "TLSv1.2,TLSv1.3",
         "TLS_CIPHERSUITES" | "PRIVILEGE_CHECKS_USER" => matches!(value, ReplicationValue::Null),
         "SSL_VERIFY_SERVER_CERT" | "CONNECTION_AUTO_FAILOVER" | "REQUIRE_ROW_FORMAT" | "GTID_ONLY" => text == "0",
         "ZSTD_COMPRESSION_LEVEL" => text == "3",

@@ -7,6 +7,7 @@
 
 use super::Session;
 use super::calls::Nowhere;
+use super::conversions::{self, Allowed};
 use super::prepared::{self, Prepared};
 use gannet_base::DecodeError;
 use gannet_base::hash::HashMap;
@@ -36,6 +37,8 @@ pub struct Applier {
     maps: HashMap<u64, TableMap>,
     /// By schema and name.
     targets: HashMap<(String, String), Target>,
+    /// The last of them.
+    last: Option<(String, String)>,
     /// The session has the settings for rows with these flags, and had these values before. They stay from event to
     /// event.
     set: Option<(u16, SessionVars)>,
@@ -55,6 +58,9 @@ struct Target {
     /// The log's columns, with the types that the log does not tell.
     map: TableMap,
     has_virtual: bool,
+    allowed: Allowed,
+    /// Columns whose values become others.
+    converted: Vec<bool>,
     /// By kind, and the columns that are found by and written.
     statements: HashMap<Shape, RowStatement>,
 }
@@ -175,6 +181,11 @@ impl Applier {
         self.idempotent = is;
     }
 
+    /// Schema and name of the table that rows have gone to last.
+    pub(crate) fn table(&self) -> Option<(&str, &str)> {
+        self.last.as_ref().map(|(schema, name)| (schema.as_str(), name.as_str()))
+    }
+
     /// A table map.
     pub fn map(&mut self, map: TableMap) {
         self.maps.insert(map.id, map);
@@ -189,14 +200,18 @@ impl Applier {
         if !rows.images.is_empty() {
             let map = self.maps.get(&rows.table).ok_or_else(invalid)?;
             let key = (map.schema.clone(), map.name.clone());
+            if self.last.as_ref() != Some(&key) {
+                self.last = Some(key.clone());
+            }
             if self.targets.len() >= MOST_TABLES && !self.targets.contains_key(&key) {
                 self.targets.clear();
             }
             session.state.renew_snapshot();
             let table = session.state.snapshot.require_table(&map.schema, &map.name)?.clone();
-            let stands = |t: &&Target| Arc::ptr_eq(&t.table, &table) && t.said == *map;
+            let allowed = Allowed::of(session);
+            let stands = |t: &&Target| Arc::ptr_eq(&t.table, &table) && t.said == *map && t.allowed == allowed;
             if self.targets.get(&key).filter(stands).is_none() {
-                self.targets.insert(key.clone(), Target::new(table, map, self.has_virtual)?);
+                self.targets.insert(key.clone(), Target::new(table, map, self.has_virtual, allowed)?);
             }
             self.enter(session, rows.flags);
             let missing = || SqlError::internal("a table that rows of a binary log go to");
@@ -221,21 +236,29 @@ impl Applier {
 
 impl Target {
     /// Error 1677 for columns that cannot take what the log has.
-    fn new(table: Arc<Table>, map: &TableMap, has_virtual: bool) -> Result<Target> {
-        let (said, mut map) = (map.clone(), map.clone());
+    fn new(table: Arc<Table>, map: &TableMap, has_virtual: bool, allowed: Allowed) -> Result<Target> {
+        let (said, mut map, mut converted) = (map.clone(), map.clone(), Vec::new());
         for (mapped, column) in map.columns.iter_mut().zip(table.columns.iter().filter(|c| !c.hidden)) {
             let own = ColumnKind::of(&column.ty);
-            if !fits(mapped.kind, own) {
-                let (from, to) = (format!("{:?}", mapped.kind), format!("{own:?}"));
-                let position = table.column(&column.name).unwrap_or_default();
+            let Some(becomes) = allowed.takes(mapped.kind, own) else {
+                let to = match own {
+                    ColumnKind::VarChar(_) | ColumnKind::Char(_) => {
+                        let shown = conversions::shown(own);
+                        format!("{} {})", shown.trim_end_matches(')'), column.ty.collation.charset().name())
+                            .replace("(bytes ", "(bytes) ")
+                    }
+                    _ => column.ty.to_string(),
+                };
+                let (from, position) = (conversions::shown(mapped.kind), converted.len());
                 return Err(sql_err!(ReplicaConversionFailed, position, table.schema, table.name, from, to));
-            }
-            mapped.unsigned.get_or_insert(column.ty.unsigned);
+            };
+            converted.push(becomes);
+            mapped.unsigned.get_or_insert(if becomes { allowed.unsigned } else { column.ty.unsigned });
             // A document is text in MariaDB.
             let json = column.ty.id == TypeId::Json;
             mapped.collation.get_or_insert(if json { CollationId::DEFAULT } else { column.ty.collation }.0);
         }
-        Ok(Target { table, said, map, has_virtual, statements: HashMap::default() })
+        Ok(Target { table, said, map, has_virtual, allowed, converted, statements: HashMap::default() })
     }
 
     /// The column here at a position of the log: one that the log has more is left out.
@@ -337,7 +360,13 @@ impl Target {
                 (Shape { change: 2, written: Box::default(), found, by_key }, &first)
             }
         };
-        let value = |image: &Image, i: u32| localized(image[i as usize].clone().unwrap_or(Value::Null));
+        let value = |image: &Image, i: u32| {
+            let value = localized(image[i as usize].clone().unwrap_or(Value::Null));
+            match self.column(i).filter(|_| self.converted.get(i as usize) == Some(&true)) {
+                Some(column) => conversions::converted(session, &value, &marker(&column.ty)),
+                None => value,
+            }
+        };
         let mut bound: Vec<Value> = shape.written.iter().map(|i| self.written(*i, value(after, *i))).collect();
         bound.extend(shape.found.iter().map(|i| match (shape.by_key, self.sought(*i, value(&first, *i))) {
             (false, Value::Str(text, _)) => Value::Str(text, CollationId::BINARY),
@@ -415,18 +444,6 @@ fn localized(value: Value) -> Value {
     match &value {
         Value::Timestamp(..) => value.as_ref().localize(&gannet_types::TimeZone::UTC).to_owned(),
         _ => value,
-    }
-}
-
-/// A column of one kind can take values of the other.
-fn fits(from: ColumnKind, to: ColumnKind) -> bool {
-    use ColumnKind as K;
-    match (from, to) {
-        (K::Int(a), K::Int(b)) => a <= b,
-        (K::OldTime, K::Time(_)) | (K::OldDateTime, K::DateTime(_)) | (K::OldTimestamp, K::Timestamp(_)) => true,
-        (K::VarChar(_) | K::Char(_) | K::Blob(_), K::VarChar(_) | K::Char(_) | K::Blob(_) | K::Json(_)) => true,
-        (K::Float, K::Double) => true,
-        (a, b) => std::mem::discriminant(&a) == std::mem::discriminant(&b),
     }
 }
 

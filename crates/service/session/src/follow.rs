@@ -218,7 +218,7 @@ impl Follower {
                 (outcome, _) => outcome,
             };
             let kept = session.position.take().is_none();
-            outcome?;
+            outcome.map_err(|e| of_query(e, &query))?;
             match position {
                 // A statement that told the log nothing: where it stands is kept by itself.
                 Some(position) if !kept => commit(session, position),
@@ -237,7 +237,7 @@ impl Follower {
     pub fn rows(&mut self, kind: u8, body: &[u8], timestamp: u32) -> Result<()> {
         self.command(|session, applier| {
             session.state.fixed_time_us = Some(i64::from(timestamp) * 1_000_000);
-            applier.rows(session, kind, body)
+            applier.rows(session, kind, body).map_err(|e| of_rows(e, kind, applier.table()))
         })
     }
 
@@ -312,6 +312,42 @@ impl Follower {
         })
     }
 }
+
+/// What a replica says of an error of rows: with the name that MySQL's handlers have for it.
+fn of_rows(e: SqlError, rows: u8, table: Option<(&str, &str)>) -> SqlError {
+    const CONVERSION_FAILED: u16 = 13146;
+    let handler = match e.code() {
+        ErrorCode::ReplicaConversionFailed => return SqlError::signal(CONVERSION_FAILED, *b"HY000", e.message()),
+        ErrorCode::KeyNotFound => "HA_ERR_KEY_NOT_FOUND",
+        ErrorCode::DupEntry => "HA_ERR_FOUND_DUPP_KEY",
+        ErrorCode::NoReferencedRow2 => "HA_ERR_NO_REFERENCED_ROW",
+        ErrorCode::RowIsReferenced2 => "HA_ERR_ROW_IS_REFERENCED",
+        _ => return e,
+    };
+    let Some((schema, table)) = table else { return e };
+    let (what, number) = (e.message(), e.number());
+    let name = kind::name(rows);
+    SqlError::with_message(
+        e.code(),
+        format!(
+            "Could not execute {name} event on table {schema}.{table}; {what}, Error_code: {number}; handler error {handler}"
+        ),
+    )
+}
+
+/// What a replica says of an error of a statement.
+fn of_query(e: SqlError, query: &Query<'_>) -> SqlError {
+    if matches!(e.code(), ErrorCode::QueryInterrupted | ErrorCode::ServerShutdown) {
+        return e;
+    }
+    let (schema, text) = (String::from_utf8_lossy(query.schema), String::from_utf8_lossy(query.text));
+    let text: String = text.chars().take(LONGEST_QUOTED).collect();
+    let said = format!("Error '{}' on query. Default database: '{schema}'. Query: '{text}'", e.message());
+    SqlError::signal(e.number(), e.sqlstate(), said)
+}
+
+/// Characters of a statement in an error.
+const LONGEST_QUOTED: usize = 1024;
 
 /// Commits; the log is waited for by [`Follower::settle`].
 fn commit(session: &mut Session, (name, position): &Position) -> Result<Option<Lsn>> {
@@ -402,6 +438,7 @@ fn under(session: &mut Session, settings: &Settings, timestamp: u32, keys: KeyCh
     if let Some(bits) = settings.flags2 {
         vars.set(Live::ForeignKeyChecks, VarValue::bool(bits & flags2::NO_FOREIGN_KEY_CHECKS == 0));
         vars.set(Live::UniqueChecks, VarValue::bool(bits & flags2::RELAXED_UNIQUE_CHECKS == 0));
+        session.state.if_exists = bits & flags2::IF_EXISTS != 0;
     }
     if let Some(bits) = settings.sql_mode {
         // Those of other servers' that do not exist here have no meaning here.

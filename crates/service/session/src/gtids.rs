@@ -6,7 +6,9 @@ use gannet_core::Core;
 use gannet_core::kinds::{self, Logged};
 use gannet_core::vars::{Live, VarId};
 use gannet_core::work::{Gtids, NextGtid};
-use gannet_parser::ast::{CreateTable, CreateTableBody, Statement, TableOption};
+use gannet_engine::TxnOptions;
+use gannet_exec::error::from_engine;
+use gannet_parser::ast::{CreateTable, CreateTableBody, FlushTarget, MaintenanceKind, Statement, TableOption};
 use gannet_plan::Plan;
 use gannet_runtime::now_ns;
 use gannet_types::gtid::{Gtid, GtidSet};
@@ -122,6 +124,19 @@ pub(crate) fn passes_over(session: &Session, statement: &Statement) -> Result<bo
     if is_harmless(statement) { Ok(false) } else { is_skipped(session) }
 }
 
+/// The error of a statement that could not begin: none where it would have been passed over.
+#[cold]
+pub(crate) fn passes_over_error(session: &Session, statement: &Statement, error: SqlError) -> Option<SqlError> {
+    if !matches!(NextGtid::of(&session.work), NextGtid::Skipped | NextGtid::Used) {
+        return Some(error);
+    }
+    match passes_over(session, statement) {
+        Ok(true) => None,
+        Ok(false) => Some(error),
+        Err(before) => Some(before),
+    }
+}
+
 /// Whether a statement commits the open transaction before it begins.
 fn commits_first(session: &Session, statement: &Statement) -> bool {
     match statement {
@@ -212,6 +227,51 @@ pub(crate) fn end_nothing(session: &mut Session) -> Result<()> {
     session.work.start(None, false)?;
     Gtids::of(&mut session.work).commit_whole();
     session.commit_implicitly()
+}
+
+/// Maintenance of tables and FLUSH, which have ended well, are in the log for others to do them too, unless they say
+/// LOCAL. What is not leaves an owned GTID to an empty transaction.
+pub(crate) fn tell_upkeep(session: &mut Session, statement: &Statement) -> Result<()> {
+    let told = match statement {
+        Statement::TableMaintenance(m) => {
+            !m.no_write_to_binlog && !matches!(m.kind, MaintenanceKind::Check | MaintenanceKind::Checksum)
+        }
+        Statement::Flush(f) => !f.no_write_to_binlog && f.targets.iter().all(is_for_others),
+        _ => return Ok(()),
+    };
+    if !told {
+        return end_nothing(session);
+    }
+    let Some(words) = super::words::words(session) else { return end_nothing(session) };
+    // Who holds back all others' commits may do this.
+    let passed = match session.work.locks().pass_definition_gates() {
+        Err(e) if e.code() == ErrorCode::CantUpdateWithReadlock => false,
+        outcome => outcome.map(|()| true)?,
+    };
+    let catalog = &session.server.catalog;
+    let txn = catalog.engine().try_begin(TxnOptions::default());
+    let done = txn.and_then(|mut txn| catalog.replication().commit(&mut txn, Some(&words)));
+    if passed {
+        session.work.locks().leave_definition_gates();
+    }
+    done.map_err(from_engine)?;
+    let logged = super::logged::is_logged(session);
+    Gtids::of(&mut session.work).tell();
+    Gtids::of(&mut session.work).end(logged);
+    session.position = None;
+    Ok(())
+}
+
+/// What a FLUSH flushes elsewhere too: not what locks tables, nor logs.
+fn is_for_others(target: &FlushTarget) -> bool {
+    !matches!(
+        target,
+        FlushTarget::BinaryLogs
+            | FlushTarget::RelayLogs(_)
+            | FlushTarget::Logs
+            | FlushTarget::Tables { with_read_lock: true, .. }
+            | FlushTarget::Tables { for_export: true, .. }
+    )
 }
 
 /// WAIT_FOR_EXECUTED_GTID_SET: 0 when all of the set is executed, 1 if it is not in time. Errors 1235 without a binary

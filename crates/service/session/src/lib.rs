@@ -49,6 +49,7 @@ mod callbacks;
 pub(crate) mod calls;
 mod compiled;
 mod components;
+mod conversions;
 mod counting;
 mod definers;
 mod deprecated;

@@ -332,7 +332,10 @@ pub(crate) fn lock_for_ddl(session: &mut Session, statement: &Statement) -> Resu
     // Of those, what is new and views are never temporary tables, whose names they may have.
     let beside_temporary = matches!(
         statement,
-        Statement::CreateTable(_) | Statement::RenameTable(_) | Statement::CreateView(_) | Statement::DropView { .. }
+        Statement::CreateTable(_)
+            | Statement::RenameTable { .. }
+            | Statement::CreateView(_)
+            | Statement::DropView { .. }
     );
     if !beside_temporary {
         names.retain(|(s, n)| session.state.snapshot.temporary_table(s, n).is_none());

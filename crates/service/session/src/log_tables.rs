@@ -68,7 +68,7 @@ pub(crate) fn check_definition(session: &Session, statement: &Statement) -> Resu
             session.server.logs.tables.catch_up();
             return Ok(());
         }
-        Statement::RenameTable(pairs) => {
+        Statement::RenameTable { pairs, .. } => {
             for n in named.into_iter().filter(|n| written[*n]) {
                 let from = pairs.iter().filter(|(from, _)| number(from) == Some(n)).count();
                 let to = pairs.iter().filter(|(_, to)| number(to) == Some(n)).count();

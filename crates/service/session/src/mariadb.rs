@@ -14,6 +14,31 @@ pub(crate) struct Here {
     pub(crate) text: Vec<u8>,
 }
 
+/// A statement as it is under `sql_if_exists`, which a MariaDB's log has of it: of tables and programs that go or get
+/// another name. `None`: it says so itself, or that makes no difference.
+pub(crate) fn conditional(text: &[u8]) -> Option<Vec<u8>> {
+    const OBJECTS: [&str; 11] =
+        ["TABLE", "TABLES", "VIEW", "DATABASE", "SCHEMA", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT", "USER", "ROLE"];
+    let mut at = 0;
+    let mut words = text.split_inclusive(|b| b.is_ascii_whitespace()).filter_map(|piece| {
+        at += piece.len();
+        let word = String::from_utf8_lossy(piece.trim_ascii()).to_ascii_uppercase();
+        (!word.is_empty()).then_some((word, at))
+    });
+    let verb = words.next()?.0;
+    let objects = match verb.as_str() {
+        "DROP" => &OBJECTS[..],
+        "RENAME" | "ALTER" => &OBJECTS[..2],
+        _ => return None,
+    };
+    let between = |word: &str| matches!(word, "TEMPORARY" | "ONLINE" | "IGNORE");
+    let (object, end) = words.find(|(word, _)| !between(word))?;
+    if !objects.contains(&object.as_str()) || words.next()?.0 == "IF" {
+        return None;
+    }
+    Some([&text[..end], b" IF EXISTS ", &text[end..]].concat())
+}
+
 /// A statement of a log as it is run here; `None`: as it is. `inside`: a transaction has begun and goes on behind it,
 /// and a table that is made in it ends with this.
 /// SET PASSWORD has what is stored, which is a password in clear here; GRANT makes accounts. Error 1235.
@@ -197,6 +222,24 @@ fn replacing(text: &[u8], inside: Option<&[u8]>) -> Option<Here> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_goes_need_not_be_there() {
+        let shown = |text: &str| conditional(text.as_bytes()).map(|t| String::from_utf8(t).unwrap());
+        for (text, then) in [
+            ("rename table a to b", "rename table  IF EXISTS a to b"),
+            ("DROP VIEW\n v, w", "DROP VIEW\n IF EXISTS  v, w"),
+            ("DROP TEMPORARY TABLE `t`", "DROP TEMPORARY TABLE  IF EXISTS `t`"),
+            ("ALTER ONLINE TABLE t ADD a INT", "ALTER ONLINE TABLE  IF EXISTS t ADD a INT"),
+            ("drop role r", "drop role  IF EXISTS r"),
+        ] {
+            assert_eq!(shown(text).as_deref(), Some(then));
+        }
+        for text in ["DROP TABLE IF EXISTS t", "DROP INDEX i ON t", "ALTER VIEW v AS SELECT 1", "SELECT 1", "DROP", ""]
+        {
+            assert_eq!(shown(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn create_or_replace_drops_first() {

@@ -198,7 +198,12 @@ fn make_prepared(session: &mut Session, sql: &[u8]) -> Result<Prepared> {
     if server.prepared.load(Ordering::Relaxed) >= limit {
         return Err(sql_err!(MaxPreparedStmtCountReached, limit));
     }
-    let text: Arc<[u8]> = query::to_utf8(session, sql).into();
+    let mut text: Arc<[u8]> = query::to_utf8(session, sql).into();
+    if session.state.if_exists
+        && let Some(conditional) = crate::mariadb::conditional(&text)
+    {
+        text = conditional.into();
+    }
     let mode = lex_mode(session.settings.exec.sql_mode);
     let mut scan = Scan::new(server.scan_secret);
     let shared = digest::scan(&text, mode, &mut scan);

@@ -235,7 +235,7 @@ pub(crate) fn check_ddl_privileges(session: &Session, statement: &Statement) -> 
         Statement::DropTable { temporary: true, .. } => Ok(()),
         Statement::DropTable { names, .. } | Statement::DropView { names, .. } => on_each(&[P::Drop], names),
         Statement::Truncate(name) => on(&[P::Drop], name),
-        Statement::RenameTable(pairs) => pairs.iter().try_for_each(|(from, to)| {
+        Statement::RenameTable { pairs, .. } => pairs.iter().try_for_each(|(from, to)| {
             by_name(&[P::Alter, P::Drop], from)?;
             by_name(&[P::Create, P::Insert], to)
         }),

@@ -416,6 +416,13 @@ fn parse_and_run(
     started: u64,
     reply: &mut dyn Reply,
 ) -> Result<Done> {
+    if session.state.if_exists
+        && let Some(conditional) = crate::mariadb::conditional(text)
+    {
+        let done = parse_and_run(session, &conditional, consumed, single, started, reply);
+        *consumed = consumed.saturating_sub(conditional.len() - text.len());
+        return done;
+    }
     let mode = lex_mode(session.settings.exec.sql_mode);
     let extent = match single {
         true => Extent::Parameterised,
@@ -464,7 +471,10 @@ fn parse_and_run(
                     }
                     break finish_statement(session, started, Some(&entry.digest.digest.0), &[], outcome);
                 }
-                Err(error) => break refuse_text(session, text, started, error),
+                Err(error) => match gtids::passes_over_error(session, &parsed.statement, error) {
+                    None => break finish_statement(session, started, None, &[], Ok(Done::default())),
+                    Some(error) => break refuse_text(session, text, started, error),
+                },
             }
         };
     }
@@ -476,6 +486,8 @@ fn parse_and_run(
     let handle = session.digest_handle(statement_text);
     session.state.profiles.stage("executing");
     let outcome = session.run_statement(&parsed.statement, reply);
+    let outcome =
+        outcome.or_else(|e| gtids::passes_over_error(session, &parsed.statement, e).map_or(Ok(Done::default()), Err));
     finish_statement(session, started, Some(&handle), &[], outcome)
 }
 

@@ -313,6 +313,10 @@ fn set_item(session: &mut Session, item: &SetItem) -> Result<()> {
     match item {
         SetItem::Variable { prefix: None, name, value: SetValue::Expr(expr), .. } if of_mariadb(name).is_some() => {
             let value = session.evaluate(expr)?;
+            if name.eq_ignore_ascii_case("sql_if_exists") && matches!(value, Value::Int(0 | 1)) {
+                session.state.if_exists = value == Value::Int(1);
+                return Ok(());
+            }
             match of_mariadb(name) == Some(value) {
                 true => Ok(()),
                 false => Err(SqlError::unsupported(format_args!("{name} of MariaDB"))),

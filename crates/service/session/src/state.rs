@@ -58,6 +58,8 @@ pub struct State {
     pub running: Seen,
     /// `SET timestamp`, microseconds.
     pub(crate) fixed_time_us: Option<i64>,
+    /// `sql_if_exists` of a MariaDB's log: what is to go or get another name need not be there.
+    pub(crate) if_exists: bool,
     pub(crate) statement_id: u64,
     /// `SET pseudo_thread_id`: what CONNECTION_ID() says.
     pub(crate) pseudo_thread_id: u64,
@@ -113,6 +115,7 @@ impl State {
             held: Held::new(Arc::new(SessionSpace::new(server.temp.clone(), entry.memory.clone()))),
             running: Seen::now(),
             fixed_time_us: None,
+            if_exists: false,
             last_insert_id: 0,
             next_insert_id: 0,
             statement_id: 0,

@@ -61,6 +61,7 @@ impl Session {
             gtids::end_nothing(self)?;
         } else if self.server.binlog().is_some() || self.position.is_some() {
             gtids::end_definition(self, statement);
+            gtids::tell_upkeep(self, statement)?;
         }
         Ok(done)
     }
@@ -298,7 +299,7 @@ fn perform_now(session: &mut Session, statement: &Statement, reply: &mut dyn Rep
         | Statement::AlterTable(_)
         | Statement::DropTable { .. }
         | Statement::Truncate(_)
-        | Statement::RenameTable(_)
+        | Statement::RenameTable { .. }
         | Statement::CreateIndex(_)
         | Statement::DropIndex(_)
         | Statement::DropView { .. } => ddl(session, statement, reply),

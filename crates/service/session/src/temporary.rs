@@ -166,7 +166,7 @@ fn own_options(session: &Session) -> TxnOptions {
 
 /// Whether every table whose definition the statement changes is a temporary one.
 pub(crate) fn only_temporary(session: &Session, statement: &Statement) -> bool {
-    if matches!(statement, Statement::CreateTable(_) | Statement::RenameTable(_)) {
+    if matches!(statement, Statement::CreateTable(_) | Statement::RenameTable { .. }) {
         return false;
     }
     let names = ddl::locked_tables(statement);

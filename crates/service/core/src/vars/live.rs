@@ -1,7 +1,7 @@
 //! Variables that work, and facts about the server. Those that code refers to have an id.
 
 use super::def::Scope::{Both, Global, Session};
-use super::def::{Kind, Switch, Then, VarDef, blocks, boolean, choice, double, flags, int, null_text, text};
+use super::def::{Kind, Switch, Then, VarDef, blocks, boolean, choice, double, flags, int, null_text, set, text};
 
 macro_rules! live {
     ($($(#[$doc:meta])* $id:ident = $def:expr;)*) => {
@@ -346,8 +346,8 @@ live! {
         .help("the connection to a source is compressed by zlib, if that can, whatever SOURCE_COMPRESSION_ALGORITHMS says");
     ReplicaExecMode = choice("replica_exec_mode", Global, "STRICT", &["STRICT", "IDEMPOTENT"])
         .help("from the next START REPLICA on; IDEMPOTENT: rows of a source take the place of those that are there, and those that are not there are passed over");
-    ReplicaTypeConversions = choice("replica_type_conversions", Global, "", &["", "ALL_NON_LOSSY"])
-        .help("either way a column may take the values of a narrower one of a source");
+    ReplicaTypeConversions = set("replica_type_conversions", Global, "", &["ALL_LOSSY", "ALL_NON_LOSSY", "ALL_SIGNED", "ALL_UNSIGNED"])
+        .help("columns of other types than a source's take its values: ALL_NON_LOSSY larger ones, ALL_LOSSY smaller ones");
     InitReplica = text("init_replica", Global, "").help("statements that are run when a replica begins to apply");
     SkipReplicaStart = boolean("skip_replica_start", Global, false).read_only()
         .help("what followed a source before does not go on with the start of the server");

@@ -1,6 +1,6 @@
 //! What `gtid_next` may say, and when.
 
-use crate::common::{Running, error, one, run};
+use crate::common::{self, Running, error, one, run};
 use gannet_core::vars::{Live, VarValue};
 use gannet_wire::client::Connection;
 
@@ -181,11 +181,64 @@ fn what_is_executed_is_passed_over_to_its_end() {
     }
     run(&mut c, "BEGIN");
     run(&mut c, "INSERT INTO d.t VALUES (2)");
+    // What it is about need not be there.
+    for sql in
+        ["INSERT INTO d.u VALUES (1)", "UPDATE d.u SET a = 1", "DELETE FROM e.u", "REPLACE INTO d.t (z) VALUES (1)"]
+    {
+        run(&mut c, sql);
+    }
+    assert_eq!(error(&mut c, "SELECT * FROM d.u"), 1146);
     assert_eq!(one(&mut c, "SELECT COUNT(*) FROM d.t"), "1");
     assert_eq!(error(&mut c, "SET gtid_next = AUTOMATIC"), 1766);
     assert_eq!(error(&mut c, "DROP TABLE d.t"), 1778);
     run(&mut c, "COMMIT");
     assert_eq!(error(&mut c, "INSERT INTO d.t VALUES (2)"), 1837);
+    assert_eq!(error(&mut c, "INSERT INTO d.u VALUES (2)"), 1837);
+}
+
+/// Maintenance and FLUSH are in the log, unless they say LOCAL, lock tables or begin files; a GTID is used up by each.
+#[test]
+fn upkeep_is_logged() {
+    let (_r, mut c, own) = chosen();
+    run(&mut c, "SET gtid_next = AUTOMATIC");
+    let logged = |c: &mut Connection| {
+        let shown = common::rows(c, "SHOW BINLOG EVENTS IN 'binlog.000001'");
+        shown.into_iter().filter(|row| row[2] == "Query").map(|row| row[5].clone()).collect::<Vec<_>>()
+    };
+    let before = logged(&mut c).len();
+    let told = [
+        "ANALYZE TABLE d.t",
+        "OPTIMIZE TABLE d.t",
+        "REPAIR TABLE d.t",
+        "ANALYZE TABLE d.nowhere",
+        "FLUSH TABLES",
+        "FLUSH TABLES d.t",
+        "FLUSH PRIVILEGES",
+        "FLUSH STATUS, HOSTS",
+    ];
+    told.iter().for_each(|sql| run(&mut c, sql));
+    for sql in ["ANALYZE LOCAL TABLE d.t", "FLUSH NO_WRITE_TO_BINLOG TABLES", "CHECK TABLE d.t", "CHECKSUM TABLE d.t"] {
+        run(&mut c, sql);
+    }
+    run(&mut c, "FLUSH TABLES WITH READ LOCK");
+    run(&mut c, "UNLOCK TABLES");
+    assert_eq!(logged(&mut c)[before..], told);
+    // What locks out others' commits does not lock out one's own.
+    run(&mut c, "FLUSH TABLES WITH READ LOCK");
+    run(&mut c, "FLUSH STATUS");
+    run(&mut c, "UNLOCK TABLES");
+    assert_eq!(logged(&mut c).len(), before + told.len() + 1);
+    for (n, sql) in
+        ["ANALYZE TABLE d.t", "FLUSH PRIVILEGES", "FLUSH LOCAL TABLES", "CHECK TABLE d.t", "FLUSH BINARY LOGS"]
+            .into_iter()
+            .enumerate()
+    {
+        own(&mut c, n as u32 + 10);
+        run(&mut c, sql);
+        assert_eq!(one(&mut c, "SELECT @@gtid_owned"), "", "{sql}");
+        let has = format!("SELECT GTID_SUBSET('{ID}:{}', @@gtid_executed)", n + 10);
+        assert_eq!(one(&mut c, &has), "1", "{sql}");
+    }
 }
 
 #[test]

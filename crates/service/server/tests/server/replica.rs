@@ -311,7 +311,7 @@ fn a_replica_stops_where_it_is_told_and_waits() {
     ] {
         assert_eq!(error(&mut q, &format!("START REPLICA UNTIL {until}")), number, "{until}");
     }
-    assert_eq!(error(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 2147483648"), 1210);
+    assert_eq!(error(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 2147483648"), 1729);
     run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 2");
     let begun = Instant::now();
     run(&mut c, "INSERT INTO d.t VALUES (5)");
@@ -641,6 +641,9 @@ fn options_and_tables_say_what_is() {
         ("PRIVILEGE_CHECKS_USER = 'u'@'%'", 1235),
         ("SOURCE_SSL_VERIFY_SERVER_CERT = 1", 1235),
         ("SOURCE_COMPRESSION_ALGORITHMS = 'lz4'", 1210),
+        ("SOURCE_HOST = ''", 1210),
+        ("SOURCE_NONSENSE = 1", 1064),
+        ("GTID_ONLY = 1", 1235),
         ("SOURCE_ZSTD_COMPRESSION_LEVEL = 7", 1235),
         ("GTID_ONLY = 1", 1235),
         ("REQUIRE_ROW_FORMAT = 1", 1235),

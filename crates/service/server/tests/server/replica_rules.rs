@@ -179,6 +179,11 @@ fn a_source_that_says_nothing_does_not_hold_stop_replica() {
     let mut q = following.r.connect();
     let port = silent.port;
     run(&mut q, &format!("CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = {port}"));
+    // MySQL does not try without a name.
+    run(&mut q, "START REPLICA");
+    wait(&mut q, "Last_IO_Errno", "13117");
+    run(&mut q, "STOP REPLICA");
+    run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'reader'");
     run(&mut q, "START REPLICA");
     while silent.connections() == 0 {
         std::thread::sleep(Duration::from_millis(5));
@@ -457,6 +462,57 @@ fn binlog_statements_obey_the_session() {
     ] {
         assert_eq!(error(&mut c, sql), 1235, "{sql}");
     }
-    assert_eq!(error(&mut c, "SET GLOBAL replica_type_conversions = 'ALL_LOSSY'"), 1231);
-    run(&mut c, "SET GLOBAL replica_type_conversions = 'ALL_NON_LOSSY'");
+    assert_eq!(error(&mut c, "SET GLOBAL replica_type_conversions = 'ALL'"), 1231);
+}
+
+/// Columns of another type take a source's values as far as `replica_type_conversions` allows it.
+#[test]
+fn types_that_differ_are_converted_if_they_may() {
+    let s = source();
+    let mut c = s.connect();
+    run(&mut c, "CREATE DATABASE d");
+    let following = Following::start(with_log);
+    let mut q = following.r.connect();
+    follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
+    same(&mut c, &mut q, "SHOW DATABASES LIKE 'd'");
+    run(&mut q, "SET sql_log_bin = 0");
+    let wide = "(id INT, a INT, b VARCHAR(10), c DECIMAL(10,2), d FLOAT, PRIMARY KEY (b))";
+    let narrow = "(id INT, a TINYINT, b CHAR(3), c DECIMAL(4,1), d DOUBLE, PRIMARY KEY (b))";
+    for (n, (here, there, allowed, row)) in [
+        (wide, narrow, "ALL_LOSSY,ALL_NON_LOSSY", "2|127|abc|999.9|1.5"),
+        (narrow, wide, "ALL_LOSSY,ALL_NON_LOSSY", "2|100|abc|12.50|1.5"),
+        (narrow, wide, "ALL_NON_LOSSY", ""),
+        (wide, narrow, "", ""),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        run(&mut c, "SET sql_log_bin = 0");
+        run(&mut c, &format!("CREATE TABLE d.t{n} {here}"));
+        run(&mut c, "SET sql_log_bin = 1");
+        run(&mut q, &format!("CREATE TABLE d.t{n} {there}"));
+        run(&mut q, &format!("SET GLOBAL replica_type_conversions = '{allowed}'"));
+        let (a, b, d) = if here == wide { (300, "abcdef", "12345678.9") } else { (100, "abc", "12.5") };
+        run(&mut c, &format!("INSERT INTO d.t{n} VALUES (1, {a}, '{b}', {d}, 1.5)"));
+        run(&mut c, &format!("UPDATE d.t{n} SET id = 2"));
+        if row.is_empty() {
+            wait(&mut q, "Last_SQL_Errno", "13146");
+            let said = status(&mut q, "Last_SQL_Error");
+            let types = if here == wide { "'int' to type 'tinyint'" } else { "'double' to type 'float'" };
+            assert!(said.contains(&format!("of table 'd.t{n}' cannot be converted from type {types}")), "{said}");
+            run(&mut q, &format!("SET GLOBAL replica_type_conversions = 'ALL_LOSSY,ALL_NON_LOSSY'"));
+            run(&mut q, "START REPLICA SQL_THREAD");
+        }
+        let until = Instant::now() + Duration::from_secs(30);
+        let shown = format!("SELECT CONCAT_WS('|', id, a, b, c, d) FROM d.t{n}");
+        while !common::rows(&mut q, &shown).first().is_some_and(|r| r[0].starts_with('2')) {
+            assert!(Instant::now() < until, "{}", status(&mut q, "Last_SQL_Error"));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if !row.is_empty() {
+            assert_eq!(one(&mut q, &shown), row);
+        }
+        run(&mut c, &format!("DELETE FROM d.t{n}"));
+        same(&mut c, &mut q, &format!("SELECT COUNT(*) FROM d.t{n}"));
+    }
 }

@@ -121,7 +121,7 @@ pub fn locked_tables(statement: &Statement) -> Vec<&ObjectName> {
         }
         Statement::DropTable { names, .. } => names.iter().collect(),
         Statement::Truncate(name) => vec![name],
-        Statement::RenameTable(pairs) => pairs.iter().flat_map(|(a, b)| [a, b]).collect(),
+        Statement::RenameTable { pairs, .. } => pairs.iter().flat_map(|(a, b)| [a, b]).collect(),
         Statement::CreateIndex(create) => vec![&create.table],
         Statement::DropIndex(drop) => vec![&drop.table],
         Statement::CreateView(create) => vec![&create.name],
@@ -257,9 +257,13 @@ fn statement_in(statement: &Statement, edit: &mut Edit<'_>, cx: &mut DdlContext<
             truncate(schema, name, edit, cx)?;
             0
         }
-        Statement::RenameTable(pairs) => {
+        Statement::RenameTable { if_exists, pairs } => {
             for (from, to) in pairs {
                 let ((schema, name), (to_schema, to_name)) = (cx.resolve(from)?, cx.resolve(to)?);
+                if *if_exists && edit.snapshot().table(schema, name).is_none() {
+                    cx.note(&sql_err!(NoSuchTable, schema, name));
+                    continue;
+                }
                 if edit.snapshot().temporary_table(schema, name).is_some() {
                     return Err(match edit.snapshot().base_table(schema, name) {
                         None => sql_err!(NoSuchTable, schema, name),

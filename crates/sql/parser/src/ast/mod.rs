@@ -137,7 +137,12 @@ pub enum Statement {
     /// TRUNCATE [TABLE].
     Truncate(ObjectName),
     /// RENAME TABLE a TO b, ...
-    RenameTable(Vec<(ObjectName, ObjectName)>),
+    RenameTable {
+        /// `IF EXISTS`, which MariaDB has.
+        if_exists: bool,
+        /// Old names and new ones.
+        pairs: Vec<(ObjectName, ObjectName)>,
+    },
     /// CREATE INDEX.
     CreateIndex(Box<CreateIndex>),
     /// DROP INDEX.

@@ -238,12 +238,13 @@ impl Parser<'_> {
         if !self.eat_kw(Kw::TABLES) {
             self.expect_kw(Kw::TABLE)?;
         }
+        let if_exists = self.if_exists();
         let pairs = self.list(|p| {
             let from = p.object_name()?;
             p.expect_kw(Kw::TO)?;
             Ok((from, p.object_name()?))
         })?;
-        Ok(Statement::RenameTable(pairs))
+        Ok(Statement::RenameTable { if_exists, pairs })
     }
 
     #[inline(never)]

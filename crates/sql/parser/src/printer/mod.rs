@@ -245,7 +245,9 @@ impl Print for Statement {
                 .flag(*if_exists, "if exists ")
                 .list(names, ","),
             S::Truncate(name) => sql.s("truncate table ").p(name),
-            S::RenameTable(pairs) => sql.s("rename table ").list(&to_pairs(pairs), ","),
+            S::RenameTable { if_exists, pairs } => {
+                sql.s("rename table ").flag(*if_exists, "if exists ").list(&to_pairs(pairs), ",")
+            }
             S::CreateIndex(c) => sql.p(c),
             S::DropIndex(d) => sql.p(d),
             S::CreateDatabase { if_not_exists, name, options } => {
