@@ -313,12 +313,7 @@ impl Source {
                     _ => return Err(sql_err!(SourceDelayValueOutOfRange, text, MOST_DELAY)),
                 },
                 short if is_default(short, value, &text) => {}
-                short if !OTHERS.contains(&short) => {
-                    let what = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL \
-                                server version for the right syntax to use near";
-                    return Err(SqlError::with_message(ErrorCode::Parse, format!("{what} '{name}' at line 1")));
-                }
-                _ => return Err(SqlError::unsupported(format_args!("CHANGE REPLICATION SOURCE TO {name}"))),
+                short => return Err(unknown(short, &name)),
             }
         }
         match heartbeat {
@@ -338,6 +333,16 @@ impl Source {
         let source = (placed || anew).then(|| (file.unwrap_or_default(), position.unwrap_or(4).max(4)));
         Ok((it, Places { source, relay }, notes))
     }
+}
+
+/// The error of an option, or of a value, that is not there: 1235, or 1064 where MySQL has none of the name.
+fn unknown(short: &str, name: &str) -> SqlError {
+    if OTHERS.contains(&short) {
+        return SqlError::unsupported(format_args!("CHANGE REPLICATION SOURCE TO {name}"));
+    }
+    let what = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for \
+                the right syntax to use near";
+    SqlError::with_message(ErrorCode::Parse, format!("{what} '{name}' at line 1"))
 }
 
 /// SOURCE_HEARTBEAT_PERIOD in milliseconds. Error 1624, warnings 1703 and 1704.

@@ -218,7 +218,7 @@ impl Follower {
                 (outcome, _) => outcome,
             };
             let kept = session.position.take().is_none();
-            outcome.map_err(|e| of_query(e, &query))?;
+            outcome.map_err(|e| of_query(e, query))?;
             match position {
                 // A statement that told the log nothing: where it stands is kept by itself.
                 Some(position) if !kept => commit(session, position),

@@ -1,10 +1,11 @@
 //! Statements of a MariaDB's log that say what no statement here says.
 
+use super::Session;
 use gannet_parser::ast::{self, ObjectName, Statement};
 use gannet_parser::keyword::Kw;
 use gannet_parser::lexer::{Lexer, Tok};
 use gannet_parser::printer::{quote_name, statement};
-use gannet_types::{Result, SqlError};
+use gannet_types::{Result, SqlError, Value};
 
 /// What a statement becomes.
 pub(crate) struct Here {
@@ -12,6 +13,25 @@ pub(crate) struct Here {
     pub(crate) before: Vec<String>,
     /// The statement.
     pub(crate) text: Vec<u8>,
+}
+
+/// What is the case here of variables that are MariaDB's alone: its mysqlbinlog sets them before all else.
+pub(crate) fn variable(name: &str) -> Option<Value> {
+    match name.to_ascii_lowercase().as_str() {
+        "check_constraint_checks" => Some(Value::Int(1)),
+        "sql_if_exists" | "system_versioning_insert_history" => Some(Value::Int(0)),
+        _ => None,
+    }
+}
+
+/// Sets one of them. Error 1235.
+pub(crate) fn set(session: &mut Session, name: &str, value: &Value) -> Result<()> {
+    match value {
+        Value::Int(on @ (0 | 1)) if name.eq_ignore_ascii_case("sql_if_exists") => session.state.if_exists = *on == 1,
+        value if variable(name).as_ref() == Some(value) => {}
+        _ => return Err(SqlError::unsupported(format_args!("{name} of MariaDB"))),
+    }
+    Ok(())
 }
 
 /// A statement as it is under `sql_if_exists`, which a MariaDB's log has of it: of tables and programs that go or get

@@ -456,27 +456,7 @@ fn parse_and_run(
     }
     session.warn_of(&parsed.notices);
     if single && session.is_planned_here(&parsed.statement) {
-        count(Counter::PlanCacheMisses);
-        let mut tries = 0;
-        return loop {
-            session.state.renew_snapshot();
-            session.state.profiles.stage("optimizing");
-            match cached::plan_text(session, &parsed.statement, &parsed.notices, text) {
-                Ok((entry, params)) => {
-                    session.state.profiles.stage("executing");
-                    let outcome = session.run_cached(&entry, &params, reply);
-                    if outcome.as_ref().is_err_and(is_stale) && tries < MAX_REPLANS {
-                        tries += 1;
-                        continue;
-                    }
-                    break finish_statement(session, started, Some(&entry.digest.digest.0), &[], outcome);
-                }
-                Err(error) => match gtids::passes_over_error(session, &parsed.statement, error) {
-                    None => break finish_statement(session, started, None, &[], Ok(Done::default())),
-                    Some(error) => break refuse_text(session, text, started, error),
-                },
-            }
-        };
+        return plan_and_run(session, text, &parsed, started, reply);
     }
     // Comments alone are a statement that does nothing; nothing at all is error 1065.
     let blank = |b: &u8| b.is_ascii_whitespace() || *b == b';';
@@ -489,6 +469,37 @@ fn parse_and_run(
     let outcome =
         outcome.or_else(|e| gtids::passes_over_error(session, &parsed.statement, e).map_or(Ok(Done::default()), Err));
     finish_statement(session, started, Some(&handle), &[], outcome)
+}
+
+/// The same of a statement that is planned here, whose plan is kept.
+fn plan_and_run(
+    session: &mut Session,
+    text: &[u8],
+    parsed: &gannet_parser::Parsed,
+    started: u64,
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    count(Counter::PlanCacheMisses);
+    let mut tries = 0;
+    loop {
+        session.state.renew_snapshot();
+        session.state.profiles.stage("optimizing");
+        match cached::plan_text(session, &parsed.statement, &parsed.notices, text) {
+            Ok((entry, params)) => {
+                session.state.profiles.stage("executing");
+                let outcome = session.run_cached(&entry, &params, reply);
+                if outcome.as_ref().is_err_and(is_stale) && tries < MAX_REPLANS {
+                    tries += 1;
+                    continue;
+                }
+                break finish_statement(session, started, Some(&entry.digest.digest.0), &[], outcome);
+            }
+            Err(error) => match gtids::passes_over_error(session, &parsed.statement, error) {
+                None => break finish_statement(session, started, None, &[], Ok(Done::default())),
+                Some(error) => break refuse_text(session, text, started, error),
+            },
+        }
+    }
 }
 
 /// A statement that never ran: it counts in the statistics all the same.

@@ -6,7 +6,7 @@ use super::reply::Change;
 use super::state::State;
 use super::transaction::isolation_name;
 use super::variables;
-use super::{Session, profile, set_names, transaction};
+use super::{Session, mariadb, profile, set_names, transaction};
 use gannet_core::accounts::Privilege;
 use gannet_core::vars::{self, Effect, Live, Persist, Scope, VarDef, VarId, VarValue};
 use gannet_exec::Session as _;
@@ -239,19 +239,10 @@ fn known_variable(session: &Session, prefix: Option<&gannet_parser::ast::Ident>,
     }
 }
 
-/// What is the case here of variables that are MariaDB's alone: its mysqlbinlog sets them before all else.
-fn of_mariadb(name: &str) -> Option<Value> {
-    match name.to_ascii_lowercase().as_str() {
-        "check_constraint_checks" => Some(Value::Int(1)),
-        "sql_if_exists" | "system_versioning_insert_history" => Some(Value::Int(0)),
-        _ => None,
-    }
-}
-
 /// Names, scopes and privileges.
 fn check_item(session: &Session, item: &SetItem) -> Result<()> {
     let SetItem::Variable { scope, prefix, name, .. } = item else { return Ok(()) };
-    if prefix.is_none() && of_mariadb(name).is_some() {
+    if prefix.is_none() && mariadb::variable(name).is_some() {
         return Ok(());
     }
     let id = known_variable(session, prefix.as_ref(), name)?;
@@ -311,16 +302,11 @@ fn may_persist(session: &Session, def: &VarDef, scope: VarScope) -> bool {
 
 fn set_item(session: &mut Session, item: &SetItem) -> Result<()> {
     match item {
-        SetItem::Variable { prefix: None, name, value: SetValue::Expr(expr), .. } if of_mariadb(name).is_some() => {
+        SetItem::Variable { prefix: None, name, value: SetValue::Expr(expr), .. }
+            if mariadb::variable(name).is_some() =>
+        {
             let value = session.evaluate(expr)?;
-            if name.eq_ignore_ascii_case("sql_if_exists") && matches!(value, Value::Int(0 | 1)) {
-                session.state.if_exists = value == Value::Int(1);
-                return Ok(());
-            }
-            match of_mariadb(name) == Some(value) {
-                true => Ok(()),
-                false => Err(SqlError::unsupported(format_args!("{name} of MariaDB"))),
-            }
+            mariadb::set(session, name, &value)
         }
         SetItem::Variable { scope, prefix, name, value, .. } => {
             let id = known_variable(session, prefix.as_ref(), name)?;

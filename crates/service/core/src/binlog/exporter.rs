@@ -575,6 +575,23 @@ impl Exporter {
         }
     }
 
+    /// Ends the file, before one of this number.
+    fn close_file(&self, ended: &mut Deriver, due: Due, next: u64) -> io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let mut end = Vec::new();
+        match due.started {
+            true if self.stopped => {}
+            true => ended.stop(due.time, &mut end),
+            false => ended.rotate(due.time, &self.names.name(next), &mut end),
+        }
+        file.write_at(&end, self.deriver.position())?;
+        if !self.stopped {
+            // It is closed.
+            file.write_at(&[0, 0], FLAGS_AT)?;
+        }
+        file.sync_data()
+    }
+
     /// Ends the file and begins the next.
     fn next_file(&mut self, due: Due) -> io::Result<()> {
         let Due { lsn, time, started } = due;
@@ -583,20 +600,7 @@ impl Exporter {
         let mut ended = self.deriver.clone();
         // The end of a file may be given away only when the next has begun durably.
         self.write()?;
-        let mut end = Vec::new();
-        if let Some(file) = &self.file {
-            match started {
-                true if self.stopped => {}
-                true => ended.stop(time, &mut end),
-                false => ended.rotate(time, &self.names.name(number), &mut end),
-            }
-            file.write_at(&end, self.deriver.position())?;
-            if !self.stopped {
-                // It is closed.
-                file.write_at(&[0, 0], FLAGS_AT)?;
-            }
-            file.sync_data()?;
-        }
+        self.close_file(&mut ended, due, number)?;
         let settings = (self.settings)();
         self.max_size = settings.max_size;
         let mut front = Vec::new();

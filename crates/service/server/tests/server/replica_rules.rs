@@ -500,7 +500,7 @@ fn types_that_differ_are_converted_if_they_may() {
             let said = status(&mut q, "Last_SQL_Error");
             let types = if here == wide { "'int' to type 'tinyint'" } else { "'double' to type 'float'" };
             assert!(said.contains(&format!("of table 'd.t{n}' cannot be converted from type {types}")), "{said}");
-            run(&mut q, &format!("SET GLOBAL replica_type_conversions = 'ALL_LOSSY,ALL_NON_LOSSY'"));
+            run(&mut q, "SET GLOBAL replica_type_conversions = 'ALL_LOSSY,ALL_NON_LOSSY'");
             run(&mut q, "START REPLICA SQL_THREAD");
         }
         let until = Instant::now() + Duration::from_secs(30);
