@@ -319,6 +319,19 @@ fn check_definitions(session: &mut Session, tables: &[PlanTable]) -> Result<()> 
     if tables.iter().all(same) { Ok(()) } else { Err(sql_err!(NeedReprepare)) }
 }
 
+/// The database that a statement makes or drops; the tables that go with it, too.
+fn whole_database(session: &Session, statement: &Statement, names: &mut Vec<(String, String)>) -> Option<String> {
+    let (Statement::DropDatabase { name, .. } | Statement::CreateDatabase { name, .. }) = statement else {
+        return None;
+    };
+    // Of one that exists already, IF NOT EXISTS changes no table.
+    if matches!(statement, Statement::DropDatabase { .. }) {
+        let tables = session.state.snapshot.tables(name);
+        names.extend(tables.iter().map(|t| (name.text.to_string(), t.name.to_string())));
+    }
+    Some(name.text.to_string())
+}
+
 /// Locks what a definition statement changes, exclusively, in an order that all follow. They go with the
 /// transaction that runs the statement.
 pub(crate) fn lock_for_ddl(session: &mut Session, statement: &Statement) -> Result<DdlLocks> {
@@ -343,15 +356,7 @@ pub(crate) fn lock_for_ddl(session: &mut Session, statement: &Statement) -> Resu
             return Ok(locks);
         }
     }
-    let mut whole = None;
-    if let Statement::DropDatabase { name, .. } | Statement::CreateDatabase { name, .. } = statement {
-        whole = Some(name.text.to_string());
-        // Of one that exists already, IF NOT EXISTS changes no table.
-        if matches!(statement, Statement::DropDatabase { .. }) {
-            let tables = session.state.snapshot.tables(name);
-            names.extend(tables.iter().map(|t| (name.text.to_string(), t.name.to_string())));
-        }
-    }
+    let whole = whole_database(session, statement, &mut names);
     let own = names.clone();
     names.extend(ddl::related_tables(statement, &session.state.snapshot, &database));
     names.sort();

@@ -33,7 +33,7 @@ pub fn eval<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) 
     }
 }
 
-/// The value of a parameter. A variable's TIMESTAMP is an instant, and is computed with as a local time, like a column's.
+/// The value of a parameter. A variable's TIMESTAMP is an instant, and computed with as a local time, like a column's.
 fn param(n: u32, cx: &Cx<'_, '_>) -> Value {
     match &cx.shared.params[n as usize] {
         at @ Value::Timestamp(..) => at.as_ref().localize(&cx.shared.settings.time_zone).to_owned(),

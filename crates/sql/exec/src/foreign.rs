@@ -193,7 +193,8 @@ fn has_place(column: &gannet_schema::Column, value: &Value) -> bool {
     match value {
         Value::Null => column.nullable,
         Value::Str(text, collation) => {
-            let chars = if column.ty.id.is_binary_string() { text.len() } else { collation.charset().chars(text).count() };
+            let chars =
+                if column.ty.id.is_binary_string() { text.len() } else { collation.charset().chars(text).count() };
             chars <= column.ty.length as usize
         }
         _ => true,

@@ -209,7 +209,8 @@ impl World {
             Err(3572) if locking && self.others_lock(s) => {}
             Ok(mut found) => {
                 if !sql.contains("ORDER BY") {
-                    (found.sort(), wanted.sort());
+                    found.sort();
+                    wanted.sort();
                 }
                 if found != wanted {
                     self.fail(&format!("{level:?} {sql}\nfound  {found:?}\nwanted {wanted:?}"));
@@ -290,7 +291,8 @@ impl World {
             match answer {
                 Ok(mut found) => {
                     let mut wanted: Vec<Vec<String>> = matching.iter().map(|(_, row)| row.texts()).collect();
-                    (found.sort(), wanted.sort());
+                    found.sort();
+                    wanted.sort();
                     let held = (0..SESSIONS)
                         .filter_map(|o| me.sessions[o].open.as_ref())
                         .any(|o| o.by != open.by && matching.iter().any(|(c, _)| o.held.contains(c)));
@@ -558,7 +560,7 @@ fn sessions_see_the_versions_that_are_theirs_by_every_index() {
     let mut connections: Vec<Connection> = (0..SESSIONS).map(|_| server.connect()).collect();
     let mut refused = 0;
     let first = setting("GANNET_VERSIONS_SEED", 1);
-    for seed in first..first + setting("GANNET_VERSIONS_ROUNDS", 30) {
+    for seed in first..first + setting("GANNET_VERSIONS_ROUNDS", 15) {
         let mut r = Random::new(seed);
         let mut model = Model::default();
         let (create, indexes) = table(&mut r, &mut model);
