@@ -358,6 +358,12 @@ pub(crate) fn lock_for_ddl(session: &mut Session, statement: &Statement) -> Resu
     }
     let whole = whole_database(session, statement, &mut names);
     let own = names.clone();
+    if !session.locked.is_empty() {
+        // What is refused waits for nobody.
+        let snapshot = &session.state.snapshot;
+        let bases = own.iter().filter_map(|(schema, name)| snapshot.base_table(schema, name));
+        bases.into_iter().try_for_each(|t| session.locked.check(t.id, true, &t.name))?;
+    }
     names.extend(ddl::related_tables(statement, &session.state.snapshot, &database));
     names.sort();
     names.dedup();
@@ -474,6 +480,12 @@ fn lock_resolved(session: &mut Session, resolved: &[Wanted]) -> Result<()> {
     let core = session.server.clone();
     let locks = session.work.locks();
     let lock = |object, mode| locks.take(object, mode, MdlDuration::Explicit);
+    // Schemas first, as definitions lock them: DROP DATABASE waits for these, not holding what they are to change.
+    let mut schemas: Vec<&str> = all.iter().filter(|(.., class, _)| *class == 0).map(|(schema, ..)| *schema).collect();
+    schemas.dedup();
+    for schema in schemas {
+        lock(core.engine.lock_table().mdl_object(name_id(schema, ""), schema), MdlMode::Write)?;
+    }
     for (schema, name, class, table) in all {
         match class {
             0 => lock(object_of_name(&core, schema, name), MdlMode::Exclusive)?,

@@ -200,3 +200,27 @@ fn locks_are_of_the_table_that_is_there() {
         assert_eq!(other, 1100);
     });
 }
+
+/// What is locked for reading is refused at once, and DROP DATABASE does not hold what the holder's definitions need.
+#[test]
+fn a_definition_is_refused_while_others_wait() {
+    let r = world();
+    let (mut watcher, mut holder) = (connect(&r), connect(&r));
+    run(&mut holder, "LOCK TABLES t READ");
+    std::thread::scope(|s| {
+        let other = waits(s, &r, &mut watcher, "ALTER TABLE t ADD COLUMN other INT");
+        assert_eq!(error(&mut holder, "ALTER TABLE t ADD COLUMN own INT"), 1099);
+        assert_eq!(error(&mut holder, "DROP TABLE _t_gho"), 1100);
+        run(&mut holder, "UNLOCK TABLES");
+        assert_eq!(other.join().expect("no panic"), 0);
+    });
+    run(&mut holder, "LOCK TABLES t WRITE");
+    std::thread::scope(|s| {
+        let other = waits(s, &r, &mut watcher, "DROP DATABASE d");
+        for sql in ["ALTER TABLE t ADD COLUMN own INT", "TRUNCATE TABLE t", "DROP TABLE t"] {
+            assert_eq!(error(&mut holder, sql), 0, "{sql}");
+        }
+        run(&mut holder, "UNLOCK TABLES");
+        assert_eq!(other.join().expect("no panic"), 0);
+    });
+}
