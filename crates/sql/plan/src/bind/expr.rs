@@ -712,12 +712,18 @@ impl Binder<'_> {
     }
 
     fn default_of(&mut self, column: &ast::ColumnRef) -> Result<Bound> {
+        use crate::logical::Label;
         let bound = self.resolve(column)?;
-        let ExprKind::Column(id) = bound.expr.kind else {
+        let ExprKind::Column(mut id) = bound.expr.kind else {
             return Err(SqlError::unsupported("DEFAULT() of an expression"));
         };
-        let crate::logical::Label::Base { table, ordinal } = self.arena.labels[id as usize] else {
-            return Err(SqlError::unsupported("DEFAULT() of a derived column"));
+        // The column of a view or derived table has the default of the one that it shows.
+        let (table, ordinal) = loop {
+            match &self.arena.labels[id as usize] {
+                Label::Base { table, ordinal } => break (*table, *ordinal),
+                Label::Derived { origin: Some(origin), .. } => id = *origin,
+                _ => return Err(error(ErrorCode::NoDefaultForField, &[&column.column.text])),
+            }
         };
         let definition = &self.arena.tables[table as usize].table.columns[ordinal as usize];
         if definition.default == gannet_schema::ColumnDefault::None && !definition.auto_increment {

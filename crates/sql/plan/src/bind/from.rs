@@ -2,6 +2,7 @@
 
 use super::scope::{Clause, Names, ScopeRel};
 use super::{Binder, error};
+use crate::expr::ExprKind;
 use crate::logical::{Body, ColId, From, FromJoin, IndexHints, Label, Query, Rel, RelKind, conjuncts};
 use crate::physical::{LockStrength, LockWait, RowLock};
 use crate::plan::Intent;
@@ -351,8 +352,8 @@ impl Binder<'_> {
         for (i, column) in query.columns.iter().enumerate() {
             let ty = self.arena.types[column.id as usize].clone();
             let view = view.map(|slot| (slot, i as u32));
-            let label =
-                Label::Derived { alias: alias.into(), name: column.name.clone(), origin: Some(column.id), view };
+            let origin = Some(shown_column(&query, column.id).unwrap_or(column.id));
+            let label = Label::Derived { alias: alias.into(), name: column.name.clone(), origin, view };
             let id = self.shown(ty, label, column.id);
             super::search::note_shown(&mut self.arena, id, &query, i);
             if i == 0 {
@@ -383,7 +384,9 @@ impl Binder<'_> {
         let mut first = 0;
         let mut names = Vec::with_capacity(columns.len());
         for (i, (name, ty, of)) in columns.into_iter().enumerate() {
-            let label = Label::Derived { alias: (&*alias.text).into(), name: name.clone(), origin: None, view: None };
+            let base = self.arena.ctes[cte as usize].base.as_ref();
+            let origin = base.and_then(|base| shown_column(base, base.columns.get(i)?.id));
+            let label = Label::Derived { alias: (&*alias.text).into(), name: name.clone(), origin, view: None };
             let id = self.shown(ty, label, of);
             if let Some(base) = self.arena.ctes[cte as usize].base.take() {
                 super::search::note_shown(&mut self.arena, id, &base, i);
@@ -693,4 +696,14 @@ pub(super) fn only_parts(table: &Table, names: &[ast::Ident]) -> Result<Option<A
     only.sort_unstable();
     only.dedup();
     Ok(Some(only.into()))
+}
+
+/// The column that a query's item is, if it is no more than that.
+fn shown_column(query: &Query, id: ColId) -> Option<ColId> {
+    let Body::Block(block) = &query.body else { return None };
+    let item = block.items.iter().find(|item| item.id == id)?;
+    match item.expr.kind {
+        ExprKind::Column(column) => Some(column),
+        _ => None,
+    }
 }
