@@ -14,11 +14,17 @@ const ORDER: &[(&str, &str)] = &[
     ("DELAY_KEY_WRITE", "0"),
     ("ROW_FORMAT", "DEFAULT"),
     ("KEY_BLOCK_SIZE", "0"),
+    (COMPRESSION, "''"),
+    (AUTOEXTEND_SIZE, "0"),
     ("CONNECTION", "''"),
     (ENGINE_ATTRIBUTE, "''"),
     (SECONDARY_ENGINE_ATTRIBUTE, "''"),
 ];
 
+/// `COMPRESSION` of pages, a text in quotes.
+pub const COMPRESSION: &str = "COMPRESSION";
+/// `AUTOEXTEND_SIZE` of the table's file.
+pub const AUTOEXTEND_SIZE: &str = "AUTOEXTEND_SIZE";
 /// `ENGINE_ATTRIBUTE`: its value is a text in quotes.
 pub const ENGINE_ATTRIBUTE: &str = "ENGINE_ATTRIBUTE";
 /// `SECONDARY_ENGINE_ATTRIBUTE`, likewise.

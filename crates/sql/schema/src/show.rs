@@ -5,7 +5,7 @@ use crate::column::{Column, ColumnDefault, EngineAttributes};
 use crate::constraint::{ForeignKey, ReferenceAction};
 use crate::index::{Index, IndexKind, Using};
 use crate::names::{quote_identifier, quote_text};
-use crate::options::{ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBUTE, is_behind_comment};
+use crate::options::{AUTOEXTEND_SIZE, ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBUTE, is_behind_comment};
 use crate::partition::write_partitioning;
 use crate::table::{Schema, Table};
 use gannet_types::{Collation, CollationId, SqlType, TypeId, Value};
@@ -80,6 +80,10 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
     if let Some((_, space)) = table.options.create_options.iter().find(|(option, _)| **option == *TABLESPACE) {
         let _ = write!(out, " /*!50100 TABLESPACE {space} */");
     }
+    let kept = crate::options::canonical(&table.options.create_options);
+    if let Some((option, size)) = kept.iter().find(|(option, _)| **option == *AUTOEXTEND_SIZE) {
+        let _ = write!(out, " /*!80023 {option}={size} */");
+    }
     out.push_str(" ENGINE=InnoDB");
     if options.next_auto_increment > 1 && table.auto_column.is_some() {
         let _ = write!(out, " AUTO_INCREMENT={}", options.next_auto_increment);
@@ -89,8 +93,7 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
     if !is_default_collation(collation) || collation == CollationId::UTF8MB4_0900_AI_CI {
         let _ = write!(out, " COLLATE={}", collation.get().name);
     }
-    let kept = crate::options::canonical(&table.options.create_options);
-    let kept = kept.iter().filter(|(option, _)| **option != *TABLESPACE);
+    let kept = kept.iter().filter(|(option, _)| ![TABLESPACE, AUTOEXTEND_SIZE].contains(&&**option));
     let (behind, before): (Vec<_>, Vec<_>) = kept.partition(|(option, _)| is_behind_comment(option));
     for (option, value) in before {
         let _ = write!(out, " {option}={value}");

@@ -11,7 +11,7 @@ use gannet_parser::ast::{
 };
 use gannet_plan::{TypeContext, column_type};
 use gannet_schema::names::quote_text;
-use gannet_schema::options::{ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBUTE};
+use gannet_schema::options::{AUTOEXTEND_SIZE, COMPRESSION, ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBUTE};
 use gannet_schema::{
     CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, EngineAttributes, Generated, IndexDefinition,
     IndexKind, Method, Table, TableDefinition, TableOptions, Using,
@@ -138,7 +138,13 @@ impl<'a, 'b> Definer<'a, 'b> {
                         self.cx.warnings.warn(ErrorCode::WarnUsingOtherHandler, &[&"InnoDB", &table]);
                     }
                 }
-                TableOption::Charset(name) => charset = Some(Charset::by_name(name)?),
+                TableOption::Charset(name) => {
+                    let given = Charset::by_name(name)?;
+                    if let Some(before) = charset.replace(given).filter(|before| *before != given) {
+                        let set = "CHARACTER SET ";
+                        return Err(sql_err!(ConflictingDeclarations, set, before.name(), set, given.name()));
+                    }
+                }
                 TableOption::Collate(name) => collation = Some(Collation::by_name(name)?),
                 TableOption::Comment(text) => {
                     let most = gannet_schema::define::MAX_TABLE_COMMENT;
@@ -176,6 +182,9 @@ impl<'a, 'b> Definer<'a, 'b> {
                     gannet_schema::names::quote_identifier(&mut quoted, name, '`');
                     keep(gannet_schema::show::TABLESPACE, quoted);
                 }
+                TableOption::Compression(value) if is_compression(value) => keep(COMPRESSION, quoted(value)),
+                // In steps of 4 MiB.
+                TableOption::AutoextendSize(n) if n.is_multiple_of(4 << 20) => keep(AUTOEXTEND_SIZE, n.to_string()),
                 TableOption::Encryption(value) if value.eq_ignore_ascii_case("n") => {}
                 other => return Err(SqlError::unsupported(format_args!("table option {}", option_name(other)))),
             }
@@ -358,6 +367,11 @@ impl<'a, 'b> Definer<'a, 'b> {
 }
 
 /// A tablespace that every server has.
+/// How InnoDB compresses pages.
+fn is_compression(value: &str) -> bool {
+    ["", "none", "zlib", "lz4"].iter().any(|n| n.eq_ignore_ascii_case(value))
+}
+
 fn is_common_tablespace(name: &str) -> bool {
     ["innodb_system", "innodb_file_per_table", "innodb_temporary"].iter().any(|n| n.eq_ignore_ascii_case(name))
 }
