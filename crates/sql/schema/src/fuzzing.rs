@@ -40,7 +40,7 @@ pub fn check(data: &[u8]) {
         Event::decode(&schema, "e", &bytes).expect("an event survives encoding");
     }
     if let Ok(parts) = decode_parts(&mut Reader::new(data), 2) {
-        let _ = (0..parts.definition.leaves().min(100)).map(|leaf| parts.definition.file_name(leaf)).count();
+        (0..parts.definition.leaves().min(100)).for_each(|leaf| drop(parts.definition.file_name(leaf)));
     }
 }
 
