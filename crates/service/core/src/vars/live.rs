@@ -336,7 +336,7 @@ live! {
     RelayLogPurge = boolean("relay_log_purge", Global, true).help("relay logs go when they are applied");
     RelayLogSpaceLimit = int("relay_log_space_limit", Global, 0, 0, MAX).read_only()
         .help("bytes of a channel's relay logs at which it receives no more until they are applied; 0: no limit");
-    MaxRelayLogSize = int("max_relay_log_size", Global, 0, 0, 1_073_741_824)
+    MaxRelayLogSize = blocks("max_relay_log_size", Global, 0, 0, 1_073_741_824, 4096)
         .help("size at which the next relay log begins; 0: that of max_binlog_size");
     ReplicaNetTimeout = int("replica_net_timeout", Global, 60, 1, 31_536_000)
         .help("seconds after which a source that has said nothing is connected to again; half of it is the usual SOURCE_HEARTBEAT_PERIOD");
@@ -364,7 +364,7 @@ live! {
     BinlogExpireLogsSeconds = int("binlog_expire_logs_seconds", Global, 2_592_000, 0, 4_294_967_295)
         .help("files of the binary log go after so long, when a new one begins; 0: never");
     BinlogExpireLogsAutoPurge = boolean("binlog_expire_logs_auto_purge", Global, true).help("they do");
-    MaxBinlogSize = int("max_binlog_size", Global, 1_073_741_824, 4096, 1_073_741_824)
+    MaxBinlogSize = blocks("max_binlog_size", Global, 1_073_741_824, 4096, 1_073_741_824, 4096)
         .help("bytes of a file of the binary log, behind which the next begins");
     GtidMode = choice("gtid_mode", Global, "ON", &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"]).then(Then::Fixed).no_option();
     EnforceGtidConsistency = choice("enforce_gtid_consistency", Global, "ON", &["OFF", "ON", "WARN"]).then(Then::Fixed).no_option();

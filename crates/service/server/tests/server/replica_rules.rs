@@ -463,6 +463,9 @@ fn binlog_statements_obey_the_session() {
         assert_eq!(error(&mut c, sql), 1235, "{sql}");
     }
     assert_eq!(error(&mut c, "SET GLOBAL replica_type_conversions = 'ALL'"), 1231);
+    // Whole pages, as in MySQL.
+    run(&mut c, "SET GLOBAL max_binlog_size = 9000, max_relay_log_size = 9000");
+    assert_eq!(common::rows(&mut c, "SELECT @@max_binlog_size, @@max_relay_log_size"), [["8192", "8192"]]);
 }
 
 /// Columns of another type take a source's values as far as `replica_type_conversions` allows it.
