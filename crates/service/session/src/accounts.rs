@@ -76,9 +76,7 @@ pub(crate) fn user_statement(session: &mut Session, s: &ast::UserStatement, repl
             failed.push(name);
             continue;
         }
-        if !s.alter {
-            super::definers::check(session, "CREATE USER", &name)?;
-        }
+        super::definers::check_user(session, s.alter, &name)?;
         let fresh = || Account::new(&name.user, &name.host, Secret::Empty(Plugin::Sha2), Privileges::NONE);
         let base = match &old {
             Some(old) => {

@@ -35,3 +35,8 @@ pub(super) fn check(session: &mut Session, statement: &str, account: &Name) -> R
     }
     Err(sql_err!(CannotUserReferencedAsDefiner, statement, account.quoted(), object))
 }
+
+/// CREATE USER makes an account, ALTER USER changes one that is there.
+pub(super) fn check_user(session: &mut Session, alter: bool, account: &Name) -> Result<()> {
+    if alter { Ok(()) } else { check(session, "CREATE USER", account) }
+}

@@ -332,6 +332,31 @@ fn whole_database(session: &Session, statement: &Statement, names: &mut Vec<(Str
     Some(name.text.to_string())
 }
 
+/// What LOCK TABLES has not locked for writing is refused: it waits for nobody.
+fn refuse_unlocked(session: &Session, own: &[(String, String)]) -> Result<()> {
+    if session.locked.is_empty() {
+        return Ok(());
+    }
+    let base = |(schema, name): &(String, String)| session.state.snapshot.base_table(schema, name);
+    own.iter().filter_map(base).try_for_each(|t| session.locked.check(t.id, true, &t.name))
+}
+
+/// Locks the schemas of names; `whole`: one that is made or dropped.
+fn lock_schemas(session: &mut Session, names: &[(String, String)], whole: Option<&String>) -> Result<()> {
+    // The schema stays while something in it changes; dropping it waits for that.
+    let mut schemas: Vec<&String> = names.iter().map(|(s, _)| s).collect();
+    schemas.dedup();
+    let exclusive = whole.into_iter().map(|s| (s, MdlMode::Exclusive));
+    let shared = schemas.into_iter().filter(|s| whole != Some(*s)).map(|s| (s, MdlMode::Write));
+    let schema_locks: Vec<(u64, &String, MdlMode)> =
+        exclusive.chain(shared).map(|(s, m)| (name_id(s, ""), s, m)).collect();
+    for (id, schema, mode) in schema_locks {
+        let object = session.server.engine.lock_table().mdl_object(id, schema);
+        session.work.locks().take(object, mode, MdlDuration::Transaction)?;
+    }
+    Ok(())
+}
+
 /// Locks what a definition statement changes, exclusively, in an order that all follow. They go with the
 /// transaction that runs the statement.
 pub(crate) fn lock_for_ddl(session: &mut Session, statement: &Statement) -> Result<DdlLocks> {
@@ -358,28 +383,13 @@ pub(crate) fn lock_for_ddl(session: &mut Session, statement: &Statement) -> Resu
     }
     let whole = whole_database(session, statement, &mut names);
     let own = names.clone();
-    if !session.locked.is_empty() {
-        // What is refused waits for nobody.
-        let snapshot = &session.state.snapshot;
-        let bases = own.iter().filter_map(|(schema, name)| snapshot.base_table(schema, name));
-        bases.into_iter().try_for_each(|t| session.locked.check(t.id, true, &t.name))?;
-    }
+    refuse_unlocked(session, &own)?;
     names.extend(ddl::related_tables(statement, &session.state.snapshot, &database));
     names.sort();
     names.dedup();
     session.work.locks().pass_write_gate(MdlDuration::Transaction)?;
     session.work.locks().pass_backup_gate(MdlDuration::Transaction)?;
-    // The schema stays while something in it changes; dropping it waits for that.
-    let mut schemas: Vec<&String> = names.iter().map(|(s, _)| s).collect();
-    schemas.dedup();
-    let exclusive = whole.iter().map(|s| (s, MdlMode::Exclusive));
-    let shared = schemas.into_iter().filter(|s| whole.as_ref() != Some(*s)).map(|s| (s, MdlMode::Write));
-    let schema_locks: Vec<(u64, &String, MdlMode)> =
-        exclusive.chain(shared).map(|(s, m)| (name_id(s, ""), s, m)).collect();
-    for (id, schema, mode) in schema_locks {
-        let object = session.server.engine.lock_table().mdl_object(id, schema);
-        session.work.locks().take(object, mode, MdlDuration::Transaction)?;
-    }
+    lock_schemas(session, &names, whole.as_ref())?;
     let mut row = Vec::with_capacity(2 * names.len());
     for (schema, name) in &names {
         row.push(object_of_name(&session.server, schema, name));

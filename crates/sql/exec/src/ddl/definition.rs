@@ -138,13 +138,7 @@ impl<'a, 'b> Definer<'a, 'b> {
                         self.cx.warnings.warn(ErrorCode::WarnUsingOtherHandler, &[&"InnoDB", &table]);
                     }
                 }
-                TableOption::Charset(name) => {
-                    let given = Charset::by_name(name)?;
-                    if let Some(before) = charset.replace(given).filter(|before| *before != given) {
-                        let set = "CHARACTER SET ";
-                        return Err(sql_err!(ConflictingDeclarations, set, before.name(), set, given.name()));
-                    }
-                }
+                TableOption::Charset(name) => charset = Some(only_charset(charset, name)?),
                 TableOption::Collate(name) => collation = Some(Collation::by_name(name)?),
                 TableOption::Comment(text) => {
                     let most = gannet_schema::define::MAX_TABLE_COMMENT;
@@ -367,6 +361,18 @@ impl<'a, 'b> Definer<'a, 'b> {
 }
 
 /// A tablespace that every server has.
+/// Two character sets contradict each other. Error 1302.
+fn only_charset(before: Option<Charset>, name: &str) -> Result<Charset> {
+    let given = Charset::by_name(name)?;
+    match before.filter(|before| *before != given) {
+        Some(before) => {
+            let set = "CHARACTER SET ";
+            Err(sql_err!(ConflictingDeclarations, set, before.name(), set, given.name()))
+        }
+        None => Ok(given),
+    }
+}
+
 /// How InnoDB compresses pages.
 fn is_compression(value: &str) -> bool {
     ["", "none", "zlib", "lz4"].iter().any(|n| n.eq_ignore_ascii_case(value))

@@ -21,6 +21,7 @@ const BIT_AND: u8 = 8;
 const SHIFT: u8 = 9;
 const ADD: u8 = 10;
 const MUL: u8 = 11;
+/// A unit ends a sum, so that what follows takes all of it: `d + INTERVAL 1 DAY * 2` doubles the sum.
 const BIT_XOR: u8 = 12;
 const CONCAT: u8 = 13;
 const NEG: u8 = 14;
@@ -520,7 +521,6 @@ impl Parser<'_> {
             Kind::Case(case, part) => return self.case_part(case, part, expr, height, min),
             Kind::DateAmount(date, subtract) => {
                 let unit = self.interval_unit()?;
-                // The unit ends the sum: what follows takes all of it, `d + INTERVAL 1 DAY * 2` doubles the sum.
                 (Expr::DateArith(Box::new(DateArith { date, subtract, amount: expr, unit })), BIT_XOR)
             }
             Kind::LeadingAmount => {

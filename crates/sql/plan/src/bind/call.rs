@@ -460,14 +460,7 @@ impl Binder<'_> {
                 id
             }
         };
-        let mut bound = self.column(id);
-        // The least and the greatest of an ENUM or SET are texts.
-        if matches!(bound.ty().id, TypeId::Enum | TypeId::Set) {
-            let text = SqlType { nullable: true, ..SqlType::varchar(bound.ty().display_chars(), bound.ty().collation) };
-            let text = Expr { kind: ExprKind::Cast(Box::new(bound.expr.clone())), ty: text };
-            bound.number = Some(Box::new(crate::typing::OwnNumber::Is(super::operand::double(text))));
-        }
-        Ok(bound)
+        Ok(super::operand::aggregated(self.column(id)))
     }
 
     fn aggregate_parts(&mut self, call: &ast::Aggregate) -> Result<(Vec<Bound>, Vec<SortKey>)> {

@@ -135,7 +135,7 @@ impl Binder<'_> {
             E::Aggregate(aggregate) => self.aggregate(aggregate),
             E::Window(call) => self.window_call(call),
             E::Default => Err(error(ErrorCode::CantUseOptionHere, &[&"DEFAULT"])),
-            E::DefaultOf(column) => self.default_of(column),
+            E::DefaultOf(column) => super::operand::default_of(self, column),
             E::ValuesOf(column) => self.values_of(column),
             _ => self.special(e),
         }
@@ -624,24 +624,20 @@ impl Binder<'_> {
             *given = self.cast_to(given.clone(), ty);
         }
         let (operand, by, whens) = compared_with(self, operand, whens)?;
-        let mut branches = thens;
-        branches.extend(otherwise.clone());
+        let mut branches: Vec<Bound> = thens.into_iter().chain(otherwise.clone()).collect();
         let (mut ty, source) = common_type(self.rule_context(), &branches, operation)?;
-        // The number of IF's or NULLIF's text is that of the operand chosen, of CASE's what the text says.
-        let own = is_stringy(&ty) && operation != "case";
-        let numbers = own.then(|| super::operand::own_numbers(&branches)).flatten();
+        let number = super::operand::chosen_numbers(&branches, &ty, operation);
         if is_stringy(&ty) {
             branches = fit_all(self, branches, ty.collation, operation)?;
             branches = branches.into_iter().map(|b| bytes_as(b, ty.collation)).collect();
         }
-        let otherwise = if otherwise.is_some() { branches.pop() } else { None };
+        let otherwise = otherwise.and_then(|_| branches.pop());
         ty.nullable |= otherwise.is_none();
-        let (coercibility, ascii) = (source.coercibility, source.ascii_only);
         let whens = whens.into_iter().zip(branches.into_iter().map(|t| t.expr)).collect();
         let otherwise = otherwise.map(|o| Box::new(o.expr));
         let expr = Expr { kind: ExprKind::Case { operand, by, whens, otherwise }, ty };
-        let number = numbers.map(|n| Box::new(crate::typing::OwnNumber::Results(n)));
-        Ok(Bound { expr: fold::simplify(expr), coercibility, ascii, hex: false, temporal: false, number })
+        let (expr, coercibility, ascii) = (fold::simplify(expr), source.coercibility, source.ascii_only);
+        Ok(Bound { expr, coercibility, ascii, hex: false, temporal: false, number })
     }
 
     fn cast(&mut self, cast: &ast::Cast) -> Result<Bound> {
@@ -709,28 +705,6 @@ impl Binder<'_> {
         }
         arg.coercibility = Coercibility::Explicit;
         Ok(arg)
-    }
-
-    fn default_of(&mut self, column: &ast::ColumnRef) -> Result<Bound> {
-        use crate::logical::Label;
-        let bound = self.resolve(column)?;
-        let ExprKind::Column(mut id) = bound.expr.kind else {
-            return Err(SqlError::unsupported("DEFAULT() of an expression"));
-        };
-        // The column of a view or derived table has the default of the one that it shows.
-        let (table, ordinal) = loop {
-            match &self.arena.labels[id as usize] {
-                Label::Base { table, ordinal } => break (*table, *ordinal),
-                Label::Derived { origin: Some(origin), .. } => id = *origin,
-                _ => return Err(error(ErrorCode::NoDefaultForField, &[&column.column.text])),
-            }
-        };
-        let definition = &self.arena.tables[table as usize].table.columns[ordinal as usize];
-        if definition.default == gannet_schema::ColumnDefault::None && !definition.auto_increment {
-            return Err(error(ErrorCode::NoDefaultForField, &[&definition.name]));
-        }
-        let kind = ExprKind::Default { table, column: ordinal };
-        Ok(Bound::new(Expr { kind, ty: bound.expr.ty }))
     }
 }
 

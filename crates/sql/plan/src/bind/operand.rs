@@ -1,11 +1,13 @@
 //! Operands of comparisons.
 
+use super::{Binder, error};
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::make::constant;
 use crate::typing::{Bound, OwnNumber};
 use gannet_functions::FunctionDef;
+use gannet_parser::ast;
 use gannet_parser::ast::BinaryOp;
-use gannet_types::{SqlType, TypeId, Value};
+use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value};
 
 /// Either one value or a row of them.
 #[derive(Clone)]
@@ -142,4 +144,45 @@ fn own_number(text: Expr, number: OwnNumber) -> Expr {
     let otherwise = otherwise.and_then(|_| results.next()).map(Box::new);
     let ty = SqlType { nullable: text.ty.nullable, ..SqlType::DOUBLE };
     crate::fold::simplify(Expr { kind: ExprKind::Case { operand, by, whens, otherwise }, ty })
+}
+
+/// The least and the greatest of an ENUM or SET are texts.
+pub(super) fn aggregated(mut bound: Bound) -> Bound {
+    if matches!(bound.ty().id, TypeId::Enum | TypeId::Set) {
+        let text = SqlType { nullable: true, ..SqlType::varchar(bound.ty().display_chars(), bound.ty().collation) };
+        let text = Expr { kind: ExprKind::Cast(Box::new(bound.expr.clone())), ty: text };
+        bound.number = Some(Box::new(OwnNumber::Is(double(text))));
+    }
+    bound
+}
+
+/// The numbers of what IF or NULLIF chooses; a CASE has the one that its text says.
+pub(super) fn chosen_numbers(of: &[Bound], ty: &SqlType, operation: &str) -> Option<Box<OwnNumber>> {
+    if !crate::typing::is_stringy(ty) || operation == "case" {
+        return None;
+    }
+    own_numbers(of).map(|numbers| Box::new(OwnNumber::Results(numbers)))
+}
+
+/// `DEFAULT(column)`
+pub(super) fn default_of(b: &mut Binder<'_>, column: &ast::ColumnRef) -> Result<Bound> {
+    use crate::logical::Label;
+    let bound = b.resolve(column)?;
+    let ExprKind::Column(mut id) = bound.expr.kind else {
+        return Err(SqlError::unsupported("DEFAULT() of an expression"));
+    };
+    // The column of a view or derived table has the default of the one that it shows.
+    let (table, ordinal) = loop {
+        match &b.arena.labels[id as usize] {
+            Label::Base { table, ordinal } => break (*table, *ordinal),
+            Label::Derived { origin: Some(origin), .. } => id = *origin,
+            _ => return Err(error(ErrorCode::NoDefaultForField, &[&column.column.text])),
+        }
+    };
+    let definition = &b.arena.tables[table as usize].table.columns[ordinal as usize];
+    if definition.default == gannet_schema::ColumnDefault::None && !definition.auto_increment {
+        return Err(error(ErrorCode::NoDefaultForField, &[&definition.name]));
+    }
+    let kind = ExprKind::Default { table, column: ordinal };
+    Ok(Bound::new(Expr { kind, ty: bound.expr.ty }))
 }

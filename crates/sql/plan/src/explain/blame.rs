@@ -239,9 +239,7 @@ impl Search<'_> {
             ExprKind::Call(def, args) => match (def.name, &args[..]) {
                 ("NEGATIVE OF", [only]) => format!("-({})", self.text(only, row)?),
                 // What the binder put around it does not show.
-                ("FITTING TEXT" | "FIT BYTES" | "STORED IN" | "TEMPORAL NUMBER" | "NEAR FLOAT", [of, ..]) => {
-                    self.text(of, row)?
-                }
+                (name, [of, ..]) if AROUND.contains(&name) => self.text(of, row)?,
                 ("DIV", [_, _]) => format!("({})", self.list(args, " DIV ", row)?),
                 (name @ ("XOR" | "LIKE"), [_, _]) => {
                     format!("({})", self.list(args, &format!(" {} ", name.to_lowercase()), row)?)
@@ -280,6 +278,9 @@ impl Search<'_> {
         })
     }
 }
+
+/// Functions that the binder puts around what a statement says.
+const AROUND: [&str; 5] = ["FITTING TEXT", "FIT BYTES", "STORED IN", "TEMPORAL NUMBER", "NEAR FLOAT"];
 
 /// The columns of a derived table or common table expression have its name.
 fn of_relation(name: &str, columns: &[Box<str>]) -> Names {
