@@ -629,7 +629,7 @@ impl Exporter {
             executed: next.executed().clone(),
             foreign: self.foreign.clone(),
             reserved: next.reserved().clone(),
-            edges: Edges::of(&file, size)?,
+            edges: Edges::default().later(&file, size)?,
         };
         self.names.store_state(&state)?;
         (self.state, self.deriver, self.file, self.number) = (state, next, Some(file), number);
@@ -703,7 +703,7 @@ impl Exporter {
     fn checkpoint(&mut self) -> io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         file.sync_data()?;
-        let edges = Edges::of(file, self.deriver.position())?;
+        let edges = self.state.edges.later(file, self.deriver.position())?;
         // Readers are mostly behind the last checkpoint, and what lies before it is on disk. The memory takes the next
         // events: pages that are always fresh cost several times as much a byte.
         file.forget(0, self.state.size);

@@ -306,15 +306,17 @@ pub struct Edges {
 }
 
 impl Edges {
-    /// Those of a file of `size` bytes.
-    pub fn of(file: &File, size: u64) -> io::Result<Edges> {
-        let from = Edges::tail_at(size);
+    /// Those of the same file when it has `size` bytes. A whole first block is known already: behind each checkpoint
+    /// the memory lets go of it, and it would be read from the disk.
+    pub fn later(&self, file: &File, size: u64) -> io::Result<Edges> {
         let read = |from: u64, to: u64| {
             let mut bytes = vec![0; to.saturating_sub(from) as usize];
             file.read_exact_at(&mut bytes, from)?;
             io::Result::Ok(bytes)
         };
-        Ok(Edges { front: read(0, size.min(BLOCK))?, tail: if from > 0 { read(from, size)? } else { Vec::new() } })
+        let front = if self.front.len() as u64 == BLOCK { self.front.clone() } else { read(0, size.min(BLOCK))? };
+        let from = Edges::tail_at(size);
+        Ok(Edges { front, tail: if from > 0 { read(from, size)? } else { Vec::new() } })
     }
 
     fn tail_at(size: u64) -> u64 {

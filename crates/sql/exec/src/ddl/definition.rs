@@ -360,7 +360,6 @@ impl<'a, 'b> Definer<'a, 'b> {
     }
 }
 
-/// A tablespace that every server has.
 /// Two character sets contradict each other. Error 1302.
 fn only_charset(before: Option<Charset>, name: &str) -> Result<Charset> {
     let given = Charset::by_name(name)?;
@@ -378,6 +377,7 @@ fn is_compression(value: &str) -> bool {
     ["", "none", "zlib", "lz4"].iter().any(|n| n.eq_ignore_ascii_case(value))
 }
 
+/// A tablespace that every server has.
 fn is_common_tablespace(name: &str) -> bool {
     ["innodb_system", "innodb_file_per_table", "innodb_temporary"].iter().any(|n| n.eq_ignore_ascii_case(name))
 }
