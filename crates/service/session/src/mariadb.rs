@@ -6,6 +6,7 @@ use gannet_parser::keyword::Kw;
 use gannet_parser::lexer::{Lexer, Tok};
 use gannet_parser::printer::{quote_name, statement};
 use gannet_types::{Result, SqlError, Value};
+use std::ops::Range;
 
 /// What a statement becomes.
 pub(crate) struct Here {
@@ -39,35 +40,53 @@ pub(crate) fn set(session: &mut Session, name: &str, value: &Value) -> Result<()
 pub(crate) fn conditional(text: &[u8]) -> Option<Vec<u8>> {
     const OBJECTS: [&str; 11] =
         ["TABLE", "TABLES", "VIEW", "DATABASE", "SCHEMA", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT", "USER", "ROLE"];
-    let mut at = 0;
-    let mut words = text.split_inclusive(|b| b.is_ascii_whitespace()).filter_map(|piece| {
-        at += piece.len();
-        let word = String::from_utf8_lossy(piece.trim_ascii()).to_ascii_uppercase();
-        (!word.is_empty()).then_some((word, at))
-    });
-    let verb = words.next()?.0;
-    let objects = match verb.as_str() {
-        "DROP" => &OBJECTS[..],
-        "RENAME" | "ALTER" => &OBJECTS[..2],
+    let mut words = words(text);
+    let objects = match words.next()? {
+        verb if verb.is("DROP") => &OBJECTS[..],
+        verb if verb.is("RENAME") || verb.is("ALTER") => &OBJECTS[..2],
         _ => return None,
     };
-    let between = |word: &str| matches!(word, "TEMPORARY" | "ONLINE" | "IGNORE");
-    let (object, end) = words.find(|(word, _)| !between(word))?;
-    if !objects.contains(&object.as_str()) || words.next()?.0 == "IF" {
+    let between = |word: &Word<'_>| ["TEMPORARY", "ONLINE", "IGNORE"].iter().any(|w| word.is(w));
+    let object = words.find(|word| !between(word))?;
+    if !objects.iter().any(|o| object.is(o)) || words.next()?.is("IF") {
         return None;
     }
-    Some([&text[..end], b" IF EXISTS ", &text[end..]].concat())
+    let end = object.place.end;
+    Some([&text[..end], b" IF EXISTS", &text[end..]].concat())
+}
+
+/// A word or sign of a statement, and where it stands.
+struct Word<'t> {
+    text: &'t [u8],
+    place: Range<usize>,
+}
+
+impl Word<'_> {
+    fn is(&self, word: &str) -> bool {
+        self.text.eq_ignore_ascii_case(word.as_bytes())
+    }
+}
+
+/// What a statement consists of, without its comments.
+fn words(text: &[u8]) -> impl Iterator<Item = Word<'_>> {
+    let mut lexer = Lexer::new(text, Default::default());
+    std::iter::from_fn(move || {
+        let token = lexer.next();
+        let place = token.start as usize..token.end as usize;
+        let text = text.get(place.clone())?;
+        (!matches!(token.kind, Tok::End | Tok::Error)).then_some(Word { text, place })
+    })
 }
 
 /// A statement of a log as it is run here; `None`: as it is. `inside`: a transaction has begun and goes on behind it,
 /// and a table that is made in it ends with this.
 /// SET PASSWORD has what is stored, which is a password in clear here; GRANT makes accounts. Error 1235.
 pub(crate) fn here(text: &[u8], inside: Option<&[u8]>) -> Result<Option<Here>> {
-    let verb = text.trim_ascii_start().get(..3).unwrap_or_default();
-    if verb.eq_ignore_ascii_case(b"SET") {
+    let Some(verb) = words(text).next() else { return Ok(None) };
+    if verb.is("SET") {
         return Ok(setting(text));
     }
-    if verb.eq_ignore_ascii_case(b"GRA") {
+    if verb.is("GRANT") {
         return Ok(granting(text));
     }
     match role_with_admin(text)? {
@@ -189,31 +208,18 @@ fn printed(it: &Statement) -> String {
 /// CREATE OR REPLACE drops what is there first, where that is a table, a database, an index, an account or a role: of
 /// programs and views it is known here. CREATE TABLE in a transaction is CREATE TABLE ... SELECT, whose rows follow.
 fn replacing(text: &[u8], inside: Option<&[u8]>) -> Option<Here> {
-    let mut words = text.split_inclusive(|b| b.is_ascii_whitespace());
-    let mut at = 0;
-    // Where the words after CREATE begin and end.
-    let mut word = || loop {
-        let piece = words.next()?;
-        let begin = at;
-        at += piece.len();
-        let word = piece.trim_ascii();
-        if !word.is_empty() {
-            return Some((begin, begin + word.len()));
-        }
-    };
-    let is = |(begin, end): (usize, usize), word: &str| text[begin..end].eq_ignore_ascii_case(word.as_bytes());
-    if !is(word()?, "CREATE") {
+    let mut words = words(text);
+    if !words.next()?.is("CREATE") {
         return None;
     }
-    let second = word()?;
-    let (or, replace) = (second, word()?);
-    let replaces = is(or, "OR") && is(replace, "REPLACE");
-    if !(replaces || inside.is_some() && is(second, "TABLE")) {
+    let (second, third) = (words.next()?, words.next()?);
+    let replaces = second.is("OR") && third.is("REPLACE");
+    if !(replaces || inside.is_some() && second.is("TABLE")) {
         return None;
     }
     let mut plain = text.to_vec();
     if replaces {
-        plain[or.0..replace.1].fill(b' ');
+        plain[second.place.start..third.place.end].fill(b' ');
     }
     let name = |n: &ObjectName| {
         let schema = n.schema.as_ref().map_or(String::new(), |schema| quote_name(schema) + ".");
@@ -247,11 +253,12 @@ mod tests {
     fn what_goes_need_not_be_there() {
         let shown = |text: &str| conditional(text.as_bytes()).map(|t| String::from_utf8(t).unwrap());
         for (text, then) in [
-            ("rename table a to b", "rename table  IF EXISTS a to b"),
-            ("DROP VIEW\n v, w", "DROP VIEW\n IF EXISTS  v, w"),
-            ("DROP TEMPORARY TABLE `t`", "DROP TEMPORARY TABLE  IF EXISTS `t`"),
-            ("ALTER ONLINE TABLE t ADD a INT", "ALTER ONLINE TABLE  IF EXISTS t ADD a INT"),
-            ("drop role r", "drop role  IF EXISTS r"),
+            ("rename table a to b", "rename table IF EXISTS a to b"),
+            ("DROP VIEW\n v, w", "DROP VIEW IF EXISTS\n v, w"),
+            ("DROP TEMPORARY TABLE `t`", "DROP TEMPORARY TABLE IF EXISTS `t`"),
+            ("ALTER ONLINE TABLE t ADD a INT", "ALTER ONLINE TABLE IF EXISTS t ADD a INT"),
+            ("drop role r", "drop role IF EXISTS r"),
+            ("/* app */ DROP/**/TABLE`t`", "/* app */ DROP/**/TABLE IF EXISTS`t`"),
         ] {
             assert_eq!(shown(text).as_deref(), Some(then));
         }
@@ -273,6 +280,7 @@ mod tests {
         };
         let t = "DROP TABLE IF EXISTS `t`";
         is("CREATE OR REPLACE TABLE t (a INT)", false, t, "CREATE            TABLE t (a INT)");
+        is("/* c */ CREATE OR/**/REPLACE TABLE t (a INT)", false, t, "/* c */ CREATE               TABLE t (a INT)");
         is("create or\n  replace\ttable `t` like u", false, t, "create             \ttable `t` like u");
         is(
             "CREATE OR REPLACE TABLE `d`.`t` (a INT)",
