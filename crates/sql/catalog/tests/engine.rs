@@ -48,20 +48,7 @@ fn index(kind: IndexKind, column: &str) -> IndexDefinition {
 
 fn definition(name: &str, auto: bool) -> TableDefinition {
     let column = |name: &str, ty: SqlType, nullable| ColumnDefinition {
-        column: Column {
-            name: name.into(),
-            ty,
-            nullable,
-            default: ColumnDefault::None,
-            on_update_now: false,
-            auto_increment: auto && name == "id",
-            generated: None,
-            hidden: false,
-            comment: "".into(),
-            attributes: EngineAttributes::default(),
-            invisible: false,
-            explicit_collation: false,
-        },
+        column: Column { auto_increment: auto && name == "id", ..Column::new(name, ty, nullable, ColumnDefault::None) },
         explicit_null: false,
     };
     TableDefinition {

@@ -36,6 +36,24 @@ pub struct Column {
 }
 
 impl Column {
+    /// A column of a type that allows NULL or does not, with nothing else said of it.
+    pub fn new(name: &str, ty: SqlType, nullable: bool, default: ColumnDefault) -> Column {
+        Column {
+            name: name.into(),
+            ty,
+            nullable,
+            default,
+            on_update_now: false,
+            auto_increment: false,
+            generated: None,
+            comment: "".into(),
+            attributes: EngineAttributes::default(),
+            invisible: false,
+            explicit_collation: false,
+            hidden: false,
+        }
+    }
+
     /// The name; of the hidden column of a functional key part, the expression that it has.
     pub fn shown(&self) -> &str {
         match &self.generated {

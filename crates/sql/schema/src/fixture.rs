@@ -8,20 +8,7 @@ use gannet_types::{CollationId, Date, Decimal, SqlType, TypeId, Value};
 use std::sync::Arc;
 
 pub(crate) fn column(name: &str, ty: SqlType, nullable: bool, default: ColumnDefault) -> ColumnDefinition {
-    let column = Column {
-        name: name.into(),
-        ty,
-        nullable,
-        default,
-        on_update_now: false,
-        auto_increment: false,
-        generated: None,
-        comment: "".into(),
-        attributes: EngineAttributes::default(),
-        invisible: false,
-        explicit_collation: false,
-        hidden: false,
-    };
+    let column = Column::new(name, ty, nullable, default);
     ColumnDefinition { column, explicit_null: false }
 }
 

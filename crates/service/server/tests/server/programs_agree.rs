@@ -394,6 +394,8 @@ impl Round<'_> {
         // What a trigger and a function's SET have warned of is gone behind them.
         // At row 1, of column `r`: a routine's has no row, and another name.
         let codes = |o: &Outcome| -> Vec<String> { o.warnings.iter().map(|w| w[..4].to_owned()).collect() };
+        let (t0, t1, t2, t3) = (self.ty(0), self.ty(1), self.ty(2), self.ty(3));
+        let with_result = |rest: &str| format!("CREATE TABLE g (c0 {t0}, c1 {t1}, c2 {t2}, c3 {t3}, r {ty} {rest})");
         let ways = [
             (
                 format!(
@@ -419,36 +421,9 @@ impl Round<'_> {
                 ),
                 's',
             ),
-            (
-                format!(
-                    "CREATE TABLE g (c0 {}, c1 {}, c2 {}, c3 {}, r {ty} AS ({by_name}) STORED)",
-                    self.ty(0),
-                    self.ty(1),
-                    self.ty(2),
-                    self.ty(3)
-                ),
-                'g',
-            ),
-            (
-                format!(
-                    "CREATE TABLE g (c0 {}, c1 {}, c2 {}, c3 {}, r {ty} AS ({by_name}) VIRTUAL)",
-                    self.ty(0),
-                    self.ty(1),
-                    self.ty(2),
-                    self.ty(3)
-                ),
-                'g',
-            ),
-            (
-                format!(
-                    "CREATE TABLE g (c0 {}, c1 {}, c2 {}, c3 {}, r {ty} DEFAULT ({by_name}))",
-                    self.ty(0),
-                    self.ty(1),
-                    self.ty(2),
-                    self.ty(3)
-                ),
-                'g',
-            ),
+            (with_result(&format!("AS ({by_name}) STORED")), 'g'),
+            (with_result(&format!("AS ({by_name}) VIRTUAL")), 'g'),
+            (with_result(&format!("DEFAULT ({by_name})")), 'g'),
             (
                 format!(
                     "CREATE TRIGGER g BEFORE INSERT ON g FOR EACH ROW SET NEW.r = {}",
@@ -461,16 +436,7 @@ impl Round<'_> {
             run(self.c, "DROP FUNCTION IF EXISTS f");
             run(self.c, "DROP TABLE IF EXISTS g");
             if way == 't' {
-                run(
-                    self.c,
-                    &format!(
-                        "CREATE TABLE g (c0 {}, c1 {}, c2 {}, c3 {}, r {ty})",
-                        self.ty(0),
-                        self.ty(1),
-                        self.ty(2),
-                        self.ty(3)
-                    ),
-                );
+                run(self.c, &with_result(""));
             }
             // What may not stand in a definition does not.
             if self.c.query(&create).is_err() {

@@ -1,7 +1,7 @@
 //! How a virtual table is declared: its name, the function that makes its rows, its columns with their types, in one
 //! place. A table without a row maker does not compile; [`super::empty`] has those that are empty on purpose.
 
-use gannet_schema::{Column, ColumnDefault, EngineAttributes};
+use gannet_schema::{Column, ColumnDefault};
 use gannet_types::members::Members;
 use gannet_types::{CollationId, SqlType, TypeId, Value};
 use std::sync::Arc;
@@ -145,20 +145,8 @@ impl Spec {
 /// The catalog's column of a declaration, in a schema whose texts have the collation `own`.
 pub(super) fn column(name: &str, spec: &Spec, own: CollationId) -> Column {
     let ty = spec.sql_type(own);
-    Column {
-        name: name.into(),
-        nullable: !spec.not_null,
-        default: spec.default(&ty),
-        on_update_now: false,
-        auto_increment: false,
-        generated: None,
-        comment: "".into(),
-        attributes: EngineAttributes::default(),
-        invisible: false,
-        explicit_collation: false,
-        hidden: false,
-        ty,
-    }
+    let default = spec.default(&ty);
+    Column::new(name, ty, !spec.not_null, default)
 }
 
 // ---- types ----

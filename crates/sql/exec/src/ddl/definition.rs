@@ -205,18 +205,9 @@ impl<'a, 'b> Definer<'a, 'b> {
         let mut ty = column_type(&column.data_type, collate, context)?;
         notes.into_inner().iter().for_each(|note| self.cx.note(note));
         let mut made = Column {
-            name: name.text.to_string().into(),
-            ty: ty.clone(),
-            nullable: true,
-            default: Default::None,
-            on_update_now: false,
-            auto_increment: false,
             generated: column.generated.as_ref().map(|g| Generated { expression: "".into(), stored: g.stored }),
-            comment: "".into(),
-            attributes: EngineAttributes::default(),
-            invisible: false,
             explicit_collation: collate.is_some() || column.data_type.charset.is_some() || column.data_type.national,
-            hidden: false,
+            ..Column::new(name.text.as_ref(), ty.clone(), true, Default::None)
         };
         let (mut explicit_null, mut default) = (false, None);
         for attribute in &column.attributes {

@@ -6,8 +6,8 @@ use super::expressions::{self, Definition, Use};
 use gannet_parser::ast::{self, CheckDef, Expr, ForeignKeyDef};
 use gannet_schema::names::eq_name;
 use gannet_schema::{
-    CatalogSnapshot, Check, Column, ColumnDefault, ColumnDefinition, EngineAttributes, ForeignKeyDefinition, Generated,
-    IndexDefinition, Method, ReferenceAction, TableDefinition,
+    CatalogSnapshot, Check, Column, ColumnDefault, ColumnDefinition, ForeignKeyDefinition, Generated, IndexDefinition,
+    Method, ReferenceAction, TableDefinition,
 };
 use gannet_types::{Result, SqlError, sql_err};
 use std::sync::Arc;
@@ -173,18 +173,9 @@ fn functional(
             column_name = format!("!hidden!{}!{part}!{}", definition.columns.len(), n);
         }
         let column = Column {
-            name: (&*column_name).into(),
-            nullable: true,
-            ty,
-            default: ColumnDefault::Null,
-            on_update_now: false,
-            auto_increment: false,
             generated: Some(Generated { expression: text, stored: false }),
-            comment: "".into(),
-            attributes: EngineAttributes::default(),
-            invisible: false,
-            explicit_collation: false,
             hidden: true,
+            ..Column::new(&column_name, ty, true, ColumnDefault::Null)
         };
         index.parts[*part].0 = column_name.into();
         definition.columns.push(ColumnDefinition { column: column.clone(), explicit_null: false });

@@ -15,7 +15,7 @@ use gannet_plan::plan::ResultColumn;
 use gannet_plan::{Colliding, Plan, PlanKind, insert_rows_of};
 use gannet_schema::names::eq_name;
 use gannet_schema::show::{ShowOptions, show_create_table};
-use gannet_schema::{CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, EngineAttributes, Table};
+use gannet_schema::{CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, Table};
 use gannet_types::{CollationId, Result, SqlError, SqlMode, SqlType, TypeId, Value, sql_err};
 use std::sync::Arc;
 
@@ -87,20 +87,7 @@ fn column(result: &ResultColumn, plan: &Plan, mode: SqlMode) -> Column {
         None => {
             let ty = column_type(&result.ty);
             let default = if ty.nullable { Default::Null } else { zero(&ty, mode) };
-            Column {
-                name: "".into(),
-                nullable: ty.nullable,
-                ty,
-                default,
-                on_update_now: false,
-                auto_increment: false,
-                generated: None,
-                comment: "".into(),
-                attributes: EngineAttributes::default(),
-                invisible: false,
-                explicit_collation: false,
-                hidden: false,
-            }
+            Column::new("", ty.clone(), ty.nullable, default)
         }
     };
     made.name = (&*result.name).into();
