@@ -13,9 +13,9 @@ use gannet_types::{DateTime, Result, SqlType, TypeId, Value, ValueRef, charset::
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
-/// Whether the function looks at all of its arguments, and gives the same value for the same ones.
+/// Whether the function looks at all of its arguments as local values, and gives the same value for the same ones.
 pub(crate) fn is_plain(def: &FunctionDef) -> bool {
-    !def.stability.varies() && !matches!(def.kernel, Kernel::FirstKnown | Kernel::Repeat)
+    !def.stability.varies() && !def.takes_instants && !matches!(def.kernel, Kernel::FirstKnown | Kernel::Repeat)
 }
 
 /// The integers that a function makes of a column, or of texts that have loops, where that needs no conversion and
@@ -105,7 +105,6 @@ pub(crate) fn eval<'p>(
         for ((from, arg), value) in from.iter().zip(args).zip(&mut values) {
             match from {
                 Argument::Constant(_) => {}
-                Argument::Column(column) if def.takes_instants => value.assign(column.get(row)),
                 Argument::Column(column) => value.assign(column.get(row).localize(zone)),
                 Argument::Row(arg) => *value = eval_row(arg, batch, row, cx)?,
             }

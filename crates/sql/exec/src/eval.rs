@@ -34,11 +34,15 @@ pub fn eval<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) 
 }
 
 /// The value of a parameter. A variable's TIMESTAMP is an instant, and computed with as a local time, like a column's.
+#[inline]
 fn param(n: u32, cx: &Cx<'_, '_>) -> Value {
-    match &cx.shared.params[n as usize] {
-        at @ Value::Timestamp(..) => at.as_ref().localize(&cx.shared.settings.time_zone).to_owned(),
-        value => value.clone(),
-    }
+    let value = &cx.shared.params[n as usize];
+    if matches!(value, Value::Timestamp(..)) { local(value, cx) } else { value.clone() }
+}
+
+#[cold]
+fn local(instant: &Value, cx: &Cx<'_, '_>) -> Value {
+    instant.as_ref().localize(&cx.shared.settings.time_zone).to_owned()
 }
 
 fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
