@@ -31,7 +31,11 @@ const TARGETS: &[Target] = &[
     Target { name: "wire_frames", check: gannet_wire::fuzzing::frames, seeds: |_| gannet_wire::fuzzing::seeds() },
     Target { name: "wire_handshake", check: gannet_wire::fuzzing::handshake, seeds: |_| gannet_wire::fuzzing::seeds() },
     Target { name: "wire_command", check: gannet_wire::fuzzing::command, seeds: |_| gannet_wire::fuzzing::seeds() },
-    Target { name: "wire_replies", check: gannet_wire::fuzzing::replies, seeds: |_| gannet_wire::fuzzing::seeds() },
+    Target {
+        name: "wire_replies",
+        check: gannet_wire::fuzzing::replies,
+        seeds: |_| gannet_wire::fuzzing::reply_seeds(),
+    },
     Target {
         name: "wire_compressed",
         check: gannet_wire::fuzzing::compressed,
@@ -146,7 +150,8 @@ fn mutate(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
 
 /// Runs `cargo xtask fuzz` with these arguments.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
-    const KNOWN: &[&str] = &["--target", "--minutes", "--seed", "--rounds", "--findings", "--server", "--input"];
+    const KNOWN: &[&str] =
+        &["--target", "--minutes", "--seed", "--rounds", "--findings", "--server", "--input", "--corpus"];
     if let Some(other) = args.chunks(2).find(|a| a.len() != 2 || !KNOWN.contains(&a[0].as_str())) {
         return Err(format!("{}: unknown, or without a value; known are {}", other[0], KNOWN.join(", ")));
     }
@@ -174,12 +179,25 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
         (target.check)(&data);
         return Ok(format!("fuzz {}: {file} does no harm", target.name));
     }
+    if let (Some(dir), [target]) = (value("--corpus"), &chosen[..]) {
+        return corpus(root, target, Path::new(dir));
+    }
     let mut lines = Vec::new();
     for target in chosen {
         lines.push(one(root, target, span, seed)?);
         println!("{}", lines[lines.len() - 1]);
     }
     Ok(format!("fuzz: {} targets without a finding", lines.len()))
+}
+
+/// Writes a target's valid inputs, a file each, from which `cargo fuzz` goes on.
+fn corpus(root: &Path, target: &Target, dir: &Path) -> Result<String, String> {
+    let seeds = (target.seeds)(root);
+    let file = |n: usize| dir.join(format!("{}-{n}", target.name));
+    let written = fs::create_dir_all(dir)
+        .and_then(|()| seeds.iter().enumerate().try_for_each(|(n, data)| fs::write(file(n), data)));
+    written.map_err(|e| format!("{}: {e}", dir.display()))?;
+    Ok(format!("fuzz {}: {} inputs in {}", target.name, seeds.len(), dir.display()))
 }
 
 fn one(root: &Path, target: &Target, span: Duration, seed: u64) -> Result<String, String> {

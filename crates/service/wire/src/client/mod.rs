@@ -8,6 +8,7 @@ mod stream;
 mod tls;
 
 pub use result::{Cell, ColumnInfo, OkInfo, ResultSet};
+pub(crate) use result::{read_binary, read_error, read_ok, read_text};
 pub use stream::Rows;
 pub use tls::tls_client;
 

@@ -53,6 +53,26 @@ pub enum Cell {
     Time(Time),
 }
 
+impl ColumnInfo {
+    /// Reads a column definition.
+    pub(crate) fn read(packet: &[u8]) -> Result<ColumnInfo> {
+        let c = read_column(packet)?;
+        let s = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
+        Ok(ColumnInfo {
+            schema: s(c.schema),
+            table: s(c.table),
+            org_table: s(c.org_table),
+            name: s(c.name),
+            org_name: s(c.org_name),
+            collation: c.collation,
+            length: c.length,
+            ty: c.ty,
+            flags: c.flags,
+            decimals: c.decimals,
+        })
+    }
+}
+
 impl Cell {
     /// The value as the text protocol would print it, for integers, strings and dates; `None` for NULL.
     /// `decimals`: digits of the second in the column.
@@ -158,7 +178,7 @@ impl ResultSet {
     }
 }
 
-pub(super) fn read_error(payload: &[u8]) -> Result<Error> {
+pub(crate) fn read_error(payload: &[u8]) -> Result<Error> {
     let mut r = Reader::new(payload);
     r.u8()?;
     let code = r.u16()?;
@@ -259,21 +279,7 @@ impl Connection {
     pub(super) fn columns(&mut self, count: usize) -> Result<Vec<ColumnInfo>> {
         let mut columns = Vec::new();
         for _ in 0..count {
-            let packet = self.receive()?;
-            let c = read_column(&packet)?;
-            let s = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
-            columns.push(ColumnInfo {
-                schema: s(c.schema),
-                table: s(c.table),
-                org_table: s(c.org_table),
-                name: s(c.name),
-                org_name: s(c.org_name),
-                collation: c.collation,
-                length: c.length,
-                ty: c.ty,
-                flags: c.flags,
-                decimals: c.decimals,
-            });
+            columns.push(ColumnInfo::read(&self.receive()?)?);
         }
         if count > 0 && self.capabilities & cap::DEPRECATE_EOF == 0 {
             self.receive()?;
@@ -292,30 +298,36 @@ impl Connection {
     }
 
     pub(super) fn read_ok(&self, packet: &[u8]) -> Result<OkInfo> {
-        let mut r = Reader::new(packet);
-        r.u8()?;
-        let (affected, insert_id) = (r.lenenc()?, r.lenenc()?);
-        let (status, warnings) = (r.u16()?, r.u16()?);
-        let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
-        let mut changes = Vec::new();
-        let info = if r.is_empty() { &[][..] } else { r.lenenc_bytes()? };
-        if self.capabilities & cap::SESSION_TRACK != 0 && status & status::SESSION_STATE_CHANGED != 0 {
-            let mut all = Reader::new(r.lenenc_bytes()?);
-            while !all.is_empty() {
-                let kind = all.u8()?;
-                let mut parts = Reader::new(all.lenenc_bytes()?);
-                let mut said = Vec::new();
-                while !parts.is_empty() {
-                    said.push(text(parts.lenenc_bytes()?));
-                }
-                changes.push((kind, said));
-            }
-        }
-        Ok(OkInfo { affected, insert_id, status, warnings, info: text(info), changes })
+        read_ok(packet, self.capabilities)
     }
 }
 
-fn read_text(packet: &[u8], count: usize) -> Result<Vec<Cell>> {
+/// Reads an OK packet, also one that ends rows.
+pub(crate) fn read_ok(packet: &[u8], capabilities: u32) -> Result<OkInfo> {
+    let mut r = Reader::new(packet);
+    r.u8()?;
+    let (affected, insert_id) = (r.lenenc()?, r.lenenc()?);
+    let (status, warnings) = (r.u16()?, r.u16()?);
+    let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
+    let mut changes = Vec::new();
+    let info = if r.is_empty() { &[][..] } else { r.lenenc_bytes()? };
+    if capabilities & cap::SESSION_TRACK != 0 && status & status::SESSION_STATE_CHANGED != 0 {
+        let mut all = Reader::new(r.lenenc_bytes()?);
+        while !all.is_empty() {
+            let kind = all.u8()?;
+            let mut parts = Reader::new(all.lenenc_bytes()?);
+            let mut said = Vec::new();
+            while !parts.is_empty() {
+                said.push(text(parts.lenenc_bytes()?));
+            }
+            changes.push((kind, said));
+        }
+    }
+    Ok(OkInfo { affected, insert_id, status, warnings, info: text(info), changes })
+}
+
+/// Reads a row of the text protocol.
+pub(crate) fn read_text(packet: &[u8], count: usize) -> Result<Vec<Cell>> {
     let mut r = Reader::new(packet);
     let mut row = Vec::with_capacity(count);
     for _ in 0..count {
@@ -327,7 +339,8 @@ fn read_text(packet: &[u8], count: usize) -> Result<Vec<Cell>> {
     Ok(row)
 }
 
-fn read_binary(packet: &[u8], columns: &[ColumnInfo]) -> Result<Vec<Cell>> {
+/// Reads a row of the binary protocol.
+pub(crate) fn read_binary(packet: &[u8], columns: &[ColumnInfo]) -> Result<Vec<Cell>> {
     let mut r = Reader::new(packet);
     r.u8()?;
     let nulls = r.bytes((columns.len() + 9) / 8)?;
