@@ -1,5 +1,6 @@
 //! Entry points for fuzzing: any bytes in, no panic out.
 
+use crate::beside::{self, Beside, LoadQuery};
 use crate::event::{Checksum, Event, HEADER, MAGIC, kind};
 use crate::format::{FormatDescription, Gtid, MariadbGtid, Rotate, XaPrepare, gtids};
 use crate::map::TableMap;
@@ -34,6 +35,11 @@ fn body(k: u8, body: &[u8], map: &mut Option<TableMap>) {
         kind::PREVIOUS_GTIDS => drop(gtids(body)),
         kind::GTID | kind::ANONYMOUS_GTID => drop(Gtid::decode(body)),
         kind::QUERY => drop(Query::decode(body)),
+        kind::INTVAR => drop(Beside::integer(body)),
+        kind::RAND => drop(Beside::seeds(body)),
+        kind::USER_VAR => drop(Beside::variable(body)),
+        kind::BEGIN_LOAD_QUERY | kind::APPEND_BLOCK => drop(beside::block(body)),
+        kind::EXECUTE_LOAD_QUERY => drop(LoadQuery::decode(body).map(|load| load.text("x"))),
         kind::ROTATE => drop(Rotate::decode(body)),
         kind::XA_PREPARE => drop(XaPrepare::decode(body)),
         kind::MARIADB_GTID => drop(MariadbGtid::decode(body)),
@@ -113,6 +119,20 @@ pub fn seeds() -> Vec<Vec<u8>> {
         o.extend_from_slice(&[0x81, image.len() as u8]);
         // A slice is always read to its end.
         let _read = std::io::Read::read_to_end(&mut stream, o);
+    });
+    appender.event(&mut out, 0, kind::INTVAR, 0, |o| o.extend_from_slice(&[2, 5, 0, 0, 0, 0, 0, 0, 0]));
+    appender.event(&mut out, 0, kind::RAND, 0, |o| o.extend_from_slice(&[7; 16]));
+    for value in [
+        &b"\x00\xFF\0\0\0\x03\0\0\0abc"[..],
+        b"\x04\x3F\0\0\0\x04\0\0\0\x03\x01\x81\x02",
+        b"\x02\x3F\0\0\0\x08\0\0\0\x01\0\0\0\0\0\0\0\x01",
+    ] {
+        appender.event(&mut out, 0, kind::USER_VAR, 0, |o| o.extend_from_slice(&[b"\x01\0\0\0v\0", value].concat()));
+    }
+    appender.event(&mut out, 0, kind::BEGIN_LOAD_QUERY, 0, |o| o.extend_from_slice(b"\x01\0\0\0a,b"));
+    appender.event(&mut out, 0, kind::EXECUTE_LOAD_QUERY, 0, |o| {
+        o.extend_from_slice(&[&[0; 8][..], &[1, 0, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0, 27, 0, 0, 0, 2]].concat());
+        o.extend_from_slice(b"d\0LOAD DATA INFILE 'x' INTO  TABLE t");
     });
     // All but the description, compressed.
     let events = out.get(described..).unwrap_or_default().to_vec();

@@ -3,6 +3,7 @@
 //! Nothing here does I/O. Bytes from disk or network never cause a panic, and what they make is bounded by their
 //! length.
 
+pub mod beside;
 pub mod compressed;
 pub mod decimal;
 pub mod derive;

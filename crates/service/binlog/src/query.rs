@@ -33,6 +33,8 @@ const DDL_XID: u8 = 17;
 const DEFAULT_COLLATION_UTF8MB4: u8 = 18;
 const REQUIRE_PRIMARY_KEY: u8 = 19;
 const DEFAULT_ENCRYPTION: u8 = 20;
+/// A MariaDB's [`MICROSECONDS`].
+const MARIADB_MICROSECONDS: u8 = 128;
 
 /// More schemas than this are not listed: 254 stands for all.
 const MAX_SCHEMAS: usize = 16;
@@ -177,7 +179,7 @@ impl Settings {
                         it.schemas = Some((0..n).map(|_| nul_text(&mut r)).collect::<Result<_, _>>()?);
                     }
                 }
-                MICROSECONDS => {
+                MICROSECONDS | MARIADB_MICROSECONDS => {
                     let [a, b, c] = r.array()?;
                     it.microseconds = Some(u32::from_le_bytes([a, b, c, 0]));
                 }
@@ -242,14 +244,20 @@ impl<'a> Query<'a> {
 
     /// From a body.
     pub fn decode(body: &'a [u8]) -> Result<Query<'a>, DecodeError> {
+        Ok(Query::decode_with::<0>(body)?.0)
+    }
+
+    /// From the body of an event that has so many bytes of its own before the status variables; and these.
+    pub(crate) fn decode_with<const N: usize>(body: &'a [u8]) -> Result<(Query<'a>, &'a [u8]), DecodeError> {
         let mut r = Reader::new(body);
         let (thread_id, seconds) = (r.u32()?, r.u32()?);
         let (schema, error, settings) = (r.u8()?, r.u16()?, r.u16()?);
+        let own = r.bytes(N)?;
         let settings = Settings::decode(r.bytes(usize::from(settings))?)?;
         let schema = r.bytes(usize::from(schema))?;
         if r.u8()? != 0 {
             return Err(r.invalid("end of a schema's name"));
         }
-        Ok(Query { thread_id, seconds, error, schema, settings, text: r.rest() })
+        Ok((Query { thread_id, seconds, error, schema, settings, text: r.rest() }, own))
     }
 }

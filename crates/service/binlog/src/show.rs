@@ -1,5 +1,6 @@
 //! The Info column of SHOW BINLOG EVENTS.
 
+use crate::beside::{self, Beside, LoadQuery};
 use crate::compressed;
 use crate::event::{Event, kind};
 use crate::format::{FormatDescription, Gtid, Rotate, XaPrepare, gtids, rows_query};
@@ -35,6 +36,16 @@ fn said(kind: u8, body: &[u8]) -> String {
         kind::TRANSACTION_PAYLOAD => Packed::decode(body)
             .ok()
             .map(|p| format!("compression='{}', decompressed_size={} bytes", p.compression(), p.size)),
+        kind::INTVAR => Beside::integer(body).map(|b| b.to_string()).ok(),
+        kind::RAND => Beside::seeds(body).map(|b| b.to_string()).ok(),
+        kind::USER_VAR => Beside::variable(body).map(|b| b.to_string()).ok(),
+        kind::BEGIN_LOAD_QUERY | kind::APPEND_BLOCK => {
+            beside::block(body).map(|(file, bytes)| format!(";file_id={file};block_len={}", bytes.len())).ok()
+        }
+        kind::DELETE_FILE => beside::block(body).map(|(file, _)| format!(";file_id={file}")).ok(),
+        kind::EXECUTE_LOAD_QUERY => {
+            LoadQuery::decode(body).map(|load| format!("{} ;file_id={}", query(&load.query), load.file)).ok()
+        }
         kind::XA_PREPARE => XaPrepare::decode(body).map(|x| xa(&x)).ok(),
         kind => Rows::decode(kind, body).ok().flatten().map(|r| {
             let end = if r.flags & rows::flags::STATEMENT_END != 0 { " flags: STMT_END_F" } else { "" };
