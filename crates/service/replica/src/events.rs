@@ -10,6 +10,7 @@ use super::status::Transaction;
 use super::until::Until;
 use super::workers::{Job, Piece, Workers};
 use gannet_base::DecodeError;
+use gannet_binlog::beside::{self, Beside, LoadQuery};
 use gannet_binlog::compressed;
 use gannet_binlog::event::{Event, flags, kind};
 use gannet_binlog::format::{Gtid, MariadbGtid, Rotate, XaPrepare};
@@ -21,11 +22,12 @@ use gannet_catalog::Position as Record;
 use gannet_core::binlog::OwnGtid;
 use gannet_core::vars::Live;
 use gannet_core::xa::Branch;
+use gannet_exec::spill::TempFile;
 use gannet_runtime::{Unpark, WallTime, sleep};
 use gannet_session::follow::Follower;
 use gannet_types::gtid::Source as GtidSource;
 use gannet_types::{SqlError, sql_err};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,6 +67,8 @@ pub(crate) struct Events<'s> {
     choice: Choice,
     /// Numbers of tables whose rows are left out.
     left_out: HashSet<u64>,
+    /// Files of LOAD DATA, by the numbers that the log has for them.
+    files: HashMap<u32, Arc<TempFile>>,
 }
 
 /// The beginning of a transaction of rows.
@@ -109,6 +113,7 @@ impl<'s> Events<'s> {
             transaction: Transaction::default(),
             choice,
             left_out: HashSet::new(),
+            files: HashMap::new(),
             record: shared.name_of(Kept::Position),
             own_id: shared.core.globals.get(Live::ServerId).as_u64() as u32,
             shared,
@@ -261,6 +266,13 @@ impl<'s> Events<'s> {
             | kind::MARIADB_BINLOG_CHECKPOINT
             | kind::MARIADB_GTID_LIST => {}
             kind::USER_VAR if gannet_binlog::event::stands_for_another(body) => {}
+            kind::INTVAR => self.bring(Beside::integer(body))?,
+            kind::RAND => self.bring(Beside::seeds(body))?,
+            kind::USER_VAR => self.bring(Beside::variable(body))?,
+            kind::BEGIN_LOAD_QUERY => self.file(body, true)?,
+            kind::APPEND_BLOCK => self.file(body, false)?,
+            kind::DELETE_FILE => self.files.clear(),
+            kind::EXECUTE_LOAD_QUERY => self.load(&header, body)?,
             _ if header.flags & flags::IGNORABLE != 0 => {}
             other if kind::name(other) == kind::UNKNOWN => {
                 return Err(Fault::Applying(sql_err!(RelayLogReadFailure, format_args!("an event of kind {other}"))));
@@ -435,6 +447,10 @@ impl<'s> Events<'s> {
 
     fn query(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
         let query = Query::decode(body).map_err(damaged)?;
+        self.statement(header, query)
+    }
+
+    fn statement(&mut self, header: &Header, query: Query<'_>) -> Result<(), Fault> {
         let is = |word: &[u8]| query.text.eq_ignore_ascii_case(word);
         let starts_branch = query.text.get(..9).is_some_and(|t| t.eq_ignore_ascii_case(b"XA START "));
         if is(b"COMMIT") && self.place == Place::Inside {
@@ -467,6 +483,9 @@ impl<'s> Events<'s> {
         }
         self.take_back()?;
         if self.place == Place::Inside {
+            if left_out {
+                self.follower.forget();
+            }
             let passes = self.skips || left_out;
             return if passes { Ok(()) } else { Ok(self.follower.query(&query, header.timestamp, None)?) };
         }
@@ -475,9 +494,49 @@ impl<'s> Events<'s> {
             (true, _) => {}
             (false, false) => self.follower.query(&query, header.timestamp, Some(&position))?,
             // Its GTID counts as executed all the same.
-            (false, true) => self.follower.commit(&position)?,
+            (false, true) => {
+                self.follower.forget();
+                self.follower.commit(&position)?;
+            }
         }
         self.ended(header)
+    }
+
+    /// What the statement that follows has of its session.
+    fn bring(&mut self, beside: Result<Beside, DecodeError>) -> Result<(), Fault> {
+        let beside = beside.map_err(damaged)?;
+        // The transactions before it may be under way.
+        if self.skips { Ok(()) } else { Ok(self.alone()?.bring(beside)?) }
+    }
+
+    /// A part of a file, the first one or another.
+    fn file(&mut self, body: &[u8], first: bool) -> Result<(), Fault> {
+        let (number, bytes) = beside::block(body).map_err(damaged)?;
+        if self.skips {
+            return Ok(());
+        }
+        if first {
+            // One at a time: the next begins when the one before is loaded, or has failed.
+            self.files.clear();
+            self.files.insert(number, Arc::new(TempFile::create(&self.shared.core.temp)?));
+        }
+        match self.files.get(&number) {
+            Some(file) => Ok(file.append(bytes).map(drop)?),
+            None => Err(Fault::Applying(sql_err!(RelayLogReadFailure, "a part of a file without its beginning"))),
+        }
+    }
+
+    /// LOAD DATA, behind its file.
+    fn load(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
+        let load = LoadQuery::decode(body).map_err(damaged)?;
+        let file = self.files.remove(&load.file);
+        if !self.skips {
+            let none = || Fault::Applying(sql_err!(RelayLogReadFailure, "LOAD DATA without its file"));
+            let file = file.ok_or_else(none)?;
+            self.alone()?.bring_file(file);
+        }
+        let text = load.text("file");
+        self.statement(header, Query { text: &text, ..load.query })
     }
 
     /// A table that rows follow of, in the database that they go to.

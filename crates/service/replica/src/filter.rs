@@ -5,7 +5,7 @@ use super::source::{line, lines};
 use gannet_base::sync::atomic::AtomicU64;
 use gannet_base::sync::atomic::Ordering::Relaxed;
 use gannet_core::replication::Row;
-use gannet_parser::ast::{Ident, ObjectName, Statement};
+use gannet_parser::ast::{Ident, ObjectName, Statement, TableFactor, TableRef};
 use gannet_runtime::WallTime;
 use gannet_types::{Result, SqlError, Value, sql_err};
 
@@ -224,8 +224,45 @@ impl Filter {
             return takes.then_some(schema);
         }
         let full = |n: &&ObjectName| format!("{}.{}", n.schema.as_ref().map_or(to, |s| s), &*n.name);
-        let tables: Vec<String> = gannet_exec::ddl::locked_tables(&parsed.statement).iter().map(full).collect();
+        let mut names = gannet_exec::ddl::locked_tables(&parsed.statement);
+        changed_tables(&parsed.statement, &mut names);
+        let tables: Vec<String> = names.iter().map(full).collect();
         (self.takes_database(to) && (tables.is_empty() || self.takes_tables(&tables))).then_some(to)
+    }
+}
+
+/// The tables that a statement changes rows of: of UPDATE all that it names, as which of them it changes is known by
+/// their columns only.
+fn changed_tables<'s>(statement: &'s Statement, out: &mut Vec<&'s ObjectName>) {
+    match statement {
+        Statement::Insert(insert) => out.push(&insert.table),
+        Statement::Load(load) => out.push(&load.table),
+        Statement::Update(update) => update.tables.iter().for_each(|t| named(t, &mut |t| out.push(&t.name))),
+        Statement::Delete(delete) => delete.tables.iter().for_each(|t| {
+            named(t, &mut |t| {
+                let is = |target: &ObjectName| match &t.alias {
+                    Some(alias) => alias.text.eq_ignore_ascii_case(&target.name.text),
+                    None => t.name.name.text == target.name.text,
+                };
+                if delete.targets.is_empty() || delete.targets.iter().any(is) {
+                    out.push(&t.name);
+                }
+            });
+        }),
+        _ => {}
+    }
+}
+
+/// The tables that a reference names.
+fn named<'s>(reference: &'s TableRef, each: &mut dyn FnMut(&'s TableFactor)) {
+    match reference {
+        TableRef::Table(table) => each(table),
+        TableRef::Join(join) => {
+            named(&join.left, each);
+            named(&join.right, each);
+        }
+        TableRef::Nested(list) => list.iter().for_each(|t| named(t, each)),
+        TableRef::Derived(_) | TableRef::JsonTable(_) => {}
     }
 }
 
@@ -309,6 +346,11 @@ mod tests {
         assert_eq!([("a", "t"), ("a", "u"), ("w1", "x")].map(|(d, t)| tables.takes_rows(d, t)), [true, false, true]);
         assert!(takes(&tables, "x", "CREATE DATABASE w2") && !takes(&tables, "x", "CREATE DATABASE a"));
         assert!(takes(&tables, "x", "ALTER TABLE a.t ADD z INT"));
+        // Statements that change rows, by the tables that they change.
+        assert!(takes(&tables, "a", "INSERT INTO t SELECT * FROM u") && !takes(&tables, "a", "REPLACE u SELECT 1"));
+        assert!(takes(&tables, "a", "UPDATE u JOIN (t) SET u.x = 1") && !takes(&tables, "a", "UPDATE u SET x = 1"));
+        assert!(takes(&tables, "a", "DELETE q FROM u, t AS q") && !takes(&tables, "a", "DELETE u FROM u, t"));
+        assert!(takes(&tables, "a", "LOAD DATA INFILE 'f' INTO TABLE t") && takes(&tables, "x", "DELETE FROM a.t"));
     }
 
     #[test]

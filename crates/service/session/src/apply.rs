@@ -8,6 +8,7 @@
 use super::Session;
 use super::calls::Nowhere;
 use super::conversions::{self, Allowed};
+use super::dialect::Dialect;
 use super::prepared::{self, Prepared};
 use gannet_base::DecodeError;
 use gannet_base::hash::HashMap;
@@ -46,8 +47,8 @@ pub struct Applier {
     has_virtual: bool,
     /// Rows take the place of those that are there, and those that are not there are passed over.
     idempotent: bool,
-    /// The log is a MariaDB's.
-    mariadb: bool,
+    /// Whose log it is.
+    dialect: Dialect,
 }
 
 /// A table here that rows of a log go to.
@@ -156,13 +157,13 @@ impl Applier {
         let described = FormatDescription::decode(body).map_err(damaged)?;
         self.checksum = Some(described.checksum);
         self.maps.clear();
-        self.mariadb = described.version.contains("MariaDB");
+        self.dialect = Dialect::of(&described.version);
         self.set_virtual(has_virtual(&described));
         Ok(())
     }
 
-    pub(crate) fn is_mariadb(&self) -> bool {
-        self.mariadb
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     pub(crate) fn has_virtual(&self) -> bool {

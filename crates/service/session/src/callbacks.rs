@@ -3,7 +3,7 @@
 use super::state::{State, text};
 use crate::full_text;
 use gannet_core::accounts::Name;
-use gannet_functions::SessionInfo;
+use gannet_functions::{Generator, SessionInfo};
 use gannet_runtime::{Interrupt, Unpark, Wait, now_ns, park};
 use gannet_schema::names::{MAX_IDENTIFIER_CHARS, ends_with_space};
 use gannet_types::{Result, Value, sql_err};
@@ -41,6 +41,10 @@ impl SessionInfo for State {
     }
     fn random(&mut self) -> u64 {
         gannet_runtime::random_u64()
+    }
+
+    fn seeded_number(&mut self) -> Option<f64> {
+        self.random.as_mut().map(Generator::number)
     }
 
     fn sleep(&mut self, seconds: f64) -> bool {
@@ -117,6 +121,10 @@ impl gannet_exec::Session for State {
             Some(v) => v.clone(),
             None => self.user_vars.get(&name.to_lowercase()).cloned().unwrap_or(Value::Null),
         }
+    }
+
+    fn take_insert_id(&mut self) -> u64 {
+        std::mem::take(&mut self.next_insert_id)
     }
 
     fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()> {

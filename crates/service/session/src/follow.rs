@@ -2,10 +2,13 @@
 //! the settings they had, rows by [`Applier`]. Where it stands is kept with each transaction, in the same commit.
 
 use super::apply::Applier;
+use super::dialect::Here;
 use super::own::OwnSession;
 use super::reply::{Done, Ended, Manner, Reply};
+use super::temporary::OfConnections;
 use super::{Charsets, Session};
 use gannet_base::Attached;
+use gannet_binlog::beside::Beside;
 use gannet_binlog::event::kind;
 use gannet_binlog::group::First;
 use gannet_binlog::map::TableMap;
@@ -16,12 +19,15 @@ use gannet_core::binlog::OwnGtid;
 use gannet_core::vars::{Live, VarValue};
 use gannet_core::work::{Gtids, NextGtid, Origin};
 use gannet_engine::{Lsn, TrxId, commit_gate, in_order};
-use gannet_exec::Rows;
 use gannet_exec::error::from_engine;
+use gannet_exec::spill::TempFile;
+use gannet_exec::{Rows, Session as _};
+use gannet_functions::Generator;
 use gannet_parser::ast::{self, Completion, Statement, TableOption};
 use gannet_plan::plan::ResultColumn;
 use gannet_runtime::Interrupt;
-use gannet_types::{ErrorCode, Result, SqlError, SqlMode, Value};
+use gannet_types::temporal::LOCALE_NUMBERS;
+use gannet_types::{ErrorCode, Result, SqlError, SqlMode, Value, sql_err};
 use std::sync::Arc;
 
 /// What the definition of a table ends with whose rows follow.
@@ -69,6 +75,14 @@ pub struct Follower {
     /// Commits since the one before it that [`Follower::left`] waits for next.
     ahead: u32,
     former: Lsn,
+    connections: OfConnections,
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        let session = self.session.session();
+        self.connections.drop_all(session);
+    }
 }
 
 /// What is to be known of the server that wrote a log.
@@ -116,6 +130,7 @@ impl Follower {
             unsynced: Lsn::ZERO,
             ahead: 0,
             former: Lsn::ZERO,
+            connections: OfConnections::default(),
         }
     }
 
@@ -190,20 +205,16 @@ impl Follower {
     /// A statement. `position`: where the log stands behind it, if it is a transaction by itself.
     pub fn query(&mut self, query: &Query<'_>, timestamp: u32, position: Option<&Position>) -> Result<()> {
         let (keys, origin, first) = (self.keys, self.origin.clone(), self.first);
-        self.command(|session, applier| {
+        let mut connections = std::mem::take(&mut self.connections);
+        let outcome = self.command(|session, applier| {
             applier.leave(session);
             under(session, &query.settings, timestamp, keys);
+            connections.take(session, query.thread_id);
             let schema = String::from_utf8_lossy(query.schema).into_owned();
             session.state.set_database((!schema.is_empty()).then(|| schema.into()));
-            let mariadb = applier.is_mariadb();
             let inside = position.is_none().then_some(ROWS_FOLLOW);
-            let here = if mariadb { super::mariadb::here(query.text, inside)? } else { None };
-            for before in here.iter().flat_map(|here| &here.before) {
-                match run(session, before.as_bytes()) {
-                    Err(e) if e.code() == ErrorCode::CantDropFieldOrKey => {}
-                    outcome => outcome?,
-                }
-            }
+            let here = applier.dialect().here(query.text, query.error, inside)?;
+            run_before(session, here.as_ref())?;
             let text = here.as_ref().map_or(query.text, |here| &here.text);
             // What ran before it has ended what was said.
             origin.say(first);
@@ -218,14 +229,44 @@ impl Follower {
                 (outcome, _) => outcome,
             };
             let kept = session.position.take().is_none();
-            outcome.map_err(|e| of_query(e, query))?;
+            session.brought = None;
+            // What is written anew does all that it had done there.
+            let error = if here.is_some() { 0 } else { query.error };
+            as_there(outcome, &Query { error, ..query.clone() })?;
             match position {
                 // A statement that told the log nothing: where it stands is kept by itself.
                 Some(position) if !kept => commit(session, position),
                 _ => Ok(None),
             }
+        });
+        self.connections = connections;
+        self.left(outcome?)
+    }
+
+    /// What the statement that follows has of its session.
+    pub fn bring(&mut self, beside: Beside) -> Result<()> {
+        self.command(|session, _| {
+            let state = &mut session.state;
+            match beside {
+                Beside::LastInsertId(id) => state.last_insert_id = id,
+                Beside::InsertId(id) => state.next_insert_id = id,
+                Beside::Seeds(a, b) => state.random = Some(Generator::of_seeds(a as u32, b as u32)),
+                Beside::Variable(name, value) => state.set_user_variable(&name, value)?,
+            }
+            Ok(())
         })
-        .and_then(|lsn| self.left(lsn))
+    }
+
+    /// The file of the LOAD DATA that follows.
+    pub fn bring_file(&mut self, file: Arc<TempFile>) {
+        self.session.session().brought = Some(file);
+    }
+
+    /// The statement that what was brought is for is left out.
+    pub fn forget(&mut self) {
+        let session = self.session.session();
+        session.state.next_insert_id = 0;
+        session.brought = None;
     }
 
     /// A table whose rows follow.
@@ -335,13 +376,60 @@ fn of_rows(e: SqlError, rows: u8, table: Option<(&str, &str)>) -> SqlError {
     )
 }
 
+/// Runs what comes before a statement, as transactions of this server: the statement's GTID is for one.
+fn run_before(session: &mut Session, here: Option<&Here>) -> Result<()> {
+    let Some(Here { before, .. }) = here.filter(|here| !here.before.is_empty()) else { return Ok(()) };
+    let next = NextGtid::of(&session.work);
+    Gtids::of(&mut session.work).set_aside(NextGtid::Automatic);
+    let outcome = before.iter().try_for_each(|text| match run(session, text.as_bytes()) {
+        Err(e) if e.code() == ErrorCode::CantDropFieldOrKey => Ok(()),
+        outcome => outcome,
+    });
+    Gtids::of(&mut session.work).set_aside(next);
+    outcome
+}
+
+/// A statement ends here as at its server. One that failed there, too, is in the log for what it did before: of tables
+/// without transactions, or of several ones that DROP TABLE names. Errors 3001 for one that was broken off there, 3002
+/// for one that fails otherwise here, or not at all.
+fn as_there(outcome: Result<()>, query: &Query<'_>) -> Result<()> {
+    use ErrorCode as Code;
+    const BROKEN_OFF: [Code; 5] = [
+        Code::QueryInterrupted,
+        Code::ServerShutdown,
+        Code::NewAbortingConnection,
+        Code::NetRead,
+        Code::NetErrorOnWrite,
+    ];
+    // Others may wait otherwise here.
+    const OF_LOCKS: [Code; 2] = [Code::LockWaitTimeout, Code::LockDeadlock];
+    let there = |codes: &[Code]| codes.iter().any(|code| code.number() == query.error);
+    let (schema, text) = said(query);
+    match outcome {
+        Err(e) if matches!(e.code(), Code::QueryInterrupted | Code::ServerShutdown) => Err(e),
+        _ if there(&BROKEN_OFF) => Err(sql_err!(ErrorOnSource, query.error, text)),
+        Err(e) if query.error == 0 => Err(of_query(e, query)),
+        Err(e) if e.number() == query.error => Ok(()),
+        Ok(()) if query.error == 0 || there(&OF_LOCKS) => Ok(()),
+        outcome => {
+            let (here, number) =
+                outcome.map_or_else(|e| (e.message().to_owned(), e.number()), |()| ("no error".to_owned(), 0));
+            let there =
+                ErrorCode::from_number(query.error).map_or(String::new(), |code| code.format().replace("{}", "%s"));
+            Err(sql_err!(InconsistentError, there, query.error, here, number, schema, text))
+        }
+    }
+}
+
+/// The database and the beginning of the text, for an error.
+fn said(query: &Query<'_>) -> (String, String) {
+    let text = String::from_utf8_lossy(query.text);
+    (String::from_utf8_lossy(query.schema).into_owned(), text.chars().take(LONGEST_QUOTED).collect())
+}
+
 /// What a replica says of an error of a statement.
 fn of_query(e: SqlError, query: &Query<'_>) -> SqlError {
-    if matches!(e.code(), ErrorCode::QueryInterrupted | ErrorCode::ServerShutdown) {
-        return e;
-    }
-    let (schema, text) = (String::from_utf8_lossy(query.schema), String::from_utf8_lossy(query.text));
-    let text: String = text.chars().take(LONGEST_QUOTED).collect();
+    let (schema, text) = said(query);
     let said = format!("Error '{}' on query. Default database: '{schema}'. Query: '{text}'", e.message());
     SqlError::signal(e.number(), e.sqlstate(), said)
 }
@@ -446,10 +534,12 @@ fn under(session: &mut Session, settings: &Settings, timestamp: u32, keys: KeyCh
         let mode = SqlMode::from_bits(known).unwrap_or_default();
         vars.set(Live::SqlMode, VarValue::text(&mode.to_string()));
     }
-    if let Some((increment, offset)) = settings.auto_increment {
-        vars.set(Live::AutoIncrementIncrement, VarValue::Int(i64::from(increment.max(1))));
-        vars.set(Live::AutoIncrementOffset, VarValue::Int(i64::from(offset.max(1))));
-    }
+    // These are in a log where they are not the default.
+    let (increment, offset) = settings.auto_increment.unwrap_or((1, 1));
+    vars.set(Live::AutoIncrementIncrement, VarValue::Int(i64::from(increment.max(1))));
+    vars.set(Live::AutoIncrementOffset, VarValue::Int(i64::from(offset.max(1))));
+    let locale = settings.lc_time_names.and_then(|n| LOCALE_NUMBERS.get(usize::from(n)));
+    vars.set(Live::LcTimeNames, VarValue::text(locale.unwrap_or(&"en_US")));
     if let Some([client, connection, server]) = settings.charset {
         if let Some(c) = collation(client) {
             vars.set(Live::CharacterSetClient, VarValue::text(c.charset.name()));

@@ -54,6 +54,7 @@ mod counting;
 mod definers;
 mod deprecated;
 pub(crate) mod diagnostics;
+mod dialect;
 mod estimate;
 mod events;
 mod explain;
@@ -79,7 +80,6 @@ mod logging;
 mod logs;
 mod maintain;
 mod many;
-mod mariadb;
 mod objects;
 mod opening;
 mod outfile;
@@ -136,6 +136,7 @@ use gannet_core::registry::Entry;
 use gannet_core::vars::{Live, SessionVars, VarValue};
 use gannet_core::work::Work;
 use gannet_exec::DirectBuffers;
+use gannet_exec::spill::TempFile;
 use gannet_runtime::{Conn, Interrupt, now_ns};
 use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
@@ -204,6 +205,8 @@ pub struct Session {
     pub multi_statements: bool,
     /// COMMIT RELEASE and KILL of oneself: close after the reply.
     pub closing: bool,
+    /// The file of LOAD DATA that came with another server's log.
+    pub(crate) brought: Option<Arc<TempFile>>,
     /// Transaction, metadata locks, gates.
     pub(crate) work: Work,
     /// What waits for the log.
@@ -346,6 +349,7 @@ impl Session {
             later: later::Later::default(),
             multi_statements: abilities.multi_statements,
             closing: false,
+            brought: None,
             cpu_seen_ns: 0,
             locks_seen_ns: state.entry.counters.get(Counter::LockWaitNs),
             work_seen: gannet_telemetry::WORK.map(|c| state.entry.counters.get(c)),

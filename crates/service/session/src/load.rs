@@ -7,11 +7,13 @@ use super::reply::{Reading, Reply};
 use super::{Session, planning, query};
 use gannet_core::vars::Live;
 use gannet_exec::file::{Format, Input};
+use gannet_exec::spill::TempFile;
 use gannet_exec::{Load, Outcome};
 use gannet_parser::ast;
 use gannet_runtime::File;
 use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlMode, sql_err};
+use std::sync::Arc;
 
 /// Bytes read from a file at a time.
 const CHUNK: usize = 256 << 10;
@@ -30,6 +32,23 @@ impl Input for ServerFile {
         let n = read.map_err(|e| SqlError::with_message(ErrorCode::EeRead, format!("Error reading file: {e}")))?;
         buffer.truncate(old + n);
         self.offset += n as u64;
+        Ok(n > 0)
+    }
+}
+
+/// A file that came with another server's log.
+struct Brought {
+    file: Arc<TempFile>,
+    offset: u64,
+}
+
+impl Input for Brought {
+    fn read(&mut self, buffer: &mut Vec<u8>) -> Result<bool> {
+        let old = buffer.len();
+        let n = (self.file.len() - self.offset).min(CHUNK as u64);
+        buffer.resize(old + n as usize, 0);
+        self.file.read(&mut buffer[old..], self.offset)?;
+        self.offset += n;
         Ok(n > 0)
     }
 }
@@ -66,9 +85,12 @@ pub(crate) fn load(session: &mut Session, load: &ast::Load, reply: &mut dyn Repl
                 outcome.map(Outcome::Affected)
             })
         } else {
-            let mut source = ServerFile { file: files::open(&session.state, &load.file)?, offset: 0 };
+            let mut source: Box<dyn Input> = match session.brought.clone() {
+                Some(file) => Box::new(Brought { file, offset: 0 }),
+                None => Box::new(ServerFile { file: files::open(&session.state, &load.file)?, offset: 0 }),
+            };
             session.execute_with(&plan, &locks, &[], |cx, _| {
-                gannet_exec::load(&statement, &mut source, cx).map(Outcome::Affected)
+                gannet_exec::load(&statement, &mut *source, cx).map(Outcome::Affected)
             })
         };
         // The stream of packets is broken: nothing after it can be understood.

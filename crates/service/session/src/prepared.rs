@@ -200,7 +200,7 @@ fn make_prepared(session: &mut Session, sql: &[u8]) -> Result<Prepared> {
     }
     let mut text: Arc<[u8]> = query::to_utf8(session, sql).into();
     if session.state.if_exists
-        && let Some(conditional) = crate::mariadb::conditional(&text)
+        && let Some(conditional) = crate::dialect::conditional(&text)
     {
         text = conditional.into();
     }

@@ -311,8 +311,6 @@ impl Session {
         });
         self.settings.begin(self.state.statement_time());
         logged::log_rows(self, writes || plan.uses.programs);
-        self.settings.exec.insert_id =
-            if matches!(plan.kind, PlanKind::Insert(_)) { std::mem::take(&mut self.state.next_insert_id) } else { 0 };
         self.state.running.insert_id_given = false;
         self.running.counted_rows = false;
         self.state.running.over_tables = !plan.tables.is_empty();
@@ -417,7 +415,7 @@ fn parse_and_run(
     reply: &mut dyn Reply,
 ) -> Result<Done> {
     if session.state.if_exists
-        && let Some(conditional) = crate::mariadb::conditional(text)
+        && let Some(conditional) = crate::dialect::conditional(text)
     {
         let done = parse_and_run(session, &conditional, consumed, single, started, reply);
         *consumed = consumed.saturating_sub(conditional.len() - text.len());

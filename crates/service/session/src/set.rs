@@ -6,10 +6,11 @@ use super::reply::Change;
 use super::state::State;
 use super::transaction::isolation_name;
 use super::variables;
-use super::{Session, mariadb, profile, set_names, transaction};
+use super::{Session, dialect, profile, set_names, transaction};
 use gannet_core::accounts::Privilege;
 use gannet_core::vars::{self, Effect, Live, Persist, Scope, VarDef, VarId, VarValue};
 use gannet_exec::Session as _;
+use gannet_functions::Generator;
 use gannet_parser::ast::{Expr, LiteralValue, SetItem, SetValue, UnaryOp, VarScope};
 use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
@@ -242,7 +243,7 @@ fn known_variable(session: &Session, prefix: Option<&gannet_parser::ast::Ident>,
 /// Names, scopes and privileges.
 fn check_item(session: &Session, item: &SetItem) -> Result<()> {
     let SetItem::Variable { scope, prefix, name, .. } = item else { return Ok(()) };
-    if prefix.is_none() && mariadb::variable(name).is_some() {
+    if prefix.is_none() && dialect::variable(name).is_some() {
         return Ok(());
     }
     let id = known_variable(session, prefix.as_ref(), name)?;
@@ -303,10 +304,10 @@ fn may_persist(session: &Session, def: &VarDef, scope: VarScope) -> bool {
 fn set_item(session: &mut Session, item: &SetItem) -> Result<()> {
     match item {
         SetItem::Variable { prefix: None, name, value: SetValue::Expr(expr), .. }
-            if mariadb::variable(name).is_some() =>
+            if dialect::variable(name).is_some() =>
         {
             let value = session.evaluate(expr)?;
-            mariadb::set(session, name, &value)
+            dialect::set(session, name, &value)
         }
         SetItem::Variable { scope, prefix, name, value, .. } => {
             let id = known_variable(session, prefix.as_ref(), name)?;
@@ -671,6 +672,12 @@ pub(crate) fn set_session(session: &mut Session, id: VarId, value: Option<Value>
 
 /// Variables that are fields of the session rather than stored values.
 fn set_computed(session: &mut Session, id: VarId, value: &Option<Value>) -> Result<bool> {
+    if id.is(Live::RandSeed1) || id.is(Live::RandSeed2) {
+        let seed = value.as_ref().map_or(Ok(0), |v| id.def().check(v).map(|c| c.value.as_u64()))?;
+        let any = || Generator::of_seeds(gannet_runtime::random_u64() as u32, gannet_runtime::random_u64() as u32);
+        session.state.random.get_or_insert_with(any).set(id.is(Live::RandSeed1), seed as u32);
+        return Ok(true);
+    }
     let State { fixed_time_us, last_insert_id, next_insert_id, pseudo_thread_id, entry, .. } = &mut session.state;
     if id.is(Live::Timestamp) {
         *fixed_time_us = match value {

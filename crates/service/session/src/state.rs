@@ -8,6 +8,7 @@ use gannet_core::accounts::{Access, Account, Name, Usage};
 use gannet_core::registry::Entry;
 use gannet_core::vars::{Live, SessionVars};
 use gannet_exec::spill::{Held, SessionSpace};
+use gannet_functions::Generator;
 use gannet_schema::CatalogSnapshot;
 use gannet_types::{CollationId, Result, SqlError, Value, sql_err};
 use std::sync::Arc;
@@ -19,6 +20,8 @@ use std::sync::Arc;
 pub struct State {
     /// Active roles.
     pub(crate) roles: Vec<Name>,
+    /// What RAND() goes on with, if `rand_seed1` or `rand_seed2` was set.
+    pub(crate) random: Option<Generator>,
     /// `USER()`.
     pub user: String,
     /// `CURRENT_USER()`.
@@ -117,6 +120,7 @@ impl State {
             fixed_time_us: None,
             if_exists: false,
             last_insert_id: 0,
+            random: None,
             next_insert_id: 0,
             statement_id: 0,
             pseudo_thread_id: entry.id,

@@ -19,6 +19,7 @@ use gannet_parser::ast::{self, Statement};
 use gannet_plan::Plan;
 use gannet_schema::{CatalogSnapshot, Table, TemporaryTables};
 use gannet_types::{Result, sql_err};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// How many temporary tables a session may have: a bound on memory, far beyond what programs use.
@@ -121,11 +122,7 @@ impl Session {
         let none = TemporaryTables::default();
         let (old, now) = (old.map_or(&none, |o| o), new.map_or(&none, |n| n));
         self.temporaries.follow(old, now);
-        // An odd multiplier spreads the number over the key.
-        self.state.plan_salt = match new {
-            None => 0,
-            Some(_) => SETS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15),
-        };
+        self.state.plan_salt = if new.is_some() { new_salt() } else { 0 };
     }
 
     pub(super) fn forget_temporary(&mut self, table: &Table) {
@@ -202,6 +199,46 @@ pub(crate) fn drop_temporary(session: &mut Session, statement: &Statement) -> Re
     }
     session.discard_dropped();
     Ok(Done { affected: done.rows, ..Done::default() })
+}
+
+/// Those of the connections of another server, whose log names each connection by its number. Those of one of them are
+/// the session's.
+#[derive(Default)]
+pub(crate) struct OfConnections {
+    now: u32,
+    others: HashMap<u32, Arc<TemporaryTables>>,
+}
+
+impl OfConnections {
+    /// A connection's statement is about to run.
+    pub(crate) fn take(&mut self, session: &mut Session, connection: u32) {
+        let before = std::mem::replace(&mut self.now, connection);
+        if before == connection {
+            return;
+        }
+        let own = session.state.snapshot.temporaries().cloned();
+        if own.is_none() && self.others.is_empty() {
+            return;
+        }
+        let next = self.others.remove(&connection);
+        self.others.extend(own.map(|own| (before, own)));
+        session.state.plan_salt = if next.is_some() { new_salt() } else { 0 };
+        session.state.snapshot = Arc::new(session.state.snapshot.with_temporaries(next));
+    }
+
+    /// Drops all.
+    pub(crate) fn drop_all(&mut self, session: &mut Session) {
+        let connections: Vec<u32> = self.others.keys().copied().collect();
+        for connection in connections {
+            self.take(session, connection);
+            drop_all_temporary(session);
+        }
+    }
+}
+
+/// Keeps plans for a set of temporary tables apart from all others: an odd multiplier spreads a number over the key.
+fn new_salt() -> u64 {
+    SETS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// Drops them all when the session ends or is reset; no transaction is open.

@@ -78,7 +78,6 @@ fn of_executor(state: &State, found_rows: bool) -> gannet_exec::Settings {
         locale: Locale::by_name(v[Live::LcTimeNames].as_str()).unwrap_or(Locale::ENGLISH),
         auto_increment_increment: n(Live::AutoIncrementIncrement),
         auto_increment_offset: n(Live::AutoIncrementOffset),
-        insert_id: 0,
         memory_limit: n(Live::StatementMemory) as usize,
         cte_max_recursion_depth: n(Live::CteMaxRecursionDepth),
         count_found_rows: found_rows,

@@ -39,6 +39,10 @@ pub trait Session: SessionInfo {
     fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()>;
     /// `@@name` (`global`: `@@global.name`).
     fn system_variable(&mut self, global: bool, name: &str) -> Result<Value>;
+    /// Takes the value of `SET insert_id`; 0: none.
+    fn take_insert_id(&mut self) -> u64 {
+        0
+    }
     /// The words of a table of stopwords, `schema/table`.
     fn stopwords(&mut self, table: &str) -> Result<Vec<Box<str>>> {
         Err(SqlError::unsupported(format_args!("stopwords of {table}")))
@@ -123,8 +127,6 @@ pub struct Settings {
     pub auto_increment_increment: u64,
     /// `auto_increment_offset`
     pub auto_increment_offset: u64,
-    /// `insert_id` set for the next INSERT; 0 = none.
-    pub insert_id: u64,
     /// Bytes the statement's sorts, hash tables and kept rows may hold in memory before they go to disk.
     pub memory_limit: usize,
     /// `cte_max_recursion_depth`

@@ -202,6 +202,10 @@ impl SessionInfo for Alone {
         self.asked(0)
     }
 
+    fn seeded_number(&mut self) -> Option<f64> {
+        self.asked(None)
+    }
+
     fn sleep(&mut self, _: f64) -> bool {
         self.asked(true)
     }

@@ -292,6 +292,10 @@ pub trait SessionInfo: Send {
     fn row_count(&self) -> i64;
     /// 64 random bits.
     fn random(&mut self) -> u64;
+    /// The next number of `RAND()`, where `rand_seed1` or `rand_seed2` was set.
+    fn seeded_number(&mut self) -> Option<f64> {
+        None
+    }
     /// Waits; true when it was interrupted (KILL QUERY).
     fn sleep(&mut self, seconds: f64) -> bool;
     /// The wall clock, microseconds since 1970 UTC, for `SYSDATE()`. `None`: the statement's start serves.

@@ -36,6 +36,7 @@ pub use def::{
     Kernel, Part, RuleContext, SessionInfo, Stability, TypeRule,
 };
 pub use encode::sha256_hex;
+pub use math::Generator;
 pub use rules::source as argument_source;
 
 use gannet_types::{

@@ -322,8 +322,8 @@ fn atan(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> 
 }
 
 /// MySQL's generator of random numbers for a seed: two linear congruences modulo 2^30 - 1.
-#[derive(Clone, Copy)]
-struct Generator {
+#[derive(Clone, Copy, Debug)]
+pub struct Generator {
     first: u64,
     second: u64,
 }
@@ -337,7 +337,18 @@ impl Generator {
         Generator { first: u64::from(first) % Self::MODULUS, second: u64::from(second) % Self::MODULUS }
     }
 
-    fn next(&mut self) -> f64 {
+    /// With `rand_seed1` and `rand_seed2`.
+    pub fn of_seeds(first: u32, second: u32) -> Generator {
+        Generator { first: first.into(), second: second.into() }
+    }
+
+    /// Takes another `rand_seed1`, or `rand_seed2`.
+    pub fn set(&mut self, first: bool, seed: u32) {
+        *(if first { &mut self.first } else { &mut self.second }) = seed.into();
+    }
+
+    /// At least 0, below 1.
+    pub fn number(&mut self) -> f64 {
         self.first = (self.first * 3 + self.second) % Self::MODULUS;
         self.second = (self.first + self.second + 33) % Self::MODULUS;
         self.first as f64 / Self::MODULUS as f64
@@ -351,6 +362,9 @@ fn rand_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
 /// With a seed that is constant in the statement: the next number of its sequence.
 fn rand(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let Some(seed) = args.first() else {
+        if let Some(number) = cx.session.seeded_number() {
+            return Ok(Value::Double(number));
+        }
         // 53 bits, all that a double below 1 has.
         return Ok(Value::Double((cx.session.random() >> 11) as f64 / (1u64 << 53) as f64));
     };
@@ -358,7 +372,7 @@ fn rand(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Valu
         Some(generator) => *generator,
         None => Generator::new(rules::int_arg(cx, seed)? as u32),
     };
-    let number = generator.next();
+    let number = generator.number();
     cx.states.set(call, generator, 0);
     Ok(Value::Double(number))
 }
@@ -366,7 +380,7 @@ fn rand(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Valu
 /// With a seed that differs from row to row: the first number of its sequence.
 fn rand_of_row(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
     let seed = rules::int_arg(cx, &args[0])? as u32;
-    Ok(Value::Double(Generator::new(seed).next()))
+    Ok(Value::Double(Generator::new(seed).number()))
 }
 
 fn bit_count_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {

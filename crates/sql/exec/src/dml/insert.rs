@@ -34,7 +34,7 @@ fn run<'p>(insert: &'p Insert, new: bool, cx: &mut Cx<'_, 'p>) -> Result<Affecte
     let table = &*plan.tables[insert.table as usize].table;
     cx.ignore = insert.ignore;
     cx.strict = cx.shared.settings.sql_mode.is_strict() && !cx.ignore;
-    let mut run = Run::new(insert, table, 1, cx);
+    let mut run = Run::new(insert, table, 1);
     if new && plan.tables[insert.table as usize].links.is_none() {
         run.way = Bulk::begin(insert, table, cx)?.map_or(Way::OneByOne, |bulk| Way::Built(Box::new(bulk)));
     }
@@ -134,8 +134,10 @@ pub(super) struct Run<'p> {
     given: u64,
     /// Reserved AUTO_INCREMENT values: next, how many.
     reserved: Option<(u64, u64)>,
-    /// `SET insert_id`: what the next value is, whatever the counter says.
+    /// `SET insert_id`: what the next value is, whatever the counter says. The session is asked when the first value is
+    /// generated: a function or trigger may have taken it before.
     forced: Option<u64>,
+    asked: bool,
     /// Rows that will come, for reserving their values at once.
     expected: u64,
     /// BEFORE INSERT triggers.
@@ -144,7 +146,7 @@ pub(super) struct Run<'p> {
 }
 
 impl<'p> Run<'p> {
-    pub(super) fn new(insert: &'p Insert, table: &'p Table, expected: u64, cx: &Cx<'_, 'p>) -> Run<'p> {
+    pub(super) fn new(insert: &'p Insert, table: &'p Table, expected: u64) -> Run<'p> {
         Run {
             insert,
             table,
@@ -158,7 +160,8 @@ impl<'p> Run<'p> {
             any_stored: false,
             given: 0,
             reserved: None,
-            forced: Some(cx.shared.settings.insert_id).filter(|n| *n != 0),
+            forced: None,
+            asked: false,
             expected,
             before: triggers::before(table, TriggerEvent::Insert),
             way: Way::OneByOne,
@@ -407,6 +410,9 @@ impl<'p> Run<'p> {
                 self.pass(used, step);
             }
             return Ok(given.clone());
+        }
+        if !std::mem::replace(&mut self.asked, true) {
+            self.forced = Some(cx.session.take_insert_id()).filter(|n| *n != 0);
         }
         let id = match self.reserved {
             _ if let Some(next) = self.forced => {

@@ -50,7 +50,7 @@ pub fn insert_rows<'p>(literals: &Literals<'_>, cx: &mut Cx<'_, 'p>) -> Result<A
     let table = &*plan.tables[insert.table as usize].table;
     cx.ignore = insert.ignore;
     cx.strict = cx.shared.settings.sql_mode.is_strict() && !cx.ignore;
-    let mut run = Run::new(insert, table, literals.rows.count() as u64, cx);
+    let mut run = Run::new(insert, table, literals.rows.count() as u64);
     way::await_rows(&mut run, literals.rows.count() >= ENOUGH, cx)?;
     let outcome = each_row(literals, (table, insert), &mut run, cx);
     way::ended(&mut run, outcome, cx)?;

@@ -608,6 +608,8 @@ errors! {
     1882 "HY000" AesInvalidIv "The initialization vector supplied to {} is too short. Must be at least {} bytes long";
     1883 "HY000" PluginCannotBeUninstalled "Plugin '{}' cannot be uninstalled now. {}";
     1885 "HY000" ReplicaHasMoreGtidsThanSource "Replica has more GTIDs than the source has, using the source's SERVER_UUID. This may indicate that the end of the binary log was truncated or that the last binary log file was lost, e.g., after a power or disk failure when sync_binlog != 1. The source may or may not have rolled back transactions that were already replicated to the replica. Suggest to replicate any transactions that source has rolled back from replica to source, and/or commit empty transactions on source to account for transactions that have been committed on source but are not included in GTID_EXECUTED.";
+    3001 "HY000" ErrorOnSource "Query partially completed on the source (error on source: {}) and was aborted. There is a chance that your source is inconsistent at this point. If you are sure that your source is ok, run this query manually on the replica and then restart the replica with SET GLOBAL SQL_REPLICA_SKIP_COUNTER=1; START REPLICA;. Query: '{}'";
+    3002 "HY000" InconsistentError "Query caused different errors on source and replica. Error on source: message (format)='{}' error code={}; Error on replica:actual message='{}', error code={}. Default database:'{}'. Query:'{}'";
     3004 "0Z002" GetStackedDaWithoutActiveHandler "GET STACKED DIAGNOSTICS when handler not active";
     3005 "HY000" WarnLegacySyntaxConverted "{} is no longer supported. The statement was converted to {}.";
     3008 "HY000" FkDepthExceeded "Foreign key cascade delete/update exceeds max depth of {}.";

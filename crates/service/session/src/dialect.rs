@@ -1,12 +1,63 @@
-//! Statements of a MariaDB's log that say what no statement here says.
+//! Statements of a MariaDB's log, or of a MySQL's before 8.0, that say what no statement here says.
 
 use super::Session;
 use gannet_parser::ast::{self, ObjectName, Statement};
 use gannet_parser::keyword::Kw;
 use gannet_parser::lexer::{Lexer, Tok};
 use gannet_parser::printer::{quote_name, statement};
-use gannet_types::{Result, SqlError, Value};
+use gannet_types::{ErrorCode, Result, SqlError, Value};
 use std::ops::Range;
+
+/// Whose statements a log has.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) enum Dialect {
+    /// A Gannet's, or a MySQL's of 8.0 or later.
+    #[default]
+    Own,
+    /// Of MySQL's before that, which make accounts with GRANT.
+    Old,
+    /// A MariaDB's.
+    Mariadb,
+}
+
+impl Dialect {
+    /// By the version of a server.
+    pub(crate) fn of(version: &str) -> Dialect {
+        match gannet_binlog::format::version_number(version.as_bytes()) {
+            _ if version.contains("MariaDB") => Dialect::Mariadb,
+            1..80_000 => Dialect::Old,
+            _ => Dialect::Own,
+        }
+    }
+
+    /// A statement of its log as it is run here; `None`: as it is. `inside`: a transaction has begun and goes on
+    /// behind it, and a table that is made in it ends with this. Error 1235.
+    ///
+    /// SET PASSWORD has what is stored, which is a password in clear here; GRANT makes accounts; DROP TABLE drops those
+    /// that are there, which it has said in the log with this error, or not at all (MariaDB).
+    pub(crate) fn here(self, text: &[u8], error: u16, inside: Option<&[u8]>) -> Result<Option<Here>> {
+        let mut words = words(text);
+        let Some(verb) = words.next().filter(|_| self != Dialect::Own) else { return Ok(None) };
+        let tables = |word: Word<'_>| word.is("TABLE") || word.is("TABLES");
+        let passes = self == Dialect::Mariadb || error == ErrorCode::BadTable.number();
+        if verb.is("DROP") && passes && words.next().is_some_and(tables) {
+            return Ok(conditional(text).map(|text| Here { before: Vec::new(), text }));
+        }
+        if verb.is("SET") {
+            return Ok(setting(text));
+        }
+        if verb.is("GRANT") {
+            return Ok(granting(text, self == Dialect::Old));
+        }
+        if self == Dialect::Old {
+            return Ok(None);
+        }
+        match role_with_admin(text)? {
+            Some(here) => Ok(Some(here)),
+            None => Ok(replacing(text, inside)),
+        }
+    }
+}
 
 /// What a statement becomes.
 pub(crate) struct Here {
@@ -78,23 +129,6 @@ fn words(text: &[u8]) -> impl Iterator<Item = Word<'_>> {
     })
 }
 
-/// A statement of a log as it is run here; `None`: as it is. `inside`: a transaction has begun and goes on behind it,
-/// and a table that is made in it ends with this.
-/// SET PASSWORD has what is stored, which is a password in clear here; GRANT makes accounts. Error 1235.
-pub(crate) fn here(text: &[u8], inside: Option<&[u8]>) -> Result<Option<Here>> {
-    let Some(verb) = words(text).next() else { return Ok(None) };
-    if verb.is("SET") {
-        return Ok(setting(text));
-    }
-    if verb.is("GRANT") {
-        return Ok(granting(text));
-    }
-    match role_with_admin(text)? {
-        Some(here) => Ok(Some(here)),
-        None => Ok(replacing(text, inside)),
-    }
-}
-
 /// SET PASSWORD FOR account = 'what is stored'; SET DEFAULT ROLE 'NONE'.
 fn setting(text: &[u8]) -> Option<Here> {
     let set = match gannet_parser::parse(text, Default::default()).ok()?.statement {
@@ -133,12 +167,15 @@ fn user_statement(alter: bool, users: Vec<ast::UserSpec>) -> ast::UserStatement 
     }
 }
 
-/// GRANT with a password, REQUIRE or limits: the accounts are made and get these first.
-fn granting(text: &[u8]) -> Option<Here> {
+/// GRANT with a password, REQUIRE or limits: the accounts are made and get these first. `all`: those without a password
+/// are made, too.
+fn granting(text: &[u8], all: bool) -> Option<Here> {
     let Statement::Grant(mut grant) = gannet_parser::parse(text, Default::default()).ok()?.statement else {
         return None;
     };
-    let identified: Vec<_> = grant.to.iter().filter(|spec| !spec.auth.is_empty()).cloned().collect();
+    let is_named = |spec: &ast::UserSpec| matches!(spec.account, ast::Account::Name { .. });
+    let is_made = |spec: &&ast::UserSpec| all && is_named(spec) || !spec.auth.is_empty();
+    let identified: Vec<_> = grant.to.iter().filter(is_made).cloned().collect();
     let (require, resources) = (grant.require.take(), std::mem::take(&mut grant.resources));
     if identified.is_empty() && require.is_none() && resources.is_empty() {
         return None;
@@ -147,8 +184,9 @@ fn granting(text: &[u8]) -> Option<Here> {
     if !identified.is_empty() {
         before.push(printed(&Statement::User(Box::new(user_statement(false, identified)))));
     }
+    let says = require.is_some() || !resources.is_empty() || grant.to.iter().any(|spec| !spec.auth.is_empty());
     let alter = ast::UserStatement { require, resources, ..user_statement(true, grant.to.clone()) };
-    before.push(printed(&Statement::User(Box::new(alter))));
+    before.extend(says.then(|| printed(&Statement::User(Box::new(alter)))));
     grant.to.iter_mut().for_each(|spec| spec.auth.clear());
     Some(Here { before, text: statement(&Statement::Grant(grant)) })
 }
@@ -269,9 +307,33 @@ mod tests {
     }
 
     #[test]
+    fn of_a_mysql_before_8() {
+        let shown = |text: &str, error| {
+            let it = Dialect::of("5.6.24-log").here(text.as_bytes(), error, None).unwrap()?;
+            Some((it.before.join("; "), String::from_utf8(it.text).unwrap()))
+        };
+        let is = |text: &str, error, before: &str, then: &str| {
+            assert_eq!(shown(text, error), Some((before.to_owned(), then.to_owned())), "{text}");
+        };
+        let u = "create user if not exists `u`@`%`";
+        is("grant select on d.* to u", 0, u, "grant SELECT on `d`.* to `u`@`%`");
+        is("DROP TABLE a, b", 1051, "", "DROP TABLE IF EXISTS a, b");
+        let hash = "*D7D6F58029EDE62070BA204436DE23AC54D8BD8A";
+        let alter = format!("alter user `a`@`%` identified with 'mysql_native_password' as '{hash}'");
+        is(&format!("SET PASSWORD FOR 'a'@'%'='{hash}'"), 0, "", &alter);
+        for text in ["DROP TABLE a, b", "grant select on d.* to current_user()", "CREATE OR REPLACE VIEW v AS SELECT 1"]
+        {
+            assert_eq!(shown(text, 0), None, "{text}");
+        }
+        assert_eq!(Dialect::of("8.0.34"), Dialect::Own);
+    }
+
+    #[test]
     fn create_or_replace_drops_first() {
         let shown = |text: &str, inside| {
-            let it = here(text.as_bytes(), if inside { Some(b" START TRANSACTION") } else { None }).unwrap()?;
+            let it = Dialect::Mariadb
+                .here(text.as_bytes(), 0, if inside { Some(b" START TRANSACTION") } else { None })
+                .unwrap()?;
             let text = String::from_utf8(it.text).unwrap();
             Some((it.before.join("; "), text))
         };
@@ -312,7 +374,7 @@ mod tests {
             "drop role if exists `r`@`%`; create role if not exists `r`@`%`",
             "GRANT `r`@`%` TO 'u'@'h' WITH ADMIN OPTION",
         );
-        let refused = here(b"CREATE ROLE r WITH ADMIN CURRENT_ROLE", None).err().map(|e| e.code());
+        let refused = Dialect::Mariadb.here(b"CREATE ROLE r WITH ADMIN CURRENT_ROLE", 0, None).err().map(|e| e.code());
         assert_eq!(refused, Some(gannet_types::ErrorCode::NotSupportedYet));
         is(
             "SET PASSWORD FOR 'a'@'%'='*D7D6F58029EDE62070BA204436DE23AC54D8BD8A'",
@@ -327,6 +389,7 @@ mod tests {
              alter user `z`@`%` identified by 'q',`y`@`%` require ssl with MAX_USER_CONNECTIONS 5",
             "grant SELECT on `d`.* to `z`@`%`,`y`@`%` with grant option",
         );
+        is("DROP TABLE a, b", false, "", "DROP TABLE IF EXISTS a, b");
         is("SET DEFAULT ROLE 'NONE' FOR 'b'@'%'", false, "", "set default role none to `b`@`%`");
         for text in [
             "SET DEFAULT ROLE 'r' FOR 'b'@'%'",
@@ -346,7 +409,7 @@ mod tests {
             "CREATE",
             "",
             " ",
-            "DROP TABLE t",
+            "DROP INDEX i ON t",
             "CREATE\u{a0}OR REPLACE TABLE t (a INT)",
         ] {
             assert_eq!(shown(text, false), None, "{text}");
