@@ -189,12 +189,14 @@ mod tests {
 
     #[test]
     fn wrong_ones_are_refused() {
-        let wrong = |body: &[u8]| Beside::variable(body).is_err();
-        assert!(wrong(b"\x01\0\0\0v\0\x00\xFF\xFF\0\0\x01\0\0\0a"), "a collation that is none");
-        assert!(wrong(b"\x01\0\0\0v\0\x03\xFF\0\0\0\x01\0\0\0a"), "a row");
-        assert!(wrong(b"\x01\0\0\0v\0\x04\x3F\0\0\0\x03\0\0\0\x63\0\x80"), "a decimal that is none");
-        assert!(wrong(b"\xFF\xFF\xFF\xFFv"), "a name without its end");
-        assert!(Beside::integer(&[3, 0, 0, 0, 0, 0, 0, 0, 0]).is_err());
+        let wrong = |body: &[u8]| Beside::variable(body).unwrap_err().to_string();
+        let is = |body: &[u8], what: &str| assert!(wrong(body).contains(what), "{}", wrong(body));
+        is(b"\x01\0\0\0v\0\x00\xFF\xFF\0\0\x01\0\0\0a", "collation of a variable");
+        is(b"\x01\0\0\0v\0\x03\xFF\0\0\0\x01\0\0\0a", "type of a variable");
+        is(b"\x01\0\0\0v\0\x04\x3F\0\0\0\x04\0\0\0\x03\x01\x80\x0C", "decimal of a variable");
+        is(b"\xFF\xFF\xFF\xFFv", "end");
+        let integer = Beside::integer(&[3, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap_err();
+        assert!(integer.to_string().contains("kind of an integer"));
         let load = |start: u8, end: u8, duplicates: u8| {
             let own = [1, 0, 0, 0, start, 0, 0, 0, end, 0, 0, 0, duplicates];
             LoadQuery::decode(&[&[0; 13][..], &own, b"\0LOAD DATA"].concat()).is_ok()

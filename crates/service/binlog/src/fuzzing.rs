@@ -120,20 +120,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         // A slice is always read to its end.
         let _read = std::io::Read::read_to_end(&mut stream, o);
     });
-    appender.event(&mut out, 0, kind::INTVAR, 0, |o| o.extend_from_slice(&[2, 5, 0, 0, 0, 0, 0, 0, 0]));
-    appender.event(&mut out, 0, kind::RAND, 0, |o| o.extend_from_slice(&[7; 16]));
-    for value in [
-        &b"\x00\xFF\0\0\0\x03\0\0\0abc"[..],
-        b"\x04\x3F\0\0\0\x04\0\0\0\x03\x01\x81\x02",
-        b"\x02\x3F\0\0\0\x08\0\0\0\x01\0\0\0\0\0\0\0\x01",
-    ] {
-        appender.event(&mut out, 0, kind::USER_VAR, 0, |o| o.extend_from_slice(&[b"\x01\0\0\0v\0", value].concat()));
-    }
-    appender.event(&mut out, 0, kind::BEGIN_LOAD_QUERY, 0, |o| o.extend_from_slice(b"\x01\0\0\0a,b"));
-    appender.event(&mut out, 0, kind::EXECUTE_LOAD_QUERY, 0, |o| {
-        o.extend_from_slice(&[&[0; 8][..], &[1, 0, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0, 27, 0, 0, 0, 2]].concat());
-        o.extend_from_slice(b"d\0LOAD DATA INFILE 'x' INTO  TABLE t");
-    });
+    beside_statements(&mut appender, &mut out);
     // All but the description, compressed.
     let events = out.get(described..).unwrap_or_default().to_vec();
     let packed = crate::packed::compress(&events);
@@ -151,4 +138,22 @@ pub fn seeds() -> Vec<Vec<u8>> {
 pub fn check(data: &[u8]) {
     file(data);
     values(data);
+}
+
+/// What stands beside statements.
+fn beside_statements(appender: &mut crate::event::Appender, out: &mut Vec<u8>) {
+    appender.event(out, 0, kind::INTVAR, 0, |o| o.extend_from_slice(&[2, 5, 0, 0, 0, 0, 0, 0, 0]));
+    appender.event(out, 0, kind::RAND, 0, |o| o.extend_from_slice(&[7; 16]));
+    for value in [
+        &b"\x00\xFF\0\0\0\x03\0\0\0abc"[..],
+        b"\x04\x3F\0\0\0\x04\0\0\0\x03\x01\x81\x02",
+        b"\x02\x3F\0\0\0\x08\0\0\0\x01\0\0\0\0\0\0\0\x01",
+    ] {
+        appender.event(out, 0, kind::USER_VAR, 0, |o| o.extend_from_slice(&[b"\x01\0\0\0v\0", value].concat()));
+    }
+    appender.event(out, 0, kind::BEGIN_LOAD_QUERY, 0, |o| o.extend_from_slice(b"\x01\0\0\0a,b"));
+    appender.event(out, 0, kind::EXECUTE_LOAD_QUERY, 0, |o| {
+        o.extend_from_slice(&[&[0; 8][..], &[1, 0, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0, 27, 0, 0, 0, 2]].concat());
+        o.extend_from_slice(b"d\0LOAD DATA INFILE 'x' INTO  TABLE t");
+    });
 }

@@ -406,11 +406,19 @@ fn encode_index(index: &Index, w: &mut Writer<'_>) {
     encode_attributes(&index.attributes, w);
 }
 
+/// The longest BINARY, and the largest display width.
+const MAX_FILLED: u32 = 255;
+
 fn decode_type(r: &mut Reader<'_>) -> Decoded<SqlType> {
     let id = TypeId::from_u8(r.u8()?).ok_or(r.invalid("type"))?;
     let flags = r.u8()?;
     let scale = r.u8()?;
     let length = number(r, "length of a type")?;
+    // A default is filled up to these.
+    let is_filled = flags & 2 != 0 || id == TypeId::Binary;
+    if is_filled && length > MAX_FILLED {
+        return Err(r.invalid("length of a type"));
+    }
     let collation = collation(r)?;
     let mut members = None;
     if flags & 8 != 0 {

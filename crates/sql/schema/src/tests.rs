@@ -149,6 +149,19 @@ fn damage(table: &Table) {
     }
 }
 
+/// Defaults are filled up to the width that they are shown with: a damaged one would take all memory.
+#[test]
+fn widths_of_damaged_rows_are_bounded() {
+    for (id, length) in [(TypeId::Int, 65_536), (TypeId::Binary, 256)] {
+        let mut table = rich();
+        table.columns[0].ty = SqlType { zerofill: id == TypeId::Int, length, ..SqlType::new(id) };
+        let mut bytes = Vec::new();
+        encode_table(&table, &mut bytes);
+        let error = decode_table(&"test".into(), "t", &bytes).unwrap_err();
+        assert!(error.to_string().contains("length of a type"), "{error}");
+    }
+}
+
 #[test]
 fn definitions_are_checked() {
     let columns =

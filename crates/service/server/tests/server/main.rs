@@ -48,6 +48,7 @@ mod replica_generated;
 mod replica_mariadb;
 mod replica_names;
 mod replica_rules;
+mod replica_statements;
 mod reports;
 mod restore;
 mod rights;

@@ -32,7 +32,7 @@ fn begins(flags: u8, length: usize) -> Vec<u8> {
 }
 
 /// The last relay log, and its events.
-fn last_log(q: &mut Connection) -> (String, Vec<Vec<String>>) {
+pub(crate) fn last_log(q: &mut Connection) -> (String, Vec<Vec<String>>) {
     let index = std::fs::read_to_string(one(q, "SELECT @@relay_log_index")).unwrap();
     let file = index.lines().last().unwrap().to_owned();
     let name = file.rsplit_once('/').unwrap().1;
@@ -64,7 +64,7 @@ fn undo(q: &mut Connection, from: &str) {
 }
 
 /// A replica that receives from where the source's log stands, and applies nothing yet.
-fn receiver(
+pub(crate) fn receiver(
     s: &Running,
     c: &mut Connection,
     configure: fn(&mut ServerOptions),

@@ -203,7 +203,6 @@ impl Database {
             locale: Locale::ENGLISH,
             auto_increment_increment: 1,
             auto_increment_offset: 1,
-            insert_id: 0,
             memory_limit: 16 << 20,
             cte_max_recursion_depth: 1000,
             count_found_rows: false,
