@@ -26,6 +26,7 @@ impl Core {
             let size = self.ring.size();
             if reserved.saturating_sub(self.ring.freed()) > size / 4 * 3 {
                 count(Counter::InnodbLogWaits);
+                count(Counter::LogOnBufferSpaceWaits);
                 self.wait_slow(Lsn(reserved - size / 2), Want::Written, Wait::LogBuffer)?;
                 continue;
             }
@@ -58,7 +59,9 @@ impl Core {
                     }
                     count(Counter::LogOnFileSpaceWaits);
                     self.space_waiters.lock().push(waker());
-                    let moved = self.checkpoint.load(Acquire) != checkpoint || reserved <= self.retentions.brake_from();
+                    // Only what stops this writer counts, or it would look again and again.
+                    let moved = by_checkpoint.is_none() && self.checkpoint.load(Acquire) != checkpoint
+                        || by_consumer.is_none() && reserved <= self.retentions.brake_from();
                     if !moved && !self.stop.load(SeqCst) {
                         // For the checkpoint even an interrupted task has to wait: its roll-back writes too.
                         let _mask = by_checkpoint.is_none().then(mask_interrupts);
