@@ -74,6 +74,9 @@ pub fn spin_hint() {
 pub struct Backoff(u32);
 
 impl Backoff {
+    /// So many turns spin; the others yield the processor.
+    pub const SPINS: u32 = 6;
+
     /// A fresh back-off.
     pub const fn new() -> Self {
         Backoff(0)
@@ -84,7 +87,7 @@ impl Backoff {
     pub fn wait(&mut self) {
         if HOOK.get().is_some() {
             spin_hint();
-        } else if self.0 < 6 {
+        } else if self.0 < Self::SPINS {
             for _ in 0..1u32 << self.0 {
                 std::hint::spin_loop();
             }
@@ -96,7 +99,7 @@ impl Backoff {
 
     /// True once the back-off yields the processor: a good time to park instead.
     pub const fn is_long(&self) -> bool {
-        self.0 >= 6
+        self.0 >= Self::SPINS
     }
 }
 

@@ -377,6 +377,7 @@ counters! {
     PageWrittenOther = "buffer_page_written_other", Counter, Metrics;
     PageWrittenOnLogNoWaits = "buffer_page_written_on_log_no_waits", Counter, Metrics;
     PageWrittenOnLogWaits = "buffer_page_written_on_log_waits", Counter, Metrics;
+    PageWrittenOnLogWaitLoops = "buffer_page_written_on_log_wait_loops", Counter, Metrics;
     OsPendingReads = "os_pending_reads", Gauge, Metrics;
     OsPendingWrites = "os_pending_writes", Gauge, Metrics;
     OsPendingSyncs = "gannet_os_pending_syncs", Gauge, Metrics;
@@ -394,6 +395,7 @@ counters! {
     PurgeUndoLogPages = "purge_undo_log_pages", Counter, Metrics;
     PurgeTruncateHistory = "purge_truncate_history_count", Counter, Metrics;
     PurgeTruncateHistoryNs = "gannet_purge_truncate_history_ns", Counter, Metrics;
+    DropNs = "gannet_background_drop_table_time_ns", Counter, Metrics;
     PurgeNs = "gannet_purge_time_ns", Counter, Metrics;
     LogFlushNs = "gannet_log_flush_time_ns", Counter, Metrics;
     LogPartialBlockWrites = "log_partial_block_writes", Counter, Metrics;
@@ -402,6 +404,10 @@ counters! {
     LogWriterNoWaits = "log_writer_no_waits", Counter, Metrics;
     LogWriterOnFileSpaceWaits = "log_writer_on_file_space_waits", Counter, Metrics;
     LogOnWriteWaits = "log_on_write_waits", Counter, Metrics;
+    LogOnWriteNoWaits = "log_on_write_no_waits", Counter, Metrics;
+    LogOnFlushNoWaits = "log_on_flush_no_waits", Counter, Metrics;
+    LogOnBufferSpaceWaits = "log_on_buffer_space_waits", Counter, Metrics;
+    LogOnRecentWrittenWaitLoops = "log_on_recent_written_wait_loops", Counter, Metrics;
     LogOnWriteWaitLoops = "log_on_write_wait_loops", Counter, Metrics;
     LogOnFlushWaits = "log_on_flush_waits", Counter, Metrics;
     LogOnFlushWaitLoops = "log_on_flush_wait_loops", Counter, Metrics;
@@ -409,8 +415,12 @@ counters! {
     LatchSharedWaits = "innodb_rwlock_s_spin_waits", Counter, Metrics;
     LatchSharedTurns = "innodb_rwlock_s_spin_rounds", Counter, Metrics;
     LatchExclusiveWaits = "innodb_rwlock_x_spin_waits", Counter, Metrics;
+    LatchSharedYields = "innodb_rwlock_s_os_waits", Counter, Metrics;
+    LatchExclusiveYields = "innodb_rwlock_x_os_waits", Counter, Metrics;
     LatchExclusiveTurns = "innodb_rwlock_x_spin_rounds", Counter, Metrics;
     IndexPageDiscards = "index_page_discards", Counter, Metrics;
+    IndexPageReorgs = "index_page_reorg_successful", Counter, Metrics;
+    TableHandlesOpened = "metadata_table_handles_opened", Counter, Metrics;
     IndexPageMergeAttempts = "index_page_merge_attempts", Counter, Metrics;
     DdlOnlineCreateIndex = "ddl_online_create_index", Gauge, Metrics;
     DdlPendingAlterTable = "ddl_pending_alter_table", Gauge, Metrics;

@@ -50,7 +50,6 @@ const NEVER: &[&str] = &[
     "Global_connection_memory",
     "Handler_discover",
     "Handler_mrr_init",
-    "Innodb_buffer_pool_pages_misc",
     "Innodb_buffer_pool_read_ahead_evicted",
     "Innodb_buffer_pool_read_ahead_rnd",
     "Innodb_truncated_status_writes",
@@ -307,7 +306,8 @@ const FIGURES: &[Figure] = figures! {
     Innodb_buffer_pool_bytes_data: |t| t.engine.pool_resident * PAGE_BYTES;
     Innodb_buffer_pool_pages_dirty: |t| t.engine.pool_dirty;
     Innodb_buffer_pool_bytes_dirty: |t| t.engine.pool_dirty * PAGE_BYTES;
-    Innodb_buffer_pool_pages_free: |t| t.engine.pool_pages.saturating_sub(t.engine.pool_resident);
+    Innodb_buffer_pool_pages_free: |t| t.engine.pool_free();
+    Innodb_buffer_pool_pages_misc: |t| t.engine.pool_aside;
     Innodb_buffer_pool_resize_status: |t| crate::pool::resize_text(&t.engine.pool_resize);
     Innodb_buffer_pool_resize_status_code: |t| crate::pool::resize_code(&t.engine.pool_resize);
     Innodb_buffer_pool_resize_status_progress: |t| u64::from(t.engine.pool_resize.percent);
@@ -597,7 +597,7 @@ pub fn innodb(server: &Core) -> String {
     line(&mut out, format!("{}{} log i/o's done", consumers(&server.engine), total(Counter::InnodbLogWrites)));
     title(&mut out, "BUFFER POOL AND MEMORY");
     line(&mut out, format!("Buffer pool size   {}", s.pool_pages));
-    line(&mut out, format!("Free buffers       {}", s.pool_pages.saturating_sub(s.pool_resident)));
+    line(&mut out, format!("Free buffers       {}", s.pool_free()));
     line(&mut out, format!("Database pages     {}", s.pool_resident));
     line(&mut out, format!("Modified db pages  {}", s.pool_dirty));
     let (read, made, written) =

@@ -1,10 +1,9 @@
 //! The engine's trees of a table, opened once for each version of it.
 
-use gannet_engine::{Engine, EngineError, TreeHandle};
+use gannet_engine::{Engine, EngineError, TreeHandle, note_open_table};
 use gannet_schema::{Index, Table};
 
 /// The engine's handles of a table's trees.
-#[derive(Clone)]
 pub struct Trees {
     /// The row tree.
     pub row: TreeHandle,
@@ -48,6 +47,7 @@ impl StoredTable for Table {
             let indexes = self.indexes.iter().map(|i: &Index| open(i.tree)).collect::<Result<_, EngineError>>()?;
             let auto = self.auto_tree().map(open).transpose()?;
             let above = self.part_of.as_ref().map(|above| engine.tree(above.hidden_ids)).transpose()?;
+            note_open_table();
             Ok(Trees { row, indexes, auto, above })
         })
     }

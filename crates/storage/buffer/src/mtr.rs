@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use gannet_base::{Lsn, PageNo, TreeId, Writer};
 use gannet_page::raw::map_of;
-use gannet_page::{Node, PageBuf, PageOp, PageType, apply};
+use gannet_page::{Node, PageBuf, PageOp, PageType, apply_and_tell};
 use gannet_telemetry::{Counter, count};
 use smallvec::SmallVec;
 
@@ -143,8 +143,10 @@ impl<'p> Mtr<'p> {
     pub fn apply(&mut self, page: PageRef, op: &PageOp<'_>) {
         let guard = &mut self.pages[page.0];
         let no = guard.page_no();
-        if let Err(e) = apply(no, op, guard.page_mut()) {
-            broken(no, op, e);
+        match apply_and_tell(no, op, guard.page_mut()) {
+            Ok(false) => {}
+            Ok(true) => count(Counter::IndexPageReorgs),
+            Err(e) => broken(no, op, e),
         }
         Writer::new(&mut self.ops).varint(no.0);
         op.encode(&mut self.ops);

@@ -76,8 +76,8 @@ pub struct PoolStatus {
     pub pages_data: u64,
     /// Of these, changed and not written back.
     pub pages_dirty: u64,
-    /// Frames not in use.
-    pub pages_free: u64,
+    /// Frames that recovery keeps for its own memory.
+    pub pages_aside: u64,
     /// Size of the data file in pages.
     pub file_pages: u64,
     /// Pages of the data file that no tree has.
@@ -586,7 +586,11 @@ impl Pool {
 
     /// Frames that pages have, and those set aside: three quarters of the pool at most.
     pub(crate) fn frames_in_use(&self) -> i64 {
-        self.in_use.load(Relaxed) + self.aside.load(Relaxed).min(self.budget.get() as i64 / 4 * 3)
+        self.in_use.load(Relaxed) + self.aside()
+    }
+
+    fn aside(&self) -> i64 {
+        self.aside.load(Relaxed).min(self.budget.get() as i64 / 4 * 3)
     }
 
     /// Recovery keeps `bytes` of changes in memory: the pool does without as many frames, three quarters at most.
@@ -757,7 +761,7 @@ impl Pool {
             pages_total: self.budget.get() as u64,
             pages_data: data,
             pages_dirty: self.dirty.sum().min(data),
-            pages_free: (self.budget.get() as u64).saturating_sub(data),
+            pages_aside: self.aside().max(0) as u64,
             file_pages: self.space.file_pages(),
             file_free_pages: self.space.free_pages(),
         }

@@ -54,21 +54,21 @@ pub(crate) const PATIENCE: u32 = 64;
 struct Spin {
     backoff: Backoff,
     turns: u32,
-    waits: [Counter; 2],
+    waits: [Counter; 3],
 }
 
 impl Spin {
     /// For readers.
     const fn shared() -> Spin {
-        Spin::of([Counter::LatchSharedWaits, Counter::LatchSharedTurns])
+        Spin::of([Counter::LatchSharedWaits, Counter::LatchSharedTurns, Counter::LatchSharedYields])
     }
 
     /// For writers.
     const fn exclusive() -> Spin {
-        Spin::of([Counter::LatchExclusiveWaits, Counter::LatchExclusiveTurns])
+        Spin::of([Counter::LatchExclusiveWaits, Counter::LatchExclusiveTurns, Counter::LatchExclusiveYields])
     }
 
-    const fn of(waits: [Counter; 2]) -> Spin {
+    const fn of(waits: [Counter; 3]) -> Spin {
         Spin { backoff: Backoff::new(), turns: 0, waits }
     }
 
@@ -83,9 +83,12 @@ impl Drop for Spin {
     #[inline]
     fn drop(&mut self) {
         if self.turns > 0 {
-            let [waits, turns] = self.waits;
+            let [waits, turns, yields] = self.waits;
             count(waits);
             add(turns, self.turns.into());
+            if self.turns > Backoff::SPINS {
+                count(yields);
+            }
         }
     }
 }

@@ -5,13 +5,15 @@ use gannet_telemetry::{Counter, totals};
 use std::sync::Arc;
 use std::time::Duration;
 
-fn counted() -> [u64; 4] {
+fn counted() -> [u64; 6] {
     let (all, of) = (totals(), |c: Counter| c as usize);
     [
         of(Counter::LatchSharedWaits),
         of(Counter::LatchSharedTurns),
+        of(Counter::LatchSharedYields),
         of(Counter::LatchExclusiveWaits),
         of(Counter::LatchExclusiveTurns),
+        of(Counter::LatchExclusiveYields),
     ]
     .map(|at| all[at].1)
 }
@@ -34,14 +36,17 @@ fn who_waits_for_a_latch_is_counted_once_with_its_turns() {
         std::array::from_fn(|i| after[i] - before[i])
     };
     // Others run beside, and may wait as well.
-    let [shared, turns, ..]: [u64; 4] = waits(|word| {
+    let [shared, turns, yields, ..]: [u64; 6] = waits(|word| {
         word.lock_shared().unwrap();
         word.unlock_shared();
     });
     assert!(shared >= 1 && turns > shared, "{shared} {turns}");
-    let [.., exclusive, turns]: [u64; 4] = waits(|word| {
+    // The latch was held for longer than a wait spins.
+    assert!((1..=shared).contains(&yields), "{shared} {yields}");
+    let [.., exclusive, turns, yields]: [u64; 6] = waits(|word| {
         let version = word.lock_exclusive().unwrap();
         word.unlock_exclusive(version, false);
     });
     assert!(exclusive >= 1 && turns > exclusive, "{exclusive} {turns}");
+    assert!((1..=exclusive).contains(&yields), "{exclusive} {yields}");
 }

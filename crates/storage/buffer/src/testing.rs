@@ -97,14 +97,14 @@ impl Wal for MemoryLog {
         Lsn(self.durable.load(Acquire))
     }
 
-    fn wait_durable(&self, lsn: Lsn) -> Result<(), LogError> {
+    fn wait_durable(&self, lsn: Lsn) -> Result<u64, LogError> {
         assert!(lsn <= self.tail_lsn(), "a page carries an LSN that the log never gave out");
         let mut backoff = Backoff::new();
         while self.open.lock().first().is_some_and(|open| *open <= lsn) {
             backoff.wait();
         }
         self.durable.fetch_max(lsn.0, AcqRel);
-        Ok(())
+        Ok(0)
     }
 }
 

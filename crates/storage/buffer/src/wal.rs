@@ -17,8 +17,8 @@ pub trait Wal: Send + Sync + 'static {
     fn tail_lsn(&self) -> Lsn;
     /// All bytes below are on disk.
     fn durable_lsn(&self) -> Lsn;
-    /// Waits until everything below `lsn` is on disk.
-    fn wait_durable(&self, lsn: Lsn) -> Result<(), LogError>;
+    /// Waits until everything below `lsn` is on disk. Returns how often it parked.
+    fn wait_durable(&self, lsn: Lsn) -> Result<u64, LogError>;
 }
 
 impl Wal for Log {
@@ -44,7 +44,7 @@ impl Wal for Log {
         Log::durable_lsn(self)
     }
 
-    fn wait_durable(&self, lsn: Lsn) -> Result<(), LogError> {
-        Log::wait_durable(self, lsn)
+    fn wait_durable(&self, lsn: Lsn) -> Result<u64, LogError> {
+        Log::wait_durable_in(self, lsn)
     }
 }

@@ -121,7 +121,7 @@ impl Pool {
         count(if is_durable { Counter::PageWrittenOnLogNoWaits } else { Counter::PageWrittenOnLogWaits });
         let start = now_ns();
         // INV-BUF-4: the log first.
-        self.wal.wait_durable(newest)?;
+        add(Counter::PageWrittenOnLogWaitLoops, self.wal.wait_durable(newest)?);
         for page in slot.buf[..copied.len() * PAGE_SIZE].chunks_exact_mut(PAGE_SIZE) {
             gannet_page::header::seal(page);
         }

@@ -41,6 +41,8 @@ pub(crate) struct CheckpointFigures {
     pub(crate) pressed: [AtomicU64; 2],
     /// Checkpoints written.
     pub(crate) count: AtomicU64,
+    /// All changes below this LSN are known to be on disk: the least of the sectors.
+    pub(crate) swept: AtomicU64,
     /// Length of the last whole round in nanoseconds.
     pub(crate) round_ns: AtomicU64,
     /// Pages or control file cannot be written.
@@ -299,6 +301,7 @@ impl Checkpointer {
         }
         self.sectors[sector] = swept;
         let least = self.sectors.iter().copied().min().unwrap_or(swept);
+        self.figures.swept.store(least.0, Relaxed);
         self.move_to(least, next_trx)
     }
 

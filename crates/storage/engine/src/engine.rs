@@ -87,6 +87,10 @@ pub struct EngineStatus {
     pub durable_lsn: Lsn,
     /// Recovery would start here.
     pub checkpoint_lsn: Lsn,
+    /// All changes below are known to be on disk in their pages. At or above [`EngineStatus::checkpoint_lsn`].
+    pub swept_lsn: Lsn,
+    /// The pages of all records below are marked as changed.
+    pub complete_lsn: Lsn,
     /// Bytes the log may grow beyond the checkpoint.
     pub redo_capacity_bytes: u64,
     /// Of these, what can be used before writers are stopped.
@@ -117,6 +121,8 @@ pub struct EngineStatus {
     pub pool_resize: ResizeStatus,
     /// Pages resident.
     pub pool_resident: u64,
+    /// Frames that recovery keeps for its own memory.
+    pub pool_aside: u64,
     /// Pages changed and not written back.
     pub pool_dirty: u64,
     /// Size of the data file in pages.
@@ -137,6 +143,13 @@ pub struct EngineStatus {
     pub recovery_percent: u8,
     /// What purge last failed with.
     pub purge_error: Option<String>,
+}
+
+impl EngineStatus {
+    /// Frames of the pool that nothing has.
+    pub fn pool_free(&self) -> u64 {
+        self.pool_pages.saturating_sub(self.pool_resident + self.pool_aside)
+    }
 }
 
 /// A transaction as shown to a person: information_schema.innodb_trx.
@@ -292,6 +305,8 @@ impl Engine {
             durable_lsn: s.log.durable_lsn(),
             log_retained_bytes: s.log.retained_bytes(),
             checkpoint_lsn: s.log.checkpoint_lsn(),
+            swept_lsn: Lsn(figures.swept.load(Relaxed)).max(s.log.checkpoint_lsn()),
+            complete_lsn: s.log.complete_lsn(),
             redo_capacity_bytes: s.log.capacity(),
             redo_usable_bytes: s.log.usable_bytes(),
             history_length: s.streams.history(),
@@ -307,6 +322,7 @@ impl Engine {
             pool_pages: pool.pages_total,
             pool_resize: resize::resized(&s.pool),
             pool_resident: pool.pages_data,
+            pool_aside: pool.pages_aside,
             pool_dirty: pool.pages_dirty,
             data_pages: pool.file_pages,
             free_pages: pool.file_free_pages,

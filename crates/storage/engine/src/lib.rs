@@ -83,6 +83,6 @@ pub use rows::{Delete, Insert, Update};
 pub use run::NewEntry;
 pub use scan::{Entry, Scan};
 pub use scrub::{Damage, ScrubStatus};
-pub use trees::TreeHandle;
+pub use trees::{TreeHandle, note_open_table};
 pub use txn::{IndexInsert, Savepoint, Txn, snapshot_of_committed, wait_commit};
 pub use uses::TreeUses;

@@ -245,12 +245,15 @@ fn drop_tree(store: &Store, at: UndoPtr, record: &Record<'_>) -> Result<bool> {
     }
     // The number may be another tree's soon.
     store.purge.doomed.lock().remove(&record.tree);
+    let began = now_ns();
     store.trees.remove(record.tree)?;
-    store.pool.free_tree(record.tree, |mtr| {
+    let freed = store.pool.free_tree(record.tree, |mtr| {
         let page = latch(mtr, at)?;
         set_flags(mtr, page, at, record.flags | DONE);
         Ok(())
-    })?;
+    });
+    add(Counter::DropNs, now_ns().saturating_sub(began));
+    freed?;
     Ok(true)
 }
 

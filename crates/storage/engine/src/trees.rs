@@ -12,6 +12,7 @@ use gannet_base::{CachePadded, TreeId};
 use gannet_btree::Tree;
 use gannet_buffer::Pool;
 use gannet_lock::{LockTable, TreeLocks};
+use gannet_telemetry::count;
 
 use crate::scrub::Damage;
 use crate::undo::stream::corrupt;
@@ -518,6 +519,11 @@ impl Trees {
         }
         Ok(())
     }
+}
+
+/// Counts a table whose trees are opened.
+pub fn note_open_table() {
+    count(gannet_telemetry::Counter::TableHandlesOpened);
 }
 
 #[cfg(test)]

@@ -197,6 +197,7 @@ impl Log {
         self.core.wake_writer();
         let mut backoff = Backoff::new();
         while !self.core.ring.has_room(end) {
+            count(Counter::LogOnRecentWrittenWaitLoops);
             self.core.wake_writer();
             backoff.wait();
         }
@@ -290,19 +291,29 @@ impl Log {
     /// Waits until everything below `lsn` is on disk, whatever the policy: for write-back of pages.
     #[inline]
     pub fn wait_durable(&self, lsn: Lsn) -> Result<(), LogError> {
+        self.wait_durable_in(lsn).map(drop)
+    }
+
+    /// [`Log::wait_durable`]. Returns how often it parked.
+    #[inline]
+    pub fn wait_durable_in(&self, lsn: Lsn) -> Result<u64, LogError> {
         self.wait(lsn, Want::Durable, Wait::LogFlush)
     }
 
     #[inline]
-    fn wait(&self, lsn: Lsn, want: Want, why: Wait) -> Result<(), LogError> {
-        if self.core.is(lsn, want) { Ok(()) } else { self.core.wait_slow(lsn, want, why) }
+    fn wait(&self, lsn: Lsn, want: Want, why: Wait) -> Result<u64, LogError> {
+        if self.core.is(lsn, want) {
+            count(want.found());
+            return Ok(0);
+        }
+        self.core.wait_slow(lsn, want, why)
     }
 
     fn wait_as_commit(&self, lsn: Lsn, want: Want) -> Result<(), LogError> {
         if !self.core.is(lsn, want) {
             count(Counter::TrxOnLogWaits);
         }
-        self.wait(lsn, want, Wait::LogFlush)
+        self.wait(lsn, want, Wait::LogFlush).map(drop)
     }
 
     /// Appenders before `lsn` are copying at this moment, or have lost their core; they park nowhere in between.
@@ -468,18 +479,21 @@ impl Core {
         }
     }
 
+    /// Returns how often it parked.
     #[cold]
-    pub(crate) fn wait_slow(&self, lsn: Lsn, want: Want, why: Wait) -> Result<(), LogError> {
+    pub(crate) fn wait_slow(&self, lsn: Lsn, want: Want, why: Wait) -> Result<u64, LogError> {
         // The record is in the log already: there is no way back.
         let _mask = mask_interrupts();
         self.waiters.enter(slot(), lsn.get(), want, waker());
         let (waits, loops) = want.counters();
         count(waits);
+        let mut parked = 0;
         while !self.is_or_will_be(lsn, want)? {
             count(loops);
+            parked += 1;
             let _ = park(why, None);
         }
-        Ok(())
+        Ok(parked)
     }
 
     fn poll_slow(&self, lsn: Lsn, want: Want, waker: &Waker) -> Result<bool, LogError> {

@@ -569,6 +569,75 @@ fn longest_records_through_the_smallest_ring() {
     });
 }
 
+fn counted(counter: gannet_telemetry::Counter) -> u64 {
+    gannet_telemetry::totals()[counter as usize].1
+}
+
+#[test]
+fn what_waits_and_what_need_not_is_counted() {
+    use gannet_telemetry::Counter::*;
+    let dir = Dir::new();
+    let log = fresh(&dir, FlushPolicy::Durable);
+    // Other tests count at the same time.
+    let before = [LogOnFlushWaits, LogOnFlushNoWaits, LogOnWriteNoWaits].map(counted);
+    let lsn = log.append(RecordKind::Mtr, &[b"1"]);
+    log.wait_durable(lsn).unwrap();
+    assert_eq!(log.wait_durable_in(lsn).unwrap(), 0);
+    log.set_policy(FlushPolicy::Written);
+    log.wait_commit(lsn).unwrap();
+    let after = [LogOnFlushWaits, LogOnFlushNoWaits, LogOnWriteNoWaits].map(counted);
+    assert!(after.iter().zip(before).all(|(n, then)| *n > then), "{before:?} {after:?}");
+    // Whoever writes more than the buffer holds waits before a record, and where nobody asks, in it.
+    let (body, ends) = (payload(7, 100_000), Instant::now() + Duration::from_secs(20));
+    let (in_front, within) = (counted(LogOnBufferSpaceWaits), counted(LogOnRecentWrittenWaitLoops));
+    while counted(LogOnBufferSpaceWaits) == in_front || counted(LogOnRecentWrittenWaitLoops) == within {
+        assert!(Instant::now() < ends, "no wait for room");
+        std::thread::scope(|s| {
+            for _ in 0..3 {
+                s.spawn(|| (0..10).for_each(|_| assert!(log.append(RecordKind::Mtr, &[&body]) > lsn)));
+            }
+        });
+        log.admit().unwrap();
+        log.wait_durable(log.tail_lsn()).unwrap();
+        log.set_checkpoint(log.durable_lsn());
+    }
+}
+
+/// A writer that the checkpoint stops sleeps until it moves: it neither spins nor fills the list of those who wait.
+#[test]
+fn a_full_log_is_waited_for_asleep() {
+    let dir = Dir::new();
+    let log = fresh(&dir, FlushPolicy::EverySecond);
+    let body = payload(3, 50_000);
+    let times = AtomicU64::new(0);
+    let (stopped, waiting) = std::thread::scope(|s| {
+        let writer = s.spawn(|| {
+            for _ in 0..200 {
+                log.admit().unwrap();
+                log.wait_durable(log.append(RecordKind::Mtr, &[&body])).unwrap();
+                times.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        // It is stopped when nothing has come for a while.
+        let mut last = (0, Instant::now());
+        while last.1.elapsed() < Duration::from_millis(500) {
+            let now = times.load(Ordering::Relaxed);
+            if now != last.0 {
+                last = (now, Instant::now());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let stopped = log.age() > log.usable_bytes() / 4 * 3 && !writer.is_finished();
+        let waiting = log.core.space_waiters.lock().len();
+        while !writer.is_finished() {
+            log.set_checkpoint(log.durable_lsn());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        (stopped, waiting)
+    });
+    assert!(stopped && waiting < 100, "entered {waiting} times");
+}
+
 pub(crate) fn overwrite(file: &Path, bytes: &[u8]) {
     std::fs::write(file, bytes).unwrap();
 }

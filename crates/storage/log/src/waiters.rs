@@ -28,6 +28,14 @@ impl Want {
             Want::Durable => (Counter::LogOnFlushWaits, Counter::LogOnFlushWaitLoops),
         }
     }
+
+    /// What counts those that need not.
+    pub(crate) fn found(self) -> Counter {
+        match self {
+            Want::Written => Counter::LogOnWriteNoWaits,
+            Want::Durable => Counter::LogOnFlushNoWaits,
+        }
+    }
 }
 
 struct Waiting {

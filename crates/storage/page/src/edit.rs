@@ -208,7 +208,8 @@ fn fill<'a>(page: &mut PageBuf, prefix: &[u8], entries: impl Iterator<Item = (&'
     page.put_u16(COUNT, count);
 }
 
-pub(crate) fn insert(page: &mut PageBuf, pos: usize, suffix: &[u8], value: &[u8]) -> Result<(), Corrupt> {
+/// Returns whether the others had to be moved together.
+pub(crate) fn insert(page: &mut PageBuf, pos: usize, suffix: &[u8], value: &[u8]) -> Result<bool, Corrupt> {
     let n = node(page)?;
     let (count, level) = (n.count(), n.level());
     if pos > count || count >= MAX_SLOTS {
@@ -222,14 +223,15 @@ pub(crate) fn insert(page: &mut PageBuf, pos: usize, suffix: &[u8], value: &[u8]
         return Err(Corrupt::new("no room in the node"));
     }
     let slots_end = SLOTS + SLOT * (count + 1);
-    if slots_end + need > heap_start(page) {
+    let full = slots_end + need > heap_start(page);
+    if full {
         compact(page, None)?;
     }
     page.0.copy_within(SLOTS + SLOT * pos..SLOTS + SLOT * count, SLOTS + SLOT * (pos + 1));
     put_entry(page, pos, suffix, value);
     page.put_u16(COUNT, count + 1);
     note_insert(page, pos);
-    Ok(())
+    Ok(full)
 }
 
 /// Keeps the direction of inserts: what the choice of a split point goes by.
@@ -267,7 +269,8 @@ pub(crate) fn remove(page: &mut PageBuf, pos: usize) -> Result<(), Corrupt> {
     Ok(())
 }
 
-pub(crate) fn splice(page: &mut PageBuf, pos: usize, at: usize, cut: usize, bytes: &[u8]) -> Result<(), Corrupt> {
+/// Returns whether the entries had to be moved together.
+pub(crate) fn splice(page: &mut PageBuf, pos: usize, at: usize, cut: usize, bytes: &[u8]) -> Result<bool, Corrupt> {
     let n = node(page)?;
     let e = n.checked_entry(pos)?;
     if at + cut > e.value.len {
@@ -295,7 +298,7 @@ pub(crate) fn splice(page: &mut PageBuf, pos: usize, at: usize, cut: usize, byte
             page.put_u16(e.value.at - LENGTH, new_len);
         }
         add_garbage(page, saved);
-        return Ok(());
+        return Ok(false);
     }
     let need = heap_space(e.suffix.len, new_len);
     if need.saturating_sub(e.size()) > n.free_space() {
@@ -308,7 +311,8 @@ pub(crate) fn splice(page: &mut PageBuf, pos: usize, at: usize, cut: usize, byte
     value.extend_from_slice(&old[at + cut..]);
     let suffix = n.suffix_bytes(pos).to_vec();
     let (slots_end, dead) = (SLOTS + SLOT * n.count(), e.size());
-    if slots_end + need > heap_start(page) {
+    let full = slots_end + need > heap_start(page);
+    if full {
         compact(page, Some(pos))?;
     } else if page.u16_at(GARBAGE) as usize + dead > PAGE_SIZE - n.prefix_len() - heap_start(page) {
         return Err(Corrupt::new("node heap does not add up"));
@@ -316,7 +320,7 @@ pub(crate) fn splice(page: &mut PageBuf, pos: usize, at: usize, cut: usize, byte
         add_garbage(page, dead);
     }
     put_entry(page, pos, &suffix, &value);
-    Ok(())
+    Ok(full)
 }
 
 pub(crate) fn rebuild(page: &mut PageBuf, keep: usize, prefix: &[u8]) -> Result<(), Corrupt> {

@@ -29,7 +29,7 @@ pub use edit::{NodeHead, build_node};
 pub use gannet_base::{Lsn, PAGE_SIZE, PageNo, TreeId};
 pub use header::{HEADER_SIZE, PageBuf, PageType};
 pub use node::{MAX_KEY, Node};
-pub use op::{PageOp, apply};
+pub use op::{PageOp, apply, apply_and_tell};
 pub use redo::{Redo, redo};
 
 /// Why a page is not what it should be, or why an operation does not fit it.

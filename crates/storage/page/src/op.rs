@@ -173,13 +173,28 @@ impl<'a> PageOp<'a> {
 /// Changes page `no`. All checks come before the first change: after an error the page is as it was.
 /// The LSN is not stamped here; a full operation sets it to zero.
 pub fn apply(no: PageNo, op: &PageOp<'_>, page: &mut PageBuf) -> Result<(), Corrupt> {
+    apply_and_tell(no, op, page).map(drop)
+}
+
+/// [`apply`]. Returns whether the entries of a node were moved together to make room.
+pub fn apply_and_tell(no: PageNo, op: &PageOp<'_>, page: &mut PageBuf) -> Result<bool, Corrupt> {
     match *op {
+        PageOp::Insert { pos, suffix, value } => return edit::insert(page, pos as usize, suffix, value),
+        PageOp::Splice { pos, at, cut, bytes } => {
+            return edit::splice(page, pos as usize, at as usize, cut as usize, bytes);
+        }
+        _ => {}
+    }
+    apply_other(no, op, page).map(|()| false)
+}
+
+fn apply_other(no: PageNo, op: &PageOp<'_>, page: &mut PageBuf) -> Result<(), Corrupt> {
+    match *op {
+        PageOp::Insert { .. } | PageOp::Splice { .. } => Err(Corrupt::new("an operation is taken for another")),
         PageOp::FormatNode { owner, level, leftmost, prefix, entries } => {
             edit::format(page, no, owner, level, leftmost, prefix, entries)
         }
-        PageOp::Insert { pos, suffix, value } => edit::insert(page, pos as usize, suffix, value),
         PageOp::Remove { pos } => edit::remove(page, pos as usize),
-        PageOp::Splice { pos, at, cut, bytes } => edit::splice(page, pos as usize, at as usize, cut as usize, bytes),
         PageOp::Rebuild { keep, prefix } => edit::rebuild(page, keep as usize, prefix),
         PageOp::DropLeftmost => edit::drop_leftmost(page),
         PageOp::Free => {

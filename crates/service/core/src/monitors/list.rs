@@ -79,11 +79,13 @@ impl Looked {
 
 impl Figures {
     pub(super) fn of(core: &Core, looked: &Looked) -> Figures {
+        // Before the tables are looked at: one that is opened meanwhile is not taken for closed.
+        let totals = totals();
         let locks = core.engine.lock_table().metadata_locks();
         let tables = core.catalog.snapshot();
         Figures {
             engine: core.engine.status(),
-            totals: totals(),
+            totals,
             waits: wait_totals(),
             space: core.engine.space(),
             system: gannet_catalog::uses(&core.catalog),
@@ -173,6 +175,11 @@ impl Figures {
     /// A part of what the log may grow by, in thousandths.
     pub(super) fn of_log(&self, thousandths: u64) -> u64 {
         self.engine.redo_usable_bytes / 1000 * thousandths
+    }
+
+    /// Versions of tables that were opened, and that there are no more.
+    pub(super) fn closed_tables(&self) -> u64 {
+        self.total(Counter::TableHandlesOpened).saturating_sub(self.open_tables)
     }
 
     pub(super) fn waits(&self, wait: Wait) -> u64 {

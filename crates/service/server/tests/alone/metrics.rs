@@ -34,11 +34,15 @@ const EXACT: &[(&str, i64)] = &[
     ("icp_attempts", 100),
     ("icp_match", 10),
     ("icp_no_match", 90),
-    ("dml_updates", 5),
+    ("dml_updates", 47),
     ("ddl_pending_alter_table", 0),
     ("ddl_online_create_index", 0),
     ("lock_row_lock_current_waits", 0),
     ("os_log_pending_fsyncs", 0),
+    // Two tables, one of them with three definitions one after another.
+    ("metadata_table_handles_opened", 4),
+    ("metadata_table_handles_closed", 2),
+    ("buffer_pool_pages_misc", 0),
 ];
 
 /// What it does at least so often; others, too.
@@ -100,6 +104,10 @@ const AT_LEAST: &[(&str, i64)] = &[
     ("log_writer_waits", 1),
     ("dblwr_async_requests", 1),
     ("index_page_discards", 1),
+    ("index_page_reorg_attempts", 1),
+    ("log_on_flush_no_waits", 1),
+    ("log_lsn_buf_dirty_pages_added", 100_000),
+    ("log_lsn_buf_pool_oldest_approx", 1),
 ];
 
 fn locks(root: &mut Connection, a: &mut Connection, mut b: Connection) -> Connection {
@@ -177,6 +185,9 @@ fn work_moves_the_metrics_of_what_it_does() {
     assert_eq!(error(&mut a, "UPDATE d.t SET id = id + 1 WHERE id IN (4, 5) ORDER BY id"), 1062);
     run(&mut a, "COMMIT");
     b = locks(&mut root, &mut a, b);
+    // Every second row of some leaves goes, and longer ones take their places.
+    run(&mut a, "UPDATE d.t SET c = REPEAT('y', 1900) WHERE id BETWEEN 1000 AND 1020");
+    run(&mut a, "UPDATE d.t SET c = REPEAT('z', 2000) WHERE id BETWEEN 1000 AND 1020");
     run(&mut b, "CREATE INDEX i ON d.t (b, c(10))");
     // A leaf holds seven of the rows at most, and one place of an index is looked at.
     run(&mut a, "ALTER TABLE d.t STATS_SAMPLE_PAGES = 1");
@@ -199,6 +210,9 @@ fn work_moves_the_metrics_of_what_it_does() {
     // The server keeps statistics meanwhile, which count for themselves.
     let all: Vec<_> = EXACT.iter().map(|(name, _)| (*name, grown(name))).collect();
     assert_eq!(all, EXACT);
+    assert_eq!(after["index_page_reorg_attempts"], after["index_page_reorg_successful"]);
+    let lsns = ["last_checkpoint", "buf_pool_oldest_approx", "buf_dirty_pages_added", "current"];
+    assert!(lsns.map(|lsn| after[&format!("log_lsn_{lsn}")]).is_sorted(), "{after:?}");
     // Parts and sums agree.
     let sum = |names: [&str; 3]| names.iter().map(|name| after[*name]).sum::<i64>();
     let batches = ["buffer_flush_adaptive", "buffer_flush_sync", "buffer_flush_background"];

@@ -267,16 +267,9 @@ pub(super) fn buffer_pool_stats(state: &mut State, _: &Equals<'_>, emit: Emit<'_
     let gets = total(Counter::InnodbBufferPoolReadRequests);
     let hits = 1000 - (read.saturating_mul(1000)).checked_div(gets).unwrap_or(0).min(1000);
     let rate = |n: u64| Value::Float((n as f64 / uptime) as f32);
-    let mut row = vec![
-        n(0),
-        n(s.pool_pages),
-        n(s.pool_pages.saturating_sub(s.pool_resident)),
-        n(s.pool_resident),
-        n(0),
-        n(s.pool_dirty),
-    ];
+    let mut row = vec![n(0), n(s.pool_pages), n(s.pool_free()), n(s.pool_resident), n(0), n(s.pool_dirty)];
     // No compressed pages, no young and old sublists.
-    row.extend([0, 0, 0, 0, 0, 0].map(n));
+    row.extend([0, total(Counter::OsPendingReads), 0, 0, 0, 0].map(n));
     row.extend([rate(0), rate(0), n(read), n(made), n(written), rate(read), rate(made), rate(written)]);
     row.extend([n(gets), n(hits), n(0), n(0), n(total(Counter::InnodbBufferPoolReadAhead)), n(0)]);
     row.extend([rate(total(Counter::InnodbBufferPoolReadAhead)), rate(0), n(0), n(0), n(0), n(0)]);
