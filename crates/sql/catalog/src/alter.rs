@@ -326,7 +326,7 @@ impl Edit<'_> {
             }
         }
         stats::forget_columns(self.catalog, self.txn, &old, &table)?;
-        let old_trees = old.trees(self.catalog.engine())?;
+        let old_trees = old.trees(self.catalog.engine())?.clone();
         let old_next = old.auto_counter(&old_trees).map(|t| (t.id(), t.counter_next()));
         if copy {
             self.txn.drop_tree(&old_trees.row)?;
@@ -338,7 +338,7 @@ impl Edit<'_> {
             }
         }
         drop_left_parts(self, &old, &table)?;
-        let trees = table.trees(self.catalog.engine())?;
+        let trees = table.trees(self.catalog.engine())?.clone();
         if copy && table.clustered.is_none() && old.clustered.is_none() {
             trees.hidden_ids().counter_raise(old_trees.hidden_ids().counter_next().saturating_sub(1))?;
         }

@@ -74,7 +74,7 @@ impl Catalog {
     pub fn discard_temporary(&self, table: &Table) -> CatalogResult<()> {
         let mut txn = self.engine().try_begin(TxnOptions::default())?;
         let outcome = (|| {
-            let trees = table.trees(self.engine())?;
+            let trees = table.trees(self.engine())?.clone();
             for (index, tree) in table.indexes.iter().zip(&trees.indexes) {
                 if index.tree != table.row_tree {
                     txn.drop_tree(tree)?;

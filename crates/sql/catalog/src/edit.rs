@@ -154,7 +154,7 @@ impl<'a> Edit<'a> {
     }
 
     fn drop_trees(&mut self, table: &Table) -> CatalogResult<()> {
-        let trees = table.trees(self.catalog.engine())?;
+        let trees = table.trees(self.catalog.engine())?.clone();
         for (index, tree) in table.indexes.iter().zip(&trees.indexes) {
             if index.tree != table.row_tree {
                 self.txn.drop_tree(tree)?;

@@ -4,6 +4,7 @@ use gannet_engine::{Engine, EngineError, TreeHandle, note_open_table};
 use gannet_schema::{Index, Table};
 
 /// The engine's handles of a table's trees.
+#[derive(Clone)]
 pub struct Trees {
     /// The row tree.
     pub row: TreeHandle,

@@ -280,7 +280,7 @@ pub(super) fn check_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &DdlContext
         let Some(index) = foreign::serving(&parent, &columns) else {
             return Err(sql_err!(FkNoIndexParent, key.name, key.parent));
         };
-        let trees = parent.trees(&engine).map_err(from_engine)?;
+        let trees = parent.trees(&engine).map_err(from_engine)?.clone();
         let options = ScanOptions { sequential: true, ..ScanOptions::default() };
         let mut scan = reader.scan(&rows, KeyRange::ALL, options).map_err(from_engine)?;
         let mut prefix = Vec::new();
