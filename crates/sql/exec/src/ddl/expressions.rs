@@ -694,7 +694,7 @@ impl Compiled {
             row[column] = complete::default(0, column, row, number, &mut run)?;
         }
         complete::generate(0, row, number, &mut run)?;
-        match complete::violated(0, row, Options { checks: &[], inside: None }, &mut run)? {
+        match complete::violated(0, row, Options { checks: &[], inside: None, refuses_null: false }, &mut run)? {
             Some(error) => Err(error),
             None => Ok(()),
         }

@@ -143,6 +143,8 @@ pub(crate) struct Options<'a, 'p> {
     pub(crate) checks: &'p [ViewCheck],
     /// The row inside which the conditions see the one that is written, behind so many columns.
     pub(crate) inside: Option<(&'a Batch, usize, usize)>,
+    /// NULL that BEFORE triggers leave in a NOT NULL column is an error without strict mode too.
+    pub(crate) refuses_null: bool,
 }
 
 impl Options<'_, '_> {

@@ -10,6 +10,7 @@ use super::{
     defaults,
     rows::{self, Conflict},
     triggers,
+    update::Touched,
 };
 use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval, foreign, ops, padding, place};
 use gannet_catalog::StoredTable;
@@ -304,18 +305,14 @@ impl<'p> Run<'p> {
             // MySQL.
             return Ok(defaults::implicit(definition));
         }
-        if self.before && !updates {
+        let before = if updates { triggers::before(self.table, TriggerEvent::Update) } else { self.before };
+        if before {
             // What NOT NULL says comes behind the triggers.
             return Ok(Value::Null);
         }
         if !definition.nullable && !definition.auto_increment {
-            // Several rows, those of a query, or IGNORE, without strict mode: a warning and the implicit default. What
-            // a query's row changes by ON DUPLICATE KEY UPDATE is as strict as a single row.
-            let single = match self.insert.source {
-                InsertSource::Values(_) => self.expected == 1,
-                InsertSource::Query(_) => updates,
-            };
-            if cx.strict || (single && !self.insert.ignore) {
+            // Elsewhere, without strict mode: a warning and the implicit default.
+            if cx.strict || self.refuses_null(updates) {
                 return Err(sql_err!(BadNull, definition.name));
             }
             cx.warn_of_column(ErrorCode::BadNull, &definition.name);
@@ -323,6 +320,16 @@ impl<'p> Run<'p> {
         }
         // Into AUTO_INCREMENT it asks for a value.
         Ok(Value::Null)
+    }
+
+    /// NULL in NOT NULL is an error in every sql_mode: of a single row without IGNORE. What a query's row changes by ON
+    /// DUPLICATE KEY UPDATE is as strict.
+    fn refuses_null(&self, updates: bool) -> bool {
+        let single = match self.insert.source {
+            InsertSource::Values(_) => self.expected == 1,
+            InsertSource::Query(_) => updates,
+        };
+        single && !self.insert.ignore
     }
 
     pub(super) fn complete(&mut self, row: Vec<Option<Value>>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
@@ -387,10 +394,9 @@ impl<'p> Run<'p> {
         {
             values[column] = Value::Null;
         }
-        let single = matches!(self.insert.source, InsertSource::Values(_)) && self.expected == 1;
         // What a trigger has set to NULL is not missing.
         let missing: Vec<usize> = missing.iter().copied().filter(|i| !nulled.contains(&(*i as u32))).collect();
-        triggers::check_nulls(self.table, values, &missing, single && !self.insert.ignore, cx)
+        triggers::check_nulls(self.table, values, &missing, self.refuses_null(false), cx)
     }
 
     /// The AUTO_INCREMENT column's value: generated for NULL and (without NO_AUTO_VALUE_ON_ZERO) 0.
@@ -570,7 +576,7 @@ impl<'p> Run<'p> {
     }
 
     fn options(&self) -> Options<'static, 'p> {
-        Options { checks: &self.insert.checks, inside: None }
+        Options { checks: &self.insert.checks, inside: None, refuses_null: self.refuses_null(true) }
     }
 
     /// A row is in: its number, if it was generated, may be the statement's first.
@@ -696,11 +702,13 @@ impl<'p> Run<'p> {
         }
         let slot = self.insert.table as usize;
         self.last_row_id = self.number_of(&new);
-        if !super::update::touch(slot, &old, &mut new, (assignments, self.options()), self.insert.ignore, cx)? {
+        let touched =
+            super::update::touch(slot, &old, &mut new, (assignments, self.options()), self.insert.ignore, cx)?;
+        if touched != Touched::Changed {
             self.affected += u64::from(cx.shared.settings.count_found_rows);
             self.duplicates += u64::from(self.insert.ignore);
             self.pass_of(&new, cx);
-            return super::update::fire_after(slot, &old, &new, cx);
+            return touched.fire_after(slot, &old, &new, cx);
         }
         self.pass_of(&new, cx);
         count(Counter::HandlerUpdate);

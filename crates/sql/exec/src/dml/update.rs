@@ -131,9 +131,11 @@ impl<'p> Run<'p> {
             old = now;
         }
         let mut new = self.assign(target, table, &old, batch, row, cx)?;
-        let options = Options { checks: &target.checks, inside: Some((batch, row, offset)) };
-        if !touch(target.table as usize, &old, &mut new, (&target.assignments, options), self.update.ignore, cx)? {
-            return fire_after(target.table as usize, &old, &new, cx);
+        let options = Options { checks: &target.checks, inside: Some((batch, row, offset)), refuses_null: false };
+        let slot = target.table as usize;
+        let touched = touch(slot, &old, &mut new, (&target.assignments, options), self.update.ignore, cx)?;
+        if touched != Touched::Changed {
+            return touched.fire_after(slot, &old, &new, cx);
         }
         let savepoint = self.update.ignore.then_some(cx.begin_row()?);
         let written = place_of(target.table as usize, place, (&old, &new), cx)
@@ -248,8 +250,25 @@ fn reads_assigned(target: &UpdateTarget) -> bool {
     })
 }
 
-/// True when the row changes; then ON UPDATE CURRENT_TIMESTAMP columns that were not assigned get the statement's time,
-/// and generated columns their values. Errors 3819 and 1369 for a violated check; with `ignore` the row stays as it is.
+/// What becomes of a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Touched {
+    Changed,
+    /// Its values are those that it has.
+    Same,
+    /// A check says no, and IGNORE passes over the row.
+    Refused,
+}
+
+impl Touched {
+    /// AFTER triggers of a row that does not change: of one that is refused there are none.
+    pub(crate) fn fire_after<'p>(self, slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if self == Touched::Refused { Ok(()) } else { fire_after(slot, old, new, cx) }
+    }
+}
+
+/// When the row changes, ON UPDATE CURRENT_TIMESTAMP columns that were not assigned get the statement's time, and
+/// generated columns their values. Errors 3819 and 1369 for a violated check; with `ignore` the row stays as it is.
 pub(crate) fn touch<'p>(
     slot: usize,
     old: &[Value],
@@ -257,7 +276,7 @@ pub(crate) fn touch<'p>(
     (assignments, options): (&[Assignment], Options<'_, 'p>),
     ignore: bool,
     cx: &mut Cx<'_, 'p>,
-) -> Result<bool> {
+) -> Result<Touched> {
     let plan = cx.shared.plan;
     let table = &*plan.tables[slot].table;
     let stamped = |i: usize| table.columns[i].on_update_now && !assignments.iter().any(|a| a.column as usize == i);
@@ -270,10 +289,12 @@ pub(crate) fn touch<'p>(
     if before {
         complete::foretell(slot, new, cx)?;
         triggers::fire(slot, (TriggerEvent::Update, false), Some(old), Some(new), cx)?;
-        triggers::check_nulls(table, new, &[], false, cx)?;
+        triggers::check_nulls(table, new, &[], options.refuses_null, cx)?;
+        // What it saw in the generated columns is not what they are once it has set others.
+        complete::foretell(slot, new, cx)?;
     }
     if old == &*new {
-        return Ok(false);
+        return Ok(Touched::Same);
     }
     for i in (0..table.columns.len()).filter(|i| !changes && stamped(*i)) {
         if new[i] == old[i] {
@@ -286,9 +307,9 @@ pub(crate) fn touch<'p>(
             return Err(error);
         }
         cx.warnings.push(error.to_warning(Level::Warning));
-        return Ok(false);
+        return Ok(Touched::Refused);
     }
-    Ok(true)
+    Ok(Touched::Changed)
 }
 
 /// What is known of the columns that change: a trigger may have changed any.

@@ -65,8 +65,9 @@ pub(crate) fn run<'p>(
         let (old, batch) = (found.old()?, found.batch()?);
         run.matched = 1;
         let mut new = run.assign(target, table, old, batch, 0, cx)?;
-        let options = Options { checks: &target.checks, inside: Some((batch, 0, 0)) };
-        if !super::touch(target.table as usize, old, &mut new, (&target.assignments, options), false, cx)? {
+        let options = Options { checks: &target.checks, inside: Some((batch, 0, 0)), refuses_null: false };
+        let touched = super::touch(target.table as usize, old, &mut new, (&target.assignments, options), false, cx)?;
+        if touched != super::Touched::Changed {
             // Unchanged rows are locked too: the general path does that.
             run.matched = 0;
             return Ok(Tried::Not);
