@@ -271,14 +271,7 @@ fn param_value(p: command::Param<'_>, collation: CollationId, client: Charset) -
         command::Param::Decimal(text) => Value::Decimal(Decimal::parse(text).value),
         command::Param::Bytes(b) => Value::Str(b.into(), CollationId::BINARY),
         command::Param::Text(b) => match client {
-            Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary
-                if matches!(
-                    collation.charset(),
-                    Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary
-                ) =>
-            {
-                Value::Str(b.into(), collation)
-            }
+            _ if client.is_written() && collation.charset().is_written() => Value::Str(b.into(), collation),
             Charset::Binary => Value::Str(b.into(), collation),
             _ => Value::Str(client.convert(b, collation.charset()).bytes.as_ref().into(), collation),
         },

@@ -106,7 +106,7 @@ fn encode(xa: &mut Xa, to: Charset) {
     let (gtrid, bqual) = (&mut xid.gtrid, &mut xid.bqual);
     for (bytes, text) in [gtrid, bqual].into_iter().zip(xid.texts) {
         if text {
-            *bytes = Charset::Utf8mb4.convert(bytes, to).bytes.into();
+            *bytes = to.literal(bytes).into();
         }
     }
 }

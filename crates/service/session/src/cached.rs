@@ -13,7 +13,6 @@ use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_parser::lexer::Tok;
 use gannet_plan::{Entry, FrontCache, Local, Plan, PlanCache, PlanKey};
 use gannet_telemetry::{Counter, DigestKey, DigestTexts};
-use gannet_types::charset::Charset;
 use gannet_types::{CollationId, Result, Value};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -97,10 +96,7 @@ impl Session {
     /// the default.
     pub fn definition_collation(&self) -> CollationId {
         let c = self.settings.charsets.connection;
-        match c.charset() {
-            Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => c,
-            _ => CollationId::DEFAULT,
-        }
+        if c.charset().is_written() { c } else { CollationId::DEFAULT }
     }
 
     /// Puts a plan into the shared cache, unless it is good for this execution only.

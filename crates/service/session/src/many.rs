@@ -10,7 +10,6 @@ use gannet_parser::rows::{ManyRows, many_rows};
 use gannet_parser::{Extent, LexMode, digest};
 use gannet_plan::Local;
 use gannet_telemetry::{Counter, count};
-use gannet_types::charset::Charset;
 use gannet_types::{Result, Value};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -108,7 +107,7 @@ fn frame(session: &mut Session, (text, mode): (&[u8], LexMode), buffers: &mut Bu
     let Buffers { rows, frame } = buffers;
     // Bytes behind `_binary` are those that the client sent.
     let client = session.settings.charsets.client;
-    if rows.bytes && !matches!(client, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii) {
+    if rows.bytes && !client.is_written() {
         return None;
     }
     rows.frame(text, frame);

@@ -23,6 +23,8 @@ struct Column {
     format: Format,
     /// Its values are texts: those are quoted with OPTIONALLY, and escaped.
     text: bool,
+    /// Of its texts, if characters have several bytes that may be those of others.
+    multi: Option<Charset>,
     /// In the fixed format.
     width: usize,
 }
@@ -101,7 +103,15 @@ fn put_field(out: &mut Vec<u8>, value: &[u8], column: &Column, clauses: &Clauses
             let doubled = separator.filter(|s| is_escape_letter(*s));
             let ambiguous = clauses.field_term.first().copied().filter(|t| is_escape_letter(*t));
             let stop = if quote.is_some() { separator } else { clauses.field_term.first().copied() };
-            for &byte in value {
+            let mut within = 0;
+            for (at, &byte) in value.iter().enumerate() {
+                if within > 0 {
+                    // A later byte of a character.
+                    within -= 1;
+                    out.push(byte);
+                    continue;
+                }
+                within = column.multi.map_or(0, |charset| charset.char_len(&value[at..]) - 1);
                 let special = byte == escape
                     || Some(byte) == stop
                     || Some(byte) == clauses.line_term.first().copied()
@@ -119,7 +129,12 @@ fn put_field(out: &mut Vec<u8>, value: &[u8], column: &Column, clauses: &Clauses
 
 impl ResultSink for FileSink {
     fn begin(&mut self, columns: &[ResultColumn]) -> Result<()> {
+        let charset = self.charset;
         let column = |c: &ResultColumn| Column {
+            multi: charset
+                .filter(|c| *c != Charset::Binary)
+                .or(Some(c.ty.collation.charset()))
+                .filter(|c| c.is_multi()),
             format: Format::of(&c.ty),
             text: !c.ty.id.is_numeric() && c.ty.id != TypeId::Null || c.ty.id == TypeId::Bit,
             width: if c.ty.id.is_string() { c.ty.max_bytes() as usize } else { c.ty.display_chars() as usize },

@@ -191,14 +191,14 @@ impl Session {
     }
 }
 
-/// Parses and plans a statement that is to be prepared.
+/// Parses and plans a statement that is to be prepared; its text is in the server's character set.
 fn make_prepared(session: &mut Session, sql: &[u8]) -> Result<Prepared> {
     let server = session.server.clone();
     let limit = server.globals.get(Live::MaxPreparedStmtCount).as_u64();
     if server.prepared.load(Ordering::Relaxed) >= limit {
         return Err(sql_err!(MaxPreparedStmtCountReached, limit));
     }
-    let mut text: Arc<[u8]> = query::to_utf8(session, sql).into();
+    let mut text: Arc<[u8]> = sql.into();
     if session.state.if_exists
         && let Some(conditional) = crate::dialect::conditional(&text)
     {
@@ -268,7 +268,8 @@ fn prepare_text(session: &mut Session, sql: &[u8]) -> Result<(Prepared, Describe
     // SHOW WARNINGS and similar statements show diagnostics that outlive their own preparation.
     let shown = std::mem::take(&mut session.running.diagnostics.warnings);
     let began_ns = session.state.running.clock.ns;
-    let mut made = make_prepared(session, sql)?;
+    let text = query::to_utf8(session, sql).into_owned();
+    let mut made = make_prepared(session, &text)?;
     if kinds::of(&made.statement).keeps_diagnostics {
         session.running.diagnostics.warnings = shown;
         session.running.diagnostics.warnings.keep();
@@ -462,7 +463,12 @@ pub(crate) fn prepare_named(session: &mut Session, name: &str, source: &ast::Pre
             value => {
                 let mut text = Vec::new();
                 value.write_text(&mut text);
-                text
+                let literals = session.settings.charsets.connection.charset();
+                match &value {
+                    Value::Str(_, c) if c.is_binary() => query::to_utf8(session, &text).into_owned(),
+                    Value::Str(_, c) => c.charset().statement(&text, literals).into_owned(),
+                    _ => text,
+                }
             }
         },
     };

@@ -33,7 +33,6 @@ use gannet_plan::plan::Intent;
 use gannet_plan::{Plan, PlanKind};
 use gannet_runtime::{Interrupt, now_ns};
 use gannet_telemetry::{Counter, DigestKey, Execution, count};
-use gannet_types::charset::Charset;
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, sql_err};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -395,13 +394,8 @@ fn run_many(session: &mut Session, rows: &Many, text: &[u8], reply: &mut dyn Rep
 
 /// The statement's text in the server's character set.
 pub(crate) fn to_utf8<'t>(session: &Session, sql: &'t [u8]) -> Cow<'t, [u8]> {
-    match session.settings.charsets.client {
-        Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => Cow::Borrowed(sql),
-        other => match other.convert(sql, Charset::Utf8mb4).bytes {
-            Cow::Borrowed(_) => Cow::Borrowed(sql),
-            Cow::Owned(bytes) => Cow::Owned(bytes),
-        },
-    }
+    let charsets = &session.settings.charsets;
+    charsets.client.statement(sql, charsets.connection.charset())
 }
 
 /// The road of a statement that is not in the cache.

@@ -529,6 +529,9 @@ fn validate(session: &Session, id: VarId, value: &VarValue) -> Result<VarValue> 
         if is(Live::CharacterSetClient) && !charset.may_be_clients() {
             return Err(sql_err!(WrongValueForVar, "character_set_client", charset.name()));
         }
+        if PAIRS.iter().any(|(paired, _)| is(*paired)) {
+            Collation::default_for(charset)?;
+        }
         return Ok(VarValue::text(charset.name()));
     }
     if COLLATIONS.iter().any(|live| is(*live)) {
@@ -745,6 +748,7 @@ fn names(session: &mut Session, charset: Option<&str>, collation: Option<&str>) 
         }
         (Some(cs), None) => {
             let cs = Charset::by_name(cs)?;
+            Collation::default_for(cs)?;
             (cs, default_collation_of(session, cs))
         }
         (Some(cs), Some(co)) => {

@@ -18,8 +18,11 @@ const INTERRUPT_EVERY: usize = 1 << 14;
 /// same number of bytes that the collation holds for equal.
 fn find(cx: &EvalContext<'_>, collation: CollationId, text: &[u8], what: &[u8], from: usize) -> Result<Option<usize>> {
     let info = collation.get();
-    if info.is_bytes() {
+    if info.is_bytes() && !info.charset.is_multi() {
         return Ok(memchr::memmem::find(&text[from..], what).map(|at| at + from));
+    }
+    if info.is_bytes() {
+        return Ok(info.charset.occurrences(&text[from..], what).next().map(|at| at + from));
     }
     if !info.charset.is_wide()
         && is_plain(text)
@@ -36,7 +39,8 @@ fn find(cx: &EvalContext<'_>, collation: CollationId, text: &[u8], what: &[u8], 
     while at + what.len() <= text.len() {
         let end = at + what.len();
         // A window may not end within a character.
-        let units = info.charset.is_single_byte() || info.charset.is_wide();
+        let charset = info.charset;
+        let units = charset.is_single_byte() || charset.is_wide() || charset.is_multi();
         let whole = text.get(end).is_none_or(|b| units || b & 0xC0 != 0x80);
         if whole && info.equal(&text[at..end], what) {
             return Ok(Some(at));
@@ -171,8 +175,8 @@ fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<V
     if from.is_empty() {
         return Ok(string(call, &text[..]));
     }
-    let finder = memchr::memmem::Finder::new(&from[..]);
-    let count = count_of(cx, finder.find_iter(&text))? as u64;
+    let charset = call.ty.collation.charset();
+    let count = count_of(cx, charset.occurrences(&text, &from))? as u64;
     if count == 0 {
         return Ok(string(call, &text[..]));
     }
@@ -182,7 +186,7 @@ fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<V
     }
     let mut out = Vec::with_capacity(length as usize);
     let mut done = 0;
-    for (i, at) in finder.find_iter(&text).enumerate() {
+    for (i, at) in charset.occurrences(&text, &from).enumerate() {
         out.extend_from_slice(&text[done..at]);
         out.extend_from_slice(&to);
         done = at + from.len();
@@ -205,18 +209,19 @@ fn substring_index(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> 
     if count == 0 || delimiter.is_empty() {
         return Ok(string(call, &b""[..]));
     }
+    let charset = call.ty.collation.charset();
     let nth = usize::try_from(count.unsigned_abs() - 1).unwrap_or(usize::MAX);
     let part = if count > 0 {
-        let at = memchr::memmem::find_iter(&text, &delimiter).nth(nth);
+        let at = charset.occurrences(&text, &delimiter).nth(nth);
         &text[..at.unwrap_or(text.len())]
     } else {
         // Occurrences of texts that overlap themselves are counted from the front in multi-byte character sets.
-        let at = if call.ty.collation.charset().is_single_byte() {
+        let at = if charset.is_single_byte() {
             memchr::memmem::rfind_iter(&text, &delimiter).nth(nth)
         } else {
-            let count = count_of(cx, memchr::memmem::find_iter(&text, &delimiter))?;
+            let count = count_of(cx, charset.occurrences(&text, &delimiter))?;
             let skipped = count.checked_sub(nth.saturating_add(1));
-            skipped.and_then(|n| memchr::memmem::find_iter(&text, &delimiter).nth(n))
+            skipped.and_then(|n| charset.occurrences(&text, &delimiter).nth(n))
         };
         &text[at.map_or(0, |at| at + delimiter.len())..]
     };

@@ -196,7 +196,11 @@ fn trim_ends(call: Call<'_>, args: &[Value], leading: bool, trailing: bool) -> R
         while leading && let Some(shorter) = rest.strip_prefix(&remove[..]) {
             rest = shorter;
         }
+        let charset = call.ty.collation.charset();
         while trailing && let Some(shorter) = rest.strip_suffix(&remove[..]) {
+            if charset.is_multi() && !charset.is_boundary(rest, shorter.len()) {
+                break;
+            }
             rest = shorter;
         }
     }
@@ -389,7 +393,15 @@ fn quote(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Val
     }
     let mut out = Vec::with_capacity(text.len() + special + 2);
     out.push(b'\'');
-    for b in text.iter() {
+    let mut within = 0;
+    for (at, b) in text.iter().enumerate() {
+        if within > 0 {
+            // A later byte of a character.
+            within -= 1;
+            out.push(*b);
+            continue;
+        }
+        within = if charset.is_multi() { charset.char_len(&text[at..]) - 1 } else { 0 };
         match b {
             0 => out.extend_from_slice(b"\\0"),
             0x1A => out.extend_from_slice(b"\\Z"),

@@ -151,13 +151,14 @@ fn bytes_ref<'t>(bytes: Cow<'t, [u8]>, collation: CollationId, buffer: &'t mut V
 /// As [`crate::bind::literal::text_value`].
 fn text_ref<'t>(bytes: Cow<'t, [u8]>, collation: CollationId, buffer: &'t mut Vec<u8>) -> ValueRef<'t> {
     let charset = collation.charset();
-    let written = matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary);
+    let written = charset.is_written();
     if !(if written { charset } else { Charset::Utf8mb4 }).is_valid(&bytes) {
         return bytes_ref(bytes, CollationId::BINARY, buffer);
     }
     if written {
         return bytes_ref(bytes, collation, buffer);
     }
-    let converted = Charset::Utf8mb4.convert(&bytes, charset).bytes.into_owned();
-    bytes_ref(Cow::Owned(converted), collation, buffer)
+    let own = charset.literal(&bytes).into_owned();
+    let collation = if charset.is_valid(&own) { collation } else { CollationId::BINARY };
+    bytes_ref(Cow::Owned(own), collation, buffer)
 }

@@ -3,10 +3,12 @@
 //! Text lives in the engine in its column's character set. `utf8mb4` is the common case and is checked by the standard
 //! library.
 
+mod multi;
 mod tables;
 
 use crate::error::Result;
 use crate::sql_err;
+pub(crate) use multi::gbk_weight;
 use std::borrow::Cow;
 
 /// All character sets, one declaration each, in the order of `SHOW CHARACTER SET`: name, description, default
@@ -36,6 +38,7 @@ macro_rules! charsets {
 charsets! {
     Armscii8 "armscii8" "ARMSCII-8 Armenian" "armscii8_general_ci" 1 Some(&tables::ARMSCII8);
     Ascii "ascii" "US ASCII" "ascii_general_ci" 1 None;
+    Big5 "big5" "Big5 Traditional Chinese" "big5_chinese_ci" 2 None;
     Binary "binary" "Binary pseudo charset" "binary" 1 None;
     Cp1250 "cp1250" "Windows Central European" "cp1250_general_ci" 1 Some(&tables::CP1250);
     Cp1251 "cp1251" "Windows Cyrillic" "cp1251_general_ci" 1 Some(&tables::CP1251);
@@ -44,7 +47,13 @@ charsets! {
     Cp850 "cp850" "DOS West European" "cp850_general_ci" 1 Some(&tables::CP850);
     Cp852 "cp852" "DOS Central European" "cp852_general_ci" 1 Some(&tables::CP852);
     Cp866 "cp866" "DOS Russian" "cp866_general_ci" 1 Some(&tables::CP866);
+    Cp932 "cp932" "SJIS for Windows Japanese" "cp932_japanese_ci" 2 None;
     Dec8 "dec8" "DEC West European" "dec8_swedish_ci" 1 Some(&tables::DEC8);
+    Eucjpms "eucjpms" "UJIS for Windows Japanese" "eucjpms_japanese_ci" 3 None;
+    Euckr "euckr" "EUC-KR Korean" "euckr_korean_ci" 2 None;
+    Gb18030 "gb18030" "China National Standard GB18030" "gb18030_chinese_ci" 4 None;
+    Gb2312 "gb2312" "GB2312 Simplified Chinese" "gb2312_chinese_ci" 2 None;
+    Gbk "gbk" "GBK Simplified Chinese" "gbk_chinese_ci" 2 None;
     Geostd8 "geostd8" "GEOSTD8 Georgian" "geostd8_general_ci" 1 Some(&tables::GEOSTD8);
     Greek "greek" "ISO 8859-7 Greek" "greek_general_ci" 1 Some(&tables::GREEK);
     Hebrew "hebrew" "ISO 8859-8 Hebrew" "hebrew_general_ci" 1 Some(&tables::HEBREW);
@@ -59,7 +68,9 @@ charsets! {
     Latin7 "latin7" "ISO 8859-13 Baltic" "latin7_general_ci" 1 Some(&tables::LATIN7);
     Macce "macce" "Mac Central European" "macce_general_ci" 1 Some(&tables::MACCE);
     Macroman "macroman" "Mac West European" "macroman_general_ci" 1 Some(&tables::MACROMAN);
+    Sjis "sjis" "Shift-JIS Japanese" "sjis_japanese_ci" 2 None;
     Ucs2 "ucs2" "UCS-2 Unicode" "ucs2_general_ci" 2 None;
+    Ujis "ujis" "EUC-JP Japanese" "ujis_japanese_ci" 3 None;
     Utf16 "utf16" "UTF-16 Unicode" "utf16_general_ci" 4 None;
     Utf16le "utf16le" "UTF-16LE Unicode" "utf16le_general_ci" 4 None;
     Utf32 "utf32" "UTF-32 Unicode" "utf32_general_ci" 4 None;
@@ -135,6 +146,25 @@ impl Charset {
     #[inline]
     pub fn is_wide(self) -> bool {
         matches!(self, Charset::Ucs2 | Charset::Utf16 | Charset::Utf16le | Charset::Utf32)
+    }
+
+    /// Has it characters of several bytes whose later bytes may be those of other characters? Then only a walk from the
+    /// front tells where characters begin.
+    #[inline]
+    pub fn is_multi(self) -> bool {
+        use Charset::*;
+        matches!(self, Big5 | Cp932 | Eucjpms | Euckr | Gb18030 | Gb2312 | Gbk | Sjis | Ujis)
+    }
+
+    /// Is ASCII text of it the same in `to`, byte for byte?
+    #[inline]
+    pub(crate) fn shares_ascii(self, to: Charset, text: &[u8]) -> bool {
+        // The backslash of sjis is a character of two bytes.
+        self != Charset::Binary
+            && !self.is_wide()
+            && !to.is_wide()
+            && text.is_ascii()
+            && (to != Charset::Sjis || self == to || !text.contains(&b'\\'))
     }
 
     /// May statements come in this character set? Their words are ASCII.
@@ -215,6 +245,13 @@ impl Charset {
                 }
                 at
             }
+            _ if self.is_multi() => {
+                let mut at = 0;
+                while let Some(n) = multi::char_len(self, &bytes[at..]) {
+                    at += n;
+                }
+                at
+            }
             _ => bytes.len(),
         }
     }
@@ -233,6 +270,14 @@ impl Charset {
         }
         if bytes.is_ascii() {
             return bytes.len();
+        }
+        if self.is_multi() {
+            let (mut rest, mut count) = (bytes, 0);
+            while !rest.is_empty() {
+                rest = &rest[self.char_len(rest)..];
+                count += 1;
+            }
+            return count;
         }
         if std::str::from_utf8(bytes).is_ok() {
             return bytes.iter().filter(|b| (**b & 0xC0) != 0x80).count();
@@ -258,12 +303,35 @@ impl Charset {
         at
     }
 
+    /// Byte length of the longest prefix of whole characters that has at most `max` bytes.
+    pub fn prefix_of_bytes(self, bytes: &[u8], max: usize) -> usize {
+        if bytes.len() <= max {
+            return bytes.len();
+        }
+        let mut end = max;
+        if self.is_wide() {
+            end -= end % self.unit();
+        } else if self.is_multi() {
+            end = 0;
+            while end + self.char_len(&bytes[end..]) <= max {
+                end += self.char_len(&bytes[end..]);
+            }
+        } else if !self.is_single_byte() {
+            while end > 0 && bytes[end] & 0xC0 == 0x80 {
+                end -= 1;
+            }
+        }
+        end
+    }
+
     /// Byte length of the first character of non-empty `bytes`; 1 where it is not well formed.
     pub fn char_len(self, bytes: &[u8]) -> usize {
         if self.is_single_byte() {
             1
         } else if self.is_wide() {
             self.decode(bytes).map_or(1, |(_, n)| n)
+        } else if self.is_multi() {
+            multi::char_len(self, bytes).unwrap_or(1)
         } else {
             decode_utf8(bytes).map_or(1, |(_, n)| n)
         }
@@ -278,6 +346,10 @@ impl Charset {
             Charset::Ascii => (if first < 0x80 { first as char } else { '\u{FFFD}' }, 1),
             Charset::Utf8mb3 | Charset::Utf8mb4 => decode_utf8(bytes).unwrap_or(('\u{FFFD}', 1)),
             _ if self.is_wide() => self.decode_wide(bytes).unwrap_or(('\u{FFFD}', self.unit().min(bytes.len()))),
+            _ if self.is_multi() => {
+                let (c, n) = multi::decode(self, bytes);
+                (c.unwrap_or('\u{FFFD}'), n)
+            }
             _ => (self.upper(first), 1),
         })
     }
@@ -313,6 +385,7 @@ impl Charset {
             }
             Charset::Utf32 => out.extend_from_slice(&code.to_be_bytes()),
             Charset::Utf8mb3 | Charset::Ascii | Charset::Binary | Charset::Ucs2 => return false,
+            _ if self.is_multi() => return multi::encode(self, c, out),
             _ if code < 0x80 => out.push(code as u8),
             _ => {
                 let table = UPPER[self as usize];
@@ -333,7 +406,7 @@ impl Charset {
     /// Does every string of `self` mean the same in `to`, byte for byte?
     pub fn is_subset_of(self, to: Charset) -> bool {
         use Charset::*;
-        self == to || to == Binary || self == Ascii && !to.is_wide() || (self, to) == (Utf8mb3, Utf8mb4)
+        self == to || to == Binary || self == Ascii && !to.is_wide() && to != Sjis || (self, to) == (Utf8mb3, Utf8mb4)
     }
 
     /// Has every text of `self` a counterpart in `to`? Bytes are checked where they become text.
@@ -361,8 +434,43 @@ impl Charset {
         sql_err!(CannotConvertString, format_args!("{text}{rest}"), self.name(), to.name())
     }
 
+    /// Places of a text that is not empty in another one, which do not overlap.
+    pub fn occurrences<'a>(self, text: &'a [u8], what: &'a [u8]) -> impl Iterator<Item = usize> + use<'a> {
+        let finder = memchr::memmem::Finder::new(what);
+        let (mut from, mut begin) = (0, 0);
+        std::iter::from_fn(move || {
+            loop {
+                let at = from + finder.find(text.get(from..)?)?;
+                if self.is_multi() {
+                    while begin < at {
+                        begin += self.char_len(&text[begin..]);
+                    }
+                    if begin > at {
+                        // Bytes of two characters.
+                        from = at + 1;
+                        continue;
+                    }
+                }
+                from = at + what.len().max(1);
+                return Some(at);
+            }
+        })
+    }
+
+    /// Does a character begin at `at`, or the text end?
+    pub fn is_boundary(self, text: &[u8], at: usize) -> bool {
+        let mut begin = 0;
+        while begin < at {
+            begin += self.char_len(&text[begin..]);
+        }
+        begin == at
+    }
+
     /// Is `c` in front of the text, and not what malformed bytes there are decoded as?
     fn begins_with(self, text: &[u8], c: char) -> bool {
+        if self.is_multi() {
+            return multi::decode(self, text).0 == Some(c);
+        }
         let mut own = Vec::with_capacity(4);
         self.encode(c, &mut own) && text.starts_with(&own)
     }
@@ -370,8 +478,7 @@ impl Charset {
     /// Converts text; borrows where bytes stay as they are. Characters without a counterpart, and malformed bytes,
     /// become `?`.
     pub fn convert(self, bytes: &[u8], to: Charset) -> Converted<'_> {
-        let plain = self != Charset::Binary && !self.is_wide() && !to.is_wide();
-        if to == Charset::Binary || self == to || (plain && bytes.is_ascii()) {
+        if to == Charset::Binary || self == to || self.shares_ascii(to, bytes) {
             return Converted { bytes: Cow::Borrowed(bytes), lossy: false };
         }
         if self == Charset::Binary && !bytes.len().is_multiple_of(to.unit()) {
@@ -398,6 +505,43 @@ impl Charset {
             rest = &rest[n..];
         }
         Converted { bytes: Cow::Owned(out), lossy }
+    }
+
+    /// Is text of it in statements UTF-8 already, or so treated?
+    #[inline]
+    pub fn is_written(self) -> bool {
+        matches!(self, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii)
+    }
+
+    /// A statement of this character set as it is kept in here: UTF-8. Where its literals are of the same character
+    /// set, [`Charset::literal`] gives back their bytes, also those that Unicode has no character for.
+    pub fn statement(self, text: &[u8], literals: Charset) -> Cow<'_, [u8]> {
+        if self.is_written() || !self.is_wide() && text.is_ascii() {
+            return Cow::Borrowed(text);
+        }
+        if !self.is_multi() {
+            return self.convert(text, Charset::Utf8mb4).bytes;
+        }
+        let mut out = Vec::with_capacity(text.len() + text.len() / 2);
+        multi::to_statement(self, text, self == literals, &mut out);
+        Cow::Owned(out)
+    }
+
+    /// A literal of this character set, which is that of the statement too, from the statement's text.
+    pub fn literal(self, text: &[u8]) -> Cow<'_, [u8]> {
+        if !self.is_multi() {
+            return Charset::Utf8mb4.convert(text, self).bytes;
+        }
+        if text.is_ascii() {
+            return Cow::Borrowed(text);
+        }
+        let mut out = Vec::with_capacity(text.len());
+        for c in Charset::Utf8mb4.chars(text) {
+            if !multi::from_statement(self, c, &mut out) {
+                out.push(b'?');
+            }
+        }
+        Cow::Owned(out)
     }
 }
 

@@ -129,7 +129,12 @@ fn names_give_themselves_back() {
     run(&mut c, "CREATE DATABASE d");
     run(&mut c, "USE d");
     for info in CHARSETS {
-        let of = Collation::default_of(info.charset);
+        let Ok(of) = Collation::default_for(info.charset) else {
+            // One whose default is missing stands with another.
+            assert_eq!(error(&mut c, &format!("CREATE TABLE none (a CHAR CHARACTER SET {})", info.name)), 1235);
+            assert_eq!(error(&mut c, &format!("SET NAMES {}", info.name)), 1235);
+            continue;
+        };
         if info.charset != Charset::Binary {
             definitions(&mut c, info.name, None);
         }
@@ -150,6 +155,9 @@ fn names_give_themselves_back() {
             let sql = format!("CREATE TABLE t (a CHAR COLLATE {})", of.name);
             remade(&mut c, &sql);
             expect_column(&mut c, &sql, of, "");
+        }
+        if Collation::default_for(of.charset).is_err() {
+            continue;
         }
         for e in [
             format!("CONVERT('a' USING {charset}) COLLATE {}", of.name),

@@ -338,7 +338,7 @@ pub(crate) fn choose_collation(
 ) -> Result<CollationId> {
     match (charset, collation) {
         (None, None) => Ok(inherited),
-        (Some(charset), None) => Ok(Collation::default_of(charset).id),
+        (Some(charset), None) => Ok(Collation::default_for(charset)?.id),
         (None, Some(collation)) => Ok(collation.id),
         (Some(charset), Some(collation)) if collation.charset == charset => Ok(collation.id),
         (Some(charset), Some(collation)) => Err(sql_err!(CollationCharsetMismatch, collation.name, charset.name())),

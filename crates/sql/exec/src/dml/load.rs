@@ -77,7 +77,7 @@ pub fn load<'p>(load: &Load<'_>, input: &mut dyn Input, cx: &mut Cx<'_, 'p>) -> 
     cx.ignore = insert.ignore;
     cx.strict = cx.shared.settings.sql_mode.is_strict() && !cx.ignore;
     let limit = load.limit(cx);
-    let mut reader = Reader::new(load.format, input, limit);
+    let mut reader = Reader::of(load.collation.charset(), load.format, input, limit);
     let mut run = Run::new(insert, table, 1);
     skip(load, table, &mut reader)?;
     way::await_rows(&mut run, true, cx)?;

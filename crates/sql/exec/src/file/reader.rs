@@ -14,6 +14,7 @@
 //! beyond the current byte is there.
 
 use super::format::Format;
+use gannet_types::charset::Charset;
 use gannet_types::{Result, sql_err};
 
 /// Where the bytes come from.
@@ -41,6 +42,8 @@ pub struct Reader<'a> {
     at: usize,
     exhausted: bool,
     limit: usize,
+    /// The texts' character set, if its characters have several bytes that may be those of others.
+    multi: Option<Charset>,
     /// Bytes of the current line's fields.
     held: usize,
     field: Vec<u8>,
@@ -55,6 +58,11 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// A reader of lines that hold at most `limit` bytes of fields.
     pub fn new(format: &'a Format, input: &'a mut dyn Input, limit: usize) -> Reader<'a> {
+        Self::of(Charset::Binary, format, input, limit)
+    }
+
+    /// The same of texts of a character set.
+    pub fn of(charset: Charset, format: &'a Format, input: &'a mut dyn Input, limit: usize) -> Reader<'a> {
         let mut line_term = format.line_term.clone();
         let mut field_term = format.field_term.clone();
         if !field_term.is_empty() && field_term == line_term {
@@ -72,6 +80,7 @@ impl<'a> Reader<'a> {
             at: 0,
             exhausted: false,
             limit,
+            multi: Some(charset).filter(|c| c.is_multi()),
             held: 0,
             field: Vec::new(),
             field_term,
@@ -154,6 +163,9 @@ impl<'a> Reader<'a> {
     /// Takes bytes up to the next one of `stops` into the field: none of them means anything but itself.
     #[inline]
     fn take_run(&mut self, stops: [u8; 3]) -> Result<()> {
+        if let Some(charset) = self.multi {
+            return take_chars(self, charset, stops);
+        }
         let rest = &self.buffer[self.at..];
         let run = memchr::memchr3(stops[0], stops[1], stops[2], rest).unwrap_or(rest.len());
         self.held += run;
@@ -365,8 +377,16 @@ impl<'a> Reader<'a> {
         let Some(&end) = self.line_term.first() else { return Ok(true) };
         let escape = self.format.escape.unwrap_or(end);
         loop {
+            while let Some(charset) = self.multi {
+                let n = whole_char(self, charset)?;
+                if n == 0 || [end, escape].contains(&self.buffer[self.at]) {
+                    break;
+                }
+                self.line_cut = true;
+                self.at += n;
+            }
             let rest = &self.buffer[self.at..];
-            let run = memchr::memchr2(end, escape, rest).unwrap_or(rest.len());
+            let run = if self.multi.is_some() { 0 } else { memchr::memchr2(end, escape, rest).unwrap_or(rest.len()) };
             self.line_cut |= run > 0;
             self.at += run;
             let Some(byte) = self.next_byte()? else {
@@ -387,6 +407,28 @@ impl<'a> Reader<'a> {
             self.line_cut = true;
         }
     }
+}
+
+/// As [`Reader::take_run`]: of the bytes of a character only the first may be one of `stops`.
+#[cold]
+fn take_chars(reader: &mut Reader<'_>, charset: Charset, stops: [u8; 3]) -> Result<()> {
+    loop {
+        let n = whole_char(reader, charset)?;
+        if n == 0 || stops.contains(&reader.buffer[reader.at]) {
+            return Ok(());
+        }
+        for at in reader.at..reader.at + n {
+            reader.push(reader.buffer[at])?;
+        }
+        reader.at += n;
+    }
+}
+
+/// Bytes of the next character, which are at hand; 0 at the end.
+fn whole_char(reader: &mut Reader<'_>, charset: Charset) -> Result<usize> {
+    reader.ensure(charset.max_len() as usize)?;
+    let rest = &reader.buffer[reader.at..];
+    Ok(if rest.is_empty() { 0 } else { charset.char_len(rest) })
 }
 
 /// What a byte after an escape stands for.
@@ -466,6 +508,26 @@ mod tests {
         check(&f, "NULL\tN\n", 2, &[&["NULL", "N"]]);
         check(&f, "", 2, &[]);
         check(&f, "a\\", 1, &[&["a\\"]]);
+    }
+
+    #[test]
+    fn characters_are_whole() {
+        // Second bytes that are a backslash, a quote's neighbour and a terminator.
+        let format = Format { field_term: b"|".to_vec(), enclosed: Some(b'"'), ..Format::default() };
+        for chunk in [1, 2, 3, 100] {
+            let text = b"\x81\x5C|\"\x81\x7C\"|x\x97\x5C\n\x81\x5C|b".to_vec();
+            let mut input = Chunks(text, chunk);
+            let mut reader = Reader::of(Charset::Gbk, &format, &mut input, 100);
+            let mut field = |want: &[u8]| {
+                assert_eq!(reader.next_field().unwrap(), Field::Text);
+                assert_eq!(reader.field(), want);
+            };
+            field(b"\x81\x5C");
+            field(b"\x81\x7C");
+            assert!(reader.next_line().unwrap() && reader.line_was_cut());
+            assert_eq!(reader.next_field().unwrap(), Field::Text);
+            assert_eq!(reader.field(), b"\x81\x5C");
+        }
     }
 
     #[test]

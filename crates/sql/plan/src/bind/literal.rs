@@ -41,7 +41,7 @@ pub(crate) fn decimal_class(text: &str) -> LiteralClass {
 /// character set.
 pub fn text_value(bytes: &[u8], collation: CollationId) -> Result<Value> {
     let charset = collation.charset();
-    if matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Ascii | Charset::Binary) {
+    if charset.is_written() {
         if !charset.is_valid(bytes) {
             return invalid_literal(charset, bytes, false);
         }
@@ -50,7 +50,11 @@ pub fn text_value(bytes: &[u8], collation: CollationId) -> Result<Value> {
     if !Charset::Utf8mb4.is_valid(bytes) {
         return invalid_literal(Charset::Utf8mb4, bytes, false);
     }
-    Ok(Value::Str((&*Charset::Utf8mb4.convert(bytes, charset).bytes).into(), collation))
+    let own = charset.literal(bytes);
+    if !charset.is_valid(&own) {
+        return invalid_literal(charset, &own, false);
+    }
+    Ok(Value::Str((&*own).into(), collation))
 }
 
 /// A literal's value, for the executor's parameter list and for comparison with pins. `collation` is that of the
@@ -71,19 +75,16 @@ pub fn literal_value(value: &LiteralValue, collation: CollationId, client: Chars
         LiteralValue::String { bytes, charset: None } => text_value(bytes, collation)?,
         LiteralValue::String { bytes, charset: Some(introducer) } => {
             let charset = Charset::by_name(introducer)?;
-            let collation = Collation::default_of(charset).id;
+            let collation = Collation::default_for(charset)?.id;
             // The bytes are what the client sent.
-            let sent = match client {
-                Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary | Charset::Ascii => (&**bytes).into(),
-                other => Charset::Utf8mb4.convert(bytes, other).bytes,
-            };
+            let sent = if client.is_written() { (&**bytes).into() } else { client.literal(bytes) };
             introduced_text(&sent, charset, collation)?
         }
         LiteralValue::Hex { bytes, charset } | LiteralValue::Bit { bytes, charset } => {
             let collation = match charset {
                 Some(name) => {
                     let charset = Charset::by_name(name)?;
-                    return introduced_text(bytes, charset, Collation::default_of(charset).id);
+                    return introduced_text(bytes, charset, Collation::default_for(charset)?.id);
                 }
                 None => CollationId::BINARY,
             };

@@ -156,7 +156,7 @@ fn collation(ty: &DataType, collate: Option<&str>, table: CollationId) -> Result
     }
     Ok(match charset {
         _ if ty.bin_collation => Collation::binary_of(charset.unwrap_or(table.charset())).id,
-        Some(charset) if charset != table.charset() || ty.charset.is_some() => Collation::default_of(charset).id,
+        Some(charset) if charset != table.charset() || ty.charset.is_some() => Collation::default_for(charset)?.id,
         _ => table,
     })
 }

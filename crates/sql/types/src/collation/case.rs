@@ -96,13 +96,31 @@ fn change_letters(collation: &Collation, text: &[u8], out: &mut Vec<u8>, map: im
     let charset = collation.charset;
     let mut rest = text;
     while let Some((c, n)) = charset.decode(rest) {
-        let valid = charset.is_single_byte() || charset.is_wide() || decode_utf8(rest).is_some();
+        let legible = || charset.is_multi() && c != '\u{FFFD}' || decode_utf8(rest).is_some();
+        let valid = charset.is_single_byte() || charset.is_wide() || legible();
         let mapped = map(c);
+        if let Some(numeral) = numeral(charset, &rest[..n], mapped < c).filter(|_| mapped != c) {
+            out.extend_from_slice(&numeral);
+            rest = &rest[n..];
+            continue;
+        }
         // What stays as it is keeps its bytes: a character may have two codes.
         let changes = valid && mapped != c && is_known(collation, c) && is_known(collation, mapped);
         if !changes || !charset.encode(mapped, out) {
             out.extend_from_slice(&rest[..n]);
         }
         rest = &rest[n..];
+    }
+}
+
+/// Roman numerals that a character set has twice: the other case of one of their codes.
+fn numeral(charset: Charset, code: &[u8], upper: bool) -> Option<Vec<u8>> {
+    match (charset, code, upper) {
+        (Charset::Cp932, [0xFA, b @ 0x40..=0x49], true) => Some(vec![0xFA, b + 10]),
+        (Charset::Cp932, [0x87, b @ 0x54..=0x5D], false) => Some(vec![0xEE, b + 0x9B]),
+        (Charset::Eucjpms, [0x8F, 0xF3, b @ 0xF3..=0xFC], true) => {
+            Some(if *b < 0xF5 { vec![0x8F, 0xF3, b + 10] } else { vec![0x8F, 0xF4, b - 0x54] })
+        }
+        _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! The hash of values that MySQL's KEY partitioning shows to the world (manual, "KEY Partitioning"): which part a row
 //! is in can be seen. Equal texts have equal hashes.
 
-use super::{Algorithm, Collation, Pad, Uca};
+use super::{Algorithm, Collation, Order, Pad, Uca};
 
 /// Of a row's values, one after the other.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +58,10 @@ impl Collation {
                 hash.add(u64::from(w >> 8));
                 hash.add(u64::from(w & 0xff));
             }),
+            // Each byte as if it were a character. Equal characters are one, but for case: so are their hashes.
+            Algorithm::Multi(t) | Algorithm::Coded(Order::Gbk, t) => {
+                text.iter().for_each(|b| hash.add(u64::from(t[usize::from(*b)])));
+            }
             _ if self.byte_weights() => self.for_weights(text, |w| hash.add(u64::from(w))),
             _ => self.for_weights(text, |w| {
                 hash.add(u64::from(w & 0xff));

@@ -69,9 +69,13 @@ impl Collation {
     /// texts do.
     pub fn cuts_keep_order(&self) -> bool {
         match self.algorithm {
-            Algorithm::Bytes | Algorithm::CodePoints | Algorithm::Ascii | Algorithm::Table(_) | Algorithm::General => {
-                true
-            }
+            Algorithm::Bytes
+            | Algorithm::CodePoints
+            | Algorithm::Ascii
+            | Algorithm::Table(_)
+            | Algorithm::Multi(_)
+            | Algorithm::Coded(..)
+            | Algorithm::General => true,
             Algorithm::German2 | Algorithm::Uca(..) => false,
         }
     }

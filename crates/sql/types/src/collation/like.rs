@@ -38,7 +38,7 @@ impl LikePattern {
         let folds = match info.algorithm {
             _ if info.charset.is_wide() => false,
             Algorithm::General | Algorithm::Ascii | Algorithm::Uca(Uca::V900, 1 | 2) => true,
-            Algorithm::Table(_) => table_folds_ascii(collation),
+            Algorithm::Table(_) | Algorithm::Multi(_) | Algorithm::Coded(..) => table_folds_ascii(collation),
             _ => false,
         };
         let mut tokens: Vec<Token> = Vec::new();
@@ -78,7 +78,7 @@ impl LikePattern {
         }
         let prefix: Vec<u8> = stem.into_iter().flat_map(Vec::from).collect();
         let literal = tokens.iter().all(|t| matches!(t, Token::Char(..)));
-        let shape = if info.is_bytes() && !tokens.contains(&Token::One) {
+        let shape = if info.is_bytes() && !info.charset.is_multi() && !tokens.contains(&Token::One) {
             let pieces = tokens.split(|t| *t == Token::Any);
             Shape::Pieces(pieces.map(|p| p.iter().filter_map(bytes_of).flat_map(Vec::from).collect()).collect())
         } else if tokens.iter().all(|t| matches!(t, Token::Any | Token::Char(_, Some(_)))) {
@@ -117,6 +117,8 @@ impl LikePattern {
         let charset = collation.charset;
         // Beyond the basic plane UCA 4.0.0 has no weights: LIKE takes such characters for themselves, `=` takes them
         // for one.
+        // Characters of as many strokes are not alike to LIKE.
+        let counted = matches!(collation.algorithm, Algorithm::Coded(..));
         let basic = matches!(collation.algorithm, Algorithm::Uca(Uca::V400 | Uca::V400For(_), _));
         let ascii = |first: u8| first < 0x80 && !charset.is_wide();
         let (mut at, mut token) = (0, 0);
@@ -139,6 +141,7 @@ impl LikePattern {
                             first.to_ascii_uppercase() == *fold
                         }
                         Token::Char(c, _) if **c == text[at..at + n] => true,
+                        Token::Char(..) if counted && n > 1 => false,
                         Token::Char(c, _) if basic && (n == 4 || c.len() == 4) => false,
                         Token::Char(c, _) => collation.compare(&text[at..at + n], c).is_eq(),
                         _ => true,
@@ -228,7 +231,7 @@ fn find_folded(text: &[u8], piece: &[u8]) -> Option<usize> {
 fn table_folds_ascii(collation: CollationId) -> bool {
     static ALL: OnceLock<Box<[bool]>> = OnceLock::new();
     let of = |id: u16| match CollationId(id).get().algorithm {
-        Algorithm::Table(weights) => folds_ascii(weights),
+        Algorithm::Table(weights) | Algorithm::Multi(weights) | Algorithm::Coded(_, weights) => folds_ascii(weights),
         _ => false,
     };
     let all = ALL.get_or_init(|| (0..=LAST_TABLE).map(of).collect());

@@ -6,6 +6,7 @@
 
 mod aggregate;
 mod case;
+mod double_data;
 mod hash;
 mod keys;
 mod like;
@@ -16,7 +17,7 @@ mod table;
 mod tailoring;
 mod uca;
 
-use crate::charset::Charset;
+use crate::charset::{Charset, gbk_weight};
 use crate::convert::Stopped;
 use crate::error::Result;
 use crate::sql_err;
@@ -71,12 +72,25 @@ pub enum Algorithm {
     Ascii,
     /// One weight a byte.
     Table(&'static [u8; 256]),
+    /// One weight a byte for characters of one byte; the bytes of longer ones are their weights.
+    Multi(&'static [u8; 256]),
+    /// One weight a character, by the table where it is one byte.
+    Coded(Order, &'static [u8; 256]),
     /// Phone book order of German in latin1: umlauts and sharp s weigh as the two letters they stand for.
     German2,
     /// One weight a character: upper case, accents stripped, all beyond the basic plane alike.
     General,
     /// Collation elements of a table; the levels that count, 1 to 3.
     Uca(Uca, u8),
+}
+
+/// The order of characters of two bytes, where it is not that of their codes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// By the number of strokes, and by code.
+    Big5,
+    /// By sound.
+    Gbk,
 }
 
 impl CollationId {
@@ -134,16 +148,28 @@ impl Collation {
             let rest = name.get(..5).filter(|p| p.eq_ignore_ascii_case("utf8_")).map(|_| &name[5..])?;
             COLLATIONS.iter().find(|c| c.name.strip_prefix("utf8mb3_").is_some_and(|s| s.eq_ignore_ascii_case(rest)))
         });
-        found.ok_or_else(|| sql_err!(UnknownCollation, name))
+        found.ok_or_else(|| match MISSING.iter().find(|c| c.eq_ignore_ascii_case(name)) {
+            Some(known) => missing(known),
+            None => sql_err!(UnknownCollation, name),
+        })
     }
 
     pub fn by_id(id: u16) -> Option<&'static Collation> {
         COLLATIONS.iter().find(|c| c.id.0 == id)
     }
 
-    /// The default of a character set.
+    /// The default of a character set; of one whose default is missing, its `_bin`.
     pub fn default_of(charset: Charset) -> &'static Collation {
-        COLLATIONS.iter().find(|c| c.charset == charset && c.is_default).unwrap_or(&COLLATIONS[0])
+        let found = COLLATIONS.iter().find(|c| c.charset == charset && c.is_default);
+        found.unwrap_or_else(|| Collation::binary_of(charset))
+    }
+
+    /// The default of a character set, where texts get a collation by it. Error 1235 if it is missing.
+    pub fn default_for(charset: Charset) -> Result<&'static Collation> {
+        match Collation::default_of(charset) {
+            found if found.is_default => Ok(found),
+            _ => Err(missing(charset.info().default_collation)),
+        }
     }
 
     /// The `_bin` of a character set.
@@ -192,6 +218,10 @@ impl Collation {
             Algorithm::Ascii => compare_iters(ascii(a), ascii(b), pad, space, ask),
             Algorithm::CodePoints => compare_iters(code_points(charset, a), code_points(charset, b), pad, space, ask),
             Algorithm::Table(t) => compare_iters(table(t, a), table(t, b), pad, space, ask),
+            Algorithm::Multi(t) => compare_iters(multi(charset, t, a), multi(charset, t, b), pad, space, ask),
+            Algorithm::Coded(order, t) => {
+                compare_iters(coded(charset, order, t, a), coded(charset, order, t, b), pad, space, ask)
+            }
             Algorithm::German2 => compare_iters(german2(a), german2(b), pad, space, ask),
             Algorithm::General if charset.is_wide() => {
                 compare_iters(general(charset, a), general(charset, b), pad, space, ask)
@@ -228,6 +258,8 @@ impl Collation {
             Algorithm::German2 => german2(text).for_each(put),
             Algorithm::Ascii => ascii(text).for_each(put),
             Algorithm::Table(t) => table(t, text).for_each(put),
+            Algorithm::Multi(t) => multi(self.charset, t, text).for_each(put),
+            Algorithm::Coded(order, t) => coded(self.charset, order, t, text).for_each(put),
             Algorithm::General => general(self.charset, text).for_each(put),
             Algorithm::Uca(Uca::V900, _) => {
                 // ASCII is one weight a byte or none.
@@ -251,6 +283,7 @@ impl Collation {
             Algorithm::Bytes => out.extend_from_slice(text),
             Algorithm::Ascii => out.extend(text.iter().map(u8::to_ascii_uppercase)),
             Algorithm::Table(t) => out.extend(text.iter().map(|b| t[usize::from(*b)])),
+            Algorithm::Multi(t) => out.extend(multi(self.charset, t, text).map(|w| w as u8)),
             Algorithm::German2 => out.extend(german2(text).map(|w| w as u8)),
             Algorithm::Uca(Uca::V900, _) if text.is_ascii() => ascii_sort_key(text, out),
             _ => self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes())),
@@ -293,6 +326,10 @@ impl Collation {
             Algorithm::Bytes => prefix_of_bytes(text.iter().copied(), fill as u8),
             Algorithm::Ascii => prefix_of_bytes(text.iter().map(u8::to_ascii_uppercase), fill as u8),
             Algorithm::Table(t) => prefix_of_bytes(text.iter().map(|b| t[usize::from(*b)]), fill as u8),
+            Algorithm::Multi(t) => prefix_of_bytes(multi(self.charset, t, text).map(|w| w as u8), fill as u8),
+            Algorithm::Coded(order, t) => {
+                Prefix::of(coded(self.charset, order, t, text), code_of_point).filled(code_of_point(fill))
+            }
             Algorithm::German2 => prefix_of_bytes(german2(text).map(|w| w as u8), fill as u8),
             Algorithm::CodePoints => {
                 Prefix::of(code_points(self.charset, text), code_of_point).filled(code_of_point(fill))
@@ -338,7 +375,15 @@ impl Collation {
                     }
                 }
             }
-            (Algorithm::Bytes | Algorithm::Ascii | Algorithm::Table(_) | Algorithm::German2, _) => {
+            (Algorithm::Coded(order, t), _) => {
+                // Characters of one byte have a weight of one byte.
+                let weights = coded(self.charset, order, t, text).map(u16::to_be_bytes);
+                weights.for_each(|w| out.extend_from_slice(if w[0] == 0 { &w[1..] } else { &w }));
+            }
+            (
+                Algorithm::Bytes | Algorithm::Ascii | Algorithm::Table(_) | Algorithm::Multi(_) | Algorithm::German2,
+                _,
+            ) => {
                 Collation { pad: Pad::NoPad, ..*self }.sort_key(text, out);
             }
             _ => self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes())),
@@ -351,15 +396,24 @@ impl Collation {
             // Asked for in each comparison.
             Algorithm::Uca(Uca::V900, _) => ASCII_900[0x20],
             Algorithm::Uca(version, _) => version.space(),
-            Algorithm::Table(t) => u16::from(t[0x20]),
+            Algorithm::Table(t) | Algorithm::Multi(t) | Algorithm::Coded(_, t) => u16::from(t[0x20]),
             _ => 0x20,
         }
     }
 
     /// Does every weight fit one byte?
     fn byte_weights(&self) -> bool {
-        matches!(self.algorithm, Algorithm::Bytes | Algorithm::Ascii | Algorithm::Table(_) | Algorithm::German2)
+        use Algorithm::*;
+        matches!(self.algorithm, Bytes | Ascii | Table(_) | Multi(_) | German2)
     }
+}
+
+/// Collations of MySQL whose order is not there.
+const MISSING: &[&str] = &["gb18030_chinese_ci", "utf8mb4_zh_0900_as_cs"];
+
+#[cold]
+fn missing(name: &str) -> crate::SqlError {
+    crate::SqlError::unsupported(format_args!("collation {name}"))
 }
 
 fn prefix_of_bytes(weights: impl Iterator<Item = u8>, fill: u8) -> u64 {
@@ -393,6 +447,48 @@ fn ascii(text: &[u8]) -> impl Iterator<Item = u16> + use<'_> {
 
 fn table<'a>(weights: &'static [u8; 256], text: &'a [u8]) -> impl Iterator<Item = u16> + use<'a> {
     text.iter().map(|b| u16::from(weights[usize::from(*b)]))
+}
+
+/// Weights of a character set of several bytes: those of the table, or the bytes.
+fn multi<'a>(charset: Charset, weights: &'static [u8; 256], text: &'a [u8]) -> impl Iterator<Item = u16> + use<'a> {
+    let mut left = 0;
+    text.iter().enumerate().map(move |(at, byte)| {
+        if left > 0 {
+            left -= 1;
+            return u16::from(*byte);
+        }
+        left = if *byte < 0x80 { 0 } else { charset.char_len(&text[at..]) - 1 };
+        u16::from(if left > 0 { *byte } else { weights[usize::from(*byte)] })
+    })
+}
+
+/// Weights of a character set of two bytes: those of the table, or the place of the character in an order.
+fn coded<'a>(
+    charset: Charset,
+    order: Order,
+    weights: &'static [u8; 256],
+    text: &'a [u8],
+) -> impl Iterator<Item = u16> + use<'a> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = *rest.first()?;
+        let n = if first < 0x80 { 1 } else { charset.char_len(rest) };
+        let weight = match (rest, order) {
+            (_, _) if n == 1 => u16::from(weights[usize::from(first)]),
+            ([a, b, ..], Order::Gbk) => gbk_weight(*a, *b),
+            ([a, b, ..], Order::Big5) => big5_weight(u16::from_be_bytes([*a, *b])),
+            _ => u16::from(first),
+        };
+        rest = &rest[n..];
+        Some(weight)
+    })
+}
+
+/// Characters of as many strokes have one weight: the code of the first of them, where a run of them begins.
+fn big5_weight(code: u16) -> u16 {
+    let runs = double_data::BIG5_RUNS;
+    let at = runs.partition_point(|run| run.0 <= code);
+    runs.get(at.wrapping_sub(1)).map_or(code, |run| run.1)
 }
 
 fn general(charset: Charset, text: &[u8]) -> impl Iterator<Item = u16> + use<'_> {

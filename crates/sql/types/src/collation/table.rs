@@ -1,8 +1,9 @@
 //! The table of collations.
 
+use super::double_data as double;
 use super::one_byte_data as data;
 use super::simple_data::{LATIN1_GENERAL_CI, LATIN1_GENERAL_CS, LATIN1_SWEDISH_CI};
-use super::{Algorithm, Collation, CollationId, Language, Pad, Uca};
+use super::{Algorithm, Collation, CollationId, Language, Order, Pad, Uca};
 use crate::charset::Charset;
 
 macro_rules! collations {
@@ -159,6 +160,24 @@ collations! {
     181 "utf32_croatian_ci" Utf32 Algorithm::Uca(Uca::V400For(Language::Croatian), 1), PadSpace false 8;
     182 "utf32_unicode_520_ci" Utf32 Algorithm::Uca(Uca::V520, 1), PadSpace false 8;
     183 "utf32_vietnamese_ci" Utf32 Algorithm::Uca(Uca::V400For(Language::Vietnamese), 1), PadSpace false 8;
+    1 "big5_chinese_ci" Big5 Algorithm::Coded(Order::Big5, &double::BIG5), PadSpace true 1;
+    84 "big5_bin" Big5 Algorithm::Bytes, PadSpace false 1;
+    95 "cp932_japanese_ci" Cp932 Algorithm::Multi(&double::CAPITALS), PadSpace true 1;
+    96 "cp932_bin" Cp932 Algorithm::Bytes, PadSpace false 1;
+    97 "eucjpms_japanese_ci" Eucjpms Algorithm::Multi(&double::CAPITALS), PadSpace true 1;
+    98 "eucjpms_bin" Eucjpms Algorithm::Bytes, PadSpace false 1;
+    19 "euckr_korean_ci" Euckr Algorithm::Multi(&double::CAPITALS), PadSpace true 1;
+    85 "euckr_bin" Euckr Algorithm::Bytes, PadSpace false 1;
+    24 "gb2312_chinese_ci" Gb2312 Algorithm::Multi(&double::GB2312), PadSpace true 1;
+    86 "gb2312_bin" Gb2312 Algorithm::Bytes, PadSpace false 1;
+    249 "gb18030_bin" Gb18030 Algorithm::Bytes, PadSpace false 1;
+    250 "gb18030_unicode_520_ci" Gb18030 Algorithm::Uca(Uca::V520, 1), PadSpace false 8;
+    28 "gbk_chinese_ci" Gbk Algorithm::Coded(Order::Gbk, &double::GBK), PadSpace true 1;
+    87 "gbk_bin" Gbk Algorithm::Bytes, PadSpace false 1;
+    13 "sjis_japanese_ci" Sjis Algorithm::Multi(&double::CAPITALS), PadSpace true 1;
+    88 "sjis_bin" Sjis Algorithm::Bytes, PadSpace false 1;
+    12 "ujis_japanese_ci" Ujis Algorithm::Multi(&double::CAPITALS), PadSpace true 1;
+    91 "ujis_bin" Ujis Algorithm::Bytes, PadSpace false 1;
     33 "utf8mb3_general_ci" Utf8mb3 Algorithm::General, PadSpace true 1;
     83 "utf8mb3_bin" Utf8mb3 Algorithm::Bytes, PadSpace false 1;
     192 "utf8mb3_unicode_ci" Utf8mb3 Algorithm::Uca(Uca::V400, 1), PadSpace false 8;
@@ -214,11 +233,11 @@ collations! {
 }
 
 /// Row of each id; 0 (`binary`) where there is none.
-pub(super) static INDEX: [u8; 512] = {
-    let mut index = [0u8; 512];
+pub(super) static INDEX: [u16; 512] = {
+    let mut index = [0u16; 512];
     let mut row = 0;
     while row < IDS.len() {
-        index[IDS[row] as usize] = row as u8;
+        index[IDS[row] as usize] = row as u16;
         row += 1;
     }
     index

@@ -199,8 +199,7 @@ pub fn implicit_default(ty: &SqlType) -> Value {
 #[inline]
 fn fits(text: &[u8], from: crate::CollationId, ty: &SqlType) -> bool {
     let charset = ty.collation.charset();
-    let plain = from.charset() != Charset::Binary && !from.charset().is_wide() && !charset.is_wide();
-    let same = from.charset() == charset || (plain && text.is_ascii());
+    let same = from.charset() == charset || from.charset().shares_ascii(charset, text);
     if !same || (from != ty.collation && !charset.is_valid(text)) || ty.id == TypeId::Binary {
         return false;
     }
@@ -421,7 +420,7 @@ impl Store<'_, '_, '_> {
             bytes = &bytes[..valid];
         }
         let keep = if self.ty.id.is_lob() {
-            lob_prefix(charset, bytes, self.ty.length as usize)
+            charset.prefix_of_bytes(bytes, self.ty.length as usize)
         } else {
             charset.prefix_len(bytes, self.ty.length as usize)
         };
@@ -729,23 +728,6 @@ fn cut(d: f64) -> i64 {
 /// A decimal rounded to an integer, saturating.
 fn whole(d: &Decimal) -> i128 {
     d.round(0).and_then(|d| d.to_i128()).unwrap_or(if d.is_negative() { i128::MIN } else { i128::MAX })
-}
-
-/// A TEXT's limit is in bytes; it is cut between characters.
-fn lob_prefix(charset: Charset, bytes: &[u8], max: usize) -> usize {
-    if bytes.len() <= max {
-        return bytes.len();
-    }
-    let mut end = max;
-    if charset.is_wide() {
-        return end - end % charset.unit();
-    }
-    if !charset.is_single_byte() {
-        while end > 0 && bytes[end] & 0xC0 == 0x80 {
-            end -= 1;
-        }
-    }
-    end
 }
 
 /// Source bytes from the first character that has no counterpart.

@@ -65,6 +65,7 @@ impl<'p> Plain<'p> {
         let exprs = cx.shared.plan.tables[insert.table as usize].exprs.as_deref();
         let own = |e: &gannet_plan::TableExprs| !e.generated.is_empty() || !e.checks.is_empty();
         let simple = !load.collation.charset().is_wide()
+            && !load.collation.charset().is_multi()
             && insert.columns.len() == load.fields.len()
             && insert.checks.is_empty()
             && table.triggers.is_empty()
