@@ -136,13 +136,14 @@ fn damaged(e: gannet_base::DecodeError) -> SqlError {
     SqlError::internal(format_args!("an entry of a full-text index: {e}"))
 }
 
-/// The query as text.
-fn query_text(against: &Value) -> Option<String> {
+/// The query as text; bytes are text of the index's character set.
+fn query_text(against: &Value, own: Charset) -> Option<String> {
     let mut bytes = Vec::new();
     match against {
         Value::Null => return None,
-        Value::Str(text, collation) if collation.charset() != Charset::Binary => {
-            bytes.extend_from_slice(&collation.charset().convert(text, Charset::Utf8mb4).bytes);
+        Value::Str(text, collation) => {
+            let from = if collation.is_binary() { own } else { collation.charset() };
+            bytes.extend_from_slice(&from.convert(text, Charset::Utf8mb4).bytes);
         }
         other => other.write_text(&mut bytes),
     }
@@ -152,7 +153,7 @@ fn query_text(against: &Value) -> Option<String> {
 fn search(slot: u32, index: usize, mode: Mode, against: &Value, cx: &mut Cx<'_, '_>) -> Result<Found> {
     let plan_table = &cx.shared.plan.tables[slot as usize];
     let (table, text) = (&*plan_table.table, definition(&plan_table.table, index)?);
-    let Some(words) = query_text(against) else { return Ok(Found::default()) };
+    let Some(words) = query_text(against, text.analyzer.charset()) else { return Ok(Found::default()) };
     let mut query = Query::new(&text.analyzer, &words, mode)?;
     let locks = plan_table.intent != Intent::Read;
     let txn = cx.txn.get()?;

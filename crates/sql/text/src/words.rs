@@ -52,6 +52,11 @@ impl Analyzer {
         made
     }
 
+    /// Of the texts.
+    pub fn charset(&self) -> Charset {
+        self.charset
+    }
+
     /// The key by which words are equal. It delimits itself.
     pub fn key(&self, word: &[u8]) -> Vec<u8> {
         let mut key = Vec::with_capacity(word.len() * 2 + 4);

@@ -192,7 +192,7 @@ impl Binder<'_> {
                 let bytes = self.call_named("CHAR", args)?;
                 let Some(name) = charset else { return Ok(bytes) };
                 let charset = gannet_types::charset::Charset::by_name(&name.text)?;
-                let collation = gannet_types::Collation::default_for(charset)?.id;
+                let collation = gannet_types::Collation::default_of(charset).id;
                 let mut ty = bytes.ty().clone();
                 ty = gannet_types::SqlType { nullable: true, ..gannet_types::SqlType::varchar(ty.length, collation) };
                 let mut text = self.cast_to(bytes, ty);

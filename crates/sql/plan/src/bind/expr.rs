@@ -670,7 +670,7 @@ impl Binder<'_> {
     pub(super) fn convert_using(&mut self, arg: &ast::Expr, charset: &ast::Ident) -> Result<Bound> {
         let arg = self.expr(arg)?;
         let charset = gannet_types::charset::Charset::by_name(&charset.text)?;
-        let collation = Collation::default_for(charset)?.id;
+        let collation = Collation::default_of(charset).id;
         let mut ty = match arg.ty().id {
             id if id.is_lob() => SqlType { collation, ..SqlType::new(TypeId::LongText) },
             id if id.is_string() => SqlType::varchar(arg.ty().length, collation),

@@ -75,7 +75,7 @@ pub fn literal_value(value: &LiteralValue, collation: CollationId, client: Chars
         LiteralValue::String { bytes, charset: None } => text_value(bytes, collation)?,
         LiteralValue::String { bytes, charset: Some(introducer) } => {
             let charset = Charset::by_name(introducer)?;
-            let collation = Collation::default_for(charset)?.id;
+            let collation = Collation::default_of(charset).id;
             // The bytes are what the client sent.
             let sent = if client.is_written() { (&**bytes).into() } else { client.literal(bytes) };
             introduced_text(&sent, charset, collation)?
@@ -84,7 +84,7 @@ pub fn literal_value(value: &LiteralValue, collation: CollationId, client: Chars
             let collation = match charset {
                 Some(name) => {
                     let charset = Charset::by_name(name)?;
-                    return introduced_text(bytes, charset, Collation::default_for(charset)?.id);
+                    return introduced_text(bytes, charset, Collation::default_of(charset).id);
                 }
                 None => CollationId::BINARY,
             };
@@ -118,7 +118,7 @@ pub(crate) fn invalid_literal(charset: Charset, bytes: &[u8], introduced: bool) 
 
 fn invalid_string(charset: Charset, bytes: &[u8]) -> SqlError {
     let from = charset.valid_prefix(bytes);
-    let hex: String = bytes[from..].iter().take(6).map(|b| format!("{b:02X}")).collect();
+    let hex: String = bytes[from..].iter().take(3).map(|b| format!("{b:02X}")).collect();
     error(ErrorCode::InvalidCharacterString, &[&charset.name(), &hex])
 }
 

@@ -128,13 +128,12 @@ fn cast_text(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Valu
     let charset = ty.collation.charset();
     let from = v.text_charset();
     let converted = super::recode(&text, from, charset);
-    if converted.lossy {
-        let at = charset.valid_prefix(&text);
-        let message = format!("Invalid {} character string: '{}'", charset.name(), super::offending(&text[at..]));
+    if converted.lossy && from == Charset::Binary {
+        let bytes = &converted.bytes[charset.valid_prefix(&converted.bytes)..];
+        let hex: String = bytes.iter().take(3).map(|b| format!("{b:02X}")).collect();
+        let message = format!("Invalid {} character string: '{hex}'", charset.name());
         cx.warn_text(ErrorCode::InvalidCharacterString, message)?;
-        if from == Charset::Binary {
-            return Ok(Value::Null);
-        }
+        return Ok(Value::Null);
     }
     let bytes = &converted.bytes[..];
     let limited = !ty.id.is_lob() && ty.length < SqlType::MAX_VARCHAR_BYTES;
