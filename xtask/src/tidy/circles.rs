@@ -162,7 +162,7 @@ const KNOTS: &[(&str, &[&str], &str)] = &[
     ),
     (
         "sql/types",
-        &["collation/tailoring", "collation/uca"],
+        &["collation/language_900", "collation/tailoring", "collation/uca"],
         "a tailored collation is made of the root's weights, and looks up what it does not tailor there",
     ),
     (

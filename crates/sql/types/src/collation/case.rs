@@ -49,7 +49,7 @@ fn single(mut mapped: impl Iterator<Item = char>, c: char) -> char {
 /// Had the character a case when the collation's tables were made?
 fn is_known(collation: &Collation, c: char) -> bool {
     match (collation.algorithm, collation.charset) {
-        (Algorithm::Uca(version @ (Uca::V900 | Uca::V520), _), _) => version.knows(c),
+        (Algorithm::Uca(version @ (Uca::V900 | Uca::V900For(_) | Uca::V520), _), _) => version.knows(c),
         (Algorithm::Bytes, Charset::Utf8mb4) if collation.pad == Pad::NoPad => Uca::V900.knows(c),
         // The table of latin1 leaves what cp1252 has in place of controls, and the one small letter whose capital is
         // there.

@@ -45,7 +45,7 @@ impl Collation {
         let text = if self.pad == Pad::PadSpace { self.charset.trim_end(text) } else { text };
         match self.algorithm {
             Algorithm::Bytes => hash.bytes(text),
-            Algorithm::Uca(Uca::V900, _) => {
+            Algorithm::Uca(Uca::V900 | Uca::V900For(_), _) => {
                 // Fowler, Noll and Vo's hash of the weights of all levels.
                 let mut key = Vec::with_capacity(text.len() * 2);
                 self.sort_key(text, &mut key);

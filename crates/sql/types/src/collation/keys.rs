@@ -101,6 +101,7 @@ impl Collation {
         // A cut may leave the first of two characters that are one letter together.
         let halves = match self.algorithm {
             Algorithm::Uca(Uca::V400For(language), _) => language.first_halves(),
+            Algorithm::Uca(Uca::V900For(language), _) => language.first_parts(),
             _ => Vec::new(),
         };
         for n in 0..natural + usize::from(whole) {

@@ -76,6 +76,10 @@ impl LikePattern {
             });
             stem.truncate(pair.unwrap_or(stem.len()));
         }
+        if let Algorithm::Uca(Uca::V900For(language), _) = info.algorithm {
+            let begins = |c: &[u8]| info.charset.decode(c).is_some_and(|(c, _)| language.may_begin(c));
+            stem.truncate(stem.iter().position(|c| begins(c)).unwrap_or(stem.len()));
+        }
         let prefix: Vec<u8> = stem.into_iter().flat_map(Vec::from).collect();
         let literal = tokens.iter().all(|t| matches!(t, Token::Char(..)));
         let shape = if info.is_bytes() && !info.charset.is_multi() && !tokens.contains(&Token::One) {

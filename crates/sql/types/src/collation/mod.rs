@@ -6,9 +6,11 @@
 
 mod aggregate;
 mod case;
+mod composed_data;
 mod double_data;
 mod hash;
 mod keys;
+mod language_900;
 mod like;
 mod one_byte_data;
 mod prefix;
@@ -25,6 +27,7 @@ pub use aggregate::{Coercibility, CollationSource, Purpose, aggregate, aggregate
 pub use case::{to_lower, to_upper};
 pub use hash::RowHash;
 pub use keys::CutKeys;
+pub use language_900::Language900;
 pub use like::LikePattern;
 use prefix::{Prefix, code_900, code_of_point};
 use simple_data::{GENERAL, GENERAL_PAGES};
@@ -362,6 +365,8 @@ impl Collation {
             (Algorithm::Uca(..), _) if self.pad == Pad::PadSpace => {
                 self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes()));
             }
+            // Letters of several characters are together.
+            (Algorithm::Uca(Uca::V900For(_), _), _) => self.sort_key(text, out),
             (Algorithm::Uca(version, levels), _) => {
                 for l in 0..levels {
                     if l > 0 {
@@ -409,7 +414,8 @@ impl Collation {
 }
 
 /// Collations of MySQL whose order is not there.
-const MISSING: &[&str] = &["gb18030_chinese_ci", "utf8mb4_zh_0900_as_cs"];
+const MISSING: &[&str] =
+    &["gb18030_chinese_ci", "utf8mb4_ja_0900_as_cs", "utf8mb4_ja_0900_as_cs_ks", "utf8mb4_zh_0900_as_cs"];
 
 #[cold]
 fn missing(name: &str) -> crate::SqlError {

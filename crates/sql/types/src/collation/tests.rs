@@ -237,6 +237,64 @@ fn long_runs_of_spaces() {
 }
 
 #[test]
+fn languages_of_900() {
+    use Ordering::{Equal, Greater, Less};
+    for (language, a, b, want) in [
+        ("de_pb_0900_ai_ci", "Ärger", "aerger", Equal),
+        ("de_pb_0900_as_cs", "ä", "ae", Greater),
+        ("sv_0900_ai_ci", "ö", "z", Greater),
+        ("sv_0900_ai_ci", "å", "ä", Less),
+        ("sv_0900_ai_ci", "æ", "Ǟ", Equal),
+        ("da_0900_ai_ci", "aa", "å", Equal),
+        ("da_0900_ai_ci", "å", "ø", Greater),
+        ("da_0900_as_cs", "A", "a", Less),
+        ("da_0900_as_cs", "Æ", "æ", Less),
+        ("nb_0900_as_cs", "a", "A", Less),
+        ("es_0900_ai_ci", "ñ", "nz", Greater),
+        ("es_0900_ai_ci", "ñ", "o", Less),
+        ("es_trad_0900_ai_ci", "ch", "cz", Greater),
+        ("es_0900_ai_ci", "ch", "cz", Less),
+        ("cs_0900_ai_ci", "ch", "hz", Greater),
+        ("cs_0900_as_cs", "ch", "CH", Less),
+        ("cs_0900_ai_ci", "č", "cz", Greater),
+        ("hu_0900_ai_ci", "ddzs", "dzsdzs", Equal),
+        ("hu_0900_ai_ci", "dzs", "dzz", Greater),
+        ("et_0900_ai_ci", "ž", "t", Less),
+        ("et_0900_ai_ci", "Ỡ", "õ", Equal),
+        ("et_0900_ai_ci", "Ż", "z", Equal),
+        ("lt_0900_ai_ci", "y", "i", Equal),
+        ("lt_0900_as_cs", "i\u{307}\u{301}", "í", Equal),
+        ("lv_0900_ai_ci", "ģ", "gz", Greater),
+        ("tr_0900_ai_ci", "I", "i", Less),
+        ("tr_0900_ai_ci", "I", "ı", Equal),
+        ("vi_0900_ai_ci", "Ấ", "â", Equal),
+        ("vi_0900_ai_ci", "ấ", "az", Greater),
+        ("vi_0900_as_cs", "à", "á", Less),
+        ("vi_0900_as_cs", "ả", "ã", Less),
+        ("vi_0900_as_cs", "ã", "á", Less),
+        ("ru_0900_ai_ci", "я", "a", Less),
+        ("ru_0900_ai_ci", "1", "а", Less),
+        ("ru_0900_ai_ci", "z", "ა", Less),
+        ("hr_0900_ai_ci", "я", "α", Less),
+        ("hr_0900_ai_ci", "z", "а", Less),
+        ("hr_0900_ai_ci", "ǆ", "DŽ", Equal),
+        ("la_0900_ai_ci", "ivs", "jus", Equal),
+        ("eo_0900_ai_ci", "ĉ", "cz", Greater),
+        ("is_0900_ai_ci", "Ớ", "ó", Equal),
+    ] {
+        let collation = named(&format!("utf8mb4_{language}"));
+        assert_eq!(collation.compare(a.as_bytes(), b.as_bytes()), want, "{language} {a} {b}");
+    }
+    assert_eq!(weights("utf8mb4_et_0900_ai_ci", "Õ"), "1EFE54A5");
+    assert_eq!(weights("utf8mb4_da_0900_ai_ci", "Å"), "1F9854A7");
+    assert_eq!(weights("utf8mb4_hu_0900_ai_ci", "ddzsa"), "1C8F54A554A51C8F54A554A51C47");
+    // A letter of two characters is none to LIKE, and no index finds it by its first.
+    assert!(like("utf8mb4_cs_0900_ai_ci", "chata", "c%"));
+    let pattern = LikePattern::new(b"xac%", None, named("utf8mb4_cs_0900_ai_ci").id);
+    assert_eq!(pattern.prefix(), b"xa");
+}
+
+#[test]
 fn orders_of_two_bytes() {
     use Ordering::{Equal, Greater, Less};
     let order = |name: &str, a: &[u8], b: &[u8]| named(name).compare(a, b);

@@ -4,6 +4,7 @@
 //!
 //! `data/generate.py` documents the table format.
 
+use super::language_900::Language900;
 use super::tailoring::Language;
 use crate::charset::Charset;
 
@@ -12,6 +13,8 @@ use crate::charset::Charset;
 pub enum Uca {
     /// 9.0.0: the `_0900_` collations.
     V900,
+    /// 9.0.0 with the letters of a language.
+    V900For(Language900),
     /// 5.2.0: the `_unicode_520_` collations.
     V520,
     /// 4.0.0, basic plane only: the `_unicode_` collations.
@@ -30,14 +33,14 @@ const IMPLICIT: u32 = u32::MAX;
 /// A collation element: primary << 14 | secondary << 5 | tertiary.
 pub(super) type Element = u32;
 
-const fn element(primary: u32, secondary: u32, tertiary: u32) -> Element {
+pub(super) const fn element(primary: u32, secondary: u32, tertiary: u32) -> Element {
     primary << 14 | secondary << 5 | tertiary
 }
 
 impl Uca {
     const fn table(self) -> &'static [u8] {
         match self {
-            Uca::V900 => V900,
+            Uca::V900 | Uca::V900For(_) => V900,
             Uca::V520 => V520,
             Uca::V400 | Uca::V400For(_) => V400,
         }
@@ -58,7 +61,7 @@ impl Uca {
     /// Its place among the versions.
     fn number(self) -> usize {
         match self {
-            Uca::V900 => 0,
+            Uca::V900 | Uca::V900For(_) => 0,
             Uca::V520 => 1,
             Uca::V400 | Uca::V400For(_) => 2,
         }
@@ -73,6 +76,20 @@ impl Uca {
             at += 2;
         }
         PAGES * 2 + (last + 1) * 128 * 4
+    }
+
+    /// Primary weight of a character that has one element.
+    pub(super) const fn primary_of(self, c: char) -> u32 {
+        self.entry(c as u32) >> 14
+    }
+
+    /// Secondary weight of a character that has one element.
+    pub(super) const fn secondary_of(self, c: char) -> u32 {
+        self.entry(c as u32) >> 5 & 0x1FF
+    }
+
+    fn is_900(self) -> bool {
+        matches!(self, Uca::V900 | Uca::V900For(_))
     }
 
     /// Primary weight of a space.
@@ -134,7 +151,7 @@ impl<'a> Elements<'a> {
         if matches!(self.version, Uca::V400 | Uca::V400For(_)) && c > 0xFFFF {
             return element(0xFFFD, 0x20, 2);
         }
-        if self.version == Uca::V900 && (0xAC00..=0xD7A3).contains(&c) {
+        if self.version.is_900() && (0xAC00..=0xD7A3).contains(&c) {
             return self.hangul(c - 0xAC00);
         }
         let base = self.implicit_base(c);
@@ -157,7 +174,7 @@ impl<'a> Elements<'a> {
     }
 
     fn implicit_base(&self, c: u32) -> u32 {
-        if self.version != Uca::V900 {
+        if !self.version.is_900() {
             return match c {
                 0x3400..=0x4DB5 => 0xFB80,
                 0x4E00..=0x9FA5 => 0xFB40,
@@ -194,6 +211,16 @@ impl Iterator for Elements<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Element> {
+        match self.version {
+            Uca::V900For(language) => Some(language.ordered(self.next_of_table()?)),
+            _ => self.next_of_table(),
+        }
+    }
+}
+
+impl Elements<'_> {
+    #[inline]
+    fn next_of_table(&mut self) -> Option<Element> {
         if !self.pending.is_empty() {
             let e = word(self.pending, 0);
             self.pending = &self.pending[4..];
@@ -204,6 +231,13 @@ impl Iterator for Elements<'_> {
             return Some(self.computed[usize::from(self.left)]);
         }
         loop {
+            if let Uca::V900For(language) = self.version
+                && let Some((bytes, n)) = language.letter(self.rest)
+            {
+                self.rest = &self.rest[n..];
+                self.pending = &bytes[4..];
+                return Some(word(bytes, 0));
+            }
             let (c, n) = self.charset.decode(self.rest)?;
             self.rest = &self.rest[n..];
             if let Uca::V400For(language) = self.version
