@@ -25,7 +25,7 @@ fn main() {
     let types = [("id", &int), ("k", &int), ("c", &c), ("pad", &pad)];
     let columns = types.map(|(name, ty)| Column { name, ty, visible: true });
     let mut map = Vec::new();
-    Table { id: 7, schema: "sbtest", name: "sbtest1", columns: &columns, primary_key: &[(0, 0)] }
+    Table { id: 7, schema: "sbtest", name: "sbtest1", columns: &columns, primary_key: &[(0, 0)], generated_key: false }
         .encode(Metadata::Minimal, &mut map);
     let known = Arc::new(Known::default());
     let key: Box<[Part]> = Box::new([Part { column: 0, compared: KeyPart::new(int.clone()) }]);

@@ -88,7 +88,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         SqlType::temporal(TypeId::Time, 3),
     ];
     let columns: Vec<Column<'_>> = types.iter().map(|ty| Column { name: "c", ty, visible: true }).collect();
-    let table = Table { id: 5, schema: "s", name: "t", columns: &columns, primary_key: &[(0, 0)] };
+    let table = Table { id: 5, schema: "s", name: "t", columns: &columns, primary_key: &[(0, 0)], generated_key: true };
     let json = gannet_types::json::parse(b"{\"a\": [1, 2.5, \"x\", null]}").ok();
     let document = json.and_then(|j| j.to_text(gannet_types::room::Room::FREE).ok()).map_or(Value::Null, Value::Json);
     let decimal = Value::Decimal(Decimal::parse(b"-12.5").value);

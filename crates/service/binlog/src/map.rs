@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0   u48      number of the table
-//! 6   u16      flags: 1
+//! 6   u16      flags: 1, and 4 for a table with a generated invisible primary key
 //! 8   ...      length (1), schema, 0; length (1), name, 0
 //! ..  lenenc   number of columns N
 //! ..  N bytes  their types
@@ -263,7 +263,12 @@ pub struct Table<'a> {
     pub columns: &'a [Column<'a>],
     /// Positions of the primary key's columns, with the characters of a prefix or 0.
     pub primary_key: &'a [(u32, u32)],
+    /// The first column is a generated invisible primary key.
+    pub generated_key: bool,
 }
+
+/// The flag of a table with a generated invisible primary key.
+pub(crate) const GENERATED_KEY: u16 = 4;
 
 /// `binlog_row_metadata`
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -280,7 +285,7 @@ impl Table<'_> {
     pub fn encode(&self, metadata: Metadata, out: &mut Vec<u8>) {
         let kinds: Vec<ColumnKind> = self.columns.iter().map(|c| ColumnKind::of(c.ty)).collect();
         let mut w = Writer::new(out);
-        w.bytes(&self.id.to_le_bytes()[..6]).u16(1);
+        w.bytes(&self.id.to_le_bytes()[..6]).u16(if self.generated_key { 1 | GENERATED_KEY } else { 1 });
         for name in [self.schema, self.name] {
             w.u8(name.len() as u8).bytes(name.as_bytes()).u8(0);
         }
@@ -412,6 +417,8 @@ pub struct TableMap {
     pub columns: Box<[MappedColumn]>,
     /// Positions of the primary key's columns; empty where the event does not say.
     pub primary_key: Box<[u32]>,
+    /// The first column is a generated invisible primary key.
+    pub generated_key: bool,
 }
 
 impl TableMap {
@@ -419,7 +426,7 @@ impl TableMap {
     pub fn decode(body: &[u8]) -> Result<TableMap, DecodeError> {
         let mut r = Reader::new(body);
         let id = table_id(&mut r)?;
-        r.u16()?;
+        let generated_key = r.u16()? & GENERATED_KEY != 0;
         let (schema, name) = (named(&mut r)?, named(&mut r)?);
         let n = lenenc(&mut r)?;
         if n == 0 || n > MAX_COLUMNS {
@@ -434,7 +441,7 @@ impl TableMap {
             MappedColumn { kind, nullable, unsigned: None, collation: None, name: None }
         };
         let columns = kinds.into_iter().enumerate().map(column).collect();
-        let mut map = TableMap { id, schema, name, columns, primary_key: Box::default() };
+        let mut map = TableMap { id, schema, name, columns, primary_key: Box::default(), generated_key };
         while !r.is_empty() {
             let number = r.u8()?;
             map.take_field(number, lenenc_bytes(&mut r)?)?;

@@ -134,7 +134,14 @@ fn a_table_map_is_mariadbs() {
     assert_eq!((event.header.kind, event.header.server_id, event.header.size), (kind::TABLE_MAP, 7, 215));
     let types = named();
     let columns: Vec<Column<'_>> = types.iter().map(|(name, ty)| Column { name, ty, visible: true }).collect();
-    let table = Table { id: 18, schema: "d", name: "t", columns: &columns, primary_key: &[(0, 0), (19, 3)] };
+    let table = Table {
+        id: 18,
+        schema: "d",
+        name: "t",
+        columns: &columns,
+        primary_key: &[(0, 0), (19, 3)],
+        generated_key: false,
+    };
     let mut body = Vec::new();
     table.encode(Metadata::Full, &mut body);
     assert_eq!(body, event.body);
@@ -375,7 +382,7 @@ mod groups {
         let ty = SqlType::new(TypeId::Int);
         let columns = [Column { name: "a", ty: &ty, visible: true }];
         let name = format!("t{id}");
-        let table = Table { id, schema: "d", name: &name, columns: &columns, primary_key: &[] };
+        let table = Table { id, schema: "d", name: &name, columns: &columns, primary_key: &[], generated_key: false };
         let mut map = Vec::new();
         table.encode(Metadata::Minimal, &mut map);
         let all = || Columns::all(1);

@@ -12,7 +12,7 @@ use crate::decimal;
 use crate::event::kind;
 use crate::format::lenenc;
 use crate::group::{Frame, Head, Item};
-use crate::map::ColumnKind;
+use crate::map::{ColumnKind, GENERATED_KEY};
 use gannet_base::Reader;
 use gannet_base::sync::{Arc, Mutex};
 use gannet_types::ValueRef;
@@ -22,6 +22,8 @@ use gannet_types::key::{self, KeyPart};
 pub const HISTORY: usize = 25_000;
 /// The number of a table map whose table's keys are not known, which is what its flags are in events.
 pub const UNKNOWN: u16 = 1;
+/// With the number of a table that has a generated primary key.
+const GENERATED: u16 = 1 << 15;
 /// Where a table map has its flags.
 const MAP_FLAGS: std::ops::Range<usize> = 6..8;
 /// Odd, with bits all over.
@@ -124,7 +126,7 @@ impl Known {
     pub fn add(&self, keys: Keys) -> u16 {
         let mut known = self.0.lock();
         let number = known.len() + usize::from(UNKNOWN) + 1;
-        let Ok(number) = u16::try_from(number) else { return UNKNOWN };
+        let Some(number) = u16::try_from(number).ok().filter(|n| n & GENERATED == 0) else { return UNKNOWN };
         known.push(Arc::new(keys));
         number
     }
@@ -138,13 +140,17 @@ impl Known {
 /// Gives a table map in a payload the number of its table's keys.
 pub fn number_map(map: &mut [u8], number: u16) {
     if let Some(flags) = map.get_mut(MAP_FLAGS) {
-        flags.copy_from_slice(&number.to_le_bytes());
+        let generated = if flags[0] & GENERATED_KEY as u8 == 0 { 0 } else { GENERATED };
+        flags.copy_from_slice(&(number | generated).to_le_bytes());
     }
 }
 
 /// A table map in an event has its flags.
 pub fn plain_map(map: &mut [u8]) {
-    number_map(map, UNKNOWN);
+    if let Some(flags) = map.get_mut(MAP_FLAGS) {
+        let generated = if flags[1] & (GENERATED >> 8) as u8 == 0 { 0 } else { GENERATED_KEY };
+        flags.copy_from_slice(&(UNKNOWN | generated).to_le_bytes());
+    }
 }
 
 fn mixed(a: u64, b: u64) -> u64 {
@@ -297,8 +303,8 @@ impl Dependencies {
             match item.kind {
                 kind::ROWS_QUERY => {}
                 kind::TABLE_MAP => {
-                    let (id, number) =
-                        (table_id(body)?, usize::from(u16::from_le_bytes(*body.get(MAP_FLAGS)?.first_chunk()?)));
+                    let flags = u16::from_le_bytes(*body.get(MAP_FLAGS)?.first_chunk()?);
+                    let (id, number) = (table_id(body)?, usize::from(flags & !GENERATED));
                     if self.looked_up.len() <= number {
                         self.looked_up.resize(number + 1, None);
                     }

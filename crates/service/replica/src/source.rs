@@ -36,7 +36,8 @@ pub(crate) struct Source {
     pub(crate) tls_key: String,
     /// GET_SOURCE_PUBLIC_KEY as it was given: the key is asked for when a login needs it.
     pub(crate) public_key: bool,
-    /// Tables without a primary key: as the source says (STREAM), refused (ON), or made (OFF).
+    /// Tables without a primary key: as the source says (STREAM), refused (ON), made (OFF), or made with one
+    /// (GENERATE).
     pub(crate) key_check: String,
     /// Seconds that a transaction waits, from its commit at the source on.
     pub(crate) delay_s: u64,
@@ -373,8 +374,7 @@ fn server_ids(value: &ReplicationValue) -> Option<Vec<u32>> {
 fn key_check(text: String) -> Result<String> {
     let text = text.to_ascii_uppercase();
     match text.as_str() {
-        "STREAM" | "ON" | "OFF" => Ok(text),
-        "GENERATE" => Err(SqlError::unsupported("REQUIRE_TABLE_PRIMARY_KEY_CHECK = GENERATE")),
+        "STREAM" | "ON" | "OFF" | "GENERATE" => Ok(text),
         _ => Err(sql_err!(WrongValueForVar, "REQUIRE_TABLE_PRIMARY_KEY_CHECK", text)),
     }
 }

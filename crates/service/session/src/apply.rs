@@ -20,7 +20,7 @@ use gannet_binlog::packed::Packed;
 use gannet_binlog::rows::{Change, Image, Rows, flags};
 use gannet_core::vars::{Live, SessionVars, VarValue};
 use gannet_parser::printer::quote_name;
-use gannet_schema::Table;
+use gannet_schema::{GENERATED_KEY, Table, has_generated_key};
 use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err};
 use std::sync::Arc;
 
@@ -60,6 +60,9 @@ struct Target {
     map: TableMap,
     has_virtual: bool,
     allowed: Allowed,
+    /// What the position of a column here is ahead of that in the log: a generated primary key that only one of the two
+    /// tables has is passed over.
+    shift: isize,
     /// Columns whose values become others.
     converted: Vec<bool>,
     /// By kind, and the columns that are found by and written.
@@ -238,8 +241,17 @@ impl Applier {
 impl Target {
     /// Error 1677 for columns that cannot take what the log has.
     fn new(table: Arc<Table>, map: &TableMap, has_virtual: bool, allowed: Allowed) -> Result<Target> {
-        let (said, mut map, mut converted) = (map.clone(), map.clone(), Vec::new());
-        for (mapped, column) in map.columns.iter_mut().zip(table.columns.iter().filter(|c| !c.hidden)) {
+        let (said, mut map) = (map.clone(), map.clone());
+        let own: Vec<_> = table.columns.iter().filter(|c| !c.hidden).collect();
+        let named = own.first().is_some_and(|c| c.name.eq_ignore_ascii_case(GENERATED_KEY));
+        // A server without generated keys does not say whether one that looks like such a key is there.
+        let shift = match map.generated_key {
+            true => -isize::from(!named),
+            false => isize::from(has_generated_key(&table) && map.columns.len() < own.len()),
+        };
+        let (here, there) = (shift.max(0) as usize, shift.min(0).unsigned_abs());
+        let mut converted = vec![false; there];
+        for (mapped, column) in map.columns.iter_mut().skip(there).zip(own.into_iter().skip(here)) {
             let own = ColumnKind::of(&column.ty);
             let Some(becomes) = allowed.takes(mapped.kind, own) else {
                 let to = match own {
@@ -250,7 +262,7 @@ impl Target {
                     }
                     _ => column.ty.to_string(),
                 };
-                let (from, position) = (conversions::shown(mapped.kind), converted.len());
+                let (from, position) = (conversions::shown(mapped.kind), converted.len() - there);
                 return Err(sql_err!(ReplicaConversionFailed, position, table.schema, table.name, from, to));
             };
             converted.push(becomes);
@@ -259,12 +271,13 @@ impl Target {
             let json = column.ty.id == TypeId::Json;
             mapped.collation.get_or_insert(if json { CollationId::DEFAULT } else { column.ty.collation }.0);
         }
-        Ok(Target { table, said, map, has_virtual, allowed, converted, statements: HashMap::default() })
+        Ok(Target { table, said, map, has_virtual, allowed, shift, converted, statements: HashMap::default() })
     }
 
     /// The column here at a position of the log: one that the log has more is left out.
     fn column(&self, position: u32) -> Option<&gannet_schema::Column> {
-        self.table.columns.iter().filter(|c| !c.hidden).nth(position as usize)
+        let here = (position as usize).checked_add_signed(self.shift)?;
+        self.table.columns.iter().filter(|c| !c.hidden).nth(here)
     }
 
     /// What a statement writes for a value: the empty member of an ENUM is itself, since in strict mode no number says
@@ -315,6 +328,7 @@ impl Target {
         let key = |index: &gannet_schema::Index| -> Option<Box<[u32]>> {
             let position = |part: &gannet_schema::IndexPart| {
                 let at = visible.iter().position(|i| *i == part.column as usize)?;
+                let at = at.checked_add_signed(-self.shift)?;
                 let here = before.get(at).is_some_and(Option::is_some);
                 let whole = part.prefix.is_none() && !self.table.columns[part.column as usize].nullable;
                 (whole && here).then_some(at as u32)
@@ -411,7 +425,7 @@ impl Target {
                 // A column that moves by itself and is not in the image did not move at the source.
                 let moves = |i: &u32| self.keeps(*i) || self.column(*i).is_some_and(|c| c.on_update_now);
                 let stays = |i: &u32| !shape.written.contains(i) && moves(i);
-                for i in (0..self.table.columns.len() as u32).filter(stays) {
+                for i in (0..=self.table.columns.len() as u32).filter(stays) {
                     set.push_str(&format!(", {0} = {0}", name(&i)));
                 }
                 format!("UPDATE {table} SET {set} WHERE {found}{limit}")

@@ -19,6 +19,7 @@ use gannet_core::binlog::OwnGtid;
 use gannet_core::vars::{Live, VarValue};
 use gannet_core::work::{Gtids, NextGtid, Origin};
 use gannet_engine::{Lsn, TrxId, commit_gate, in_order};
+use gannet_exec::ddl::statement_of;
 use gannet_exec::error::from_engine;
 use gannet_exec::spill::TempFile;
 use gannet_exec::{Rows, Session as _};
@@ -102,6 +103,8 @@ pub enum KeyCheck {
     On,
     /// They are made.
     Off,
+    /// They get one ([`gannet_schema::GENERATED_KEY`]).
+    Generate,
 }
 
 impl KeyCheck {
@@ -110,6 +113,7 @@ impl KeyCheck {
         match name {
             "ON" => KeyCheck::On,
             "OFF" => KeyCheck::Off,
+            "GENERATE" => KeyCheck::Generate,
             _ => KeyCheck::Stream,
         }
     }
@@ -464,7 +468,7 @@ fn rows_follow(session: &mut Session, body: Vec<u8>) -> Result<()> {
 /// CREATE TABLE ... START TRANSACTION: the table is made at once, and a transaction begins whose rows it is told with.
 pub(crate) fn new_table(session: &mut Session, create: &ast::CreateTable, reply: &mut dyn Reply) -> Result<Done> {
     let text = session.own_text.as_deref().map_or_else(|| session.entry.logged_text(), <[u8]>::to_vec);
-    let body = super::words::query(session, &text);
+    let mut body = super::words::query(session, &text);
     let mut plain = create.clone();
     if let ast::CreateTableBody::Define { options, .. } = &mut plain.body {
         options.retain(|option| *option != TableOption::StartTransaction);
@@ -477,6 +481,15 @@ pub(crate) fn new_table(session: &mut Session, create: &ast::CreateTable, reply:
     session.state.vars.set(Live::SqlLogBin, logs);
     Gtids::of(&mut session.work).set_aside(next);
     let done = outcome?;
+    if session.state.vars[Live::SqlGenerateInvisiblePrimaryKey].as_bool() {
+        // Who reads it generates none.
+        let database = session.state.database.clone();
+        let schema = create.name.schema.as_ref().map(|s| &*s.text).or(database.as_deref()).unwrap_or_default();
+        let table = session.state.snapshot.require_table(schema, &create.name.name)?;
+        let mut text = statement_of(table, database.as_deref()).into_bytes();
+        text.extend_from_slice(ROWS_FOLLOW);
+        body = super::words::query(session, &text);
+    }
     if super::logged::is_logged(session) {
         rows_follow(session, body)?
     } else {
@@ -563,6 +576,7 @@ fn under(session: &mut Session, settings: &Settings, timestamp: u32, keys: KeyCh
         KeyCheck::Stream => settings.require_primary_key,
         keys => Some(keys == KeyCheck::On),
     };
+    vars.set(Live::SqlGenerateInvisiblePrimaryKey, VarValue::bool(keys == KeyCheck::Generate));
     if let Some(on) = required {
         vars.set(Live::SqlRequirePrimaryKey, VarValue::bool(on));
     }

@@ -512,6 +512,7 @@ fn show_options(session: &Session) -> ShowOptions {
     ShowOptions {
         quote: if ansi { '"' } else { '`' },
         always_quote: session.state.vars[gannet_core::vars::Live::SqlQuoteShowCreate].as_bool(),
+        without_generated_key: !session.state.vars[gannet_core::vars::Live::ShowGipk].as_bool(),
         ..ShowOptions::default()
     }
 }

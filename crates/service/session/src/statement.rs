@@ -10,7 +10,7 @@ use super::{
     locks, logged, logs, maintain, partitions, planning, prepared, privileges, programs, query, set, show, temporary,
     transaction,
 };
-use gannet_catalog::Gate;
+use gannet_catalog::{Gate, Words};
 use gannet_core::accounts::Privilege;
 use gannet_core::kinds;
 use gannet_core::vars::Live;
@@ -96,6 +96,8 @@ impl Session {
             let definition = Some(super::words::query(self, b""));
             self.work.log_rows(Told::Statement(LoggedStatement { definition, ..logged }));
         }
+        let generate_primary_key = self.state.vars[Live::SqlGenerateInvisiblePrimaryKey].as_bool();
+        let words_for = (generate_primary_key && words.is_some()).then(|| super::words::words_for(self));
         let (txn, changes) = self.work.writing();
         let mut cx = DdlContext {
             database: database.as_deref(),
@@ -104,6 +106,8 @@ impl Session {
             collation,
             foreign_key_checks: self.settings.exec.foreign_key_checks,
             require_primary_key: self.state.vars[Live::SqlRequirePrimaryKey].as_bool(),
+            generate_primary_key,
+            words_for: words_for.as_ref().map(|f| f as &dyn Fn(&str) -> Words),
             restrict_non_standard_keys: restrict_non_standard_keys == Value::Int(1),
             session: &mut self.state,
             warnings: &mut self.running.diagnostics.warnings,

@@ -121,11 +121,29 @@ fn authentication(secret: &Secret) -> ast::Authentication {
     }
 }
 
+/// The running statement with another text, which is known later.
+pub(super) fn words_for(session: &Session) -> impl Fn(&str) -> Words + use<> {
+    let logged = logged::is_logged(session).then(|| (query(session, b""), own_head(session)));
+    let (seconds, position) = (statement_seconds(session), session.position.clone());
+    move |text| {
+        let payload = match &logged {
+            Some((body, head)) => framed(seconds, *head, &[body, text.as_bytes()]),
+            None => Vec::new(),
+        };
+        Words { payload, position: position.clone() }
+    }
+}
+
 /// A statement as a group of its own.
 fn group_of(session: &Session, text: &[u8]) -> Vec<u8> {
-    let mut gathered = Gathered::default();
-    gathered.begin_statement(session.state.statement_time().div_euclid(1_000_000) as u32, 0, None);
-    gathered.item(kind::QUERY, |out| out.extend_from_slice(&query(session, text)));
+    framed(statement_seconds(session), own_head(session), &[&query(session, text)])
+}
+
+fn statement_seconds(session: &Session) -> u32 {
+    session.state.statement_time().div_euclid(1_000_000) as u32
+}
+
+fn own_head(session: &Session) -> Head {
     let thread_id = session.entry.id as u32;
     let gtid = match NextGtid::of(&session.work) {
         NextGtid::Owned(gtid) => Some(gtid),
@@ -133,7 +151,14 @@ fn group_of(session: &Session, text: &[u8]) -> Vec<u8> {
     };
     let committed_us = logged::commit_time();
     let first = Origin::first(&session.work);
-    let head = Head { frame: Frame::Definition, thread_id, committed_us, gtid, first, ..Head::default() };
+    Head { frame: Frame::Definition, thread_id, committed_us, gtid, first, ..Head::default() }
+}
+
+/// A group of one statement, whose event's body is in pieces.
+fn framed(seconds: u32, head: Head, body: &[&[u8]]) -> Vec<u8> {
+    let mut gathered = Gathered::default();
+    gathered.begin_statement(seconds, 0, None);
+    gathered.item(kind::QUERY, |out| body.iter().for_each(|piece| out.extend_from_slice(piece)));
     let mut payload = Vec::new();
     if let Some(mut group) = gathered.take(0, head) {
         // A group in memory can be read.

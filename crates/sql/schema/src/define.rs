@@ -142,6 +142,23 @@ pub struct IndexDefinition {
     pub generated: bool,
 }
 
+impl IndexDefinition {
+    /// Over one column, and nothing more is said of it.
+    pub fn of_column(kind: IndexKind, column: &str) -> IndexDefinition {
+        IndexDefinition {
+            name: None,
+            kind,
+            method: Method::Ordered,
+            parts: vec![(column.into(), None, false)],
+            comment: "".into(),
+            attributes: EngineAttributes::default(),
+            invisible: false,
+            using: None,
+            generated: false,
+        }
+    }
+}
+
 fn error(code: ErrorCode, args: &[&dyn std::fmt::Display]) -> SqlError {
     SqlError::new(code, args)
 }

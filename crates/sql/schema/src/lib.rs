@@ -55,5 +55,8 @@ pub use statistics::{Figures, IndexFigures, TableStatistics, UNKNOWN_ROWS};
 pub use system::{
     FIRST_USER_ID, LOG_TABLES, SYSTEM_SCHEMAS, base_snapshot, fixture_snapshot, is_log_beside, log_table,
 };
-pub use table::{RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble};
+pub use table::{
+    GENERATED_KEY, RowSource, Schema, SchemaId, Table, TableId, TableOptions, TableParts, assemble, has_generated_key,
+    is_generated_key_type,
+};
 pub use view::{CheckOption, View, ViewAlgorithm};

@@ -7,7 +7,7 @@ use crate::index::{Index, IndexKind, Using};
 use crate::names::{quote_identifier, quote_text};
 use crate::options::{AUTOEXTEND_SIZE, ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBUTE, is_behind_comment};
 use crate::partition::write_partitioning;
-use crate::table::{Schema, Table};
+use crate::table::{Schema, Table, has_generated_key};
 use gannet_types::{Collation, CollationId, SqlType, TypeId, Value};
 use std::fmt::Write;
 
@@ -22,11 +22,19 @@ pub struct ShowOptions {
     pub next_auto_increment: u64,
     /// The table's schema goes before its name.
     pub with_schema: bool,
+    /// A generated primary key is left out, with its column.
+    pub without_generated_key: bool,
 }
 
 impl Default for ShowOptions {
     fn default() -> Self {
-        ShowOptions { quote: '`', always_quote: true, next_auto_increment: 0, with_schema: false }
+        ShowOptions {
+            quote: '`',
+            always_quote: true,
+            next_auto_increment: 0,
+            with_schema: false,
+            without_generated_key: false,
+        }
     }
 }
 
@@ -56,11 +64,12 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
     }
     name(&mut out, &table.name, options);
     out.push_str(" (\n");
-    for (i, column) in table.columns.iter().filter(|c| !c.hidden).enumerate() {
+    let left_out = usize::from(options.without_generated_key && has_generated_key(table));
+    for (i, column) in table.columns.iter().skip(left_out).filter(|c| !c.hidden).enumerate() {
         out.push_str(if i == 0 { "  " } else { ",\n  " });
         write_column(&mut out, table, column, options);
     }
-    for index in &table.indexes {
+    for index in table.indexes.iter().skip(left_out) {
         out.push_str(",\n  ");
         write_index(&mut out, table, index, options);
     }
@@ -85,7 +94,7 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
         let _ = write!(out, " /*!80023 {option}={size} */");
     }
     out.push_str(" ENGINE=InnoDB");
-    if options.next_auto_increment > 1 && table.auto_column.is_some() {
+    if options.next_auto_increment > 1 && left_out == 0 && table.auto_column.is_some() {
         let _ = write!(out, " AUTO_INCREMENT={}", options.next_auto_increment);
     }
     let collation = table.options.collation;

@@ -15,7 +15,7 @@ use crate::row_log::RowLog;
 use crate::statistics::TableStatistics;
 use crate::view::View;
 use gannet_base::{Attached, TreeId};
-use gannet_types::CollationId;
+use gannet_types::{CollationId, TypeId};
 use std::sync::Arc;
 
 /// Number of a table; never used again after a drop. Metadata locks name it. TRUNCATE keeps it (the trees change).
@@ -138,6 +138,25 @@ impl TableOptions {
             _ => "Dynamic",
         }
     }
+}
+
+/// The column of a generated invisible primary key.
+pub const GENERATED_KEY: &str = "my_row_id";
+
+/// The column has what a generated key's has, but for its name and whether it is visible.
+pub fn is_generated_key_type(column: &Column) -> bool {
+    column.ty.id == TypeId::BigInt && column.ty.unsigned && !column.nullable && column.auto_increment
+}
+
+/// The primary key is one that `sql_generate_invisible_primary_key` makes, as far as its definition tells.
+pub fn has_generated_key(table: &Table) -> bool {
+    let alone = table.primary_key().is_some_and(|k| matches!(&k.parts[..], [part] if part.column == 0));
+    alone && table.partitions.is_none() && is_generated_key(&table.columns[0])
+}
+
+/// The column is a generated key's.
+fn is_generated_key(column: &Column) -> bool {
+    eq_name(&column.name, GENERATED_KEY) && is_generated_key_type(column) && column.invisible
 }
 
 impl Table {

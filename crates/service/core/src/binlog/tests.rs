@@ -50,7 +50,8 @@ fn shape() -> Shape {
     let ty = SqlType::new(TypeId::BigInt);
     let columns = [Column { name: "n", ty: &ty, visible: true }];
     let mut map = Vec::new();
-    Table { id: 1, schema: "d", name: "t", columns: &columns, primary_key: &[] }.encode(Metadata::Minimal, &mut map);
+    Table { id: 1, schema: "d", name: "t", columns: &columns, primary_key: &[], generated_key: false }
+        .encode(Metadata::Minimal, &mut map);
     let (all, encoder) = (|| Columns::all(1), RowEncoder::new([(0, &ty)].into_iter()));
     Shape { id: 1, map: map.into(), encoder, all: all(), key: all(), short: all(), ordinals: [0].into() }
 }

@@ -333,7 +333,6 @@ pub const TUNING: &[VarDef] = &[
     text("sha256_password_public_key_path", Global, "public_key.pem").persist_restricted().tuning().read_only(),
     boolean("show_create_table_skip_secondary_engine", Session, false).hintable().tuning(),
     boolean("show_create_table_verbosity", Both, false).tuning(),
-    boolean("show_gipk_in_create_table_and_information_schema", Both, true).tuning(),
     boolean("skip_external_locking", Global, true).not_persisted().tuning().read_only(),
     int("slow_launch_time", Global, 2, 0, 31536000).tuning(),
     int("sort_buffer_size", Both, 262144, 32768, MAX).hintable().tuning(),

@@ -226,7 +226,10 @@ live! {
     MaxJoinSize = int("max_join_size", Both, MAX, 1, MAX).hintable().help("SELECTs expected to examine more rows are refused; setting it sets sql_big_selects");
     SqlLogBin = boolean("sql_log_bin", Session, true);
     SqlRequirePrimaryKey = boolean("sql_require_primary_key", Both, false);
-    SqlGenerateInvisiblePrimaryKey = boolean("sql_generate_invisible_primary_key", Both, false).default_only();
+    SqlGenerateInvisiblePrimaryKey = boolean("sql_generate_invisible_primary_key", Both, false)
+        .help("tables made without a primary key get one, over an invisible column my_row_id");
+    ShowGipk = boolean("show_gipk_in_create_table_and_information_schema", Both, true)
+        .help("SHOW and information_schema have such keys and their columns");
     MaxExecutionTime = int("max_execution_time", Both, 0, 0, 4_294_967_295).hintable().help("milliseconds a SELECT may take; 0: no limit");
     LockWaitTimeout = int("lock_wait_timeout", Both, 31_536_000, 1, 31_536_000).hintable().help("seconds to wait for a metadata lock");
     GroupConcatMaxLen = int("group_concat_max_len", Both, 1024, 4, MAX).hintable();

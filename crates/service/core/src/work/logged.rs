@@ -13,7 +13,7 @@ use gannet_catalog::Words;
 use gannet_engine::{Parts, Txn};
 use gannet_exec::changes::{Carried, ChangeSink, Images, RowChange, RowWriter};
 use gannet_runtime::WallTime;
-use gannet_schema::{Index, IndexPart, Table};
+use gannet_schema::{Index, IndexPart, Table, has_generated_key};
 use gannet_telemetry::{Counter, add, count};
 use gannet_types::key::KeyPart;
 use gannet_types::rowref::RowRef;
@@ -353,7 +353,8 @@ fn shape(table: &Table, metadata: Metadata, number: impl FnOnce(Option<Keys>) ->
     let parts = table.primary_key().map_or(&[][..], |key| &key.parts);
     let primary_key: Vec<(u32, u32)> = parts.iter().map(|p| (position(p.column), p.prefix.unwrap_or(0))).collect();
     let (id, schema, name) = (table.id.0, &*table.schema, &*table.name);
-    let source = map::Table { id, schema, name, columns: &columns, primary_key: &primary_key };
+    let generated_key = has_generated_key(table);
+    let source = map::Table { id, schema, name, columns: &columns, primary_key: &primary_key, generated_key };
     let mut map = Vec::new();
     source.encode(metadata, &mut map);
     number_map(&mut map, number(keys(table, &logged)));

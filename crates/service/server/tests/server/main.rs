@@ -21,6 +21,7 @@ mod dump_errors;
 mod dynamic_privileges;
 mod effects_agree;
 mod forms_agree;
+mod generated_keys;
 mod gone_accounts;
 mod grant_tables;
 mod gtid_states;

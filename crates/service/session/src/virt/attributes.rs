@@ -1,7 +1,7 @@
 //! information_schema's tables of attributes for engines: ENGINE_ATTRIBUTE and SECONDARY_ENGINE_ATTRIBUTE.
 
 use super::declare::{JSON, NAME};
-use super::metadata::{CATALOG, each_table};
+use super::metadata::{CATALOG, each_table, kept_back};
 use super::{Emit, Equals, text};
 use crate::state::State;
 use gannet_core::accounts::Privileges;
@@ -40,9 +40,10 @@ fn both(attributes: &EngineAttributes) -> Result<(Value, Value)> {
 }
 
 fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let state = &*state;
     let access = &state.access;
     each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
-        for c in &t.columns {
+        for c in t.columns.iter().skip(kept_back(state, t)).filter(|c| !c.hidden) {
             if !access.all && access.column(&t.schema, &t.name, &c.name) == Privileges::NONE {
                 continue;
             }
@@ -62,8 +63,9 @@ fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> 
 }
 
 fn constraints(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let state = &*state;
     each_table(state, equals, ("CONSTRAINT_SCHEMA", "TABLE_NAME"), |_, t| {
-        for i in t.indexes.iter().filter(|i| i.unique()) {
+        for i in t.indexes.iter().skip(kept_back(state, t)).filter(|i| i.unique()) {
             let (engine, secondary) = both(&i.attributes)?;
             emit(&[text(CATALOG), text(&t.schema), text(&i.name), text(&t.name), engine, secondary])?;
         }

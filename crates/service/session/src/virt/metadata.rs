@@ -8,9 +8,10 @@ use super::{Emit, Equals, maybe, member, seconds, text, views, yes_no};
 use crate::state::State;
 use gannet_catalog::StoredTable;
 use gannet_core::accounts::{Privilege, Privileges};
+use gannet_core::vars::Live;
 use gannet_schema::partition::Partitioning;
 use gannet_schema::show::{column_default, column_extra, column_key, index_rows};
-use gannet_schema::{CatalogSnapshot, ColumnDefault, IndexKind, RowSource, Table};
+use gannet_schema::{CatalogSnapshot, ColumnDefault, IndexKind, RowSource, Table, has_generated_key};
 use gannet_types::charset::CHARSETS;
 use gannet_types::collation::{COLLATIONS, Pad};
 use gannet_types::{ErrorCode, Level, Result, TypeId, Value};
@@ -311,6 +312,12 @@ pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
     })
 }
 
+/// What of the table `show_gipk_in_create_table_and_information_schema` keeps back: the generated primary key, which is
+/// the first of its keys, and the first column.
+pub(super) fn kept_back(state: &State, t: &Table) -> usize {
+    usize::from(!state.vars[Live::ShowGipk].as_bool() && has_generated_key(t))
+}
+
 pub(super) fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let state = &*state;
     let access = &state.access;
@@ -324,7 +331,7 @@ pub(super) fn columns(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) ->
             Some(Ok(columns)) => columns,
             _ => Vec::new(),
         };
-        for (i, c) in t.columns.iter().enumerate().filter(|(_, c)| !c.hidden) {
+        for (i, c) in t.columns.iter().enumerate().skip(kept_back(state, t)).filter(|(_, c)| !c.hidden) {
             let own = if access.all { whole } else { access.column(&t.schema, &t.name, &c.name) };
             if own == Privileges::NONE && !matches!(t.source, RowSource::Virtual(_)) {
                 continue;
@@ -414,8 +421,10 @@ pub(super) fn numeric(ty: &gannet_types::SqlType) -> (Value, Value) {
 }
 
 pub(super) fn statistics(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let state = &*state;
     each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
-        for r in index_rows(t) {
+        // The key has one part.
+        for r in index_rows(t).drain(kept_back(state, t)..) {
             emit(&[
                 text(CATALOG),
                 text(&t.schema),
@@ -442,8 +451,9 @@ pub(super) fn statistics(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>)
 }
 
 pub(super) fn key_column_usage(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let state = &*state;
     each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
-        for index in t.indexes.iter().filter(|i| i.unique()) {
+        for index in t.indexes.iter().skip(kept_back(state, t)).filter(|i| i.unique()) {
             let named = |p: &&gannet_schema::IndexPart| !t.columns[p.column as usize].hidden;
             for (n, part) in index.parts.iter().filter(named).enumerate() {
                 emit(&[
@@ -528,8 +538,9 @@ pub(super) fn check_constraints(state: &mut State, equals: &Equals<'_>, emit: Em
 }
 
 pub(super) fn table_constraints(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let state = &*state;
     each_table(state, equals, ("TABLE_SCHEMA", "TABLE_NAME"), |_, t| {
-        for index in t.indexes.iter().filter(|i| i.unique()) {
+        for index in t.indexes.iter().skip(kept_back(state, t)).filter(|i| i.unique()) {
             let kind = if index.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE" };
             emit(&[
                 text(CATALOG),

@@ -7,12 +7,13 @@
 use super::definition::Definer;
 use super::expressions::{self, Use};
 use super::extras::Extras;
-use super::{DdlContext, Done, conditional, copy, foreign, online, parting, partition, sql};
+use super::{DdlContext, Done, conditional, copy, foreign, generated_key, online, parting, partition, sql};
 use gannet_catalog::{Alteration, Edit, Pending};
 use gannet_parser::ast::{AlterAction, AlterTable, ColumnDef, ColumnPosition, Ident, TableElement, TableOption};
 use gannet_schema::names::eq_name;
 use gannet_schema::{
-    CatalogSnapshot, Column, ColumnDefault, ColumnDefinition, IndexDefinition, IndexKind, Table, TableDefinition,
+    CatalogSnapshot, Column, ColumnDefault, ColumnDefinition, GENERATED_KEY, IndexDefinition, IndexKind, Table,
+    TableDefinition, has_generated_key,
 };
 use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, ErrorCode, Result, SqlError, SqlType, TypeId, sql_err};
@@ -93,9 +94,12 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
     };
     maker.definition.name = name.into();
     maker.options(alter, edit, cx)?;
+    generated_key::check_defaults(alter, &old)?;
     maker.columns(&alter.actions, cx)?;
+    maker.keep_generated_key(&alter.actions);
     maker.indexes(&alter.actions, cx)?;
     let mut alteration = maker.finish(schema.into(), edit.snapshot(), cx)?;
+    generated_key::check_alter(alter, &old, &alteration.definition, cx.generate_primary_key)?;
     partition::alter(alter, &old, &mut alteration, edit, cx)?;
     asked.check_alteration(alter, &old, &alteration, cx)?;
     alteration.rebuild =
@@ -405,6 +409,25 @@ impl Maker<'_> {
                 Some(at) => Ok(at + 1),
                 None => Err(unknown_column(name, self.old)),
             },
+        }
+    }
+
+    /// A generated primary key stays before new columns, unless it is moved.
+    fn keep_generated_key(&mut self, actions: &[AlterAction]) {
+        let moved = |a: &AlterAction| match a {
+            AlterAction::ModifyColumn { column, position, .. } => {
+                eq_name(&column.name, GENERATED_KEY) && *position != ColumnPosition::Last
+            }
+            AlterAction::ChangeColumn { old, position, .. } => {
+                eq_name(old, GENERATED_KEY) && *position != ColumnPosition::Last
+            }
+            _ => false,
+        };
+        if has_generated_key(self.old)
+            && !actions.iter().any(moved)
+            && let Some(at) = self.slots.iter().position(|s| s.origin == Some(0))
+        {
+            self.slots[..=at].rotate_right(1);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::expressions::Use;
 use super::extras::{Extras, PendingIndex};
-use super::{DdlContext, choose_collation, text};
+use super::{DdlContext, choose_collation, generated_key, text};
 use crate::{convert, deprecation};
 use gannet_parser::Notice;
 use gannet_parser::ast::{
@@ -42,21 +42,30 @@ pub(super) struct Definer<'a, 'b> {
     cx: &'a mut DdlContext<'b>,
 }
 
+/// What is known of a table before its columns.
+pub(super) struct About<'n> {
+    pub(super) name: &'n str,
+    pub(super) schema: &'n str,
+    /// It will have partitions.
+    pub(super) partitioned: bool,
+}
+
 impl<'a, 'b> Definer<'a, 'b> {
     /// `inherited` is the schema's collation.
     pub(super) fn new(inherited: CollationId, cx: &'a mut DdlContext<'b>) -> Self {
         Definer { inherited, cx }
     }
 
+    /// The definition, and whether a primary key was generated.
     pub(super) fn table(
         mut self,
-        name: &str,
+        about: &About<'_>,
         elements: &[TableElement],
         selected: Vec<ColumnDefinition>,
         options: &[TableOption],
-        schema: &str,
         snapshot: &CatalogSnapshot,
-    ) -> Result<TableDefinition> {
+    ) -> Result<(TableDefinition, bool)> {
+        let About { name, schema, partitioned } = *about;
         let engine = options.iter().rev().find_map(|o| match o {
             TableOption::Engine(name) => Some(&**name),
             _ => None,
@@ -73,7 +82,12 @@ impl<'a, 'b> Definer<'a, 'b> {
                 other => self.element(other, &mut extras)?,
             }
         }
-        let columns = super::select::merge(columns, selected)?;
+        let mut columns = super::select::merge(columns, selected)?;
+        let keyed = extras.indexes.iter().any(|i| i.definition.kind == IndexKind::Primary);
+        let generated = self.cx.generate_primary_key && !keyed;
+        if generated {
+            extras.indexes.push(PendingIndex::plain(generated_key::add(&mut columns, partitioned)?));
+        }
         let mut definition = TableDefinition {
             name: name.into(),
             columns,
@@ -105,7 +119,7 @@ impl<'a, 'b> Definer<'a, 'b> {
                 generated: true,
             }));
         }
-        Ok(definition)
+        Ok((definition, generated))
     }
 
     /// A key or constraint.
@@ -225,10 +239,10 @@ impl<'a, 'b> Definer<'a, 'b> {
                 }
                 ColumnAttribute::AutoIncrement => made.auto_increment = true,
                 ColumnAttribute::PrimaryKey => {
-                    extras.indexes.push(PendingIndex::plain(column_key(IndexKind::Primary, name)))
+                    extras.indexes.push(PendingIndex::plain(IndexDefinition::of_column(IndexKind::Primary, name)))
                 }
                 ColumnAttribute::Unique => {
-                    extras.indexes.push(PendingIndex::plain(column_key(IndexKind::Unique, name)))
+                    extras.indexes.push(PendingIndex::plain(IndexDefinition::of_column(IndexKind::Unique, name)))
                 }
                 ColumnAttribute::Comment(text) => made.comment = column_comment(name, text, self.cx)?,
                 ColumnAttribute::Collate(_) | ColumnAttribute::Visible => {}
@@ -412,20 +426,6 @@ fn literal(expr: &Expr) -> Option<Value> {
 /// X'41', 0x41, b'101'.
 fn is_bits(e: &Expr) -> bool {
     matches!(e, Expr::Literal(l) if matches!(l.value, LiteralValue::Hex { .. } | LiteralValue::Bit { .. }))
-}
-
-fn column_key(kind: IndexKind, column: &str) -> IndexDefinition {
-    IndexDefinition {
-        name: None,
-        kind,
-        method: Method::Ordered,
-        parts: vec![(column.into(), None, false)],
-        comment: "".into(),
-        attributes: EngineAttributes::default(),
-        invisible: false,
-        using: None,
-        generated: false,
-    }
 }
 
 /// A key of a table.

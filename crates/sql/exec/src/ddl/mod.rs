@@ -11,6 +11,7 @@ mod definition;
 mod expressions;
 mod extras;
 mod foreign;
+mod generated_key;
 mod online;
 mod parting;
 mod partition;
@@ -19,7 +20,7 @@ mod text;
 mod views;
 
 pub(crate) use expressions::plan_over;
-pub use select::{columns_of, insert_plan, origin};
+pub use select::{columns_of, insert_plan, origin, statement_of};
 pub use views::view_of;
 
 use crate::changes::ChangeSink;
@@ -34,7 +35,7 @@ use gannet_parser::ast::{
 };
 use gannet_plan::Plan;
 use gannet_schema::names::{check_table_name, missing_schema};
-use gannet_schema::{CatalogSnapshot, Temporaries};
+use gannet_schema::{CatalogSnapshot, TableDefinition, Temporaries};
 use gannet_telemetry::{Counter, During, during};
 use gannet_types::{
     Collation, CollationId, ErrorCode, Level, Result, SqlError, TypeId, Value, Warnings, charset::Charset, sql_err,
@@ -59,6 +60,10 @@ pub struct DdlContext<'a> {
     pub restrict_non_standard_keys: bool,
     /// `sql_require_primary_key`
     pub require_primary_key: bool,
+    /// `sql_generate_invisible_primary_key`
+    pub generate_primary_key: bool,
+    /// What consumers of the log are told where another text defines the same; `None` when there is no consumer.
+    pub words_for: Option<&'a dyn Fn(&str) -> Words>,
     /// Diagnostics area.
     pub warnings: &'a mut Warnings,
     /// User and host of the account that runs the statement: DEFINER of what the statement makes.
@@ -396,32 +401,7 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
         edit.words.take_if(|_| cx.changes.is_some());
         return Ok(Done::default());
     }
-    let definition = match &create.body {
-        CreateTableBody::Like(other) => {
-            let (other_schema, other_name) = cx.resolve(other)?;
-            let other = edit.snapshot().require_table(other_schema, other_name)?.clone();
-            if other.view().is_some() {
-                return Err(sql_err!(WrongObject, other_schema, other_name, "BASE TABLE"));
-            }
-            let definition = definition::like(&other, &name);
-            for column in &definition.columns {
-                definition::deprecated_type(&column.column, cx);
-            }
-            definition
-        }
-        CreateTableBody::Define { elements, options, partition, .. } => {
-            if create.temporary && elements.iter().any(|e| matches!(e, TableElement::ForeignKey(_))) {
-                return Err(sql_err!(CannotAddForeign));
-            }
-            let inherited = edit.snapshot().schema(&schema).ok_or_else(|| missing_schema(&schema))?.collation;
-            let selected = select::columns(cx)?;
-            selected.iter().for_each(|c| definition::deprecated_type(&c.column, cx));
-            let definer = Definer::new(inherited, cx);
-            let mut made = definer.table(&name, elements, selected, options, &schema, edit.snapshot())?;
-            partition::add(partition.as_deref(), &mut made, edit, cx)?;
-            made
-        }
-    };
+    let (definition, generated) = new_definition(create, (&schema, &name), edit, cx)?;
     if cx.require_primary_key && !definition.indexes.iter().any(|i| i.kind == gannet_schema::IndexKind::Primary) {
         return Err(sql_err!(TableWithoutPk));
     }
@@ -435,6 +415,10 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
         return Ok(Done::default());
     }
     let table = sql(edit.create_table(&schema, &definition, now))?;
+    if let (true, true, Some(words_for)) = (generated, edit.words.is_some(), cx.words_for) {
+        // Who reads it generates none.
+        edit.words = Some(words_for(&select::statement_of(&table, cx.database)));
+    }
     foreign::check_new(&table, None, edit.snapshot(), cx)?;
     foreign::check_waiting(&table, edit.snapshot(), cx)?;
     match (cx.select.take(), &create.body) {
@@ -443,6 +427,43 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
             select::fill(&plan, &params, edit, cx)
         }
         _ => Ok(Done::default()),
+    }
+}
+
+/// The definition of a new table, and whether its primary key was generated.
+fn new_definition(
+    create: &CreateTable,
+    (schema, name): (&str, &str),
+    edit: &mut Edit<'_>,
+    cx: &mut DdlContext<'_>,
+) -> Result<(TableDefinition, bool)> {
+    match &create.body {
+        CreateTableBody::Like(other) => {
+            let (other_schema, other_name) = cx.resolve(other)?;
+            let other = edit.snapshot().require_table(other_schema, other_name)?.clone();
+            if other.view().is_some() {
+                return Err(sql_err!(WrongObject, other_schema, other_name, "BASE TABLE"));
+            }
+            let mut definition = definition::like(&other, name);
+            let generated = cx.generate_primary_key && generated_key::add_to(&mut definition)?;
+            for column in &definition.columns {
+                definition::deprecated_type(&column.column, cx);
+            }
+            Ok((definition, generated))
+        }
+        CreateTableBody::Define { elements, options, partition, .. } => {
+            if create.temporary && elements.iter().any(|e| matches!(e, TableElement::ForeignKey(_))) {
+                return Err(sql_err!(CannotAddForeign));
+            }
+            let inherited = edit.snapshot().schema(schema).ok_or_else(|| missing_schema(schema))?.collation;
+            let selected = select::columns(cx)?;
+            selected.iter().for_each(|c| definition::deprecated_type(&c.column, cx));
+            let definer = Definer::new(inherited, cx);
+            let about = definition::About { name, schema, partitioned: partition.is_some() };
+            let (mut made, generated) = definer.table(&about, elements, selected, options, edit.snapshot())?;
+            partition::add(partition.as_deref(), &mut made, edit, cx)?;
+            Ok((made, generated))
+        }
     }
 }
 

@@ -185,6 +185,12 @@ pub fn insert_plan(
     insert_rows_of(plan, table, columns, colliding, snapshot)
 }
 
+/// CREATE TABLE for a table that is there, as the binary log has it.
+pub fn statement_of(table: &Table, database: Option<&str>) -> String {
+    let with_schema = database.is_none_or(|current| *current != *table.schema);
+    show_create_table(table, &ShowOptions { with_schema, ..ShowOptions::default() })
+}
+
 /// Runs it.
 pub(super) fn fill(plan: &Plan, params: &[Value], edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<Done> {
     let PlanKind::Insert(insert) = &plan.kind else { return Err(SqlError::internal("not an INSERT")) };
@@ -194,8 +200,7 @@ pub(super) fn fill(plan: &Plan, params: &[Value], edit: &mut Edit<'_>, cx: &mut 
     let affected = dml::insert_into_new(insert, &mut run)?;
     if let Some(sink) = &mut cx.changes {
         let table = &plan.tables[insert.table as usize].table;
-        let with_schema = cx.database.is_none_or(|current| *current != *table.schema);
-        let definition = show_create_table(table, &ShowOptions { with_schema, ..ShowOptions::default() });
+        let definition = statement_of(table, cx.database);
         edit.words = Some(sink.made(edit.txn(), &definition)?);
     }
     let dml::Affected { rows, last_insert_id, last_row_id, info } = affected;

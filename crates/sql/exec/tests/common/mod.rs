@@ -341,6 +341,8 @@ impl Database {
             foreign_key_checks: true,
             restrict_non_standard_keys: true,
             require_primary_key: false,
+            generate_primary_key: false,
+            words_for: None,
             warnings: &mut warnings,
             account: ("root", "localhost"),
             gate: self.gate.as_mut().map(|gate| &mut **gate as &mut dyn Gate),

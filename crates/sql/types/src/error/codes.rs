@@ -867,6 +867,10 @@ errors! {
     4031 "HY000" ClientInteractionTimeout "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     4091 "HY000" XaTempTable "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON.";
     4095 "HY000" WarnDeprecatedDatetimeDelimiter "Delimiter '{}' in position {} in datetime value '{}' at row {} is deprecated. Prefer the standard '{}'.";
+    4108 "HY000" GipkColumnExists "Failed to generate invisible primary key. Column 'my_row_id' already exists.";
+    4109 "HY000" GipkFailedAutoincColumnExists "Failed to generate invisible primary key. Auto-increment column already exists.";
+    4110 "HY000" GipkColumnAlterNotAllowed "Altering generated invisible primary key column 'my_row_id' is not allowed.";
+    4111 "HY000" DropPkColumnToDropGipk "Please drop primary key column to be able to drop generated invisible primary key.";
     6123 "HY000" PrefixKeyInPartition "Column '{}.{}.{}' having prefix key part '{}({})' in the PARTITION BY KEY() clause is not supported.";
     6125 "HY000" FkNoUniqueIndexParent "Failed to add the foreign key constraint. Missing unique key for constraint '{}' in the referenced table '{}'";
     13117 "HY000" ReplicaReceiverFatal "Fatal error: {}";
