@@ -16,7 +16,7 @@ use crate::workers::Workers;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, Ordering};
 use gannet_core::Core;
-use gannet_core::accounts::Account;
+use gannet_core::accounts::{Access, Account, Privilege};
 use gannet_core::replication::{Login, Notes, RelayLog, Row, Table, Threads};
 use gannet_core::vars::Live;
 use gannet_engine::{Isolation, Lsn, TxnOptions, commit_gate};
@@ -98,6 +98,17 @@ pub(crate) fn store(core: &Core, records: &[(Arc<str>, Option<Vec<u8>>)]) -> Res
         // It waits for no replica of this server.
         Some(lsn) => commit_gate(&core.engine).wait_for_log(lsn).map_err(from_engine),
         None => Ok(()),
+    }
+}
+
+/// The account whose privileges are checked. Errors 3926, 3928.
+fn checked(channel: &Channel, (user, host): &(String, String)) -> Result<Arc<Account>> {
+    let account = channel.core.accounts.get(user, host);
+    let account = account.ok_or_else(|| sql_err!(PrivilegeChecksUserDoesNotExist, channel.name, user, host))?;
+    let access = Access::new(&channel.core.accounts, &account, &account.grants.default_roles);
+    match access.global.has(Privilege::ReplicationApplier) {
+        true => Ok(account),
+        false => Err(sql_err!(PrivilegeChecksUserNeedsRplApplierPriv, channel.name, user, host)),
     }
 }
 
@@ -372,7 +383,11 @@ impl Channel {
 
     /// One that may do everything.
     pub(crate) fn session(&self) -> Result<OwnSession> {
-        self.sessions.own_of(Arc::new(Account::unchecked()), "system user")
+        let account = match self.source()?.and_then(|source| source.checked) {
+            Some(name) => checked(self, &name)?,
+            None => Arc::new(Account::unchecked()),
+        };
+        self.sessions.own_of(account, "system user")
     }
 
     /// Receives until the source ends the log.
@@ -476,6 +491,9 @@ impl Channel {
             return Err(Fault::Stopped);
         }
         let mut follower = Follower::new(self.session()?, KeyCheck::of(&source.key_check));
+        if source.row_format {
+            follower.require_row_format();
+        }
         let get = |id: Live| self.core.globals.get(id);
         follower.run(get(Live::InitReplica).as_str())?;
         if get(Live::ReplicaExecMode).as_str() == "IDEMPOTENT" {
@@ -562,8 +580,15 @@ impl Channel {
         }
         let net_timeout_s = net_timeout_s(&self.core);
         let former = self.source()?.unwrap_or_else(|| Source::default().with_heartbeat(net_timeout_s));
-        let (source, places, notes) = former.clone().named(&self.name).changed(options, net_timeout_s)?;
+        let (source, places, mut notes) = former.clone().named(&self.name).changed(options, net_timeout_s)?;
         let Places { source: from, relay } = places;
+        if let Some(name) = source.checked.as_ref().filter(|name| former.checked.as_ref() != Some(name)) {
+            match checked(self, name) {
+                // That is granted before it starts.
+                Err(e) if e.code() == ErrorCode::PrivilegeChecksUserNeedsRplApplierPriv => notes.push(e),
+                outcome => drop(outcome?),
+            }
+        }
         // With GTIDs, what was received from another source is as good.
         let anew = from.is_some() && !source.auto_position || former.auto_position != source.auto_position;
         if anew && runs.applier {

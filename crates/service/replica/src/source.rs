@@ -2,9 +2,10 @@
 //! lines `name=value`; the second is written with each transaction that is applied.
 
 use super::relay::Place;
+use gannet_core::accounts::Name;
 use gannet_core::replication::{Notes, Threads};
 use gannet_core::xa::Branch;
-use gannet_parser::ast::{Ident, ReplicationValue};
+use gannet_parser::ast::{Account, Ident, ReplicationValue};
 use gannet_types::gtid::GtidSet;
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use gannet_wire::compress;
@@ -39,6 +40,12 @@ pub(crate) struct Source {
     /// Tables without a primary key: as the source says (STREAM), refused (ON), made (OFF), or made with one
     /// (GENERATE).
     pub(crate) key_check: String,
+    /// REQUIRE_ROW_FORMAT: rows and definitions are applied, and no other statements.
+    pub(crate) row_format: bool,
+    /// GTID_ONLY as it was given. (Where this server stands is kept with what it applies, and costs nothing.)
+    pub(crate) gtid_only: bool,
+    /// PRIVILEGE_CHECKS_USER: user and host of the account that has to have the privileges for what is applied.
+    pub(crate) checked: Option<(String, String)>,
     /// Seconds that a transaction waits, from its commit at the source on.
     pub(crate) delay_s: u64,
     /// IGNORE_SERVER_IDS: servers whose transactions are passed over.
@@ -66,6 +73,9 @@ impl Default for Source {
             tls_key: String::new(),
             public_key: false,
             key_check: "STREAM".to_owned(),
+            row_format: false,
+            gtid_only: false,
+            checked: None,
             delay_s: 0,
             ignored: Vec::new(),
             started: Threads::default(),
@@ -84,11 +94,13 @@ const STARTED: [Threads; 4] = [
 const MOST_HEARTBEAT_S: f64 = 4_294_967.0;
 /// Packets are not compressed.
 const PLAIN: &str = "uncompressed";
+/// Characters of the longest password.
+const LONGEST_PASSWORD: usize = 32;
 /// Longest delay in seconds.
 const MOST_DELAY: f64 = 2_147_483_647.0;
 
 /// Options that MySQL has besides, of which one value is there.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 13] = [
     "BIND",
     "NETWORK_NAMESPACE",
     "SSL_CAPATH",
@@ -98,11 +110,8 @@ const OTHERS: [&str; 16] = [
     "TLS_VERSION",
     "PUBLIC_KEY_PATH",
     "TLS_CIPHERSUITES",
-    "PRIVILEGE_CHECKS_USER",
     "SSL_VERIFY_SERVER_CERT",
     "CONNECTION_AUTO_FAILOVER",
-    "REQUIRE_ROW_FORMAT",
-    "GTID_ONLY",
     "ZSTD_COMPRESSION_LEVEL",
     "ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS",
 ];
@@ -190,6 +199,12 @@ impl Source {
         line(&mut out, "tls_key", &self.tls_key);
         line(&mut out, "public_key", u8::from(self.public_key));
         line(&mut out, "key_check", &self.key_check);
+        line(&mut out, "row_format", u8::from(self.row_format));
+        line(&mut out, "gtid_only", u8::from(self.gtid_only));
+        if let Some((user, host)) = &self.checked {
+            line(&mut out, "checked_user", user);
+            line(&mut out, "checked_host", host);
+        }
         line(&mut out, "delay", self.delay_s);
         line(&mut out, "ignored", self.shown_ignored());
         line(&mut out, "started", STARTED.iter().position(|s| *s == self.started).unwrap_or(0));
@@ -217,6 +232,10 @@ impl Source {
                 "tls_key" => it.tls_key = value,
                 "public_key" => it.public_key = number != 0,
                 "key_check" => it.key_check = value,
+                "row_format" => it.row_format = number != 0,
+                "gtid_only" => it.gtid_only = number != 0,
+                "checked_user" => it.checked.get_or_insert_default().0 = value,
+                "checked_host" => it.checked.get_or_insert_default().1 = value,
                 "delay" => it.delay_s = number,
                 "ignored" => it.ignored = value.split(", ").filter_map(|id| id.parse().ok()).collect(),
                 "started" => it.started = STARTED.get(number as usize).copied().unwrap_or_default(),
@@ -260,6 +279,16 @@ impl Source {
         it
     }
 
+    /// Errors 4065 to 4067 of what GTID_ONLY goes with; `new`: it was not given before.
+    fn check_gtid_only(&self, new: bool) -> Result<()> {
+        match (self.gtid_only, self.row_format, self.auto_position) {
+            (false, ..) | (_, true, true) => Ok(()),
+            _ if new => Err(sql_err!(ChangeReplicationSourceNoOptionsForGtidOnly, self.channel)),
+            (_, false, _) => Err(sql_err!(CantDisableReqRowFormatWithGtidOnly, self.channel)),
+            _ => Err(sql_err!(CantDisableAutoPositionWithGtidOnly, self.channel)),
+        }
+    }
+
     /// An option is about both tasks.
     pub(crate) fn is_about_both(options: &[(Ident, ReplicationValue)]) -> bool {
         options.iter().any(|option| Source::standing(std::slice::from_ref(option)) == Threads::BOTH)
@@ -274,8 +303,7 @@ impl Source {
     ) -> Result<(Source, Places, Notes)> {
         let (mut it, mut file, mut position) = (self.clone(), None, None);
         let (mut heartbeat, mut notes) = (None, Notes::new());
-        let (mut relay_file, mut relay_position) = (None, None);
-        let mut anew = false;
+        let (mut relay_file, mut relay_position, mut anew) = (None, None, false);
         for (name, value) in options {
             let name = name.text.to_ascii_uppercase();
             let text = text_of(value);
@@ -289,7 +317,7 @@ impl Source {
                     Err(_) => return Err(sql_err!(WrongArguments, name)),
                 },
                 "USER" => it.user = text,
-                "PASSWORD" => it.password = text,
+                "PASSWORD" => it.password = password(text)?,
                 "CONNECT_RETRY" => it.retry_s = number()? as u64,
                 "RETRY_COUNT" => it.retries = number()? as u64,
                 "HEARTBEAT_PERIOD" => heartbeat = Some(heartbeat_ms(number()?, net_timeout_s, &mut notes)?),
@@ -308,6 +336,9 @@ impl Source {
                 "SSL_KEY" => it.tls_key = text,
                 "GET_MASTER_PUBLIC_KEY" | "GET_SOURCE_PUBLIC_KEY" => it.public_key = on()?,
                 "REQUIRE_TABLE_PRIMARY_KEY_CHECK" => it.key_check = key_check(text)?,
+                "REQUIRE_ROW_FORMAT" => it.row_format = row_format(&text)?,
+                "GTID_ONLY" => it.gtid_only = on()?,
+                "PRIVILEGE_CHECKS_USER" => it.checked = account(value, &it.channel)?,
                 "IGNORE_SERVER_IDS" => it.ignored = server_ids(value).ok_or_else(|| sql_err!(WrongArguments, name))?,
                 "DELAY" => match number()? {
                     delay if (0.0..=MOST_DELAY).contains(&delay) => it.delay_s = delay as u64,
@@ -323,6 +354,7 @@ impl Source {
             None if anew => it = it.with_heartbeat(net_timeout_s),
             None => {}
         }
+        it.check_gtid_only(!self.gtid_only)?;
         let placed = file.is_some() || position.is_some();
         let relay = (relay_file.is_some() || relay_position.is_some()).then_some((relay_file, relay_position));
         if it.auto_position && (placed || relay.is_some()) {
@@ -370,6 +402,35 @@ fn server_ids(value: &ReplicationValue) -> Option<Vec<u32>> {
     Some(ids)
 }
 
+/// SOURCE_PASSWORD. Error 3056.
+fn password(text: String) -> Result<String> {
+    if text.chars().count() > LONGEST_PASSWORD { Err(sql_err!(ChangeSourcePasswordLength)) } else { Ok(text) }
+}
+
+/// REQUIRE_ROW_FORMAT. Error 3945.
+fn row_format(text: &str) -> Result<bool> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(sql_err!(RequireRowFormatInvalidValue, text)),
+    }
+}
+
+/// PRIVILEGE_CHECKS_USER. Error 3925.
+fn account(value: &ReplicationValue, channel: &str) -> Result<Option<(String, String)>> {
+    match value {
+        ReplicationValue::Null => Ok(None),
+        ReplicationValue::Account(Account::Name { user, .. }) if user.is_empty() => {
+            Err(sql_err!(PrivilegeChecksUserCannotBeAnonymous, channel))
+        }
+        ReplicationValue::Account(Account::Name { user, host, .. }) => {
+            let Name { user, host } = Name::new(user, host);
+            Ok(Some((user, host)))
+        }
+        _ => Err(sql_err!(WrongArguments, "PRIVILEGE_CHECKS_USER")),
+    }
+}
+
 /// REQUIRE_TABLE_PRIMARY_KEY_CHECK. Error 1231.
 fn key_check(text: String) -> Result<String> {
     let text = text.to_ascii_uppercase();
@@ -386,8 +447,8 @@ fn is_default(short: &str, value: &ReplicationValue, text: &str) -> bool {
         "BIND" | "NETWORK_NAMESPACE" | "SSL_CAPATH" | "SSL_CIPHER" | "SSL_CRL" | "SSL_CRLPATH" => text.is_empty(),
         "PUBLIC_KEY_PATH" => text.is_empty(),
         "TLS_VERSION" => text.is_empty() || text == "TLSv1.2,TLSv1.3",
-        "TLS_CIPHERSUITES" | "PRIVILEGE_CHECKS_USER" => matches!(value, ReplicationValue::Null),
-        "SSL_VERIFY_SERVER_CERT" | "CONNECTION_AUTO_FAILOVER" | "REQUIRE_ROW_FORMAT" | "GTID_ONLY" => text == "0",
+        "TLS_CIPHERSUITES" => matches!(value, ReplicationValue::Null),
+        "SSL_VERIFY_SERVER_CERT" | "CONNECTION_AUTO_FAILOVER" => text == "0",
         "ZSTD_COMPRESSION_LEVEL" => text == "3",
         "ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS" => text.eq_ignore_ascii_case("LOCAL"),
         _ => false,

@@ -47,15 +47,16 @@ fn connection_configuration(source: &Source) -> Row {
         ("COMPRESSION_ALGORITHM", text("uncompressed")),
         ("TLS_CIPHERSUITES", Value::Null),
         ("SOURCE_CONNECTION_AUTO_FAILOVER", text("0")),
-        ("GTID_ONLY", text("0")),
+        ("GTID_ONLY", text(if source.gtid_only { "1" } else { "0" })),
     ]
 }
 
 fn applier_configuration(source: &Source) -> Row {
+    let checked = source.checked.as_ref();
     vec![
         ("DESIRED_DELAY", number(source.delay_s)),
-        ("PRIVILEGE_CHECKS_USER", Value::Null),
-        ("REQUIRE_ROW_FORMAT", yes_no(false)),
+        ("PRIVILEGE_CHECKS_USER", checked.map_or(Value::Null, |(user, host)| text(&format!("'{user}'@'{host}'")))),
+        ("REQUIRE_ROW_FORMAT", yes_no(source.row_format)),
         ("REQUIRE_TABLE_PRIMARY_KEY_CHECK", text(&source.key_check)),
         ("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_TYPE", text("LOCAL")),
         ("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE", Value::Null),
@@ -204,12 +205,14 @@ impl Status {
             ("Master_compression_algorithm", text(&source.compression)),
             ("Master_zstd_compression_level", number(3)),
             ("Tls_ciphersuites", Value::Null),
+            ("Gtid_only", flag(source.gtid_only)),
         ]
     }
 
     /// What is applied.
     fn relay_log_info(&self, source: &Source, kept: &Position, relayed: &Relayed) -> Row {
         let (file, at) = self.place(kept);
+        let checked = source.checked.as_ref();
         vec![
             ("Number_of_lines", number(RELAY_LOG_INFO_LINES)),
             ("Relay_log_name", text(&relayed.file)),
@@ -219,8 +222,9 @@ impl Status {
             ("Sql_delay", number(source.delay_s)),
             ("Number_of_workers", number(self.workers() as u64)),
             ("Id", number(1)),
-            ("Privilege_checks_username", Value::Null),
-            ("Privilege_checks_hostname", Value::Null),
+            ("Privilege_checks_username", checked.map_or(Value::Null, |(user, _)| text(user))),
+            ("Privilege_checks_hostname", checked.map_or(Value::Null, |(_, host)| text(host))),
+            ("Require_row_format", number(source.row_format.into())),
             ("Require_table_primary_key_check", text(&source.key_check)),
             ("Assign_gtids_to_anonymous_transactions_type", text("LOCAL")),
             ("Assign_gtids_to_anonymous_transactions_value", Value::Null),

@@ -18,6 +18,7 @@ use gannet_binlog::format::FormatDescription;
 use gannet_binlog::map::{ColumnKind, TableMap};
 use gannet_binlog::packed::Packed;
 use gannet_binlog::rows::{Change, Image, Rows, flags};
+use gannet_core::accounts::{Access, Account, Privilege};
 use gannet_core::vars::{Live, SessionVars, VarValue};
 use gannet_parser::printer::quote_name;
 use gannet_schema::{GENERATED_KEY, Table, has_generated_key};
@@ -49,6 +50,8 @@ pub struct Applier {
     idempotent: bool,
     /// Whose log it is.
     dialect: Dialect,
+    /// The account whose privileges are checked.
+    checked: Option<Arc<Account>>,
 }
 
 /// A table here that rows of a log go to.
@@ -131,6 +134,29 @@ fn damaged(e: DecodeError) -> SqlError {
 }
 
 impl Applier {
+    /// Whether this account may change the rows is checked, unless it may do everything.
+    pub(crate) fn checking(account: &Arc<Account>) -> Applier {
+        Applier { checked: Some(account.clone()).filter(|a| !a.is_unchecked()), ..Applier::default() }
+    }
+
+    /// Error 1142 without the privilege for a kind of change, on the table or on all columns that the log has.
+    fn check(&self, session: &Session, change: Change, table: &Table) -> Result<()> {
+        let Some(account) = &self.checked else { return Ok(()) };
+        let accounts = &session.server.accounts;
+        let access = Access::new(accounts, account, &account.grants.default_roles);
+        let (need, word) = match change {
+            Change::Write => (Privilege::Insert, "INSERT"),
+            Change::Update => (Privilege::Update, "UPDATE"),
+            Change::Delete => (Privilege::Delete, "DELETE"),
+        };
+        let mut columns = table.columns.iter().filter(|c| !c.hidden);
+        let of_columns = |c: &gannet_schema::Column| access.column(&table.schema, &table.name, &c.name).has(need);
+        if access.table(&table.schema, &table.name).has(need) || change != Change::Delete && columns.all(of_columns) {
+            return Ok(());
+        }
+        Err(sql_err!(TableaccessDenied, word, account.user, account.host, table.name))
+    }
+
     /// Whether events can be read.
     pub(crate) fn is_ready(&self) -> bool {
         self.checksum.is_some()
@@ -144,6 +170,11 @@ impl Applier {
         }
         self.leave(session);
         self.set = Some((bits, session.state.vars.clone()));
+        if self.checked.is_some() {
+            // What a row is found by needs no privilege.
+            session.state.account = Arc::new(Account::unchecked());
+            session.state.renew_access();
+        }
         set_for_rows(session, rows);
     }
 
@@ -151,6 +182,10 @@ impl Applier {
     pub fn leave(&mut self, session: &mut Session) {
         if let Some((_, former)) = self.set.take() {
             session.state.vars = former;
+            if let Some(account) = &self.checked {
+                session.state.account = account.clone();
+                session.state.renew_access();
+            }
             session.refresh();
         }
     }
@@ -212,6 +247,7 @@ impl Applier {
             }
             session.state.renew_snapshot();
             let table = session.state.snapshot.require_table(&map.schema, &map.name)?.clone();
+            self.check(session, rows.change, &table)?;
             let allowed = Allowed::of(session);
             let stands = |t: &&Target| Arc::ptr_eq(&t.table, &table) && t.said == *map && t.allowed == allowed;
             if self.targets.get(&key).filter(stands).is_none() {

@@ -68,6 +68,8 @@ pub struct Follower {
     session: OwnSession,
     applier: Applier,
     keys: KeyCheck,
+    /// Statements that change rows are refused.
+    row_format: bool,
     /// What is said of the transaction's first server.
     origin: Arc<Origin>,
     first: First,
@@ -120,15 +122,17 @@ impl KeyCheck {
 }
 
 impl Follower {
-    /// Applies with a session that may do everything.
+    /// Applies with a session that may do everything, or with an account whose privileges are checked.
     pub fn new(mut session: OwnSession, keys: KeyCheck) -> Follower {
         let own = session.session();
         own.follows = true;
         own.never_slow = !own.server.globals.get(Live::LogSlowReplicaStatements).as_bool();
+        let applier = Applier::checking(&own.state.account);
         Follower {
             session,
-            applier: Applier::default(),
+            applier,
             keys,
+            row_format: false,
             origin: Arc::default(),
             first: First::default(),
             unsynced: Lsn::ZERO,
@@ -152,6 +156,11 @@ impl Follower {
     /// Rows take the place of those that are there, and those that are not there are passed over.
     pub fn be_idempotent(&mut self) {
         self.applier.set_idempotent(true);
+    }
+
+    /// Rows and definitions are applied, and no other statements: error 3944.
+    pub fn require_row_format(&mut self) {
+        self.row_format = true;
     }
 
     /// Runs statements that are not the log's (`init_replica`).
@@ -209,10 +218,12 @@ impl Follower {
     /// A statement. `position`: where the log stands behind it, if it is a transaction by itself.
     pub fn query(&mut self, query: &Query<'_>, timestamp: u32, position: Option<&Position>) -> Result<()> {
         let (keys, origin, first) = (self.keys, self.origin.clone(), self.first);
+        let row_format = self.row_format;
         let mut connections = std::mem::take(&mut self.connections);
         let outcome = self.command(|session, applier| {
             applier.leave(session);
-            under(session, &query.settings, timestamp, keys);
+            session.state.vars.set(Live::RequireRowFormat, VarValue::bool(row_format));
+            under(session, &query.settings, timestamp, keys)?;
             connections.take(session, query.thread_id);
             let schema = String::from_utf8_lossy(query.schema).into_owned();
             session.state.set_database((!schema.is_empty()).then(|| schema.into()));
@@ -530,10 +541,20 @@ fn in_the_name_of(session: &mut Session, invoker: Option<&(String, String)>) {
 }
 
 /// The session has the settings of a statement of the log.
-fn under(session: &mut Session, settings: &Settings, timestamp: u32, keys: KeyCheck) {
+/// Error 1227 where the account that is checked may not set what the source says of primary keys.
+fn under(session: &mut Session, settings: &Settings, timestamp: u32, keys: KeyCheck) -> Result<()> {
     let micros = i64::from(settings.microseconds.unwrap_or(0));
     session.state.fixed_time_us = Some(i64::from(timestamp) * 1_000_000 + micros);
-    in_the_name_of(session, settings.invoker.as_ref());
+    if session.state.account.is_unchecked() {
+        in_the_name_of(session, settings.invoker.as_ref());
+    }
+    let is = session.state.vars[Live::SqlRequirePrimaryKey].as_bool();
+    if keys == KeyCheck::Stream
+        && settings.require_primary_key.is_some_and(|on| on != is)
+        && !session.state.privileges().may_set_restricted_variables()
+    {
+        return Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&super::set::MAY_SET_RESTRICTED]));
+    }
     let vars = &mut session.state.vars;
     let collation = gannet_types::Collation::by_id;
     if let Some(bits) = settings.flags2 {
@@ -581,4 +602,5 @@ fn under(session: &mut Session, settings: &Settings, timestamp: u32, keys: KeyCh
         vars.set(Live::SqlRequirePrimaryKey, VarValue::bool(on));
     }
     session.refresh();
+    Ok(())
 }

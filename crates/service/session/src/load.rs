@@ -55,6 +55,7 @@ impl Input for Brought {
 
 /// LOAD DATA.
 pub(crate) fn load(session: &mut Session, load: &ast::Load, reply: &mut dyn Reply) -> Result<Done> {
+    super::transaction::refuse_statements(session)?;
     if load.xml {
         return Err(SqlError::unsupported("LOAD XML"));
     }

@@ -25,7 +25,10 @@ pub(crate) fn replication(session: &mut Session, statement: &Replication) -> Res
             for warning in replica(session)?.change(channel.as_deref(), options)? {
                 session.running.diagnostics.warnings.push(warning.to_warning(Level::Warning));
             }
-            let secret = |(name, _): &(Ident, _)| name.text.ends_with("_USER") || name.text.ends_with("_PASSWORD");
+            let secret = |(name, _): &(Ident, _)| {
+                let name = &*name.text;
+                name.ends_with("_PASSWORD") || name.ends_with("_USER") && name != "PRIVILEGE_CHECKS_USER"
+            };
             match (options.iter().any(secret), session.entry.tls.get()) {
                 (false, _) => Vec::new(),
                 (true, Some(_)) => vec![sql_err!(InsecureChangeSource)],

@@ -24,7 +24,7 @@ const DEPRECATED: &[&str] =
     &["binlog_format", "log_bin_trust_function_creators", "new", "profiling", "profiling_history_size"];
 
 /// What error 1227 says of variables that not everybody may set.
-const MAY_SET_RESTRICTED: &str = "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN";
+pub(super) const MAY_SET_RESTRICTED: &str = "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN";
 
 /// Session variables that need a privilege to set.
 const RESTRICTED: &[&str] = &[

@@ -50,6 +50,7 @@ mod replica_mariadb;
 mod replica_names;
 mod replica_rules;
 mod replica_statements;
+mod replica_secured;
 mod reports;
 mod restore;
 mod rights;

@@ -443,6 +443,7 @@ fn binlog_statements_obey_the_session() {
         "UPDATE d.t SET b = 5",
         "DELETE FROM d.t",
         "REPLACE INTO d.t VALUES (1, 4)",
+        "LOAD DATA INFILE 'x' INTO TABLE d.t",
         "CREATE TEMPORARY TABLE d.u (a INT)",
         "DROP TEMPORARY TABLE IF EXISTS d.u",
     ] {
