@@ -384,7 +384,9 @@ fn rand_of_row(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<
 }
 
 fn bit_count_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(rules::int_of(2, rules::nullable(args)))
+    // 64, or the bits of a text of bytes.
+    let width = if args[0].ty.is_text() || args[0].ty.id.is_string() { 11 } else { 3 };
+    Ok(rules::int_of(width, rules::nullable(args)))
 }
 
 fn bit_count(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {

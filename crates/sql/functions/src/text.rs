@@ -344,7 +344,7 @@ fn insert(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Va
 }
 
 fn ascii_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(rules::int_of(3, rules::nullable(args)))
+    Ok(rules::int_of(4, rules::nullable(args)))
 }
 
 fn ascii(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {

@@ -12,6 +12,7 @@ mod catalogs;
 mod charset_names;
 mod clauses;
 mod client_charset;
+mod columns_agree;
 mod compression;
 mod cursors;
 mod cutover;

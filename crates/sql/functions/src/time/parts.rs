@@ -10,6 +10,7 @@ use gannet_types::{
     temporal::{self, DateFlags, IntervalUnit, to_days, weekday},
 };
 
+/// A number of so many characters, one of them the sign: so AVG() and the like find room for all of its digits.
 fn part_rule<const WIDTH: u32>(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(rules::int_of(WIDTH, true))
 }
@@ -103,12 +104,20 @@ fn last_day(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Val
 }
 
 fn extract_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    use IntervalUnit as U;
     let width = match unit_of(args[0].constant)? {
-        IntervalUnit::Year => 4,
-        IntervalUnit::YearMonth => 6,
-        unit if unit.name().contains('_') => 21,
-        IntervalUnit::Microsecond => 6,
-        _ => 2,
+        U::Quarter => 2,
+        U::Month | U::Week | U::Day | U::Minute | U::Second => 3,
+        U::Hour => 4,
+        U::Year | U::MinuteSecond => 5,
+        U::HourMinute => 6,
+        U::YearMonth | U::Microsecond => 7,
+        U::HourSecond => 8,
+        U::DayHour | U::SecondMicrosecond => 9,
+        U::DayMinute | U::MinuteMicrosecond => 11,
+        U::DaySecond => 13,
+        U::HourMicrosecond => 14,
+        U::DayMicrosecond => 20,
     };
     Ok(rules::int_of(width, true))
 }
@@ -174,24 +183,24 @@ fn time(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Valu
 }
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::new("YEAR", 1, 1, part_rule::<4>, year, "Year of a date."),
-    FunctionDef::new("QUARTER", 1, 1, part_rule::<1>, quarter, "Quarter of a date."),
-    FunctionDef::new("MONTH", 1, 1, part_rule::<2>, month, "Month of a date."),
-    FunctionDef::new("DAYOFMONTH", 1, 1, part_rule::<2>, day, "Day of the month.").also(&["DAY"]),
-    FunctionDef::new("DAYOFWEEK", 1, 1, part_rule::<1>, day_of_week, "Day of the week, Sunday is 1."),
-    FunctionDef::new("WEEKDAY", 1, 1, part_rule::<1>, week_day, "Day of the week, Monday is 0."),
-    FunctionDef::new("DAYOFYEAR", 1, 1, part_rule::<3>, day_of_year, "Day of the year."),
-    FunctionDef::new("WEEK", 1, 2, part_rule::<2>, week, "Week of the year, by a mode.")
+    FunctionDef::new("YEAR", 1, 1, part_rule::<5>, year, "Year of a date."),
+    FunctionDef::new("QUARTER", 1, 1, part_rule::<2>, quarter, "Quarter of a date."),
+    FunctionDef::new("MONTH", 1, 1, part_rule::<3>, month, "Month of a date."),
+    FunctionDef::new("DAYOFMONTH", 1, 1, part_rule::<3>, day, "Day of the month.").also(&["DAY"]),
+    FunctionDef::new("DAYOFWEEK", 1, 1, part_rule::<2>, day_of_week, "Day of the week, Sunday is 1."),
+    FunctionDef::new("WEEKDAY", 1, 1, part_rule::<2>, week_day, "Day of the week, Monday is 0."),
+    FunctionDef::new("DAYOFYEAR", 1, 1, part_rule::<4>, day_of_year, "Day of the year."),
+    FunctionDef::new("WEEK", 1, 2, part_rule::<3>, week, "Week of the year, by a mode.")
         .numbers_at(&[1])
         .is(Stability::Statement),
-    FunctionDef::new("WEEKOFYEAR", 1, 1, part_rule::<2>, week_of_year, "Week of the year by ISO 8601."),
-    FunctionDef::new("YEARWEEK", 1, 2, part_rule::<6>, yearweek, "Year and week, by a mode.").numbers_at(&[1]),
-    FunctionDef::new("HOUR", 1, 1, part_rule::<2>, hour, "Hours of a time."),
-    FunctionDef::new("MINUTE", 1, 1, part_rule::<2>, minute, "Minutes of a time."),
-    FunctionDef::new("SECOND", 1, 1, part_rule::<2>, second, "Seconds of a time."),
-    FunctionDef::new("MICROSECOND", 1, 1, part_rule::<6>, microsecond, "Microseconds of a time."),
-    FunctionDef::new("TO_DAYS", 1, 1, part_rule::<7>, days, "Days since year 0."),
-    FunctionDef::new("TO_SECONDS", 1, 1, part_rule::<12>, seconds, "Seconds since year 0."),
+    FunctionDef::new("WEEKOFYEAR", 1, 1, part_rule::<3>, week_of_year, "Week of the year by ISO 8601."),
+    FunctionDef::new("YEARWEEK", 1, 2, part_rule::<7>, yearweek, "Year and week, by a mode.").numbers_at(&[1]),
+    FunctionDef::new("HOUR", 1, 1, part_rule::<4>, hour, "Hours of a time."),
+    FunctionDef::new("MINUTE", 1, 1, part_rule::<3>, minute, "Minutes of a time."),
+    FunctionDef::new("SECOND", 1, 1, part_rule::<3>, second, "Seconds of a time."),
+    FunctionDef::new("MICROSECOND", 1, 1, part_rule::<7>, microsecond, "Microseconds of a time."),
+    FunctionDef::new("TO_DAYS", 1, 1, part_rule::<8>, days, "Days since year 0."),
+    FunctionDef::new("TO_SECONDS", 1, 1, part_rule::<21>, seconds, "Seconds since year 0."),
     FunctionDef::new("TIME_TO_SEC", 1, 1, part_rule::<10>, time_to_sec, "Seconds of a time as a whole."),
     FunctionDef::new("DAYNAME", 1, 1, name_rule, day_name, "Name of the day of the week.").names_dates(),
     FunctionDef::new("MONTHNAME", 1, 1, name_rule, month_name, "Name of the month.").names_dates(),
@@ -283,7 +292,7 @@ mod tests {
             ("EXTRACT(DAY_SECOND FROM TIMESTAMP'2019-07-02 01:02:03')", "2010203"),
         ]);
         check_types(&[
-            ("YEAR('2000-01-01')", "bigint(4)"),
+            ("YEAR('2000-01-01')", "bigint(5)"),
             ("TIME('01:02:03.12')", "time(2)"),
             ("LAST_DAY('2000-01-01')", "date"),
         ]);
