@@ -192,7 +192,8 @@ fn tables(db: &mut Session, choice: &Choice<'_>, list: &str, notes: &mut Vec<Str
 
 fn columns(db: &mut Session, list: &str, tables: &mut Tables) -> Outcome<()> {
     let sql = format!(
-        "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, EXTRA FROM information_schema.COLUMNS \
+        "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, EXTRA, CHARACTER_SET_NAME \
+         FROM information_schema.COLUMNS \
          WHERE TABLE_SCHEMA IN {list} ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION"
     );
     let rows = db.rows(&sql)?;
@@ -201,7 +202,8 @@ fn columns(db: &mut Session, list: &str, tables: &mut Tables) -> Outcome<()> {
         let Some(table) = tables.get_mut(&of) else { continue };
         let (name, ty) = (text(&rows, i, 2)?, text(&rows, i, 3)?.to_ascii_lowercase());
         if !is_generated(&text(&rows, i, 4).unwrap_or_default()) {
-            table.columns.push(Column { form: Form::of(&ty), name, ty });
+            let form = Form::of(&ty, &text(&rows, i, 5).unwrap_or_default());
+            table.columns.push(Column { form, name, ty });
         }
     }
     Ok(())
@@ -257,7 +259,7 @@ fn grouped(db: &mut Session, sql: &str) -> Outcome<BTreeMap<String, BTreeSet<Str
 /// the places of the generated ones among all.
 pub(crate) fn columns_of(db: &mut Session, schema: &str, table: &str) -> Outcome<(Vec<Column>, Vec<usize>)> {
     let sql = format!(
-        "SELECT COLUMN_NAME, DATA_TYPE, EXTRA FROM information_schema.COLUMNS \
+        "SELECT COLUMN_NAME, DATA_TYPE, EXTRA, CHARACTER_SET_NAME FROM information_schema.COLUMNS \
          WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {} ORDER BY ORDINAL_POSITION",
         literal(schema),
         literal(table)
@@ -268,7 +270,10 @@ pub(crate) fn columns_of(db: &mut Session, schema: &str, table: &str) -> Outcome
         let (name, ty) = (text(&rows, i, 0)?, text(&rows, i, 1)?.to_ascii_lowercase());
         match is_generated(&text(&rows, i, 2).unwrap_or_default()) {
             true => generated.push(i),
-            false => columns.push(Column { form: Form::of(&ty), name, ty }),
+            false => {
+                let form = Form::of(&ty, &text(&rows, i, 3).unwrap_or_default());
+                columns.push(Column { form, name, ty });
+            }
         }
     }
     Ok((columns, generated))

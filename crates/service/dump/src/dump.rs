@@ -478,6 +478,9 @@ pub(crate) fn select(table: &Table, range: &str) -> String {
         .map(|c| match c.ty.as_str() {
             // A FLOAT is shown with six digits; as a DOUBLE, with all it has.
             "float" => format!("{}+0E0", quoted(&c.name)),
+            ty if c.form == Form::Binary && (ty.ends_with("char") || ty.ends_with("text")) => {
+                format!("CAST({} AS BINARY)", quoted(&c.name))
+            }
             _ => quoted(&c.name),
         })
         .collect();

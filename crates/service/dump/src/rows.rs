@@ -19,9 +19,14 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// The form of a type of `information_schema.COLUMNS.DATA_TYPE`.
-    pub(crate) fn of(data_type: &str) -> Form {
+    /// The form of a type of `information_schema.COLUMNS.DATA_TYPE` and its character set. Of gbk and the like not
+    /// every text comes back from UTF-8 as it was.
+    pub(crate) fn of(data_type: &str, charset: &str) -> Form {
+        let many = ["big5", "cp932", "eucjpms", "euckr", "gb18030", "gb2312", "gbk", "sjis", "ujis"];
         match data_type {
+            "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" if many.contains(&charset) => {
+                Form::Binary
+            }
             "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "float" | "double" | "date"
             | "time" | "datetime" | "timestamp" | "year" => Form::Plain,
             "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" | "bit" | "geometry" | "point"
@@ -262,6 +267,10 @@ mod tests {
         assert_eq!(out, b"12\ta\\tb\tAP8=\t\\N\n");
         let cut = line(b"\x0212\x05a", &forms, &mut out).unwrap_err().to_string();
         assert_eq!(cut, "the server sent a row that ends too early");
-        assert_eq!((Form::of("json"), Form::of("bit"), Form::of("year")), (Form::Json, Form::Binary, Form::Plain));
+        assert_eq!((Form::of("text", "latin1"), Form::of("text", "gbk")), (Form::Text, Form::Binary));
+        assert_eq!(
+            (Form::of("json", ""), Form::of("bit", ""), Form::of("year", "")),
+            (Form::Json, Form::Binary, Form::Plain)
+        );
     }
 }

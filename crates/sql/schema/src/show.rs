@@ -8,6 +8,7 @@ use crate::names::{quote_identifier, quote_text};
 use crate::options::{AUTOEXTEND_SIZE, ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBUTE, is_behind_comment};
 use crate::partition::write_partitioning;
 use crate::table::{Schema, Table, has_generated_key};
+use gannet_types::charset::Charset;
 use gannet_types::{Collation, CollationId, SqlType, TypeId, Value};
 use std::fmt::Write;
 
@@ -215,7 +216,8 @@ fn default_text(value: &Value, ty: &SqlType) -> String {
             Err(e) => e.into_bytes().iter().map(|b| *b as char).collect(),
         };
     }
-    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let charset = if let Value::Str(_, c) = value { c.charset() } else { Charset::Utf8mb4 };
+    let text = String::from_utf8_lossy(&charset.convert(&bytes, Charset::Utf8mb4).bytes).into_owned();
     if ty.zerofill && ty.length > 0 { format!("{text:0>width$}", width = ty.length as usize) } else { text }
 }
 
