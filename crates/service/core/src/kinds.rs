@@ -259,7 +259,7 @@ kinds! {
     SET_RESOURCE_GROUP = session("SET RESOURCE GROUP");
     EXECUTE_IMMEDIATE = missing("EXECUTE IMMEDIATE").with(Secrets::Texts).in_programs(Programs::Procedures("Dynamic SQL"));
     KEY_CACHE = missing("key caches").in_programs(Programs::Rows);
-    RESTART = missing("RESTART").counted(Counter::ComRestart);
+    RESTART = session("RESTART").counted(Counter::ComRestart);
     BINLOG = session("BINLOG").counted(Counter::ComBinlog).in_programs(Programs::Procedures("BINLOG"));
     CLONE = missing("CLONE").counted(Counter::ComClone).with(Secrets::Literals);
     IMPORT_TABLE = missing("IMPORT TABLE");

@@ -314,11 +314,11 @@ fn perform_now(session: &mut Session, statement: &Statement, reply: &mut dyn Rep
         Statement::CreateEvent(e) => events::create_event(session, e),
         Statement::Signal(s) => diagnostics::signal(session, s),
         Statement::GetDiagnostics(get) => diagnostics::get_diagnostics(session, get),
+        Statement::Restart => Err(sql_err!(RestartServerFailed, "mysqld is not managed by supervisor process")),
         Statement::CreateLoadableFunction(_)
         | Statement::Compound(_)
         | Statement::ExecuteImmediate(_)
         | Statement::KeyCache(_)
-        | Statement::Restart
         | Statement::Clone(_)
         | Statement::ImportTable(_) => unsupported(kinds::of(statement).name),
     }

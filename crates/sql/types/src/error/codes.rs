@@ -772,6 +772,7 @@ errors! {
     3698 "HY000" RegexpStackOverflow "Overflow in the regular expression backtrack stack.";
     3699 "HY000" RegexpTimeOut "Timeout exceeded in regular expression match.";
     3700 "HY000" RegexpPatternTooBig "The regular expression pattern exceeds limits on size or complexity.";
+    3707 "HY000" RestartServerFailed "Restart server failed ({}).";
     3719 "HY000" DeprecatedUtf8Alias "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
     3720 "HY000" DeprecatedNational "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by UTF8MB4 in a future release. Please consider using CHAR(x) CHARACTER SET UTF8MB4 in order to be unambiguous.";
     3721 "HY000" InvalidDefaultUtf8mb4Collation "Invalid default collation {}: utf8mb4_0900_ai_ci or utf8mb4_general_ci expected";
