@@ -1,6 +1,7 @@
-//! The size of the buffer pool: whole chunks, and changed while the server runs.
+//! The sizes of the buffer pool, in whole chunks, and of the log: both are changed while the server runs.
 
 use gannet_engine::pool::{self, ResizeStage, ResizeStatus};
+use gannet_exec::error::from_engine;
 use gannet_runtime::WallTime;
 use gannet_types::{ErrorCode, Level, Result, TimeZone, Warning, sql_err};
 
@@ -49,6 +50,20 @@ pub(crate) fn resize(core: &Core, size: &VarValue) -> Result<()> {
         return Err(sql_err!(BufpoolResizeInprogress));
     }
     core.log.note(format_args!("the buffer pool is brought to {bytes} bytes"));
+    Ok(())
+}
+
+/// Changes the log's capacity: growing makes its files first, and fails without a change on a disk without room for
+/// them. What a reader of the log may hold back follows.
+pub(crate) fn resize_log(core: &Core, bytes: u64) -> Result<()> {
+    if bytes == core.globals.get(Live::InnodbRedoLogCapacity).as_u64() {
+        return Ok(());
+    }
+    core.engine.set_redo_capacity(bytes).map_err(from_engine)?;
+    if core.binlog().is_some() {
+        core.engine.bound_consumer(crate::binlog::CONSUMER, bytes / 2);
+    }
+    core.log.note(format_args!("the log is brought to {bytes} bytes"));
     Ok(())
 }
 

@@ -253,6 +253,7 @@ impl Core {
                 return Err(SqlError::unsupported(format_args!("changing {}", id.def().name)));
             }
             Then::BufferPool => crate::pool::resize(self, &value)?,
+            Then::RedoCapacity => crate::pool::resize_log(self, value.as_u64())?,
             Then::Monitors(to) => self.monitors.switch(self, (id.def().name, to), value.as_str())?,
             Then::ErrorServices => self.log.set_services(value.as_str())?,
             _ => {}
@@ -261,7 +262,7 @@ impl Core {
         self.globals.set(id, value.clone());
         match then {
             Then::Nothing | Then::MandatoryRoles | Then::PartialRevokes | Then::Fixed | Then::BufferPool => {}
-            Then::ErrorServices | Then::Monitors(_) => {}
+            Then::RedoCapacity | Then::ErrorServices | Then::Monitors(_) => {}
             Then::BinlogFile => self.binlog().map_or(Ok(()), |binlog| binlog.flush(&self.engine))?,
             Then::Binlog => {
                 if let Some(binlog) = self.binlog() {

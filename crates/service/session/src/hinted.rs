@@ -11,6 +11,7 @@ use gannet_types::{ErrorCode, Level, Value};
 struct Saved {
     vars: Vec<(VarId, VarValue)>,
     time: Option<Option<i64>>,
+    insert_id: Option<u64>,
 }
 
 /// The hints behind a statement's verb.
@@ -59,6 +60,9 @@ impl Session {
         for (id, value) in saved.vars.into_iter().rev() {
             self.state.vars.set(id, value);
         }
+        if let Some(number) = saved.insert_id {
+            self.state.next_insert_id = number;
+        }
         if let Some(time) = saved.time {
             self.state.fixed_time_us = time;
         }
@@ -94,6 +98,8 @@ fn set_hinted(session: &mut Session, hint: &Hint, done: &mut Vec<Box<str>>, save
     };
     if id.is(Live::Timestamp) {
         saved.time = Some(session.state.fixed_time_us);
+    } else if id.is(Live::InsertId) {
+        saved.insert_id = Some(session.state.next_insert_id);
     } else {
         saved.vars.push((id, session.state.vars.get(id).clone()));
     }

@@ -458,6 +458,11 @@ impl Engine {
         Ok(self.store.log.forget_consumer(name)?)
     }
 
+    /// Changes what a consumer may hold back of the log.
+    pub fn bound_consumer(&self, name: &str, bound_bytes: u64) {
+        self.store.log.bound_consumer(name, bound_bytes);
+    }
+
     /// The consumers for which the log is kept.
     pub fn consumers(&self) -> Vec<ConsumerStatus> {
         self.store.log.consumers()

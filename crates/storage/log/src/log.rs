@@ -394,6 +394,7 @@ impl Log {
         self.core.check()?;
         self.core.segments.set_capacity(bytes.max(MIN_CAPACITY))?;
         self.core.update_admit();
+        self.core.wake_space_waiters();
         self.core.wake_files_task();
         Ok(())
     }

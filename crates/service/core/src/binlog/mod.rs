@@ -44,7 +44,7 @@ use std::io;
 use std::sync::Arc;
 
 /// The name under which the log is kept for the exporter.
-const CONSUMER: &str = "binlog";
+pub(crate) const CONSUMER: &str = "binlog";
 /// Transactions whose places are remembered, so that a snapshot's is found.
 const REMEMBERED: usize = 1 << 16;
 /// How long commits gather while nobody waits for them.

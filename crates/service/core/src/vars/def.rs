@@ -111,6 +111,8 @@ pub enum Then {
     Checkpoint,
     /// The buffer pool grows or shrinks; refused while it does so already.
     BufferPool,
+    /// The log grows or shrinks; refused when the disk has no room.
+    RedoCapacity,
     /// The scrubber has another pace.
     ScrubPace,
     /// Memory and disk of all statements.

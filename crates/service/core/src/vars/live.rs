@@ -117,7 +117,7 @@ live! {
         .help("pages of the data file (16 KiB) a second that are verified in the background; 0: none");
     InnodbCheckpointDisabled = boolean("innodb_checkpoint_disabled", Global, false).then(Then::Checkpoint)
         .help("debug: pages are not written back and the checkpoint stays while the log is less than three quarters full");
-    InnodbRedoLogCapacity = blocks("innodb_redo_log_capacity", Global, 1 << 30, 8 << 20, 1 << 40, 1 << 20).read_only()
+    InnodbRedoLogCapacity = blocks("innodb_redo_log_capacity", Global, 1 << 30, 8 << 20, 1 << 40, 1 << 20).then(Then::RedoCapacity)
         .help("size of the log on disk; bounds recovery time");
     InnodbLockWaitTimeout = int("innodb_lock_wait_timeout", Both, 50, 1, 1_073_741_824)
         .help("seconds to wait for a row lock");
@@ -266,7 +266,7 @@ live! {
 
     // Answers about the session; no global value.
     Timestamp = double("timestamp", Session, 0.0, 0.0, 32_536_771_199.0).hintable();
-    InsertId = int("insert_id", Session, 0, 0, MAX);
+    InsertId = int("insert_id", Session, 0, 0, MAX).hintable();
     LastInsertId = int("last_insert_id", Session, 0, 0, MAX);
     Identity = int("identity", Session, 0, 0, MAX);
     RandSeed1 = int("rand_seed1", Session, 0, 0, 4_294_967_295);
