@@ -9,7 +9,7 @@
 use crate::activity::Activity;
 use crate::event_names;
 use crate::sums::ALL;
-pub use crate::sums::{Key, Of};
+pub use crate::sums::{Key, NOBODY, Of};
 use crate::transacted::{Ended, Transacted, Transactions};
 use crate::waited::{SessionWaits, Waits, Whose};
 use gannet_base::sync::Mutex;

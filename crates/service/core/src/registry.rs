@@ -8,7 +8,7 @@ use crate::consumers::Consumers;
 use crate::history::{Ended, Event, History, LongHistory, Running, TEXT_BYTES};
 use crate::instances::{Instances, Rounds};
 use crate::kept::KeptText;
-use crate::ledger::{Key, Kind, Ledger, Life, Of, Part, SessionDeeds};
+use crate::ledger::{Key, Kind, Ledger, Life, NOBODY, Of, Part, SessionDeeds};
 use crate::tallies::{Counted, Tallies};
 use crate::transacted::{self, LongTransactions};
 use crate::vars::SessionVars;
@@ -103,6 +103,9 @@ enum Progress {
     /// There is no client: the session is the server's own.
     Own,
 }
+
+/// The user of the server's own sessions that prepare what it needs.
+pub const STARTS: &str = "boot";
 
 /// A connection attribute: name and value.
 pub type Attribute = (Vec<u8>, Vec<u8>);
@@ -323,7 +326,9 @@ impl Entry {
 
     /// As whom its statements are counted: user and host.
     pub fn account(&self) -> (String, String) {
-        (self.who().user, self.host().to_string())
+        let (user, progress) = (self.who().user, self.progress.load(Relaxed));
+        let is_in = progress == Progress::In as u8 || progress == Progress::Own as u8 && user != STARTS;
+        if is_in { (user, self.host().to_string()) } else { (NOBODY.to_owned(), NOBODY.to_owned()) }
     }
 
     /// Where the client is, without a port: `localhost`, or an address, for addresses have no names here.

@@ -26,6 +26,9 @@ impl Of {
 
     /// What of `user` and `host` the key has.
     pub fn key(self, user: &str, host: &str) -> Key {
+        if user == NOBODY {
+            return (None, None);
+        }
         let (user, host) = (Some(user.to_string()), Some(host.to_string()));
         match self {
             Of::Account => (user, host),
@@ -35,5 +38,9 @@ impl Of {
         }
     }
 }
+
+/// As whom clients are counted that have not logged in, and what the server prepares for itself: under no account, as
+/// its own threads. No account has this name.
+pub const NOBODY: &str = "\0";
 
 pub(crate) const ALL: [Of; 4] = [Of::Account, Of::User, Of::Host, Of::All];

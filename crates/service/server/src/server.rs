@@ -102,7 +102,8 @@ impl Server {
         let sessions = self.sessions.clone();
         // On a task of its own: it may wait.
         let task = gannet_runtime::spawn("init-file", move || {
-            let mut session = sessions.own_of(Arc::new(Account::unchecked()), "boot").map_err(|e| (0, e))?;
+            let mut session =
+                sessions.own_of(Arc::new(Account::unchecked()), gannet_core::registry::STARTS).map_err(|e| (0, e))?;
             let mut ended = 0;
             for piece in delimited(&text) {
                 ended += session.execute(piece).map_err(|(n, e)| (ended + n, e))?;

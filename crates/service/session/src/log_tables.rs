@@ -36,7 +36,8 @@ pub fn ensure(sessions: &Sessions) -> Result<()> {
     }
     for (name, make) in LOG_TABLES.iter().zip(MAKE) {
         if core.catalog.snapshot().base_table("mysql", name).is_none() {
-            let mut session: OwnSession = sessions.own_of(Arc::new(Account::unchecked()), "boot")?;
+            let mut session: OwnSession =
+                sessions.own_of(Arc::new(Account::unchecked()), gannet_core::registry::STARTS)?;
             let set = "SET SESSION sql_log_bin = 0, sql_require_primary_key = 0, sql_mode = DEFAULT";
             [set, make].into_iter().try_for_each(|sql| session.execute(sql).map_err(|(_, e)| e).map(drop))?;
         }

@@ -26,7 +26,7 @@ fn ensure(sessions: &Sessions) -> Result<()> {
     if whole || core.globals.get(Live::SuperReadOnly).as_bool() {
         return Ok(());
     }
-    let mut session: OwnSession = sessions.own_of(Arc::new(Account::unchecked()), "boot")?;
+    let mut session: OwnSession = sessions.own_of(Arc::new(Account::unchecked()), gannet_core::registry::STARTS)?;
     session.execute("SET SESSION sql_log_bin = 0").map_err(|(_, e)| e)?;
     session.execute(MAKE).map_err(|(_, e)| e).map(drop)
 }

@@ -60,6 +60,12 @@ fn statements_of_programs_count_where_they_run() {
         ["TRIGGER", "tr", "3", "0", "0", "0", "0", "1", "1"],
     ];
     assert_eq!(rows(&mut root, programs), want);
+    // Sums by account are of the accounts that there are.
+    let strangers = "SELECT DISTINCT USER, HOST FROM performance_schema.status_by_account
+                     WHERE CONCAT(USER, '@', HOST) NOT IN (SELECT CONCAT(USER, '@', HOST) FROM performance_schema.accounts
+                                                           WHERE USER IS NOT NULL)
+                     AND USER <> 'event_scheduler'";
+    assert!(rows(&mut root, strangers).is_empty(), "{:?}", rows(&mut root, strangers));
     // As in MySQL: an error that a handler took counts as handled alone.
     let errors =
         "SELECT SUM_ERROR_RAISED, SUM_ERROR_HANDLED FROM performance_schema.events_errors_summary_by_user_by_error
