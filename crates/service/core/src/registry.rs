@@ -107,6 +107,9 @@ enum Progress {
 /// The user of the server's own sessions that prepare what it needs.
 pub const STARTS: &str = "boot";
 
+/// The user of a client that has not logged in.
+const UNKNOWN: &str = "unauthenticated user";
+
 /// A connection attribute: name and value.
 pub type Attribute = (Vec<u8>, Vec<u8>);
 
@@ -326,9 +329,12 @@ impl Entry {
 
     /// As whom its statements are counted: user and host.
     pub fn account(&self) -> (String, String) {
-        let (user, progress) = (self.who().user, self.progress.load(Relaxed));
-        let is_in = progress == Progress::In as u8 || progress == Progress::Own as u8 && user != STARTS;
-        if is_in { (user, self.host().to_string()) } else { (NOBODY.to_owned(), NOBODY.to_owned()) }
+        let user = self.who().user;
+        let starts = user == STARTS && self.progress.load(Relaxed) == Progress::Own as u8;
+        if starts || user == UNKNOWN {
+            return (NOBODY.to_owned(), NOBODY.to_owned());
+        }
+        (user, self.host().to_string())
     }
 
     /// Where the client is, without a port: `localhost`, or an address, for addresses have no names here.
@@ -432,7 +438,7 @@ impl Registry {
 
     /// Registers a connection whose client is still to log in; returns its entry and how many there are now.
     pub fn enter(&self, context: TaskContext, host: String, address: String) -> (Arc<Entry>, usize) {
-        let who = Who { user: "unauthenticated user".into(), host, database: None };
+        let who = Who { user: UNKNOWN.into(), host, database: None };
         self.add(context, who, address, Progress::Silent)
     }
 

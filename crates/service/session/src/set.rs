@@ -581,15 +581,8 @@ fn set_global(session: &mut Session, id: VarId, value: Option<Value>) -> Result<
         Some(value) => named(id, value).map(|(id, value)| (id, Some(value)))?,
         None => (id, None),
     };
-    let is_default = value.is_none();
-    let value = checked(session, id, value, true)?;
-    if matches!(id.def().then, vars::Then::Monitors(_)) && value.as_str().is_empty() {
-        if !is_default {
-            return Err(sql_err!(WrongValueForVar, id.def().name, ""));
-        }
-        // It switches nothing.
-        session.running.diagnostics.warnings.warn(ErrorCode::NoDefault, &[&id.def().name]);
-    }
+    let (given, value) = (value.is_some(), checked(session, id, value, true)?);
+    variables::check_monitors(&mut session.running.diagnostics.warnings, id, &value, given)?;
     let value = validate(session, id, &value)?;
     install_global(session, id, value)
 }

@@ -8,7 +8,22 @@ use gannet_parser::ast::VarScope;
 use gannet_plan::options::Passes;
 use gannet_types::charset::Charset;
 use gannet_types::temporal::Locale;
-use gannet_types::{Collation, CollationId, Result, SqlMode, SqlType, TimeZone, TypeId, Value, sql_err};
+use gannet_types::{
+    Collation, CollationId, ErrorCode, Result, SqlMode, SqlType, TimeZone, TypeId, Value, Warnings, sql_err,
+};
+
+/// `innodb_monitor_enable` and its kin name nothing: as a value that is error 1231, as a default a warning. It switches
+/// nothing then.
+pub(super) fn check_monitors(warnings: &mut Warnings, id: VarId, value: &VarValue, given: bool) -> Result<()> {
+    if !matches!(id.def().then, vars::Then::Monitors(_)) || !value.as_str().is_empty() {
+        return Ok(());
+    }
+    if given {
+        return Err(sql_err!(WrongValueForVar, id.def().name, ""));
+    }
+    warnings.warn(ErrorCode::NoDefault, &[&id.def().name]);
+    Ok(())
+}
 
 /// What follows from a session's variables; made anew when one of them changes.
 #[derive(Clone)]

@@ -146,6 +146,11 @@ pub(crate) fn is_pinned(no: PageNo) -> bool {
     no.0 == 0 || no.0 % gannet_page::raw::REGION_PAGES == 1
 }
 
+/// Frames that recovery keeps for its own memory: three quarters of the pool at most.
+fn aside(pool: &Pool) -> i64 {
+    pool.aside.load(Relaxed).min(pool.budget.get() as i64 / 4 * 3)
+}
+
 impl Pool {
     /// Opens the pool of a store, or creates the data file when there is none. Torn pages must have been repaired
     /// ([`crate::repair`]). With `redo`, pages get their pending changes when they are loaded; the space maps are
@@ -586,11 +591,7 @@ impl Pool {
 
     /// Frames that pages have, and those set aside: three quarters of the pool at most.
     pub(crate) fn frames_in_use(&self) -> i64 {
-        self.in_use.load(Relaxed) + self.aside()
-    }
-
-    fn aside(&self) -> i64 {
-        self.aside.load(Relaxed).min(self.budget.get() as i64 / 4 * 3)
+        self.in_use.load(Relaxed) + aside(self)
     }
 
     /// Recovery keeps `bytes` of changes in memory: the pool does without as many frames, three quarters at most.
@@ -761,7 +762,7 @@ impl Pool {
             pages_total: self.budget.get() as u64,
             pages_data: data,
             pages_dirty: self.dirty.sum().min(data),
-            pages_aside: self.aside().max(0) as u64,
+            pages_aside: aside(self).max(0) as u64,
             file_pages: self.space.file_pages(),
             file_free_pages: self.space.free_pages(),
         }

@@ -45,6 +45,6 @@ impl Wal for Log {
     }
 
     fn wait_durable(&self, lsn: Lsn) -> Result<u64, LogError> {
-        Log::wait_durable_in(self, lsn)
+        gannet_log::wait_durable_in(self, lsn)
     }
 }

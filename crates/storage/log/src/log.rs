@@ -291,13 +291,7 @@ impl Log {
     /// Waits until everything below `lsn` is on disk, whatever the policy: for write-back of pages.
     #[inline]
     pub fn wait_durable(&self, lsn: Lsn) -> Result<(), LogError> {
-        self.wait_durable_in(lsn).map(drop)
-    }
-
-    /// [`Log::wait_durable`]. Returns how often it parked.
-    #[inline]
-    pub fn wait_durable_in(&self, lsn: Lsn) -> Result<u64, LogError> {
-        self.wait(lsn, Want::Durable, Wait::LogFlush)
+        wait_durable_in(self, lsn).map(drop)
     }
 
     #[inline]
@@ -468,6 +462,12 @@ impl Drop for Log {
             let _ = self.close();
         }
     }
+}
+
+/// [`Log::wait_durable`]. Returns how often it parked.
+#[inline]
+pub fn wait_durable_in(log: &Log, lsn: Lsn) -> Result<u64, LogError> {
+    log.wait(lsn, Want::Durable, Wait::LogFlush)
 }
 
 impl Core {

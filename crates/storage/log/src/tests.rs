@@ -582,7 +582,7 @@ fn what_waits_and_what_need_not_is_counted() {
     let before = [LogOnFlushWaits, LogOnFlushNoWaits, LogOnWriteNoWaits].map(counted);
     let lsn = log.append(RecordKind::Mtr, &[b"1"]);
     log.wait_durable(lsn).unwrap();
-    assert_eq!(log.wait_durable_in(lsn).unwrap(), 0);
+    assert_eq!(wait_durable_in(&log, lsn).unwrap(), 0);
     log.set_policy(FlushPolicy::Written);
     log.wait_commit(lsn).unwrap();
     let after = [LogOnFlushWaits, LogOnFlushNoWaits, LogOnWriteNoWaits].map(counted);
