@@ -36,6 +36,12 @@ impl Dialect {
     /// SET PASSWORD has what is stored, which is a password in clear here; GRANT makes accounts; DROP TABLE drops those
     /// that are there, which it has said in the log with this error, or not at all (MariaDB).
     pub(crate) fn here(self, text: &[u8], error: u16, inside: Option<&[u8]>) -> Result<Option<Here>> {
+        if self == Dialect::Mariadb
+            && let Some(text) = unwaiting(text)
+        {
+            let here = self.here(&text, error, inside)?;
+            return Ok(Some(here.unwrap_or(Here { before: Vec::new(), text })));
+        }
         let mut words = words(text);
         let Some(verb) = words.next().filter(|_| self != Dialect::Own) else { return Ok(None) };
         let tables = |word: Word<'_>| word.is("TABLE") || word.is("TABLES");
@@ -127,6 +133,51 @@ fn words(text: &[u8]) -> impl Iterator<Item = Word<'_>> {
         let text = text.get(place.clone())?;
         (!matches!(token.kind, Tok::End | Tok::Error)).then_some(Word { text, place })
     })
+}
+
+/// A statement without its WAIT n or NOWAIT, which says how long its locks are waited for: behind the name of a table
+/// or the last of several, or the columns of an index. `None`: it has none.
+fn unwaiting(text: &[u8]) -> Option<Vec<u8>> {
+    let verb = words(text).next()?;
+    if !["ALTER", "CREATE", "DROP", "OPTIMIZE", "RENAME", "TRUNCATE"].iter().any(|w| verb.is(w)) {
+        return None;
+    }
+    let words: Vec<Word<'_>> = words(text).collect();
+    let is = |at: usize, word: &str| words.get(at).is_some_and(|w| w.is(word));
+    let position = |word: &str| words.iter().position(|w| w.is(word));
+    // ONLINE, IGNORE, OR REPLACE, UNIQUE and the like come before.
+    let near = |word: &str| position(word).filter(|at| *at <= 4);
+    let behind_name = |at: usize| if is(at + 1, ".") { at + 3 } else { at + 1 };
+    let of_index = near("INDEX").filter(|_| verb.is("CREATE") || verb.is("DROP"));
+    let mut at = match (of_index, near("TABLE").or(near("TABLES"))) {
+        (Some(_), _) => position("ON")? + 1,
+        (None, Some(table)) if !verb.is("CREATE") => table + 1,
+        (None, None) if verb.is("TRUNCATE") => 1,
+        _ => return None,
+    };
+    if is(at, "IF") {
+        at += 2;
+    }
+    at = behind_name(at);
+    while (verb.is("DROP") || verb.is("OPTIMIZE")) && is(at, ",") {
+        at = behind_name(at + 1);
+    }
+    if is(at, "(") {
+        let mut depth = 0;
+        at += words.get(at..)?.iter().position(|w| {
+            depth += i32::from(w.is("(")) - i32::from(w.is(")"));
+            depth == 0
+        })? + 1;
+    }
+    let number = |at: usize| words.get(at).is_some_and(|w| w.text.iter().all(u8::is_ascii_digit));
+    let last = match (is(at, "NOWAIT"), is(at, "WAIT") && number(at + 1)) {
+        (true, _) => at,
+        (_, true) => at + 1,
+        _ => return None,
+    };
+    let mut plain = text.to_vec();
+    plain.get_mut(words[at].place.start..words[last].place.end)?.fill(b' ');
+    Some(plain)
 }
 
 /// SET PASSWORD FOR account = 'what is stored'; SET DEFAULT ROLE 'NONE'.
@@ -304,6 +355,49 @@ mod tests {
         {
             assert_eq!(shown(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn locks_are_not_waited_for_at_a_replica() {
+        let shown = |text: &str| {
+            let plain = unwaiting(text.as_bytes())?;
+            Some(String::from_utf8(plain).unwrap().split_whitespace().collect::<Vec<_>>().join(" "))
+        };
+        for (text, then) in [
+            ("ALTER TABLE t WAIT 5 ADD b INT", "ALTER TABLE t ADD b INT"),
+            (
+                "alter online ignore table if exists `d` . t nowait add b int",
+                "alter online ignore table if exists `d` . t add b int",
+            ),
+            (
+                "CREATE UNIQUE INDEX i ON d.t (a, (f(b))) NOWAIT COMMENT 'x'",
+                "CREATE UNIQUE INDEX i ON d.t (a, (f(b))) COMMENT 'x'",
+            ),
+            ("CREATE OR REPLACE INDEX i ON t WAIT 1 (a)", "CREATE OR REPLACE INDEX i ON t (a)"),
+            ("DROP INDEX i ON t NOWAIT", "DROP INDEX i ON t"),
+            ("DROP TABLE IF EXISTS a, d.b WAIT 10 CASCADE", "DROP TABLE IF EXISTS a, d.b CASCADE"),
+            ("RENAME TABLE a NOWAIT TO b", "RENAME TABLE a TO b"),
+            ("TRUNCATE t NOWAIT", "TRUNCATE t"),
+            ("TRUNCATE TABLE d.t WAIT 3", "TRUNCATE TABLE d.t"),
+            ("OPTIMIZE TABLE a, b NOWAIT", "OPTIMIZE TABLE a, b"),
+        ] {
+            assert_eq!(shown(text).as_deref(), Some(then), "{text}");
+        }
+        for text in [
+            "ALTER TABLE nowait ADD nowait INT, CHANGE a wait INT",
+            "CREATE TABLE t (nowait INT)",
+            "DROP TABLE wait, nowait",
+            "RENAME TABLE a TO nowait",
+            "INSERT INTO t VALUES (1)",
+            "TRUNCATE",
+            "CREATE INDEX",
+            "DROP TABLE a WAIT",
+            "ALTER TABLE t (((",
+        ] {
+            assert_eq!(shown(text), None, "{text}");
+        }
+        let here = Dialect::Mariadb.here(b"DROP TABLE a NOWAIT", 0, None).unwrap().unwrap();
+        assert_eq!(String::from_utf8(here.text).unwrap().trim(), "DROP TABLE IF EXISTS a");
     }
 
     #[test]
