@@ -8,7 +8,7 @@ use crate::reading::Reading;
 use crate::receiver::Receiver;
 use crate::relay::{Behind, Place, Relay};
 use crate::relayed::Relayed;
-use crate::source::{Places, Position, Source};
+use crate::source::{Assigned, Places, Position, Source};
 use crate::status::{self, Status, Transaction};
 use crate::task::Task;
 use crate::until::Until;
@@ -504,7 +504,13 @@ impl Channel {
             self,
             (follower, (count > 0).then(|| Workers::start(self, count))),
             position,
-            Choice { filter: self.filter(), ignored: source.ignored, delay_s: source.delay_s, until: left },
+            Choice {
+                filter: self.filter(),
+                ignored: source.ignored,
+                delay_s: source.delay_s,
+                until: left,
+                assigned: source.assigned,
+            },
         );
         let outcome = self.apply(from, &mut events);
         // Whoever asks when it has stopped sees what it has applied.
@@ -582,6 +588,11 @@ impl Channel {
         let former = self.source()?.unwrap_or_else(|| Source::default().with_heartbeat(net_timeout_s));
         let (source, places, mut notes) = former.clone().named(&self.name).changed(options, net_timeout_s)?;
         let Places { source: from, relay } = places;
+        if self.core.binlog().is_none()
+            && notes.iter().any(|e| e.code() == ErrorCode::UsingAssignGtidsToAnonymousTransactions)
+        {
+            return Err(sql_err!(AssignGtidsRequiresGtidModeOn));
+        }
         if let Some(name) = source.checked.as_ref().filter(|name| former.checked.as_ref() != Some(name)) {
             match checked(self, name) {
                 // That is granted before it starts.
@@ -658,6 +669,9 @@ impl Channel {
     /// START REPLICA. Error 1200 without a source.
     pub(crate) fn start(self: &Arc<Self>, threads: Threads, until: &Until, account: &Login) -> Result<Notes> {
         let source = self.source()?.filter(|s| !s.host.is_empty()).ok_or_else(|| sql_err!(BadReplica))?;
+        if matches!((until, source.assigned), (Until::Before(_) | Until::After(_), Assigned::Uuid(_))) {
+            return Err(sql_err!(CantSetSqlGtidsWithAnonymousToGtid));
+        }
         let runs = self.running();
         let mut begins =
             Threads { receiver: threads.receiver && !runs.receiver, applier: threads.applier && !runs.applier };

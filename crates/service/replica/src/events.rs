@@ -5,7 +5,7 @@ use super::channel::{Channel, Kept};
 use super::filter::Filter;
 use super::relay::Place as RelayPlace;
 use super::relayed::Head;
-use super::source::{Position, behind};
+use super::source::{Assigned, Position, behind};
 use super::status::Transaction;
 use super::until::Until;
 use super::workers::{Job, Piece, Workers};
@@ -65,6 +65,8 @@ pub(crate) struct Events<'s> {
     /// The transaction is executed already.
     skips: bool,
     choice: Choice,
+    /// The number of the last GTID that a transaction without one got; 0: none did.
+    last_assigned: u64,
     /// Numbers of tables whose rows are left out.
     left_out: HashSet<u64>,
     /// Files of LOAD DATA, by the numbers that the log has for them.
@@ -89,6 +91,8 @@ pub(crate) struct Choice {
     /// Seconds from a commit at the source on.
     pub(crate) delay_s: u64,
     pub(crate) until: Until,
+    /// The GTIDs of transactions without one.
+    pub(crate) assigned: Assigned,
 }
 
 fn damaged(e: DecodeError) -> Fault {
@@ -112,6 +116,7 @@ impl<'s> Events<'s> {
             gathered: None,
             transaction: Transaction::default(),
             choice,
+            last_assigned: 0,
             left_out: HashSet::new(),
             files: HashMap::new(),
             record: shared.name_of(Kept::Position),
@@ -198,7 +203,7 @@ impl<'s> Events<'s> {
         let (gtid, inside) = (self.gtid, self.place == Place::Inside);
         let transaction = std::mem::take(&mut self.transaction);
         let follower = self.alone()?;
-        let begun = follower.begin(gtid, transaction.first())?;
+        let begun = transaction.applies(follower.begin(gtid, transaction.first())?)?;
         if begun && inside {
             follower.start()?;
             gathered.pieces.iter().try_for_each(|piece| piece.apply(follower))?;
@@ -230,15 +235,15 @@ impl<'s> Events<'s> {
                 self.shared.status.lock().at(&self.position, header.timestamp);
             }
             kind::GTID => {
-                let transaction = Transaction::of(&Gtid::named(body).map_err(damaged)?);
-                self.begin(&header, &transaction)?;
+                let mut transaction = Transaction::of(&Gtid::named(body).map_err(damaged)?);
+                self.begin(&header, &mut transaction)?;
                 self.shared.status.lock().processes(&transaction, self.gathered.is_none(), header.timestamp);
                 self.transaction = transaction;
             }
             kind::ANONYMOUS_GTID => {
                 let gtid = Gtid::decode(body).map_err(damaged)?;
-                let transaction = Transaction { gtid: None, ..Transaction::of(&gtid) };
-                self.begin(&header, &transaction)?;
+                let mut transaction = Transaction { gtid: None, ..Transaction::of(&gtid) };
+                self.begin(&header, &mut transaction)?;
                 self.transaction = transaction;
             }
             kind::MARIADB_GTID => self.begin_mariadb(&header, body)?,
@@ -286,7 +291,7 @@ impl<'s> Events<'s> {
         Ok(())
     }
 
-    fn begin(&mut self, header: &Header, transaction: &Transaction) -> Result<(), Fault> {
+    fn begin(&mut self, header: &Header, transaction: &mut Transaction) -> Result<(), Fault> {
         let gtid = transaction.gtid;
         if self.place != Place::Between {
             return Err(Fault::Applying(sql_err!(RelayLogReadFailure, "a transaction in another one")));
@@ -297,12 +302,14 @@ impl<'s> Events<'s> {
         self.wait_for(header, transaction.immediate_us)?;
         let known = |(uuid, n): &OwnGtid| self.position.applied.contains(&GtidSource::from(*uuid), *n);
         self.skips = self.ignores(header, gtid) || gtid.as_ref().is_some_and(known);
+        self.assign(transaction)?;
+        let gtid = transaction.gtid;
         // One of this server's own that comes back waits for its log, and so would others behind it.
         let own = |(uuid, _): OwnGtid| self.shared.core.binlog().is_some_and(|log| log.uuid() == uuid);
         if self.workers.is_some() && !gtid.is_some_and(own) {
             self.gathered = Some(Gathered::default());
         } else if !self.skips {
-            self.skips = !self.alone()?.begin(gtid, transaction.first())?;
+            self.skips = !transaction.applies(self.alone()?.begin(gtid, transaction.first())?)?;
         }
         (self.gtid, self.place) = (gtid, Place::Begun);
         Ok(())
@@ -311,8 +318,9 @@ impl<'s> Events<'s> {
     /// A transaction of a MariaDB begins. Its GTID takes the place of BEGIN or XA START, and is not kept.
     fn begin_mariadb(&mut self, header: &Header, body: &[u8]) -> Result<(), Fault> {
         let gtid = MariadbGtid::decode(body).map_err(damaged)?;
-        self.transaction = Transaction::default();
-        self.begin(header, &Transaction::default())?;
+        let mut transaction = Transaction::default();
+        self.begin(header, &mut transaction)?;
+        self.transaction = transaction;
         if gtid.standalone {
             return Ok(());
         }
@@ -339,11 +347,36 @@ impl<'s> Events<'s> {
     fn begin_unnamed(&mut self, header: &Header) -> Result<(), Fault> {
         self.wait_for(header, 0)?;
         self.skips = self.ignores(header, None);
-        (self.gtid, self.transaction) = (None, Transaction::default());
+        let mut transaction = Transaction::default();
+        self.assign(&mut transaction)?;
+        self.gtid = transaction.gtid;
         self.gathered = self.workers.is_some().then(Gathered::default);
         if !self.skips && self.gathered.is_none() {
-            self.follower.begin(None, Transaction::default().first())?;
+            transaction.applies(self.follower.begin(self.gtid, transaction.first())?)?;
         }
+        self.transaction = transaction;
+        Ok(())
+    }
+
+    /// ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS: the GTID of a transaction that its source gave none; none where this
+    /// server's log gives it one of its own. Error 1782 where there may be none such.
+    fn assign(&mut self, transaction: &mut Transaction) -> Result<(), Fault> {
+        let Some(log) = self.shared.core.binlog().filter(|_| transaction.gtid.is_none() && !self.skips) else {
+            return Ok(());
+        };
+        let uuid = match self.choice.assigned {
+            Assigned::Off => return Err(Fault::Applying(sql_err!(CantSetGtidNextToAnonymousWhenGtidModeIsOn))),
+            Assigned::Uuid(uuid) if uuid != log.uuid() => uuid,
+            _ => return Ok(()),
+        };
+        if self.last_assigned == 0 {
+            let executed = log.all_executed(&self.shared.core.engine)?;
+            let source = GtidSource::from(uuid);
+            let intervals = executed.iter().find(|(of, _)| **of == source).map(|(_, intervals)| intervals);
+            self.last_assigned = intervals.and_then(|list| list.last()).map_or(0, |last| last.end - 1);
+        }
+        self.last_assigned += 1;
+        (transaction.gtid, transaction.assigned) = (Some((uuid, self.last_assigned)), true);
         Ok(())
     }
 

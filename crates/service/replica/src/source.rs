@@ -6,7 +6,7 @@ use gannet_core::accounts::Name;
 use gannet_core::replication::{Notes, Threads};
 use gannet_core::xa::Branch;
 use gannet_parser::ast::{Account, Ident, ReplicationValue};
-use gannet_types::gtid::GtidSet;
+use gannet_types::gtid::{GtidSet, Uuid};
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use gannet_wire::compress;
 
@@ -46,6 +46,8 @@ pub(crate) struct Source {
     pub(crate) gtid_only: bool,
     /// PRIVILEGE_CHECKS_USER: user and host of the account that has to have the privileges for what is applied.
     pub(crate) checked: Option<(String, String)>,
+    /// ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS
+    pub(crate) assigned: Assigned,
     /// Seconds that a transaction waits, from its commit at the source on.
     pub(crate) delay_s: u64,
     /// IGNORE_SERVER_IDS: servers whose transactions are passed over.
@@ -76,11 +78,24 @@ impl Default for Source {
             row_format: false,
             gtid_only: false,
             checked: None,
+            assigned: Assigned::default(),
             delay_s: 0,
             ignored: Vec::new(),
             started: Threads::default(),
         }
     }
+}
+
+/// ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS: what GTIDs transactions get that their source gave none.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Assigned {
+    /// They are refused.
+    Off,
+    /// This server's.
+    #[default]
+    Local,
+    /// Of this UUID.
+    Uuid(Uuid),
 }
 
 /// By their numbers in the record.
@@ -100,7 +115,7 @@ const LONGEST_PASSWORD: usize = 32;
 const MOST_DELAY: f64 = 2_147_483_647.0;
 
 /// Options that MySQL has besides, of which one value is there.
-const OTHERS: [&str; 13] = [
+const OTHERS: [&str; 12] = [
     "BIND",
     "NETWORK_NAMESPACE",
     "SSL_CAPATH",
@@ -113,7 +128,6 @@ const OTHERS: [&str; 13] = [
     "SSL_VERIFY_SERVER_CERT",
     "CONNECTION_AUTO_FAILOVER",
     "ZSTD_COMPRESSION_LEVEL",
-    "ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS",
 ];
 
 /// The places that a CHANGE REPLICATION SOURCE TO names.
@@ -205,6 +219,11 @@ impl Source {
             line(&mut out, "checked_user", user);
             line(&mut out, "checked_host", host);
         }
+        match self.assigned {
+            Assigned::Off => line(&mut out, "assigned", "OFF"),
+            Assigned::Local => {}
+            Assigned::Uuid(uuid) => line(&mut out, "assigned", uuid),
+        }
         line(&mut out, "delay", self.delay_s);
         line(&mut out, "ignored", self.shown_ignored());
         line(&mut out, "started", STARTED.iter().position(|s| *s == self.started).unwrap_or(0));
@@ -236,6 +255,7 @@ impl Source {
                 "gtid_only" => it.gtid_only = number != 0,
                 "checked_user" => it.checked.get_or_insert_default().0 = value,
                 "checked_host" => it.checked.get_or_insert_default().1 = value,
+                "assigned" => it.assigned = Uuid::parse(value.as_bytes()).map_or(Assigned::Off, Assigned::Uuid),
                 "delay" => it.delay_s = number,
                 "ignored" => it.ignored = value.split(", ").filter_map(|id| id.parse().ok()).collect(),
                 "started" => it.started = STARTED.get(number as usize).copied().unwrap_or_default(),
@@ -279,6 +299,19 @@ impl Source {
         it
     }
 
+    /// An option about what may be applied, if it is one. Errors 1231, 1525, 3925, 3945.
+    fn take_rule(&mut self, name: &str, value: &ReplicationValue, text: &str) -> Result<bool> {
+        match name {
+            "REQUIRE_TABLE_PRIMARY_KEY_CHECK" => self.key_check = key_check(text.to_owned())?,
+            "REQUIRE_ROW_FORMAT" => self.row_format = row_format(text)?,
+            "ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS" => self.assigned = assigned(text)?,
+            "GTID_ONLY" => self.gtid_only = text.parse::<f64>().map_err(|_| sql_err!(WrongArguments, name))? != 0.0,
+            "PRIVILEGE_CHECKS_USER" => self.checked = account(value, &self.channel)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
     /// Errors 4065 to 4067 of what GTID_ONLY goes with; `new`: it was not given before.
     fn check_gtid_only(&self, new: bool) -> Result<()> {
         match (self.gtid_only, self.row_format, self.auto_position) {
@@ -287,6 +320,15 @@ impl Source {
             (_, false, _) => Err(sql_err!(CantDisableReqRowFormatWithGtidOnly, self.channel)),
             _ => Err(sql_err!(CantDisableAutoPositionWithGtidOnly, self.channel)),
         }
+    }
+
+    /// Error 4014 of ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS; `gives`: it was given, and not as OFF.
+    fn check_assigned(&self, gives: bool, notes: &mut Notes) -> Result<()> {
+        if self.auto_position && (gives || matches!(self.assigned, Assigned::Uuid(_))) {
+            return Err(sql_err!(CantCombineAnonymousToGtidAndAutoposition, self.channel));
+        }
+        notes.extend(gives.then(|| sql_err!(UsingAssignGtidsToAnonymousTransactions)));
+        Ok(())
     }
 
     /// An option is about both tasks.
@@ -303,7 +345,7 @@ impl Source {
     ) -> Result<(Source, Places, Notes)> {
         let (mut it, mut file, mut position) = (self.clone(), None, None);
         let (mut heartbeat, mut notes) = (None, Notes::new());
-        let (mut relay_file, mut relay_position, mut anew) = (None, None, false);
+        let (mut relay_file, mut relay_position, mut anew, mut gives) = (None, None, false, false);
         for (name, value) in options {
             let name = name.text.to_ascii_uppercase();
             let text = text_of(value);
@@ -335,15 +377,12 @@ impl Source {
                 "SSL_CERT" => it.tls_cert = text,
                 "SSL_KEY" => it.tls_key = text,
                 "GET_MASTER_PUBLIC_KEY" | "GET_SOURCE_PUBLIC_KEY" => it.public_key = on()?,
-                "REQUIRE_TABLE_PRIMARY_KEY_CHECK" => it.key_check = key_check(text)?,
-                "REQUIRE_ROW_FORMAT" => it.row_format = row_format(&text)?,
-                "GTID_ONLY" => it.gtid_only = on()?,
-                "PRIVILEGE_CHECKS_USER" => it.checked = account(value, &it.channel)?,
                 "IGNORE_SERVER_IDS" => it.ignored = server_ids(value).ok_or_else(|| sql_err!(WrongArguments, name))?,
                 "DELAY" => match number()? {
                     delay if (0.0..=MOST_DELAY).contains(&delay) => it.delay_s = delay as u64,
                     _ => return Err(sql_err!(SourceDelayValueOutOfRange, text, MOST_DELAY)),
                 },
+                short if it.take_rule(short, value, &text)? => gives |= short.starts_with("ASSIGN_"),
                 short if is_default(short, value, &text) => {}
                 short => return Err(unknown(short, &name)),
             }
@@ -355,6 +394,7 @@ impl Source {
             None => {}
         }
         it.check_gtid_only(!self.gtid_only)?;
+        it.check_assigned(gives && it.assigned != Assigned::Off, &mut notes)?;
         let placed = file.is_some() || position.is_some();
         let relay = (relay_file.is_some() || relay_position.is_some()).then_some((relay_file, relay_position));
         if it.auto_position && (placed || relay.is_some()) {
@@ -402,6 +442,16 @@ fn server_ids(value: &ReplicationValue) -> Option<Vec<u32>> {
     Some(ids)
 }
 
+/// ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS. Error 1525.
+fn assigned(text: &str) -> Result<Assigned> {
+    match (text.to_ascii_uppercase().as_str(), Uuid::parse(text.as_bytes())) {
+        ("OFF", _) => Ok(Assigned::Off),
+        ("LOCAL", _) => Ok(Assigned::Local),
+        (_, Some(uuid)) => Ok(Assigned::Uuid(uuid)),
+        (_, None) => Err(sql_err!(WrongValue, "UUID", text)),
+    }
+}
+
 /// SOURCE_PASSWORD. Error 3056.
 fn password(text: String) -> Result<String> {
     if text.chars().count() > LONGEST_PASSWORD { Err(sql_err!(ChangeSourcePasswordLength)) } else { Ok(text) }
@@ -440,8 +490,7 @@ fn key_check(text: String) -> Result<String> {
     }
 }
 
-/// An option of which only this value is there: what it asks for is so anyway. (Transactions of a source without GTIDs
-/// get those of this server: LOCAL.)
+/// An option of which only this value is there: what it asks for is so anyway.
 fn is_default(short: &str, value: &ReplicationValue, text: &str) -> bool {
     match short {
         "BIND" | "NETWORK_NAMESPACE" | "SSL_CAPATH" | "SSL_CIPHER" | "SSL_CRL" | "SSL_CRLPATH" => text.is_empty(),
@@ -450,7 +499,6 @@ fn is_default(short: &str, value: &ReplicationValue, text: &str) -> bool {
         "TLS_CIPHERSUITES" => matches!(value, ReplicationValue::Null),
         "SSL_VERIFY_SERVER_CERT" | "CONNECTION_AUTO_FAILOVER" => text == "0",
         "ZSTD_COMPRESSION_LEVEL" => text == "3",
-        "ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS" => text.eq_ignore_ascii_case("LOCAL"),
         _ => false,
     }
 }

@@ -10,7 +10,7 @@ use gannet_core::replication::Row;
 use gannet_engine::Lsn;
 use gannet_runtime::{Waker, WallTime};
 use gannet_types::gtid::GtidSet;
-use gannet_types::{SqlError, Value};
+use gannet_types::{Result, SqlError, Value, sql_err};
 
 /// An error, and when it came (microseconds since 1970).
 #[derive(Clone, Default)]
@@ -24,6 +24,8 @@ pub(crate) struct Failed {
 #[derive(Clone, Default)]
 pub(crate) struct Transaction {
     pub(crate) gtid: Option<OwnGtid>,
+    /// Its GTID is one that this server gave: nobody else's transaction is passed over for it.
+    pub(crate) assigned: bool,
     /// When the first server committed it, and when the source did.
     pub(crate) original_us: u64,
     pub(crate) immediate_us: u64,
@@ -57,6 +59,15 @@ impl Transaction {
             immediate_us: gtid.committed_us,
             original_version: gtid.first_server_version,
             ..Transaction::default()
+        }
+    }
+
+    /// Whether it is to be applied; `begun`: its GTID was not executed. Error 1593 where another transaction took a GTID
+    /// that was given to this one.
+    pub(crate) fn applies(&self, begun: bool) -> Result<bool> {
+        match (begun, self.assigned) {
+            (false, true) => Err(sql_err!(ReplicaFatalError, format_args!("{} is another one's GTID", self.name()))),
+            _ => Ok(begun),
         }
     }
 

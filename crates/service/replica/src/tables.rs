@@ -1,6 +1,6 @@
 //! Tables of performance_schema and mysql about the replica.
 
-use super::source::{Position, Source};
+use super::source::{Assigned, Position, Source};
 use super::status::{Applying, Failed, Relayed, Status};
 use gannet_core::replication::{Row, Table};
 use gannet_types::Value;
@@ -51,6 +51,15 @@ fn connection_configuration(source: &Source) -> Row {
     ]
 }
 
+/// Kind and value of ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS.
+fn assigned(source: &Source) -> (Value, Value) {
+    match source.assigned {
+        Assigned::Off => (text("OFF"), Value::Null),
+        Assigned::Local => (text("LOCAL"), Value::Null),
+        Assigned::Uuid(uuid) => (text("UUID"), text(&uuid.to_string())),
+    }
+}
+
 fn applier_configuration(source: &Source) -> Row {
     let checked = source.checked.as_ref();
     vec![
@@ -58,8 +67,8 @@ fn applier_configuration(source: &Source) -> Row {
         ("PRIVILEGE_CHECKS_USER", checked.map_or(Value::Null, |(user, host)| text(&format!("'{user}'@'{host}'")))),
         ("REQUIRE_ROW_FORMAT", yes_no(source.row_format)),
         ("REQUIRE_TABLE_PRIMARY_KEY_CHECK", text(&source.key_check)),
-        ("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_TYPE", text("LOCAL")),
-        ("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE", Value::Null),
+        ("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_TYPE", assigned(source).0),
+        ("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE", assigned(source).1),
     ]
 }
 
@@ -226,8 +235,8 @@ impl Status {
             ("Privilege_checks_hostname", checked.map_or(Value::Null, |(_, host)| text(host))),
             ("Require_row_format", number(source.row_format.into())),
             ("Require_table_primary_key_check", text(&source.key_check)),
-            ("Assign_gtids_to_anonymous_transactions_type", text("LOCAL")),
-            ("Assign_gtids_to_anonymous_transactions_value", Value::Null),
+            ("Assign_gtids_to_anonymous_transactions_type", assigned(source).0),
+            ("Assign_gtids_to_anonymous_transactions_value", assigned(source).1),
         ]
     }
 }

@@ -307,7 +307,7 @@ impl Worker {
     }
 
     fn attempt(&self, follower: &mut Follower, number: u64, job: &Job) -> Result<()> {
-        let applies = follower.begin(job.transaction.gtid, job.transaction.first())?;
+        let applies = job.transaction.applies(follower.begin(job.transaction.gtid, job.transaction.first())?)?;
         if applies {
             follower.is_as(job.log);
             follower.start()?;

@@ -44,6 +44,7 @@ mod references_agree;
 mod relay;
 mod relay_places;
 mod replica;
+mod replica_assigned;
 mod replica_breaks;
 mod replica_damage;
 mod replica_generated;

@@ -633,7 +633,7 @@ fn options_and_tables_say_what_is() {
         "CHANGE REPLICATION SOURCE TO SOURCE_BIND = '', NETWORK_NAMESPACE = '', PRIVILEGE_CHECKS_USER = NULL, \
          SOURCE_SSL_VERIFY_SERVER_CERT = 0, SOURCE_COMPRESSION_ALGORITHMS = 'uncompressed', GTID_ONLY = 0, \
          REQUIRE_ROW_FORMAT = 0, REQUIRE_TABLE_PRIMARY_KEY_CHECK = STREAM, SOURCE_CONNECTION_AUTO_FAILOVER = 0, \
-         ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS = LOCAL, IGNORE_SERVER_IDS = (), SOURCE_SSL_CA = '/nowhere/ca.pem'",
+         ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS = OFF, IGNORE_SERVER_IDS = (), SOURCE_SSL_CA = '/nowhere/ca.pem'",
     );
     for (option, number) in [
         ("SOURCE_BIND = '127.0.0.1'", 1235),
@@ -646,7 +646,8 @@ fn options_and_tables_say_what_is() {
         ("SOURCE_ZSTD_COMPRESSION_LEVEL = 7", 1235),
         ("REQUIRE_TABLE_PRIMARY_KEY_CHECK = GENERATION", 1231),
         ("REQUIRE_TABLE_PRIMARY_KEY_CHECK = NEVER", 1231),
-        ("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS = OFF", 1235),
+        ("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS = LOCAL", 4014),
+        ("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS = 'x'", 1525),
         ("IGNORE_SERVER_IDS = (4294967296)", 1210),
         ("SOURCE_HEARTBEAT_PERIOD = 4294968", 1624),
         ("RELAY_LOG_FILE = 'x', RELAY_LOG_POS = 4", 1776),
@@ -700,7 +701,7 @@ fn options_and_tables_say_what_is() {
     let want = format!("|ON|0|{last}|1|1|1||0000-00-00 00:00:00.000000");
     assert_eq!((workers.len(), workers.iter().filter(|row| row.ends_with(&want)).count()), (4, 1), "{workers:?}");
     assert_eq!(read(&mut q, "*", "applier_status"), ["|ON|NULL|0"]);
-    assert_eq!(read(&mut q, "*", "applier_configuration"), ["|0|NULL|NO|ON|LOCAL|NULL"]);
+    assert_eq!(read(&mut q, "*", "applier_configuration"), ["|0|NULL|NO|ON|OFF|NULL"]);
     let columns = "SERVICE_STATE, LAST_ERROR_NUMBER, LAST_PROCESSED_TRANSACTION, PROCESSING_TRANSACTION";
     assert_eq!(read(&mut q, columns, "applier_status_by_coordinator"), [format!("ON|0|{last}|")]);
     let kept = common::rows(&mut q, "SELECT Id, Channel_name FROM mysql.slave_worker_info").concat();

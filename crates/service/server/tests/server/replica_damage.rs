@@ -42,7 +42,7 @@ fn events(bytes: &[u8]) -> Vec<usize> {
 }
 
 /// Gives an event the length and the checksum that its bytes have.
-fn closed(mut event: Vec<u8>) -> Vec<u8> {
+pub(crate) fn closed(mut event: Vec<u8>) -> Vec<u8> {
     let size = event.len() as u32 + 4;
     event[9..13].copy_from_slice(&size.to_le_bytes());
     let sum = crc32(&event);
