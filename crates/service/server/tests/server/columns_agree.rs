@@ -1,5 +1,5 @@
 //! What a client is told of a column is the same whatever way the query goes (text, prepared, executed again, in a
-//! procedure, a view, a derived table, without rows), and no value is longer than the column says: neither in the result
+//! procedure, a view, a derived table, without rows), and no value is longer than the column says: not in the result,
 //! nor in a table made of it, whose columns have the types and take the values.
 //!
 //! `GANNET_COLUMNS_SEED` begins with another seed, `GANNET_COLUMNS_ROUNDS` makes more rounds.
@@ -333,7 +333,7 @@ fn ask(c: &mut Connection, sql: &str) -> Option<ResultSet> {
     }
 }
 
-/// Longer values than the column says. Not of floating numbers, and of HOUR, EXTRACT and DIV, which MySQL tells of as we do.
+/// Longer values than the column says: not of floating numbers, HOUR, EXTRACT and DIV, whose widths are as in MySQL.
 fn too_long(sql: &str, result: &ResultSet) -> Option<String> {
     let column = &result.columns[0];
     if matches!(column.ty, 4 | 5) || [" DIV ", "HOUR(", "EXTRACT("].iter().any(|s| sql.contains(s)) {

@@ -683,8 +683,7 @@ impl<'p> Run<'p> {
         let Some(old) = rows::current(place, row_key, cx.txn.get()?)? else {
             return Err(SqlError::internal("the duplicate disappeared while it was locked"));
         };
-        let mut new = old.clone();
-        let assignments: &'p [Assignment] = &self.insert.on_duplicate;
+        let (mut new, assignments): (_, &'p [Assignment]) = (old.clone(), &self.insert.on_duplicate);
         for assignment in assignments {
             let column = assignment.column as usize;
             let value = match &assignment.value {
@@ -702,15 +701,14 @@ impl<'p> Run<'p> {
         }
         let slot = self.insert.table as usize;
         self.last_row_id = self.number_of(&new);
-        let touched =
-            super::update::touch(slot, &old, &mut new, (assignments, self.options()), self.insert.ignore, cx)?;
+        let changes = (assignments, self.options());
+        let touched = super::update::touch(slot, &old, &mut new, changes, self.insert.ignore, cx)?;
+        self.pass_of(&new, cx);
         if touched != Touched::Changed {
             self.affected += u64::from(cx.shared.settings.count_found_rows);
             self.duplicates += u64::from(self.insert.ignore);
-            self.pass_of(&new, cx);
             return touched.fire_after(slot, &old, &new, cx);
         }
-        self.pass_of(&new, cx);
         count(Counter::HandlerUpdate);
         let savepoint = self.insert.ignore.then_some(cx.begin_row()?);
         let into = match super::update::place_of(slot, place, (&old, &new), cx) {

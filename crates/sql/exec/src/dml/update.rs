@@ -118,8 +118,7 @@ impl<'p> Run<'p> {
         self.matched += 1;
         count(Counter::HandlerUpdate);
         let twin = |t: &UpdateTarget| t.table != target.table && plan.tables[t.table as usize].table.id == table.id;
-        let shared = self.update.targets.iter().any(twin);
-        let read_key = shared.then(|| (table.id.0, key.clone()));
+        let read_key = self.update.targets.iter().any(twin).then(|| (table.id.0, key.clone()));
         if let Some((current_key, row)) = read_key.as_ref().and_then(|k| self.current.get(k)) {
             key.clone_from(current_key);
             old.clone_from(row);
@@ -132,10 +131,9 @@ impl<'p> Run<'p> {
         }
         let mut new = self.assign(target, table, &old, batch, row, cx)?;
         let options = Options { checks: &target.checks, inside: Some((batch, row, offset)), refuses_null: false };
-        let slot = target.table as usize;
-        let touched = touch(slot, &old, &mut new, (&target.assignments, options), self.update.ignore, cx)?;
-        if touched != Touched::Changed {
-            return touched.fire_after(slot, &old, &new, cx);
+        match touch(target.table as usize, &old, &mut new, (&target.assignments, options), self.update.ignore, cx)? {
+            Touched::Changed => {}
+            touched => return touched.fire_after(target.table as usize, &old, &new, cx),
         }
         let savepoint = self.update.ignore.then_some(cx.begin_row()?);
         let written = place_of(target.table as usize, place, (&old, &new), cx)
