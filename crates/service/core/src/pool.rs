@@ -61,7 +61,7 @@ pub(crate) fn resize_log(core: &Core, bytes: u64) -> Result<()> {
     }
     core.engine.set_redo_capacity(bytes).map_err(from_engine)?;
     if core.binlog().is_some() {
-        core.engine.bound_consumer(crate::binlog::CONSUMER, bytes / 2);
+        gannet_engine::bound_consumer(&core.engine, crate::binlog::CONSUMER, bytes / 2);
     }
     core.log.note(format_args!("the log is brought to {bytes} bytes"));
     Ok(())

@@ -62,8 +62,8 @@ impl Transaction {
         }
     }
 
-    /// Whether it is to be applied; `begun`: its GTID was not executed. Error 1593 where another transaction took a GTID
-    /// that was given to this one.
+    /// Whether it is to be applied; `begun`: its GTID was not executed. Error 1593 where another transaction took a
+    /// GTID that was given to this one.
     pub(crate) fn applies(&self, begun: bool) -> Result<bool> {
         match (begun, self.assigned) {
             (false, true) => Err(sql_err!(ReplicaFatalError, format_args!("{} is another one's GTID", self.name()))),

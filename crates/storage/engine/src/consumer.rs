@@ -458,11 +458,6 @@ impl Engine {
         Ok(self.store.log.forget_consumer(name)?)
     }
 
-    /// Changes what a consumer may hold back of the log.
-    pub fn bound_consumer(&self, name: &str, bound_bytes: u64) {
-        self.store.log.bound_consumer(name, bound_bytes);
-    }
-
     /// The consumers for which the log is kept.
     pub fn consumers(&self) -> Vec<ConsumerStatus> {
         self.store.log.consumers()
@@ -473,4 +468,9 @@ impl Engine {
     pub fn has_consumers(&self) -> bool {
         self.store.log.has_consumers()
     }
+}
+
+/// Changes what a consumer may hold back of the log.
+pub fn bound_consumer(engine: &Engine, name: &str, bound_bytes: u64) {
+    gannet_log::bound_consumer(&engine.store.log, name, bound_bytes);
 }

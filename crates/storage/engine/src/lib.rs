@@ -60,7 +60,7 @@ pub use build::{
     Fill, Filled, FilledPart, Item, Merge, MergePart, SortDisk, SortSpace, Sorter, count_sorts, is_autocommit,
 };
 pub use check::StoreCheck;
-pub use consumer::{Committed, Consumer, Parts};
+pub use consumer::{Committed, Consumer, Parts, bound_consumer};
 pub use engine::{Engine, EngineStatus, RangeEstimate, TransactionInfo, TreeStats, idle, log_files};
 pub use error::{EngineError, Result};
 pub use gannet_base::{Lsn, PageNo, TreeId, TrxId};

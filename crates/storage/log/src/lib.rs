@@ -43,5 +43,5 @@ pub use follower::Follower;
 pub use format::{FIRST_LSN, MAX_PAYLOAD, RecordKind, record_bytes};
 pub use log::{FlushPolicy, Log, Options, Start, files, wait_durable_in};
 pub use reader::{Batch, LogFiles, LogReader, Record, RecordAt, record_at};
-pub use retention::{ConsumerStatus, Retention};
+pub use retention::{ConsumerStatus, Retention, bound_consumer};
 pub use segments::LogFile;

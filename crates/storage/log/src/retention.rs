@@ -291,19 +291,6 @@ impl Log {
         }
     }
 
-    /// Changes what a consumer may hold back; nothing where there is none of that name.
-    pub fn bound_consumer(&self, name: &str, bound_bytes: u64) {
-        let mut state = self.core.retentions.state.lock();
-        if let Some(entry) = state.entries.iter_mut().find(|e| e.kept.name == name) {
-            entry.kept.hold.bound_bytes = bound_bytes.max(MIN_BOUND);
-            state.changes += 1;
-        }
-        self.core.retentions.refresh(&state);
-        drop(state);
-        self.core.update_admit();
-        self.core.wake_space_waiters();
-    }
-
     /// The consumers for which the log is kept.
     pub fn consumers(&self) -> Vec<ConsumerStatus> {
         let tail = self.core.ring.reserved();
@@ -329,4 +316,17 @@ impl Log {
     pub fn retained_bytes(&self) -> u64 {
         self.core.retained()
     }
+}
+
+/// Changes what a consumer may hold back; nothing where there is none of that name.
+pub fn bound_consumer(log: &Log, name: &str, bound_bytes: u64) {
+    let mut state = log.core.retentions.state.lock();
+    if let Some(entry) = state.entries.iter_mut().find(|e| e.kept.name == name) {
+        entry.kept.hold.bound_bytes = bound_bytes.max(MIN_BOUND);
+        state.changes += 1;
+    }
+    log.core.retentions.refresh(&state);
+    drop(state);
+    log.core.update_admit();
+    log.core.wake_space_waiters();
 }

@@ -312,7 +312,7 @@ impl<'p> Run<'p> {
         }
         if !definition.nullable && !definition.auto_increment {
             // Elsewhere, without strict mode: a warning and the implicit default.
-            if cx.strict || self.refuses_null(updates) {
+            if cx.strict || refuses_null(self, updates) {
                 return Err(sql_err!(BadNull, definition.name));
             }
             cx.warn_of_column(ErrorCode::BadNull, &definition.name);
@@ -320,16 +320,6 @@ impl<'p> Run<'p> {
         }
         // Into AUTO_INCREMENT it asks for a value.
         Ok(Value::Null)
-    }
-
-    /// NULL in NOT NULL is an error in every sql_mode: of a single row without IGNORE. What a query's row changes by ON
-    /// DUPLICATE KEY UPDATE is as strict.
-    fn refuses_null(&self, updates: bool) -> bool {
-        let single = match self.insert.source {
-            InsertSource::Values(_) => self.expected == 1,
-            InsertSource::Query(_) => updates,
-        };
-        single && !self.insert.ignore
     }
 
     pub(super) fn complete(&mut self, row: Vec<Option<Value>>, cx: &mut Cx<'_, 'p>) -> Result<Vec<Value>> {
@@ -396,7 +386,7 @@ impl<'p> Run<'p> {
         }
         // What a trigger has set to NULL is not missing.
         let missing: Vec<usize> = missing.iter().copied().filter(|i| !nulled.contains(&(*i as u32))).collect();
-        triggers::check_nulls(self.table, values, &missing, self.refuses_null(false), cx)
+        triggers::check_nulls(self.table, values, &missing, refuses_null(self, false), cx)
     }
 
     /// The AUTO_INCREMENT column's value: generated for NULL and (without NO_AUTO_VALUE_ON_ZERO) 0.
@@ -576,7 +566,7 @@ impl<'p> Run<'p> {
     }
 
     fn options(&self) -> Options<'static, 'p> {
-        Options { checks: &self.insert.checks, inside: None, refuses_null: self.refuses_null(true) }
+        Options { checks: &self.insert.checks, inside: None, refuses_null: refuses_null(self, true) }
     }
 
     /// A row is in: its number, if it was generated, may be the statement's first.
@@ -760,4 +750,14 @@ impl<'p> Run<'p> {
 /// The AUTO_INCREMENT column is the index's first: for a generated number that is there REPLACE lets no row go.
 fn leads(table: &Table, index: usize) -> bool {
     table.auto_column.is_some() && table.indexes[index].parts.first().map(|p| p.column) == table.auto_column
+}
+
+/// NULL in NOT NULL is an error in every sql_mode: of a single row without IGNORE. What a query's row changes by ON
+/// DUPLICATE KEY UPDATE is as strict.
+fn refuses_null(run: &Run<'_>, updates: bool) -> bool {
+    let single = match run.insert.source {
+        InsertSource::Values(_) => run.expected == 1,
+        InsertSource::Query(_) => updates,
+    };
+    single && !run.insert.ignore
 }
