@@ -161,7 +161,13 @@ fn names_give_themselves_back() {
             format!("CAST('a' AS CHAR CHARACTER SET {charset}) COLLATE '{}'", of.name),
             format!("_{charset} X'00000061' COLLATE {}", of.name),
         ] {
-            expect(&mut c, &format!("SELECT CHARSET({e}), COLLATION({e})"), &[charset, of.name]);
+            let sql = format!("SELECT CHARSET({e}), COLLATION({e})");
+            // Its default collation is not there.
+            if of.charset == Charset::Gb18030 && e.starts_with("CAST") {
+                assert_eq!(error(&mut c, &sql), 1235);
+                continue;
+            }
+            expect(&mut c, &sql, &[charset, of.name]);
         }
         variables(&mut c, charset, of, &format!("SET NAMES {charset} COLLATE {}", of.name));
         run(&mut c, &format!("SET collation_connection = {}", of.name));
