@@ -44,7 +44,7 @@ fn connection_configuration(source: &Source) -> Row {
         ("CONNECTION_RETRY_COUNT", number(source.retries)),
         ("HEARTBEAT_INTERVAL", Value::Double(source.heartbeat_ms as f64 / 1000.0)),
         ("GET_PUBLIC_KEY", yes_no(source.public_key)),
-        ("COMPRESSION_ALGORITHM", text("uncompressed")),
+        ("COMPRESSION_ALGORITHM", text(&source.compression)),
         ("TLS_CIPHERSUITES", Value::Null),
         ("SOURCE_CONNECTION_AUTO_FAILOVER", text("0")),
         ("GTID_ONLY", text(if source.gtid_only { "1" } else { "0" })),

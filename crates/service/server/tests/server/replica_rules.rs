@@ -245,6 +245,8 @@ fn the_source_compresses() {
     {
         let before = between.bytes();
         run(&mut q, &format!("CHANGE REPLICATION SOURCE TO SOURCE_COMPRESSION_ALGORITHMS = '{algorithms}'"));
+        let shown = "SELECT COMPRESSION_ALGORITHM FROM performance_schema.replication_connection_configuration";
+        assert_eq!(one(&mut q, shown), algorithms.to_lowercase());
         run(&mut q, &format!("SET GLOBAL replica_compressed_protocol = {protocol}"));
         run(&mut q, "START REPLICA");
         run(&mut c, &format!("INSERT INTO d.t VALUES ({n}, REPEAT('abc', 20000))"));
