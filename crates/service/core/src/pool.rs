@@ -60,8 +60,8 @@ pub(crate) fn resize_log(core: &Core, bytes: u64) -> Result<()> {
         return Ok(());
     }
     core.engine.set_redo_capacity(bytes).map_err(from_engine)?;
-    if core.binlog().is_some() {
-        gannet_engine::bound_consumer(&core.engine, crate::binlog::CONSUMER, bytes / 2);
+    if let Some(log) = core.binlog() {
+        crate::binlog::log_is_resized(log, &core.engine, bytes);
     }
     core.log.note(format_args!("the log is brought to {bytes} bytes"));
     Ok(())

@@ -67,8 +67,6 @@ pub(super) struct Exporter {
     /// Files with rows that are in the files of events now, and those of before the start.
     spilled: Vec<u64>,
     left_over: Vec<u64>,
-    /// So much of the log may be kept before it is let go of.
-    stride: u64,
     /// When an error is told again; 0: nothing has failed.
     tell_from_ns: u64,
     /// The log has come to this life of the server, whose tables' keys are known.
@@ -155,8 +153,8 @@ impl Exporter {
                 return Err(io::Error::new(io::ErrorKind::NotFound, what));
             }
         };
-        let capacity = engine.status().redo_capacity_bytes;
-        let hold = Hold { bound_bytes: capacity / 2, beyond: Beyond::Brake };
+        let bound_bytes = super::bound_bytes(log.capacity());
+        let hold = Hold { bound_bytes, beyond: Beyond::Brake };
         let consumer = engine.consumer(CONSUMER, hold).map_err(other)?;
         let now = settings();
         let mut it = Exporter {
@@ -179,7 +177,6 @@ impl Exporter {
             pending: None,
             spilled: Vec::new(),
             left_over: Vec::new(),
-            stride: capacity / 8,
             tell_from_ns: 0,
             living: false,
             log,
@@ -377,7 +374,9 @@ impl Exporter {
             let more = self.out.len() >= BATCH;
             self.publish(!more)?;
             let kept = self.consumer.at().since(self.state.lsn);
-            if self.deriver.position() - self.state.size >= CHECKPOINT || self.last.is_some() && kept >= self.stride {
+            // So much of the log is kept before it is let go of.
+            let stride = self.log.capacity() / 8;
+            if self.deriver.position() - self.state.size >= CHECKPOINT || self.last.is_some() && kept >= stride {
                 self.checkpoint()?;
             }
             if std::mem::take(&mut self.tell_from_ns) != 0 {

@@ -44,7 +44,12 @@ use std::io;
 use std::sync::Arc;
 
 /// The name under which the log is kept for the exporter.
-pub(crate) const CONSUMER: &str = "binlog";
+const CONSUMER: &str = "binlog";
+/// Of the log's capacity, what may wait for the exporter before writers do.
+fn bound_bytes(capacity: u64) -> u64 {
+    capacity / 2
+}
+
 /// Transactions whose places are remembered, so that a snapshot's is found.
 const REMEMBERED: usize = 1 << 16;
 /// How long commits gather while nobody waits for them.
@@ -170,6 +175,8 @@ pub struct Binlog {
     row_image: AtomicU8,
     /// `max_binlog_cache_size`, a copy as well.
     largest: AtomicU64,
+    /// Bytes of the write-ahead log.
+    capacity: AtomicU64,
     /// Of the tables whose rows were logged.
     keys: Arc<Known>,
     sizes: sizes::AllSizes,
@@ -200,6 +207,7 @@ impl Binlog {
             full_metadata: AtomicBool::new(false),
             row_image: AtomicU8::new(0),
             largest: AtomicU64::new(u64::MAX),
+            capacity: AtomicU64::new(engine.status().redo_capacity_bytes),
             keys: Arc::default(),
             sizes: Default::default(),
             semi: SemiSync::new(commit_gate(engine), log.clone()),
@@ -239,6 +247,11 @@ impl Binlog {
     /// `max_binlog_cache_size`
     pub(crate) fn largest(&self) -> u64 {
         self.largest.load(Relaxed)
+    }
+
+    /// Bytes of the write-ahead log, of which commits and what waits for the exporter take parts.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.capacity.load(Relaxed)
     }
 
     /// `binlog_row_metadata` is FULL.
@@ -662,6 +675,12 @@ impl Drop for FileReader {
 /// The binary log is off: its commits are not kept.
 pub fn forget(engine: &Engine) -> Result<(), EngineError> {
     engine.forget_consumer(CONSUMER).map(drop)
+}
+
+/// The write-ahead log has another capacity.
+pub(crate) fn log_is_resized(log: &Binlog, engine: &Engine, capacity: u64) {
+    log.capacity.store(capacity, Relaxed);
+    gannet_engine::bound_consumer(engine, CONSUMER, bound_bytes(capacity));
 }
 
 /// What the exporter needs of the variables: read where a file begins.

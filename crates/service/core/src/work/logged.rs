@@ -467,8 +467,6 @@ impl Work {
         (logged.on, logged.thread, logged.compressed) = (statement.is_some(), thread, self.terms.compressed);
         logged.writes = statement.is_some();
         if logged.log.is_none() {
-            let capacity = self.core.engine.status().redo_capacity_bytes;
-            logged.most = (capacity / SHARE).min(MOST) as usize;
             logged.log = self.core.binlog().cloned();
             let event = self.core.globals.get(Live::BinlogRowEventMaxSize).as_u64();
             logged.gathered.limit_events(usize::try_from(event).unwrap_or(usize::MAX));
@@ -476,6 +474,7 @@ impl Work {
         let Some(LoggedStatement { now_s, flags, text, definition, image }) = statement else { return };
         let Some(log) = &logged.log else { return };
         (logged.definition, logged.largest) = (definition, log.largest());
+        logged.most = (log.capacity() / SHARE).min(MOST) as usize;
         logged.image = image.unwrap_or_else(|| log.row_image());
         let full = log.has_full_metadata();
         logged.metadata = if full { Metadata::Full } else { Metadata::Minimal };
