@@ -4,7 +4,10 @@
 
 use std::{path::Path, process::Command};
 
-const USAGE: &str = "cargo xtask sim [--workload rows|trees|history|server|keys|planted] [--seed N] [--steps M] [--seeds N] [--minutes M]";
+const USAGE: &str = "cargo xtask sim [--workload rows|trees|consumers|history|log|server|keys|planted] [--seed N] [--steps M] [--seeds N] [--minutes M]";
+
+/// In place of a test program: the tests within the crate.
+const LIBRARY: &str = "";
 
 /// Runs `cargo xtask sim` with these arguments.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
@@ -28,6 +31,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
                 "trees" => engine("crash", "trees_come_and_go_whole"),
                 "consumers" => engine("crash", "consumers_are_given_what_has_committed"),
                 "history" => engine("history", "no_level_shows_what_it_forbids"),
+                "log" => ("gannet-core", LIBRARY, "crashes_take_nothing_from_readers"),
                 "server" => server,
                 "keys" => ("gannet-server", "simulated", "keys_are_not_lost"),
                 _ => return Err(format!("unknown workload {word}\n{USAGE}")),
@@ -59,7 +63,9 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
     for ((package, program, filter), share) in programs.into_iter().zip(shares) {
         let seconds = seconds.map(|s| ("GANNET_SECONDS", (s * share / 3).to_string()));
         let status = Command::new("cargo")
-            .args(["test", "--quiet", "--profile", "sim", "--package", package, "--test", program, filter, "--"])
+            .args(["test", "--quiet", "--profile", "sim", "--package", package])
+            .args(if program == LIBRARY { vec!["--lib"] } else { vec!["--test", program] })
+            .args([filter, "--"])
             .args(["--include-ignored", "--nocapture"])
             .envs(env.iter().cloned().chain(seconds))
             .current_dir(root)

@@ -4,7 +4,7 @@
 //! named in its documentation. Operators hold no state and no values but pinned literals, so a plan is shared by all
 //! sessions.
 
-use crate::expr::{Aggregate, Bind, Comparison, Expr, SortKey};
+use crate::expr::{Aggregate, Bind, Comparison, Expr, ExprKind, SortKey};
 use gannet_types::SqlType;
 use std::sync::Arc;
 
@@ -22,6 +22,45 @@ pub struct Physical {
     /// Rows are delivered one at a time, as late as possible: what reads them has effects that their evaluation may
     /// see, or the other way round.
     pub one_by_one: bool,
+}
+
+impl Physical {
+    /// The scan that it consists of, if need be below a projection.
+    #[inline]
+    pub fn lone_scan(&self) -> Option<(&Physical, &TableScan)> {
+        let input = match &self.op {
+            Op::Project { input, .. } => input,
+            _ => self,
+        };
+        if let Op::TableScan(scan) = &input.op { Some((input, scan)) } else { None }
+    }
+
+    /// Ordinals of the columns that a query sends whose rows can go to the client as they are read.
+    pub(crate) fn sends_as_read(&self) -> Option<Box<[u32]>> {
+        let (input, scan) = self.lone_scan()?;
+        let all = matches!(scan.access, Access::Full | Access::Ref { .. } | Access::Ranges { .. })
+            && scan.filter.is_none()
+            && scan.index_filter.is_none()
+            && scan.parts.is_none()
+            && scan.lock.strength == LockStrength::None
+            && !scan.covering
+            && !self.one_by_one
+            && !input.one_by_one;
+        if !all {
+            return None;
+        }
+        let columns: Box<[u32]> = match &self.op {
+            Op::Project { exprs, .. } => {
+                let ordinal = |e: &Expr| match e.kind {
+                    ExprKind::Column(n) => scan.columns.get(n as usize).copied(),
+                    _ => None,
+                };
+                exprs.iter().map(ordinal).collect::<Option<_>>()?
+            }
+            _ => scan.columns.clone(),
+        };
+        (!columns.contains(&ROW_ID)).then_some(columns)
+    }
 }
 
 /// The operators.

@@ -30,6 +30,8 @@ pub struct Plan {
     pub selectivity: u64,
     /// How its rows are found, for the status variables.
     pub accesses: Accesses,
+    /// The query is one scan ([`Physical::lone_scan`]) whose rows are sent as they are read: these columns of theirs.
+    pub sent_as_read: Option<Box<[u32]>>,
     /// Size of the register file.
     pub registers: u32,
     /// It is one of INSERT, REPLACE, UPDATE, DELETE.

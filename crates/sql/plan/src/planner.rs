@@ -264,6 +264,7 @@ pub(crate) fn finish(
         dives,
         selectivity,
         accesses: Accesses::default(),
+        sent_as_read: None,
         registers: builder.registers,
         uses,
         routines: arena.routines.as_slice().into(),
@@ -272,6 +273,9 @@ pub(crate) fn finish(
         warnings: builder.warnings.take().into(),
     };
     plan.accesses = Accesses::of(&plan);
+    if let PlanKind::Query(root) = &plan.kind {
+        plan.sent_as_read = root.sends_as_read();
+    }
     Ok(plan)
 }
 

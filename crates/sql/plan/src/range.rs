@@ -65,11 +65,13 @@ impl Bounds {
     }
 
     /// Range `n` in key order.
+    #[inline]
     pub fn get(&self, n: usize) -> (Limit<'_>, Limit<'_>) {
         let (low, high) = self.ranges[n];
         (self.limit(low), self.limit(high))
     }
 
+    #[inline]
     fn limit(&self, end: End) -> Limit<'_> {
         match end {
             End::Open => Limit::Open,
@@ -78,9 +80,16 @@ impl Bounds {
         }
     }
 
-    /// Range `n` is that of one key, if the bytes of its ends are a key of the index.
-    pub fn is_one_key(&self, n: usize) -> bool {
-        matches!(self.get(n), (Limit::Before(low), Limit::After(high)) if low == high) && !self.stems
+    /// The bytes that range `n` begins with, if its keys are those that begin with them: one, if they are a whole key.
+    #[inline]
+    pub fn one_key(&self, n: usize) -> Option<&[u8]> {
+        match self.ranges[n] {
+            (End::Before(from, to), End::After(begin, end)) if !self.stems && to - from == end - begin => {
+                let low = &self.bytes[from..to];
+                (low == &self.bytes[begin..end]).then_some(low)
+            }
+            _ => None,
+        }
     }
 
     /// Ends of ranges may be no whole keys, but what texts begin with.

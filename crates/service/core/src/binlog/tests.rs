@@ -267,7 +267,16 @@ fn life(seed: u64, mut state: u64, oracle: Arc<Mutex<Oracle>>, commits: u64) {
     reader.join().unwrap();
 }
 
-fn lives(seed: u64) -> usize {
+/// What runs have seen.
+#[derive(Default)]
+struct Tally {
+    seeds: usize,
+    crashes: usize,
+    commits: usize,
+    files: usize,
+}
+
+fn lives(seed: u64, tally: &mut Tally) {
     let disk = SimDisk::new();
     disk.set_faults(Faults { read_errors: 0, write_errors: 0, sync_errors: 0, late: 0, garbage: true });
     let oracle = Arc::new(Mutex::new(Oracle::default()));
@@ -276,30 +285,53 @@ fn lives(seed: u64) -> usize {
         let (o, draw) = (oracle.clone(), dice(&mut state));
         let steps = if draw.is_multiple_of(3) { draw % 3000 } else { draw % 40_000 };
         let sim = Sim::new(seed * 100 + n).disk(&disk);
-        sim.crash_after(steps).run_outcome(move || life(seed, draw, o, 60));
+        let outcome = sim.crash_after(steps).run_outcome(move || life(seed, draw, o, 60));
+        tally.crashes += usize::from(outcome.value.is_none());
     }
     let o = oracle.clone();
     Sim::new(seed * 100 + 98).disk(&disk).run(move || life(seed, 5, o, 30));
     let o = oracle.clone();
     Sim::new(seed * 100 + 99).disk(&disk).run(move || life(seed, 7, o, 0));
-    oracle.lock().unwrap().files
+    let o = oracle.lock().unwrap();
+    tally.seeds += 1;
+    tally.files += o.files;
+    tally.commits += o.told.len();
 }
 
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|s| s.parse().expect("a number"))
+}
+
+struct Replay(u64);
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("replay: cargo xtask sim --workload log --seed {}", self.0);
+        }
+    }
+}
+
+/// `cargo xtask sim --workload log`.
 #[test]
 fn crashes_take_nothing_from_readers() {
-    let (from, to) = match std::env::var("SEED") {
-        Ok(seed) => (seed.parse().unwrap(), seed.parse::<u64>().unwrap() + 1),
-        Err(_) => (1, 6),
-    };
-    let mut files = 0;
-    for seed in from..to {
-        eprintln!("SEED={seed}");
-        files += lives(seed);
+    let one = number("GANNET_SEED");
+    let first = one.or(number("GANNET_FIRST_SEED")).unwrap_or(1);
+    let seeds = one.map_or_else(|| number("GANNET_SEEDS").unwrap_or(5), |_| 1);
+    let until = number("GANNET_SECONDS").map(|s| std::time::Instant::now() + std::time::Duration::from_secs(s));
+    let mut tally = Tally::default();
+    for seed in first..first + seeds {
+        if until.is_some_and(|until| std::time::Instant::now() > until) {
+            break;
+        }
+        let _replay = Replay(seed);
+        lives(seed, &mut tally);
     }
-    assert!(files > to as usize - from as usize, "hardly any file has begun: {files}");
+    let Tally { seeds, crashes, commits, files } = tally;
+    println!("{seeds} seeds, {crashes} crash points, {commits} commits told, {files} files; nothing taken back");
+    assert!(files > seeds, "hardly any file has begun: {files}");
 }
 
-/// Somebody has to be able to make room.
 #[test]
 fn it_opens_on_a_full_disk() {
     let disk = SimDisk::new();

@@ -751,6 +751,7 @@ pub(crate) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         dives: Box::new([]),
         selectivity: 0,
         accesses: Default::default(),
+        sent_as_read: None,
         registers: 0,
         writes: false,
         uses: Default::default(),

@@ -196,7 +196,8 @@ impl<'p> TreeScan<'p> {
             return Ok(false);
         }
         let number = self.number();
-        self.single = matches!(self.access, Access::Point { .. }) || self.is_single(table);
+        self.single = matches!(self.access, Access::Point { .. })
+            || self.has_whole_keys(table) && self.bounds.one_key(number).is_some();
         self.at += 1;
         let (low, high) = self.bounds.get(number);
         let options = ScanOptions {
@@ -320,23 +321,19 @@ impl<'p> TreeScan<'p> {
         if self.scan.reverse { self.bounds.len() - 1 - self.at } else { self.at }
     }
 
-    /// The next range is that of one whole key.
-    fn is_single(&self, table: &Table) -> bool {
-        self.bounds.is_one_key(self.number())
-            && self.scan.index.is_some_and(|i| {
-                let i = i as usize;
-                table.indexes[i].unique() && table.key_parts(i).len() == 1
-            })
+    /// What a range of one key begins with is a whole key, which one row may have.
+    fn has_whole_keys(&self, table: &Table) -> bool {
+        self.scan.index.is_some_and(|i| table.indexes[i as usize].unique() && table.key_parts(i as usize).len() == 1)
     }
 
     /// Reads rows by their whole keys, as long as ranges of one key follow each other: no scan is needed for these.
     fn take_points(&mut self, table: &'p Table, batch: &mut Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        if !self.has_whole_keys(table) {
+            return Ok(());
+        }
         let before = (batch.rows, self.at);
         while self.at < self.bounds.len() && !self.is_full(batch) {
-            let (Limit::Before(key), _) = self.bounds.get(self.number()) else { break };
-            if !self.is_single(table) {
-                break;
-            }
+            let Some(key) = self.bounds.one_key(self.number()) else { break };
             self.reader.fetch(table, key, By::Key, batch, cx)?;
             self.at += 1;
             if self.at.is_multiple_of(256) {

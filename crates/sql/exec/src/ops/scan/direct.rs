@@ -8,17 +8,11 @@ use crate::{
     sink::{ResultSink, Stored},
 };
 use gannet_engine::Isolation;
-use gannet_plan::expr::ExprKind;
-use gannet_plan::physical::{Access, LockStrength, Op, Physical, ROW_ID, TableScan};
+use gannet_plan::physical::{Physical, TableScan};
 use gannet_plan::plan::ResultColumn;
-use gannet_plan::range::Limit;
 use gannet_schema::Table;
 use gannet_telemetry::{Counter, add};
 use gannet_types::{Result, SqlType, TimeZone};
-use smallvec::SmallVec;
-
-/// Columns that are kept in place.
-const FEW: usize = 16;
 
 /// Rows between two looks at interruptions.
 const LOOK: u64 = 256;
@@ -28,7 +22,7 @@ pub(crate) struct Direct<'p> {
     scan: &'p TableScan,
     types: &'p [SqlType],
     /// Ordinals of the columns that it sends.
-    columns: SmallVec<[u32; FEW]>,
+    columns: &'p [u32],
 }
 
 /// Where rows go.
@@ -54,46 +48,16 @@ impl Delivery<'_> {
     }
 }
 
-/// The scan that a query consists of, with the columns that it sends.
-fn scan_of(root: &Physical) -> Option<(&TableScan, &[SqlType], SmallVec<[u32; FEW]>)> {
-    let (input, exprs) = match &root.op {
-        Op::Project { input, exprs, .. } => (&**input, Some(exprs)),
-        _ => (root, None),
-    };
-    let Op::TableScan(scan) = &input.op else { return None };
-    let all = matches!(scan.access, Access::Full | Access::Ref { .. } | Access::Ranges { .. })
-        && scan.filter.is_none()
-        && scan.index_filter.is_none()
-        && scan.parts.is_none()
-        && scan.lock.strength == LockStrength::None
-        && !scan.covering
-        && !root.one_by_one
-        && !input.one_by_one;
-    if !all {
-        return None;
-    }
-    let columns = match exprs {
-        None => scan.columns.iter().copied().collect(),
-        Some(exprs) => {
-            let ordinal = |e: &gannet_plan::Expr| match e.kind {
-                ExprKind::Column(n) => scan.columns.get(n as usize).copied(),
-                _ => None,
-            };
-            exprs.iter().map(ordinal).collect::<Option<SmallVec<_>>>()?
-        }
-    };
-    (!columns.contains(&ROW_ID)).then_some((scan, &input.types, columns))
-}
-
 impl<'p> Direct<'p> {
     /// The query of `root`, if it is one.
     pub(crate) fn of(root: &'p Physical, cx: &mut Cx<'_, 'p>) -> Result<Option<Direct<'p>>> {
-        let Some((scan, types, columns)) = scan_of(root) else { return Ok(None) };
+        let Some(columns) = &cx.shared.plan.sent_as_read else { return Ok(None) };
+        let Some((input, scan)) = root.lone_scan() else { return Ok(None) };
         // A locking scan's errors in the middle would be errors in the middle of a result.
         if padding::is_on(cx) || cx.txn.get()?.options().isolation >= Isolation::Serializable {
             return Ok(None);
         }
-        Ok(Some(Direct { scan, types, columns }))
+        Ok(Some(Direct { scan, types: &input.types, columns }))
     }
 
     /// Runs it; how many rows it has sent.
@@ -101,7 +65,7 @@ impl<'p> Direct<'p> {
         let scan = &mut TreeScan::new(self.scan, &self.scan.access, self.types);
         let table = scan.table(cx);
         let zone = &cx.shared.settings.time_zone;
-        let mut to = Delivery { header: &cx.shared.plan.columns, columns: &self.columns, sink, zone, sent: 0 };
+        let mut to = Delivery { header: &cx.shared.plan.columns, columns: self.columns, sink, zone, sent: 0 };
         scan.open(cx)?;
         let secondary = scan.secondary(table);
         cx.check_interrupt()?;
@@ -129,12 +93,12 @@ fn send_points<'p>(
     to: &mut Delivery<'_>,
     cx: &mut Cx<'_, 'p>,
 ) -> Result<()> {
+    if !scan.has_whole_keys(table) {
+        return Ok(());
+    }
     let before = (to.sent, scan.at);
     while scan.at < scan.bounds.len() {
-        let (Limit::Before(key), _) = scan.bounds.get(scan.number()) else { break };
-        if !scan.is_single(table) {
-            break;
-        }
+        let Some(key) = scan.bounds.one_key(scan.number()) else { break };
         if scan.reader.find(table, key, By::Key, cx)? {
             to.row(table, scan.reader.buffer.row())?;
         }
