@@ -109,8 +109,8 @@ fn explain_statement(session: &mut Session, statement: &Statement, format: &str)
         _ => table(&plan, &shown_parts(session, &plan, &params)?),
     };
     if let Statement::Query(query) = statement {
-        let text = gannet_plan::explained(query, &session.state.snapshot, &session.plan_options(&[]))?;
-        session.running.diagnostics.warnings.note(ErrorCode::Yes, &[&text]);
+        let notes = gannet_plan::explained(query, &session.state.snapshot, &session.plan_options(&[]))?;
+        notes.into_iter().for_each(|note| session.running.diagnostics.warnings.push(note));
     }
     Ok(rows)
 }

@@ -17,6 +17,29 @@ use gannet_types::{
     Coercibility, Collation, Date, DateTime, Decimal, ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err,
 };
 
+/// `(SELECT ...)` as a value or a row of values. A SELECT of one expression without tables is that expression.
+fn subquery_operand(b: &mut Binder<'_>, query: &ast::Query, columns: Option<usize>) -> Result<Operand> {
+    let bound = super::query::unplaced(b, query, columns)?;
+    if let Some((id, value)) = b.lone_value.take()
+        && matches!(&bound.columns[..], [only] if only.id == id)
+    {
+        if let Some(names) = &mut b.names {
+            names.reduce(query);
+        }
+        return Ok(Operand::Scalar(value));
+    }
+    let subplan = super::query::placed(b, bound);
+    let columns = &b.arena.subqueries[subplan as usize].query.columns;
+    if let [only] = &columns[..] {
+        return Ok(Operand::Scalar(b.subquery_value(subplan, SubqueryKind::Scalar, only.id)));
+    }
+    // Each column of the one row is an expression; the subquery runs once for all of them.
+    let column = |(i, c): (u32, &crate::logical::OutColumn)| {
+        Operand::Scalar(b.subquery_value(subplan, SubqueryKind::Column(i), c.id))
+    };
+    Ok(Operand::Row((0..).zip(columns).map(column).collect()))
+}
+
 impl Binder<'_> {
     /// Binds a condition of WHERE, ON, HAVING.
     pub(super) fn condition(&mut self, e: &ast::Expr) -> Result<Expr> {
@@ -120,11 +143,10 @@ impl Binder<'_> {
                 let subplan = self.subquery(query, None)?;
                 Ok(self.subquery_expr(subplan, SubqueryKind::Exists { negated: false }, boolean(false)))
             }
-            E::Subquery(query) => {
-                let subplan = self.subquery(query, Some(1))?;
-                let id = self.arena.subqueries[subplan as usize].query.columns[0].id;
-                Ok(self.subquery_value(subplan, SubqueryKind::Scalar, id))
-            }
+            E::Subquery(query) => match subquery_operand(self, query, Some(1))? {
+                Operand::Scalar(value) => Ok(value),
+                Operand::Row(_) => Err(error(ErrorCode::OperandColumns, &[&1])),
+            },
             E::Between { expr, low, high, negated } => self.between(expr, low, high, *negated),
             E::Like { expr, pattern, escape, negated } => self.like(expr, pattern, escape.as_deref(), *negated),
             E::Case(case) => self.case(case),
@@ -332,18 +354,7 @@ impl Binder<'_> {
                 let items = items.iter().map(|e| self.operand(e)).collect::<Result<_>>()?;
                 Ok(Operand::Row(items))
             }
-            ast::Expr::Subquery(query) => {
-                let subplan = self.subquery(query, None)?;
-                let columns = &self.arena.subqueries[subplan as usize].query.columns;
-                if columns.len() == 1 {
-                    return Ok(Operand::Scalar(self.subquery_value(subplan, SubqueryKind::Scalar, columns[0].id)));
-                }
-                // Each column of the one row is an expression; the subquery runs once for all of them.
-                let column = |(i, c): (u32, &crate::logical::OutColumn)| {
-                    Operand::Scalar(self.subquery_value(subplan, SubqueryKind::Column(i), c.id))
-                };
-                Ok(Operand::Row((0..).zip(columns).map(column).collect()))
-            }
+            ast::Expr::Subquery(query) => subquery_operand(self, query, None),
             _ => Ok(Operand::Scalar(self.lifted(e)?)),
         }
     }

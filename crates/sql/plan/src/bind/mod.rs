@@ -76,6 +76,8 @@ pub(crate) struct Binder<'a> {
     filled: Vec<Box<str>>,
     pub(crate) hints: hints::Hints,
     place: query::Place,
+    /// The last SELECT of one expression without tables, conditions and groups: its column and its value.
+    lone_value: Option<(crate::logical::ColId, crate::typing::Bound)>,
     /// The expressions are no select list: those of SET and DO.
     pub(crate) without_select: bool,
 }
@@ -126,6 +128,7 @@ impl<'a> Binder<'a> {
             names: None,
             hints: hints::Hints::default(),
             place: query::Place::default(),
+            lone_value: None,
             without_select: false,
         }
     }

@@ -15,6 +15,25 @@ use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType, TypeId, V
 /// Set operations inside of each other: a chain in which the operators change nests to the left.
 const MAX_SET_DEPTH: u32 = 64;
 
+/// A subquery of an expression, without a place in the arena. Error 1241 for a wrong number of columns.
+pub(super) fn unplaced(b: &mut Binder<'_>, query: &ast::Query, columns: Option<usize>) -> Result<Query> {
+    if query.into.is_some() {
+        return Err(error(ErrorCode::WrongUsage, &[&"subquery", &"INTO"]));
+    }
+    let query = b.nested_query(query)?;
+    match columns {
+        Some(wanted) if query.columns.len() != wanted => Err(error(ErrorCode::OperandColumns, &[&wanted])),
+        _ => Ok(query),
+    }
+}
+
+/// Gives a subquery its place.
+pub(super) fn placed(b: &mut Binder<'_>, query: Query) -> u32 {
+    let free = b.free_columns(&query);
+    b.arena.subqueries.push(Subselect { query, free });
+    b.arena.subqueries.len() as u32 - 1
+}
+
 impl Binder<'_> {
     /// Binds the query of a statement.
     pub(crate) fn top_query(&mut self, query: &ast::Query) -> Result<Query> {
@@ -42,18 +61,8 @@ impl Binder<'_> {
 
     /// Binds a subquery of an expression. Returns its place in the arena. Error 1241 for a wrong number of columns.
     pub(super) fn subquery(&mut self, query: &ast::Query, columns: Option<usize>) -> Result<u32> {
-        if query.into.is_some() {
-            return Err(error(ErrorCode::WrongUsage, &[&"subquery", &"INTO"]));
-        }
-        let query = self.nested_query(query)?;
-        if let Some(wanted) = columns
-            && query.columns.len() != wanted
-        {
-            return Err(error(ErrorCode::OperandColumns, &[&wanted]));
-        }
-        let free = self.free_columns(&query);
-        self.arena.subqueries.push(Subselect { query, free });
-        Ok(self.arena.subqueries.len() as u32 - 1)
+        let query = unplaced(self, query, columns)?;
+        Ok(placed(self, query))
     }
 
     /// Columns that the query reads and does not define.

@@ -3,7 +3,7 @@
 use super::scope::{Clause, Scope, ScopeItem, display};
 use super::{Binder, error};
 use crate::expr::{Expr, ExprKind, SortKey};
-use crate::logical::{Block, Body, Item, Label, OutColumn, Query, WindowBlock, conjuncts};
+use crate::logical::{Block, Body, ColId, Item, Label, OutColumn, Query, WindowBlock, conjuncts};
 use crate::physical::{Frame, FrameBound, FrameUnit, WindowFunction, WindowKind};
 use crate::typing::{Bound, common_type, is_stringy};
 use gannet_functions::{AggregateDef, ArgInfo};
@@ -27,7 +27,7 @@ fn window_args(b: &mut Binder<'_>, kind: &WindowKind, name: &str, args: &[ast::E
         }
         let value = b.expr(arg)?;
         b.hint = None;
-        if rows_at == Some(i) && !is_same_for_all_rows(&value.expr) {
+        if rows_at == Some(i) && (matches!(arg, ast::Expr::Subquery(_)) || !is_same_for_all_rows(&value.expr)) {
             return Err(error(ErrorCode::WrongArguments, &[&name.to_lowercase()]));
         }
         bound.push(value);
@@ -141,6 +141,18 @@ pub(super) fn item_name(e: &ast::Expr, alias: Option<&ast::Ident>, text: &ast::S
     }
 }
 
+/// See [`Binder::lone_value`]. What aggregates of a query around make stays in its subquery.
+fn lone_value(b: &Binder<'_>, block: &Block, mut scope: Scope) -> Option<(ColId, Bound)> {
+    let [item] = &block.items[..] else { return None };
+    let plain = block.from.is_none() && block.filter.is_empty() && block.having.is_empty() && block.limit.is_none();
+    if !plain || block.aggregated || !block.windows.is_empty() {
+        return None;
+    }
+    let bound = scope.items.pop()?.bound;
+    let of_aggregate = (0..b.scopes.len()).any(|level| b.contains_aggregate(level, &bound.expr));
+    (bound.expr == item.expr && !of_aggregate).then_some((item.id, bound))
+}
+
 impl Binder<'_> {
     /// Binds a SELECT with the ORDER BY, LIMIT and locking of its query expression.
     pub(super) fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<Query> {
@@ -188,12 +200,16 @@ impl Binder<'_> {
             super::group::check_distinct_order(self, &block)?;
         }
         check_named_windows(self, select)?;
-        if let Some(limit) = &query.limit {
+        // The only row of a subquery without tables is there whatever LIMIT says, unless that is 0 or leaves rows out.
+        let keeps_row = |l: &ast::Limit| l.offset.is_none() && super::call::position(&l.count).is_some_and(|n| n > 0);
+        let limit = query.limit.as_ref().filter(|l| place.outermost || !select.from.is_empty() || !keeps_row(l));
+        if let Some(limit) = limit {
             block.limit = Some(self.limit_value(&limit.count)?);
             block.offset = limit.offset.as_ref().map(|o| self.limit_value(o)).transpose()?;
         }
         self.finish_groups(&mut block)?;
-        self.scopes.pop();
+        let scope = self.scopes.pop();
+        self.lone_value = scope.and_then(|scope| lone_value(self, &block, scope));
         self.hints.current = around;
         let columns = names.into_iter().zip(&block.items).map(|(name, item)| OutColumn { name, id: item.id });
         let (columns, select) = (columns.collect(), block.select);

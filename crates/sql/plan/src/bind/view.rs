@@ -14,8 +14,8 @@ use crate::rewrite::{merge, substitute};
 use gannet_parser::ast::{self, Ident, ObjectName, QueryBody, SelectItem, Statement, TableRef};
 use gannet_parser::{LexMode, printer};
 use gannet_schema::{CatalogSnapshot, CheckOption, RowSource, Table, View, ViewAlgorithm};
-use gannet_types::{ErrorCode, Result, SqlError, SqlType, Value};
-use std::collections::HashMap;
+use gannet_types::{ErrorCode, Level, Result, SqlError, SqlType, Value, Warning};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 fn has_outer(from: &crate::logical::From) -> bool {
@@ -41,8 +41,17 @@ pub(crate) struct Names {
     tables: HashMap<u32, Box<str>>,
     /// Schemas of stored functions.
     pub(super) routines: HashMap<u32, Box<str>>,
+    /// Subqueries that are the one expression they select.
+    reduced: HashSet<u32>,
     /// Aliases of tables are named with their schemas, too.
     full: bool,
+}
+
+impl Names {
+    /// The subquery is the one expression that it selects.
+    pub(super) fn reduce(&mut self, query: &ast::Query) {
+        self.reduced.insert(query.span.start);
+    }
 }
 
 /// The column whose values an expression gives unchanged: COLLATE may stand around it.
@@ -439,7 +448,7 @@ pub fn definition(
             }
             _ => false,
         };
-    Walk { inside: 0, work: Work::Qualify(names), explained: None }.query(&mut query)?;
+    Walk::new(Work::Qualify(names)).query(&mut query)?;
     let text = String::from_utf8(printer::statement(&Statement::Query(Box::new(query))));
     let text = text.map_err(|_| SqlError::unsupported("strings outside of UTF-8 in views"))?;
     Ok(Definition { query: text.into(), updatable, mergeable })
@@ -459,9 +468,15 @@ struct Walk<'w> {
     inside: u32,
     /// For EXPLAIN: SELECTs so far, each is marked by its number. Variables are allowed.
     explained: Option<u32>,
+    /// For EXPLAIN: the marks of subqueries that are shown as their expressions.
+    reduced: Vec<Box<str>>,
 }
 
-impl Walk<'_> {
+impl<'w> Walk<'w> {
+    fn new(work: Work<'w>) -> Walk<'w> {
+        Walk { work, inside: 0, explained: None, reduced: Vec::new() }
+    }
+
     fn query(&mut self, query: &mut ast::Query) -> Result<()> {
         if let Some(with) = &mut query.with {
             for cte in &mut with.ctes {
@@ -670,7 +685,14 @@ impl Walk<'_> {
                     self.window(spec)?;
                 }
             }
-            ast::Expr::Exists(query) | ast::Expr::Subquery(query) => self.subquery(query)?,
+            ast::Expr::Subquery(query) => {
+                self.subquery(query)?;
+                if let Some(only) = self.reduced(query) {
+                    *e = only;
+                    return Ok(());
+                }
+            }
+            ast::Expr::Exists(query) => self.subquery(query)?,
             ast::Expr::InSubquery { query, .. } | ast::Expr::Quantified { query, .. } => self.subquery(query)?,
             _ => {}
         }
@@ -683,6 +705,18 @@ impl Walk<'_> {
         outcome
     }
 
+    /// For EXPLAIN: the expression that stands for a subquery.
+    fn reduced(&mut self, query: &mut ast::Query) -> Option<ast::Expr> {
+        let Work::Qualify(names) = &self.work else { return None };
+        if self.explained.is_none() || !names.reduced.contains(&query.span.start) {
+            return None;
+        }
+        let select = only_select(&mut query.body)?;
+        let Some(SelectItem::Expr { expr, .. }) = select.items.pop() else { return None };
+        self.reduced.extend(select.hints.take());
+        Some(expr)
+    }
+
     fn subquery(&mut self, query: &mut ast::Query) -> Result<()> {
         self.inside += 1;
         let done = self.query(query);
@@ -691,17 +725,31 @@ impl Walk<'_> {
     }
 }
 
+/// The SELECT that a query is, with nothing around it but parentheses.
+fn only_select(body: &mut QueryBody) -> Option<&mut ast::Select> {
+    match body {
+        QueryBody::Select(select) => Some(select),
+        QueryBody::Query(inner) => only_select(&mut inner.body),
+        _ => None,
+    }
+}
+
 /// Marks the number of a SELECT, in the place of its hints, until it is printed.
 const NUMBER: char = '\u{1}';
 
-/// A query as EXPLAIN's note 1003 shows it: every name in full, every SELECT numbered. Errors of the query.
-pub fn explained(query: &ast::Query, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<String> {
+/// EXPLAIN's notes of a query: 1249 for each subquery that is its one expression, 1003 with the query, every name in
+/// full, every SELECT numbered. Errors of the query.
+pub fn explained(query: &ast::Query, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<Vec<Warning>> {
     let mut query = query.clone();
     let mut binder = Binder::new(snapshot, options);
     binder.names = Some(Names { full: true, ..Names::default() });
     binder.top_query(&query)?;
     let names = binder.names.take().unwrap_or_default();
-    Walk { work: Work::Qualify(names), inside: 0, explained: Some(0) }.query(&mut query)?;
+    let mut walk = Walk { explained: Some(0), ..Walk::new(Work::Qualify(names)) };
+    walk.query(&mut query)?;
+    let note = |code, text: &str| Warning::new(Level::Note, code, &[&text]);
+    let numbers = walk.reduced.iter().map(|mark| mark.trim_start_matches(NUMBER));
+    let mut notes: Vec<Warning> = numbers.map(|n| note(ErrorCode::SelectReduced, n)).collect();
     query.into = None;
     let printed = String::from_utf8_lossy(&printer::statement(&Statement::Query(Box::new(query)))).into_owned();
     let mut text = String::with_capacity(printed.len());
@@ -717,7 +765,8 @@ pub fn explained(query: &ast::Query, snapshot: &CatalogSnapshot, options: &PlanO
         rest = &behind[end + 3..];
     }
     text.push_str(rest);
-    Ok(text)
+    notes.push(note(ErrorCode::Yes, &text));
+    Ok(notes)
 }
 
 /// The tables that a stored view's query names: schema and name, in order, each once.
@@ -732,7 +781,7 @@ pub fn view_tables(text: &str) -> Result<Vec<(Box<str>, Box<str>)>> {
             }
         }
     };
-    Walk { work: Work::Relations(&mut note), inside: 0, explained: None }.query(&mut query)?;
+    Walk::new(Work::Relations(&mut note)).query(&mut query)?;
     Ok(all)
 }
 
@@ -744,7 +793,7 @@ pub fn view_text_in(text: &str, schema: &str) -> Result<String> {
             name.schema = None;
         }
     };
-    Walk { work: Work::Relations(&mut shorten), inside: 0, explained: None }.query(&mut query)?;
+    Walk::new(Work::Relations(&mut shorten)).query(&mut query)?;
     let printed = printer::statement(&Statement::Query(Box::new(query)));
     String::from_utf8(printed).map_err(|_| SqlError::unsupported("strings outside of UTF-8 in views"))
 }
