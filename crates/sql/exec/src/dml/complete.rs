@@ -209,6 +209,6 @@ pub(crate) fn assigned<'p>(slot: usize, column: usize, row: &[Value], cx: &mut C
     }
     match table.columns[column].default {
         ColumnDefault::Expression(_) => default(slot, column, row, 1, cx),
-        _ => defaults::default_value(table, column, cx),
+        _ => defaults::written_value(table, column, cx),
     }
 }

@@ -12,9 +12,20 @@ pub(crate) fn default_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -
 }
 
 /// DEFAULT of a column that an INSERT leaves out. Without one: error 1364 in strict mode, else the type's implicit
-/// default with a warning.
+/// default with a warning, once a statement.
 pub(crate) fn missing_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -> Result<Value> {
-    let column = &table.columns[column];
+    declared_or(&table.columns[column], cx, warn_of_no_default)
+}
+
+/// DEFAULT that is written for a column, which is told of in each row where the column has none.
+pub(crate) fn written_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -> Result<Value> {
+    declared_or(&table.columns[column], cx, |column, cx| {
+        let warning = no_default(column, cx).to_warning(Level::Warning);
+        cx.warnings.push(warning);
+    })
+}
+
+fn declared_or(column: &Column, cx: &mut Cx<'_, '_>, warn: impl Fn(&Column, &mut Cx<'_, '_>)) -> Result<Value> {
     if let Some(value) = declared(column, cx)? {
         return Ok(value);
     }
@@ -25,7 +36,7 @@ pub(crate) fn missing_value(table: &Table, column: usize, cx: &mut Cx<'_, '_>) -
     if cx.strict {
         return Err(no_default(column, cx));
     }
-    warn_of_no_default(column, cx);
+    warn(column, cx);
     Ok(implicit(column))
 }
 

@@ -253,7 +253,7 @@ impl<'p> Run<'p> {
                 None if self.table.columns[column].generated.is_some() => continue,
                 None if matches!(self.table.columns[column].default, ColumnDefault::Expression(_)) => continue,
                 None if self.before && self.is_missing(column) => continue,
-                None => defaults::missing_value(self.table, column, cx)?,
+                None => defaults::written_value(self.table, column, cx)?,
             };
             row[column] = Some(value);
         }
