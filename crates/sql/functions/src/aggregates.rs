@@ -429,7 +429,7 @@ impl Accumulator for Variance {
 struct GroupConcat {
     text: Vec<u8>,
     started: bool,
-    /// Rows taken, for the warning.
+    /// Rows taken, the last of which may be cut.
     rows: u64,
     cut: bool,
     collation: CollationId,
@@ -455,11 +455,12 @@ impl Accumulator for GroupConcat {
             let keep = charset.valid_prefix(&self.text[..limit]);
             self.text.truncate(keep);
             self.cut = true;
-            cx.warnings.push(
-                sql_err!(CutValueGroupConcat, self.rows, "GROUP_CONCAT()").to_warning(gannet_types::Level::Warning),
-            );
         }
         Ok(())
+    }
+
+    fn written_rows(&self) -> (u64, bool) {
+        (self.rows, self.cut)
     }
 
     fn value(&self, _: &mut EvalContext<'_>) -> Result<Value> {

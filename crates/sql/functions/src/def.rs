@@ -264,6 +264,10 @@ pub trait Accumulator: Send + Sync {
     fn join(&mut self, part: Part) {
         let _ = part;
     }
+    /// GROUP_CONCAT: how many rows its text is of, and whether the last of them is cut.
+    fn written_rows(&self) -> (u64, bool) {
+        (0, false)
+    }
     /// The group's value. May be called several times (window frames).
     fn value(&self, cx: &mut EvalContext<'_>) -> Result<Value>;
     /// Bytes held, for the statement's memory bound.

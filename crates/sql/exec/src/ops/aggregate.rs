@@ -24,8 +24,8 @@ use flat::Flat;
 use gannet_functions::{Accumulator, AggregateKernel, Call};
 use gannet_plan::expr::{Aggregate, Expr};
 use gannet_telemetry::Counter;
-use gannet_types::{Result, SqlType, Value, ValueRef};
-use std::collections::VecDeque;
+use gannet_types::{Level, Result, SqlType, Value, ValueRef, sql_err};
+use std::{cmp::Ordering, collections::VecDeque};
 
 /// What to group, from the plan node.
 pub struct AggregationPlan<'p> {
@@ -47,6 +47,17 @@ enum State {
     Distinct(Box<(Box<dyn Accumulator>, KeyMap)>),
     /// GROUP_CONCAT with ORDER BY: (sort key, arguments), added when the group ends.
     Ordered(Box<Ordered>),
+}
+
+impl State {
+    fn accumulator(&self) -> Option<&dyn Accumulator> {
+        match self {
+            State::Count(_) => None,
+            State::Boxed(state) => Some(&**state),
+            State::Distinct(distinct) => Some(&*distinct.0),
+            State::Ordered(ordered) => Some(&*ordered.0),
+        }
+    }
 }
 
 /// The rows so far, and with DISTINCT the keys seen.
@@ -114,6 +125,9 @@ pub struct Aggregation<'p> {
     arg_types: Vec<Vec<SqlType>>,
     /// Aggregates whose state grows with each row.
     growing: Vec<bool>,
+    /// Where there is a GROUP_CONCAT, the rows that each aggregate took in the groups that have ended, for each level
+    /// of keys. The statement counts on where it groups again.
+    written: Vec<u64>,
     /// Keys of the groups, with their numbers.
     index: KeyMap,
     groups: Vec<Group>,
@@ -149,12 +163,16 @@ impl<'p> Aggregation<'p> {
     pub fn new(input: BoxedOperator<'p>, plan: AggregationPlan<'p>, types: &'p [SqlType]) -> Self {
         let arg_types = plan.aggregates.iter().map(|a| a.args.iter().map(|e| e.ty.clone()).collect()).collect();
         let growing = plan.aggregates.iter().map(keeps_values).collect();
+        let is_cut = |a: &Aggregate| a.def.name == "GROUP_CONCAT";
+        let levels = if plan.aggregates.iter().any(is_cut) { plan.groups.len() + 1 } else { 0 };
+        let written = vec![0; levels * plan.aggregates.len()];
         Aggregation {
             input,
             plan,
             types,
             arg_types,
             growing,
+            written,
             index: KeyMap::default(),
             groups: Vec::new(),
             key: Vec::new(),
@@ -332,9 +350,43 @@ impl<'p> Aggregation<'p> {
                 None => carried = Some(group.carried.clone()),
             }
             finish_group(&mut group, cx)?;
+            self.tell_cut(&group, cx)?;
             self.ended.push_back(group);
         }
         Ok(())
+    }
+
+    /// Warning 1260, an error in strict changes, for each text of the group that is cut: it names the row by its
+    /// number among all rows that the aggregate took.
+    fn tell_cut(&mut self, group: &Group, cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let level = self.written.iter_mut().skip(group.states.len() * group.level);
+        for (state, before) in group.states.iter().zip(level) {
+            let (rows, cut) = state.accumulator().map_or((0, false), Accumulator::written_rows);
+            *before += rows;
+            if cut {
+                let cut = sql_err!(CutValueGroupConcat, *before, "GROUP_CONCAT()");
+                if cx.strict {
+                    return Err(cut);
+                }
+                cx.warnings.push(cut.to_warning(Level::Warning));
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`tell_cut`](Self::tell_cut), of all groups in the order of their keys.
+    fn tell_cuts(&mut self, groups: &[Group], cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let cut = |s: &State| s.accumulator().is_some_and(|a| a.written_rows().1);
+        let mut places: Vec<usize> = (0..groups.len()).collect();
+        if groups.iter().any(|g| g.states.iter().any(cut)) {
+            let in_order = |a: &usize, b: &usize| {
+                let keys = groups[*a].keys.iter().zip(&groups[*b].keys).zip(self.plan.groups);
+                let mut orders = keys.map(|((a, b), e)| compare_values(a.as_ref(), b.as_ref(), &e.ty));
+                orders.find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+            };
+            places.sort_by(in_order);
+        }
+        places.into_iter().try_for_each(|place| self.tell_cut(&groups[place], cx))
     }
 
     /// Adds one row to the states of one group. `number`: the group's place, when values of DISTINCT aggregates may go
@@ -565,10 +617,12 @@ impl<'p> Aggregation<'p> {
         }
         self.index = KeyMap::default();
         (self.full, self.flat_ended) = (false, true);
-        for mut group in self.groups.drain(..) {
-            finish_group(&mut group, cx)?;
-            self.ended.push_back(group);
+        let mut groups = std::mem::take(&mut self.groups);
+        groups.iter_mut().try_for_each(|group| finish_group(group, cx))?;
+        if !self.written.is_empty() {
+            self.tell_cuts(&groups, cx)?;
         }
+        self.ended.extend(groups);
         if let Some(aside) = self.aside.take() {
             let levels = self.levels.saturating_sub(1);
             let runs = aside.finish()?.into_iter().filter(|r| r.rows > 0);
