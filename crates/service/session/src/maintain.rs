@@ -10,7 +10,7 @@ use gannet_core::accounts::{Privilege, Privileges};
 use gannet_core::statistics::Wanted;
 use gannet_exec::check::Evaluation;
 use gannet_parser::ast::{self, Ident, ShowFilter};
-use gannet_schema::RowSource;
+use gannet_schema::{RowSource, names::check_full_name};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Level, Result, SqlType, Value};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(crate) fn maintain(session: &mut Session, m: &ast::TableMaintenance, reply: 
         _ => Counter::ComOptimize,
     });
     let mut rows = Vec::new();
-    m.tables.iter().try_for_each(|name| gannet_schema::names::check_table_name(&name.name))?;
+    check_names(m)?;
     for name in &m.tables {
         let schema = match &name.schema {
             Some(s) => s.text.to_string(),
@@ -144,13 +144,19 @@ pub(super) fn maintain_one(session: &Session, kind: ast::MaintenanceKind, t: &ga
     Ok(())
 }
 
+/// Errors 1059, 1102 and 1103.
+fn check_names(m: &ast::TableMaintenance) -> Result<()> {
+    let full = |n: &ast::ObjectName| check_full_name(n.schema.as_ref().map(|s| &*s.text), &n.name);
+    m.tables.iter().try_for_each(full)
+}
+
 /// CHECKSUM TABLE: a sum over the rows that does not depend on their order. The figures are Gannet's own: equal tables
 /// have equal sums here, another server has others.
 fn checksum(session: &mut Session, m: &ast::TableMaintenance, reply: &mut dyn Reply) -> Result<Done> {
     count(Counter::ComChecksum);
     let quick = m.options.iter().any(|o| o.eq_ignore_ascii_case("QUICK"));
     let mut rows = Vec::new();
-    m.tables.iter().try_for_each(|name| gannet_schema::names::check_table_name(&name.name))?;
+    check_names(m)?;
     for name in &m.tables {
         let schema = match &name.schema {
             Some(s) => s.text.to_string(),

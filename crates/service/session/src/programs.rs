@@ -214,6 +214,7 @@ pub(crate) fn absent(session: &mut Session, if_exists: bool, error: SqlError) ->
 /// CREATE TRIGGER.
 pub(crate) fn create_trigger(session: &mut Session, create: &CreateTrigger) -> Result<Done> {
     bodies::check(&create.body.statement, bodies::Program::Trigger)?;
+    create.name.schema.as_ref().map_or(Ok(()), |schema| names::check_schema_name(schema))?;
     let database = || session.state.require_database().map(|d| d.to_string());
     let table_schema = create.table.schema.as_ref().map_or_else(database, |s| Ok(s.text.to_string()))?;
     let schema = match &create.name.schema {

@@ -366,6 +366,7 @@ fn show_direct(session: &mut Session, kind: &ShowKind) -> Result<RowsSink> {
         ShowKind::CreateTable(name) => show_table_definition(session, name),
         ShowKind::CreateDatabase { if_not_exists, name } => {
             count(Counter::ComShowCreateDb);
+            gannet_schema::names::check_schema_name(name)?;
             session.require_entry(name)?;
             let schema = session.state.snapshot.schema(name).ok_or_else(|| sql_err!(BadDb, name))?;
             let sql = show_create_schema(schema, *if_not_exists, &show_options(session));

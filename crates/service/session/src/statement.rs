@@ -397,6 +397,7 @@ fn create_view(
 
 /// DDL: commits the open transaction, and runs in a transaction of its own.
 fn ddl(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
+    ddl::check_names(statement)?;
     privileges::check_ddl_privileges(session, statement)?;
     // They get past writers who wait for room in the binary log.
     let _hurry = makes_room(statement).then(gannet_runtime::hurry);

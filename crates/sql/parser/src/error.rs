@@ -11,6 +11,8 @@ pub enum ErrorKind {
     Empty,
     /// INTO in an operand of a set operation that is not the last: error 1221 (ER_WRONG_USAGE).
     UnionInto,
+    /// Rows of one value in VALUES IN of a partition: error 1064 with words of its own.
+    SingleRows,
     /// An identifier is not valid UTF-8: error 1300 (ER_INVALID_CHARACTER_STRING).
     InvalidUtf8,
     /// An identifier has characters beyond the basic plane: error 1300 too.
@@ -50,6 +52,11 @@ impl std::fmt::Display for ParseError {
             ErrorKind::TooDeep => {
                 write!(f, "the statement is nested too deeply near '{}' at line {}", self.near, self.line)
             }
+            ErrorKind::SingleRows => write!(
+                f,
+                "Row expressions in VALUES IN only allowed for multi-field column partitioning near '{}' at line {}",
+                self.near, self.line
+            ),
             ErrorKind::UnionInto => f.write_str("Incorrect usage of UNION and INTO"),
             ErrorKind::Empty => f.write_str("Query was empty"),
             ErrorKind::InvalidUtf8 => write!(f, "Invalid utf8mb4 character string: '{}'", self.near),

@@ -66,6 +66,12 @@ pub fn check_table_name(name: &str) -> Result<()> {
     check(name, ErrorCode::WrongTableName)
 }
 
+/// Errors 1059, 1103 and 1102 of a table's name with that of its database, where it is given.
+pub fn check_full_name(schema: Option<&str>, name: &str) -> Result<()> {
+    check_table_name(name)?;
+    schema.map_or(Ok(()), check_schema_name)
+}
+
 /// Errors 1059 and 1166.
 pub fn check_column_name(name: &str) -> Result<()> {
     check(name, ErrorCode::WrongColumnName)

@@ -34,7 +34,7 @@ use gannet_parser::ast::{
     Ident, ObjectName, Statement, TableElement,
 };
 use gannet_plan::Plan;
-use gannet_schema::names::{check_table_name, missing_schema};
+use gannet_schema::names::{check_full_name, check_table_name, missing_schema};
 use gannet_schema::{CatalogSnapshot, TableDefinition, Temporaries};
 use gannet_telemetry::{Counter, During, during};
 use gannet_types::{
@@ -133,6 +133,23 @@ pub fn locked_tables(statement: &Statement) -> Vec<&ObjectName> {
         Statement::DropView { names, .. } => names.iter().collect(),
         _ => Vec::new(),
     }
+}
+
+/// Errors 1059, 1102 and 1103: the tables that a definition statement names must have names such as could exist.
+pub fn check_names(statement: &Statement) -> Result<()> {
+    let more: Vec<&ObjectName> = match statement {
+        Statement::CreateTable(create) => match &create.body {
+            CreateTableBody::Like(other) => vec![other],
+            _ => Vec::new(),
+        },
+        Statement::AlterTable(alter) => {
+            let renamed = |a| if let &AlterAction::Rename(ref to) = a { Some(to) } else { None };
+            alter.actions.iter().filter_map(renamed).collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut all = locked_tables(statement).into_iter().chain(more);
+    all.try_for_each(|n| check_full_name(n.schema.as_ref().map(|s| &*s.text), &n.name))
 }
 
 /// What the gauges of ALTER TABLE, CREATE INDEX and DROP INDEX show while the statement runs: such a statement, and how

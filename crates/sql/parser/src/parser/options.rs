@@ -13,6 +13,31 @@ fn row_format(p: &mut Parser<'_>) -> Result<Ident> {
     if known { Ok(word) } else { p.error_at(ErrorKind::Syntax, start) }
 }
 
+/// `(value, ...)` or `((value, ...), ...)`, behind VALUES IN. Rows have several values each; a value in parentheses is
+/// no row where the list does not begin with one.
+#[inline(never)]
+fn partition_rows(p: &mut Parser<'_>) -> Result<Vec<Vec<PartitionBound>>> {
+    let of_rows = p.peek(1).kind == Tok::LParen;
+    let mut single = false;
+    let mut row = |p: &mut Parser<'_>| {
+        if !p.at(Tok::LParen) {
+            return Ok(vec![p.partition_bound()?]);
+        }
+        let row = p.paren_list(Parser::partition_bound)?;
+        if let [PartitionBound::Expr(e)] = &row[..] {
+            single |= of_rows && !crate::printer::expr(e).starts_with(b"(");
+        }
+        Ok(row)
+    };
+    p.expect(Tok::LParen)?;
+    let rows = p.list(&mut row)?;
+    if single && p.at(Tok::RParen) {
+        return p.error_at(ErrorKind::SingleRows, p.here());
+    }
+    p.expect(Tok::RParen)?;
+    Ok(rows)
+}
+
 impl Parser<'_> {
     /// Options behind the columns, separated by white space or commas.
     #[inline(never)]
@@ -318,9 +343,7 @@ impl Parser<'_> {
                 });
             } else {
                 self.expect_kw(Kw::IN)?;
-                values = PartitionValues::In(self.paren_list(|p| {
-                    if p.at(Tok::LParen) { p.paren_list(Self::partition_bound) } else { Ok(vec![p.partition_bound()?]) }
-                })?);
+                values = PartitionValues::In(partition_rows(self)?);
             }
         }
         let options = self.partition_options()?;

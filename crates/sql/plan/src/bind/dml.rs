@@ -10,7 +10,7 @@ use crate::physical::{LockStrength, LockWait, RowLock};
 use crate::plan::{Intent, LoadField};
 use crate::typing::Bound;
 use gannet_parser::ast;
-use gannet_schema::names::eq_name;
+use gannet_schema::names::{check_schema_name, eq_name};
 use gannet_schema::{RowSource, Table};
 use gannet_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::Arc;
@@ -532,7 +532,7 @@ impl Binder<'_> {
         let mut others = Vec::new();
         delete.tables.iter().for_each(|t| named_tables(t, &mut factors, &mut others));
         for target in &delete.targets {
-            self.schema_of(target)?;
+            check_schema_name(self.schema_of(target)?)?;
         }
         let called = |f: &ast::TableFactor| -> (Option<String>, Box<str>) {
             match &f.alias {

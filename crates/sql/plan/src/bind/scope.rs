@@ -408,8 +408,10 @@ pub(super) fn display(column: &ast::ColumnRef) -> String {
             text.push_str(&schema.text);
             text.push('.');
         }
-        text.push_str(&qualifier.name.text);
-        text.push('.');
+        if !qualifier.name.text.is_empty() {
+            text.push_str(&qualifier.name.text);
+            text.push('.');
+        }
     }
     text.push_str(&column.column.text);
     text

@@ -9,7 +9,7 @@ use crate::typing::{Bound, common_type, is_stringy};
 use gannet_functions::{AggregateDef, ArgInfo};
 use gannet_parser::ast::{self, SelectItem, WindowFunc};
 use gannet_schema::names::eq_name;
-use gannet_types::{Coercibility, ErrorCode, Result, SqlError, SqlType, TypeId, Value};
+use gannet_types::{Coercibility, ErrorCode, Level, Result, SqlError, SqlType, TypeId, Value, Warning};
 
 /// The arguments of a window function that is no aggregate; a `?` among them is a number of rows, or a value as the
 /// first argument is.
@@ -127,10 +127,24 @@ pub(crate) fn empty_block(select: u32) -> Block {
 /// Characters of an expression that name its column.
 const MAX_NAME: usize = 256;
 
+/// An alias begins with a character that is seen.
+fn without_leading_space(alias: &str) -> &str {
+    alias.trim_start_matches(|c: char| c == ' ' || c.is_ascii_control())
+}
+
+/// Warnings 1466 and 1474.
+fn warn_of_space(b: &mut Binder<'_>, alias: &ast::Ident) {
+    let name = without_leading_space(&alias.text);
+    if name.len() != alias.text.len() {
+        let code = if name.is_empty() { ErrorCode::NameBecomesEmpty } else { ErrorCode::RemovedSpaces };
+        b.arena.warnings.push(Warning::new(Level::Warning, code, &[&alias.text]));
+    }
+}
+
 /// The name of a select item's column.
 pub(super) fn item_name(e: &ast::Expr, alias: Option<&ast::Ident>, text: &ast::SourceText) -> Box<str> {
     match (alias, e) {
-        (Some(alias), _) => alias.text.clone(),
+        (Some(alias), _) => without_leading_space(&alias.text).into(),
         (None, ast::Expr::Column(column)) => column.column.text.clone(),
         (None, e) => {
             // Names are utf8mb3.
@@ -260,6 +274,7 @@ impl Binder<'_> {
                 }
                 SelectItem::Expr { expr, alias, text } => {
                     let bound = self.expr(expr)?;
+                    alias.iter().for_each(|alias| warn_of_space(self, alias));
                     let declared = match (alias, expr) {
                         (None, ast::Expr::Column(_)) => self.declared_name(&bound),
                         _ => None,
