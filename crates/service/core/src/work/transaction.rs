@@ -376,22 +376,25 @@ impl Work {
         if read_only { Err(sql_err!(CantExecuteInReadOnlyTransaction)) } else { Ok(()) }
     }
 
-    /// SAVEPOINT.
+    /// SAVEPOINT. It begins no transaction: what a later statement begins is undone as a whole.
     pub fn savepoint(&mut self, name: &str) -> Result<()> {
         if self.is_autocommit() {
             return Ok(());
         }
+        if self.txn.is_half_undone() {
+            self.undo_ended()?;
+        }
         if self.txn.is_active() {
             count(Counter::HandlerSavepoint);
         }
-        let mark = self.begin_statement()?;
+        let mark = self.txn.savepoint();
         let t = &mut self.state;
         t.savepoints.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
         if t.savepoints.len() >= MAX_SAVEPOINTS {
             return Err(sql_err!(OutOfResources));
         }
         t.savepoints.push((name.to_string(), mark));
-        self.watched.counts_savepoint(0);
+        self.watched.counts_savepoint(&self.state, 0);
         Ok(())
     }
 
@@ -401,7 +404,7 @@ impl Work {
         count(Counter::HandlerSavepointRollback);
         let mark = self.state.savepoints[at].1;
         self.state.savepoints.truncate(at + 1);
-        self.watched.counts_savepoint(1);
+        self.watched.counts_savepoint(&self.state, 1);
         let _mask = gannet_runtime::mask_interrupts();
         self.txn.rollback_to(mark).map_err(from_engine)
     }
@@ -410,7 +413,7 @@ impl Work {
     pub fn release_savepoint(&mut self, name: &str) -> Result<()> {
         let at = self.state.find_savepoint(name)?;
         self.state.savepoints.truncate(at);
-        self.watched.counts_savepoint(2);
+        self.watched.counts_savepoint(&self.state, 2);
         Ok(())
     }
 

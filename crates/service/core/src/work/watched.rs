@@ -143,9 +143,9 @@ impl Watched {
         }
     }
 
-    /// A savepoint of the open transaction was set (0), rolled back to (1), released (2).
-    pub(super) fn counts_savepoint(&mut self, what: usize) {
-        self.savepoints[what] += 1;
+    /// A savepoint was set (0), rolled back to (1), released (2): one of the open transaction, if there is one.
+    pub(super) fn counts_savepoint(&mut self, state: &Transaction, what: usize) {
+        self.savepoints[what] += u32::from(state.is_open());
     }
 }
 
