@@ -97,9 +97,19 @@ pub trait VariableTypes {
 
 /// Variables that names in the statements of a stored program may mean.
 pub trait Locals {
-    /// The place and type of what a name means; `row` is `OLD` or `NEW` where the name is qualified with it. Error 1363
-    /// for a row that there is not, 1054 for a column that it has not.
-    fn find(&self, row: Option<&str>, name: &str) -> gannet_types::Result<Option<(u32, SqlType)>>;
+    /// What a name means; `row` is `OLD` or `NEW` where the name is qualified with it. Error 1363 for a row that there
+    /// is not, 1054 for a column that it has not.
+    fn find(&self, row: Option<&str>, name: &str) -> gannet_types::Result<Option<Local>>;
+}
+
+/// A variable of a stored program, or a column of OLD or NEW.
+pub struct Local {
+    /// Its place among the program's.
+    pub slot: u32,
+    /// Its declared type.
+    pub ty: SqlType,
+    /// What error 1690 calls it.
+    pub name: Box<str>,
 }
 
 /// Looks into the trees of tables.

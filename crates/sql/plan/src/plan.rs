@@ -225,6 +225,8 @@ pub enum Param {
         slot: u32,
         /// Its declared type.
         ty: SqlType,
+        /// What error 1690 calls it.
+        name: Box<str>,
     },
 }
 

@@ -1,7 +1,7 @@
 //! What names mean in the statements of a program.
 
 use crate::Slot;
-use gannet_plan::options::Locals;
+use gannet_plan::options::{Local, Locals};
 use gannet_schema::names::eq_name;
 use gannet_types::{Result, SqlType, sql_err};
 use std::sync::Arc;
@@ -71,6 +71,23 @@ impl Names {
         find_slot(&self.scopes.list, &self.scopes.slots, self.scope, name)
     }
 
+    /// How many variables of the blocks around, and of its own before it, a variable stands behind.
+    fn offset(&self, slot: u32) -> usize {
+        let (mut at, mut before, mut found) = (self.scope, 0, false);
+        while let Some(scope) = self.scopes.list.get(at as usize) {
+            if found {
+                before += scope.slots.len();
+            } else if let Some(place) = scope.slots.iter().position(|s| *s == slot) {
+                (before, found) = (place, true);
+            }
+            if at == 0 {
+                break;
+            }
+            at = scope.outer;
+        }
+        before
+    }
+
     /// The slot of a column of OLD or NEW; `None` outside triggers.
     pub fn row_slot(&self, row: &str, column: &str) -> Result<Option<u32>> {
         self.scopes.rows.as_ref().map(|rows| row_slot(rows, row, column)).transpose()
@@ -89,15 +106,18 @@ impl Names {
 }
 
 impl Locals for Names {
-    fn find(&self, row: Option<&str>, name: &str) -> Result<Option<(u32, SqlType)>> {
+    fn find(&self, row: Option<&str>, name: &str) -> Result<Option<Local>> {
         let slot = match row {
             Some(row) => self.row_slot(row, name)?,
             None => self.slot(name),
         };
         Ok(slot.map(|slot| {
-            let mut ty = self.of(slot).ty.clone();
-            ty.nullable = true;
-            (slot, ty)
+            let of = self.of(slot);
+            let name = match row {
+                Some(row) => format!("{}.{}", row.to_uppercase(), of.name),
+                None => format!("{name}@{}", self.offset(slot)),
+            };
+            Local { slot, ty: SqlType { nullable: true, ..of.ty.clone() }, name: name.into() }
         }))
     }
 }

@@ -535,9 +535,11 @@ pub(super) fn local(binder: &mut Binder<'_>, column: &ast::ColumnRef) -> Result<
         }
         Some(_) => return Ok(None),
     };
-    let Some((slot, ty)) = locals.find(row, &column.column.text)? else { return Ok(None) };
+    let Some(crate::options::Local { slot, ty, name }) = locals.find(row, &column.column.text)? else {
+        return Ok(None);
+    };
     let seen = binder.options.values.get(slot as usize).cloned();
-    let mut bound = Bound::new(binder.add_param(crate::plan::Param::Local { slot, ty }, seen));
+    let mut bound = Bound::new(binder.add_param(crate::plan::Param::Local { slot, ty, name }, seen));
     // A variable is as firm as a column.
     if bound.coercibility == Coercibility::Coercible {
         bound.coercibility = Coercibility::Implicit;

@@ -1,12 +1,12 @@
 //! The expression that error 1690 blames, as MySQL prints it: columns with schema and table, operators in parentheses,
-//! parameters with their values.
+//! parameters with their values, variables of stored programs with their names and places.
 //!
 //! Plans know slots, not names. When an evaluation fails, the plan is walked until the operator is met that holds the
 //! expression; what its row consists of is known by then. Nothing of this costs anything before something fails.
 
 use crate::expr::{Expr, ExprKind};
 use crate::physical::{JoinKind, Op, Physical};
-use crate::plan::{InsertSource, Plan, PlanKind, PlanTable};
+use crate::plan::{InsertSource, Param, Plan, PlanKind, PlanTable};
 use gannet_types::{SqlType, TypeId, Value};
 
 /// What the columns of a row are, as far as that is known.
@@ -202,6 +202,13 @@ impl Search<'_> {
         }
     }
 
+    fn parameter(&self, n: usize) -> Option<String> {
+        Some(match self.plan.params.get(n) {
+            Some(Param::Local { name, .. }) => name.to_string(),
+            _ => operand(self.parameters.get(n)?),
+        })
+    }
+
     fn list(&self, all: &[Expr], between: &str, row: &Names) -> Option<String> {
         let texts: Option<Vec<String>> = all.iter().map(|e| self.text(e, row)).collect();
         Some(texts?.join(between))
@@ -214,7 +221,7 @@ impl Search<'_> {
                 format!("cast({} as unsigned)", operand(value))
             }
             ExprKind::Literal(value) => operand(value),
-            ExprKind::Param(n) => operand(self.parameters.get(*n as usize)?),
+            ExprKind::Param(n) => self.parameter(*n as usize)?,
             ExprKind::Column(n) => row.get(*n as usize)?.clone().filter(|text| is_short(text))?,
             ExprKind::Register(n) => self.registers.get(*n as usize)?.clone().filter(|text| is_short(text))?,
             ExprKind::And(args) => format!("({})", self.list(args, " and ", row)?),
