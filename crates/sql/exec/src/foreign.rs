@@ -130,7 +130,7 @@ pub(crate) fn kept(slot: usize, index: usize, (old, new): (&[Value], &[Value]), 
             continue;
         }
         if let Some(prefix) = Cascade::prefix(link, old, cx)? {
-            Cascade::refuse_own(slot, link, old, cx)?;
+            Cascade::refuse_own(slot, link, (old, Some(new)), cx)?;
             Cascade::refuse(link, &prefix, old, cx)?;
         }
     }
@@ -160,15 +160,18 @@ fn parents(
     for link in links.parents.iter().filter(|l| Some(l.key) != skip) {
         let key = &table.constraints.foreign_keys[link.key as usize];
         let value = |c: &u32| &new[*c as usize];
-        if key.columns.iter().any(|c| value(c).is_null()) {
-            continue;
-        }
-        if old.is_some_and(|old| key.columns.iter().all(|c| old[*c as usize] == *value(c))) {
+        if key.columns.iter().any(|c| value(c).is_null()) || old.is_some_and(|old| stays(table, key, old, new)) {
             continue;
         }
         let row = || key.columns.iter().map(value).collect();
         let Some((place, index)) = link.parent else { return Err(refused(table, key, false, row(), cx)) };
         let (parent, index) = (&*plan.tables[place as usize].table, index as usize);
+        let own = if parent.id == table.id { refers_to_itself(table, key, index, (old, new)) } else { None };
+        match own {
+            Some(true) => continue,
+            Some(false) => return Err(refused(table, key, false, row(), cx)),
+            None => {}
+        }
         prefix.clear();
         if encode_prefix(parent, index, key.columns.iter().map(|c| value(c).as_ref()), &mut prefix).is_err() {
             return Err(refused(table, key, false, row(), cx));
@@ -186,6 +189,45 @@ fn parents(
         }
     }
     Ok(())
+}
+
+/// The index that serves the key has the same entry as before, which is not looked at again.
+fn stays(table: &Table, key: &ForeignKey, old: &[Value], new: &[Value]) -> bool {
+    let entry = serving(table, &key.columns).into_iter().chain(table.clustered);
+    let mut columns =
+        entry.flat_map(|i| table.indexes[i].parts.iter().map(|p| p.column)).chain(key.columns.iter().copied());
+    columns.all(|c| old[c as usize] == new[c as usize])
+}
+
+/// InnoDB writes the indexes of a row one after the other, first that of the rows.
+fn written_before(table: &Table, one: usize, other: usize) -> bool {
+    let place = |index: usize| (table.clustered != Some(index), index);
+    place(one) < place(other)
+}
+
+/// Whether a row that refers to its own table by the unique key `index` finds itself there: what is in that index when
+/// the entry of the foreign key is written. `None`: it is another row that it refers to.
+fn refers_to_itself(
+    table: &Table,
+    key: &ForeignKey,
+    index: usize,
+    (old, new): (Option<&[Value]>, &[Value]),
+) -> Option<bool> {
+    let parts = &table.indexes[index].parts;
+    if !table.indexes[index].unique() || parts.len() != key.columns.len() {
+        return None;
+    }
+    let is_referred = |row: &[Value]| {
+        let columns = key.parent_columns.iter().map(|name| table.column(name));
+        let mut pairs = key.columns.iter().zip(columns);
+        pairs.all(|(from, to)| to.is_some_and(|to| row[to as usize] == new[*from as usize]))
+    };
+    let before = serving(table, &key.columns).is_some_and(|own| written_before(table, index, own));
+    match (is_referred(new), old.is_some_and(is_referred)) {
+        (true, false) if !before => Some(false),
+        (_, true) if !before => Some(true),
+        _ => None,
+    }
 }
 
 /// NULL in a column that has none, a text that is too long.
@@ -233,7 +275,7 @@ impl Cascade {
                 }
                 ReferenceAction::SetNull => self.change(link, &prefix, |_| Value::Null, cx)?,
                 _ => {
-                    Self::refuse_own(slot, link, row, cx)?;
+                    Self::refuse_own(slot, link, (row, None), cx)?;
                     Self::refuse(link, &prefix, row, cx)?;
                 }
             }
@@ -261,7 +303,7 @@ impl Cascade {
                 }
                 ReferenceAction::SetNull if !again => self.change(link, &prefix, |_| Value::Null, cx)?,
                 _ => {
-                    Self::refuse_own(slot, link, old, cx)?;
+                    Self::refuse_own(slot, link, (old, Some(new)), cx)?;
                     Self::refuse(link, &prefix, old, cx)?;
                 }
             }
@@ -299,13 +341,23 @@ impl Cascade {
         link.columns.iter().map(|c| &row[*c as usize]).collect()
     }
 
-    /// Error 1451 when the row refers to itself: its own reference counts until it is gone.
-    fn refuse_own(slot: usize, link: &ChildLink, row: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
+    /// Error 1451 when the row refers to itself: its own reference counts until its index is written.
+    fn refuse_own(
+        slot: usize,
+        link: &ChildLink,
+        (row, new): (&[Value], Option<&[Value]>),
+        cx: &mut Cx<'_, '_>,
+    ) -> Result<()> {
         let plan = cx.shared.plan;
         let child = &*plan.tables[link.table as usize].table;
+        if child.id != plan.tables[slot].table.id {
+            return Ok(());
+        }
         let key = &child.constraints.foreign_keys[link.key as usize];
-        let own = child.id == plan.tables[slot].table.id
-            && key.columns.iter().zip(&link.columns).all(|(c, p)| row[*c as usize] == row[*p as usize]);
+        let before = serving(child, &link.columns).is_some_and(|i| written_before(child, link.index as usize, i));
+        let refers =
+            |from: &[Value]| key.columns.iter().zip(&link.columns).all(|(c, p)| from[*c as usize] == row[*p as usize]);
+        let own = if before { new.is_some_and(refers) } else { refers(row) };
         if own { Err(refused(child, key, true, Self::referred(link, row), cx)) } else { Ok(()) }
     }
 
