@@ -233,8 +233,7 @@ fn members(ty: &mut SqlType, definition: &DataType, cx: TypeContext<'_>) -> Resu
     let set = ty.id == TypeId::Set;
     let mut names: Vec<Box<str>> = Vec::with_capacity(definition.members.len());
     let charset = ty.collation.charset();
-    let own = |name: &str| Charset::Utf8mb4.convert(name.as_bytes(), charset).bytes.into_owned();
-    let (mut keys, mut duplicates) = (HashSet::with_capacity(definition.members.len()), 0);
+    let mut keys = Vec::with_capacity(definition.members.len());
     for bytes in &definition.members {
         // Names are UTF-8; bytes that are not were given in hexadecimal, in the column's character set.
         let bytes = if Charset::Utf8mb4.is_valid(bytes) {
@@ -250,14 +249,23 @@ fn members(ty: &mut SqlType, definition: &DataType, cx: TypeContext<'_>) -> Resu
         if set && text.contains(',') {
             return Err(error(ErrorCode::IllegalValueForType, &[&"set", &text]));
         }
+        // What the column's character set does not have is a question mark.
+        let own = Charset::Utf8mb4.convert(text.as_bytes(), charset);
         let mut key = Vec::new();
-        ty.collation.sort_key(&own(text), &mut key);
-        if !keys.insert(key) {
-            duplicates += 1;
-            let kind = if set { "SET" } else { "ENUM" };
-            cx.lenient(error(ErrorCode::DuplicatedValueInType, &[&column, &text, &kind]))?;
-        }
-        names.push(text.into());
+        ty.collation.sort_key(&own.bytes, &mut key);
+        keys.push(key);
+        names.push(match own.lossy {
+            true => String::from_utf8_lossy(&charset.convert(&own.bytes, Charset::Utf8mb4).bytes).into(),
+            false => text.into(),
+        });
+    }
+    let mut later = HashSet::with_capacity(keys.len());
+    let repeated: Vec<bool> = keys.into_iter().rev().map(|key| !later.insert(key)).collect();
+    let kind = if set { "SET" } else { "ENUM" };
+    let (repeated, mut duplicates) = (repeated.into_iter().rev(), 0);
+    for (name, _) in names.iter().zip(repeated).filter(|(_, repeated)| *repeated) {
+        duplicates += 1;
+        cx.lenient(error(ErrorCode::DuplicatedValueInType, &[&column, name, &kind]))?;
     }
     if set && names.len() - duplicates > 64 {
         return Err(error(ErrorCode::TooBigSet, &[&column]));
