@@ -517,10 +517,12 @@ fn relatives(session: &Session, w: &Wanted) -> Vec<(Arc<str>, Arc<str>)> {
 }
 
 /// What a definition statement has done to tables of LOCK TABLES: those it dropped are free for others, those it
-/// renamed are locked under their new names.
+/// renamed are locked under their new names. When all are dropped LOCK TABLES is over.
 pub(super) fn follow_locked(session: &mut Session, now: &gannet_schema::CatalogSnapshot) {
     let freed = session.locked.follow(&session.server, now);
-    if !freed.is_empty() {
+    if session.locked.0.iter().all(|l| l.name.is_none()) {
+        unlock_tables(session);
+    } else if !freed.is_empty() {
         let locks = session.work.locks();
         locks.release(&freed);
         // The statement has locked the new names itself, so that nobody is in the way.

@@ -79,7 +79,7 @@ pub fn compare_as(a: &SqlType, b: &SqlType, collation: CollationId) -> CompareAs
     }
 }
 
-/// Compares two values; `None` if either is NULL (or a text that should be a date is none).
+/// Compares two values; `None` if either is NULL.
 pub fn compare(a: ValueRef<'_>, b: ValueRef<'_>, how: CompareAs, cx: &mut Context<'_>) -> Result<Option<Ordering>> {
     if let Some(order) = compare_same(a, b, how) {
         return Ok(Some(order));
@@ -131,12 +131,16 @@ fn number_domain(a: ValueRef<'_>, b: ValueRef<'_>) -> CompareAs {
     if inexact(a) || inexact(b) { CompareAs::Double } else { CompareAs::Decimal }
 }
 
-/// A value as it is compared with dates: a year is its first moment, before all days of it.
+/// A value as it is compared with dates: a year is its first moment, before all days of it, and a text that is no date
+/// the zero date.
 fn compared_datetime(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Option<(DateTime, u8)>> {
-    match v {
-        ValueRef::Year(y) => Ok(Some((DateTime::new(u32::from(y), 0, 0, 0, 0, 0, 0), 0))),
-        other => to_datetime(other, DateFlags::LAX, cx),
-    }
+    Ok(match v {
+        ValueRef::Year(y) => Some((DateTime::new(u32::from(y), 0, 0, 0, 0, 0, 0), 0)),
+        ValueRef::Str(..) | ValueRef::Enum(..) | ValueRef::Set(..) => {
+            Some(to_datetime(v, DateFlags::LAX, cx)?.unwrap_or((DateTime::ZERO, 0)))
+        }
+        other => to_datetime(other, DateFlags::LAX, cx)?,
+    })
 }
 
 /// Text of a value in the character set of a collation. Error 3854 where it has no place there; bytes that are no text
