@@ -124,11 +124,7 @@ fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
         length: c.ty.wire_length(width),
         ty: c.ty.wire_type() as u8,
         flags: c.flags,
-        decimals: if c.org_name.is_empty() && c.table.is_empty() && c.ty.id.is_string() {
-            SqlType::NOT_FIXED
-        } else {
-            c.ty.wire_decimals()
-        },
+        decimals: if c.computed && c.ty.id.is_string() { SqlType::NOT_FIXED } else { c.ty.wire_decimals() },
     }
 }
 

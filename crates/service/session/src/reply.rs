@@ -212,6 +212,7 @@ pub fn plain_column(name: &str, ty: SqlType) -> ResultColumn {
         schema: "".into(),
         ty,
         flags,
+        computed: true,
     }
 }
 

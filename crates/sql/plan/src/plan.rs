@@ -266,6 +266,8 @@ pub struct ResultColumn {
     pub ty: SqlType,
     /// Flag bits of the column definition packet ([`gannet_types::sqltype::flags`]), those of the type included.
     pub flags: u16,
+    /// What an expression gives, also through a view or derived table that is merged.
+    pub computed: bool,
 }
 
 /// INSERT and REPLACE.

@@ -337,12 +337,13 @@ pub(crate) fn result_columns(arena: &Arena, query: &Query) -> Box<[ResultColumn]
             schema: "".into(),
             ty: arena.types[column.id as usize].clone(),
             flags: 0,
+            computed: true,
         };
         result.flags = result.ty.expression_flags();
         if !matches!(query.body, Body::Block(_)) {
             // What a set operation gives is a column of its own.
             result.org_name = column.name.clone();
-            result.flags = result.ty.column_flags();
+            (result.flags, result.computed) = (result.ty.column_flags(), false);
         }
         let source = match &query.body {
             Body::Block(block) => match block.items.get(i).map(|item| &item.expr.kind) {
@@ -368,13 +369,17 @@ fn describe_source(arena: &Arena, query: &Query, id: ColId, result: &mut ResultC
             result.org_table = (&*entry.table.name).into();
             result.table = entry.alias.clone();
             result.schema = (&*entry.table.schema).into();
+            result.computed = false;
             result.flags = column_flags(&entry.table, *ordinal) & !flags::NOT_NULL;
             if !result.ty.nullable {
                 result.flags |= flags::NOT_NULL;
             }
         }
         Label::Derived { alias, name, origin, view } => {
-            result.flags = result.ty.column_flags();
+            result.computed = is_computed(query, id);
+            if !result.computed {
+                result.flags = result.ty.column_flags();
+            }
             result.table = alias.clone();
             result.org_name = name.clone();
             // A merged view is shown to the client as a table; a derived table shows the name that its query reads
@@ -412,6 +417,19 @@ fn is_kept(query: &Query, id: ColId) -> bool {
             (rel.first..rel.first + rel.width).contains(&id) && !crate::rewrite::merge::can_merge(inner)
         }
         _ => false,
+    })
+}
+
+/// The column of a derived table or view, merged into the query, is an expression.
+fn is_computed(query: &Query, id: ColId) -> bool {
+    let Body::Block(block) = &query.body else { return false };
+    let Some(rel) = block.rels.iter().find(|r| (r.first..r.first + r.width).contains(&id)) else { return false };
+    let crate::logical::RelKind::Derived(inner) = &rel.kind else { return false };
+    let Body::Block(inside) = &inner.body else { return false };
+    let item = inside.items.get((id - rel.first) as usize).filter(|_| crate::rewrite::merge::can_merge(inner));
+    item.is_some_and(|item| match item.expr.kind {
+        ExprKind::Column(inner_id) => is_computed(inner, inner_id),
+        _ => true,
     })
 }
 

@@ -305,6 +305,7 @@ pub fn result_column(table: &Table, ordinal: u32) -> ResultColumn {
         schema: (*table.schema).into(),
         ty: c.ty.clone(),
         flags: bits,
+        computed: false,
     }
 }
 
