@@ -338,7 +338,7 @@ impl Client {
         let account = stands_in_for(&server, &own).unwrap_or_else(|| own.clone());
         let usage = count_connection(&server, &account)?;
         self.session.state.account = account;
-        self.session.state.release_locks();
+        self.session.state.leave_account();
         self.reset(&opening(&attempt.hello, self.capabilities));
         self.session.came_as(&own);
         self.session.entry.keep_attributes(&attempt.hello.attributes);

@@ -453,12 +453,8 @@ impl Session {
 
     /// COM_RESET_CONNECTION, and the second half of COM_CHANGE_USER: as after a login, but without one.
     pub fn reset(&mut self, opening: &Opening) {
-        self.abandon_transaction();
-        branch::forget_branch(self);
-        locks::unlock_tables(self);
-        temporary::drop_all_temporary(self);
+        self.let_go();
         self.restoring = None;
-        self.state.release_user_locks();
         let database = self.state.database.clone();
         let account = self.state.account.clone();
         let vars = SessionVars::new(&self.server.globals);
@@ -468,8 +464,6 @@ impl Session {
         self.entry.counters.reset();
         counting::counters_reset(self);
         self.state.set_database(database);
-        self.statements.clear();
-        self.handlers.clear();
         self.running.diagnostics.warnings.clear();
         self.changes.clear();
         self.tracker = track::Tracker::default();
@@ -489,15 +483,22 @@ impl Session {
     /// Ends the session when the connection is over: releases everything. Idempotent.
     pub fn end(&mut self) {
         if !std::mem::replace(&mut self.ended, true) {
-            self.abandon_transaction();
-            branch::forget_branch(self);
-            temporary::drop_all_temporary(self);
-            self.locked.clear();
-            self.work.locks().unlock_instance();
-            self.work.locks().release_explicit();
-            self.statements.clear();
-            self.state.release_locks();
+            self.let_go();
+            self.state.leave_account();
         }
+    }
+
+    /// Gives back all that a session holds, whether it ends or begins anew.
+    fn let_go(&mut self) {
+        self.abandon_transaction();
+        branch::forget_branch(self);
+        temporary::drop_all_temporary(self);
+        self.handlers.clear();
+        self.locked.clear();
+        self.work.locks().unlock_instance();
+        self.work.locks().release_explicit();
+        self.statements.clear();
+        self.state.release_user_locks();
     }
 }
 

@@ -198,12 +198,11 @@ impl State {
         self.database.as_ref().ok_or_else(|| sql_err!(NoDb))
     }
 
-    /// Locks of GET_LOCK go with the session, and its place among the account's connections.
-    pub fn release_locks(&mut self) {
+    /// The session gives up its place among the account's connections.
+    pub fn leave_account(&mut self) {
         if let Some(usage) = self.usage.take() {
             usage.disconnect();
         }
-        self.release_user_locks();
     }
 
     /// All of GET_LOCK.

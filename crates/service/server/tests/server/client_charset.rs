@@ -77,7 +77,7 @@ fn names_and_messages_are_the_clients() {
 }
 
 #[test]
-fn a_reset_gives_named_locks_up() {
+fn a_reset_gives_locks_up() {
     let r = Running::start();
     let (mut a, mut b) = (r.connect(), r.connect());
     run(&mut a, "DO GET_LOCK('one', 0), GET_LOCK('two', 0), GET_LOCK('two', 0)");
@@ -85,6 +85,17 @@ fn a_reset_gives_named_locks_up() {
     a.command(com::RESET_CONNECTION, b"").unwrap();
     a.receive().unwrap();
     assert_eq!(crate::common::rows(&mut b, "SELECT IS_FREE_LOCK('one'), GET_LOCK('two', 0)"), [["1", "1"]]);
+    // So does it with the locks of tables and of the whole server.
+    run(&mut a, "CREATE DATABASE held");
+    run(&mut a, "CREATE TABLE held.t (a INT)");
+    run(&mut b, "SET lock_wait_timeout = 1");
+    for lock in ["LOCK TABLES held.t WRITE", "FLUSH TABLES WITH READ LOCK", "LOCK INSTANCE FOR BACKUP"] {
+        run(&mut a, lock);
+        a.command(com::RESET_CONNECTION, b"").unwrap();
+        a.receive().unwrap();
+        run(&mut a, "INSERT INTO held.t VALUES (1)");
+        run(&mut b, "ALTER TABLE held.t COMMENT = 'free'");
+    }
     // The limits of an account are not locks: they stay with RELEASE_ALL_LOCKS and with a reset.
     run(&mut b, "CREATE USER limited@localhost WITH MAX_USER_CONNECTIONS 1");
     let options = gannet_wire::client::Options { user: "limited".into(), ..crate::common::options() };
