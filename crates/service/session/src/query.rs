@@ -717,7 +717,7 @@ fn begin_over(session: &mut Session, plan: &Plan) -> Result<Option<Savepoint>> {
     if session.server.logs.to_tables() {
         super::log_tables::catch_up(session, plan);
     }
-    let stored = |t: &gannet_plan::plan::PlanTable| !matches!(t.table.source, gannet_schema::RowSource::Virtual(_));
+    let stored = |t: &gannet_plan::plan::PlanTable| t.table.source.is_engine();
     match session.work.txn().is_active() || plan.uses.programs || plan.tables.iter().any(stored) {
         true => session.begin_statement().map(Some),
         false => Ok(None),

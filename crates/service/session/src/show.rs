@@ -512,6 +512,7 @@ fn show_options(session: &Session) -> ShowOptions {
     let ansi = session.settings.exec.sql_mode.contains(SqlMode::ANSI_QUOTES);
     ShowOptions {
         quote: if ansi { '"' } else { '`' },
+        is_keyword: |word| gannet_parser::keyword::lookup(word.as_bytes()) != gannet_parser::keyword::Kw::NoKeyword,
         always_quote: session.state.vars[gannet_core::vars::Live::SqlQuoteShowCreate].as_bool(),
         without_generated_key: !session.state.vars[gannet_core::vars::Live::ShowGipk].as_bool(),
         ..ShowOptions::default()

@@ -40,6 +40,7 @@ fn index(kind: IndexKind, column: &str) -> IndexDefinition {
         parts: vec![(column.into(), None, false)],
         comment: "".into(),
         attributes: EngineAttributes::default(),
+        block_size: 0,
         invisible: false,
         generated: false,
         using: None,

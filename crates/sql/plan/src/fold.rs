@@ -9,6 +9,7 @@ use crate::typing::natural;
 use gannet_functions::{Call, CallStates, EvalContext, SessionInfo, Stability};
 use gannet_types::convert::{CompareAs, Context, cast, compare};
 use gannet_types::room::Room;
+use gannet_types::temporal::{DateFlags, parse_datetime};
 use gannet_types::{Date, SqlMode, SqlType, TimeZone, TypeId, Value, Warnings};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -256,6 +257,12 @@ fn is_null(arg: Box<Expr>, negated: bool, ty: SqlType) -> Expr {
     Expr { kind: ExprKind::IsNull { arg, negated }, ty }
 }
 
+/// A time with an offset: what it is depends on the session's time zone.
+fn has_offset(v: &Value) -> bool {
+    let Value::Str(text, c) = v else { return false };
+    parse_datetime(&c.charset().narrow(text), DateFlags::LAX).is_some_and(|t| t.offset.is_some())
+}
+
 fn with_context<R>(f: impl FnOnce(&mut Context<'_>) -> gannet_types::Result<R>) -> Option<R> {
     let mut warnings = Warnings::default();
     let mut cx = Context {
@@ -292,7 +299,7 @@ fn compare_literals(op: CompareOp, by: Comparison, a: &Value, b: &Value) -> Opti
         return Some(predicate(ExprKind::Literal(Value::Null), true));
     }
     let temporal = |v: &Value| matches!(v, Value::Time(..) | Value::Timestamp(..));
-    if temporal(a) != temporal(b) || is_long(a) || is_long(b) {
+    if temporal(a) != temporal(b) || is_long(a) || is_long(b) || has_offset(a) || has_offset(b) {
         return None;
     }
     let how = compare_as(by)?;
@@ -326,7 +333,8 @@ fn cast_literal(v: &Value, ty: &SqlType) -> Option<Expr> {
     let long = is_long(v) || ty.id == TypeId::Binary && ty.length as usize > LEAST_PACKET;
     // Whether a fraction is cut or rounded depends on the SQL mode.
     let fraction = ty.id.is_temporal() && matches!(v, Value::Str(text, _) if text.contains(&b'.'));
-    if long || fraction || matches!(ty.id, TypeId::Timestamp | TypeId::Json) || matches!(v, Value::Time(..)) {
+    let zoned = ty.id.is_temporal() && has_offset(v);
+    if long || fraction || zoned || matches!(ty.id, TypeId::Timestamp | TypeId::Json) || matches!(v, Value::Time(..)) {
         return None;
     }
     let result = with_context(|cx| cast(v.as_ref(), ty, cx))?;

@@ -27,12 +27,34 @@ pub struct Column {
     pub comment: Box<str>,
     /// ENGINE_ATTRIBUTE and SECONDARY_ENGINE_ATTRIBUTE
     pub attributes: EngineAttributes,
+    /// COLUMN_FORMAT
+    pub format: ColumnFormat,
+    /// STORAGE
+    pub storage: ColumnStorage,
     /// INVISIBLE
     pub invisible: bool,
     /// COLLATE was written: SHOW CREATE TABLE repeats it even when it is the default.
     pub explicit_collation: bool,
     /// The generated column of a functional key part: no statement can name it.
     pub hidden: bool,
+}
+
+/// COLUMN_FORMAT: for NDB Cluster; here it is kept and shown, as InnoDB's tables have it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ColumnFormat {
+    #[default]
+    Default,
+    Fixed,
+    Dynamic,
+}
+
+/// STORAGE of a column, likewise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ColumnStorage {
+    #[default]
+    Default,
+    Disk,
+    Memory,
 }
 
 impl Column {
@@ -48,6 +70,8 @@ impl Column {
             generated: None,
             comment: "".into(),
             attributes: EngineAttributes::default(),
+            format: ColumnFormat::Default,
+            storage: ColumnStorage::Default,
             invisible: false,
             explicit_collation: false,
             hidden: false,

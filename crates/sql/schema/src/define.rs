@@ -82,6 +82,7 @@ impl TableDefinition {
             parts: index.parts.iter().map(|p| (name(p.column), p.prefix, p.descending)).collect(),
             comment: index.comment.clone(),
             attributes: index.attributes.clone(),
+            block_size: index.block_size,
             invisible: index.invisible,
             using: index.using,
             generated: index.generated,
@@ -134,6 +135,8 @@ pub struct IndexDefinition {
     pub comment: Box<str>,
     /// ENGINE_ATTRIBUTE and SECONDARY_ENGINE_ATTRIBUTE
     pub attributes: EngineAttributes,
+    /// KEY_BLOCK_SIZE; 0: the table's.
+    pub block_size: u64,
     /// INVISIBLE
     pub invisible: bool,
     /// USING
@@ -152,6 +155,7 @@ impl IndexDefinition {
             parts: vec![(column.into(), None, false)],
             comment: "".into(),
             attributes: EngineAttributes::default(),
+            block_size: 0,
             invisible: false,
             using: None,
             generated: false,
@@ -261,6 +265,7 @@ fn index_of(key: &ForeignKeyDefinition) -> IndexDefinition {
         parts: key.columns.iter().map(|c| (c.clone(), None, false)).collect(),
         comment: "".into(),
         attributes: EngineAttributes::default(),
+        block_size: 0,
         invisible: false,
         using: None,
         generated: true,
@@ -463,6 +468,7 @@ pub fn define_index(
         tree: TreeId::ZERO,
         comment: given.comment.clone(),
         attributes: given.attributes.clone(),
+        block_size: given.block_size,
         invisible: given.invisible,
         using: given.using,
         generated: given.generated,

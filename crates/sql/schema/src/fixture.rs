@@ -20,6 +20,7 @@ pub(crate) fn index(kind: IndexKind, name: Option<&str>, parts: &[(&str, Option<
         parts: parts.iter().map(|(n, p, d)| ((*n).into(), *p, *d)).collect(),
         comment: "".into(),
         attributes: EngineAttributes::default(),
+        block_size: 0,
         invisible: false,
         using: None,
         generated: false,
@@ -83,6 +84,8 @@ pub(crate) fn rich() -> Table {
     let mut hidden = column("h", int(), true, ColumnDefault::Null);
     hidden.column.invisible = true;
     hidden.column.comment = "don't\nshow".into();
+    hidden.column.storage = ColumnStorage::Disk;
+    updated.column.format = ColumnFormat::Dynamic;
     hidden.column.attributes.engine = r#"{"a":"it's"}"#.into();
     let mut bin = column("b", text(10).with_collation(CollationId::UTF8MB4_BIN), true, ColumnDefault::None);
     bin.column.explicit_collation = true;
@@ -126,6 +129,7 @@ pub(crate) fn rich() -> Table {
     ];
     let mut definition = definition(columns, indexes);
     definition.indexes[2].attributes.secondary = "[1]".into();
+    definition.indexes[2].block_size = 8;
     definition.options.comment = "all of it".into();
     build(&definition)
 }

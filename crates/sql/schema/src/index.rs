@@ -28,6 +28,8 @@ pub struct Index {
     pub comment: Box<str>,
     /// ENGINE_ATTRIBUTE and SECONDARY_ENGINE_ATTRIBUTE
     pub attributes: EngineAttributes,
+    /// KEY_BLOCK_SIZE: a hint for other engines, kept and shown where it is not the table's; 0: the table's.
+    pub block_size: u64,
     /// INVISIBLE: maintained, but not used by the optimizer.
     pub invisible: bool,
     /// USING BTREE/HASH was written (SHOW CREATE TABLE repeats it).

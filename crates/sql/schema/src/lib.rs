@@ -37,7 +37,7 @@ mod tests;
 mod values;
 mod view;
 
-pub use column::{Column, ColumnDefault, EngineAttributes, Generated, MAX_COLUMNS};
+pub use column::{Column, ColumnDefault, ColumnFormat, ColumnStorage, EngineAttributes, Generated, MAX_COLUMNS};
 pub use constraint::{Check, Constraints, ForeignKey, ReferenceAction};
 pub use define::{ColumnDefinition, ForeignKeyDefinition, IndexDefinition, TableDefinition};
 pub use histogram::{Bucket, Histogram, KeyCut, Shape};

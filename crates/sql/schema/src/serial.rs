@@ -19,7 +19,7 @@
 //! index   text name · u8 kind · u8 flags · u64 tree · text comment · parts (count: varint column, varint prefix + 1, u8 descending)
 //! ```
 
-use crate::column::{Column, ColumnDefault, EngineAttributes, Generated, MAX_COLUMNS};
+use crate::column::{Column, ColumnDefault, ColumnFormat, ColumnStorage, EngineAttributes, Generated, MAX_COLUMNS};
 use crate::constraint::{Check, Constraints, ForeignKey, ReferenceAction};
 use crate::fields::{Decoded, collation, text};
 use crate::history::History;
@@ -318,19 +318,20 @@ fn encode_column(column: &Column, w: &mut Writer<'_>) {
         | u8::from(column.hidden) << 6
         | u8::from(!column.attributes.is_empty()) << 7;
     w.u8(flags);
+    let hints = (column.format as u8) << 3 | (column.storage as u8) << 5;
     match &column.default {
         ColumnDefault::None => {
-            w.u8(0);
+            w.u8(hints);
         }
         ColumnDefault::Null => {
-            w.u8(1);
+            w.u8(1 | hints);
         }
-        ColumnDefault::Literal(value) => encode_value(value, w.u8(2)),
+        ColumnDefault::Literal(value) => encode_value(value, w.u8(2 | hints)),
         ColumnDefault::CurrentTimestamp => {
-            w.u8(3);
+            w.u8(3 | hints);
         }
         ColumnDefault::Expression(text) => {
-            w.u8(4).prefixed(text.as_bytes());
+            w.u8(4 | hints).prefixed(text.as_bytes());
         }
     }
     if let Some(generated) = &column.generated {
@@ -388,7 +389,8 @@ fn encode_index(index: &Index, w: &mut Writer<'_>) {
     w.prefixed(index.name.as_bytes()).u8(kind).u8(u8::from(index.invisible)
         | using << 1
         | u8::from(index.generated) << 3
-        | u8::from(!index.attributes.is_empty()) << 4);
+        | u8::from(!index.attributes.is_empty()) << 4
+        | u8::from(index.block_size > 0) << 5);
     w.u64(index.tree.0);
     w.prefixed(index.comment.as_bytes()).varint(index.parts.len() as u64);
     for part in &index.parts {
@@ -404,6 +406,9 @@ fn encode_index(index: &Index, w: &mut Writer<'_>) {
         encode_type(element, w);
     }
     encode_attributes(&index.attributes, w);
+    if index.block_size > 0 {
+        w.varint(index.block_size);
+    }
 }
 
 /// The longest BINARY, and the largest display width.
@@ -438,13 +443,26 @@ fn decode_column(r: &mut Reader<'_>) -> Decoded<Column> {
     let name = text(r, MAX_NAME)?;
     let ty = decode_type(r)?;
     let flags = r.u8()?;
-    let default = match r.u8()? {
+    let kind = r.u8()?;
+    let default = match kind & 7 {
         0 => ColumnDefault::None,
         1 => ColumnDefault::Null,
         2 => ColumnDefault::Literal(decode_value(r, &ty)?),
         3 => ColumnDefault::CurrentTimestamp,
         4 => ColumnDefault::Expression(text(r, MAX_TEXT)?),
         _ => return Err(r.invalid("default")),
+    };
+    let format = match kind >> 3 & 3 {
+        0 => ColumnFormat::Default,
+        1 => ColumnFormat::Fixed,
+        2 => ColumnFormat::Dynamic,
+        _ => return Err(r.invalid("column format")),
+    };
+    let storage = match kind >> 5 {
+        0 => ColumnStorage::Default,
+        1 => ColumnStorage::Disk,
+        2 => ColumnStorage::Memory,
+        _ => return Err(r.invalid("column storage")),
     };
     let mut generated = None;
     if flags & 16 != 0 {
@@ -460,6 +478,8 @@ fn decode_column(r: &mut Reader<'_>) -> Decoded<Column> {
         generated,
         comment: text(r, MAX_TEXT)?,
         attributes: decode_attributes(r, flags & 128 != 0)?,
+        format,
+        storage,
         invisible: flags & 4 != 0,
         explicit_collation: flags & 8 != 0,
         hidden: flags & 64 != 0,
@@ -504,9 +524,10 @@ fn decode_index(r: &mut Reader<'_>, columns: usize) -> Decoded<Index> {
         _ => Method::Ordered,
     };
     let attributes = decode_attributes(r, flags & 16 != 0)?;
+    let block_size = if flags & 32 != 0 { r.varint()? } else { 0 };
     let (invisible, generated) = (flags & 1 != 0, flags & 8 != 0);
     let (name, parts) = ((&*name).into(), parts.into());
-    Ok(Index { name, kind, method, parts, tree, comment, attributes, invisible, using, generated })
+    Ok(Index { name, kind, method, parts, tree, comment, attributes, block_size, invisible, using, generated })
 }
 
 /// Decodes a table's row.

@@ -1,7 +1,7 @@
 //! Tables as text: SHOW CREATE TABLE byte for byte as MySQL 8.4 prints it, and what SHOW COLUMNS, SHOW INDEX and
 //! information_schema say of columns and indexes.
 
-use crate::column::{Column, ColumnDefault, EngineAttributes};
+use crate::column::{Column, ColumnDefault, ColumnFormat, ColumnStorage, EngineAttributes};
 use crate::constraint::{ForeignKey, ReferenceAction};
 use crate::index::{Index, IndexKind, Using};
 use crate::names::{quote_identifier, quote_text};
@@ -19,6 +19,8 @@ pub struct ShowOptions {
     pub quote: char,
     /// sql_quote_show_create: quote also what does not need it.
     pub always_quote: bool,
+    /// Words that have a meaning of their own are quoted anyway: all of them where nobody knows.
+    pub is_keyword: fn(&str) -> bool,
     /// AUTO_INCREMENT's next value; printed when greater than 1.
     pub next_auto_increment: u64,
     /// The table's schema goes before its name.
@@ -32,6 +34,7 @@ impl Default for ShowOptions {
         ShowOptions {
             quote: '`',
             always_quote: true,
+            is_keyword: |_| true,
             next_auto_increment: 0,
             with_schema: false,
             without_generated_key: false,
@@ -44,8 +47,9 @@ fn is_default_collation(id: CollationId) -> bool {
 }
 
 fn name(out: &mut String, text: &str, options: &ShowOptions) {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
-    if options.always_quote || !text.chars().all(plain) || text.chars().all(|c| c.is_ascii_digit()) {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$' || !c.is_ascii();
+    let stands_alone = text.chars().all(plain) && !text.chars().all(|c| c.is_ascii_digit());
+    if options.always_quote || !stands_alone || (options.is_keyword)(text) {
         quote_identifier(out, text, options.quote);
     } else {
         out.push_str(text);
@@ -149,6 +153,16 @@ fn write_column(out: &mut String, table: &Table, column: &Column, options: &Show
     } else if ty.id == TypeId::Timestamp {
         out.push_str(" NULL");
     }
+    out.push_str(match column.storage {
+        ColumnStorage::Default => "",
+        ColumnStorage::Disk => " /*!50606 STORAGE DISK */",
+        ColumnStorage::Memory => " /*!50606 STORAGE MEMORY */",
+    });
+    out.push_str(match column.format {
+        ColumnFormat::Default => "",
+        ColumnFormat::Fixed => " /*!50606 COLUMN_FORMAT FIXED */",
+        ColumnFormat::Dynamic => " /*!50606 COLUMN_FORMAT DYNAMIC */",
+    });
     if column.generated.is_none() {
         write_default(out, column);
     }
@@ -294,6 +308,10 @@ fn write_index(out: &mut String, table: &Table, index: &Index, options: &ShowOpt
         Some(Using::Btree) => out.push_str(" USING BTREE"),
         Some(Using::Hash) => out.push_str(" USING HASH"),
         None => {}
+    }
+    let of_table = table.options.create_options.iter().find(|(option, _)| **option == *"KEY_BLOCK_SIZE");
+    if index.block_size > 0 && of_table.is_none_or(|(_, size)| **size != *index.block_size.to_string()) {
+        let _ = write!(out, " KEY_BLOCK_SIZE={}", index.block_size);
     }
     if !index.comment.is_empty() {
         out.push_str(" COMMENT ");

@@ -13,8 +13,8 @@ use gannet_plan::{TypeContext, column_type};
 use gannet_schema::names::quote_text;
 use gannet_schema::options::{AUTOEXTEND_SIZE, COMPRESSION, ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBUTE};
 use gannet_schema::{
-    CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, EngineAttributes, Generated, IndexDefinition,
-    IndexKind, Method, Table, TableDefinition, TableOptions, Using,
+    CatalogSnapshot, Column, ColumnDefault as Default, ColumnDefinition, ColumnFormat, ColumnStorage, EngineAttributes,
+    Generated, IndexDefinition, IndexKind, Method, Table, TableDefinition, TableOptions, Using,
 };
 use gannet_types::{
     Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, charset::Charset, sql_err,
@@ -114,6 +114,7 @@ impl<'a, 'b> Definer<'a, 'b> {
                 parts: key.columns.into_iter().map(|c| (c, None, false)).collect(),
                 comment: "".into(),
                 attributes: EngineAttributes::default(),
+                block_size: 0,
                 invisible: false,
                 using: None,
                 generated: true,
@@ -247,7 +248,20 @@ impl<'a, 'b> Definer<'a, 'b> {
                 ColumnAttribute::Comment(text) => made.comment = column_comment(name, text, self.cx)?,
                 ColumnAttribute::Collate(_) | ColumnAttribute::Visible => {}
                 ColumnAttribute::Invisible => made.invisible = true,
-                ColumnAttribute::ColumnFormat(_) | ColumnAttribute::Storage(_) => {}
+                ColumnAttribute::ColumnFormat(format) => {
+                    made.format = match format {
+                        ast::ColumnFormat::Default => ColumnFormat::Default,
+                        ast::ColumnFormat::Fixed => ColumnFormat::Fixed,
+                        ast::ColumnFormat::Dynamic => ColumnFormat::Dynamic,
+                    }
+                }
+                ColumnAttribute::Storage(storage) => {
+                    made.storage = match storage {
+                        ast::ColumnStorage::Default => ColumnStorage::Default,
+                        ast::ColumnStorage::Disk => ColumnStorage::Disk,
+                        ast::ColumnStorage::Memory => ColumnStorage::Memory,
+                    }
+                }
                 // Parsed and ignored, as MySQL 8.4 does: only FOREIGN KEY makes a constraint.
                 ColumnAttribute::References(_) => {}
                 ColumnAttribute::Check(check) => extras.checks.push((check.clone(), Some(name.text.clone()))),
@@ -468,6 +482,7 @@ fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex>
         parts,
         comment: "".into(),
         attributes: EngineAttributes::default(),
+        block_size: 0,
         invisible: false,
         using: None,
         generated: false,
@@ -475,7 +490,10 @@ fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex>
     for option in &definition.options {
         match option {
             IndexOption::Using(word) if word.eq_ignore_ascii_case("btree") => made.using = Some(Using::Btree),
-            IndexOption::Using(word) if word.eq_ignore_ascii_case("hash") => made.using = Some(Using::Hash),
+            IndexOption::Using(word) if word.eq_ignore_ascii_case("hash") => {
+                made.using = None;
+                cx.note(&sql_err!(UnsupportedIndexAlgorithm, "HASH"));
+            }
             IndexOption::Comment(text) => {
                 let most = gannet_schema::define::MAX_INDEX_COMMENT;
                 let name: &str = made.name.as_deref().unwrap_or_default();
@@ -483,8 +501,7 @@ fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex>
             }
             IndexOption::Visible => made.invisible = false,
             IndexOption::Invisible => made.invisible = true,
-            // The size of an index block is a hint that InnoDB ignores for uncompressed tables.
-            IndexOption::KeyBlockSize(_) => {}
+            IndexOption::KeyBlockSize(size) => made.block_size = *size,
             IndexOption::WithParser(_) if made.method != Method::Ordered => {}
             IndexOption::EngineAttribute(json) => made.attributes.engine = document(json)?,
             IndexOption::SecondaryEngineAttribute(json) => made.attributes.secondary = document(json)?,

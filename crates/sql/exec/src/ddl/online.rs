@@ -333,7 +333,11 @@ fn indexes_need(old: &Table, next: &Alteration) -> Need {
     let stays = |position: usize, next_position: usize| {
         let (a, b) = (&old.indexes[position], &next.definition.indexes[next_position]);
         let named = b.name.as_deref().is_none_or(|n| *n == *a.name);
-        named && a.parts.len() == b.parts.len() && a.comment == b.comment && a.attributes == b.attributes
+        named
+            && a.parts.len() == b.parts.len()
+            && a.comment == b.comment
+            && a.attributes == b.attributes
+            && a.block_size == b.block_size
     };
     let kept = next.indexes.iter().enumerate().filter(|(i, o)| o.is_some_and(|o| stays(o, *i))).count();
     let mut words = next.definition.indexes.iter().zip(&next.indexes);

@@ -294,7 +294,9 @@ impl<'p> Run<'p> {
         if value.is_null() {
             return self.null(column, updates, cx);
         }
-        convert::store(value, &self.table.name, &self.table.columns[column], self.records + 1, cx)
+        // A row that is changed counts already.
+        let row = self.records + u64::from(!updates);
+        convert::store(value, &self.table.name, &self.table.columns[column], row, cx)
     }
 
     /// What NULL becomes.

@@ -13,7 +13,9 @@ use gannet_parser::ast::{Literal, LiteralValue, TemporalKind};
 use gannet_types::charset::Charset;
 use gannet_types::decimal::{MAX_PRECISION, MAX_SCALE};
 use gannet_types::temporal::{DateFlags, parse_datetime, parse_time_as};
-use gannet_types::{Collation, CollationId, Decimal, ErrorCode, Result, SqlError, SqlMode, SqlType, TypeId, Value};
+use gannet_types::{
+    Collation, CollationId, Decimal, ErrorCode, Result, SqlError, SqlMode, SqlType, TimeZone, TypeId, Value,
+};
 
 /// Integer digits a lifted DECIMAL is typed with.
 const DECIMAL_DIGITS: u32 = 18;
@@ -58,8 +60,14 @@ pub fn text_value(bytes: &[u8], collation: CollationId) -> Result<Value> {
 }
 
 /// A literal's value, for the executor's parameter list and for comparison with pins. `collation` is that of the
-/// connection, `client` the character set in which the statement came.
-pub fn literal_value(value: &LiteralValue, collation: CollationId, client: Charset, mode: SqlMode) -> Result<Value> {
+/// connection, `client` the character set in which the statement came, `zone` the session's.
+pub fn literal_value(
+    value: &LiteralValue,
+    collation: CollationId,
+    client: Charset,
+    mode: SqlMode,
+    zone: &TimeZone,
+) -> Result<Value> {
     Ok(match value {
         LiteralValue::Null => Value::Null,
         LiteralValue::Bool(v) => Value::from(*v),
@@ -90,7 +98,7 @@ pub fn literal_value(value: &LiteralValue, collation: CollationId, client: Chars
             };
             Value::Str((&**bytes).into(), collation)
         }
-        LiteralValue::Temporal { kind, text, odbc } => match temporal(*kind, text, mode) {
+        LiteralValue::Temporal { kind, text, odbc } => match temporal(*kind, text, mode, zone) {
             Err(_) if *odbc => Value::Str(text.as_bytes().into(), collation),
             value => value?,
         },
@@ -122,8 +130,8 @@ fn invalid_string(charset: Charset, bytes: &[u8]) -> SqlError {
     error(ErrorCode::InvalidCharacterString, &[&charset.name(), &hex])
 }
 
-/// `DATE '..'` and so on; which dates there are is a matter of the SQL mode.
-fn temporal(kind: TemporalKind, text: &str, mode: SqlMode) -> Result<Value> {
+/// `DATE '..'` and so on; which dates there are is a matter of the SQL mode. A time with an offset is the session's.
+fn temporal(kind: TemporalKind, text: &str, mode: SqlMode, zone: &TimeZone) -> Result<Value> {
     let flags = DateFlags::from_mode(mode);
     let ty = match kind {
         TemporalKind::Date => TypeId::Date,
@@ -138,7 +146,7 @@ fn temporal(kind: TemporalKind, text: &str, mode: SqlMode) -> Result<Value> {
         }
         _ => parse_datetime(text.as_bytes(), flags).filter(|t| !t.truncated).and_then(|t| match ty {
             TypeId::Date => t.date_only.then(|| Value::Date(t.value.date())),
-            _ => (!t.date_only).then_some(Value::DateTime(t.value, t.fsp)),
+            _ => t.shown_in(zone).filter(|t| !t.date_only).map(|t| Value::DateTime(t.value, t.fsp)),
         }),
     };
     value.ok_or_else(|| {
@@ -164,9 +172,14 @@ fn digits_written(text: &str) -> (u8, u8) {
 }
 
 impl Binder<'_> {
+    fn value_of(&self, literal: &Literal) -> Result<Value> {
+        let o = self.options;
+        literal_value(&literal.value, o.collation, o.client, o.sql_mode, o.time_zone)
+    }
+
     /// A literal where its value may matter to the plan.
     pub(super) fn pin_literal(&mut self, literal: &Literal) -> Result<Bound> {
-        let value = literal_value(&literal.value, self.options.collation, self.options.client, self.options.sql_mode)?;
+        let value = self.value_of(literal)?;
         let ascii = matches!(&value, Value::Str(text, c) if c.charset().narrow(text).is_ascii());
         let mut bound = Bound::new(constant(value));
         bound.ascii = ascii;
@@ -195,7 +208,7 @@ impl Binder<'_> {
     pub(super) fn lift_literal(&mut self, literal: &Literal) -> Result<Bound> {
         let class = literal_class(&literal.value);
         let Some(ordinal) = self.liftable(literal) else { return self.pin_literal(literal) };
-        let value = literal_value(&literal.value, self.options.collation, self.options.client, self.options.sql_mode)?;
+        let value = self.value_of(literal)?;
         let ty = match class {
             LiteralClass::Integer => SqlType::BIGINT,
             LiteralClass::Unsigned => SqlType::bigint_unsigned(),

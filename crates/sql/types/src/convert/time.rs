@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::mode::SqlMode;
 use crate::sql_err;
 use crate::temporal::{
-    Date, DateFlags, DateTime, ParsedDateTime, ParsedTime, Time, Timestamp, number_to_datetime, number_to_time,
-    parse_datetime, parse_time_as,
+    Date, DateFlags, DateTime, ParsedDateTime, ParsedTime, Time, number_to_datetime, number_to_time, parse_datetime,
+    parse_time_as,
 };
 use crate::value::ValueRef;
 
@@ -28,16 +28,7 @@ pub(super) fn read_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &Context<'_>)
         }
         ValueRef::Json(stored) => return read_datetime(super::json::temporal(stored)?.as_ref(), flags, cx),
         ValueRef::Str(text, c) => {
-            let mut p = parse_datetime(&c.charset().narrow(text), flags)?;
-            if let Some(offset) = p.offset {
-                let utc = p.value.to_micros() - i64::from(offset) * 1_000_000;
-                let unix = utc - crate::temporal::DAYS_AT_EPOCH * 86_400_000_000;
-                p.value = match Timestamp::from_unix_micros(unix) {
-                    Some(t) => t.to_local(cx.zone),
-                    None => DateTime::from_micros(utc)?,
-                };
-            }
-            return Some(p);
+            return parse_datetime(&c.charset().narrow(text), flags)?.shown_in(cx.zone);
         }
         ValueRef::Int(n) => number_to_datetime(n, flags)?,
         ValueRef::UInt(n) => number_to_datetime(i64::try_from(n).ok()?, flags)?,

@@ -690,6 +690,7 @@ errors! {
     3176 "HY000" XaReplicationFilters "Please do not modify the {} table with an XA transaction. This is an internal system table used to store GTIDs for committed transactions. Although modifying it can lead to an inconsistent GTID state, if necessary you can modify it with a non-XA transaction.";
     3186 "HY000" CapacityExceededInRangeOptimizer "Memory capacity exceeded in range optimizer";
     3192 "HY000" CannotAddForeignBaseColStored "Cannot add foreign key on the base column of stored column";
+    3502 "HY000" UnsupportedIndexAlgorithm "This storage engine does not support the {} index algorithm, storage engine default was used instead.";
     3504 "HY000" TooBigEnum "Too many enumeration values for column {}.";
     3505 "HY000" TooLongSetEnumValue "Too long enumeration/set value for column {}.";
     3513 "HY000" InvalidBitwiseOperandsSize "Binary operands of bitwise operators must be of equal length";

@@ -1,6 +1,6 @@
 //! Dates and times from text and numbers (manual, "Date and Time Literals").
 
-use super::{Date, DateTime, Time, days_in_month};
+use super::{DAYS_AT_EPOCH, Date, DateTime, Time, TimeZone, Timestamp, days_in_month};
 use crate::mode::SqlMode;
 
 /// Which incomplete or impossible dates are accepted.
@@ -62,6 +62,19 @@ pub struct ParsedDateTime {
     pub truncated: bool,
     /// Seconds east of UTC, if the text ended in `+hh:mm`.
     pub offset: Option<i32>,
+}
+
+impl ParsedDateTime {
+    /// What a clock in `zone` shows at that moment, where the text named its own offset; `None` beyond all years.
+    pub fn shown_in(self, zone: &TimeZone) -> Option<ParsedDateTime> {
+        let Some(offset) = self.offset else { return Some(self) };
+        let utc = self.value.to_micros() - i64::from(offset) * 1_000_000;
+        let value = match Timestamp::from_unix_micros(utc - DAYS_AT_EPOCH * 86_400_000_000) {
+            Some(t) => t.to_local(zone),
+            None => DateTime::from_micros(utc)?,
+        };
+        Some(ParsedDateTime { value, ..self })
+    }
 }
 
 /// A time read from text or a number.
