@@ -168,7 +168,8 @@ fn files_of_sql_come_in_side_by_side() {
     sql += "UNLOCK TABLES;\nCREATE TABLE u (n INT NOT NULL AUTO_INCREMENT PRIMARY KEY, x INT);\n";
     // The server numbers these: their order matters.
     (0..100).for_each(|i| sql += &format!("INSERT INTO u (x) VALUES ({i});\n"));
-    sql += "UPDATE u SET x = x + 1;\nDELIMITER //\nCREATE PROCEDURE p() BEGIN SELECT 1; SELECT 2; END//\nDELIMITER ;\n";
+    sql += "UPDATE u SET x = x + 1; /*!50003 SET sql_mode = 'NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION' */;\n";
+    sql += "DELIMITER //\nCREATE PROCEDURE p() BEGIN SELECT 1; SELECT 2; END//\nDELIMITER ;\n";
     fs::write(&file, &sql).expect("a file");
     run(&socket, "load", &["--piece-size=1K", text(&file)]).unwrap();
     let mut db = server.connect();
@@ -177,6 +178,9 @@ fn files_of_sql_come_in_side_by_side() {
         "600 180300 360600 300"
     );
     assert_eq!(one(&mut db, "SELECT COUNT(*) FROM s.u WHERE n = x"), "100");
+    // A mode that MySQL 5.7 and MariaDB have by default, and MySQL 8 no more.
+    let mode = "SELECT SQL_MODE FROM information_schema.ROUTINES WHERE ROUTINE_NAME = 'p'";
+    assert_eq!(one(&mut db, mode), "NO_ENGINE_SUBSTITUTION");
     assert_eq!(
         one(&mut db, "SELECT COUNT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS WHERE TABLE_NAME = 't'"),
         "2"

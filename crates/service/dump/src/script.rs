@@ -155,8 +155,48 @@ pub(crate) fn run(db: &mut Session, path: &Path, statement: &Statement) -> Outco
     }
 }
 
-/// The statement with the collations that the target knows: MySQL 8's for MariaDB's and the other way round.
+/// Modes that MySQL 8 has no more, nor this server: they were about GRANT and SHOW, name others that are listed beside
+/// them, or say what is so in any case. What else a mode of MariaDB's changes is left for the target to refuse.
+const GONE: [&str; 11] = [
+    "NO_AUTO_CREATE_USER",
+    "NO_FIELD_OPTIONS",
+    "NO_KEY_OPTIONS",
+    "NO_TABLE_OPTIONS",
+    "DB2",
+    "MAXDB",
+    "MSSQL",
+    "MYSQL323",
+    "MYSQL40",
+    "POSTGRESQL",
+    "TIME_ROUND_FRACTIONAL",
+];
+
+/// `SET sql_mode = '..'` without the modes that are gone; `None`: another statement, or none of them is named.
+fn without_gone_modes(sql: &str) -> Option<String> {
+    let bare = sql.strip_prefix("/*!").map_or(sql, |s| s.trim_start_matches(|c: char| c.is_ascii_digit()));
+    if !begins(bare, &["SET"]) {
+        return None;
+    }
+    const VARIABLE: &str = "sql_mode";
+    let behind = sql.to_ascii_lowercase().find(VARIABLE)? + VARIABLE.len();
+    let (equals, rest) = sql[behind..].split_once('\'')?;
+    let (modes, rest) = rest.split_once('\'')?;
+    let is_gone = |mode: &str| GONE.iter().any(|gone| mode.eq_ignore_ascii_case(gone));
+    if equals.trim() != "=" || !modes.split(',').any(is_gone) {
+        return None;
+    }
+    let kept: Vec<&str> = modes.split(',').filter(|mode| !is_gone(mode)).collect();
+    Some(format!("{}{equals}'{}'{rest}", &sql[..behind], kept.join(",")))
+}
+
+/// The statement as the target knows it: without modes that are gone, and with the collations of MySQL 8 for those of
+/// MariaDB or the other way round.
 pub(crate) fn adapted(sql: &str, target: Kind) -> String {
+    if target != Kind::MariaDb
+        && let Some(sql) = without_gone_modes(sql)
+    {
+        return sql;
+    }
     if !sql.contains("_0900_") && !sql.contains("_uca1400_") {
         return sql.to_owned();
     }
@@ -176,4 +216,32 @@ pub(crate) fn adapted(sql: &str, target: Kind) -> String {
 pub(crate) fn begins(sql: &str, words: &[&str]) -> bool {
     let mut all = sql.split_whitespace();
     words.iter().all(|w| all.next().is_some_and(|t| t.eq_ignore_ascii_case(w)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_that_are_gone_are_left_out() {
+        let to = |sql: &str| adapted(sql, Kind::Gannet);
+        assert_eq!(
+            to("/*!50003 SET sql_mode              = 'STRICT_TRANS_TABLES,NO_AUTO_CREATE_USER,NO_ZERO_DATE' */"),
+            "/*!50003 SET sql_mode              = 'STRICT_TRANS_TABLES,NO_ZERO_DATE' */"
+        );
+        assert_eq!(
+            to("SET @@SESSION.SQL_MODE='no_auto_create_user', time_zone = 'SYSTEM'"),
+            "SET @@SESSION.SQL_MODE='', time_zone = 'SYSTEM'"
+        );
+        for kept in [
+            "SET sql_mode = 'ORACLE,NO_ZERO_DATE'",
+            "SET @saved_sql_mode = @@sql_mode, @a = 'NO_AUTO_CREATE_USER'",
+            "SET sql_mode = @saved_sql_mode",
+            "INSERT INTO t VALUES ('sql_mode = ''NO_AUTO_CREATE_USER''')",
+        ] {
+            assert_eq!(to(kept), kept);
+        }
+        let own = "SET sql_mode = 'NO_AUTO_CREATE_USER'";
+        assert_eq!(adapted(own, Kind::MariaDb), own);
+    }
 }

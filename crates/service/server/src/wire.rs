@@ -110,10 +110,7 @@ fn message_bytes<'t>(text: &'t str, charsets: &Charsets) -> Cow<'t, [u8]> {
 fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
     let textual = c.ty.is_text() && c.ty.collation.charset() != Charset::Binary || c.ty.id == TypeId::Json;
     let collation = if textual { charsets.result_collation(c.ty.collation) } else { 63 };
-    let width = match charsets.results {
-        Some(to) if to != Charset::Binary => to.max_len(),
-        _ => c.ty.collation.charset().max_len(),
-    };
+    let width = charsets.results.unwrap_or(c.ty.collation.charset()).max_len();
     Column {
         schema: c.schema.as_bytes(),
         table: c.table.as_bytes(),

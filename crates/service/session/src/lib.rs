@@ -238,11 +238,8 @@ impl Charsets {
     /// Collation id that result columns of type text carry.
     pub fn result_collation(&self, own: CollationId) -> u16 {
         match self.results {
-            None | Some(Charset::Binary) => own.0,
-            Some(to) if own.charset() == Charset::Binary => {
-                let _ = to;
-                CollationId::BINARY.0
-            }
+            None => own.0,
+            Some(_) if own.charset() == Charset::Binary => CollationId::BINARY.0,
             Some(to) if to == self.connection.charset() => self.connection.0,
             Some(to) => Collation::default_of(to).id.0,
         }

@@ -135,7 +135,7 @@ fn words(s: &StorageStatement) -> Vec<(Tok, String)> {
 fn syntax() -> SqlError {
     let text = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the \
                 right syntax to use";
-    sql_err!(Parse, text, "''", 1)
+    sql_err!(Parse, text, "", 1)
 }
 
 /// `FOREIGN DATA WRAPPER name OPTIONS (option value, ...)`; ALTER has the options alone.
@@ -232,9 +232,10 @@ fn group(s: &StorageStatement, before: Option<Vec<String>>) -> Result<Vec<String
     Ok(fields)
 }
 
-/// A list of processors that the machine has: `0-3,5`.
+/// A list of processors that the machine has, `0-3,5`: ascending, neighbours together.
 fn processors(list: &str) -> Result<String> {
     let count = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    let mut ranges = Vec::new();
     for range in list.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let number = |n: &str| n.parse::<u64>().map_err(|_| syntax());
@@ -245,8 +246,16 @@ fn processors(list: &str) -> Result<String> {
         if first > last {
             return Err(sql_err!(InvalidVcpuRange, first, last));
         }
+        ranges.push((first, last));
     }
-    Ok(list.to_owned())
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, before| {
+        let joins = next.0 <= before.1 + 1;
+        before.1 = if joins { before.1.max(next.1) } else { before.1 };
+        joins
+    });
+    let shown = |(first, last): &(u64, u64)| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    Ok(ranges.iter().map(shown).collect::<Vec<_>>().join(","))
 }
 
 /// SET RESOURCE GROUP: nothing runs otherwise, and a warning says so.
@@ -299,5 +308,9 @@ mod tests {
         assert_eq!(code("CREATE RESOURCE GROUP g TYPE=USER THREAD_PRIORITY=-1"), ErrorCode::InvalidThreadPriority);
         assert_eq!(code("CREATE RESOURCE GROUP g TYPE=USER VCPU=0-9999"), ErrorCode::InvalidVcpuId);
         assert_eq!(code("CREATE RESOURCE GROUP g VCPU=0"), ErrorCode::Parse);
+        if std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2) {
+            let of = |list: &str| processors(list).unwrap();
+            assert_eq!([of("1,0"), of("0,0-1"), of("1-1"), of("0-0,0")], ["0-1", "0-1", "1", "0"]);
+        }
     }
 }

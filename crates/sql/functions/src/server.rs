@@ -153,6 +153,9 @@ fn weight_string(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Re
     }
     let mut key = Vec::new();
     ty.collation.weights(&cut, &mut key);
+    if !rules::fits(cx, key.len() as u64) {
+        return rules::too_long(cx, "weight_string");
+    }
     Ok(rules::string(call, key))
 }
 

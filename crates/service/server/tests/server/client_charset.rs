@@ -62,6 +62,16 @@ fn names_and_messages_are_the_clients() {
             message(&mut session(&r, "utf8mb4"), &utf8("SELECT * FROM `ü`.`t`")).windows(2).any(|w| w == utf8("ü"))
         );
     }
+    // A text's column has the character set of results, and room in it: 255 is utf8mb4's, 63 that of bytes.
+    for (results, wanted) in [("utf8mb4", (255, 20)), ("latin1", (8, 5)), ("NULL", (33, 15)), ("binary", (63, 5))] {
+        let mut c = session(&r, "utf8mb4");
+        run(&mut c, &format!("SET character_set_results = {results}"));
+        c.command(com::QUERY, b"SELECT CAST('a' AS CHAR(5) CHARACTER SET utf8mb3)").unwrap();
+        c.receive().unwrap();
+        let packet = c.receive().unwrap();
+        let column = read_column(&packet).unwrap();
+        assert_eq!((column.collation, column.length), wanted, "{results}");
+    }
     // Messages; what a character set does not have is told by its number.
     let told = |names: &str, sql: &[u8]| {
         let text = message(&mut session(&r, names), sql);
