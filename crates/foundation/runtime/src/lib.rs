@@ -42,7 +42,7 @@ pub use os::{
 };
 pub use serve::{
     Addr, Conn, Factory, Listener, ListenerOptions, Next, Panicked, Peer, Ready, Service, ThreadHandling, Transport,
-    remember_panics,
+    connect_from, remember_panics,
 };
 pub use spawn::{JoinHandle, spawn, spawn_beside, spawn_local, workers_beside};
 pub use stack::{LastWord, last_words_to, remaining_stack};

@@ -12,6 +12,7 @@
 //! | `channels` | statements, by the channels that they are about |
 //! | `channel` | one of them: its tasks |
 //! | `source` | whom it follows, where it stands: records of the dictionary |
+//! | `encryption` | TLS to it |
 //! | `reading` | the connection to the source: packets with events |
 //! | `receiver` | these go into relay logs |
 //! | `desk` | who writes them |
@@ -29,6 +30,7 @@
 mod channel;
 mod channels;
 mod desk;
+mod encryption;
 mod events;
 mod filter;
 mod grammar;

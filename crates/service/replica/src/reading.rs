@@ -6,15 +6,15 @@ use super::source::{Position, Source};
 use gannet_binlog::format::put_gtids;
 use gannet_core::Core;
 use gannet_core::vars::Live;
-use gannet_runtime::{WallTime, fs, run_blocking};
+use gannet_runtime::{WallTime, connect_from, fs, run_blocking};
 use gannet_types::{SqlError, sql_err};
-use gannet_wire::auth::Plugin;
-use gannet_wire::client::{Connection, Error, Options, Tls};
+use gannet_wire::auth::{Plugin, is_public_key};
+use gannet_wire::client::{Connection, Error, Options, ServerKey};
 use gannet_wire::codec::put_lenenc_bytes;
 use gannet_wire::compress;
 use gannet_wire::flags::{cap, com};
-use gannet_wire::tls::Identity;
 use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 /// Packets that are taken at once, and their bytes.
@@ -59,6 +59,9 @@ const NO_SERVER: u16 = 2003;
 const LOST: u16 = 2013;
 /// The number under which a replica has its source's error 1236.
 const UNREADABLE_SOURCE: u16 = 13114;
+/// There is no agreement on TLS, and a plugin of the login has failed.
+const NO_TLS: u16 = 2026;
+const INSECURE: u16 = 2061;
 /// What follows the events of an event's packet: its first byte, the flags of semi-sync, and the head of the event.
 const BESIDE_EVENT: usize = 64;
 /// The client's number for algorithms of compression that the server does not have.
@@ -73,6 +76,8 @@ fn unconnected(e: Error, shared: &Channel, source: &Source) -> Fault {
     let (number, message) = match e {
         Error::Server { code, message, .. } => (code, message),
         Error::Io(e) => (NO_SERVER, format!("Can't connect to MySQL server on '{place}' ({e})")),
+        Error::Tls(e) => (NO_TLS, format!("SSL connection error: {e}")),
+        e @ Error::Insecure(_) => (INSECURE, e.to_string()),
         e @ (Error::Protocol(_) | Error::TooLong) => (LOST, e.to_string()),
     };
     let (user, attempt) = (&source.user, shared.status.lock().attempt);
@@ -93,23 +98,31 @@ fn one(connection: &mut Connection, sql: &str) -> Result<Option<String>, Fault> 
     Ok(found.into_iter().next().and_then(|row| row.into_iter().next()))
 }
 
-/// What the source's certificate has to be of, and this server's own, from their files. Error 2026.
-fn tls(source: &Source) -> Result<Tls, Fault> {
-    let failed = |path: &str, e: &dyn std::fmt::Display| Fault::Refused(unreadable(2026, &format!("{path}: {e}")));
-    let read = |path: &str| match path {
-        "" => Ok(None),
-        path => fs::read_plain(path).map(Some).map_err(|e| failed(path, &e)),
+/// The key under which the password travels where nothing is encrypted. Error 2061 for a file that cannot be read.
+fn server_key(source: &Source) -> Result<ServerKey, Fault> {
+    let path = &source.public_key_path;
+    let failed = |e: &dyn std::fmt::Display| {
+        Fault::Refused(SqlError::signal(INSECURE, *b"HY000", format!("SOURCE_PUBLIC_KEY_PATH = '{path}': {e}")))
     };
-    let text = |path: &str| match read(path)? {
-        None => Ok(None),
-        Some(bytes) => String::from_utf8(bytes).map(Some).map_err(|e| failed(path, &e)),
-    };
-    let ca = read(&source.tls_ca)?;
-    let identity = match (text(&source.tls_cert)?, text(&source.tls_key)?) {
-        (Some(certificate), Some(key)) => Some(Identity { certificate, key }),
-        _ => None,
-    };
-    Ok(Tls { ca, identity })
+    match (path.as_str(), source.public_key) {
+        ("", true) => Ok(ServerKey::Asked),
+        ("", false) => Ok(ServerKey::Unknown),
+        (path, _) => {
+            let pem = fs::read_plain(path).map_err(|e| failed(&e))?;
+            let pem = String::from_utf8(pem).map_err(|e| failed(&e))?;
+            if is_public_key(&pem) { Ok(ServerKey::Known(pem)) } else { Err(failed(&"it has no RSA public key")) }
+        }
+    }
+}
+
+/// The address of SOURCE_BIND that reaches `to`.
+fn bound(name: &str, to: SocketAddr) -> std::io::Result<Option<IpAddr>> {
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let found = (name, 0).to_socket_addrs()?.find(|from| from.is_ipv4() == to.is_ipv4());
+    let none = || std::io::Error::new(ErrorKind::AddrNotAvailable, format!("SOURCE_BIND = '{name}' does not reach it"));
+    found.map(|from| Some(from.ip())).ok_or_else(none)
 }
 
 /// A connection to the source. STOP REPLICA ends it, from its first moment on.
@@ -135,10 +148,13 @@ fn sign_in(
         longest: get(Live::ReplicaMaxAllowedPacket).as_u64() as usize + BESIDE_EVENT,
         capabilities: algorithms,
         plugin,
-        tls: if source.tls { Some(tls(source)?) } else { None },
+        tls: source.tls.client(&source.host)?,
+        key: server_key(source)?,
+        zstd_level: source.zstd_level,
         ..Options::default()
     };
-    let connected = Connection::connect_ended(&source.host, source.port, &options, |ender| {
+    let dial = |to| connect_from(bound(&source.bind, to)?, to, Some(patience));
+    let connected = Connection::connect_ended((&source.host, source.port), &options, dial, |ender| {
         let mut kept = shared.ender.lock();
         if shared.is_stopping() {
             ender.end();

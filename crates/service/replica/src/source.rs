@@ -1,6 +1,7 @@
 //! Whom this server follows, and where it stands in the other one's log. Both are records of the dictionary, texts in
 //! lines `name=value`; the second is written with each transaction that is applied.
 
+use super::encryption::Encryption;
 use super::relay::Place;
 use gannet_core::accounts::Name;
 use gannet_core::replication::{Notes, Threads};
@@ -8,6 +9,7 @@ use gannet_core::xa::Branch;
 use gannet_parser::ast::{Account, Ident, ReplicationValue};
 use gannet_types::gtid::{GtidSet, Uuid};
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
+use gannet_wire::client::DEFAULT_ZSTD_LEVEL;
 use gannet_wire::compress;
 
 /// CHANGE REPLICATION SOURCE TO.
@@ -29,14 +31,16 @@ pub(crate) struct Source {
     pub(crate) heartbeat_ms: u64,
     /// How packets may be compressed, as SOURCE_COMPRESSION_ALGORITHMS names it.
     pub(crate) compression: String,
-    pub(crate) tls: bool,
-    /// Paths of PEM files: the authority that the source's certificate has to be of, this server's own certificate and
-    /// its key; empty: none.
-    pub(crate) tls_ca: String,
-    pub(crate) tls_cert: String,
-    pub(crate) tls_key: String,
-    /// GET_SOURCE_PUBLIC_KEY as it was given: the key is asked for when a login needs it.
+    /// The level at which the source is to compress by zstd.
+    pub(crate) zstd_level: u8,
+    /// SOURCE_BIND: the address of this machine from which the connection goes out; empty: any.
+    pub(crate) bind: String,
+    pub(crate) tls: Encryption,
+    /// GET_SOURCE_PUBLIC_KEY: the source is asked for the key under which a password travels, where that is not
+    /// encrypted.
     pub(crate) public_key: bool,
+    /// SOURCE_PUBLIC_KEY_PATH: the PEM file with that key; empty: none.
+    pub(crate) public_key_path: String,
     /// Tables without a primary key: as the source says (STREAM), refused (ON), made (OFF), or made with one
     /// (GENERATE).
     pub(crate) key_check: String,
@@ -69,11 +73,11 @@ impl Default for Source {
             retries: 10,
             heartbeat_ms: 30_000,
             compression: PLAIN.to_owned(),
-            tls: false,
-            tls_ca: String::new(),
-            tls_cert: String::new(),
-            tls_key: String::new(),
+            zstd_level: DEFAULT_ZSTD_LEVEL,
+            bind: String::new(),
+            tls: Encryption::default(),
             public_key: false,
+            public_key_path: String::new(),
             key_check: "STREAM".to_owned(),
             row_format: false,
             gtid_only: false,
@@ -109,26 +113,16 @@ const STARTED: [Threads; 4] = [
 const MOST_HEARTBEAT_S: f64 = 4_294_967.0;
 /// Packets are not compressed.
 const PLAIN: &str = "uncompressed";
+/// Characters of the longest list of algorithms, and how many are in one.
+const LONGEST_ALGORITHMS: usize = 99;
+const MOST_ALGORITHMS: usize = 3;
 /// Characters of the longest password.
 const LONGEST_PASSWORD: usize = 32;
 /// Longest delay in seconds.
 const MOST_DELAY: f64 = 2_147_483_647.0;
 
 /// Options that MySQL has besides, of which one value is there.
-const OTHERS: [&str; 12] = [
-    "BIND",
-    "NETWORK_NAMESPACE",
-    "SSL_CAPATH",
-    "SSL_CIPHER",
-    "SSL_CRL",
-    "SSL_CRLPATH",
-    "TLS_VERSION",
-    "PUBLIC_KEY_PATH",
-    "TLS_CIPHERSUITES",
-    "SSL_VERIFY_SERVER_CERT",
-    "CONNECTION_AUTO_FAILOVER",
-    "ZSTD_COMPRESSION_LEVEL",
-];
+const OTHERS: [&str; 2] = ["NETWORK_NAMESPACE", "CONNECTION_AUTO_FAILOVER"];
 
 /// The places that a CHANGE REPLICATION SOURCE TO names.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -207,11 +201,11 @@ impl Source {
         line(&mut out, "retries", self.retries);
         line(&mut out, "heartbeat", self.heartbeat_ms);
         line(&mut out, "compression", &self.compression);
-        line(&mut out, "tls", u8::from(self.tls));
-        line(&mut out, "tls_ca", &self.tls_ca);
-        line(&mut out, "tls_cert", &self.tls_cert);
-        line(&mut out, "tls_key", &self.tls_key);
+        line(&mut out, "zstd_level", self.zstd_level);
+        line(&mut out, "bind", &self.bind);
+        self.tls.encode(&mut out);
         line(&mut out, "public_key", u8::from(self.public_key));
+        line(&mut out, "public_key_path", &self.public_key_path);
         line(&mut out, "key_check", &self.key_check);
         line(&mut out, "row_format", u8::from(self.row_format));
         line(&mut out, "gtid_only", u8::from(self.gtid_only));
@@ -245,11 +239,10 @@ impl Source {
                 "retries" => it.retries = number,
                 "heartbeat" => it.heartbeat_ms = number,
                 "compression" => it.compression = value,
-                "tls" => it.tls = number != 0,
-                "tls_ca" => it.tls_ca = value,
-                "tls_cert" => it.tls_cert = value,
-                "tls_key" => it.tls_key = value,
+                "zstd_level" => it.zstd_level = number as u8,
+                "bind" => it.bind = value,
                 "public_key" => it.public_key = number != 0,
+                "public_key_path" => it.public_key_path = value,
                 "key_check" => it.key_check = value,
                 "row_format" => it.row_format = number != 0,
                 "gtid_only" => it.gtid_only = number != 0,
@@ -259,7 +252,7 @@ impl Source {
                 "delay" => it.delay_s = number,
                 "ignored" => it.ignored = value.split(", ").filter_map(|id| id.parse().ok()).collect(),
                 "started" => it.started = STARTED.get(number as usize).copied().unwrap_or_default(),
-                _ => {}
+                name => it.tls.decode(name, &value),
             }
         }
         it
@@ -337,7 +330,7 @@ impl Source {
     }
 
     /// With the options of a statement, and the places that these say. Errors 1064, 1210, 1221, 1231, 1235, 1624, 1729,
-    /// 1776.
+    /// 1776, 3920, 3921, 3924, 4037.
     pub(crate) fn changed(
         &self,
         options: &[(Ident, ReplicationValue)],
@@ -363,19 +356,15 @@ impl Source {
                 "CONNECT_RETRY" => it.retry_s = number()? as u64,
                 "RETRY_COUNT" => it.retries = number()? as u64,
                 "HEARTBEAT_PERIOD" => heartbeat = Some(heartbeat_ms(number()?, net_timeout_s, &mut notes)?),
-                "COMPRESSION_ALGORITHMS" => match compress::allowed(&text) {
-                    Some(_) => it.compression = text.to_ascii_lowercase(),
-                    None => return Err(sql_err!(WrongArguments, name)),
-                },
+                "COMPRESSION_ALGORITHMS" => it.compression = compression(text, &it.channel)?,
+                "ZSTD_COMPRESSION_LEVEL" => it.zstd_level = zstd_level(number()?, &it.channel)?,
+                "BIND" => it.bind = text,
                 "AUTO_POSITION" => it.auto_position = on()?,
                 "LOG_FILE" => file = Some(text),
                 "LOG_POS" => position = Some(number()? as u64),
                 "RELAY_LOG_FILE" => relay_file = Some(text),
                 "RELAY_LOG_POS" => relay_position = Some(number()? as u64),
-                "SSL" => it.tls = on()?,
-                "SSL_CA" => it.tls_ca = text,
-                "SSL_CERT" => it.tls_cert = text,
-                "SSL_KEY" => it.tls_key = text,
+                "PUBLIC_KEY_PATH" => it.public_key_path = text,
                 "GET_MASTER_PUBLIC_KEY" | "GET_SOURCE_PUBLIC_KEY" => it.public_key = on()?,
                 "IGNORE_SERVER_IDS" => it.ignored = server_ids(value).ok_or_else(|| sql_err!(WrongArguments, name))?,
                 "DELAY" => match number()? {
@@ -383,7 +372,8 @@ impl Source {
                     _ => return Err(sql_err!(SourceDelayValueOutOfRange, text, MOST_DELAY)),
                 },
                 short if it.take_rule(short, value, &text)? => gives |= short.starts_with("ASSIGN_"),
-                short if is_default(short, value, &text) => {}
+                short if it.tls.take(short, (*value != ReplicationValue::Null).then_some(&text), on)? => {}
+                short if is_default(short, &text) => {}
                 short => return Err(unknown(short, &name)),
             }
         }
@@ -490,15 +480,34 @@ fn key_check(text: String) -> Result<String> {
     }
 }
 
+/// SOURCE_COMPRESSION_ALGORITHMS, in small letters. Errors 3920, 3924, 4037.
+fn compression(list: String, channel: &str) -> Result<String> {
+    if list.chars().count() > LONGEST_ALGORITHMS {
+        return Err(sql_err!(ChangeSourceWrongCompressionAlgorithmSize, list.chars().count(), channel));
+    }
+    let names: Vec<&str> = list.split(',').collect();
+    if names.len() > MOST_ALGORITHMS {
+        return Err(sql_err!(ChangeSourceWrongCompressionAlgorithmList, list, channel));
+    }
+    match names.iter().find(|name| compress::allowed(name).is_none()) {
+        Some(unknown) => Err(sql_err!(ChangeSourceWrongCompressionAlgorithm, unknown, channel)),
+        None => Ok(list.to_ascii_lowercase()),
+    }
+}
+
+/// SOURCE_ZSTD_COMPRESSION_LEVEL. Error 3921.
+fn zstd_level(level: f64, channel: &str) -> Result<u8> {
+    match level {
+        level if (1.0..=22.0).contains(&level) => Ok(level as u8),
+        level => Err(sql_err!(ChangeSourceWrongCompressionLevel, level, channel)),
+    }
+}
+
 /// An option of which only this value is there: what it asks for is so anyway.
-fn is_default(short: &str, value: &ReplicationValue, text: &str) -> bool {
+fn is_default(short: &str, text: &str) -> bool {
     match short {
-        "BIND" | "NETWORK_NAMESPACE" | "SSL_CAPATH" | "SSL_CIPHER" | "SSL_CRL" | "SSL_CRLPATH" => text.is_empty(),
-        "PUBLIC_KEY_PATH" => text.is_empty(),
-        "TLS_VERSION" => text.is_empty() || text == "TLSv1.2,TLSv1.3",
-        "TLS_CIPHERSUITES" => matches!(value, ReplicationValue::Null),
-        "SSL_VERIFY_SERVER_CERT" | "CONNECTION_AUTO_FAILOVER" => text == "0",
-        "ZSTD_COMPRESSION_LEVEL" => text == "3",
+        "NETWORK_NAMESPACE" => text.is_empty(),
+        "CONNECTION_AUTO_FAILOVER" => text == "0",
         _ => false,
     }
 }

@@ -1,5 +1,6 @@
 //! SHOW REPLICA STATUS.
 
+use super::encryption::Encryption;
 use super::filter::Filter;
 use super::source::{Position, Source};
 use super::until::Until;
@@ -356,7 +357,7 @@ impl Status {
             (false, _) => ("No", ""),
         };
         let ((file, at), read) = (self.place(kept), self.read_place(kept));
-        let (last, empty) = (&self.applying_error, || Value::text(""));
+        let last = &self.applying_error;
         let mut row = vec![
             ("Replica_IO_State", text(state)),
             ("Source_Host", text(&source.host)),
@@ -383,27 +384,27 @@ impl Status {
             ("Until_Log_File", text(self.until.place().0)),
             ("Until_Log_Pos", number(self.until.place().1)),
         ]);
-        row.extend(tls(source));
+        row.extend(tls(&source.tls));
         row.extend(self.errors(source, relayed));
         row.extend([
             ("SQL_Delay", number(source.delay_s)),
             ("SQL_Remaining_Delay", self.remaining_s.map_or(Value::Null, number)),
             ("Replica_SQL_Running_State", text(if self.applies { self.doing(relayed.caught_up) } else { "" })),
             ("Source_Retry_Count", number(source.retries)),
-            ("Source_Bind", empty()),
+            ("Source_Bind", text(&source.bind)),
             ("Last_IO_Error_Timestamp", text(&moment(self.source_error.at_us))),
             ("Last_SQL_Error_Timestamp", text(&moment(last.at_us))),
-            ("Source_SSL_Crl", empty()),
-            ("Source_SSL_Crlpath", empty()),
+            ("Source_SSL_Crl", text(&source.tls.crl)),
+            ("Source_SSL_Crlpath", text(&source.tls.crl_path)),
             ("Retrieved_Gtid_Set", text(&relayed.retrieved.to_string())),
             ("Executed_Gtid_Set", text(executed)),
             ("Auto_Position", number(u64::from(source.auto_position))),
             rewrites,
             ("Channel_Name", text(channel)),
-            ("Source_TLS_Version", empty()),
-            ("Source_public_key_path", empty()),
+            ("Source_TLS_Version", text(&source.tls.versions)),
+            ("Source_public_key_path", text(&source.public_key_path)),
             ("Get_Source_public_key", number(source.public_key.into())),
-            ("Network_Namespace", empty()),
+            ("Network_Namespace", text("")),
         ]);
         row
     }
@@ -413,7 +414,7 @@ impl Status {
         let last = &self.applying_error;
         [
             ("Seconds_Behind_Source", self.behind(relayed.caught_up)),
-            ("Source_SSL_Verify_Server_Cert", text("No")),
+            ("Source_SSL_Verify_Server_Cert", text(if source.tls.verify { "Yes" } else { "No" })),
             ("Last_IO_Errno", number(self.source_error.number.into())),
             ("Last_IO_Error", text(&self.source_error.text)),
             ("Last_SQL_Errno", number(last.number.into())),
@@ -426,15 +427,15 @@ impl Status {
     }
 }
 
-fn tls(source: &Source) -> [(&'static str, Value); 6] {
+fn tls(tls: &Encryption) -> [(&'static str, Value); 6] {
     let text = |text: &str| Value::text(text);
     [
-        ("Source_SSL_Allowed", text(if source.tls { "Yes" } else { "No" })),
-        ("Source_SSL_CA_File", text(&source.tls_ca)),
-        ("Source_SSL_CA_Path", text("")),
-        ("Source_SSL_Cert", text(&source.tls_cert)),
-        ("Source_SSL_Cipher", text("")),
-        ("Source_SSL_Key", text(&source.tls_key)),
+        ("Source_SSL_Allowed", text(if tls.on { "Yes" } else { "No" })),
+        ("Source_SSL_CA_File", text(&tls.ca)),
+        ("Source_SSL_CA_Path", text(&tls.ca_path)),
+        ("Source_SSL_Cert", text(&tls.cert)),
+        ("Source_SSL_Cipher", text(&tls.ciphers)),
+        ("Source_SSL_Key", text(&tls.key)),
     ]
 }
 

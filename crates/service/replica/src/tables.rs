@@ -30,22 +30,31 @@ fn error(failed: &Failed) -> [(&'static str, Value); 3] {
 }
 
 fn connection_configuration(source: &Source) -> Row {
+    let tls = &source.tls;
     vec![
         ("HOST", text(&source.host)),
         ("PORT", number(source.port.into())),
         ("USER", text(&source.user)),
+        ("NETWORK_INTERFACE", text(&source.bind)),
         ("AUTO_POSITION", text(if source.auto_position { "1" } else { "0" })),
-        ("SSL_ALLOWED", yes_no(source.tls)),
-        ("SSL_CA_FILE", text(&source.tls_ca)),
-        ("SSL_CERTIFICATE", text(&source.tls_cert)),
-        ("SSL_KEY", text(&source.tls_key)),
-        ("SSL_VERIFY_SERVER_CERTIFICATE", yes_no(false)),
+        ("SSL_ALLOWED", yes_no(tls.on)),
+        ("SSL_CA_FILE", text(&tls.ca)),
+        ("SSL_CA_PATH", text(&tls.ca_path)),
+        ("SSL_CERTIFICATE", text(&tls.cert)),
+        ("SSL_CIPHER", text(&tls.ciphers)),
+        ("SSL_KEY", text(&tls.key)),
+        ("SSL_VERIFY_SERVER_CERTIFICATE", yes_no(tls.verify)),
+        ("SSL_CRL_FILE", text(&tls.crl)),
+        ("SSL_CRL_PATH", text(&tls.crl_path)),
         ("CONNECTION_RETRY_INTERVAL", number(source.retry_s)),
         ("CONNECTION_RETRY_COUNT", number(source.retries)),
         ("HEARTBEAT_INTERVAL", Value::Double(source.heartbeat_ms as f64 / 1000.0)),
+        ("TLS_VERSION", text(&tls.versions)),
+        ("PUBLIC_KEY_PATH", text(&source.public_key_path)),
         ("GET_PUBLIC_KEY", yes_no(source.public_key)),
         ("COMPRESSION_ALGORITHM", text(&source.compression)),
-        ("TLS_CIPHERSUITES", Value::Null),
+        ("ZSTD_COMPRESSION_LEVEL", number(source.zstd_level.into())),
+        ("TLS_CIPHERSUITES", tls.shown_suites()),
         ("SOURCE_CONNECTION_AUTO_FAILOVER", text("0")),
         ("GTID_ONLY", text(if source.gtid_only { "1" } else { "0" })),
     ]
@@ -190,7 +199,7 @@ impl Status {
     /// Whom it follows, and what was received.
     fn master_info(&self, source: &Source, kept: &Position) -> Row {
         let (file, at) = self.read_place(kept);
-        let flag = |on: bool| number(on.into());
+        let (flag, tls) = (|on: bool| number(on.into()), &source.tls);
         let ids = source.ignored.iter().map(|id| format!(" {id}")).collect::<String>();
         vec![
             ("Number_of_lines", number(MASTER_INFO_LINES)),
@@ -201,19 +210,27 @@ impl Status {
             ("User_password", text(&source.password)),
             ("Port", number(source.port.into())),
             ("Connect_retry", number(source.retry_s)),
-            ("Enabled_ssl", flag(source.tls)),
-            ("Ssl_ca", text(&source.tls_ca)),
-            ("Ssl_cert", text(&source.tls_cert)),
-            ("Ssl_key", text(&source.tls_key)),
+            ("Enabled_ssl", flag(tls.on)),
+            ("Ssl_ca", text(&tls.ca)),
+            ("Ssl_capath", text(&tls.ca_path)),
+            ("Ssl_cert", text(&tls.cert)),
+            ("Ssl_cipher", text(&tls.ciphers)),
+            ("Ssl_key", text(&tls.key)),
+            ("Ssl_verify_server_cert", flag(tls.verify)),
             ("Heartbeat", Value::Double(source.heartbeat_ms as f64 / 1000.0)),
+            ("Bind", text(&source.bind)),
             ("Ignored_server_ids", text(&format!("{}{ids}", source.ignored.len()))),
             ("Uuid", text(&self.source_uuid)),
             ("Retry_count", number(source.retries)),
+            ("Ssl_crl", text(&tls.crl)),
+            ("Ssl_crlpath", text(&tls.crl_path)),
             ("Enabled_auto_position", flag(source.auto_position)),
+            ("Tls_version", text(&tls.versions)),
+            ("Public_key_path", text(&source.public_key_path)),
             ("Get_public_key", flag(source.public_key)),
             ("Master_compression_algorithm", text(&source.compression)),
-            ("Master_zstd_compression_level", number(3)),
-            ("Tls_ciphersuites", Value::Null),
+            ("Master_zstd_compression_level", number(source.zstd_level.into())),
+            ("Tls_ciphersuites", tls.shown_suites()),
             ("Gtid_only", flag(source.gtid_only)),
         ]
     }

@@ -11,6 +11,7 @@ pub(crate) use conn::{Interruptible, Link};
 pub use listener::{Addr, Listener, ListenerOptions, ThreadHandling};
 pub(crate) use thread::{run_on_task, wait_for_rest};
 
+pub use socket::connect_from;
 pub(crate) use socket::shutdown_read;
 
 use gannet_telemetry::Wait;

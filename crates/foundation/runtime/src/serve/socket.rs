@@ -1,7 +1,8 @@
 //! Thin calls on sockets.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
 use std::time::Duration;
 
@@ -118,4 +119,83 @@ pub(crate) fn shutdown(fd: i32) {
 pub(crate) fn set_nonblocking(fd: i32) {
     // SAFETY: plain system calls; the caller keeps the descriptor open.
     unsafe { libc::fcntl(fd, libc::F_SETFL, libc::fcntl(fd, libc::F_GETFL) | libc::O_NONBLOCK) };
+}
+
+/// Connects a plain blocking socket, from an address of this machine if one is given, in so long at most.
+pub fn connect_from(from: Option<IpAddr>, to: SocketAddr, timeout: Option<Duration>) -> io::Result<TcpStream> {
+    let Some(from) = from else {
+        return match timeout {
+            Some(timeout) => TcpStream::connect_timeout(&to, timeout),
+            None => TcpStream::connect(to),
+        };
+    };
+    let family = if from.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    // SAFETY: the call takes numbers alone.
+    let fd = unsafe { libc::socket(family, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call above has opened it, and nobody else has it.
+    let stream = TcpStream::from(unsafe { OwnedFd::from_raw_fd(fd) });
+    named(&stream, libc::bind, SocketAddr::new(from, 0))?;
+    // What bounds a write bounds connecting, too (socket(7)).
+    stream.set_write_timeout(timeout)?;
+    named(&stream, libc::connect, to)?;
+    stream.set_write_timeout(None)?;
+    Ok(stream)
+}
+
+/// One of the calls that give a socket an address.
+type Naming = unsafe extern "C" fn(libc::c_int, *const libc::sockaddr, libc::socklen_t) -> libc::c_int;
+
+fn named(stream: &TcpStream, call: Naming, address: SocketAddr) -> io::Result<()> {
+    let fd = stream.as_raw_fd();
+    let n = match address {
+        SocketAddr::V4(v4) => {
+            let it = libc::sockaddr_in {
+                sin_family: libc::AF_INET as libc::sa_family_t,
+                sin_port: v4.port().to_be(),
+                sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(v4.ip().octets()) },
+                sin_zero: [0; 8],
+            };
+            // SAFETY: the descriptor is open while borrowed; the address is of the size given.
+            unsafe { call(fd, ptr::from_ref(&it).cast(), size_of_val(&it) as libc::socklen_t) }
+        }
+        SocketAddr::V6(v6) => {
+            let it = libc::sockaddr_in6 {
+                sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                sin6_port: v6.port().to_be(),
+                sin6_flowinfo: v6.flowinfo(),
+                sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
+                sin6_scope_id: v6.scope_id(),
+            };
+            // SAFETY: as above.
+            unsafe { call(fd, ptr::from_ref(&it).cast(), size_of_val(&it) as libc::socklen_t) }
+        }
+    };
+    match n {
+        0 => Ok(()),
+        _ => match io::Error::last_os_error() {
+            e if e.raw_os_error() == Some(libc::EINPROGRESS) => Err(io::ErrorKind::TimedOut.into()),
+            e => Err(e),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The peer sees the address; one that is not of this machine is refused.
+    #[test]
+    fn a_connection_comes_from_the_address_that_is_given() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let to = listener.local_addr().unwrap();
+        let from = |ip: &str| connect_from(Some(ip.parse().unwrap()), to, Some(Duration::from_secs(5)));
+        let ours = from("127.0.0.7").unwrap();
+        let (_, peer) = listener.accept().unwrap();
+        assert_eq!((peer.ip().to_string(), peer), ("127.0.0.7".to_owned(), ours.local_addr().unwrap()));
+        assert_eq!(from("192.0.2.1").unwrap_err().kind(), io::ErrorKind::AddrNotAvailable);
+        assert_eq!(from("::1").unwrap_err().raw_os_error(), Some(libc::EINVAL));
+    }
 }

@@ -46,6 +46,7 @@ mod relay_places;
 mod replica;
 mod replica_assigned;
 mod replica_breaks;
+mod replica_connects;
 mod replica_damage;
 mod replica_generated;
 mod replica_mariadb;

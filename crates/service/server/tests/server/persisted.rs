@@ -55,7 +55,7 @@ fn restricted_variables_are_for_the_owner_of_a_certificate() {
     });
     let file = |name: &str| std::fs::read_to_string(r.dir.join(name)).unwrap();
     let identity = Identity { certificate: file("client-cert.pem"), key: file("client-key.pem") };
-    let tls = |identity| Options { tls: Some(Tls { ca: None, identity }), ..options() };
+    let tls = |identity| Options { tls: Some(Tls { identity, ..Tls::default() }), ..options() };
     let set = "SET PERSIST_ONLY secure_file_priv = '/tmp'";
     let mut plain = Connection::connect(&r.tcp(), &tls(None)).unwrap();
     assert_eq!(error(&mut plain, set), 1238);

@@ -34,7 +34,7 @@ fn connections_are_upgraded_over_tcp_and_socket() {
     let r = Running::start();
     let mode = |name: &str| std::fs::metadata(r.dir.join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("server-key.pem"), mode("ca-key.pem"), mode("client-key.pem")), (0o600, 0o600, 0o600));
-    let verified = encrypted(Tls { ca: Some(read(&r, "ca.pem")), identity: None });
+    let verified = encrypted(Tls { ca: Some(read(&r, "ca.pem")), ..Tls::default() });
     for at in [r.tcp(), r.socket()] {
         let mut c = Connection::connect(&at, &verified).unwrap();
         assert_eq!(status(&mut c, "Ssl_version"), "TLSv1.3");
@@ -60,8 +60,8 @@ fn connections_are_upgraded_over_tcp_and_socket() {
     );
     // Another server's authority does not vouch for this one.
     let other = Running::start();
-    let e = Connection::connect(&r.tcp(), &encrypted(Tls { ca: Some(read(&other, "ca.pem")), identity: None }));
-    assert_eq!(e.unwrap_err().to_string(), "connection: invalid peer certificate: BadSignature");
+    let e = Connection::connect(&r.tcp(), &encrypted(Tls { ca: Some(read(&other, "ca.pem")), ..Tls::default() }));
+    assert_eq!(e.unwrap_err().to_string(), "TLS: invalid peer certificate: BadSignature");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn accounts_and_variables_ask_for_it() {
         run(&mut root, &format!("CREATE USER {name}@localhost REQUIRE {require}"));
     }
     let identity = Identity { certificate: text(&r, "client-cert.pem"), key: text(&r, "client-key.pem") };
-    let own = Tls { ca: None, identity: Some(identity) };
+    let own = Tls { identity: Some(identity), ..Tls::default() };
     let login = |user: &str, at: &Address, tls: Option<&Tls>| {
         let o = Options { user: user.into(), tls: tls.cloned(), ..options() };
         match Connection::connect(at, &o) {
@@ -124,7 +124,7 @@ fn accounts_and_variables_ask_for_it() {
     // A certificate of an authority that is not ours does not even finish the handshake.
     let other = Running::start();
     let identity = Identity { certificate: text(&other, "client-cert.pem"), key: text(&other, "client-key.pem") };
-    assert_ne!(login("root", &tcp, Some(&Tls { ca: None, identity: Some(identity) })), 0);
+    assert_ne!(login("root", &tcp, Some(&Tls { identity: Some(identity), ..Tls::default() })), 0);
 
     run(&mut root, "SET GLOBAL require_secure_transport = ON");
     assert_eq!(login("root", &tcp, None), 3159);

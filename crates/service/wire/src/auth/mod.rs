@@ -10,7 +10,7 @@ mod rsa_key;
 mod sha2;
 
 pub use native::{NativeHash, native_hash, native_response};
-pub use rsa_key::{RsaKey, encrypt_password, token};
+pub use rsa_key::{RsaKey, encrypt_password, is_public_key, token};
 pub use sha2::{FastDigest, Sha2Hash, fast_digest, sha2_response};
 
 use crate::codec::{Malformed, put_nul_bytes};

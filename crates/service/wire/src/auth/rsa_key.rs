@@ -47,6 +47,11 @@ impl RsaKey {
     }
 }
 
+/// It is the PEM of a key for which [`encrypt_password`] encrypts.
+pub fn is_public_key(pem: &str) -> bool {
+    RsaPublicKey::from_public_key_pem(pem).is_ok()
+}
+
 /// Encrypts `password` for the key in `pem`; the client's side.
 pub fn encrypt_password(pem: &str, password: &[u8], nonce: &[u8; NONCE]) -> Option<Vec<u8>> {
     let key = RsaPublicKey::from_public_key_pem(pem).ok()?;

@@ -21,7 +21,7 @@ use crate::frame::{self, Writer};
 use crate::handshake::{Greeting, Login};
 use crate::row::{binary_datetime, binary_time};
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,15 +58,42 @@ pub struct Options {
     pub attributes: Vec<(String, String)>,
     /// Encrypt: error when the server cannot.
     pub tls: Option<Tls>,
+    /// The key under which a password travels where nothing is encrypted.
+    pub key: ServerKey,
+    /// The level at which the server is to compress by zstd.
+    pub zstd_level: u8,
 }
 
 /// How a client encrypts.
 #[derive(Debug, Clone, Default)]
 pub struct Tls {
-    /// PEM of the authority the server's certificate has to be of; `None` trusts every server.
+    /// PEM of the authorities of which one has to have signed the server's certificate; `None` trusts every server.
     pub ca: Option<Vec<u8>>,
+    /// PEM of lists of certificates that these have revoked; empty: that is not looked at.
+    pub revoked: Vec<u8>,
+    /// The host that the server's certificate has to be for; `None`: any. It needs an authority.
+    pub host: Option<String>,
     /// The client's own certificate.
     pub identity: Option<crate::tls::Identity>,
+    /// `TLSv1.2`, `TLSv1.3`, separated by commas; empty: both.
+    pub versions: String,
+    /// Suites of TLS 1.2, separated by colons; empty: all. Those that are not there are passed over.
+    pub ciphers: String,
+    /// Suites of TLS 1.3, separated by colons; `None`: all.
+    pub suites: Option<String>,
+}
+
+/// The server's key under which a password travels where nothing is encrypted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ServerKey {
+    /// The server is asked for it, and believed.
+    #[default]
+    Asked,
+    /// This one, as PEM.
+    Known(String),
+    /// There is none, and `caching_sha2_password` does not ask: error 2061 where it needs one. `sha256_password` asks,
+    /// as MySQL's client does.
+    Unknown,
 }
 
 impl Default for Options {
@@ -82,15 +109,24 @@ impl Default for Options {
             plugin: None,
             attributes: Vec::new(),
             tls: None,
+            key: ServerKey::default(),
+            zstd_level: DEFAULT_ZSTD_LEVEL,
         }
     }
 }
+
+/// MySQL's.
+pub const DEFAULT_ZSTD_LEVEL: u8 = 3;
 
 /// What goes wrong at the client.
 #[derive(Debug)]
 pub enum Error {
     /// The connection failed.
     Io(io::Error),
+    /// There is no agreement on TLS.
+    Tls(String),
+    /// The password would have to travel in the open: error 2061 of MySQL's client.
+    Insecure(Plugin),
     /// The server's answer is not MySQL protocol.
     Protocol(&'static str),
     /// It is longer than [`Options::longest`].
@@ -120,6 +156,12 @@ impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Error::Io(e) => write!(f, "connection: {e}"),
+            Error::Tls(e) => write!(f, "TLS: {e}"),
+            Error::Insecure(plugin) => write!(
+                f,
+                "Authentication plugin '{}' reported error: Authentication requires secure connection.",
+                plugin.name()
+            ),
             Error::Protocol(what) => write!(f, "protocol: {what}"),
             Error::TooLong => f.write_str("a packet is longer than is taken"),
             Error::Server { code, sqlstate, message } => {
@@ -292,16 +334,17 @@ impl Connection {
         }
     }
 
-    /// Connects over TCP, which takes as long as a packet at most for each address of the host, and logs in. `ended`
-    /// gets what ends the connection, whoever waits for it, before the login.
-    pub fn connect_ended(host: &str, port: u16, options: &Options, ended: impl FnOnce(Ender)) -> Result<Self> {
+    /// Connects over TCP to the first address of the host that `dial` reaches, and logs in. `ended` gets what ends the
+    /// connection, whoever waits for it, before the login.
+    pub fn connect_ended(
+        (host, port): (&str, u16),
+        options: &Options,
+        dial: impl Fn(SocketAddr) -> io::Result<TcpStream>,
+        ended: impl FnOnce(Ender),
+    ) -> Result<Self> {
         let mut failed = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
         for address in (host, port).to_socket_addrs()? {
-            let connected = match options.timeout {
-                Some(timeout) => TcpStream::connect_timeout(&address, timeout),
-                None => TcpStream::connect(address),
-            };
-            match connected {
+            match dial(address) {
                 Ok(s) => {
                     s.set_nodelay(true)?;
                     s.set_read_timeout(options.timeout)?;
@@ -349,15 +392,17 @@ impl Connection {
         self.capabilities = wanted & self.greeting.capabilities;
         let plugin = options.plugin.or(Plugin::by_name(self.greeting.plugin.as_bytes())).unwrap_or(Plugin::Native);
         let password = options.password.as_bytes();
+        let secure = secure || options.tls.is_some();
+        let proof = Proof { password, secure, key: &options.key };
         let login = Login {
             capabilities: self.capabilities,
             max_packet: 1 << 30,
             collation: 45,
             user: options.user.as_bytes().to_vec(),
-            response: respond(plugin, password, &self.greeting.nonce, secure || options.tls.is_some()),
+            response: proof.respond(plugin, &self.greeting.nonce)?,
             database: options.database.as_ref().map(|d| d.as_bytes().to_vec()),
             plugin: Some(plugin.name().as_bytes().to_vec()),
-            zstd_level: 3,
+            zstd_level: options.zstd_level,
             attributes: options
                 .attributes
                 .iter()
@@ -369,7 +414,7 @@ impl Connection {
         }
         login.write(&mut Writer::new(&mut self.out, &mut self.sequence));
         self.flush()?;
-        self.authenticate(password, secure || options.tls.is_some())?;
+        self.authenticate(plugin, &proof)?;
         if let Some(algorithm) = Algorithm::agreed(self.capabilities) {
             let plain = std::mem::replace(&mut self.stream, Box::new(io::empty()));
             self.stream = Box::new(compressed::Compressing::new(plain, algorithm));
@@ -380,19 +425,24 @@ impl Connection {
     /// Sends SSLRequest and puts TLS around the stream.
     fn start_tls(&mut self, login: &Login, tls: &Tls) -> Result<()> {
         if self.capabilities & cap::SSL == 0 {
-            return Err(Error::Protocol("the server does not speak TLS"));
+            return Err(Error::Tls("SSL is required but the server doesn't support it".to_owned()));
         }
+        let connection = tls_client(tls).map_err(Error::Tls)?;
         let mut w = Writer::new(&mut self.out, &mut self.sequence);
         login.write_tls_request(&mut w);
         self.flush()?;
-        let connection = tls_client(tls.ca.as_deref(), tls.identity.as_ref())?;
         let plain = std::mem::replace(&mut self.stream, Box::new(io::empty()));
-        self.stream = Box::new(rustls::StreamOwned::new(connection, plain));
+        let mut stream = rustls::StreamOwned::new(connection, plain);
+        stream.conn.complete_io(&mut stream.sock).map_err(|e| match e.kind() {
+            io::ErrorKind::InvalidData => Error::Tls(e.to_string()),
+            _ => Error::Io(e),
+        })?;
+        self.stream = Box::new(stream);
         Ok(())
     }
 
     /// Answers the server's authentication packets until OK.
-    fn authenticate(&mut self, password: &[u8], secure: bool) -> Result<()> {
+    fn authenticate(&mut self, mut plugin: Plugin, proof: &Proof<'_>) -> Result<()> {
         let mut nonce = self.greeting.nonce;
         loop {
             let packet = self.receive()?;
@@ -401,18 +451,23 @@ impl Connection {
                 [0xFE, rest @ ..] => {
                     let mut r = Reader::new(rest);
                     let name = r.nul_bytes()?;
-                    let plugin = Plugin::by_name(name).ok_or(Error::Protocol("unknown authentication plugin"))?;
+                    plugin = Plugin::by_name(name).ok_or(Error::Protocol("unknown authentication plugin"))?;
                     if let Some(n) = r.rest().first_chunk() {
                         nonce = *n;
                     }
-                    respond(plugin, password, &nonce, secure)
+                    proof.respond(plugin, &nonce)?
                 }
                 [auth::MORE_DATA, auth::FAST_OK] => continue,
-                [auth::MORE_DATA, auth::FULL] if secure => [password, &[0]].concat(),
-                [auth::MORE_DATA, auth::FULL] => vec![auth::REQUEST_KEY],
-                [auth::MORE_DATA, pem @ ..] => {
+                [auth::MORE_DATA, auth::FULL] if proof.secure => [proof.password, &[0]].concat(),
+                [auth::MORE_DATA, auth::FULL] => match proof.key {
+                    ServerKey::Asked => vec![auth::REQUEST_KEY],
+                    ServerKey::Known(pem) => proof.encrypted(pem, &nonce)?,
+                    ServerKey::Unknown => return Err(Error::Insecure(plugin)),
+                },
+                // Only who was asked for a key has one to say.
+                [auth::MORE_DATA, pem @ ..] if proof.may_ask(plugin) => {
                     let pem = std::str::from_utf8(pem).map_err(|_| Error::Protocol("RSA key"))?;
-                    auth::encrypt_password(pem, password, &nonce).ok_or(Error::Protocol("RSA key"))?
+                    proof.encrypted(pem, &nonce)?
                 }
                 _ => return Err(Error::Protocol("unexpected packet in authentication")),
             };
@@ -650,11 +705,36 @@ const LEAST_READ: usize = 16 << 10;
 /// Input buffer kept after a long packet.
 const MOST_KEPT: usize = 1 << 20;
 
-fn respond(plugin: Plugin, password: &[u8], nonce: &[u8; auth::NONCE], secure: bool) -> Vec<u8> {
-    match plugin {
-        Plugin::Sha256 if secure || password.is_empty() => [password, &[0]].concat(),
-        Plugin::Sha256 => vec![auth::SHA256_REQUEST_KEY],
-        Plugin::Native => auth::native_response(password, nonce),
-        Plugin::Sha2 => auth::sha2_response(password, nonce),
+/// How a login proves that it knows the password.
+struct Proof<'a> {
+    password: &'a [u8],
+    /// Nobody listens in.
+    secure: bool,
+    key: &'a ServerKey,
+}
+
+impl Proof<'_> {
+    /// The first answer to a challenge.
+    fn respond(&self, plugin: Plugin, nonce: &[u8; auth::NONCE]) -> Result<Vec<u8>> {
+        Ok(match (plugin, self.key) {
+            (Plugin::Sha256, _) if self.secure || self.password.is_empty() => [self.password, &[0]].concat(),
+            (Plugin::Sha256, ServerKey::Known(pem)) => self.encrypted(pem, nonce)?,
+            (Plugin::Sha256, _) => vec![auth::SHA256_REQUEST_KEY],
+            (Plugin::Native, _) => auth::native_response(self.password, nonce),
+            (Plugin::Sha2, _) => auth::sha2_response(self.password, nonce),
+        })
+    }
+
+    /// A server's key is taken from itself.
+    fn may_ask(&self, plugin: Plugin) -> bool {
+        match self.key {
+            ServerKey::Asked => true,
+            ServerKey::Known(_) => false,
+            ServerKey::Unknown => plugin == Plugin::Sha256,
+        }
+    }
+
+    fn encrypted(&self, pem: &str, nonce: &[u8; auth::NONCE]) -> Result<Vec<u8>> {
+        auth::encrypt_password(pem, self.password, nonce).ok_or(Error::Protocol("RSA key"))
     }
 }

@@ -6,6 +6,9 @@ use graviola::signing::ecdsa::{P256, SigningKey};
 use sha1::{Digest, Sha1};
 use std::net::IpAddr;
 
+/// The tag of a host's name among alternative names.
+const DNS_NAME: u8 = 0x82;
+
 /// A certificate and its key as PEM.
 #[derive(Debug, Clone)]
 pub struct Identity {
@@ -111,7 +114,7 @@ fn certificate(s: &Subject<'_>, key: &Key, issuer: &str, signer: &Key, now: i64)
         let name = |h: &&str| match h.parse() {
             Ok(IpAddr::V4(ip)) => put(0x87, &[&ip.octets()]),
             Ok(IpAddr::V6(ip)) => put(0x87, &[&ip.octets()]),
-            Err(_) => put(0x82, &[h.as_bytes()]),
+            Err(_) => put(DNS_NAME, &[h.as_bytes()]),
         };
         let names: Vec<u8> = s.hosts.iter().flat_map(name).collect();
         extensions.extend(extension(oid::SUBJECT_ALT_NAME, false, &put(tag::SEQUENCE, &[&names])));
@@ -209,6 +212,58 @@ impl Facts {
     }
 }
 
+/// A certificate's extensions name no host, and its common name is this one. The name may begin with `*.` for one
+/// label.
+pub(crate) fn is_commonly_named(der: &[u8], host: &str) -> bool {
+    common_names(der).is_some_and(|names| names.iter().any(|name| is_for(name, host)))
+}
+
+/// The common names of the subject; `None` where extensions name a host, and where it cannot be read.
+fn common_names(der: &[u8]) -> Option<Vec<String>> {
+    let mut body = Elements(Elements(Elements(der).expect(tag::SEQUENCE)?).expect(tag::SEQUENCE)?);
+    let (mut sequences, mut names) = (0, Vec::new());
+    while let Some((kind, contents)) = body.next() {
+        sequences += usize::from(kind == tag::SEQUENCE);
+        // Behind the algorithm, the issuer and the validity.
+        if kind == tag::SEQUENCE && sequences == 4 {
+            let mut sets = Elements(contents);
+            while let Some((_, set)) = sets.next() {
+                let mut pair = Elements(Elements(set).expect(tag::SEQUENCE)?);
+                if pair.expect(tag::OID)? == oid::COMMON_NAME {
+                    names.push(String::from_utf8_lossy(pair.next()?.1).into_owned());
+                }
+            }
+        }
+        if kind == tag::context(3) {
+            let mut extensions = Elements(Elements(contents).expect(tag::SEQUENCE)?);
+            while let Some((_, extension)) = extensions.next() {
+                let mut extension = Elements(extension);
+                if extension.expect(tag::OID)? != oid::SUBJECT_ALT_NAME {
+                    continue;
+                }
+                // What is critical says so before its value.
+                let value = std::iter::from_fn(|| extension.next()).find(|(kind, _)| *kind == tag::OCTET_STRING)?.1;
+                let mut hosts = Elements(Elements(value).expect(tag::SEQUENCE)?);
+                if std::iter::from_fn(|| hosts.next()).any(|(kind, _)| kind == DNS_NAME) {
+                    return None;
+                }
+            }
+        }
+    }
+    Some(names)
+}
+
+fn is_for(name: &str, host: &str) -> bool {
+    match (name.strip_prefix("*."), host.split_once('.')) {
+        (Some(domain), Some((label, rest))) => {
+            // A star for a whole top level is for nobody.
+            !label.is_empty() && domain.contains('.') && domain.eq_ignore_ascii_case(rest)
+        }
+        (Some(_), None) => false,
+        (None, _) => !name.is_empty() && name.eq_ignore_ascii_case(host),
+    }
+}
+
 fn one_line(name: &[u8]) -> Option<String> {
     let mut out = String::new();
     let mut sets = Elements(name);
@@ -274,6 +329,34 @@ mod tests {
         assert_eq!(facts.not_after, "Dec 31 03:04:05 2035 GMT");
         for cut in 0..der.len() {
             assert!(Facts::read(&der[..cut]).is_none() || cut > 200, "{cut}");
+        }
+    }
+
+    /// As OpenSSL compares them: a common name counts where alternative names have no host.
+    #[test]
+    fn a_common_name_is_for_a_host() {
+        let der = |hosts: &[&str]| {
+            let key = Key::generate().unwrap();
+            let subject = Subject { name: "db.example.org", serial: 7, authority: false, hosts };
+            certificate(&subject, &key, "issuer.example.org", &key, 1_767_323_045).unwrap()
+        };
+        for hosts in [&[][..], &["127.0.0.1"]] {
+            let der = der(hosts);
+            assert!(is_commonly_named(&der, "DB.example.org"), "{hosts:?}");
+            assert!(!is_commonly_named(&der, "issuer.example.org"), "{hosts:?}");
+            (0..der.len()).for_each(|cut| drop(common_names(&der[..cut])));
+        }
+        assert!(!is_commonly_named(&der(&["other.example.org"]), "db.example.org"));
+        assert!(is_for("*.example.org", "db.Example.org"));
+        for (name, host) in [
+            ("*.example.org", "a.db.example.org"),
+            ("*.example.org", "example.org"),
+            ("*.example.org", ".example.org"),
+            ("*.org", "example.org"),
+            ("*", "db"),
+            ("", ""),
+        ] {
+            assert!(!is_for(name, host), "{name} {host}");
         }
     }
 

@@ -78,7 +78,8 @@ pub fn cipher_list() -> Vec<String> {
     provider().cipher_suites.into_iter().map(openssl_name).collect()
 }
 
-fn versions(list: &str) -> Result<Vec<&'static SupportedProtocolVersion>, String> {
+/// The versions of a list, separated by commas.
+pub(crate) fn versions(list: &str) -> Result<Vec<&'static SupportedProtocolVersion>, String> {
     list.split(',')
         .map(str::trim)
         .filter(|v| !v.is_empty())
@@ -90,7 +91,25 @@ fn versions(list: &str) -> Result<Vec<&'static SupportedProtocolVersion>, String
         .collect()
 }
 
-fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+/// The cryptography with the suites of TLS 1.2 and 1.3 that are in these lists, by OpenSSL's names or those of RFCs.
+/// `ciphers`, empty: all; `suites`, `None`: all.
+pub(crate) fn chosen(ciphers: &str, suites: Option<&str>) -> Result<CryptoProvider, String> {
+    let mut provider = provider();
+    let ciphers = Some(ciphers).filter(|list| !list.is_empty());
+    provider.cipher_suites.retain(|suite| {
+        let (name, standard) = (openssl_name(*suite), format!("{:?}", suite.suite()));
+        let is = |n: &str| n.trim().eq_ignore_ascii_case(&name) || n.trim().eq_ignore_ascii_case(&standard);
+        let list = if suite.tls13().is_some() { suites } else { ciphers };
+        list.is_none_or(|list| list.split(':').any(is))
+    });
+    if provider.cipher_suites.is_empty() {
+        return Err("none of the ciphers is there".into());
+    }
+    Ok(provider)
+}
+
+/// The certificates in a PEM, of which there has to be one.
+pub(crate) fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     match all {
         Ok(all) if !all.is_empty() => Ok(all),
@@ -102,18 +121,8 @@ fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, 
 impl Acceptor {
     /// Reads certificates and key. The error is a sentence.
     pub fn new(s: &Settings) -> Result<Self, String> {
-        let mut provider = provider();
-        let allowed = |list: &str, suite: SupportedCipherSuite| {
-            let name = openssl_name(suite);
-            list.is_empty() || list.split(':').any(|n| n.trim().eq_ignore_ascii_case(&name))
-        };
-        provider
-            .cipher_suites
-            .retain(|suite| allowed(if suite.tls13().is_some() { &s.suites } else { &s.ciphers }, *suite));
-        if provider.cipher_suites.is_empty() {
-            return Err("none of the ciphers is there".into());
-        }
-        let provider = Arc::new(provider);
+        let suites = Some(s.suites.as_str()).filter(|list| !list.is_empty());
+        let provider = Arc::new(chosen(&s.ciphers, suites)?);
         let versions = versions(&s.versions)?;
         let chain = certificates(&s.certificate, "the server's certificate")?;
         let facts = Facts::read(&chain[0]).ok_or("the server's certificate cannot be read")?;

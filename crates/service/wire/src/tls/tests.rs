@@ -1,5 +1,5 @@
 use super::*;
-use crate::client::tls_client;
+use crate::client::{self, tls_client};
 
 fn settings() -> Settings {
     let made = certificate::make("Test", &["localhost", "127.0.0.1"], 1_767_323_045).unwrap();
@@ -16,7 +16,7 @@ fn settings() -> Settings {
 fn talk(s: &Settings, step: usize) -> Agreed {
     let acceptor = Acceptor::new(s).unwrap();
     let mut server = acceptor.accept().unwrap();
-    let mut client = tls_client(Some(&s.ca), None).unwrap();
+    let mut client = tls_client(&client::Tls { ca: Some(s.ca.clone()), ..client::Tls::default() }).unwrap();
     let (mut heard, mut answered) = (Vec::new(), false);
     let text = vec![b'x'; 100_000];
     client.writer().write_all(b"hello").unwrap();

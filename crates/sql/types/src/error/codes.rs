@@ -845,7 +845,10 @@ errors! {
     3907 "22001" FunctionalIndexDataIsTooLong "Data too long for functional index '{}'.";
     3908 "HY000" WrongMviValue "Cannot store an array or an object in a scalar key part of the index '{}'.";
     3912 "HY000" GroupingOnTimestampInDst "Grouping on temporal is non-deterministic for timezones having DST. Please consider switching to UTC for this query.";
+    3920 "HY000" ChangeSourceWrongCompressionAlgorithm "Invalid SOURCE_COMPRESSION_ALGORITHMS '{}' for channel '{}'.";
+    3921 "HY000" ChangeSourceWrongCompressionLevel "Invalid SOURCE_ZSTD_COMPRESSION_LEVEL {} for channel '{}'.";
     3922 "HY000" WrongCompressionAlgorithmClient "Invalid compression algorithm '{}'.";
+    3924 "HY000" ChangeSourceWrongCompressionAlgorithmList "Specified compression algorithm list '{}' exceeds total count of 3 for channel '{}'.";
     3925 "HY000" PrivilegeChecksUserCannotBeAnonymous "PRIVILEGE_CHECKS_USER for replication channel '{}' would be set to an anonymous user, which is not allowed.";
     3926 "HY000" PrivilegeChecksUserDoesNotExist "PRIVILEGE_CHECKS_USER for replication channel '{}' was set to `{}`@`{}`, but this is not an existing user.";
     3928 "HY000" PrivilegeChecksUserNeedsRplApplierPriv "PRIVILEGE_CHECKS_USER for replication channel '{}' was set to `{}`@`{}`, but this user does not have the REPLICATION_APPLIER privilege. Correct this before starting the replication threads.";
@@ -876,6 +879,7 @@ errors! {
     4027 "HY000" RoleGrantedToItself "User account {} is directly or indirectly granted to the role {}. The GRANT would create a loop";
     4028 "HY000" TableMustHaveAVisibleColumn "A table must have at least one visible column.";
     4031 "HY000" ClientInteractionTimeout "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+    4037 "HY000" ChangeSourceWrongCompressionAlgorithmSize "Value too long setting SOURCE_COMPRESSION_ALGORITHMS option to a {} chars long string for channel '{}'.";
     4065 "HY000" ChangeReplicationSourceNoOptionsForGtidOnly "GTID_ONLY cannot be enabled for replication channel '{}'. You need REQUIRE_ROW_FORMAT = 1 and SOURCE_AUTO_POSITION = 1.";
     4066 "HY000" CantDisableReqRowFormatWithGtidOnly "REQUIRE_ROW_FORMAT cannot be disabled for replication channel '{}' when GTID_ONLY=1.";
     4067 "HY000" CantDisableAutoPositionWithGtidOnly "SOURCE_AUTO_POSITION cannot be disabled for replication channel '{}' when GTID_ONLY=1.";
