@@ -124,14 +124,20 @@ fn versions_and_suites_are_chosen() {
     let mut q = following.r.connect();
     change(&mut q, &s, "SOURCE_AUTO_POSITION = 1, SOURCE_SSL = 1");
     for (options, cipher) in [
-        ("SOURCE_TLS_VERSION = 'TLSv1.2'", "ECDHE-ECDSA-AES256-GCM-SHA384"),
+        (
+            "SOURCE_TLS_VERSION = 'TLSv1.2', SOURCE_SSL_CIPHER = 'ECDHE-ECDSA-AES256-GCM-SHA384'",
+            "ECDHE-ECDSA-AES256-GCM-SHA384",
+        ),
         ("SOURCE_SSL_CIPHER = 'AES128-SHA:ECDHE-ECDSA-AES128-GCM-SHA256'", "ECDHE-ECDSA-AES128-GCM-SHA256"),
         ("SOURCE_SSL_CIPHER = 'TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256'", "ECDHE-ECDSA-CHACHA20-POLY1305"),
-        ("SOURCE_SSL_CIPHER = '', SOURCE_TLS_VERSION = 'TLSv1.2,TLSv1.3'", "TLS_AES_256_GCM_SHA384"),
+        (
+            "SOURCE_TLS_VERSION = 'TLSv1.2,TLSv1.3', SOURCE_TLS_CIPHERSUITES = 'TLS_AES_256_GCM_SHA384'",
+            "TLS_AES_256_GCM_SHA384",
+        ),
         ("SOURCE_TLS_CIPHERSUITES = 'TLS_AES_128_GCM_SHA256'", "TLS_AES_128_GCM_SHA256"),
         ("SOURCE_TLS_CIPHERSUITES = 'TLS_CHACHA20_POLY1305_SHA256'", "TLS_CHACHA20_POLY1305_SHA256"),
         // None of TLS 1.3.
-        ("SOURCE_TLS_CIPHERSUITES = ''", "ECDHE-ECDSA-AES256-GCM-SHA384"),
+        ("SOURCE_TLS_CIPHERSUITES = ''", "ECDHE-ECDSA-CHACHA20-POLY1305"),
     ] {
         run(&mut c, "ALTER USER reader REQUIRE CIPHER 'another'");
         assert!(attempt(&mut q, options).starts_with("1045 "), "{options}");
@@ -221,7 +227,7 @@ fn a_password_travels_under_a_key() {
         let got = attempt(&mut q, &options);
         assert!(got.starts_with(&error) && got.contains(text) && got.is_empty() == text.is_empty(), "{options}: {got}");
     }
-    run(&mut c, "FLUSH PRIVILEGES");
+    run(&mut c, "ALTER USER reader IDENTIFIED BY 'secret'");
     let got = attempt(&mut q, "SOURCE_USER = 'reader', SOURCE_PUBLIC_KEY_PATH = ''");
     assert!(got.starts_with("2061 "), "{got}");
     assert_eq!(attempt(&mut q, "GET_SOURCE_PUBLIC_KEY = 1"), "");
