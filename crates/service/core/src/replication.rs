@@ -24,6 +24,8 @@ pub enum Table {
     Filters,
     /// `replication_applier_global_filters`
     GlobalFilters,
+    /// `replication_asynchronous_connection_failover`, of both schemas
+    Failover,
     /// `mysql.slave_master_info`
     MasterInfo,
     /// `mysql.slave_relay_log_info`
@@ -53,6 +55,19 @@ impl Threads {
     pub fn is_none(self) -> bool {
         self == Threads::default()
     }
+}
+
+/// A source that a channel may follow when its own is gone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    /// The channel's name; there need not be one.
+    pub channel: String,
+    /// Where the source is.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// From 1 to 100: more is tried before less.
+    pub weight: u8,
 }
 
 /// A relay log.
@@ -117,6 +132,12 @@ pub trait Replicas: Send + Sync {
     /// transactions; -1: that was not so by `deadline` (of `now_ns`). `None`: nothing applies them, there is no such
     /// channel, or the source's files have other names. Errors 1317, 3079.
     fn wait_for_place(&self, channel: Option<&str>, place: (&str, u64), deadline: Option<u64>) -> Result<Option<i64>>;
+    /// asynchronous_connection_failover_add_source. Error 1062.
+    fn add_candidate(&self, candidate: &Candidate) -> Result<()>;
+    /// asynchronous_connection_failover_delete_source; false: it is not there.
+    fn remove_candidate(&self, channel: &str, place: (&str, u16)) -> Result<bool>;
+    /// asynchronous_connection_failover_reset.
+    fn forget_candidates(&self) -> Result<()>;
     /// Rows of a table.
     fn rows(&self, of: Table) -> Vec<Row>;
 }

@@ -22,7 +22,7 @@ use gannet_core::vars::Live;
 use gannet_engine::{Isolation, Lsn, TxnOptions, commit_gate};
 use gannet_exec::error::from_engine;
 use gannet_parser::ast::{Ident, ReplicationValue};
-use gannet_runtime::{Unpark, Wait, now_ns, park, sleep, waker};
+use gannet_runtime::{Unpark, Wait, now_ns, park, waker};
 use gannet_session::follow::{Follower, KeyCheck};
 use gannet_session::{OwnSession, Sessions};
 use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
@@ -66,7 +66,7 @@ pub(crate) struct Channel {
     gone: AtomicBool,
 }
 
-fn net_timeout_s(core: &Core) -> u64 {
+pub(crate) fn net_timeout_s(core: &Core) -> u64 {
     core.globals.get(Live::ReplicaNetTimeout).as_u64()
 }
 
@@ -302,68 +302,8 @@ impl Channel {
     }
 
     /// How it is called in the error log.
-    fn of_channel(&self) -> String {
+    pub(crate) fn of_channel(&self) -> String {
         if self.name.is_empty() { String::new() } else { format!(" of channel '{}'", self.name) }
-    }
-
-    /// The receiver: follows the source until it is stopped, or something is wrong here.
-    fn run_receiver(self: Arc<Self>) {
-        let mut attempts = 0;
-        loop {
-            let (before, begun) = {
-                let mut status = self.status.lock();
-                status.attempt = attempts + 1;
-                (status.heard(), now_ns())
-            };
-            let fault = match self.receive() {
-                Ok(()) => Fault::Stopped,
-                Err(fault) => fault,
-            };
-            *self.ender.lock() = None;
-            let lasted = Duration::from_nanos(now_ns().saturating_sub(begun));
-            let progress = {
-                let status = self.status.lock();
-                let silent = lasted.as_secs() >= net_timeout_s(&self.core);
-                status.heard() != before || status.connected && silent
-            };
-            attempts = if progress { 0 } else { attempts + 1 };
-            if self.is_stopping() {
-                break;
-            }
-            let (retry_s, retries) = match self.source() {
-                Ok(Some(source)) => (source.retry_s, source.retries),
-                _ => break,
-            };
-            let full = matches!(fault, Fault::Disk(_));
-            let unreadable =
-                |e: &SqlError| format!("the replication source{} cannot be read: {}", self.of_channel(), e.message());
-            match fault {
-                Fault::Stopped => break,
-                Fault::Disk(e) => {
-                    self.core.log.error(format_args!("{}", unreadable(&e)));
-                    self.status.lock().source_failed(&e);
-                    attempts = 0;
-                }
-                Fault::Source(e) if retries == 0 || attempts <= retries => {
-                    self.core.log.warning(format_args!("{}", unreadable(&e)));
-                    self.status.lock().source_failed(&e);
-                }
-                Fault::Source(e) | Fault::Refused(e) | Fault::Applying(e) => {
-                    self.core.log.error(format_args!("{}", unreadable(&e)));
-                    self.status.lock().source_failed(&e);
-                    break;
-                }
-            }
-            // One that was lost is looked for at once, and then at its pace.
-            let pause = match progress && !full {
-                true => Duration::from_secs(1).saturating_sub(lasted),
-                false => Duration::from_secs(retry_s.max(1)),
-            };
-            if sleep(pause) == Unpark::Interrupted {
-                break;
-            }
-        }
-        self.status.lock().receiver_ended();
     }
 
     /// The applier: applies what the relay logs have until it is stopped, or that cannot be done.
@@ -391,7 +331,7 @@ impl Channel {
     }
 
     /// Receives until the source ends the log.
-    fn receive(&self) -> std::result::Result<(), Fault> {
+    pub(crate) fn receive(&self) -> std::result::Result<(), Fault> {
         // From here on nobody writes what an earlier connection has left unwritten.
         self.desk.set(None);
         let found = self.source().and_then(|it| it.ok_or_else(|| sql_err!(BadReplica)));
@@ -759,7 +699,7 @@ impl Channel {
     pub(crate) fn rows(&self, of: Table) -> Vec<Row> {
         let source = self.source().ok().flatten().filter(|source| !source.host.is_empty());
         let rows = match (of, source) {
-            (Table::GlobalFilters, _) | (_, None) => Vec::new(),
+            (Table::GlobalFilters | Table::Failover, _) | (_, None) => Vec::new(),
             (Table::Filters, Some(_)) => self.filter().rows(),
             (Table::Workers, Some(_)) => self.status.lock().worker_rows(),
             (Table::WorkerInfo, Some(_)) => self.status.lock().worker_info(),

@@ -1,12 +1,13 @@
 //! The channels of a server, and the statements about them.
 
 use crate::channel::{Channel, record, store};
+use crate::failover;
 use crate::filter::Filter;
 use crate::source::Source;
 use crate::until::Until;
 use gannet_base::sync::Mutex;
 use gannet_core::Core;
-use gannet_core::replication::{Login, Notes, RelayLog, Replicas, Row, Table, Threads};
+use gannet_core::replication::{Candidate, Login, Notes, RelayLog, Replicas, Row, Table, Threads};
 use gannet_core::vars::Live;
 use gannet_engine::{Isolation, TxnOptions};
 use gannet_exec::error::from_engine;
@@ -241,9 +242,22 @@ impl Replicas for Channels {
         }
     }
 
+    fn add_candidate(&self, candidate: &Candidate) -> Result<()> {
+        failover::add(&self.core, candidate)
+    }
+
+    fn remove_candidate(&self, channel: &str, place: (&str, u16)) -> Result<bool> {
+        failover::remove(&self.core, channel, place)
+    }
+
+    fn forget_candidates(&self) -> Result<()> {
+        failover::forget(&self.core)
+    }
+
     fn rows(&self, of: Table) -> Vec<Row> {
         match of {
             Table::GlobalFilters => global(&self.core).unwrap_or_default().rows(),
+            Table::Failover => failover::rows(&self.core),
             of => self.all().iter().flat_map(|channel| channel.rows(of)).collect(),
         }
     }

@@ -174,7 +174,7 @@ fn file(path: &str) -> std::result::Result<Vec<u8>, Fault> {
     if path.is_empty() { Ok(Vec::new()) } else { read(path) }
 }
 
-/// The files of a directory that OpenSSL's `rehash` gives names: eight hexadecimal digits, a point, `mark` and a number.
+/// The files of a directory with names of OpenSSL's `rehash`: eight hexadecimal digits, a point, `mark`, a number.
 fn directory(path: &str, mark: &str) -> std::result::Result<Vec<u8>, Fault> {
     let mut all = Vec::new();
     if path.is_empty() {

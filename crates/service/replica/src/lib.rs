@@ -19,6 +19,7 @@
 //! | `relay` | relay logs: their files, what was received, what is applied |
 //! | `relayed` | reads them |
 //! | `events` | events become transactions of a [`gannet_session::follow::Follower`] |
+//! | `failover` | when a connection has ended: again, or to another source |
 //! | `filter` | CHANGE REPLICATION FILTER |
 //! | `grammar` | where transactions begin and end |
 //! | `status` | SHOW REPLICA STATUS |
@@ -32,6 +33,7 @@ mod channels;
 mod desk;
 mod encryption;
 mod events;
+mod failover;
 mod filter;
 mod grammar;
 mod reading;

@@ -29,6 +29,8 @@ pub(crate) struct Source {
     pub(crate) retries: u64,
     /// Milliseconds between signs of life from the source; 0: none.
     pub(crate) heartbeat_ms: u64,
+    /// SOURCE_CONNECTION_AUTO_FAILOVER: another source is followed when this one is gone.
+    pub(crate) failover: bool,
     /// How packets may be compressed, as SOURCE_COMPRESSION_ALGORITHMS names it.
     pub(crate) compression: String,
     /// The level at which the source is to compress by zstd.
@@ -72,6 +74,7 @@ impl Default for Source {
             retry_s: 60,
             retries: 10,
             heartbeat_ms: 30_000,
+            failover: false,
             compression: PLAIN.to_owned(),
             zstd_level: DEFAULT_ZSTD_LEVEL,
             bind: String::new(),
@@ -121,8 +124,9 @@ const LONGEST_PASSWORD: usize = 32;
 /// Longest delay in seconds.
 const MOST_DELAY: f64 = 2_147_483_647.0;
 
-/// Options that MySQL has besides, of which one value is there.
-const OTHERS: [&str; 2] = ["NETWORK_NAMESPACE", "CONNECTION_AUTO_FAILOVER"];
+/// An option that MySQL has besides, of which one value is there: to enter another namespace, a thread needs calls of
+/// the system that this server does not make.
+const NAMESPACE: &str = "NETWORK_NAMESPACE";
 
 /// The places that a CHANGE REPLICATION SOURCE TO names.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -200,6 +204,7 @@ impl Source {
         line(&mut out, "retry", self.retry_s);
         line(&mut out, "retries", self.retries);
         line(&mut out, "heartbeat", self.heartbeat_ms);
+        line(&mut out, "failover", u8::from(self.failover));
         line(&mut out, "compression", &self.compression);
         line(&mut out, "zstd_level", self.zstd_level);
         line(&mut out, "bind", &self.bind);
@@ -238,6 +243,7 @@ impl Source {
                 "retry" => it.retry_s = number,
                 "retries" => it.retries = number,
                 "heartbeat" => it.heartbeat_ms = number,
+                "failover" => it.failover = number != 0,
                 "compression" => it.compression = value,
                 "zstd_level" => it.zstd_level = number as u8,
                 "bind" => it.bind = value,
@@ -330,7 +336,7 @@ impl Source {
     }
 
     /// With the options of a statement, and the places that these say. Errors 1064, 1210, 1221, 1231, 1235, 1624, 1729,
-    /// 1776, 3920, 3921, 3924, 4037.
+    /// 1776, 3920, 3921, 3924, 3991, 3993, 4037, 4065 to 4067.
     pub(crate) fn changed(
         &self,
         options: &[(Ident, ReplicationValue)],
@@ -360,6 +366,7 @@ impl Source {
                 "ZSTD_COMPRESSION_LEVEL" => it.zstd_level = zstd_level(number()?, &it.channel)?,
                 "BIND" => it.bind = text,
                 "AUTO_POSITION" => it.auto_position = on()?,
+                "CONNECTION_AUTO_FAILOVER" => it.failover = on()?,
                 "LOG_FILE" => file = Some(text),
                 "LOG_POS" => position = Some(number()? as u64),
                 "RELAY_LOG_FILE" => relay_file = Some(text),
@@ -373,7 +380,7 @@ impl Source {
                 },
                 short if it.take_rule(short, value, &text)? => gives |= short.starts_with("ASSIGN_"),
                 short if it.tls.take(short, (*value != ReplicationValue::Null).then_some(&text), on)? => {}
-                short if is_default(short, &text) => {}
+                NAMESPACE if text.is_empty() => {}
                 short => return Err(unknown(short, &name)),
             }
         }
@@ -384,6 +391,10 @@ impl Source {
             None => {}
         }
         it.check_gtid_only(!self.gtid_only)?;
+        if it.failover && !it.auto_position {
+            let off = sql_err!(DisableAutoPositionRequiresAsyncReconnectOff);
+            return Err(if self.failover { off } else { sql_err!(RplAsyncReconnectAutoPositionOff) });
+        }
         it.check_assigned(gives && it.assigned != Assigned::Off, &mut notes)?;
         let placed = file.is_some() || position.is_some();
         let relay = (relay_file.is_some() || relay_position.is_some()).then_some((relay_file, relay_position));
@@ -400,7 +411,7 @@ impl Source {
 
 /// The error of an option, or of a value, that is not there: 1235, or 1064 where MySQL has none of the name.
 fn unknown(short: &str, name: &str) -> SqlError {
-    if OTHERS.contains(&short) {
+    if short == NAMESPACE {
         return SqlError::unsupported(format_args!("CHANGE REPLICATION SOURCE TO {name}"));
     }
     let what = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for \
@@ -500,15 +511,6 @@ fn zstd_level(level: f64, channel: &str) -> Result<u8> {
     match level {
         level if (1.0..=22.0).contains(&level) => Ok(level as u8),
         level => Err(sql_err!(ChangeSourceWrongCompressionLevel, level, channel)),
-    }
-}
-
-/// An option of which only this value is there: what it asks for is so anyway.
-fn is_default(short: &str, text: &str) -> bool {
-    match short {
-        "NETWORK_NAMESPACE" => text.is_empty(),
-        "CONNECTION_AUTO_FAILOVER" => text == "0",
-        _ => false,
     }
 }
 

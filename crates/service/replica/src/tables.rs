@@ -55,7 +55,7 @@ fn connection_configuration(source: &Source) -> Row {
         ("COMPRESSION_ALGORITHM", text(&source.compression)),
         ("ZSTD_COMPRESSION_LEVEL", number(source.zstd_level.into())),
         ("TLS_CIPHERSUITES", tls.shown_suites()),
-        ("SOURCE_CONNECTION_AUTO_FAILOVER", text("0")),
+        ("SOURCE_CONNECTION_AUTO_FAILOVER", text(if source.failover { "1" } else { "0" })),
         ("GTID_ONLY", text(if source.gtid_only { "1" } else { "0" })),
     ]
 }
@@ -95,9 +95,12 @@ impl Status {
             ],
             Table::MasterInfo => self.master_info(source, kept),
             Table::RelayLogInfo => self.relay_log_info(source, kept, relayed),
-            Table::Filters | Table::GlobalFilters | Table::Workers | Table::Coordinator | Table::WorkerInfo => {
-                Vec::new()
-            }
+            Table::Filters
+            | Table::GlobalFilters
+            | Table::Workers
+            | Table::Coordinator
+            | Table::WorkerInfo
+            | Table::Failover => Vec::new(),
         }
     }
 
@@ -231,6 +234,7 @@ impl Status {
             ("Master_compression_algorithm", text(&source.compression)),
             ("Master_zstd_compression_level", number(source.zstd_level.into())),
             ("Tls_ciphersuites", tls.shown_suites()),
+            ("Source_connection_auto_failover", flag(source.failover)),
             ("Gtid_only", flag(source.gtid_only)),
         ]
     }

@@ -3,7 +3,7 @@
 use super::state::{State, text};
 use crate::full_text;
 use gannet_core::accounts::Name;
-use gannet_functions::{Generator, SessionInfo};
+use gannet_functions::{Generator, SessionInfo, failover};
 use gannet_runtime::{Interrupt, Unpark, Wait, now_ns, park};
 use gannet_schema::names::{MAX_IDENTIFIER_CHARS, ends_with_space};
 use gannet_types::{Result, Value, sql_err};
@@ -80,6 +80,9 @@ impl SessionInfo for State {
             },
             "WAIT_FOR_EXECUTED_GTID_SET" => super::gtids::wait_for(&self.server, args),
             "SOURCE_POS_WAIT" => super::replicas::wait_for_place(&self.server, args),
+            failover::ADD_SOURCE | failover::DELETE_SOURCE | failover::RESET => {
+                super::replicas::candidates(self, name, args)
+            }
             "LOAD_FILE" => super::functions::load_file(self, args),
             "MYSQL_QUERY_ATTRIBUTE_STRING" => Ok(match args {
                 [Value::Str(name, _)] => {

@@ -2,9 +2,10 @@
 
 use super::Session;
 use super::reply::Done;
+use crate::state::State;
 use gannet_core::Core;
-use gannet_core::accounts::Plugin;
-use gannet_core::replication::{Login, Replicas, Threads};
+use gannet_core::accounts::{Plugin, Privilege};
+use gannet_core::replication::{Candidate, Login, Replicas, Threads};
 use gannet_parser::ast::{Ident, Replication};
 use gannet_runtime::now_ns;
 use gannet_types::{Level, Result, SqlError, Value, sql_err};
@@ -104,4 +105,36 @@ pub(crate) fn wait_for_place(server: &Core, args: &[Value]) -> Result<Value> {
 /// RESET REPLICA.
 pub(crate) fn reset(session: &Session, all: bool, channel: Option<&str>) -> Result<()> {
     replica(session)?.reset(channel, all)
+}
+
+/// asynchronous_connection_failover_add_source, _delete_source and _reset, whose arguments are of these types. Errors
+/// 1062, 1227, 3200.
+pub(crate) fn candidates(state: &State, name: &str, args: &[Value]) -> Result<Value> {
+    let may = |privilege| state.privileges().has(privilege);
+    if !may(Privilege::Super) && !may(Privilege::ReplicationSlaveAdmin) {
+        return Err(sql_err!(SpecificAccessDenied, "SUPER or REPLICATION_SLAVE_ADMIN"));
+    }
+    let replicas = state.server.replicas().ok_or_else(|| SqlError::unsupported("replication in this process"))?;
+    let text = |value: &Value| match value {
+        Value::Str(text, _) => String::from_utf8_lossy(text.as_bytes()).into_owned(),
+        _ => String::new(),
+    };
+    match args {
+        [] => replicas.forget_candidates()?,
+        [channel, host, Value::Int(port), Value::Int(weight)] => {
+            let (port, weight) = (*port as u16, *weight as u8);
+            replicas.add_candidate(&Candidate { channel: text(channel), host: text(host), port, weight })?;
+        }
+        [channel, host, Value::Int(port)] => {
+            if !replicas.remove_candidate(&text(channel), (&text(host), *port as u16))? {
+                return Err(sql_err!(
+                    UdfError,
+                    name.to_ascii_lowercase(),
+                    "Error no matching row was found to be deleted."
+                ));
+            }
+        }
+        _ => return Err(SqlError::internal("arguments of a failover function")),
+    }
+    Ok(Value::Null)
 }

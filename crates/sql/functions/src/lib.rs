@@ -11,6 +11,7 @@ mod control;
 mod crypt;
 mod def;
 mod encode;
+pub mod failover;
 mod ids;
 mod implicit;
 mod info;
@@ -56,6 +57,7 @@ static FAMILIES: &[&[FunctionDef]] = &[
     encode::FUNCTIONS,
     crypt::FUNCTIONS,
     ids::FUNCTIONS,
+    failover::FUNCTIONS,
     regexp::FUNCTIONS,
     server::FUNCTIONS,
     math::FUNCTIONS,

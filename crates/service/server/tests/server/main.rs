@@ -48,6 +48,7 @@ mod replica_assigned;
 mod replica_breaks;
 mod replica_connects;
 mod replica_damage;
+mod replica_failover;
 mod replica_generated;
 mod replica_mariadb;
 mod replica_names;

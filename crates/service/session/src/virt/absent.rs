@@ -19,7 +19,6 @@ tables! {
     cond_instances by no_rows { NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT }
     mutex_instances by no_rows { NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT, LOCKED_BY_THREAD_ID: UBIGINT }
     rwlock_instances by no_rows { NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT, WRITE_LOCKED_BY_THREAD_ID: UBIGINT, READ_LOCKED_BY_COUNT: UINT.not_null() }
-    replication_asynchronous_connection_failover by no_rows { CHANNEL_NAME: fixed(64).not_null(), HOST: fixed(255).ascii().not_null(), PORT: INT.not_null(), NETWORK_NAMESPACE: fixed(64), WEIGHT: UINT.not_null(), MANAGED_NAME: fixed(64).not_null() }
     replication_asynchronous_connection_failover_managed by no_rows { CHANNEL_NAME: fixed(64).not_null(), MANAGED_NAME: fixed(64).not_null(), MANAGED_TYPE: fixed(64).not_null(), CONFIGURATION: JSON }
     replication_group_communication_information by no_rows { WRITE_CONCURRENCY: COUNT, PROTOCOL_VERSION: LONGTEXT.not_null(), WRITE_CONSENSUS_LEADERS_PREFERRED: LONGTEXT.not_null(), WRITE_CONSENSUS_LEADERS_ACTUAL: LONGTEXT.not_null(), WRITE_CONSENSUS_SINGLE_LEADER_CAPABLE: tinyint(1).not_null(), MEMBER_FAILURE_SUSPICIONS_COUNT: LONGTEXT.not_null() }
     replication_group_configuration_version by no_rows { NAME: fixed(255).ascii().not_null(), VERSION: COUNT }

@@ -1,9 +1,10 @@
 //! Tables about the binary log and replicas.
 
 use super::declare::{
-    BIGINT, BLOB, DOUBLE, FLOAT, INT, LONGTEXT, NAME, SMALLINT, Spec, TEXT, UBIGINT, UINT, YES_NO, enumeration, fixed,
-    timestamp, tinyint, varchar,
+    BIGINT, BLOB, DOUBLE, FLOAT, INT, JSON, LONGTEXT, NAME, SMALLINT, Spec, TEXT, UBIGINT, UINT, UTINYINT, YES_NO,
+    enumeration, fixed, timestamp, tinyint, varchar,
 };
+use super::empty::no_rows;
 use super::{Emit, Equals, member, micros, text};
 use crate::state::State;
 use gannet_core::Core;
@@ -106,6 +107,10 @@ tables! {
         ]).not_null(),
         ACTIVE_SINCE: timestamp(6).not_null(), COUNTER: UBIGINT.not_null(),
     }
+    replication_asynchronous_connection_failover by failover {
+        CHANNEL_NAME: fixed(64).not_null(), HOST: fixed(255).ascii().not_null(), PORT: INT.not_null(),
+        NETWORK_NAMESPACE: fixed(64), WEIGHT: UINT.not_null(), MANAGED_NAME: fixed(64).not_null(),
+    }
     replication_applier_global_filters by global_filters {
         FILTER_NAME: fixed(64).not_null(), FILTER_RULE: LONGTEXT.not_null(),
         CONFIGURED_BY: enumeration(&["STARTUP_OPTIONS", "CHANGE_REPLICATION_FILTER"]).not_null(),
@@ -141,6 +146,14 @@ tables! {
         Assign_gtids_to_anonymous_transactions_type: enumeration(&["OFF", "LOCAL", "UUID"]).not_null(),
         Assign_gtids_to_anonymous_transactions_value: TEXT,
     }
+    replication_asynchronous_connection_failover by failover {
+        Channel_name: fixed(64).not_null(), Host: fixed(255).ascii().not_null(), Port: UINT.not_null(),
+        Network_namespace: fixed(64).not_null(), Weight: UTINYINT.not_null(), Managed_name: fixed(64).not_null(),
+    }
+    replication_asynchronous_connection_failover_managed by no_rows {
+        Channel_name: fixed(64).not_null(), Managed_name: fixed(64).not_null(), Managed_type: fixed(64).not_null(),
+        Configuration: JSON,
+    }
     slave_worker_info by worker_info {
         Id: UINT.not_null(), Relay_log_name: TEXT.not_null(), Relay_log_pos: UBIGINT.not_null(),
         Master_log_name: TEXT.not_null(), Master_log_pos: UBIGINT.not_null(),
@@ -158,7 +171,7 @@ fn from_replica(state: &State, of: Table, table: &'static str, emit: Emit<'_>) -
     let columns = declared.map_or(&[][..], |d| &d.columns);
     for row in replica.rows(of) {
         let value = |column: &'static gannet_schema::Column| {
-            let found = row.iter().find(|(name, _)| *name == &*column.name).map(|(_, value)| value);
+            let found = row.iter().find(|(name, _)| name.eq_ignore_ascii_case(&column.name)).map(|(_, value)| value);
             match (found, column.ty.id) {
                 (Some(Value::Str(name, _)), TypeId::Enum) => {
                     member(table, &column.name, &String::from_utf8_lossy(name.as_bytes()))
@@ -214,6 +227,10 @@ fn filters(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
 
 fn global_filters(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     from_replica(state, Table::GlobalFilters, "replication_applier_global_filters", emit)
+}
+
+fn failover(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    from_replica(state, Table::Failover, "replication_asynchronous_connection_failover", emit)
 }
 
 fn master_info(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {

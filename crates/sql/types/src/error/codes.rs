@@ -102,6 +102,7 @@ errors! {
     1118 "42000" TooBigRowsize "Row size too large. The maximum row size for the used table type, not counting BLOBs, is {}. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
     1119 "HY000" StackOverrun "Thread stack overrun:  Used: {} of a {} stack.  Use 'mysqld --thread_stack=#' to specify a bigger stack if needed";
     1121 "42000" NullColumnInIndex "Table handler doesn't support NULL in given index. Please change column '{}' to be NOT NULL or use another handler";
+    1123 "HY000" CantInitializeUdf "Can't initialize function '{}'; {}";
     1125 "HY000" UdfExists "Function '{}' already exists";
     1128 "HY000" CantFindFunction "Function '{}' is not defined";
     1129 "HY000" HostIsBlocked "Host '{}' is blocked because of many connection errors; unblock with 'mysqladmin flush-hosts'";
@@ -690,6 +691,7 @@ errors! {
     3176 "HY000" XaReplicationFilters "Please do not modify the {} table with an XA transaction. This is an internal system table used to store GTIDs for committed transactions. Although modifying it can lead to an inconsistent GTID state, if necessary you can modify it with a non-XA transaction.";
     3186 "HY000" CapacityExceededInRangeOptimizer "Memory capacity exceeded in range optimizer";
     3192 "HY000" CannotAddForeignBaseColStored "Cannot add foreign key on the base column of stored column";
+    3200 "HY000" UdfError "{} UDF failed; {}";
     3502 "HY000" UnsupportedIndexAlgorithm "This storage engine does not support the {} index algorithm, storage engine default was used instead.";
     3504 "HY000" TooBigEnum "Too many enumeration values for column {}.";
     3505 "HY000" TooLongSetEnumValue "Too long enumeration/set value for column {}.";
@@ -869,6 +871,8 @@ errors! {
     3980 "HY000" InvalidJsonAttribute "Invalid json attribute, error: \"{}\" at pos {}: '{}'";
     3982 "HY000" InvalidUserAttributeJson "The user attribute must be a valid JSON object";
     3989 "HY000" SchemaReadOnly "Schema '{}' is in read only mode.";
+    3991 "HY000" RplAsyncReconnectAutoPositionOff "Failed to enable Asynchronous Replication Connection Failover feature. The CHANGE REPLICATION SOURCE TO SOURCE_CONNECTION_AUTO_FAILOVER = 1 can only be set when SOURCE_AUTO_POSITION option of CHANGE REPLICATION SOURCE TO is enabled.";
+    3993 "HY000" DisableAutoPositionRequiresAsyncReconnectOff "CHANGE REPLICATION SOURCE TO SOURCE_AUTO_POSITION = 0 cannot be executed because Asynchronous Replication Connection Failover is enabled i.e. CHANGE REPLICATION SOURCE TO SOURCE_CONNECTION_AUTO_FAILOVER = 1.";
     3995 "HY000" CharacterSetMismatch "Character set '{}' cannot be used in conjunction with '{}' in call to {}.";
     4005 "HY000" UserReferencedAsDefiner "User {} is referenced as a definer account in {}.";
     4006 "HY000" CannotUserReferencedAsDefiner "Operation {} failed for {} as it is referenced as a definer account in {}.";
@@ -878,6 +882,7 @@ errors! {
     4019 "HY000" CantSetSqlGtidsWithAnonymousToGtid "SQL_AFTER_GTIDS and SQL_BEFORE_GTIDS of START REPLICA cannot be used where ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS is LOCAL or a UUID.";
     4027 "HY000" RoleGrantedToItself "User account {} is directly or indirectly granted to the role {}. The GRANT would create a loop";
     4028 "HY000" TableMustHaveAVisibleColumn "A table must have at least one visible column.";
+    4030 "HY000" WarnAsyncConnFailoverNetworkNamespace "The parameter network_namespace is reserved for future use. Please use the CHANGE REPLICATION SOURCE command to set channel network_namespace parameter.";
     4031 "HY000" ClientInteractionTimeout "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     4037 "HY000" ChangeSourceWrongCompressionAlgorithmSize "Value too long setting SOURCE_COMPRESSION_ALGORITHMS option to a {} chars long string for channel '{}'.";
     4065 "HY000" ChangeReplicationSourceNoOptionsForGtidOnly "GTID_ONLY cannot be enabled for replication channel '{}'. You need REQUIRE_ROW_FORMAT = 1 and SOURCE_AUTO_POSITION = 1.";
