@@ -114,7 +114,7 @@ mod tests {
             assert_eq!(k, as_kind);
             let mut rows = Rows::decode(k, &body).unwrap().unwrap();
             let mut read = Vec::new();
-            while let Some((first, second)) = rows.next(&map).unwrap() {
+            while let Some(crate::rows::Row { first, second, .. }) = rows.next(&map).unwrap() {
                 for image in [Some(first), second].into_iter().flatten() {
                     let [Some(Value::Int(a)), Some(Value::Str(b, _))] = &image[..] else { panic!("{image:?}") };
                     read.push((*a, String::from_utf8(b.to_vec()).unwrap()));

@@ -32,6 +32,11 @@ pub const WRONG_CHECKSUM: &str = "checksum of an event";
 
 /// Kinds of events: MySQL's numbers.
 pub mod kind {
+    /// Rows that were inserted, changed or deleted, as a server writes them that does not compress them.
+    pub fn is_rows(kind: u8) -> bool {
+        matches!(kind, WRITE_ROWS_V1..=DELETE_ROWS_V1 | WRITE_ROWS..=DELETE_ROWS | PARTIAL_UPDATE_ROWS)
+    }
+
     pub const QUERY: u8 = 2;
     pub const STOP: u8 = 3;
     pub const ROTATE: u8 = 4;

@@ -68,6 +68,13 @@ fn body(k: u8, body: &[u8], map: &mut Option<TableMap>) {
 /// Binary JSON, and texts of GTID sets.
 pub fn values(data: &[u8]) {
     let _ = crate::json::decode(data);
+    if let Ok(diffs) = crate::diff::decode(data) {
+        let mut again = Vec::new();
+        crate::diff::encode(&diffs, &mut again);
+        assert_eq!(crate::diff::decode(&again).as_ref(), Ok(&diffs));
+        let mut document = gannet_types::json::Json::Array(Vec::new());
+        crate::diff::apply(diffs, &mut document);
+    }
     if let Some(set) = gannet_types::gtid::GtidSet::parse(data) {
         assert_eq!(gannet_types::gtid::GtidSet::parse(set.to_string().as_bytes()), Some(set));
     }
@@ -107,6 +114,14 @@ pub fn seeds() -> Vec<Vec<u8>> {
         // Images of values are always whole.
         let _whole = (0..2).try_for_each(|_| encoder.encode(&row, None, o));
     });
+    appender.event(&mut out, 0, kind::PARTIAL_UPDATE_ROWS, 0, |o| {
+        let changed = Columns::of(types.len(), |i| i == 3);
+        put_head(5, 1, types.len(), &Columns::all(types.len()), Some(&changed), o);
+        let _whole = encoder.encode(&row, None, o);
+        // The option, the bit of the one document, no NULL, and what becomes of the document.
+        o.extend_from_slice(&[1, 1, 0, 21, 0, 0, 0]);
+        o.extend_from_slice(b"\x00\x03$.b\x03\x05\x07\x00\x02\x07$.\"c d\"\x02\x00");
+    });
     appender.event(&mut out, 0, Change::Write.kind(), 0, |o| {
         put_head(5, 1, types.len(), &Columns::all(types.len()), None, o);
         let _whole = encoder.encode(&row, None, o);
@@ -131,7 +146,8 @@ pub fn seeds() -> Vec<Vec<u8>> {
         &mut document,
     );
     let set = b"3E11FA47-71CA-11E1-9E33-C80AA9429562:1-5:9".to_vec();
-    vec![out, document, set]
+    let diffs = b"\x01\x04$[0]\x03\x05\x07\x00\x00\x04$[0]\x02\x04\x01\x02\x04$[0]".to_vec();
+    vec![out, document, set, diffs]
 }
 
 /// Both, for one target.

@@ -281,12 +281,17 @@ pub fn value(
         ColumnKind::Geometry(n) => text(r, n, CollationId::BINARY)?,
         ColumnKind::Json(n) => {
             let bad = invalid("document");
-            let length = le(r, n)? as usize;
-            let json = json::decode(r.bytes(length)?)?;
+            let json = json::decode(document(n, r)?)?;
             Value::Json(json.to_text(Room::FREE).map_err(|_| bad)?)
         }
         ColumnKind::Enum(n) | ColumnKind::Set(n) => Value::UInt(le(r, n)?),
     })
+}
+
+/// The bytes of a document, or of changes of one, behind their length in `n` bytes.
+pub(crate) fn document<'a>(n: u8, r: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
+    let length = le(r, n)? as usize;
+    r.bytes(length)
 }
 
 fn temporal(kind: ColumnKind, r: &mut Reader<'_>) -> Result<Value, DecodeError> {

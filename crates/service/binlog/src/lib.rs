@@ -7,6 +7,7 @@ pub mod beside;
 pub mod compressed;
 pub mod decimal;
 pub mod derive;
+pub mod diff;
 pub mod event;
 pub mod format;
 pub mod fuzzing;

@@ -9,11 +9,21 @@
 //! ..  ...      the same for the images after, of updates
 //! ..  ...      rows: images, of updates two each
 //! ```
+//!
+//! An image has a bit for each of its columns that is NULL, and the values of the others. In an update of documents'
+//! parts two things are before the image after:
+//!
+//! ```text
+//! 0   lenenc   options; 1: the bits follow
+//! ..  ...      a bit for each JSON column of the table, in the image or not: instead of the document there are changes
+//!              of it (see `diff`)
+//! ```
 
+use crate::diff::{self, Diff};
 use crate::event::kind;
 use crate::format::{lenenc, put_lenenc};
 use crate::image;
-use crate::map::{TableMap, table_id};
+use crate::map::{ColumnKind, TableMap, table_id};
 use gannet_base::{DecodeError, Reader, Writer};
 use gannet_types::{CollationId, Value};
 
@@ -104,8 +114,24 @@ pub struct Rows<'a> {
     pub before: Columns,
     /// Of an update: columns in the images after.
     pub after: Option<Columns>,
+    /// Of an update: documents may be changes of documents.
+    pub partial: bool,
     /// The images.
     pub images: &'a [u8],
+}
+
+/// The option of an image after: bits say of which documents there are changes.
+const PARTIAL_DOCUMENTS: u64 = 1;
+
+/// A row of an event.
+#[derive(Debug)]
+pub struct Row {
+    /// Its image before; of an insert, after.
+    pub first: Image,
+    /// Of an update, the image after.
+    pub second: Option<Image>,
+    /// By columns that the image after lacks for that: changes of the documents that are there.
+    pub diffs: Vec<(usize, Vec<Diff>)>,
 }
 
 /// A column's value, where an image has the column.
@@ -114,12 +140,13 @@ pub type Image = Vec<Option<Value>>;
 impl<'a> Rows<'a> {
     /// From a body of this kind; `None` when it is no kind of rows that this server reads.
     pub fn decode(event: u8, body: &'a [u8]) -> Result<Option<Rows<'a>>, DecodeError> {
+        let partial = event == kind::PARTIAL_UPDATE_ROWS;
         let (change, second) = match event {
             kind::WRITE_ROWS_V1 => (Change::Write, false),
             kind::UPDATE_ROWS_V1 => (Change::Update, false),
             kind::DELETE_ROWS_V1 => (Change::Delete, false),
             kind::WRITE_ROWS => (Change::Write, true),
-            kind::UPDATE_ROWS => (Change::Update, true),
+            kind::UPDATE_ROWS | kind::PARTIAL_UPDATE_ROWS => (Change::Update, true),
             kind::DELETE_ROWS => (Change::Delete, true),
             _ => return Ok(None),
         };
@@ -139,12 +166,11 @@ impl<'a> Rows<'a> {
             Change::Update => Some(Columns(r.bytes(columns.div_ceil(8))?.into())),
             _ => None,
         };
-        Ok(Some(Rows { change, table, flags, columns, before, after, images: r.rest() }))
+        Ok(Some(Rows { change, table, flags, columns, before, after, partial, images: r.rest() }))
     }
 
-    /// Takes the next row off the front of `images`: its image before (of an insert, after), and of an update the one
-    /// after. `None` at the end.
-    pub fn next(&mut self, map: &TableMap) -> Result<Option<(Image, Option<Image>)>, DecodeError> {
+    /// Takes the next row off the front of `images`. `None` at the end.
+    pub fn next(&mut self, map: &TableMap) -> Result<Option<Row>, DecodeError> {
         if self.images.is_empty() {
             return Ok(None);
         }
@@ -152,33 +178,66 @@ impl<'a> Rows<'a> {
         if map.columns.len() != self.columns {
             return Err(r.invalid("number of columns"));
         }
-        let before = read(&mut r, map, &self.before)?;
-        let after = self.after.as_ref().map(|columns| read(&mut r, map, columns)).transpose()?;
+        let (mut second, mut diffs) = (None, Vec::new());
+        let first = read(&mut r, map, &self.before, None, &mut diffs)?;
+        if let Some(columns) = &self.after {
+            let changed = if self.partial { changed(&mut r, map)? } else { None };
+            second = Some(read(&mut r, map, columns, changed.as_ref(), &mut diffs)?);
+        }
         if r.position() == 0 {
             return Err(r.invalid("row"));
         }
         self.images = r.rest();
-        Ok(Some((before, after)))
+        Ok(Some(Row { first, second, diffs }))
     }
 }
 
-fn read(r: &mut Reader<'_>, map: &TableMap, columns: &Columns) -> Result<Image, DecodeError> {
+fn is_document(kind: ColumnKind) -> bool {
+    matches!(kind, ColumnKind::Json(_))
+}
+
+/// Which of the JSON columns have changes of documents.
+fn changed(r: &mut Reader<'_>, map: &TableMap) -> Result<Option<Columns>, DecodeError> {
+    match lenenc(r)? {
+        0 => Ok(None),
+        PARTIAL_DOCUMENTS => {
+            let documents = map.columns.iter().filter(|column| is_document(column.kind)).count();
+            Ok(Some(Columns(r.bytes(documents.div_ceil(8))?.into())))
+        }
+        _ => Err(r.invalid("options of a row")),
+    }
+}
+
+fn read(
+    r: &mut Reader<'_>,
+    map: &TableMap,
+    columns: &Columns,
+    changed: Option<&Columns>,
+    diffs: &mut Vec<(usize, Vec<Diff>)>,
+) -> Result<Image, DecodeError> {
     let present = (0..map.columns.len()).filter(|i| columns.has(*i)).count();
     let nulls = Columns(r.bytes(present.div_ceil(8))?.into());
-    let (mut image, mut bit) = (Vec::with_capacity(map.columns.len()), 0);
+    let (mut image, mut bit, mut documents) = (Vec::with_capacity(map.columns.len()), 0, 0);
     for (i, column) in map.columns.iter().enumerate() {
+        let changes = is_document(column.kind) && changed.is_some_and(|bits| bits.has(documents));
+        documents += usize::from(is_document(column.kind));
         if !columns.has(i) {
             image.push(None);
             continue;
         }
         let null = nulls.has(bit);
         bit += 1;
-        image.push(Some(if null {
-            Value::Null
-        } else {
-            let collation = column.collation.map_or(CollationId::BINARY, CollationId);
-            image::value(column.kind, column.unsigned == Some(true), collation, r)?
-        }));
+        image.push(match column.kind {
+            _ if null => Some(Value::Null),
+            ColumnKind::Json(n) if changes => {
+                diffs.push((i, diff::decode(image::document(n, r)?)?));
+                None
+            }
+            kind => {
+                let collation = column.collation.map_or(CollationId::BINARY, CollationId);
+                Some(image::value(kind, column.unsigned == Some(true), collation, r)?)
+            }
+        });
     }
     Ok(image)
 }

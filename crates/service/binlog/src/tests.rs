@@ -1,15 +1,18 @@
 //! Events as a MariaDB 10.11 has written them, and there-and-back.
 
+use crate::diff::{Diff, Edit};
 use crate::event::{Appender, Checksum, Event, HEADER, MAGIC, flags, kind};
 use crate::format::{self, FormatDescription, Gtid, Rotate, XaPrepare};
 use crate::image::RowEncoder;
 use crate::map::{Column, ColumnKind, Metadata, Table, TableMap};
 use crate::query::{Query, Settings};
-use crate::rows::{Change, Columns, Rows, put_head};
+use crate::rows::{Change, Columns, Row, Rows, put_head};
 use crate::show;
 use gannet_base::DecodeError;
 use gannet_types::gtid::{GtidSet, Uuid};
+use gannet_types::json::{Json, Path};
 use gannet_types::members::Members;
+use gannet_types::room::Room;
 use gannet_types::row::RowLayout;
 use gannet_types::rowref::RowRef;
 use gannet_types::{CollationId, Date, DateTime, Decimal, SqlType, Time, Timestamp, TypeId, Value};
@@ -210,10 +213,60 @@ fn rows_are_mariadbs() {
             let want = |row: &Vec<Value>| -> Vec<Option<Value>> {
                 row.iter().zip(&map.columns).map(|(v, c)| Some(read_as(v, c.collation))).collect()
             };
-            let (b, a) = rows.next(&map).unwrap().unwrap();
+            let Row { first: b, second: a, .. } = rows.next(&map).unwrap().unwrap();
             assert_eq!((b, a), (want(before), after.map(want)));
         }
-        assert_eq!(rows.next(&map).unwrap(), None);
+        assert!(rows.next(&map).unwrap().is_none());
+    }
+}
+
+/// Bytes by the description of the format: bits of documents are those of the table, bits of NULL those of the image.
+#[test]
+fn changes_of_documents_are_read() {
+    use crate::map::{Column, Metadata, Table};
+    let types = [TypeId::Int, TypeId::Json, TypeId::Json, TypeId::Json].map(SqlType::new);
+    let columns: Vec<Column<'_>> = types.iter().map(|ty| Column { name: "c", ty, visible: true }).collect();
+    let table =
+        Table { id: 5, schema: "s", name: "t", columns: &columns, primary_key: &[(0, 0)], generated_key: false };
+    let mut map = Vec::new();
+    table.encode(Metadata::Full, &mut map);
+    let map = TableMap::decode(&map).unwrap();
+    let mut body = Vec::new();
+    // Before: the key alone; after: all but the first document.
+    put_head(5, 1, 4, &Columns::of(4, |i| i == 0), Some(&Columns::of(4, |i| i != 1)), &mut body);
+    let before = [0b1111_1110, 9, 0, 0, 0];
+    for after in [
+        // Changes of the second document; the third is NULL.
+        &[1, 0b010, 0b1111_1100, 9, 0, 0, 0, 5, 0, 0, 0, 2, 3, b'$', b'.', b'a'][..],
+        // A whole document.
+        &[0, 0b1111_1100, 9, 0, 0, 0, 2, 0, 0, 0, 4, 1],
+        // None of the first, which is not in the image, and no changes of the third; the second is NULL.
+        &[1, 0b101, 0b1111_1010, 9, 0, 0, 0, 0, 0, 0, 0],
+        // An option that is not known.
+        &[2, 0, 0b1111_1110, 9, 0, 0, 0],
+    ] {
+        body.extend_from_slice(&before);
+        body.extend_from_slice(after);
+    }
+    let mut rows = Rows::decode(kind::PARTIAL_UPDATE_ROWS, &body).unwrap().unwrap();
+    assert_eq!((rows.change, rows.partial), (Change::Update, true));
+    let (nine, null) = (Some(Value::Int(9)), Some(Value::Null));
+    let truth = Json::Bool(true).to_text(Room::FREE).unwrap();
+    let removed = Diff { path: Path::parse("$.a").unwrap(), edit: Edit::Remove };
+    for (second, diffs) in [
+        (vec![nine.clone(), None, None, null.clone()], vec![(2, vec![removed])]),
+        (vec![nine.clone(), None, Some(Value::Json(truth)), null.clone()], vec![]),
+        (vec![nine.clone(), None, null, None], vec![(3, vec![])]),
+    ] {
+        let row = rows.next(&map).unwrap().unwrap();
+        assert_eq!((row.first, row.second, row.diffs), (vec![nine.clone(), None, None, None], Some(second), diffs));
+    }
+    let e = rows.next(&map).unwrap_err();
+    assert!(format!("{e:?}").contains("options of a row"), "{e:?}");
+    for cut in 1..rows.images.len() {
+        let cut = &body[..body.len() - cut];
+        let mut rows = Rows::decode(kind::PARTIAL_UPDATE_ROWS, cut).unwrap().unwrap();
+        while let Ok(Some(_)) = rows.next(&map) {}
     }
 }
 

@@ -133,12 +133,12 @@ impl Encryption {
 fn versions(list: String) -> Result<String> {
     for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         let is = |known: &&str| known.eq_ignore_ascii_case(name);
-        if OLD_VERSIONS.iter().any(|known| is(&known)) {
+        if OLD_VERSIONS.iter().any(&is) {
             return Err(SqlError::unsupported(format_args!(
                 "CHANGE REPLICATION SOURCE TO SOURCE_TLS_VERSION = '{name}'"
             )));
         }
-        if !["TLSv1.2", "TLSv1.3"].iter().any(|known| is(&known)) {
+        if !["TLSv1.2", "TLSv1.3"].iter().any(&is) {
             return Err(gannet_types::sql_err!(WrongArguments, "SOURCE_TLS_VERSION"));
         }
     }

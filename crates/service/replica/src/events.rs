@@ -259,10 +259,8 @@ impl<'s> Events<'s> {
                     return self.apply(&Event { header: Header { kind, ..header }, body: &body, ..*event });
                 }
             }
-            kind::TABLE_MAP | kind::WRITE_ROWS | kind::UPDATE_ROWS | kind::DELETE_ROWS => {
-                self.rows(&header, body)?;
-            }
-            kind::WRITE_ROWS_V1 | kind::UPDATE_ROWS_V1 | kind::DELETE_ROWS_V1 => self.rows(&header, body)?,
+            kind::TABLE_MAP => self.rows(&header, body)?,
+            rows if kind::is_rows(rows) => self.rows(&header, body)?,
             kind::STOP
             | kind::PREVIOUS_GTIDS
             | kind::ROWS_QUERY
@@ -438,8 +436,7 @@ impl<'s> Events<'s> {
             let within = matches!(
                 event.header.kind,
                 kind::QUERY | kind::XID | kind::XA_PREPARE | kind::TABLE_MAP | kind::ROWS_QUERY | kind::IGNORABLE
-            ) || (kind::WRITE_ROWS_V1..=kind::DELETE_ROWS_V1).contains(&event.header.kind)
-                || (kind::WRITE_ROWS..=kind::DELETE_ROWS).contains(&event.header.kind);
+            ) || kind::is_rows(event.header.kind);
             if !within || self.place == Place::Between {
                 return Err(wrong("an event in a compressed transaction that has no place there"));
             }

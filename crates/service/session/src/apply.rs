@@ -9,19 +9,24 @@ use super::Session;
 use super::calls::Nowhere;
 use super::conversions::{self, Allowed};
 use super::dialect::Dialect;
+use super::own::Each;
 use super::prepared::{self, Prepared};
+use super::reply::{Done, Reply};
 use gannet_base::DecodeError;
 use gannet_base::hash::HashMap;
 use gannet_binlog::Checksum;
+use gannet_binlog::diff::{self, Diff};
 use gannet_binlog::event::{Event, kind};
 use gannet_binlog::format::FormatDescription;
 use gannet_binlog::map::{ColumnKind, TableMap};
 use gannet_binlog::packed::Packed;
-use gannet_binlog::rows::{Change, Image, Rows, flags};
+use gannet_binlog::rows::{Change, Image, Row, Rows, flags};
 use gannet_core::accounts::{Access, Account, Privilege};
 use gannet_core::vars::{Live, SessionVars, VarValue};
 use gannet_parser::printer::quote_name;
 use gannet_schema::{GENERATED_KEY, Table, has_generated_key};
+use gannet_types::json::Json;
+use gannet_types::room::Room;
 use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err};
 use std::sync::Arc;
 
@@ -92,8 +97,9 @@ struct RowStatement {
 /// The mode in which rows are written as they come: 0 stays 0, dates need not exist, and what does not fit is an error.
 const MODE: &str = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES";
 
-/// The kind of a row that takes the place of those with its keys.
+/// The kind of a row that takes the place of those with its keys, and of one of which something is read.
 const REPLACE: u8 = 3;
+const READ: u8 = 4;
 
 /// An error of a row that IDEMPOTENT passes over: there is such a key, no such row, or what foreign keys forbid.
 fn is_passed_over(e: ErrorCode) -> bool {
@@ -256,12 +262,12 @@ impl Applier {
             self.enter(session, rows.flags);
             let missing = || SqlError::internal("a table that rows of a binary log go to");
             let target = self.targets.get_mut(&key).ok_or_else(missing)?;
-            while let Some((first, second)) = rows.next(&target.map).map_err(damaged)? {
+            while let Some(row) = rows.next(&target.map).map_err(damaged)? {
                 gannet_runtime::yield_if_due();
                 if gannet_runtime::interrupted() {
                     return Err(sql_err!(QueryInterrupted));
                 }
-                match target.apply(session, (rows.change, self.idempotent), first, second) {
+                match target.apply(session, (rows.change, self.idempotent), row) {
                     Err(e) if self.idempotent && is_passed_over(e.code()) => {}
                     outcome => outcome?,
                 }
@@ -384,9 +390,11 @@ impl Target {
         &mut self,
         session: &mut Session,
         (change, replaces): (Change, bool),
-        first: Image,
-        second: Option<Image>,
+        Row { first, mut second, diffs }: Row,
     ) -> Result<()> {
+        if let Some(after) = second.as_mut().filter(|_| !diffs.is_empty()) {
+            self.change_documents(session, &first, after, diffs)?;
+        }
         let (shape, after) = match (change, &second) {
             (Change::Write, _) => {
                 let written = self.taken(&first).collect();
@@ -411,18 +419,37 @@ impl Target {
                 (Shape { change: 2, written: Box::default(), found, by_key }, &first)
             }
         };
-        let value = |image: &Image, i: u32| {
-            let value = localized(image[i as usize].clone().unwrap_or(Value::Null));
-            match self.column(i).filter(|_| self.converted.get(i as usize) == Some(&true)) {
-                Some(column) => conversions::converted(session, &value, &marker(&column.ty)),
-                None => value,
-            }
-        };
-        let mut bound: Vec<Value> = shape.written.iter().map(|i| self.written(*i, value(after, *i))).collect();
-        bound.extend(shape.found.iter().map(|i| match (shape.by_key, self.sought(*i, value(&first, *i))) {
+        let written = |i: &u32| self.written(*i, self.value(session, after, *i));
+        let mut bound: Vec<Value> = shape.written.iter().map(written).collect();
+        bound.extend(self.sought_values(session, &shape, &first));
+        let done = self.run(session, shape, &bound, &mut Nowhere)?;
+        if done.affected == 0 { Err(self.missing()) } else { Ok(()) }
+    }
+
+    /// The row is not there.
+    fn missing(&self) -> SqlError {
+        sql_err!(KeyNotFound, self.table.name)
+    }
+
+    /// What an image has of a column, as the column here takes it.
+    fn value(&self, session: &Session, image: &Image, i: u32) -> Value {
+        let value = localized(image[i as usize].clone().unwrap_or(Value::Null));
+        match self.column(i).filter(|_| self.converted.get(i as usize) == Some(&true)) {
+            Some(column) => conversions::converted(session, &value, &marker(&column.ty)),
+            None => value,
+        }
+    }
+
+    /// What a statement finds the row by.
+    fn sought_values(&self, session: &Session, shape: &Shape, before: &Image) -> Vec<Value> {
+        let sought = |i: &u32| match (shape.by_key, self.sought(*i, self.value(session, before, *i))) {
             (false, Value::Str(text, _)) => Value::Str(text, CollationId::BINARY),
             (_, value) => value,
-        }));
+        };
+        shape.found.iter().map(sought).collect()
+    }
+
+    fn run(&mut self, session: &mut Session, shape: Shape, bound: &[Value], reply: &mut dyn Reply) -> Result<Done> {
         if self.statements.len() >= MOST_STATEMENTS && !self.statements.contains_key(&shape) {
             self.statements.clear();
         }
@@ -430,10 +457,61 @@ impl Target {
             let made = self.make(session, &shape)?;
             self.statements.insert(shape.clone(), made);
         }
-        let missing = || sql_err!(KeyNotFound, self.table.name);
-        let Some(run) = self.statements.get_mut(&shape) else { return Err(missing()) };
-        let done = prepared::execute_typed(session, &mut run.statement, &run.types, &bound, &mut Nowhere)?;
-        if done.affected == 0 { Err(missing()) } else { Ok(()) }
+        let missing = self.missing();
+        let Some(run) = self.statements.get_mut(&shape) else { return Err(missing) };
+        prepared::execute_typed(session, &mut run.statement, &run.types, bound, reply)
+    }
+
+    /// Documents of which the log has changes: those of the image before become those of the image after, and where it
+    /// has none, those that are stored. Errors 1032, 3648.
+    fn change_documents(
+        &mut self,
+        session: &mut Session,
+        before: &Image,
+        after: &mut Image,
+        diffs: Vec<(usize, Vec<Diff>)>,
+    ) -> Result<()> {
+        let absent = |i: &u32| before[*i as usize].is_none();
+        // What is here no more stays out.
+        let here = |i: &u32| self.column(*i).is_some();
+        let unknown: Box<[u32]> = diffs.iter().map(|(i, _)| *i as u32).filter(absent).filter(here).collect();
+        let mut stored = Vec::new();
+        if !unknown.is_empty() {
+            let (found, by_key) = self.found(before);
+            let shape = Shape { change: READ, written: unknown.clone(), found, by_key };
+            let bound = self.sought_values(session, &shape, before);
+            let mut keep = |row: &[Value]| {
+                stored = row.to_vec();
+                Ok(())
+            };
+            self.run(session, shape, &bound, &mut Each::of_rows(&mut keep))?;
+            if stored.is_empty() {
+                return Err(self.missing());
+            }
+        }
+        for (i, diffs) in diffs {
+            let document = match unknown.iter().position(|u| *u as usize == i) {
+                Some(at) => stored.get(at),
+                None => before[i].as_ref(),
+            };
+            let refused = || {
+                let column = self.column(i as u32).map_or("", |c| &c.name);
+                sql_err!(CouldNotApplyJsonDiff, self.table.name, column)
+            };
+            match document {
+                Some(Value::Json(text)) => {
+                    let mut json = Json::decode(text, Room::FREE)?;
+                    if !diff::apply(diffs, &mut json) {
+                        return Err(refused());
+                    }
+                    after[i] = Some(Value::Json(json.to_text(Room::FREE)?));
+                }
+                // A column that this table lacks.
+                None => {}
+                Some(_) => return Err(refused()),
+            }
+        }
+        Ok(())
     }
 
     fn make(&self, session: &mut Session, shape: &Shape) -> Result<RowStatement> {
@@ -466,9 +544,13 @@ impl Target {
                 }
                 format!("UPDATE {table} SET {set} WHERE {found}{limit}")
             }
+            READ => {
+                format!("SELECT {} FROM {table} WHERE {found}{limit} FOR UPDATE", joined(&shape.written, ",", &name))
+            }
             _ => format!("DELETE FROM {table} WHERE {found}{limit}"),
         };
-        let types = shape.written.iter().map(ty).chain(shape.found.iter().map(|i| {
+        let written = if shape.change == READ { &[][..] } else { &shape.written };
+        let types = written.iter().map(ty).chain(shape.found.iter().map(|i| {
             let binary = !shape.by_key && self.column(*i).is_some_and(|c| c.ty.id.is_string());
             if binary { SqlType::varchar(u32::from(u16::MAX), CollationId::BINARY) } else { ty(i) }
         }));
@@ -559,8 +641,7 @@ fn rows_event(session: &mut Session, applier: &mut Applier, kind: u8, body: &[u8
             Ok(())
         }
         kind::ROWS_QUERY => Ok(()),
-        kind::WRITE_ROWS | kind::UPDATE_ROWS | kind::DELETE_ROWS => applier.rows(session, kind, body),
-        kind::WRITE_ROWS_V1 | kind::UPDATE_ROWS_V1 | kind::DELETE_ROWS_V1 => applier.rows(session, kind, body),
+        rows if kind::is_rows(rows) => applier.rows(session, kind, body),
         compressed @ kind::MARIADB_WRITE_ROWS_COMPRESSED_V1..=kind::MARIADB_DELETE_ROWS_COMPRESSED => {
             match gannet_binlog::compressed::plain(compressed, body).map_err(damaged)? {
                 Some((kind, body)) => applier.rows(session, kind, &body),

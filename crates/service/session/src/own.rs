@@ -99,11 +99,18 @@ impl Reply for Kept {
 }
 
 /// Counts what statements answer, and keeps the error; rows go on one by one, or are dropped.
-struct Each<'a> {
+pub(crate) struct Each<'a> {
     ended: u64,
     failed: Option<SqlError>,
     row: Option<&'a mut dyn FnMut(&[Value]) -> Result<()>>,
     values: Vec<Value>,
+}
+
+impl<'a> Each<'a> {
+    /// Rows go to this.
+    pub(crate) fn of_rows(row: &'a mut dyn FnMut(&[Value]) -> Result<()>) -> Each<'a> {
+        Each { ended: 0, failed: None, row: Some(row), values: Vec::new() }
+    }
 }
 
 impl Each<'_> {

@@ -192,7 +192,7 @@ fn verify(engine: &Engine, tree: &TreeHandle, log: &Binlog, oracle: &Mutex<Oracl
                 kind::TABLE_MAP => map = Some(TableMap::decode(event.body).unwrap()),
                 k => {
                     if let Some(mut rows) = Rows::decode(k, event.body).unwrap() {
-                        let (row, _) = rows.next(map.as_ref().unwrap()).unwrap().unwrap();
+                        let row = rows.next(map.as_ref().unwrap()).unwrap().unwrap().first;
                         let Some(Value::Int(n)) = row[0] else { panic!("{row:?}") };
                         seen.insert(n as u64);
                     }

@@ -5,7 +5,7 @@ use gannet_binlog::event::kind;
 use gannet_binlog::format::Gtid;
 use gannet_binlog::map::TableMap;
 use gannet_binlog::packed::Packed;
-use gannet_binlog::rows::{Change, Rows};
+use gannet_binlog::rows::{Change, Row, Rows};
 use gannet_binlog::{Checksum, Event};
 use gannet_core::vars::{Live, VarValue};
 use gannet_types::Value;
@@ -62,7 +62,7 @@ fn take(groups: &mut Vec<Group>, maps: &mut BTreeMap<u64, TableMap>, event: &Eve
             let Some(mut rows) = Rows::decode(other, event.body).unwrap() else { return };
             let map = &maps[&rows.table];
             let whole = |image: Vec<Option<Value>>| image.into_iter().collect::<Option<Vec<_>>>();
-            while let Some((first, second)) = rows.next(map).unwrap() {
+            while let Some(Row { first, second, .. }) = rows.next(map).unwrap() {
                 let changed = match rows.change {
                     Change::Write => (None, whole(first)),
                     Change::Delete => (whole(first), None),

@@ -743,6 +743,7 @@ errors! {
     3637 "HY000" NotHintUpdatableVariable "Variable '{}' cannot be set using SET_VAR hint.";
     3638 "HY000" CredentialsContradictToHistory "Cannot use these credentials for '{}' because they contradict the password history policy";
     3640 "HY000" ClientDoesNotSupport "The client doesn't support {}";
+    3648 "HY000" CouldNotApplyJsonDiff "Could not apply JSON diff in table {} and column {}.";
     3650 "HY000" ResourceGroupExists "Resource Group '{}' exists";
     3651 "HY000" ResourceGroupNotExists "Resource Group '{}' does not exist.";
     3652 "HY000" InvalidVcpuId "Invalid cpu id {}";
