@@ -44,7 +44,7 @@ fn main() {
             [Value::Int(n), Value::Int(k), text(119), text(59)]
         };
         let mut gathered = Gathered::default();
-        let present = Present { before: &shape.all, after: &shape.all };
+        let present = Present { before: &shape.all, after: &shape.all, partial: false };
         gathered.row(0..1, &shape, Change::Update, present, ((&row(1)).into(), (&row(2)).into()));
         let mut bytes = Vec::new();
         gathered.take(1, Head::default()).expect("rows").read_to_end(&mut bytes).expect("a payload");

@@ -15,7 +15,8 @@
 use crate::format::{lenenc, put_lenenc};
 use crate::json;
 use gannet_base::{DecodeError, Reader};
-use gannet_types::json::{Json, Leg, Path};
+use gannet_types::json::{Index, Json, Leg, Path};
+use gannet_types::room::Room;
 
 /// A change.
 #[derive(Debug, PartialEq)]
@@ -128,6 +129,108 @@ fn place<'j>(value: &'j mut Json, leg: &Leg) -> Option<&'j mut Json> {
     }
 }
 
+/// The changes that make a document another one; `None`: it is another one as a whole.
+pub fn between(old: &Json, mut new: Json) -> Option<Vec<Diff>> {
+    let mut all = Vec::new();
+    if !is_part(old, &new) && !same(old, &new) {
+        return None;
+    }
+    walk(old, &mut new, &mut Vec::new(), &mut all);
+    Some(all)
+}
+
+/// Both are containers of one kind: one becomes the other by what is in it.
+fn is_part(old: &Json, new: &Json) -> bool {
+    matches!((old, new), (Json::Object(_), Json::Object(_)) | (Json::Array(_), Json::Array(_)))
+}
+
+/// To the last bit: 1.0 and 1.00, 0.0 and -0.0 are not the same.
+fn same(a: &Json, b: &Json) -> bool {
+    match (a, b) {
+        (Json::Double(a), Json::Double(b)) => a.to_bits() == b.to_bits(),
+        (Json::Decimal(a), Json::Decimal(b)) => a == b && a.scale() == b.scale(),
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Json::Object(a), Json::Object(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|((k, a), (l, b))| k == l && same(a, b))
+        }
+        (a, b) => a == b,
+    }
+}
+
+/// Two containers of one kind. What is new is taken out of `new`.
+fn walk(old: &Json, new: &mut Json, path: &mut Vec<Leg>, all: &mut Vec<Diff>) {
+    match (old, new) {
+        (Json::Object(old), Json::Object(new)) => {
+            for (key, _) in old.iter().filter(|(key, _)| new.get(key).is_none()) {
+                at(path, Leg::Member(key.into()), |path| put(path, Edit::Remove, all));
+            }
+            let keys: Vec<Box<str>> = new.iter().map(|(key, _)| key.into()).collect();
+            for key in keys {
+                let Some(value) = new.get_mut(&key) else { continue };
+                let before = old.get(&key);
+                at(path, Leg::Member(key), |path| match before {
+                    Some(before) => turn(before, value, path, all),
+                    None => put(path, Edit::Insert(std::mem::replace(value, Json::Null)), all),
+                });
+            }
+        }
+        (Json::Array(old), Json::Array(new)) => {
+            let front = old.iter().zip(new.iter()).take_while(|(a, b)| same(a, b)).count();
+            let (old, new) = (&old[front..], &mut new[front..]);
+            let back = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| same(a, b)).count();
+            let (left, right) = (old.len() - back, new.len() - back);
+            let (old, new) = (&old[..left], &mut new[..right]);
+            let cell = |i: usize| Leg::Cell(Index { n: front + i, from_end: false });
+            let both = old.len().min(new.len());
+            for (i, (before, value)) in old.iter().zip(new.iter_mut()).enumerate() {
+                at(path, cell(i), |path| turn(before, value, path, all));
+            }
+            for (i, value) in new.iter_mut().enumerate().skip(both) {
+                at(path, cell(i), |path| put(path, Edit::Insert(std::mem::replace(value, Json::Null)), all));
+            }
+            // Those behind one that is taken out move to its place.
+            for _ in both..old.len() {
+                at(path, cell(both), |path| put(path, Edit::Remove, all));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn at(path: &mut Vec<Leg>, leg: Leg, f: impl FnOnce(&mut Vec<Leg>)) {
+    path.push(leg);
+    f(path);
+    path.pop();
+}
+
+fn put(path: &[Leg], edit: Edit, all: &mut Vec<Diff>) {
+    all.push(Diff { path: Path(path.to_vec()), edit });
+}
+
+/// One value of a container becomes another.
+fn turn(old: &Json, new: &mut Json, path: &mut Vec<Leg>, all: &mut Vec<Diff>) {
+    if is_part(old, new) {
+        walk(old, new, path, all);
+    } else if !same(old, new) {
+        put(path, Edit::Replace(std::mem::replace(new, Json::Null)), all);
+    }
+}
+
+/// The changes of a stored document, where they take fewer bytes than the document that it becomes.
+pub(crate) fn shorter(old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    if old == new {
+        return Some(out);
+    }
+    // Stored documents can be read: they were made by the server.
+    let (old, new) = (Json::decode(old, Room::FREE).ok()?, Json::decode(new, Room::FREE).ok()?);
+    json::encode(&new, &mut out);
+    let whole = out.len();
+    out.clear();
+    encode(&between(&old, new)?, &mut out);
+    (out.len() < whole).then_some(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,5 +312,55 @@ mod tests {
             let done = apply(vec![change], &mut document);
             assert_eq!(done.then(|| text(&document)).as_deref(), after, "{shown}");
         }
+    }
+
+    #[test]
+    fn what_is_between_two_documents() {
+        let show = |old: &str, new: &str| {
+            let mut document = json(old);
+            let diffs = between(&document, json(new))?;
+            let mut bytes = Vec::new();
+            encode(&diffs, &mut bytes);
+            assert_eq!(decode(&bytes).unwrap(), diffs);
+            let path = |d: &Diff| {
+                let mut out = Vec::new();
+                d.path.write(&mut out);
+                let sign = match d.edit {
+                    Edit::Replace(_) => "=",
+                    Edit::Insert(_) => "+",
+                    Edit::Remove => "-",
+                };
+                format!("{}{sign}", String::from_utf8(out).unwrap())
+            };
+            let shown = diffs.iter().map(path).collect::<Vec<_>>().join(" ");
+            assert!(apply(diffs, &mut document), "{old} {new}");
+            assert_eq!(text(&document), text(&json(new)), "{old} {new}");
+            Some(shown)
+        };
+        for (old, new, want) in [
+            ("1", "1", Some("")),
+            ("1", "1.0", None),
+            ("1.0", "1", None),
+            ("[]", "{}", None),
+            (r#"{"a": 1, "b": [1, {"c": 2}]}"#, r#"{"a": 1, "b": [1, {"c": 3}]}"#, Some("$.b[1].c=")),
+            (r#"{"a": 1, "x y": 2}"#, r#"{"b": 1, "x y": null}"#, Some("$.a- $.b+ $.\"x y\"=")),
+            (r#"{"a": [1]}"#, r#"{"a": {"b": 1}}"#, Some("$.a=")),
+            ("[1, 2, 3]", "[1, 3]", Some("$[1]-")),
+            ("[1, 3]", "[1, 2, 3]", Some("$[1]+")),
+            ("[1, 2, 3, 4, 5]", "[1, 9, 5]", Some("$[1]= $[2]- $[2]-")),
+            ("[1, 5]", "[1, 2, 3, 4, 5]", Some("$[1]+ $[2]+ $[3]+")),
+            ("[0.0]", "[-0.0]", Some("$[0]=")),
+            ("[[1], [2]]", "[[1, 1], [2]]", Some("$[0][1]+")),
+            ("[]", "[]", Some("")),
+        ] {
+            assert_eq!(show(old, new).as_deref(), want, "{old} {new}");
+        }
+        let stored = |text: &str| json(text).to_text(Room::FREE).unwrap();
+        let shorter = |old: &str, new: &str| shorter(&stored(old), &stored(new)).map(|d| d.len());
+        let long = "x".repeat(1000);
+        let (old, new) = (format!("{{\"a\": 1, \"b\": \"{long}\"}}"), format!("{{\"a\": 2, \"b\": \"{long}\"}}"));
+        assert_eq!(shorter(&old, &new), Some(9));
+        assert_eq!(shorter(&old, &old), Some(0));
+        assert_eq!(shorter("{\"a\": 1}", "{\"b\": 2}"), None);
     }
 }

@@ -273,6 +273,8 @@ pub struct Present<'a> {
     pub before: &'a Columns,
     /// In the image after, of an update.
     pub after: &'a Columns,
+    /// Of an update of a table with documents: changes of these stand in their place where they are shorter.
+    pub partial: bool,
 }
 
 impl Present<'_> {
@@ -291,6 +293,8 @@ struct Open {
     change: Change,
     /// Its images have all columns; else those of [`Gathered::present`].
     full: bool,
+    /// Documents may be changes of documents.
+    partial: bool,
 }
 
 /// Gathers the items of a transaction. A row that is rolled back goes: rows are entered with the undo records that
@@ -363,7 +367,7 @@ impl Gathered {
         self.settle(records.start);
         let full = present.is_full(shape);
         let fits = |o: &Open| {
-            let same = o.table == shape.id && o.change == change && o.full == full;
+            let same = o.table == shape.id && o.change == change && o.full == full && o.partial == present.partial;
             let columns = full || self.present.0 == *present.before && self.present.1 == *present.after;
             same && columns && self.end() - o.at < self.most.unwrap_or(EVENT)
         };
@@ -381,7 +385,10 @@ impl Gathered {
             Change::Delete => shape.encoder.encode(before, first, out),
             Change::Update => {
                 let encoded = shape.encoder.encode(before, first, out);
-                encoded.and_then(|()| shape.encoder.encode(after, second, out))
+                encoded.and_then(|()| match present.partial {
+                    true => shape.encoder.encode_changes((before, after), present.after, out),
+                    false => shape.encoder.encode(after, second, out),
+                })
             }
         };
         if let Err(e) = encoded {
@@ -449,14 +456,15 @@ impl Gathered {
         self.bytes.resize(at + ITEM, 0);
         let after = (change == Change::Update).then_some(present.after);
         put_head(shape.id, self.flags, shape.encoder.len(), present.before, after, &mut self.bytes);
-        fill(&mut self.bytes, at, change.kind(), self.timestamp);
+        let kind = if present.partial { kind::PARTIAL_UPDATE_ROWS } else { change.kind() };
+        fill(&mut self.bytes, at, kind, self.timestamp);
         self.items += 1;
         let full = present.is_full(shape);
         if !full {
             self.present = (present.before.clone(), present.after.clone());
         }
         let at = self.base + at;
-        self.open = Some(Open { at, table: shape.id, change, full });
+        self.open = Some(Open { at, table: shape.id, change, full, partial: present.partial });
         at
     }
 

@@ -15,8 +15,8 @@
 //! CHAR and BINARY end before what pads them.
 
 use crate::map::ColumnKind;
-use crate::rows::Columns;
-use crate::{decimal, json};
+use crate::rows::{Columns, PARTIAL_DOCUMENTS, WHOLE_DOCUMENTS};
+use crate::{decimal, diff, json};
 use gannet_base::{DecodeError, Reader};
 use gannet_types::json::Json;
 use gannet_types::room::Room;
@@ -125,19 +125,67 @@ impl RowEncoder {
     }
 
     fn encode_some(&self, row: RowRef<'_>, present: &Columns, out: &mut Vec<u8>) -> Result<(), Corrupt> {
+        self.encode_partly(row, present, &[], out)
+    }
+
+    /// `changes`: by column, what stands in the place of its value.
+    fn encode_partly(
+        &self,
+        row: RowRef<'_>,
+        present: &Columns,
+        changes: &[(usize, Vec<u8>)],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Corrupt> {
         let nulls = out.len();
         let columns = || self.columns.iter().enumerate().filter(|(i, _)| present.has(*i));
         out.resize(nulls + columns().count().div_ceil(8), 0xFF);
-        for (bit, (_, column)) in columns().enumerate() {
+        for (bit, (i, column)) in columns().enumerate() {
             match row.get(column.at as usize)? {
                 ValueRef::Null => {}
                 value => {
                     out[nulls + bit / 8] &= !(1 << (bit % 8));
-                    column.put(value, out);
+                    match (column.kind, changes.iter().find(|(of, _)| *of == i)) {
+                        (ColumnKind::Json(n), Some((_, bytes))) => sized(bytes, usize::from(n), out),
+                        _ => column.put(value, out),
+                    }
                 }
             }
         }
         Ok(())
+    }
+
+    /// There are documents among the columns.
+    pub fn has_documents(&self) -> bool {
+        self.columns.iter().any(|column| column.kind.is_document())
+    }
+
+    /// Appends the image after of an update of documents' parts, and what comes before it (see `rows`).
+    pub fn encode_changes(
+        &self,
+        (before, after): (RowRef<'_>, RowRef<'_>),
+        present: &Columns,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Corrupt> {
+        let (mut changes, mut bits) = (Vec::new(), Vec::new());
+        let documents = self.columns.iter().enumerate().filter(|(_, column)| column.kind.is_document());
+        for (number, (i, column)) in documents.enumerate() {
+            bits.resize(number / 8 + 1, 0);
+            let at = column.at as usize;
+            if let (true, ValueRef::Json(old), ValueRef::Json(new)) = (present.has(i), before.get(at)?, after.get(at)?)
+                && let Some(shorter) = diff::shorter(old, new)
+            {
+                bits[number / 8] |= 1 << (number % 8);
+                changes.push((i, shorter));
+            }
+        }
+        match changes.is_empty() {
+            true => out.push(WHOLE_DOCUMENTS),
+            false => {
+                out.push(PARTIAL_DOCUMENTS);
+                out.extend_from_slice(&bits);
+            }
+        }
+        self.encode_partly(after, present, &changes, out)
     }
 }
 

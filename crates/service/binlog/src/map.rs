@@ -92,6 +92,11 @@ pub enum ColumnKind {
 }
 
 impl ColumnKind {
+    /// Its values are JSON documents.
+    pub fn is_document(self) -> bool {
+        matches!(self, ColumnKind::Json(_))
+    }
+
     /// Of a stored column.
     pub fn of(ty: &SqlType) -> ColumnKind {
         let members = ty.members.as_ref().map_or(0, |m| m.names.len());

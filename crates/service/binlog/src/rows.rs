@@ -14,7 +14,7 @@
 //! parts two things are before the image after:
 //!
 //! ```text
-//! 0   lenenc   options; 1: the bits follow
+//! 0   lenenc   options, of which there is one; 1: the bits follow
 //! ..  ...      a bit for each JSON column of the table, in the image or not: instead of the document there are changes
 //!              of it (see `diff`)
 //! ```
@@ -120,8 +120,9 @@ pub struct Rows<'a> {
     pub images: &'a [u8],
 }
 
-/// The option of an image after: bits say of which documents there are changes.
-const PARTIAL_DOCUMENTS: u64 = 1;
+/// Options of an image after: bits say of which documents there are changes; or there are none.
+pub(crate) const PARTIAL_DOCUMENTS: u8 = 1;
+pub(crate) const WHOLE_DOCUMENTS: u8 = 0;
 
 /// A row of an event.
 #[derive(Debug)]
@@ -192,16 +193,12 @@ impl<'a> Rows<'a> {
     }
 }
 
-fn is_document(kind: ColumnKind) -> bool {
-    matches!(kind, ColumnKind::Json(_))
-}
-
 /// Which of the JSON columns have changes of documents.
 fn changed(r: &mut Reader<'_>, map: &TableMap) -> Result<Option<Columns>, DecodeError> {
-    match lenenc(r)? {
-        0 => Ok(None),
+    match r.u8()? {
+        WHOLE_DOCUMENTS => Ok(None),
         PARTIAL_DOCUMENTS => {
-            let documents = map.columns.iter().filter(|column| is_document(column.kind)).count();
+            let documents = map.columns.iter().filter(|column| column.kind.is_document()).count();
             Ok(Some(Columns(r.bytes(documents.div_ceil(8))?.into())))
         }
         _ => Err(r.invalid("options of a row")),
@@ -219,8 +216,8 @@ fn read(
     let nulls = Columns(r.bytes(present.div_ceil(8))?.into());
     let (mut image, mut bit, mut documents) = (Vec::with_capacity(map.columns.len()), 0, 0);
     for (i, column) in map.columns.iter().enumerate() {
-        let changes = is_document(column.kind) && changed.is_some_and(|bits| bits.has(documents));
-        documents += usize::from(is_document(column.kind));
+        let changes = column.kind.is_document() && changed.is_some_and(|bits| bits.has(documents));
+        documents += usize::from(column.kind.is_document());
         if !columns.has(i) {
             image.push(None);
             continue;

@@ -444,7 +444,7 @@ mod groups {
     }
 
     fn insert(into: &mut Gathered, undo: u64, shape: &Shape, n: i64) {
-        let present = Present { before: &shape.all, after: &shape.all };
+        let present = Present { before: &shape.all, after: &shape.all, partial: false };
         into.row(undo..undo + 1, shape, Change::Write, present, ((&[]).into(), (&[Value::Int(n)]).into()));
     }
 

@@ -13,6 +13,7 @@ use crate::event::kind;
 use crate::format::lenenc;
 use crate::group::{Frame, Head, Item};
 use crate::map::{ColumnKind, GENERATED_KEY};
+use crate::rows::PARTIAL_DOCUMENTS;
 use gannet_base::Reader;
 use gannet_base::sync::{Arc, Mutex};
 use gannet_types::ValueRef;
@@ -104,6 +105,8 @@ fn any_null(nulls: &[u8], n: usize) -> bool {
 #[derive(Clone, Debug)]
 pub struct Keys {
     widths: Box<[Width]>,
+    /// So many of the columns are documents.
+    documents: usize,
     keys: Box<[Box<[Part]>]>,
 }
 
@@ -111,9 +114,11 @@ impl Keys {
     /// For a table with these columns in events; the first key is the one that a row is found by. `None`: images do not
     /// show them.
     pub fn new(kinds: impl Iterator<Item = ColumnKind>, keys: Vec<Box<[Part]>>) -> Option<Keys> {
+        let mut documents = 0;
+        let kinds = kinds.inspect(|kind| documents += usize::from(kind.is_document()));
         let widths = kinds.map(Width::of).collect::<Option<Box<[Width]>>>()?;
         let shown = |part: &Part| part.column < widths.len();
-        keys.iter().flatten().all(shown).then(|| Keys { keys: keys.into(), widths })
+        keys.iter().flatten().all(shown).then(|| Keys { keys: keys.into(), documents, widths })
     }
 }
 
@@ -314,7 +319,7 @@ impl Dependencies {
                     let at = tables.iter().position(|(of, _)| *of == id).unwrap_or(next % TABLES);
                     (tables[at], next) = ((id, number), at + 1);
                 }
-                kind::WRITE_ROWS | kind::UPDATE_ROWS | kind::DELETE_ROWS => {
+                kind::WRITE_ROWS | kind::UPDATE_ROWS | kind::DELETE_ROWS | kind::PARTIAL_UPDATE_ROWS => {
                     let id = table_id(body)?;
                     let (_, number) = tables.iter().find(|(of, _)| *of == id)?;
                     let keys = self.looked_up.get(*number)?.as_ref()?;
@@ -345,11 +350,13 @@ impl Seen {
         if columns != keys.widths.len() {
             return None;
         }
-        let updates = event == kind::UPDATE_ROWS;
+        let partial = event == kind::PARTIAL_UPDATE_ROWS;
+        let updates = partial || event == kind::UPDATE_ROWS;
         let has_before = r.bytes(columns.div_ceil(8)).ok()?;
         let has_after = if updates { Some(r.bytes(columns.div_ceil(8)).ok()?) } else { None };
         let (mut before, mut after) = (std::mem::take(&mut self.before), std::mem::take(&mut self.after));
-        let done = self.images(table, keys, r.rest(), (has_before, &mut before), (has_after, &mut after));
+        let images = (r.rest(), partial);
+        let done = self.images(table, keys, images, (has_before, &mut before), (has_after, &mut after));
         (self.before, self.after) = (before, after);
         done
     }
@@ -358,7 +365,7 @@ impl Seen {
         &mut self,
         table: u64,
         keys: &Keys,
-        images: &[u8],
+        (images, partial): (&[u8], bool),
         (has_before, before): (&[u8], &mut Vec<Found>),
         (has_after, after): (Option<&[u8]>, &mut Vec<Found>),
     ) -> Option<()> {
@@ -366,6 +373,12 @@ impl Seen {
         while at < images.len() {
             at = locate(images, at, &keys.widths, has_before, before)?;
             if let Some(has) = has_after {
+                if partial {
+                    at += match images.get(at)? {
+                        &PARTIAL_DOCUMENTS => 1 + keys.documents.div_ceil(8),
+                        _ => 1,
+                    };
+                }
                 at = locate(images, at, &keys.widths, has, after)?;
             }
             let updates = has_after.is_some();

@@ -43,12 +43,13 @@ pub(crate) fn logged_statement(session: &Session) -> LoggedStatement {
     let flags = off(session.settings.exec.foreign_key_checks, flags::NO_FOREIGN_KEY_CHECKS)
         | off(vars[Live::UniqueChecks].as_bool(), flags::RELAXED_UNIQUE_CHECKS);
     let text = || session.entry.logged_text();
+    let partial = !vars[Live::BinlogRowValueOptions].as_str().is_empty();
     LoggedStatement {
         now_s: (session.state.statement_time() / 1_000_000) as u32,
         flags,
         text: vars[Live::BinlogRowsQueryLogEvents].as_bool().then(text),
         definition: None,
-        image: Some(RowImage::of(vars[Live::BinlogRowImage].as_str())),
+        image: Some((RowImage::of(vars[Live::BinlogRowImage].as_str()), partial)),
     }
 }
 

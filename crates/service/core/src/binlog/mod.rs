@@ -169,10 +169,11 @@ pub struct Binlog {
     next_spill: AtomicU64,
     /// The last commit that asks for all to begin anew.
     reset_at: AtomicU64,
-    /// `binlog_row_metadata` is FULL; `binlog_row_image`. Copies: statements read them, and a global variable cannot be
+    /// `binlog_row_metadata` is FULL; `binlog_row_image`; `binlog_row_value_options` is PARTIAL_JSON. Copies: statements read them, and a global variable cannot be
     /// read without a write that others see.
     full_metadata: AtomicBool,
     row_image: AtomicU8,
+    partial_documents: AtomicBool,
     /// `max_binlog_cache_size`, a copy as well.
     largest: AtomicU64,
     /// Bytes of the write-ahead log.
@@ -206,6 +207,7 @@ impl Binlog {
             reset_at: AtomicU64::new(0),
             full_metadata: AtomicBool::new(false),
             row_image: AtomicU8::new(0),
+            partial_documents: AtomicBool::new(false),
             largest: AtomicU64::new(u64::MAX),
             capacity: AtomicU64::new(engine.status().redo_capacity_bytes),
             keys: Arc::default(),
@@ -240,6 +242,7 @@ impl Binlog {
     pub(crate) fn configure(&self, globals: &GlobalVars) {
         self.full_metadata.store(globals.get(Live::BinlogRowMetadata).as_str() == "FULL", Relaxed);
         self.row_image.store(RowImage::of(globals.get(Live::BinlogRowImage).as_str()) as u8, Relaxed);
+        self.partial_documents.store(!globals.get(Live::BinlogRowValueOptions).as_str().is_empty(), Relaxed);
         self.largest.store(globals.get(Live::MaxBinlogCacheSize).as_u64(), Relaxed);
         self.semi_sync().configure(Rules::of(globals));
     }
@@ -266,6 +269,11 @@ impl Binlog {
             2 => RowImage::Minimal,
             _ => RowImage::Full,
         }
+    }
+
+    /// `binlog_row_value_options` is PARTIAL_JSON, the server's.
+    pub(crate) fn has_partial_documents(&self) -> bool {
+        self.partial_documents.load(Relaxed)
     }
 
     /// The number of a table's keys in its table maps.

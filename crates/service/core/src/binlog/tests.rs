@@ -71,7 +71,7 @@ fn commit_to(engine: &Engine, tree: Option<&TreeHandle>, log: &Binlog, n: u64) -
         if let (0, Some(tree)) = (i, tree) {
             assert_eq!(t.insert(tree, &n.to_be_bytes(), b"row")?, Insert::Inserted);
         }
-        let present = Present { before: &shape.all, after: &shape.all };
+        let present = Present { before: &shape.all, after: &shape.all, partial: false };
         gathered.row(0..1, &shape, Change::Write, present, ((&[]).into(), (&[Value::Int(n as i64)]).into()));
         // Some of them are in a file.
         if n.is_multiple_of(100) && gathered.spillable() > 10_000 {

@@ -21,7 +21,6 @@ pub const TUNING: &[VarDef] = &[
     boolean("binlog_gtid_simple_recovery", Global, true).tuning().read_only(),
     int("binlog_max_flush_queue_time", Global, 0, 0, 100000).tuning(),
     boolean("binlog_order_commits", Global, true).tuning(),
-    text("binlog_row_value_options", Both, "").default_only(),
     int("binlog_stmt_cache_size", Global, 32768, 4096, MAX).tuning(),
     int("binlog_transaction_compression_level_zstd", Both, 3, 1, 22).tuning(),
     int("innodb_api_bk_commit_interval", Global, 5, 1, 1073741824).tuning(),

@@ -102,6 +102,12 @@ impl VarDef {
                 let n = int.unwrap_or(-1);
                 self.member(usize::try_from(n).map_err(|_| wrong())?, &n.to_string())
             }
+            Kind::Set(names) if int.is_some() => {
+                let bits = usize::try_from(int.unwrap_or(-1)).ok().filter(|bits| bits >> names.len() == 0);
+                let bits = bits.ok_or_else(wrong)?;
+                let chosen = names.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, name)| *name);
+                Ok(VarValue::text(&chosen.collect::<Vec<_>>().join(",")).into())
+            }
             Kind::SqlMode if int.is_some() => {
                 let bits = u64::try_from(int.unwrap_or(-1)).map_err(|_| wrong())?;
                 Ok(VarValue::text(&SqlMode::from_bits(bits)?.to_string()).into())

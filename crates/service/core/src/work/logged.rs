@@ -45,8 +45,9 @@ pub struct LoggedStatement {
     pub text: Option<Vec<u8>>,
     /// It makes a table: the body of its event, without a text.
     pub definition: Option<Vec<u8>>,
-    /// `binlog_row_image` of the session; `None`: the server's.
-    pub image: Option<RowImage>,
+    /// `binlog_row_image` of the session, and whether its `binlog_row_value_options` is PARTIAL_JSON; `None`: the
+    /// server's.
+    pub image: Option<(RowImage, bool)>,
 }
 
 /// What a unit of work has of the binary log.
@@ -55,6 +56,8 @@ struct Logged {
     gathered: Gathered,
     metadata: Metadata,
     image: RowImage,
+    /// Changes of documents stand in their place.
+    partial: bool,
     /// The statement that runs is logged.
     on: bool,
     /// It makes a table: the body of its event, without a text.
@@ -226,16 +229,17 @@ impl ChangeSink for Logged {
             Images::Delete(old) => (Change::Delete, old, none),
         };
         let changed;
+        let partial = self.partial && kind == Change::Update && shape.encoder.has_documents();
         let present = match (self.image, kind) {
-            (RowImage::Full, _) | (_, Change::Write) => Present { before: &shape.all, after: &shape.all },
-            (RowImage::NoBlob, Change::Delete) => Present { before: &shape.short, after: &shape.all },
-            (RowImage::Minimal, Change::Delete) => Present { before: &shape.key, after: &shape.all },
+            (RowImage::Full, _) | (_, Change::Write) => Present { before: &shape.all, after: &shape.all, partial },
+            (RowImage::NoBlob, Change::Delete) => Present { before: &shape.short, after: &shape.all, partial },
+            (RowImage::Minimal, Change::Delete) => Present { before: &shape.key, after: &shape.all, partial },
             (image, Change::Update) => {
                 let short = image == RowImage::NoBlob;
                 let has =
                     |i: usize, ordinal: usize| short && shape.short.has(i) || before.get(ordinal) != after.get(ordinal);
                 changed = shape.columns(has);
-                Present { before: if short { &shape.short } else { &shape.key }, after: &changed }
+                Present { before: if short { &shape.short } else { &shape.key }, after: &changed, partial }
             }
         };
         self.gathered.row(records, shape, kind, present, (before, after));
@@ -475,7 +479,7 @@ impl Work {
         let Some(log) = &logged.log else { return };
         (logged.definition, logged.largest) = (definition, log.largest());
         logged.most = (log.capacity() / SHARE).min(MOST) as usize;
-        logged.image = image.unwrap_or_else(|| log.row_image());
+        (logged.image, logged.partial) = image.unwrap_or_else(|| (log.row_image(), log.has_partial_documents()));
         let full = log.has_full_metadata();
         logged.metadata = if full { Metadata::Full } else { Metadata::Minimal };
         logged.gathered.begin_statement(now_s, flags, text);

@@ -35,6 +35,7 @@ mod memcached_tables;
 mod midway;
 mod origins;
 mod own_sessions;
+mod partial_json;
 mod parts_agree;
 mod persisted;
 mod plans_agree;
