@@ -9,8 +9,8 @@
 //! ..  lenenc   but of 2: length of the value; the value, as a document (see `json`)
 //! ```
 //!
-//! A path leads to one place, of members and cells alone. A cell that is put in moves those behind it. Source: MySQL 8.4
-//! Source Code Documentation, "json_diff.h" and "rows_event.h".
+//! A path leads to one place, of members and cells alone. A cell that is put in moves those behind it. Source: MySQL
+//! 8.4 Source Code Documentation, "json_diff.h" and "rows_event.h".
 
 use crate::format::{lenenc, put_lenenc};
 use crate::json;

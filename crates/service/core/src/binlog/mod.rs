@@ -169,8 +169,8 @@ pub struct Binlog {
     next_spill: AtomicU64,
     /// The last commit that asks for all to begin anew.
     reset_at: AtomicU64,
-    /// `binlog_row_metadata` is FULL; `binlog_row_image`; `binlog_row_value_options` is PARTIAL_JSON. Copies: statements read them, and a global variable cannot be
-    /// read without a write that others see.
+    /// `binlog_row_metadata` is FULL; `binlog_row_image`; `binlog_row_value_options` is PARTIAL_JSON. Copies:
+    /// statements read them, and a global variable cannot be read without a write that others see.
     full_metadata: AtomicBool,
     row_image: AtomicU8,
     partial_documents: AtomicBool,

@@ -305,7 +305,8 @@ live! {
     BinlogRowMetadata = choice("binlog_row_metadata", Global, "MINIMAL", &["MINIMAL", "FULL"]).then(Then::Binlog)
         .help("what table maps say of columns: FULL with names, members and keys");
     BinlogRowImage = choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"]).then(Then::Binlog).help("columns of changed rows in the binary log: all, all but unchanged long ones, or those that are needed");
-    BinlogRowValueOptions = set("binlog_row_value_options", Both, "", &["PARTIAL_JSON"]).then(Then::Binlog).help("PARTIAL_JSON: the binary log has changes of JSON documents in their place where these are shorter");
+    BinlogRowValueOptions = set("binlog_row_value_options", Both, "", &["PARTIAL_JSON"]).then(Then::Binlog)
+        .help("PARTIAL_JSON: changes of JSON documents are in the binary log in their place where they are shorter");
     BinlogRowsQueryLogEvents = boolean("binlog_rows_query_log_events", Both, false).help("statements stand before their rows in the binary log");
     BinlogTransactionCompression = boolean("binlog_transaction_compression", Both, false).help("rows of a transaction are compressed with zstd in the binary log");
     BinlogRowEventMaxSize = int("binlog_row_event_max_size", Global, 8192, 256, MAX).read_only()
