@@ -271,6 +271,22 @@ fn checksum_of_description(bytes: &[u8]) -> usize {
     if crate::format::version_number(version) >= 50601 { CHECKSUM } else { 0 }
 }
 
+/// A format description that does not tell of a start of its server: a copy of one that did.
+pub fn without_start(description: &[u8]) -> Vec<u8> {
+    /// Behind the number of the format and the version.
+    const CREATED: usize = HEADER + 2 + 50;
+    let mut it = description.to_vec();
+    if let Some(created) = it.get_mut(CREATED..CREATED + 4) {
+        created.fill(0);
+        let end = it.len() - checksum_of_description(&it);
+        if end < it.len() {
+            let sum = checksum_over(&it[..end]).to_le_bytes();
+            it[end..].copy_from_slice(&sum);
+        }
+    }
+    it
+}
+
 /// CRC-32 of an event without its checksum. A format description's is that of a closed file.
 fn checksum_over(event: &[u8]) -> u32 {
     /// A new one asks for the processor's abilities.

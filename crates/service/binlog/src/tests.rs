@@ -271,6 +271,23 @@ fn changes_of_documents_are_read() {
 }
 
 #[test]
+fn a_description_forgets_the_start() {
+    for checksum in [Checksum::Crc32, Checksum::None] {
+        let mut out = Vec::new();
+        let mut appender = Appender { server_id: 1, checksum, position: 4 };
+        let described = FormatDescription::new("8.4.0", 1_234_567, checksum);
+        appender.event(&mut out, 7, kind::FORMAT_DESCRIPTION, 0, |o| described.encode(o));
+        let forgotten = crate::event::without_start(&out);
+        let (a, b) =
+            (Event::first(&out, checksum).unwrap().unwrap(), Event::first(&forgotten, checksum).unwrap().unwrap());
+        assert_eq!((a.header, a.bytes.len()), (b.header, b.bytes.len()));
+        assert_eq!(FormatDescription::decode(b.body).unwrap(), FormatDescription { created: 0, ..described });
+        assert_eq!(crate::event::without_start(&forgotten), forgotten);
+    }
+    assert_eq!(crate::event::without_start(b"short"), b"short");
+}
+
+#[test]
 fn images_of_some_columns() {
     let types =
         [SqlType::new(TypeId::Int), SqlType::varchar(10, CollationId::UTF8MB4_BIN), SqlType::new(TypeId::BigInt)];

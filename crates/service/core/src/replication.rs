@@ -132,6 +132,8 @@ pub trait Replicas: Send + Sync {
     /// transactions; -1: that was not so by `deadline` (of `now_ns`). `None`: nothing applies them, there is no such
     /// channel, or the source's files have other names. Errors 1317, 3079.
     fn wait_for_place(&self, channel: Option<&str>, place: (&str, u64), deadline: Option<u64>) -> Result<Option<i64>>;
+    /// Temporary tables that statements of sources have made.
+    fn open_tables(&self) -> u64;
     /// asynchronous_connection_failover_add_source. Error 1062.
     fn add_candidate(&self, candidate: &Candidate) -> Result<()>;
     /// asynchronous_connection_failover_delete_source; false: it is not there.

@@ -99,10 +99,8 @@ const NEVER: &[&str] = &[
     "Performance_schema_table_lock_stat_lost",
     "Performance_schema_thread_classes_lost",
     "Performance_schema_thread_instances_lost",
-    "Replica_open_temp_tables",
     "Secondary_engine_execution_count",
     "Select_range_check",
-    "Slave_open_temp_tables",
     "Ssl_accept_renegotiates",
     "Ssl_callback_cache_hits",
     "Ssl_client_connects",
@@ -287,6 +285,8 @@ const FIGURES: &[Figure] = figures! {
     Compression: |t| if t.compression.is_some() { "ON" } else { "OFF" };
     Compression_algorithm: |t| t.compression.map_or("", |a| a.name());
     Compression_level: |t| t.compression.map_or(0, |a| u64::from(a.level()));
+    Replica_open_temp_tables: |t| t.server.replicas().map_or(0, |replicas| replicas.open_tables());
+    Slave_open_temp_tables: |t| t.server.replicas().map_or(0, |replicas| replicas.open_tables());
     Last_query_cost: |_t| "0.000000";
     Open_table_definitions: |_t| 0;
     Innodb_page_size: |_t| PAGE_BYTES;

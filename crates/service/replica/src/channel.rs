@@ -23,7 +23,7 @@ use gannet_engine::{Isolation, Lsn, TxnOptions, commit_gate};
 use gannet_exec::error::from_engine;
 use gannet_parser::ast::{Ident, ReplicationValue};
 use gannet_runtime::{Unpark, Wait, now_ns, park, waker};
-use gannet_session::follow::{Follower, KeyCheck};
+use gannet_session::follow::{Follower, KeyCheck, OpenTables};
 use gannet_session::{OwnSession, Sessions};
 use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
 use gannet_wire::client::Ender;
@@ -62,6 +62,8 @@ pub(crate) struct Channel {
     filter: Mutex<Arc<Filter>>,
     receiver: Task,
     applier: Task,
+    /// Temporary tables of the source's connections, while nothing is applied.
+    tables: Mutex<OpenTables>,
     /// It is not in the list any more, and does not start again.
     gone: AtomicBool,
 }
@@ -131,6 +133,7 @@ impl Channel {
             filter: Mutex::new(Arc::new(all.clone())),
             receiver: Task::default(),
             applier: Task::default(),
+            tables: Mutex::default(),
             gone: AtomicBool::new(false),
         };
         if let Some(own) = it.kept(Kept::Filter)? {
@@ -452,13 +455,16 @@ impl Channel {
                 assigned: source.assigned,
             },
         );
+        events.enter_tables(std::mem::take(&mut *self.tables.lock()));
         let outcome = self.apply(from, &mut events);
         // Whoever asks when it has stopped sees what it has applied.
         let settled = if self.applier_is_stopping() { Ok(()) } else { events.settle() };
-        match events.failure() {
+        let outcome = match events.failure() {
             Some(e) => Err(Fault::Applying(e)),
             None => outcome.and(settled),
-        }
+        };
+        *self.tables.lock() = events.leave_tables();
+        outcome
     }
 
     /// Applies what the relay logs have, from there on, or all of it.
@@ -678,10 +684,22 @@ impl Channel {
         }
     }
 
+    /// Drops temporary tables of the source's connections.
+    fn close_tables(&self) -> Result<()> {
+        if self.status.lock().open_tables > 0 {
+            let account = Arc::new(Account::unchecked());
+            let mut follower = Follower::new(self.sessions.own_of(account, "system user")?, KeyCheck::Stream);
+            follower.enter_tables(std::mem::take(&mut *self.tables.lock()));
+            follower.drop_tables();
+        }
+        Ok(())
+    }
+
     /// RESET REPLICA, of one that does not run; `all`: the source is forgotten too, and the filter is what every
     /// channel has.
     pub(crate) fn reset(&self, all: Option<&Filter>) -> Result<()> {
         self.end(Threads::BOTH, None);
+        self.close_tables()?;
         *self.status.lock() = Status::default();
         self.discard();
         let Some(filter) = all else {

@@ -242,6 +242,10 @@ impl Replicas for Channels {
         }
     }
 
+    fn open_tables(&self) -> u64 {
+        self.all().iter().map(|channel| channel.status.lock().open_tables as u64).sum()
+    }
+
     fn add_candidate(&self, candidate: &Candidate) -> Result<()> {
         failover::add(&self.core, candidate)
     }

@@ -13,7 +13,7 @@ use gannet_base::DecodeError;
 use gannet_binlog::beside::{self, Beside, LoadQuery};
 use gannet_binlog::compressed;
 use gannet_binlog::event::{Event, flags, kind};
-use gannet_binlog::format::{Gtid, MariadbGtid, Rotate, XaPrepare};
+use gannet_binlog::format::{FormatDescription, Gtid, MariadbGtid, Rotate, XaPrepare};
 use gannet_binlog::map::TableMap;
 use gannet_binlog::packed::Packed;
 use gannet_binlog::query::{Query, Settings};
@@ -24,7 +24,7 @@ use gannet_core::vars::Live;
 use gannet_core::xa::Branch;
 use gannet_exec::spill::TempFile;
 use gannet_runtime::{Unpark, WallTime, sleep};
-use gannet_session::follow::Follower;
+use gannet_session::follow::{Follower, OpenTables};
 use gannet_types::gtid::Source as GtidSource;
 use gannet_types::{SqlError, sql_err};
 use std::collections::{HashMap, HashSet};
@@ -54,6 +54,8 @@ pub(crate) struct Events<'s> {
     record: Arc<str>,
     own_id: u32,
     follower: Follower,
+    /// Its temporary tables, as the status has them.
+    open_tables: usize,
     position: Position,
     /// Which relay logs they are in, the place behind the event that is applied, and that behind the last transaction
     /// that was read.
@@ -123,6 +125,7 @@ impl<'s> Events<'s> {
             own_id: shared.core.globals.get(Live::ServerId).as_u64() as u32,
             shared,
             follower,
+            open_tables: 0,
             position,
             epoch: shared.relay.epoch(),
             next: RelayPlace::default(),
@@ -158,6 +161,11 @@ impl<'s> Events<'s> {
         self.read = place;
         self.shared.status.lock().at(&self.position, 0);
         self.shared.relay.pass(place);
+        // The connections that had temporary tables are gone.
+        if FormatDescription::decode(&head.described).is_ok_and(|described| described.created != 0) {
+            self.follower.drop_tables();
+            self.count_tables();
+        }
         self.describe(head)
     }
 
@@ -179,6 +187,26 @@ impl<'s> Events<'s> {
     /// Behind the last transaction in the relay logs that was read, if none is under way.
     pub(crate) fn read(&self) -> RelayPlace {
         self.read
+    }
+
+    /// Goes on with temporary tables of before.
+    pub(crate) fn enter_tables(&mut self, left: OpenTables) {
+        self.follower.enter_tables(left);
+        self.count_tables();
+    }
+
+    /// Those that stay.
+    pub(crate) fn leave_tables(&mut self) -> OpenTables {
+        let left = self.follower.leave_tables();
+        self.shared.status.lock().open_tables = left.count();
+        left
+    }
+
+    fn count_tables(&mut self) {
+        let count = self.follower.open_tables();
+        if std::mem::replace(&mut self.open_tables, count) != count {
+            self.shared.status.lock().open_tables = count;
+        }
     }
 
     /// The error of a worker.
@@ -461,6 +489,7 @@ impl<'s> Events<'s> {
         self.gathered = None;
         self.alone()?;
         let lsn = self.follower.unsynced();
+        self.count_tables();
         self.shared.applied(0, &self.position, header.timestamp, lsn);
         self.passed()
     }

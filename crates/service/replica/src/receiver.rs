@@ -6,7 +6,7 @@ use super::grammar::Grammar;
 use super::source::behind;
 use super::status::Transaction;
 use gannet_base::DecodeError;
-use gannet_binlog::event::{Appender, Event, MAGIC, flags, kind};
+use gannet_binlog::event::{Appender, Event, MAGIC, flags, kind, without_start};
 use gannet_binlog::format::{FormatDescription, Gtid, Rotate, put_gtids};
 use gannet_binlog::{Checksum, Header};
 use gannet_core::vars::Live;
@@ -107,7 +107,10 @@ impl Receiver {
             kind::FORMAT_DESCRIPTION => {
                 self.checksum = FormatDescription::decode(event.body).map_err(damaged)?.checksum;
                 self.described = bytes.to_vec();
-                return self.begin_file(channel);
+                let begun = self.begin_file(channel);
+                // Files that follow are of the same life of the source.
+                self.described = without_start(bytes);
+                return begun;
             }
             kind::GTID => {
                 let gtid = Gtid::named(event.body).map_err(damaged)?;

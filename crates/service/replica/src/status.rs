@@ -122,6 +122,8 @@ pub(crate) struct Status {
     /// The one that was received last, and the one that was handed to those that apply.
     pub(crate) queued: Transaction,
     pub(crate) processed: Transaction,
+    /// Temporary tables of the source's connections.
+    pub(crate) open_tables: usize,
     /// Those that apply; `workers` of them, or the one that reads.
     pub(crate) applying: Vec<Applying>,
     workers: usize,

@@ -79,6 +79,19 @@ pub struct Follower {
     ahead: u32,
     former: Lsn,
     connections: OfConnections,
+    /// Their temporary tables when the transaction that is open began.
+    before: Option<OfConnections>,
+}
+
+/// Temporary tables of another server's connections, which outlive a [`Follower`].
+#[derive(Default)]
+pub struct OpenTables(OfConnections);
+
+impl OpenTables {
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.0.tables()
+    }
 }
 
 impl Drop for Follower {
@@ -139,6 +152,7 @@ impl Follower {
             ahead: 0,
             former: Lsn::ZERO,
             connections: OfConnections::default(),
+            before: None,
         }
     }
 
@@ -212,6 +226,7 @@ impl Follower {
 
     /// BEGIN: rows follow, which have what they need of settings themselves.
     pub fn start(&mut self) -> Result<()> {
+        self.before = Some(self.connections.whole(self.session.session()));
         self.command(|session, _| session.begin(&ast::Begin::default()))
     }
 
@@ -359,8 +374,37 @@ impl Follower {
         if lsn.is_zero() { Ok(()) } else { gate.wait_for_log(lsn).map_err(from_engine) }
     }
 
+    /// Goes on with temporary tables that another one has left.
+    pub fn enter_tables(&mut self, left: OpenTables) {
+        self.connections.enter(self.session.session(), left.0);
+    }
+
+    /// The temporary tables stay, as they were before a transaction that is open: it comes again.
+    pub fn leave_tables(&mut self) -> OpenTables {
+        self.undo_tables();
+        OpenTables(self.connections.leave(self.session.session()))
+    }
+
+    /// Drops the temporary tables: the server whose they are has been started again.
+    pub fn drop_tables(&mut self) {
+        self.connections.drop_all(self.session.session());
+    }
+
+    /// How many temporary tables there are.
+    pub fn open_tables(&mut self) -> usize {
+        self.connections.count(self.session.session())
+    }
+
+    fn undo_tables(&mut self) {
+        let session = self.session.session();
+        if let Some(before) = self.before.take().filter(|_| session.work.transaction().is_open()) {
+            self.connections.undo(session, before);
+        }
+    }
+
     /// Nothing of the transaction stays.
     pub fn rollback(&mut self) -> Result<()> {
+        self.undo_tables();
         self.command(|session, _| {
             let outcome = session.rollback(Completion::default());
             Gtids::of(&mut session.work).set(NextGtid::Automatic);

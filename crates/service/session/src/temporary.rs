@@ -138,7 +138,9 @@ impl Session {
 
     /// Frees dropped temporary tables, unless an open transaction may have changed them.
     pub(super) fn discard_dropped(&mut self) {
-        if !self.temporaries.dropped.is_empty() && !self.work.txn().is_active() {
+        // A transaction of another server that is rolled back comes again, and finds what it had dropped.
+        let may_return = self.follows && self.work.transaction().is_open();
+        if !self.temporaries.dropped.is_empty() && !self.work.txn().is_active() && !may_return {
             self.temporaries.discard(&self.server, self.entry.id);
         }
     }
@@ -203,7 +205,7 @@ pub(crate) fn drop_temporary(session: &mut Session, statement: &Statement) -> Re
 
 /// Those of the connections of another server, whose log names each connection by its number. Those of one of them are
 /// the session's.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(crate) struct OfConnections {
     now: u32,
     others: HashMap<u32, Arc<TemporaryTables>>,
@@ -226,9 +228,64 @@ impl OfConnections {
         session.state.snapshot = Arc::new(session.state.snapshot.with_temporaries(next));
     }
 
+    /// How many tables there are, but for the session's.
+    pub(crate) fn tables(&self) -> usize {
+        self.others.values().map(|tables| tables.len()).sum()
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self, session: &Session) -> usize {
+        self.tables() + session.state.snapshot.temporaries().map_or(0, |own| own.len())
+    }
+
+    /// All of them, the session's among the others.
+    pub(crate) fn whole(&self, session: &Session) -> OfConnections {
+        let own = session.state.snapshot.temporaries().map(|own| (self.now, own.clone()));
+        OfConnections { now: self.now, others: self.others.clone().into_iter().chain(own).collect() }
+    }
+
+    /// The session has those of [`OfConnections::whole`] from now on, or none.
+    fn give(&mut self, session: &mut Session, whole: Option<OfConnections>) {
+        *self = whole.unwrap_or_default();
+        let own = self.others.remove(&self.now);
+        session.state.plan_salt = if own.is_some() { new_salt() } else { 0 };
+        session.state.snapshot = Arc::new(session.state.snapshot.with_temporaries(own));
+    }
+
+    /// The session goes on with what another one has left.
+    pub(crate) fn enter(&mut self, session: &mut Session, left: OfConnections) {
+        self.give(session, Some(left));
+    }
+
+    /// They stay, and the session has none of them any more.
+    pub(crate) fn leave(&mut self, session: &mut Session) -> OfConnections {
+        let whole = self.whole(session);
+        self.give(session, None);
+        whole
+    }
+
+    /// A transaction is about to be rolled back, and will come again: what was made in it is dropped, and what was
+    /// dropped in it is there, as `then`, when it began.
+    pub(crate) fn undo(&mut self, session: &mut Session, mut then: OfConnections) {
+        let now = self.whole(session);
+        let all = |of: &OfConnections| of.others.values().flat_map(|set| set.iter().cloned()).collect::<Vec<_>>();
+        let has = |list: &[Arc<Table>], t: &Arc<Table>| list.iter().any(|other| Arc::ptr_eq(other, t));
+        let (mut there, before) = (all(&now), all(&then));
+        there.extend(session.temporaries.dropped.iter().cloned());
+        for set in then.others.values_mut() {
+            // What was altered is another table now, and cannot be had again.
+            let lost: Vec<_> = set.iter().filter(|t| !has(&there, t)).cloned().collect();
+            let kept = Arc::make_mut(set);
+            lost.iter().for_each(|t| kept.remove(&t.schema, &t.name));
+        }
+        session.temporaries.dropped = there.into_iter().filter(|t| !has(&before, t)).collect();
+        self.give(session, Some(then));
+    }
+
     /// Drops all.
     pub(crate) fn drop_all(&mut self, session: &mut Session) {
         let connections: Vec<u32> = self.others.keys().copied().collect();
+        drop_all_temporary(session);
         for connection in connections {
             self.take(session, connection);
             drop_all_temporary(session);

@@ -125,6 +125,75 @@ fn statements_have_what_they_had_of_their_session() {
     }
 }
 
+/// Temporary tables are there behind a stop, as they were before a transaction that comes again, until RESET REPLICA.
+#[test]
+fn temporary_tables_outlive_a_stop() {
+    let s = source();
+    let mut c = s.connect();
+    for workers in [4, 0] {
+        let (_following, mut q) = receiver(&s, &mut c, without_log, workers);
+        DEFINITIONS.iter().for_each(|sql| run(&mut c, sql));
+        let open = |q: &mut Connection| common::rows(q, "SHOW STATUS LIKE '%_open_temp_tables'").concat().join(" ");
+        let shown = |n: u32| format!("Replica_open_temp_tables {n} Slave_open_temp_tables {n}");
+        // Statements in the place of a transaction, which are applied up to a stop.
+        let apply = |c: &mut Connection, q: &mut Connection, events: &[Made]| {
+            received(c, q);
+            instead(q, events);
+            run(q, "START REPLICA SQL_THREAD");
+            relay::wait(q, "Exec_Source_Log_Pos", &common::rows(c, "SHOW BINARY LOG STATUS")[0][1]);
+            run(q, "STOP REPLICA SQL_THREAD");
+            assert_eq!(status(q, "Last_SQL_Error"), "");
+        };
+        let made = [
+            statement(1, 0, "CREATE TEMPORARY TABLE w SELECT 'of 1' AS a"),
+            statement(2, 0, "CREATE TEMPORARY TABLE w SELECT 'of 2' AS a"),
+            statement(2, 0, "INSERT INTO w VALUES ('more')"),
+        ];
+        apply(&mut c, &mut q, &made);
+        assert_eq!(open(&mut q), shown(2));
+        run(&mut c, "INSERT INTO d.room VALUES (REPEAT('x', 10000))");
+        let used = [
+            statement(1, 0, "INSERT INTO t SELECT 201, a FROM w"),
+            statement(2, 0, "INSERT INTO t SELECT 202, GROUP_CONCAT(a) FROM w"),
+            statement(2, 0, "DROP TEMPORARY TABLE w"),
+        ];
+        apply(&mut c, &mut q, &used);
+        assert_eq!(open(&mut q), shown(1));
+        // A transaction that fails behind them.
+        run(&mut c, "INSERT INTO d.room VALUES (REPEAT('x', 10000))");
+        received(&mut c, &mut q);
+        let file = last_log(&mut q).0;
+        let bytes = std::fs::read(&file).unwrap();
+        let failing = [
+            statement(1, 0, "INSERT INTO w VALUES ('lost')"),
+            statement(1, 0, "DROP TEMPORARY TABLE w"),
+            statement(1, 0, "CREATE TEMPORARY TABLE x (a INT)"),
+            statement(3, 0, "CREATE TEMPORARY TABLE w (b INT)"),
+            statement(1, 0, "INSERT INTO t VALUES (1)"),
+        ];
+        instead(&mut q, &failing);
+        run(&mut q, "START REPLICA SQL_THREAD");
+        relay::wait(&mut q, "Last_SQL_Errno", "1136");
+        assert_eq!(open(&mut q), shown(1));
+        std::fs::write(&file, bytes).unwrap();
+        let again = [
+            statement(1, 0, "INSERT INTO t SELECT 203, GROUP_CONCAT(a) FROM w"),
+            statement(1, 0, "DROP TEMPORARY TABLE w"),
+            statement(1, 0, "CREATE TEMPORARY TABLE x (a INT)"),
+            statement(3, 0, "CREATE TEMPORARY TABLE w (b INT)"),
+        ];
+        apply(&mut c, &mut q, &again);
+        assert_eq!(open(&mut q), shown(2));
+        let rows = common::rows(&mut q, "SELECT CONCAT(a, ' ', v) FROM d.t ORDER BY a").concat();
+        assert_eq!(rows, ["201 of 1", "202 of 2,more", "203 of 1"]);
+        run(&mut q, "STOP REPLICA");
+        run(&mut q, "RESET REPLICA");
+        assert_eq!(open(&mut q), shown(0));
+        run(&mut c, "DROP DATABASE d");
+        run(&mut c, "FLUSH BINARY LOGS");
+    }
+}
+
 /// Errors of a statement that ends otherwise, and of a file that lacks a part.
 #[test]
 fn statements_end_as_at_their_server() {
