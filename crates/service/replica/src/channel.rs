@@ -114,6 +114,17 @@ fn checked(channel: &Channel, (user, host): &(String, String)) -> Result<Arc<Acc
     }
 }
 
+/// Drops temporary tables of the source's connections.
+fn close_tables(channel: &Channel) -> Result<()> {
+    if channel.status.lock().open_tables > 0 {
+        let account = Arc::new(Account::unchecked());
+        let mut follower = Follower::new(channel.sessions.own_of(account, "system user")?, KeyCheck::Stream);
+        follower.enter_tables(std::mem::take(&mut *channel.tables.lock()));
+        follower.drop_tables();
+    }
+    Ok(())
+}
+
 impl Channel {
     /// `all`: what every channel leaves out, unless it has a filter of its own.
     pub(crate) fn open(
@@ -684,22 +695,11 @@ impl Channel {
         }
     }
 
-    /// Drops temporary tables of the source's connections.
-    fn close_tables(&self) -> Result<()> {
-        if self.status.lock().open_tables > 0 {
-            let account = Arc::new(Account::unchecked());
-            let mut follower = Follower::new(self.sessions.own_of(account, "system user")?, KeyCheck::Stream);
-            follower.enter_tables(std::mem::take(&mut *self.tables.lock()));
-            follower.drop_tables();
-        }
-        Ok(())
-    }
-
     /// RESET REPLICA, of one that does not run; `all`: the source is forgotten too, and the filter is what every
     /// channel has.
     pub(crate) fn reset(&self, all: Option<&Filter>) -> Result<()> {
         self.end(Threads::BOTH, None);
-        self.close_tables()?;
+        close_tables(self)?;
         *self.status.lock() = Status::default();
         self.discard();
         let Some(filter) = all else {
