@@ -69,6 +69,8 @@ charsets! {
     Macce "macce" "Mac Central European" "macce_general_ci" 1 Some(&tables::MACCE);
     Macroman "macroman" "Mac West European" "macroman_general_ci" 1 Some(&tables::MACROMAN);
     Sjis "sjis" "Shift-JIS Japanese" "sjis_japanese_ci" 2 None;
+    Swe7 "swe7" "7bit Swedish" "swe7_swedish_ci" 1 None;
+    Tis620 "tis620" "TIS620 Thai" "tis620_thai_ci" 1 Some(&tables::TIS620);
     Ucs2 "ucs2" "UCS-2 Unicode" "ucs2_general_ci" 2 None;
     Ujis "ujis" "EUC-JP Japanese" "ujis_japanese_ci" 3 None;
     Utf16 "utf16" "UTF-16 Unicode" "utf16_general_ci" 4 None;
@@ -159,17 +161,18 @@ impl Charset {
     /// Is ASCII text of it the same in `to`, byte for byte?
     #[inline]
     pub(crate) fn shares_ascii(self, to: Charset, text: &[u8]) -> bool {
-        // The backslash of sjis is a character of two bytes.
         self != Charset::Binary
             && !self.is_wide()
             && !to.is_wide()
             && text.is_ascii()
+            // The backslash of sjis is a character of two bytes.
             && (to != Charset::Sjis || self == to || !text.contains(&b'\\'))
+            && (self == to || ![self, to].contains(&Charset::Swe7) || !text.iter().any(|b| swe7(*b).is_some()))
     }
 
     /// May statements come in this character set? Their words are ASCII.
     pub fn may_be_clients(self) -> bool {
-        !self.is_wide()
+        !self.is_wide() && self != Charset::Swe7
     }
 
     /// The first character of text of a wide character set, if it is well formed.
@@ -350,6 +353,7 @@ impl Charset {
                 let (c, n) = multi::decode(self, bytes);
                 (c.unwrap_or('\u{FFFD}'), n)
             }
+            Charset::Swe7 => (swe7(first).unwrap_or(first as char), 1),
             _ => (self.upper(first), 1),
         })
     }
@@ -386,6 +390,14 @@ impl Charset {
             Charset::Utf32 => out.extend_from_slice(&code.to_be_bytes()),
             Charset::Utf8mb3 | Charset::Ascii | Charset::Binary | Charset::Ucs2 => return false,
             _ if self.is_multi() => return multi::encode(self, c, out),
+            // The last of the codes that mean it.
+            Charset::Tis620 if c == '\u{FFFD}' => out.push(0xFF),
+            Charset::Swe7 if c != '\u{FFFD}' => {
+                match (0..0x80).find(|b| swe7(*b).map_or(c == *b as char, |own| own == c)) {
+                    Some(b) => out.push(b),
+                    None => return false,
+                }
+            }
             _ if code < 0x80 => out.push(code as u8),
             _ => {
                 let table = UPPER[self as usize];
@@ -406,7 +418,10 @@ impl Charset {
     /// Does every string of `self` mean the same in `to`, byte for byte?
     pub fn is_subset_of(self, to: Charset) -> bool {
         use Charset::*;
-        self == to || to == Binary || self == Ascii && !to.is_wide() && to != Sjis || (self, to) == (Utf8mb3, Utf8mb4)
+        self == to
+            || to == Binary
+            || self == Ascii && !to.is_wide() && !matches!(to, Sjis | Swe7)
+            || (self, to) == (Utf8mb3, Utf8mb4)
     }
 
     /// Has every text of `self` a counterpart in `to`? Bytes are checked where they become text.
@@ -470,6 +485,10 @@ impl Charset {
     fn begins_with(self, text: &[u8], c: char) -> bool {
         if self.is_multi() {
             return multi::decode(self, text).0 == Some(c);
+        }
+        // Several bytes of tis620 mean the one character that stands for what is none.
+        if let (Some(table), [byte @ 0x80..=0xFF, ..]) = (UPPER[self as usize], text) {
+            return u32::from(table[usize::from(byte - 0x80)]) == c as u32;
         }
         let mut own = Vec::with_capacity(4);
         self.encode(c, &mut own) && text.starts_with(&own)
@@ -543,6 +562,24 @@ impl Charset {
         }
         Cow::Owned(out)
     }
+}
+
+/// What a byte of swe7 means where it is not that of ASCII; U+FFFD where there is none.
+fn swe7(byte: u8) -> Option<char> {
+    Some(match byte {
+        b'@' => 'É',
+        b'[' => 'Ä',
+        b'\\' => 'Ö',
+        b']' => 'Å',
+        b'^' => 'Ü',
+        b'`' => 'é',
+        b'{' => 'ä',
+        b'|' => 'ö',
+        b'}' => 'å',
+        b'~' => 'ü',
+        0x7F.. => '\u{FFFD}',
+        _ => return None,
+    })
 }
 
 /// The first character of UTF-8 text, if well formed.

@@ -78,7 +78,7 @@ fn change_case(
         out.extend_from_slice(text);
         return;
     }
-    if !charset.is_wide() && text.is_ascii() {
+    if charset.shares_ascii(Charset::Utf8mb4, text) {
         let start = out.len();
         out.extend_from_slice(text);
         ascii(&mut out[start..]);

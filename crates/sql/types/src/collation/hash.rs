@@ -1,7 +1,7 @@
 //! The hash of values that MySQL's KEY partitioning shows to the world (manual, "KEY Partitioning"): which part a row
 //! is in can be seen. Equal texts have equal hashes.
 
-use super::{Algorithm, Collation, Order, Pad, Uca};
+use super::{Algorithm, Collation, Order, Uca};
 
 /// Of a row's values, one after the other.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ impl RowHash {
 impl Collation {
     /// Adds a text to a hash.
     pub fn hash_into(&self, text: &[u8], hash: &mut RowHash) {
-        let text = if self.pad == Pad::PadSpace { self.charset.trim_end(text) } else { text };
+        let text = self.significant(text);
         match self.algorithm {
             Algorithm::Bytes => hash.bytes(text),
             Algorithm::Uca(Uca::V900 | Uca::V900For(_), _) => {

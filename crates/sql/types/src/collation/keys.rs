@@ -42,7 +42,7 @@ impl Collation {
                 out.extend_from_slice(&[b' ', END]);
             }
             (Pad::PadSpace, algorithm) => {
-                let text = self.charset.trim_end(text);
+                let text = self.significant(text);
                 if algorithm == Algorithm::General && !self.charset.is_wide() && text.is_ascii() {
                     put_ascii_general(text, out);
                 } else {
@@ -61,6 +61,10 @@ impl Collation {
             (Pad::PadSpace, Algorithm::Bytes) => {
                 padded(self.charset.trim_end(text).iter().copied(), b' ', out, |b, out| out.push(b));
             }
+            (_, Algorithm::Whole(whole)) => {
+                let weights: Vec<u16> = whole.stem(text).into_iter().map(u16::from).collect();
+                self.put_weights(&weights, out);
+            }
             _ => self.put_weights(&self.weights_of(text), out),
         }
     }
@@ -75,8 +79,9 @@ impl Collation {
             | Algorithm::Table(_)
             | Algorithm::Multi(_)
             | Algorithm::Coded(..)
-            | Algorithm::General => true,
-            Algorithm::German2 | Algorithm::Uca(..) => false,
+            | Algorithm::General
+            | Algorithm::General500 => true,
+            Algorithm::German2 | Algorithm::Whole(_) | Algorithm::Uca(..) => false,
         }
     }
 
@@ -88,6 +93,10 @@ impl Collation {
     /// Of texts that are greater than `text` or less, the keys that are not (because the difference is cut off, or
     /// because the end counts as a space where there is less than a space) are among these, too.
     pub fn cut_keys(&self, text: &[u8], cut: &[u8]) -> CutKeys {
+        if let Algorithm::Whole(_) = self.algorithm {
+            // What is cut off may have been weighed before what is left.
+            return CutKeys { points: Vec::new(), whole: false, rest: Some(Vec::new()) };
+        }
         let weights = self.weights_of(text);
         let natural = self.weights_of(cut).len().min(weights.len());
         let whole = natural == weights.len();

@@ -37,7 +37,7 @@ impl LikePattern {
         let info = collation.get();
         let folds = match info.algorithm {
             _ if info.charset.is_wide() => false,
-            Algorithm::General | Algorithm::Ascii | Algorithm::Uca(Uca::V900, 1 | 2) => true,
+            Algorithm::General | Algorithm::General500 | Algorithm::Ascii | Algorithm::Uca(Uca::V900, 1 | 2) => true,
             Algorithm::Table(_) | Algorithm::Multi(_) | Algorithm::Coded(..) => table_folds_ascii(collation),
             _ => false,
         };
@@ -147,6 +147,9 @@ impl LikePattern {
                         Token::Char(c, _) if **c == text[at..at + n] => true,
                         Token::Char(..) if counted && n > 1 => false,
                         Token::Char(c, _) if basic && (n == 4 || c.len() == 4) => false,
+                        Token::Char(c, _) if let Algorithm::Whole(whole) = collation.algorithm => {
+                            whole.alike(&text[at..at + n], c)
+                        }
                         Token::Char(c, _) => collation.compare(&text[at..at + n], c).is_eq(),
                         _ => true,
                     };

@@ -7,6 +7,7 @@
 mod aggregate;
 mod case;
 mod composed_data;
+mod czech_data;
 mod double_data;
 mod hash;
 mod keys;
@@ -18,6 +19,7 @@ mod simple_data;
 mod table;
 mod tailoring;
 mod uca;
+mod whole;
 
 use crate::charset::{Charset, gbk_weight};
 use crate::convert::Stopped;
@@ -36,6 +38,7 @@ pub use table::COLLATIONS;
 pub use tailoring::Language;
 pub use uca::Uca;
 use uca::{ASCII_900, Elements};
+pub use whole::Whole;
 
 /// MySQL's number of a collation, as on the wire and in the dictionary.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -81,8 +84,12 @@ pub enum Algorithm {
     Coded(Order, &'static [u8; 256]),
     /// Phone book order of German in latin1: umlauts and sharp s weigh as the two letters they stand for.
     German2,
+    /// The weights of a text as a whole.
+    Whole(Whole),
     /// One weight a character: upper case, accents stripped, all beyond the basic plane alike.
     General,
+    /// As before MySQL 5.1.24: the sharp s is no `s`.
+    General500,
     /// Collation elements of a table; the levels that count, 1 to 3.
     Uca(Uca, u8),
 }
@@ -226,6 +233,11 @@ impl Collation {
                 compare_iters(coded(charset, order, t, a), coded(charset, order, t, b), pad, space, ask)
             }
             Algorithm::German2 => compare_iters(german2(a), german2(b), pad, space, ask),
+            Algorithm::Whole(whole) => {
+                let weights = |text| whole.weights(text).into_iter().map(u16::from);
+                compare_iters(weights(a), weights(b), pad, space, ask)
+            }
+            Algorithm::General500 => compare_iters(general500(charset, a), general500(charset, b), pad, space, ask),
             Algorithm::General if charset.is_wide() => {
                 compare_iters(general(charset, a), general(charset, b), pad, space, ask)
             }
@@ -263,7 +275,9 @@ impl Collation {
             Algorithm::Table(t) => table(t, text).for_each(put),
             Algorithm::Multi(t) => multi(self.charset, t, text).for_each(put),
             Algorithm::Coded(order, t) => coded(self.charset, order, t, text).for_each(put),
+            Algorithm::Whole(whole) => whole.weights(text).into_iter().for_each(|w| put(u16::from(w))),
             Algorithm::General => general(self.charset, text).for_each(put),
+            Algorithm::General500 => general500(self.charset, text).for_each(put),
             Algorithm::Uca(Uca::V900, _) => {
                 // ASCII is one weight a byte or none.
                 let ascii = text.iter().position(|b| *b >= 0x80).unwrap_or(text.len());
@@ -280,7 +294,7 @@ impl Collation {
     /// trailing spaces' weights; their order is that of [`key`](Self::key) only.
     pub fn sort_key(&self, text: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
-        let text = if self.pad == Pad::PadSpace { self.charset.trim_end(text) } else { text };
+        let text = self.significant(text);
         out.reserve(text.len() * 2);
         match self.algorithm {
             Algorithm::Bytes => out.extend_from_slice(text),
@@ -288,6 +302,7 @@ impl Collation {
             Algorithm::Table(t) => out.extend(text.iter().map(|b| t[usize::from(*b)])),
             Algorithm::Multi(t) => out.extend(multi(self.charset, t, text).map(|w| w as u8)),
             Algorithm::German2 => out.extend(german2(text).map(|w| w as u8)),
+            Algorithm::Whole(whole) => out.append(&mut whole.weights(text)),
             Algorithm::Uca(Uca::V900, _) if text.is_ascii() => ascii_sort_key(text, out),
             _ => self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes())),
         }
@@ -334,10 +349,14 @@ impl Collation {
                 Prefix::of(coded(self.charset, order, t, text), code_of_point).filled(code_of_point(fill))
             }
             Algorithm::German2 => prefix_of_bytes(german2(text).map(|w| w as u8), fill as u8),
+            Algorithm::Whole(whole) => prefix_of_bytes(whole.weights(text).into_iter(), fill as u8),
             Algorithm::CodePoints => {
                 Prefix::of(code_points(self.charset, text), code_of_point).filled(code_of_point(fill))
             }
             Algorithm::General => Prefix::of(general(self.charset, text), code_of_point).filled(code_of_point(fill)),
+            Algorithm::General500 => {
+                Prefix::of(general500(self.charset, text), code_of_point).filled(code_of_point(fill))
+            }
             Algorithm::Uca(Uca::V900, _) => Prefix::of_ascii_900(text)
                 .unwrap_or_else(|| Prefix::of(primaries(Uca::V900, self.charset, text), code_900))
                 .filled(code_900(fill)),
@@ -347,7 +366,7 @@ impl Collation {
 
     /// Bytes of a weight where weights are not one to a character, and of one level.
     pub fn weight_units(&self) -> Option<usize> {
-        matches!(self.algorithm, Algorithm::General | Algorithm::Uca(_, 1)).then_some(2)
+        matches!(self.algorithm, Algorithm::General | Algorithm::General500 | Algorithm::Uca(_, 1)).then_some(2)
     }
 
     /// Appends the weights of a text as `WEIGHT_STRING` shows them: all of them, those of trailing spaces too.
@@ -380,6 +399,7 @@ impl Collation {
                     }
                 }
             }
+            (Algorithm::Whole(whole), _) => whole.put_shown(text, out),
             (Algorithm::Coded(order, t), _) => {
                 // Characters of one byte have a weight of one byte.
                 let weights = coded(self.charset, order, t, text).map(u16::to_be_bytes);
@@ -393,6 +413,13 @@ impl Collation {
             }
             _ => self.for_weights(text, |w| out.extend_from_slice(&w.to_be_bytes())),
         }
+    }
+
+    /// What of a text counts: not the spaces at its end, where they are ignored, but in Thai, which moves marks behind
+    /// them.
+    fn significant<'a>(&self, text: &'a [u8]) -> &'a [u8] {
+        let cut = self.pad == Pad::PadSpace && self.algorithm != Algorithm::Whole(Whole::Thai);
+        if cut { self.charset.trim_end(text) } else { text }
     }
 
     /// Weight of a space, as trailing spaces have it.
@@ -409,13 +436,18 @@ impl Collation {
     /// Does every weight fit one byte?
     fn byte_weights(&self) -> bool {
         use Algorithm::*;
-        matches!(self.algorithm, Bytes | Ascii | Table(_) | Multi(_) | German2)
+        matches!(self.algorithm, Bytes | Ascii | Table(_) | Multi(_) | German2 | Whole(_))
     }
 }
 
 /// Collations of MySQL whose order is not there.
-const MISSING: &[&str] =
-    &["gb18030_chinese_ci", "utf8mb4_ja_0900_as_cs", "utf8mb4_ja_0900_as_cs_ks", "utf8mb4_zh_0900_as_cs"];
+const MISSING: &[&str] = &[
+    "gb18030_chinese_ci",
+    "utf8mb3_tolower_ci",
+    "utf8mb4_ja_0900_as_cs",
+    "utf8mb4_ja_0900_as_cs_ks",
+    "utf8mb4_zh_0900_as_cs",
+];
 
 #[cold]
 fn missing(name: &str) -> crate::SqlError {
@@ -499,6 +531,10 @@ fn big5_weight(code: u16) -> u16 {
 
 fn general(charset: Charset, text: &[u8]) -> impl Iterator<Item = u16> + use<'_> {
     charset.chars(text).map(general_weight)
+}
+
+fn general500(charset: Charset, text: &[u8]) -> impl Iterator<Item = u16> + use<'_> {
+    charset.chars(text).map(|c| if c == 'ß' { 0xDF } else { general_weight(c) })
 }
 
 fn primaries(version: Uca, charset: Charset, text: &[u8]) -> impl Iterator<Item = u16> + use<'_> {

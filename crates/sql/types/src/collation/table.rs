@@ -3,7 +3,7 @@
 use super::double_data as double;
 use super::one_byte_data as data;
 use super::simple_data::{LATIN1_GENERAL_CI, LATIN1_GENERAL_CS, LATIN1_SWEDISH_CI};
-use super::{Algorithm, Collation, CollationId, Language, Language900, Order, Pad, Uca};
+use super::{Algorithm, Collation, CollationId, Language, Language900, Order, Pad, Uca, Whole};
 use crate::charset::Charset;
 
 macro_rules! collations {
@@ -86,6 +86,12 @@ collations! {
     93 "geostd8_bin" Geostd8 Algorithm::Bytes, PadSpace false 1;
     94 "latin1_spanish_ci" Latin1 Algorithm::Table(&data::LATIN1_SPANISH_CI), PadSpace false 1;
     99 "cp1250_polish_ci" Cp1250 Algorithm::Table(&data::CP1250_POLISH_CI), PadSpace false 1;
+    2 "latin2_czech_cs" Latin2 Algorithm::Whole(Whole::Czech), PadSpace false 4;
+    34 "cp1250_czech_cs" Cp1250 Algorithm::Whole(Whole::CzechWindows), PadSpace false 2;
+    10 "swe7_swedish_ci" Swe7 Algorithm::Table(&data::SWE7_SWEDISH_CI), PadSpace true 1;
+    82 "swe7_bin" Swe7 Algorithm::Bytes, PadSpace false 1;
+    18 "tis620_thai_ci" Tis620 Algorithm::Whole(Whole::Thai), PadSpace true 4;
+    89 "tis620_bin" Tis620 Algorithm::Bytes, PadSpace false 1;
     35 "ucs2_general_ci" Ucs2 Algorithm::General, PadSpace true 1;
     90 "ucs2_bin" Ucs2 Algorithm::CodePoints, PadSpace false 1;
     128 "ucs2_unicode_ci" Ucs2 Algorithm::Uca(Uca::V400, 1), PadSpace false 8;
@@ -104,12 +110,15 @@ collations! {
     141 "ucs2_slovak_ci" Ucs2 Algorithm::Uca(Uca::V400For(Language::Slovak), 1), PadSpace false 8;
     142 "ucs2_spanish2_ci" Ucs2 Algorithm::Uca(Uca::V400For(Language::TraditionalSpanish), 1), PadSpace false 8;
     143 "ucs2_roman_ci" Ucs2 Algorithm::Uca(Uca::V400For(Language::Latin), 1), PadSpace false 8;
+    144 "ucs2_persian_ci" Ucs2 Algorithm::Uca(Uca::V400For(Language::Persian), 1), PadSpace false 8;
     145 "ucs2_esperanto_ci" Ucs2 Algorithm::Uca(Uca::V400For(Language::Esperanto), 1), PadSpace false 8;
     146 "ucs2_hungarian_ci" Ucs2 Algorithm::Uca(Uca::V400For(Language::Hungarian), 1), PadSpace false 8;
+    147 "ucs2_sinhala_ci" Ucs2 Algorithm::Uca(Uca::V400For(Language::Sinhala), 1), PadSpace false 8;
     148 "ucs2_german2_ci" Ucs2 Algorithm::Uca(Uca::V400For(Language::GermanPhonebook), 1), PadSpace false 8;
     149 "ucs2_croatian_ci" Ucs2 Algorithm::Uca(Uca::V400For(Language::Croatian), 1), PadSpace false 8;
     150 "ucs2_unicode_520_ci" Ucs2 Algorithm::Uca(Uca::V520, 1), PadSpace false 8;
     151 "ucs2_vietnamese_ci" Ucs2 Algorithm::Uca(Uca::V400For(Language::Vietnamese), 1), PadSpace false 8;
+    159 "ucs2_general_mysql500_ci" Ucs2 Algorithm::General500, PadSpace false 1;
     54 "utf16_general_ci" Utf16 Algorithm::General, PadSpace true 1;
     55 "utf16_bin" Utf16 Algorithm::CodePoints, PadSpace false 1;
     101 "utf16_unicode_ci" Utf16 Algorithm::Uca(Uca::V400, 1), PadSpace false 8;
@@ -128,8 +137,10 @@ collations! {
     114 "utf16_slovak_ci" Utf16 Algorithm::Uca(Uca::V400For(Language::Slovak), 1), PadSpace false 8;
     115 "utf16_spanish2_ci" Utf16 Algorithm::Uca(Uca::V400For(Language::TraditionalSpanish), 1), PadSpace false 8;
     116 "utf16_roman_ci" Utf16 Algorithm::Uca(Uca::V400For(Language::Latin), 1), PadSpace false 8;
+    117 "utf16_persian_ci" Utf16 Algorithm::Uca(Uca::V400For(Language::Persian), 1), PadSpace false 8;
     118 "utf16_esperanto_ci" Utf16 Algorithm::Uca(Uca::V400For(Language::Esperanto), 1), PadSpace false 8;
     119 "utf16_hungarian_ci" Utf16 Algorithm::Uca(Uca::V400For(Language::Hungarian), 1), PadSpace false 8;
+    120 "utf16_sinhala_ci" Utf16 Algorithm::Uca(Uca::V400For(Language::Sinhala), 1), PadSpace false 8;
     121 "utf16_german2_ci" Utf16 Algorithm::Uca(Uca::V400For(Language::GermanPhonebook), 1), PadSpace false 8;
     122 "utf16_croatian_ci" Utf16 Algorithm::Uca(Uca::V400For(Language::Croatian), 1), PadSpace false 8;
     123 "utf16_unicode_520_ci" Utf16 Algorithm::Uca(Uca::V520, 1), PadSpace false 8;
@@ -154,8 +165,10 @@ collations! {
     173 "utf32_slovak_ci" Utf32 Algorithm::Uca(Uca::V400For(Language::Slovak), 1), PadSpace false 8;
     174 "utf32_spanish2_ci" Utf32 Algorithm::Uca(Uca::V400For(Language::TraditionalSpanish), 1), PadSpace false 8;
     175 "utf32_roman_ci" Utf32 Algorithm::Uca(Uca::V400For(Language::Latin), 1), PadSpace false 8;
+    176 "utf32_persian_ci" Utf32 Algorithm::Uca(Uca::V400For(Language::Persian), 1), PadSpace false 8;
     177 "utf32_esperanto_ci" Utf32 Algorithm::Uca(Uca::V400For(Language::Esperanto), 1), PadSpace false 8;
     178 "utf32_hungarian_ci" Utf32 Algorithm::Uca(Uca::V400For(Language::Hungarian), 1), PadSpace false 8;
+    179 "utf32_sinhala_ci" Utf32 Algorithm::Uca(Uca::V400For(Language::Sinhala), 1), PadSpace false 8;
     180 "utf32_german2_ci" Utf32 Algorithm::Uca(Uca::V400For(Language::GermanPhonebook), 1), PadSpace false 8;
     181 "utf32_croatian_ci" Utf32 Algorithm::Uca(Uca::V400For(Language::Croatian), 1), PadSpace false 8;
     182 "utf32_unicode_520_ci" Utf32 Algorithm::Uca(Uca::V520, 1), PadSpace false 8;
@@ -196,11 +209,14 @@ collations! {
     205 "utf8mb3_slovak_ci" Utf8mb3 Algorithm::Uca(Uca::V400For(Language::Slovak), 1), PadSpace false 8;
     206 "utf8mb3_spanish2_ci" Utf8mb3 Algorithm::Uca(Uca::V400For(Language::TraditionalSpanish), 1), PadSpace false 8;
     207 "utf8mb3_roman_ci" Utf8mb3 Algorithm::Uca(Uca::V400For(Language::Latin), 1), PadSpace false 8;
+    208 "utf8mb3_persian_ci" Utf8mb3 Algorithm::Uca(Uca::V400For(Language::Persian), 1), PadSpace false 8;
     209 "utf8mb3_esperanto_ci" Utf8mb3 Algorithm::Uca(Uca::V400For(Language::Esperanto), 1), PadSpace false 8;
     210 "utf8mb3_hungarian_ci" Utf8mb3 Algorithm::Uca(Uca::V400For(Language::Hungarian), 1), PadSpace false 8;
+    211 "utf8mb3_sinhala_ci" Utf8mb3 Algorithm::Uca(Uca::V400For(Language::Sinhala), 1), PadSpace false 8;
     212 "utf8mb3_german2_ci" Utf8mb3 Algorithm::Uca(Uca::V400For(Language::GermanPhonebook), 1), PadSpace false 8;
     213 "utf8mb3_croatian_ci" Utf8mb3 Algorithm::Uca(Uca::V400For(Language::Croatian), 1), PadSpace false 8;
     215 "utf8mb3_vietnamese_ci" Utf8mb3 Algorithm::Uca(Uca::V400For(Language::Vietnamese), 1), PadSpace false 8;
+    223 "utf8mb3_general_mysql500_ci" Utf8mb3 Algorithm::General500, PadSpace false 1;
     214 "utf8mb3_unicode_520_ci" Utf8mb3 Algorithm::Uca(Uca::V520, 1), PadSpace false 8;
     45 "utf8mb4_general_ci" Utf8mb4 Algorithm::General, PadSpace false 1;
     46 "utf8mb4_bin" Utf8mb4 Algorithm::Bytes, PadSpace false 1;
@@ -220,8 +236,10 @@ collations! {
     237 "utf8mb4_slovak_ci" Utf8mb4 Algorithm::Uca(Uca::V400For(Language::Slovak), 1), PadSpace false 8;
     238 "utf8mb4_spanish2_ci" Utf8mb4 Algorithm::Uca(Uca::V400For(Language::TraditionalSpanish), 1), PadSpace false 8;
     239 "utf8mb4_roman_ci" Utf8mb4 Algorithm::Uca(Uca::V400For(Language::Latin), 1), PadSpace false 8;
+    240 "utf8mb4_persian_ci" Utf8mb4 Algorithm::Uca(Uca::V400For(Language::Persian), 1), PadSpace false 8;
     241 "utf8mb4_esperanto_ci" Utf8mb4 Algorithm::Uca(Uca::V400For(Language::Esperanto), 1), PadSpace false 8;
     242 "utf8mb4_hungarian_ci" Utf8mb4 Algorithm::Uca(Uca::V400For(Language::Hungarian), 1), PadSpace false 8;
+    243 "utf8mb4_sinhala_ci" Utf8mb4 Algorithm::Uca(Uca::V400For(Language::Sinhala), 1), PadSpace false 8;
     244 "utf8mb4_german2_ci" Utf8mb4 Algorithm::Uca(Uca::V400For(Language::GermanPhonebook), 1), PadSpace false 8;
     245 "utf8mb4_croatian_ci" Utf8mb4 Algorithm::Uca(Uca::V400For(Language::Croatian), 1), PadSpace false 8;
     247 "utf8mb4_vietnamese_ci" Utf8mb4 Algorithm::Uca(Uca::V400For(Language::Vietnamese), 1), PadSpace false 8;

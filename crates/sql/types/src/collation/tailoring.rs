@@ -5,11 +5,11 @@
 //! the last of them raised by `plus`. MySQL numbers a language's letters in the same way, so a letter may share its
 //! weight with a rare character of another script that stands at that place in the table.
 
-use super::uca::{Element, Elements, Uca};
+use super::uca::{Element, Elements, Uca, element};
 use crate::charset::Charset;
 use std::sync::LazyLock;
 
-/// A language with letters of its own. Persian and Sinhala are not among them.
+/// A language with letters of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Language {
     Icelandic,
@@ -32,11 +32,14 @@ pub enum Language {
     GermanPhonebook,
     Croatian,
     Vietnamese,
+    Persian,
+    Sinhala,
 }
 
-const LANGUAGES: usize = Language::Vietnamese as usize + 1;
+const LANGUAGES: usize = Language::Sinhala as usize + 1;
 
-/// Base, what is added to its last weight, letters divided by spaces.
+/// Base, what is added to its last weight, letters divided by spaces. Without base: the first letter's weight, and
+/// letters of which each weighs one more than the one before.
 type Rule = (&'static str, u32, &'static str);
 
 /// By [`Language`].
@@ -118,6 +121,43 @@ static RULES: [&[Rule]; LANGUAGES] = [
         ("o", 2, "ơ Ơ ớ Ớ ờ Ờ ở Ở ỡ Ỡ ợ Ợ"),
         ("u", 1, "ư Ư ứ Ứ ừ Ừ ử Ử ữ Ữ ự Ự"),
     ],
+    &[
+        ("", 0x1, "\u{653}\u{654}\u{655}\u{670}"),
+        (
+            "",
+            0x2CC,
+            "\u{64E}\u{FE76}\u{FE77}\u{650}\u{FE7A}\u{FE7B}\u{64F}\u{FE78}\u{FE79}\u{64B}\u{FE70}\u{FE71}\
+             \u{64D}\u{FE74}\u{64C}\u{FE72}",
+        ),
+        ("", 0xE33, "\u{622}\u{627}\u{671}\u{621}\u{623}\u{625}\u{624}\u{626}"),
+        (
+            "",
+            0x1349,
+            "\u{FE82}\u{FE8D}\u{FE8E}\u{FB50}\u{FB51}\u{FE80}\u{FE83}\u{FE84}\u{FE87}\u{FE88}\u{FE85}\u{FE86}\
+             \u{689}\u{68A}",
+        ),
+        ("", 0x1376, "\u{FDFC}"),
+        ("", 0x139C, "\u{6A9}\u{643}"),
+        ("", 0x139C, "\u{FB8E}\u{FB8F}\u{FB90}"),
+        ("", 0x13A0, "\u{FED9}\u{FEDA}\u{FEDB}\u{FEDC}"),
+        ("", 0x13BE, "\u{647}\u{629}\u{6C0}\u{6CC}\u{649}\u{64A}"),
+        ("", 0x13BE, "\u{FEE9}\u{FEEA}\u{FEEB}\u{FEEC}\u{FE93}\u{FE94}\u{FBA4}\u{FBA5}\u{FBFC}\u{FBFD}\u{FBFE}"),
+        (
+            "",
+            0x13CA,
+            "\u{FEEF}\u{FEF0}\u{FEF1}\u{FEF2}\u{FEF3}\u{FEF4}\u{FEF5}\u{FEF6}\u{FEF7}\u{FEF8}\u{FEF9}\u{FEFA}\
+             \u{FEFB}\u{FEFC}",
+        ),
+    ],
+    &[(
+        "",
+        0x17A9,
+        "\u{D82}\u{D83}\u{D9A}\u{D9B}\u{D9C}\u{D9D}\u{D9E}\u{D9F}\u{DA0}\u{DA1}\u{DA2}\u{DA3}\u{DA5}\u{DA4}\
+             \u{DA6}\u{DA7}\u{DA8}\u{DA9}\u{DAA}\u{DAB}\u{DAC}\u{DAD}\u{DAE}\u{DAF}\u{DB0}\u{DB1}\u{DB3}\u{DB4}\
+             \u{DB5}\u{DB6}\u{DB7}\u{DB8}\u{DB9}\u{DBA}\u{DBB}\u{DBD}\u{DC0}\u{DC1}\u{DC2}\u{DC3}\u{DC4}\u{DC5}\
+             \u{DC6}\u{DCF}\u{DD0}\u{DD1}\u{DD2}\u{DD3}\u{DD4}\u{DD6}\u{DD8}\u{DF2}\u{DDF}\u{DF3}\u{DD9}\u{DDA}\
+             \u{DDB}\u{DDC}\u{DDD}\u{DDE}\u{DCA}",
+    )],
 ];
 
 /// A letter: its character, the second one of a pair, its elements as the tables hold them (little-endian words).
@@ -128,12 +168,17 @@ static LETTERS: [LazyLock<Vec<Letter>>; LANGUAGES] = {
     macro_rules! compiled {
         ($($i:literal)*) => { [$(LazyLock::new(|| compile(RULES[$i]))),*] };
     }
-    compiled!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19)
+    compiled!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21)
 };
 
 fn compile(rules: &[Rule]) -> Vec<Letter> {
     let mut letters = Vec::new();
     for (base, plus, names) in rules {
+        if base.is_empty() {
+            let weights = (*plus..).map(|weight| element(weight, 0x20, 2).to_le_bytes().to_vec());
+            letters.extend(names.chars().zip(weights).map(|(letter, weight)| (letter, None, weight)));
+            continue;
+        }
         let mut elements: Vec<Element> = Elements::new(Uca::V400, Charset::Utf8mb4, base.as_bytes()).collect();
         if let Some(last) = elements.last_mut() {
             *last += plus << 14;
