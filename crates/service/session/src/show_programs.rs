@@ -37,7 +37,7 @@ pub(crate) fn type_text(ty: &SqlType) -> String {
     let mut out = ty.to_string();
     if ty.is_text() && !ty.collation.is_binary() && ty.id != TypeId::Json {
         out += &format!(" CHARSET {}", ty.collation.charset().name());
-        if Collation::default_of(ty.collation.charset()).id != ty.collation {
+        if !ty.collation.get().is_default {
             out += &format!(" COLLATE {}", ty.collation.get().name);
         }
     }

@@ -9,7 +9,7 @@ use crate::options::{AUTOEXTEND_SIZE, ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBU
 use crate::partition::write_partitioning;
 use crate::table::{Schema, Table, has_generated_key};
 use gannet_types::charset::Charset;
-use gannet_types::{Collation, CollationId, SqlType, TypeId, Value};
+use gannet_types::{CollationId, SqlType, TypeId, Value};
 use std::fmt::Write;
 
 /// How SHOW CREATE TABLE quotes and what it leaves out.
@@ -43,7 +43,7 @@ impl Default for ShowOptions {
 }
 
 fn is_default_collation(id: CollationId) -> bool {
-    Collation::default_of(id.charset()).id == id
+    id.get().is_default
 }
 
 fn name(out: &mut String, text: &str, options: &ShowOptions) {

@@ -9,12 +9,14 @@ mod computed;
 mod definitions;
 mod documents;
 mod elsewhere;
+mod extremes;
 mod full_text;
 mod keys;
 mod mixes;
 mod partitions;
 mod programs;
 mod sessions;
+mod shapes;
 mod smaller;
 mod values;
 mod views;
@@ -152,6 +154,14 @@ const THEMES: &[Theme] = &[
     elsewhere::prepared,
     partitions::partitions,
     full_text::full_text,
+    shapes::frames,
+    shapes::set_operations,
+    shapes::rollups,
+    shapes::walks,
+    shapes::documents,
+    extremes::numbers,
+    extremes::moments,
+    extremes::texts,
 ];
 
 /// The round of a seed.
