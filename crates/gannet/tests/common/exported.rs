@@ -3,7 +3,7 @@
 use gannet_binlog::event::{Checksum, Event, HEADER, Header, flags, kind};
 use gannet_binlog::format::{FormatDescription, Gtid, Rotate};
 use gannet_binlog::map::TableMap;
-use gannet_binlog::rows::{Change, Row, Rows};
+use gannet_binlog::rows::{self, Change, Rows};
 use gannet_types::Value;
 use gannet_wire::client::Connection;
 use gannet_wire::flags::com;
@@ -106,7 +106,7 @@ fn file(bytes: &[u8], rows: &mut HashMap<String, HashMap<Row, i64>>, last: &mut 
                 let Some(mut changes) = Rows::decode(other, event.body).expect("rows") else { continue };
                 let map = map.as_ref().expect("rows behind their table map");
                 let of = rows.entry(format!("{}.{}", map.schema, map.name)).or_default();
-                while let Some(Row { first, second, .. }) = changes.next(map).expect("a row") {
+                while let Some(rows::Row { first, second, .. }) = changes.next(map).expect("a row") {
                     let added = if changes.change == Change::Write { 1 } else { -1 };
                     *of.entry(texts(first)).or_default() += added;
                     if let Some(after) = second {

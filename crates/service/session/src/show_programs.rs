@@ -7,7 +7,7 @@ use gannet_core::accounts::{Access, Privilege};
 use gannet_parser::ast::ObjectName;
 use gannet_plan::plan::ResultColumn;
 use gannet_schema::{Event, EventSchedule, EventStatus, Made, Routine, RoutineKind, Table, Trigger};
-use gannet_types::{Collation, Result, SqlMode, SqlType, TimeZone, Timestamp, TypeId, Value, sql_err};
+use gannet_types::{Result, SqlMode, SqlType, TimeZone, Timestamp, TypeId, Value, sql_err};
 
 fn column(name: &str, length: u32) -> ResultColumn {
     plain_column(name, SqlType::varchar(length, gannet_types::CollationId::UTF8MB3_GENERAL_CI))
