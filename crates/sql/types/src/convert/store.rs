@@ -628,7 +628,8 @@ impl Store<'_, '_, '_> {
         match bits.filter(|b| *b <= max) {
             Some(b) => Ok(Value::Bit(b, width as u8)),
             None => {
-                self.warn(ErrorCode::DataTooLong)?;
+                let strict = self.cx.strict;
+                self.warn(if strict { ErrorCode::DataTooLong } else { ErrorCode::WarnDataOutOfRange })?;
                 Ok(Value::Bit(max, width as u8))
             }
         }
