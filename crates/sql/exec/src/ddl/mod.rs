@@ -143,8 +143,11 @@ pub fn check_names(statement: &Statement) -> Result<()> {
             _ => Vec::new(),
         },
         Statement::AlterTable(alter) => {
-            let renamed = |a| if let &AlterAction::Rename(ref to) = a { Some(to) } else { None };
-            alter.actions.iter().filter_map(renamed).collect()
+            let renamed = alter.actions.iter().filter_map(|a| match a {
+                AlterAction::Rename(to) => Some(to),
+                _ => None,
+            });
+            renamed.collect()
         }
         _ => Vec::new(),
     };

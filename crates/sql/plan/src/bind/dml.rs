@@ -595,7 +595,7 @@ impl Binder<'_> {
         let hinted = self.enter_block(self.selects, hints);
         (block.straight, block.orders) = (hinted.straight, hinted.orders);
         self.scopes.push(Scope::new());
-        let (from, rels) = self.from_clause(tables, intent)?;
+        let (from, rels) = super::changing(self, |b| b.from_clause(tables, intent))?;
         (block.from, block.rels) = (from, rels);
         Ok(block)
     }

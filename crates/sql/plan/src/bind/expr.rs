@@ -20,7 +20,8 @@ use gannet_types::{
 /// `(SELECT ...)` as a value or a row of values. A SELECT of one expression without tables is that expression.
 fn subquery_operand(b: &mut Binder<'_>, query: &ast::Query, columns: Option<usize>) -> Result<Operand> {
     let bound = super::query::unplaced(b, query, columns)?;
-    if let Some((id, value)) = b.lone_value.take()
+    let stays = b.changes_views && (!b.views.is_empty() || b.names.is_some());
+    if let Some((id, value)) = b.lone_value.take().filter(|_| !stays)
         && matches!(&bound.columns[..], [only] if only.id == id)
     {
         if let Some(names) = &mut b.names {

@@ -76,6 +76,8 @@ pub(crate) struct Binder<'a> {
     filled: Vec<Box<str>>,
     pub(crate) hints: hints::Hints,
     place: query::Place,
+    /// Views are defined, or changed through: no column of theirs is one that a subquery in the list selects.
+    changes_views: bool,
     /// The last SELECT of one expression without tables, conditions and groups: its column and its value.
     lone_value: Option<(crate::logical::ColId, crate::typing::Bound)>,
     /// The expressions are no select list: those of SET and DO.
@@ -128,6 +130,7 @@ impl<'a> Binder<'a> {
             names: None,
             hints: hints::Hints::default(),
             place: query::Place::default(),
+            changes_views: false,
             lone_value: None,
             without_select: false,
         }
@@ -212,6 +215,14 @@ impl<'a> Binder<'a> {
         self.arena.seen.push(seen);
         Expr { kind: ExprKind::Param(self.arena.params.len() as u32 - 1), ty }
     }
+}
+
+/// Binds what a statement changes: see [`Binder::changes_views`].
+pub(super) fn changing<'a, R>(b: &mut Binder<'a>, f: impl FnOnce(&mut Binder<'a>) -> R) -> R {
+    b.changes_views = true;
+    let bound = f(b);
+    b.changes_views = false;
+    bound
 }
 
 /// What rows come by.

@@ -222,7 +222,7 @@ impl Binder<'_> {
         let Some(view) = table.view() else { return Err(SqlError::internal("not a view")) };
         let refused = |code| super::not_inserted(table, code, by);
         let slot = self.add_table(table, &table.name, builder.intent);
-        let mut query = self.view_query(table, view, slot)?;
+        let mut query = super::changing(self, |b| b.view_query(table, view, slot))?;
         let mut conditions = Vec::new();
         self.conditions(&query, slot, false, &mut conditions);
         merge::view(&mut self.arena, &mut query, true);
@@ -430,7 +430,7 @@ pub fn definition(
     }
     let mut query = query.clone();
     let mut binder = Binder::new(snapshot, options);
-    binder.names = Some(Names::default());
+    (binder.names, binder.changes_views) = (Some(Names::default()), true);
     let mut bound = binder.top_query(&query)?;
     super::from::rename(&mut bound, columns)?;
     super::from::unique_names(&bound)?;
