@@ -450,13 +450,16 @@ impl Registry {
 
     fn add(&self, context: TaskContext, who: Who, address: String, progress: Progress) -> (Arc<Entry>, usize) {
         let id = self.next.fetch_add(1, Relaxed) + 1;
+        // Whose a client's is becomes known when it logs in.
+        let known = matches!(progress, Progress::Own).then_some((&*who.user, &*who.host));
+        let counted = self.tallies.count(known);
         let entry = Arc::new(Entry {
             id,
             context,
             who: RwLock::new(who),
             attributes: Mutex::new(Arc::new([])),
             address,
-            counted: Mutex::new(Some(self.tallies.count(None))),
+            counted: Mutex::new(Some(counted)),
             progress: AtomicU8::new(progress as u8),
             compression: OnceLock::new(),
             tls: OnceLock::new(),
@@ -510,6 +513,11 @@ impl Registry {
         if kept.long {
             self.long_transactions.add(entry.id, *ended);
         }
+    }
+
+    /// A statement of the session raised a warning or a note.
+    pub fn warned(&self, entry: &Entry, number: u16, unix_us: u64) {
+        self.ledger.raised(&entry.deeds, || entry.account(), (number, false), unix_us);
     }
 
     /// A handler of a stored program took an error.

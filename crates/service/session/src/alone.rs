@@ -134,6 +134,7 @@ fn evaluate_stored(session: &mut Session, expr: &gannet_parser::ast::Expr, to: &
         stored = converted_by(cx.shared.settings, cx.warnings, memory, (value, to))?;
         Ok(outcome)
     })?;
+    session.running.figures.sent = 0;
     Ok(stored)
 }
 

@@ -275,6 +275,7 @@ fn prepare_inside(session: &mut Session) {
     inner.light.clear();
     inner.work.nested_in(&session.work);
     inner.running.diagnostics.warnings = session.running.diagnostics.warnings.like();
+    inner.running.figures = super::running::Figures::default();
     session.state.inside.push(inner);
 }
 
@@ -302,6 +303,9 @@ pub(crate) fn end_using(session: &mut Session, plan: &Plan) {
     session.state.using.pop();
     if let Some(inner) = session.state.inside.last_mut() {
         inner.light.clear();
+        let read = std::mem::take(&mut inner.running.figures);
+        session.running.figures.examined += read.examined;
+        session.running.figures.works |= read.works;
     }
     if std::mem::take(&mut session.state.changed_inside) {
         session.refresh();

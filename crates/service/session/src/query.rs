@@ -259,6 +259,8 @@ impl Session {
         let mut sink = RowsSink::default();
         let locks = self.plan_locks(plan);
         self.execute(plan, &locks, params, &mut sink)?;
+        // Whoever wants them may send them.
+        self.running.figures.sent = 0;
         Ok(sink)
     }
 
@@ -331,6 +333,9 @@ impl Session {
             outcome
         });
         let row = told.and_then(|told| counted(self, told));
+        if plan.into.is_some() {
+            (self.running.figures.sent, self.running.figures.into) = (0, true);
+        }
         calls::end_using(self, plan);
         if matches!(plan.kind, PlanKind::Delete(_)) {
             // LAST_INSERT_ID(n) there is for the session alone.
@@ -566,7 +571,7 @@ pub(crate) fn conclude(
     let ended_us = session.state.running.clock.unix_us + latency / 1000;
     session.state.running.clock.ended_ns = started + latency;
     work::settle(&mut session.work, started, started + latency);
-    if figures.sent == 0 && figures.kind == Some(Counter::ComSelect) && outcome.is_ok() {
+    if figures.sent == 0 && !figures.into && figures.kind == Some(Counter::ComSelect) && outcome.is_ok() {
         count(Counter::EmptyQueries);
     }
     let works = figures.works || session.entry.memory.is_touched();
@@ -591,6 +596,10 @@ pub(crate) fn conclude(
         session.executed.take().iter().for_each(|i| i.did(&execution, &registry.prepared));
         let number = outcome.as_ref().err().map_or(0, |e| e.number());
         session.server.registry.did(&session.entry, figures.kind, number, &execution);
+        let warnings = &session.running.diagnostics.warnings;
+        if warnings.raised() > 0 {
+            tell_warnings(session, ended_us);
+        }
     }
     let kept = session.server.registry.consumers.of_ended();
     if kept.own || kept.long {
@@ -746,12 +755,24 @@ pub(super) fn takes_base(plan: &Plan) -> bool {
     plan.tables.iter().any(|t| !t.table.temporary && takes(t.intent))
 }
 
-/// Keeps what an execution has counted. Returns where the row begins that it was at.
+/// Counts the warnings of the statement among the errors; an error that ended it is counted with it.
+#[cold]
+fn tell_warnings(session: &Session, ended_us: u64) {
+    let warnings = &session.running.diagnostics.warnings;
+    let own = usize::try_from(warnings.raised()).unwrap_or(usize::MAX);
+    for warning in warnings.iter().rev().take(own).filter(|w| w.level != Level::Error) {
+        session.server.registry.warned(&session.entry, warning.code.number(), ended_us);
+    }
+}
+
+/// Keeps what an execution has counted, beside what its functions and triggers have read. Returns where the row begins
+/// that it was at.
 #[inline]
 fn counted(session: &mut Session, told: (Counts, Option<u64>, Option<Savepoint>)) -> Option<Savepoint> {
     let (counts, found, row) = told;
     let figures = &mut session.running.figures;
-    (figures.examined, figures.sent, figures.no_index) = (counts.examined, counts.sent, counts.no_index);
+    figures.examined += counts.examined;
+    (figures.sent, figures.no_index) = (counts.sent, counts.no_index);
     if let Some(n) = found {
         session.state.running.before.found_rows = n;
         session.running.counted_rows = true;

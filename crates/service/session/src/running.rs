@@ -133,6 +133,8 @@ impl Before {
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Figures {
     pub sent: u64,
+    /// Its rows go to variables or a file.
+    pub into: bool,
     pub examined: u64,
     pub affected: u64,
     pub no_index: bool,
