@@ -56,8 +56,10 @@ impl Fault {
 #[derive(Clone)]
 struct Model {
     rows: [Vec<Row>; 3],
-    /// Columns that no two rows share.
+    /// Columns that no two rows share, the first of each table those of its primary key.
     unique: [Vec<Vec<usize>>; 3],
+    /// Columns of other indexes.
+    keys: [Vec<Vec<usize>>; 3],
     references: Vec<Reference>,
     folded: bool,
     checks: bool,
@@ -95,15 +97,29 @@ impl Model {
         all
     }
 
-    fn has_parent(&self, f: &Reference, row: &Row) -> bool {
+    /// The place and the columns of the child's index for a reference: its own, where no other begins with them.
+    fn index(&self, f: &Reference) -> (usize, Vec<usize>) {
+        let all = self.unique[f.child].iter().chain(&self.keys[f.child]);
+        let found = all.enumerate().find(|(_, columns)| columns.starts_with(&f.columns));
+        found.map_or((usize::MAX, f.columns.clone()), |(place, columns)| (place, columns.clone()))
+    }
+
+    /// The index for the reference is written before that of the key which it refers to, in the same table.
+    fn is_first(&self, f: &Reference) -> bool {
+        self.unique[f.parent].iter().position(|u| *u == f.to).is_some_and(|to| self.index(f).0 < to)
+    }
+
+    /// `old`: the row before it is changed; it is not among the rows.
+    fn has_parent(&self, f: &Reference, old: Option<&Row>, row: &Row) -> bool {
         let Some(key) = self.key_as(row, &f.columns, &f.to) else { return true };
-        let own = f.parent == f.child && self.key(row, &f.to) == Some(key.clone());
+        let visible = if self.is_first(f) { old } else { Some(row) };
+        let own = f.parent == f.child && visible.is_some_and(|r| self.key(r, &f.to) == Some(key.clone()));
         own || self.rows[f.parent].iter().any(|p| self.key(p, &f.to) == Some(key.clone()))
     }
 
     fn insert(&mut self, t: usize, row: Row) -> Result<(), Fault> {
         let clash = !self.clashing(t, &row, None).is_empty();
-        let lost = self.checks && self.references.iter().any(|f| f.child == t && !self.has_parent(f, &row));
+        let lost = self.checks && self.references.iter().any(|f| f.child == t && !self.has_parent(f, None, &row));
         match (clash, lost) {
             (true, true) => Err(Fault::Any),
             (true, false) => Err(Fault::Duplicate),
@@ -132,7 +148,8 @@ impl Model {
         }
         for f in &self.referring(t) {
             let Some(key) = self.key(&row, &f.to) else { continue };
-            let own = f.child == t && self.key_as(&row, &f.columns, &f.to).as_ref() == Some(&key);
+            let refers = f.child == t && self.key_as(&row, &f.columns, &f.to).as_ref() == Some(&key);
+            let own = refers && !self.is_first(f);
             if own && f.on_delete == Action::Restrict {
                 return Err(Fault::Child);
             }
@@ -173,10 +190,13 @@ impl Model {
         let changed = |columns: &[usize]| columns.iter().any(|c| old[*c] != new[*c]);
         let at = self.rows[t].iter().position(|r| *r == old).expect("it is there");
         self.rows[t].remove(at);
+        // With the primary key every entry is another one.
         let mine = |f: &&Reference| {
-            f.child == t && changed(&f.columns) && by.is_none_or(|b| b.columns != f.columns || b.child != t)
+            f.child == t
+                && (changed(&[0]) || changed(&self.index(f).1))
+                && by.is_none_or(|b| b.columns != f.columns || b.child != t)
         };
-        let lost = self.checks && self.references.iter().filter(mine).any(|f| !self.has_parent(f, &new));
+        let lost = self.checks && self.references.iter().filter(mine).any(|f| !self.has_parent(f, Some(&old), &new));
         let mut fault = match (clash, lost) {
             (true, true) => Some(Fault::Any),
             (true, false) => Some(if by.is_some() || referred { Fault::Any } else { Fault::Duplicate }),
@@ -191,7 +211,8 @@ impl Model {
         updated.push(t);
         for f in self.referring(t).iter().filter(|f| changed(&f.to)) {
             let Some(key) = self.key(&old, &f.to) else { continue };
-            if f.child == t && self.key_as(&old, &f.columns, &f.to).as_ref() == Some(&key) {
+            let refers = if self.is_first(f) { &new } else { &old };
+            if f.child == t && self.key_as(refers, &f.columns, &f.to).as_ref() == Some(&key) {
                 fault = Some(fault.map_or(Fault::Child, |_| Fault::Any));
             }
             for child in self.children(f, &key) {
@@ -324,9 +345,13 @@ impl Round<'_> {
                     self.model.unique[t].push(columns);
                 }
             }
-            keys.extend(
-                self.r.of(&[None, Some("KEY (x, y)"), Some("KEY (s(1), x)"), Some("KEY (y, x, s)")]).map(str::to_owned),
-            );
+            let another = self.r.of(&[None, Some("KEY (x, y)"), Some("KEY (s(1), x)"), Some("KEY (y, x, s)")]);
+            self.model.keys[t] = match another {
+                Some("KEY (x, y)") => vec![vec![1, 2]],
+                Some("KEY (y, x, s)") => vec![vec![2, 1, 3]],
+                _ => Vec::new(),
+            };
+            keys.extend(another.map(str::to_owned));
             let create = format!(
                 "CREATE TABLE {name} (id INT NOT NULL, x INT, y INT, s VARCHAR(4) COLLATE {collation}, {})",
                 keys.join(", ")
@@ -349,7 +374,7 @@ impl Round<'_> {
                 action => action,
             };
             let (on_delete, on_update) = (any(&mut self.r), any(&mut self.r));
-            // InnoDB looks for the row itself among those whose entry of the index is there already.
+            // A row would be its own parent.
             if parent == child && (columns == to || columns == [0]) {
                 continue;
             }
@@ -581,6 +606,7 @@ fn references_do_what_the_model_does() {
         let model = Model {
             rows: Default::default(),
             unique: Default::default(),
+            keys: Default::default(),
             references: Vec::new(),
             folded: false,
             checks: true,
