@@ -537,6 +537,15 @@ impl Maker<'_> {
         self.definition.columns = self.slots.iter().map(|s| s.definition.clone()).collect();
         self.keep_expressions()?;
         let extras = std::mem::take(&mut self.extras);
+        // Own columns of foreign keys that stay, under their new names.
+        for key in &mut self.definition.foreign_keys {
+            let Some(was) = old.constraints.foreign_keys.iter().find(|k| k.name == key.name) else { continue };
+            for (name, ordinal) in key.columns.iter_mut().zip(&was.columns) {
+                if let Some(slot) = self.slots.iter().find(|s| s.origin == Some(*ordinal)) {
+                    *name = (&*slot.definition.column.name).into();
+                }
+            }
+        }
         // Their names are taken.
         self.definition.indexes.clone_from(&indexes);
         let added = extras.resolve(&mut self.definition, &schema, snapshot, cx)?;
@@ -554,15 +563,6 @@ impl Maker<'_> {
             origins.push(None);
         }
         let mut definition = self.definition;
-        // Own columns of foreign keys under their new names.
-        for key in &mut definition.foreign_keys {
-            let Some(was) = old.constraints.foreign_keys.iter().find(|k| k.name == key.name) else { continue };
-            for (name, ordinal) in key.columns.iter_mut().zip(&was.columns) {
-                if let Some(slot) = self.slots.iter().find(|s| s.origin == Some(*ordinal)) {
-                    *name = (&*slot.definition.column.name).into();
-                }
-            }
-        }
         definition.indexes = indexes;
         Ok(Alteration {
             constants: Vec::new(),

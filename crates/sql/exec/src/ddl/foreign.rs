@@ -10,6 +10,21 @@ use gannet_schema::{CatalogSnapshot, Column, ForeignKey, ReferenceAction, Table}
 use gannet_types::{Result, SqlType, TypeId, ValueRef, sql_err};
 use std::sync::Arc;
 
+/// The old version of a table has the foreign key, too. One that was dropped and added under its name, over other columns
+/// or with another parent, is a new one.
+fn had(old: &Table, table: &Table, key: &ForeignKey) -> bool {
+    old.constraints.foreign_keys.iter().any(|was| stays(old, was, table, key))
+}
+
+fn stays(old: &Table, was: &ForeignKey, table: &Table, key: &ForeignKey) -> bool {
+    let said = |k: &ForeignKey| {
+        (k.name.clone(), k.parent_schema.clone(), k.parent.clone(), k.parent_columns.clone(), k.on_delete, k.on_update)
+    };
+    // A column stands where it stood, or has the name that it had.
+    let same = |(a, b): (&u32, &u32)| a == b || old.columns[*a as usize].name == table.columns[*b as usize].name;
+    said(was) == said(key) && was.columns.len() == key.columns.len() && was.columns.iter().zip(&key.columns).all(same)
+}
+
 /// Checks the foreign keys of `table` that `old` did not have. Self references see `table`, others the snapshot.
 pub(super) fn check_new(
     table: &Table,
@@ -17,9 +32,8 @@ pub(super) fn check_new(
     snapshot: &CatalogSnapshot,
     cx: &DdlContext<'_>,
 ) -> Result<()> {
-    let had = |key: &ForeignKey| old.is_some_and(|t| t.constraints.foreign_keys.iter().any(|k| k.name == key.name));
     check_stored_columns(table, old)?;
-    for key in table.constraints.foreign_keys.iter().filter(|k| !had(k)) {
+    for key in table.constraints.foreign_keys.iter().filter(|k| !old.is_some_and(|old| had(old, table, k))) {
         check_own_side(table, key)?;
         let own = key.parent_schema == table.schema && key.parent == table.name;
         if own {
@@ -95,7 +109,7 @@ fn check_stored_columns(table: &Table, old: Option<&Table>) -> Result<()> {
     let changes = |a: ReferenceAction| !matches!(a, ReferenceAction::NoAction | ReferenceAction::Restrict);
     let keys = table.constraints.foreign_keys.iter().filter(|k| changes(k.on_delete) || changes(k.on_update));
     for key in keys {
-        let old = old.filter(|t| t.constraints.foreign_keys.iter().any(|k| k.name == key.name));
+        let old = old.filter(|old| had(old, table, key));
         let had = |column: &Column| {
             let same = |c: &Column| eq_name(&c.name, &column.name) && c.generated == column.generated;
             old.is_some_and(|t| t.columns.iter().any(same))
@@ -170,7 +184,7 @@ fn compatible(a: &SqlType, b: &SqlType) -> bool {
 
 /// An index of the new version was brought by a foreign key that the old one did not have.
 fn brought(old: &Table, new: &Table, index: usize) -> bool {
-    let fresh = |k: &&ForeignKey| !old.constraints.foreign_keys.iter().any(|o| o.name == k.name);
+    let fresh = |k: &&ForeignKey| !had(old, new, k);
     let mut keys = new.constraints.foreign_keys.iter().filter(fresh);
     keys.any(|k| new.indexes[index].parts.iter().map(|p| p.column).eq(k.columns.iter().copied()))
 }
@@ -187,7 +201,7 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
         (0..old.indexes.len()).filter(serving).find(dropped).map(|i| &old.indexes[i].name)
     };
     for key in &new.constraints.foreign_keys {
-        if !old.constraints.foreign_keys.iter().any(|k| k.name == key.name) {
+        if !had(old, new, key) {
             continue;
         }
         for ordinal in &key.columns {
@@ -198,7 +212,7 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
         }
     }
     for key in &old.constraints.foreign_keys {
-        if !new.constraints.foreign_keys.iter().any(|k| eq_name(&k.name, &key.name)) {
+        if !new.constraints.foreign_keys.iter().any(|k| stays(old, key, new, k)) {
             continue;
         }
         for ordinal in &key.columns {
@@ -263,7 +277,7 @@ pub(super) fn check_dropped(old: &Table, kept: &[&str], column: u32) -> Result<(
 /// The rows of a table satisfy the foreign keys that `old` did not have. Error 1452.
 pub(super) fn check_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &DdlContext<'_>) -> Result<()> {
     let (old, table) = (&pending.old, &pending.table);
-    let fresh = |k: &&ForeignKey| !old.constraints.foreign_keys.iter().any(|o| o.name == k.name);
+    let fresh = |k: &&ForeignKey| !had(old, table, k);
     let keys: Vec<&ForeignKey> = table.constraints.foreign_keys.iter().filter(fresh).collect();
     if keys.is_empty() || !cx.foreign_key_checks {
         return Ok(());

@@ -6,7 +6,7 @@ use super::DdlContext;
 use gannet_catalog::Alteration;
 use gannet_parser::ast::{AlterAction, AlterTable, ColumnPosition, Ident, TableOption};
 use gannet_schema::names::eq_name;
-use gannet_schema::{Column, IndexKind, Method, Table};
+use gannet_schema::{Check, Column, IndexKind, Method, Table};
 use gannet_types::{Result, SqlError, SqlType, TypeId, sql_err};
 
 const COLUMN_TYPE: &str = "Cannot change column type INPLACE";
@@ -351,16 +351,19 @@ fn indexes_need(old: &Table, next: &Alteration) -> Need {
 }
 
 fn constraints_need(old: &Table, next: &Alteration, cx: &DdlContext<'_>) -> Need {
-    let verified = |name: &str| old.constraints.checks.iter().any(|c| c.enforced && eq_name(&c.name, name));
-    if next.definition.checks.iter().any(|c| c.enforced && !verified(&c.name)) {
+    // One that is dropped and added under its name is a new one.
+    let verified = |check: &Check| {
+        let same = |c: &Check| eq_name(&c.name, &check.name) && c.expression == check.expression;
+        old.constraints.checks.iter().any(|c| c.enforced && same(c))
+    };
+    if next.definition.checks.iter().any(|c| c.enforced && !verified(c)) {
         return Need::Impossible;
     }
-    let there = |name: &str| old.constraints.foreign_keys.iter().any(|k| eq_name(&k.name, name));
-    let added = next.definition.foreign_keys.iter().any(|k| !there(&k.name));
-    match added {
+    let (added, kept): (Vec<_>, Vec<_>) = next.definition.foreign_keys.iter().partition(|k| k.fresh);
+    match !added.is_empty() {
         true if cx.foreign_key_checks => Need::Copy(Some(FOREIGN_KEY_CHECKS)),
         true => Need::Inplace,
-        false if next.definition.foreign_keys.len() < old.constraints.foreign_keys.len() => Need::Inplace,
+        false if kept.len() < old.constraints.foreign_keys.len() => Need::Inplace,
         false => Need::Instant,
     }
 }
