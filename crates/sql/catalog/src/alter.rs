@@ -20,8 +20,8 @@ use crate::trees::StoredTable;
 use gannet_engine::{Direction, Insert, KeyRange, ReadMode, ScanOptions, TreeId, TreeKind};
 use gannet_schema::names::fold_name;
 use gannet_schema::{
-    Change, Column, Index, IndexDefinition, IndexKind, IndexPart, Table, TableDefinition, TableParts, assemble, define,
-    encode_table,
+    Change, Column, ForeignKey, Index, IndexDefinition, IndexKind, IndexPart, Table, TableDefinition, TableParts,
+    assemble, define, encode_table,
 };
 use gannet_types::{ErrorCode, SqlError, SqlType, TypeId, Value};
 use std::collections::HashMap;
@@ -59,6 +59,8 @@ pub struct Pending {
     pub origins: Vec<Option<usize>>,
     /// Indexes with new trees.
     pub(crate) fresh: Vec<usize>,
+    /// Names of the foreign keys that the statement brings; one of them may have been that of a key it drops.
+    brought: Vec<Arc<str>>,
     /// AUTO_INCREMENT of the statement.
     pub auto_increment: Option<u64>,
 }
@@ -219,6 +221,11 @@ impl Pending {
     pub fn fresh_indexes(&self) -> &[usize] {
         &self.fresh
     }
+
+    /// The statement brings this foreign key of the new version.
+    pub fn brings(&self, key: &ForeignKey) -> bool {
+        self.brought.contains(&key.name)
+    }
 }
 
 impl<'t> Load<'t> {
@@ -306,6 +313,7 @@ impl Edit<'_> {
             columns: alteration.columns,
             copy,
             fresh,
+            brought: definition.foreign_keys.iter().filter(|k| k.fresh).map(|k| k.name.clone()).collect(),
             origins: index_origins,
             auto_increment: definition.auto_increment,
             table: Arc::new(table),

@@ -144,7 +144,7 @@ fn run(
         return Err(sql_err!(TableWithoutPk));
     }
     foreign::check_alter(&pending, edit.snapshot(), cx)?;
-    foreign::check_new(&pending.table, Some(old), edit.snapshot(), cx)?;
+    foreign::check_new(&pending.table, Some(&pending), edit.snapshot(), cx)?;
     let (mut rows, mut used) = (0, 0);
     if pending.copy && how.instant {
         return Err(sql_err!(AlterOperationNotSupported, "ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"));

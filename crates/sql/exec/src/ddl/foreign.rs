@@ -10,30 +10,15 @@ use gannet_schema::{CatalogSnapshot, Column, ForeignKey, ReferenceAction, Table}
 use gannet_types::{Result, SqlType, TypeId, ValueRef, sql_err};
 use std::sync::Arc;
 
-/// The old version of a table has the foreign key, too. One that was dropped and added under its name, over other columns
-/// or with another parent, is a new one.
-fn had(old: &Table, table: &Table, key: &ForeignKey) -> bool {
-    old.constraints.foreign_keys.iter().any(|was| stays(old, was, table, key))
-}
-
-fn stays(old: &Table, was: &ForeignKey, table: &Table, key: &ForeignKey) -> bool {
-    let said = |k: &ForeignKey| {
-        (k.name.clone(), k.parent_schema.clone(), k.parent.clone(), k.parent_columns.clone(), k.on_delete, k.on_update)
-    };
-    // A column stands where it stood, or has the name that it had.
-    let same = |(a, b): (&u32, &u32)| a == b || old.columns[*a as usize].name == table.columns[*b as usize].name;
-    said(was) == said(key) && was.columns.len() == key.columns.len() && was.columns.iter().zip(&key.columns).all(same)
-}
-
-/// Checks the foreign keys of `table` that `old` did not have. Self references see `table`, others the snapshot.
+/// Checks the foreign keys of `table` that its old version did not have. Self references see `table`, others the snapshot.
 pub(super) fn check_new(
     table: &Table,
-    old: Option<&Table>,
+    altered: Option<&Pending>,
     snapshot: &CatalogSnapshot,
     cx: &DdlContext<'_>,
 ) -> Result<()> {
-    check_stored_columns(table, old)?;
-    for key in table.constraints.foreign_keys.iter().filter(|k| !old.is_some_and(|old| had(old, table, k))) {
+    check_stored_columns(table, altered)?;
+    for key in table.constraints.foreign_keys.iter().filter(|k| altered.is_none_or(|p| p.brings(k))) {
         check_own_side(table, key)?;
         let own = key.parent_schema == table.schema && key.parent == table.name;
         if own {
@@ -103,13 +88,13 @@ fn check_own_side(table: &Table, key: &ForeignKey) -> Result<()> {
     Ok(())
 }
 
-/// A foreign key's action changes no column that a stored one is computed from. Error 3192. What `old` had already may
+/// A foreign key's action changes no column that a stored one is computed from. Error 3192. What was there may
 /// stay.
-fn check_stored_columns(table: &Table, old: Option<&Table>) -> Result<()> {
+fn check_stored_columns(table: &Table, altered: Option<&Pending>) -> Result<()> {
     let changes = |a: ReferenceAction| !matches!(a, ReferenceAction::NoAction | ReferenceAction::Restrict);
     let keys = table.constraints.foreign_keys.iter().filter(|k| changes(k.on_delete) || changes(k.on_update));
     for key in keys {
-        let old = old.filter(|old| had(old, table, key));
+        let old = altered.filter(|p| !p.brings(key)).map(|p| &p.old);
         let had = |column: &Column| {
             let same = |c: &Column| eq_name(&c.name, &column.name) && c.generated == column.generated;
             old.is_some_and(|t| t.columns.iter().any(same))
@@ -183,9 +168,9 @@ fn compatible(a: &SqlType, b: &SqlType) -> bool {
 }
 
 /// An index of the new version was brought by a foreign key that the old one did not have.
-fn brought(old: &Table, new: &Table, index: usize) -> bool {
-    let fresh = |k: &&ForeignKey| !had(old, new, k);
-    let mut keys = new.constraints.foreign_keys.iter().filter(fresh);
+fn brought(pending: &Pending, index: usize) -> bool {
+    let new = &pending.table;
+    let mut keys = new.constraints.foreign_keys.iter().filter(|k| pending.brings(k));
     keys.any(|k| new.indexes[index].parts.iter().map(|p| p.column).eq(k.columns.iter().copied()))
 }
 
@@ -201,7 +186,7 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
         (0..old.indexes.len()).filter(serving).find(dropped).map(|i| &old.indexes[i].name)
     };
     for key in &new.constraints.foreign_keys {
-        if !had(old, new, key) {
+        if pending.brings(key) {
             continue;
         }
         for ordinal in &key.columns {
@@ -212,7 +197,7 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
         }
     }
     for key in &old.constraints.foreign_keys {
-        if !new.constraints.foreign_keys.iter().any(|k| stays(old, key, new, k)) {
+        if !new.constraints.foreign_keys.iter().any(|k| eq_name(&k.name, &key.name) && !pending.brings(k)) {
             continue;
         }
         for ordinal in &key.columns {
@@ -225,7 +210,7 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
         }
         let columns: Option<Vec<u32>> = key.columns.iter().map(|c| moved(*c)).collect();
         // An index made for the occasion does not count, but one that a new foreign key brings.
-        let there = |i: usize| pending.origins[i].is_some() || !new.indexes[i].generated || brought(old, new, i);
+        let there = |i: usize| pending.origins[i].is_some() || !new.indexes[i].generated || brought(pending, i);
         if let Some(columns) = columns
             && !(0..new.indexes.len()).any(|i| gannet_schema::define::serves(&new.indexes[i], &columns) && there(i))
             && let Some(name) = gone(&key.columns)
@@ -274,11 +259,10 @@ pub(super) fn check_dropped(old: &Table, kept: &[&str], column: u32) -> Result<(
     Ok(())
 }
 
-/// The rows of a table satisfy the foreign keys that `old` did not have. Error 1452.
+/// The rows of a table satisfy the foreign keys that the statement brings. Error 1452.
 pub(super) fn check_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &DdlContext<'_>) -> Result<()> {
-    let (old, table) = (&pending.old, &pending.table);
-    let fresh = |k: &&ForeignKey| !had(old, table, k);
-    let keys: Vec<&ForeignKey> = table.constraints.foreign_keys.iter().filter(fresh).collect();
+    let table = &pending.table;
+    let keys: Vec<&ForeignKey> = table.constraints.foreign_keys.iter().filter(|k| pending.brings(k)).collect();
     if keys.is_empty() || !cx.foreign_key_checks {
         return Ok(());
     }
