@@ -450,7 +450,7 @@ impl Session {
 
     /// COM_RESET_CONNECTION, and the second half of COM_CHANGE_USER: as after a login, but without one.
     pub fn reset(&mut self, opening: &Opening) {
-        self.let_go();
+        let_go(self);
         self.restoring = None;
         let database = self.state.database.clone();
         let account = self.state.account.clone();
@@ -480,23 +480,23 @@ impl Session {
     /// Ends the session when the connection is over: releases everything. Idempotent.
     pub fn end(&mut self) {
         if !std::mem::replace(&mut self.ended, true) {
-            self.let_go();
+            let_go(self);
             self.state.leave_account();
         }
     }
+}
 
-    /// Gives back all that a session holds, whether it ends or begins anew.
-    fn let_go(&mut self) {
-        self.abandon_transaction();
-        branch::forget_branch(self);
-        temporary::drop_all_temporary(self);
-        self.handlers.clear();
-        self.locked.clear();
-        self.work.locks().unlock_instance();
-        self.work.locks().release_explicit();
-        self.statements.clear();
-        self.state.release_user_locks();
-    }
+/// Gives back all that a session holds, whether it ends or begins anew.
+fn let_go(session: &mut Session) {
+    session.abandon_transaction();
+    branch::forget_branch(session);
+    temporary::drop_all_temporary(session);
+    session.handlers.clear();
+    session.locked.clear();
+    session.work.locks().unlock_instance();
+    session.work.locks().release_explicit();
+    session.statements.clear();
+    session.state.release_user_locks();
 }
 
 /// Others may see the variables that have changed.

@@ -248,20 +248,8 @@ impl<'a, 'b> Definer<'a, 'b> {
                 ColumnAttribute::Comment(text) => made.comment = column_comment(name, text, self.cx)?,
                 ColumnAttribute::Collate(_) | ColumnAttribute::Visible => {}
                 ColumnAttribute::Invisible => made.invisible = true,
-                ColumnAttribute::ColumnFormat(format) => {
-                    made.format = match format {
-                        ast::ColumnFormat::Default => ColumnFormat::Default,
-                        ast::ColumnFormat::Fixed => ColumnFormat::Fixed,
-                        ast::ColumnFormat::Dynamic => ColumnFormat::Dynamic,
-                    }
-                }
-                ColumnAttribute::Storage(storage) => {
-                    made.storage = match storage {
-                        ast::ColumnStorage::Default => ColumnStorage::Default,
-                        ast::ColumnStorage::Disk => ColumnStorage::Disk,
-                        ast::ColumnStorage::Memory => ColumnStorage::Memory,
-                    }
-                }
+                ColumnAttribute::ColumnFormat(format) => made.format = format_of(format),
+                ColumnAttribute::Storage(storage) => made.storage = storage_of(storage),
                 // Parsed and ignored, as MySQL 8.4 does: only FOREIGN KEY makes a constraint.
                 ColumnAttribute::References(_) => {}
                 ColumnAttribute::Check(check) => extras.checks.push((check.clone(), Some(name.text.clone()))),
@@ -440,6 +428,22 @@ fn literal(expr: &Expr) -> Option<Value> {
 /// X'41', 0x41, b'101'.
 fn is_bits(e: &Expr) -> bool {
     matches!(e, Expr::Literal(l) if matches!(l.value, LiteralValue::Hex { .. } | LiteralValue::Bit { .. }))
+}
+
+fn format_of(format: &ast::ColumnFormat) -> ColumnFormat {
+    match format {
+        ast::ColumnFormat::Default => ColumnFormat::Default,
+        ast::ColumnFormat::Fixed => ColumnFormat::Fixed,
+        ast::ColumnFormat::Dynamic => ColumnFormat::Dynamic,
+    }
+}
+
+fn storage_of(storage: &ast::ColumnStorage) -> ColumnStorage {
+    match storage {
+        ast::ColumnStorage::Default => ColumnStorage::Default,
+        ast::ColumnStorage::Disk => ColumnStorage::Disk,
+        ast::ColumnStorage::Memory => ColumnStorage::Memory,
+    }
 }
 
 /// A key of a table.

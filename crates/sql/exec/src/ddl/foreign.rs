@@ -10,7 +10,8 @@ use gannet_schema::{CatalogSnapshot, Column, ForeignKey, ReferenceAction, Table}
 use gannet_types::{Result, SqlType, TypeId, ValueRef, sql_err};
 use std::sync::Arc;
 
-/// Checks the foreign keys of `table` that its old version did not have. Self references see `table`, others the snapshot.
+/// Checks the foreign keys that a new table has, or an altered one gets. Self references see `table`, others the
+/// snapshot.
 pub(super) fn check_new(
     table: &Table,
     altered: Option<&Pending>,
