@@ -8,9 +8,9 @@ use gannet_parser::digest::{self, Scan};
 use gannet_parser::mode::LexMode;
 use gannet_plan::{Plan, PlanOptions, TypeContext, column_type};
 use gannet_schema::{
-    CatalogSnapshot, Column, ColumnDefault, ColumnDefinition, EngineAttributes, Figures, Index, IndexDefinition,
-    IndexFigures, IndexKind, RowSource, SchemaId, Table, TableDefinition, TableId, TableOptions, TableParts,
-    TableStatistics, assemble, define, fixture_snapshot,
+    CatalogSnapshot, Column, ColumnDefault, ColumnDefinition, ColumnFormat, ColumnStorage, EngineAttributes, Figures,
+    Index, IndexDefinition, IndexFigures, IndexKind, RowSource, SchemaId, Table, TableDefinition, TableId,
+    TableOptions, TableParts, TableStatistics, assemble, define, fixture_snapshot,
 };
 use gannet_types::{CollationId, Result, SqlMode};
 use std::sync::Arc;
@@ -69,8 +69,8 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
                         generated: None,
                         comment: "".into(),
                         attributes: EngineAttributes::default(),
-                        format: Default::default(),
-                        storage: Default::default(),
+                        format: ColumnFormat::Default,
+                        storage: ColumnStorage::Default,
                         invisible: has(|a| matches!(a, ColumnAttribute::Invisible)),
                         explicit_collation: collate.is_some(),
                         hidden: false,
