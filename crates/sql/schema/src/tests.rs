@@ -17,7 +17,7 @@ fn show_create_is_what_mysql_prints() {
   `m` decimal(10,2) DEFAULT '1.50',
   `s` varchar(20) NOT NULL DEFAULT 'it''s',
   `d` date DEFAULT '2024-02-29',
-  `u` timestamp(3) NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
+  `u` timestamp(3) NULL /*!50606 COLUMN_FORMAT DYNAMIC */ DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
   `e` enum('a','it''s') DEFAULT NULL,
   `f` set('a','it''s') DEFAULT NULL,
   `t` text,
@@ -25,10 +25,10 @@ fn show_create_is_what_mysql_prints() {
   `x` varchar(36) DEFAULT (uuid()),
   `bits` bit(4) DEFAULT b'101',
   `g` int GENERATED ALWAYS AS ((`n` + 1)) VIRTUAL,
-  `h` int DEFAULT NULL /*!80023 INVISIBLE */ COMMENT 'don''t\\nshow' /*!80021 ENGINE_ATTRIBUTE '{\"a\":\"it''s\"}' */,
+  `h` int /*!50606 STORAGE DISK */ DEFAULT NULL /*!80023 INVISIBLE */ COMMENT 'don''t\\nshow' /*!80021 ENGINE_ATTRIBUTE '{\"a\":\"it''s\"}' */,
   `b` varchar(10) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL,
   PRIMARY KEY (`id`),
-  UNIQUE KEY `u_s` (`s`) /*!80021 SECONDARY_ENGINE_ATTRIBUTE '[1]' */,
+  UNIQUE KEY `u_s` (`s`) KEY_BLOCK_SIZE=8 /*!80021 SECONDARY_ENGINE_ATTRIBUTE '[1]' */,
   KEY `n` (`n`,`s`(5) DESC),
   KEY `t_p` (`t`(10))
 ) ENGINE=InnoDB AUTO_INCREMENT=42 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='all of it'";
