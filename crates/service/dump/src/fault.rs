@@ -77,7 +77,7 @@ impl From<Error> for Fault {
             Error::Server { code: 1053 | 1927 | 3169 | 4031, .. } => Fault::Lost(text),
             Error::Server { code, .. } => Fault::Refused { code, text },
             Error::Io(_) | Error::Protocol(_) | Error::TooLong => Fault::Lost(text),
-            // Another try would end the same.
+            // Another attempt would end as this one.
             Error::Tls(_) | Error::Insecure(_) => Fault::Wrong(text),
         }
     }
